@@ -1,5 +1,5 @@
 /**
- * The table of `lan`: what stands in it, and how it is drawn again and again in its place.
+ * The table of `lan` on a terminal: its columns, and how it is redrawn in place.
  *
  * @module
  */
@@ -12,7 +12,7 @@ import { countOf } from "../../core/quantities.ts";
 import { playersText, type TableColumn, tableLines } from "../../app/outputs/table_format.ts";
 import { displayWidth, fitWidth } from "../../core/display_width.ts";
 
-/** The columns in their order; the name comes last and takes what is left. */
+/** The columns in display order. The last one, the name, takes the remaining width. */
 function columnsAt(now: number): readonly TableColumn<Listed>[] {
   return [
     { title: "SERVER", width: 47, rank: 0, text: ({ row }) => serverId(row) },
@@ -23,23 +23,23 @@ function columnsAt(now: number): readonly TableColumn<Listed>[] {
       title: "SEEN",
       width: 5,
       rank: 3,
-      text: ({ heardAt }) => `${Math.floor((now - heardAt) / 1000)} s`,
+      text: ({ seenAt }) => `${Math.floor((now - seenAt) / 1000)} s`,
     },
     { title: "VERSION", width: 12, rank: 5, text: ({ row }) => row.version ?? "" },
     { title: "NAME", width: 0, rank: 0, text: ({ row }) => nameText(row) },
   ];
 }
 
-/** Columns between two cells. */
+/** Spaces between two cells. */
 const GAP = 2;
 
-/** The moment and the size for which a table is drawn. */
+/** The time and the size for which a table is drawn. */
 export interface TableSpace {
-  /** Milliseconds of the clock. */
+  /** The current time, milliseconds of the clock. */
   readonly now: number;
-  /** Columns of the terminal. */
+  /** Width of the terminal, columns. */
   readonly columns: number;
-  /** Lines that the table may take: at least two. */
+  /** Maximum number of lines of the table, at least 2. */
   readonly lines: number;
 }
 
@@ -64,18 +64,18 @@ function nameText(record: ServerRecord): string {
   return worldTitle(record) ?? [name, software && `(${software})`].filter(Boolean).join(" ");
 }
 
-/** How often the table is drawn, milliseconds. */
+/** Interval between two drawings, milliseconds. */
 const EVERY_MS = 500;
 const HIDE_CURSOR = "\x1b[?25l";
 const SHOW_CURSOR = "\x1b[?25h";
 
 /** The options of a live table. */
 export interface LiveTableOptions {
-  /** The servers. */
+  /** The servers to show. */
   readonly neighbours: FoundServers;
   /** The number of searched networks. */
   readonly networks: number;
-  /** The clock. */
+  /** The clock of the redraw timer and of the column SEEN. */
   readonly clock: Clock;
   /** Whether to use colours. */
   readonly color: boolean;
@@ -85,22 +85,22 @@ export interface LiveTableOptions {
   readonly draw: (text: string) => void;
 }
 
-/** A table that is drawn in its place until it is disposed of. */
+/** A table that is redrawn in place until it is disposed. */
 export class LiveLanTable implements Disposable {
   readonly #options: LiveTableOptions;
   #cancel: () => void;
-  /** Widths of the lines that stand on the terminal. */
+  /** Widths of the lines that are on the terminal now. */
   #drawn: readonly number[] = [];
   #over = false;
 
-  /** Begins to draw. */
+  /** Hides the cursor and starts the redraw timer. */
   constructor(options: LiveTableOptions) {
     this.#options = options;
     options.draw(HIDE_CURSOR);
     this.#cancel = this.#drawSoon(0);
   }
 
-  /** Draws it after so many milliseconds, and from then on. */
+  /** Draws the table after a delay, and then at regular intervals. */
   #drawSoon(ms: number): () => void {
     return this.#options.clock.after(ms, () => {
       this.#draw("Ctrl-C ends");
@@ -120,14 +120,14 @@ export class LiveLanTable implements Disposable {
       color ? styleText(style, text, { validateStream: false }) : text;
     const top = fitWidth(hint === undefined ? title : `${title}; ${hint}`, columns - 1).trimEnd();
     const lines = [paint("dim", top), paint("bold", head), ...table];
-    // A terminal that was made narrower has broken the lines: they stand on more rows.
+    // In a terminal that has become narrower, each line takes several rows.
     const up = this.#drawn.reduce((sum, width) => sum + Math.max(1, Math.ceil(width / columns)), 0);
     const back = up > 0 ? `\x1b[${up}A\r` : "";
     draw(`${back}${lines.map((line) => `${line}\x1b[K\n`).join("")}\x1b[J`);
     this.#drawn = [top, head, ...table].map(displayWidth);
   }
 
-  /** Draws it for the last time, and gives the cursor back. */
+  /** Draws the table for the last time and shows the cursor again. */
   [Symbol.dispose](): void {
     if (this.#over) return;
     this.#over = true;

@@ -43,7 +43,7 @@ import {
 } from "./discovery_setup.ts";
 import { withoutPlayers } from "../inspect_stage/build_record.ts";
 
-/** Interviews at once. */
+/** Maximum number of concurrent interviews. */
 const CONCURRENCY = 64;
 /** The limited broadcast address, 255.255.255.255. */
 const LIMITED_BROADCAST = 0xffffffff;
@@ -135,17 +135,22 @@ export class Discovery {
     if (reply === undefined) return false;
     const verified = reply.mac === (token & probe.macMask);
     if (!verified && !probe.mayLackToken) return true;
-    const neighbour = this.#meet(formatEndpoint(from), from.address, LIFETIME_MS.raknet, verified);
+    const neighbour = this.#dueForInterview(
+      formatEndpoint(from),
+      from.address,
+      LIFETIME_MS.raknet,
+      verified,
+    );
     if (neighbour === undefined) return true;
-    const learned = verified
+    const content = verified
       ? orUndefined((): ReplyContent<unknown> => probe.readContent(datagram.slice()))
       : {};
-    if (learned === undefined) return true;
+    if (content === undefined) return true;
     const at = clock.now();
     const latencyMs = verified && reply.clock !== undefined
       ? (stampClock(at) - reply.clock >>> 0) / 1000
       : undefined;
-    const sighting = { protocol: protocol.name, latencyMs, verified, at, socket, ...learned };
+    const sighting = { protocol: protocol.name, latencyMs, verified, at, socket, ...content };
     this.#interview(
       neighbour,
       (known) => this.#inspect({ endpoint: { ...from }, ...sighting }, known),
@@ -157,7 +162,7 @@ export class Discovery {
   #receiveResponse(packet: NethernetPacket & { type: "response" }, from: Endpoint): void {
     const { sender, data, flags } = packet;
     const key = `nethernet ${sender}`;
-    const neighbour = this.#meet(key, from.address, LIFETIME_MS.nethernet, true);
+    const neighbour = this.#dueForInterview(key, from.address, LIFETIME_MS.nethernet, true);
     if (neighbour === undefined) return;
     const status = { networkId: sender, data: orUndefined(() => decodeServerData(data)), flags };
     const answer = { protocol: LAN_PROTOCOLS.nethernet, statement: nethernetStatement(status) };
@@ -167,48 +172,52 @@ export class Discovery {
   }
 
   /** Processes the announcement of a Java world. */
-  announced(datagram: Uint8Array, from: Endpoint): void {
+  receiveAnnouncement(datagram: Uint8Array, from: Endpoint): void {
     if (!this.networks.some((network) => isInsideNetwork(from, network))) return;
     const announcement = orUndefined(() => decodeAnnouncement(datagram));
     if (announcement === undefined) return;
     const endpoint = { address: from.address, port: announcement.port };
     const life = LIFETIME_MS.announcement;
-    const neighbour = this.#meet(formatEndpoint(endpoint), from.address, life, true);
+    const neighbour = this.#dueForInterview(formatEndpoint(endpoint), from.address, life, true);
     if (neighbour === undefined) return;
     this.#interview(neighbour, (known) => this.#queryJava(endpoint, announcement, known));
   }
 
   /** Processes the status of a dedicated Java server. */
-  sighted(sighting: Omit<Sighting, "socket">): void {
+  receiveSighting(sighting: Omit<Sighting, "socket">): void {
     const { endpoint } = sighting;
     const key = formatEndpoint(endpoint);
-    const neighbour = this.#meet(key, endpoint.address, LIFETIME_MS.slp, true);
+    const neighbour = this.#dueForInterview(key, endpoint.address, LIFETIME_MS.slp, true);
     if (neighbour === undefined) return;
     const socket = this.networks.findIndex((network) => isInsideNetwork(endpoint, network));
     this.#interview(neighbour, (known) => this.#inspect({ ...sighting, socket }, known));
   }
 
   /** Whether an address opted out: it is sent no unicast datagram and gets no row. */
-  isLeftAlone(address: Address): boolean {
+  isOptedOut(address: Address): boolean {
     return this.#optedOut.has(address);
   }
 
-  /** The server with this key; `undefined` when no interview of the server is due. */
-  #meet(
+  /**
+   * Records a datagram of a server.
+   *
+   * @returns The server with this key; `undefined` when no interview of the server is due.
+   */
+  #dueForInterview(
     key: string,
     address: Address,
     lifetimeMs: number,
     verified: boolean,
   ): FoundServer | undefined {
     const { neighbours, clock, watch } = this.options;
-    if (this.isLeftAlone(address)) return undefined;
+    if (this.isOptedOut(address)) return undefined;
     const now = clock.now();
-    const neighbour = neighbours.meet(key, address, lifetimeMs, now);
+    const neighbour = neighbours.getOrAdd(key, address, lifetimeMs, now);
     if (neighbour === undefined || neighbour.address !== address) return undefined;
-    if (verified) neighbour.heardAt = now;
+    if (verified) neighbour.seenAt = now;
     if (neighbours.isSettled(neighbour)) return undefined;
     const pause = !watch ? Infinity : neighbour.row?.protocols.length === 1 ? 0 : REFRESH_MS;
-    return now - neighbour.askedAt >= pause ? neighbour : undefined;
+    return now - neighbour.interviewedAt >= pause ? neighbour : undefined;
   }
 
   /** Interviews a server: first in all protocols, later only in those that its row names. */
@@ -220,11 +229,11 @@ export class Discovery {
     const spoken = neighbour.row?.protocols;
     const known = spoken ? protocols.filter(({ name }) => spoken.includes(name)) : protocols;
     const at = clock.now();
-    neighbour.askedAt = at;
-    neighbour.asking = true;
+    neighbour.interviewedAt = at;
+    neighbour.isInterviewed = true;
     this.pool.add(neighbour.address, async () => {
       const found = await findings(known).catch(noneWhenRefused);
-      neighbour.asking = false;
+      neighbour.isInterviewed = false;
       if (found !== undefined) this.#found(neighbour, found, at);
     });
   }
@@ -245,7 +254,7 @@ export class Discovery {
       allProtocols,
     });
     const isNew = neighbour.row === undefined;
-    neighbour.heardAt = Math.max(neighbour.heardAt, at);
+    neighbour.seenAt = Math.max(neighbour.seenAt, at);
     const row = options.players ? record : withoutPlayers(record);
     if (neighbours.list(neighbour, row) && isNew) options.onServer(row);
   }
@@ -265,7 +274,7 @@ export class Discovery {
       follow: socket >= 0,
       link: (peer, number) => board.link(peer, number),
       exclusiveLink: (peer) => board.exclusiveLink(peer, options.open(networks[socket])),
-      optedOut: ({ address }) => this.isLeftAlone(address),
+      optedOut: ({ address }) => this.isOptedOut(address),
       stop: ({ statement }) => options.optsOut(motdAsSent(statement)),
     });
     return answers.length === 0 ? undefined : { endpoint, answers, latencyMs };

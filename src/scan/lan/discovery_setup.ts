@@ -16,7 +16,7 @@ import type { FoundServers } from "./found_servers.ts";
 export interface LocalNetwork {
   /** This machine's address in the network. */
   readonly address: number;
-  /** Its network mask. */
+  /** The network mask, as a 32-bit number. */
   readonly netmask: number;
 }
 
@@ -36,7 +36,7 @@ export interface JavaSweepOptions {
   readonly mostMs: number;
   /** Seed of the order; `undefined`: no shuffling. */
   readonly seed: number | undefined;
-  /** Opens connections. */
+  /** Opens the TCP connections of the sweep. */
   readonly dialer: Dialer;
 }
 
@@ -46,7 +46,7 @@ export interface DiscoverySetup extends RetryLimits {
   readonly networks: readonly (LocalNetwork | LocalLink)[];
   /** The protocol whose probe is broadcast. */
   readonly protocol: Protocol;
-  /** The protocols that each server is queried in. */
+  /** The protocols in which each server is queried. */
   readonly protocols: readonly Protocol[];
   /** Every protocol of the program, in order of rank. Default: PROTOCOLS. */
   readonly allProtocols?: readonly Protocol[];
@@ -74,7 +74,7 @@ export interface DiscoverySetup extends RetryLimits {
   readonly optsOut: (motd: string) => boolean;
   /** Whether rows name players. */
   readonly players: boolean;
-  /** The name for the rows. */
+  /** The scan id of the rows. */
   readonly scanId: string;
   /** The list that receives the servers. */
   readonly neighbours: FoundServers;
@@ -82,10 +82,10 @@ export interface DiscoverySetup extends RetryLimits {
   readonly onServer: (record: ServerRecord) => void;
 }
 
-/** A protocol with a discovery form. */
+/** A protocol whose probe may be broadcast. */
 export type BroadcastProtocol = Protocol & Required<Pick<Protocol, "broadcastPorts">>;
 
-/** The protocol whose probe is broadcast: the first one with a discovery form. */
+/** The protocol whose probe is broadcast: the first one that declares broadcast ports. */
 export function broadcastProtocol(
   allProtocols: readonly Protocol[],
 ): BroadcastProtocol {

@@ -20,11 +20,11 @@ export interface FoundServer {
   /** How long the server stays listed without a new datagram, milliseconds. */
   readonly lifetimeMs: number;
   /** When the last valid datagram arrived, milliseconds of the clock. */
-  heardAt: number;
+  seenAt: number;
   /** When the last interview began, milliseconds of the clock. */
-  askedAt: number;
+  interviewedAt: number;
   /** Whether an interview is in progress. */
-  asking: boolean;
+  isInterviewed: boolean;
   /** Whether the server opted out. */
   optedOut: boolean;
   /** The server's record; `undefined` before the first interview has ended. */
@@ -35,10 +35,10 @@ export interface FoundServer {
 
 /** A server in the list. */
 export interface Listed {
-  /** The server's record. */
+  /** The server's record, as its last interview found it. */
   readonly row: ServerRecord;
   /** When the last valid datagram arrived, milliseconds of the clock. */
-  readonly heardAt: number;
+  readonly seenAt: number;
 }
 
 /**
@@ -65,11 +65,16 @@ export class FoundServers {
   readonly #holders = new Map<string, FoundServer>();
 
   /**
-   * The server of a key: a new one, or the one that is known.
+   * Returns the server with a key, and adds it if it is new.
    *
-   * @returns `undefined` when there are too many.
+   * @returns `undefined` when the limits allow no further server.
    */
-  meet(key: string, address: Address, lifetimeMs: number, now: number): FoundServer | undefined {
+  getOrAdd(
+    key: string,
+    address: Address,
+    lifetimeMs: number,
+    now: number,
+  ): FoundServer | undefined {
     const known = this.#all.get(key);
     if (known !== undefined) return known;
     const ofAddress = this.#ofAddress.get(address) ?? 0;
@@ -78,9 +83,9 @@ export class FoundServers {
       key,
       address,
       lifetimeMs,
-      heardAt: now,
-      askedAt: -Infinity,
-      asking: false,
+      seenAt: now,
+      interviewedAt: -Infinity,
+      isInterviewed: false,
       optedOut: false,
       row: undefined,
       doubleOf: undefined,
@@ -93,7 +98,7 @@ export class FoundServers {
   /** Stores a server's record, unless the server is listed at another address. */
   list(neighbour: FoundServer, row: ServerRecord): boolean {
     const identity = identityOf(row, neighbour.address);
-    this.#release(neighbour); // it may have begun anew
+    this.#release(neighbour); // the server may have restarted with another identity
     const isDouble = identity !== undefined && this.#holders.has(identity);
     neighbour.doubleOf = isDouble ? identity : undefined;
     neighbour.row = isDouble ? undefined : row;
@@ -108,22 +113,22 @@ export class FoundServers {
     neighbour.row = undefined;
   }
 
-  /** Gives up the identity with which a neighbour is listed. */
+  /** Frees the identity with which a server is listed. */
   #release({ row, address }: FoundServer): void {
     const identity = row && identityOf(row, address);
     if (identity !== undefined) this.#holders.delete(identity);
   }
 
   /** Whether no interview is needed: the server is listed elsewhere, or opted out. */
-  isSettled({ doubleOf, optedOut, asking }: FoundServer): boolean {
-    return optedOut || asking || doubleOf !== undefined && this.#holders.has(doubleOf);
+  isSettled({ doubleOf, optedOut, isInterviewed }: FoundServer): boolean {
+    return optedOut || isInterviewed || doubleOf !== undefined && this.#holders.has(doubleOf);
   }
 
   /** Removes the servers whose lifetime has passed without a datagram. */
   forget(now: number): void {
     for (const neighbour of this.#all.values()) {
-      const { key, address, heardAt, lifetimeMs } = neighbour;
-      if (now - heardAt < lifetimeMs) continue;
+      const { key, address, seenAt, lifetimeMs } = neighbour;
+      if (now - seenAt < lifetimeMs) continue;
       this.#all.delete(key);
       const left = this.#ofAddress.get(address)! - 1;
       if (left > 0) this.#ofAddress.set(address, left);
@@ -136,15 +141,15 @@ export class FoundServers {
   listed(): Listed[] {
     return [...this.#all.values()]
       .filter((neighbour): neighbour is FoundServer & Listed => neighbour.row !== undefined)
-      .map(({ row, heardAt }) => ({ row, heardAt }))
+      .map(({ row, seenAt }) => ({ row, seenAt }))
       .sort((a, b) => compareHosts(a.row.host, b.row.host) || a.row.port - b.row.port);
   }
 }
 
 /**
- * What only one server has, so that replies with the same identity are of one server: it responds
- * once for each of our interfaces, and over IPv4 and IPv6. A GUID alone is not enough: some software
- * shares it, and others can copy it. `undefined` where a row has no such identity.
+ * The identity of a server: GUID, MOTD and port. A server replies once for each of our interfaces,
+ * and over IPv4 and IPv6; rows with the same identity describe one server. A GUID alone is not
+ * enough: some software shares it, and others can copy it. `undefined` for a row without a GUID.
  */
 function identityOf(row: ServerRecord, address: Address): string | undefined {
   const { guid, motd, port, port_v4, port_v6 } = row;

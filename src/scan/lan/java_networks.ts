@@ -9,36 +9,36 @@ import type { LocalNetwork } from "./discovery_setup.ts";
 
 /** An interface with an IPv4 address. */
 export interface LocalInterface extends LocalNetwork {
-  /** Its name. */
+  /** Name of the interface, such as `eth0`. */
   readonly name: string;
-  /** Its MAC, with colons; only zeros where it has none. */
+  /** MAC address of the interface, with colons; only zeros for an interface without one. */
   readonly mac: string;
 }
 
 /** Networks that are swept, and those that are not. */
 export interface JavaNetworks {
-  /** Networks to sweep. */
+  /** The networks that `lan` sweeps. */
   readonly swept: readonly LocalNetwork[];
-  /** A line for each other one: interface, network and reason. */
+  /** A line for each network that is not swept: interface, network and reason. */
   readonly skipped: readonly string[];
 }
 
 /** The largest network that is swept: /22, 1,022 hosts. */
 const LEAST_BITS = 22;
-/** A network of fewer bits has a network address, a broadcast address and hosts. */
+/** The smallest network that is swept: /30, two hosts beside the network and broadcast addresses. */
 const MOST_BITS = 30;
 
-/** RFC 1918. */
+/** The private networks of RFC 1918. */
 const PRIVATE = [
   { address: 0x0a000000, netmask: 0xff000000 },
   { address: 0xac100000, netmask: 0xfff00000 },
   { address: 0xc0a80000, netmask: 0xffff0000 },
 ];
 
-/** Tunnels have no MAC, or one of these names: TAP devices, ZeroTier, Tailscale and VPN clients. */
+/** Tunnels have no MAC address, or a name of TAP devices, ZeroTier, Tailscale or VPN clients. */
 const NO_MAC = /^[0:]*$/;
 const TUNNEL = /^(tun|tap|utun|wg|ppp|ipsec|gre|gif|sit|zt|tailscale|nordlynx|feth)/i;
-/** What containers publish is on an address of this machine as well. */
+/** Names of container networks. Ports that containers publish are found on the machine's own address. */
 const CONTAINERS = /^(docker|br-[0-9a-f]{12}$|podman|cni|flannel|cali|veth|lxc|lxd)/i;
 
 /**

@@ -32,7 +32,7 @@ import {
   type LocalNetwork,
 } from "./discovery_setup.ts";
 
-/** Connections at once, and packets a second to a /24 and to a host: connections and queries. */
+/** Maximum number of concurrent connections; then packets per second to a /24, and to a host. */
 const MOST_PENDING = 128;
 const NET_RATE = 100;
 const HOST_RATE = 5;
@@ -44,33 +44,33 @@ const LIMITS: StreamLimits = {
   mostBytes: 2 * 1024 * 1024,
 };
 
-/** A sweep, and later queries to servers that it found. */
+/** Sweeps the networks once, and later queries the servers that the sweep found. */
 export class JavaSweep {
-  /** Connections that were begun, but for those that the system refused. */
+  /** Number of connections that were started, without those that the system refused. */
   sent = 0;
-  /** Addresses that were not reached in time. */
+  /** Number of addresses that were not visited within the time limit. */
   unswept = 0;
-  /** Addresses for which no descriptor could be had. */
+  /** Number of addresses for which no file descriptor was free. */
   short = 0;
   readonly #slots = new ConnectionSlots(MOST_PENDING, 1);
   readonly #link: StreamLinkOptions;
 
   /**
-   * @param slp Server List Ping.
-   * @param isLeftAlone Whether an address opted out.
+   * @param slp The protocol Server List Ping.
+   * @param isOptedOut Whether an address opted out.
    * @param onSighting Called for each server that replied.
    */
   constructor(
     private readonly options: DiscoverySetup,
-    private readonly sweeping: JavaSweepOptions,
+    private readonly sweepOptions: JavaSweepOptions,
     private readonly slp: Protocol,
-    private readonly isLeftAlone: (address: Address) => boolean,
+    private readonly isOptedOut: (address: Address) => boolean,
     private readonly onSighting: (sighting: Omit<Sighting, "socket">) => void,
   ) {
     const { clock, signal } = options;
     const throttle = new Throttle({ rate: undefined, netRate: NET_RATE, hostRate: HOST_RATE });
     this.#link = {
-      dialer: sweeping.dialer,
+      dialer: sweepOptions.dialer,
       throttle,
       clock,
       limits: LIMITS,
@@ -80,10 +80,10 @@ export class JavaSweep {
     };
   }
 
-  /** Connects to every address of the networks once, for so long at the most. */
+  /** Connects to every address of the networks once, until the time limit `mostMs`. */
   async run(): Promise<void> {
     const { clock, signal } = this.options;
-    const { mostMs, seed } = this.sweeping;
+    const { mostMs, seed } = this.sweepOptions;
     const late = new AbortController();
     const cancel = clock.after(mostMs, () => late.abort());
     const ending = AbortSignal.any([signal, late.signal]);
@@ -100,9 +100,9 @@ export class JavaSweep {
     }
   }
 
-  /** All addresses of the networks but the first and the last of each. */
+  /** The pass over all addresses of the networks, without the network address of each. */
   #pass(): Pass {
-    const addresses = RangeSet.of<Address>(this.sweeping.networks.map((network) => ({
+    const addresses = RangeSet.of<Address>(this.sweepOptions.networks.map((network) => ({
       start: firstOf(network) + 1,
       end: broadcastOf(network)!,
     })));
@@ -111,13 +111,13 @@ export class JavaSweep {
   }
 
   #visitor(shared: Pick<PassOptions, "clock" | "signal" | "progress">): ConnectionVisitor {
-    const { networks } = this.sweeping;
+    const { networks } = this.sweepOptions;
     const edges = new Set(networks.flatMap((network) => [firstOf(network), broadcastOf(network)!]));
     return new ConnectionVisitor({
       ...shared,
       slots: this.#slots,
       throttle: this.#link.throttle,
-      skip: ({ address }) => edges.has(Number(address)) || this.isLeftAlone(address),
+      skip: ({ address }) => edges.has(Number(address)) || this.isOptedOut(address),
       backlogged: () => false,
       visit: async (_, target) => {
         const end = await this.#visit(target, shared.signal);
@@ -129,24 +129,24 @@ export class JavaSweep {
     });
   }
 
-  /** Queries a server that was found once more. */
+  /** Queries a server again that the sweep has found. */
   async refresh(target: Endpoint): Promise<void> {
-    const free = await this.#slots.acquire(target.address);
+    const release = await this.#slots.acquire(target.address);
     try {
       const { throttle, clock, signal } = this.#link;
       const now = clock.now();
       await sleep(clock, throttle.reserve(target.address, now) - now, signal);
       if (!signal.aborted) await this.#visit(target, signal);
     } finally {
-      free();
+      release();
     }
   }
 
   /**
-   * Connects and queries.
+   * Connects to an address and queries the server there.
    *
-   * @param ending Ends waiting for the connection.
-   * @returns Whether that was done, cancelled, or found no descriptor.
+   * @param ending Cancels the wait for the connection.
+   * @returns `done` after a connection or a failure to connect, `exhausted` without a free descriptor.
    */
   async #visit(
     target: Endpoint,

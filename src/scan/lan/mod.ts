@@ -46,7 +46,7 @@ export async function discover(options: DiscoverySetup): Promise<LanEnd> {
   const { promise: failed, reject } = Promise.withResolvers<never>();
   const run = new Discovery(options, networks, board, reject);
   board.listen((datagram, from, socket) => run.receive(datagram, from, socket)).catch(reject);
-  group?.listen((datagram, from) => run.announced(datagram, from)).catch(reject);
+  group?.listen((datagram, from) => run.receiveAnnouncement(datagram, from)).catch(reject);
   const cancelBoard = () => options.watch && board.cancel();
   signal.addEventListener("abort", cancelBoard, { once: true });
   const end = clock.now() + listenMs;
@@ -79,8 +79,8 @@ function javaSweep(run: Discovery, options: DiscoverySetup): JavaSweep | undefin
     options,
     options.sweep,
     slp,
-    (address) => run.isLeftAlone(address),
-    (sighting) => run.sighted(sighting),
+    (address) => run.isOptedOut(address),
+    (sighting) => run.receiveSighting(sighting),
   );
 }
 

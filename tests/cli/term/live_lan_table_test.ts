@@ -11,7 +11,7 @@ function listed(last: number, over: Partial<ServerRecord> = {}) {
   const record = emptyRecord({ address: 0xc0a80100 + last, port: 19132 }, 0);
   return {
     row: { ...record, protocols: ["raknet"], name: `server ${last}`, ...over },
-    heardAt: 1000,
+    seenAt: 1000,
   };
 }
 
@@ -120,7 +120,7 @@ Deno.test("the live table is drawn in its place, and gives the cursor back", asy
   const neighbours = new FoundServers();
   const terminal = new Terminal();
   const meet = (last: number) =>
-    neighbours.list(neighbours.meet(`${last}`, last, 5000, network.now())!, listed(last).row);
+    neighbours.list(neighbours.getOrAdd(`${last}`, last, 5000, network.now())!, listed(last).row);
   const size = { columns: 80, rows: 10 };
   const live = new LiveLanTable({
     ...{ neighbours, networks: 1, clock: network, color: false, size: () => size },
@@ -152,7 +152,7 @@ Deno.test("the live table is drawn in its place, and gives the cursor back", asy
 Deno.test("the smallest terminal is drawn on", async () => {
   const network = new FakeNetwork(1);
   const neighbours = new FoundServers();
-  neighbours.list(neighbours.meet("1", 1, 5000, 0)!, listed(1).row);
+  neighbours.list(neighbours.getOrAdd("1", 1, 5000, 0)!, listed(1).row);
   const terminal = new Terminal();
   using _live = new LiveLanTable({
     ...{ neighbours, networks: 1, clock: network, color: false, draw: terminal.draw },
@@ -165,7 +165,7 @@ Deno.test("the smallest terminal is drawn on", async () => {
 Deno.test("lines that a narrower terminal has broken are counted as it shows them", async () => {
   const network = new FakeNetwork(1);
   const neighbours = new FoundServers();
-  neighbours.list(neighbours.meet("1", 1, 5000, 0)!, listed(1, { name: "x".repeat(100) }).row);
+  neighbours.list(neighbours.getOrAdd("1", 1, 5000, 0)!, listed(1, { name: "x".repeat(100) }).row);
   const size = { columns: 100, rows: 10 };
   const drawn: string[] = [];
   const live = new LiveLanTable({

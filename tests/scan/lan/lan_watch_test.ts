@@ -111,7 +111,7 @@ Deno.test("the list is sorted, forgets, and has an end", () => {
   const neighbours = new FoundServers();
   const row = (host: string, port: number, guid: string | null = null) =>
     ({ host, port, guid }) as ServerRecord;
-  const meet = (key: string, address = 1) => neighbours.meet(key, address, 100, 0);
+  const meet = (key: string, address = 1) => neighbours.getOrAdd(key, address, 100, 0);
   const places: [string, number][] = [
     ["fe80::1", 1],
     ["10.0.0.10", 2],
@@ -146,7 +146,7 @@ Deno.test("a GUID that another server copies hides no server; the same identity 
   const listed = (...heard: [address: number | bigint, row: Partial<ServerRecord>][]) => {
     const neighbours = new FoundServers();
     return heard.map(([address, row], i) =>
-      neighbours.list(neighbours.meet(`${i}`, address, 100, 0)!, {
+      neighbours.list(neighbours.getOrAdd(`${i}`, address, 100, 0)!, {
         ...usual,
         ...row,
       } as ServerRecord)
@@ -168,7 +168,7 @@ Deno.test("a neighbour that opted out, or shows another identity, hides no other
   const neighbours = new FoundServers();
   const row = (motd: string) =>
     ({ host: "", port: 19132, guid: "5335687477053034848", motd }) as ServerRecord;
-  const [copy, real] = [1, 2].map((i) => neighbours.meet(`${i}`, i, 100, 0)!);
+  const [copy, real] = [1, 2].map((i) => neighbours.getOrAdd(`${i}`, i, 100, 0)!);
   neighbours.list(copy, row("Ours"));
   assertEquals([neighbours.list(real, row("Ours")), neighbours.isSettled(real)], [false, true]);
   neighbours.list(copy, row("Theirs"));

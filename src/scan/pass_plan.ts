@@ -17,7 +17,7 @@ import { planSuppression } from "./sweep_stage/suppression_plan.ts";
 /** The passes of a scan. */
 export interface PassPlan {
   /** The first passes, which only detect servers of a protocol that suppresses another one. */
-  readonly looks: readonly Pass[];
+  readonly detectionPasses: readonly Pass[];
   /** Passes of UDP probes. */
   readonly udp: readonly Pass[];
   /** Passes of TCP connections, concurrent with the UDP passes. */
@@ -44,17 +44,17 @@ export function planScanPasses(input: PassPlanInput): PassPlan {
   const over = (transport: Protocol["transport"]) =>
     protocols.filter((one) => one.transport === transport);
   const suppressions = planSuppression(input);
-  const looked = suppressions.map(({ protocol }) => protocol);
+  const suppressors = suppressions.map(({ protocol }) => protocol);
   const kinds = kindsOf(protocols, allProtocols);
   const suppresses = protocols.some(({ suppressedBy }) => suppressedBy !== undefined);
   return {
-    looks: suppressions.flatMap(({ protocol, segments }, i) =>
+    detectionPasses: suppressions.flatMap(({ protocol, segments }, i) =>
       planPasses([protocol], retries, () => segments, i * (retries + 1))
     ),
     udp: planPasses(probed(over("udp")), retries, segmentsFor),
     tcp: planPasses(over("tcp"), retries, segmentsFor, CONNECTION_ORDERS),
     kinds,
-    allKinds: kindsOf([...new Set([...looked, ...protocols])], allProtocols),
+    allKinds: kindsOf([...new Set([...suppressors, ...protocols])], allProtocols),
     gapMs: suppresses ? Math.max(GAP_MS, timeoutMs) : GAP_MS,
   };
 }
@@ -79,7 +79,7 @@ export function countPositions(
   { order, io: { state } }: Pick<ScanSetup, "order"> & { readonly io: Pick<ScanIo, "state"> },
 ): void {
   const sizesOf = (passes: readonly Pass[]) => passes.map((pass) => spaceOf(pass, order).size);
-  state.total = sumOf(sizesOf(plan.looks));
+  state.total = sumOf(sizesOf(plan.detectionPasses));
   state.visited = 0;
   countTransport(sizesOf(plan.udp), order.from.udp, state, state);
   countTransport(sizesOf(plan.tcp), order.from.tcp, state.tcp, state);

@@ -60,14 +60,14 @@ export interface ScanTargets extends TargetNames {
    * that are among `protocols`. The others of `protocols` follow a reply; where this is set, not at
    * servers of a protocol that suppresses another one.
    */
-  readonly asksKnown?: boolean;
+  readonly queriesKnown?: boolean;
   /**
    * Addresses that are sent nothing, as those that opt out in the scan. They are no exclusions:
    * with this list, which scans add to, the order of the targets would change.
    */
   readonly optedOut: Iterable<Range>;
   /** Servers that count as responders: they are not probed, and no row is written of them. */
-  readonly answered: Iterable<Endpoint>;
+  readonly responders: Iterable<Endpoint>;
 }
 
 /** Which of the targets a pass visits, and in which order. */

@@ -62,7 +62,7 @@ export function makeTables(
   const { targets, order, hooks, io: { random, clock, state, dialer, key } } = options;
   const seed = seedOf(random);
   const responders = new Responders(seed);
-  for (const endpoint of targets.answered) responders.add(endpoint);
+  for (const endpoint of targets.responders) responders.add(endpoint);
   const known = new KnownServers(targets, seed);
   const probed = new ProbedEndpoints(options, (...one) => known.withholds(...one));
   const onFlood = (address: Address) => board.cancel(address);

@@ -15,7 +15,7 @@ const CAPACITY = 256;
 interface Waiting {
   readonly record: ServerRecord;
   /** Called when every sink has accepted the row; not called for a lost row. */
-  readonly through: () => void;
+  readonly onAccepted: () => void;
 }
 
 /** Writes rows to all sinks, in batches. */
@@ -48,19 +48,19 @@ export class WriteStage {
   /**
    * Puts a row into the queue.
    *
-   * @param through Called when every sink has accepted it; never where it is lost.
+   * @param onAccepted Called when every sink has accepted it; never where it is lost.
    */
-  add(record: ServerRecord, through: () => void): void {
+  add(record: ServerRecord, onAccepted: () => void): void {
     if (this.#failure !== undefined) {
       this.lost++;
       return;
     }
-    this.#waiting.push({ record, through });
+    this.#waiting.push({ record, onAccepted });
     this.#writing ??= this.#write();
   }
 
   /** While the queue is full, a promise that settles when the queue has space again. */
-  get room(): Promise<void> | undefined {
+  get whenFree(): Promise<void> | undefined {
     if (this.#waiting.length < CAPACITY) return undefined;
     return (this.#emptied ??= Promise.withResolvers()).promise;
   }
@@ -80,7 +80,7 @@ export class WriteStage {
         this.written += batch.length;
         this.lastAt = clock.wall();
         await checkpoint?.accepted(records);
-        for (const { through } of batch) through();
+        for (const { onAccepted } of batch) onAccepted();
       } catch (error) {
         this.#failure = error as Error;
         this.lost += batch.length + this.#takeAll().length;

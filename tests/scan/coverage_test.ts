@@ -44,10 +44,10 @@ Deno.test("who was asked is told by address, port and protocol", () => {
 });
 
 /** A scan that knows two servers for the same protocols. */
-function knowing(protocols: string[], asksKnown = false, limit?: number): CoverageOptions {
+function knowing(protocols: string[], queriesKnown = false, limit?: number): CoverageOptions {
   const first = ["127.0.2.5:7777", "127.0.0.8:19132"].map((text) => parseEndpoint(text)!);
   const known = first.map((endpoint) => ({ endpoint, protocols }));
-  return selectionFor({ ...TARGETS, known, asksKnown }, { first, limit });
+  return selectionFor({ ...TARGETS, known, queriesKnown }, { first, limit });
 }
 
 Deno.test("a server that was known before was asked when all that it is known to speak was", () => {
@@ -61,8 +61,8 @@ Deno.test("a server that was known before was asked when all that it is known to
 });
 
 Deno.test("a known server was not asked in a protocol that it did not speak when the scan began", () => {
-  for (const asksKnown of [true, false]) {
-    const raknet = { ...knowing(["raknet"]), asksKnown };
+  for (const queriesKnown of [true, false]) {
+    const raknet = { ...knowing(["raknet"]), queriesKnown };
     assertEquals(asks(raknet, "127.0.2.5:7777", "raknet"), true);
     assertEquals(asks(raknet, "127.0.2.5:7777", "raknet", "query"), false); // found meanwhile
   }
@@ -131,7 +131,7 @@ Deno.test("where replies were omitted, nobody was asked in a protocol that echoe
   const endpoint = parseEndpoint("127.0.0.1:9000")!;
   const known = [{ endpoint, protocols: ["sqp"] }];
   const interviewed = {
-    ...selectionFor({ ...targets, known, asksKnown: true }, { first: [endpoint] }),
+    ...selectionFor({ ...targets, known, queriesKnown: true }, { first: [endpoint] }),
     omitted: true,
   };
   assertEquals(asks(interviewed, "127.0.0.1:9000", "sqp"), true);

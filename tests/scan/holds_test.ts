@@ -203,11 +203,11 @@ Deno.test("sqp: who waits when a scan is interrupted is found when it goes on", 
   assertEquals([first.end.reason, first.end.marks.udp.pass], ["interrupted", 1]);
   assert(first.rows.length > 5 && first.rows.length < 86, `${first.rows.length}`);
   assertEquals(first.state.replies.omitted, 0);
-  const answered = first.rows.map(({ host, port }) => {
+  const responders = first.rows.map(({ host, port }) => {
     assertEquals(host, formatAddress(FIRST));
     return { address: FIRST, port };
   });
-  const second = await scanFleet({ ...SLOW, from: first.end.marks.udp, answered });
+  const second = await scanFleet({ ...SLOW, from: first.end.marks.udp, responders });
   assertEquals(second.end.reason, "done");
   assertEquals(new Set([...first.rows, ...second.rows].map(serverId)).size, 150);
   assertEquals(second.state.replies.omitted, 16);

@@ -29,7 +29,7 @@ const shown = (passes: readonly Pass[]) => passes.map((one) => `${one.protocol} 
 
 Deno.test("each protocol gets a pass and one for each retry, over its transport", () => {
   const { passes, state } = plan(["raknet", "slp", "query"]);
-  assertEquals(passes.looks, []);
+  assertEquals(passes.detectionPasses, []);
   assertEquals(shown(passes.udp), ["raknet 1", "raknet 2", "query 3", "query 4"]);
   const orders = [1, 2].map((one) => `slp ${CONNECTION_ORDERS + one}`);
   assertEquals(shown(passes.tcp), orders);
@@ -39,7 +39,7 @@ Deno.test("each protocol gets a pass and one for each retry, over its transport"
 
 Deno.test("before a protocol that another one suppresses, that one is looked for on its ports", () => {
   const { passes, state } = plan(["sqp"]);
-  assertEquals([shown(passes.looks), shown(passes.udp)], [["raknet 1", "raknet 2"], [
+  assertEquals([shown(passes.detectionPasses), shown(passes.udp)], [["raknet 1", "raknet 2"], [
     "sqp 1",
     "sqp 2",
   ]]);

@@ -125,7 +125,7 @@ export function selectionFor(
   order: Partial<ScanOrder> = {},
 ): ScanSelection {
   return {
-    targets: { names: new Map(), optedOut: [], answered: [], ...targets },
+    targets: { names: new Map(), optedOut: [], responders: [], ...targets },
     order: { seed: 5, from: START, ...order },
   };
 }
@@ -170,7 +170,7 @@ export async function scanFleet(setting: Setting): Promise<Result> {
     from: START.udp,
     fromTcp: START.tcp,
     optedOut: [],
-    answered: [],
+    responders: [],
     retries: 1,
     timeoutMs: 1500,
     cooldownMs: 3000,

@@ -152,10 +152,10 @@ Deno.test("a scan that is interrupted goes on at its mark", async () => {
   assert(first.end.marks.udp.pass === 1 && first.end.marks.udp.position > 1000);
   assert(first.end.marks.tcp.pass === 1 && first.end.marks.tcp.position > 1000);
   const ids = first.rows.map(({ host, port }) => ({ host, port }));
-  const answered = first.hosts.map(({ endpoint }) => endpoint)
+  const responders = first.hosts.map(({ endpoint }) => endpoint)
     .filter((endpoint) => ids.some((id) => serverId(id) === formatEndpoint(endpoint)));
   const { udp: from, tcp: fromTcp } = first.end.marks;
-  const second = await scanFleet({ fleet: FLEET, from, fromTcp, answered });
+  const second = await scanFleet({ fleet: FLEET, from, fromTcp, responders });
   const whole = await scanFleet({ fleet: FLEET });
   const both = [...first.rows, ...second.rows].map(serverId);
   assertEquals(both.toSorted(), whole.rows.map(serverId).toSorted());
@@ -179,9 +179,9 @@ Deno.test("a scan that goes on asks those again who might have answered late", a
   // 3,000 ms before the end, a thousand after the interruption, four seconds after the start
   assert(Math.abs(first.end.marks.udp.position - 1000) < 100, `${first.end.marks.udp.position}`);
   const known = new Set(first.rows.map(serverId));
-  const answered = first.hosts.map(({ endpoint }) => endpoint)
+  const responders = first.hosts.map(({ endpoint }) => endpoint)
     .filter((endpoint) => known.has(formatEndpoint(endpoint)));
-  const second = await scanFleet({ ...slow, from: first.end.marks.udp, answered });
+  const second = await scanFleet({ ...slow, from: first.end.marks.udp, responders });
   const both = [...first.rows, ...second.rows].map(serverId);
   assertEquals(both.toSorted(), first.hosts.map(({ endpoint }) => formatEndpoint(endpoint)).sort());
 });
@@ -464,10 +464,10 @@ Deno.test("replies from where nothing was asked are noise", async () => {
 Deno.test("a pause follows each pass in which something left, and no other", async () => {
   const endpoint = { address: 0x7f102000, port: 7 };
   const range = { start: endpoint.address, end: endpoint.address + 1 };
-  const lasted = async (name: string, answered: Endpoint[]) => {
+  const lasted = async (name: string, responders: Endpoint[]) => {
     const { network } = await scanFleet({
       ...{ fleet: { ...BEDROCK, servers: 1 }, range, ports: () => [endpoint.port] },
-      ...{ protocolNames: [name], retries: 3, cooldownMs: 0, answered },
+      ...{ protocolNames: [name], retries: 3, cooldownMs: 0, responders },
     });
     return Math.round((network.now() - 1000) / 100) * 100; // its clock starts at 1000 ms
   };

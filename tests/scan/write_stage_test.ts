@@ -33,7 +33,7 @@ function scene() {
   const stop = { fail: ({ message }: Error) => void failures.push(message) };
   const stage = new WriteStage({ sinks: [sink], checkpoint, clock, state }, stop);
   const add = (count: number) => {
-    for (let i = 0; i < count; i++) stage.add(ROW, () => log.push("through"));
+    for (let i = 0; i < count; i++) stage.add(ROW, () => log.push("onAccepted"));
   };
   return { log, writes, stage, add, failures };
 }
@@ -47,23 +47,23 @@ Deno.test("a row is through when all outputs and the checkpoint's list have it",
   assertEquals(stage.written, 7); // those of an earlier part
   writes[0].resolve();
   await stage.idle();
-  assertEquals(log, ["write 1", "accepted 1", "through"]);
+  assertEquals(log, ["write 1", "accepted 1", "onAccepted"]);
   assertEquals(stage.written, 8);
 });
 
-Deno.test("a full queue has room again when its rows are being written", async () => {
+Deno.test("a full queue accepts rows again as soon as its rows are being written", async () => {
   const { log, writes, stage, add } = scene();
   add(256); // the first one is written at once
-  assertEquals(stage.room, undefined);
+  assertEquals(stage.whenFree, undefined);
   add(1);
-  const { room } = stage;
-  let isRoom = false;
-  void room!.then(() => isRoom = true);
+  const { whenFree } = stage;
+  let isFree = false;
+  void whenFree!.then(() => isFree = true);
   await Promise.resolve();
-  assertEquals(isRoom, false);
+  assertEquals(isFree, false);
   writes[0].resolve();
-  await room;
-  assertEquals([log.at(-1), stage.room, writes.length], ["write 256", undefined, 2]);
+  await whenFree;
+  assertEquals([log.at(-1), stage.whenFree, writes.length], ["write 256", undefined, 2]);
   writes[1].resolve();
   await stage.idle();
   assertEquals(stage.written, 7 + 257);
@@ -72,11 +72,11 @@ Deno.test("a full queue has room again when its rows are being written", async (
 Deno.test("when an output fails, rows are lost and counted, and nothing waits any more", async () => {
   const { log, writes, stage, add, failures } = scene();
   add(257);
-  const { room } = stage;
+  const { whenFree } = stage;
   writes[0].reject(new Error("disk full"));
-  await room;
+  await whenFree;
   await stage.idle();
   add(2);
-  assertEquals([stage.lost, stage.written, stage.room], [259, 7, undefined]);
+  assertEquals([stage.lost, stage.written, stage.whenFree], [259, 7, undefined]);
   assertEquals([failures, log], [["disk full"], ["write 1"]]);
 });

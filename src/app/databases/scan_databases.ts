@@ -205,7 +205,7 @@ export class ScanDatabases implements AsyncDisposable {
         replies: Object.values(replies).reduce((sum, one) => sum + one, 0),
         found: state.written,
         // With --from, the start of the earlier part of the scan is unknown.
-        coverage: whole && (resumed || [...targets.answered].length === 0 && isFirst(order))
+        coverage: whole && (resumed || [...targets.responders].length === 0 && isFirst(order))
           ? coverageOf({
             ...selection,
             flooding: floods.addresses,

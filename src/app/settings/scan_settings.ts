@@ -27,7 +27,7 @@ import { usualPorts } from "../../protocols/usual_ports.ts";
 export interface ScanSettings {
   readonly protocols: readonly Protocol[];
   /** Whether known servers are probed in their own protocols, because the user named none. */
-  readonly asksKnown: boolean;
+  readonly queriesKnown: boolean;
   /** Every protocol of the program, in order of rank. */
   readonly allProtocols: readonly Protocol[];
   readonly ports: (protocol: string, family: 4 | 6) => readonly number[];
@@ -140,7 +140,7 @@ export function scanSettings(
   checkFrameOptions(options);
   return {
     protocols,
-    asksKnown: options.protocol === undefined,
+    queriesKnown: options.protocol === undefined,
     allProtocols,
     ports: chosenPorts(options.ports, protocols, allProtocols),
     ...orderOf(options, randomSeed),

@@ -76,11 +76,11 @@ export interface PlanInput extends ScanSelection {
 
 /** Which endpoints a scan probes, and in which order, by the user's choice. */
 export function scanSelectionOf(chosen: ScanSettings, named: NamedTargets): ScanSelection {
-  const { protocols, allProtocols, ports, asksKnown, seed, shard, maxTargets } = chosen;
+  const { protocols, allProtocols, ports, queriesKnown, seed, shard, maxTargets } = chosen;
   const { targets: addresses, names, services, known, optedOut, first } = named;
-  const probed = { addresses, protocols, allProtocols, ports, known, asksKnown };
+  const probed = { addresses, protocols, allProtocols, ports, known, queriesKnown };
   return {
-    targets: { ...probed, names, services, optedOut, answered: [] },
+    targets: { ...probed, names, services, optedOut, responders: [] },
     order: {
       seed,
       shard,

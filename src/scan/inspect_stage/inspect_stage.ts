@@ -98,7 +98,7 @@ export class InspectStage {
           this.#tables.stop.fail(error as Error);
           sightings.finish(one);
         }
-        if (rows.room !== undefined) await rows.room;
+        if (rows.whenFree !== undefined) await rows.whenFree;
       }
     }
   }
@@ -120,7 +120,7 @@ export class InspectStage {
     this.#pool.add(address, async () => {
       try {
         await ("plan" in subject ? this.#interviewKnown(subject) : this.#interviewSighted(subject));
-        await this.#parts.rows.room;
+        await this.#parts.rows.whenFree;
       } finally {
         sightings.finish(subject);
       }
@@ -219,7 +219,7 @@ export class InspectStage {
       optedOut: (peer) => optedOut.has(peer.address),
       replied: (peer) => suppression.hasReplied(peer),
       unanswered: (peer, protocol) =>
-        suppression.hasLookedFor(protocol) && probed.has(peer, protocol),
+        suppression.hasProbedFor(protocol) && probed.has(peer, protocol),
     };
   }
 

@@ -25,22 +25,22 @@ export interface KnownPlan {
 /** What of a scan's options decides what known servers are sent. */
 export type KnownOptions = Pick<
   ScanTargets,
-  "protocols" | "allProtocols" | "known" | "asksKnown"
+  "protocols" | "allProtocols" | "known" | "queriesKnown"
 >;
 
 /**
  * What a server is sent. Unsolicited: of the protocols that it is known to speak, those that the scan
  * may send. After a reply: the scan's other protocols too, so that one whose reply was lost, or that
  * was enabled since, is found. A server of a protocol that suppresses another one gets no follow-ups
- * where `asksKnown` is set. A server that is known to speak no protocol is sent all of the scan's.
+ * where `queriesKnown` is set. A server that is known to speak no protocol is sent all of the scan's.
  */
 export function planFor(spoken: readonly string[], options: KnownOptions): KnownPlan {
-  const { protocols, allProtocols, asksKnown } = options;
+  const { protocols, allProtocols, queriesKnown } = options;
   const known = sendable(new Set(spoken), allProtocols);
   if (known.length === 0) return { probed: protocols, all: protocols, interviewed: false };
-  const probed = asksKnown ? known : known.filter((one) => protocols.includes(one));
+  const probed = queriesKnown ? known : known.filter((one) => protocols.includes(one));
   const lead = known.find(({ suppressedBy }) => suppressedBy !== undefined);
-  const isAlone = asksKnown && lead !== undefined;
+  const isAlone = queriesKnown && lead !== undefined;
   const more = isAlone || probed.length === 0
     ? []
     : protocols.filter((one) => !probed.includes(one) && one.name !== lead?.suppressedBy);

@@ -34,11 +34,11 @@ export class KnownServerStage {
 
   /** Puts all of them into the queue, as fast as it takes them. */
   async run(): Promise<void> {
-    const { io: { clock }, targets: { known = [], answered } } = this.options;
+    const { io: { clock }, targets: { known = [], responders } } = this.options;
     const { stop: { soft: signal }, known: plans } = this.tables;
     if (known.length === 0) return;
     const isTarget = targeted(this.options);
-    const done = new Set([...answered].map(endpointKey));
+    const done = new Set([...responders].map(endpointKey));
     for (const server of known) {
       const { endpoint } = server;
       const plan = plans.planOf(endpoint)!;

@@ -66,7 +66,7 @@ export class SightingQueue {
   constructor(
     private readonly tables: QueueTables,
     private readonly state: Pick<ScanState, "replies" | "omittedAt">,
-    private readonly rows: Pick<WriteStage, "room">,
+    private readonly rows: Pick<WriteStage, "whenFree">,
   ) {}
 
   /** Number of servers that wait or are interviewed. */
@@ -80,13 +80,13 @@ export class SightingQueue {
 
   /** Whether the queue is full: the sweep must not send probes. */
   get isFull(): boolean {
-    return this.#unfinished > CAPACITY || this.rows.room !== undefined ||
+    return this.#unfinished > CAPACITY || this.rows.whenFree !== undefined ||
       this.tables.stop.hard.aborted;
   }
 
   /** While no replies should be read, a promise that settles when they may be read again. */
   get room(): Promise<void> | undefined {
-    if (this.#waiting < MOST_WAITING) return this.rows.room;
+    if (this.#waiting < MOST_WAITING) return this.rows.whenFree;
     return (this.#room ??= Promise.withResolvers()).promise;
   }
 

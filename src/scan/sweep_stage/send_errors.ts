@@ -16,7 +16,7 @@ export type SendErrorListener = (code: string, kind: SendErrorKind) => void;
 export class SendErrors {
   /** Error counters. Sockets may share one object, which is then counted once. */
   readonly #errors: readonly DatagramSocket["errors"][];
-  readonly #told = new Set<string>();
+  readonly #reported = new Set<string>();
 
   /** Starts with the sockets whose errors are counted. */
   constructor(sockets: readonly DatagramSocket[], private readonly report: SendErrorListener) {
@@ -38,8 +38,8 @@ export class SendErrors {
       for (const [code, times] of of(errors)) sums[code] = (sums[code] ?? 0) + times;
     }
     for (const code of Object.keys(sums)) {
-      if (this.#told.has(`${kind} ${code}`)) continue;
-      this.#told.add(`${kind} ${code}`);
+      if (this.#reported.has(`${kind} ${code}`)) continue;
+      this.#reported.add(`${kind} ${code}`);
       this.report(code, kind);
     }
     return sums;

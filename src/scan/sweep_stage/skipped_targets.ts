@@ -30,7 +30,7 @@ export class SkippedTargets {
     return suppression.suppressesAt(targets, i, protocol) ||
       responders.hasAt(targets, i) || interviewed.hasAt(targets, i) ||
       optedOut.hasAt(targets, i) || !this.isFirst && floods.hasAt(targets, i) ||
-      known.withholdsAt(targets, i, protocol, suppression.isLooking) ||
+      known.withholdsAt(targets, i, protocol, suppression.isDetecting) ||
       this.#echoless.has(protocol) && responders.isQueuedAt(targets, i);
   }
 

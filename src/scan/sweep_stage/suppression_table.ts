@@ -11,7 +11,7 @@ import type { Protocol } from "../../protocols/protocol.ts";
 /** Knows where protocols are suppressed. */
 export class SuppressionTable {
   /** Whether the pass that runs only looks for speakers of a protocol. */
-  isLooking = false;
+  isDetecting = false;
   /** Endpoints from which any datagram came but a reply in a protocol that may be suppressed. */
   readonly #replied: SuppressedEndpoints;
   /** Protocols that are suppressed at some. */
@@ -53,7 +53,7 @@ export class SuppressionTable {
     if (!this.isActive) return false;
     if (this.#suppressible.has(protocol)) return this.#unsent.has(protocol);
     this.#replied.add(endpoint, proven);
-    return this.isLooking || this.protocols.every(({ name }) => name !== protocol);
+    return this.isDetecting || this.protocols.every(({ name }) => name !== protocol);
   }
 
   /** Takes any other datagram; of a protocol, a broken reply. */
@@ -68,7 +68,7 @@ export class SuppressionTable {
   }
 
   /** Whether all endpoints that are probed in a protocol for the sake of another one were. */
-  hasLookedFor(protocol: string): boolean {
+  hasProbedFor(protocol: string): boolean {
     return this.protocols.some(({ name, suppressedBy }) =>
       suppressedBy === protocol && !this.#unsent.has(name)
     );
@@ -76,11 +76,12 @@ export class SuppressionTable {
 
   /** Whether an endpoint must not be sent a protocol, or needs not, for its reply is there. */
   suppresses(endpoint: Endpoint, protocol: string): boolean {
-    return (this.isLooking || this.#suppressible.has(protocol)) && this.#replied.has(endpoint);
+    return (this.isDetecting || this.#suppressible.has(protocol)) && this.#replied.has(endpoint);
   }
 
   /** Whether a protocol is suppressed for a target in a batch. */
   suppressesAt(targets: Endpoints, i: number, protocol: string): boolean {
-    return (this.isLooking || this.#suppressible.has(protocol)) && this.#replied.hasAt(targets, i);
+    return (this.isDetecting || this.#suppressible.has(protocol)) &&
+      this.#replied.hasAt(targets, i);
   }
 }

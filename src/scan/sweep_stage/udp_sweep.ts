@@ -78,7 +78,7 @@ export class UdpSweep {
     const { udp: from } = this.#options.order.from;
     const { udp: passes } = this.#plan;
     if (passes.length === 0) return from;
-    await this.#look();
+    await this.#detectSuppressors();
     try {
       const options = { ...this.#sweepOptions(), passes, from, trail: this.#trail };
       const mark = await sweep({ ...options, progress: this.#publish(from, passes) });
@@ -116,29 +116,29 @@ export class UdpSweep {
   }
 
   /** Probes for servers of protocols that suppress others. */
-  async #look(): Promise<void> {
-    const { looks: passes, gapMs } = this.#plan;
+  async #detectSuppressors(): Promise<void> {
+    const { detectionPasses: passes, gapMs } = this.#plan;
     if (passes.length === 0) return;
     const { suppression } = this.#tables;
     const { retries } = this.#options.limits;
-    suppression.isLooking = true;
+    suppression.isDetecting = true;
     await sweep({
       ...this.#sweepOptions(),
       passes,
       from: START,
       cooldownMs: gapMs,
-      progress: this.#counted((_, { pass }, size) => {
+      progress: this.#progressOf((_, { pass }, size) => {
         this.#parts.skipped.isFirst = (pass - 1) % (retries + 1) === 0;
         this.#progress.begin(undefined, { pass: 0, position: 0 }, size);
       }),
     });
-    suppression.isLooking = false;
+    suppression.isDetecting = false;
   }
 
   /** Publishes what the passes of the scan do. */
   #publish(from: Mark, passes: readonly Pass[]): PassProgress {
     const { floods, suppression } = this.#tables;
-    return this.#counted((pass, mark, size) => {
+    return this.#progressOf((pass, mark, size) => {
       const { protocol } = pass;
       floods.begin(protocol, mark.pass === from.pass && mark.position > 0);
       suppression.begin(protocol);
@@ -147,7 +147,7 @@ export class UdpSweep {
     });
   }
 
-  #counted(begin: PassProgress["begin"]): PassProgress {
+  #progressOf(begin: PassProgress["begin"]): PassProgress {
     const { state } = this.#options.io;
     return {
       begin,
@@ -179,7 +179,7 @@ export class UdpSweep {
         ...this.#sweepOptions(),
         passes,
         from: START,
-        progress: this.#counted(({ protocol }, _, size) => {
+        progress: this.#progressOf(({ protocol }, _, size) => {
           floods.begin(protocol);
           Object.assign(state, { size, position: 0, total: state.total + size });
         }),

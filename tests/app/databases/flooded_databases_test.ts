@@ -64,7 +64,7 @@ const SQP = { ...FLEET, software: ["sqpFull"] };
 const listed = drawFleet(SQP).map(({ endpoint }) => endpoint);
 /** Known servers of SQP: they are interviewed beside the pass, which probes all other targets. */
 const INTERVIEWED: Setting = {
-  ...{ ...SETTING, fleet: SQP, ports: () => [9000], first: listed, asksKnown: true },
+  ...{ ...SETTING, fleet: SQP, ports: () => [9000], first: listed, queriesKnown: true },
   known: listed.map((endpoint) => ({ endpoint, protocols: ["sqp"] })),
 };
 

@@ -157,8 +157,8 @@ for (
       const { from, fromTcp, seed } = scanSettings(again, () => NaN);
       checkMarks({ udp: from, tcp: fromTcp }, PASSES);
       assertEquals([from, fromTcp, seed], [end.marks.udp, end.marks.tcp, 5], what);
-      const answered = first.map((id) => parseEndpoint(id)!);
-      const second = await scanFleet({ ...setting, from, fromTcp, answered });
+      const responders = first.map((id) => parseEndpoint(id)!);
+      const second = await scanFleet({ ...setting, from, fromTcp, responders });
       const ids = [...first, ...second.rows.map(serverId)];
       assertEquals([second.end.reason, ids.toSorted()], ["done", all], what);
       return end;

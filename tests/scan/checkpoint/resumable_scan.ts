@@ -109,7 +109,7 @@ export async function resumeScan(
   const optedOut = left.optedOut.map((address) => ({ start: address, end: Number(address) + 1 }));
   await writer.save(checkpoint.marks, state);
   const part = await run(
-    { ...setting, from, fromTcp, optedOut, answered: cut.answered },
+    { ...setting, from, fromTcp, optedOut, responders: cut.answered },
     network,
     { sinks, writer, state },
   );

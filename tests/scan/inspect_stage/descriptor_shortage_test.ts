@@ -50,7 +50,7 @@ Deno.test("a known server that cannot be interviewed for lack of descriptors is 
   const target = { endpoint: { address: RANGE.start, port: 19132 }, protocols: ["sqp"] };
   const { setting } = short({
     fleet: { ...NODES, servers: 0 },
-    ...{ known: [target], asksKnown: true },
+    ...{ known: [target], queriesKnown: true },
     first: [target.endpoint],
     protocolNames: ["raknet"],
   });

@@ -59,7 +59,7 @@ const spokenBy = new Map(
 
 const SETTING: Setting = {
   ...{ fleet: FLEET, ports: () => PORTS, timeoutMs: 300 },
-  ...{ first, known, asksKnown: true },
+  ...{ first, known, queriesKnown: true },
 };
 
 function protocolOf(bytes: Uint8Array): string {
@@ -200,7 +200,7 @@ async function rescanOf(software: string, protocols: string[], over: Partial<Set
     ports: () => [endpoint.port],
     first: [endpoint],
     known: [{ endpoint, protocols }],
-    asksKnown: true,
+    queriesKnown: true,
     ...over,
   });
 }
@@ -231,7 +231,7 @@ Deno.test("rescan: after a lost follow-up a server keeps its row, and the next r
 
 Deno.test("rescan: named protocols limit what is sent, and follow a reply", async () => {
   const named = ["raknet", "query"];
-  const over = { asksKnown: false, protocolNames: named, audited: false };
+  const over = { queriesKnown: false, protocolNames: named, audited: false };
   const result = await scanFleet({ ...SETTING, ...over });
   const sent = sentIn(result);
   const replied = new Set(result.rows.map(({ host, port }) => `${host}:${port}`));
@@ -252,7 +252,7 @@ Deno.test("rescan: named protocols limit what is sent, and follow a reply", asyn
     ...{ never: [], private: [], chosen: [] },
   });
   const protocols = PROTOCOLS.filter(({ name }) => named.includes(name));
-  const targets = { addresses, protocols, ports: () => PORTS, known, asksKnown: false };
+  const targets = { addresses, protocols, ports: () => PORTS, known, queriesKnown: false };
   const silent = [...countPlans(selectionFor(targets, { first }))].filter(([{ probed }]) =>
     probed.length === 0
   );
@@ -261,10 +261,10 @@ Deno.test("rescan: named protocols limit what is sent, and follow a reply", asyn
 
 Deno.test("rescan: a server that is known for SQP is pinged at no time, whatever is named", () => {
   const of = (known: string[], ...names: string[]) => {
-    const asksKnown = names.length === 0;
-    const sent = asksKnown ? USUAL : names;
+    const queriesKnown = names.length === 0;
+    const sent = queriesKnown ? USUAL : names;
     const protocols = PROTOCOLS.filter(({ name }) => sent.includes(name));
-    const { probed, all, interviewed } = planFor(known, { protocols, asksKnown });
+    const { probed, all, interviewed } = planFor(known, { protocols, queriesKnown });
     return [probed, all].map((some) => some.map(({ name }) => name).join()).join(" ") +
       (interviewed ? " interviewed" : "");
   };
@@ -281,7 +281,7 @@ Deno.test("rescan: a server that is known for SQP is pinged at no time, whatever
 });
 
 Deno.test("rescan: only servers that may be sent SQP are looked for before it", async () => {
-  const over = { asksKnown: false, protocolNames: ["sqp"], audited: false };
+  const over = { queriesKnown: false, protocolNames: ["sqp"], audited: false };
   const sent = sentIn(await scanFleet({ ...SETTING, ...over }));
   for (const [i, { endpoint }] of HOSTS.entries()) {
     const [names] = KINDS[i % KINDS.length];
@@ -301,7 +301,7 @@ async function overDead(protocols: string[], over: Partial<Setting>) {
   const range = { start: 0x7f120000, end: 0x7f120000 + servers.length };
   const { network, streams } = await scanFleet({
     ...{ fleet: { ...FLEET, servers: 1 }, range, ports: () => [7], retries: 0 },
-    ...{ first: servers, asksKnown: true, cooldownMs: 1000 },
+    ...{ first: servers, queriesKnown: true, cooldownMs: 1000 },
     known: servers.map((endpoint) => ({ endpoint, protocols })),
     rates: { rate: 100, netRate: undefined, hostRate: undefined },
     ...over,
@@ -323,7 +323,7 @@ Deno.test("rescan: positions that a pass leaves out take nothing of the rate", a
 
 Deno.test("rescan: where no pass sends anything, none is paused behind", async () => {
   for (const [known, name] of [["query", "slp"], ["slp", "query"]]) {
-    const over = { asksKnown: false, protocolNames: [name], retries: 3 };
+    const over = { queriesKnown: false, protocolNames: [name], retries: 3 };
     const { sent, begun, lasted } = await overDead([known], over);
     assertEquals([sent.length, begun.length], [0, 0]);
     assert(lasted < 100, `${lasted} ms`);
@@ -332,7 +332,7 @@ Deno.test("rescan: where no pass sends anything, none is paused behind", async (
 
 Deno.test("rescan: resumed, servers that are not sent SQP are not looked for once more", async () => {
   const pings = async (protocols: string[]) => {
-    const over = { asksKnown: false, protocolNames: ["raknet", "sqp"], retries: 1 };
+    const over = { queriesKnown: false, protocolNames: ["raknet", "sqp"], retries: 1 };
     const { sent } = await overDead(protocols, { ...over, from: { pass: 1, position: 1 } });
     return sent.filter(({ bytes }) => bytes.length === 33).length;
   };
@@ -400,7 +400,7 @@ const UNVISITED: Setting = {
     cooldownMs: 100,
     concurrency: 1,
   },
-  ...{ first: LISTED, asksKnown: true },
+  ...{ first: LISTED, queriesKnown: true },
   known: LISTED.map((endpoint) => ({ endpoint, protocols: ["sqp"] })),
 };
 

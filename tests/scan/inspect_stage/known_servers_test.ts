@@ -31,7 +31,7 @@ const knownForSqp = new Set(UNITY.map(formatEndpoint));
 /** Scans the fleet again, by the protocols that are usual, and audits what it was sent. */
 async function rescan(over: Partial<Setting> = {}): Promise<Result> {
   const result = await scanFleet({
-    ...{ fleet: FLEET, ports, first, known, asksKnown: true, timeoutMs: 300 },
+    ...{ fleet: FLEET, ports, first, known, queriesKnown: true, timeoutMs: 300 },
     ...over,
     prepare: (network, hosts, streams) => {
       network.record = true;
@@ -78,16 +78,16 @@ Deno.test("rescan: a server known for SQP that says something else gets no more 
 });
 
 Deno.test("rescan: where protocols are named, and SQP is none of them, nothing goes to its servers", async () => {
-  const result = await rescan({ asksKnown: false });
+  const result = await rescan({ queriesKnown: false });
   assertEquals([toUnity(result), result.rows.length], [[], 30 - UNITY.length]);
-  const named = await rescan({ asksKnown: false, protocolNames: ["raknet", "sqp"] });
+  const named = await rescan({ queriesKnown: false, protocolNames: ["raknet", "sqp"] });
   assertEquals(named.rows.length, 30);
 });
 
 Deno.test("rescan: who opted out, was excluded, answered before or is beyond the limit is not asked", async () => {
   const all = (range: typeof RANGE) => rescan(range === RANGE ? { optedOut: [range] } : {});
   assertEquals(toUnity(await all(RANGE)), []);
-  assertEquals(toUnity(await rescan({ answered: UNITY })), []);
+  assertEquals(toUnity(await rescan({ responders: UNITY })), []);
   const { address } = UNITY[0];
   const one = { start: address as number, end: address as number + 1 };
   const without = toUnity(await rescan({ excluded: [one] }));
@@ -118,7 +118,7 @@ Deno.test("rescan: who counts as asked", () => {
     protocols: PROTOCOLS.filter(({ name }) => name === "raknet"),
     ports,
     known,
-    asksKnown: true,
+    queriesKnown: true,
   };
   const { includes } = coverageOf(selectionFor(targets, { seed: 1, first }));
   const [{ address, port }] = UNITY;

@@ -14,7 +14,9 @@ const later = (pass: number) => ({ ...START, udp: { pass, position: 0 } });
 
 /** An empty queue, and what it publishes to. */
 function scene() {
-  const rows: { room: Promise<void> | undefined } = { room: undefined };
+  const rows: { whenFree: Promise<void> | undefined } = {
+    whenFree: undefined,
+  };
   const tables = {
     interviewed: new EndpointSet(1),
     lowWater: new LowWaterMark(START),
@@ -60,8 +62,8 @@ Deno.test("replies are not read while sightings wait to be taken, or rows to be 
   queue.take();
   await waiting;
   assertEquals([isRoom, queue.room], [true, undefined]);
-  rows.room = Promise.resolve();
-  assertEquals([queue.room, queue.isFull], [rows.room, true]);
+  rows.whenFree = Promise.resolve();
+  assertEquals([queue.room, queue.isFull], [rows.whenFree, true]);
 });
 
 Deno.test("an unproved endpoint is being interviewed from its sighting until that is finished", () => {

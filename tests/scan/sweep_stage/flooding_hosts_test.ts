@@ -245,7 +245,7 @@ Deno.test("a known server that a flood cuts off is interviewed on a socket of it
   const { cut, prepare } = floodInPlaceOf(() => true);
   const { rows, state } = await flooded({
     ...{ fleet: { ...fleet, software: ["pocketmine"] }, prepare },
-    ...{ protocolNames: ["query"], ports: () => [25565], asksKnown: true, first: [endpoint] },
+    ...{ protocolNames: ["query"], ports: () => [25565], queriesKnown: true, first: [endpoint] },
     known: [{ endpoint, protocols: ["raknet", "query"] }],
   });
   assertEquals([cut.size, rows.length, state.floods.hosts], [1, 1, 1]);

@@ -240,8 +240,8 @@ Deno.test("an interrupted scan goes on at its mark, over TCP too", async () => {
   });
   assertEquals([first.end.reason, first.end.marks.tcp.pass], ["interrupted", 1]);
   assert(first.end.marks.tcp.position > 20 && first.end.marks.tcp.position < 250);
-  const answered = first.rows.map(({ host }) => at(Number(host.split(".")[3])));
-  const second = await scanToy({ fromTcp: first.end.marks.tcp, answered, prepare });
+  const responders = first.rows.map(({ host }) => at(Number(host.split(".")[3])));
+  const second = await scanToy({ fromTcp: first.end.marks.tcp, responders, prepare });
   assertEquals([...ids(first), ...ids(second)].toSorted(), ids(await scanToy({ prepare })));
   assert(first.rows.length > 5 && second.rows.length > 5);
 });

@@ -133,7 +133,7 @@ function scanOptions(
     targets: {
       ...targets,
       optedOut: [...targets.optedOut, ...stores.optedOut],
-      answered: kept.answered,
+      responders: kept.answered,
     },
     order,
     limits: limitsOf(chosen, speed, capacity),

@@ -146,11 +146,11 @@ export interface Statement {
 }
 
 /**
- * The MOTD as the server sent it, or its name where a protocol has no MOTD. Opt-out markers are
- * searched in this text.
+ * The MOTD as the server sent it, the MOTD, and the name, in lines: those of them that a statement
+ * has. Opt-out markers are searched in this text.
  */
 export function motdAsSent({ motdSent, columns: { motd, name } }: Statement): string {
-  return [motdSent, motd, name].find((text) => typeof text === "string") ?? "";
+  return [motdSent, motd, name].filter((text) => typeof text === "string").join("\n");
 }
 
 /** Ports by address family, ascending. */

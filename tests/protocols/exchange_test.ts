@@ -2,7 +2,13 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { Malformed } from "../../src/core/bytes.ts";
 import { Stamp } from "../../src/net/socket.ts";
-import { type Exchange, type ExchangeContext, NoReply } from "../../src/protocols/protocol.ts";
+import {
+  type Exchange,
+  type ExchangeContext,
+  motdAsSent,
+  NoReply,
+} from "../../src/protocols/protocol.ts";
+import { optOutCheck } from "../../src/targets/builtin_lists.ts";
 import { query, raknet } from "../../src/entry/protocols.ts";
 import { queryProtocol } from "../../src/protocols/query/mod.ts";
 import { raknetProtocol, type RaknetStatus } from "../../src/protocols/raknet/mod.ts";
@@ -182,4 +188,30 @@ Deno.test("raknet: a pong with GUID 0 is accepted in the sweep and in an exchang
   const { columns } = raknetProtocol.record(value as RaknetStatus);
   assertEquals([columns.guid, columns.players_max], ["0", 20]);
   assertEquals(raknetProtocol.probe!.read(reply)?.mac, Number(CONTEXT.nonce >> 32n));
+});
+
+Deno.test("an opt-out marker counts in each text of a statement, whatever the others are", () => {
+  const optsOut = optOutCheck();
+  const marked = "Hive §b§d§f§d§b";
+  const statement = (texts: object, motdSent?: string) => ({
+    columns: { name: null, motd: null, ...texts },
+    flags: [],
+    facts: {},
+    motdSent,
+  });
+  const text = new TextEncoder().encode(`MCPE;${marked};766;1.21.50;0;10;`);
+  const pong = raknet.encodePong({ advertise: false, time: 1n, guid: 1n, text });
+  const { status } = raknetProtocol.probe!.readContent(pong);
+  const cases = [
+    statement({ name: marked, motd: "" }),
+    statement({ name: marked }, ""),
+    statement({ name: marked, motd: "Hi" }, "Hi"),
+    statement({ motd: marked }, ""),
+    statement({ motd: "" }, marked),
+    raknetProtocol.record(status!),
+    { ...raknetProtocol.record(status!), motdSent: "" },
+  ];
+  assertEquals(cases.map(motdAsSent).map(optsOut), cases.map(() => true));
+  // The end of one text and the start of the next one are no marker.
+  assertEquals(optsOut(motdAsSent(statement({ motd: "§b§d§f", name: "§d§b" }))), false);
 });

@@ -8,6 +8,7 @@ import { serverId } from "../../src/core/record.ts";
 import type { Responder } from "../../src/fleet/simulate/responder.ts";
 import { mergeReplies } from "../../src/inspect/merge.ts";
 import { usualPorts } from "../../src/protocols/usual_ports.ts";
+import type { Protocol } from "../../src/protocols/protocol.ts";
 import { usualProtocols } from "../../src/protocols/list.ts";
 import { encodeMessage } from "../protocols/invented/herald/codec.ts";
 import { WITH_INVENTED } from "../protocols/invented/list.ts";
@@ -76,14 +77,25 @@ Deno.test("invented protocols over UDP and TCP are found by a scan, and a forged
 });
 
 Deno.test("a server that opts out in the name that an invented protocol reads gets no row", async () => {
-  const { rows, state } = await scanInvented({
-    protocols: named("herald"),
-    prepare: (network) => {
-      network.host(at(0), herald("Hive"));
-      network.host(at(1), herald("\u00a7b\u00a7d\u00a7f\u00a7d\u00a7bHive"));
+  const [whole] = named("herald");
+  const withEmptyMotd: Protocol = {
+    ...whole,
+    record(status) {
+      const { columns, ...statement } = whole.record(status);
+      return { ...statement, columns: { ...columns, motd: "" }, motdSent: "" };
     },
-  });
-  assertEquals([rows.map(serverId), state.optedOut], [[formatEndpoint(at(0))], 1]);
+  };
+  for (const protocol of [whole, withEmptyMotd]) {
+    const { rows, state } = await scanInvented({
+      allProtocols: [protocol],
+      protocols: [protocol],
+      prepare: (network) => {
+        network.host(at(0), herald("Hive"));
+        network.host(at(1), herald("\u00a7b\u00a7d\u00a7f\u00a7d\u00a7bHive"));
+      },
+    });
+    assertEquals([rows.map(serverId), state.optedOut], [[formatEndpoint(at(0))], 1]);
+  }
 });
 
 Deno.test("invented protocols of one endpoint are one row: ranked by the list, merged as they say", async () => {

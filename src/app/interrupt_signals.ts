@@ -14,7 +14,7 @@ export interface Interrupt extends Disposable {
 
 /** A command was interrupted before there was anything to finish. */
 export class Interrupted extends Error {
-  /** Always `"Interrupted"`. */
+  /** The name in stack traces, always `"Interrupted"`. */
   override readonly name = "Interrupted";
 }
 

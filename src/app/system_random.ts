@@ -5,7 +5,7 @@
  */
 import { uuidv7 } from "../scan/scan_id.ts";
 
-/** Unpredictable bytes. */
+/** Unpredictable bytes from the system's generator. */
 export function randomBytes(size: number): Uint8Array<ArrayBuffer> {
   return crypto.getRandomValues(new Uint8Array(size));
 }

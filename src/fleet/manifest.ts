@@ -24,7 +24,7 @@ export interface Truth {
   readonly columns: Partial<ServerRecord>;
   /** Flags of the record. */
   readonly flags: readonly string[];
-  /** Value of `extras.<protocol>`. */
+  /** The expected value of `extras.<protocol>` in the row. */
   readonly facts: Facts;
   /** The classification; `undefined`: none is possible. */
   readonly label?: Label;

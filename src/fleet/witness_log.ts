@@ -23,7 +23,7 @@ export interface WitnessLine {
   readonly lost: boolean;
   /** The first bytes, hexadecimal: at most 64 of a datagram, 300 of a connection. */
   readonly hex: string;
-  /** Full size, bytes. */
+  /** Full size of the datagram or of the data, bytes. */
   readonly size: number;
   /** Number of the connection; `undefined` for datagrams. */
   readonly connection?: number;
@@ -62,7 +62,7 @@ export class WitnessLog implements Disposable {
     return this.#failure.signal;
   }
 
-  /** Logs a datagram. */
+  /** Logs a datagram, or data of a connection. */
   note(
     at: number,
     way: WitnessLine["way"],

@@ -32,7 +32,7 @@ export interface PassPlan {
 
 /** The options that determine the passes of a scan. */
 export interface PassPlanInput extends ScanSelection {
-  /** Retries and timeouts. */
+  /** The number of retries, and the timeout for a reply. */
   readonly limits: Pick<ScanLimits, "retries" | "timeoutMs">;
 }
 

@@ -27,7 +27,7 @@ export interface QueryServerOptions extends RetryLimits {
   readonly timeoutMs: number;
   /** Opens a socket on an ephemeral port. */
   readonly open: (family: 4 | 6) => DatagramSocket;
-  /** Opens connections. */
+  /** Opens the TCP connections of the query. */
   readonly dialer: Dialer;
   /** Timeouts and size limit of connections. Default: those of real clients. */
   readonly streamLimits?: StreamLimits;

@@ -31,7 +31,7 @@ import { TcpSweep } from "./sweep_stage/tcp_sweep.ts";
 import { UdpSweep } from "./sweep_stage/udp_sweep.ts";
 import { WriteStage } from "./write_stage.ts";
 
-/** Runs a scan. */
+/** Runs a scan to its end: passes, interviews, rows. */
 export async function runScan(options: ScanSetup): Promise<ScanEnd> {
   const { targets, limits, hooks, io } = options;
   const { state } = io;

@@ -34,13 +34,13 @@ export interface Checkpointer {
 
 /** A server that was known before the scan. */
 export interface KnownTarget {
-  /** The server's endpoint. */
+  /** The endpoint of the server. */
   readonly endpoint: Endpoint;
   /** Names of the server's known protocols; empty: the server is probed like other targets. */
   readonly protocols: readonly string[];
 }
 
-/** What is probed. */
+/** The addresses, protocols and ports that a scan probes. */
 export interface ScanTargets extends TargetNames {
   /** The addresses, and the ports that some of them have of their own. */
   readonly addresses: Targets;
@@ -93,9 +93,9 @@ export interface ScanLimits {
   readonly timeoutMs: number;
   /** How long late replies are awaited at the end, milliseconds. */
   readonly cooldownMs: number;
-  /** Interviews at once. */
+  /** Maximum number of concurrent interviews. */
   readonly concurrency: number;
-  /** Connections at once. */
+  /** Maximum number of concurrent TCP connections. */
   readonly connections: number;
   /** Timeouts and size limit of connections. Default: those of real clients. */
   readonly streamLimits?: StreamLimits;
@@ -129,19 +129,19 @@ export interface ScanIo {
   readonly threads?: number;
   /** Opens a socket on an ephemeral port. */
   readonly openSole: (family: 4 | 6) => DatagramSocket;
-  /** Opens connections. */
+  /** Opens TCP connections. */
   readonly dialer: Dialer;
   /** The outputs of the rows. The scan does not close them. */
   readonly sinks: readonly Sink[];
   /** What saves how far the scan has come, each second. Default: nothing does. */
   readonly checkpoint?: Checkpointer;
-  /** The clock. */
+  /** The clock of all timers, timeouts and time stamps. */
   readonly clock: Clock;
-  /** Unpredictable random bytes. */
+  /** Returns unpredictable random bytes. */
   readonly random: (size: number) => Uint8Array;
   /** Key of the probes' tokens, 8 bytes. Default: a new one. */
   readonly key?: Uint8Array;
-  /** The counters. */
+  /** The counters that the scan updates. */
   readonly state: ScanState;
 }
 
@@ -161,15 +161,15 @@ export interface ScanHooks {
 
 /** What to scan, and how. */
 export interface ScanSetup {
-  /** What is probed. */
+  /** The addresses, protocols and ports to probe. */
   readonly targets: ScanTargets;
-  /** In which order. */
+  /** The order of the targets, and where the passes start. */
   readonly order: ScanOrder;
   /** How fast, how long and how often. */
   readonly limits: ScanLimits;
   /** What servers that reply are queried for. */
   readonly interviews: ScanInterviews;
-  /** Sockets, outputs, clock. */
+  /** Sockets, outputs, clock and counters of the scan. */
   readonly io: ScanIo;
   /** What is called when something happens. Default: nothing. */
   readonly hooks?: ScanHooks;

@@ -14,7 +14,7 @@ export const MOST_NAMED = 16;
 
 /** An endpoint that replied and was not interviewed. */
 export interface OmittedEndpoint {
-  /** The endpoint. */
+  /** The endpoint that sent the reply. */
   readonly endpoint: Endpoint;
   /** The protocol in which it replied. */
   readonly protocol: string;
@@ -32,9 +32,9 @@ export type EndReason =
   | "max-runtime"
   | "failed";
 
-/** Connections by outcome. */
+/** Numbers of TCP connections by outcome. */
 export interface StreamCounts {
-  /** Connections that opened. */
+  /** Connections that were established. */
   open: number;
   /** Those that the peer refused: the port is closed. */
   refused: number;
@@ -70,13 +70,13 @@ export interface PassCounts {
 export interface StreamState extends PassCounts {
   /** Targets for which no descriptor was free in any pass so far. */
   unprobed: number;
-  /** Connections by outcome. */
+  /** Numbers of TCP connections by outcome. */
   readonly counts: StreamCounts;
 }
 
 /** The numbers of a scan. */
 export interface ScanState extends PassCounts {
-  /** The scan, UUIDv7. */
+  /** The id of the scan, a UUIDv7. */
   scanId: string;
   /** When it started, milliseconds of its clock. */
   startedAt: number;
@@ -134,7 +134,7 @@ export interface ScanState extends PassCounts {
   ended?: EndReason;
 }
 
-/** No connections yet. */
+/** The counters of a scan without connections. */
 export function noStreams(): StreamCounts {
   return {
     open: 0,

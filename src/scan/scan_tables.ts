@@ -35,7 +35,7 @@ export interface ScanTables {
   readonly optedOut: OptedOutAddresses;
   /** Endpoints at which protocols are suppressed. */
   readonly suppression: SuppressionTable;
-  /** Hosts that flood. */
+  /** Hosts that send far more datagrams than they were sent probes. */
   readonly floods: FloodingHosts;
   /** What servers that were known before the scan are sent. */
   readonly known: KnownServers;

@@ -90,7 +90,7 @@ export class WriteStage {
     this.#writing = undefined;
   }
 
-  /** Empties the queue. */
+  /** Removes and returns all rows of the queue. */
   #takeAll(): Waiting[] {
     const waiting = this.#waiting;
     this.#waiting = [];

@@ -7,7 +7,7 @@
 
 import { pathChangeOf } from "./file_identity.ts";
 
-/** An open file. */
+/** An open file, read and written at given positions. */
 export interface DiskFile extends AsyncDisposable {
   /** Reads the whole file. */
   read(): Promise<Uint8Array>;

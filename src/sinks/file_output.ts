@@ -39,7 +39,7 @@ const UNREPORTED: ReaderWait = { clock: systemClock, report: () => {} };
 
 /** The result of {@linkcode openFile}. */
 export interface OpenedFile {
-  /** The open file. */
+  /** The file, open for writing at the end of its kept rows. */
   readonly output: Output;
   /** Number of bytes to keep: 0 unless rows are appended. */
   readonly length: number;
@@ -84,7 +84,7 @@ export async function openFile(
 
 /** The result of {@linkcode reopenFile}. */
 export interface ReopenedFile {
-  /** The open file. */
+  /** The file, open for writing at the end of its kept rows. */
   readonly output: Output;
   /** Size of the file, bytes; `null` when it is not a regular file. */
   readonly length: number | null;

@@ -69,7 +69,7 @@ export interface Output extends AsyncDisposable {
 
 /** An output refused rows. The message names the output and the reason. */
 export class WriteError extends Error {
-  /** Always `"WriteError"`. */
+  /** The name in stack traces, always `"WriteError"`. */
   override readonly name = "WriteError";
 }
 

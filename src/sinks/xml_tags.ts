@@ -7,7 +7,7 @@
 
 /** The text is no XML, or exceeds a limit of the reader. */
 export class XmlError extends Error {
-  /** Always `"XmlError"`. */
+  /** The name in stack traces, always `"XmlError"`. */
   override readonly name = "XmlError";
 }
 

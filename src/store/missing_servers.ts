@@ -19,7 +19,7 @@ export interface Coverage {
   readonly includes: (address: Address, port: number, protocols: readonly string[]) => boolean;
 }
 
-/** Servers per transaction. */
+/** Number of servers that one transaction updates. */
 const PAGE = 1000;
 /** Above this number of ranges, one query reads the servers of all addresses. */
 const MAX_RANGES = 1000;
@@ -35,7 +35,7 @@ const COUNT_FAILURE: BulkStatement = {
     "as missed (down_after, at, id, since) where servers.id = missed.id and last_seen < missed.since",
 };
 
-/** A finished scan. */
+/** A finished scan, after which servers that it did not find are marked offline. */
 export interface FinishedScan {
   /** The scan's identity, UUIDv7. */
   readonly scanId: string;

@@ -29,7 +29,7 @@ const REPORT_MS = 1000;
 
 /** A wait without a time limit for a file that another program has locked. */
 export interface LockWait {
-  /** Cancels the wait. */
+  /** Cancels the wait for the lock. */
   readonly signal: AbortSignal;
   /** Receives one message when the wait lasts longer than a second. */
   readonly report: (line: string) => void;

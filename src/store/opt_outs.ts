@@ -9,7 +9,7 @@ import { type Database, insertInto } from "./database/database.ts";
 
 /** An address that opted out. */
 export interface OptOut {
-  /** The opted-out address. */
+  /** The address whose servers are not queried any more. */
   readonly address: Address;
   /** When a reply first carried the opt-out, Unix milliseconds. */
   readonly at: number;

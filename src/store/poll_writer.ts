@@ -28,7 +28,7 @@ export interface PolledServer {
 export interface PollObservation {
   /** The watch's identity, UUIDv7. */
   readonly scanId: string;
-  /** The server's id. */
+  /** The server's id in the table `servers`. */
   readonly id: string;
   /** Number of the poll, from 1. */
   readonly round: number;

@@ -19,7 +19,7 @@ export interface ResumedScan {
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
-/** Servers per query. */
+/** Number of servers that one query handles. */
 const BATCH = 500;
 
 /**

@@ -249,7 +249,7 @@ export interface Observation {
   readonly players_online: number | null;
   /** Number of player slots; null when the server did not publish it. */
   readonly players_max: number | null;
-  /** Round-trip time, milliseconds. */
+  /** Round-trip time of the first reply, milliseconds; null when it is unknown. */
   readonly latency_ms: number | null;
   /** Hash of the server's content, 16 hexadecimal digits. It changes when the content changes. */
   readonly content_hash: string | null;

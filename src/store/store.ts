@@ -14,7 +14,7 @@ import { writeScanRecords } from "./record_writer.ts";
 export interface ScanStartRow {
   /** The scan's identity, UUIDv7. */
   readonly id: string;
-  /** Default: `sweep`. */
+  /** Whether a scan or a watch writes the rows. Default: `sweep`. */
   readonly kind?: "sweep" | "watch";
   /** When the scan began, Unix milliseconds. */
   readonly at: number;

@@ -20,7 +20,7 @@ export class BatchInFlight {
     return (this.ipv4?.length ?? 0) + (this.ipv6?.length ?? 0);
   }
 
-  /** Removes all probes. */
+  /** Removes all probes, so that the pair can be filled again. */
   clear(): void {
     this.ipv4?.clear();
     this.ipv6?.clear();
@@ -36,7 +36,7 @@ export interface BatchesInFlightOptions {
   readonly template: Template;
   /** Number of probes per batch. */
   readonly batch: number;
-  /** Number of pairs. */
+  /** Number of pairs of batches, at least 1. */
   readonly count: number;
   /** Cancels a wait for an interface that is down. */
   readonly signal?: AbortSignal;
@@ -60,7 +60,7 @@ export class BatchesInFlight {
   #sending: Promise<void> | undefined;
   #failure: Error | undefined;
 
-  /** Allocates the batches. */
+  /** Allocates the batches, from the first socket of each family. */
   constructor(
     { sockets, template, batch, count, signal, onSent }: BatchesInFlightOptions,
   ) {

@@ -46,7 +46,7 @@ export interface FloodReport {
   hosts: number;
   /** Datagrams that came from them since then. */
   datagrams: number;
-  /** Their addresses. */
+  /** The addresses of these hosts, as text. */
   readonly addresses: string[];
   /**
    * Protocols with passes that they disturbed, and none that ended undisturbed: replies of other hosts

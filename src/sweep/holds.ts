@@ -32,7 +32,7 @@ export interface Waiting {
 
 /** Numbers of holds of one address. */
 interface Host {
-  /** Number of holds. */
+  /** Number of holds, those of ended interviews included. */
   held: number;
   /** Number of holds of endpoints whose interviews have not ended. */
   pending: number;

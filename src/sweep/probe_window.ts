@@ -105,7 +105,7 @@ export class ProbeWindow {
     this.#opening = Math.min(LARGEST_OPENING, part);
   }
 
-  /** Counts sent probes. */
+  /** Counts probes that were sent at a time. */
   sent(count: number, now: number): void {
     this.#sent.add(count, now);
   }

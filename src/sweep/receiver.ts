@@ -39,7 +39,7 @@ export interface ReplyCounts {
   unsolicited: number;
 }
 
-/** Counters at zero. */
+/** The counters of a scan without replies. */
 export function noReplies(): ReplyCounts {
   return {
     valid: 0,
@@ -85,7 +85,7 @@ export interface ReceiverOptions {
   readonly isTargetHost: (address: Address) => boolean;
   /** The endpoints that have replied. */
   readonly responders: Responders;
-  /** Detects flooding hosts. */
+  /** Counts surplus datagrams, and detects hosts that flood. */
   readonly floods: FloodingHosts;
   /** The clock that the probes were stamped by. */
   readonly clock: Clock;
@@ -97,7 +97,7 @@ export interface ReceiverOptions {
   readonly window?: Pick<ProbeWindow, "replied">;
   /** Records which endpoints sent anything. Default: none. */
   readonly notes?: ReplyNotes;
-  /** Receives the sightings. */
+  /** The queue that receives sightings. */
   readonly sightings: SightingIntake;
 }
 

@@ -67,7 +67,7 @@ export interface SenderOptions {
   readonly canaries?: Canaries;
   /** The clock of stamps and pauses. */
   readonly clock: Clock;
-  /** Cancels the pass. */
+  /** Cancels the pass after the current batch. */
   readonly signal: AbortSignal;
   /** Whether a target is skipped: it has replied, has opted out, or suppresses the protocol. */
   readonly skip: (targets: Endpoints, i: number, protocol: string) => boolean;

@@ -38,7 +38,7 @@ export interface Sent {
   readonly at: number;
   /** Which of our sockets sent it. */
   readonly from: Endpoint;
-  /** The destination. */
+  /** The endpoint that the datagram was sent to. */
   readonly to: Endpoint;
   /** A copy of its bytes. */
   readonly bytes: Uint8Array;

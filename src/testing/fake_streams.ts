@@ -8,7 +8,7 @@ import type { StreamAct, StreamResponder, StreamTalk } from "../fleet/simulate/r
 import type { ConnectFailure, Dialer, Stream } from "../net/socket.ts";
 import type { FakeNetwork } from "./fake_network.ts";
 
-/** Faults of connections. */
+/** Faults that the network injects into connections. */
 export interface StreamFaults {
   /** Delay of every chunk, milliseconds. */
   readonly delay: number;

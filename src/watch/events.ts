@@ -35,7 +35,7 @@ export type WatchEvent =
     }
     /** The server failed `misses` polls in a row. `last_seen`: last reply, Unix milliseconds. */
     | { readonly event: "offline"; readonly misses: number; readonly last_seen: number | null }
-    /** Watched columns changed. */
+    /** Watched columns have other values than at the poll before. */
     | { readonly event: "changed"; readonly changes: Readonly<Record<string, Change>> }
     /** The number of players changed. `joined` and `left` are present when the server lists names. */
     | {

@@ -75,9 +75,9 @@ export class Journal {
   lost = 0;
   /** States of servers to write, by id. */
   #servers = new Map<string, PolledServer>();
-  /** Observations to write. */
+  /** Observations that are not yet in the database. */
   #observations: PollObservation[] = [];
-  /** Opt-outs to write. */
+  /** Opt-outs that are not yet in the database. */
   #optOuts: OptOut[] = [];
   /** States of servers without a change, by id: written at their interval, or at the end. */
   readonly #unchanged = new Map<string, PolledServer>();

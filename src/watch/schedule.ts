@@ -23,7 +23,7 @@ export class Schedule<T> {
   readonly #heap: { readonly at: number; readonly number: number; readonly what: T }[] = [];
   #added = 0;
 
-  /** Number of items. */
+  /** Number of scheduled items. */
   get size(): number {
     return this.#heap.length;
   }

@@ -49,7 +49,7 @@ export interface PollingSetup {
   readonly random: () => number;
   /** The clock of the schedule and of events' times. */
   readonly clock: Clock;
-  /** Ends the watch. */
+  /** Stops the watch: no further poll starts. */
   readonly signal: AbortSignal;
   /** Called for each event. The events of one server come in order. */
   readonly onEvent: (event: WatchEvent) => void;
@@ -66,7 +66,7 @@ export interface PollingSetup {
   readonly counts: WatchCounts;
 }
 
-/** Counters at zero. */
+/** The counters of a watch that has not begun. */
 export function newWatchCounts(): WatchCounts {
   return { polls: 0, replied: 0, deferred: 0, events: 0, maxLateMs: 0 };
 }

@@ -13,7 +13,7 @@ const PAUSE_MS = 1000;
 
 /** Options of {@linkcode WatchSockets}. */
 export interface WatchSocketsOptions {
-  /** Opens new sockets. */
+  /** Opens the first sockets, and later ones that replace failed sockets. */
   readonly open: () => readonly DatagramSocket[];
   /** The rate limit of sent datagrams. */
   readonly throttle: Throttle;

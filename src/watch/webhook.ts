@@ -108,7 +108,7 @@ export class Webhook implements AsyncDisposable {
     return this.#closing ??= this.#close();
   }
 
-  /** Calls {@linkcode close}. */
+  /** Delivers the queued events and stops, as {@linkcode close} does. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
   }

@@ -237,7 +237,7 @@ export class ScanDatabases implements AsyncDisposable {
     if (fault !== undefined) throw fault;
   }
 
-  /** Closes them. */
+  /** Closes the databases. */
   async [Symbol.asyncDispose](): Promise<void> {
     for (const sink of this.sinks) await sink[Symbol.asyncDispose]();
   }

@@ -205,7 +205,7 @@ export class WatchDatabases implements AsyncDisposable {
     return failures;
   }
 
-  /** Closes them. */
+  /** Closes the databases. */
   async [Symbol.asyncDispose](): Promise<void> {
     for (const database of this.#all) await database[Symbol.asyncDispose]();
   }

@@ -11,9 +11,9 @@ import { openSocket } from "../../net/deno/udp_socket.ts";
 import type { SendThread } from "../../net/linux/thread/send_thread.ts";
 import type { DatagramSocket } from "../../net/socket.ts";
 
-/** An engine. */
+/** An engine: it opens the sockets that send probes and receive replies. */
 export interface Engine {
-  /** Its name. */
+  /** The value of `--engine`. */
   readonly name: EngineName;
   /** The route of its frames, if the engine writes frames. */
   readonly way?: string;
@@ -39,9 +39,9 @@ const PORTABLE: Engine = { name: "portable", open: (local) => openSocket(local) 
 
 /** What the choice of an engine depends on. */
 export interface EngineGrounds {
-  /** The system. */
+  /** The operating system, as in `Deno.build.os`. */
   readonly os: string;
-  /** Its processor. */
+  /** The processor architecture, as in `Deno.build.arch`. */
   readonly arch: string;
   /** Whether a permission is granted without any limit. */
   readonly granted: (permission: "ffi" | "net") => boolean;

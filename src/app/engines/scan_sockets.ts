@@ -155,7 +155,7 @@ const MANY_SOCKETS = 256;
 
 /** How many sockets of one peer each may be open at once. */
 export interface Capacity {
-  /** Connections over TCP. */
+  /** Maximum number of TCP connections. */
   readonly connections: number;
   /** Sockets of inspections; `Infinity`: descriptors are not short. */
   readonly soleSockets: number;

@@ -34,18 +34,18 @@ export interface PollingSettings {
   /** Maximum of polls at once, if the user gave it. */
   readonly concurrency: number | undefined;
   readonly retries: number;
-  /** Datagrams a second. */
+  /** The rate limit, datagrams per second. */
   readonly rate: number | undefined;
 }
 
 /** The values of the command line that concern polling. */
 export interface PollingOptions {
   readonly protocol: readonly Protocol[] | undefined;
-  /** Milliseconds. */
+  /** Timeout for each reply, milliseconds. */
   readonly timeout: number | undefined;
   readonly concurrency: number | undefined;
   readonly retries: number;
-  /** Datagrams a second. */
+  /** The rate limit, datagrams per second. */
   readonly rate: number | undefined;
 }
 
@@ -70,7 +70,7 @@ export interface PollingSockets {
   readonly poller: Poller;
   /** Its sockets, which have to listen. */
   readonly sockets: WatchSockets;
-  /** Polls at once. */
+  /** Maximum number of concurrent polls. */
   readonly concurrency: number;
 }
 

@@ -26,9 +26,9 @@ const MOST_HEAD = 8192;
 /** How long to wait after a connection could not be accepted, milliseconds. */
 const RETRY_MS = 1000;
 
-/** A parsed request. */
+/** The request line and the headers of an HTTP request. */
 export interface HttpRequest {
-  /** `GET`, `POST`... */
+  /** The request method, such as `GET`. */
   readonly method: string;
   /** The path, without a query. */
   readonly path: string;
@@ -57,7 +57,7 @@ const REASONS = {
 export interface HttpServerOptions {
   /** The response to a request that could be read. */
   readonly answer: (request: HttpRequest) => HttpResponse;
-  /** The clock. */
+  /** The clock of timeouts and retries. */
   readonly clock: Clock;
   /** Receives the reason why connections cannot be accepted, once at the start of each failure. */
   readonly onTrouble: (reason: string) => void;

@@ -20,9 +20,9 @@ export interface Family {
   readonly name: string;
   /** What it counts or measures. */
   readonly help: string;
-  /** Its type. */
+  /** The Prometheus type of the family. */
   readonly type: "counter" | "gauge" | "histogram";
-  /** Its values. */
+  /** The values, one per set of labels. */
   readonly samples: readonly Sample[];
 }
 
@@ -79,12 +79,12 @@ export class Histogram {
   #sum = 0;
   #count = 0;
 
-  /** @param bounds Ascending. */
+  /** @param bounds Upper bounds of the buckets, in ascending order, without `+Inf`. */
   constructor(private readonly bounds: readonly number[]) {
     this.#counts = bounds.map(() => 0);
   }
 
-  /** Takes a value. */
+  /** Adds a value to its bucket. */
   add(value: number): void {
     this.#sum += value;
     this.#count++;

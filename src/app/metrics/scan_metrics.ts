@@ -67,7 +67,7 @@ export function gauge(name: string, help: string, value: number): Family {
   return metricFamily(name, "gauge", help, [{ value }]);
 }
 
-/** A family. */
+/** A metric family. Its name gets the prefix `blocksweep_`; a counter gets the suffix `_total` too. */
 export function metricFamily(
   name: string,
   type: Family["type"],

@@ -22,7 +22,7 @@ export class WatchMetrics {
   readonly #late = new Histogram(LATE);
   readonly #events = new Map<string, number>(EVENTS.map((event) => [event, 0]));
 
-  /** Starts at zero. */
+  /** Starts with zero events and no late polls. */
   constructor(
     private readonly servers: readonly WatchedServer[],
     private readonly counts: WatchCounts,
@@ -34,12 +34,12 @@ export class WatchMetrics {
     this.#late.add(ms / 1000);
   }
 
-  /** Counts an event. */
+  /** Counts an event by its kind. */
   add({ event }: WatchEvent): void {
     this.#events.set(event, this.#events.get(event)! + 1);
   }
 
-  /** The families. */
+  /** All metric families, with their current values. */
   families(): Family[] {
     const { servers, counts, journals } = this;
     const listed = servers.slice(0, MOST_SERVERS).map((server) => ({

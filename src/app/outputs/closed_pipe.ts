@@ -13,7 +13,7 @@ export function isClosedPipe(error: unknown): boolean {
 
 /** Outputs, each without its reader as soon as that closes the pipe. */
 export interface ReadOutputs {
-  /** Where rows go. */
+  /** The outputs, in the order in which they were given. */
   readonly sinks: readonly Sink[];
   /** Which of them lost their reader, by index: their later rows are dropped. */
   readonly unread: ReadonlySet<number>;

@@ -30,7 +30,7 @@ import { fieldsTable, serverTable } from "./table_format.ts";
 export interface OutputPlan {
   /** A path, or `-`. */
   readonly path: string;
-  /** The format. */
+  /** The format of the rows. */
   readonly format: Format;
   /** Whether the servers in the output can be read back. */
   readonly readable: boolean;
@@ -71,9 +71,9 @@ export interface OutputOptions {
   readonly format: OutputFormat | undefined;
   /** The columns. Default: all. */
   readonly fields: readonly Field[] | undefined;
-  /** Files in NDJSON. */
+  /** Paths of `-oD`: NDJSON, one JSON object per line. */
   readonly oD?: readonly string[];
-  /** Files in JSON. */
+  /** Paths of `-oJ`: one JSON array. */
   readonly oJ?: readonly string[];
   /** Files of grepable lines. */
   readonly oG?: readonly string[];
@@ -172,7 +172,7 @@ function formatOf(
 
 /** Outputs that are open. */
 export interface OpenedOutputs {
-  /** Where rows go. */
+  /** The outputs, in the order in which they were given. */
   readonly sinks: readonly Sink[];
   /** The length of each output, bytes; `null`: the output cannot be truncated. */
   readonly offsets: Offsets;
@@ -230,7 +230,7 @@ function ordered(sink: Sink, order: RowOrder | undefined): Sink {
 
 /** Outputs of a scan to resume, in the state of its checkpoint. */
 export interface ReopenedOutputs {
-  /** The open outputs. */
+  /** The outputs, truncated to their length in the checkpoint. */
   readonly outputs: readonly ReopenedOutput[];
   /** Truncates the outputs, and appends to them from there. */
   readonly cut: (offsets: Offsets) => Promise<Sink[]>;

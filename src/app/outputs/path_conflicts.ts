@@ -13,9 +13,9 @@ import { quoteWord, userPath, writeRefusal } from "../environment.ts";
 export interface WrittenFiles {
   /** Outputs of rows; `-` is standard output. */
   readonly outputs: readonly string[];
-  /** The status file. */
+  /** The path of `--status-file`; `undefined`: none. */
   readonly status: string | undefined;
-  /** The metadata file. */
+  /** The path of `--metadata`; `undefined`: none. */
   readonly metadata: string | undefined;
   /** The checkpoint that the user requested. */
   readonly checkpoint: string | undefined;

@@ -7,7 +7,7 @@ import { parseAddress } from "../../core/address.ts";
 import type { ServerRecord } from "../../core/record.ts";
 import type { Sink } from "../../sinks/sink.ts";
 
-/** Compares two rows. */
+/** Compares two rows as for `Array.sort()`. */
 export type RowOrder = (a: ServerRecord, b: ServerRecord) => number;
 
 /** The orders: `--sort` of a scan. */

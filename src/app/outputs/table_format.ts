@@ -11,7 +11,7 @@ import { displayWidth, fitWidth } from "../../core/display_width.ts";
 
 /** A column of a table. */
 export interface TableColumn<Row> {
-  /** Its title. */
+  /** The title in the table's head. */
   readonly title: string;
   /** Columns of the terminal that it takes; where they follow its texts, at the most. */
   readonly width: number;

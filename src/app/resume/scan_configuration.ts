@@ -47,7 +47,7 @@ export interface Configuration {
   readonly scanId: string;
   /** The options, paths in full. */
   readonly given: GivenOptions;
-  /** The resolved targets. */
+  /** The targets, with names resolved to addresses. */
   readonly found: FoundTargets;
   /** Endpoints that counted as responders when the scan began. */
   readonly answered: readonly Endpoint[];

@@ -31,7 +31,7 @@ export interface ScanSettings {
   /** Every protocol of the program, in order of rank. */
   readonly allProtocols: readonly Protocol[];
   readonly ports: (protocol: string, family: 4 | 6) => readonly number[];
-  /** `undefined`: ascending order. */
+  /** Seed of the target order; `undefined`: ascending order. */
   readonly seed: number | undefined;
   readonly shard: Shard;
   readonly from: Mark;
@@ -71,7 +71,7 @@ export interface AutoRate {
 /** The speed that the user requested. Missing values are filled in when the targets are known. */
 interface GivenSpeed {
   readonly rate: number | AutoRate | undefined;
-  /** Bits a second. */
+  /** Maximum bandwidth of sent packets, bits per second. */
   readonly bandwidth: number | undefined;
   readonly netRate: number | "off" | undefined;
   readonly hostRate: number | "off" | undefined;
@@ -98,7 +98,7 @@ export interface ScanChoices {
   readonly shard: Shard;
   readonly from: Marks;
   readonly rate: number | AutoRate | undefined;
-  /** Bits a second. */
+  /** Maximum bandwidth of sent packets, bits per second. */
   readonly bandwidth: number | undefined;
   readonly netRate: number | "off" | undefined;
   readonly hostRate: number | "off" | undefined;

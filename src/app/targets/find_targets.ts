@@ -35,7 +35,7 @@ import {
 
 /** The text of a target file, and its name in errors. */
 export interface NamedText {
-  /** What it holds. */
+  /** The content of the file. */
   readonly text: string;
   /** How errors name it: a path, or "standard input". */
   readonly source: string;
@@ -45,11 +45,11 @@ export interface NamedText {
 export interface TargetInput {
   /** Targets on the command line. */
   readonly words: readonly string[];
-  /** Target files. */
+  /** The contents of the target files. */
   readonly files: readonly NamedText[];
-  /** Values of `--exclude`. */
+  /** The values of `--exclude`, one per use of the option. */
   readonly exclude: readonly string[];
-  /** Files of `--exclude-file`. */
+  /** The contents of the files of `--exclude-file`. */
   readonly excludeFiles: readonly NamedText[];
   /** Known servers of a database. Default: none. */
   readonly known?: RescanServers;
@@ -61,7 +61,7 @@ export interface TargetInput {
 export interface FoundTargets extends Required<TargetNames> {
   /** The targets to probe. */
   readonly inclusions: readonly Inclusion[];
-  /** The excluded targets. */
+  /** Address ranges that are never sent anything. */
   readonly excluded: readonly Range[];
   /** Known servers. They are probed before other targets, in the protocols that they are known to speak. */
   readonly known: readonly KnownTarget[];

@@ -35,7 +35,7 @@ export interface FoundService {
 
 /** A resolved name: its addresses, and the service of its SRV record. */
 export interface FoundName {
-  /** Its addresses. */
+  /** The addresses of the name, at least one. */
   readonly addresses: readonly Address[];
   /** The target of its SRV record. */
   readonly found?: FoundService;

@@ -10,7 +10,7 @@ import { parseRangeList } from "../../targets/parse.ts";
 import type { Range } from "../../targets/ranges.ts";
 import { env, reason, userPath } from "../environment.ts";
 
-/** The opt-out file. */
+/** The file in the configuration folder that keeps addresses that opted out. */
 export class OptOutFile {
   readonly #path: string;
   readonly #noted = new Set<Address>();

@@ -22,7 +22,7 @@ import type { Shard } from "../../targets/space.ts";
 
 /** A known server of a database. */
 export interface KnownServer {
-  /** Its endpoint. */
+  /** The endpoint that the database has for the server. */
   readonly endpoint: Endpoint;
   /** The name by which the server was requested. */
   readonly name?: string;

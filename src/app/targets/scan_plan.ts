@@ -39,7 +39,7 @@ export interface Passes {
 export interface Interviews {
   /** How many there are. */
   readonly servers: number;
-  /** The protocols. */
+  /** The protocols that each of these servers is queried in. */
   readonly protocols: readonly Protocol[];
   /** Datagrams, and connections, that leave before a reply at most. */
   readonly probes: Readonly<Record<Protocol["transport"], number>>;

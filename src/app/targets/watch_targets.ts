@@ -30,7 +30,7 @@ export interface WatchSources {
   readonly words: readonly string[];
   /** Files, whatever their suffix. */
   readonly files: readonly string[];
-  /** Databases. */
+  /** Databases whose servers are watched. */
   readonly lists: readonly Database[];
   /** Addresses that opted out: their servers are skipped in every source. */
   readonly optedOut: readonly Range[];

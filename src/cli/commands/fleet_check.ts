@@ -23,7 +23,7 @@ import { print } from "../term/console.ts";
 
 /** Options that describe the scan; a simulation does not use them. */
 const SCAN_OPTIONS = ["protocol", "ports", "no-follow", "verify"];
-/** What `--check` reads. */
+/** The options of `fleet` that are allowed with `--check`. */
 const CHECK_OPTIONS = ["check", "manifest", "quiet", ...SCAN_OPTIONS];
 
 /** Refuses options that only `--check` reads. */

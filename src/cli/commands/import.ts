@@ -22,7 +22,7 @@ import { connectionEnvironment } from "../../app/databases/connection_environmen
 /** Servers that are written in one transaction. */
 const BATCH = 500;
 
-/** What it reads. */
+/** The formats that `import` reads, for error messages. */
 const FORMATS =
   "blocksweep's rows, nmap's or masscan's -oX or -oG, masscan's -oJ or -oL, naabu's JSON " +
   "lines, zmap's CSV, or HOST:PORT (HOST alone with --port)";

@@ -111,7 +111,7 @@ export async function runWatch(
 
 /** The addresses that opted out. */
 interface OptOutState {
-  /** Records an opt-out. */
+  /** Records addresses that opt out. */
   readonly list: OptOutList;
   /** All addresses that opted out. */
   readonly addresses: OptedOutAddresses;

@@ -22,7 +22,7 @@ export const COMMAND_NAMES = [
   "completions",
 ] as const;
 
-/** A command. */
+/** The name of a command. */
 export type Command = typeof COMMAND_NAMES[number];
 
 /** A command as help and completions describe it. */
@@ -52,7 +52,7 @@ const BY_NAME = "A name without a port is looked up for an SRV record too; ";
 /** The shells that have completions. */
 export const SHELL_NAMES = ["bash", "zsh", "fish"] as const;
 
-/** The commands. */
+/** What help says of each command. */
 export const COMMANDS: Readonly<Record<Command, CommandDescription>> = {
   scan: {
     usage: "scan TARGET... [options]",

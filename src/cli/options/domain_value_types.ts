@@ -33,7 +33,7 @@ export const PROTOCOL_LIST: ValueType<readonly Protocol[]> = {
   completions: { kind: "some", words: (allProtocols) => allProtocols.map(({ name }) => name) },
 };
 
-/** Ports by transport. */
+/** Ports and port ranges, each for UDP, TCP or both. */
 export const PORTS: ValueType<WrittenPorts> = {
   placeholder: "PORTS",
   parse: (text) => ({ ...parsePorts(text), text }),
@@ -114,7 +114,7 @@ export function nameList(words: Words): ValueType<readonly string[]> {
 
 /** A range of addresses, and how it was written. */
 export interface WrittenRange {
-  /** The addresses. */
+  /** The addresses of the range. */
   readonly range: Range;
   /** How it was written. */
   readonly text: string;

@@ -11,7 +11,7 @@ import { dashed, type Option, type OptionGroup, textOf } from "./option.ts";
 import { OPTION_GROUPS } from "./option_table.ts";
 import { protocolLines, textFor } from "./protocol_help.ts";
 
-/** Help on everything. */
+/** The help without a command: all commands, and where to read on. */
 export function overview(allProtocols: readonly Protocol[] = PROTOCOLS): string {
   const commands = Object.entries(COMMANDS)
     .map(([name, { purpose }]) => `  ${name.padEnd(13)}${purpose}`);

@@ -8,11 +8,11 @@ import type { Command } from "./commands.ts";
 import type { ProtocolText } from "./protocol_help.ts";
 import type { ValueType } from "./value_types.ts";
 
-/** An option. */
+/** An option of the command line, with its help. */
 export interface Option extends OptionForm {
   /** Which commands have it. */
   readonly commands: readonly Command[];
-  /** Its one-letter name. */
+  /** The one-letter name, without the dash. */
   readonly short?: string;
   /** Aliases, as other tools name the option. */
   readonly aliases?: readonly string[];
@@ -33,7 +33,7 @@ export type PerCommand = string | Partial<Readonly<Record<Command, string>>>;
 
 /** Options under one heading of the help. */
 export interface OptionGroup {
-  /** The heading. */
+  /** The heading in the help. */
   readonly title: string;
   /** The options, in the order in which help lists them. */
   readonly options: readonly Option[];

@@ -37,7 +37,7 @@ export type OptionsOf<Name extends Command> = {
 /** The options by heading, in the order in which help lists them. */
 export const OPTION_GROUPS: readonly OptionGroup[] = TABLE;
 
-/** Every option. */
+/** The options of all commands, in the order of the help. */
 export const OPTIONS: readonly Option[] = OPTION_GROUPS.flatMap(({ options }) => options);
 
 /** The options of a command. */

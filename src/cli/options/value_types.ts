@@ -14,7 +14,7 @@ export type Completions =
   | { readonly kind: "one"; readonly words: readonly string[] }
   /** Some of these words, with commas between them. */
   | { readonly kind: "some"; readonly words: Words }
-  /** A file. */
+  /** Shells complete paths of files. */
   | { readonly kind: "file" };
 
 /** Words, or how to find them, perhaps from all protocols. */
@@ -72,12 +72,12 @@ export function valueType<Value>(
   };
 }
 
-/** Any text. */
+/** Any text, which is taken as it is. */
 export function anyText(placeholder: string): ValueType<string> {
   return { placeholder, parse: (text) => text };
 }
 
-/** A path. */
+/** A path of a file; shells complete it. */
 export const FILE: ValueType<string> = {
   placeholder: "FILE",
   parse: (text) => text,
@@ -112,7 +112,7 @@ export function splitList(text: string): readonly string[] {
   return text.split(",").map((part) => part.trim()).filter((part) => part !== "");
 }
 
-/** A whole number. */
+/** A whole number between two limits. */
 export function wholeNumber(
   least: number,
   most: number,
@@ -146,7 +146,7 @@ export const COUNT: ValueType<number> = valueType(
   },
 );
 
-/** Datagrams a second. */
+/** A rate, datagrams per second, with an optional suffix such as `k`. */
 export const RATE: ValueType<number> = valueType(
   "NUMBER",
   "a number such as 0.5, 500, 10k or 1M",
@@ -158,7 +158,7 @@ function parseRate(text: string): number | undefined {
   return value > 0 && value <= 1e9 ? value : undefined;
 }
 
-/** Datagrams a second; or `auto`, or `auto:50k` with the highest rate that is allowed. */
+/** A rate, datagrams per second; or `auto`, or `auto:50k` with the highest allowed rate. */
 export const RATE_OR_AUTO: ValueType<number | AutoRate> = valueType(
   "NUMBER",
   "a number such as 0.5, 500, 10k or 1M, or auto, or auto:50k",
@@ -170,7 +170,7 @@ export const RATE_OR_AUTO: ValueType<number | AutoRate> = valueType(
   },
 );
 
-/** Bits a second. */
+/** A bandwidth, bits per second, with an optional suffix such as `M`. */
 export const BITS: ValueType<number> = valueType(
   "BITS",
   "bits a second from 1k to 1000G, such as 500k, 10M or 1G",
@@ -181,7 +181,7 @@ export const BITS: ValueType<number> = valueType(
   },
 );
 
-/** Datagrams a second to a network or a host, or `off`. */
+/** A cap for a network or a host, datagrams per second, or `off`. */
 export const CAP: ValueType<number | "off"> = valueType(
   "NUMBER",
   "a whole number up to 1M, or off",
@@ -209,9 +209,9 @@ function parseTime(text: string): number | undefined {
 
 /** The shortest time that an option takes. */
 export interface LeastTime {
-  /** Milliseconds. */
+  /** The shortest time, milliseconds. */
   readonly ms: number;
-  /** The same in an error, and perhaps why. */
+  /** The shortest time as errors name it, with a reason where there is one. */
   readonly text: string;
 }
 

@@ -8,9 +8,9 @@ import type { RateReason } from "../../sweep/rate/rate_search.ts";
 import { estimateLoss, missedServers } from "../../sweep/canaries/loss_estimate.ts";
 import { withCommas } from "../../core/quantities.ts";
 
-/** The largest `--retries`. */
+/** The largest value of `--retries`. */
 const MOST_RETRIES = 3;
-/** From how many missed servers on another pass is suggested. */
+/** Minimum expected number of missed servers at which another pass is suggested. */
 const WORTH_ANOTHER_PASS = 0.05;
 
 /**

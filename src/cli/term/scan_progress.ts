@@ -18,7 +18,7 @@ const EVERY_MS = 500;
 
 /** Where to show progress. */
 export interface ProgressOptions {
-  /** The scan's state. */
+  /** The counters that the status line shows. */
   readonly state: ScanState;
   /** What limits the rate. */
   readonly governor: Governor;

@@ -206,7 +206,7 @@ function readState(state: ScanState, { start, sizes }: ScanWork, at: number): Re
   };
 }
 
-/** Endpoints that replied. */
+/** Number of endpoints that replied, over UDP and TCP. */
 function foundIn({ replies, tcp }: ScanState): number {
   return replies.valid + tcp.counts.valid;
 }

@@ -16,7 +16,7 @@ import type { ServerIdentity } from "./server_identity.ts";
 
 /** The announcements of a Java world. */
 export interface AnnouncementStyle {
-  /** Encodes the announcement. */
+  /** Encodes the announcement of a world at a port. */
   readonly datagram: (identity: ServerIdentity, port: number) => Uint8Array;
   /** What a correct scanner reads. */
   readonly truth: (identity: ServerIdentity, port: number) => Statement;

@@ -50,6 +50,6 @@ export interface StreamTalk {
 
 /** Accepts TCP connections of a host. */
 export interface StreamResponder {
-  /** Accepts a connection. */
+  /** Accepts a connection of a client. */
   accept(peer: Endpoint): StreamTalk;
 }

@@ -59,7 +59,7 @@ export interface Checkpoint {
   readonly key: string;
   /** How the scan ended; `running` before its end. A finished scan has no checkpoint. */
   readonly state: CheckpointState;
-  /** The low-water marks. */
+  /** The low-water marks from which a resumed scan continues. */
   readonly marks: Marks;
   /** Length of each output with these rows; `null`: the output cannot be truncated. */
   readonly outputs: Offsets;
@@ -67,7 +67,7 @@ export interface Checkpoint {
   readonly rows: number;
   /** Length and SHA-256 of the list file. */
   readonly list: ListStand;
-  /** The scan's counters. */
+  /** The scan's counters, from which a resumed scan continues. */
   readonly counters: Counters;
 }
 
@@ -76,7 +76,7 @@ export type Offsets = readonly (number | null)[];
 
 /** Length and digest of a list file. */
 export interface ListStand {
-  /** Length, bytes. */
+  /** Length of the list file, bytes. */
   readonly bytes: number;
   /** SHA-256 of these bytes, hexadecimal. */
   readonly sha256: string;

@@ -36,7 +36,7 @@ export class LowWaterMark {
     this.#marks = from;
   }
 
-  /** The low-water marks. */
+  /** The current low-water marks. */
   get marks(): Marks {
     return this.#marks;
   }

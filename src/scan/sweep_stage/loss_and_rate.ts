@@ -55,7 +55,7 @@ export class LossAndRate {
   #granted = 0;
   #full = 0;
 
-  /** Starts without canaries. */
+  /** Starts with no canaries, and with the rate search if `--rate auto` was given. */
   constructor(options: ScanSetup, tables: ScanTables, parts: LossAndRateParts) {
     this.#options = options;
     this.#parts = parts;

@@ -13,7 +13,7 @@ import type { ScanSelection } from "../scan_setup.ts";
 
 /** A protocol that is probed before the passes, for it suppresses another one. */
 export interface SuppressionPlan {
-  /** It. */
+  /** The protocol that suppresses the other one. */
   readonly protocol: Protocol;
   /** The one that it suppresses. */
   readonly suppressed: Protocol;

@@ -28,7 +28,7 @@ import { TransportProgress } from "./transport_progress.ts";
 export interface TcpSweepParts {
   /** When connections may be opened and queries leave. */
   readonly throttle: Throttle;
-  /** Connections. */
+  /** Opens connections, a limited number at once. */
   readonly connections: ScanConnections;
   /** Targets that are left out. */
   readonly skipped: SkippedTargets;

@@ -21,7 +21,7 @@ import { TransportProgress } from "./transport_progress.ts";
 
 /** The parts of the scan that UDP passes use, apart from the tables. */
 export interface UdpSweepParts {
-  /** The sockets. */
+  /** The sockets that send probes, of one or both address families. */
   readonly sockets: readonly DatagramSocket[];
   /** When probes may leave. */
   readonly throttle: Throttle;
@@ -41,7 +41,7 @@ const MOST_FURTHER = 2;
 /** Where the first pass begins. */
 const START: Mark = { pass: 1, position: 0 };
 
-/** Sends all probes. */
+/** Runs the UDP passes of a scan. */
 export class UdpSweep {
   readonly #options: ScanSetup;
   readonly #plan: PassPlan;
@@ -51,7 +51,7 @@ export class UdpSweep {
   readonly #progress: TransportProgress;
   #isCut = false;
 
-  /** Sends nothing yet. */
+  /** Prepares the passes; {@linkcode run} sends the probes. */
   constructor(options: ScanSetup, plan: PassPlan, tables: ScanTables, parts: UdpSweepParts) {
     this.#options = options;
     this.#plan = plan;

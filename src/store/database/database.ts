@@ -7,13 +7,13 @@
 
 /** A database could not be read or written. The message names the database and the reason. */
 export class StoreError extends Error {
-  /** Always `"StoreError"`. */
+  /** The name in stack traces, always `"StoreError"`. */
   override readonly name = "StoreError";
 }
 
 /** The database cannot be used now: its server is unreachable, or another program has locked its file. */
 export class Unavailable extends Error {
-  /** Always `"Unavailable"`. */
+  /** The name in stack traces, always `"Unavailable"`. */
   override readonly name = "Unavailable";
 }
 

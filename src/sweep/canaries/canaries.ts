@@ -36,7 +36,7 @@ export interface CanaryOptions extends CanaryLimits {
   readonly share: number;
   /** Time after which a canary probe counts as lost, milliseconds. */
   readonly timeoutMs: number;
-  /** 32 random bits. */
+  /** Seed of the sample and of the random delays, 32 random bits. */
   readonly seed: number;
   /** Counts outcomes for the loss estimate of the scan. */
   readonly tally: LossTally;

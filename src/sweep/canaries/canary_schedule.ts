@@ -28,7 +28,7 @@ export interface Canary {
   isRemoved: boolean;
 }
 
-/** A canary probe. */
+/** A canary probe that was sent, and its outcome so far. */
 export interface CanaryProbe {
   readonly canary: Canary;
   readonly sentAt: number;

@@ -27,7 +27,7 @@ export interface CanaryCounts {
   batchSquares: number;
 }
 
-/** Counters at zero. */
+/** The counters of a scan without canary probes. */
 export function noCanaries(): CanaryCounts {
   return { sent: 0, lost: 0, stopped: 0, batches: 0, batchLost: 0, batchSquares: 0 };
 }

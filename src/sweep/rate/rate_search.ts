@@ -120,7 +120,7 @@ export class RateSearch {
   /** The last found rate, the time since it is kept, and for how long. */
   #held = { rate: 0, since: 0, ms: HOLD_MS };
 
-  /** Starts a search. */
+  /** Starts a search at a rate and a time. */
   constructor({ start, most }: RateSearchOptions, now: number) {
     this.#most = most;
     this.#good = Math.min(start, most);
@@ -137,7 +137,7 @@ export class RateSearch {
     return this.#phase !== "hold";
   }
 
-  /** The current result. */
+  /** The rate found so far, and why no higher one was chosen. */
   get report(): RateReport {
     const { probes, lost } = this.#usual;
     const last = this.#last;

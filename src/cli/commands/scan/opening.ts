@@ -72,13 +72,13 @@ export interface ScanJob {
   readonly stores: DatabasePlan;
   readonly files: WrittenFiles;
   readonly optOuts: OptOutFile;
-  /** The resolved targets. */
+  /** The targets, with names resolved to addresses. */
   readonly found: FoundTargets;
   /** Where a new scan keeps its checkpoint. */
   readonly place: CheckpointPlace | undefined;
-  /** The resumed scan. */
+  /** The scan that is resumed; `undefined`: a new scan. */
   readonly resumed: Resumed | undefined;
-  /** Whether it can be continued after an interruption. */
+  /** Whether the scan can be resumed after an interruption. */
   readonly resumable: boolean;
   /** The version of this program. */
   readonly program: string;
@@ -112,7 +112,7 @@ export class Screen {
     if (!this.isQuiet) tellLine(line);
   };
 
-  /** Listens for Ctrl-C. */
+  /** Starts to handle Ctrl-C and SIGTERM. */
   onInterrupt(): Interrupt {
     const first = () => {
       if (this.progress === undefined) return; // the scan has not begun
@@ -204,13 +204,13 @@ export interface Opened extends StartedScan, OpenedSockets {
 
 /** The outputs of a scan. */
 export interface ScanOutputs {
-  /** Outputs and checkpoint. */
+  /** The open outputs and the checkpoint. */
   readonly kept: OpenedScan;
   /** The outputs. Each is closed on its own when its reader closes the pipe. */
   readonly sinks: readonly Sink[];
   /** The outputs whose readers closed the pipe. */
   readonly unread: ReadonlySet<number>;
-  /** Servers by software. */
+  /** Counts the servers by software for the summary. */
   readonly tally: SoftwareTally;
 }
 

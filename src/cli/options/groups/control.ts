@@ -169,7 +169,7 @@ export const WATCH = {
   ],
 } as const satisfies OptionGroup;
 
-/** What is printed. */
+/** Options that decide what is printed. */
 export const GENERAL = {
   title: "General",
   options: [

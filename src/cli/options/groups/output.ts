@@ -78,7 +78,7 @@ const FIELDS_OPTION = {
   help: "column names; see blocksweep schema",
 } as const;
 
-/** What is written. */
+/** Options that choose the outputs and their content. */
 export const OUTPUT = {
   title: "Output",
   options: [

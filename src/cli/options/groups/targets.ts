@@ -12,7 +12,7 @@ import { anyText, FILE, wholeNumber } from "../value_types.ts";
 /** The largest seed: whole numbers up to it are exact. */
 const MOST_SEED = Number.MAX_SAFE_INTEGER;
 
-/** What is probed. */
+/** Options that choose targets, exclusions and their order. */
 export const TARGETS = {
   title: "Targets",
   options: [

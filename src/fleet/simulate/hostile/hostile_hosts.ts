@@ -46,7 +46,7 @@ export const TRICKS: Record<string, Trick> = {
     bytes[20] ^= 1;
     return [bytes];
   },
-  /** A truncated pong. */
+  /** A pong without its last bytes. */
   cutPong: (datagram) =>
     isPing(datagram) ? [pong(timeOf(datagram), "MCPE;fake;").subarray(0, 30)] : [],
   /** A Query token that is no number. */

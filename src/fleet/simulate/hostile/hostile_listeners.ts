@@ -34,7 +34,7 @@ export const STREAM_TRICKS: Readonly<Record<string, StreamTrick>> = {
   tcpCloses: { opening: () => ["close"] },
   /** Resets the connection: the system does that for a close with unread bytes. */
   tcpResets: { opening: () => [{ waitMs: 20 }, "reset"] },
-  /** An HTTP server. */
+  /** Replies as an HTTP server does. */
   http: {
     answer: () => [
       text("HTTP/1.1 400 Bad Request\r\nServer: nginx\r\nConnection: close\r\n\r\n"),
@@ -85,7 +85,7 @@ export class HostileListener implements StreamResponder {
     this.#random = random;
   }
 
-  /** Accepts a connection. */
+  /** Accepts a connection and returns its hostile behaviour. */
   accept(): StreamTalk {
     const { opening, answer } = this.#trick;
     return {

@@ -24,7 +24,7 @@ export interface ConnectionOptions {
   readonly clock: Clock;
   /** Returns the delay of a reply, milliseconds. */
   readonly delay: () => number;
-  /** Closes the connection. */
+  /** Closes the connection when it is aborted. */
   readonly signal: AbortSignal;
   /** Called for each event of the connection. */
   readonly note: (event: StreamEvent) => void;

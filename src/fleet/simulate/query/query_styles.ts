@@ -124,7 +124,7 @@ export const QUERY_STYLES: Record<string, QueryStyle> = {
   vanilla: style({ software: null }, vanilla),
   /** Vanilla with U+4E00 in its MOTD, of which it writes the low byte: 00. */
   vanillaNul: style({ software: null, flags: ["motdNul"] }, vanilla),
-  /** Paper, with plugins. */
+  /** A Paper server that lists its plugins. */
   paper: style({ software: paper, lists: true, plugins: (id) => `${paper}: ${list(id)}` }, vanilla),
   /** Velocity: one token per address; basic and full requests by exact length. */
   velocity: style(

@@ -51,7 +51,7 @@ export function answerPing(
   return style.bare ? Uint8Array.from([...pong.subarray(0, 33), ...pong.subarray(35)]) : pong;
 }
 
-/** Encodes a refusal. */
+/** Encodes the refusal of a connection. */
 export function refuseConnection(reason: RefusalReason, guid: bigint): Uint8Array<ArrayBuffer> {
   return encodeRefusal({
     reason,

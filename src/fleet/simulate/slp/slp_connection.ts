@@ -19,7 +19,7 @@ export class SlpConnections implements StreamResponder {
    */
   constructor(private readonly style: SlpStyle, private readonly identity: ServerIdentity) {}
 
-  /** Accepts a connection. */
+  /** Accepts a connection and returns its side of the exchange. */
   accept(): StreamTalk {
     let kept: Uint8Array = new Uint8Array();
     return {

@@ -61,7 +61,7 @@ const PACKED = encodePacked({
 
 /** Server List Ping behaviour by software. */
 export const SLP_STYLES: Record<string, SlpStyle> = {
-  /** Vanilla since 1.19.4. */
+  /** The vanilla server since 1.19.4. */
   vanilla: statusStyle({
     order: [...ORDER, "favicon", "enforcesSecureChat"],
     icon: ICON,

@@ -40,7 +40,7 @@ export interface SlpShape {
   readonly rest?: Readonly<Record<string, unknown>>;
   /** Expected facts that follow from the further keys. */
   readonly facts?: Facts;
-  /** Expected flags. */
+  /** The flags that a scanner should report for this status. */
   readonly flags?: readonly string[];
 }
 

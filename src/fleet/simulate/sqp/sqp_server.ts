@@ -21,7 +21,7 @@ import { remember, type Responder } from "../responder.ts";
 
 /** The SQP behaviour of a software. */
 export interface SqpStyle {
-  /** The server's chunks. */
+  /** Builds the chunks of a server's reply. */
   readonly chunks: (identity: ServerIdentity) => Chunks;
   /** The reply to a query for chunks that the server lacks. */
   readonly lacking: "silent" | "empty";

@@ -43,6 +43,8 @@ export interface InspectOptions extends RetryLimits {
   readonly stop: (answer: ProtocolReply) => boolean;
   /** Whether the address of an endpoint has opted out meanwhile. Default: no. */
   readonly optedOut?: (endpoint: Endpoint) => boolean;
+  /** The reply that holds the status of the sighting. Default: made from the status. */
+  readonly firstReply?: ProtocolReply;
   /** Whether an endpoint sent a datagram that suppresses some protocols. Default: no. */
   readonly replied?: (endpoint: Endpoint) => boolean;
   /** Whether an endpoint was probed in a protocol before, without a reply. Default: it was not. */
@@ -79,16 +81,26 @@ const STALE_MS = 5000;
  */
 export function settled(
   sighting: Sighting,
-  { protocols, follow, verify, stop }: Pick<
+  { protocols, follow, verify, stop, firstReply }: Pick<
     InspectOptions,
-    "protocols" | "follow" | "verify" | "stop"
+    "protocols" | "follow" | "verify" | "stop" | "firstReply"
   >,
 ): Inspection | undefined {
-  const { protocol: name, status, raw, latencyMs = null } = sighting;
-  if (status === undefined || verify || follow && protocols.length > 1) return undefined;
-  const protocol = protocols.find((one) => one.name === name)!;
-  const answer = { protocol: name, statement: protocol.record(status), raw };
+  if (verify || follow && protocols.length > 1) return undefined;
+  const answer = firstReply ?? firstReplyOf(sighting, protocols);
+  if (answer === undefined) return undefined;
+  const { latencyMs = null } = sighting;
   return { answers: [answer], latencyMs, stopped: stop(answer), cut: false };
+}
+
+/** The reply that holds the status of a sighting; `undefined` for a sighting without a status. */
+export function firstReplyOf(
+  { protocol: name, status, raw }: Sighting,
+  protocols: readonly Protocol[],
+): ProtocolReply | undefined {
+  if (status === undefined) return undefined;
+  const protocol = protocols.find((one) => one.name === name)!;
+  return { protocol: name, statement: protocol.record(status), raw };
 }
 
 /** The options of a scan's interview with an endpoint. */
@@ -112,12 +124,13 @@ function reach(endpoint: Endpoint, socket: number, options: InspectOptions): Run
 
 /** Inspects one sighting. */
 export async function inspect(sighting: Sighting, options: InspectOptions): Promise<Inspection> {
-  const { endpoint, socket, status, raw } = sighting;
+  const { endpoint, socket, status } = sighting;
   const fresh = options.clock.now() - sighting.at < STALE_MS;
   const plan = planOf(sighting, options);
+  const answer = options.firstReply ?? firstReplyOf(sighting, options.protocols);
   const found = await runInterview(plan, {
     ...reach(endpoint, socket, options),
-    opening: status === undefined ? undefined : { status, raw },
+    opening: answer && { status, answer },
     startOf: ({ name }) => fresh && name === sighting.protocol ? sighting.known : undefined,
   });
   return inspectionOf(plan, found, status !== undefined);

@@ -39,8 +39,8 @@ export interface RunInterviewOptions extends RetryLimits {
   readonly statusOnly?: boolean;
   /** Whether it is verified that a server accepts connections. Default: no. */
   readonly verify?: boolean;
-  /** The status from the sighting. */
-  readonly opening?: { readonly status: unknown; readonly raw?: Uint8Array };
+  /** The status from the sighting, and the reply that it was decoded from. */
+  readonly opening?: { readonly status: unknown; readonly answer: ProtocolReply };
   /** State with which the first exchange in a protocol may start. Default: none. */
   readonly startOf?: (protocol: Protocol) => unknown;
   /**
@@ -90,7 +90,7 @@ export async function runInterview(
   if (opening !== undefined) {
     const sighted = plan.protocols.find(({ name }) => name === plan.sighted)!;
     interview.noteStatus(sighted);
-    await conversation.take(sighted, opening);
+    await conversation.take(sighted, opening.status, opening.answer);
   }
   for (;;) {
     if (replied?.()) interview.noteReply();
@@ -141,21 +141,20 @@ class Conduct {
     if (isExhausted(outcome)) this.interview.stop(signal.aborted ? "cancelled" : "exhausted");
     const { unansweredAt } = tap;
     this.interview.heard(step, { kind: outcome.kind, replied, unansweredAt, latencyMs });
-    if (outcome.kind === "replied") await this.take(protocol, outcome, looks);
+    if (outcome.kind !== "replied") return;
+    const { status, raw } = outcome;
+    const statement = protocol.record(status);
+    await this.take(protocol, status, { protocol: protocol.name, statement, raw }, looks);
   }
 
   /** Records the status of a protocol. */
   async take(
     protocol: Protocol,
-    { status, raw }: { readonly status: unknown; readonly raw?: Uint8Array },
+    status: unknown,
+    answer: ProtocolReply,
     looks = false,
   ): Promise<void> {
     const { options, interview } = this;
-    const answer: ProtocolReply = {
-      protocol: protocol.name,
-      statement: protocol.record(status),
-      raw,
-    };
     if (options.optsOut?.(answer)) interview.stop("optedOut");
     if (looks) return;
     options.onStatus?.(protocol, status);

@@ -46,12 +46,23 @@ export class ScanConnections {
    *
    * @param followUpMs How long the connection may take to open where nothing makes us expect that the
    * server listens on TCP too; `undefined`: as usual.
+   * @param signal Cancels the conversation.
    */
-  async open(peer: Endpoint, protocol: string, followUpMs: number | undefined): Promise<Link> {
+  async open(
+    peer: Endpoint,
+    protocol: string,
+    followUpMs: number | undefined,
+    signal: AbortSignal,
+  ): Promise<Link> {
     const { limits } = this.link;
     const expected = this.#ports(protocol, family(peer.address)).includes(peer.port);
     const connectMs = expected ? limits.connectMs : followUpMs ?? limits.connectMs;
     const onClose = await this.slots.acquire(peer.address);
-    return new StreamLink(peer, { ...this.link, limits: { ...limits, connectMs }, onClose });
+    return new StreamLink(peer, {
+      ...this.link,
+      limits: { ...limits, connectMs },
+      signal,
+      onClose,
+    });
   }
 }

@@ -12,6 +12,7 @@ import { FloodingHosts } from "../sweep/flooding_hosts.ts";
 import { Responders } from "../sweep/responders.ts";
 import { Tokens } from "../sweep/token.ts";
 import { LowWaterMark } from "./checkpoint/low_water_mark.ts";
+import { AddressSignals } from "./address_signals.ts";
 import type { EarlyStop } from "./early_stop.ts";
 import { KnownServers } from "./inspect_stage/known_servers.ts";
 import { OptedOutAddresses } from "./inspect_stage/opted_out_addresses.ts";
@@ -45,6 +46,8 @@ export interface ScanTables {
   readonly lowWater: LowWaterMark;
   /** Whether this machine is short of descriptors. */
   readonly shortage: Shortage;
+  /** Cancels the exchanges with one address, or with all when the scan ends early. */
+  readonly signals: AddressSignals;
   /** Whether the scan ends early. */
   readonly stop: EarlyStop;
 }
@@ -52,7 +55,7 @@ export interface ScanTables {
 /**
  * Makes the tables of a scan.
  *
- * @param board Its sockets: conversations with hosts that flood end there.
+ * @param board Its sockets: conversations with hosts that flood or opt out end there.
  */
 export function makeTables(
   options: ScanSetup,
@@ -66,11 +69,16 @@ export function makeTables(
   const known = new KnownServers(targets, seed);
   const probed = new ProbedEndpoints(options, (...one) => known.withholds(...one));
   const onFlood = (address: Address) => board.cancel(address);
+  const signals = new AddressSignals(stop.hard);
+  const onOptOut = (address: Address) => {
+    signals.cancel(address);
+    board.cancel(address);
+  };
   return {
     tokens: new Tokens(key ?? random(8)),
     responders,
     interviewed: new EndpointSet(seed),
-    optedOut: new OptedOutAddresses(targets.optedOut, seed),
+    optedOut: new OptedOutAddresses(targets.optedOut, seed, onOptOut),
     suppression: new SuppressionTable(targets.protocols, seedOf(random)),
     floods: new FloodingHosts(seed, state.floods, onFlood, probed.mostProbes),
     known,
@@ -80,6 +88,7 @@ export function makeTables(
       const shown = code ?? [...dialer.errors.keys()].find(isShortage) ?? "EMFILE";
       hooks?.onTrouble?.(shown, "short");
     }),
+    signals,
     stop,
   };
 }

@@ -39,8 +39,9 @@ export class FakeStreams implements Dialer {
   readonly errors: Map<string, number> = new Map();
   /** The endpoint and time of each connection attempt. */
   readonly begun: { readonly at: number; readonly to: Endpoint }[] = [];
-  /** The written bytes, by connection. */
-  readonly written: { readonly to: Endpoint; readonly bytes: Uint8Array }[] = [];
+  /** The written bytes, by connection, and when. */
+  readonly written: { readonly at: number; readonly to: Endpoint; readonly bytes: Uint8Array }[] =
+    [];
   /** Connections that are pending or open. */
   open = 0;
   /** The most that were pending or open at once. */
@@ -160,7 +161,7 @@ class FakeStream implements Stream {
     const { network, written } = this.streams;
     if (this.#over || this.#arrived.includes("reset")) return Promise.resolve(false);
     const copy = bytes.slice();
-    written.push({ to: this.to, bytes: copy });
+    written.push({ at: network.now(), to: this.to, bytes: copy });
     this.#ownAt = Math.max(this.#ownAt, network.now() + this.streams.delay());
     network.after(this.#ownAt - network.now(), () => {
       if (!this.#over) this.#play(this.#talk.receive(copy));

@@ -5,7 +5,12 @@
  */
 import { type Endpoint, family } from "../../core/address.ts";
 import { attachedOf } from "../../inspect/attachments.ts";
-import { type Inspection, type InspectOptions, settled } from "../../inspect/inspect.ts";
+import {
+  firstReplyOf,
+  type Inspection,
+  type InspectOptions,
+  settled,
+} from "../../inspect/inspect.ts";
 import type { ProtocolReply } from "../../inspect/merge.ts";
 import { InspectionPool, interviewsAtOnce } from "../../inspect/inspection_pool.ts";
 import { ConnectionSlots } from "../../net/connection_slots.ts";
@@ -70,6 +75,7 @@ export class InspectStage {
   #accepted: number;
   readonly #optsOut = ({ statement }: ProtocolReply) =>
     this.#options.interviews.optsOut(motdAsSent(statement));
+  readonly #onError = (error: Error) => this.#tables.stop.fail(error);
 
   /** Starts without interviews. */
   constructor(options: ScanSetup, tables: ScanTables, parts: InspectStageParts) {
@@ -79,8 +85,7 @@ export class InspectStage {
     this.#parts = parts;
     this.#soles = new ConnectionSlots(limits.soleSockets ?? Infinity, Infinity);
     const atOnce = interviewsAtOnce(limits.rates.hostRate);
-    const onError = (error: Error) => tables.stop.fail(error);
-    this.#pool = new InspectionPool(limits.concurrency, onError, atOnce);
+    this.#pool = new InspectionPool(limits.concurrency, this.#onError, atOnce);
     this.#budget = new UnprovedBudget(atOnce);
     this.#aliases = new Aliases(random(8), targets.allProtocols);
     this.#uninspected = new Uninspected(state);
@@ -111,36 +116,50 @@ export class InspectStage {
     sightings.close();
   }
 
-  /** Builds the row at once if no query is needed; otherwise adds an interview to the pool. */
+  /**
+   * Adds an interview to the pool, unless the sighted reply is enough: then builds the row, or records
+   * the opt-out, at once, before other endpoints of the address are interviewed.
+   */
   #begin(subject: Subject): void {
-    const { sightings } = this.#parts;
-    if ("sighting" in subject && this.#isSettled(subject)) return sightings.finish(subject);
-    const { address } = "sighting" in subject ? subject.sighting.endpoint : subject.endpoint;
-    const isProved = "plan" in subject || subject.sighting.verified;
-    this.#pool.add(address, async () => {
-      try {
-        await ("plan" in subject ? this.#interviewKnown(subject) : this.#interviewSighted(subject));
-        await this.#parts.rows.whenFree;
-      } finally {
-        sightings.finish(subject);
-      }
-    }, isProved);
+    if ("plan" in subject) {
+      return this.#pool.add(subject.endpoint.address, () => this.#interview(subject), true);
+    }
+    const { sighting } = subject;
+    const reply = subject.firstReply = firstReplyOf(sighting, this.#options.targets.protocols);
+    const optsOut = reply !== undefined && this.#optsOut(reply);
+    if (optsOut) return void this.#interview(subject).catch(this.#onError);
+    if (this.#isSettled(subject)) return this.#parts.sightings.finish(subject);
+    this.#pool.add(sighting.endpoint.address, () => this.#interview(subject), sighting.verified);
+  }
+
+  async #interview(subject: Subject): Promise<void> {
+    const { sightings, rows } = this.#parts;
+    try {
+      await ("plan" in subject ? this.#interviewKnown(subject) : this.#interviewSighted(subject));
+      await rows.whenFree;
+    } finally {
+      sightings.finish(subject);
+    }
   }
 
   /** Builds the row if the sighted reply is enough. Returns whether the sighting is finished. */
-  #isSettled({ sighting, through }: Sighted): boolean {
-    const known = dismissal(sighting, this.#tables) === undefined && this.#settled(sighting);
-    if (!known) return false;
+  #isSettled({ sighting, firstReply, through }: Sighted): boolean {
+    if (dismissal(sighting, this.#tables) !== undefined) return false;
+    const { follow, verify } = this.#options.interviews;
+    const protocols = this.#protocolsFor(sighting.endpoint);
+    const stop = () => false; // it is no opt-out
+    const known = settled(sighting, { protocols, follow, verify, stop, firstReply });
+    if (known === undefined) return false;
     const row = this.#row(sighting, known);
     if (row !== "cut") this.#parts.rows.add(row, through);
     return true;
   }
 
-  async #interviewSighted({ sighting, through }: Sighted): Promise<void> {
-    const { endpoint } = sighting;
+  async #interviewSighted(subject: Sighted): Promise<void> {
+    const { sighting, sighting: { endpoint }, through } = subject;
     const { stop, responders } = this.#tables;
     try {
-      const found = await this.#inspect(sighting);
+      const found = await this.#inspect(subject);
       if (found === "short") return this.#postpone(sighting, through);
       if (found === "cut") return;
       const before = this.#uninspected.remove(endpoint);
@@ -166,7 +185,7 @@ export class InspectStage {
     const { optedOut, responders, stop, stop: { reason } } = this.#tables;
     if (reason === "failed" || reason === "max-results") return;
     const at = this.#options.io.clock.now();
-    const found = await this.#interview({ endpoint, spoken: plan.probed });
+    const found = await this.#inspectEndpoint({ endpoint, spoken: plan.probed });
     if (optedOut.has(endpoint.address)) return through();
     if (found.answers.length === 0) {
       if (found.exhausted) this.#uninspected.add(endpoint, through);
@@ -182,23 +201,15 @@ export class InspectStage {
     else if (row !== "cut") this.#parts.rows.add(row, through);
   }
 
-  /** The inspection's result, if the sighting is enough and is no opt-out. */
-  #settled(sighting: Sighting): Inspection | undefined {
-    const { follow, verify } = this.#options.interviews;
-    const protocols = this.#protocolsFor(sighting.endpoint);
-    const known = settled(sighting, { protocols, follow, verify, stop: this.#optsOut });
-    return known?.stopped ? undefined : known;
-  }
-
   /** The protocols to send to an endpoint after its first reply. */
   #protocolsFor(endpoint: Endpoint): readonly Protocol[] {
     return this.#tables.known.planOf(endpoint)?.all ?? this.#options.targets.protocols;
   }
 
-  #inspectOptions(endpoint: Endpoint): InspectOptions {
+  #inspectOptions(endpoint: Endpoint, signal: AbortSignal): InspectOptions {
     const { targets, limits: { retries, timeoutMs }, interviews, io: { clock, random } } =
       this.#options;
-    const { suppression, probed, stop, optedOut, shortage } = this.#tables;
+    const { suppression, probed, optedOut, shortage } = this.#tables;
     const { board, connections } = this.#parts;
     return {
       allProtocols: targets.allProtocols,
@@ -208,10 +219,10 @@ export class InspectStage {
       timeoutMs,
       clock,
       protocols: this.#protocolsFor(endpoint),
-      signal: stop.hard,
+      signal,
       link: (peer, socket) => board.link(peer, board.socketFor(peer, socket)),
       exclusiveLink: (peer) => this.#soleLink(peer),
-      streamLink: (...one) => connections.open(...one),
+      streamLink: (...one) => connections.open(...one, signal),
       shortage,
       nameOf: (peer) => requestedNameOf(targets, peer),
       nonce: () => nonceOf(random),
@@ -236,7 +247,9 @@ export class InspectStage {
   }
 
   /** Inspects a sighting. Returns its row, or why there is none; `cut`: the scan ended first. */
-  async #inspect(sighting: Sighting): Promise<ServerRecord | "nothing" | "cut" | "short"> {
+  async #inspect(
+    { sighting, firstReply }: Sighted,
+  ): Promise<ServerRecord | "nothing" | "cut" | "short"> {
     const { stop, optedOut } = this.#tables;
     if (stop.reason === "failed") this.#parts.rows.lost++;
     const dismissed = dismissal(sighting, this.#tables);
@@ -247,7 +260,7 @@ export class InspectStage {
       return "nothing";
     }
     const begun = this.#options.io.clock.now();
-    const result = await this.#interview(sighting);
+    const result = await this.#inspectEndpoint(sighting, firstReply);
     if (optedOut.has(address)) return "nothing";
     if (result.answers.length === 0) {
       if (result.failure !== "exhausted") {
@@ -264,10 +277,17 @@ export class InspectStage {
   }
 
   /** Inspects a sighting or a known server. A flooding host is sent only the first protocol. */
-  #interview(subject: Parameters<typeof inspectDespiteFloods>[0]): Promise<Inspection> {
-    const { endpoint } = subject;
-    const isFlooding = () => this.#tables.floods.has(endpoint.address);
-    return inspectDespiteFloods(subject, this.#inspectOptions(endpoint), isFlooding);
+  #inspectEndpoint(
+    subject: Parameters<typeof inspectDespiteFloods>[0],
+    firstReply?: ProtocolReply,
+  ): Promise<Inspection> {
+    const { endpoint, endpoint: { address } } = subject;
+    const { floods, signals } = this.#tables;
+    const isFlooding = () => floods.has(address);
+    return signals.run(address, (signal) => {
+      const options = { ...this.#inspectOptions(endpoint, signal), firstReply };
+      return inspectDespiteFloods(subject, options, isFlooding);
+    });
   }
 
   /** Counts a sighting that no reply confirmed, and returns why it has no row. */

@@ -20,8 +20,13 @@ export class OptedOutAddresses {
    * Starts with the addresses that opted out before the scan.
    *
    * @param seed 32 unpredictable bits.
+   * @param onAdd Called for each address that is added.
    */
-  constructor(before: Iterable<Range>, seed: number) {
+  constructor(
+    before: Iterable<Range>,
+    seed: number,
+    private readonly onAdd: (address: Address) => void = () => {},
+  ) {
     this.#before = new AddressSet(before);
     this.#since = new EndpointSet(seed);
   }
@@ -29,6 +34,7 @@ export class OptedOutAddresses {
   /** Adds an address that opted out. */
   add(address: Address): void {
     this.#since.add({ address, port: WHOLE_HOST });
+    this.onAdd(address);
   }
 
   /** Whether an address opted out. */

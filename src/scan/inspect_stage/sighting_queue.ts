@@ -6,6 +6,7 @@
  */
 import type { Endpoint } from "../../core/address.ts";
 import type { Sighting } from "../../core/record.ts";
+import type { ProtocolReply } from "../../inspect/merge.ts";
 import { reclassify } from "../../sweep/receiver.ts";
 import type { ScanState } from "../scan_state.ts";
 import type { ScanTables } from "../scan_tables.ts";
@@ -21,6 +22,8 @@ const MOST_WAITING = 256;
 export interface Sighted {
   /** The server's first reply. */
   readonly sighting: Sighting;
+  /** The same reply as a part of a record, if it has a status; set when the server is taken. */
+  firstReply?: ProtocolReply;
   /** Called when the row is written, or there is none. Not called after a cancellation. */
   readonly through: () => void;
 }

@@ -8,7 +8,7 @@ import { EndpointSet } from "../../core/endpoint_set.ts";
 import type { Outcome } from "../../core/record.ts";
 import { queryWithRetries } from "../../inspect/retry.ts";
 import type { Stream } from "../../net/socket.ts";
-import { dial, StreamLink } from "../../net/stream_link.ts";
+import { dial, StreamLink, type StreamLinkOptions } from "../../net/stream_link.ts";
 import type { Throttle } from "../../net/throttle.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
 import { ConnectionVisitor } from "../../sweep/connection_passes.ts";
@@ -99,10 +99,24 @@ export class TcpSweep {
     return this.#options.targets.protocols.find((protocol) => protocol.name === name)!;
   }
 
-  /** Connects to a target and queries it; false when it was cut off. */
+  /** Connects to a target and queries it; false when a resumed scan must repeat that. */
   async #visit(protocol: Protocol, target: Endpoint): Promise<boolean> {
+    const { optedOut, signals } = this.#tables;
+    const isWhole = await signals.run(
+      target.address,
+      (signal) => this.#exchange(protocol, target, { ...this.#parts.connections.link, signal }),
+    );
+    return isWhole || optedOut.has(target.address);
+  }
+
+  /** Connects to a target and queries it; false when it was cut off. */
+  async #exchange(
+    protocol: Protocol,
+    target: Endpoint,
+    link: StreamLinkOptions,
+  ): Promise<boolean> {
     const { counts } = this.#options.io.state.tcp;
-    const stream = await dial(target, this.#parts.connections.link);
+    const stream = await dial(target, link);
     if (stream === "cancelled") return false;
     this.#note(target, stream !== "exhausted");
     if (typeof stream === "string") {
@@ -110,7 +124,7 @@ export class TcpSweep {
       return true;
     }
     counts.open++;
-    const outcome = await this.#query(protocol, target, stream);
+    const outcome = await this.#query(protocol, target, stream, link);
     this.#judge(protocol, target, outcome);
     return outcome.kind !== "cancelled";
   }
@@ -123,9 +137,13 @@ export class TcpSweep {
     this.#options.io.state.tcp.unprobed = this.#unprobed.size;
   }
 
-  #query(protocol: Protocol, target: Endpoint, stream: Stream): Promise<Outcome<unknown>> {
+  #query(
+    protocol: Protocol,
+    target: Endpoint,
+    stream: Stream,
+    link: StreamLinkOptions,
+  ): Promise<Outcome<unknown>> {
     const { targets, io: { clock, random } } = this.#options;
-    const { link } = this.#parts.connections;
     return queryWithRetries(protocol, {
       endpoint: target,
       link: () => new StreamLink(target, link, stream),

@@ -1,0 +1,161 @@
+/** What an address is sent after it has opted out: nothing, whatever was under way. */
+import { assertEquals } from "@std/assert";
+import type { Address, Endpoint } from "../../../src/core/address.ts";
+import { raknet } from "../../../src/entry/protocols.ts";
+import type { StreamResponder } from "../../../src/fleet/simulate/responder.ts";
+import { FakeNetwork } from "../../../src/testing/fake_network.ts";
+import type { Door } from "../../../src/testing/fake_streams.ts";
+import { scanFleet, type Setting } from "../scan_harness.ts";
+
+const ADDRESS = 0x7f200000;
+const NEIGHBOUR = ADDRESS + 1;
+const FIRST_PORT = 9000;
+const PORTS = 50;
+/** Just within the timeout of 1,500 ms. */
+const LATE_MS = 1490;
+const MARKER = "§b§d§f§d§b";
+
+/** A Bedrock server that replies late. Only pings get a reply. */
+function lateBedrock(
+  network: FakeNetwork,
+  endpoint: Endpoint,
+  motd: string,
+  { echoes = true, onPong = () => {} }: { echoes?: boolean; onPong?: () => void } = {},
+): void {
+  network.host(endpoint, {
+    respond(datagram, from) {
+      const ping = raknet.decodePing(datagram);
+      if (ping === undefined) return [];
+      const text = new TextEncoder().encode(
+        `MCPE;${motd};766;1.21.50;3;20;${endpoint.port};w;Survival;`,
+      );
+      const guid = BigInt(endpoint.port);
+      const time = echoes ? ping.time : 0n;
+      network.inject(
+        endpoint,
+        from,
+        raknet.encodePong({ advertise: false, time, guid, text }),
+        LATE_MS,
+      );
+      network.after(LATE_MS, onPong);
+      return [];
+    },
+  });
+}
+
+/** Accepts connections, and never replies. */
+const SILENT: StreamResponder = {
+  accept: () => ({ opening: [], receive: () => [] }),
+};
+
+/** Scans an address one port of which opts out late, and its neighbour. */
+async function scanWithMarker(
+  marked: number,
+  { echoes = true, door = "refused", ...over }: Partial<Setting> & {
+    readonly echoes?: boolean;
+    readonly door?: Door;
+  },
+) {
+  let arrivedAt = Infinity;
+  let recordedAt = Infinity;
+  const addresses: Address[] = [];
+  const network = new FakeNetwork(1);
+  const result = await scanFleet({
+    fleet: { servers: 0, range: { start: ADDRESS, end: ADDRESS + 2 }, seed: 1 },
+    protocolNames: ["raknet", "query"],
+    ports: () => Array.from({ length: PORTS }, (_, i) => FIRST_PORT + i),
+    capLoopback: true,
+    audited: false, // the log lacks the replies that come late
+    network,
+    prepare(_network, _hosts, streams) {
+      streams.absent = door;
+      for (let i = 0; i < PORTS; i++) {
+        const port = FIRST_PORT + i;
+        const onPong = () => arrivedAt = Math.min(arrivedAt, network.now());
+        const isMarked = port === marked;
+        lateBedrock(
+          network,
+          { address: ADDRESS, port },
+          isMarked ? MARKER : `server ${port}`,
+          isMarked ? { echoes, onPong } : { echoes },
+        );
+        lateBedrock(network, { address: NEIGHBOUR, port }, `neighbour ${port}`);
+      }
+    },
+    onOptOut(address) {
+      recordedAt = Math.min(recordedAt, network.now());
+      addresses.push(address);
+    },
+    ...over,
+  });
+  const { streams, rows } = result;
+  const later = [...network.sent, ...streams.begun, ...streams.written]
+    .filter(({ to, at }) => to.address === ADDRESS && at > recordedAt);
+  const hosts = rows.map(({ host }) => host);
+  return {
+    ...result,
+    arrivedAt,
+    recordedAt,
+    addresses,
+    later: later.length,
+    own: hosts.filter((host) => host === "127.32.0.0").length,
+    neighbours: hosts.filter((host) => host === "127.32.0.1").length,
+  };
+}
+
+const RATES = {
+  "the default caps": { rate: 1000, netRate: 50, hostRate: 5 },
+  "no cap": { rate: 1000, netRate: undefined, hostRate: undefined },
+};
+
+for (const [caps, rates] of Object.entries(RATES)) {
+  Deno.test(`an address that opts out is sent nothing more, whichever port says so, with ${caps}`, async () => {
+    for (let marked = FIRST_PORT; marked < FIRST_PORT + PORTS; marked += 7) {
+      const found = await scanWithMarker(marked, { rates });
+      assertEquals(found.addresses, [ADDRESS], `port ${marked}`);
+      assertEquals(found.recordedAt, found.arrivedAt, `port ${marked}: recorded when it arrives`);
+      assertEquals(found.later, 0, `port ${marked}: datagrams after that`);
+      assertEquals([found.neighbours, found.state.optedOut], [PORTS, 1]);
+      assertEquals(found.end.reason, "done");
+    }
+  });
+}
+
+Deno.test("an opt-out that came without our token ends all interviews of its address once it is confirmed", async () => {
+  for (let marked = FIRST_PORT; marked < FIRST_PORT + PORTS; marked += 7) {
+    const found = await scanWithMarker(marked, {
+      echoes: false,
+      rates: RATES["the default caps"],
+    });
+    assertEquals([found.addresses, found.later], [[ADDRESS], 0], `port ${marked}`);
+  }
+});
+
+Deno.test("an opt-out without follow-ups is recorded when it arrives", async () => {
+  const found = await scanWithMarker(FIRST_PORT + 7, { follow: false, rates: RATES["no cap"] });
+  assertEquals([found.addresses, found.recordedAt], [[ADDRESS], found.arrivedAt]);
+  assertEquals([found.later, found.neighbours], [0, PORTS]);
+});
+
+Deno.test("an opt-out cancels the connections to its address, waiting and open ones", async () => {
+  for (const door of ["timeout", SILENT] as const) {
+    const found = await scanWithMarker(FIRST_PORT + 7, {
+      protocolNames: ["raknet", "slp", "query"],
+      rates: RATES["the default caps"],
+      door,
+    });
+    assertEquals([found.addresses, found.later, found.end.reason], [[ADDRESS], 0, "done"]);
+    assertEquals([found.neighbours, found.streams.open], [PORTS, 0]);
+  }
+});
+
+Deno.test("an opt-out cancels verifications, and the interviews of a rescan", async () => {
+  const known = Array.from({ length: PORTS }, (_, i) => ({
+    endpoint: { address: ADDRESS, port: FIRST_PORT + i },
+    protocols: ["raknet"],
+  }));
+  const rescanned = await scanWithMarker(FIRST_PORT + 7, { known, rates: RATES["no cap"] });
+  assertEquals([rescanned.addresses, rescanned.later], [[ADDRESS], 0]);
+  const verified = await scanWithMarker(FIRST_PORT + 7, { verify: true, rates: RATES["no cap"] });
+  assertEquals([verified.addresses, verified.later], [[ADDRESS], 0]);
+});

@@ -1,6 +1,7 @@
 /**
  * Covers src/app/interrupt_signals.ts, src/app/exit_codes.ts, src/cli/mod.ts,
  * src/cli/commands/scan/scan.ts, src/cli/commands/scan/run.ts, src/cli/commands/scan/opening.ts,
+ * src/cli/commands/scan/request.ts, src/cli/commands/scan/target_lookup.ts,
  * src/cli/commands/scan/dry_run.ts, src/cli/commands/scan/target_list.ts,
  * src/cli/commands/completions.ts, src/cli/commands/demo.ts,
  * src/cli/commands/fleet.ts, src/cli/commands/lan.ts and src/cli/commands/schema.ts.

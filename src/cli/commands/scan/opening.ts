@@ -9,7 +9,7 @@ import { systemClock } from "../../../net/clock.ts";
 import { newState, type ScanState } from "../../../scan/scan_state.ts";
 import { readEndpoints } from "../../../sinks/read_endpoints.ts";
 import type { Sink } from "../../../sinks/sink.ts";
-import { type OptionsOf, optionsOf } from "../../options/option_table.ts";
+import { optionsOf } from "../../options/option_table.ts";
 import { formatConfig } from "../../options/config_file.ts";
 import {
   formatConfiguration,
@@ -19,7 +19,6 @@ import {
 import { tellLine } from "../../term/console.ts";
 import { userPath } from "../../../app/environment.ts";
 import type { Engine } from "../../../app/engines/choose_engine.ts";
-import type { WrittenFiles } from "../../../app/outputs/path_conflicts.ts";
 import { type Interrupt, Interrupted, onInterrupt } from "../../../app/interrupt_signals.ts";
 import {
   type CheckpointPlace,
@@ -34,16 +33,11 @@ import type { OutputPlan } from "../../../app/outputs/open_outputs.ts";
 import type { Plan } from "../../../app/targets/scan_plan.ts";
 import type { Progress } from "../../term/scan_progress.ts";
 import { whileRead } from "../../../app/outputs/closed_pipe.ts";
-import { type Resumed, resumeLine } from "../../../app/resume/read_resumed_scan.ts";
-import type { ScanSettings, SpeedSettings } from "../../../app/settings/scan_settings.ts";
+import { resumeLine } from "../../../app/resume/read_resumed_scan.ts";
+import type { SpeedSettings } from "../../../app/settings/scan_settings.ts";
 import { isLater } from "../../../sweep/trail.ts";
 import { scanFamilies } from "../../../app/metrics/scan_metrics.ts";
-import {
-  askedOf,
-  type DatabasePlan,
-  ScanDatabases,
-  spillPath,
-} from "../../../app/databases/scan_databases.ts";
+import { askedOf, ScanDatabases, spillPath } from "../../../app/databases/scan_databases.ts";
 import {
   type Capacity,
   capacityFor,
@@ -51,33 +45,21 @@ import {
   requireDescriptors,
   type Sockets,
 } from "../../../app/engines/scan_sockets.ts";
+import type { ScanRequest } from "./request.ts";
+import type { LocatedTargets } from "./target_lookup.ts";
 import { resumeLines } from "../../term/scan_continuation.ts";
-import type { FoundTargets, NamedTargets } from "../../../app/targets/find_targets.ts";
 import { SoftwareTally } from "../../../app/outputs/software_tally.ts";
-import type { GivenOptions } from "../../../app/settings/given_options.ts";
 import { newScanId, randomBytes } from "../../../app/system_random.ts";
 import { beganAt } from "../../../scan/scan_id.ts";
 
 /** Everything that a scan needs, checked. */
-export interface ScanJob {
-  readonly options: OptionsOf<"scan">;
-  /** The same as it was written, without secrets. */
-  readonly given: GivenOptions;
-  readonly chosen: ScanSettings;
+export interface ScanJob extends ScanRequest, LocatedTargets {
   readonly engine: Engine;
   readonly speed: SpeedSettings;
-  readonly named: NamedTargets;
   readonly plan: Plan;
-  readonly outputs: readonly OutputPlan[];
-  readonly stores: DatabasePlan;
-  readonly files: WrittenFiles;
   readonly optOuts: OptOutFile;
-  /** The targets, with names resolved to addresses. */
-  readonly found: FoundTargets;
   /** Where a new scan keeps its checkpoint. */
   readonly place: CheckpointPlace | undefined;
-  /** The scan that is resumed; `undefined`: a new scan. */
-  readonly resumed: Resumed | undefined;
   /** Whether the scan can be resumed after an interruption. */
   readonly resumable: boolean;
   /** The version of this program. */

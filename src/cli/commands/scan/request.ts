@@ -1,0 +1,69 @@
+/**
+ * What a scan is requested to do, by its command line and checkpoint. Nothing is looked up or opened.
+ *
+ * @module
+ */
+import type { Protocol } from "../../../protocols/protocol.ts";
+import { type DatabasePlan, planDatabases } from "../../../app/databases/scan_databases.ts";
+import { withoutSecrets } from "../../../app/databases/connection_environment.ts";
+import { outputPaths, type OutputPlan, planOutputs } from "../../../app/outputs/open_outputs.ts";
+import { checkApart, type WrittenFiles } from "../../../app/outputs/path_conflicts.ts";
+import { ROW_ORDERS } from "../../../app/outputs/sorting_sink.ts";
+import type { Resumed } from "../../../app/resume/read_resumed_scan.ts";
+import type { GivenOptions } from "../../../app/settings/given_options.ts";
+import { type ScanSettings, scanSettings } from "../../../app/settings/scan_settings.ts";
+import { type OptionsOf, optionsOf } from "../../options/option_table.ts";
+import { readOptions } from "../../options/read_options.ts";
+import { outputColumns } from "../../term/console.ts";
+
+/** The options of a scan, and what follows from them alone. */
+export interface ScanRequest {
+  readonly options: OptionsOf<"scan">;
+  /** The same as it was written, without secrets. */
+  readonly given: GivenOptions;
+  readonly chosen: ScanSettings;
+  readonly outputs: readonly OutputPlan[];
+  readonly stores: DatabasePlan;
+  readonly files: WrittenFiles;
+  /** The scan that is resumed; `undefined`: a new scan. */
+  readonly resumed: Resumed | undefined;
+}
+
+/**
+ * Reads the options of a scan.
+ *
+ * @param secret Words and options, perhaps with passwords of databases.
+ * @throws InputError for options that cannot be used, and for files that would be written twice.
+ */
+export function readRequest(
+  secret: GivenOptions,
+  resumed: Resumed | undefined,
+  allProtocols: readonly Protocol[],
+): ScanRequest {
+  const options = readOptions("scan", secret, allProtocols);
+  const given = withoutSecrets(secret, optionsOf("scan"));
+  const stores = planDatabases(options);
+  const chosen = { ...scanSettings(options, randomSeed, allProtocols), ...startOf(resumed) };
+  const order = options.sort && ROW_ORDERS[options.sort];
+  const outputs = planOutputs(options, outputColumns(), undefined, allProtocols, order);
+  const files = {
+    outputs: outputPaths(options, outputs),
+    status: options.statusFile,
+    metadata: options.metadataFile,
+    checkpoint: options.checkpoint,
+  };
+  checkApart(files);
+  return { options, given, chosen, outputs, stores, files, resumed };
+}
+
+/** The position at which a resumed scan starts. */
+function startOf(resumed?: Resumed): Partial<Pick<ScanSettings, "from" | "fromTcp">> {
+  if (resumed === undefined) return {};
+  const { udp, tcp } = resumed.checkpoint.marks;
+  return { from: udp, fromTcp: tcp };
+}
+
+function randomSeed(): number {
+  const [high, low] = crypto.getRandomValues(new Uint32Array(2));
+  return (high & 0x1fffff) * 2 ** 32 + low;
+}

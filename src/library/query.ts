@@ -7,8 +7,8 @@ import { queryEndpoints } from "../app/query_endpoints.ts";
 import { chosenProtocols, chosenVerify } from "../app/settings/chosen_protocols.ts";
 import { locate } from "../app/targets/locate_server.ts";
 import type { ServerRecord } from "../core/record.ts";
+import { withoutPlayers } from "../protocols/declared_facts.ts";
 import { PROTOCOLS } from "../protocols/list.ts";
-import { withoutPlayers } from "../scan/inspect_stage/build_record.ts";
 import {
   checkedRetries,
   checkedTimeout,
@@ -75,5 +75,5 @@ export async function query(
   const queried = await queryEndpoints(located, { network, allProtocols, ...limits, note, signal });
   signal.throwIfAborted();
   const records = queried.flatMap(({ server: { record } }) => record ?? []);
-  return noPlayers ? records.map(withoutPlayers) : records;
+  return noPlayers ? records.map((record) => withoutPlayers(record, allProtocols)) : records;
 }

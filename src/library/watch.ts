@@ -9,8 +9,8 @@ import { chosenProtocols } from "../app/settings/chosen_protocols.ts";
 import { streamLimits } from "../app/settings/scan_settings.ts";
 import { readWatchTargets } from "../app/targets/watch_targets.ts";
 import type { Address } from "../core/address.ts";
+import { withoutPlayers } from "../protocols/declared_facts.ts";
 import { PROTOCOLS } from "../protocols/list.ts";
-import { withoutPlayers } from "../scan/inspect_stage/build_record.ts";
 import { OptedOutAddresses } from "../scan/inspect_stage/opted_out_addresses.ts";
 import type { WatchEvent } from "../watch/events.ts";
 import { firstPollsMs, MIN_INTERVAL_MS, newWatchCounts, pollServers } from "../watch/watch.ts";
@@ -129,7 +129,7 @@ async function run(
     poll: async (server) => {
       await room();
       const polled = await poller.poll(server);
-      return typeof polled !== "object" || names ? polled : withoutPlayers(polled);
+      return typeof polled !== "object" || names ? polled : withoutPlayers(polled, allProtocols);
     },
     onOptOut: (address) => {
       optOuts.add(address);

@@ -217,6 +217,8 @@ export interface Protocol<S = unknown> {
    * Default: every datagram has that form.
    */
   isReply?(datagram: Uint8Array): boolean;
+  /** Names of the facts that hold names of players: rows without players do not have them. */
+  readonly playerFacts: readonly string[];
   /** Columns in which its values precede those of protocols of a higher rank. Default: none. */
   readonly fillsFirst?: readonly (keyof ServerRecord)[];
   /** The stateless half, for protocols over UDP. */

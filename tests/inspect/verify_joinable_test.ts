@@ -23,6 +23,7 @@ const protocol: Protocol<string> = {
   name: "test",
   ...{ finds: "toys", probeText: "toys" },
   ports: NO_USUAL_PORTS,
+  playerFacts: [],
   transport: "udp",
   *exchange() {
     return yield* request(Uint8Array.of(0), () => "status", { resend: true });

@@ -6,7 +6,8 @@
 import { type Endpoint, endpointKey, formatEndpoint, parseAddress } from "../../core/address.ts";
 import { InputError } from "../../core/errors.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
-import { withoutPlayers } from "../../scan/inspect_stage/build_record.ts";
+import { withoutPlayers } from "../../protocols/declared_facts.ts";
+import { PROTOCOLS } from "../../protocols/list.ts";
 import type { StoredRecord } from "../../store/server_columns.ts";
 import type { Database } from "../../store/database/database.ts";
 import { overdueServers } from "../../store/server_queries.ts";
@@ -121,14 +122,14 @@ export function withoutOptedOut(
 /** The servers of a database, the most overdue first, without those in ranges that are never probed. */
 async function readList(
   list: Database,
-  { names }: WatchSources,
+  sources: WatchSources,
   add: (endpoint: Endpoint, name: string | null, known: StoredState) => void,
 ): Promise<void> {
   await withDatabaseErrors("read", list, async () => {
     for await (const stored of overdueServers(list)) {
       const address = parseAddress(stored.host);
       if (address === undefined || neverProbedReason(address) !== undefined) continue;
-      add({ address, port: stored.port }, requestedNameIn(stored), knownState(stored, names));
+      add({ address, port: stored.port }, requestedNameIn(stored), knownState(stored, sources));
     }
   });
 }
@@ -140,9 +141,13 @@ function requestedNameIn({ requested_as: asked }: StoredRecord): string | null {
 }
 
 /** The last known state of a server. Player names are included only where they are kept. */
-function knownState(stored: StoredRecord, names: boolean): StoredState {
+function knownState(
+  stored: StoredRecord,
+  { names, allProtocols = PROTOCOLS }: WatchSources,
+): StoredState {
   const { online, failures, first_seen: _, last_seen: probedAt, ...record } = stored;
-  const row = record.protocol === "" ? undefined : names ? record : withoutPlayers(record);
+  const known = names ? record : withoutPlayers(record, allProtocols);
+  const row = record.protocol === "" ? undefined : known;
   return { row, online, failures, probedAt };
 }
 
@@ -157,7 +162,7 @@ async function readWord(
   add: (endpoint: Endpoint, name: string | null, known?: StoredState) => void,
   refused: RefusedName[],
 ): Promise<void> {
-  const { files, protocols, allowPrivate, names, lookups: found, readRows, note, tell } = sources;
+  const { files, protocols, allowPrivate, lookups: found, readRows, note, tell } = sources;
   const addHost = async (host: string) => {
     try {
       const lookups = { ...found, note, allowPrivate };
@@ -174,7 +179,7 @@ async function readWord(
   if (ROWS.includes(suffix)) {
     for await (const stored of readRows(word, tell)) {
       const endpoint = { address: parseAddress(stored.host)!, port: stored.port };
-      add(endpoint, requestedNameIn(stored), knownState(stored, names));
+      add(endpoint, requestedNameIn(stored), knownState(stored, sources));
     }
   } else {
     for (const line of splitWords(await readTextFile(word))) await addHost(line.word);

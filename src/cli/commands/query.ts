@@ -8,7 +8,7 @@ import { InputError } from "../../core/errors.ts";
 import { FIELDS, type Outcome } from "../../core/record.ts";
 import { usualProtocols } from "../../protocols/list.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
-import { withoutPlayers } from "../../scan/inspect_stage/build_record.ts";
+import { withoutPlayers } from "../../protocols/declared_facts.ts";
 import { ndjsonFormat } from "../../sinks/json.ts";
 import { requestText } from "../../targets/srv.ts";
 import type { OptionsOf } from "../options/option_table.ts";
@@ -122,7 +122,7 @@ function printer(
   let described = 0;
   return async ({ word, located }, queried) => {
     const records = queried.flatMap(({ server }) => server.record ?? [])
-      .map((record) => noPlayers ? withoutPlayers(record) : record);
+      .map((record) => noPlayers ? withoutPlayers(record, allProtocols) : record);
     for (const record of records) {
       const lines = json ? [] : describe(record, color, allProtocols);
       if (!json && described++ > 0) lines.unshift(""); // a blank line between servers

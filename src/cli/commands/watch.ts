@@ -6,7 +6,8 @@
 import type { Address } from "../../core/address.ts";
 import { systemClock } from "../../net/clock.ts";
 import { OptedOutAddresses } from "../../scan/inspect_stage/opted_out_addresses.ts";
-import { withoutPlayers } from "../../scan/inspect_stage/build_record.ts";
+import { withoutPlayers } from "../../protocols/declared_facts.ts";
+import { PROTOCOLS } from "../../protocols/list.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
 import { parseDatabaseLocation } from "../../store/database_location.ts";
 import {
@@ -124,7 +125,8 @@ async function watchServers(
   lists: WatchDatabases,
   optOutState: OptOutState,
 ): Promise<number> {
-  const { options, rules: { scanId, intervalMs }, webhook, config } = chosen;
+  const { options, rules: { scanId, intervalMs }, asking, webhook, config } = chosen;
+  const { allProtocols = PROTOCOLS } = asking;
   const { names, quiet, keep: keepMs, metrics: serving } = options;
   using interrupt = onInterrupt(() => {});
   const printer = new EventPrinter(options.json || !Deno.stdout.isTerminal());
@@ -133,7 +135,7 @@ async function watchServers(
   const tell = (line: string) => tellLine(`blocksweep: ${line}`);
   const optedOut = (address: Address) => optOutState.addresses.has(address);
   const around = { network, scanId, signal, tell, attach: attachedTo(lists, names), optedOut };
-  const { poller, sockets, concurrency } = await openPollingSockets(servers, chosen.asking, around);
+  const { poller, sockets, concurrency } = await openPollingSockets(servers, asking, around);
   if (!quiet) {
     tellLine(
       `watching ${countOf(servers.length, "endpoint")}, polled every ${intervalMs / 1000} s`,
@@ -154,7 +156,7 @@ async function watchServers(
     spreadMs: firstPollsMs(servers.length, intervalMs),
     poll: async (server) => {
       const polled = await poller.poll(server);
-      return typeof polled !== "object" || names ? polled : withoutPlayers(polled);
+      return typeof polled !== "object" || names ? polled : withoutPlayers(polled, allProtocols);
     },
     optedOut,
     onOptOut: (address) => {

@@ -72,6 +72,7 @@ export const queryProtocol: Protocol<QueryStatus> = {
   // Default of Java servers. Bedrock software replies on its RakNet port, which finds it.
   ports: { 4: [25565], 6: [25565] },
   reportsGamePort: true,
+  playerFacts: [],
   // A stat lists players and plugins; other protocols shorten or omit these columns.
   fillsFirst: ["players_online", "players_max", "players", "plugins", "map", "software"],
   probe: {

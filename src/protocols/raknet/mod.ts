@@ -125,6 +125,7 @@ export const raknetProtocol: Protocol<RaknetStatus> = {
   ports: { 4: [BEDROCK_PORTS[4]], 6: [BEDROCK_PORTS[4], BEDROCK_PORTS[6]] },
   broadcastPorts: { 4: [BEDROCK_PORTS[4]], 6: [BEDROCK_PORTS[6]] },
   isServerGuid,
+  playerFacts: [],
   probe: {
     template: encodePing({ openOnly: false, time: 0n, guid: CLIENT_GUID }),
     macMask: 0x7fffffff, // the top bit stays clear, for servers that read a signed time

@@ -75,6 +75,7 @@ export const slpProtocol: Protocol<SlpStatus> = {
   flags: SLP_FLAGS,
   ports: { 4: [25565], 6: [25565] }, // default of Java servers
   hasServiceRecords: true,
+  playerFacts: [],
   *exchange(context: ExchangeContext): Exchange<SlpStatus> {
     let status: SlpStatus | undefined;
     for (const protocol of CLIENT_PROTOCOLS) {

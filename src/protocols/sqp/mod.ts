@@ -64,6 +64,7 @@ export const sqpProtocol: Protocol<SqpStatus> = {
   onlyNamed: true,
   suppressedBy: "raknet",
   isReply: hasReplyForm,
+  playerFacts: ["players"],
   probe: {
     template: encodeChallengeRequest(),
     macMask: 0,

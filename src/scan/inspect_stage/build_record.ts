@@ -9,6 +9,8 @@ import { mergeReplies } from "../../inspect/merge.ts";
 import { requestOf } from "../requested_names.ts";
 import type { ScanSetup } from "../scan_setup.ts";
 
+export { withoutPlayers } from "../../protocols/declared_facts.ts";
+
 /** Builds the record of a server that replied, with its players and without an alias. */
 export function buildRecord(
   { endpoint, at }: Sighting,
@@ -26,12 +28,4 @@ export function buildRecord(
   });
   if (cut) record.flags = [...record.flags, "cutShort"].sort();
   return record;
-}
-
-/** A record without its players: the column, and the players in protocol facts. */
-export function withoutPlayers(record: ServerRecord): ServerRecord {
-  const extras = record.extras && Object.fromEntries(
-    Object.entries(record.extras).map(([protocol, { players: _, ...facts }]) => [protocol, facts]),
-  );
-  return { ...record, players: null, extras };
 }

@@ -23,6 +23,8 @@ import {
   openPacket,
   sealPacket,
 } from "../../protocols/lan/mod.ts";
+import { withoutPlayers } from "../../protocols/declared_facts.ts";
+import { PROTOCOLS } from "../../protocols/list.ts";
 import {
   motdAsSent,
   type Protocol,
@@ -41,7 +43,6 @@ import {
   type LocalLink,
   type LocalNetwork,
 } from "./discovery_setup.ts";
-import { withoutPlayers } from "../inspect_stage/build_record.ts";
 
 /** Maximum number of concurrent interviews. */
 const CONCURRENCY = 64;
@@ -240,7 +241,7 @@ export class Discovery {
 
   #found(neighbour: FoundServer, { endpoint, answers, latencyMs }: Findings, at: number): void {
     const { options } = this;
-    const { clock, neighbours, scanId, allProtocols } = options;
+    const { clock, neighbours, scanId, allProtocols = PROTOCOLS } = options;
     if (answers.some(({ statement }) => options.optsOut(motdAsSent(statement)))) {
       return neighbours.optOut(neighbour);
     }
@@ -255,7 +256,7 @@ export class Discovery {
     });
     const isNew = neighbour.row === undefined;
     neighbour.seenAt = Math.max(neighbour.seenAt, at);
-    const row = options.players ? record : withoutPlayers(record);
+    const row = options.players ? record : withoutPlayers(record, allProtocols);
     if (neighbours.list(neighbour, row) && isNew) options.onServer(row);
   }
 

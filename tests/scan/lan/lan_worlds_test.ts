@@ -68,6 +68,7 @@ const slp: Protocol<string> = {
   transport: "tcp",
   ...{ finds: "toys", probeText: "toys" },
   ports: NO_USUAL_PORTS,
+  playerFacts: [],
   *exchange() {
     return yield* request(utf8("?"), (bytes) => new TextDecoder().decode(bytes), { resend: false });
   },

@@ -17,6 +17,7 @@ const toy: Protocol<string> = {
   transport: "tcp",
   ...{ finds: "toys", probeText: "toys" },
   ports: NO_USUAL_PORTS,
+  playerFacts: [],
   *exchange({ requestedAs }) {
     const read = () => {
       const bytes: number[] = [];

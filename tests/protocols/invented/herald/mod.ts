@@ -11,6 +11,7 @@ export const heraldProtocol: Protocol<HeraldStatus> = {
   finds: "servers that nobody runs, by Herald challenges",
   probeText: "Herald challenges of 25 bytes",
   transport: "udp",
+  playerFacts: [],
   ports: { 4: [7777], 6: [7777, 7778] },
   probe: {
     template: encodeMessage("getchallenge 00000000"),

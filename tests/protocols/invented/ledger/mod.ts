@@ -13,6 +13,7 @@ export const ledgerProtocol: Protocol<LedgerStatus> = {
   helpNote: "Ledger is sent where you name it and its ports.",
   probeText: "Ledger requests over TCP",
   transport: "tcp",
+  playerFacts: [],
   ports: NO_USUAL_PORTS,
   fillsFirst: ["players_online"],
   *exchange() {

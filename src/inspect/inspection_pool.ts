@@ -25,15 +25,43 @@ interface Lane {
   active: number;
   /** How many may. */
   most: number;
-  readonly behind: (() => Promise<void>)[];
+  readonly behind: TaskQueue;
+}
+
+type Task = () => Promise<void>;
+
+/** A queue of tasks: a linked list, because `Array.shift()` moves all tasks of a long array. */
+class TaskQueue {
+  #first: QueuedTask | undefined;
+  #last: QueuedTask | undefined;
+
+  /** Adds a task behind the others. */
+  add(task: Task): void {
+    const added: QueuedTask = { task, next: undefined };
+    if (this.#last === undefined) this.#first = added;
+    else this.#last.next = added;
+    this.#last = added;
+  }
+
+  /** Removes the first task; `undefined`: there is none. */
+  take(): Task | undefined {
+    const taken = this.#first;
+    this.#first = taken?.next;
+    if (this.#first === undefined) this.#last = undefined;
+    return taken?.task;
+  }
+}
+
+interface QueuedTask {
+  readonly task: Task;
+  next: QueuedTask | undefined;
 }
 
 /** Runs tasks. */
 export class InspectionPool {
   readonly #concurrency: number;
   /** Tasks that could start, in order. */
-  readonly #ready: (() => Promise<void>)[] = [];
-  #next = 0;
+  readonly #ready = new TaskQueue();
   readonly #proved = new Map<Address, Lane>();
   readonly #unproved = new Map<Address, Lane>();
   #running = 0;
@@ -44,7 +72,7 @@ export class InspectionPool {
    * Starts empty.
    *
    * @param concurrency How many run at once.
-   * @param onError Called with what a task throws.
+   * @param onError Called with what a task throws. What it throws itself is an unhandled rejection.
    * @param atOnce How many run at once in a lane.
    */
   constructor(
@@ -61,19 +89,19 @@ export class InspectionPool {
   }
 
   /** Runs a task as soon as there is capacity, also for its address. */
-  add(address: Address, run: () => Promise<void>, isProved = true): void {
+  add(address: Address, run: Task, isProved = true): void {
     this.#waiting++;
     const lanes = isProved ? this.#proved : this.#unproved;
     const lane = lanes.get(address) ??
-      { active: 0, most: isProved ? 1 : this.atOnce, behind: [] };
+      { active: 0, most: isProved ? 1 : this.atOnce, behind: new TaskQueue() };
     lanes.set(address, lane);
     const startable = () => this.#run(run, () => this.#leave(lanes, address));
     if (lane.active >= lane.most) {
-      lane.behind.push(startable);
+      lane.behind.add(startable);
       return;
     }
     lane.active++;
-    this.#ready.push(startable);
+    this.#ready.add(startable);
     this.#start();
   }
 
@@ -83,28 +111,26 @@ export class InspectionPool {
   }
 
   #start(): void {
-    while (this.#running < this.#concurrency && this.#next < this.#ready.length) {
-      const run = this.#ready[this.#next++];
-      if (this.#next > 1024 && this.#next * 2 > this.#ready.length) {
-        this.#ready.splice(0, this.#next);
-        this.#next = 0;
-      }
+    while (this.#running < this.#concurrency) {
+      const run = this.#ready.take();
+      if (run === undefined) return;
       this.#waiting--;
       this.#running++;
       void run();
     }
   }
 
-  async #run(run: () => Promise<void>, leave: () => void): Promise<void> {
+  async #run(run: Task, leave: () => void): Promise<void> {
     try {
       await run();
     } catch (error) {
       this.onError(error as Error);
+    } finally {
+      this.#running--;
+      leave();
+      this.#start();
+      if (this.load === 0) this.#idle.splice(0).forEach((resolve) => resolve());
     }
-    this.#running--;
-    leave();
-    this.#start();
-    if (this.load === 0) this.#idle.splice(0).forEach((resolve) => resolve());
   }
 
   /**
@@ -115,9 +141,11 @@ export class InspectionPool {
     const lane = lanes.get(address)!;
     lane.active--;
     lane.most = this.atOnce;
-    while (lane.active < lane.most && lane.behind.length > 0) {
+    while (lane.active < lane.most) {
+      const task = lane.behind.take();
+      if (task === undefined) break;
       lane.active++;
-      this.#ready.push(lane.behind.shift()!);
+      this.#ready.add(task);
     }
     if (lane.active === 0) lanes.delete(address);
   }

@@ -1,4 +1,4 @@
-import { assertEquals } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import { Random } from "../../src/fleet/random.ts";
 import { InspectionPool, interviewsAtOnce } from "../../src/inspect/inspection_pool.ts";
 import { FakeNetwork } from "../../src/testing/fake_network.ts";
@@ -70,4 +70,54 @@ Deno.test("Pool tells what a task throws, and goes on", async () => {
   pool.add(1, () => Promise.resolve(void (ran = true)));
   await pool.idle();
   assertEquals([errors, ran], [["broken"], true]);
+});
+
+Deno.test("Pool goes on after an error that the caller's function throws, which is reported", async () => {
+  const reported = Promise.withResolvers<unknown>();
+  const report = (event: PromiseRejectionEvent) => {
+    event.preventDefault();
+    reported.resolve(event.reason);
+  };
+  globalThis.addEventListener("unhandledrejection", report);
+  try {
+    const thrown = new Error("from onError");
+    const pool = new InspectionPool(1, () => {
+      throw thrown;
+    });
+    const ran: number[] = [];
+    pool.add(1, () => Promise.reject(new Error("broken")));
+    pool.add(1, () => Promise.resolve(void ran.push(1)));
+    pool.add(2, () => Promise.resolve(void ran.push(2)));
+    await pool.idle();
+    assertEquals([ran, pool.load, await reported.promise], [[2, 1], 0, thrown]);
+  } finally {
+    globalThis.removeEventListener("unhandledrejection", report);
+  }
+});
+
+/** How many elements of arrays the functions that remove some have moved, while a pool ran tasks. */
+async function movedBy(tasks: number): Promise<number> {
+  const { shift, splice } = Array.prototype;
+  let moved = 0;
+  const pool = new InspectionPool(4, () => {}, 4);
+  try {
+    Array.prototype.shift = function () {
+      moved += this.length;
+      return shift.call(this);
+    };
+    Array.prototype.splice = function (...args: Parameters<typeof splice>) {
+      moved += this.length;
+      return splice.apply(this, args);
+    };
+    for (let i = 0; i < tasks; i++) pool.add(i % 2, () => Promise.resolve(), i % 3 === 0);
+    await pool.idle();
+  } finally {
+    Object.assign(Array.prototype, { shift, splice });
+  }
+  return moved;
+}
+
+Deno.test("Pool does no more work for a task when more tasks of its address wait", async () => {
+  const [some, twice] = [await movedBy(2000), await movedBy(4000)];
+  assert(twice <= 2 * some, `${some} elements moved for 2,000 tasks, ${twice} for 4,000`);
 });

@@ -102,7 +102,7 @@ function socketsOf(
         ? local.openLink(one.address, one.zone)
         : openSocket({ address: one.address, port: 0 }),
     openGroup: () => local.openGroup(group),
-    dial: (endpoint) => new StreamLink(endpoint, streams),
+    dial: (endpoint, signal) => new StreamLink(endpoint, { ...streams, signal }),
   };
 }
 

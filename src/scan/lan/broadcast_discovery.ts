@@ -6,7 +6,7 @@
 import { type Address, type Endpoint, family, formatEndpoint } from "../../core/address.ts";
 import { Malformed, Truncated } from "../../core/bytes.ts";
 import { queryWithRetries } from "../../inspect/retry.ts";
-import { inspect } from "../../inspect/inspect.ts";
+import { firstReplyOf, inspect } from "../../inspect/inspect.ts";
 import { mergeReplies, type ProtocolReply } from "../../inspect/merge.ts";
 import { InspectionPool } from "../../inspect/inspection_pool.ts";
 import { Stamp } from "../../net/socket.ts";
@@ -23,6 +23,7 @@ import {
   openPacket,
   sealPacket,
 } from "../../protocols/lan/mod.ts";
+import { AddressSignals } from "../address_signals.ts";
 import { withoutPlayers } from "../../protocols/declared_facts.ts";
 import { PROTOCOLS } from "../../protocols/list.ts";
 import {
@@ -66,6 +67,8 @@ interface Findings {
 export class Discovery {
   /** The pool in which interviews run. */
   readonly pool: InspectionPool;
+  /** Cancels what is sent to an address that opts out. */
+  readonly signals: AddressSignals;
   /** Number of broadcast datagrams sent. */
   sent = 0;
   readonly #networkId: bigint;
@@ -84,6 +87,7 @@ export class Discovery {
     onError: (error: Error) => void,
   ) {
     this.pool = new InspectionPool(CONCURRENCY, onError);
+    this.signals = new AddressSignals(options.signal);
     this.#networkId = options.nonce();
     this.#optedOut = new AddressSet(options.optedOut ?? []);
   }
@@ -151,11 +155,11 @@ export class Discovery {
     const latencyMs = verified && reply.clock !== undefined
       ? (stampClock(at) - reply.clock >>> 0) / 1000
       : undefined;
-    const sighting = { protocol: protocol.name, latencyMs, verified, at, socket, ...content };
-    this.#interview(
-      neighbour,
-      (known) => this.#inspect({ endpoint: { ...from }, ...sighting }, known),
-    );
+    const about = { protocol: protocol.name, latencyMs, verified, at, socket };
+    const sighting: Sighting = { endpoint: { ...from }, ...about, ...content };
+    const first = firstReplyOf(sighting, [protocol]);
+    if (first !== undefined && this.#isOptOut(first)) this.#optOut(from.address);
+    else this.#interview(neighbour, (known, signal) => this.#inspect(sighting, known, signal));
     return true;
   }
 
@@ -181,7 +185,10 @@ export class Discovery {
     const life = LIFETIME_MS.announcement;
     const neighbour = this.#dueForInterview(formatEndpoint(endpoint), from.address, life, true);
     if (neighbour === undefined) return;
-    this.#interview(neighbour, (known) => this.#queryJava(endpoint, announcement, known));
+    this.#interview(
+      neighbour,
+      (known, signal) => this.#queryJava(endpoint, announcement, known, signal),
+    );
   }
 
   /** Processes the status of a dedicated Java server. */
@@ -191,12 +198,26 @@ export class Discovery {
     const neighbour = this.#dueForInterview(key, endpoint.address, LIFETIME_MS.slp, true);
     if (neighbour === undefined) return;
     const socket = this.networks.findIndex((network) => isInsideNetwork(endpoint, network));
-    this.#interview(neighbour, (known) => this.#inspect({ ...sighting, socket }, known));
+    this.#interview(
+      neighbour,
+      (known, signal) => this.#inspect({ ...sighting, socket }, known, signal),
+    );
   }
 
   /** Whether an address opted out: it is sent no unicast datagram and gets no row. */
   isOptedOut(address: Address): boolean {
-    return this.#optedOut.has(address);
+    return this.#optedOut.has(address) || this.options.neighbours.hasOptedOut(address);
+  }
+
+  #isOptOut({ statement }: ProtocolReply): boolean {
+    return this.options.optsOut(motdAsSent(statement));
+  }
+
+  /** Removes all servers of an address, and cancels what is sent to it. */
+  #optOut(address: Address): void {
+    this.options.neighbours.optOut(address);
+    this.signals.cancel(address);
+    this.board.cancel(address);
   }
 
   /**
@@ -224,7 +245,10 @@ export class Discovery {
   /** Interviews a server: first in all protocols, later only in those that its row names. */
   #interview(
     neighbour: FoundServer,
-    findings: (protocols: readonly Protocol[]) => Promise<Findings | undefined>,
+    interview: (
+      protocols: readonly Protocol[],
+      signal: AbortSignal,
+    ) => Promise<Findings | undefined>,
   ): void {
     const { protocols, clock } = this.options;
     const spoken = neighbour.row?.protocols;
@@ -232,8 +256,12 @@ export class Discovery {
     const at = clock.now();
     neighbour.interviewedAt = at;
     neighbour.isInterviewed = true;
-    this.pool.add(neighbour.address, async () => {
-      const found = await findings(known).catch(noneWhenRefused);
+    const { address } = neighbour;
+    this.pool.add(address, async () => {
+      const found = this.isOptedOut(address)
+        ? undefined
+        : await this.signals.run(address, (signal) => interview(known, signal))
+          .catch(noneWhenRefused);
       neighbour.isInterviewed = false;
       if (found !== undefined) this.#found(neighbour, found, at);
     });
@@ -242,9 +270,8 @@ export class Discovery {
   #found(neighbour: FoundServer, { endpoint, answers, latencyMs }: Findings, at: number): void {
     const { options } = this;
     const { clock, neighbours, scanId, allProtocols = PROTOCOLS } = options;
-    if (answers.some(({ statement }) => options.optsOut(motdAsSent(statement)))) {
-      return neighbours.optOut(neighbour);
-    }
+    if (this.isOptedOut(neighbour.address)) return;
+    if (answers.some((answer) => this.#isOptOut(answer))) return this.#optOut(neighbour.address);
     const seenAt = Math.round(clock.wall() - (clock.now() - at));
     const record = mergeReplies(answers, {
       endpoint,
@@ -263,6 +290,7 @@ export class Discovery {
   async #inspect(
     sighting: Sighting,
     protocols: readonly Protocol[],
+    signal: AbortSignal,
   ): Promise<Findings | undefined> {
     const { options, board, networks } = this;
     const { endpoint, protocol, socket } = sighting;
@@ -272,11 +300,12 @@ export class Discovery {
       protocols: options.protocols.filter((one) =>
         one.name === protocol || protocols.includes(one)
       ),
+      signal,
       follow: socket >= 0,
       link: (peer, number) => board.link(peer, number),
       exclusiveLink: (peer) => board.exclusiveLink(peer, options.open(networks[socket])),
       optedOut: ({ address }) => this.isOptedOut(address),
-      stop: ({ statement }) => options.optsOut(motdAsSent(statement)),
+      stop: (answer) => this.#isOptOut(answer),
     });
     return answers.length === 0 ? undefined : { endpoint, answers, latencyMs };
   }
@@ -286,18 +315,19 @@ export class Discovery {
     endpoint: Endpoint,
     announcement: Announcement,
     protocols: readonly Protocol[],
+    signal: AbortSignal,
   ): Promise<Findings> {
     const { options } = this;
     const statement = announcementStatement(announcement);
     const own = { protocol: LAN_PROTOCOLS.announcement, statement };
     const slp = protocols.find(({ name }) => name === "slp");
     const { dial, timeoutMs } = options;
-    if (slp === undefined || dial === undefined || options.optsOut(motdAsSent(statement))) {
+    if (slp === undefined || dial === undefined || this.#isOptOut(own)) {
       return { endpoint, answers: [own], latencyMs: null };
     }
-    const link = () => dial(endpoint);
+    const link = () => dial(endpoint, signal);
     const how = { endpoint, link, exclusive: true, timeoutMs, leavesMute: true };
-    const outcome = await queryWithRetries(slp, how, options);
+    const outcome = await queryWithRetries(slp, how, { ...options, signal });
     if (outcome.kind !== "replied") return { endpoint, answers: [own], latencyMs: null };
     const status = { protocol: slp.name, statement: slp.record(outcome.status) };
     return { endpoint, answers: [status, own], latencyMs: outcome.latencyMs };

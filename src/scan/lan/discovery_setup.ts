@@ -63,7 +63,7 @@ export interface DiscoverySetup extends RetryLimits {
   /** Opens a socket that receives announcements of Java worlds. Default: they are not received. */
   readonly openGroup?: () => Promise<DatagramSocket>;
   /** Opens a TCP connection to a Java server. Default: Java worlds are not queried. */
-  readonly dial?: (endpoint: Endpoint) => Link;
+  readonly dial?: (endpoint: Endpoint, signal: AbortSignal) => Link;
   /** Options of the sweep for dedicated Java servers. Default: no sweep. */
   readonly sweep?: JavaSweepOptions;
   /** Addresses that opted out: they get no row, and no datagrams but broadcasts. */

@@ -25,8 +25,6 @@ export interface FoundServer {
   interviewedAt: number;
   /** Whether an interview is in progress. */
   isInterviewed: boolean;
-  /** Whether the server opted out. */
-  optedOut: boolean;
   /** The server's record; `undefined` before the first interview has ended. */
   row: ServerRecord | undefined;
   /** The server's identity, when another listed server already has this identity. */
@@ -63,6 +61,8 @@ export class FoundServers {
   readonly #ofAddress = new Map<Address, number>();
   /** The listed server of each identity. */
   readonly #holders = new Map<string, FoundServer>();
+  /** Addresses that opted out, the latest last. */
+  readonly #optedOut = new Set<Address>();
 
   /**
    * Returns the server with a key, and adds it if it is new.
@@ -86,7 +86,6 @@ export class FoundServers {
       seenAt: now,
       interviewedAt: -Infinity,
       isInterviewed: false,
-      optedOut: false,
       row: undefined,
       doubleOf: undefined,
     };
@@ -106,11 +105,20 @@ export class FoundServers {
     return !isDouble;
   }
 
-  /** Removes a server that opted out from the list. */
-  optOut(neighbour: FoundServer): void {
-    this.#release(neighbour);
-    neighbour.optedOut = true;
-    neighbour.row = undefined;
+  /** Removes all servers of an address that opted out from the list. */
+  optOut(address: Address): void {
+    for (const server of this.#all.values()) {
+      if (server.address === address) this.#remove(server);
+    }
+    this.#optedOut.add(address);
+    if (this.#optedOut.size <= MOST_SERVERS) return;
+    const [oldest] = this.#optedOut; // its next reply opts out again
+    this.#optedOut.delete(oldest);
+  }
+
+  /** Whether an address opted out. */
+  hasOptedOut(address: Address): boolean {
+    return this.#optedOut.has(address);
   }
 
   /** Frees the identity with which a server is listed. */
@@ -119,22 +127,25 @@ export class FoundServers {
     if (identity !== undefined) this.#holders.delete(identity);
   }
 
-  /** Whether no interview is needed: the server is listed elsewhere, or opted out. */
-  isSettled({ doubleOf, optedOut, isInterviewed }: FoundServer): boolean {
-    return optedOut || isInterviewed || doubleOf !== undefined && this.#holders.has(doubleOf);
+  /** Whether no interview is needed: one is in progress, or the server is listed elsewhere. */
+  isSettled({ doubleOf, isInterviewed }: FoundServer): boolean {
+    return isInterviewed || doubleOf !== undefined && this.#holders.has(doubleOf);
   }
 
   /** Removes the servers whose lifetime has passed without a datagram. */
   forget(now: number): void {
-    for (const neighbour of this.#all.values()) {
-      const { key, address, seenAt, lifetimeMs } = neighbour;
-      if (now - seenAt < lifetimeMs) continue;
-      this.#all.delete(key);
-      const left = this.#ofAddress.get(address)! - 1;
-      if (left > 0) this.#ofAddress.set(address, left);
-      else this.#ofAddress.delete(address);
-      this.#release(neighbour);
+    for (const server of this.#all.values()) {
+      if (now - server.seenAt >= server.lifetimeMs) this.#remove(server);
     }
+  }
+
+  #remove(server: FoundServer): void {
+    const { key, address } = server;
+    this.#all.delete(key);
+    const left = this.#ofAddress.get(address)! - 1;
+    if (left > 0) this.#ofAddress.set(address, left);
+    else this.#ofAddress.delete(address);
+    this.#release(server);
   }
 
   /** The servers with a row, sorted by address and port. */

@@ -25,6 +25,7 @@ import {
   runPasses,
 } from "../../sweep/passes.ts";
 import { RangeSet } from "../../targets/ranges.ts";
+import type { AddressSignals } from "../address_signals.ts";
 import {
   broadcastOf,
   type DiscoverySetup,
@@ -57,14 +58,17 @@ export class JavaSweep {
 
   /**
    * @param slp The protocol Server List Ping.
-   * @param isOptedOut Whether an address opted out.
+   * @param optOuts Tells which addresses opted out, and cancels what is sent to them.
    * @param onSighting Called for each server that replied.
    */
   constructor(
     private readonly options: DiscoverySetup,
     private readonly sweepOptions: JavaSweepOptions,
     private readonly slp: Protocol,
-    private readonly isOptedOut: (address: Address) => boolean,
+    private readonly optOuts: {
+      readonly signals: AddressSignals;
+      isOptedOut(address: Address): boolean;
+    },
     private readonly onSighting: (sighting: Omit<Sighting, "socket">) => void,
   ) {
     const { clock, signal } = options;
@@ -117,12 +121,12 @@ export class JavaSweep {
       ...shared,
       slots: this.#slots,
       throttle: this.#link.throttle,
-      skip: ({ address }) => edges.has(Number(address)) || this.isOptedOut(address),
+      skip: ({ address }) => edges.has(Number(address)) || this.optOuts.isOptedOut(address),
       backlogged: () => false,
       visit: async (_, target) => {
         const end = await this.#visit(target, shared.signal);
         if (end === "exhausted") this.short++;
-        if (end !== "cancelled") return true;
+        if (end !== "cancelled" || this.optOuts.isOptedOut(target.address)) return true;
         this.unswept++;
         return false;
       },
@@ -136,7 +140,8 @@ export class JavaSweep {
       const { throttle, clock, signal } = this.#link;
       const now = clock.now();
       await sleep(clock, throttle.reserve(target.address, now) - now, signal);
-      if (!signal.aborted) await this.#visit(target, signal);
+      if (signal.aborted || this.optOuts.isOptedOut(target.address)) return;
+      await this.#visit(target, signal);
     } finally {
       release();
     }
@@ -148,8 +153,16 @@ export class JavaSweep {
    * @param ending Cancels the wait for the connection.
    * @returns `done` after a connection or a failure to connect, `exhausted` without a free descriptor.
    */
-  async #visit(
+  #visit(target: Endpoint, ending: AbortSignal): Promise<"done" | "cancelled" | "exhausted"> {
+    return this.optOuts.signals.run(
+      target.address,
+      (signal) => this.#query(target, signal, AbortSignal.any([signal, ending])),
+    );
+  }
+
+  async #query(
     target: Endpoint,
+    signal: AbortSignal,
     ending: AbortSignal,
   ): Promise<"done" | "cancelled" | "exhausted"> {
     const { options, slp } = this;
@@ -159,12 +172,12 @@ export class JavaSweep {
     if (typeof stream === "string") return "done";
     const outcome = await queryWithRetries(slp, {
       endpoint: target,
-      link: () => new StreamLink(target, this.#link, stream),
+      link: () => new StreamLink(target, { ...this.#link, signal }, stream),
       exclusive: true,
       statusOnly: true,
       timeoutMs: Infinity, // the link bounds it
       leavesMute: true,
-    }, { ...options, retries: 0 });
+    }, { ...options, signal, retries: 0 });
     if (outcome.kind !== "replied") return "done";
     const { status, raw, latencyMs } = outcome;
     this.onSighting({

@@ -79,7 +79,7 @@ function javaSweep(run: Discovery, options: DiscoverySetup): JavaSweep | undefin
     options,
     options.sweep,
     slp,
-    (address) => run.isOptedOut(address),
+    run,
     (sighting) => run.receiveSighting(sighting),
   );
 }

@@ -2,6 +2,9 @@ import { assert, assertEquals } from "@std/assert";
 import { drawFleet } from "../../../src/fleet/simulate/draw_fleet.ts";
 import { Shortage } from "../../../src/net/file_descriptors.ts";
 import { raknet } from "../../../src/entry/protocols.ts";
+import type { Endpoint } from "../../../src/core/address.ts";
+import { STREAM_LIMITS, StreamLink } from "../../../src/net/stream_link.ts";
+import { Throttle } from "../../../src/net/throttle.ts";
 import type { ServerRecord } from "../../../src/core/record.ts";
 import {
   chooseJavaNetworks,
@@ -146,6 +149,48 @@ Deno.test("lan connects to nobody who opted out, and lists none of them", async 
   assertEquals(found.map(({ host }) => host).toSorted(), ["192.168.1.11", "192.168.1.77"]);
   assert(!streams.begun.some(({ to }) => to.address === at(78).address));
   assertEquals(network.sent.filter(({ to }) => to.address === at(10).address), []);
+});
+
+Deno.test("a pong that opts out ends everything that its address is sent, and lists none of its servers", async () => {
+  const motd = "§b§d§f§d§b";
+  for (const delay of [20, 300, 900, 1500, 2500]) {
+    const network = new FakeNetwork(1);
+    const { streams, sweep } = javaServers(network, 77);
+    streams.host(at(10), { accept: () => ({ opening: [], receive: () => [] }) });
+    const pongs: number[] = [];
+    network.host({ address: at(10).address, port: 19132 }, {
+      respond(datagram, from) {
+        const ping = raknet.decodePing(datagram);
+        if (ping === undefined) return [];
+        const text = utf8(`MCPE;${motd};766;1.21.50;3;20;1;w;Survival;`);
+        const pong = raknet.encodePong({ advertise: false, time: ping.time, guid: 1n, text });
+        network.inject({ address: at(10).address, port: 19132 }, from, pong, delay);
+        network.after(delay, () => pongs.push(network.now()));
+        return [];
+      },
+    });
+    const openGroup = () => {
+      const socket = network.open(4, 0);
+      const announcement = utf8("[MOTD]a[/MOTD][AD]25565[/AD]");
+      for (let ms = 10; ms < 3000; ms += 200) network.inject(at(10), socket, announcement, ms);
+      return Promise.resolve(socket);
+    };
+    const dial = (endpoint: Endpoint, signal: AbortSignal) =>
+      new StreamLink(endpoint, {
+        dialer: streams,
+        throttle: new Throttle({ rate: undefined, netRate: undefined, hostRate: 5 }),
+        clock: network,
+        limits: STREAM_LIMITS,
+        signal,
+      });
+    const neighbours = new FoundServers();
+    const { unswept } = await lookAroundWell(network, { sweep, openGroup, dial, neighbours });
+    const later = [...network.sent, ...streams.begun, ...streams.written]
+      .filter((sent) => sent.to.address === at(10).address && sent.at > pongs[0]);
+    assertEquals(later, [], `a pong after ${delay} ms`);
+    assertEquals(neighbours.listed().map(({ row }) => row.host), ["192.168.1.77"]);
+    assertEquals([streams.open, unswept], [0, 0]);
+  }
 });
 
 Deno.test("who watches sweeps once, queries what was found each 15 seconds, and sees it go", async () => {

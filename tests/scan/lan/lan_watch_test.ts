@@ -174,8 +174,11 @@ Deno.test("a neighbour that opted out, or shows another identity, hides no other
   neighbours.list(copy, row("Theirs"));
   assertEquals(neighbours.isSettled(real), false);
   neighbours.list(copy, row("Ours"));
-  neighbours.optOut(copy);
+  neighbours.optOut(copy.address);
   assertEquals([neighbours.isSettled(real), neighbours.list(real, row("Ours"))], [false, true]);
+  assertEquals([1, 2].map((address) => neighbours.hasOptedOut(address)), [true, false]);
+  for (let address = 10; address < 10 + 4096; address++) neighbours.optOut(address);
+  assertEquals([1, 10].map((address) => neighbours.hasOptedOut(address)), [false, true]);
 });
 
 Deno.test("two hosts with GUID 0 are two servers", async () => {

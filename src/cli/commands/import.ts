@@ -63,6 +63,50 @@ async function openAll(paths: readonly string[]): Promise<ReadableStream<Uint8Ar
   return files;
 }
 
+/** The lines of a file that cannot be read: how many, and the number of the first. */
+interface UnreadLines {
+  readonly count: number;
+  readonly first: number;
+}
+
+/** Writes the servers of one file in batches. */
+class BatchWriter {
+  /** Servers that were read. */
+  found = 0;
+  /** Servers that were new, or newer than what the database held. */
+  changed = 0;
+  #batch: StoredRecord[] = [];
+
+  /** @param open Opens the database, once. */
+  constructor(private readonly open: () => Promise<Database>) {}
+
+  /** Whether a batch waits to be written. */
+  get isFull(): boolean {
+    return this.#batch.length >= BATCH;
+  }
+
+  add(server: StoredRecord): void {
+    this.#batch.push(server);
+    this.found++;
+  }
+
+  /** Writes the servers that are not yet written, if there are any. */
+  async writeRest(): Promise<void> {
+    if (this.#batch.length > 0) await this.write();
+  }
+
+  /** Writes the batch. Even an empty one creates the database. */
+  async write(): Promise<void> {
+    const database = await this.open();
+    this.changed += await withDatabaseErrors(
+      "write to",
+      database,
+      () => writeImportedRecords(database, this.#batch),
+    );
+    this.#batch = [];
+  }
+}
+
 /**
  * Imports a file.
  *
@@ -76,47 +120,42 @@ async function importFile(
   path: string,
   port: number | undefined,
 ): Promise<string[]> {
-  const now = Date.now();
-  const unread = { count: 0, first: 0 };
-  let [batch, found, changed]: [StoredRecord[], number, number] = [[], 0, 0];
-  const write = async () => {
-    const database = await open();
-    changed += await withDatabaseErrors(
-      "write to",
-      database,
-      () => writeImportedRecords(database, batch),
-    );
-    batch = [];
-  };
-  const text = file.pipeThrough(new TextDecoderStream());
-  try {
-    for await (const { number, servers } of readForeignFile(text, { port, seenAt: now })) {
-      if (servers === undefined && unread.count++ === 0) unread.first = number;
-      for (const server of servers ?? []) {
-        batch.push(stored(server, now));
-        found++;
-      }
-      if (batch.length >= BATCH) await write();
-    }
-  } catch (error) {
+  const writer = new BatchWriter(open);
+  const unread = await readServers(file, port, writer).catch(async (error) => {
     if (!(error instanceof XmlError)) throw error;
-    if (batch.length > 0) await write();
+    await writer.writeRest();
     throw new InputError(
       `Cannot import "${path}": ${error.message}; only the XML of nmap's and masscan's -oX is supported ` +
-        `(${countOf(found, "server")} before that line, imported)`,
+        `(${countOf(writer.found, "server")} before that line, imported)`,
     );
-  }
+  });
   const lines = `${
     countOf(unread.count, "line")
   } that cannot be read, the first in line ${unread.first}`;
-  if (found === 0 && unread.count > 0) {
-    throw new InputError(
-      `Cannot import "${path}": ${lines}; supported are ${FORMATS}`,
-    );
+  if (writer.found === 0 && unread.count > 0) {
+    throw new InputError(`Cannot import "${path}": ${lines}; supported are ${FORMATS}`);
   }
-  await write();
+  await writer.write();
+  const { found, changed } = writer;
   return [
     `${path}: ${countOf(found, "server")}, ${changed} of them new or newer than what was known`,
     ...(unread.count > 0 ? [`${path}: ignored ${lines}`] : []),
   ];
+}
+
+/** Reads the servers of a file, and writes each full batch. */
+async function readServers(
+  file: ReadableStream<Uint8Array>,
+  port: number | undefined,
+  writer: BatchWriter,
+): Promise<UnreadLines> {
+  const now = Date.now();
+  const unread = { count: 0, first: 0 };
+  const text = file.pipeThrough(new TextDecoderStream());
+  for await (const { number, servers } of readForeignFile(text, { port, seenAt: now })) {
+    if (servers === undefined && unread.count++ === 0) unread.first = number;
+    for (const server of servers ?? []) writer.add(stored(server, now));
+    if (writer.isFull) await writer.write();
+  }
+  return unread;
 }

@@ -37,6 +37,11 @@ export async function runFleet(
   }
   if (options.check.length > 0) return await checkScan(options, given, allProtocols);
   refuseCheckOptions(given);
+  return await simulate(options);
+}
+
+/** Simulates servers until Ctrl-C, or until the log of received datagrams cannot be written. */
+async function simulate(options: OptionsOf<"fleet">): Promise<number> {
   const { servers, hostile, seed, range: { range, text }, manifest, quiet } = options;
   const lab = options.lab ? laboratory(range) : undefined;
   const software = chosenSoftware(options.software);
@@ -52,16 +57,9 @@ export async function runFleet(
   });
   // Written when every socket is open: the file signals that the fleet is ready.
   if (manifest !== undefined) {
-    await writeTextFile(
-      manifest,
-      formatManifest(hosts.map(({ entry }) => entry)),
-    );
+    await writeTextFile(manifest, formatManifest(hosts.map(({ entry }) => entry)));
   }
-  if (!quiet) {
-    tellLine(
-      `${withCommas(hosts.length)} simulated hosts in ${text}; Ctrl-C ends`,
-    );
-  }
+  if (!quiet) tellLine(`${withCommas(hosts.length)} simulated hosts in ${text}; Ctrl-C ends`);
   const ends = [interrupt.signal, ...witness === undefined ? [] : [witness.failed]];
   await Promise.race([aborted(AbortSignal.any(ends)), fleet.running]);
   if (!quiet) {

@@ -8,7 +8,13 @@ import { systemClock } from "../../net/clock.ts";
 import { isOutOfDescriptors, Shortage } from "../../net/file_descriptors.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
 import { FIELDS, type ServerRecord } from "../../core/record.ts";
-import { type DiscoverySetup, FoundServers } from "../../scan/lan/mod.ts";
+import {
+  type DiscoverySetup,
+  FoundServers,
+  type LanEnd,
+  type LocalLink,
+  type LocalNetwork,
+} from "../../scan/lan/mod.ts";
 import { ndjsonFormat } from "../../sinks/json.ts";
 import type { Format } from "../../sinks/sink.ts";
 import type { OptionsOf } from "../options/option_table.ts";
@@ -45,8 +51,7 @@ export async function runLan(
   const java = options.noSweep ? undefined : javaNetworks(interfaces);
   if (!options.quiet) java?.skipped.forEach(tellSkipped);
   const neighbours = new FoundServers();
-  // Most networks have an IPv6 link too: each network is counted once.
-  const size = networks.filter((network) => !("zone" in network)).length || networks.length;
+  const size = countNetworks(networks);
   const live = look.watch && !options.json && !isDumb();
   using table = live ? openTable(neighbours, size, options.noColor) : undefined;
   using interrupt = onInterrupt(() => table?.[Symbol.dispose]());
@@ -55,7 +60,7 @@ export async function runLan(
   let isShort = false;
   const shortage = new Shortage(systemClock, () => isShort = true);
   const mostMs = options.once === undefined ? Infinity : look.listenMs;
-  const { sent, unswept, short, refusals } = await discoverServers({
+  const end = await discoverServers({
     network,
     networks,
     allProtocols,
@@ -69,20 +74,27 @@ export async function runLan(
   });
   table?.[Symbol.dispose]();
   await rows.printed();
-  if (!options.quiet && !live) {
-    tellLine(`${countOf(rows.count, "server")} on ${countOf(size, "network")}`);
-    if (unswept > 0) {
-      tellLine(`${countOf(unswept, "host")} not swept for Java servers: --once ended first`);
-    }
-  }
-  if (isShort || short > 0 || refusals.some(isOutOfDescriptors)) {
-    tellLine(shortLine(short));
+  if (!options.quiet && !live) tellCounts(rows.count, size, end);
+  if (isShort || end.short > 0 || end.refusals.some(isOutOfDescriptors)) {
+    tellLine(shortLine(end.short));
     return EXIT.failed;
   }
   if (interrupt.signal.aborted) return EXIT.interrupted;
-  if (sent > 0) return EXIT.done;
-  tellLine(`blocksweep: no probe could be sent: ${refusals.join(", ")}`);
+  if (end.sent > 0) return EXIT.done;
+  tellLine(`blocksweep: no probe could be sent: ${end.refusals.join(", ")}`);
   return EXIT.failed;
+}
+
+/** The number of networks. Most have an IPv6 link too: each network is counted once. */
+function countNetworks(networks: readonly (LocalNetwork | LocalLink)[]): number {
+  return networks.filter((network) => !("zone" in network)).length || networks.length;
+}
+
+/** Prints how many servers were found, and how many hosts were not swept. */
+function tellCounts(servers: number, networks: number, { unswept }: LanEnd): void {
+  tellLine(`${countOf(servers, "server")} on ${countOf(networks, "network")}`);
+  if (unswept === 0) return;
+  tellLine(`${countOf(unswept, "host")} not swept for Java servers: --once ended first`);
 }
 
 /** What a shortage of descriptors means. */

@@ -3,16 +3,17 @@
  *
  * @module
  */
-import type { Address } from "../../core/address.ts";
 import { systemClock } from "../../net/clock.ts";
 import { OptedOutAddresses } from "../../scan/inspect_stage/opted_out_addresses.ts";
 import { withoutPlayers } from "../../protocols/declared_facts.ts";
 import { PROTOCOLS } from "../../protocols/list.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
+import type { Range } from "../../targets/ranges.ts";
 import { parseDatabaseLocation } from "../../store/database_location.ts";
 import {
   firstPollsMs,
   newWatchCounts,
+  type PollingSetup,
   pollServers,
   type WatchCounts,
   type WatchedServer,
@@ -33,13 +34,14 @@ import { onInterrupt } from "../../app/interrupt_signals.ts";
 import { metricsTrouble, serveMetrics } from "../../app/metrics/metrics_server.ts";
 import { readServerRows } from "../../app/targets/servers_in_files.ts";
 import { systemNetwork } from "../../app/system_network.ts";
-import type { Network, OptOutList } from "../../net/network.ts";
+import type { Network } from "../../net/network.ts";
 import { countOf, withCommas } from "../../core/quantities.ts";
 import { keepDownsampled } from "../../app/databases/downsample.ts";
 import {
   openPollingSockets,
   type PollingSettings,
   pollingSettings,
+  type PollingSockets,
 } from "../../app/engines/watch_sockets.ts";
 import { WatchDatabases } from "../../app/databases/watch_databases.ts";
 import { WatchMetrics } from "../../app/metrics/watch_metrics.ts";
@@ -76,101 +78,89 @@ export async function runWatch(
     webhook: webhookPlace(options),
     config: formatConfig("watch", withoutSecrets(given, optionsOf("watch"))),
   };
-  const { rules, asking: { protocols } } = chosen;
-  const { names } = options;
-  await using lists = await WatchDatabases.open({ ...options, words }, rules, tellLine);
+  await using lists = await WatchDatabases.open({ ...options, words }, chosen.rules, tellLine);
   const network = systemNetwork({
     optOutFile: options.optOutFile,
     note: tellError,
     tell: tellLine,
     allProtocols,
   });
-  const { optOuts } = network;
-  const noted = await optOuts.read();
-  const named = await readWatchTargets({
-    optedOut: [...noted, ...await lists.optedOut()],
+  const noted = await network.optOuts.read();
+  const named = await findServers(words, [...noted, ...await lists.optedOut()], {
+    chosen,
+    network,
+    lists,
+    allProtocols,
+  });
+  await lists.openOutputs(); // nothing is created before the words are found good
+  const before = [...noted, ...await lists.optedOut()];
+  const servers = withoutOptedOut(named, before, tellLine);
+  const optedOut = new OptedOutAddresses(before, seedOf(randomBytes));
+  return await watchServers({ servers, chosen, network, lists, optedOut });
+}
+
+/** The servers that the words and files of the command line name. */
+function findServers(
+  words: readonly string[],
+  optedOut: readonly Range[],
+  { chosen: { options, rules, asking }, network, lists, allProtocols }:
+    & Pick<Watch, "chosen" | "network" | "lists">
+    & { readonly allProtocols: readonly Protocol[] },
+): Promise<readonly WatchedServer[]> {
+  return readWatchTargets({
+    optedOut,
     words: words.filter((word) => parseDatabaseLocation(word) === undefined),
     files: options.inputFile,
     allowPrivate: options.allowPrivate,
     lists: lists.sources,
-    protocols,
+    protocols: asking.protocols,
     allProtocols,
-    names,
+    names: options.names,
     rules,
     tell: tellLine,
     note: tellError,
     lookups: network,
     readRows: readServerRows,
   });
-  await lists.openOutputs(); // nothing is created before the words are found good
-  const optedOut = [...noted, ...await lists.optedOut()];
-  const servers = withoutOptedOut(named, optedOut, tellLine);
-  const seed = seedOf(randomBytes);
-  const optOutState = { list: optOuts, addresses: new OptedOutAddresses(optedOut, seed) };
-  return await watchServers(servers, chosen, network, lists, optOutState);
 }
 
-/** The addresses that opted out. */
-interface OptOutState {
-  /** Records addresses that opt out. */
-  readonly list: OptOutList;
+/** A watch: its servers, and what it reads and writes. */
+interface Watch {
+  readonly servers: readonly WatchedServer[];
+  readonly chosen: Chosen;
+  readonly network: Network;
+  readonly lists: WatchDatabases;
   /** All addresses that opted out. */
-  readonly addresses: OptedOutAddresses;
+  readonly optedOut: OptedOutAddresses;
 }
 
-async function watchServers(
-  servers: readonly WatchedServer[],
-  chosen: Chosen,
-  network: Network,
-  lists: WatchDatabases,
-  optOutState: OptOutState,
-): Promise<number> {
-  const { options, rules: { scanId, intervalMs }, asking, webhook, config } = chosen;
-  const { allProtocols = PROTOCOLS } = asking;
-  const { names, quiet, keep: keepMs, metrics: serving } = options;
+/** Polls the servers until Ctrl-C; returns the exit code. */
+async function watchServers(watch: Watch): Promise<number> {
+  const { servers, chosen, lists } = watch;
+  const { options: { quiet, json, keep: keepMs, metrics: serving }, rules, webhook } = chosen;
   using interrupt = onInterrupt(() => {});
-  const printer = new EventPrinter(options.json || !Deno.stdout.isTerminal());
+  const printer = new EventPrinter(json || !Deno.stdout.isTerminal());
   const signal = AbortSignal.any([interrupt.signal, printer.signal]);
   await using hook = webhook && await openWebhook(webhook, lists.places, tellError);
-  const tell = (line: string) => tellLine(`blocksweep: ${line}`);
-  const optedOut = (address: Address) => optOutState.addresses.has(address);
-  const around = { network, scanId, signal, tell, attach: attachedTo(lists, names), optedOut };
-  const { poller, sockets, concurrency } = await openPollingSockets(servers, asking, around);
+  const polling = await openPolling(watch, signal);
   if (!quiet) {
-    tellLine(
-      `watching ${countOf(servers.length, "endpoint")}, polled every ${intervalMs / 1000} s`,
-    );
+    const seconds = rules.intervalMs / 1000;
+    tellLine(`watching ${countOf(servers.length, "endpoint")}, polled every ${seconds} s`);
   }
   const counts = newWatchCounts();
   const metrics = new WatchMetrics(servers, counts, lists.journals);
   await using _served = serving &&
     serveMetrics(serving, () => metrics.families(), (why) => tellLine(metricsTrouble(why)));
-  await lists.begin(config);
-  const watching = pollServers({
-    servers,
-    concurrency,
-    random: Math.random,
-    clock: systemClock,
-    signal,
-    counts,
-    spreadMs: firstPollsMs(servers.length, intervalMs),
-    poll: async (server) => {
-      const polled = await poller.poll(server);
-      return typeof polled !== "object" || names ? polled : withoutPlayers(polled, allProtocols);
-    },
-    optedOut,
-    onOptOut: (address) => {
-      optOutState.addresses.add(address);
-      optOutState.list.note(address);
-      lists.journals.forEach((journal) => journal.optOut(address, Date.now()));
-    },
-    onPoll: (lateMs) => metrics.late(lateMs),
-    onEvent: (event) => [metrics, printer, hook].forEach((one) => one?.add(event)),
-    onPolled: (...polled) => lists.journals.forEach((journal) => journal.addPoll(...polled)),
-  });
+  await lists.begin(chosen.config);
   await Promise.all([
-    watching,
-    sockets.listen(),
+    pollServers({
+      ...pollingSetup(watch, polling),
+      signal,
+      counts,
+      onPoll: (lateMs) => metrics.late(lateMs),
+      onEvent: (event) => [metrics, printer, hook].forEach((one) => one?.add(event)),
+    }),
+    polling.sockets.listen(),
     keepDownsampled(lists.places, keepMs, connectionEnvironment(tellLine), signal, tell),
   ]);
   const online = servers.filter((server) => server.online).length;
@@ -179,6 +169,52 @@ async function watchServers(
   await printer.printed();
   if (!quiet) tellLine(summary(online, servers.length, counts, hook));
   return EXIT.interrupted; // nothing else ends it without an error
+}
+
+/** Prints a line that begins with the name of the program. */
+function tell(line: string): void {
+  tellLine(`blocksweep: ${line}`);
+}
+
+/** Opens the sockets of a watch. */
+function openPolling(
+  { servers, chosen: { asking, options, rules }, network, lists, optedOut }: Watch,
+  signal: AbortSignal,
+): Promise<PollingSockets> {
+  return openPollingSockets(servers, asking, {
+    network,
+    scanId: rules.scanId,
+    signal,
+    tell,
+    attach: attachedTo(lists, options.names),
+    optedOut: (address) => optedOut.has(address),
+  });
+}
+
+/** What is polled and when, and where opt-outs and replies are recorded. */
+function pollingSetup(
+  { servers, chosen: { options: { names }, rules, asking }, network, lists, optedOut }: Watch,
+  { poller, concurrency }: PollingSockets,
+): Omit<PollingSetup, "signal" | "counts" | "onEvent"> {
+  const { allProtocols = PROTOCOLS } = asking;
+  return {
+    servers,
+    concurrency,
+    random: Math.random,
+    clock: systemClock,
+    spreadMs: firstPollsMs(servers.length, rules.intervalMs),
+    poll: async (server) => {
+      const polled = await poller.poll(server);
+      return typeof polled !== "object" || names ? polled : withoutPlayers(polled, allProtocols);
+    },
+    optedOut: (address) => optedOut.has(address),
+    onOptOut: (address) => {
+      optedOut.add(address);
+      network.optOuts.note(address);
+      lists.journals.forEach((journal) => journal.optOut(address, Date.now()));
+    },
+    onPolled: (...polled) => lists.journals.forEach((journal) => journal.addPoll(...polled)),
+  };
 }
 
 /** What databases store beside rows: replies only with names, because they may contain names of players. */

@@ -14,6 +14,11 @@ export function isIncompleteFlag(flag: string, protocols: readonly Protocol[]): 
     protocols.some(({ incompleteFlags }) => incompleteFlags?.includes(flag));
 }
 
+/** The columns that only the checks behind `--verify` fill reliably. */
+export function verifiedColumns(protocols: readonly Protocol[]): (keyof ServerRecord)[] {
+  return protocols.flatMap(({ verify }) => verify?.columns ?? []);
+}
+
 /** A record without names of players: the column, and the facts that protocols declare. */
 export function withoutPlayers(
   record: ServerRecord,

@@ -169,6 +169,8 @@ export interface Verifier<S = unknown> {
    * @returns `undefined` when the status needs no check.
    */
   exchange(status: S, context: ExchangeContext): Exchange<Statement> | undefined;
+  /** The columns that no status fills reliably, but this check. */
+  readonly columns: readonly (keyof ServerRecord)[];
   /** Phrases about the connection of a verified server, for people. */
   summary(record: ServerRecord): readonly string[];
   /** The meanings of the flags that the check adds, by name. */
@@ -203,6 +205,11 @@ export interface Protocol<S = unknown> {
   readonly reportsGamePort?: boolean;
   /** Whether a `guid` was drawn at random by a server. Default: the protocol fills no `guid`. */
   isServerGuid?(guid: string): boolean;
+  /**
+   * Whether a `guid` holds until the server restarts, so that another one shows a restart.
+   * Default: the protocol's GUIDs show no restarts.
+   */
+  isGuidOfOneRun?(guid: string): boolean;
   /** Whether it is probed for only where `--protocol` names it. Default: false. */
   readonly onlyNamed?: boolean;
   /**
@@ -229,6 +236,11 @@ export interface Protocol<S = unknown> {
   record(status: S): Statement;
   /** The meanings of its own flags, by name; flags of several protocols are in GENERAL_FLAGS. */
   readonly flags?: Readonly<Record<string, string>>;
+  /**
+   * The flag of its own whose records hold lines of text in place of names of players. Default:
+   * none.
+   */
+  readonly playersAreTextFlag?: string;
   /** Those of its own flags whose records lack a part of the server's status. Default: none. */
   readonly incompleteFlags?: readonly string[];
   /**

@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { verifiedColumns } from "../protocols/declared_facts.ts";
 import { PROTOCOLS } from "../protocols/list.ts";
 import type { Protocol } from "../protocols/protocol.ts";
 import { FIELDS, serverId, type ServerRecord } from "../core/record.ts";
@@ -27,8 +28,6 @@ export interface InterviewScope {
   readonly protocolsFor?: (record: ServerRecord) => readonly string[] | undefined;
 }
 
-/** Columns that only verification fills reliably. */
-const VERIFIED_COLUMNS = ["joinable", "mtu", "raknet_protocol"] as const;
 /** Columns that are valid for one scan only. A row never takes them from an earlier row. */
 const SCAN_COLUMNS = new Set<string>(
   ["latency_ms", "alias_of", "requested_as", "scan_id", "extras"],
@@ -82,7 +81,7 @@ async function readEarlierRows(
     : allProtocols;
   const conditions = unqueried.map(({ name }) => `protocols like '%"${name}"%'`);
   if (!verify || anyCutShort) {
-    conditions.unshift(...VERIFIED_COLUMNS.map((column) => `${column} is not null`));
+    conditions.unshift(...verifiedColumns(allProtocols).map((name) => `${name} is not null`));
   }
   if (conditions.length === 0) return new Map();
   const idList = database.engine === "sqlite"
@@ -101,12 +100,14 @@ function mergeRecords(
 ): ServerRecord {
   const { allProtocols = PROTOCOLS } = scope;
   const unqueried = earlier.protocols.filter((name) => !wasQueried(name, current, scope));
-  const protocols = allProtocols.map(({ name }) => name)
-    .filter((name) => current.protocols.includes(name) || unqueried.includes(name));
+  const spoken = allProtocols.filter(({ name }) =>
+    current.protocols.includes(name) || unqueried.includes(name)
+  );
+  const protocols = spoken.map(({ name }) => name);
   const isUnverified = !scope.verify || isCutShort(current);
   const columns = [
     ...(unqueried.length > 0 ? PROTOCOL_COLUMNS : []),
-    ...(isUnverified && canBeVerified(protocols, allProtocols) ? VERIFIED_COLUMNS : []),
+    ...(isUnverified ? verifiedColumns(spoken) : []),
   ];
   const kept: Partial<ServerRecord> = Object.fromEntries(
     columns.map((name) => [name, current[name] ?? earlier[name]]),
@@ -148,8 +149,4 @@ function wasQueried(
   const wasSentBefore = spoken.some(({ suppressedBy }) => suppressedBy === name);
   return [...sent, ...replied].includes(name) || protocol === undefined || isSuppressed ||
     wasSentBefore;
-}
-
-function canBeVerified(protocols: readonly string[], allProtocols: readonly Protocol[]): boolean {
-  return allProtocols.some(({ name, verify }) => verify !== undefined && protocols.includes(name));
 }

@@ -5,7 +5,7 @@
  */
 import { type Endpoint, formatAddress } from "../core/address.ts";
 import { ATTACHMENTS, type RecordWithAttachments, type ServerRecord } from "../core/record.ts";
-import { isIncompleteFlag } from "../protocols/declared_facts.ts";
+import { isIncompleteFlag, verifiedColumns } from "../protocols/declared_facts.ts";
 import { PROTOCOLS } from "../protocols/list.ts";
 import type { Protocol } from "../protocols/protocol.ts";
 import { addedNames, changesOf, type WatchEvent } from "./events.ts";
@@ -42,9 +42,13 @@ export const MAX_OFFLINE_INTERVAL_MS = 3_600_000;
 const JITTER = 0.1;
 
 /** A record with those columns of an earlier one that scans fill and polls do not. */
-function withScanColumns(row: ServerRecord, before: ServerRecord): ServerRecord {
-  const { alias_of, joinable, mtu, raknet_protocol } = before;
-  return { ...row, alias_of, joinable, mtu, raknet_protocol };
+function withScanColumns(
+  row: ServerRecord,
+  before: ServerRecord,
+  allProtocols: readonly Protocol[],
+): ServerRecord {
+  const verified = verifiedColumns(allProtocols).map((name) => [name, before[name]]);
+  return { ...row, alias_of: before.alias_of, ...Object.fromEntries(verified) };
 }
 
 /** A watched server. Turns the results of polls into events. */
@@ -106,7 +110,7 @@ export class WatchedServer {
   addReply(reply: RecordWithAttachments, at: number): WatchEvent[] {
     const { row: before, rules: { allProtocols = PROTOCOLS } } = this;
     const { [ATTACHMENTS]: _, ...record } = reply;
-    const row = before === undefined ? record : withScanColumns(record, before);
+    const row = before === undefined ? record : withScanColumns(record, before, allProtocols);
     const wasOnline = this.online;
     this.online = true;
     this.misses = 0;
@@ -172,8 +176,10 @@ export class WatchedServer {
 
   #differences(before: ServerRecord, now: ServerRecord, at: number): WatchEvent[] {
     const events: WatchEvent[] = [];
-    const areRandom = [before.guid, now.guid].every((guid) => guid !== null && guid !== "0");
-    if (areRandom && before.guid !== now.guid) {
+    const { allProtocols = PROTOCOLS } = this.rules;
+    const showsRun = (guid: string | null) =>
+      guid !== null && allProtocols.some((one) => one.isGuidOfOneRun?.(guid));
+    if (before.guid !== now.guid && showsRun(before.guid) && showsRun(now.guid)) {
       events.push({ ...this.#newEvent("restarted", at), guid: [before.guid, now.guid] });
     }
     const changes = changesOf(before, now);

@@ -30,7 +30,7 @@ const protocol: Protocol<string> = {
   },
   record: () => SAID,
   verify: {
-    ...{ help: "knock", plan: "a knock", summary: () => [] },
+    ...{ help: "knock", plan: "a knock", columns: [], summary: () => [] },
     exchange: (status) => status === "dead" ? undefined : knock(),
   },
 };

@@ -2,6 +2,7 @@
 import { assertEquals, assertNotEquals } from "@std/assert";
 import type { ServerRecord } from "../../src/core/record.ts";
 import { recordOf } from "../../src/store/server_columns.ts";
+import { PROTOCOLS } from "../../src/protocols/list.ts";
 import type { Database } from "../../src/store/database/database.ts";
 import type { InterviewScope } from "../../src/store/kept_columns.ts";
 import { Store } from "../../src/store/store.ts";
@@ -35,6 +36,21 @@ const hashes = (database: Database) =>
     database,
     "select distinct content_hash from observations where server_id = '127.0.0.1:1'",
   );
+
+onEngines(
+  "the columns that an added protocol verifies are kept when a scan does not verify",
+  async (db) => {
+    const [raknet, ...others] = PROTOCOLS;
+    const verify = { ...raknet.verify!, columns: ["map"] as const };
+    const scope = { ...USUAL, allProtocols: [{ ...raknet, verify }, ...others] };
+    const first = { map: "world", joinable: true };
+    const { map, joinable } = await after(db, [first, { ...scope, verify: true }], [
+      { map: null, joinable: null },
+      scope,
+    ]);
+    assertEquals([map, joinable], ["world", null]);
+  },
+);
 
 onEngines("columns of verification are kept when a scan does not verify", async (db) => {
   const verified = { joinable: true, mtu: 1400, raknet_protocol: 11 };

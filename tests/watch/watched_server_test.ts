@@ -102,6 +102,20 @@ Deno.test("a GUID of 0 never means a restart", () => {
   ]);
 });
 
+Deno.test("which GUIDs show a restart, and which columns polls leave alone, protocols declare", () => {
+  const [{ verify }] = PROTOCOLS;
+  const invented = {
+    ...PROTOCOLS[1],
+    isGuidOfOneRun: (guid: string) => guid !== "none",
+    verify: { ...verify!, columns: ["map"] as const },
+  };
+  const server = new WatchedServer(ENDPOINT, null, { ...rules, allProtocols: [invented] });
+  const guids = ["none", "a", "none", "0", "b"];
+  const events = guids.flatMap((guid, at) => server.addReply(row({ guid, map: `${at}` }), at));
+  assertEquals(said(events.slice(1)), [{ event: "restarted", guid: ["0", "b"] }]);
+  assertEquals(server.row?.map, "0");
+});
+
 Deno.test("names of players are reported when records contain them", () => {
   const server = seen();
   server.addReply(row({ players: ["Ann", "Bob"], players_online: 2 }), 1);

@@ -67,6 +67,7 @@ const joinableVerifier: Verifier<RaknetStatus> = {
   plan: "open connection request 1, up to 1,464 bytes, to each RakNet server that replied",
   exchange: (status) =>
     status.kind === "pong" ? verifyJoinable(status.pong, status.bedrock) : undefined,
+  columns: ["joinable", "mtu", "raknet_protocol"],
   flags: VERIFY_FLAGS,
   summary: ({ mtu, raknet_protocol: protocol }) => [
     ...(mtu === null ? [] : [`MTU ${mtu}`]),
@@ -125,6 +126,7 @@ export const raknetProtocol: Protocol<RaknetStatus> = {
   ports: { 4: [BEDROCK_PORTS[4]], 6: [BEDROCK_PORTS[4], BEDROCK_PORTS[6]] },
   broadcastPorts: { 4: [BEDROCK_PORTS[4]], 6: [BEDROCK_PORTS[6]] },
   isServerGuid,
+  isGuidOfOneRun: (guid) => guid !== "0", // 0: the software draws none
   playerFacts: [],
   probe: {
     template: encodePing({ openOnly: false, time: 0n, guid: CLIENT_GUID }),

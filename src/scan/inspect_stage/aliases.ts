@@ -91,6 +91,8 @@ export class Aliases {
   readonly #allProtocols: readonly Protocol[];
   /** Names of protocols whose servers may have a port beside the game's. */
   readonly #besideGame: ReadonlySet<string>;
+  /** Flags of records whose players are lines of text. */
+  readonly #textFlags: ReadonlySet<string>;
   /** Names of protocols whose servers draw GUIDs. */
   readonly #withGuid: ReadonlySet<string>;
 
@@ -103,6 +105,7 @@ export class Aliases {
   constructor(key: Uint8Array, allProtocols: readonly Protocol[] = PROTOCOLS) {
     this.#digest = new Digest(key);
     this.#allProtocols = allProtocols;
+    this.#textFlags = new Set(allProtocols.flatMap((one) => one.playersAreTextFlag ?? []));
     const names = (some: readonly Protocol[]) => new Set(some.map(({ name }) => name));
     this.#besideGame = names(allProtocols.filter(({ reportsGamePort }) => reportsGamePort));
     this.#withGuid = names(allProtocols.filter(({ isServerGuid }) => isServerGuid !== undefined));
@@ -168,7 +171,7 @@ export class Aliases {
       );
     }
     const { motd, motd_plain: plain, players_online: online, players_max: max } = record;
-    if (listsPlayers(record)) {
+    if (listsPlayers(record) && !record.flags.some((flag) => this.#textFlags.has(flag))) {
       digest.resume(hostLow, hostHigh).text(plain).number(online).number(max);
       for (const player of record.players!.toSorted()) digest.text(player);
       this.#add(digest, KIND.players);
@@ -222,9 +225,8 @@ function hasOwnGuid(
 }
 
 /** Whether there are names of players: a list that is longer than their number holds lines of text. */
-function listsPlayers({ players, players_online: online, flags }: ServerRecord): boolean {
-  return players !== null && players.length > 0 && players.length <= (online ?? 0) &&
-    !flags.includes("sampleText");
+function listsPlayers({ players, players_online: online }: ServerRecord): boolean {
+  return players !== null && players.length > 0 && players.length <= (online ?? 0);
 }
 
 /** Whether a network's proxy is used: one that two servers of a host have set up alike is rare. */

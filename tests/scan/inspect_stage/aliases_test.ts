@@ -1,6 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { type Endpoint, parseEndpoint } from "../../../src/core/address.ts";
 import { emptyRecord, serverId, type ServerRecord } from "../../../src/core/record.ts";
+import { PROTOCOLS } from "../../../src/protocols/list.ts";
 import { CLIENT_GUID } from "../../../src/protocols/raknet/mod.ts";
 import { Aliases } from "../../../src/scan/inspect_stage/aliases.ts";
 import { Random } from "../../../src/fleet/random.ts";
@@ -263,4 +264,17 @@ Deno.test("scan() counts no aliases in a mixed fleet", async () => {
   const fleet = { servers: 150, range: { start: 0x7f100000, end: 0x7f100200 }, seed: 4 };
   const { rows, state } = await scanFleet({ fleet });
   assertEquals([state.aliases, rows.filter((row) => row.alias_of !== null).length], [0, 0]);
+});
+
+Deno.test("an added protocol declares with which flag its players are lines of text", () => {
+  const columns = { ...VANILLA, players_online: 1, players: ["Visit us"], flags: ["linesOfText"] };
+  const added = { ...PROTOCOLS[0], name: "added", playersAreTextFlag: "linesOfText" };
+  for (const allProtocols of [PROTOCOLS, [...PROTOCOLS, added]]) {
+    const seen = new Aliases(KEY, allProtocols);
+    const found = [A, A2].map((where) => {
+      const endpoint = parseEndpoint(where)!;
+      return seen.of({ ...emptyRecord(endpoint, 0), ...columns }, endpoint);
+    });
+    assertEquals(found, [null, allProtocols === PROTOCOLS ? A : null]);
+  }
 });

@@ -17,9 +17,9 @@ export function withCommas(value: number | bigint): string {
   return part === undefined ? grouped : `${grouped}.${part}`;
 }
 
-/** Formats a count with a noun: `1 row`, `2 rows`. */
-export function countOf(value: number, thing: string): string {
-  return `${withCommas(value)} ${thing}${value === 1 ? "" : "s"}`;
+/** Formats a count with a noun: `1 row`, `2 rows`. The plural is given where it does not end in `s` alone. */
+export function countOf(value: number | bigint, one: string, more = `${one}s`): string {
+  return `${withCommas(value)} ${value === 1 || value === 1n ? one : more}`;
 }
 
 /** Formats a duration as `HH:MM:SS`, rounded up; `?` when it is not finite. */

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { withCommas } from "../core/quantities.ts";
+import { countOf, withCommas } from "../core/quantities.ts";
 import type { Targets } from "./compose.ts";
 
 /** Most addresses outside loopback that may be scanned without a permission. */
@@ -15,7 +15,7 @@ const MOST_WITHOUT_PERMISSION = 2n ** 20n;
  */
 export function permissionNeeded({ publicSize, size, loopbackSize }: Targets): string | undefined {
   if (publicSize > 0n) {
-    return `${withCommas(publicSize)} public ${publicSize === 1n ? "address" : "addresses"}`;
+    return countOf(publicSize, "public address", "public addresses");
   }
   return size - loopbackSize > MOST_WITHOUT_PERMISSION
     ? `more than ${withCommas(MOST_WITHOUT_PERMISSION)} addresses`

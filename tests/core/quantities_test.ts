@@ -25,6 +25,8 @@ Deno.test("withCommas() formats numbers as the runtime", () => {
 
 Deno.test("countOf() and clockTime() format counts and durations", () => {
   assertEquals([countOf(1, "row"), countOf(2000, "row")], ["1 row", "2,000 rows"]);
+  const addresses = (value: bigint) => countOf(value, "address", "addresses");
+  assertEquals([addresses(1n), addresses(0n)], ["1 address", "0 addresses"]);
   assertEquals([clockTime(59.2), clockTime(3661), clockTime(Infinity)], [
     "00:01:00",
     "01:01:01",

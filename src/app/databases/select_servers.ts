@@ -131,8 +131,8 @@ export function storedServersTable(now: number, space: number): Format {
       text: (one) => one.online ? "online" : one.protocol === "" ? "new" : "offline",
     },
     {
-      title: "REPLIED",
-      width: 8,
+      title: "LAST REPLY",
+      width: 10,
       rank: 4,
       text: (one) => one.protocol === "" ? "never" : ago(one.seen_at, now),
     },

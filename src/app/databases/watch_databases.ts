@@ -15,6 +15,7 @@ import type { Range } from "../../targets/ranges.ts";
 import { Journal, type WatchCounts, type WatchRules } from "../../watch/mod.ts";
 import { Interrupted, onInterrupt } from "../interrupt_signals.ts";
 import { connectionEnvironment } from "./connection_environment.ts";
+import { countOf } from "../../core/quantities.ts";
 
 /** How long the end of a watch waits for an unavailable database, milliseconds. */
 const PATIENCE_MS = 10_000;
@@ -183,7 +184,7 @@ export class WatchDatabases implements AsyncDisposable {
       const journal = this.journals[i];
       await journal.close(PATIENCE_MS);
       if (journal.lost > 0) {
-        failures.push(`blocksweep: ${database.name}: ${journal.lost} observations were lost`);
+        failures.push(`blocksweep: ${database.name}: lost ${countOf(journal.lost, "observation")}`);
       }
       if (journal.failing) continue;
       try {

@@ -6,7 +6,7 @@
 import type { ServerRecord } from "../../core/record.ts";
 import type { Sink } from "../../sinks/sink.ts";
 import { harmlessText } from "../../core/text.ts";
-import { withCommas } from "../../core/quantities.ts";
+import { countOf, withCommas } from "../../core/quantities.ts";
 
 /** Texts that are counted on their own: strangers choose versions, and there is no end to them. */
 const MOST_TEXTS = 1000;
@@ -84,7 +84,7 @@ class Counts {
       ...sorted.slice(0, SHOWN).map(([text, count]) =>
         `${withCommas(count)} × ${harmlessText(text)}`
       ),
-      ...(others > 0 ? [`${withCommas(others)} others`] : []),
+      ...(others > 0 ? [countOf(others, "other")] : []),
       ...(this.#unknown > 0 ? [`${withCommas(this.#unknown)} unknown`] : []),
     ].join(", ");
   }

@@ -16,7 +16,7 @@ import {
 import type { Protocol } from "../../protocols/protocol.ts";
 import { densityOf } from "../../targets/density.ts";
 import { segmentsOf, type Targets } from "../../targets/compose.ts";
-import { withCommas } from "../../core/quantities.ts";
+import { countOf } from "../../core/quantities.ts";
 import { permissionNeeded } from "../../targets/permission.ts";
 import { type Segment, TargetSpace } from "../../targets/space.ts";
 import type { ScanSettings } from "../settings/scan_settings.ts";
@@ -229,12 +229,10 @@ function probesOf(plan: Plan): string {
     interviews.protocols.filter((one) => one.transport === transport).map(({ name }) => name);
   const names = [...guards.map(({ name }) => name), ...sentIn(udp), ...held("udp")];
   return [
-    ...(datagrams > 0
-      ? [`${withCommas(datagrams)} datagrams would be sent (${kinds(names)})`]
-      : []),
+    ...(datagrams > 0 ? [`${countOf(datagrams, "datagram")} would be sent (${kinds(names)})`] : []),
     ...(connects > 0
       ? [
-        `${withCommas(connects)} connections would be opened (${
+        `${countOf(connects, "connection")} would be opened (${
           kinds([...sentIn(tcp), ...held("tcp")])
         })`,
       ]

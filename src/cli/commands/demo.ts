@@ -27,7 +27,7 @@ import { outputColumns, print, tellLine } from "../term/console.ts";
 import { reason, userPath } from "../../app/environment.ts";
 import { FLEET_RANGE } from "../../fleet/usual_fleet.ts";
 import { usualPorts } from "../../protocols/usual_ports.ts";
-import { withCommas } from "../../core/quantities.ts";
+import { countOf, withCommas } from "../../core/quantities.ts";
 import { runPassingScan } from "./scan/scan.ts";
 import { serverTable } from "../../app/outputs/table_format.ts";
 
@@ -54,10 +54,9 @@ export async function runDemo(
   }
   if (!quiet) {
     tellLine(
-      `simulating ${withCommas(servers)} servers and ${
-        withCommas(hosts.length - servers)
-      } hostile or opted-out hosts ` +
-        `in ${FLEET_RANGE} (65,536 addresses), and scanning all of it:`,
+      `simulating ${countOf(servers, "server")} and ` +
+        `${countOf(hosts.length - servers, "hostile or opted-out host")} in ${FLEET_RANGE} ` +
+        "(65,536 addresses), and scanning all of it:",
     );
   }
   {

@@ -21,7 +21,7 @@ import { tellLine } from "../term/console.ts";
 import { userPath, writeRefusal, writeTextFile } from "../../app/environment.ts";
 import { onInterrupt } from "../../app/interrupt_signals.ts";
 import { privateRanges } from "../../targets/builtin_lists.ts";
-import { withCommas } from "../../core/quantities.ts";
+import { countOf, withCommas } from "../../core/quantities.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
 import { checkScan, refuseCheckOptions } from "./fleet_check.ts";
 
@@ -59,13 +59,13 @@ async function simulate(options: OptionsOf<"fleet">): Promise<number> {
   if (manifest !== undefined) {
     await writeTextFile(manifest, formatManifest(hosts.map(({ entry }) => entry)));
   }
-  if (!quiet) tellLine(`${withCommas(hosts.length)} simulated hosts in ${text}; Ctrl-C ends`);
+  if (!quiet) tellLine(`${countOf(hosts.length, "simulated host")} in ${text}; Ctrl-C ends`);
   const ends = [interrupt.signal, ...witness === undefined ? [] : [witness.failed]];
   await Promise.race([aborted(AbortSignal.any(ends)), fleet.running]);
   if (!quiet) {
     tellLine(
-      `received ${withCommas(fleet.received)} datagrams, sent ${withCommas(fleet.sent)}, ` +
-        `accepted ${withCommas(fleet.accepted)} connections`,
+      `received ${countOf(fleet.received, "datagram")}, sent ${withCommas(fleet.sent)}, ` +
+        `accepted ${countOf(fleet.accepted, "connection")}`,
     );
   }
   return EXIT.interrupted;

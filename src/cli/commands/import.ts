@@ -16,7 +16,7 @@ import { readCommandLine } from "../options/read_options.ts";
 import { tellLine } from "../term/console.ts";
 import { openRowFile, stored } from "../../app/targets/servers_in_files.ts";
 import { namedPlace } from "../../app/databases/select_servers.ts";
-import { countOf } from "../../core/quantities.ts";
+import { countOf, withCommas } from "../../core/quantities.ts";
 import { connectionEnvironment } from "../../app/databases/connection_environment.ts";
 
 /** Servers that are written in one transaction. */
@@ -138,7 +138,9 @@ async function importFile(
   await writer.write();
   const { found, changed } = writer;
   return [
-    `${path}: ${countOf(found, "server")}, ${changed} of them new or newer than what was known`,
+    `${path}: ${countOf(found, "server")}, ${
+      withCommas(changed)
+    } of them new or newer than what was known`,
     ...(unread.count > 0 ? [`${path}: ignored ${lines}`] : []),
   ];
 }

@@ -167,7 +167,7 @@ async function watchServers(watch: Watch): Promise<number> {
   (await lists.end(counts, online)).forEach(tellLine);
   await hook?.close();
   await printer.printed();
-  if (!quiet) tellLine(summary(online, servers.length, counts, hook));
+  if (!quiet) tellLine(watchSummary(online, servers.length, counts, hook));
   return EXIT.interrupted; // nothing else ends it without an error
 }
 
@@ -232,7 +232,13 @@ function watchRules(
   return { intervalMs: interval, downAfter, scanId, allProtocols };
 }
 
-function summary(online: number, all: number, counts: WatchCounts, hook?: Webhook): string {
+/** The line with the counts of a watch that has ended. */
+export function watchSummary(
+  online: number,
+  all: number,
+  counts: WatchCounts,
+  hook?: Webhook,
+): string {
   const late = counts.maxLateMs < 1000
     ? ""
     : `, delayed by up to ${(counts.maxLateMs / 1000).toFixed(1)} s`;
@@ -241,8 +247,8 @@ function summary(online: number, all: number, counts: WatchCounts, hook?: Webhoo
     ? ""
     : `, ${withCommas(counts.deferred)} deferred for lack of descriptors (ulimit -n)`;
   return `${withCommas(online)} of ${countOf(all, "endpoint")} online; ` +
-    `${withCommas(counts.polls)} polls${late}, ${
+    `${countOf(counts.polls, "poll")}${late}, ${
       withCommas(counts.replied)
     } with a reply${deferred}; ` +
-    `${withCommas(counts.events)} events${sent}`;
+    `${countOf(counts.events, "event")}${sent}`;
 }

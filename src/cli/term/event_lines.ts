@@ -9,6 +9,7 @@ import { cutText, harmlessText } from "../../core/text.ts";
 import { jsonText, SCHEMA } from "../../sinks/json.ts";
 import { type TableColumn, tableLine } from "../../app/outputs/table_format.ts";
 import type { Change, WatchEvent } from "../../watch/mod.ts";
+import { countOf } from "../../core/quantities.ts";
 
 /** Terminal columns of a line at the most, and UTF-16 units of a field that are read for it. */
 const LONGEST = 300;
@@ -61,7 +62,7 @@ function changeText(event: WatchEvent): string {
       }${back}`;
     }
     case "offline":
-      return `no reply to ${event.misses} polls`;
+      return `no reply to ${countOf(event.misses, "poll")}`;
     case "players": {
       const added = (event.joined ?? []).map((player) => ` +${field(player)}`).join("");
       const gone = (event.left ?? []).map((player) => ` -${field(player)}`).join("");

@@ -76,7 +76,9 @@ export function omittedLines(
   const left = omitted - again.length;
   return [
     `${head}: ${named}${more}`,
-    `scan ${left === 0 ? "them" : `${withCommas(again.length)} of them`} again with: ` +
+    `scan ${
+      left === 0 ? omitted === 1 ? "it" : "them" : `${withCommas(again.length)} of them`
+    } again with: ` +
     commandFor(again, scope),
     ...exclusionNotes(scope.given),
     ...passwordNotes(scope.databases),

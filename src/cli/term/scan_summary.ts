@@ -68,7 +68,7 @@ function passesText(
   { pass, passes }: { readonly pass: number; readonly passes: number },
   always: boolean,
 ): string {
-  return always || pass < passes ? ` in ${pass} of ${passes} passes` : "";
+  return always || pass < passes ? ` in ${pass} of ${countOf(passes, "pass", "passes")}` : "";
 }
 
 /** Probes over UDP, and the replies by class. */

@@ -5,7 +5,7 @@
  */
 import { parse } from "@std/csv";
 import { type Facts, serverId, type ServerRecord } from "../../core/record.ts";
-import { withCommas } from "../../core/quantities.ts";
+import { countOf, withCommas } from "../../core/quantities.ts";
 import { harmlessText } from "../../core/text.ts";
 import { jsonFromCells, recordFromJson } from "../../sinks/read_rows.ts";
 import { isIncompleteFlag } from "../../protocols/declared_facts.ts";
@@ -37,8 +37,8 @@ export function isFlawless({ expected, right, faults }: RowsVerdict): boolean {
 export function verdictLines(name: string, verdict: RowsVerdict, shown = 10): string[] {
   const { expected, found, right, partial, faults } = verdict;
   const parts = partial === 0 ? "" : `${withCommas(partial)} in part, `;
-  const summary = `${name}: ${withCommas(found)} of ${withCommas(expected)} servers found, ` +
-    `${withCommas(right)} rows right in every field, ${parts}${withCommas(faults.length)} faults`;
+  const summary = `${name}: ${withCommas(found)} of ${countOf(expected, "server")} found, ` +
+    `${countOf(right, "row")} right in every field, ${parts}${countOf(faults.length, "fault")}`;
   return [summary, ...faults.slice(0, shown).map((fault) => `  ${harmlessText(fault)}`)];
 }
 

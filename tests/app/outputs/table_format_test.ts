@@ -40,7 +40,7 @@ Deno.test("a narrow terminal loses columns, the edition first, and keeps address
   ]);
   assertEquals(titles(serverTable(60)), ["SERVER", "PLAYERS", "NAME"]);
   assertEquals(titles(storedServersTable(0, 80)), [
-    ...["SERVER", "STATE", "REPLIED", "PLAYERS", "VERSION", "NAME"],
+    ...["SERVER", "STATE", "LAST", "REPLY", "PLAYERS", "VERSION", "NAME"],
   ]);
   assertEquals(titles(storedServersTable(0, 40)), ["SERVER", "NAME"]);
 });

@@ -90,7 +90,7 @@ Deno.test("fleet --check prints keys that rows of scans and of databases do not 
     assertEquals(code, 1);
     assertEquals(text.match(/ faults\n.*/gs), [
       ` faults\n${path}: ${COUNT} of ${COUNT} servers found, ${COUNT} rows right in every field, ` +
-      `1 faults\n  ${serverId(JSON.parse(first))}: unknown key "raw\\u001b"\n`,
+      `1 fault\n  ${serverId(JSON.parse(first))}: unknown key "raw\\u001b"\n`,
     ]);
   }));
 

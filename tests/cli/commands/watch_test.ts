@@ -11,7 +11,8 @@ import { emptyRecord } from "../../../src/core/record.ts";
 import { migrate, MIGRATIONS } from "../../../src/store/database/migrate.ts";
 import { writeOptOuts } from "../../../src/store/opt_outs.ts";
 import { openSqlite } from "../../../src/store/database/sqlite.ts";
-import type { WatchEvent } from "../../../src/watch/mod.ts";
+import { newWatchCounts, type WatchEvent } from "../../../src/watch/mod.ts";
+import { watchSummary } from "../../../src/cli/commands/watch.ts";
 import { run, start, until } from "../program.ts";
 
 const TOLD = {
@@ -25,13 +26,13 @@ Deno.test("events are lines for eyes, and harmless", () => {
   };
   const lines = ([
     { ...TOLD, event: "online", server, offline_ms: 90_000 },
-    { ...TOLD, event: "offline", misses: 3, last_seen: null, requested_as: "a.example" },
+    { ...TOLD, event: "offline", misses: 1, last_seen: null, requested_as: "a.example" },
     { ...TOLD, event: "changed", changes: { motd: ["a", null], players_max: [20, 30] } },
     { ...TOLD, event: "players", players_online: [2, 3], joined: ["Ann", "Bob"], left: ["Eve"] },
     { ...TOLD, event: "restarted", guid: ["1", "2"] },
   ] as WatchEvent[]).map((event) => eventLine(event));
   assertEquals(lines.slice(1), [
-    "01:02:03Z  offline    127.0.0.1:19132 (a.example)  no reply to 3 polls",
+    "01:02:03Z  offline    127.0.0.1:19132 (a.example)  no reply to 1 poll",
     "01:02:03Z  changed    127.0.0.1:19132        motd a -> none, players_max 20 -> 30",
     "01:02:03Z  players    127.0.0.1:19132        2 -> 3 +Ann +Bob -Eve",
     "01:02:03Z  restarted  127.0.0.1:19132        GUID 1 -> 2",
@@ -42,6 +43,14 @@ Deno.test("events are lines for eyes, and harmless", () => {
   );
   assert(lines[0].endsWith(" after 90 s"), lines[0]);
   assert(!/\p{Cc}/u.test(lines[0]), lines[0]);
+});
+
+Deno.test("the summary counts one of each in the singular", () => {
+  const counts = { ...newWatchCounts(), polls: 1, replied: 1, events: 1 };
+  assertEquals(
+    watchSummary(1, 1, counts),
+    "1 of 1 endpoint online; 1 poll, 1 with a reply; 1 event",
+  );
 });
 
 /** What no terminal should get as it is: controls, separators, bidi controls. */

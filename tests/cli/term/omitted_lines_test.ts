@@ -33,7 +33,7 @@ Deno.test("omitted endpoints of one host are scanned again as ranges of ports", 
     expected(
       "1 endpoint that replied was",
       "127.0.0.0 (1)",
-      "them",
+      "it",
       "127.0.0.0 -p 9000 --protocol sqp",
     ),
   );

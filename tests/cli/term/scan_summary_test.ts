@@ -35,7 +35,7 @@ Deno.test("summary() has the sums that matter where nothing is wrong, and all of
   assertEquals([udp, tcp, engine], [
     "UDP: sent 4,000 probes in 2 of 2 passes; replies: 31 valid, 19 duplicate, 40 canary, " +
     "0 unverified, 1 forged, 0 omitted, 0 malformed, 0 suppressing, 1 unsolicited",
-    "TCP: started 2,000 connections (15 open) in 1 of 1 passes: 12 valid, 1 invalid, " +
+    "TCP: started 2,000 connections (15 open) in 1 of 1 pass: 12 valid, 1 invalid, " +
     "2 unresponsive, 0 refused, 0 unreachable, 0 failed, 5 timed out",
     "engine: portable",
   ]);

@@ -4,6 +4,7 @@
  * @module
  */
 import { InputError } from "../../core/errors.ts";
+import { redactUrl } from "../../core/redact.ts";
 import { type Field, FIELDS } from "../../core/record.ts";
 import { PROTOCOLS } from "../../protocols/list.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
@@ -137,9 +138,17 @@ function namedOutputs(
   return [
     ...paths.map((path) => ({ path, name: formatOf(path, format, isTerminal) })),
     ...OUTPUT_FORMAT_LIST.flatMap(([name, { option }]) =>
-      (option && options[option] || []).map((path) => ({ path, name }))
+      (option && options[option] || []).map((path) => ({ path: fileOf(path, option!), name }))
     ),
   ];
+}
+
+/** The path of a file. The file of a database is refused: it would be truncated. */
+function fileOf(path: string, option: string): string {
+  if (parseDatabaseLocation(path) === undefined) return path;
+  throw new InputError(
+    `Cannot use -${option} "${redactUrl(path)}": it names a database, and -${option} writes files`,
+  );
 }
 
 /**

@@ -9,16 +9,16 @@ import { parseDatabaseLocation } from "../../store/database_location.ts";
 import { parseTargets } from "../../targets/parse.ts";
 import { quoteWord, userPath, writeRefusal } from "../environment.ts";
 
-/** The paths of the files that a scan writes. */
+/** The paths of the files that a scan or an export writes. */
 export interface WrittenFiles {
   /** Outputs of rows; `-` is standard output. */
   readonly outputs: readonly string[];
-  /** The path of `--status-file`; `undefined`: none. */
-  readonly status: string | undefined;
-  /** The path of `--metadata`; `undefined`: none. */
-  readonly metadata: string | undefined;
+  /** The path of `--status-file`. */
+  readonly status?: string;
+  /** The path of `--metadata-file`. */
+  readonly metadata?: string;
   /** The checkpoint that the user requested. */
-  readonly checkpoint: string | undefined;
+  readonly checkpoint?: string;
 }
 
 /**

@@ -26,6 +26,7 @@ import {
 import { whileRead } from "../../app/outputs/closed_pipe.ts";
 import { openOutputs, type OutputOptions, planOutputs } from "../../app/outputs/open_outputs.ts";
 import type { OutputFormat } from "../../app/outputs/output_formats.ts";
+import { checkApart } from "../../app/outputs/path_conflicts.ts";
 import { SoftwareTally } from "../../app/outputs/software_tally.ts";
 
 /** Maximum time between the probe of a server and the write of its row, milliseconds. */
@@ -63,7 +64,7 @@ export async function runExport(
 }
 
 /** The values of the options of both commands. */
-interface ShowOptions extends SelectionOptions, Pick<OutputOptions, "format" | "fields"> {
+interface ShowOptions extends SelectionOptions, OutputOptions {
   readonly output: readonly string[];
   readonly append: boolean;
   readonly quiet: boolean;
@@ -86,6 +87,7 @@ async function show(
       }", which is a database: export to .ndjson, and import that file`,
     );
   }
+  checkApart({ outputs: plans.map(({ path }) => path) });
   await using database = await openNamed(word, connectionEnvironment(tellLine));
   const tell = options.quiet ? () => {} : tellLine;
   const opened = await openOutputs(plans, options.append, { beforeRows: () => {}, tell });

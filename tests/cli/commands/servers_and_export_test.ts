@@ -65,8 +65,8 @@ Deno.test("the table of a list tells its state, and no name breaks it", () => {
   );
   assertEquals(
     table.head + row,
-    "SERVER                STATE   REPLIED  MISSED EDITION   PLAYERS   VERSION      SOFTWARE       NAME\n" +
-      "127.0.0.1:1           offline 2h       12               1/?       本本本本本…                 ␛[2J␊x\n",
+    "SERVER                STATE   LAST REPLY MISSED EDITION   PLAYERS   VERSION      SOFTWARE       NAME\n" +
+      "127.0.0.1:1           offline 2h         12               1/?       本本本本本…                 ␛[2J␊x\n",
   );
   assertEquals([0, 99, 100, 5999, 6000, 259_200].map((s) => ago(0, 1000 * s)), [
     ...["0s", "99s", "1m", "99m", "1h", "3d"],
@@ -117,6 +117,14 @@ Deno.test("a list is imported, listed, exported, and imported again as it was", 
       const again = await program(["export", `${file}.db`, "-q", "--format", "ndjson"]);
       assertEquals(again.stdout, whole, file);
     }
+    const masscan = { "-oD": files[1], "-oJ": files[2], "-oL": files[3], "-oG": undefined };
+    for (const [option, same] of Object.entries(masscan)) {
+      const path = `${folder}/rows`;
+      await program(["export", list, "-q", option, path], WRITE);
+      const written = await Deno.readTextFile(path);
+      if (same === undefined) assertStringIncludes(written, "Host: 127.0.0.1 ()\tPorts: 1/");
+      else assertEquals(written, await Deno.readTextFile(same), option);
+    }
     const history = await program(["history", list, "127.0.0.1:3", "--json"]);
     assertEquals(JSON.parse(history.stdout).players_online, 3);
   } finally {
@@ -141,6 +149,9 @@ Deno.test("what cannot be listed is named, with exit code 2", async () => {
       [["servers", list, "--sort", "plyers"], "did you mean players?"],
       [["export", list, "--fields", "onlin"], 'did you mean "online"?'],
       [["export", list, "-o", "b.db"], 'Cannot export to "b.db", which is a database'],
+      [["export", list, "-oJ", list], `Cannot use -oJ "${list}": it names a database`],
+      [["scan", "127.0.0.1", "-oD", list], `Cannot use -oD "${list}": it names a database`],
+      [["export", list, "-o", "b.csv", "-oJ", "./b.csv"], "Cannot write two outputs to"],
       [["history", list], "name a server, as HOST:PORT"],
       [["history", list, "name.example"], "expected an address"],
       [["history", list, "127.0.0.9"], "it is not in"],

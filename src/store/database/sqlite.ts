@@ -67,7 +67,9 @@ export function openSqlite(path: string, options: SqliteOptions = {}): Database 
     if (isShort) {
       throw new ShortageError(`Cannot open "${path}": ${NO_DESCRIPTORS}`, { cause: error });
     }
-    const message = `Cannot open "${path}": ${explain(error as Error, readOnly)}`;
+    const unopened = isUnopened(error) &&
+      (db === undefined ? unopenedReason(path, options) : noFileBeside(readOnly));
+    const message = `Cannot open "${path}": ${unopened || explain(error as Error, readOnly)}`;
     throw isFull(error) ? new StoreError(message, { cause: error }) : new InputError(message);
   }
 }
@@ -121,22 +123,54 @@ const DESCRIPTORS = 4;
  * release SQLite's locks on it.
  */
 function isShortOfDescriptors(error: unknown, path: string): boolean {
-  if (!(error instanceof Error && error.message.startsWith(UNOPENED))) return false;
+  if (!isUnopened(error)) return false;
   return lacksDescriptors(DESCRIPTORS, () => Deno.openSync(dirname(path)));
+}
+
+function isUnopened(error: unknown): boolean {
+  return error instanceof Error && error.message.startsWith(UNOPENED);
 }
 
 /** SQLite's error message in a user's terms. */
 function explain({ message }: Error, readOnly: boolean): string {
   if (message.startsWith("file is not a database")) return "it is no SQLite database";
   if (/readonly database/.test(message)) {
-    return readOnly
-      ? "its folder is not writable, and SQLite needs a file beside it; read a copy in another folder"
-      : "it can be read, but not written";
-  }
-  if (message.startsWith(UNOPENED)) {
-    return "there is no such file or folder, or access is denied";
+    return readOnly ? noFileBeside(readOnly) : "it can be read, but not written";
   }
   return message;
+}
+
+/** The reason why SQLite opened a file and could not create its log or the log's index. */
+function noFileBeside(readOnly: boolean): string {
+  return "its folder or file system is not writable, and SQLite needs a file beside it" +
+    (readOnly ? "; read a copy in another folder" : "");
+}
+
+/** The reason why SQLite could not open or create a file: its error is the same for all of them. */
+function unopenedReason(path: string, { readOnly, mustExist }: SqliteOptions): string {
+  try {
+    const [file, folder] = [path, dirname(path)].map(statOrMissing);
+    if (folder === undefined) return "there is no such folder";
+    if (file?.isDirectory) return "it is a folder";
+    if (file !== undefined) return "access is denied";
+    return readOnly || mustExist
+      ? "there is no such file"
+      : "it cannot be created: its folder or file system is not writable";
+  } catch (error) {
+    if (error instanceof Deno.errors.PermissionDenied) return "access is denied";
+    return "there is no such file or folder, or access is denied"; // it may not be looked at
+  }
+}
+
+function statOrMissing(path: string): Deno.FileInfo | undefined {
+  try {
+    return Deno.statSync(path);
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound || error instanceof Deno.errors.NotADirectory) {
+      return undefined;
+    }
+    throw error;
+  }
 }
 
 class Sqlite implements Database {

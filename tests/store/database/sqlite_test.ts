@@ -71,8 +71,9 @@ Deno.test("files that are no database of blocksweep are refused and stay unchang
       `Cannot use "${folder}/other.db": another program made it; it holds a table "songs"`,
     );
     assertEquals(await Deno.readFile(`${folder}/other.db`), before);
-    await assertRejects(() => open(`${folder}/none/a.db`), InputError, "no such file or folder");
-    await assertRejects(() => read(`${folder}/a.db`), InputError, "no such file or folder");
+    await assertRejects(() => open(`${folder}/none/a.db`), InputError, "there is no such folder");
+    await assertRejects(() => read(`${folder}/a.db`), InputError, "there is no such file");
+    await assertRejects(() => open(folder), InputError, "it is a folder");
     await Deno.writeTextFile(`${folder}/empty.db`, "");
     await assertRejects(
       () => read(`${folder}/empty.db`),
@@ -120,6 +121,49 @@ Deno.test("a locked database is refused after a wait", async () => {
     });
     await openSqlite(path)[Symbol.asyncDispose]();
   });
+});
+
+/** Opens databases in a folder, and prints the reasons why that fails. */
+const OPEN_ALL = `
+  import { openSqlite } from "${import.meta.resolve("../../../src/store/database/sqlite.ts")}";
+  const [folder] = Deno.args;
+  for (const name of ["a.db", "new.db"]) {
+    for (const readOnly of [false, true]) {
+      try {
+        openSqlite(folder + "/" + name, { readOnly });
+      } catch ({ message }) {
+        console.log(message.replace(folder + "/", ""));
+      }
+    }
+  }`;
+
+/** Runs a shell script in a mount namespace of its own. */
+async function inMountNamespace(script: string, ...args: string[]): Promise<Deno.CommandOutput> {
+  const words = ["-c", `exec unshare --user --map-root-user --mount sh -c "$@"`, "sh", script];
+  return await new Deno.Command("sh", { args: [...words, "sh", ...args] }).output();
+}
+
+Deno.test({
+  name: "a database on a read-only file system is refused with that reason",
+  ignore: Deno.build.os !== "linux" || !(await inMountNamespace("true")).success,
+  fn: () =>
+    inFolder(async (folder) => {
+      await (await open(`${folder}/a.db`))[Symbol.asyncDispose]();
+      const mount = 'mount --bind "$1" "$1" && mount -o remount,bind,ro "$1"';
+      const { stdout, stderr } = await inMountNamespace(
+        `${mount} && exec deno eval "$2" "$1"`,
+        folder,
+        OPEN_ALL,
+      );
+      const place = "its folder or file system is not writable";
+      const beside = `${place}, and SQLite needs a file beside it`;
+      assertEquals(new TextDecoder().decode(stdout).split("\n").slice(0, -1), [
+        `Cannot open "a.db": ${beside}`,
+        `Cannot open "a.db": ${beside}; read a copy in another folder`,
+        `Cannot open "new.db": it cannot be created: ${place}`,
+        `Cannot open "new.db": there is no such file`,
+      ], new TextDecoder().decode(stderr));
+    }),
 });
 
 Deno.test("flushing syncs the write-ahead log while another connection reads", async () => {

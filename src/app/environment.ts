@@ -20,7 +20,7 @@ export const ENVIRONMENT_VARIABLES = {
   PGPASSFILE: "the file of passwords for PostgreSQL, in place of `~/.pgpass`",
 } as const satisfies Readonly<Record<string, string>>;
 
-/** A variable of the environment, where it may be read. */
+/** An environment variable; `undefined` without permission to read it. */
 export function env(name: keyof typeof ENVIRONMENT_VARIABLES): string | undefined {
   const { state } = Deno.permissions.querySync({ name: "env", variable: name });
   return state === "granted" ? Deno.env.get(name) : undefined;
@@ -35,7 +35,7 @@ export function userPath(path: string): string {
 /**
  * Reads a text file, `-` for standard input.
  *
- * @throws InputError that names it.
+ * @throws InputError that names the file.
  */
 export async function readTextFile(path: string): Promise<string> {
   if (path === "-") return await new Response(Deno.stdin.readable).text();
@@ -66,7 +66,7 @@ export function writeRefusal(path: string, error: unknown): Error {
   return fileError(`write to "${path}"`, error);
 }
 
-/** What went wrong, without the call that it went wrong in. */
+/** The reason of an error, without the name of the failed call. */
 export function reason(error: unknown): string {
   return withoutCall((error as Error).message);
 }

@@ -10,9 +10,9 @@ export const EXIT = { done: 0, failed: 1, usage: 2, interrupted: 130 } as const;
 /** What each exit code means, for help and the reference. */
 export const EXIT_CODES: readonly {
   readonly code: number;
-  /** In a few words. */
+  /** The meaning, in a few words. */
   readonly meaning: string;
-  /** For which commands, and in which cases. */
+  /** The commands and the cases with this exit code. */
   readonly cases: string;
 }[] = [
   {

@@ -1,14 +1,14 @@
 /**
- * Ctrl-C: the first one ends a command in good order, the second one at once. The loss of the
+ * Handles Ctrl-C: the first one ends a command in order, the second one at once. The loss of the
  * terminal counts as the first one; a program without a terminal ignores SIGHUP.
  *
  * @module
  */
 import { EXIT } from "./exit_codes.ts";
 
-/** Listens for Ctrl-C until it is disposed of. */
+/** A handler of Ctrl-C, active until it is disposed. */
 export interface Interrupt extends Disposable {
-  /** Set off by the first Ctrl-C. */
+  /** Aborted by the first Ctrl-C. */
   readonly signal: AbortSignal;
 }
 
@@ -18,17 +18,17 @@ export class Interrupted extends Error {
   override readonly name = "Interrupted";
 }
 
-/** Whether standard input, output or error is a terminal: then the terminal can go away. */
+/** Whether standard input, output or error is a terminal: then SIGHUP can mean that it was closed. */
 function isAtTerminal(): boolean {
   return [Deno.stdin, Deno.stdout, Deno.stderr].some((one) => one.isTerminal());
 }
 
 /**
- * Keeps the program running when the terminal that it was started from goes away, as `nohup` promises.
- * Deno (2.9.6) catches SIGHUP and ends, though `nohup` has its programs ignore that signal; it does
- * not end while a listener is there.
+ * Keeps the program running after its terminal was closed, as `nohup` promises. Deno (2.9.6) catches
+ * SIGHUP and ends, although `nohup` makes its programs ignore that signal. It does not end while a
+ * listener is installed.
  *
- * @param atTerminal Whether a terminal is left that can go away: then nothing is changed. Default:
+ * @param atTerminal Whether the program has a terminal: then nothing is changed. Default:
  * whether standard input, output or error is one.
  */
 export function outliveHangup(atTerminal: boolean = isAtTerminal()): void {
@@ -40,7 +40,7 @@ export function outliveHangup(atTerminal: boolean = isAtTerminal()): void {
  * Starts listening for SIGINT, and for SIGTERM and SIGHUP on systems that have them.
  *
  * @param onFirst Called at the first signal.
- * @param atTerminal Whether a terminal can go away. Default: whether standard input, output or error
+ * @param atTerminal Whether the program has a terminal. Default: whether standard input, output or error
  * is one. `nohup` redirects all three: see {@linkcode outliveHangup}.
  * @param onSecond Called at the second signal, before the program ends. Default: nothing.
  */

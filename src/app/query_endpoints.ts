@@ -1,5 +1,5 @@
 /**
- * Querying one host: every endpoint at which its name or address may have a server.
+ * Queries one host: every endpoint at which its name or address may have a server.
  *
  * @module
  */
@@ -9,34 +9,34 @@ import type { Protocol } from "../protocols/protocol.ts";
 import { type QueriedServer, queryServer } from "../scan/query_server.ts";
 import { shortageLine } from "./engines/send_error_lines.ts";
 import { streamLimits } from "./settings/scan_settings.ts";
-import type { Located, Questions } from "./targets/locate_server.ts";
+import type { EndpointProtocols, Located } from "./targets/locate_server.ts";
 import { DEFAULTS } from "./settings/defaults.ts";
 import { newScanId, randomBytes } from "./system_random.ts";
 import { nonceOf } from "../scan/random_numbers.ts";
 
-/** How to query a host. */
+/** Options of a query of a host. */
 export interface EndpointQueryOptions {
-  /** What opens sockets and connections, and times them. */
+  /** Opens sockets and connections, and has the clock. */
   readonly network: Pick<Network, "clock" | "openSocket" | "dialer">;
   /** Every protocol of the program, in order of rank. */
   readonly allProtocols: readonly Protocol[];
-  /** Time limit of a reply, milliseconds. Default: 1500, and for connections those of real clients. */
+  /** Timeout for a reply, milliseconds. Default: 1500; for connections, the timeouts of real clients. */
   readonly timeoutMs: number | undefined;
-  /** Repetitions of an exchange without a reply. */
+  /** Number of repetitions of an exchange without a reply. */
   readonly retries: number;
-  /** Whether to find out if a RakNet connection can be opened. */
+  /** Whether to verify that a RakNet connection can be opened. */
   readonly verify: boolean;
   /** Called when descriptors are short. */
   readonly note: (line: string) => void;
-  /** Ends the query: no further endpoint is queried. */
+  /** Cancels the query: no further endpoint is queried. */
   readonly signal: AbortSignal;
 }
 
 /** An endpoint of a host, and the reply. */
 export interface QueriedEndpoint {
-  /** The endpoint, and why it was queried. */
-  readonly asked: Questions;
-  /** What replied, and how each exchange ended. */
+  /** The endpoint, and the protocols to query there. */
+  readonly asked: EndpointProtocols;
+  /** The server's record, and the outcome of each exchange. */
   readonly server: QueriedServer;
 }
 

@@ -12,11 +12,11 @@ import type { Protocol } from "../protocols/protocol.ts";
 import { resolveName, serviceFinder } from "./targets/dns_lookup.ts";
 import { OptOutFile } from "./targets/opt_out_file.ts";
 
-/** What the network of this machine reports, and where it keeps its opt-out file. */
+/** Options of the network of this machine. */
 export interface SystemNetworkOptions {
-  /** The opt-out file. Default: the one in the user's configuration folder. */
+  /** Path of the opt-out file. Default: the one in the user's configuration folder. */
   readonly optOutFile?: string;
-  /** Called with what is wrong with a name's records. */
+  /** Called with the reason why a record of a name is not used. */
   readonly note: (text: string) => void;
   /** Called once when nothing can be written into the opt-out file. */
   readonly tell: (line: string) => void;

@@ -43,14 +43,14 @@ async function readPassword(
   }
 }
 
-/** A text without the password that it holds where it names a database by a URL. */
+/** A text without its password, if it is the URL of a database. */
 export function withoutPassword(text: string): string {
   return parseDatabaseLocation(text)?.path ?? text;
 }
 
 /**
- * Options that may be shown, logged and kept: URLs of databases have lost their passwords, and that
- * of a webhook all but its host.
+ * Options that may be shown, logged and stored: URLs of databases without passwords, and only the
+ * host of a webhook's URL.
  *
  * @param allowed The options of the command.
  */

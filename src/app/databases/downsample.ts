@@ -1,5 +1,5 @@
 /**
- * Downsampling old observations of databases: once, and daily while a watch runs.
+ * Downsamples old observations of databases: once, or daily while a watch runs.
  *
  * @module
  */
@@ -11,11 +11,11 @@ import { type ConnectionEnvironment, openExisting } from "../../store/open_store
 import { withDatabaseErrors } from "../../store/store.ts";
 import { countOf } from "../../core/quantities.ts";
 
-/** Pause between two transactions, in which other programs may write and polls go on, milliseconds. */
+/** Pause between two transactions, milliseconds: other programs write meanwhile, and polls continue. */
 const PAUSE_MS = 10;
 
 /**
- * Prunes a database.
+ * Downsamples old observations of a database.
  *
  * @param signal Ends it early.
  * @returns A line that describes the result.

@@ -52,7 +52,7 @@ export function planDatabases(
   return { places, downAfter, keepMs: keep };
 }
 
-/** How much may wait for a database, bytes, and how long the end of a scan waits for it. */
+/** Maximum size of a spill file, bytes, and how long the end of a scan waits for its database. */
 const SPILL = { maxBytes: 256 * 2 ** 20, maxWaitMs: 30_000 };
 /** Wait for a database that another program has locked. After this time rows go to the spill file. */
 const BUSY_MS = 250;
@@ -65,8 +65,11 @@ export function spillPath(files: readonly string[], scanId: string): string {
   return join(file === undefined ? userPath(".") : dirname(userPath(file)), `spill-${scanId}`);
 }
 
-/** The protocols that a scan sends servers; known servers have their own. */
-export function askedOf(chosen: ScanSettings, named: Pick<NamedTargets, "known">): InterviewScope {
+/** The protocols that a scan sends to servers, and those of known servers. */
+export function queriedProtocolsOf(
+  chosen: ScanSettings,
+  named: Pick<NamedTargets, "known">,
+): InterviewScope {
   const asked = { ...chosen, protocols: chosen.protocols.map(({ name }) => name) };
   if (named.known.length === 0) return asked;
   const sent = sentTo({ ...chosen, ...named });
@@ -76,28 +79,28 @@ export function askedOf(chosen: ScanSettings, named: Pick<NamedTargets, "known">
   };
 }
 
-/** The file of a database in SQLite. */
+/** The file of an SQLite database. */
 interface DatabaseFile {
-  /** How the user names it. */
+  /** The name that the user gave. */
   readonly name: string;
   readonly path: string;
-  /** Which file it was when it was opened. */
+  /** Identity of the file when it was opened. */
   readonly opened: FileIdentity;
 }
 
-/** How databases are opened for a scan. */
+/** Options for opening the databases of a scan. */
 export interface OpenDatabasesOptions {
   /** Start of the paths of files for rows that wait for an unavailable database. */
   readonly spill: string;
   /** Called with the number of known servers that did not reply, and with failures. */
   readonly report: (line: string) => void;
-  /** What the scan queries: columns of all else keep their values. */
+  /** The protocols that the scan queries: columns of others keep their values. */
   readonly scope: InterviewScope;
-  /** What connections need of the process. */
+  /** Paths and passwords of the process for connections. */
   readonly environment: ConnectionEnvironment;
   /** Shortens the wait for a database at the end. */
   readonly signal?: AbortSignal;
-  /** Whether they hold rows of the scan: then none is created. Default: no. */
+  /** Whether the databases contain rows of the scan already: then none is created. Default: no. */
   readonly resumed?: boolean;
 }
 
@@ -106,9 +109,9 @@ export class ScanDatabases implements AsyncDisposable {
   readonly #optOuts: OptOut[] = [];
 
   private constructor(
-    /** What takes the rows. */
+    /** The sinks of the rows. */
     readonly sinks: readonly SpillingStore[],
-    /** Addresses that they mark as opted out. */
+    /** Addresses that the databases mark as opted out. */
     readonly optedOut: readonly Range[],
     private readonly files: readonly DatabaseFile[],
     private readonly plan: DatabasePlan,
@@ -116,7 +119,7 @@ export class ScanDatabases implements AsyncDisposable {
   ) {}
 
   /**
-   * Opens all of them, and brings their schemas up to date.
+   * Opens all databases and upgrades their schemas.
    *
    * @throws InputError for the first that cannot be used.
    */
@@ -158,7 +161,7 @@ export class ScanDatabases implements AsyncDisposable {
     }
   }
 
-  /** Records that an address opted out; written at the end. */
+  /** Records that an address opted out. The database gets the address at the end of the scan. */
   optOut(address: Address): void {
     this.#optOuts.push({ address, at: Date.now() });
   }
@@ -176,9 +179,9 @@ export class ScanDatabases implements AsyncDisposable {
   /**
    * Records the end of the scan, and the servers that did not reply.
    *
-   * @param part.since When it began, Unix milliseconds, its parts before an interruption included.
-   * @param part.selection What it probed.
-   * @param part.resumed Whether it went on from a checkpoint.
+   * @param part.since When the scan began, Unix milliseconds; before an interruption, if it was resumed.
+   * @param part.selection The targets and the order of the scan.
+   * @param part.resumed Whether the scan was resumed from a checkpoint.
    * @throws StoreError for a database that cannot record this; the others have recorded it.
    */
   async end(

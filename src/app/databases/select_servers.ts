@@ -1,5 +1,5 @@
 /**
- * What the commands on a database have in common: which database, which servers, which table.
+ * Chooses the database and the servers of commands that read a database, and their table.
  *
  * @module
  */
@@ -45,13 +45,13 @@ export interface SelectionOptions {
   readonly gameVersion: string | undefined;
   readonly minPlayers: number | undefined;
   readonly text: string | undefined;
-  /** Finds the time from the time that it is now, Unix milliseconds. */
+  /** Returns the start of the period, Unix milliseconds, for the current time. */
   readonly since: ((now: number) => number) | undefined;
   readonly sort: keyof typeof SERVER_ORDERS;
   readonly limit: number | undefined;
 }
 
-/** Which servers options select. */
+/** The selection of servers by the options. */
 export function serverSelectionOf(
   { gameVersion, since, ...options }: SelectionOptions,
   now: number,
@@ -69,7 +69,7 @@ export function serverSelectionOf(
   };
 }
 
-/** Rows that are written together. */
+/** Number of rows that are written together. */
 const BATCH = 500;
 
 /** Writes the selected servers; returns their number, and when the last of them was probed. */
@@ -110,7 +110,7 @@ export async function selectionLine(
       "raise --limit for more";
 }
 
-/** How long ago, roughly: `5s`, `12m`, `3h`, `9d`. */
+/** The time since an event, rounded: `5s`, `12m`, `3h`, `9d`. */
 export function ago(at: number, now: number): string {
   const seconds = Math.max(0, Math.floor((now - at) / 1000));
   if (seconds < 100) return `${seconds}s`;
@@ -120,7 +120,7 @@ export function ago(at: number, now: number): string {
     : `${Math.floor(seconds / 86_400)}d`;
 }
 
-/** A table for a terminal: whether each server is online, and since when it was not. */
+/** A table for a terminal, with the state of each server and the time of its last probe. */
 export function storedServersTable(now: number, space: number): Format {
   const columns: readonly TableColumn<StoredRecord>[] = [
     { title: "SERVER", width: 21, rank: 0, whole: true, text: serverId },

@@ -18,7 +18,7 @@ import { connectionEnvironment } from "./connection_environment.ts";
 import { countOf } from "../../core/quantities.ts";
 
 /** How long the end of a watch waits for an unavailable database, milliseconds. */
-const PATIENCE_MS = 10_000;
+const CLOSE_TIMEOUT_MS = 10_000;
 
 /** Wait for a database that another program has locked. After this time the write is tried again later. */
 const BUSY_MS = 250;
@@ -54,26 +54,26 @@ export interface NamedDatabases {
   readonly protocol: readonly unknown[] | undefined;
 }
 
-/** The databases of a watch. */
+/** The databases of a watch: those that name its servers, and those that only store results. */
 export class WatchDatabases implements AsyncDisposable {
   readonly #all: Database[] = [];
   readonly #journals: Journal[] = [];
 
   private constructor(
-    /** Where those that are watched are, and others that are written. */
+    /** Paths or URLs of the databases; the watched ones come first. */
     readonly places: readonly DatabaseLocation[],
-    /** How many of them are watched: the first ones. */
+    /** Number of watched databases. */
     private readonly watched: number,
     private readonly rules: WatchRules,
     private readonly tell: (line: string) => void,
   ) {}
 
-  /** Those that are watched. */
+  /** The databases whose servers are watched. */
   get sources(): readonly Database[] {
     return this.#all.slice(0, this.watched);
   }
 
-  /** What keeps each up to date that is open. */
+  /** The journals that keep the open databases up to date. */
   get journals(): readonly Journal[] {
     return this.#journals;
   }
@@ -140,7 +140,7 @@ export class WatchDatabases implements AsyncDisposable {
     );
   }
 
-  /** The addresses that any of those that are open marks as opted out. */
+  /** The addresses that the open databases mark as opted out. */
   async optedOut(): Promise<Range[]> {
     const ranges: Range[] = [];
     for (const database of this.#all) {
@@ -150,7 +150,7 @@ export class WatchDatabases implements AsyncDisposable {
   }
 
   /**
-   * Notes in each that the watch begins: later, where one is unavailable.
+   * Records the start of the watch in each database; in an unavailable one, later.
    *
    * @param config The options of the watch, without secrets, as JSON.
    * @throws StoreError for the first that refuses it.
@@ -172,9 +172,9 @@ export class WatchDatabases implements AsyncDisposable {
   }
 
   /**
-   * Writes what is left, and that the watch ended.
+   * Writes pending results, and records the end of the watch.
    *
-   * @param found How many servers were online at the end.
+   * @param found Number of servers that were online at the end.
    * @returns Lines about failures, for the user.
    */
   async end(counts: WatchCounts, found: number): Promise<string[]> {
@@ -182,7 +182,7 @@ export class WatchDatabases implements AsyncDisposable {
     const failures: string[] = [];
     for (const [i, database] of this.#all.entries()) {
       const journal = this.journals[i];
-      await journal.close(PATIENCE_MS);
+      await journal.close(CLOSE_TIMEOUT_MS);
       if (journal.lost > 0) {
         failures.push(`blocksweep: ${database.name}: lost ${countOf(journal.lost, "observation")}`);
       }

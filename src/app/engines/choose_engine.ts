@@ -1,6 +1,6 @@
 /**
- * Which engine sends and receives the datagrams of a scan: the fast one where it is granted, the
- * portable one everywhere else, and the engines that write frames only where the user names them.
+ * Chooses the engine of a scan: the fast one if its permissions are granted, else the portable one.
+ * The engines that write frames are used only if the user names them.
  *
  * @module
  */
@@ -21,13 +21,13 @@ export interface Engine {
    * Opens a socket.
    *
    * @param thread The sender thread of its batches. Default: the main thread.
-   * @throws Deno.errors.NotCapable; Error with what could not be done.
+   * @throws Deno.errors.NotCapable; Error that says what failed.
    */
   readonly open: (local: Endpoint, thread?: SendThread) => DatagramSocket;
   /**
    * Starts a thread that sends; `undefined`: this engine has none.
    *
-   * @throws Error with what is missing.
+   * @throws Error that says what is missing.
    */
   readonly startThread?: () => Promise<SendThread>;
 }
@@ -48,7 +48,7 @@ export interface EngineGrounds {
   /**
    * Loads an engine, and checks whether it can run.
    *
-   * @throws InputError for what the user has to put right; Error with what is missing.
+   * @throws InputError for a mistake of the user; Error that says what is missing.
    */
   readonly load: (name: Exclude<EngineName, "portable">) => Promise<Loaded>;
 }
@@ -56,9 +56,9 @@ export interface EngineGrounds {
 /**
  * Chooses an engine.
  *
- * @param wanted The one that the user named, if any.
+ * @param wanted The engine that the user named, if any.
  * @param tell Receives a line when the named engine does not run here.
- * @throws InputError when the named one cannot be used, with what has to be granted.
+ * @throws InputError when the named engine cannot be used; it says what has to be granted.
  */
 export async function chooseEngine(
   wanted: EngineChoice | undefined,
@@ -100,7 +100,7 @@ function candidates(wanted: EngineChoice | undefined): Exclude<EngineName, "port
   return wanted === "packet" || wanted === "xdp" ? [wanted, "udp"] : ["udp"];
 }
 
-/** An engine that was passed over, and why. */
+/** An engine that cannot be used, and why. */
 interface Passed {
   readonly name: EngineName;
   readonly why: string;
@@ -112,7 +112,7 @@ function passedLine(taken: EngineName, passed: readonly Passed[]): string {
   return `blocksweep: engine ${taken}, not ${reasons.join("; not ")}`;
 }
 
-/** What all but the portable engine lack; `undefined`: nothing. */
+/** What all engines but the portable one lack; `undefined`: nothing. */
 function missingFor({ os, arch, granted }: EngineGrounds): string | undefined {
   if (os !== "linux" || arch !== "x86_64" && arch !== "aarch64") {
     return "it needs Linux on x86-64 or arm64";

@@ -1,5 +1,5 @@
 /**
- * Opening the sockets of a scan.
+ * Opens the sockets of a scan.
  *
  * @module
  */
@@ -67,7 +67,7 @@ async function openInto(
   }
 }
 
-/** The least multiple that is not below a number: all threads have the same share of sockets. */
+/** Rounds a number up to a multiple, so that all threads get the same number of sockets. */
 function roundUp(value: number, of: number): number {
   return Math.ceil(value / of) * of;
 }
@@ -128,9 +128,9 @@ function descriptorTaker(targets: Targets, chosen: ScanSettings): () => Datagram
 }
 
 /**
- * Checks that what a scan opens besides its sockets finds descriptors.
+ * Checks that enough descriptors are free for what a scan opens besides its sockets.
  *
- * @param needed How many it opens at the least.
+ * @param needed Minimum number of free descriptors.
  * @throws ShortageError
  */
 export async function requireDescriptors(
@@ -150,23 +150,23 @@ export async function requireDescriptors(
 
 /** Descriptors that outputs, databases and sockets of inspections may need besides connections. */
 const SPARE_DESCRIPTORS = 64;
-/** Sockets of inspections that are seldom open at once: those that are left are not counted further. */
+/** A number of inspection sockets that is seldom reached: free descriptors beyond it are not counted. */
 const MANY_SOCKETS = 256;
 
-/** How many sockets of one peer each may be open at once. */
+/** Limits on sockets with one peer each, which need a descriptor per server. */
 export interface Capacity {
   /** Maximum number of TCP connections. */
   readonly connections: number;
-  /** Sockets of inspections; `Infinity`: descriptors are not short. */
+  /** Maximum number of sockets of inspections; `Infinity`: no limit is needed. */
   readonly soleSockets: number;
 }
 
 /**
  * Divides descriptors among connections and sockets of inspections.
  *
- * @param left How many can be had.
- * @param wanted How many connections are wanted; 0: the scan opens none.
- * @param files How many stay free for outputs, databases and checkpoints.
+ * @param left Number of free descriptors.
+ * @param wanted Requested number of connections; 0: the scan opens none.
+ * @param files Number of descriptors to leave free for outputs, databases and checkpoints.
  */
 export function divide(left: number, wanted: number, files: number): Capacity {
   const connections = Math.max(1, Math.min(wanted, left - SPARE_DESCRIPTORS));

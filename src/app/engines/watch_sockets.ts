@@ -20,7 +20,7 @@ import { shortageLine } from "./send_error_lines.ts";
 import { randomBytes } from "../system_random.ts";
 import { nonceOf } from "../../scan/random_numbers.ts";
 
-/** Datagrams a second to a host. */
+/** Maximum rate to a host, datagrams per second. */
 const HOST_RATE = 5;
 
 /** The options of a watch that concern polling. */
@@ -31,7 +31,7 @@ export interface PollingSettings {
   readonly timeoutMs: number;
   /** Time limits of connections. */
   readonly limits: StreamLimits;
-  /** Maximum of polls at once, if the user gave it. */
+  /** Maximum number of concurrent polls, if the user gave it. */
   readonly concurrency: number | undefined;
   readonly retries: number;
   /** The rate limit, datagrams per second. */
@@ -49,7 +49,7 @@ export interface PollingOptions {
   readonly rate: number | undefined;
 }
 
-/** How a watch polls. */
+/** The polling settings that follow from the command line. */
 export function pollingSettings(
   { protocol, timeout, concurrency, retries, rate }: PollingOptions,
   allProtocols: readonly Protocol[],
@@ -65,10 +65,10 @@ export function pollingSettings(
   };
 }
 
-/** What polls the servers. */
+/** The poller of a watch, with its sockets. */
 export interface PollingSockets {
   readonly poller: Poller;
-  /** Its sockets, which have to listen. */
+  /** The sockets of the poller. The caller calls their `listen()`. */
   readonly sockets: WatchSockets;
   /** Maximum number of concurrent polls. */
   readonly concurrency: number;
@@ -83,12 +83,12 @@ export async function openPollingSockets(
   servers: readonly WatchedServer[],
   asking: PollingSettings,
   around: {
-    /** Where sockets, connections and time come from. */
+    /** Opens sockets and connections, and has the clock. */
     readonly network: Pick<Network, "clock" | "openSocket" | "dialer">;
     readonly scanId: string;
     readonly signal: AbortSignal;
     readonly tell: (line: string) => void;
-    /** What is kept beside rows. */
+    /** The attachments that are stored with rows. */
     readonly attach: "icons" | "all" | undefined;
     /** Whether an address has opted out. */
     readonly optedOut: (address: Address) => boolean;
@@ -131,12 +131,12 @@ export async function openPollingSockets(
 
 /** Maximum duration of a poll of an unresponsive server, which must not delay others, milliseconds. */
 const SILENT_MS = 5000;
-/** Default maximum of polls at once. */
+/** Default maximum number of concurrent polls. */
 const MOST = 4096;
 /** Descriptors that sockets, databases and metrics may need besides connections. */
 const SPARE_DESCRIPTORS = 128;
 
-/** The maximum of polls at once: each may need a descriptor of its own. */
+/** The maximum number of concurrent polls: each may need a descriptor of its own. */
 async function concurrencyFor(
   servers: readonly WatchedServer[],
   { concurrency }: PollingSettings,
@@ -150,7 +150,7 @@ async function concurrencyFor(
   return Math.max(1, Math.min(most, left - SPARE_DESCRIPTORS));
 }
 
-/** The number of sockets whose buffers can hold the replies of this many servers at once. */
+/** Opens enough sockets to buffer the replies of this many servers at once. */
 function openShared(open: () => DatagramSocket, concurrency: number): DatagramSocket[] {
   const first = open();
   const size = Math.min(concurrency, socketsFor(concurrency, first.receiveBuffer));

@@ -24,11 +24,11 @@ import type { WrittenPorts } from "../settings/scan_settings.ts";
 import { newScanId, randomBytes } from "../system_random.ts";
 import { nonceOf, seedOf } from "../../scan/random_numbers.ts";
 
-/** Connections and exchanges over TCP a second to one server. */
+/** Maximum rate of connections and TCP exchanges to one server, per second. */
 const HOST_RATE = 5;
 /** Time limit of a reply, milliseconds. */
 const TIMEOUT_MS = 1000;
-/** Maximum of ports, because probes are broadcast to each repeatedly. */
+/** Maximum number of ports, because probes are broadcast to each repeatedly. */
 const MOST_PORTS = 64;
 
 /** What to discover, and for how long. */
@@ -38,7 +38,7 @@ export interface DiscoveryOptions extends
     "networks" | "ports" | "watch" | "listenMs" | "players" | "neighbours" | "onServer" | "signal"
   >,
   Pick<DiscoverySetup, "optedOut" | "shortage"> {
-  /** What opens the sockets, and times them. */
+  /** Opens the sockets, and has the clock. */
   readonly network: Network;
   /** Every protocol of the program, in order of rank. */
   readonly allProtocols: readonly Protocol[];

@@ -53,7 +53,7 @@ const REASONS = {
   431: "Request Header Fields Too Large",
 } as const;
 
-/** How pages are served. */
+/** Options of an HTTP server. */
 export interface HttpServerOptions {
   /** The response to a request that could be read. */
   readonly answer: (request: HttpRequest) => HttpResponse;
@@ -63,7 +63,7 @@ export interface HttpServerOptions {
   readonly onTrouble: (reason: string) => void;
 }
 
-/** Serves until it is disposed of. */
+/** An HTTP server that runs until it is disposed. */
 export class HttpServer implements AsyncDisposable {
   /** Open connections and the time they were accepted, the oldest first. */
   readonly #open = new Map<Deno.TcpConn, number>();
@@ -78,7 +78,7 @@ export class HttpServer implements AsyncDisposable {
     this.#accepting = this.#accept();
   }
 
-  /** How many connections are open. */
+  /** Number of open connections. */
   get connections(): number {
     return this.#open.size;
   }
@@ -158,8 +158,8 @@ export class HttpServer implements AsyncDisposable {
 const END = [13, 10, 13, 10];
 
 /**
- * The bytes of a request up to the empty line, or the status of what is no request. Empty lines
- * before it are passed over (RFC 9112, 2.2).
+ * The bytes of a request up to the empty line, or the status of an error response. Empty lines
+ * before the request are skipped (RFC 9112, 2.2).
  */
 async function readHead(conn: Deno.TcpConn): Promise<Uint8Array | "closed" | 400 | 431> {
   const head = new Uint8Array(MOST_HEAD);
@@ -183,8 +183,8 @@ const HEADER = /^([!#$%&'*+.^_`|~\w-]+):[ \t]*([\t\x20-\x7e\x80-\xff]*)$/;
 /**
  * Reads a request line and its headers.
  *
- * @param head What stands before the empty line.
- * @returns 400 for what is no request.
+ * @param head The bytes before the empty line.
+ * @returns 400 for an invalid request.
  *
  * @example
  * ```ts
@@ -234,7 +234,7 @@ function isLoopbackName(host: string): boolean {
   return isLocal(host.replace(/^\[(.*)\]$/, "$1"));
 }
 
-/** Whether it is a loopback address, in IPv6 (RFC 4291, 2.5.5.2) too. */
+/** Whether a text is a loopback address, IPv4-mapped IPv6 (RFC 4291, 2.5.5.2) included. */
 function isLocal(text: string): boolean {
   const address = parseAddress(text);
   if (typeof address === "bigint" && address >> 32n === 0xffffn) {
@@ -267,8 +267,8 @@ async function writeAll(conn: Deno.TcpConn, parts: readonly Uint8Array[]): Promi
 }
 
 /**
- * Reads what the client sends until it closes, within bounds: a connection that is closed before is
- * reset, and the client may lose the response.
+ * Reads what the client sends until it closes the connection, within bounds. If the server closed the
+ * connection before, the system would reset it, and the client might lose the response.
  */
 async function drain(conn: Deno.TcpConn): Promise<void> {
   const buffer = new Uint8Array(MOST_HEAD);

@@ -1,21 +1,21 @@
 /**
- * Where metrics are served.
+ * The address and the port of the metrics page.
  *
  * @module
  */
 import { formatAddress, parseAddress } from "../../core/address.ts";
 import { InputError } from "../../core/errors.ts";
 
-/** Where numbers are served. */
+/** An address and a port to listen on. */
 export interface MetricsPlace {
   readonly hostname: string;
   readonly port: number;
 }
 
 /**
- * Reads `PORT`, on loopback, or `ADDRESS:PORT`.
+ * Parses `PORT`, which means loopback, or `ADDRESS:PORT`.
  *
- * @throws InputError where it is neither.
+ * @throws InputError for any other text.
  *
  * @example
  * ```ts

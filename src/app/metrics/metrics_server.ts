@@ -19,11 +19,11 @@ export function metricsTrouble(why: string): string {
 const PAGE_MS = 1000;
 
 /**
- * Serves them under `/metrics` until it is disposed of.
+ * Serves metrics under `/metrics` until the server is disposed.
  *
  * @param collect Called at most once a second.
  * @param onTrouble Receives the reason why connections cannot be accepted.
- * @throws InputError where it cannot listen; Deno.errors.NotCapable.
+ * @throws InputError when it cannot listen; Deno.errors.NotCapable.
  */
 export function serveMetrics(
   { hostname, port }: MetricsPlace,
@@ -50,7 +50,7 @@ function listenOn(hostname: string, port: number): Deno.TcpListener {
   }
 }
 
-/** The page, rendered again where the last rendering is too old. */
+/** Returns the page, and renders it again if the last rendering is too old. */
 function metricsPage(
   collect: () => readonly Family[],
   clock: Clock,

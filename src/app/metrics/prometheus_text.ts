@@ -1,5 +1,5 @@
 /**
- * Numbers in Prometheus' text format.
+ * The text format of Prometheus.
  *
  * @module
  */
@@ -10,15 +10,15 @@ export interface Sample {
   readonly value: number;
   /** Names and values of labels. */
   readonly labels?: Readonly<Record<string, string>>;
-  /** What is put behind the family's name. */
+  /** Suffix of the family's name. */
   readonly suffix?: "_bucket" | "_sum" | "_count";
 }
 
-/** Values of one kind. */
+/** A metric family: values of one metric. */
 export interface Family {
-  /** Its name; that of a counter ends in `_total`. */
+  /** Name of the metric; that of a counter ends in `_total`. */
   readonly name: string;
-  /** What it counts or measures. */
+  /** What the metric counts or measures. */
   readonly help: string;
   /** The Prometheus type of the family. */
   readonly type: "counter" | "gauge" | "histogram";
@@ -26,11 +26,11 @@ export interface Family {
   readonly samples: readonly Sample[];
 }
 
-/** The type of a page in this format. */
+/** The media type of a page in this format. */
 export const EXPOSITION_TYPE = "text/plain; version=0.0.4; charset=utf-8";
 
 /**
- * Families as a page.
+ * Formats metric families as a page.
  *
  * @example
  * ```ts
@@ -62,7 +62,7 @@ function braced(labels: Readonly<Record<string, string>>): string {
   return `{${pairs.join(",")}}`;
 }
 
-/** Text in one line. */
+/** Escapes a text for one line. */
 function escaped(text: string): string {
   return text.replaceAll("\\", "\\\\").replaceAll("\n", "\\n")
     .toWellFormed();
@@ -73,7 +73,7 @@ function number(value: number): string {
   return Number.isNaN(value) ? "NaN" : value > 0 ? "+Inf" : "-Inf";
 }
 
-/** How many of some values lie below bounds. */
+/** A histogram: counts values by bucket. */
 export class Histogram {
   readonly #counts: number[];
   #sum = 0;
@@ -92,7 +92,7 @@ export class Histogram {
     if (at >= 0) this.#counts[at]++;
   }
 
-  /** What a family of type `histogram` holds. */
+  /** The samples of a family of type `histogram`. */
   get samples(): Sample[] {
     let below = 0;
     const buckets = this.bounds.map((bound, i): Sample => ({

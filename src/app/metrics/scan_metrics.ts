@@ -57,12 +57,12 @@ export function scanFamilies(state: ScanState): Family[] {
   ];
 }
 
-/** A family of one value that only grows. */
+/** A family of type counter with one value. */
 export function counter(name: string, help: string, value: number): Family {
   return metricFamily(name, "counter", help, [{ value }]);
 }
 
-/** A family of one value. */
+/** A family of type gauge with one value. */
 export function gauge(name: string, help: string, value: number): Family {
   return metricFamily(name, "gauge", help, [{ value }]);
 }

@@ -8,9 +8,9 @@ import type { Journal, WatchCounts, WatchedServer, WatchEvent } from "../../watc
 import { type Family, Histogram, type Sample } from "./prometheus_text.ts";
 import { counter, gauge, metricFamily } from "./scan_metrics.ts";
 
-/** Servers with series of their own: the first ones. */
+/** Maximum number of servers with a time series of their own; later ones have none. */
 const MOST_SERVERS = 10_000;
-/** How late polls begin, seconds. */
+/** Bucket bounds of the delay of polls, seconds. */
 const LATE = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 5, 30];
 /** The kinds of events: each has a value from the start. */
 const EVENTS: readonly WatchEvent["event"][] = [

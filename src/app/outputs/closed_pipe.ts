@@ -1,5 +1,5 @@
 /**
- * Readers of standard output and of named pipes that want no more rows, as `head` does.
+ * Handles readers of standard output and of named pipes that close the pipe early, as `head` does.
  *
  * @module
  */
@@ -11,17 +11,17 @@ export function isClosedPipe(error: unknown): boolean {
   return error instanceof WriteError && error.cause instanceof Deno.errors.BrokenPipe;
 }
 
-/** Outputs, each without its reader as soon as that closes the pipe. */
+/** Outputs that drop rows after their reader has closed the pipe. */
 export interface ReadOutputs {
   /** The outputs, in the order in which they were given. */
   readonly sinks: readonly Sink[];
-  /** Which of them lost their reader, by index: their later rows are dropped. */
+  /** Indexes of the outputs whose reader closed the pipe: their later rows are dropped. */
   readonly unread: ReadonlySet<number>;
 }
 
 /**
- * Lets a command go on when the reader of an output closes the pipe, while another output is left. The
- * last output fails as it would alone: its reader has what it wants, so the command ends quietly.
+ * Lets a command continue when the reader of an output closes the pipe, while another output is left.
+ * The last output throws the error of a closed pipe, and the command ends without a message.
  *
  * @param report Called with the line that names an output without a reader.
  */
@@ -45,12 +45,12 @@ function closedLine(path: string): string {
   return `blocksweep: the reader of ${name} closed it; rows go to the other outputs`;
 }
 
-/** An output that takes rows until its reader closes the pipe, and drops those behind that. */
+/** An output that writes rows until its reader closes the pipe, and drops later ones. */
 class WhileRead implements Sink {
   #closed = false;
 
   /**
-   * Takes a sink over.
+   * Wraps a sink.
    *
    * @param lose Called when the reader has closed the pipe; false where this output is the last.
    */

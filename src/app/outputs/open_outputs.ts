@@ -66,19 +66,19 @@ const SCANNED: RowKind = { columns: FIELDS, table: serverTable };
 
 /** The options that select outputs and formats. */
 export interface OutputOptions {
-  /** Files, databases, and `-`. Default: standard output. */
+  /** Paths of files and databases, and `-`. Default: standard output. */
   readonly output?: readonly string[];
   /** The format of outputs without a known suffix. */
   readonly format: OutputFormat | undefined;
-  /** The columns. Default: all. */
+  /** The columns of the rows. Default: all. */
   readonly fields: readonly Field[] | undefined;
   /** Paths of `-oD`: NDJSON, one JSON object per line. */
   readonly oD?: readonly string[];
   /** Paths of `-oJ`: one JSON array. */
   readonly oJ?: readonly string[];
-  /** Files of grepable lines. */
+  /** Paths of `-oG`: grepable lines. */
   readonly oG?: readonly string[];
-  /** Files of `host:port` lines. */
+  /** Paths of `-oL`: `host:port` lines. */
   readonly oL?: readonly string[];
 }
 
@@ -88,7 +88,7 @@ export interface OutputOptions {
  *
  * @param terminal Columns of the terminal at standard output; `undefined`: no terminal.
  * @param allProtocols Every protocol that rows may name.
- * @throws InputError for an unknown column or format, or two outputs in one place.
+ * @throws InputError for an unknown column or format, or two outputs with one path.
  */
 export function planOutputs(
   options: OutputOptions,
@@ -128,7 +128,7 @@ export function planOutputs(
   }));
 }
 
-/** The outputs that options name, databases apart. */
+/** The outputs that options name, without databases. */
 function namedOutputs(
   options: OutputOptions,
   isTerminal: boolean,

@@ -8,14 +8,14 @@ import type { Sink } from "../../sinks/sink.ts";
 import { harmlessText } from "../../core/text.ts";
 import { countOf, withCommas } from "../../core/quantities.ts";
 
-/** Texts that are counted on their own: strangers choose versions, and there is no end to them. */
+/** Maximum number of different texts that are counted: servers choose their versions freely. */
 const MOST_TEXTS = 1000;
-/** What is kept of a text. */
+/** Maximum length of a text, characters. */
 const LONGEST = 40;
-/** Texts that a line shows. */
+/** Number of texts that a line shows. */
 const SHOWN = 6;
 
-/** Counts the rows that it takes. */
+/** Counts rows by software and by version. */
 export class SoftwareTally implements Sink {
   readonly #software = new Counts();
   readonly #versions = new Counts();
@@ -43,8 +43,8 @@ export class SoftwareTally implements Sink {
   /**
    * A line for the software and one for the versions; none without rows.
    *
-   * @param part Which rows they are, where they are not all.
-   * @param versions Whether the line for the versions is wanted.
+   * @param part Description of the rows, if they are not all rows.
+   * @param versions Whether to add the line for the versions.
    */
   lines(part?: string, versions: boolean = true): string[] {
     if (this.#software.size === 0) return [];
@@ -56,12 +56,12 @@ export class SoftwareTally implements Sink {
   }
 }
 
-/** How often texts occurred. */
+/** Counts of texts. */
 class Counts {
   readonly #texts = new Map<string, number>();
   #unknown = 0;
   #rest = 0;
-  /** How many were counted. */
+  /** Number of counted texts. */
   size = 0;
 
   add(text: string | null): void {

@@ -17,24 +17,24 @@ export const ROW_ORDERS: Readonly<Record<"address" | "players" | "name", RowOrde
   name: (a, b) => byName(a.name, b.name) || byAddress(a, b),
 };
 
-/** Numbers in order, IPv4 first. */
+/** Compares rows by address, IPv4 first. */
 function byAddress(a: ServerRecord, b: ServerRecord): number {
   const [one, other] = [parseAddress(a.host)!, parseAddress(b.host)!];
   if (typeof one !== typeof other) return typeof one === "number" ? -1 : 1;
   return one < other ? -1 : one > other ? 1 : a.port - b.port;
 }
 
-/** Letters in order, whatever their case; servers without a name come last. */
+/** Compares rows by name, case-insensitively; servers without a name come last. */
 function byName(a: string | null, b: string | null): number {
   if (a === null || b === null) return a === b ? 0 : a === null ? 1 : -1;
   collator ??= new Intl.Collator("en", { sensitivity: "base", numeric: true });
   return collator.compare(a, b);
 }
 
-/** Created at its first use, because that takes milliseconds and help needs the names of orders alone. */
+/** Created at its first use: that takes milliseconds, and help needs only the names of the orders. */
 let collator: Intl.Collator | undefined;
 
-/** Maximum of held rows. When it is reached, they are written and a new batch begins. */
+/** Maximum number of held rows. When it is reached, they are written and a new batch begins. */
 const MOST_HELD = 100_000;
 
 /** Holds rows until the sink is closed, and writes them sorted. */

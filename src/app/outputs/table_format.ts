@@ -13,26 +13,26 @@ import { displayWidth, fitWidth } from "../../core/display_width.ts";
 export interface TableColumn<Row> {
   /** The title in the table's head. */
   readonly title: string;
-  /** Columns of the terminal that it takes; where they follow its texts, at the most. */
+  /** Width in terminal columns; the maximum width, if it follows the texts. */
   readonly width: number;
-  /** Its text in a row. */
+  /** Returns the cell's text for a row. */
   readonly text: (row: Row) => string;
-  /** Where the terminal is narrow, the highest rank is left out first; 0: never. */
+  /** In a narrow terminal the column with the highest rank is left out first; 0: never. */
   readonly rank: number;
-  /** Whether its texts are never cut, as addresses. */
+  /** Whether cells are never cut, such as addresses. */
   readonly whole?: boolean;
 }
 
 /** Minimum width of the last column; below it other columns are left out. */
 const LEAST_LAST = 16;
-/** Characters of a text that are processed, because servers may send long texts. */
+/** Maximum number of processed characters of a text, because servers may send long texts. */
 const LONGEST = 1000;
 
 /**
  * The columns that fit: the last one takes what the others leave, and where that is too little, the
  * others are left out by rank.
  *
- * @param space Columns of the terminal; `Infinity`: there is none.
+ * @param space Width of the terminal, columns; `Infinity`: there is no terminal.
  */
 export function placeColumns<Row>(
   columns: readonly TableColumn<Row>[],
@@ -143,7 +143,7 @@ const FIELD_WIDTHS: Readonly<Record<string, number>> = {
   guid: 20,
 };
 
-/** Columns that a chosen field has at least. */
+/** Minimum width of a chosen field, columns. */
 const LEAST_FIELD = 5;
 
 /** The table of chosen fields: all of them, in their order. */

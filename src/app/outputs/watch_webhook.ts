@@ -1,5 +1,5 @@
 /**
- * The webhook of a watch: where to, and where its events wait.
+ * The webhook of a watch: its URL, and the spool file of undelivered events.
  *
  * @module
  */

@@ -36,9 +36,9 @@ import {
 import { countOf } from "../../core/quantities.ts";
 import type { Resumed } from "./read_resumed_scan.ts";
 
-/** Where a checkpoint goes. */
+/** The path of a scan's checkpoint. */
 export interface CheckpointPlace {
-  /** Its path, as the user may type it. */
+  /** The path as the user typed it, or as messages show it. */
   readonly path: string;
   /** Whether the user requested it. If not, the scan runs without a checkpoint where none can be written. */
   readonly named: boolean;
@@ -65,17 +65,17 @@ function isOrdinary(path: string): boolean {
   }
 }
 
-/** What is open while a scan runs. */
+/** The outputs and the checkpoint of a running scan. */
 export interface OpenedScan {
   /** The sink of the rows. */
   readonly sinks: readonly Sink[];
-  /** Servers that were written before. */
+  /** Endpoints whose rows an earlier part of the scan has written. */
   readonly answered: readonly Endpoint[];
   /** Writes the checkpoint, if there is one. */
   readonly writer: CheckpointWriter | undefined;
 }
 
-/** What keeping needs besides the outputs. */
+/** Options for the outputs and the checkpoint of a scan. */
 export interface OpenScanOptions extends OpenOutputsOptions {
   readonly outputs: readonly OutputPlan[];
   /** Databases, which hold a row once even if it is written twice. */
@@ -88,7 +88,7 @@ export interface OpenScanOptions extends OpenOutputsOptions {
   readonly warn: (line: string) => void;
 }
 
-/** How a new scan begins. */
+/** Options of a new scan. */
 export interface NewScanOptions {
   readonly place: CheckpointPlace | undefined;
   readonly append: boolean;
@@ -194,9 +194,9 @@ export async function openResumedScan(
 }
 
 /**
- * What databases hold of a scan's rows.
+ * Reads from databases which rows of a scan they contain.
  *
- * @param servers Those that its list names.
+ * @param servers The endpoints in the checkpoint's list of rows.
  */
 async function reopenStores(
   stores: readonly SpillingStore[],

@@ -22,18 +22,18 @@ import { countOf, withCommas } from "../../core/quantities.ts";
 
 /** A scan to resume. */
 export interface Resumed {
-  /** Its checkpoint, as the user named it. */
+  /** Path of the checkpoint, as the user typed it. */
   readonly path: string;
   readonly checkpoint: Checkpoint;
-  /** The list beside it. */
+  /** The rows in the list file beside the checkpoint. */
   readonly left: ResumedRows;
   readonly configuration: Configuration;
-  /** Its options, with the changes on the command line. */
+  /** The options of the scan, with the changes of the command line. */
   readonly given: GivenOptions;
 }
 
 /**
- * Reads what belongs to the checkpoint of a scan that is not done.
+ * Reads the checkpoint of an unfinished scan and its list file.
  *
  * @param line The other options on the command line.
  * @param allowed The options of a scan.
@@ -54,7 +54,7 @@ export async function readResumed(
     }
     const configuration = readConfiguration(left.configuration, path, allowed, allProtocols);
     checkIdentity(configuration, checkpoint, path);
-    const given = mergeFree(configuration.given, line, path, allowed);
+    const given = mergeOptions(configuration.given, line, path, allowed);
     return { path, checkpoint, left, configuration, given };
   } catch (error) {
     await left[Symbol.asyncDispose]();
@@ -104,7 +104,7 @@ function checkIdentity(
  *
  * @throws InputError that names every option that must not change and differs from the scan's.
  */
-export function mergeFree(
+export function mergeOptions(
   scan: GivenOptions,
   line: GivenOptions,
   path: string,

@@ -43,9 +43,9 @@ import type { FoundTargets } from "../targets/find_targets.ts";
 
 /** The configuration of a scan. */
 export interface Configuration {
-  /** The scan, UUIDv7: that of the checkpoint. */
+  /** The id of the scan, a UUIDv7; the checkpoint has the same. */
   readonly scanId: string;
-  /** The options, paths in full. */
+  /** The options, with absolute paths. */
   readonly given: GivenOptions;
   /** The targets, with names resolved to addresses. */
   readonly found: FoundTargets;
@@ -166,7 +166,7 @@ function parseHostName(text: string): string | undefined {
   }
 }
 
-/** `10.0.0.0-10.0.0.255`: the last address is in it. */
+/** Formats a range as `10.0.0.0-10.0.0.255`; the last address belongs to the range. */
 function rangeText({ start, end }: Range): string {
   const last = typeof end === "number" ? end - 1 : end - 1n;
   return `${formatAddress(start)}-${formatAddress(last)}`;
@@ -185,7 +185,7 @@ function isKept({ onResume }: OptionForm): boolean {
 }
 
 /**
- * Options as another process, in another folder, has to see them.
+ * The options with absolute paths, for a process in another folder.
  *
  * @param allowed The options of a scan.
  */

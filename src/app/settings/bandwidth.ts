@@ -1,5 +1,5 @@
 /**
- * A speed given in bits, as datagrams a second.
+ * Converts a bandwidth in bits per second into a rate in datagrams per second.
  *
  * @module
  */
@@ -8,7 +8,7 @@ import { PROTOCOLS } from "../../protocols/list.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
 import type { Targets } from "../../targets/compose.ts";
 
-/** On Ethernet: the preamble before a frame, its header and checksum, and the gap behind it. */
+/** Sizes on Ethernet, bytes: preamble, header with checksum, and the gap after a frame. */
 const PREAMBLE = 8;
 const HEADER = 14;
 const CHECKSUM = 4;
@@ -17,21 +17,20 @@ const GAP = 12;
 const LEAST_FRAME = 64;
 const IP: Readonly<Record<4 | 6, number>> = { 4: 20, 6: 40 };
 const UDP = 8;
-/** What opens a connection has no payload, but a longer header: with the options of Linux. */
+/** A SYN segment has no payload, but a longer header, with the options of Linux. */
 const SYN = 40 - UDP;
 
-/** What a datagram takes on Ethernet, bytes. */
+/** Size of a datagram on Ethernet, bytes. */
 export function wireSize(payload: number, bits: 4 | 6): number {
   const frame = HEADER + IP[bits] + UDP + payload + CHECKSUM;
   return PREAMBLE + Math.max(LEAST_FRAME, frame) + GAP;
 }
 
 /**
- * How many datagrams a second a bandwidth is for: so many as there may be of the largest probe that
- * is sent.
+ * The rate that a bandwidth allows: the number of the largest probes that may be sent per second.
  *
  * @param bandwidth Bits a second.
- * @param allProtocols Every protocol: some is probed for the sake of another.
+ * @param allProtocols Every protocol: suppressors are probed too.
  */
 export function rateOf(
   bandwidth: number,

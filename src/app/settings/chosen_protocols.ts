@@ -9,7 +9,7 @@ import { PROTOCOLS, usualProtocols } from "../../protocols/list.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
 
 /**
- * The protocols that names choose, in the order of their passes.
+ * The protocols with these names, in the order of their passes.
  *
  * @throws InputError for a name that no protocol has, and for no name.
  */

@@ -1,5 +1,5 @@
 /**
- * What a scan does, from the options of the scan command: nothing is opened or sent here.
+ * The settings of a scan, from the options of the command. Nothing is opened or sent here.
  *
  * @module
  */
@@ -51,7 +51,7 @@ export interface ScanSettings {
   readonly sourceAddress: Address | undefined;
   /** The engine that the user named. */
   readonly engine: EngineChoice | undefined;
-  /** The only interface that frames may leave by; and the MAC of the gateway there. */
+  /** The only interface for sending frames; then the MAC address of the gateway there. */
   readonly interfaceName: string | undefined;
   readonly gatewayMac: Uint8Array | undefined;
   /** Number of sender threads; 0: the main thread sends. */
@@ -64,7 +64,7 @@ export interface ScanSettings {
 
 /** A rate that the scan searches for (`--rate auto`). */
 export interface AutoRate {
-  /** The ceiling, datagrams a second; `undefined`: none was given. */
+  /** The highest allowed rate, datagrams per second; `undefined`: none was given. */
   readonly most: number | undefined;
 }
 
@@ -78,18 +78,18 @@ interface GivenSpeed {
   readonly cooldownMs: number | undefined;
 }
 
-/** Ports, and how they were written. */
+/** Ports, and the text that named them. */
 export interface WrittenPorts extends Ports {
-  /** How they were written. */
+  /** The text of `--ports`. */
   readonly text: string;
 }
 
-/** Reads ports, and keeps how they were written. */
+/** Parses ports, and keeps their text. */
 export function writtenPorts(text: string | undefined): WrittenPorts | undefined {
   return text === undefined ? undefined : { ...parsePorts(text), text };
 }
 
-/** The options of a scan that its settings follow from. */
+/** The options of a scan that determine its settings. */
 export interface ScanChoices {
   readonly protocol: readonly Protocol[] | undefined;
   readonly ports: WrittenPorts | undefined;
@@ -103,7 +103,7 @@ export interface ScanChoices {
   readonly netRate: number | "off" | undefined;
   readonly hostRate: number | "off" | undefined;
   readonly concurrency: number;
-  /** Milliseconds, as all times. */
+  /** Timeout for each reply, milliseconds. */
   readonly timeout: number | undefined;
   readonly retries: number;
   readonly cooldown: number | undefined;
@@ -122,7 +122,7 @@ export interface ScanChoices {
   readonly statsEvery: number | undefined;
 }
 
-/** Engines that write frames, or may choose one that does. */
+/** Values of `--engine` that may select an engine that writes frames. */
 const FRAMERS: ReadonlySet<EngineChoice | undefined> = new Set(["packet", "xdp", "fastest"]);
 
 /**
@@ -171,7 +171,7 @@ export function scanSettings(
   };
 }
 
-/** Time limits of connections: those of real clients, or `--timeout`, and twice that in all. */
+/** Time limits of connections: those of real clients, or `--timeout`, and twice that in total. */
 export function streamLimits(timeoutMs: number | undefined): StreamLimits {
   if (timeoutMs === undefined) return STREAM_LIMITS;
   const [connectMs, firstByteMs, totalMs] = [timeoutMs, timeoutMs, 2 * timeoutMs];
@@ -228,16 +228,16 @@ function checkFrameOptions({ interface: name, gatewayMac, engine }: ScanChoices)
   }
 }
 
-/** Limits, and whether they hold for loopback too. */
+/** The rate limit and the caps, and whether they apply to loopback too. */
 export interface SpeedSettings {
   readonly limits: Limits;
-  /** Up to which rate the highest without loss is looked for, from the one in `limits` on. */
+  /** The highest rate that the rate search may try; it starts from the rate in `limits`. */
   readonly autoRate?: { readonly most: number };
   readonly capLoopback: boolean;
   readonly cooldownMs: number;
 }
 
-/** Limits and cooldown, with mild defaults. Of a rate and a bandwidth the lower one applies. */
+/** The limits and the cooldown, with cautious defaults. Of a rate and a bandwidth, the lower one applies. */
 export function speedFor(
   targets: Targets,
   { speed, protocols, allProtocols }: ScanSettings,
@@ -265,10 +265,10 @@ export function speedFor(
   };
 }
 
-/** Where the search for a rate begins, datagrams a second. */
+/** The first rate of a rate search, datagrams per second. */
 const AUTO_START = 1000;
 
-/** The limits of a scan, by the user's choice. */
+/** The limits of a scan that the user chose. */
 export function limitsOf(
   chosen: ScanSettings,
   { limits: rates, autoRate, capLoopback, cooldownMs }: SpeedSettings,
@@ -280,7 +280,7 @@ export function limitsOf(
   return { rates, autoRate, capLoopback, ...counts, ...times };
 }
 
-/** What the interviews of a scan query, by the user's choice. */
+/** What the interviews of a scan query, as the user chose. */
 export function interviewsOf({ follow, verify, players }: ScanSettings): ScanInterviews {
   return { follow, verify, players, optsOut: optOutCheck() };
 }

@@ -1,5 +1,5 @@
 /**
- * Looking up host names, as other programs on the machine do.
+ * Looks up host names with the system's resolver, as other programs on the machine do.
  *
  * @module
  */

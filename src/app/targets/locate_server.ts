@@ -19,7 +19,7 @@ import {
 } from "./name_lookup.ts";
 
 /** An endpoint and the protocols to query there. */
-export interface Questions {
+export interface EndpointProtocols {
   /** The endpoint to query. */
   readonly endpoint: Endpoint;
   /** Protocols that are queried in any case. */
@@ -33,7 +33,7 @@ export interface Questions {
 /** The endpoints of a server, and its name. */
 export interface Located {
   /** The endpoints, in the order of their protocols. */
-  readonly endpoints: readonly Questions[];
+  readonly endpoints: readonly EndpointProtocols[];
   /** The name as the user typed it; `null` for an address. */
   readonly name: string | null;
 }
@@ -43,7 +43,7 @@ export interface Located {
  * protocol is queried on its usual port; an SRV record replaces the endpoint of its own protocol. Of
  * several addresses the first is queried, in the system's order.
  *
- * @param command Named in errors.
+ * @param command The command, for errors.
  * @throws InputError for what is no host, cannot be found, or is never probed; RefusedName for a name
  * of which no record may be used.
  */
@@ -66,7 +66,7 @@ export async function locate(
     return { endpoints: [{ endpoint: { address, port }, first: protocols, rest: [] }], name };
   }
   const service = found && { ...found.service, address: found.addresses[0] };
-  return { endpoints: usualQuestions(protocols, address, service), name };
+  return { endpoints: usualEndpoints(protocols, address, service), name };
 }
 
 function onlyAddress(
@@ -92,11 +92,11 @@ function requirePort(protocols: readonly Protocol[]): void {
 }
 
 /** The protocols grouped by the endpoint on which each is queried. */
-function usualQuestions(
+function usualEndpoints(
   protocols: readonly Protocol[],
   address: Address | undefined,
   service: Service & { readonly address: Address } | undefined,
-): Questions[] {
+): EndpointProtocols[] {
   const endpointsOf = ({ ports, hasServiceRecords }: Protocol): Endpoint[] => {
     if (hasServiceRecords && service !== undefined) return [service];
     if (address === undefined) return [];

@@ -37,17 +37,17 @@ export interface FoundService {
 export interface FoundName {
   /** The addresses of the name, at least one. */
   readonly addresses: readonly Address[];
-  /** The target of its SRV record. */
+  /** The target of the name's SRV record. */
   readonly found?: FoundService;
-  /** Why all its records are refused, in lines. */
+  /** Reasons why all records of the name are refused, one line each. */
   readonly refused?: readonly string[];
 }
 
 /** A name none of whose records may be used. The owner of the DNS zone causes this, not the user. */
 export class RefusedName extends InputError {
   /**
-   * @param lines Why, as {@linkcode lookUpName} returns it. Several are noted.
-   * @param note Receives each line, where there are several.
+   * @param lines The reasons, as {@linkcode lookUpName} returns them.
+   * @param note Receives each line if there are several.
    */
   constructor(name: string, lines: readonly string[], note: (text: string) => void) {
     super(lines.length === 1 ? lines[0] : `Cannot use "${name}": all its records are refused`);
@@ -58,20 +58,20 @@ export class RefusedName extends InputError {
 /**
  * Reports refused names, where other targets are left.
  *
- * @param isLeft Whether any other target is left.
+ * @param hasOthers Whether any other target is left.
  * @throws RefusedName the first refused name, where no other target is left.
  */
 export function noteRefused(
   refused: readonly RefusedName[],
-  isLeft: boolean,
+  hasOthers: boolean,
   note: (text: string) => void,
 ): void {
   const [first, ...more] = refused;
-  (isLeft ? refused : more).forEach(({ message }) => note(message));
-  if (!isLeft && first !== undefined) throw first;
+  (hasOthers ? refused : more).forEach(({ message }) => note(message));
+  if (!hasOthers && first !== undefined) throw first;
 }
 
-/** Maximum of lines that are shown for one lookup, because a DNS zone can cause any number. */
+/** Maximum number of lines for one lookup: a DNS zone can cause any number. */
 const MOST_LINES = 10;
 
 /** The first of many lines, and how many more there are. */
@@ -139,7 +139,7 @@ function recordText(host: string, address: Address): string {
 /** The target of a name's SRV record. */
 interface Led {
   readonly found?: FoundService;
-  /** Which addresses of its target were refused, in lines. */
+  /** Reasons why addresses of the target were refused, one line each. */
   readonly refused: readonly string[];
 }
 

@@ -101,8 +101,8 @@ function spokenOf(
  * assertEquals(namesIn("not a name"), {});
  * ```
  */
-export function namesIn(asked: string): Pick<KnownServer, "name" | "service"> {
-  const [text, led, ...rest] = asked.split(" SRV ");
+export function namesIn(requestedAs: string): Pick<KnownServer, "name" | "service"> {
+  const [text, led, ...rest] = requestedAs.split(" SRV ");
   const name = nameIn(text);
   if (name?.port !== undefined || name === undefined || rest.length > 0) return {};
   if (led === undefined) return { name: name.host };
@@ -126,9 +126,9 @@ function nameIn(text: string): { host: string; port: number | undefined } | unde
 export interface RescanOptions {
   /** The database, perhaps with a password. */
   readonly rescan: string | undefined;
-  /** Which part of the targets. */
+  /** The shard of the targets that is probed. */
   readonly shard: Shard;
-  /** Where the scan starts. */
+  /** The positions at which the scan starts. */
   readonly from: Marks;
 }
 

@@ -25,47 +25,47 @@ import type { NamedTargets } from "./find_targets.ts";
 /** The limits that determine the duration. */
 export type Governor = "rate" | "net-rate" | "host-rate" | "nothing";
 
-/** Passes that follow each other. */
+/** The passes over one transport, which run one after the other. */
 export interface Passes {
-  /** Positions of every pass. */
+  /** Number of positions of each pass. */
   readonly sizes: readonly number[];
-  /** The protocol of every pass. */
+  /** The protocol of each pass. */
   readonly protocols: readonly string[];
-  /** Probes that leave in every pass at most: known servers are sent no other protocol than theirs. */
+  /** Maximum number of probes of each pass: known servers are sent their known protocols only. */
   readonly probes: readonly number[];
 }
 
-/** What known servers are sent that no pass visits. */
+/** What is sent to known servers that no pass visits. */
 export interface Interviews {
-  /** How many there are. */
+  /** Number of these servers. */
   readonly servers: number;
   /** The protocols that each of these servers is queried in. */
   readonly protocols: readonly Protocol[];
-  /** Datagrams, and connections, that leave before a reply at most. */
+  /** Maximum number of datagrams and of connections before the first reply. */
   readonly probes: Readonly<Record<Protocol["transport"], number>>;
 }
 
-/** The arithmetic of a scan. */
+/** The plan of a scan: what it sends, and how long it takes. */
 export interface Plan {
-  /** Passes of datagrams, and beside them those of connections. */
+  /** The passes over UDP, and the concurrent ones over TCP. */
   readonly passes: Readonly<Record<Protocol["transport"], Passes>>;
   /** Protocols that are probed before the passes, and the one that each suppresses. */
   readonly guards: readonly {
     readonly name: string;
     readonly suppressed: string;
     readonly size: number;
-    /** Probes that leave at most. */
+    /** Maximum number of probes. */
     readonly probes: number;
   }[];
   /** Known servers that are interviewed beside the passes. */
   readonly interviews: Interviews;
   /** Number of known servers that are not probed, because they speak none of the scan's protocols. */
   readonly unprobed: number;
-  /** What passes and guards send, in words, by protocol. */
+  /** Description of what passes and guards send, by protocol. */
   readonly probeTexts: ReadonlyMap<string, string>;
-  /** What decides about the speed. */
+  /** The limit that determines the duration. */
   readonly governor: Governor;
-  /** The least time for sending, seconds. */
+  /** Minimum duration of sending, seconds. */
   readonly seconds: number;
 }
 
@@ -131,8 +131,8 @@ export function planScan(input: PlanInput): Plan {
   for (const { size, probes, segments } of [...guards, ...passes]) {
     const { host, net } = densityOf(segments);
     times.rate += probes / (rates.rate ?? Infinity);
-    times["net-rate"] += crowd(net, segments, probes) / (rates.netRate ?? Infinity);
-    times["host-rate"] += crowdOfHost(host, size, probes) / (rates.hostRate ?? Infinity);
+    times["net-rate"] += meanOfNetwork(net, segments, probes) / (rates.netRate ?? Infinity);
+    times["host-rate"] += meanOfHost(host, size, probes) / (rates.hostRate ?? Infinity);
   }
   times.rate += (interviews.probes.udp + interviews.probes.tcp) / (rates.rate ?? Infinity);
   const [[name, seconds]] = (Object.entries(times) as [Governor, number][])
@@ -154,7 +154,7 @@ export function planScan(input: PlanInput): Plan {
   };
 }
 
-/** What known servers are sent that are interviewed. */
+/** What is sent to known servers that are interviewed without a pass. */
 function interviewsOf(
   known: readonly (readonly [KnownPlan, number])[],
   retries: number,
@@ -170,13 +170,13 @@ function interviewsOf(
   };
 }
 
-/** What is sent to the densest host, on average, where not all positions are. */
-function crowdOfHost(host: number, size: number, probes: number): number {
+/** The mean number of probes to the densest host, if a shard or a limit leaves positions out. */
+function meanOfHost(host: number, size: number, probes: number): number {
   return size === 0 ? 0 : Math.min(host * probes / size, probes);
 }
 
-/** What a shard, or a limit, leaves of the densest network, on average. */
-function crowd(net: number, segments: readonly Segment[], size: number): number {
+/** The mean number of targets in the densest network, if a shard or a limit leaves targets out. */
+function meanOfNetwork(net: number, segments: readonly Segment[], size: number): number {
   const all = segments.reduce((sum, s) => sum + Number(s.addresses.size) * s.ports.length, 0);
   return all === 0 ? 0 : net * size / all;
 }
@@ -206,7 +206,7 @@ export function sumOf(sizes: readonly number[]): number {
   return sizes.reduce((all, one) => all + one, 0);
 }
 
-/** Datagrams, and connections, that leave at most before anything replies. */
+/** Maximum number of datagrams and of connections before the first reply. */
 export function mostSent({ passes: { udp, tcp }, guards, interviews }: Plan) {
   return {
     udp: sumOf([...udp.probes, ...guards.map(({ probes }) => probes)]) + interviews.probes.udp,
@@ -214,7 +214,7 @@ export function mostSent({ passes: { udp, tcp }, guards, interviews }: Plan) {
   };
 }
 
-/** The protocols of passes in which something leaves. */
+/** The protocols of the passes that send probes. */
 function sentIn({ protocols, probes }: Passes): string[] {
   return protocols.filter((_, i) => probes[i] > 0);
 }

@@ -22,7 +22,7 @@ import { type Lookups, noteRefused, RefusedName } from "./name_lookup.ts";
 import { countOf } from "../../core/quantities.ts";
 import { namesIn } from "./rescan_targets.ts";
 
-/** Suffixes of files of rows. */
+/** Suffixes of files that contain rows. */
 const ROWS = ["ndjson", "jsonl", "csv"];
 
 /** The sources of the servers to watch. */
@@ -84,7 +84,7 @@ export async function readWatchTargets(sources: WatchSources): Promise<readonly 
   const refused: RefusedName[] = [];
   for (const word of [...words, ...files]) await readWord(word, sources, addNamed, refused);
   noteRefused(refused, servers.size + passedOver.size > 0, sources.note);
-  tellPassedOver(passedOver.size, sources.tell);
+  reportOptedOut(passedOver.size, sources.tell);
   if (servers.size > 0) return [...servers.values()];
   throw new InputError(
     lists.length > 0
@@ -97,7 +97,7 @@ export async function readWatchTargets(sources: WatchSources): Promise<readonly 
 
 const ALL_OPTED_OUT = "Cannot watch: every named server opted out";
 
-function tellPassedOver(servers: number, tell: (line: string) => void): void {
+function reportOptedOut(servers: number, tell: (line: string) => void): void {
   if (servers > 0) tell(`blocksweep: ${countOf(servers, "server")} opted out and not watched`);
 }
 
@@ -114,7 +114,7 @@ export function withoutOptedOut(
 ): readonly WatchedServer[] {
   const optedOutSet = new AddressSet(optedOut);
   const left = servers.filter(({ endpoint }) => !optedOutSet.has(endpoint.address));
-  tellPassedOver(servers.length - left.length, tell);
+  reportOptedOut(servers.length - left.length, tell);
   if (left.length === 0) throw new InputError(ALL_OPTED_OUT);
   return left;
 }

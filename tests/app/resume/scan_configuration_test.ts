@@ -7,7 +7,7 @@ import {
   orderDigest,
   parseConfiguration,
 } from "../../../src/app/resume/scan_configuration.ts";
-import { mergeFree } from "../../../src/app/resume/read_resumed_scan.ts";
+import { mergeOptions } from "../../../src/app/resume/read_resumed_scan.ts";
 import { scanSettings } from "../../../src/app/settings/scan_settings.ts";
 import { composeTargets } from "../../../src/app/targets/find_targets.ts";
 import { readOptions } from "../../../src/cli/options/read_options.ts";
@@ -68,7 +68,7 @@ Deno.test("what lasts of the options: paths in full, the seed that was drawn, no
 
 Deno.test("speed and display may be said anew; what differs else is named, all of it", () => {
   const scan = values("10.0.0.0/30", "--rate", "5", "-p", "7", "--verify");
-  const merged = mergeFree(
+  const merged = mergeOptions(
     scan,
     values("--rate", "9", "-q", "-p", "7", "10.0.0.0/30"),
     "x",
@@ -81,7 +81,7 @@ Deno.test("speed and display may be said anew; what differs else is named, all o
   ]);
   assertThrows(
     () =>
-      mergeFree(
+      mergeOptions(
         scan,
         values("10.0.0.0/31", "-p", "8", "--no-follow", "--from", "1:0"),
         "x",

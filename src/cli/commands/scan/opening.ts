@@ -37,7 +37,11 @@ import { resumeLine } from "../../../app/resume/read_resumed_scan.ts";
 import type { SpeedSettings } from "../../../app/settings/scan_settings.ts";
 import { isLater } from "../../../sweep/trail.ts";
 import { scanFamilies } from "../../../app/metrics/scan_metrics.ts";
-import { askedOf, ScanDatabases, spillPath } from "../../../app/databases/scan_databases.ts";
+import {
+  queriedProtocolsOf,
+  ScanDatabases,
+  spillPath,
+} from "../../../app/databases/scan_databases.ts";
 import {
   type Capacity,
   capacityFor,
@@ -167,7 +171,7 @@ export async function openDatabases(
   const stores = await ScanDatabases.open(plan, {
     spill: spillPath(files.outputs, scanId),
     report: tell,
-    scope: askedOf(chosen, named),
+    scope: queriedProtocolsOf(chosen, named),
     environment: connectionEnvironment(tellLine),
     signal,
     resumed: resumed !== undefined,

@@ -7,7 +7,7 @@ import { dirname, join } from "node:path";
 import { type Address, parseAddress } from "../../core/address.ts";
 import { InputError } from "../../core/errors.ts";
 import { systemClock } from "../../net/clock.ts";
-import { coverageOf } from "../../scan/coverage.ts";
+import { coverageOf, type ScanCoverage } from "../../scan/coverage.ts";
 import { sentTo } from "../../scan/inspect_stage/known_server_plan.ts";
 import type { ScanEnd, ScanSelection } from "../../scan/scan_setup.ts";
 import type { ScanState } from "../../scan/scan_state.ts";
@@ -18,7 +18,7 @@ import { type ConnectionEnvironment, openExisting, openStore } from "../../store
 import { SpillingStore, unavailableReason } from "../../store/spilling_store.ts";
 import type { InterviewScope } from "../../store/kept_columns.ts";
 import { type OptOut, readOptOuts } from "../../store/opt_outs.ts";
-import { Store, withDatabaseErrors } from "../../store/store.ts";
+import { type ScanEndRow, Store, withDatabaseErrors } from "../../store/store.ts";
 import type { Range } from "../../targets/ranges.ts";
 import { userPath } from "../environment.ts";
 import { countOf } from "../../core/quantities.ts";
@@ -104,6 +104,16 @@ export interface OpenDatabasesOptions {
   readonly resumed?: boolean;
 }
 
+/** What a scan, or the last part of one, has probed. */
+export interface ScanPart {
+  /** When the scan began, Unix milliseconds; before an interruption, if it was resumed. */
+  readonly since: number;
+  /** The targets and the order of the scan. */
+  readonly selection: ScanSelection;
+  /** Whether the scan was resumed from a checkpoint. */
+  readonly resumed: boolean;
+}
+
 /** Databases that were opened for a scan. */
 export class ScanDatabases implements AsyncDisposable {
   readonly #optOuts: OptOut[] = [];
@@ -179,65 +189,33 @@ export class ScanDatabases implements AsyncDisposable {
   /**
    * Records the end of the scan, and the servers that did not reply.
    *
-   * @param part.since When the scan began, Unix milliseconds; before an interruption, if it was resumed.
-   * @param part.selection The targets and the order of the scan.
-   * @param part.resumed Whether the scan was resumed from a checkpoint.
    * @throws StoreError for a database that cannot record this; the others have recorded it.
    */
-  async end(
-    state: ScanState,
-    end: ScanEnd,
-    { since, selection, resumed }: {
-      readonly since: number;
-      readonly selection: ScanSelection;
-      readonly resumed: boolean;
-    },
-  ): Promise<void> {
+  async end(state: ScanState, end: ScanEnd, part: ScanPart): Promise<void> {
     if (this.sinks.length === 0) return;
-    const { replies, tcp, floods } = state;
-    const whole = end.reason === "done";
-    const { targets, order } = selection;
-    const endAt = async (i: number) => {
-      const missed = await this.sinks[i].end({
-        id: state.scanId,
-        since,
-        at: Date.now(),
-        state: stateOf(end),
-        shard: whole ? order.shard?.index ?? 1 : undefined,
-        probesSent: state.sent + tcp.sent,
-        replies: Object.values(replies).reduce((sum, one) => sum + one, 0),
-        found: state.written,
-        // With --from, the start of the earlier part of the scan is unknown.
-        coverage: whole && (resumed || [...targets.responders].length === 0 && isFirst(order))
-          ? coverageOf({
-            ...selection,
-            flooding: floods.addresses,
-            disturbed: floods.disturbed,
-            interviewsDisturbed: floods.passes.disturbed.length > 0,
-            omitted: replies.omitted > 0,
-          })
-          : undefined,
-        downAfter: this.plan.downAfter,
-        optOuts: this.#optOuts,
-      });
-      const { places, keepMs } = this.plan;
-      if (missed > 0) {
-        this.options.report(`${places[i].path}: ${countOf(missed, "known server")} did not reply`);
-      }
-      if (keepMs !== undefined) {
-        this.options.report(await downsampleOnce(places[i], keepMs, this.options.environment));
-      }
+    const row = {
+      ...endRow(state, end, part),
+      downAfter: this.plan.downAfter,
+      optOuts: this.#optOuts,
     };
     let fault: unknown;
     for (const i of this.sinks.keys()) {
       try {
-        await endAt(i);
+        await this.#endAt(i, { ...row, at: Date.now() });
       } catch (error) {
         // The other databases still have to record the end. A refusal is worse than an unavailable database.
         if (fault === undefined || unavailableReason(fault)) fault = error;
       }
     }
     if (fault !== undefined) throw fault;
+  }
+
+  /** Records the end of the scan in one database, and downsamples its old observations. */
+  async #endAt(i: number, row: ScanEndRow): Promise<void> {
+    const { plan: { places, keepMs }, options: { report, environment } } = this;
+    const missed = await this.sinks[i].end(row);
+    if (missed > 0) report(`${places[i].path}: ${countOf(missed, "known server")} did not reply`);
+    if (keepMs !== undefined) report(await downsampleOnce(places[i], keepMs, environment));
   }
 
   /** Closes the databases. */
@@ -257,6 +235,41 @@ async function checkThere({ path, file, postgres }: DatabaseLocation): Promise<v
     `Cannot resume: "${path}", which holds rows of the scan, no longer exists; restore it, import ` +
       "another output of the scan into it, or start a new scan",
   );
+}
+
+/** The values that all databases record at the end of a scan. */
+function endRow(
+  state: ScanState,
+  end: ScanEnd,
+  part: ScanPart,
+): Omit<ScanEndRow, "at" | "downAfter" | "optOuts"> {
+  const isWhole = end.reason === "done";
+  return {
+    id: state.scanId,
+    since: part.since,
+    state: stateOf(end),
+    shard: isWhole ? part.selection.order.shard?.index ?? 1 : undefined,
+    probesSent: state.sent + state.tcp.sent,
+    replies: Object.values(state.replies).reduce((sum, one) => sum + one, 0),
+    found: state.written,
+    coverage: isWhole ? wholeCoverage(state, part) : undefined,
+  };
+}
+
+/** The coverage of a complete scan. With `--from`, the start of its earlier part is unknown. */
+function wholeCoverage(
+  { replies, floods }: ScanState,
+  { selection, resumed }: ScanPart,
+): ScanCoverage | undefined {
+  const { targets, order } = selection;
+  if (!resumed && ([...targets.responders].length > 0 || !isFirst(order))) return undefined;
+  return coverageOf({
+    ...selection,
+    flooding: floods.addresses,
+    disturbed: floods.disturbed,
+    interviewsDisturbed: floods.passes.disturbed.length > 0,
+    omitted: replies.omitted > 0,
+  });
 }
 
 /** The state that a database records at the end: an incomplete scan may be resumed. */

@@ -50,6 +50,18 @@ export type WatchEvent =
     | { readonly event: "opted_out" }
   );
 
+/** The kinds of events, in the order of metrics. The compiler refuses this list if one is missing. */
+export const EVENT_KINDS: readonly string[] = Object.keys(
+  {
+    online: true,
+    offline: true,
+    changed: true,
+    players: true,
+    restarted: true,
+    opted_out: true,
+  } satisfies Record<WatchEvent["event"], true>,
+);
+
 /** Columns whose changes `changed` reports. Players and GUID have other events; times have none. */
 export const WATCHED_COLUMNS: readonly (keyof ServerRecord)[] = [
   "protocols",

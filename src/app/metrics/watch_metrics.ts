@@ -4,7 +4,13 @@
  * @module
  */
 import { formatEndpoint } from "../../core/address.ts";
-import type { Journal, WatchCounts, WatchedServer, WatchEvent } from "../../watch/mod.ts";
+import {
+  EVENT_KINDS,
+  type Journal,
+  type WatchCounts,
+  type WatchedServer,
+  type WatchEvent,
+} from "../../watch/mod.ts";
 import { type Family, Histogram, type Sample } from "./prometheus_text.ts";
 import { counter, gauge, metricFamily } from "./scan_metrics.ts";
 
@@ -12,15 +18,10 @@ import { counter, gauge, metricFamily } from "./scan_metrics.ts";
 const MOST_SERVERS = 10_000;
 /** Bucket bounds of the delay of polls, seconds. */
 const LATE = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 5, 30];
-/** The kinds of events: each has a value from the start. */
-const EVENTS: readonly WatchEvent["event"][] = [
-  ...["online", "offline", "changed", "players", "restarted", "opted_out"] as const,
-];
-
 /** Counts what a watch does. */
 export class WatchMetrics {
   readonly #late = new Histogram(LATE);
-  readonly #events = new Map<string, number>(EVENTS.map((event) => [event, 0]));
+  readonly #events = new Map(EVENT_KINDS.map((event) => [event, 0]));
 
   /** Starts with zero events and no late polls. */
   constructor(
@@ -41,43 +42,16 @@ export class WatchMetrics {
 
   /** All metric families, with their current values. */
   families(): Family[] {
-    const { servers, counts, journals } = this;
-    const listed = servers.slice(0, MOST_SERVERS).map((server) => ({
-      server,
-      labels: { server: formatEndpoint(server.endpoint) },
-    }));
-    const each = (value: (server: WatchedServer) => number): Sample[] =>
-      listed.map(({ server, labels }) => ({ labels, value: value(server) }));
-    const up = (state: boolean | undefined) => servers.filter(({ online }) => online === state);
-    const sum = (of: (journal: Journal) => number) =>
-      journals.reduce((all, journal) => all + of(journal), 0);
+    return [...serverFamilies(this.servers), ...this.#pollFamilies(), ...this.#journalFamilies()];
+  }
+
+  /** The families of polls, and of the events that they led to. */
+  #pollFamilies(): Family[] {
+    const { polls, replied, deferred, maxLateMs } = this.counts;
     return [
-      metricFamily(
-        "up",
-        "gauge",
-        "1: the server is online; 0: offline; NaN: not yet known.",
-        each(upOf),
-      ),
-      metricFamily("players", "gauge", "Players online; NaN: unknown.", each(playersOf)),
-      metricFamily(
-        "latency_seconds",
-        "gauge",
-        "Round-trip time; NaN: offline or unknown.",
-        each(latencyOf),
-      ),
-      metricFamily("servers", "gauge", "Watched servers by state.", [
-        { labels: { state: "online" }, value: up(true).length },
-        { labels: { state: "offline" }, value: up(false).length },
-        { labels: { state: "unknown" }, value: up(undefined).length },
-      ]),
-      gauge(
-        "servers_without_series",
-        `Servers beyond the first ${MOST_SERVERS}, which have no series of their own.`,
-        servers.length - listed.length,
-      ),
-      counter("polls", "Finished polls.", counts.polls),
-      counter("polls_replied", "Polls with a reply.", counts.replied),
-      counter("polls_deferred", "Polls deferred for lack of descriptors.", counts.deferred),
+      counter("polls", "Finished polls.", polls),
+      counter("polls_replied", "Polls with a reply.", replied),
+      counter("polls_deferred", "Polls deferred for lack of descriptors.", deferred),
       metricFamily(
         "poll_delay_seconds",
         "histogram",
@@ -87,7 +61,7 @@ export class WatchMetrics {
       gauge(
         "poll_delay_max_seconds",
         "Longest delay of a poll against its schedule.",
-        counts.maxLateMs / 1000,
+        maxLateMs / 1000,
       ),
       metricFamily(
         "events",
@@ -95,6 +69,14 @@ export class WatchMetrics {
         "Events by kind.",
         [...this.#events].map(([event, value]) => ({ labels: { event }, value })),
       ),
+    ];
+  }
+
+  /** The families of the observations that databases store. */
+  #journalFamilies(): Family[] {
+    const sum = (of: (journal: Journal) => number) =>
+      this.journals.reduce((all, journal) => all + of(journal), 0);
+    return [
       counter(
         "observations_written",
         "Observations written to databases.",
@@ -107,6 +89,43 @@ export class WatchMetrics {
       ),
     ];
   }
+}
+
+/** The families of the servers: their number by state, and series for each of the first ones. */
+function serverFamilies(servers: readonly WatchedServer[]): Family[] {
+  const listed = servers.slice(0, MOST_SERVERS).map((server) => ({
+    server,
+    labels: { server: formatEndpoint(server.endpoint) },
+  }));
+  const each = (value: (server: WatchedServer) => number): Sample[] =>
+    listed.map(({ server, labels }) => ({ labels, value: value(server) }));
+  const countOf = (state: boolean | undefined) =>
+    servers.filter(({ online }) => online === state).length;
+  return [
+    metricFamily(
+      "up",
+      "gauge",
+      "1: the server is online; 0: offline; NaN: not yet known.",
+      each(upOf),
+    ),
+    metricFamily("players", "gauge", "Players online; NaN: unknown.", each(playersOf)),
+    metricFamily(
+      "latency_seconds",
+      "gauge",
+      "Round-trip time; NaN: offline or unknown.",
+      each(latencyOf),
+    ),
+    metricFamily("servers", "gauge", "Watched servers by state.", [
+      { labels: { state: "online" }, value: countOf(true) },
+      { labels: { state: "offline" }, value: countOf(false) },
+      { labels: { state: "unknown" }, value: countOf(undefined) },
+    ]),
+    gauge(
+      "servers_without_series",
+      `Servers beyond the first ${MOST_SERVERS}, which have no series of their own.`,
+      servers.length - listed.length,
+    ),
+  ];
 }
 
 function upOf({ online }: WatchedServer): number {

@@ -74,47 +74,42 @@ export interface PollingSockets {
   readonly concurrency: number;
 }
 
-/**
- * Opens the sockets that poll these servers.
- *
- * @param tell Receives a line when a socket fails.
- */
+/** What polls use and obey: the network, the end of the watch, and opt-outs. */
+export interface PollingContext {
+  /** Opens sockets and connections, and has the clock. */
+  readonly network: Pick<Network, "clock" | "openSocket" | "dialer">;
+  readonly scanId: string;
+  readonly signal: AbortSignal;
+  /** Receives a line when a socket fails. */
+  readonly tell: (line: string) => void;
+  /** The attachments that are stored with rows. */
+  readonly attach: "icons" | "all" | undefined;
+  /** Whether an address has opted out. */
+  readonly optedOut: (address: Address) => boolean;
+}
+
+/** Opens the sockets that poll these servers. */
 export async function openPollingSockets(
   servers: readonly WatchedServer[],
   asking: PollingSettings,
-  around: {
-    /** Opens sockets and connections, and has the clock. */
-    readonly network: Pick<Network, "clock" | "openSocket" | "dialer">;
-    readonly scanId: string;
-    readonly signal: AbortSignal;
-    readonly tell: (line: string) => void;
-    /** The attachments that are stored with rows. */
-    readonly attach: "icons" | "all" | undefined;
-    /** Whether an address has opted out. */
-    readonly optedOut: (address: Address) => boolean;
-  },
+  context: PollingContext,
 ): Promise<PollingSockets> {
   const { limits, rate } = asking;
-  const { signal, network: { clock, dialer, openSocket } } = around;
+  const { signal, network: { clock, dialer, openSocket } } = context;
   const openSole = (family: 4 | 6) => openSocket({ address: anyAddress(family), port: 0 });
   const concurrency = await concurrencyFor(servers, asking, openSole);
-  const local = servers.every(({ endpoint }) => isLoopback(endpoint.address));
-  const throttle = new Throttle({
-    rate: rate ?? (local ? undefined : DEFAULTS.watch.rate),
-    netRate: undefined,
-    hostRate: HOST_RATE,
-  }, isLoopback);
+  const throttle = throttleFor(servers, rate);
   const open = () =>
     Poller.families(servers).flatMap((family) => openShared(() => openSole(family), concurrency));
-  const sockets = new WatchSockets({ open, throttle, clock, signal, report: around.tell });
+  const sockets = new WatchSockets({ open, throttle, clock, signal, report: context.tell });
   const shortage = new Shortage(
     clock,
-    (code) => around.tell(`${shortageLine("polls", code)}; polls are deferred meanwhile`),
+    (code) => context.tell(`${shortageLine("polls", code)}; polls are deferred meanwhile`),
   );
   const stream = { dialer, throttle, clock, signal, shortage };
   const poller = new Poller({
     ...asking,
-    ...around,
+    ...context,
     clock,
     openExclusive: openSole,
     optsOut: optOutCheck(),
@@ -127,6 +122,13 @@ export async function openPollingSockets(
       new StreamLink(endpoint, { ...stream, limits: { ...limits, connectMs } }),
   });
   return { poller, sockets, concurrency };
+}
+
+/** The rate limit and caps of polls. Where all servers are on loopback there is no default limit. */
+function throttleFor(servers: readonly WatchedServer[], rate: number | undefined): Throttle {
+  const local = servers.every(({ endpoint }) => isLoopback(endpoint.address));
+  const usual = local ? undefined : DEFAULTS.watch.rate;
+  return new Throttle({ rate: rate ?? usual, netRate: undefined, hostRate: HOST_RATE }, isLoopback);
 }
 
 /** Maximum duration of a poll of an unresponsive server, which must not delay others, milliseconds. */

@@ -38,20 +38,15 @@ const SHOWN = 12;
 
 /** Runs `demo`; returns the exit code. */
 export async function runDemo(
-  args: readonly string[],
+  given: readonly string[],
   allProtocols: readonly Protocol[],
 ): Promise<number> {
-  const { options: { servers, seed, quiet } } = readCommandLine("demo", args, allProtocols);
+  const { options: { servers, seed, quiet } } = readCommandLine("demo", given, allProtocols);
   const target = parseTarget(FLEET_RANGE);
   if ("name" in target) throw new Error("the fleet's range is one");
   const hosts = drawFleet({ servers, hostile: Math.ceil(servers / 10), range: target.range, seed });
   const [csv, ndjson] = [`${FOLDER}/servers.csv`, `${FOLDER}/servers.ndjson`];
-  try {
-    await Deno.mkdir(userPath(FOLDER), { recursive: true });
-  } catch (error) {
-    if (error instanceof Deno.errors.NotCapable) throw error;
-    throw new InputError(`Cannot make folder "${FOLDER}": ${reason(error)}`);
-  }
+  await makeFolder();
   if (!quiet) {
     tellLine(
       `simulating ${countOf(servers, "server")} and ` +
@@ -59,23 +54,9 @@ export async function runDemo(
         "(65,536 addresses), and scanning all of it:",
     );
   }
-  {
-    await using _fleet = await openFleet(hosts, { clock: systemClock, seed });
-    const scanArgs = [
-      FLEET_RANGE,
-      "-o",
-      csv,
-      "-o",
-      ndjson,
-      "--opt-out-file",
-      `${FOLDER}/opt-out.txt`,
-    ];
-    const code = await runPassingScan(
-      quiet ? [...scanArgs, "--quiet"] : scanArgs,
-      allProtocols,
-    );
-    if (code !== 0) return code;
-  }
+  const args = [FLEET_RANGE, "-o", csv, "-o", ndjson, "--opt-out-file", `${FOLDER}/opt-out.txt`];
+  const code = await scanFleet(hosts, seed, quiet ? [...args, "--quiet"] : args, allProtocols);
+  if (code !== EXIT.done) return code;
   const rows = readNdjson(await Deno.readTextFile(userPath(ndjson)));
   await printTable(rows);
   const csvRows = readCsv(await Deno.readTextFile(userPath(csv)));
@@ -84,6 +65,26 @@ export async function runDemo(
     { name: csv, verdict: check(hosts, csvRows, "csv", allProtocols) },
   ];
   return await judge(verdicts);
+}
+
+async function makeFolder(): Promise<void> {
+  try {
+    await Deno.mkdir(userPath(FOLDER), { recursive: true });
+  } catch (error) {
+    if (error instanceof Deno.errors.NotCapable) throw error;
+    throw new InputError(`Cannot make folder "${FOLDER}": ${reason(error)}`);
+  }
+}
+
+/** Simulates the hosts while a scan of them runs; returns its exit code. */
+async function scanFleet(
+  hosts: readonly FleetHost[],
+  seed: number,
+  args: readonly string[],
+  allProtocols: readonly Protocol[],
+): Promise<number> {
+  await using _fleet = await openFleet(hosts, { clock: systemClock, seed });
+  return await runPassingScan(args, allProtocols);
 }
 
 function check(

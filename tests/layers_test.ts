@@ -2,6 +2,7 @@
 import { assertEquals } from "@std/assert";
 import { PROTOCOLS } from "../src/protocols/list.ts";
 import { FIELDS } from "../src/core/record.ts";
+import software from "../data/software.json" with { type: "json" };
 
 /** The parts of src/, from the lowest layer to the highest. */
 const LAYERS: readonly (readonly string[])[] = [
@@ -148,6 +149,40 @@ Deno.test("no protocol is named where code has to follow from their list", async
     named.push(...names.map((name) => `${below(file)}: ${name}`));
   }
   assertEquals(named, []);
+});
+
+/** Names of server software, and its default MOTDs. */
+const SOFTWARE_NAMES = [
+  ...software.rules.flatMap((rule) => [rule.software, rule.proxy]).filter((name) => name),
+  ...software.defaultMotds,
+] as readonly string[];
+/** Flags of one protocol alone. Flags of one lower-case word may be ordinary texts of the program. */
+const OWN_FLAGS = PROTOCOLS.flatMap(({ flags, verify }) =>
+  Object.keys({ ...flags, ...verify?.flags })
+)
+  .filter((flag) => /[A-Z]/.test(flag));
+/** Texts that are facts about software or about one protocol. */
+const FACTS: ReadonlySet<string> = new Set([...SOFTWARE_NAMES, ...OWN_FLAGS]);
+
+/** The facts that code has as texts. */
+function factsIn(text: string): string[] {
+  const code = text.replace(/\/\*[\s\S]*?\*\/|(?<=^|\s)\/\/.*$/gm, "");
+  return [...code.matchAll(/"([^"\n]*)"/g)].map(([, one]) => one).filter((one) => FACTS.has(one));
+}
+
+Deno.test("facts about software and flags of one protocol stand where they are declared", async () => {
+  const named: string[] = [];
+  for await (const file of sources(SRC)) {
+    if (/^(protocols|classify|fleet)\//.test(below(file))) continue;
+    const facts = factsIn(await Deno.readTextFile(file));
+    named.push(...facts.map((fact) => `${below(file)}: ${fact}`));
+  }
+  assertEquals(named, []);
+  assertEquals(
+    factsIn('proxy === "geyser"; flags.includes("sampleText") // "velocity"'),
+    ["geyser", "sampleText"],
+  );
+  assertEquals(factsIn('["A Minecraft Server"]; flags.includes("cutShort")').length, 1);
 });
 
 /** Usual ports of protocols as numbers in code; texts for users may name them. */

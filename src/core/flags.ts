@@ -26,6 +26,7 @@ export const GENERAL_FLAGS = {
   softwareDiffers: "two protocols name different software",
   statusLost: "the server replied, but sent no status",
   statusMalformed: "the status cannot be decoded",
+  verifyMalformed: "a reply to the check of `--verify` cannot be decoded",
   cutShort: "the interview was cut short for lack of file descriptors",
 } as const satisfies FlagMeanings;
 

@@ -24,7 +24,10 @@ Deno.test("the schema rejects invalid rules", () => {
     source: "a book of theirs",
   };
   const faults = (change: object) =>
-    violations({ forgeable: [], rules: [{ ...rule, ...change }] }, schema);
+    violations(
+      { forgeable: [], defaultMotds: ["Server"], rules: [{ ...rule, ...change }] },
+      schema,
+    );
   assertEquals(faults({}), []);
   for (
     const change of [

@@ -59,7 +59,6 @@ export const VERIFY_FLAGS = {
   connectionAttemptFailed: "the server refuses connections",
   alreadyConnected: "whether players can join stays unknown",
   recentlyConnected: "whether players can join stays unknown",
-  verifyMalformed: "a reply to the check cannot be decoded",
 } as const;
 
 /** What a refusal means for players. Some refusals concern the scanner's address alone. */

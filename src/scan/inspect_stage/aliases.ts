@@ -22,10 +22,16 @@
  * @module
  */
 import { type Endpoint, endpointKey, endpointOf, formatEndpoint } from "../../core/address.ts";
+import {
+  bridgedMotd,
+  type BridgeSide,
+  bridgeSide,
+  isDefaultMotd,
+  isNetworkProxy,
+} from "../../classify/software_facts.ts";
 import { PROTOCOLS } from "../../protocols/list.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
 import type { ServerRecord } from "../../core/record.ts";
-import { plainText } from "../../core/text.ts";
 import { Digest, DigestTable } from "./alias_digests.ts";
 
 /**
@@ -36,38 +42,8 @@ const MOST_MARKS = 1 << 20;
 /** Number of ports of a host with the same reply that count as one server. */
 const SAME_ON_PORTS = 100;
 
-/** Default MOTDs of server software, which identify no server. */
-const DEFAULT_MOTDS = new Set([
-  "A Minecraft Server",
-  "A Minecraft server",
-  "Dedicated Server",
-  "Minecraft Server",
-  "PocketMine-MP Server",
-  "Minecraft: PE Server",
-  "Powered by Nukkit",
-  "Nukkit Server",
-  "PowerNukkitX Server",
-  "Another Bungee server",
-  "Just another Waterfall - Forced Host",
-  "Just another BungeeCord - Forced Host",
-  "A Velocity Server",
-  "Glowstone Server",
-  "Cuberite - in C++!",
-  "Geyser",
-  "Another Geyser server.",
-  "WaterdogPE",
-  "Dragonfly Server",
-  "Bedrock level",
-  "Minecraft",
-  "Server",
-  "Lobby",
-]);
-
-/** Lengths and first letters of them: few others' are the same, and hashing a text takes longer. */
-const DEFAULT_SHAPES = new Set([...DEFAULT_MOTDS].map(shape));
-
 /** Kinds of marks. The kind is the last word of a mark, so that kinds do not collide. */
-const KIND = { guid: 1, players: 2, proxy: 3, java: 4, geyser: 5, game: 6, query: 7, answer: 8 };
+const KIND = { guid: 1, players: 2, proxy: 3, bridged: 4, bridge: 5, game: 6, query: 7, answer: 8 };
 /** Limit on the marks of a row. */
 const MOST_OF_ROW = 5;
 /** Words of one: two of what the row is remembered by, two of what it is recognised by. */
@@ -183,9 +159,9 @@ export class Aliases {
     }
     const side = max === null ? undefined : this.#bridgeSide(record);
     if (side !== undefined) {
-      const line = firstLine(motd ?? "");
+      const line = bridgedMotd(motd ?? "");
       digest.resume(hostLow, hostHigh).text(line).number(max);
-      if (!isDefault(line)) this.#add(digest, KIND[side], KIND[OTHER_SIDE[side]], true);
+      if (!isDefaultMotd(line)) this.#add(digest, KIND[side], KIND[OTHER_SIDE[side]], true);
     }
     const isBeside = this.#besideGame.has(record.protocol);
     const game = isBeside ? record.port_v4 : record.port;
@@ -196,11 +172,12 @@ export class Aliases {
     else this.#add(digest, KIND.game, KIND.query);
   }
 
-  /** On which side of Geyser a row may stand: its game port speaks nothing but a protocol with GUIDs. */
-  #bridgeSide({ edition, proxy, protocols }: ServerRecord): "java" | "geyser" | undefined {
-    if (edition === "java") return "java";
+  /** The side of a bridge on which a row may stand: a bridge speaks nothing but a protocol with GUIDs. */
+  #bridgeSide(record: ServerRecord): BridgeSide | undefined {
+    const side = bridgeSide(record);
+    const { protocols } = record;
     const isGamePort = protocols.length === 1 && this.#withGuid.has(protocols[0]);
-    return proxy === "geyser" && isGamePort ? "geyser" : undefined;
+    return side === "bridge" && !isGamePort ? undefined : side;
   }
 
   /** Adds what was digested as a mark of this kind, to be recognised by that of another. */
@@ -231,26 +208,12 @@ function listsPlayers({ players, players_online: online }: ServerRecord): boolea
 
 /** Whether a network's proxy is used: one that two servers of a host have set up alike is rare. */
 function isBusyProxy({ proxy, players_online: online }: ServerRecord): boolean {
-  return !!online && (proxy === "velocity" || proxy === "bungee" || proxy === "waterdog");
+  return !!online && isNetworkProxy(proxy);
 }
 
-const OTHER_SIDE = { java: "geyser", geyser: "java" } as const;
-
-/** The first line of a MOTD, as Geyser repeats it. */
-function firstLine(motd: string): string {
-  const end = motd.indexOf("\n");
-  return plainText(end < 0 ? motd : motd.slice(0, end)).replaceAll(";", ":");
-}
+const OTHER_SIDE = { bridged: "bridge", bridge: "bridged" } as const;
 
 /** Whether a MOTD is no default of server software. */
 function isTelling({ motd_plain: motd }: ServerRecord): boolean {
-  return motd !== null && motd.length > 3 && !isDefault(motd);
-}
-
-function isDefault(motd: string): boolean {
-  return DEFAULT_SHAPES.has(shape(motd)) && DEFAULT_MOTDS.has(motd);
-}
-
-function shape(text: string): number {
-  return text.length << 16 | text.charCodeAt(0);
+  return motd !== null && motd.length > 3 && !isDefaultMotd(motd);
 }

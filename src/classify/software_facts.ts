@@ -1,0 +1,46 @@
+/**
+ * Facts about server software besides the rules that name it: default MOTDs, and what proxies do.
+ *
+ * @module
+ */
+import ruleBook from "../../data/software.json" with { type: "json" };
+import type { ServerRecord } from "../core/record.ts";
+import { plainText } from "../core/text.ts";
+
+const DEFAULT_MOTDS: ReadonlySet<string> = new Set(ruleBook.defaultMotds);
+/** Lengths and first letters of them: few others' are the same, and hashing a text takes longer. */
+const DEFAULT_SHAPES = new Set(ruleBook.defaultMotds.map(shape));
+
+/** Whether a MOTD is a default of server software: it identifies no server. */
+export function isDefaultMotd(motd: string): boolean {
+  return DEFAULT_SHAPES.has(shape(motd)) && DEFAULT_MOTDS.has(motd);
+}
+
+function shape(text: string): number {
+  return text.length << 16 | text.charCodeAt(0);
+}
+
+/** The proxy that players of one edition use to join a server of the other one, beside that server. */
+const BRIDGE = { proxy: "geyser", edition: "java" };
+
+/** A side of a bridge: the bridge, or the server that it leads to. */
+export type BridgeSide = "bridge" | "bridged";
+
+/** The side of a bridge on which a server may stand. */
+export function bridgeSide(
+  { edition, proxy }: Pick<ServerRecord, "edition" | "proxy">,
+): BridgeSide | undefined {
+  if (edition === BRIDGE.edition) return "bridged";
+  return proxy === BRIDGE.proxy ? "bridge" : undefined;
+}
+
+/** The MOTD of a bridged server as Geyser repeats it: the first line, with `:` for each `;`. */
+export function bridgedMotd(motd: string): string {
+  const end = motd.indexOf("\n");
+  return plainText(end < 0 ? motd : motd.slice(0, end)).replaceAll(";", ":");
+}
+
+/** Whether a proxy joins the servers of a network, which a bridge does not. */
+export function isNetworkProxy(proxy: string | null): boolean {
+  return proxy !== null && proxy !== BRIDGE.proxy;
+}

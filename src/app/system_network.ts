@@ -19,17 +19,17 @@ export interface SystemNetworkOptions {
   /** Called with the reason why a record of a name is not used. */
   readonly note: (text: string) => void;
   /** Called once when nothing can be written into the opt-out file. */
-  readonly tell: (line: string) => void;
+  readonly report: (line: string) => void;
   /** Every protocol of the program, in order of rank. Default: PROTOCOLS. */
   readonly allProtocols?: readonly Protocol[];
 }
 
 /** Makes the network of this machine. Nothing is opened or read yet. */
 export function systemNetwork(
-  { optOutFile, note, tell, allProtocols = PROTOCOLS }: SystemNetworkOptions,
+  { optOutFile, note, report, allProtocols = PROTOCOLS }: SystemNetworkOptions,
 ): Network {
   let file: OptOutFile | undefined;
-  const optOuts = () => file ??= new OptOutFile(optOutFile, tell);
+  const optOuts = () => file ??= new OptOutFile(optOutFile, report);
   return {
     clock: systemClock,
     openSocket: (local) => openSocket(local),

@@ -12,7 +12,7 @@ import type { Protocol } from "../protocols/protocol.ts";
 import { WriteError } from "../sinks/sink.ts";
 import { StoreError } from "../store/database/database.ts";
 import { closestName } from "../core/closest_name.ts";
-import { print, tellError, tellLine } from "./term/console.ts";
+import { print, reportError, reportLine } from "./term/console.ts";
 import { type Command, COMMANDS } from "./options/commands.ts";
 import { commandHelp, overview } from "./options/help_text.ts";
 import { EXIT } from "../app/exit_codes.ts";
@@ -59,7 +59,7 @@ export async function main(
     if (isClosedPipe(error)) return EXIT.failed; // the reader needs no more, as `head`
     const line = explain(error);
     if (line === undefined) throw redactError(error, args);
-    tellError(redact(line, args));
+    reportError(redact(line, args));
     return FAILURES.some((one) => error instanceof one) ? EXIT.failed : EXIT.usage;
   }
 }
@@ -69,7 +69,7 @@ async function dispatch(
   allProtocols: readonly Protocol[],
 ): Promise<number> {
   if (name === undefined) {
-    tellLine(overview(allProtocols));
+    reportLine(overview(allProtocols));
     return EXIT.usage;
   }
   if (["--help", "-h", "help"].includes(name)) {

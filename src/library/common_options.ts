@@ -49,7 +49,7 @@ export function networkOf(
   optOutFile?: string,
 ): Network {
   const note = noteOf({ onNote });
-  return network ?? systemNetwork({ optOutFile, note, tell: note, allProtocols });
+  return network ?? systemNetwork({ optOutFile, note, report: note, allProtocols });
 }
 
 /** Passes lines to `onNote`, without the program name at their start. */

@@ -108,14 +108,14 @@ async function run(
     allProtocols,
     allowPrivate,
     lookups: network,
-    tell: note,
+    report: note,
     note,
   });
   const failing = new AbortController(); // of two tasks, the one that fails ends the other
   const signal = AbortSignal.any([signalOf(options), left, failing.signal]);
   const optOuts = new OptedOutAddresses(before, seedOf(randomBytes));
   const optedOut = (address: Address) => optOuts.has(address);
-  const around = { network, scanId, signal, tell: note, attach: undefined, optedOut };
+  const around = { network, scanId, signal, report: note, attach: undefined, optedOut };
   const { poller, sockets, concurrency } = await openPollingSockets(servers, polling, around);
   const polls = pollServers({
     servers,

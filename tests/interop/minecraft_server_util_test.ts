@@ -244,7 +244,7 @@ function basicTruth(entry: ManifestEntry) {
   return { ...statTruth(entry), gamemode: entry.truth.query.columns.gamemode };
 }
 
-/** What both stats tell. */
+/** What both stats report. */
 function statTruth(entry: ManifestEntry) {
   const { query, query: { columns } } = entry.truth;
   return {

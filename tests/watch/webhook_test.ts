@@ -29,13 +29,13 @@ async function hooked(answer: (asked: number, now: number) => Answer, given: {
   const bodies: { readonly id: string; readonly at: number }[][] = [];
   const times: number[] = [];
   const lines: string[] = [];
-  const tell = (line: string) => lines.push(line);
-  const spool = await EventSpool.open({ path, disk, onWriteError: tell });
+  const report = (line: string) => lines.push(line);
+  const spool = await EventSpool.open({ path, disk, onWriteError: report });
   const start = clock.now();
   const hook = new Webhook(SECRET, {
     clock,
     spool,
-    report: tell,
+    report,
     fetch: (_, { body, signal }) => {
       times.push(clock.now() - start);
       const given = answer(times.length - 1, clock.now() - start);

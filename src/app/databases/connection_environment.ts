@@ -13,15 +13,15 @@ import { env, userPath } from "../environment.ts";
  * The connection options of this process: paths relative to the user's folder, and the password from
  * PGPASSWORD, then PGPASSFILE or ~/.pgpass.
  *
- * @param tell Receives a line when a password file is ignored.
+ * @param report Receives a line when a password file is ignored.
  */
-export function connectionEnvironment(tell: (line: string) => void): ConnectionEnvironment {
-  return { resolve: userPath, password: (place) => readPassword(place, tell) };
+export function connectionEnvironment(report: (line: string) => void): ConnectionEnvironment {
+  return { resolve: userPath, password: (place) => readPassword(place, report) };
 }
 
 async function readPassword(
   place: PostgresLocation,
-  tell: (line: string) => void,
+  report: (line: string) => void,
 ): Promise<string | undefined> {
   const given = env("PGPASSWORD");
   if (given !== undefined) return given;
@@ -31,7 +31,7 @@ async function readPassword(
   try {
     const { mode } = await Deno.stat(path);
     if (((mode ?? 0) & 0o077) !== 0) {
-      tell(`blocksweep: ignored "${path}": other users can read it (chmod 600)`);
+      report(`blocksweep: ignored "${path}": other users can read it (chmod 600)`);
       return undefined;
     }
     return passwordFromPassfile(await Deno.readTextFile(path), place);

@@ -49,7 +49,7 @@ export async function keepDownsampled(
   keepMs: number | undefined,
   environment: ConnectionEnvironment,
   signal: AbortSignal,
-  tell: (line: string) => void,
+  report: (line: string) => void,
 ): Promise<void> {
   if (keepMs === undefined) return;
   for (let wait = FIRST_MS;; wait = DAILY_MS) {
@@ -57,7 +57,7 @@ export async function keepDownsampled(
     for (const list of lists) {
       if (signal.aborted) return;
       await downsampleOnce(list, keepMs, environment, signal).catch((error) =>
-        tell((error as Error).message)
+        report((error as Error).message)
       );
     }
     if (signal.aborted) return;

@@ -31,14 +31,14 @@ const BUSY_MS = 250;
 async function openFree(
   open: typeof openExisting | typeof openStore,
   place: DatabaseLocation,
-  tell: (line: string) => void,
+  report: (line: string) => void,
 ): Promise<Database> {
   using interrupt = onInterrupt(() => {});
   const { signal } = interrupt;
-  const report = (line: string) => tell(`blocksweep: ${line}`);
-  const options = { busyMs: BUSY_MS, lockWait: { signal, report } };
+  const lockWait = { signal, report: (line: string) => report(`blocksweep: ${line}`) };
+  const options = { busyMs: BUSY_MS, lockWait };
   try {
-    return await open(place, connectionEnvironment(tell), options);
+    return await open(place, connectionEnvironment(report), options);
   } catch (error) {
     throw signal.aborted ? new Interrupted() : error;
   }
@@ -65,7 +65,7 @@ export class WatchDatabases implements AsyncDisposable {
     /** Number of watched databases. */
     private readonly watched: number,
     private readonly rules: WatchRules,
-    private readonly tell: (line: string) => void,
+    private readonly report: (line: string) => void,
   ) {}
 
   /** The databases whose servers are watched. */
@@ -81,13 +81,13 @@ export class WatchDatabases implements AsyncDisposable {
   /**
    * Opens the databases among the arguments. They must exist.
    *
-   * @param tell Receives a line for each failure while the watch runs.
+   * @param report Receives a line for each failure while the watch runs.
    * @throws InputError for the first that cannot be used, and for outputs that are not databases.
    */
   static async open(
     named: NamedDatabases,
     rules: WatchRules,
-    tell: (line: string) => void,
+    report: (line: string) => void,
   ): Promise<WatchDatabases> {
     const { output: outputs } = named;
     const wrong = outputs.find((text) => parseDatabaseLocation(text) === undefined);
@@ -107,9 +107,9 @@ export class WatchDatabases implements AsyncDisposable {
     const texts = [...new Set([...words, ...outputs])];
     const places = texts.map((text) => parseDatabaseLocation(text)!);
     await using stack = new AsyncDisposableStack();
-    const lists = stack.use(new WatchDatabases(places, words.length, rules, tell));
+    const lists = stack.use(new WatchDatabases(places, words.length, rules, report));
     for (const place of places.slice(0, words.length)) {
-      lists.#add(await openFree(openExisting, place, tell));
+      lists.#add(await openFree(openExisting, place, report));
     }
     stack.move();
     return lists;
@@ -122,7 +122,7 @@ export class WatchDatabases implements AsyncDisposable {
    */
   async openOutputs(): Promise<void> {
     for (const place of this.places.slice(this.watched)) {
-      this.#add(await openFree(openStore, place, this.tell));
+      this.#add(await openFree(openStore, place, this.report));
     }
   }
 
@@ -133,7 +133,7 @@ export class WatchDatabases implements AsyncDisposable {
         name: database.name,
         scanId: this.rules.scanId,
         clock: systemClock,
-        report: (line) => this.tell(`blocksweep: ${line}`),
+        report: (line) => this.report(`blocksweep: ${line}`),
         write: (...polled) =>
           withDatabaseErrors("write to", database, () => writePolls(database, ...polled)),
       }),

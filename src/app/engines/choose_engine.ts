@@ -57,13 +57,13 @@ export interface EngineGrounds {
  * Chooses an engine.
  *
  * @param wanted The engine that the user named, if any.
- * @param tell Receives a line when the named engine does not run here.
+ * @param report Receives a line when the named engine does not run here.
  * @throws InputError when the named engine cannot be used; it says what has to be granted.
  */
 export async function chooseEngine(
   wanted: EngineChoice | undefined,
   grounds: EngineGrounds,
-  tell: (line: string) => void,
+  report: (line: string) => void,
 ): Promise<Engine> {
   if (wanted === "portable") return PORTABLE;
   const cannot = (why: string) => new InputError(`Cannot use --engine ${wanted}: ${why}`);
@@ -71,7 +71,7 @@ export async function chooseEngine(
   const missing = missingFor(grounds);
   if (missing !== undefined) {
     if (isForced) throw cannot(missing);
-    if (wanted === FASTEST) tell(`blocksweep: engine portable, not a faster one: ${missing}`);
+    if (wanted === FASTEST) report(`blocksweep: engine portable, not a faster one: ${missing}`);
     return PORTABLE;
   }
   const passed: Passed[] = [];
@@ -79,7 +79,7 @@ export async function chooseEngine(
     try {
       const loaded = await grounds.load(name);
       if (!("unsuited" in loaded)) {
-        if (passed.length > 0) tell(passedLine(name, passed));
+        if (passed.length > 0) report(passedLine(name, passed));
         return { name, ...loaded };
       }
       passed.push({ name, why: loaded.unsuited });
@@ -90,7 +90,7 @@ export async function chooseEngine(
       passed.push({ name, why: message });
     }
   }
-  tell(passedLine("portable", passed));
+  report(passedLine("portable", passed));
   return PORTABLE;
 }
 

@@ -185,7 +185,7 @@ export async function capacityFor(
   targets: Targets,
   chosen: ScanSettings,
   files: number,
-  tell: (line: string) => void,
+  report: (line: string) => void,
 ): Promise<Capacity> {
   const { protocols, concurrency } = chosen;
   const wanted = protocols.some(({ transport }) => transport === "tcp") ? concurrency : 0;
@@ -194,7 +194,7 @@ export async function capacityFor(
   const capacity = divide(left, wanted, files);
   const { connections } = capacity;
   if (connections < wanted) {
-    tell(
+    report(
       `blocksweep: ${countOf(connections, "connection")} at a time instead of ` +
         `${withCommas(wanted)}: no more descriptors are available (ulimit -n)`,
     );

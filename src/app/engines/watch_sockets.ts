@@ -81,7 +81,7 @@ export interface PollingContext {
   readonly scanId: string;
   readonly signal: AbortSignal;
   /** Receives a line when a socket fails. */
-  readonly tell: (line: string) => void;
+  readonly report: (line: string) => void;
   /** The attachments that are stored with rows. */
   readonly attach: "icons" | "all" | undefined;
   /** Whether an address has opted out. */
@@ -101,10 +101,10 @@ export async function openPollingSockets(
   const throttle = throttleFor(servers, rate);
   const open = () =>
     Poller.families(servers).flatMap((family) => openShared(() => openSole(family), concurrency));
-  const sockets = new WatchSockets({ open, throttle, clock, signal, report: context.tell });
+  const sockets = new WatchSockets({ open, throttle, clock, signal, report: context.report });
   const shortage = new Shortage(
     clock,
-    (code) => context.tell(`${shortageLine("polls", code)}; polls are deferred meanwhile`),
+    (code) => context.report(`${shortageLine("polls", code)}; polls are deferred meanwhile`),
   );
   const stream = { dialer, throttle, clock, signal, shortage };
   const poller = new Poller({

@@ -192,7 +192,7 @@ export interface OpenOutputsOptions {
   /** Called before rows go to standard output. */
   readonly beforeRows: () => void;
   /** Prints a line for the user. */
-  readonly tell: (line: string) => void;
+  readonly report: (line: string) => void;
   /** Ends the wait for the reader of a named pipe. Default: nothing does. */
   readonly signal?: AbortSignal;
 }
@@ -283,12 +283,15 @@ export async function reopenOutputs(
 /** Opens the files among the outputs. If one cannot be opened, closes the others again. */
 async function openEach<File extends { readonly output: Output }>(
   plans: readonly OutputPlan[],
-  { tell, signal }: OpenOutputsOptions,
+  { report, signal }: OpenOutputsOptions,
   open: (plan: OutputPlan, wait: ReaderWait) => Promise<File>,
 ): Promise<Map<OutputPlan, File>> {
   const files = new Map<OutputPlan, File>();
-  const report = (path: string) => tell(`blocksweep: waiting for a reader of the pipe "${path}"`);
-  const wait = { clock: systemClock, signal, report };
+  const wait = {
+    clock: systemClock,
+    signal,
+    report: (path: string) => report(`blocksweep: waiting for a reader of the pipe "${path}"`),
+  };
   try {
     for (const plan of plans) {
       if (plan.path === "-") continue;

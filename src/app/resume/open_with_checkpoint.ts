@@ -169,7 +169,7 @@ export async function openResumedScan(
   keeping: OpenScanOptions,
   resumed: Resumed,
 ): Promise<OpenedScan> {
-  const { outputs, stores, state, tell } = keeping;
+  const { outputs, stores, state, report } = keeping;
   const { checkpoint, left, configuration, path } = resumed;
   checkOutputCount(checkpoint.outputs, [...outputs, ...stores].length, path);
   const reopened = await reopenOutputs(outputs, keeping);
@@ -185,7 +185,7 @@ export async function openResumedScan(
     const loose = outputs.filter((_, i) => offsets[i] === null).map(({ path }) => path);
     if (loose.length > 0 && checkpoint.state === "running") {
       const names = loose.map((path) => path === "-" ? "standard output" : path).join(", ");
-      tell(`${names} may get some servers twice: what was written there cannot be undone`);
+      report(`${names} may get some servers twice: what was written there cannot be undone`);
     }
     return { sinks, answered: [...configuration.answered, ...answered], writer };
   } catch (error) {

@@ -20,10 +20,10 @@ export class OptOutFile {
 
   /**
    * @param path The file; default: `opt-out.txt` in the user's configuration folder.
-   * @param tell Receives one line when the file cannot be written.
+   * @param report Receives one line when the file cannot be written.
    * @throws Deno.errors.NotCapable where that folder may not be looked up.
    */
-  constructor(path: string | undefined, private readonly tell: (line: string) => void) {
+  constructor(path: string | undefined, private readonly report: (line: string) => void) {
     this.#path = path === undefined ? usualPath() : userPath(path);
   }
 
@@ -61,7 +61,7 @@ export class OptOutFile {
       appendLines(this.#path, lines.join(""));
     } catch (error) {
       if (!this.#warned) {
-        this.tell(`blocksweep: cannot write opt-outs to "${this.#path}": ${reason(error)}`);
+        this.report(`blocksweep: cannot write opt-outs to "${this.#path}": ${reason(error)}`);
       }
       this.#warned = true;
     }

@@ -14,12 +14,12 @@ import { countOf } from "../../core/quantities.ts";
  * The servers in a file that one of our formats wrote, in its order. Lines that cannot be read are
  * skipped and counted.
  *
- * @param tell Receives a line with the number of skipped lines.
+ * @param report Receives a line with the number of skipped lines.
  * @throws InputError when the file cannot be read.
  */
 export async function* readServerRows(
   path: string,
-  tell: (line: string) => void,
+  report: (line: string) => void,
 ): AsyncIterable<StoredRecord> {
   const text = (await openRowFile(path)).pipeThrough(new TextDecoderStream());
   const now = Date.now();
@@ -34,7 +34,7 @@ export async function* readServerRows(
     throw new InputError(`Cannot read "${path}": ${error.message}`);
   }
   if (unread === 0) return;
-  tell(`blocksweep: ${path}: ignored ${countOf(unread, "line")} that cannot be read`);
+  report(`blocksweep: ${path}: ignored ${countOf(unread, "line")} that cannot be read`);
 }
 
 /**

@@ -50,10 +50,10 @@ export interface WatchSources {
   /** Reads a file of rows. Default: no argument is read as a file. */
   readonly readRows?: (
     path: string,
-    tell: (line: string) => void,
+    report: (line: string) => void,
   ) => AsyncIterable<StoredRecord>;
   /** Receives a line about skipped servers. */
-  readonly tell: (line: string) => void;
+  readonly report: (line: string) => void;
   /** Receives the reason why a name is not used. */
   readonly note: (text: string) => void;
 }
@@ -84,7 +84,7 @@ export async function readWatchTargets(sources: WatchSources): Promise<readonly 
   const refused: RefusedName[] = [];
   for (const word of [...words, ...files]) await readWord(word, sources, addNamed, refused);
   noteRefused(refused, servers.size + passedOver.size > 0, sources.note);
-  reportOptedOut(passedOver.size, sources.tell);
+  reportOptedOut(passedOver.size, sources.report);
   if (servers.size > 0) return [...servers.values()];
   throw new InputError(
     lists.length > 0
@@ -97,24 +97,24 @@ export async function readWatchTargets(sources: WatchSources): Promise<readonly 
 
 const ALL_OPTED_OUT = "Cannot watch: every named server opted out";
 
-function reportOptedOut(servers: number, tell: (line: string) => void): void {
-  if (servers > 0) tell(`blocksweep: ${countOf(servers, "server")} opted out and not watched`);
+function reportOptedOut(servers: number, report: (line: string) => void): void {
+  if (servers > 0) report(`blocksweep: ${countOf(servers, "server")} opted out and not watched`);
 }
 
 /**
  * The servers whose addresses have not opted out.
  *
- * @param tell Receives a line with the number of skipped servers.
+ * @param report Receives a line with the number of skipped servers.
  * @throws InputError when there are none.
  */
 export function withoutOptedOut(
   servers: readonly WatchedServer[],
   optedOut: readonly Range[],
-  tell: (line: string) => void,
+  report: (line: string) => void,
 ): readonly WatchedServer[] {
   const optedOutSet = new AddressSet(optedOut);
   const left = servers.filter(({ endpoint }) => !optedOutSet.has(endpoint.address));
-  reportOptedOut(servers.length - left.length, tell);
+  reportOptedOut(servers.length - left.length, report);
   if (left.length === 0) throw new InputError(ALL_OPTED_OUT);
   return left;
 }
@@ -162,7 +162,7 @@ async function readWord(
   add: (endpoint: Endpoint, name: string | null, known?: StoredState) => void,
   refused: RefusedName[],
 ): Promise<void> {
-  const { files, protocols, allowPrivate, lookups: found, readRows, note, tell } = sources;
+  const { files, protocols, allowPrivate, lookups: found, readRows, note, report } = sources;
   const addHost = async (host: string) => {
     try {
       const lookups = { ...found, note, allowPrivate };
@@ -177,7 +177,7 @@ async function readWord(
   const isFile = files.includes(word) || ROWS.includes(suffix) || suffix === "txt";
   if (readRows === undefined || !isFile) return await addHost(word);
   if (ROWS.includes(suffix)) {
-    for await (const stored of readRows(word, tell)) {
+    for await (const stored of readRows(word, report)) {
       const endpoint = { address: parseAddress(stored.host)!, port: stored.port };
       add(endpoint, requestedNameIn(stored), knownState(stored, sources));
     }

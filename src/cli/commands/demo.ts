@@ -23,7 +23,7 @@ import type { ServerRecord } from "../../core/record.ts";
 import { parseTarget } from "../../targets/parse.ts";
 import { EXIT } from "../../app/exit_codes.ts";
 import { readCommandLine } from "../options/read_options.ts";
-import { outputColumns, print, tellLine } from "../term/console.ts";
+import { outputColumns, print, reportLine } from "../term/console.ts";
 import { reason, userPath } from "../../app/environment.ts";
 import { FLEET_RANGE } from "../../fleet/usual_fleet.ts";
 import { usualPorts } from "../../protocols/usual_ports.ts";
@@ -48,7 +48,7 @@ export async function runDemo(
   const [csv, ndjson] = [`${FOLDER}/servers.csv`, `${FOLDER}/servers.ndjson`];
   await makeFolder();
   if (!quiet) {
-    tellLine(
+    reportLine(
       `simulating ${countOf(servers, "server")} and ` +
         `${countOf(hosts.length - servers, "hostile or opted-out host")} in ${FLEET_RANGE} ` +
         "(65,536 addresses), and scanning all of it:",

@@ -17,7 +17,7 @@ import { RangeSet } from "../../targets/ranges.ts";
 import { EXIT } from "../../app/exit_codes.ts";
 import type { OptionsOf } from "../options/option_table.ts";
 import { readCommandLine } from "../options/read_options.ts";
-import { tellLine } from "../term/console.ts";
+import { reportLine } from "../term/console.ts";
 import { userPath, writeRefusal, writeTextFile } from "../../app/environment.ts";
 import { onInterrupt } from "../../app/interrupt_signals.ts";
 import { privateRanges } from "../../targets/builtin_lists.ts";
@@ -59,11 +59,11 @@ async function simulate(options: OptionsOf<"fleet">): Promise<number> {
   if (manifest !== undefined) {
     await writeTextFile(manifest, formatManifest(hosts.map(({ entry }) => entry)));
   }
-  if (!quiet) tellLine(`${countOf(hosts.length, "simulated host")} in ${text}; Ctrl-C ends`);
+  if (!quiet) reportLine(`${countOf(hosts.length, "simulated host")} in ${text}; Ctrl-C ends`);
   const ends = [interrupt.signal, ...witness === undefined ? [] : [witness.failed]];
   await Promise.race([aborted(AbortSignal.any(ends)), fleet.running]);
   if (!quiet) {
-    tellLine(
+    reportLine(
       `received ${countOf(fleet.received, "datagram")}, sent ${withCommas(fleet.sent)}, ` +
         `accepted ${countOf(fleet.accepted, "connection")}`,
     );

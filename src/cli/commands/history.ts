@@ -19,14 +19,14 @@ import { withDatabaseErrors } from "../../store/store.ts";
 import { connectionEnvironment } from "../../app/databases/connection_environment.ts";
 import { EXIT } from "../../app/exit_codes.ts";
 import { readCommandLine } from "../options/read_options.ts";
-import { print, tellLine } from "../term/console.ts";
+import { print, reportLine } from "../term/console.ts";
 import { openNamed } from "../../app/databases/select_servers.ts";
 import { playersText, type TableColumn, tableLines } from "../../app/outputs/table_format.ts";
 
 /** Runs `history`; returns the exit code. */
 export async function runHistory(args: readonly string[]): Promise<number> {
   const { words: [place, server], options: { limit, json } } = readCommandLine("history", args);
-  await using database = await openNamed(place, connectionEnvironment(tellLine));
+  await using database = await openNamed(place, connectionEnvironment(reportLine));
   const { id, seen, all } = await withDatabaseErrors("read", database, async () => {
     const id = await findServer(database, server);
     const seen = await historyOf(database, id, limit);
@@ -40,7 +40,7 @@ export async function runHistory(args: readonly string[]): Promise<number> {
   }
   if (all > seen.length) {
     const shown = withCommas(seen.length);
-    tellLine(`the last ${shown} of ${countOf(all, "observation")}; raise --limit for more`);
+    reportLine(`the last ${shown} of ${countOf(all, "observation")}; raise --limit for more`);
   }
   return EXIT.done;
 }

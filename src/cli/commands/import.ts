@@ -13,7 +13,7 @@ import { withDatabaseErrors } from "../../store/store.ts";
 import { writeImportedRecords } from "../../store/record_writer.ts";
 import { EXIT } from "../../app/exit_codes.ts";
 import { readCommandLine } from "../options/read_options.ts";
-import { tellLine } from "../term/console.ts";
+import { reportLine } from "../term/console.ts";
 import { openRowFile, stored } from "../../app/targets/servers_in_files.ts";
 import { namedPlace } from "../../app/databases/select_servers.ts";
 import { countOf, withCommas } from "../../core/quantities.ts";
@@ -41,10 +41,10 @@ export async function runImport(args: readonly string[]): Promise<number> {
   let database: Database | undefined;
   // Only once a file could be read: a failed import leaves no empty database behind.
   const open = async () =>
-    database ??= stack.use(await openStore(place, connectionEnvironment(tellLine)));
+    database ??= stack.use(await openStore(place, connectionEnvironment(reportLine)));
   for (const [i, file] of files.entries()) {
     const result = await importFile(open, file, paths[i], port);
-    if (!quiet) result.forEach(tellLine);
+    if (!quiet) result.forEach(reportLine);
   }
   return EXIT.done;
 }

@@ -19,7 +19,7 @@ import { ndjsonFormat } from "../../sinks/json.ts";
 import type { Format } from "../../sinks/sink.ts";
 import type { OptionsOf } from "../options/option_table.ts";
 import { readCommandLine } from "../options/read_options.ts";
-import { draw, isDumb, outputColumns, print, tellLine, terminalSize } from "../term/console.ts";
+import { draw, isDumb, outputColumns, print, reportLine, terminalSize } from "../term/console.ts";
 import { EXIT } from "../../app/exit_codes.ts";
 import { onInterrupt } from "../../app/interrupt_signals.ts";
 import { broadcastPorts, discoverServers } from "../../app/lan/discover_servers.ts";
@@ -41,15 +41,15 @@ export async function runLan(
   const look = lookOf(options, allProtocols);
   const network = systemNetwork({
     optOutFile: options.optOutFile,
-    note: tellLine,
-    tell: tellLine,
+    note: reportLine,
+    report: reportLine,
     allProtocols,
   });
   const interfaces = network.local.interfaces();
   const networks = localNetworks(interfaces);
   const optedOut = await network.optOuts.read();
   const java = options.noSweep ? undefined : javaNetworks(interfaces);
-  if (!options.quiet) java?.skipped.forEach(tellSkipped);
+  if (!options.quiet) java?.skipped.forEach(reportSkipped);
   const neighbours = new FoundServers();
   const size = countNetworks(networks);
   const live = look.watch && !options.json && !isDumb();
@@ -74,14 +74,14 @@ export async function runLan(
   });
   table?.[Symbol.dispose]();
   await rows.printed();
-  if (!options.quiet && !live) tellCounts(rows.count, size, end);
+  if (!options.quiet && !live) reportCounts(rows.count, size, end);
   if (isShort || end.short > 0 || end.refusals.some(isOutOfDescriptors)) {
-    tellLine(shortLine(end.short));
+    reportLine(shortLine(end.short));
     return EXIT.failed;
   }
   if (interrupt.signal.aborted) return EXIT.interrupted;
   if (end.sent > 0) return EXIT.done;
-  tellLine(`blocksweep: no probe could be sent: ${end.refusals.join(", ")}`);
+  reportLine(`blocksweep: no probe could be sent: ${end.refusals.join(", ")}`);
   return EXIT.failed;
 }
 
@@ -91,10 +91,10 @@ function countNetworks(networks: readonly (LocalNetwork | LocalLink)[]): number 
 }
 
 /** Prints how many servers were found, and how many hosts were not swept. */
-function tellCounts(servers: number, networks: number, { unswept }: LanEnd): void {
-  tellLine(`${countOf(servers, "server")} on ${countOf(networks, "network")}`);
+function reportCounts(servers: number, networks: number, { unswept }: LanEnd): void {
+  reportLine(`${countOf(servers, "server")} on ${countOf(networks, "network")}`);
   if (unswept === 0) return;
-  tellLine(`${countOf(unswept, "host")} not swept for Java servers: --once ended first`);
+  reportLine(`${countOf(unswept, "host")} not swept for Java servers: --once ended first`);
 }
 
 /** What a shortage of descriptors means. */
@@ -118,8 +118,8 @@ function lookOf(
   };
 }
 
-function tellSkipped(network: string): void {
-  tellLine(`not swept for Java servers: ${network}`);
+function reportSkipped(network: string): void {
+  reportLine(`not swept for Java servers: ${network}`);
 }
 
 function openTable(neighbours: FoundServers, networks: number, noColor: boolean): LiveLanTable {

@@ -6,7 +6,7 @@
 import { InputError } from "../../core/errors.ts";
 import { EXIT } from "../../app/exit_codes.ts";
 import { readCommandLine } from "../options/read_options.ts";
-import { tellLine } from "../term/console.ts";
+import { reportLine } from "../term/console.ts";
 import { namedPlace } from "../../app/databases/select_servers.ts";
 import { downsampleOnce } from "../../app/databases/downsample.ts";
 import { connectionEnvironment } from "../../app/databases/connection_environment.ts";
@@ -18,7 +18,7 @@ export async function runPrune(args: readonly string[]): Promise<number> {
   if (keep === undefined) {
     throw new InputError("Cannot prune without --keep: how long all observations are kept, as 90d");
   }
-  const line = await downsampleOnce(place, keep, connectionEnvironment(tellLine));
-  if (!quiet) tellLine(line);
+  const line = await downsampleOnce(place, keep, connectionEnvironment(reportLine));
+  if (!quiet) reportLine(line);
   return EXIT.done;
 }

@@ -13,7 +13,7 @@ import { ndjsonFormat } from "../../sinks/json.ts";
 import { requestText } from "../../targets/srv.ts";
 import type { OptionsOf } from "../options/option_table.ts";
 import { readCommandLine } from "../options/read_options.ts";
-import { print, tellError } from "../term/console.ts";
+import { print, reportError } from "../term/console.ts";
 import { EXIT } from "../../app/exit_codes.ts";
 import { onInterrupt } from "../../app/interrupt_signals.ts";
 import {
@@ -44,8 +44,8 @@ export async function runQuery(
   if (words.length === 0) throw new InputError("Cannot query: name a host, as HOST or HOST:PORT");
   const { protocol: protocols = usualProtocols(allProtocols), retries, allowPrivate } = options;
   const verify = chosenVerify(options, protocols, allProtocols);
-  const note = options.quiet ? () => {} : tellError;
-  const network = systemNetwork({ note, tell: note, allProtocols });
+  const note = options.quiet ? () => {} : reportError;
+  const network = systemNetwork({ note, report: note, allProtocols });
   const hosts: NamedHost[] = [];
   for (const word of words) {
     hosts.push({
@@ -130,7 +130,7 @@ function printer(
     }
     if (records.length > 0) return true;
     const reasons = queried.map((one) => attempts(one, located.name)).join("; ");
-    tellError(`no reply from ${word}${quiet ? "" : `: ${reasons}`}`);
+    reportError(`no reply from ${word}${quiet ? "" : `: ${reasons}`}`);
     return false;
   };
 }

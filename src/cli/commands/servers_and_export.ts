@@ -14,7 +14,7 @@ import { connectionEnvironment } from "../../app/databases/connection_environmen
 import { EXIT } from "../../app/exit_codes.ts";
 import type { OptionsOf } from "../options/option_table.ts";
 import { readCommandLine } from "../options/read_options.ts";
-import { outputColumns, tellLine } from "../term/console.ts";
+import { outputColumns, reportLine } from "../term/console.ts";
 import {
   openNamed,
   selectionLine,
@@ -88,10 +88,10 @@ async function show(
     );
   }
   checkApart({ outputs: plans.map(({ path }) => path) });
-  await using database = await openNamed(word, connectionEnvironment(tellLine));
-  const tell = options.quiet ? () => {} : tellLine;
-  const opened = await openOutputs(plans, options.append, { beforeRows: () => {}, tell });
-  const { sinks } = whileRead(opened.sinks, plans, tell);
+  await using database = await openNamed(word, connectionEnvironment(reportLine));
+  const report = options.quiet ? () => {} : reportLine;
+  const opened = await openOutputs(plans, options.append, { beforeRows: () => {}, report });
+  const { sinks } = whileRead(opened.sinks, plans, report);
   const tally = new SoftwareTally();
   const reading = <T>(read: () => Promise<T>) => withDatabaseErrors("read", database, read);
   const { count: written, latest } = await writeAll(
@@ -99,10 +99,10 @@ async function show(
     () => reading(() => writeServers(database, selection, [...sinks, tally])),
   );
   if (options.quiet) return EXIT.done;
-  tellLine(await reading(() => selectionLine(database, selection, written)));
-  if (plans.some(({ format }) => format.name === "table")) tally.lines().forEach(tellLine);
+  reportLine(await reading(() => selectionLine(database, selection, written)));
+  if (plans.some(({ format }) => format.name === "table")) tally.lines().forEach(reportLine);
   if (selection.since !== undefined && written > 0) {
-    tellLine(
+    reportLine(
       `next export: --since ${latest - OVERLAP_MS} (it repeats some servers and misses none)`,
     );
   }

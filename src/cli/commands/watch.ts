@@ -27,7 +27,7 @@ import {
 import { formatConfig } from "../options/config_file.ts";
 import { type OptionsOf, optionsOf } from "../options/option_table.ts";
 import { readCommandLine } from "../options/read_options.ts";
-import { tellError, tellLine } from "../term/console.ts";
+import { reportError, reportLine } from "../term/console.ts";
 import { EventPrinter } from "../term/event_lines.ts";
 import { EXIT } from "../../app/exit_codes.ts";
 import { onInterrupt } from "../../app/interrupt_signals.ts";
@@ -78,11 +78,11 @@ export async function runWatch(
     webhook: webhookPlace(options),
     config: formatConfig("watch", withoutSecrets(given, optionsOf("watch"))),
   };
-  await using lists = await WatchDatabases.open({ ...options, words }, chosen.rules, tellLine);
+  await using lists = await WatchDatabases.open({ ...options, words }, chosen.rules, reportLine);
   const network = systemNetwork({
     optOutFile: options.optOutFile,
-    note: tellError,
-    tell: tellLine,
+    note: reportError,
+    report: reportLine,
     allProtocols,
   });
   const noted = await network.optOuts.read();
@@ -94,7 +94,7 @@ export async function runWatch(
   });
   await lists.openOutputs(); // nothing is created before the words are found good
   const before = [...noted, ...await lists.optedOut()];
-  const servers = withoutOptedOut(named, before, tellLine);
+  const servers = withoutOptedOut(named, before, reportLine);
   const optedOut = new OptedOutAddresses(before, seedOf(randomBytes));
   return await watchServers({ servers, chosen, network, lists, optedOut });
 }
@@ -117,8 +117,8 @@ function findServers(
     allProtocols,
     names: options.names,
     rules,
-    tell: tellLine,
-    note: tellError,
+    report: reportLine,
+    note: reportError,
     lookups: network,
     readRows: readServerRows,
   });
@@ -141,16 +141,16 @@ async function watchServers(watch: Watch): Promise<number> {
   using interrupt = onInterrupt(() => {});
   const printer = new EventPrinter(json || !Deno.stdout.isTerminal());
   const signal = AbortSignal.any([interrupt.signal, printer.signal]);
-  await using hook = webhook && await openWebhook(webhook, lists.places, tellError);
+  await using hook = webhook && await openWebhook(webhook, lists.places, reportError);
   const polling = await openPolling(watch, signal);
   if (!quiet) {
     const seconds = rules.intervalMs / 1000;
-    tellLine(`watching ${countOf(servers.length, "endpoint")}, polled every ${seconds} s`);
+    reportLine(`watching ${countOf(servers.length, "endpoint")}, polled every ${seconds} s`);
   }
   const counts = newWatchCounts();
   const metrics = new WatchMetrics(servers, counts, lists.journals);
   await using _served = serving &&
-    serveMetrics(serving, () => metrics.families(), (why) => tellLine(metricsTrouble(why)));
+    serveMetrics(serving, () => metrics.families(), (why) => reportLine(metricsTrouble(why)));
   await lists.begin(chosen.config);
   await Promise.all([
     pollServers({
@@ -161,19 +161,19 @@ async function watchServers(watch: Watch): Promise<number> {
       onEvent: (event) => [metrics, printer, hook].forEach((one) => one?.add(event)),
     }),
     polling.sockets.listen(),
-    keepDownsampled(lists.places, keepMs, connectionEnvironment(tellLine), signal, tell),
+    keepDownsampled(lists.places, keepMs, connectionEnvironment(reportLine), signal, report),
   ]);
   const online = servers.filter((server) => server.online).length;
-  (await lists.end(counts, online)).forEach(tellLine);
+  (await lists.end(counts, online)).forEach(reportLine);
   await hook?.close();
   await printer.printed();
-  if (!quiet) tellLine(watchSummary(online, servers.length, counts, hook));
+  if (!quiet) reportLine(watchSummary(online, servers.length, counts, hook));
   return EXIT.interrupted; // nothing else ends it without an error
 }
 
 /** Prints a line that begins with the name of the program. */
-function tell(line: string): void {
-  tellLine(`blocksweep: ${line}`);
+function report(line: string): void {
+  reportLine(`blocksweep: ${line}`);
 }
 
 /** Opens the sockets of a watch. */
@@ -185,7 +185,7 @@ function openPolling(
     network,
     scanId: rules.scanId,
     signal,
-    tell,
+    report,
     attach: attachedTo(lists, options.names),
     optedOut: (address) => optedOut.has(address),
   });

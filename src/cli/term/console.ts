@@ -34,7 +34,7 @@ export async function print(text: string): Promise<void> {
  * Prints a message. Where standard error takes nothing (a full disk, a terminal that went away), there
  * is nobody to report that to, and it is no reason to stop: results go elsewhere.
  */
-export function tell(text: string): void {
+export function report(text: string): void {
   try {
     writeSync(Deno.stderr, text);
   } catch (error) {
@@ -66,8 +66,8 @@ function isSystemError(error: unknown): boolean {
 }
 
 /** Prints a line for the user. */
-export function tellLine(text: string): void {
-  tell(`${text}\n`);
+export function reportLine(text: string): void {
+  report(`${text}\n`);
 }
 
 /** The longest word, and the longest line, of an error that is shown whole. */
@@ -77,9 +77,9 @@ const LONGEST = { word: 100, line: 1000 };
  * Prints an error in one line. The message may quote any file: its text is escaped, and truncated
  * where it is long. Passwords in URLs are not shown.
  */
-export function tellError(message: string): void {
+export function reportError(message: string): void {
   const words = redact(message).replace(/\S+/g, (word) => shorten(word, LONGEST.word));
-  tellLine(`blocksweep: ${harmlessText(shorten(words, LONGEST.line))}`);
+  reportLine(`blocksweep: ${harmlessText(shorten(words, LONGEST.line))}`);
 }
 
 /** A text without its middle: the ends of a path or a sentence are the most useful parts. */

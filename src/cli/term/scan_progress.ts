@@ -7,7 +7,7 @@ import { formatEndpoint } from "../../core/address.ts";
 import type { ScanState } from "../../scan/scan_state.ts";
 import type { FloodReport } from "../../sweep/flooding_hosts.ts";
 import { estimateLoss } from "../../sweep/canaries/loss_estimate.ts";
-import { tell, tellLine, terminalSize } from "./console.ts";
+import { report, reportLine, terminalSize } from "./console.ts";
 import { reason, userPath, writeRefusal } from "../../app/environment.ts";
 import type { Governor, Plan } from "../../app/targets/scan_plan.ts";
 import { countOf, withCommas } from "../../core/quantities.ts";
@@ -68,30 +68,30 @@ export class Progress implements Disposable {
       this.#draw(statusLine(state, pace, governor, columns), columns);
     } else if (everyMs > 0 && now - this.#printed >= everyMs) {
       this.#printed = now;
-      tellLine(statusLine(state, pace, governor));
+      reportLine(statusLine(state, pace, governor));
     }
   }
 
   /** Draws the line over the previous one, without escape sequences. */
   #draw(line: string, columns: number): void {
-    tell(`\r${line.padEnd(Math.min(this.#drawn, columns))}`);
+    report(`\r${line.padEnd(Math.min(this.#drawn, columns))}`);
     this.#drawn = line.length;
   }
 
   /** Clears the line, so that something else can be printed. */
   clear(): void {
-    if (this.#drawn > 0) tell(`\r${" ".repeat(this.#drawn)}\r`);
+    if (this.#drawn > 0) report(`\r${" ".repeat(this.#drawn)}\r`);
     this.#drawn = 0;
   }
 
   /** Prints that a pass begins. */
-  tellPass(plan: Plan, transport: "udp" | "tcp"): void {
+  reportPass(plan: Plan, transport: "udp" | "tcp"): void {
     const { state } = this.#options;
     const { pass, passes, size } = transport === "tcp" ? state.tcp : state;
     this.clear();
     if (pass === 0) {
       const [guard] = plan.guards;
-      tellLine(
+      reportLine(
         `suppression pass: ${guard.name}; hosts that reply are not sent ${guard.suppressed}`,
       );
       return;
@@ -99,7 +99,7 @@ export class Progress implements Disposable {
     const { protocols: { [pass - 1]: name }, probes: { [pass - 1]: probes } } =
       plan.passes[transport];
     const part = probes < size ? `${withCommas(probes)} of ` : "";
-    tellLine(
+    reportLine(
       `${transport === "tcp" ? "TCP " : ""}pass ${pass} of ${passes}: ${name}, ${part}` +
         countOf(size, "target"),
     );
@@ -112,7 +112,7 @@ export class Progress implements Disposable {
     } catch (error) {
       if (!this.#warned) {
         this.clear();
-        tellLine(`blocksweep: cannot write "${this.#options.statusFile}": ${reason(error)}`);
+        reportLine(`blocksweep: cannot write "${this.#options.statusFile}": ${reason(error)}`);
       }
       this.#warned = true;
     }

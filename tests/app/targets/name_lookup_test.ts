@@ -148,7 +148,7 @@ async function watched(lookups: Lookups, ...words: string[]): Promise<string[]> 
     protocols: USUAL_PROTOCOLS,
     rules: { intervalMs: 60_000, downAfter: 3, scanId: "watch-1" },
     lookups,
-    tell: (line) => notes.push(line),
+    report: (line) => notes.push(line),
     note: (text) => notes.push(text),
   });
   return [servers.map(({ endpoint }) => formatEndpoint(endpoint)).join(), ...notes];

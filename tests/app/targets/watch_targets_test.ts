@@ -24,7 +24,7 @@ async function serversOf(name: string, text: string, over: Partial<WatchSources>
     await Deno.writeTextFile(`${folder}/${name}`, text);
     return await readWatchTargets({
       ...{ words: [`${folder}/${name}`], files: [], lists: [], optedOut: [], allowPrivate: false },
-      ...{ protocols: PROTOCOLS, names: false, tell: () => {}, note: () => {} },
+      ...{ protocols: PROTOCOLS, names: false, report: () => {}, note: () => {} },
       rules: { intervalMs: 60_000, downAfter: 3, scanId: "w" },
       lookups: { resolve: () => Promise.reject(new Error("no name is looked up")) },
       readRows: readServerRows,

@@ -1,17 +1,17 @@
 import { assertRejects, assertThrows } from "@std/assert";
-import { print, tell } from "../../../src/cli/term/console.ts";
+import { print, report } from "../../../src/cli/term/console.ts";
 import { WriteError } from "../../../src/sinks/sink.ts";
 import { FULL, withFault } from "../failing_streams.ts";
 
 const lost = Object.assign(new Error("Input/output error (os error 5)"), { code: "EIO" });
 const closed = new Deno.errors.BrokenPipe("Broken pipe (os error 32)");
 
-Deno.test("tell() does not mind that nobody reads messages, but minds our own mistakes", async () => {
+Deno.test("report() does not mind that nobody reads messages, but minds our own mistakes", async () => {
   for (const fault of [lost, closed, FULL]) {
-    await withFault("stderr", fault, () => Promise.resolve(tell("x")));
+    await withFault("stderr", fault, () => Promise.resolve(report("x")));
   }
   await withFault("stderr", new TypeError("ours"), () => {
-    assertThrows(() => tell("x"), TypeError, "ours");
+    assertThrows(() => report("x"), TypeError, "ours");
     return Promise.resolve();
   });
 });

@@ -16,7 +16,7 @@ import {
   lastingOptions,
   orderDigest,
 } from "../../../app/resume/scan_configuration.ts";
-import { tellLine } from "../../term/console.ts";
+import { reportLine } from "../../term/console.ts";
 import { userPath } from "../../../app/environment.ts";
 import type { Engine } from "../../../app/engines/choose_engine.ts";
 import { type Interrupt, Interrupted, onInterrupt } from "../../../app/interrupt_signals.ts";
@@ -93,16 +93,16 @@ export class Screen {
   }
 
   /** Prints a line above the status line. */
-  readonly tell = (line: string): void => {
+  readonly report = (line: string): void => {
     this.clear();
-    if (!this.isQuiet) tellLine(line);
+    if (!this.isQuiet) reportLine(line);
   };
 
   /** Starts to handle Ctrl-C and SIGTERM. */
   onInterrupt(): Interrupt {
     const first = () => {
       if (this.progress === undefined) return; // the scan has not begun
-      this.tell("blocksweep: finishing pending rows; press Ctrl-C again to stop at once");
+      this.report("blocksweep: finishing pending rows; press Ctrl-C again to stop at once");
     };
     return onInterrupt(first, undefined, () => this.printResume());
   }
@@ -111,7 +111,7 @@ export class Screen {
   printResume(): void {
     this.clear();
     if (this.standing === undefined) return;
-    resumeLines(this.standing, this.job.stores).forEach(tellLine);
+    resumeLines(this.standing, this.job.stores).forEach(reportLine);
   }
 }
 
@@ -127,8 +127,8 @@ export async function openSockets(job: ScanJob): Promise<OpenedSockets> {
   const sockets = await openScanSockets(targets, chosen, job.engine);
   const needed = LEAST + job.outputs.length + 4 * job.stores.places.length;
   await requireDescriptors(targets, chosen, needed);
-  const tell = quiet ? () => {} : tellLine;
-  return { sockets, capacity: await capacityFor(targets, chosen, needed, tell) };
+  const report = quiet ? () => {} : reportLine;
+  return { sockets, capacity: await capacityFor(targets, chosen, needed, report) };
 }
 
 /** What a scan has from its start: a name, a key, counters. */
@@ -154,25 +154,25 @@ export function startScan({ resumed, engine }: ScanJob): StartedScan {
 export function serveState(
   { options: { metrics: serving } }: ScanJob,
   state: ScanState,
-  { tell }: Screen,
+  { report }: Screen,
 ) {
   return serving &&
-    serveMetrics(serving, () => scanFamilies(state), (why) => tell(metricsTrouble(why)));
+    serveMetrics(serving, () => scanFamilies(state), (why) => report(metricsTrouble(why)));
 }
 
 /** Opens the databases among the outputs. */
 export async function openDatabases(
   job: ScanJob,
   scanId: string,
-  { tell }: Screen,
+  { report }: Screen,
   signal: AbortSignal,
 ): Promise<ScanDatabases> {
   const { stores: plan, chosen, named, files, resumed } = job;
   const stores = await ScanDatabases.open(plan, {
     spill: spillPath(files.outputs, scanId),
-    report: tell,
+    report,
     scope: queriedProtocolsOf(chosen, named),
-    environment: connectionEnvironment(tellLine),
+    environment: connectionEnvironment(reportLine),
     signal,
     resumed: resumed !== undefined,
   });
@@ -215,8 +215,8 @@ export async function openScanOutputs(
     throw error;
   });
   if (kept.writer !== undefined) screen.standing = (place ?? resumed)?.path;
-  const { sinks, unread } = whileRead(kept.sinks, job.outputs, screen.tell);
-  if (resumed !== undefined) screen.tell(resumeLine(resumed, state.written, plan));
+  const { sinks, unread } = whileRead(kept.sinks, job.outputs, screen.report);
+  if (resumed !== undefined) screen.report(resumeLine(resumed, state.written, plan));
   await stores.begin(scanId, since, chosen.shard.count, formatConfig("scan", given));
   return { kept, sinks, unread, tally: new SoftwareTally() };
 }
@@ -238,15 +238,15 @@ async function keep(
     key: key.toHex(),
     shard: `${shard.index}/${shard.count}`,
   };
-  const tell = options.quiet ? () => {} : tellLine;
+  const report = options.quiet ? () => {} : reportLine;
   const keeping = {
     ...given,
     outputs,
     from: { udp, tcp },
     clock: systemClock,
     identity,
-    tell,
-    warn: tellLine,
+    report,
+    warn: reportLine,
   };
   if (resumed !== undefined) return await openResumedScan(keeping, resumed);
   const { append } = options;

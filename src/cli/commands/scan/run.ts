@@ -10,7 +10,7 @@ import type { ScanEnd, ScanHooks, ScanSetup } from "../../../scan/scan_setup.ts"
 import { runScan } from "../../../scan/scan.ts";
 import type { ScanState } from "../../../scan/scan_state.ts";
 import { formatConfig } from "../../options/config_file.ts";
-import { tellLine } from "../../term/console.ts";
+import { reportLine } from "../../term/console.ts";
 import { writeTextFile } from "../../../app/environment.ts";
 import { checkWritten } from "../../../app/outputs/path_conflicts.ts";
 import { closeOutputs } from "../../../app/outputs/open_outputs.ts";
@@ -91,7 +91,7 @@ function showProgress(job: ScanJob, state: ScanState, { isQuiet }: Screen): Prog
 function hooksOf(
   { options: { verbose }, plan, optOuts }: ScanJob,
   { stores, sinks }: Opened & ScanOutputs,
-  { tell }: Screen,
+  { report }: Screen,
   progress: Progress,
 ): ScanHooks {
   return {
@@ -99,11 +99,11 @@ function hooksOf(
       optOuts.note(address);
       stores.optOut(address);
     },
-    onPass: verbose ? (transport) => progress.tellPass(plan, transport) : undefined,
-    onClockJump: (ms) => tell(clockJumpLine(ms)),
+    onPass: verbose ? (transport) => progress.reportPass(plan, transport) : undefined,
+    onClockJump: (ms) => report(clockJumpLine(ms)),
     onTrouble: (code, kind) => {
       const line = sendErrorLine(code, kind);
-      if (line !== undefined) tell(line);
+      if (line !== undefined) report(line);
     },
     checkOutputs: async () => {
       for (const sink of sinks) await sink.check?.();
@@ -165,18 +165,18 @@ async function report(
   const { options: { quiet }, place, resumed, files: { metadata } } = job;
   // The reader of the last output needs no more rows, as `head`.
   const served = isClosedPipe(end.error);
-  if (!quiet && !served) tellSummary(job, state, end, outputs);
+  if (!quiet && !served) reportSummary(job, state, end, outputs);
   if (end.error !== undefined) {
     if (end.error instanceof Deno.errors.NotCapable) throw end.error;
-    if (!served) tellLine(`blocksweep: ${end.error.message}`);
+    if (!served) reportLine(`blocksweep: ${end.error.message}`);
   }
   const checkpoint = saved ? place ?? resumed : undefined;
-  endLines(job, state, end, checkpoint?.path).forEach(tellLine);
+  endLines(job, state, end, checkpoint?.path).forEach(reportLine);
   if (metadata !== undefined) await writeTextFile(metadata, metadataText(job, state, end));
   return exitCode(end.reason);
 }
 
-function tellSummary(
+function reportSummary(
   { options: { verbose }, given: { given }, chosen, outputs, stores, resumed, plan }: ScanJob,
   state: ScanState,
   end: ScanEnd,
@@ -190,10 +190,10 @@ function tellSummary(
     given,
     verbose,
   };
-  summary(state, end, scope).forEach(tellLine);
-  unprobedLines(plan).forEach(tellLine);
+  summary(state, end, scope).forEach(reportLine);
+  unprobedLines(plan).forEach(reportLine);
   // Rows that no output took were counted too, and those of an earlier run were not.
-  if (state.lost === 0) tally.lines(resumed && "of this run", verbose).forEach(tellLine);
+  if (state.lost === 0) tally.lines(resumed && "of this run", verbose).forEach(reportLine);
 }
 
 /** Options, seed, counters and marks of a scan, as JSON. */

@@ -23,7 +23,7 @@ import { planScan, requirePermission, scanSelectionOf } from "../../../app/targe
 import { formatConfig, mergeOptions, parseConfig } from "../../options/config_file.ts";
 import { optionsOf } from "../../options/option_table.ts";
 import { readArgs } from "../../options/parse_arguments.ts";
-import { print, tellLine } from "../../term/console.ts";
+import { print, reportLine } from "../../term/console.ts";
 import { planLines } from "./dry_run.ts";
 import { readRequest } from "./request.ts";
 import { execute } from "./run.ts";
@@ -86,7 +86,7 @@ async function runWith(
   const request = readRequest(secret, resumed, allProtocols);
   const { options, given, chosen, files } = request;
   if (options.echoConfig) return await printAll([formatConfig("scan", given)]);
-  const optOuts = new OptOutFile(options.optOutFile, tellLine);
+  const optOuts = new OptOutFile(options.optOutFile, reportLine);
   const located = await locateTargets(request, optOuts);
   const { targets } = located.named;
   const speed = speedFor(targets, chosen);
@@ -100,17 +100,17 @@ async function runWith(
     await printTargets(selection, chosen.retries);
     return EXIT.done;
   }
-  const tell = options.quiet ? () => {} : tellLine;
+  const report = options.quiet ? () => {} : reportLine;
   const engine = await chooseEngine(
     chosen.engine,
     groundsOf(targets, chosen, options.dryRun),
-    tell,
+    report,
   );
   const written = [...request.outputs, ...request.stores.places];
   const lines = planLines(plan, located.named, chosen, speed, written, engine);
   if (options.dryRun) return await printAll(lines);
   requirePermission(targets, plan, options.iHavePermission);
-  if (options.verbose) lines.forEach(tellLine);
+  if (options.verbose) lines.forEach(reportLine);
   return await execute({
     ...request,
     ...located,

@@ -22,7 +22,7 @@ import {
 import { haveService } from "../../../app/targets/name_lookup.ts";
 import type { OptOutFile } from "../../../app/targets/opt_out_file.ts";
 import { knownToRescan } from "../../../app/targets/rescan_targets.ts";
-import { tellError, tellLine } from "../../term/console.ts";
+import { reportError, reportLine } from "../../term/console.ts";
 import type { ScanRequest } from "./request.ts";
 
 /** The targets of a scan. */
@@ -77,7 +77,7 @@ async function lookUpTargets(
     throw new InputError("Cannot read targets from standard input twice");
   }
   refuseFiles(words);
-  const note = options.quiet ? () => {} : tellError;
+  const note = options.quiet ? () => {} : reportError;
   return await findTargets({
     words,
     files: await readAll(paths),
@@ -86,7 +86,7 @@ async function lookUpTargets(
     known: await knownToRescan(
       options,
       stores.places,
-      connectionEnvironment(tellLine),
+      connectionEnvironment(reportLine),
       allProtocols,
     ),
     allProtocols,

@@ -1,5 +1,5 @@
 /**
- * Every command: what it is for, how it is used, and which words it takes besides options.
+ * All commands: purpose, usage, examples, and the words that they take besides options.
  *
  * @module
  */
@@ -27,19 +27,19 @@ export type Command = typeof COMMAND_NAMES[number];
 
 /** A command as help and completions describe it. */
 export interface CommandDescription {
-  /** How it is written. */
+  /** The usage line, without the name of the program. */
   readonly usage: string;
-  /** What it does, in one line. */
+  /** What the command does, in one line. */
   readonly purpose: string;
   /** Notes below the options. */
   readonly note?: ProtocolText;
   /** Examples, without the name of the program. */
   readonly examples: readonly (string | typeof portExamples)[];
-  /** The words that it takes besides options. */
+  /** The words that the command takes besides options. */
   readonly words?: {
-    /** How many; without a number, the command counts them itself. */
+    /** Maximum number of words; without it, the command checks the number itself. */
     readonly most?: number;
-    /** What shells complete: files, or these. */
+    /** What shells complete: files, or these words. */
     readonly completions?: "files" | readonly string[];
   };
 }
@@ -132,7 +132,7 @@ export const COMMANDS: Readonly<Record<Command, CommandDescription>> = {
     usage: "import DATABASE FILE... [options]",
     purpose: "read servers from files: ours, nmap's, masscan's, naabu's, zmap's, or HOST:PORT",
     note:
-      "The content tells the format: CSV, NDJSON, JSON and grep of ours; -oX and -oG of nmap;\n" +
+      "The format is recognised by the content: CSV, NDJSON, JSON and grep of ours; -oX and -oG of nmap;\n" +
       "-oX, -oG, -oJ and -oL of masscan; JSON lines of naabu; CSV of zmap.",
     examples: [
       "import servers.db rows.ndjson rows.csv",

@@ -15,7 +15,7 @@ import { optionsOf } from "./option_table.ts";
  * are the long ones; values are texts or numbers, lists where an option may be repeated, `true` for
  * options without a value.
  *
- * @param source How errors name the file.
+ * @param source The name of the file, for errors.
  */
 export function parseConfig(command: Command, text: string, source: string): GivenOptions {
   const fail = (what: string) => new InputError(`Cannot use ${source}: ${what}`);
@@ -76,7 +76,7 @@ function wanted({ takes, repeat }: Option): string {
     : `a text or a number (${placeholder})`;
 }
 
-/** Options of a file, with those of the command line in their place where both are given. */
+/** Merges the options of a file with those of the command line, which take precedence. */
 export function mergeOptions(file: GivenOptions, line: GivenOptions): GivenOptions {
   return {
     words: line.words.length > 0 ? line.words : file.words,
@@ -84,7 +84,7 @@ export function mergeOptions(file: GivenOptions, line: GivenOptions): GivenOptio
   };
 }
 
-/** The options as {@linkcode parseConfig} reads them. */
+/** Formats options as a file for {@linkcode parseConfig}. */
 export function formatConfig(command: Command, { words, given }: GivenOptions): string {
   const config: Record<string, unknown> = words.length === 0 ? {} : { targets: words };
   for (const { name, takes, repeat, inConfig } of optionsOf(command)) {

@@ -1,5 +1,5 @@
 /**
- * What options take that name things of a scan: protocols, ports, shards, columns.
+ * Types of option values for protocols, ports, addresses, shards, columns and times.
  *
  * @module
  */
@@ -62,14 +62,14 @@ export const MAC: ValueType<Uint8Array> = valueType(
   parseMac,
 );
 
-/** One of the parts of a scan. */
+/** A shard: part I of N of a scan. */
 export const SHARD: ValueType<Shard> = valueType(
   "I/N",
   "I/N with I from 1 to N, as 2/4",
   parseShard,
 );
 
-/** Where a scan starts: `2:1500`, `T:3:0`, `2:1500,T:3:0`. */
+/** The position at which a scan starts: `2:1500`, `T:3:0`, `2:1500,T:3:0`. */
 export const POSITION: ValueType<Marks> = valueType(
   "PASS:POSITION",
   "PASS:POSITION, T: before that of TCP, as a scan prints it",
@@ -84,7 +84,7 @@ export const POSITION: ValueType<Marks> = valueType(
   },
 );
 
-/** Columns of a row, of those that there are. */
+/** Names of some of these columns. */
 export function columnList(columns: readonly Field[]): ValueType<readonly Field[]> {
   return {
     placeholder: "LIST",
@@ -107,16 +107,16 @@ function columnOf(name: string, columns: readonly Field[]): Field {
   throw new InputError(`Cannot write column "${name}": there is no such column; ${hint}`);
 }
 
-/** Names with commas between them, which a command checks. */
+/** Names with commas between them, which the command checks. */
 export function nameList(words: Words): ValueType<readonly string[]> {
   return { placeholder: "LIST", parse: splitList, completions: { kind: "some", words } };
 }
 
-/** A range of addresses, and how it was written. */
+/** A range of addresses, and its text. */
 export interface WrittenRange {
   /** The addresses of the range. */
   readonly range: Range;
-  /** How it was written. */
+  /** The range as the user wrote it. */
   readonly text: string;
 }
 
@@ -132,7 +132,7 @@ export const RANGE: ValueType<WrittenRange> = {
 
 const SECONDS: Readonly<Record<string, number>> = { m: 60, h: 3600, d: 86_400 };
 
-/** A time in the past, Unix milliseconds, from the time that it is now. */
+/** Returns a time in the past for the current time, both Unix milliseconds. */
 export type PastTime = (now: number) => number;
 
 /** `90m`, `24h` or `7d` ago, a date, or Unix milliseconds. */
@@ -150,13 +150,13 @@ export const PAST_TIME: ValueType<PastTime> = valueType(
   },
 );
 
-/** Where metrics are served. */
+/** The address and the port of the metrics page. */
 export const METRICS_PLACE: ValueType<MetricsPlace> = {
   placeholder: "PORT",
   parse: (text) => parseMetrics(text),
 };
 
-/** A URL of HTTP, which may hold secrets: errors do not show it. */
+/** An HTTP URL. It may contain secrets, so that errors do not show it. */
 export const HTTP_URL: ValueType<string> = {
   placeholder: "URL",
   parse: (text: string, { option }: ValueContext) => {

@@ -67,7 +67,7 @@ export function groupsOf(command: Command): readonly OptionGroup[] {
   })).filter(({ options }) => options.length > 0);
 }
 
-/** What holds for a command without an option, as help shows it. */
+/** The default of an option for a command, as help shows it. */
 export function defaultOf(
   option: Option,
   command: Command,
@@ -77,7 +77,7 @@ export function defaultOf(
   return text === undefined ? undefined : textFor(text, allProtocols);
 }
 
-/** How an option is written: `-p, --ports PORTS`. */
+/** The usage of an option: `-p, --ports PORTS`. */
 export function usageOf({ name, short, takes }: Option): string {
   const letter = short === undefined ? "" : `-${short}, `;
   return `${letter}${dashed(name)}${takes === undefined ? "" : ` ${takes.placeholder}`}`;

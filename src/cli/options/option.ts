@@ -1,5 +1,5 @@
 /**
- * What the table of options holds for each of them, and the types of the values that follow from it.
+ * A row of the table of options, and the types of values that follow from it.
  *
  * @module
  */
@@ -10,21 +10,21 @@ import type { ValueType } from "./value_types.ts";
 
 /** An option of the command line, with its help. */
 export interface Option extends OptionForm {
-  /** Which commands have it. */
+  /** The commands that have the option. */
   readonly commands: readonly Command[];
   /** The one-letter name, without the dash. */
   readonly short?: string;
   /** Aliases, as other tools name the option. */
   readonly aliases?: readonly string[];
-  /** What it takes. Default: nothing, it is given or not. */
+  /** The type of its value. Default: none, the option is a switch. */
   readonly takes?: ValueType<unknown>;
-  /** What holds without it, as a user would write it: for all commands, or for each. */
+  /** The default value as a user would write it: one for all commands, or one for each. */
   readonly default?: PerCommand;
-  /** What holds without it, in words, where that depends on more than the command. */
+  /** Description of the default, if it depends on more than the command. */
   readonly defaultText?: PerCommand | ProtocolText;
-  /** What it does, in one line. */
+  /** What the option does, in one line. */
   readonly help: ProtocolText;
-  /** Whether a configuration file may hold it. Default: yes. */
+  /** Whether a configuration file may contain the option. Default: yes. */
   readonly inConfig?: false;
 }
 
@@ -39,17 +39,17 @@ export interface OptionGroup {
   readonly options: readonly Option[];
 }
 
-/** `max-runtime` as a name in code: `maxRuntime`. */
+/** The name of an option in code: `max-runtime` is `maxRuntime`. */
 export type CamelCase<Name extends string> = Name extends `${infer Head}-${infer Rest}`
   ? `${Head}${Capitalize<CamelCase<Rest>>}`
   : Name;
 
-/** Those of some options that a command has. */
+/** The options that a command has, among some. */
 export type OptionsOfCommand<Row extends Option, Name extends Command> = Row extends Option
   ? Name extends Row["commands"][number] ? Row : never
   : never;
 
-/** The value of an option: that of its type, or `undefined` where it has no default and is not given. */
+/** The value of an option; `undefined` if it has no default and was not given. */
 export type OptionValue<Row extends Option, Name extends Command> = Row extends
   { readonly takes: ValueType<infer Value> }
   ? Row extends { readonly repeat: true } ? readonly Value[]
@@ -57,12 +57,12 @@ export type OptionValue<Row extends Option, Name extends Command> = Row extends
   : Value | undefined
   : boolean;
 
-/** `max-runtime` as a name in code: `maxRuntime`. */
+/** The name of an option in code: `max-runtime` is `maxRuntime`. */
 export function camelCase(name: string): string {
   return name.replace(/-(.)/g, (_, letter: string) => letter.toUpperCase());
 }
 
-/** What an option has for a command: one thing for all, or one for each. */
+/** The text of an option for a command. */
 export function textOf<Text extends ProtocolText>(
   text: Text | Partial<Readonly<Record<Command, Text>>> | undefined,
   command: Command,
@@ -70,7 +70,7 @@ export function textOf<Text extends ProtocolText>(
   return typeof text === "object" ? text[command] : text;
 }
 
-/** How an option is typed: `--rate`; of nmap's names `-oD`. */
+/** An option with its dashes: `--rate`, or `-oD` for names of nmap's style. */
 export function dashed(name: string): string {
   return `${/^[a-z][A-Z]$/.test(name) ? "-" : "--"}${name}`;
 }

@@ -1,5 +1,5 @@
 /**
- * From words on a command line to values, with an error that helps where a word is wrong.
+ * Parses the words of a command line into options, with helpful errors.
  *
  * @module
  */
@@ -11,7 +11,7 @@ import { type Command, COMMANDS } from "./commands.ts";
 import { dashed, type Option } from "./option.ts";
 import { optionsOf } from "./option_table.ts";
 
-/** nmap's and masscan's names of more than one letter behind one dash. */
+/** Options of nmap and masscan with several letters after one dash. */
 const LONG_SHORTS = new Set(["-iL", "-sL", "-oD", "-oJ", "-oG", "-oL"]);
 
 /** Short options of other tools, and the options of this program with the same meaning. */
@@ -68,8 +68,8 @@ export function readArgs(command: Command, args: readonly string[]): GivenOption
 }
 
 /**
- * The arguments in the form that the parser knows: it takes `-iL` for four letters, and a lone `-`,
- * which stands for standard input or output, for no value.
+ * The arguments in a form for the parser: it would read `-iL` as separate letters, and would not
+ * accept a lone `-`, which means standard input or output, as a value.
  */
 function plainArgs(args: readonly string[], takesValue: readonly Option[]): string[] {
   const plain: string[] = [];
@@ -89,7 +89,7 @@ function plainArgs(args: readonly string[], takesValue: readonly Option[]): stri
   return plain;
 }
 
-/** The parser takes whatever stands behind a `=` for yes, but for `false`. */
+/** Refuses values of switches: the parser reads any value but `false` as yes. */
 function refuseValues(args: readonly string[], options: readonly Option[]): void {
   const end = args.indexOf("--");
   const names = options.flatMap(({ name, aliases = [] }) => [name, ...aliases]);
@@ -114,7 +114,7 @@ function valuesOf({ name, takes, repeat }: Option, parsed: unknown): string[] {
   return values;
 }
 
-/** What options of other commands are in those that lack them: an option, and how it is written. */
+/** For options that a command lacks: the option that it has instead, and its spelling. */
 const INSTEAD: Readonly<Record<string, readonly [name: string, written: string]>> = {
   json: ["format", "--format ndjson"],
   format: ["json", "--json"],

@@ -7,7 +7,7 @@ import { usualProtocols } from "../../protocols/list.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
 import { hasUsualPort } from "../../protocols/usual_ports.ts";
 
-/** A text, or how to make it from all protocols. */
+/** A text, or a function that makes it from all protocols. */
 export type ProtocolText = string | ((allProtocols: readonly Protocol[]) => string);
 
 /** The text for these protocols. */
@@ -20,7 +20,7 @@ export function protocolHelp(allProtocols: readonly Protocol[]): string {
   return `protocols to look for: ${namesOf(allProtocols)}`;
 }
 
-/** What holds without `--protocol`. */
+/** Description of the default of `--protocol`. */
 export function defaultProtocols(allProtocols: readonly Protocol[]): string {
   const usual = usualProtocols(allProtocols);
   const others = namesOf(allProtocols.filter((one) => !usual.includes(one)));

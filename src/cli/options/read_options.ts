@@ -1,5 +1,5 @@
 /**
- * The arguments of a command as typed values: each text is read once, by the table of options.
+ * Parses the arguments of a command into typed values, by the table of options.
  *
  * @module
  */
@@ -15,9 +15,9 @@ import { readArgs } from "./parse_arguments.ts";
 export interface CommandLine<Name extends Command> {
   /** Words that belong to no option. */
   readonly words: readonly string[];
-  /** The values of all its options, defaults included. */
+  /** The values of all options of the command, defaults included. */
   readonly options: OptionsOf<Name>;
-  /** What was given, as it was written. */
+  /** The options as the user wrote them. */
   readonly given: GivenOptions;
 }
 
@@ -25,7 +25,7 @@ export interface CommandLine<Name extends Command> {
  * Reads the arguments of a command.
  *
  * @param allProtocols Every protocol, in order of rank.
- * @throws InputError for the first that is wrong.
+ * @throws InputError for the first wrong argument.
  */
 export function readCommandLine<Name extends Command>(
   command: Name,

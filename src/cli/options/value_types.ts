@@ -1,5 +1,5 @@
 /**
- * What options take: how help names a value, how it is read, and what shells complete.
+ * Types of option values: placeholder in help, parser, and completions of shells.
  *
  * @module
  */
@@ -22,7 +22,7 @@ export type Words =
   | readonly string[]
   | ((allProtocols: readonly Protocol[]) => readonly string[] | Promise<readonly string[]>);
 
-/** What a value is read with. */
+/** The context in which a value is parsed. */
 export interface ValueContext {
   /** The long name of the option, for errors. */
   readonly option: string;
@@ -32,21 +32,21 @@ export interface ValueContext {
 
 /** The type of an option's value. */
 export interface ValueType<Value> {
-  /** What help calls it: `NUMBER`. */
+  /** The placeholder in help, such as `NUMBER`. */
   readonly placeholder: string;
   /**
-   * Reads a value.
+   * Parses a value.
    *
    * @throws InputError that names the option, the text, and what is wanted.
    */
   readonly parse: (text: string, context: ValueContext) => Value;
   /** What shells complete. Default: nothing. */
   readonly completions?: Completions;
-  /** Whether it is a path, which depends on the folder that the program runs in. */
+  /** Whether the value is a path, which depends on the current folder. */
   readonly isPath?: boolean;
 }
 
-/** An error that names an option, the text that it was given, and what it wants. */
+/** An error that names the option, the given text, and the expected value. */
 export function wrongValue(option: string, text: string, wanted: string): InputError {
   return new InputError(`Cannot use --${option} "${text}": expected ${wanted}`);
 }
@@ -55,7 +55,7 @@ export function wrongValue(option: string, text: string, wanted: string): InputE
  * A type of values.
  *
  * @param wanted The expected value, for the error.
- * @param read Reads a text; `undefined`: it is wrong.
+ * @param read Parses a text; `undefined`: the text is wrong.
  */
 export function valueType<Value>(
   placeholder: string,
@@ -100,7 +100,7 @@ export function oneOf<const Word extends string>(words: readonly Word[]): ValueT
   };
 }
 
-/** One of the names of some things. */
+/** One of the keys of an object. */
 export function keyOf<const Name extends string>(
   things: Readonly<Record<Name, unknown>>,
 ): ValueType<Name> {
@@ -124,13 +124,13 @@ export function wholeNumber(
   });
 }
 
-/** How often something is repeated. */
+/** A number of repetitions. */
 export const RETRIES: ValueType<number> = {
   ...wholeNumber(0, 3, "0-3"),
   completions: { kind: "one", words: ["0", "1", "2", "3"] },
 };
 
-/** A number that may end in k or M; NaN where it is none. */
+/** Parses a number that may end in k or M; NaN for other texts. */
 function parseCount(text: string): number {
   const [, digits, unit] = /^(\d+(?:\.\d+)?)([kKmM]?)$/.exec(text) ?? [];
   return Number(digits) * { "": 1, k: 1e3, m: 1e6 }[unit?.toLowerCase() ?? ""]!;
@@ -192,7 +192,7 @@ export const CAP: ValueType<number | "off"> = valueType(
   },
 );
 
-/** A share of a hundred, as a number from 0 to 1. */
+/** A percentage, as a number from 0 to 1. */
 export const PERCENT: ValueType<number> = valueType("PERCENT", "a number from 0 to 100", (text) => {
   const value = /^\d+(\.\d+)?%?$/.test(text) ? parseFloat(text) : NaN;
   return value >= 0 && value <= 100 ? value / 100 : undefined;
@@ -200,14 +200,14 @@ export const PERCENT: ValueType<number> = valueType("PERCENT", "a number from 0 
 
 const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
 
-/** Milliseconds, at most 30 days; without a unit the number counts milliseconds. */
+/** Parses a time of at most 30 days as milliseconds; a number without a unit is milliseconds. */
 function parseTime(text: string): number | undefined {
   const [, digits, unit = "ms"] = /^(\d+(?:\.\d+)?)(ms|s|m|h)?$/.exec(text) ?? [];
   const value = Number(digits) * UNITS[unit];
   return value >= 0 && value <= 30 * 24 * UNITS.h ? value : undefined;
 }
 
-/** The shortest time that an option takes. */
+/** The shortest time that an option accepts. */
 export interface LeastTime {
   /** The shortest time, milliseconds. */
   readonly ms: number;
@@ -217,7 +217,7 @@ export interface LeastTime {
 
 /**
  * A time with its unit, in milliseconds. Some tools read a bare number as seconds, others as
- * milliseconds: it is refused.
+ * milliseconds, so that a bare number is refused.
  */
 export function time(least?: LeastTime): ValueType<number> {
   return timeType("800ms, 1.5s, 10m or 2h", least, (text, option) => {

@@ -12,7 +12,7 @@ import { HTTP_URL, METRICS_PLACE } from "../domain_value_types.ts";
 import type { OptionGroup } from "../option.ts";
 import { COUNT, FILE, time, wholeNumber } from "../value_types.ts";
 
-/** How a scan is prepared, limited, kept and observed. */
+/** Options that prepare, limit, checkpoint and observe a scan. */
 export const CONTROL = {
   title: "Control",
   options: [
@@ -113,7 +113,7 @@ const LEAST_INTERVAL = {
   text: `${MIN_INTERVAL_MS / 1000}s, because servers cache their status for that long`,
 };
 
-/** What a watch does. */
+/** Options of a watch. */
 export const WATCH = {
   title: "Watch",
   options: [

@@ -9,18 +9,18 @@ import type { OptionGroup } from "../option.ts";
 import { FILE, milliseconds, PERCENT, wholeNumber } from "../value_types.ts";
 
 const MOST_SERVERS = 2 ** 24;
-/** A demo's sockets are one for each server. */
+/** Maximum number of servers of a demo, because each needs a socket. */
 const MOST_DEMO_SERVERS = 4000;
 
 const SERVERS_OPTION = { name: "servers", help: "how many servers to simulate" } as const;
 
-/** Loaded for completions alone: help needs no simulated servers. */
+/** Loads the names of software for completions; help does not need them. */
 async function softwareNames(): Promise<readonly string[]> {
   const { SOFTWARE } = await import("../../../fleet/simulate/software.ts");
   return SOFTWARE.map(({ name }) => name);
 }
 
-/** What a fleet is. */
+/** Options that describe the simulated servers. */
 export const FLEET = {
   title: "Fleet",
   options: [

@@ -1,5 +1,5 @@
 /**
- * Options: which servers of a database, and what is written of them where.
+ * Options that select servers of a database, and outputs.
  *
  * @module
  */
@@ -13,7 +13,7 @@ import { columnList, PAST_TIME } from "../domain_value_types.ts";
 import type { OptionGroup } from "../option.ts";
 import { AGE, anyText, COUNT, FILE, keyOf, wholeNumber } from "../value_types.ts";
 
-/** Which servers of a database. */
+/** Options that select servers of a database. */
 export const SELECTION = {
   title: "Selection",
   options: [

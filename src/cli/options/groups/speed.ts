@@ -23,7 +23,7 @@ import {
   wholeNumber,
 } from "../value_types.ts";
 
-/** More threads than cores send no faster. */
+/** Maximum number of sender threads: more threads than cores send no faster. */
 const MOST_THREADS = 64;
 /** With less than a millisecond, every host would time out. */
 const LEAST_TIMEOUT = { ms: 1, text: "1 ms" };
@@ -37,7 +37,7 @@ const CONCURRENCY_OPTION = {
   help: "servers queried at the same time",
 } as const;
 
-/** How fast and how often. */
+/** Options that limit rates, timeouts and repetitions, and choose the engine. */
 export const SPEED = {
   title: "Speed",
   options: [

@@ -77,7 +77,7 @@ export const TARGETS = {
   ],
 } as const satisfies OptionGroup;
 
-/** In which order it is probed. */
+/** Options that choose the order of the targets. */
 export const ORDER = {
   title: "Order",
   options: [

@@ -6,7 +6,9 @@ import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { type Command, COMMANDS } from "../src/cli/options/commands.ts";
 import { readCommandLine, readOptions } from "../src/cli/options/read_options.ts";
 import { scanSettings } from "../src/app/settings/scan_settings.ts";
+import { demoFleet } from "../src/cli/commands/demo.ts";
 import { InputError } from "../src/core/errors.ts";
+import { serverId } from "../src/core/record.ts";
 import { PROTOCOLS } from "../src/protocols/list.ts";
 import { goldenPaths, indexOf } from "./golden/write_index.ts";
 import { documentedFlags, SECTIONS, withSections } from "../docs/write_reference.ts";
@@ -154,9 +156,24 @@ Deno.test("every path in a document's code spans exists", async () => {
   }
 });
 
-Deno.test("the README has at most 6 KB", () => {
-  const { length } = new TextEncoder().encode(README);
-  assert(length <= 6 * 1024, `README.md has ${length} bytes`);
+for (const path of ["README.md", "CONTRIBUTING.md"]) {
+  Deno.test(`${path} has at most 6 KB`, () => {
+    const { length } = new TextEncoder().encode(textOf(path));
+    assert(length <= 6 * 1024, `${path} has ${length} bytes`);
+  });
+}
+
+Deno.test("the README shows servers of the demo's fleet", () => {
+  const [, shown] = /\n(SERVER .*?)```/s.exec(README)!;
+  const { options: { servers, seed } } = readCommandLine("demo", []);
+  const entries = demoFleet(servers, seed).map(({ entry }) => entry);
+  const rows = shown.split("\n").filter((line) => line.startsWith("127."));
+  assert(rows.length >= 3, `${rows.length} rows`);
+  for (const line of rows) {
+    const [server, protocols] = line.split(/ +/);
+    const entry = entries.find((one) => serverId(one) === server);
+    assertEquals(Object.keys(entry?.truth ?? {}).join("+"), protocols, line);
+  }
 });
 
 Deno.test("the documents include the guides", () => {

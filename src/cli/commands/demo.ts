@@ -36,15 +36,20 @@ const FOLDER = "demo";
 /** Rows that are shown. */
 const SHOWN = 12;
 
+/** The hosts of a demo: servers, and a tenth of that number of hostile or opted-out hosts. */
+export function demoFleet(servers: number, seed: number): FleetHost[] {
+  const target = parseTarget(FLEET_RANGE);
+  if ("name" in target) throw new Error("the fleet's range is one");
+  return drawFleet({ servers, hostile: Math.ceil(servers / 10), range: target.range, seed });
+}
+
 /** Runs `demo`; returns the exit code. */
 export async function runDemo(
   given: readonly string[],
   allProtocols: readonly Protocol[],
 ): Promise<number> {
   const { options: { servers, seed, quiet } } = readCommandLine("demo", given, allProtocols);
-  const target = parseTarget(FLEET_RANGE);
-  if ("name" in target) throw new Error("the fleet's range is one");
-  const hosts = drawFleet({ servers, hostile: Math.ceil(servers / 10), range: target.range, seed });
+  const hosts = demoFleet(servers, seed);
   const [csv, ndjson] = [`${FOLDER}/servers.csv`, `${FOLDER}/servers.ndjson`];
   await makeFolder();
   if (!quiet) {

@@ -14,14 +14,26 @@ import type { ScanIo, ScanLimits, ScanSelection, ScanSetup } from "./scan_setup.
 import type { PassCounts, ScanState } from "./scan_state.ts";
 import { planSuppression } from "./sweep_stage/suppression_plan.ts";
 
+/** A pass that only detects servers of a protocol that suppresses another one. */
+export interface DetectionPass extends Pass {
+  /** The protocol that is probed. */
+  readonly suppressor: Protocol;
+  /** The protocol that is not sent to the servers that reply. */
+  readonly suppressed: Protocol;
+}
+
 /** The passes of a scan. */
-export interface PassPlan {
+export interface ScanPasses {
   /** The first passes, which only detect servers of a protocol that suppresses another one. */
-  readonly detectionPasses: readonly Pass[];
+  readonly detectionPasses: readonly DetectionPass[];
   /** Passes of UDP probes. */
   readonly udp: readonly Pass[];
   /** Passes of TCP connections, concurrent with the UDP passes. */
   readonly tcp: readonly Pass[];
+}
+
+/** The passes of a scan, and the probes that they send. */
+export interface PassPlan extends ScanPasses {
   /** The kinds of probes that the scan sends for its protocols. */
   readonly kinds: readonly ProbeKind[];
   /** All kinds of probes, those of the detecting passes included. */
@@ -36,24 +48,32 @@ export interface PassPlanInput extends ScanSelection {
   readonly limits: Pick<ScanLimits, "retries" | "timeoutMs">;
 }
 
-/** Plans the passes of a scan. */
-export function planScanPasses(input: PassPlanInput): PassPlan {
-  const { targets, limits: { retries, timeoutMs } } = input;
-  const { addresses, protocols, ports, allProtocols = PROTOCOLS } = targets;
+/** The passes over the targets of a scan: one for each protocol, and one more for each retry. */
+export function scanPasses(selection: ScanSelection, retries: number): ScanPasses {
+  const { addresses, protocols, ports } = selection.targets;
   const segmentsFor = (name: string) => segmentsOf(addresses, (bits) => ports(name, bits));
   const over = (transport: Protocol["transport"]) =>
     protocols.filter((one) => one.transport === transport);
-  const suppressions = planSuppression(input);
-  const suppressors = suppressions.map(({ protocol }) => protocol);
-  const kinds = kindsOf(protocols, allProtocols);
-  const suppresses = protocols.some(({ suppressedBy }) => suppressedBy !== undefined);
   return {
-    detectionPasses: suppressions.flatMap(({ protocol, segments }, i) =>
+    detectionPasses: planSuppression(selection).flatMap(({ protocol, suppressed, segments }, i) =>
       planPasses([protocol], retries, () => segments, i * (retries + 1))
+        .map((pass) => ({ ...pass, suppressor: protocol, suppressed }))
     ),
     udp: planPasses(probed(over("udp")), retries, segmentsFor),
     tcp: planPasses(over("tcp"), retries, segmentsFor, CONNECTION_ORDERS),
-    kinds,
+  };
+}
+
+/** Plans the passes of a scan, and the probes that they send. */
+export function planScanPasses(input: PassPlanInput): PassPlan {
+  const { targets: { protocols, allProtocols = PROTOCOLS }, limits: { retries, timeoutMs } } =
+    input;
+  const passes = scanPasses(input, retries);
+  const suppressors = passes.detectionPasses.map(({ suppressor }) => suppressor);
+  const suppresses = protocols.some(({ suppressedBy }) => suppressedBy !== undefined);
+  return {
+    ...passes,
+    kinds: kindsOf(protocols, allProtocols),
     allKinds: kindsOf([...new Set([...suppressors, ...protocols])], allProtocols),
     gapMs: suppresses ? Math.max(GAP_MS, timeoutMs) : GAP_MS,
   };
@@ -75,7 +95,7 @@ function kindsOf(protocols: readonly Protocol[], allProtocols: readonly Protocol
 
 /** Counts the positions of all passes, and those that an earlier part of the scan visited. */
 export function countPositions(
-  plan: PassPlan,
+  plan: ScanPasses,
   { order, io: { state } }: Pick<ScanSetup, "order"> & { readonly io: Pick<ScanIo, "state"> },
 ): void {
   const sizesOf = (passes: readonly Pass[]) => passes.map((pass) => spaceOf(pass, order).size);
@@ -99,6 +119,7 @@ function countTransport(
   counts.size = counts.position = sizes.at(-1) ?? 0;
 }
 
-function sumOf(numbers: readonly number[]): number {
+/** The sum of numbers. */
+export function sumOf(numbers: readonly number[]): number {
   return numbers.reduce((sum, one) => sum + one, 0);
 }

@@ -64,7 +64,7 @@ Deno.test("sqp: a scan finds every server, each chunk right, in one packet or in
   complete(result);
   spared(result);
   assertEquals(new Set(result.hosts.map(({ entry }) => entry.software)), new Set(SQP));
-  assertEquals(result.end.marks.udp, { pass: 3, position: 0 }); // guards have no number
+  assertEquals(result.end.marks.udp, { pass: 3, position: 0 }); // detection passes have no number
   const { replies, total, visited, pass, passes } = result.state;
   assertEquals([replies.valid, replies.unverified, replies.suppressing], [60, 0, 0]);
   assertEquals([total, visited, pass, passes], [4 * 1024, 4 * 1024, 2, 2]);

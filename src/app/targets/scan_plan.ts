@@ -6,7 +6,7 @@
  */
 import { InputError } from "../../core/errors.ts";
 import type { ScanLimits, ScanSelection } from "../../scan/scan_setup.ts";
-import { planSuppression } from "../../scan/sweep_stage/suppression_plan.ts";
+import { scanPasses, sumOf } from "../../scan/pass_plan.ts";
 import {
   countPlans,
   isLookedFor,
@@ -15,10 +15,11 @@ import {
 } from "../../scan/inspect_stage/known_server_plan.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
 import { densityOf } from "../../targets/density.ts";
-import { segmentsOf, type Targets } from "../../targets/compose.ts";
+import type { Targets } from "../../targets/compose.ts";
 import { countOf } from "../../core/quantities.ts";
 import { permissionNeeded } from "../../targets/permission.ts";
-import { type Segment, TargetSpace } from "../../targets/space.ts";
+import { type Pass, spaceOf } from "../../sweep/passes.ts";
+import type { Segment } from "../../targets/space.ts";
 import type { ScanSettings } from "../settings/scan_settings.ts";
 import type { NamedTargets } from "./find_targets.ts";
 
@@ -50,7 +51,7 @@ export interface Plan {
   /** The passes over UDP, and the concurrent ones over TCP. */
   readonly passes: Readonly<Record<Protocol["transport"], Passes>>;
   /** Protocols that are probed before the passes, and the one that each suppresses. */
-  readonly guards: readonly {
+  readonly detectionPasses: readonly {
     readonly name: string;
     readonly suppressed: string;
     readonly size: number;
@@ -61,7 +62,7 @@ export interface Plan {
   readonly interviews: Interviews;
   /** Number of known servers that are not probed, because they speak none of the scan's protocols. */
   readonly unprobed: number;
-  /** Description of what passes and guards send, by protocol. */
+  /** Description of what the passes send, by protocol. */
   readonly probeTexts: ReadonlyMap<string, string>;
   /** The limit that determines the duration. */
   readonly governor: Governor;
@@ -93,65 +94,83 @@ export function scanSelectionOf(chosen: ScanSettings, named: NamedTargets): Scan
 
 /** Computes the plan of a scan. */
 export function planScan(input: PlanInput): Plan {
-  const { targets: { addresses, protocols, ports }, order, limits: { retries, rates } } = input;
+  const { targets: { protocols }, order, limits: { retries, rates } } = input;
+  const passes = scanPasses(input, retries);
   const known = [...countPlans(input)];
   const countOf = (holds: (plan: KnownPlan) => boolean) =>
     sumOf(known.filter(([plan]) => holds(plan)).map(([, count]) => count));
-  const repeated = <T>(one: T & { segments: readonly Segment[] }, without: number) => {
-    const { size } = new TargetSpace(one.segments, { ...order, first: undefined });
-    const probes = Math.max(0, size - without);
-    return Array.from({ length: retries + 1 }, () => ({ ...one, size, probes }));
-  };
-  const passes = protocols.flatMap((one) => {
-    const { name, transport } = one;
-    const segments = segmentsOf(addresses, (family) => ports(name, family));
-    return repeated({ name, transport, segments }, countOf((plan) => !isVisited(plan, one)));
-  });
-  const guardPlans = planSuppression(input);
-  const guards = guardPlans.flatMap(({ protocol, suppressed, segments }) =>
-    repeated(
-      { name: protocol.name, suppressed: suppressed.name, segments },
-      countOf((plan) => !isLookedFor(plan, protocol)),
-    )
+  const detectionPasses = passes.detectionPasses.map((pass) =>
+    counted(pass, order, countOf((plan) => !isLookedFor(plan, pass.suppressor)))
   );
-  const over = (transport: Protocol["transport"]): Passes => {
-    const chosen = passes.filter((pass) => pass.transport === transport);
-    return {
-      sizes: chosen.map(({ size }) => size),
-      protocols: chosen.map(({ name }) => name),
-      probes: chosen.map(({ probes }) => probes),
-    };
-  };
+  const protocolOf = ({ protocol }: Pass) => protocols.find(({ name }) => name === protocol)!;
+  const counts = (pass: Pass) =>
+    counted(pass, order, countOf((plan) => !isVisited(plan, protocolOf(pass))));
+  const [udp, tcp] = [passes.udp.map(counts), passes.tcp.map(counts)];
   const interviews = interviewsOf(known, retries);
-  const times: Record<Exclude<Governor, "nothing">, number> = {
-    "rate": 0,
-    "net-rate": 0,
-    "host-rate": 0,
-  };
-  for (const { size, probes, segments } of [...guards, ...passes]) {
-    const { host, net } = densityOf(segments);
-    times.rate += probes / (rates.rate ?? Infinity);
-    times["net-rate"] += meanOfNetwork(net, segments, probes) / (rates.netRate ?? Infinity);
-    times["host-rate"] += meanOfHost(host, size, probes) / (rates.hostRate ?? Infinity);
-  }
-  times.rate += (interviews.probes.udp + interviews.probes.tcp) / (rates.rate ?? Infinity);
-  const [[name, seconds]] = (Object.entries(times) as [Governor, number][])
-    .sort(([, a], [, b]) => b - a);
+  const suppressors = detectionPasses.map(({ suppressor }) => suppressor);
   return {
-    passes: { udp: over("udp"), tcp: over("tcp") },
-    guards: guards.map(({ segments: _, ...guard }) => guard),
+    passes: { udp: listed(udp), tcp: listed(tcp) },
+    detectionPasses: detectionPasses.map(({ protocol, suppressed, size, probes }) => ({
+      name: protocol,
+      suppressed: suppressed.name,
+      size,
+      probes,
+    })),
     probeTexts: new Map(
-      [
-        ...protocols,
-        ...guardPlans.map(({ protocol }) => protocol),
-        ...interviews.protocols,
-      ].map(({ name, probeText }) => [name, probeText]),
+      [...protocols, ...suppressors, ...interviews.protocols]
+        .map(({ name, probeText }) => [name, probeText]),
     ),
     interviews,
     unprobed: countOf(({ probed }) => probed.length === 0),
-    governor: seconds > 0 ? name : "nothing",
-    seconds,
+    ...durationOf([...detectionPasses, ...udp, ...tcp], interviews, rates),
   };
+}
+
+/** The numbers of positions, and of probes that leave at most, of a pass. */
+interface PassSize {
+  readonly size: number;
+  readonly probes: number;
+}
+
+/**
+ * Counts the positions of a pass.
+ *
+ * @param withheld Number of known servers among the targets that the pass does not probe.
+ */
+function counted<P extends Pass>(
+  pass: P,
+  order: ScanSelection["order"],
+  withheld: number,
+): P & PassSize {
+  const { size } = spaceOf(pass, { ...order, first: undefined });
+  return { ...pass, size, probes: Math.max(0, size - withheld) };
+}
+
+/** The passes over one transport as a plan has them. */
+function listed(passes: readonly (Pass & PassSize)[]): Passes {
+  return {
+    sizes: passes.map(({ size }) => size),
+    protocols: passes.map(({ protocol }) => protocol),
+    probes: passes.map(({ probes }) => probes),
+  };
+}
+
+/** The limit that determines the duration, and the minimum duration, seconds. */
+function durationOf(
+  passes: readonly (Pass & PassSize)[],
+  { probes: { udp, tcp } }: Interviews,
+  { rate = Infinity, netRate = Infinity, hostRate = Infinity }: ScanLimits["rates"],
+): Pick<Plan, "governor" | "seconds"> {
+  const times = { "rate": (udp + tcp) / rate, "net-rate": 0, "host-rate": 0 };
+  for (const { size, probes, segments } of passes) {
+    const { host, net } = densityOf(segments);
+    times.rate += probes / rate;
+    times["net-rate"] += meanOfNetwork(net, segments, probes) / netRate;
+    times["host-rate"] += meanOfHost(host, size, probes) / hostRate;
+  }
+  const [[name, seconds]] = (Object.entries(times) as [Governor, number][])
+    .sort(([, a], [, b]) => b - a);
+  return { governor: seconds > 0 ? name : "nothing", seconds };
 }
 
 /** What is sent to known servers that are interviewed without a pass. */
@@ -201,15 +220,11 @@ export function requirePermission(
   );
 }
 
-/** The sum of sizes. */
-export function sumOf(sizes: readonly number[]): number {
-  return sizes.reduce((all, one) => all + one, 0);
-}
-
 /** Maximum number of datagrams and of connections before the first reply. */
-export function mostSent({ passes: { udp, tcp }, guards, interviews }: Plan) {
+export function mostSent({ passes: { udp, tcp }, detectionPasses, interviews }: Plan) {
   return {
-    udp: sumOf([...udp.probes, ...guards.map(({ probes }) => probes)]) + interviews.probes.udp,
+    udp: sumOf([...udp.probes, ...detectionPasses.map(({ probes }) => probes)]) +
+      interviews.probes.udp,
     tcp: sumOf(tcp.probes) + interviews.probes.tcp,
   };
 }
@@ -221,13 +236,13 @@ function sentIn({ protocols, probes }: Passes): string[] {
 
 /** What would be sent, in words. */
 function probesOf(plan: Plan): string {
-  const { passes: { udp, tcp }, guards, interviews, probeTexts } = plan;
+  const { passes: { udp, tcp }, detectionPasses, interviews, probeTexts } = plan;
   const kinds = (names: readonly string[]) =>
     [...new Set(names)].map((name) => probeTexts.get(name)).join(" and ");
   const { udp: datagrams, tcp: connects } = mostSent(plan);
   const held = (transport: Protocol["transport"]) =>
     interviews.protocols.filter((one) => one.transport === transport).map(({ name }) => name);
-  const names = [...guards.map(({ name }) => name), ...sentIn(udp), ...held("udp")];
+  const names = [...detectionPasses.map(({ name }) => name), ...sentIn(udp), ...held("udp")];
   return [
     ...(datagrams > 0 ? [`${countOf(datagrams, "datagram")} would be sent (${kinds(names)})`] : []),
     ...(connects > 0

@@ -90,9 +90,9 @@ export class Progress implements Disposable {
     const { pass, passes, size } = transport === "tcp" ? state.tcp : state;
     this.clear();
     if (pass === 0) {
-      const [guard] = plan.guards;
+      const [{ name, suppressed }] = plan.detectionPasses;
       reportLine(
-        `suppression pass: ${guard.name}; hosts that reply are not sent ${guard.suppressed}`,
+        `suppression pass: ${name}; hosts that reply are not sent ${suppressed}`,
       );
       return;
     }

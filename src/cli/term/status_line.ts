@@ -6,7 +6,8 @@
  */
 import type { ScanState } from "../../scan/scan_state.ts";
 import type { RateReason } from "../../sweep/rate/rate_search.ts";
-import { type Governor, type Passes, sumOf } from "../../app/targets/scan_plan.ts";
+import type { Governor, Passes } from "../../app/targets/scan_plan.ts";
+import { sumOf } from "../../scan/pass_plan.ts";
 import { clockTime, countOf, withCommas } from "../../core/quantities.ts";
 
 /** The work of a scan, and its waits. */
@@ -28,12 +29,12 @@ export interface PlannedPositions {
   /** Positions of the passes. */
   readonly passes: Readonly<Record<"udp" | "tcp", Pick<Passes, "sizes">>>;
   /** Positions that are visited before the passes. */
-  readonly guards: readonly { readonly size: number }[];
+  readonly detectionPasses: readonly { readonly size: number }[];
 }
 
 /** The work of a planned scan. */
 export function scanWork(
-  { passes: { udp, tcp }, guards }: PlannedPositions,
+  { passes: { udp, tcp }, detectionPasses }: PlannedPositions,
   { from, fromTcp, ...times }: {
     readonly from: { readonly pass: number; readonly position: number };
     readonly fromTcp: { readonly pass: number; readonly position: number };
@@ -43,7 +44,7 @@ export function scanWork(
     sumOf(sizes.slice(0, pass - 1)) + position;
   return {
     ...times,
-    sizes: { udp: [...guards.map(({ size }) => size), ...udp.sizes], tcp: tcp.sizes },
+    sizes: { udp: [...detectionPasses.map(({ size }) => size), ...udp.sizes], tcp: tcp.sizes },
     start: { udp: behind(udp.sizes, from), tcp: behind(tcp.sizes, fromTcp) },
   };
 }

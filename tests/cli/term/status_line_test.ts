@@ -30,7 +30,7 @@ function workOf({ udp, tcp = [], cooldown = 5, from = START, maxRuntime = Infini
     tcp: { sizes: tcp, protocols: [] },
   };
   const given = { from, fromTcp: START, cooldown, connect: 3, maxRuntime };
-  return scanWork({ passes, guards: [] }, given);
+  return scanWork({ passes, detectionPasses: [] }, given);
 }
 
 /** When the passes over UDP end, and the state in the second `t` of this run. */

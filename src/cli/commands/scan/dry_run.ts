@@ -80,10 +80,12 @@ function excludedText({ targets: { omitted }, optedOutSize }: NamedTargets): str
 }
 
 /** The passes that come first, and the protocols that hosts which reply to them are not sent. */
-function suppressionText({ guards }: Plan): string | undefined {
-  if (guards.length === 0) return undefined;
-  const first = guards.map(({ name, probes }) => `${name} ${withCommas(probes)}`).join(", ");
-  const suppressed = [...new Set(guards.map((guard) => guard.suppressed))].join(", ");
+function suppressionText({ detectionPasses }: Plan): string | undefined {
+  if (detectionPasses.length === 0) return undefined;
+  const first = detectionPasses.map(({ name, probes }) => `${name} ${withCommas(probes)}`).join(
+    ", ",
+  );
+  const suppressed = [...new Set(detectionPasses.map(({ suppressed }) => suppressed))].join(", ");
   return `${first} first; hosts that reply are not sent ${suppressed}`;
 }
 
@@ -132,8 +134,11 @@ function engineText({ name, way }: Pick<Engine, "name" | "way">, threads: number
 }
 
 /** The time in which a scan sends nothing, seconds: a second between passes, and the cooldown. */
-function waitSeconds({ guards, passes: { udp } }: Plan, { cooldownMs }: SpeedSettings): number {
-  return cooldownMs / 1000 + Math.max(0, guards.length + udp.sizes.length - 1);
+function waitSeconds(
+  { detectionPasses, passes: { udp } }: Plan,
+  { cooldownMs }: SpeedSettings,
+): number {
+  return cooldownMs / 1000 + Math.max(0, detectionPasses.length + udp.sizes.length - 1);
 }
 
 /** How many servers are known, which of them no pass visits, and how many are not probed. */

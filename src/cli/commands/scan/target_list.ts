@@ -6,7 +6,7 @@
 import { type Address, endpointKey, formatEndpoint } from "../../../core/address.ts";
 import type { Protocol } from "../../../protocols/protocol.ts";
 import type { ScanSelection } from "../../../scan/scan_setup.ts";
-import { planSuppression } from "../../../scan/sweep_stage/suppression_plan.ts";
+import { scanPasses } from "../../../scan/pass_plan.ts";
 import {
   isLookedFor,
   isVisited,
@@ -14,10 +14,9 @@ import {
   knownPlans,
   targeted,
 } from "../../../scan/inspect_stage/known_server_plan.ts";
-import { CONNECTION_ORDERS } from "../../../sweep/passes.ts";
-import { segmentsOf } from "../../../targets/compose.ts";
+import { spaceOf } from "../../../sweep/passes.ts";
 import { AddressSet } from "../../../targets/ranges.ts";
-import { TargetSpace } from "../../../targets/space.ts";
+import type { TargetSpace } from "../../../targets/space.ts";
 import { print } from "../../term/console.ts";
 
 /** Lines that are gathered before they are printed. */
@@ -66,20 +65,17 @@ function* targetLines(selection: ScanSelection, retries: number): Generator<stri
 
 /** The first pass of each protocol, preceded by the passes that only detect servers of another protocol. */
 function firstPasses(selection: ScanSelection, retries: number): Listed[] {
-  const { targets: { addresses, protocols, ports }, order } = selection;
-  const guards = planSuppression(selection).map(({ protocol, segments }) => ({
-    protocol,
-    space: new TargetSpace(segments, { ...order, pass: 1 }),
-    visits: isLookedFor,
-  }));
-  const seen = { udp: 0, tcp: 0 };
-  const passes = protocols.map((protocol) => {
-    const { name, transport } = protocol;
-    const segments = segmentsOf(addresses, (bits) => ports(name, bits));
-    const first = seen[transport]++ * (retries + 1) + 1;
-    const pass = transport === "tcp" ? CONNECTION_ORDERS + first : first;
-    const space = new TargetSpace(segments, { ...order, pass });
-    return { protocol, space, visits: isVisited };
+  const { targets: { protocols }, order } = selection;
+  const { detectionPasses, udp, tcp } = scanPasses(selection, retries);
+  const detection = detectionPasses.filter((_, i) => i % (retries + 1) === 0)
+    .map((pass) => ({
+      protocol: pass.suppressor,
+      space: spaceOf(pass, order),
+      visits: isLookedFor,
+    }));
+  const passes = protocols.flatMap((protocol) => {
+    const first = [...udp, ...tcp].find((pass) => pass.protocol === protocol.name);
+    return first === undefined ? [] : { protocol, space: spaceOf(first, order), visits: isVisited };
   });
-  return [...guards, ...passes];
+  return [...detection, ...passes];
 }

@@ -19,6 +19,11 @@ export function verifiedColumns(protocols: readonly Protocol[]): (keyof ServerRe
   return protocols.flatMap(({ verify }) => verify?.columns ?? []);
 }
 
+/** The columns that scans fill and polls do not: a poll keeps their values. */
+export function scanOnlyColumns(protocols: readonly Protocol[]): (keyof ServerRecord)[] {
+  return ["alias_of", ...verifiedColumns(protocols)];
+}
+
 /** A record without names of players: the column, and the facts that protocols declare. */
 export function withoutPlayers(
   record: ServerRecord,

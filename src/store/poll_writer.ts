@@ -4,6 +4,9 @@
  * @module
  */
 import type { ServerRecord } from "../core/record.ts";
+import { scanOnlyColumns } from "../protocols/declared_facts.ts";
+import { PROTOCOLS } from "../protocols/list.ts";
+import type { Protocol } from "../protocols/protocol.ts";
 import { writeAttached } from "./attachments.ts";
 import { observationValues, SERVER_COLUMNS, serverValues } from "./server_columns.ts";
 import { type BulkStatement, type Database, insertInto, type Value } from "./database/database.ts";
@@ -38,21 +41,23 @@ export interface PollObservation {
   readonly record: ServerRecord | undefined;
 }
 
-/** Columns that scans fill and polls do not. A poll keeps their values. */
-const SCAN_ONLY_COLUMNS = new Set(["alias_of", "joinable", "mtu", "raknet_protocol"]);
-
-const UPSERT_ONLINE = insertInto(
-  "servers",
-  SERVER_COLUMNS,
-  `on conflict (id) do update set ${
-    SERVER_COLUMNS.map(([name]) => name).filter((name) => name !== "id" && name !== "first_seen")
-      .map((name) =>
-        SCAN_ONLY_COLUMNS.has(name)
-          ? `${name} = coalesce(excluded.${name}, servers.${name})`
-          : `${name} = excluded.${name}`
-      ).join(", ")
-  } where excluded.last_seen >= servers.last_seen`,
-);
+/** Writes servers that replied to polls. They keep values of columns that scans fill and polls do not. */
+function upsertOnline(allProtocols: readonly Protocol[]): BulkStatement {
+  const scanOnly = new Set<string>(scanOnlyColumns(allProtocols));
+  const names = SERVER_COLUMNS.map(([name]) => name)
+    .filter((name) => name !== "id" && name !== "first_seen");
+  const values = names.map((name) =>
+    scanOnly.has(name)
+      ? `${name} = coalesce(excluded.${name}, servers.${name})`
+      : `${name} = excluded.${name}`
+  );
+  return insertInto(
+    "servers",
+    SERVER_COLUMNS,
+    `on conflict (id) do update set ${values.join(", ")} ` +
+      "where excluded.last_seen >= servers.last_seen",
+  );
+}
 
 const UPDATE_FAILED: BulkStatement = {
   types: ["integer", "integer", "bigint", "text", "bigint"],
@@ -69,12 +74,14 @@ const UPDATE_FAILED: BulkStatement = {
  *
  * @param servers At most one entry per server.
  * @param optOuts Addresses that opted out. Default: none.
+ * @param allProtocols Every protocol of the program. Default: PROTOCOLS.
  */
 export async function writePolls(
   database: Database,
   servers: readonly PolledServer[],
   observations: readonly PollObservation[],
   optOuts: readonly OptOut[] = [],
+  allProtocols: readonly Protocol[] = PROTOCOLS,
 ): Promise<void> {
   const replied: Value[][] = [];
   const failed: Value[][] = [];
@@ -86,7 +93,7 @@ export async function writePolls(
     }
   }
   await database.transaction(async () => {
-    await database.bulk(UPSERT_ONLINE, replied);
+    await database.bulk(upsertOnline(allProtocols), replied);
     await database.bulk(UPDATE_FAILED, failed);
     await database.bulk(INSERT_OBSERVATION, observations.map(pollObservationValues));
     await writeOptOuts(database, optOuts);

@@ -5,7 +5,7 @@
  */
 import { type Endpoint, formatAddress } from "../core/address.ts";
 import { ATTACHMENTS, type RecordWithAttachments, type ServerRecord } from "../core/record.ts";
-import { isIncompleteFlag, verifiedColumns } from "../protocols/declared_facts.ts";
+import { isIncompleteFlag, scanOnlyColumns } from "../protocols/declared_facts.ts";
 import { PROTOCOLS } from "../protocols/list.ts";
 import type { Protocol } from "../protocols/protocol.ts";
 import { addedNames, changesOf, type WatchEvent } from "./events.ts";
@@ -47,8 +47,8 @@ function withScanColumns(
   before: ServerRecord,
   allProtocols: readonly Protocol[],
 ): ServerRecord {
-  const verified = verifiedColumns(allProtocols).map((name) => [name, before[name]]);
-  return { ...row, alias_of: before.alias_of, ...Object.fromEntries(verified) };
+  const kept = scanOnlyColumns(allProtocols).map((name) => [name, before[name]]);
+  return { ...row, ...Object.fromEntries(kept) };
 }
 
 /** A watched server. Turns the results of polls into events. */

@@ -1,6 +1,7 @@
 import { assertEquals } from "@std/assert";
 import { recordOf } from "../../src/store/server_columns.ts";
 import { historyOf, overdueServers } from "../../src/store/server_queries.ts";
+import { PROTOCOLS } from "../../src/protocols/list.ts";
 import { type PolledServer, writePolls } from "../../src/store/poll_writer.ts";
 import { Store } from "../../src/store/store.ts";
 import { all, onEngines } from "./databases.ts";
@@ -54,6 +55,21 @@ onEngines("a watch writes each server's state and each observation once", async 
   );
   assertEquals(history[0].content_hash === history[1].content_hash, false); // `joinable` was verified
 });
+
+onEngines(
+  "a poll keeps the columns that an added protocol verifies, and no other ones",
+  async (db) => {
+    await new Store(db, () => Promise.resolve()).write([
+      record(1, { map: "world", joinable: true }),
+    ]);
+    const [raknet] = PROTOCOLS;
+    const added = { ...raknet, verify: { ...raknet.verify!, columns: ["map"] as const } };
+    const seen = record(1, { seen_at: 5000, map: null, joinable: null });
+    await writePolls(db, [polled(5000, { record: seen })], [], [], [added]);
+    const [{ map, joinable }] = (await all(db, "select * from servers")).map(recordOf);
+    assertEquals([map, joinable], ["world", null]);
+  },
+);
 
 onEngines(
   "an unknown server is written when it replies, and not when it times out",

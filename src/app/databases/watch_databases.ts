@@ -135,7 +135,11 @@ export class WatchDatabases implements AsyncDisposable {
         clock: systemClock,
         report: (line) => this.report(`blocksweep: ${line}`),
         write: (...polled) =>
-          withDatabaseErrors("write to", database, () => writePolls(database, ...polled)),
+          withDatabaseErrors(
+            "write to",
+            database,
+            () => writePolls(database, ...polled, this.rules.allProtocols),
+          ),
       }),
     );
   }

@@ -43,7 +43,16 @@ const MOST_MARKS = 1 << 20;
 const SAME_ON_PORTS = 100;
 
 /** Kinds of marks. The kind is the last word of a mark, so that kinds do not collide. */
-const KIND = { guid: 1, players: 2, proxy: 3, bridged: 4, bridge: 5, game: 6, query: 7, answer: 8 };
+const KIND = {
+  guid: 1,
+  players: 2,
+  proxy: 3,
+  bridged: 4,
+  bridge: 5,
+  game: 6,
+  beside: 7,
+  answer: 8,
+};
 /** Limit on the marks of a row. */
 const MOST_OF_ROW = 5;
 /** Words of one: two of what the row is remembered by, two of what it is recognised by. */
@@ -168,8 +177,8 @@ export class Aliases {
     if (max === null || online === null || game === null) return;
     if (isBeside && game === record.port) return;
     digest.resume(hostLow, hostHigh).text(plain).number(online).number(max).word(game);
-    if (isBeside) this.#add(digest, KIND.query, KIND.game);
-    else this.#add(digest, KIND.game, KIND.query);
+    if (isBeside) this.#add(digest, KIND.beside, KIND.game);
+    else this.#add(digest, KIND.game, KIND.beside);
   }
 
   /** The side of a bridge on which a row may stand: a bridge speaks nothing but a protocol with GUIDs. */

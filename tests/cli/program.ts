@@ -94,6 +94,58 @@ export async function until(
   }
 }
 
+/** How long a test waits for words of a program, milliseconds: a busy machine needs seconds. */
+const PATIENCE_MS = 60_000;
+
+/** What a program prints, read as far as a test needs it. */
+export class PrintedText {
+  /** What was read. */
+  text = "";
+  readonly #child: Deno.ChildProcess;
+  readonly #reader: ReadableStreamDefaultReader<string>;
+  #isRunning = true;
+
+  /** Reads nothing yet. */
+  constructor(child: Deno.ChildProcess, stream: Deno.ChildProcess["stderr"] = child.stderr) {
+    this.#child = child;
+    this.#reader = stream.pipeThrough(new TextDecoderStream()).getReader();
+    void child.status.then(() => this.#isRunning = false);
+  }
+
+  /**
+   * Reads until the program has printed some words.
+   *
+   * @throws Error with what it printed, where it ends before, or takes too long and is killed.
+   */
+  async until(words: string, patienceMs: number = PATIENCE_MS): Promise<void> {
+    if (await this.#read(() => this.text.includes(words), patienceMs)) return;
+    throw new Error(`The program did not print "${words}", but: ${this.text}`);
+  }
+
+  /** Reads what is left, to the end of the program; one that takes too long is killed. */
+  async rest(): Promise<string> {
+    await this.#read(() => false, PATIENCE_MS);
+    return this.text;
+  }
+
+  async #read(isEnough: () => boolean, patienceMs: number): Promise<boolean> {
+    const timer = setTimeout(() => {
+      if (this.#isRunning) this.#child.kill("SIGKILL");
+      void this.#reader.cancel();
+    }, patienceMs);
+    try {
+      while (!isEnough()) {
+        const { value, done } = await this.#reader.read();
+        if (done) return false;
+        this.text += value;
+      }
+      return true;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+}
+
 function outcomeOf({ code, stdout, stderr }: Finished): string {
   return `exit code ${code}\n${stdout}${stderr}`;
 }

@@ -15,7 +15,7 @@ import { checkVersion, migrate, MIGRATIONS } from "../../src/store/database/migr
 import { SpillingStore } from "../../src/store/spilling_store.ts";
 import { StoreError } from "../../src/store/database/database.ts";
 import { Store } from "../../src/store/store.ts";
-import { finish, run, start, until } from "../cli/program.ts";
+import { finish, PrintedText, run, start, until } from "../cli/program.ts";
 import { all, connect, withPostgres } from "../store/databases.ts";
 import { record } from "../store/records.ts";
 import { PASSWORD, startPostgres } from "./server.ts";
@@ -288,23 +288,16 @@ Deno.test("a watch goes on while its list is away, and writes what it saw when t
   const scan = await run(["scan", RANGE, ...QUICK, "-q", "-o", list], { permissions });
   assertEquals(scan.code, 0, scan.stderr);
   const child = start(["watch", list, "--interval", "5s"], { permissions });
-  let stderr = "";
-  let [stopped, ended] = [false, false];
-  const reading = (async () => {
-    for await (const part of child.stderr.pipeThrough(new TextDecoderStream())) {
-      stderr += part;
-      if (stderr.includes("watching 6 endpoints") && !stopped) {
-        stopped = true;
-        await server.stop();
-      } else if (stderr.includes("the watch continues") && !stderr.includes("written again")) {
-        await server.start();
-      } else if (stderr.includes("written again") && !ended) {
-        ended = true; // a second signal would end it at once
-        child.kill("SIGINT");
-      }
-    }
-  })();
-  const [{ code }] = await Promise.all([child.status, reading, child.stdout.cancel()]);
+  const drained = child.stdout.cancel();
+  const printed = new PrintedText(child);
+  await printed.until("watching 6 endpoints");
+  await server.stop();
+  await printed.until("the watch continues");
+  await server.start();
+  await printed.until("written again");
+  child.kill("SIGINT");
+  const stderr = await printed.rest();
+  const [{ code }] = await Promise.all([child.status, drained]);
   assertEquals(code, 130, stderr);
   assert(!stderr.includes("lost"), stderr);
   assert(!stderr.includes(PASSWORD) && !stderr.includes(encodeURIComponent(PASSWORD)), stderr);

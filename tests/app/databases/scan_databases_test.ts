@@ -22,7 +22,7 @@ import { compose } from "../../../src/targets/compose.ts";
 import { newWatchCounts } from "../../../src/watch/mod.ts";
 import { all } from "../../store/databases.ts";
 import { record } from "../../store/records.ts";
-import { finish, run, start } from "../../cli/program.ts";
+import { finish, PrintedText, run, start } from "../../cli/program.ts";
 
 const RANGE = "127.34.0.0/26";
 const FLEET = { servers: 30, hostile: 5, range: { start: 0x7f220000, end: 0x7f220040 }, seed: 8 };
@@ -245,16 +245,14 @@ Deno.test("a watch waits for a list that is locked when it starts, and Ctrl-C en
     for (const freed of [false, true]) {
       other.exec("begin immediate");
       const child = start(["watch", list]);
-      let [stderr, interrupted] = ["", false];
-      for await (const part of child.stderr.pipeThrough(new TextDecoderStream())) {
-        stderr += part;
-        if (stderr.includes("waiting until the lock is released") && freed && other.isTransaction) {
-          other.exec("commit");
-        }
-        const awaited = freed ? "watching 1 endpoint" : "waiting until";
-        if (!interrupted && stderr.includes(awaited)) child.kill("SIGINT");
-        interrupted ||= stderr.includes(awaited);
+      const printed = new PrintedText(child);
+      await printed.until("waiting until the lock is released");
+      if (freed) {
+        other.exec("commit");
+        await printed.until("watching 1 endpoint");
       }
+      child.kill("SIGINT");
+      const stderr = await printed.rest();
       await child.stdout.cancel();
       assertEquals((await child.status).code, 130, stderr);
       assertEquals(stderr.includes("Cannot"), false, stderr);

@@ -16,7 +16,16 @@ import {
 } from "../../../src/fleet/judge/verify_rows.ts";
 import { systemClock } from "../../../src/net/clock.ts";
 import { serverId } from "../../../src/core/record.ts";
-import { ENVIRONMENT, finish, programWords, run, SCAN, start, until } from "../program.ts";
+import {
+  ENVIRONMENT,
+  finish,
+  PrintedText,
+  programWords,
+  run,
+  SCAN,
+  start,
+  until,
+} from "../program.ts";
 
 const RANGE = { start: 0x7f210000, end: 0x7f210100 };
 const FLEET: FleetPlan = { servers: 40, hostile: 10, range: RANGE, seed: 6 };
@@ -294,13 +303,11 @@ Deno.test("a second Ctrl-C ends a scan at once, and the command that it prints f
         child,
         async () => JSON.parse(await Deno.readTextFile(`${folder}/s`)).written >= 5,
       );
-      const [mine, theirs] = child.stderr.tee();
+      const printed = new PrintedText(child);
       child.kill("SIGINT");
-      for await (const text of mine.pipeThrough(new TextDecoderStream())) {
-        if (text.includes("Ctrl-C again")) break;
-      }
+      await printed.until("Ctrl-C again");
       child.kill("SIGINT");
-      const stderr = await new Response(theirs).text();
+      const stderr = await printed.rest();
       assertEquals((await child.status).code, 130, stderr);
       await child.stdout.cancel();
       assertEquals(stderr.includes("interrupted in"), false, stderr);

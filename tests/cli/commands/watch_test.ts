@@ -13,7 +13,7 @@ import { writeOptOuts } from "../../../src/store/opt_outs.ts";
 import { openSqlite } from "../../../src/store/database/sqlite.ts";
 import { newWatchCounts, type WatchEvent } from "../../../src/watch/mod.ts";
 import { watchSummary } from "../../../src/cli/commands/watch.ts";
-import { run, start, until } from "../program.ts";
+import { PrintedText, run, start, until } from "../program.ts";
 
 const TOLD = {
   ...{ at: 3_723_000, host: "127.0.0.1", port: 19132, requested_as: null, scan_id: "s" },
@@ -159,12 +159,10 @@ for (
 
 Deno.test("an address without a port is watched at each usual port, and all of these are counted", async () => {
   const child = start(["watch", "127.44.9.9", "--interval", "5s"]);
-  let [stderr, isStopped] = ["", false];
-  for await (const part of child.stderr.pipeThrough(new TextDecoderStream())) {
-    stderr += part;
-    if (!isStopped && stderr.includes("watching")) child.kill("SIGINT");
-    isStopped ||= stderr.includes("watching");
-  }
+  const printed = new PrintedText(child);
+  await printed.until("watching");
+  child.kill("SIGINT");
+  const stderr = await printed.rest();
   await child.stdout.cancel();
   assertEquals((await child.status).code, 130, stderr);
   assertStringIncludes(stderr, "watching 2 endpoints, polled every 5 s");
@@ -315,29 +313,21 @@ Deno.test("a watch whose list is locked when it begins is noted when the list is
     }
     const child = start(["watch", list, "-iL", "-", "--interval", "5s"], { stdin: "" });
     await until(child, () => isMade(list));
-    let stderr = "";
+    const printed = new PrintedText(child);
     {
       using db = new DatabaseSync(list);
       db.exec("begin immediate");
       const writer = child.stdin.getWriter();
       await writer.write(new TextEncoder().encode(formatEndpoint(hosts[0].endpoint)));
       await writer.close();
-      const told = child.stderr.pipeThrough(new TextDecoderStream());
-      for await (const part of told.values({ preventCancel: true })) {
-        stderr += part;
-        if (stderr.includes("will try to write again")) break;
-      }
+      await printed.until("will try to write again");
       db.exec("rollback");
-      const [event] = await Array.fromAsync(
-        child.stdout.pipeThrough(new TextDecoderStream()).values(),
-        (part) => {
-          child.kill("SIGINT");
-          return JSON.parse(part).event;
-        },
-      );
-      assertEquals(event, "online");
-      for await (const part of told) stderr += part;
+      const events = new PrintedText(child, child.stdout);
+      await events.until("\n");
+      child.kill("SIGINT");
+      assertEquals(JSON.parse(await events.rest()).event, "online");
     }
+    const stderr = await printed.rest();
     assertEquals((await child.status).code, 130, stderr);
     assertStringIncludes(stderr, "another program is writing to it; the watch continues");
     using db = new DatabaseSync(list);

@@ -35,7 +35,7 @@ export interface EndpointQueryOptions {
 /** An endpoint of a host, and the reply. */
 export interface QueriedEndpoint {
   /** The endpoint, and the protocols to query there. */
-  readonly asked: EndpointProtocols;
+  readonly protocolsThere: EndpointProtocols;
   /** The server's record, and the outcome of each exchange. */
   readonly server: QueriedServer;
 }
@@ -48,12 +48,12 @@ export async function queryEndpoints(
   const { network: { clock, openSocket, dialer }, timeoutMs, signal, note } = options;
   const shortage = new Shortage(clock, (code) => note(shortageLine("queries", code)));
   const queried: QueriedEndpoint[] = [];
-  for (const asked of endpoints) {
+  for (const protocolsThere of endpoints) {
     if (signal.aborted) break;
-    const server = await queryServer(asked.endpoint, {
+    const server = await queryServer(protocolsThere.endpoint, {
       ...options,
-      protocols: asked.first,
-      followUps: asked.rest,
+      protocols: protocolsThere.first,
+      followUps: protocolsThere.rest,
       timeoutMs: timeoutMs ?? DEFAULTS.timeoutMs,
       open: (family) => openSocket({ address: anyAddress(family), port: 0 }),
       dialer,
@@ -62,10 +62,10 @@ export async function queryEndpoints(
       clock,
       shortage,
       requestedAs: name,
-      service: asked.service,
+      service: protocolsThere.service,
       scanId: newScanId(clock.wall()),
     });
-    queried.push({ asked, server });
+    queried.push({ protocolsThere, server });
   }
   return queried;
 }

@@ -19,7 +19,7 @@ import { EXIT } from "../app/exit_codes.ts";
 import { Interrupted } from "../app/interrupt_signals.ts";
 import { isClosedPipe } from "../app/outputs/closed_pipe.ts";
 
-/** Errors of a running command, which no other command line would avoid. */
+/** Errors of a running command that another command line would not avoid. */
 const FAILURES = [WriteError, StoreError, ShortageError];
 
 type Run = (args: readonly string[], allProtocols: readonly Protocol[]) => Promise<number>;
@@ -100,7 +100,7 @@ async function printVersion(): Promise<number> {
   return EXIT.done;
 }
 
-/** Whether a flag is anywhere on the line; it takes effect before other words are checked. */
+/** Whether a flag is anywhere in the arguments; it takes effect before other words are checked. */
 function hasFlag(args: readonly string[], ...names: readonly string[]): boolean {
   const end = args.indexOf("--");
   return args.slice(0, end < 0 ? args.length : end).some((arg) => names.includes(arg));
@@ -121,7 +121,7 @@ function unknownCommand(name: string): string {
   return `Unknown command "${name}"; ${hint}`;
 }
 
-/** The error that came first, where closing what was open failed too. */
+/** The first error, if closing resources failed too. */
 function firstOf(error: unknown): unknown {
   return error instanceof SuppressedError ? firstOf(error.suppressed) : error;
 }

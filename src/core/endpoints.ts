@@ -14,13 +14,16 @@ import type { Address, Endpoint } from "./address.ts";
  * import { Endpoints } from "blocksweep/targets";
  * import { assertEquals } from "@std/assert";
  *
- * const endpoints = Endpoints.of({ address: 0xc0000201, port: 19132 }, { address: 1n, port: 19133
- * }); assertEquals([endpoints.family(0), endpoints.family(1)], [4, 6]);
+ * const endpoints = Endpoints.of(
+ *   { address: 0xc0000201, port: 19132 },
+ *   { address: 1n, port: 19133 },
+ * );
+ * assertEquals([endpoints.family(0), endpoints.family(1)], [4, 6]);
  * assertEquals(endpoints.get(1), { address: 1n, port: 19133 });
  * ```
  */
 export class Endpoints {
-  /** The IPv4 addresses; the value for an IPv6 endpoint is undefined. */
+  /** The IPv4 addresses. The value for an IPv6 endpoint has no meaning. */
   readonly ipv4: Uint32Array;
   /** The IPv6 addresses; `undefined` for an IPv4 endpoint. */
   readonly ipv6: (bigint | undefined)[];

@@ -70,11 +70,11 @@ export function queriedProtocolsOf(
   chosen: ScanSettings,
   named: Pick<NamedTargets, "known">,
 ): InterviewScope {
-  const asked = { ...chosen, protocols: chosen.protocols.map(({ name }) => name) };
-  if (named.known.length === 0) return asked;
+  const queried = { ...chosen, protocols: chosen.protocols.map(({ name }) => name) };
+  if (named.known.length === 0) return queried;
   const sent = sentTo({ ...chosen, ...named });
   return {
-    ...asked,
+    ...queried,
     protocolsFor: ({ host, port }) => sent({ address: parseAddress(host)!, port }),
   };
 }

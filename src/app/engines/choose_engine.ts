@@ -16,7 +16,7 @@ export interface Engine {
   /** The value of `--engine`. */
   readonly name: EngineName;
   /** The route of its frames, if the engine writes frames. */
-  readonly way?: string;
+  readonly route?: string;
   /**
    * Opens a socket.
    *

@@ -49,9 +49,9 @@ async function loadRaw(
       await (name === "xdp" ? xdpEngine(options) : packetEngine(options));
     const size = ranges.reduce((sum, { start, end }) => sum + end - start, 0);
     const { targets: framed, gateway, interface: link } = uplink;
-    const way = `over ${link.name} to ${formatAddress(gateway)}` +
+    const route = `over ${link.name} to ${formatAddress(gateway)}` +
       (framed === size ? "" : `, ${countOf(size - framed, "target")} by udp`);
-    return { ...engine, way };
+    return { ...engine, route };
   } catch (error) {
     if (error instanceof NoUplink) return { unsuited: error.message };
     if (!(error instanceof Deno.errors.PermissionDenied)) throw error;

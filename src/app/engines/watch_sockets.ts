@@ -91,13 +91,13 @@ export interface PollingContext {
 /** Opens the sockets that poll these servers. */
 export async function openPollingSockets(
   servers: readonly WatchedServer[],
-  asking: PollingSettings,
+  settings: PollingSettings,
   context: PollingContext,
 ): Promise<PollingSockets> {
-  const { limits, rate } = asking;
+  const { limits, rate } = settings;
   const { signal, network: { clock, dialer, openSocket } } = context;
   const openSole = (family: 4 | 6) => openSocket({ address: anyAddress(family), port: 0 });
-  const concurrency = await concurrencyFor(servers, asking, openSole);
+  const concurrency = await concurrencyFor(servers, settings, openSole);
   const throttle = throttleFor(servers, rate);
   const open = () =>
     Poller.families(servers).flatMap((family) => openShared(() => openSole(family), concurrency));
@@ -108,7 +108,7 @@ export async function openPollingSockets(
   );
   const stream = { dialer, throttle, clock, signal, shortage };
   const poller = new Poller({
-    ...asking,
+    ...settings,
     ...context,
     clock,
     openExclusive: openSole,

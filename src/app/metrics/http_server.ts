@@ -56,7 +56,7 @@ const REASONS = {
 /** Options of an HTTP server. */
 export interface HttpServerOptions {
   /** The response to a request that could be read. */
-  readonly answer: (request: HttpRequest) => HttpResponse;
+  readonly respond: (request: HttpRequest) => HttpResponse;
   /** The clock of timeouts and retries. */
   readonly clock: Clock;
   /** Receives the reason why connections cannot be accepted, once at the start of each failure. */
@@ -123,7 +123,7 @@ export class HttpServer implements AsyncDisposable {
     const response = typeof request === "number"
       ? refusal(request)
       : this.#isFor(request)
-      ? this.options.answer(request)
+      ? this.options.respond(request)
       : refusal(421, "this server is on loopback: request localhost or a loopback address");
     const isHead = typeof request === "object" && request.method === "HEAD";
     await this.#within(REQUEST_MS, writeAll(conn, encodeResponse(response, isHead)));

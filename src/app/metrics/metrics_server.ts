@@ -36,7 +36,7 @@ export function serveMetrics(
   return new HttpServer(listener, {
     clock,
     onTrouble,
-    answer: (request) => respond(request, page),
+    respond: (request) => respond(request, page),
   });
 }
 

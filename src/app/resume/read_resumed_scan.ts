@@ -111,9 +111,9 @@ export function mergeOptions(
   allowed: readonly OptionForm[],
 ): GivenOptions {
   const changed: string[] = [];
-  const compare = (said: string, texts: readonly string[], before: readonly string[] = []) => {
+  const compare = (shown: string, texts: readonly string[], before: readonly string[] = []) => {
     if (texts.join("\0") === before.join("\0")) return;
-    changed.push(`${said} (it has ${before.join(", ") || "none"})`);
+    changed.push(`${shown} (it has ${before.join(", ") || "none"})`);
   };
   if (line.words.length > 0) compare(line.words.join(" "), line.words, scan.words);
   const given = new Map(scan.given);
@@ -122,9 +122,9 @@ export function mergeOptions(
     if (texts === undefined) continue;
     if (onResume !== undefined) given.set(name, texts);
     else {
-      const said = takes === undefined ? `--${name}` : `--${name} ${texts.join(", ")}`;
+      const shown = takes === undefined ? `--${name}` : `--${name} ${texts.join(", ")}`;
       const before = name === "checkpoint" ? [fullPath(path)] : scan.given.get(name);
-      compare(said, takes?.isPath ? texts.map(fullPath) : texts, before);
+      compare(shown, takes?.isPath ? texts.map(fullPath) : texts, before);
     }
   }
   if (changed.length === 0) return { words: scan.words, given };

@@ -38,8 +38,8 @@ export function rateOf(
   { groups }: Targets,
   allProtocols: readonly Protocol[] = PROTOCOLS,
 ): number {
-  const asked = protocols.flatMap(({ name, suppressedBy }) => [name, suppressedBy]);
-  const payloads = allProtocols.filter(({ name }) => asked.includes(name))
+  const sent = protocols.flatMap(({ name, suppressedBy }) => [name, suppressedBy]);
+  const payloads = allProtocols.filter(({ name }) => sent.includes(name))
     .map(({ probe }) => probe?.template.length ?? SYN);
   const sizes = groups.flatMap(({ addresses: [{ start }] }) =>
     payloads.map((payload) => wireSize(payload, family(start)))

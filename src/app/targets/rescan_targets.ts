@@ -61,11 +61,13 @@ export async function readKnown(
     const optedOut = await readOptOuts(database);
     const optedOutSet = new AddressSet(optedOut);
     const servers: KnownServer[] = [];
-    for await (const { host, port, protocols, requested_as: asked } of overdueEndpoints(database)) {
+    for await (
+      const { host, port, protocols, requested_as: requestedAs } of overdueEndpoints(database)
+    ) {
       const address = parseAddress(host);
       if (address === undefined) continue; // a row of another program: blocksweep writes addresses only
       if (optedOutSet.has(address)) continue;
-      const names = asked === null ? {} : namesIn(asked);
+      const names = requestedAs === null ? {} : namesIn(requestedAs);
       servers.push({
         endpoint: { address, port },
         protocols: spokenOf(protocols, allProtocols),

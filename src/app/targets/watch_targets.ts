@@ -135,8 +135,8 @@ async function readList(
 }
 
 /** The name by which a server was requested. */
-function requestedNameIn({ requested_as: asked }: StoredRecord): string | null {
-  const { name, service } = asked === null ? {} : namesIn(asked);
+function requestedNameIn({ requested_as: requestedAs }: StoredRecord): string | null {
+  const { name, service } = requestedAs === null ? {} : namesIn(requestedAs);
   return name ?? service?.name ?? null;
 }
 

@@ -35,17 +35,17 @@ export async function runCompletions(
   return EXIT.done;
 }
 
-/** How an option may be typed: `--rate`, `-r`; `-oD`. */
+/** The forms of an option that are offered: `--rate`, `-r`; `-oD`. */
 function offered({ name, short }: Option): string[] {
   return short === undefined ? [dashed(name)] : [dashed(name), `-${short}`];
 }
 
-/** Other spellings: accepted, but not offered. */
+/** Aliases of an option, which are accepted but not offered. */
 function otherwise({ aliases = [] }: Option): string[] {
   return aliases.map(dashed);
 }
 
-/** Words that a shell completes, for these protocols. */
+/** What a shell completes for a value. */
 type Choice =
   | { readonly kind: "one" | "some"; readonly words: readonly string[] }
   | { readonly kind: "file" | "other" };
@@ -53,7 +53,7 @@ type Choice =
 /** The commands and options from which completions are made. */
 interface CompletionSource {
   readonly allProtocols: readonly Protocol[];
-  /** What shells complete behind each option that takes a value. */
+  /** Completions for each option that takes a value. */
   readonly choices: ReadonlyMap<Option, Choice>;
 }
 
@@ -67,7 +67,7 @@ async function choiceFor(
   return { kind: "some", words: typeof words === "function" ? await words(allProtocols) : words };
 }
 
-/** What a command takes besides options. */
+/** Completions of a command's words besides options. */
 function wordsOf(command: Command): Choice {
   const { completions } = COMMANDS[command].words ?? {};
   if (completions === undefined) return { kind: "other" };
@@ -80,7 +80,7 @@ function pattern(command: Command, options: readonly Option[]): string {
     .map((name) => `${command}:${name}`).join("|");
 }
 
-/** What bash does behind an option that takes a value. */
+/** The bash code that completes a value. */
 function bashAction(choice: Choice): string {
   switch (choice.kind) {
     case "file":
@@ -94,7 +94,7 @@ function bashAction(choice: Choice): string {
   }
 }
 
-/** The cases of options that take a value: those of one kind share a case. */
+/** The bash `case` branches for options with values; options with equal completions share a branch. */
 function bashCases(command: Command, source: CompletionSource): string[] {
   const byAction = new Map<string, Option[]>();
   for (const option of optionsOf(command)) {
@@ -199,7 +199,7 @@ const SHELLS: Readonly<
     ].join("\n"),
 };
 
-/** One for each form of an option; those that are given already are not offered again. */
+/** The `_arguments` specifications of an option: forms that were given are not offered again. */
 function zshOptions(option: Option, source: CompletionSource): string[] {
   const { takes, help, repeat } = option;
   const escape = (text: string) => text.replace(/[\\[\]:]/g, "\\$&");
@@ -212,7 +212,7 @@ function zshOptions(option: Option, source: CompletionSource): string[] {
   return forms.map((form) => `${offered(option).includes(form) ? "" : "!"}${before}${form}${rest}`);
 }
 
-/** What zsh does for a value. */
+/** The zsh action that completes a value. */
 function zshAction(choice: Choice): string {
   switch (choice.kind) {
     case "file":
@@ -226,12 +226,12 @@ function zshAction(choice: Choice): string {
   }
 }
 
-/** A word as bash and zsh take it. */
+/** A word quoted for bash and zsh. */
 function quoted(word: string): string {
   return `'${word.replaceAll("'", "'\\''")}'`;
 }
 
-/** What fish does for a value. */
+/** The fish arguments that complete a value. */
 function fishAction(choice: Choice): string {
   switch (choice.kind) {
     case "file":

@@ -31,9 +31,9 @@ import { countOf, withCommas } from "../../core/quantities.ts";
 import { runPassingScan } from "./scan/scan.ts";
 import { serverTable } from "../../app/outputs/table_format.ts";
 
-/** Where the demo writes. */
+/** The folder that the demo writes to. */
 const FOLDER = "demo";
-/** Rows that are shown. */
+/** Number of rows that the demo shows. */
 const SHOWN = 12;
 
 /** The hosts of a demo: servers, and a tenth of that number of hostile or opted-out hosts. */

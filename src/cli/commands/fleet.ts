@@ -1,5 +1,5 @@
 /**
- * The fleet command: simulated servers, to try and test scanners without touching anyone. With
+ * The fleet command: simulated servers, to try and test scanners without traffic to real hosts. With
  * `--check` it compares the rows of a scan with the manifest.
  *
  * @module
@@ -99,10 +99,10 @@ function openWitness(path: string | undefined): WitnessLog | undefined {
 }
 
 /**
- * The networks of a laboratory: private addresses on a host that nobody else can reach, for it has
- * no default route.
+ * The networks of a laboratory: private addresses on a host without a default route, which no other
+ * machine can reach.
  *
- * @throws InputError when it is not one.
+ * @throws InputError when the host or the range is unsuited.
  */
 function laboratory(range: Range): { address: number; netmask: number }[] {
   const privates = RangeSet.of(
@@ -125,7 +125,7 @@ function laboratory(range: Range): { address: number; netmask: number }[] {
     .map(({ address, netmask }) => ({ address: parseIpv4(address), netmask: parseIpv4(netmask) }));
 }
 
-/** Whether packets for anywhere leave this host. Reading the table needs `--allow-all` in Deno. */
+/** Whether this host has a default route. Reading the table needs `--allow-all` in Deno. */
 function hasDefaultRoute(): boolean {
   const [, ...routes] = Deno.readTextFileSync("/proc/net/route").trim().split("\n");
   const v4 = routes.some((line) => {

@@ -32,7 +32,7 @@ export function refuseCheckOptions({ given }: GivenOptions): void {
   if (option !== undefined) throw new InputError(`Cannot use --${option} without --check`);
 }
 
-/** Compares each file with the manifest and prints what is wrong; returns the exit code. */
+/** Compares each file with the manifest and prints the differences; returns the exit code. */
 export async function checkScan(
   options: OptionsOf<"fleet">,
   { given }: GivenOptions,
@@ -104,7 +104,7 @@ function rowsOf(
   return { rows, faults };
 }
 
-/** A line of a file, and the object that it holds. */
+/** A line of a file, parsed as JSON. */
 interface Line {
   readonly line: number;
   readonly object: Readonly<Record<string, unknown>> | undefined;

@@ -45,7 +45,7 @@ export async function runHistory(args: readonly string[]): Promise<number> {
   return EXIT.done;
 }
 
-/** The id of the server that a user names. */
+/** The id of the server that the user named. */
 async function findServer(database: Database, word: string | undefined): Promise<string> {
   if (word === undefined) {
     throw new InputError("Cannot show a history: name a server, as HOST:PORT");
@@ -68,7 +68,7 @@ async function findServer(database: Database, word: string | undefined): Promise
   );
 }
 
-/** An observation, and whether the server published something else in the one before. */
+/** An observation, and whether the content changed since the one before. */
 interface HistoryRow {
   readonly observation: Observation;
   readonly changed: boolean;
@@ -97,10 +97,10 @@ const COLUMNS: readonly TableColumn<HistoryRow>[] = [
   { title: "CHANGED", width: 0, rank: 0, text: ({ changed }) => changed ? "yes" : "" },
 ];
 
-/** Terminal columns between two cells. */
+/** Spaces between two cells. */
 const GAP = 2;
 
-/** The history as a table, with the players as a line of bars above it. */
+/** The history as a table, with a bar chart of the players above it. */
 export function historyLines(id: string, seen: readonly Observation[]): string[] {
   if (seen.length === 0) return [id, "no observations"];
   const replied = seen.filter(({ online }) => online);
@@ -116,7 +116,7 @@ export function historyLines(id: string, seen: readonly Observation[]): string[]
   ];
 }
 
-/** Whether the server published something else than when it last replied before. */
+/** Whether the server's content differs from that of its last reply before. */
 function hasChanged(seen: readonly Observation[], at: number): boolean {
   const before = seen.slice(0, at).findLast(({ online }) => online)?.content_hash ?? null;
   return seen[at].online && before !== null && before !== seen[at].content_hash;
@@ -127,10 +127,10 @@ function timeText({ seen_at }: Observation): string {
 }
 
 const BARS = "▁▂▃▄▅▆▇█";
-/** More bars do not fit a terminal: several observations share one, which shows their maximum. */
+/** Maximum number of bars. With more observations, several share a bar, which shows their maximum. */
 const MOST_BARS = 60;
 
-/** A bar for each observation: none without a reply, a dot where the number of players is unknown. */
+/** A bar for each observation: a blank without a reply, a dot for an unknown number of players. */
 export function sparkline(seen: readonly Observation[], most: number): string {
   const each = Math.ceil(seen.length / MOST_BARS);
   let bars = "";

@@ -19,7 +19,7 @@ import { namedPlace } from "../../app/databases/select_servers.ts";
 import { countOf, withCommas } from "../../core/quantities.ts";
 import { connectionEnvironment } from "../../app/databases/connection_environment.ts";
 
-/** Servers that are written in one transaction. */
+/** Number of servers that are written in one transaction. */
 const BATCH = 500;
 
 /** The formats that `import` reads, for error messages. */
@@ -63,7 +63,7 @@ async function openAll(paths: readonly string[]): Promise<ReadableStream<Uint8Ar
   return files;
 }
 
-/** The lines of a file that cannot be read: how many, and the number of the first. */
+/** The invalid lines of a file: their count, and the number of the first. */
 interface UnreadLines {
   readonly count: number;
   readonly first: number;
@@ -71,13 +71,13 @@ interface UnreadLines {
 
 /** Writes the servers of one file in batches. */
 class BatchWriter {
-  /** Servers that were read. */
+  /** Number of servers that were read. */
   found = 0;
-  /** Servers that were new, or newer than what the database held. */
+  /** Number of servers that were new, or newer than their row in the database. */
   changed = 0;
   #batch: StoredRecord[] = [];
 
-  /** @param open Opens the database, once. */
+  /** @param open Opens the database; called once. */
   constructor(private readonly open: () => Promise<Database>) {}
 
   /** Whether a batch waits to be written. */
@@ -110,7 +110,7 @@ class BatchWriter {
 /**
  * Imports a file.
  *
- * @param open Opens the database, once.
+ * @param open Opens the database; called once.
  * @returns A line that describes the result.
  * @throws InputError when none of its lines can be read.
  */

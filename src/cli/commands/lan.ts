@@ -38,7 +38,7 @@ export async function runLan(
 ): Promise<number> {
   const { words: [word], options } = readCommandLine("lan", args, allProtocols);
   if (word !== undefined) throw new InputError(`Cannot use "${word}": lan takes no targets`);
-  const look = lookOf(options, allProtocols);
+  const look = discoveryTimes(options, allProtocols);
   const network = systemNetwork({
     optOutFile: options.optOutFile,
     note: reportLine,
@@ -90,14 +90,14 @@ function countNetworks(networks: readonly (LocalNetwork | LocalLink)[]): number 
   return networks.filter((network) => !("zone" in network)).length || networks.length;
 }
 
-/** Prints how many servers were found, and how many hosts were not swept. */
+/** Prints the numbers of servers found and of hosts not swept. */
 function reportCounts(servers: number, networks: number, { unswept }: LanEnd): void {
   reportLine(`${countOf(servers, "server")} on ${countOf(networks, "network")}`);
   if (unswept === 0) return;
   reportLine(`${countOf(unswept, "host")} not swept for Java servers: --once ended first`);
 }
 
-/** What a shortage of descriptors means. */
+/** Describes the effect of a shortage of descriptors. */
 function shortLine(hosts: number): string {
   const swept = hosts === 0 ? "" : ` (${countOf(hosts, "host")} not swept for Java servers)`;
   return `blocksweep: results are incomplete for lack of descriptors${swept}; raise the limit ` +
@@ -105,7 +105,7 @@ function shortLine(hosts: number): string {
 }
 
 /** The values of the options of a discovery. */
-function lookOf(
+function discoveryTimes(
   { ports, once, noPlayers }: OptionsOf<"lan">,
   allProtocols: readonly Protocol[],
 ): Pick<DiscoverySetup, "ports" | "watch" | "listenMs" | "players"> {

@@ -26,10 +26,10 @@ import { locate, type Located } from "../../app/targets/locate_server.ts";
 import { chosenVerify } from "../../app/settings/chosen_protocols.ts";
 import { describe, useColor } from "../term/server_description.ts";
 
-/** Hosts that are queried at the same time. */
+/** Maximum number of hosts that are queried at the same time. */
 const MOST_AT_ONCE = 8;
 
-/** A host as it was named, and its endpoints. */
+/** A host as the user named it, and its endpoints. */
 interface NamedHost {
   readonly word: string;
   readonly located: Located;
@@ -72,9 +72,9 @@ export async function runQuery(
 type ShowHost = (host: NamedHost, queried: readonly QueriedEndpoint[]) => Promise<boolean>;
 
 /**
- * Queries hosts, several at the same time but never one address twice, and shows them in their order.
+ * Queries hosts, several at the same time but never two at one address, and shows them in order.
  *
- * @returns Whether all replied.
+ * @returns Whether all hosts replied.
  */
 async function queryAll(
   hosts: readonly NamedHost[],
@@ -135,7 +135,7 @@ function printer(
   };
 }
 
-/** The endings of exchanges and connections. */
+/** Descriptions of outcomes of exchanges and connections. */
 const ENDINGS: Readonly<Record<string, string>> = {
   noReply: "no reply",
   slow: "no complete reply in time",
@@ -143,14 +143,17 @@ const ENDINGS: Readonly<Record<string, string>> = {
   exhausted: "no file descriptor",
 };
 
-/** How an exchange, or its connection, ended. */
+/** Describes how an exchange, or its connection, ended. */
 function ending(outcome: Outcome<unknown>): string {
   const word = outcome.kind === "noReply" ? outcome.why ?? outcome.kind : outcome.kind;
   return ENDINGS[word] ?? word;
 }
 
-/** What was tried at an endpoint, and how that ended: `127.0.0.1:25565 (slp refused)`. */
-function attempts({ asked: { endpoint, service }, server }: QueriedEndpoint, name: string | null) {
+/** The protocols sent to an endpoint, and their outcomes: `127.0.0.1:25565 (slp refused)`. */
+function attempts(
+  { protocolsThere: { endpoint, service }, server }: QueriedEndpoint,
+  name: string | null,
+) {
   const tried = server.outcomes.map(({ protocol, outcome }) => `${protocol} ${ending(outcome)}`);
   const suppressed = server.suppressed.map((protocol) => `${protocol} not sent`);
   const led = service === undefined ? "" : ` by ${requestText(name!, service)}`;

@@ -46,7 +46,7 @@ export async function runServers(
   }, allProtocols);
 }
 
-/** The format of `--format`, for which `--json` is another word. */
+/** The format of `--format`; `--json` means `--format ndjson`. */
 function chosenFormat({ json, format }: OptionsOf<"servers">): OutputFormat | undefined {
   if (!json) return format;
   if (format === undefined || format === "ndjson") return "ndjson";
@@ -109,7 +109,7 @@ async function show(
   return EXIT.done;
 }
 
-/** Writes, and closes the outputs however that goes. */
+/** Writes, and closes the outputs even after an error. */
 async function writeAll<T>(sinks: readonly Sink[], write: () => Promise<T>): Promise<T> {
   await using stack = new AsyncDisposableStack();
   for (const sink of sinks) stack.use(sink);

@@ -55,11 +55,11 @@ import {
 import { newScanId, randomBytes } from "../../app/system_random.ts";
 import { seedOf } from "../../scan/random_numbers.ts";
 
-/** The values of the options. */
+/** The options of the command. */
 interface Chosen {
   readonly options: OptionsOf<"watch">;
   readonly rules: WatchRules;
-  readonly asking: PollingSettings;
+  readonly polling: PollingSettings;
   readonly webhook: WebhookPlace | undefined;
   /** The options without secrets, as JSON. */
   readonly config: string;
@@ -74,7 +74,7 @@ export async function runWatch(
   const chosen: Chosen = {
     options,
     rules: watchRules(options, allProtocols),
-    asking: pollingSettings(options, allProtocols),
+    polling: pollingSettings(options, allProtocols),
     webhook: webhookPlace(options),
     config: formatConfig("watch", withoutSecrets(given, optionsOf("watch"))),
   };
@@ -103,7 +103,7 @@ export async function runWatch(
 function findServers(
   words: readonly string[],
   optedOut: readonly Range[],
-  { chosen: { options, rules, asking }, network, lists, allProtocols }:
+  { chosen: { options, rules, polling }, network, lists, allProtocols }:
     & Pick<Watch, "chosen" | "network" | "lists">
     & { readonly allProtocols: readonly Protocol[] },
 ): Promise<readonly WatchedServer[]> {
@@ -113,7 +113,7 @@ function findServers(
     files: options.inputFile,
     allowPrivate: options.allowPrivate,
     lists: lists.sources,
-    protocols: asking.protocols,
+    protocols: polling.protocols,
     allProtocols,
     names: options.names,
     rules,
@@ -178,10 +178,10 @@ function report(line: string): void {
 
 /** Opens the sockets of a watch. */
 function openPolling(
-  { servers, chosen: { asking, options, rules }, network, lists, optedOut }: Watch,
+  { servers, chosen: { polling, options, rules }, network, lists, optedOut }: Watch,
   signal: AbortSignal,
 ): Promise<PollingSockets> {
-  return openPollingSockets(servers, asking, {
+  return openPollingSockets(servers, polling, {
     network,
     scanId: rules.scanId,
     signal,
@@ -191,12 +191,12 @@ function openPolling(
   });
 }
 
-/** What is polled and when, and where opt-outs and replies are recorded. */
+/** The servers to poll, their schedule, and the recording of opt-outs and replies. */
 function pollingSetup(
-  { servers, chosen: { options: { names }, rules, asking }, network, lists, optedOut }: Watch,
+  { servers, chosen: { options: { names }, rules, polling }, network, lists, optedOut }: Watch,
   { poller, concurrency }: PollingSockets,
 ): Omit<PollingSetup, "signal" | "counts" | "onEvent"> {
-  const { allProtocols = PROTOCOLS } = asking;
+  const { allProtocols = PROTOCOLS } = polling;
   return {
     servers,
     concurrency,
@@ -217,7 +217,7 @@ function pollingSetup(
   };
 }
 
-/** What databases store beside rows: replies only with names, because they may contain names of players. */
+/** The attachments that databases store: raw replies only with `--names`, because they may name players. */
 function attachedTo(lists: WatchDatabases, names: boolean): "icons" | "all" | undefined {
   if (lists.places.length === 0) return undefined;
   return names ? "all" : "icons";

@@ -20,7 +20,7 @@ async function writeAll(to: { write(bytes: Uint8Array): Promise<number> }, text:
 /**
  * Prints a result.
  *
- * @throws WriteError where standard output takes no more.
+ * @throws WriteError when standard output cannot be written.
  */
 export async function print(text: string): Promise<void> {
   try {
@@ -31,8 +31,8 @@ export async function print(text: string): Promise<void> {
 }
 
 /**
- * Prints a message. Where standard error takes nothing (a full disk, a terminal that went away), there
- * is nobody to report that to, and it is no reason to stop: results go elsewhere.
+ * Prints a message to standard error. If that fails (a full disk, a closed terminal), the failure is
+ * ignored, because results go elsewhere.
  */
 export function report(text: string): void {
   try {
@@ -42,7 +42,7 @@ export function report(text: string): void {
   }
 }
 
-/** Draws results on a terminal. A terminal that went away is no reason to stop. */
+/** Draws on a terminal. A closed terminal is ignored. */
 export function draw(text: string): void {
   try {
     writeSync(Deno.stdout, text);
@@ -59,7 +59,7 @@ function writeSync(to: { writeSync(bytes: Uint8Array): number }, text: string): 
   }
 }
 
-/** Whether the system reported an error, and not this program. */
+/** Whether an error comes from the system, and not from this program. */
 function isSystemError(error: unknown): boolean {
   return error instanceof Deno.errors.BrokenPipe ||
     typeof (error as { code?: unknown }).code === "string";
@@ -70,7 +70,7 @@ export function reportLine(text: string): void {
   report(`${text}\n`);
 }
 
-/** The longest word, and the longest line, of an error that is shown whole. */
+/** Maximum length of a word, and of a line, of an error; longer ones are shortened. */
 const LONGEST = { word: 100, line: 1000 };
 
 /**
@@ -100,7 +100,7 @@ export function terminalSize(): { columns: number; rows: number } {
   }
 }
 
-/** The columns of the terminal that standard output is; `undefined`: it is none. */
+/** Width of the terminal at standard output, columns; `undefined`: it is no terminal. */
 export function outputColumns(): number | undefined {
   return Deno.stdout.isTerminal() ? terminalSize().columns : undefined;
 }
@@ -110,7 +110,7 @@ export function isDumb(): boolean {
   return env("TERM") === "dumb";
 }
 
-/** How the user called the program. */
+/** The command by which the user called the program. */
 export function programName(): string {
   return env("INIT_CWD") === undefined ? "blocksweep" : "deno task";
 }

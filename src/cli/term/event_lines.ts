@@ -1,5 +1,5 @@
 /**
- * Events as lines: for human eyes, and as JSON.
+ * Events of a watch as lines of text or JSON.
  *
  * @module
  */
@@ -11,7 +11,7 @@ import { type TableColumn, tableLine } from "../../app/outputs/table_format.ts";
 import type { Change, WatchEvent } from "../../watch/mod.ts";
 import { countOf } from "../../core/quantities.ts";
 
-/** Terminal columns of a line at the most, and UTF-16 units of a field that are read for it. */
+/** Maximum width of a line, columns, and maximum length of a field, UTF-16 units. */
 const LONGEST = 300;
 
 /** An event as a JSON object on one line. */
@@ -46,7 +46,7 @@ function serverText({ host, port, requested_as: name }: WatchEvent): string {
   return name === null ? where : `${where} (${field(name)})`;
 }
 
-/** Text of a server, or of a user, in a line. */
+/** A text of a server or a user, made safe for a line. */
 function field(text: string): string {
   return harmlessText(cutText(text, LONGEST)).replace(/\s{2,}/g, " ");
 }
@@ -98,7 +98,7 @@ export class EventPrinter {
   #printed: Promise<void> = Promise.resolve();
 
   /**
-   * @param json Whether as NDJSON, and not as lines for eyes.
+   * @param json Whether to print NDJSON. Otherwise: lines of text.
    * @param write Writes a line. Default: to standard output.
    */
   constructor(
@@ -111,7 +111,7 @@ export class EventPrinter {
     return this.#failed.signal;
   }
 
-  /** Takes an event; returns at once. */
+  /** Queues an event and returns at once. */
   add(event: WatchEvent): void {
     const text = this.json ? eventJson(event) : eventLine(event, terminalSize().columns);
     this.#printed = this.#printed.then(() => this.write(text)).catch((error) =>

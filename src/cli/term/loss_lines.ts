@@ -14,10 +14,10 @@ const MOST_RETRIES = 3;
 const WORTH_ANOTHER_PASS = 0.05;
 
 /**
- * The packet loss, and how many servers the scan missed for it; nothing without canary probes.
+ * The packet loss, and the estimated number of missed servers; empty without canary probes.
  *
- * @param retries How often unanswered probes were repeated; `undefined` where the scan ended early,
- * so that not all were.
+ * @param retries Number of repetitions of probes without a reply; `undefined` for a scan that ended
+ * early.
  */
 export function lossLines(
   { canaries, replies }: Pick<ScanState, "canaries" | "replies">,
@@ -43,7 +43,7 @@ export function lossLines(
   ];
 }
 
-/** The result of the search for the highest rate; nothing where there was none. */
+/** The result of the rate search; empty without a search. */
 export function rateLines({ rate }: Pick<ScanState, "rate">): string[] {
   if (rate === undefined) return [];
   const { rate: found, lossAt = 0, lossThere = 0, usualLoss = 0 } = rate;
@@ -61,7 +61,7 @@ export function rateLines({ rate }: Pick<ScanState, "rate">): string[] {
   return [`--rate auto ${texts[rate.reason]}`];
 }
 
-/** A share as percent, with two or three significant digits. */
+/** A proportion in percent, with two or three significant digits. */
 function percent(share: number): string {
   const value = 100 * share;
   return value === 0 ? "0" : String(Number(value.toPrecision(value < 10 ? 2 : 3)));

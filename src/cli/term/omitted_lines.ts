@@ -1,5 +1,5 @@
 /**
- * Endpoints that replied and were omitted: which ones, and how to scan them again.
+ * Lines on endpoints that replied and were omitted, with a command that scans them again.
  *
  * @module
  */
@@ -11,14 +11,14 @@ import type { GivenOptions } from "../../app/settings/given_options.ts";
 import type { DatabaseLocation } from "../../store/database_location.ts";
 import { exclusionNotes, passwordNotes, scanCommand } from "./printed_command.ts";
 
-/** Endpoints that a command names: a host has 64 holds, and a longer line is hard to copy. */
-const MOST_AGAIN = 64;
-/** A host with so few omitted endpoints is probably no flooder, and shares a command with others. */
+/** Maximum number of endpoints in a command: a host has 64 holds, and a longer line is hard to copy. */
+const MOST_REPEATED = 64;
+/** Maximum number of omitted endpoints of a host that shares a command with other hosts. */
 const FEW = 4;
 
 /**
- * Options of a scan that hold for a scan of the same hosts: they permit, protect, limit or route.
- * Of `output`, databases alone are repeated: addresses in them opted out.
+ * Options that the command repeats: they permit, protect, limit or route. Of `output`, only databases
+ * are repeated, because addresses in them may have opted out.
  */
 const REPEATED_OPTIONS: readonly string[] = [
   "exclude",
@@ -45,13 +45,13 @@ const REPEATED_OPTIONS: readonly string[] = [
   "source-ip",
 ];
 
-/** What a scan was given that the printed command repeats. */
+/** The options of a scan that the printed command repeats. */
 export interface RepeatedScope {
   /** Options as they were given, without secrets. */
   readonly given: GivenOptions["given"];
   /** The databases among its outputs, with the passwords of their URLs. */
   readonly databases: readonly DatabaseLocation[];
-  /** Whether it has left a checkpoint, from which it may be resumed. */
+  /** Whether the scan has left a checkpoint. */
   readonly isResumable: boolean;
 }
 
@@ -88,10 +88,10 @@ export function omittedLines(
   ];
 }
 
-/** Those of one host, or of all hosts that have few. */
+/** The endpoints of one host, or of all hosts with few omitted endpoints. */
 function chooseEndpoints(hosts: readonly (readonly OmittedEndpoint[])[]): OmittedEndpoint[] {
   const few = hosts.filter(({ length }) => length <= FEW);
-  return (few.length > 0 ? few : hosts.slice(0, 1)).flat().slice(0, MOST_AGAIN);
+  return (few.length > 0 ? few : hosts.slice(0, 1)).flat().slice(0, MOST_REPEATED);
 }
 
 /** The command that scans some endpoints with the limits and permissions of the scan before. */

@@ -13,13 +13,13 @@ import type { OutputPlan } from "../../app/outputs/open_outputs.ts";
 import type { ScanSettings } from "../../app/settings/scan_settings.ts";
 import type { DatabasePlan } from "../../app/databases/scan_databases.ts";
 
-/** The name of the next file, where a file has an end: `rows.json`, `rows-2.json`, `rows-3.json`. */
+/** The name of the next file, for formats that cannot be appended to: `rows.json`, `rows-2.json`. */
 function sequel(path: string): string {
   const [, stem, number = "1", suffix = ""] = /^(.*?)(?:-(\d+))?(\.[^./\\]*)?$/s.exec(path)!;
   return `${stem}-${Number(number) + 1}${suffix}`;
 }
 
-/** Notes on that command. */
+/** Notes on the command that continues a scan. */
 export function continueNotes(
   { words, given }: GivenOptions,
   outputs: readonly OutputPlan[],
@@ -71,16 +71,16 @@ export function continueCommand(
   return scanCommand({ words, given });
 }
 
-/** What decides how a scan can be continued. */
+/** The properties of a scan that decide how it can be continued. */
 export interface Continuable {
   readonly options: { readonly quiet: boolean; readonly rescan: string | undefined };
   /** Words and options as they were written, without secrets. */
   readonly given: GivenOptions;
   readonly chosen: ScanSettings;
   readonly outputs: readonly OutputPlan[];
-  /** Its databases, with the passwords of their URLs. */
+  /** The scan's databases, with the passwords of their URLs. */
   readonly stores: Pick<DatabasePlan, "places">;
-  /** Whether it can be continued at all. */
+  /** Whether the scan can be continued at all. */
   readonly resumable: boolean;
 }
 
@@ -118,7 +118,7 @@ export function continueLines(
 /**
  * How to resume the scan of a checkpoint.
  *
- * @param path The checkpoint, as the user may type it.
+ * @param path Path of the checkpoint, for a command line.
  */
 export function resumeLines(path: string, stores: Pick<DatabasePlan, "places">): string[] {
   return [`continue with: ${resumeCommand(path)}`, ...passwordNotes(stores.places)];

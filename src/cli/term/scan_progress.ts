@@ -13,10 +13,10 @@ import type { Governor, Plan } from "../../app/targets/scan_plan.ts";
 import { countOf, withCommas } from "../../core/quantities.ts";
 import { PaceMeter, type ScanWork, statusLine } from "./status_line.ts";
 
-/** How often the line is drawn and the file written, milliseconds. */
+/** Interval at which the line is drawn and the file is written, milliseconds. */
 const EVERY_MS = 500;
 
-/** Where to show progress. */
+/** Options of {@linkcode Progress}. */
 export interface ProgressOptions {
   /** The counters that the status line shows. */
   readonly state: ScanState;
@@ -24,20 +24,20 @@ export interface ProgressOptions {
   readonly governor: Governor;
   /** The work of the scan. */
   readonly work: ScanWork;
-  /** Whether the line is drawn again and again in its place. */
+  /** Whether the line is redrawn in place. */
   readonly terminal: boolean;
-  /** How often a line is printed where there is no terminal, milliseconds; 0: never. */
+  /** Interval of lines without a terminal, milliseconds; 0: no lines. */
   readonly everyMs: number;
-  /** A file to keep the state in. */
+  /** Path of the status file; `undefined`: none. */
   readonly statusFile: string | undefined;
 }
 
-/** Shows progress until it is disposed of. */
+/** Shows progress until it is disposed. */
 export class Progress implements Disposable {
   readonly #options: ProgressOptions;
   readonly #timer: ReturnType<typeof setInterval>;
   readonly #meter: PaceMeter;
-  /** Columns of the line that stands on the terminal. */
+  /** Width of the line that is on the terminal now, columns. */
   #drawn = 0;
   #printed = performance.now();
   #warned = false;
@@ -45,7 +45,7 @@ export class Progress implements Disposable {
   /**
    * Starts showing.
    *
-   * @throws InputError or WriteError when the status file cannot be written: before the scan, not in it.
+   * @throws InputError or WriteError when the status file cannot be written before the scan.
    */
   constructor(options: ProgressOptions) {
     this.#options = options;
@@ -105,7 +105,7 @@ export class Progress implements Disposable {
     );
   }
 
-  /** A status file that cannot be written does not end a scan. */
+  /** Writes the status file. A failure is reported and does not end the scan. */
   #tryStatus(): void {
     try {
       this.#writeStatus();
@@ -128,7 +128,7 @@ export class Progress implements Disposable {
     Deno.renameSync(`${path}.part`, path);
   }
 
-  /** Shows the end and stops. */
+  /** Shows the final state and stops. */
   [Symbol.dispose](): void {
     clearInterval(this.#timer);
     this.clear();
@@ -143,7 +143,7 @@ function lossOf({ canaries }: ScanState): Record<string, number> | null {
   return estimate === undefined ? null : { sent, lost, stopped, ...estimate };
 }
 
-/** Hosts that flooded, and the protocols whose results are incomplete for that. */
+/** Hosts that flooded, and the protocols with incomplete results for that reason. */
 function floodsOf({ floods }: ScanState): Omit<FloodReport, "passes"> {
   const { hosts, datagrams, addresses, disturbed } = floods;
   return { hosts, datagrams, addresses, disturbed };
@@ -162,7 +162,7 @@ function rateOf({ rate }: ScanState): Record<string, number | string | null> | n
   };
 }
 
-/** The state as the status file has it. */
+/** The state as the object of the status file. */
 export function statusOf(state: ScanState): Record<string, unknown> {
   return {
     scan_id: state.scanId,
@@ -208,7 +208,7 @@ export function statusOf(state: ScanState): Record<string, unknown> {
   };
 }
 
-/** What a suspended machine, or a changed system clock, means for a scan. */
+/** A line on the effect of a suspended machine or a changed system clock. */
 export function clockJumpLine(ms: number): string {
   const seconds = withCommas(Math.round(Math.abs(ms) / 1000));
   return ms < 0

@@ -24,20 +24,20 @@ const REASONS: Readonly<Record<EndReason, string>> = {
 
 /** The data of a summary besides the state of the scan. */
 export interface SummaryScope {
-  /** Where all rows went. */
+  /** The outputs that all rows were written to. */
   readonly outputs: readonly { readonly path: string }[];
   /** The databases among these, with the passwords of their URLs. */
   readonly databases: RepeatedScope["databases"];
-  /** How often unanswered probes were repeated. */
+  /** Number of repetitions of probes without a reply. */
   readonly retries: number;
   /** Options as they were given, for commands that the summary prints. */
   readonly given: RepeatedScope["given"];
-  /** Whether all counters are printed. Default: those that matter to most readers. */
+  /** Whether all counters are printed. Default: the important ones. */
   readonly verbose?: boolean;
 }
 
 /**
- * The lines of the summary: at most six where nothing is wrong and nothing more is wanted.
+ * The lines of the summary: at most six without problems and without `--verbose`.
  */
 export function summary(
   state: ScanState,
@@ -63,7 +63,7 @@ export function summary(
   ];
 }
 
-/** `, in 2 of 4 passes`: of a scan that ended before its last pass, or of any. */
+/** `, in 2 of 4 passes` for a scan that ended before its last pass, or always. */
 function passesText(
   { pass, passes }: { readonly pass: number; readonly passes: number },
   always: boolean,
@@ -92,7 +92,7 @@ function tcpLine(tcp: ScanState["tcp"], verbose: boolean): string {
     `${listOf(valid, "valid", outcomes, verbose)}`;
 }
 
-/** `31 valid, 19 duplicate`: the first count in any case, others that are zero only on demand. */
+/** `31 valid, 19 duplicate`: the first count always, other counts of zero only if requested. */
 function listOf(
   first: number,
   name: string,
@@ -104,7 +104,7 @@ function listOf(
     .join(", ");
 }
 
-/** Servers that differ from the others. */
+/** Numbers of alias rows, and of servers without a full status or a row. */
 function serversLine({ aliases, noStatus, optedOut }: ScanState): string[] {
   const parts = [
     ...(aliases === 0 ? [] : [`${countOf(aliases, "alias row")} (alias_of)`]),
@@ -147,7 +147,7 @@ export function unprobedLines({ unprobed }: Pick<Plan, "unprobed">): string[] {
   ];
 }
 
-/** The hosts that flooded, and what that means for the results. */
+/** The hosts that flooded, and the effect on the results. */
 function floodLines({ floods }: ScanState, verbose: boolean): string[] {
   const { hosts, datagrams, addresses, disturbed } = floods;
   if (hosts === 0) return [];
@@ -195,10 +195,10 @@ export function exitCode(reason: EndReason): number {
 }
 
 /**
- * What is printed after the summary, or with `--quiet` in its place: what was left out for lack of
- * descriptors, unless the summary has it, and how to continue a scan that has not finished.
+ * The lines after the summary, or with `--quiet` in its place: targets left out for lack of
+ * descriptors, unless the summary has them, and how to continue an unfinished scan.
  *
- * @param checkpoint Its checkpoint, as the user may type it.
+ * @param checkpoint Path of the checkpoint, for a command line.
  */
 export function endLines(
   job: Continuable,

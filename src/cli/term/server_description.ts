@@ -1,5 +1,5 @@
 /**
- * A server for human eyes.
+ * Describes a server in lines of text.
  *
  * @module
  */
@@ -52,7 +52,7 @@ export function describe(
   return [title, ...shown.map(([name, text]) => `  ${paint("dim", name.padEnd(10))} ${text}`)];
 }
 
-/** The name, in the colours of the MOTD where there are any. */
+/** The name, in the colours of the MOTD. */
 function nameText({ name, motd, edition }: ServerRecord, color: boolean): string {
   if (!color || motd === null) return harmlessText(name!);
   const dialect = edition === "bedrock" ? edition : "java";

@@ -1,6 +1,6 @@
 /**
- * The status line of a scan: speeds and the time left, computed from its state over time, and their
- * text. Pure: the clock is an argument.
+ * The status line of a scan: computes speeds and the time left from the scan's state, and formats
+ * them. Pure: the clock is an argument.
  *
  * @module
  */
@@ -10,11 +10,11 @@ import type { Governor, Passes } from "../../app/targets/scan_plan.ts";
 import { sumOf } from "../../scan/pass_plan.ts";
 import { clockTime, countOf, withCommas } from "../../core/quantities.ts";
 
-/** The work of a scan, and its waits. */
+/** The work of a scan, and the times that it waits. */
 export interface ScanWork {
-  /** Positions of every pass over UDP and TCP, and of what is probed before the passes. */
+  /** Number of positions of each pass over UDP and TCP, detecting passes included. */
   readonly sizes: { readonly udp: readonly number[]; readonly tcp: readonly number[] };
-  /** Positions that earlier runs of the scan have visited. */
+  /** Number of positions that earlier runs of the scan have visited. */
   readonly start: { readonly udp: number; readonly tcp: number };
   /** How long late replies are awaited after the last probe, seconds. */
   readonly cooldown: number;
@@ -26,7 +26,7 @@ export interface ScanWork {
 
 /** The positions of a planned scan. */
 export interface PlannedPositions {
-  /** Positions of the passes. */
+  /** Number of positions of each pass. */
   readonly passes: Readonly<Record<"udp" | "tcp", Pick<Passes, "sizes">>>;
   /** Positions that are visited before the passes. */
   readonly detectionPasses: readonly { readonly size: number }[];
@@ -80,7 +80,7 @@ interface Reading {
 
 /** The pause between two passes, seconds. */
 const PASS_GAP = 1;
-/** Speeds are averages over so many seconds; the time left follows from a longer average. */
+/** Period of averages of speeds, seconds; the time left uses a longer period. */
 const SHORT = 5;
 const LONG = 30;
 
@@ -97,7 +97,7 @@ export class PaceMeter {
     this.#readings = [readState(state, work, at)];
   }
 
-  /** Takes the state at a time, in seconds. */
+  /** Computes the progress from the state at a time, in seconds. */
   read(state: ScanState, at: number): ScanPace {
     const { sizes } = this.work;
     const now = readState(state, this.work, at);
@@ -128,7 +128,7 @@ export class PaceMeter {
     return readings.find((one) => at - one.at <= seconds && one.at < at) ?? readings.at(-2)!;
   }
 
-  /** Seconds until both halves and the interviews have ended; `Infinity`: unknown. */
+  /** Seconds until the passes over UDP and TCP and the interviews have ended; `Infinity`: unknown. */
   #left(now: Reading, total: { readonly udp: number; readonly tcp: number }): number {
     const left = Math.max(
       this.#udpLeft(now, total),
@@ -138,7 +138,7 @@ export class PaceMeter {
     return left > 0 ? left : Infinity;
   }
 
-  /** Seconds until the interviews have ended, if they go on as they did. */
+  /** Seconds until the interviews have ended, at their average speed so far. */
   #interviewsLeft(now: Reading, total: { readonly udp: number; readonly tcp: number }): number {
     const { at, interviews } = now;
     const isSent = ({ udp, tcp }: Reading) => udp >= total.udp && tcp >= total.tcp;
@@ -160,14 +160,14 @@ export class PaceMeter {
     if (udp <= 0) return total.udp > start.udp ? this.#udpDone + cooldown - now.at : 0;
     const speed = { udp: this.#speed("udp"), tcp: this.#speed("tcp") };
     const alone = udp / speed.udp;
-    // Both halves share a rate: what TCP no longer takes, UDP does.
+    // UDP and TCP share the rate: when TCP has ended, UDP gets all of it.
     const sending = tcp > 0 && alone > tcp / speed.tcp
       ? (udp + tcp) / (speed.udp + speed.tcp)
       : alone;
     return sending + this.#pauses(now) + cooldown;
   }
 
-  /** Positions a second while a half was at work; the pauses of UDP do not count. */
+  /** Positions per second while passes of a transport ran; the pauses of UDP do not count. */
   #speed(half: "udp" | "tcp"): number {
     let [positions, seconds] = [0, 0];
     for (const [i, one] of this.#readings.slice(1).entries()) {
@@ -179,7 +179,7 @@ export class PaceMeter {
     return seconds === 0 ? 0 : positions / seconds;
   }
 
-  /** Seconds of the pauses between the passes of UDP that are still to come. */
+  /** Duration of the remaining pauses between UDP passes, seconds. */
   #pauses({ udp }: Reading): number {
     let [end, pauses] = [0, 0];
     for (const size of this.work.sizes.udp.slice(0, -1)) {
@@ -212,12 +212,11 @@ function foundIn({ replies, tcp }: ScanState): number {
   return replies.valid + tcp.counts.valid;
 }
 
-/** A part of the status line; where the terminal is narrow, the highest rank goes first. */
+/** A part of the status line. In a narrow terminal the highest rank is left out first. */
 type Part = readonly [rank: number, text: string];
 
 /**
- * The text of the line: at most so many columns, of which the least important parts take none where
- * there are too few.
+ * The text of the status line. Parts that do not fit the columns are left out, least important first.
  */
 export function statusLine(
   state: ScanState,
@@ -267,7 +266,7 @@ const RATE_REASONS: Readonly<Record<RateReason, string>> = {
   unknown: "too few replies",
 };
 
-/** What limits the rate, where that is not `--rate` alone. */
+/** The limit of the rate, if it is not `--rate` alone. */
 function governedBy({ rate }: ScanState, governor: Governor): string {
   if (governor.endsWith("-rate")) return `(limited by --${governor})`;
   return rate === undefined ? "" : `(--rate auto: ${RATE_REASONS[rate.reason]})`;

@@ -45,7 +45,7 @@ function serve(hostname = "127.0.0.1") {
     onTrouble: (reason) => {
       throw new Error(reason);
     },
-    answer: ({ path }) => {
+    respond: ({ path }) => {
       paths.push(path);
       return { status: 200, body: bytes("a page\n") };
     },
@@ -245,9 +245,9 @@ Deno.test("what keeps a connection from being accepted is reported once, and tri
     close: () => reject(new Error("closed")),
   } as unknown as Deno.TcpListener;
   {
-    const answer = () => ({ status: 200 as const, body: bytes("") });
+    const respond = () => ({ status: 200 as const, body: bytes("") });
     const onTrouble = (reason: string) => troubles.push(reason);
-    await using _server = new HttpServer(listener, { clock, onTrouble, answer });
+    await using _server = new HttpServer(listener, { clock, onTrouble, respond });
     for (let i = 0; i < 4; i++) {
       await systemClock.pollSockets();
       clock.move(1000);

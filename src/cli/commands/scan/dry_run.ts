@@ -37,7 +37,7 @@ export function planLines(
   chosen: ScanSettings,
   speed: SpeedSettings,
   outputs: readonly { readonly path: string; readonly format: { readonly name: string } }[],
-  engine: Pick<Engine, "name" | "way">,
+  engine: Pick<Engine, "name" | "route">,
 ): string[] {
   const needed = permissionNeeded(named.targets);
   const rows: readonly Row[] = [
@@ -128,9 +128,9 @@ function limitsText({ limits: { rate, netRate, hostRate }, autoRate }: SpeedSett
   }`;
 }
 
-function engineText({ name, way }: Pick<Engine, "name" | "way">, threads: number): string {
+function engineText({ name, route }: Pick<Engine, "name" | "route">, threads: number): string {
   const senders = threads === 0 ? "" : `, ${countOf(threads, "sender thread")}`;
-  return name + senders + (way === undefined ? "" : `, ${way}`);
+  return name + senders + (route === undefined ? "" : `, ${route}`);
 }
 
 /** The time in which a scan sends nothing, seconds: a second between passes, and the cooldown. */
@@ -141,7 +141,7 @@ function waitSeconds(
   return cooldownMs / 1000 + Math.max(0, detectionPasses.length + udp.sizes.length - 1);
 }
 
-/** How many servers are known, which of them no pass visits, and how many are not probed. */
+/** The numbers of known servers, of those without a pass, and of those that are not probed. */
 function knownText(
   size: number,
   { interviews: { servers, protocols }, unprobed }: Plan,
@@ -179,7 +179,7 @@ interface Ports {
   readonly ports: readonly number[];
 }
 
-/** The port of a known server, and what the server is sent. */
+/** The port of a known server, and the protocols that are sent there. */
 interface KnownPort {
   readonly port: number;
   readonly plan: KnownPlan;
@@ -196,7 +196,7 @@ function knownPorts(targets: ScanSelection["targets"]): KnownPort[] {
   }));
 }
 
-/** The ports of a protocol's passes, without those where each target is a server that it is withheld from. */
+/** The ports that the passes of a protocol visit, without ports where the protocol is sent to no target. */
 function visitedPorts(
   { addresses, ports }: ScanSelection["targets"],
   { name }: Protocol,

@@ -1,5 +1,5 @@
 /**
- * What a scan opens before it runs: sockets, databases, outputs, the checkpoint.
+ * Opens what a scan needs: sockets, databases, outputs, the checkpoint.
  *
  * @module
  */
@@ -56,13 +56,13 @@ import { SoftwareTally } from "../../../app/outputs/software_tally.ts";
 import { newScanId, randomBytes } from "../../../app/system_random.ts";
 import { beganAt } from "../../../scan/scan_id.ts";
 
-/** Everything that a scan needs, checked. */
+/** Everything that a scan needs, after all checks. */
 export interface ScanJob extends ScanRequest, LocatedTargets {
   readonly engine: Engine;
   readonly speed: SpeedSettings;
   readonly plan: Plan;
   readonly optOuts: OptOutFile;
-  /** Where a new scan keeps its checkpoint. */
+  /** Path of the checkpoint of a new scan; `undefined`: none. */
   readonly place: CheckpointPlace | undefined;
   /** Whether the scan can be resumed after an interruption. */
   readonly resumable: boolean;
@@ -70,16 +70,16 @@ export interface ScanJob extends ScanRequest, LocatedTargets {
   readonly program: string;
 }
 
-/** Descriptors that a scan needs besides outputs: checkpoint, list, a spill, and some connections. */
+/** Minimum number of descriptors besides outputs: checkpoint, list, a spill file, and some connections. */
 const LEAST = 10;
 
-/** What the terminal shows while a scan runs. */
+/** The terminal output of a running scan: status line and messages. */
 export class Screen {
   /** The status line, once the scan has begun. */
   progress: Progress | undefined;
   /** The checkpoint to resume from after an interruption. A resumed scan has one from its start. */
   standing: string | undefined;
-  /** Whether nothing but errors is printed. */
+  /** Whether only errors are printed. */
   readonly isQuiet: boolean;
 
   constructor(private readonly job: ScanJob) {
@@ -107,7 +107,7 @@ export class Screen {
     return onInterrupt(first, undefined, () => this.printResume());
   }
 
-  /** Prints how to continue the scan, where there is a checkpoint. */
+  /** Prints how to continue the scan, if there is a checkpoint. */
   printResume(): void {
     this.clear();
     if (this.standing === undefined) return;
@@ -131,10 +131,10 @@ export async function openSockets(job: ScanJob): Promise<OpenedSockets> {
   return { sockets, capacity: await capacityFor(targets, chosen, needed, report) };
 }
 
-/** What a scan has from its start: a name, a key, counters. */
+/** The id, key and counters of a scan that was started. */
 export interface StartedScan {
   readonly scanId: string;
-  /** When its first part began, Unix milliseconds. */
+  /** When the first part of the scan began, Unix milliseconds. */
   readonly since: number;
   /** The key of its tokens. */
   readonly key: Uint8Array;
@@ -150,7 +150,7 @@ export function startScan({ resumed, engine }: ScanJob): StartedScan {
   return { scanId, since, key, state };
 }
 
-/** Serves metrics, where they are wanted. */
+/** Serves metrics, if the user requested them. */
 export function serveState(
   { options: { metrics: serving } }: ScanJob,
   state: ScanState,
@@ -181,10 +181,10 @@ export async function openDatabases(
   return stores;
 }
 
-/** What a scan has once everything but its outputs is open. */
+/** A started scan with everything open but its outputs. */
 export interface Opened extends StartedScan, OpenedSockets {
   readonly stores: ScanDatabases;
-  /** Set off by the first Ctrl-C. */
+  /** Aborted by the first Ctrl-C. */
   readonly signal: AbortSignal;
 }
 
@@ -200,7 +200,7 @@ export interface ScanOutputs {
   readonly tally: SoftwareTally;
 }
 
-/** Opens outputs and checkpoint, and notes in the databases that the scan begins. */
+/** Opens outputs and checkpoint, and records the start of the scan in databases. */
 export async function openScanOutputs(
   job: ScanJob,
   opened: Opened,
@@ -221,7 +221,7 @@ export async function openScanOutputs(
   return { kept, sinks, unread, tally: new SoftwareTally() };
 }
 
-/** Opens outputs and checkpoint, for a new scan or to go on with one. */
+/** Opens outputs and checkpoint, for a new or a resumed scan. */
 async function keep(
   job: ScanJob,
   { key, ...given }: Pick<OpenScanOptions, "state" | "beforeRows" | "stores" | "signal"> & {
@@ -262,7 +262,7 @@ async function keep(
   return await openNewScan(keeping, { place, append, answered, configuration });
 }
 
-/** Servers that an earlier part of this scan wrote into the outputs. */
+/** The servers that an earlier part of this scan has written to the outputs. */
 async function knownServers(outputs: readonly OutputPlan[]): Promise<Endpoint[]> {
   const lists = outputs.filter(({ readable }) => readable)
     .map(({ path, format }) => readEndpoints(userPath(path), format.name));

@@ -1,5 +1,5 @@
 /**
- * What a scan is requested to do, by its command line and checkpoint. Nothing is looked up or opened.
+ * The request for a scan, from the command line and the checkpoint. Nothing is looked up or opened.
  *
  * @module
  */
@@ -16,10 +16,10 @@ import { type OptionsOf, optionsOf } from "../../options/option_table.ts";
 import { readOptions } from "../../options/read_options.ts";
 import { outputColumns } from "../../term/console.ts";
 
-/** The options of a scan, and what follows from them alone. */
+/** The options of a scan, and the settings that follow from them. */
 export interface ScanRequest {
   readonly options: OptionsOf<"scan">;
-  /** The same as it was written, without secrets. */
+  /** The options as the user wrote them, without secrets. */
   readonly given: GivenOptions;
   readonly chosen: ScanSettings;
   readonly outputs: readonly OutputPlan[];

@@ -51,7 +51,7 @@ export async function execute(job: ScanJob): Promise<number> {
   return await report(job, started.state, ended, outputs);
 }
 
-/** How a scan ended, and whether a checkpoint is left. */
+/** How a scan ended, and its checkpoint, if one is left. */
 interface Ended {
   readonly end: ScanEnd;
   readonly saved: boolean | undefined;
@@ -87,7 +87,7 @@ function showProgress(job: ScanJob, state: ScanState, { isQuiet }: Screen): Prog
   });
 }
 
-/** What is printed, noted and checked while a scan runs. */
+/** The callbacks of a scan: what is printed, recorded and checked while it runs. */
 function hooksOf(
   { options: { verbose }, plan, optOuts }: ScanJob,
   { stores, sinks }: Opened & ScanOutputs,
@@ -112,7 +112,7 @@ function hooksOf(
   };
 }
 
-/** What there is to do, for the status line. */
+/** The amount of work of a scan, for the status line. */
 function workOf({ plan, chosen, speed }: ScanJob): ScanWork {
   return scanWork(plan, {
     ...chosen,

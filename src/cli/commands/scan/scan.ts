@@ -59,8 +59,8 @@ function withPasswords(resumed: GivenOptions, { given }: GivenOptions): GivenOpt
 }
 
 /**
- * Runs a scan that cannot be resumed, for what it scans does not outlive the process: it keeps no
- * checkpoint, and prints no command to continue with.
+ * Runs a scan that cannot be resumed, because its targets do not outlive the process. It keeps no
+ * checkpoint and prints no command to continue.
  *
  * @returns The exit code.
  */
@@ -124,7 +124,7 @@ async function runWith(
   });
 }
 
-/** The limits of a scan at its highest rate. */
+/** The limits of a scan at the highest rate of a rate search. */
 function fastest({ limits, autoRate }: SpeedSettings): Limits {
   return { ...limits, rate: autoRate?.most ?? limits.rate };
 }

@@ -19,10 +19,10 @@ import { AddressSet } from "../../../targets/ranges.ts";
 import type { TargetSpace } from "../../../targets/space.ts";
 import { print } from "../../term/console.ts";
 
-/** Lines that are gathered before they are printed. */
+/** Number of lines that are printed together. */
 const LINES = 1000;
 
-/** One pass, and which known servers it visits. */
+/** A pass, and the known servers that it visits. */
 interface Listed {
   readonly protocol: Protocol;
   readonly space: TargetSpace;

@@ -43,7 +43,7 @@
  *     protocols: usualProtocols(PROTOCOLS),
  *     ports: usualPorts(PROTOCOLS),
  *     optedOut: [],
- *     answered: rows.map(({ host, port }) => ({ address: parseAddress(host)!, port })),
+ *     responders: rows.map(({ host, port }) => ({ address: parseAddress(host)!, port })),
  *   },
  *   limits: {
  *     rates: { rate: 100, netRate: undefined, hostRate: undefined },

@@ -49,7 +49,7 @@ export interface Listed {
  *
  * const neighbours = new FoundServers();
  * const [address, now] = [0xc0a8010a, 1000];
- * const neighbour = neighbours.meet("192.168.1.10:19132", address, 15_000, now)!;
+ * const neighbour = neighbours.getOrAdd("192.168.1.10:19132", address, 15_000, now)!;
  * neighbours.list(neighbour, emptyRecord({ address, port: 19132 }, 0));
  * assertEquals(neighbours.listed().map(({ row }) => row.host), ["192.168.1.10"]);
  * neighbours.forget(now + 15_000);

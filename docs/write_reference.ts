@@ -1,6 +1,7 @@
 /**
- * Writes the generated sections of `reference.md`: `deno task docs`. Each stands between two
- * comments in the document; what stands elsewhere is written by hand.
+ * Writes the generated sections of `reference.md`, and checks all documents: `deno task docs`. Each
+ * section stands between two comments in the document; what stands elsewhere is written by hand. With
+ * `--check` nothing is written, and a section that would change is a failure.
  */
 import { EXIT_CODES } from "../src/app/exit_codes.ts";
 import { ENVIRONMENT_VARIABLES } from "../src/app/environment.ts";
@@ -167,5 +168,14 @@ export function withSections(document: string): string {
 }
 
 if (import.meta.main) {
-  await Deno.writeTextFile(REFERENCE, withSections(await Deno.readTextFile(REFERENCE)));
+  const wrong = Deno.args.find((arg) => arg !== "--check");
+  if (wrong !== undefined) throw new Error(`unknown argument ${wrong}: there is only --check`);
+  if (Deno.args.length === 0) {
+    await Deno.writeTextFile(REFERENCE, withSections(await Deno.readTextFile(REFERENCE)));
+  }
+  const { code } = await new Deno.Command("deno", {
+    args: ["test", "--no-prompt", "--allow-read=.", "tests/docs_test.ts"],
+    cwd: new URL("..", REFERENCE),
+  }).spawn().status;
+  Deno.exitCode = code;
 }

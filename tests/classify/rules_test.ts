@@ -1,5 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
+import { GENERAL_FLAGS } from "../../src/core/flags.ts";
 import { FIELDS } from "../../src/core/record.ts";
+import { PROTOCOLS } from "../../src/protocols/list.ts";
 import book from "../../data/software.json" with { type: "json" };
 import schema from "../../data/software.schema.json" with { type: "json" };
 import { violations } from "./schema.ts";
@@ -45,6 +47,17 @@ Deno.test("the schema rejects invalid rules", () => {
       { when: [{ at: "http.map", is: "x" }] },
     ]
   ) assert(faults(change).length > 0, JSON.stringify(change));
+});
+
+Deno.test("the schema and the rules name protocols of the list, and flags that they declare", () => {
+  const { protocol, path } = schema.$defs;
+  const names = PROTOCOLS.map(({ name }) => name);
+  assertEquals(protocol.enum, names);
+  assertEquals(/\(\?:([a-z|]+)\)/.exec(path.pattern)?.[1].split("|"), names);
+  for (const { protocol, flags } of book.forgeable) {
+    const declared = PROTOCOLS.find(({ name }) => name === protocol)?.flags ?? {};
+    assertEquals(flags.filter((flag) => !(flag in GENERAL_FLAGS || flag in declared)), []);
+  }
 });
 
 Deno.test("rules read existing columns, and facts of their own protocol", () => {

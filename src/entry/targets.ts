@@ -29,6 +29,12 @@
  *
  * @module
  */
+export {
+  DEFAULT_SPEED,
+  type DefaultSpeed,
+  defaultSpeed,
+  LOOPBACK_SPEED,
+} from "../app/settings/defaults.ts";
 export * from "../core/address.ts";
 export * from "../core/endpoint_set.ts";
 export * from "../core/endpoints.ts";

@@ -13,15 +13,13 @@ import {
   requireDescriptors,
   type Sockets,
 } from "../app/engines/scan_sockets.ts";
-import {
-  interviewsOf,
-  limitsOf,
-  type ScanSettings,
-  speedFor,
-} from "../app/settings/scan_settings.ts";
+import { type ScanSettings } from "../app/settings/scan_settings.ts";
+import { interviewsOf, limitsOf } from "../app/settings/scan_setup_parts.ts";
+import { fastest, speedFor } from "../app/settings/speed.ts";
 import { composeTargets, findTargets } from "../app/targets/find_targets.ts";
 import { haveService } from "../app/targets/name_lookup.ts";
-import { planScan, requirePermission, scanSelectionOf } from "../app/targets/scan_plan.ts";
+import { planScan, requirePermission } from "../app/targets/scan_plan.ts";
+import { scanSelectionOf } from "../app/settings/scan_setup_parts.ts";
 import type { ServerRecord } from "../core/record.ts";
 import { anyAddress, type Network } from "../net/network.ts";
 import { requirePorts } from "../scan/require_ports.ts";
@@ -127,9 +125,8 @@ async function plan(
   }
   const speed = speedFor(addresses, chosen);
   const selection = scanSelectionOf(chosen, named);
-  const { limits: rates, autoRate } = speed;
-  const most = { ...rates, rate: autoRate?.most ?? rates.rate };
-  const planned = planScan({ ...selection, limits: { retries: chosen.retries, rates: most } });
+  const limits = { retries: chosen.retries, rates: fastest(speed) };
+  const planned = planScan({ ...selection, limits });
   requirePermission(addresses, planned, iHavePermission, "the option iHavePermission");
   return {
     ...selection,

@@ -17,6 +17,9 @@ export interface Limits {
   readonly hostRate: number | undefined;
 }
 
+/** The cap for one address where the user gives none, datagrams a second. */
+export const HOST_RATE = 5;
+
 /**
  * How far a late sender may catch up, milliseconds. Time lost beyond it is not made up. So no
  * second holds more than 1 % above the rate.

@@ -10,7 +10,7 @@ import { mergeReplies } from "../inspect/merge.ts";
 import type { DatagramSocket, Dialer } from "../net/socket.ts";
 import { exclusiveLink } from "../net/demultiplexer.ts";
 import { STREAM_LIMITS, type StreamLimits, StreamLink } from "../net/stream_link.ts";
-import { Throttle } from "../net/throttle.ts";
+import { HOST_RATE, Throttle } from "../net/throttle.ts";
 import type { Protocol } from "../protocols/protocol.ts";
 import type { ServerRecord } from "../core/record.ts";
 import { requestText, type Service } from "../targets/srv.ts";
@@ -46,9 +46,6 @@ export interface QueriedServer extends Pick<InterviewResult, "outcomes" | "suppr
   /** The server's record; `undefined` when no protocol had a reply. */
   readonly record: ServerRecord | undefined;
 }
-
-/** Rate limit, packets per second to the server. */
-const HOST_RATE = 5;
 
 /**
  * Queries one endpoint in every protocol, one by one. A suppressible protocol is sent after

@@ -8,7 +8,7 @@ import { descriptorsLeft, Shortage } from "../../net/file_descriptors.ts";
 import { anyAddress, type Network } from "../../net/network.ts";
 import type { DatagramSocket } from "../../net/socket.ts";
 import { type StreamLimits, StreamLink } from "../../net/stream_link.ts";
-import { Throttle } from "../../net/throttle.ts";
+import { HOST_RATE, Throttle } from "../../net/throttle.ts";
 import { socketsFor } from "../../sweep/probe_window.ts";
 import { optOutCheck } from "../../targets/builtin_lists.ts";
 import { usualProtocols } from "../../protocols/list.ts";
@@ -19,9 +19,6 @@ import { streamLimits } from "../settings/scan_settings.ts";
 import { shortageLine } from "./send_error_lines.ts";
 import { randomBytes } from "../system_random.ts";
 import { nonceOf } from "../../scan/random_numbers.ts";
-
-/** Maximum rate to a host, datagrams per second. */
-const HOST_RATE = 5;
 
 /** The options of a watch that concern polling. */
 export interface PollingSettings {

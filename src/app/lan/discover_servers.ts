@@ -6,7 +6,7 @@
 import { InputError } from "../../core/errors.ts";
 import type { Network } from "../../net/network.ts";
 import { STREAM_LIMITS, StreamLink } from "../../net/stream_link.ts";
-import { Throttle } from "../../net/throttle.ts";
+import { HOST_RATE, Throttle } from "../../net/throttle.ts";
 import { usualProtocols } from "../../protocols/list.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
 import {
@@ -24,8 +24,6 @@ import type { WrittenPorts } from "../settings/scan_settings.ts";
 import { newScanId, randomBytes } from "../system_random.ts";
 import { nonceOf, seedOf } from "../../scan/random_numbers.ts";
 
-/** Maximum rate of connections and TCP exchanges to one server, per second. */
-const HOST_RATE = 5;
 /** Time limit of a reply, milliseconds. */
 const TIMEOUT_MS = 1000;
 /** Maximum number of ports, because probes are broadcast to each repeatedly. */

@@ -6,18 +6,13 @@
 import type { Address } from "../../core/address.ts";
 import { InputError } from "../../core/errors.ts";
 import { STREAM_LIMITS, type StreamLimits } from "../../net/stream_link.ts";
-import type { Limits } from "../../net/throttle.ts";
 import { PROTOCOLS, usualProtocols } from "../../protocols/list.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
 import type { Marks } from "../../scan/checkpoint/low_water_mark.ts";
-import type { ScanInterviews, ScanLimits } from "../../scan/scan_setup.ts";
 import { isLater, type Mark } from "../../sweep/trail.ts";
-import { optOutCheck } from "../../targets/builtin_lists.ts";
-import type { Targets } from "../../targets/compose.ts";
-import { defaultSpeed } from "../../targets/permission.ts";
+import type { AutoRate, GivenSpeed } from "./speed.ts";
 import { parsePorts, type Ports } from "../../targets/ports.ts";
 import type { Shard } from "../../targets/space.ts";
-import { rateOf } from "./bandwidth.ts";
 import { chosenVerify } from "./chosen_protocols.ts";
 import { DEFAULTS } from "./defaults.ts";
 import type { EngineChoice } from "../engines/engine_names.ts";
@@ -60,22 +55,6 @@ export interface ScanSettings {
   readonly statsEveryMs: number;
   /** The speed that the user requested. */
   readonly speed: GivenSpeed;
-}
-
-/** A rate that the scan searches for (`--rate auto`). */
-export interface AutoRate {
-  /** The highest allowed rate, datagrams per second; `undefined`: none was given. */
-  readonly most: number | undefined;
-}
-
-/** The speed that the user requested. Missing values are filled in when the targets are known. */
-interface GivenSpeed {
-  readonly rate: number | AutoRate | undefined;
-  /** Maximum bandwidth of sent packets, bits per second. */
-  readonly bandwidth: number | undefined;
-  readonly netRate: number | "off" | undefined;
-  readonly hostRate: number | "off" | undefined;
-  readonly cooldownMs: number | undefined;
 }
 
 /** Ports, and the text that named them. */
@@ -226,61 +205,4 @@ function checkFrameOptions({ interface: name, gatewayMac, engine }: ScanChoices)
     if (value === undefined || FRAMERS.has(engine)) continue;
     throw new InputError(`Cannot use --${option}: it is for --engine packet, xdp or fastest`);
   }
-}
-
-/** The rate limit and the caps, and whether they apply to loopback too. */
-export interface SpeedSettings {
-  readonly limits: Limits;
-  /** The highest rate that the rate search may try; it starts from the rate in `limits`. */
-  readonly autoRate?: { readonly most: number };
-  readonly capLoopback: boolean;
-  readonly cooldownMs: number;
-}
-
-/** The limits and the cooldown, with cautious defaults. Of a rate and a bandwidth, the lower one applies. */
-export function speedFor(
-  targets: Targets,
-  { speed, protocols, allProtocols }: ScanSettings,
-): SpeedSettings {
-  const mild = defaultSpeed(targets);
-  const cap = (given: number | "off" | undefined, usual: number | undefined) =>
-    given === "off" ? undefined : given ?? usual;
-  const { bandwidth, rate: given, netRate, hostRate } = speed;
-  const line = bandwidth === undefined
-    ? Infinity
-    : rateOf(bandwidth, protocols, targets, allProtocols);
-  const auto = typeof given === "object";
-  const most = Math.min(line, auto ? given.most ?? mild.mostAutoRate : Infinity);
-  const rate = auto ? AUTO_START : given ?? (bandwidth === undefined ? mild.rate : Infinity);
-  const lowest = Math.min(most, rate ?? Infinity);
-  return {
-    limits: {
-      rate: lowest === Infinity ? undefined : lowest,
-      netRate: cap(netRate, mild.netRate),
-      hostRate: cap(hostRate, mild.hostRate),
-    },
-    ...(auto ? { autoRate: { most } } : {}),
-    capLoopback: typeof netRate === "number" || typeof hostRate === "number",
-    cooldownMs: speed.cooldownMs ?? mild.cooldownMs,
-  };
-}
-
-/** The first rate of a rate search, datagrams per second. */
-const AUTO_START = 1000;
-
-/** The limits of a scan that the user chose. */
-export function limitsOf(
-  chosen: ScanSettings,
-  { limits: rates, autoRate, capLoopback, cooldownMs }: SpeedSettings,
-  capacity: Pick<ScanLimits, "connections" | "soleSockets">,
-): ScanLimits {
-  const { retries, timeoutMs, streamLimits, concurrency, maxResults, maxRuntimeMs } = chosen;
-  const counts = { retries, concurrency, maxResults, ...capacity };
-  const times = { timeoutMs, cooldownMs, maxRuntimeMs, streamLimits };
-  return { rates, autoRate, capLoopback, ...counts, ...times };
-}
-
-/** What the interviews of a scan query, as the user chose. */
-export function interviewsOf({ follow, verify, players }: ScanSettings): ScanInterviews {
-  return { follow, verify, players, optsOut: optOutCheck() };
 }

@@ -20,8 +20,6 @@ import { countOf } from "../../core/quantities.ts";
 import { permissionNeeded } from "../../targets/permission.ts";
 import { type Pass, spaceOf } from "../../sweep/passes.ts";
 import type { Segment } from "../../targets/space.ts";
-import type { ScanSettings } from "../settings/scan_settings.ts";
-import type { NamedTargets } from "./find_targets.ts";
 
 /** The limits that determine the duration. */
 export type Governor = "rate" | "net-rate" | "host-rate" | "nothing";
@@ -73,23 +71,6 @@ export interface Plan {
 /** The input of a plan. */
 export interface PlanInput extends ScanSelection {
   readonly limits: Pick<ScanLimits, "retries" | "rates">;
-}
-
-/** Which endpoints a scan probes, and in which order, by the user's choice. */
-export function scanSelectionOf(chosen: ScanSettings, named: NamedTargets): ScanSelection {
-  const { protocols, allProtocols, ports, queriesKnown, seed, shard, maxTargets } = chosen;
-  const { targets: addresses, names, services, known, optedOut, first } = named;
-  const probed = { addresses, protocols, allProtocols, ports, known, queriesKnown };
-  return {
-    targets: { ...probed, names, services, optedOut, responders: [] },
-    order: {
-      seed,
-      shard,
-      limit: maxTargets,
-      first,
-      from: { udp: chosen.from, tcp: chosen.fromTcp },
-    },
-  };
 }
 
 /** Computes the plan of a scan. */

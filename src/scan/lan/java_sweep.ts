@@ -13,7 +13,7 @@ import {
   StreamLink,
   type StreamLinkOptions,
 } from "../../net/stream_link.ts";
-import { Throttle } from "../../net/throttle.ts";
+import { HOST_RATE, Throttle } from "../../net/throttle.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
 import type { Sighting } from "../../core/record.ts";
 import { ConnectionVisitor } from "../../sweep/connection_passes.ts";
@@ -33,10 +33,9 @@ import {
   type LocalNetwork,
 } from "./discovery_setup.ts";
 
-/** Maximum number of concurrent connections; then packets per second to a /24, and to a host. */
+/** Maximum number of concurrent connections; then packets per second to a /24. */
 const MOST_PENDING = 128;
 const NET_RATE = 100;
-const HOST_RATE = 5;
 /** A local host replies in milliseconds; the system resends a lost SYN packet after a second. */
 const LIMITS: StreamLimits = {
   connectMs: 1500,

@@ -9,7 +9,7 @@ import { sleep } from "../../net/clock.ts";
 import { isOutOfDescriptors } from "../../net/file_descriptors.ts";
 import type { DatagramSocket } from "../../net/socket.ts";
 import { Demultiplexer } from "../../net/demultiplexer.ts";
-import { Throttle } from "../../net/throttle.ts";
+import { HOST_RATE, Throttle } from "../../net/throttle.ts";
 import { LAN_PROTOCOLS } from "../../protocols/lan/mod.ts";
 import type { ServerRecord } from "../../core/record.ts";
 import { Discovery } from "./broadcast_discovery.ts";
@@ -32,9 +32,6 @@ const LINKS_AFTER_MS = 500;
 const REQUEST_EVERY_MS = 2000;
 /** In watch mode, the interval between two queries of a dedicated Java server, milliseconds. */
 const REFRESH_JAVA_MS = 15_000;
-/** Datagrams a second to one server. */
-const HOST_RATE = 5;
-
 /** Runs a discovery until the time limit, then waits until all interviews have ended. */
 export async function discover(options: DiscoverySetup): Promise<LanEnd> {
   const { clock, signal, listenMs } = options;

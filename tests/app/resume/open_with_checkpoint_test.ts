@@ -8,9 +8,11 @@ import {
 import { optionsOf } from "../../../src/cli/options/option_table.ts";
 import { readArgs } from "../../../src/cli/options/parse_arguments.ts";
 import { planOutputs } from "../../../src/app/outputs/open_outputs.ts";
-import { planScan, scanSelectionOf } from "../../../src/app/targets/scan_plan.ts";
+import { planScan } from "../../../src/app/targets/scan_plan.ts";
+import { scanSelectionOf } from "../../../src/app/settings/scan_setup_parts.ts";
 import { checkMarks, readResumed, resumeLine } from "../../../src/app/resume/read_resumed_scan.ts";
-import { scanSettings, speedFor } from "../../../src/app/settings/scan_settings.ts";
+import { scanSettings } from "../../../src/app/settings/scan_settings.ts";
+import { speedFor } from "../../../src/app/settings/speed.ts";
 import { planDatabases, spillPath } from "../../../src/app/databases/scan_databases.ts";
 import { summary } from "../../../src/cli/term/scan_summary.ts";
 import { composeTargets } from "../../../src/app/targets/find_targets.ts";

@@ -1,7 +1,9 @@
+/** Covers src/app/settings/bandwidth.ts and src/app/settings/speed.ts. */
 import { assertEquals } from "@std/assert";
 import { readCommandLine } from "../../../src/cli/options/read_options.ts";
 import { wireSize } from "../../../src/app/settings/bandwidth.ts";
-import { scanSettings, speedFor } from "../../../src/app/settings/scan_settings.ts";
+import { scanSettings } from "../../../src/app/settings/scan_settings.ts";
+import { speedFor } from "../../../src/app/settings/speed.ts";
 import { compose } from "../../../src/targets/compose.ts";
 import { parseTarget } from "../../../src/targets/parse.ts";
 

@@ -9,7 +9,8 @@ import { type Command, COMMAND_NAMES } from "../../../src/cli/options/commands.t
 import { camelCase } from "../../../src/cli/options/option.ts";
 import { OPTIONS, optionsOf } from "../../../src/cli/options/option_table.ts";
 import { readCommandLine } from "../../../src/cli/options/read_options.ts";
-import { scanSettings, speedFor } from "../../../src/app/settings/scan_settings.ts";
+import { scanSettings } from "../../../src/app/settings/scan_settings.ts";
+import { speedFor } from "../../../src/app/settings/speed.ts";
 import { pollingSettings } from "../../../src/app/engines/watch_sockets.ts";
 import { textFor } from "../../../src/cli/options/protocol_help.ts";
 import { PROTOCOLS, USUAL_PROTOCOLS } from "../../../src/protocols/list.ts";

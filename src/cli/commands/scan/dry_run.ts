@@ -17,14 +17,11 @@ import { portList } from "../../../targets/ports.ts";
 import { permissionNeeded } from "../../../targets/permission.ts";
 import { requestText } from "../../../targets/srv.ts";
 import type { Engine } from "../../../app/engines/choose_engine.ts";
-import {
-  mostSent,
-  type Passes,
-  type Plan,
-  scanSelectionOf,
-} from "../../../app/targets/scan_plan.ts";
+import { mostSent, type Passes, type Plan } from "../../../app/targets/scan_plan.ts";
+import { scanSelectionOf } from "../../../app/settings/scan_setup_parts.ts";
 import { clockTime, countOf, withCommas } from "../../../core/quantities.ts";
-import type { ScanSettings, SpeedSettings } from "../../../app/settings/scan_settings.ts";
+import type { ScanSettings } from "../../../app/settings/scan_settings.ts";
+import type { SpeedSettings } from "../../../app/settings/speed.ts";
 import type { NamedTargets } from "../../../app/targets/find_targets.ts";
 
 /** A row of the plan; `undefined` is left out. */

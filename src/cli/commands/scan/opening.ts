@@ -34,7 +34,7 @@ import type { Plan } from "../../../app/targets/scan_plan.ts";
 import type { Progress } from "../../term/scan_progress.ts";
 import { whileRead } from "../../../app/outputs/closed_pipe.ts";
 import { resumeLine } from "../../../app/resume/read_resumed_scan.ts";
-import type { SpeedSettings } from "../../../app/settings/scan_settings.ts";
+import type { SpeedSettings } from "../../../app/settings/speed.ts";
 import { isLater } from "../../../sweep/trail.ts";
 import { scanFamilies } from "../../../app/metrics/scan_metrics.ts";
 import {

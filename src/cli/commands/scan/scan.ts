@@ -4,7 +4,6 @@
  * @module
  */
 import project from "../../../../deno.json" with { type: "json" };
-import type { Limits } from "../../../net/throttle.ts";
 import type { Protocol } from "../../../protocols/protocol.ts";
 import { readCheckpoint } from "../../../scan/checkpoint/checkpoint_file.ts";
 import { systemDisk } from "../../../sinks/file_operations.ts";
@@ -17,9 +16,10 @@ import { checkpointPlace } from "../../../app/resume/open_with_checkpoint.ts";
 import { checkMarks, readResumed, type Resumed } from "../../../app/resume/read_resumed_scan.ts";
 import { fullPath } from "../../../app/resume/scan_configuration.ts";
 import type { GivenOptions } from "../../../app/settings/given_options.ts";
-import { speedFor, type SpeedSettings } from "../../../app/settings/scan_settings.ts";
+import { fastest, speedFor } from "../../../app/settings/speed.ts";
 import { OptOutFile } from "../../../app/targets/opt_out_file.ts";
-import { planScan, requirePermission, scanSelectionOf } from "../../../app/targets/scan_plan.ts";
+import { planScan, requirePermission } from "../../../app/targets/scan_plan.ts";
+import { scanSelectionOf } from "../../../app/settings/scan_setup_parts.ts";
 import { formatConfig, mergeOptions, parseConfig } from "../../options/config_file.ts";
 import { optionsOf } from "../../options/option_table.ts";
 import { readArgs } from "../../options/parse_arguments.ts";
@@ -122,11 +122,6 @@ async function runWith(
     resumable: origin !== "passing",
     program: project.version,
   });
-}
-
-/** The limits of a scan at the highest rate of a rate search. */
-function fastest({ limits, autoRate }: SpeedSettings): Limits {
-  return { ...limits, rate: autoRate?.most ?? limits.rate };
 }
 
 /** Prints what a scan would do in place of the scan; returns the exit code. */

@@ -6,7 +6,7 @@
 import { ENGINE_CHOICES } from "../../../app/engines/engine_names.ts";
 import { DEFAULTS } from "../../../app/settings/defaults.ts";
 import { STREAM_LIMITS } from "../../../net/stream_link.ts";
-import { DEFAULT_SPEED, LOOPBACK_SPEED } from "../../../targets/permission.ts";
+import { DEFAULT_SPEED, LOOPBACK_SPEED } from "../../../app/settings/defaults.ts";
 import { ADDRESS, MAC, SOURCE_PORTS } from "../domain_value_types.ts";
 import type { OptionGroup } from "../option.ts";
 import { verifyHelp } from "../protocol_help.ts";

@@ -79,17 +79,17 @@ export class Caps {
     return entry < 0 ? -Infinity : this.#last[entry];
   }
 
-  /** Delays the departure time in `departure[0]` until the cap allows one more datagram. */
-  delay(entry: number, departure: Float64Array): void {
+  /** Delays the send time in `sendAt[0]` until the cap allows one more datagram. */
+  delay(entry: number, sendAt: Float64Array): void {
     const earliest = this.#times[entry * this.cap + this.#oldest[entry]] + SECOND;
-    if (earliest > departure[0]) departure[0] = earliest;
+    if (earliest > sendAt[0]) sendAt[0] = earliest;
   }
 
-  /** Records a datagram that leaves at `departure[0]`. */
-  push(entry: number, departure: Float64Array): void {
-    this.#times[entry * this.cap + this.#oldest[entry]] = departure[0];
+  /** Records a datagram that is sent at `sendAt[0]`. */
+  push(entry: number, sendAt: Float64Array): void {
+    this.#times[entry * this.cap + this.#oldest[entry]] = sendAt[0];
     this.#oldest[entry] = (this.#oldest[entry] + 1) % this.cap;
-    if (departure[0] > this.#last[entry]) this.#last[entry] = departure[0];
+    if (sendAt[0] > this.#last[entry]) this.#last[entry] = sendAt[0];
   }
 
   #find(key: number): number {

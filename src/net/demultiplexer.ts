@@ -1,6 +1,6 @@
 /**
- * Several sockets shared by the sweep and by conversations. A datagram from the peer of a
- * conversation goes to that conversation, any other datagram to the sweep.
+ * Several sockets shared by the sweep and by links, each of which has one peer. A datagram from the
+ * peer of a link goes to that link, any other datagram to the sweep.
  *
  * @module
  */
@@ -10,17 +10,17 @@ import type { DatagramSocket, Link, ReceiverCapacity } from "./socket.ts";
 import type { Throttle } from "./throttle.ts";
 
 /**
- * Called for each datagram that belongs to no conversation.
+ * Called for each datagram whose sender is the peer of no link.
  *
  * @param datagram A view into the socket's buffer, valid until the call returns.
  */
 export type UnsolicitedReceiver = (datagram: Uint8Array, from: Endpoint, socket: number) => void;
 
-/** Sockets and the conversations on them. */
+/** Sockets and the links on them. */
 export class Demultiplexer implements AsyncDisposable {
-  readonly #conversations: Map<number | bigint, Conversation>[];
-  readonly #exclusive = new Set<Conversation>();
-  /** Hosts whose conversations on shared sockets are cancelled. */
+  readonly #links: Map<number | bigint, PeerLink>[];
+  readonly #exclusive = new Set<PeerLink>();
+  /** Hosts whose links on shared sockets are cancelled. */
   readonly #cancelledHosts = new Set<Address>();
   #allCancelled = false;
   /** Index of the socket that was chosen last. */
@@ -30,22 +30,22 @@ export class Demultiplexer implements AsyncDisposable {
    * Takes ownership of sockets: disposing of the demultiplexer disposes of them.
    *
    * @param sockets The sockets, at least one.
-   * @param throttle The rate limit and caps for the datagrams of conversations.
+   * @param throttle The rate limit and caps for the datagrams of links.
    */
   constructor(
     readonly sockets: readonly DatagramSocket[],
     private readonly throttle: Throttle,
     private readonly clock: Clock,
   ) {
-    this.#conversations = sockets.map(() => new Map());
+    this.#links = sockets.map(() => new Map());
   }
 
   /**
    * Starts receiving.
    *
-   * @param capacity Whether the receiver accepts datagrams of no conversation. Conversations
-   * receive their datagrams in any case, so that their peers do not time out.
-   * @param onOverflow Called for each datagram that a full conversation drops.
+   * @param capacity Whether the receiver accepts unsolicited datagrams. Links receive their datagrams
+   * in any case, so that they do not time out.
+   * @param onOverflow Called for each datagram that a full link drops.
    * @returns Resolves when all sockets are closed; rejects when one fails.
    */
   async listen(
@@ -54,12 +54,12 @@ export class Demultiplexer implements AsyncDisposable {
     onOverflow: (from: Endpoint) => void = () => {},
   ): Promise<void> {
     await Promise.all(this.sockets.map((socket, i) => {
-      const conversations = this.#conversations[i];
+      const links = this.#links[i];
       return socket.listen((datagram, from) => {
-        const conversation = conversations.get(endpointKey(from));
-        if (conversation === undefined) unsolicited(datagram, from, i);
-        else if (!conversation.deliver(datagram)) onOverflow(from);
-      }, () => conversations.size === 0 ? capacity() : undefined);
+        const link = links.get(endpointKey(from));
+        if (link === undefined) unsolicited(datagram, from, i);
+        else if (!link.deliver(datagram)) onOverflow(from);
+      }, () => links.size === 0 ? capacity() : undefined);
     }));
   }
 
@@ -84,38 +84,37 @@ export class Demultiplexer implements AsyncDisposable {
   }
 
   /**
-   * Opens a conversation. Until it is disposed of, it receives all datagrams of the peer on a
-   * socket.
+   * Opens a link. Until it is disposed of, it receives all datagrams of the peer on one socket.
    *
    * @param socket The index of the socket.
    */
   link(peer: Endpoint, socket: number): Link {
-    const conversations = this.#conversations[socket];
+    const links = this.#links[socket];
     const key = endpointKey(peer);
     const onClose = () => {
-      if (conversations.get(key) === opened) conversations.delete(key);
+      if (links.get(key) === opened) links.delete(key);
     };
-    const opened = new Conversation(
+    const opened = new PeerLink(
       peer,
       this.sockets[socket],
       this.throttle,
       this.clock,
       onClose,
     );
-    conversations.set(key, opened);
+    links.set(key, opened);
     if (this.#isCancelled(peer)) opened.cancel();
     return opened;
   }
 
   /**
-   * Opens a conversation on a socket of its own. Only the peer learns its port, so that it is
-   * allowed with a host whose conversations on shared sockets were cancelled.
+   * Opens a link on a socket of its own. Only the peer learns its port, so that such a link is
+   * allowed to a host whose links on shared sockets were cancelled.
    *
-   * @param socket The socket, which is disposed of with the conversation.
-   * @param onClose Called when the conversation is disposed of.
+   * @param socket The socket, which is disposed of with the link.
+   * @param onClose Called when the link is disposed of.
    */
   exclusiveLink(peer: Endpoint, socket: DatagramSocket, onClose: () => void = () => {}): Link {
-    const opened = exclusiveConversation(peer, socket, this.throttle, this.clock, () => {
+    const opened = exclusivePeerLink(peer, socket, this.throttle, this.clock, () => {
       this.#exclusive.delete(opened);
       onClose();
     });
@@ -129,17 +128,16 @@ export class Demultiplexer implements AsyncDisposable {
   }
 
   /**
-   * Cancels conversations, and those that are opened later. They send and receive nothing more.
+   * Cancels links, later ones included. They send and receive nothing more.
    *
-   * @param address The host whose conversations on shared sockets are cancelled. Default: all
-   * conversations.
+   * @param address The host whose links on shared sockets are cancelled. Default: all links.
    */
   cancel(address?: Address): void {
     if (address === undefined) this.#allCancelled = true;
     else this.#cancelledHosts.add(address);
-    const shared = this.#conversations.map((map) => map.values());
-    for (const conversations of [...shared, this.#exclusive]) {
-      for (const one of conversations) if (this.#isCancelled(one.peer)) one.cancel();
+    const shared = this.#links.map((map) => map.values());
+    for (const links of [...shared, this.#exclusive]) {
+      for (const one of links) if (this.#isCancelled(one.peer)) one.cancel();
     }
   }
 
@@ -149,24 +147,24 @@ export class Demultiplexer implements AsyncDisposable {
   }
 }
 
-/** Opens a conversation on a socket of its own, without a demultiplexer. */
+/** Opens a link on a socket of its own, without a demultiplexer. */
 export function exclusiveLink(
   peer: Endpoint,
   socket: DatagramSocket,
   throttle: Throttle,
   clock: Clock,
 ): Link {
-  return exclusiveConversation(peer, socket, throttle, clock, () => {});
+  return exclusivePeerLink(peer, socket, throttle, clock, () => {});
 }
 
-function exclusiveConversation(
+function exclusivePeerLink(
   peer: Endpoint,
   socket: DatagramSocket,
   throttle: Throttle,
   clock: Clock,
   onClose: () => void,
-): Conversation {
-  const opened = new Conversation(peer, socket, throttle, clock, () => {
+): PeerLink {
+  const opened = new PeerLink(peer, socket, throttle, clock, () => {
     onClose();
     return socket[Symbol.asyncDispose]();
   });
@@ -177,14 +175,14 @@ function exclusiveConversation(
   return opened;
 }
 
-/** Most unread datagrams of a conversation; further ones are dropped, as in a socket's buffer. */
+/** Most unread datagrams of a link; further ones are dropped, as in a socket's buffer. */
 const MOST_UNREAD = 32;
 
-class Conversation implements Link {
+class PeerLink implements Link {
   readonly #unread: Uint8Array[] = [];
   /** Resolves the pending `next`, and the pending delay of `send`. */
   #wake: (() => void) | undefined;
-  #depart: (() => void) | undefined;
+  #endDelay: (() => void) | undefined;
   #cancelled = false;
 
   constructor(
@@ -215,11 +213,11 @@ class Conversation implements Link {
     return new Promise((resolve) => {
       const done = () => {
         cancel();
-        this.#depart = undefined;
+        this.#endDelay = undefined;
         resolve();
       };
       const cancel = this.clock.after(ms, done);
-      this.#depart = done;
+      this.#endDelay = done;
     });
   }
 
@@ -241,7 +239,7 @@ class Conversation implements Link {
 
   cancel(): void {
     this.#cancelled = true;
-    this.#depart?.();
+    this.#endDelay?.();
     this.#wake?.();
   }
 

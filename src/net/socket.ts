@@ -237,7 +237,7 @@ export class DatagramBatch implements Batch {
   }
 }
 
-/** A conversation with one peer. */
+/** An exchange with one peer: datagrams over UDP, or bytes over TCP. */
 export interface Link extends AsyncDisposable {
   /** The properties of a stream; `undefined` for a link over UDP. */
   readonly stream?: StreamSide;

@@ -79,7 +79,7 @@ async function dialOnce(
   }
 }
 
-/** A conversation over TCP. */
+/** A link over TCP. */
 export class StreamLink implements Link, StreamSide {
   /** Why the stream has ended; `undefined` while it is open. */
   end: StreamEnd | undefined;
@@ -94,7 +94,7 @@ export class StreamLink implements Link, StreamSide {
   /** Whether a byte of the reply has arrived. */
   #replied = false;
   #bytes = 0;
-  /** Resolves the pending wait for bytes or for a departure. */
+  /** Resolves the pending wait for bytes or for the throttle. */
   #wake: (() => void) | undefined;
   #disposed = false;
   readonly #cancel = () => this.#close("cancelled");
@@ -142,7 +142,7 @@ export class StreamLink implements Link, StreamSide {
   /** Sends bytes, over a new connection if none is open; false on failure. */
   async send(bytes: Uint8Array): Promise<boolean> {
     if (this.#stream === undefined && this.end === undefined) await this.#connect();
-    await this.#depart();
+    await this.#waitForThrottle();
     const { clock, signal } = this.#options;
     if (this.#stream === undefined || signal.aborted) return false;
     this.#requestedAt = clock.now();
@@ -154,7 +154,7 @@ export class StreamLink implements Link, StreamSide {
   }
 
   async #connect(): Promise<void> {
-    await this.#depart();
+    await this.#waitForThrottle();
     if (this.#disposed || this.#options.signal.aborted) return this.#close("cancelled");
     const stream = await dial(this.#peer, this.#options);
     if (typeof stream === "string") this.end = stream;
@@ -163,12 +163,12 @@ export class StreamLink implements Link, StreamSide {
   }
 
   /** Waits until the throttle allows one more packet. */
-  async #depart(): Promise<void> {
+  async #waitForThrottle(): Promise<void> {
     const { throttle, clock } = this.#options;
     if (this.end !== undefined) return;
     const now = clock.now();
-    const departure = throttle.reserve(this.#peer.address, now);
-    if (departure > now) await this.#wait(departure - now);
+    const sendAt = throttle.reserve(this.#peer.address, now);
+    if (sendAt > now) await this.#wait(sendAt - now);
   }
 
   /** Time until the peer exceeds a limit, milliseconds. */

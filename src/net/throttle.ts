@@ -34,7 +34,7 @@ const BURST_MS = 2;
 const BURST = 256;
 
 /**
- * Grants departure times in the order of requests. A granted departure counts even if it is not
+ * Grants send times in the order of requests. A granted time counts even if it is not
  * used, so that no caller is starved.
  *
  * @example Two datagrams a second to one host
@@ -48,7 +48,7 @@ const BURST = 256;
  * ```
  */
 export class Throttle {
-  /** Number of granted departures. */
+  /** Number of granted send times. */
   granted = 0;
   #interval: number;
   /** When the next datagram is due at the rate, and at twice the rate, milliseconds. */
@@ -76,7 +76,7 @@ export class Throttle {
   }
 
   /**
-   * Changes the rate from the next departure on. Earlier departures still count: the change allows
+   * Changes the rate from the next send time on. Earlier ones still count: the change allows
    * no burst that the new rate alone would forbid.
    *
    * @param rate Datagrams a second, above 0.
@@ -92,7 +92,7 @@ export class Throttle {
   }
 
   /**
-   * Departure time of the last datagram to a host, past or future; `-Infinity` if that was more
+   * Send time of the last datagram to a host, past or future; `-Infinity` if that was more
    * than a second ago, or hosts have no cap.
    */
   lastTo(address: Address): number {
@@ -101,10 +101,10 @@ export class Throttle {
   }
 
   /**
-   * Reserves the departure of one datagram.
+   * Reserves the send time of one datagram.
    *
    * @param now The time, milliseconds.
-   * @returns The departure time, now or later.
+   * @returns The send time, now or later.
    */
   reserve(to: Address, now: number): number {
     this.#one.set(0, { address: to, port: 0 });
@@ -114,9 +114,9 @@ export class Throttle {
   }
 
   /**
-   * Reserves the departure of a datagram to `targets[i]`, without an allocation for IPv4.
+   * Reserves the send time of a datagram to `targets[i]`, without an allocation for IPv4.
    *
-   * @param time `time[0]` is the time, and becomes the departure time.
+   * @param time `time[0]` is the time, and becomes the send time.
    */
   reserveAt(targets: Endpoints, i: number, time: Float64Array): void {
     this.granted++;

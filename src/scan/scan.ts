@@ -39,14 +39,14 @@ export async function runScan(options: ScanSetup): Promise<ScanEnd> {
   if (state.written >= (limits.maxResults ?? Infinity)) stop.stop("max-results"); // by an earlier part
   const throttle = new Throttle(limits.rates, limits.capLoopback ? undefined : isLoopback);
   const sockets = familiesOf(targets.addresses).flatMap((bits) => io.openSockets(bits));
-  await using board = new Demultiplexer(sockets, throttle, io.clock);
-  stop.hard.addEventListener("abort", () => board.cancel(), { once: true });
+  await using demultiplexer = new Demultiplexer(sockets, throttle, io.clock);
+  stop.hard.addEventListener("abort", () => demultiplexer.cancel(), { once: true });
   const plan = planScanPasses(options);
   countPositions(plan, options);
-  const tables = makeTables(options, board, stop);
-  const stages = makeStages(options, plan, tables, { board, throttle });
+  const tables = makeTables(options, demultiplexer, stop);
+  const stages = makeStages(options, plan, tables, { demultiplexer, throttle });
   const endSaving = saveEachSecond(options, tables, stages);
-  const marks = await runStages(tables, stages, board);
+  const marks = await runStages(tables, stages, demultiplexer);
   stop.end();
   await endSaving();
   await stop.guard(async () => await hooks?.checkOutputs?.(), undefined);
@@ -73,10 +73,13 @@ function makeStages(
   options: ScanSetup,
   plan: PassPlan,
   tables: ScanTables,
-  { board, throttle }: { readonly board: Demultiplexer; readonly throttle: Throttle },
+  { demultiplexer, throttle }: {
+    readonly demultiplexer: Demultiplexer;
+    readonly throttle: Throttle;
+  },
 ): Stages {
   const { io } = options;
-  const { sockets } = board;
+  const { sockets } = demultiplexer;
   const write = new WriteStage(io, tables.stop);
   const sightings = new SightingQueue(tables, io.state, write);
   const window = new ProbeWindow(sockets);
@@ -85,7 +88,7 @@ function makeStages(
   const connections = new ScanConnections(options, tables, throttle);
   const probing = { sockets, throttle, window, skipped, sightings, path };
   const connecting = { throttle, connections, skipped, sightings };
-  const interviewing = { board, connections, sightings, rows: write, path };
+  const interviewing = { board: demultiplexer, connections, sightings, rows: write, path };
   return {
     receiver: makeReceiver(options, plan, tables, { canaries: path.canaries, window, sightings }),
     sightings,
@@ -137,10 +140,10 @@ function saveEachSecond(
 async function runStages(
   { stop, floods }: ScanTables,
   { receiver, sightings, udp, tcp, known, inspect, write, count }: Stages,
-  board: Demultiplexer,
+  demultiplexer: Demultiplexer,
 ): Promise<Marks> {
   let isOver = false;
-  board.listen(
+  demultiplexer.listen(
     (datagram, from, socket) => {
       if (!isOver) receiver.receive(datagram, from, socket);
     },
@@ -154,7 +157,7 @@ async function runStages(
     stop.guard(() => tcp.run(), tcp.mark),
     stop.guard(() => known.run(), undefined),
   ]);
-  await board.drained();
+  await demultiplexer.drained();
   isOver = true; // what arrives from now on was not waited for
   await inspect.drain();
   await inspecting;

@@ -22,7 +22,7 @@ export class ScanConnections {
   readonly link: StreamLinkOptions;
   readonly #ports: ScanSetup["targets"]["ports"];
 
-  /** None is open yet. */
+  /** Prepares connections without opening any. */
   constructor(
     { targets, limits, io: { dialer, clock } }: ScanSetup,
     { stop, shortage }: Pick<ScanTables, "stop" | "shortage">,
@@ -42,11 +42,11 @@ export class ScanConnections {
   }
 
   /**
-   * Opens a conversation with a server that has replied in another protocol.
+   * Opens a connection to a server that has replied in another protocol.
    *
-   * @param followUpMs How long the connection may take to open where nothing makes us expect that the
-   * server listens on TCP too; `undefined`: as usual.
-   * @param signal Cancels the conversation.
+   * @param followUpMs Timeout for opening the connection on a port where the protocol is unusual;
+   * `undefined`: the usual timeout.
+   * @param signal Cancels the connection.
    */
   async open(
     peer: Endpoint,

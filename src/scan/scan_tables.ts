@@ -55,11 +55,11 @@ export interface ScanTables {
 /**
  * Makes the tables of a scan.
  *
- * @param board Its sockets: conversations with hosts that flood or opt out end there.
+ * @param demultiplexer The shared sockets: links to hosts that flood or opt out end there.
  */
 export function makeTables(
   options: ScanSetup,
-  board: Pick<Demultiplexer, "cancel">,
+  demultiplexer: Pick<Demultiplexer, "cancel">,
   stop: EarlyStop,
 ): ScanTables {
   const { targets, order, hooks, io: { random, clock, state, dialer, key } } = options;
@@ -68,11 +68,11 @@ export function makeTables(
   for (const endpoint of targets.responders) responders.add(endpoint);
   const known = new KnownServers(targets, seed);
   const probed = new ProbedEndpoints(options, (...one) => known.withholds(...one));
-  const onFlood = (address: Address) => board.cancel(address);
+  const onFlood = (address: Address) => demultiplexer.cancel(address);
   const signals = new AddressSignals(stop.hard);
   const onOptOut = (address: Address) => {
     signals.cancel(address);
-    board.cancel(address);
+    demultiplexer.cancel(address);
   };
   return {
     tokens: new Tokens(key ?? random(8)),

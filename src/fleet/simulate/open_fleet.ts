@@ -166,9 +166,9 @@ export class Fleet implements AsyncDisposable {
 
   #send(datagram: Uint8Array, endpoint: Endpoint, peer: Endpoint): void {
     const { clock, witness } = this.#options;
-    const departures = this.#delays();
-    witness?.note(clock.now(), "out", endpoint, peer, datagram, departures.length === 0);
-    for (const delay of departures) {
+    const delays = this.#delays();
+    witness?.note(clock.now(), "out", endpoint, peer, datagram, delays.length === 0);
+    for (const delay of delays) {
       const send = () => {
         this.sent++;
         this.#fronts.datagrams.send(datagram, endpoint, peer);

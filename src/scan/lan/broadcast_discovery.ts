@@ -83,7 +83,7 @@ export class Discovery {
   constructor(
     private readonly options: DiscoverySetup,
     private readonly networks: readonly (LocalNetwork | LocalLink)[],
-    private readonly board: Demultiplexer,
+    private readonly demultiplexer: Demultiplexer,
     onError: (error: Error) => void,
   ) {
     this.pool = new InspectionPool(CONCURRENCY, onError);
@@ -119,7 +119,7 @@ export class Discovery {
       const all = "zone" in network ? [ALL_NODES] : [LIMITED_BROADCAST, broadcastOf(network)];
       for (const address of all) {
         if (address === undefined) continue;
-        if (await this.board.sockets[i].send(datagram, { address, port })) this.sent++;
+        if (await this.demultiplexer.sockets[i].send(datagram, { address, port })) this.sent++;
       }
     }
   }
@@ -217,7 +217,7 @@ export class Discovery {
   #optOut(address: Address): void {
     this.options.neighbours.optOut(address);
     this.signals.cancel(address);
-    this.board.cancel(address);
+    this.demultiplexer.cancel(address);
   }
 
   /**
@@ -292,7 +292,7 @@ export class Discovery {
     protocols: readonly Protocol[],
     signal: AbortSignal,
   ): Promise<Findings | undefined> {
-    const { options, board, networks } = this;
+    const { options, demultiplexer, networks } = this;
     const { endpoint, protocol, socket } = sighting;
     const { answers, latencyMs } = await inspect(sighting, {
       ...options,
@@ -302,8 +302,8 @@ export class Discovery {
       ),
       signal,
       follow: socket >= 0,
-      link: (peer, number) => board.link(peer, number),
-      exclusiveLink: (peer) => board.exclusiveLink(peer, options.open(networks[socket])),
+      link: (peer, number) => demultiplexer.link(peer, number),
+      exclusiveLink: (peer) => demultiplexer.exclusiveLink(peer, options.open(networks[socket])),
       optedOut: ({ address }) => this.isOptedOut(address),
       stop: (answer) => this.#isOptOut(answer),
     });

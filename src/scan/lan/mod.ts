@@ -38,46 +38,48 @@ export async function discover(options: DiscoverySetup): Promise<LanEnd> {
   const refusals = new Set<string>();
   const { networks, sockets } = openAll(options, refusals);
   const throttle = new Throttle({ rate: undefined, netRate: undefined, hostRate: HOST_RATE });
-  await using board = new Demultiplexer(sockets, throttle, clock);
+  await using demultiplexer = new Demultiplexer(sockets, throttle, clock);
   await using group = await openGroup(options, refusals);
   const { promise: failed, reject } = Promise.withResolvers<never>();
-  const run = new Discovery(options, networks, board, reject);
-  board.listen((datagram, from, socket) => run.receive(datagram, from, socket)).catch(reject);
-  group?.listen((datagram, from) => run.receiveAnnouncement(datagram, from)).catch(reject);
-  const cancelBoard = () => options.watch && board.cancel();
-  signal.addEventListener("abort", cancelBoard, { once: true });
+  const discovery = new Discovery(options, networks, demultiplexer, reject);
+  demultiplexer.listen((datagram, from, socket) => discovery.receive(datagram, from, socket)).catch(
+    reject,
+  );
+  group?.listen((datagram, from) => discovery.receiveAnnouncement(datagram, from)).catch(reject);
+  const cancelLinks = () => options.watch && demultiplexer.cancel();
+  signal.addEventListener("abort", cancelLinks, { once: true });
   const end = clock.now() + listenMs;
-  const java = javaSweep(run, options);
+  const java = javaSweep(discovery, options);
   const work = async () => {
     await Promise.all([
-      ping(run, options, end),
-      request(run, options, end),
+      ping(discovery, options, end),
+      request(discovery, options, end),
       java && sweepJava(java, options),
     ]);
-    await run.pool.idle();
+    await discovery.pool.idle();
   };
   try {
     await Promise.race([work(), failed]);
   } finally {
-    signal.removeEventListener("abort", cancelBoard);
+    signal.removeEventListener("abort", cancelLinks);
   }
   for (const [i, { errors }] of sockets.entries()) {
     if (!("zone" in networks[i])) { for (const code of errors.send.keys()) refusals.add(code); }
   }
   const { sent = 0, unswept = 0, short = 0 } = java ?? {};
-  return { sent: run.sent + sent, unswept, short, refusals: [...refusals] };
+  return { sent: discovery.sent + sent, unswept, short, refusals: [...refusals] };
 }
 
 /** The sweep for dedicated Java servers, where one is wanted. */
-function javaSweep(run: Discovery, options: DiscoverySetup): JavaSweep | undefined {
+function javaSweep(discovery: Discovery, options: DiscoverySetup): JavaSweep | undefined {
   const slp = options.protocols.find(({ name }) => name === "slp");
   if (options.sweep === undefined || slp === undefined) return undefined;
   return new JavaSweep(
     options,
     options.sweep,
     slp,
-    run,
-    (sighting) => run.receiveSighting(sighting),
+    discovery,
+    (sighting) => discovery.receiveSighting(sighting),
   );
 }
 
@@ -130,25 +132,25 @@ async function openGroup(
 }
 
 /** Broadcasts pings and removes expired servers, until the end of the discovery. */
-async function ping(run: Discovery, options: DiscoverySetup, end: number): Promise<void> {
+async function ping(discovery: Discovery, options: DiscoverySetup, end: number): Promise<void> {
   const { clock, signal, watch, neighbours } = options;
-  const rest = (ms: number) => sleep(clock, Math.max(0, Math.min(ms, end - clock.now())), signal);
+  const pause = (ms: number) => sleep(clock, Math.max(0, Math.min(ms, end - clock.now())), signal);
   for (let round = 1; !signal.aborted && clock.now() <= end; round++) {
-    await run.ping(4);
-    await rest(LINKS_AFTER_MS);
-    if (!signal.aborted) await run.ping(6);
-    if (round >= PINGS && !watch) return await rest(Infinity);
-    await rest((round < PINGS ? PING_EVERY_MS : WATCH_EVERY_MS) - LINKS_AFTER_MS);
+    await discovery.ping(4);
+    await pause(LINKS_AFTER_MS);
+    if (!signal.aborted) await discovery.ping(6);
+    if (round >= PINGS && !watch) return await pause(Infinity);
+    await pause((round < PINGS ? PING_EVERY_MS : WATCH_EVERY_MS) - LINKS_AFTER_MS);
     if (watch) neighbours.forget(clock.now());
     if (clock.now() >= end) return;
   }
 }
 
 /** Broadcasts NetherNet requests until the end of the discovery. */
-async function request(run: Discovery, options: DiscoverySetup, end: number): Promise<void> {
+async function request(discovery: Discovery, options: DiscoverySetup, end: number): Promise<void> {
   const { clock, signal } = options;
   while (!signal.aborted && clock.now() < end) {
-    await run.request();
+    await discovery.request();
     await sleep(clock, Math.min(REQUEST_EVERY_MS, end - clock.now()), signal);
   }
 }

@@ -10,7 +10,7 @@ Deno.test("a wait for a program that ends too early fails, with what the program
   );
 });
 
-Deno.test("what a program brought about just before its end is seen", async () => {
+Deno.test("a condition that becomes true just before a program ends is noticed", async () => {
   const child = start(["--version"]);
   await child.status;
   let calls = 0;

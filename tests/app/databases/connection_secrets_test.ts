@@ -76,7 +76,7 @@ Deno.test("no command shows a secret of a URL, wherever the URL is given", async
   }
 });
 
-Deno.test("a configuration that is kept holds no secret, and says where the rows went", () => {
+Deno.test("a stored configuration contains no secret, and names the outputs", () => {
   fc.assert(
     fc.property(secret, (text) => {
       for (const url of urlsWith(text)) {
@@ -120,7 +120,7 @@ Deno.test("a configuration that is kept holds no secret, and says where the rows
   );
 });
 
-Deno.test("of a webhook, a list that is watched keeps the host alone", async () => {
+Deno.test("a watched database stores only the host of a webhook's URL", async () => {
   const folder = await Deno.makeTempDir();
   try {
     const list = `${folder}/a.db`;

@@ -42,7 +42,7 @@ function fieldsOf(record: ServerRecord): unknown[] {
   });
 }
 
-Deno.test("a scan into a list and a file writes the same rows; who falls silent stays, and goes offline", async () => {
+Deno.test("a scan writes the same rows to a database and a file; a server that stops replying stays, and goes offline", async () => {
   const folder = await Deno.makeTempDir();
   try {
     const [list, file] = [`${folder}/a.db`, `${folder}/a.ndjson`];
@@ -106,7 +106,7 @@ Deno.test("a scan into a list and a file writes the same rows; who falls silent 
   }
 });
 
-Deno.test("a list that cannot be used ends a scan before its first probe, and before a file is emptied", async () => {
+Deno.test("an unusable database ends a scan before its first probe, and before a file is truncated", async () => {
   const folder = await Deno.makeTempDir();
   try {
     await Deno.writeTextFile(`${folder}/rows.csv`, "precious");
@@ -128,7 +128,7 @@ Deno.test("a list that cannot be used ends a scan before its first probe, and be
   }
 });
 
-Deno.test("a list that another program locks in the middle of a scan gets every row, each once", async () => {
+Deno.test("a database that another program locks during a scan gets every row, each once", async () => {
   const folder = await Deno.makeTempDir();
   try {
     const [list, file] = [`${folder}/a.db`, `${folder}/a.ndjson`];
@@ -167,7 +167,7 @@ Deno.test("a list that another program locks in the middle of a scan gets every 
   }
 });
 
-Deno.test("a list that is locked when a command starts ends it, before anything is sent or emptied", async () => {
+Deno.test("a database that is locked when a command starts ends the command before anything is sent or truncated", async () => {
   const folder = await Deno.makeTempDir();
   try {
     const list = `${folder}/a.db`;
@@ -212,7 +212,7 @@ Deno.test("Ctrl-C while another program keeps a database locked ends a scan as i
   }
 });
 
-Deno.test("the end of a scan is noted in every database, though another program has locked one", async () => {
+Deno.test("the end of a scan is recorded in every database, even if another program has locked one", async () => {
   const folder = await Deno.makeTempDir();
   const silent = Deno.listenDatagram({ transport: "udp", hostname: "127.46.0.4", port: 19132 });
   try {
@@ -235,7 +235,7 @@ Deno.test("the end of a scan is noted in every database, though another program 
   }
 });
 
-Deno.test("a watch waits for a list that is locked when it starts, and Ctrl-C ends the wait", async () => {
+Deno.test("a watch waits for a database that is locked when it starts, and Ctrl-C ends the wait", async () => {
   const folder = await Deno.makeTempDir();
   try {
     const list = `${folder}/a.db`;
@@ -263,7 +263,7 @@ Deno.test("a watch waits for a list that is locked when it starts, and Ctrl-C en
   }
 });
 
-Deno.test("the end of a watch is noted in every list, though another program has locked one", async () => {
+Deno.test("the end of a watch is recorded in every database, even if another program has locked one", async () => {
   const folder = await Deno.makeTempDir();
   try {
     const paths = ["a", "b"].map((name) => `${folder}/${name}.db`);

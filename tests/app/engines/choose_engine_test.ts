@@ -55,7 +55,7 @@ Deno.test("the fast engine is chosen where it can run, and the portable one else
   ]);
 });
 
-Deno.test("the fast engine, where it is named and cannot run, is refused with what it lacks", async () => {
+Deno.test("a named fast engine that cannot run is refused with the missing permission or library", async () => {
   for (const [lack, message] of [...LACKS, [BROKEN, "no libc.so.6"] as const]) {
     await assertRejects(
       () => chooseEngine("udp", { ...GROUNDS, ...lack }, () => {}),
@@ -77,7 +77,7 @@ function groundsWith(running: readonly string[], unsuited: Record<string, string
   };
 }
 
-Deno.test("frames are written only where the user says so, and the fastest engine is looked for", async () => {
+Deno.test("engines that write frames are used only when named, or chosen as the fastest", async () => {
   const choose = async (wanted: EngineChoice | undefined, grounds: EngineGrounds) => {
     const told: string[] = [];
     const { name } = await chooseEngine(wanted, grounds, (line) => told.push(line));
@@ -121,7 +121,7 @@ Deno.test("frames are written only where the user says so, and the fastest engin
   await assertRejects(() => choose("fastest", broken), InputError, "no interface eth9");
 });
 
-Deno.test("errors of sending are explained, and summed up by name", () => {
+Deno.test("send errors are explained, and counted by name", () => {
   assertMatch(sendErrorLine("EPERM", "refused")!, /\(EPERM\): a firewall of this machine .*nft/);
   assertEquals(
     sendErrorLine("EIO", "refused"),
@@ -139,7 +139,7 @@ Deno.test("errors of sending are explained, and summed up by name", () => {
   assertEquals(codeList({ EINVAL: 3, EPERM: 12_000 }), "12,000 EPERM, 3 EINVAL");
 });
 
-Deno.test("the summary names the engine, its buffer, and how many datagrams that dropped", () => {
+Deno.test("the summary has the engine, its receive buffer, and the number of dropped datagrams", () => {
   const end = {
     reason: "done",
     marks: { udp: { pass: 1, position: 0 }, tcp: { pass: 1, position: 0 } },
@@ -188,7 +188,7 @@ Deno.test({
   },
 });
 
-Deno.test("without --allow-net's limits, what may be asked is still checked", async () => {
+Deno.test("targets are checked even when --allow-net has no list of hosts", async () => {
   const permissions = FAST;
   const refused = await run(["scan", "8.8.8.8", "--engine", "udp"], { permissions });
   assertEquals([refused.code, refused.stdout], [2, ""]);
@@ -215,7 +215,8 @@ Deno.test("an engine that is not granted is refused by name, and the dry run nam
 });
 
 Deno.test({
-  name: "threads are refused with what they lack, and the dry run names them",
+  name:
+    "sender threads without a permission are refused by its name, and the dry run shows their number",
   ignore: Deno.build.os !== "linux",
   async fn() {
     const args = ["scan", "127.0.0.1", "--threads", "2"];

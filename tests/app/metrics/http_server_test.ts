@@ -105,7 +105,7 @@ Deno.test("parseRequest() takes requests as the RFCs have them, and nothing else
   ) assertEquals(read(bad), 400, JSON.stringify(bad));
 });
 
-Deno.test("a request is answered once, whole or in pieces, and the connection closed", async () => {
+Deno.test("a request gets one response, whole or in pieces, and the connection is closed", async () => {
   const { server, connect, paths } = serve();
   await using _server = server;
   const whole = await exchange(await connect(), GET);
@@ -119,7 +119,7 @@ Deno.test("a request is answered once, whole or in pieces, and the connection cl
   assertEquals(paths.length, 4);
 });
 
-Deno.test("what is no request gets 400, a long one 431, and no page", async () => {
+Deno.test("an invalid request gets status 400, a long one 431, and neither gets the page", async () => {
   const { server, connect, paths } = serve();
   await using _server = server;
   const status = async (text: string) => (await exchange(await connect(), text)).split(" ")[1];
@@ -166,14 +166,14 @@ Deno.test("on loopback, only requests for loopback get the page", async () => {
   assertEquals(paths.length, local.length + 1);
 });
 
-Deno.test("a server that others may reach takes every name", async () => {
+Deno.test("a server on a public address accepts every host name", async () => {
   const { server, connect } = serve("0.0.0.0");
   await using _server = server;
   const request = GET.replace("localhost", "metrics.example:9150");
   assertStringIncludes(await exchange(await connect(), request), "a page");
 });
 
-Deno.test("empty lines before a request are passed over", async () => {
+Deno.test("empty lines before a request are skipped", async () => {
   const { server, connect, paths } = serve();
   await using _server = server;
   for (const text of [`\r\n${GET}`, `\r\n\r\n\r\n${GET}`]) {
@@ -198,7 +198,7 @@ Deno.test("a request that takes longer than ten seconds gets 408", async () => {
   assertStringIncludes(await reply, " 408 Request Timeout");
 });
 
-Deno.test("no more than 32 connections are open; those beyond are closed at once", async () => {
+Deno.test("at most 32 connections are open; further ones are closed at once", async () => {
   const { server, clock, connect } = serve();
   await using _server = server;
   const idle = await Promise.all(Array.from({ length: MOST_CONNECTIONS }, connect));
@@ -212,7 +212,7 @@ Deno.test("no more than 32 connections are open; those beyond are closed at once
   for (const conn of idle) conn.close();
 });
 
-Deno.test("a client that sends, or reads, without an end holds one connection, for a bounded time", async () => {
+Deno.test("a client that sends or reads endlessly holds one connection, for a bounded time", async () => {
   const { server, clock, connect } = serve();
   await using _server = server;
   const conn = await connect();
@@ -234,7 +234,7 @@ Deno.test("a client that sends, or reads, without an end holds one connection, f
   holder.close();
 });
 
-Deno.test("what keeps a connection from being accepted is reported once, and tried again", async () => {
+Deno.test("a failure to accept connections is reported once, and accepting is retried", async () => {
   const troubles: string[] = [];
   const clock = new ManualClock();
   const { promise: closed, reject } = Promise.withResolvers<never>();

@@ -33,7 +33,7 @@ function check(page: string): Map<string, string> {
   return values;
 }
 
-Deno.test("labels and help are escaped, numbers are as the format has them", () => {
+Deno.test("labels and help are escaped, and numbers have Prometheus' format", () => {
   const page = prometheusText([
     {
       ...{ name: "a", help: "one\\\ntwo", type: "gauge" },
@@ -57,7 +57,7 @@ Deno.test("labels and help are escaped, numbers are as the format has them", () 
   assertEquals(histogram.samples.map(({ value }) => value), [2, 3, 4, 12.5, 4]);
 });
 
-Deno.test("a server that is down is an explicit 0, and no series ever goes", () => {
+Deno.test("an offline server has the value 0, and no time series disappears", () => {
   const rules = { intervalMs: 5000, downAfter: 2, scanId: "w" };
   const servers = [1, 2].map((port) =>
     new WatchedServer({ address: 0x7f000001, port }, null, rules)
@@ -91,7 +91,7 @@ Deno.test("a server that is down is an explicit 0, and no series ever goes", () 
   assertEquals(down.get('blocksweep_poll_delay_seconds_bucket{le="0.1"}'), "1");
 });
 
-Deno.test("the number of series has an end", () => {
+Deno.test("the number of time series is bounded", () => {
   const rules = { intervalMs: 5000, downAfter: 2, scanId: "w" };
   const servers = Array.from(
     { length: 10_100 },
@@ -102,7 +102,7 @@ Deno.test("the number of series has an end", () => {
   assert(values.size < 30_050, String(values.size));
 });
 
-Deno.test("the numbers of a scan are there from the start", () => {
+Deno.test("the metrics of a scan exist from its start", () => {
   const values = check(prometheusText(scanFamilies(newState("s", 0))));
   for (const name of ["probes_sent_total", "rows_lost_total", "inspections"]) {
     assertEquals(values.get(`blocksweep_${name}`), "0");
@@ -121,7 +121,7 @@ Deno.test("the connections of a scan add up: each has one outcome", () => {
   assertEquals(outcomes.reduce((sum, [, value]) => sum + Number(value), 0), 7);
 });
 
-Deno.test("they are served under /metrics, and the end waits for nobody", async () => {
+Deno.test("metrics are served under /metrics, and the shutdown does not wait for clients", async () => {
   const port = freePort();
   const place = parseMetrics(String(port));
   const url = `http://127.0.0.1:${port}`;
@@ -151,7 +151,7 @@ Deno.test("they are served under /metrics, and the end waits for nobody", async 
   await fetch(url).then((page) => page.body?.cancel(), () => {});
 });
 
-Deno.test("places that cannot be are refused; a missing permission names its flag", async () => {
+Deno.test("invalid addresses and ports are refused; a missing permission names its flag", async () => {
   for (const text of ["0", "70000", "x:1", "1.2.3.4", "1.2.3.4:0", ""]) {
     assertThrows(() => parseMetrics(text), InputError, "--metrics");
   }

@@ -28,7 +28,7 @@ function failing(error: Error | undefined, log: string[]): Sink {
   };
 }
 
-Deno.test("an output whose reader left takes no more rows, is closed, and the last one fails", async () => {
+Deno.test("an output whose reader has closed the pipe gets no more rows; the last such output fails", async () => {
   const log: string[] = [];
   const lines: string[] = [];
   const both = [failing(CLOSED, log), failing(CLOSED, log)];
@@ -47,7 +47,7 @@ Deno.test("an output whose reader left takes no more rows, is closed, and the la
   assertEquals([[...unread], log.slice(-2), lines], [[0], ["0 closed", "1 closed"], []]);
 });
 
-Deno.test("an output that fails for another reason fails, others or not", async () => {
+Deno.test("an output that fails for another reason fails the command, with other outputs or without", async () => {
   const full = new WriteError("Cannot write to it: No space left on device", {
     cause: new Error("No space left on device"),
   });

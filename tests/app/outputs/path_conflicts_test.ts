@@ -29,7 +29,7 @@ Deno.test("a target that is a file is refused, with the option that reads it", a
   }
 });
 
-Deno.test("a folder in the place of a file of rows is refused in one line, and makes no database", async () => {
+Deno.test("a folder instead of a file of rows is refused in one line, and creates no database", async () => {
   const folder = await Deno.makeTempDir();
   try {
     const path = `${folder}/rows.csv`;
@@ -46,7 +46,7 @@ Deno.test("a folder in the place of a file of rows is refused in one line, and m
   }
 });
 
-Deno.test("a checkpoint that cannot be written leaves no list behind, and an older list as it was", async () => {
+Deno.test("an unwritable checkpoint leaves no new list file, and an older list file unchanged", async () => {
   const list = "rows.csv.checkpoint.list";
   for (const [blocked, older] of [["checkpoint"], ["checkpoint.part"], ["checkpoint", "older"]]) {
     const folder = await Deno.makeTempDir();
@@ -67,7 +67,7 @@ Deno.test("a checkpoint that cannot be written leaves no list behind, and an old
   }
 });
 
-Deno.test("a checkpoint is beside the first file of -o, then beside that of a shortcut", () => {
+Deno.test("a checkpoint is beside the first file of -o, else beside that of a short option", () => {
   const placeOf = (...args: string[]) => {
     const { options } = readCommandLine("scan", ["127.0.0.1", ...args]);
     const paths = outputPaths(options, planOutputs(options, undefined));
@@ -86,7 +86,7 @@ Deno.test("a checkpoint is beside the first file of -o, then beside that of a sh
 });
 
 Deno.test({
-  name: "where files may not be read, no target is taken for one, and nobody is asked",
+  name: "without read permission no target is taken for a file, and Deno does not prompt",
   permissions: { read: false },
   fn: () => refuseFiles([THIS, "example.org"]),
 });

@@ -28,7 +28,7 @@ Deno.test("rows are counted by software and by version, the most frequent first"
   );
 });
 
-Deno.test("versions that strangers invent are counted without end to memory or line", async () => {
+Deno.test("invented versions exhaust neither memory nor the line", async () => {
   const tally = new SoftwareTally();
   for (let i = 0; i < 5000; i++) {
     await tally.write([row({ software: "x", version: `${i} \u001b[2J${"v".repeat(10_000)}` })]);
@@ -38,7 +38,7 @@ Deno.test("versions that strangers invent are counted without end to memory or l
   assert(versions.endsWith(", 4,994 others"), versions);
 });
 
-Deno.test("list ends its table with the counts", async () => {
+Deno.test("the table of servers ends with the counts", async () => {
   const folder = await Deno.makeTempDir();
   const { write } = Deno.stdout;
   try {

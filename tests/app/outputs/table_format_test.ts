@@ -24,7 +24,7 @@ const lines = ({ head, row }: Format, ...records: readonly ServerRecord[]) =>
   });
 const titles = (format: Format) => format.head.trim().split(/ +/);
 
-Deno.test("a table where there is room: the edition too, names in full", () => {
+Deno.test("a wide table has the column for the edition, and names in full", () => {
   assertEquals(lines(serverTable(100), RECORD, { ...RECORD, software: "Nukkit", edition: null }), [
     "SERVER                PROTOCOLS     EDITION   PLAYERS   MS     VERSION      NAME",
     "192.168.1.9:19132     raknet+query  bedrock   3/20      1.3    1.21.50      Lobby",
@@ -79,7 +79,7 @@ Deno.test("columns stand below their titles, behind wide characters too", () => 
   assert(row.includes("本本本本本… "));
 });
 
-Deno.test("spacing marks take a column, marks above and below letters none", () => {
+Deno.test("spacing marks take a column, combining marks none", () => {
   // Devanagari and Tamil vowel signs (Mc), and a virama and an anusvara (Mn).
   assertEquals(["का", "கோ", "क्", "कं", "e\u0301"].map(displayWidth), [2, 2, 1, 1, 1]);
   const name = "சேவையகம் काशीबाई".repeat(20);
@@ -88,7 +88,7 @@ Deno.test("spacing marks take a column, marks above and below letters none", () 
   assert(columns <= 80, row);
 });
 
-Deno.test("no cell holds a character that is not seen", () => {
+Deno.test("no cell contains an invisible character", () => {
   const unseen = "\u00ad\u{e0041}\u{e007f}\u034f\u3164\uffa0\u115f\u2800\u200b\ufe0f\u{e0100}";
   for (const name of [`a${unseen}b`, [...unseen].join("a"), unseen]) {
     for (const table of [serverTable(200), fieldsTable(FIELDS.slice(0, 12), 200)]) {
@@ -98,12 +98,12 @@ Deno.test("no cell holds a character that is not seen", () => {
   }
 });
 
-Deno.test("an address is never cut while there is room for it", () => {
+Deno.test("an address that fits is never cut", () => {
   const [, row] = lines(serverTable(80), V6);
   assert(row.startsWith(`[${V6.host}]:19132 `), row);
 });
 
-Deno.test("--fields holds for tables: these columns, in this order", () => {
+Deno.test("--fields selects and orders the columns of tables", () => {
   const plan = (...args: string[]) =>
     planOutputs(readCommandLine("scan", args).options, undefined)[0].format;
   const table = plan("--format", "table", "--fields", "port,name,players,host");
@@ -114,7 +114,7 @@ Deno.test("--fields holds for tables: these columns, in this order", () => {
   assertEquals(titles(plan("--format", "table")).at(-1), "NAME");
 });
 
-Deno.test("chosen fields share a narrow terminal: none is left out", () => {
+Deno.test("in a narrow terminal all selected fields stay, with shorter cells", () => {
   const chosen = FIELDS.filter(({ name }) => ["host", "name", "motd", "version"].includes(name));
   assertEquals(titles(fieldsTable(chosen, 50)), ["HOST", "NAME", "MOTD", "VERSION"]);
 });

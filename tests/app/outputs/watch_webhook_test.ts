@@ -119,7 +119,7 @@ Deno.test("at Ctrl-C each event is delivered, waiting or lost, with a file and w
   }
 });
 
-Deno.test("a spool that cannot be used is refused in a line, and stays as it is", async () => {
+Deno.test("an unusable spool file is refused in one line, and stays unchanged", async () => {
   const folder = await Deno.makeTempDir();
   try {
     const file = `${folder}/notes.txt`;

@@ -236,7 +236,7 @@ function nameOf(part: string | number): string {
   return typeof part === "number" ? "#" : part;
 }
 
-Deno.test("a checkpoint that was edited, checksum and all, is refused in a line or valid", () =>
+Deno.test("a checkpoint that was edited together with its checksum is refused in one line, or valid", () =>
   withInterrupted(async ({ folder, path, checkpoint, lines }) => {
     await forge(path, checkpoint, lines);
     assertEquals(await outcome(path, folder), "taken");
@@ -255,7 +255,7 @@ Deno.test("a checkpoint that was edited, checksum and all, is refused in a line 
     assert(taken > 50 && refused > 1000, `${taken} taken, ${refused} refused`);
   }));
 
-Deno.test("a list that was edited, checksums and all, is refused in a line or valid", () =>
+Deno.test("a list file that was edited together with its checksums is refused in one line, or valid", () =>
   withInterrupted(async ({ folder, path, checkpoint, lines }) => {
     const [head, ...rows] = lines;
     const configuration: Json = JSON.parse(head.slice("blocksweep rows ".length));
@@ -287,7 +287,7 @@ Deno.test("a list that was edited, checksums and all, is refused in a line or va
     assert(taken > 50 && refused > 1000, `${taken} taken, ${refused} refused`);
   }));
 
-Deno.test("errors name the field, what it holds, and what is wanted", () =>
+Deno.test("errors name the field, its value and the expected value", () =>
   withInterrupted(async ({ folder, path, checkpoint, lines }) => {
     const count = "must be a whole number from 0 to";
     const cases: [place: (string | number)[], value: Json | undefined, message: string][] = [

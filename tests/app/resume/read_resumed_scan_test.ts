@@ -82,7 +82,7 @@ async function listed(path: string): Promise<number> {
 
 const SCAN_ARGS = ["scan", TARGETS, "--cooldown", "300ms", "--timeout", "300ms"];
 
-Deno.test("killed at moments drawn by seed, and resumed, a scan finds every server once", async () => {
+Deno.test("a scan that is killed at random moments and resumed finds every server once", async () => {
   await inFolder((folder) =>
     withFleet(async () => {
       const [csv, ndjson] = [`${folder}/rows.csv`, `${folder}/rows.ndjson`];
@@ -131,7 +131,7 @@ Deno.test("killed at moments drawn by seed, and resumed, a scan finds every serv
   );
 });
 
-Deno.test("what cannot be resumed is refused in one line, and nothing is touched", async () => {
+Deno.test("a scan that cannot be resumed is refused in one line, and no file changes", async () => {
   await inFolder((folder) =>
     withFleet(async () => {
       const csv = `${folder}/rows.csv`;
@@ -233,7 +233,7 @@ async function contents(folder: string): Promise<Record<string, string>> {
   return files;
 }
 
-Deno.test("rows on standard output may come again after a kill, and never after Ctrl-C", async () => {
+Deno.test("rows on standard output may repeat after a kill, and never after Ctrl-C", async () => {
   await inFolder((folder) =>
     withFleet(async () => {
       const checkpoint = `${folder}/scan.checkpoint`;
@@ -317,7 +317,7 @@ async function stopped(way: string, point: string, output: string): Promise<Fini
 }
 
 for (const way of ["SIGINT", "SIGTERM", "--max-runtime"]) {
-  Deno.test(`stopped by ${way}, early or late, a scan goes on by the printed command as it is`, async () => {
+  Deno.test(`a scan stopped by ${way}, early or late, continues with the printed command`, async () => {
     await using _fleet = await openFleet(drawFleet(QUIET_FLEET), { clock: systemClock, seed: 1 });
     await inFolder(async (folder) => {
       await install(folder);
@@ -366,7 +366,7 @@ function observed(path: string): unknown[] {
   return rows.map((row) => row.server_id).toSorted();
 }
 
-Deno.test("a database that lost rows of a scan is refused, or gets them by probing again", async () => {
+Deno.test("a database that lost rows of a scan is refused, or gets the rows when the targets are probed again", async () => {
   await using _fleet = await openFleet(drawFleet(QUIET_FLEET), { clock: systemClock, seed: 1 });
   await inFolder(async (folder) => {
     const [rows, database] = [`${folder}/rows.ndjson`, `${folder}/rows.db`];
@@ -427,7 +427,7 @@ Deno.test("a database that lost rows of a scan is refused, or gets them by probi
   });
 });
 
-Deno.test("rows that were imported from another output are held, and the scan goes on", async () => {
+Deno.test("rows that were imported from another output count as written, and the scan continues", async () => {
   await using _fleet = await openFleet(drawFleet(QUIET_FLEET), { clock: systemClock, seed: 1 });
   await inFolder(async (folder) => {
     const [rows, database] = [`${folder}/rows.ndjson`, `${folder}/rows.db`];
@@ -451,7 +451,7 @@ Deno.test("rows that were imported from another output are held, and the scan go
   });
 });
 
-Deno.test("who opted out before a kill is marked in the database when the scan goes on", async () => {
+Deno.test("an opt-out before a kill is marked in the database when the scan is resumed", async () => {
   await inFolder(async (folder) => {
     const database = `${folder}/rows.db`;
     const checkpoint = `${database}.checkpoint`;
@@ -479,7 +479,7 @@ const LOSSES: Readonly<Record<string, [loss: (path: string) => Promise<unknown>,
   "truncated": [(path) => Deno.truncate(path), "another program changed it: it has "],
 };
 
-Deno.test("an output that is lost while a scan runs ends it with exit code 1, and the others are whole", async () => {
+Deno.test("an output that is lost during a scan ends it with exit code 1, and the other outputs are complete", async () => {
   await using _fleet = await openFleet(drawFleet(QUIET_FLEET), { clock: systemClock, seed: 1 });
   await inFolder(async (folder) => {
     const lose = async (name: string, lost: string, permissions?: readonly string[]) => {

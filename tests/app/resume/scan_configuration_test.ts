@@ -38,7 +38,7 @@ const FOUND = {
   }]]),
 };
 
-Deno.test("a configuration is read as it was written", () => {
+Deno.test("a configuration is unchanged after writing and reading", () => {
   const configuration = {
     given: values("10.0.0.0/8", "::1", "-o", "a.csv", "-o", "b.json", "--verify", "--seed", "7"),
     found: FOUND,
@@ -51,7 +51,7 @@ Deno.test("a configuration is read as it was written", () => {
   assertEquals(parseConfiguration(text, OPTIONS), configuration);
 });
 
-Deno.test("what lasts of the options: paths in full, the seed that was drawn, no other file", () => {
+Deno.test("stored options have absolute paths and the drawn seed, and name no configuration file", () => {
   const { words, given } = lastingOptions(
     values("10.0.0.0/30", "-o", "a.csv", "-o", "-", "-p", "7", "--config", "x.json", "-iL", "/b"),
     42,
@@ -66,7 +66,7 @@ Deno.test("what lasts of the options: paths in full, the seed that was drawn, no
   assertEquals(lastingOptions(values(), undefined, OPTIONS).given.size, 0);
 });
 
-Deno.test("speed and display may be said anew; what differs else is named, all of it", () => {
+Deno.test("options of speed and display may change on resuming; every other change is refused by name", () => {
   const scan = values("10.0.0.0/30", "--rate", "5", "-p", "7", "--verify");
   const merged = mergeOptions(
     scan,

@@ -36,14 +36,14 @@ Deno.test("a bandwidth is a rate of the largest probe that is sent", () => {
   assertEquals([wireSize(0, 4), wireSize(18, 4), wireSize(19, 4)], [84, 84, 85]);
 });
 
-Deno.test("of a rate and a bandwidth the lower one holds; either takes the place of what is usual", () => {
+Deno.test("of a rate and a bandwidth the lower one applies; either replaces the default", () => {
   assertEquals(rate("10.0.0.0/24"), 1000);
   assertEquals(rate("10.0.0.0/24", "--rate", "500", "--bandwidth", "1G"), 500);
   assertEquals(rate("10.0.0.0/24", "--rate", "1M", "--bandwidth", "99k"), 125);
   assertEquals(rate("127.0.0.0/24", "--bandwidth", "99k"), 125);
 });
 
-Deno.test("a rate that is to be found begins mildly, and ends where it must", () => {
+Deno.test("a rate search starts at a low rate, and has an upper limit", () => {
   const auto = (...args: [string, ...string[]]) => {
     const { limits: { rate, netRate, hostRate }, autoRate } = speed(...args);
     return [rate, Math.floor(autoRate?.most ?? NaN), netRate, hostRate];

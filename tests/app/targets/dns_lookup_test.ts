@@ -16,13 +16,13 @@ async function find(answer: DnsAnswer, name = "play.example.org") {
   return { service, asked: dns.asked };
 }
 
-Deno.test("an SRV record is asked for under its name, whole, and read", async () => {
+Deno.test("an SRV record is looked up by its full name, and parsed", async () => {
   const { service, asked } = await find([record("MC1.example.org.", 25570)]);
   assertEquals(service, { host: "mc1.example.org", port: 25570 });
   assertEquals(asked, ["_minecraft._tcp.play.example.org."]);
 });
 
-Deno.test("of several SRV records the lowest priority counts, then the weight", async () => {
+Deno.test("of several SRV records the one with the lowest priority is used, then with the highest weight", async () => {
   const { service } = await find([
     record("spare.example.org.", 3, 20, 900),
     record("light.example.org.", 2, 10, 5),
@@ -31,14 +31,14 @@ Deno.test("of several SRV records the lowest priority counts, then the weight", 
   assertEquals(service, { host: "heavy.example.org", port: 1 });
 });
 
-Deno.test("SRV records that name no host are as good as none", async () => {
+Deno.test("SRV records without a host name are ignored", async () => {
   for (const target of [".", "10.0.0.1.", "a b.example.", "\x1b[2Jx."]) {
     assertEquals((await find([record(target, 25565)])).service, undefined, target);
   }
   assertEquals((await find([record("a.example.", 0)])).service, undefined);
 });
 
-Deno.test("SRV records that name no host are reported, harmless for a terminal", async () => {
+Deno.test("SRV records without a host name are reported, with their text escaped", async () => {
   const targets = ["10.0.0.1.", "0x7f.1.", "\x1b[2Jx.", ".", "mc.example.", "a.example."];
   const records = targets.map((target, i) => record(target, i === 5 ? 0 : 25565));
   await using dns = openDns(records);
@@ -61,7 +61,7 @@ Deno.test("SRV records that name no host are reported, harmless for a terminal",
   );
 });
 
-Deno.test("where a protocol's name is no host, it is said how several are written", () => {
+Deno.test("the error for a protocol's name as a host says how to write several protocols", () => {
   const hint = "; separate protocols with commas, as --protocol raknet,slp";
   assertEquals([protocolHint("slp", PROTOCOLS), protocolHint("play.example", PROTOCOLS)], [
     hint,
@@ -69,20 +69,20 @@ Deno.test("where a protocol's name is no host, it is said how several are writte
   ]);
 });
 
-Deno.test("what an SRV record names is harmless where it is reported", () => {
+Deno.test("the target of an SRV record is escaped in messages", () => {
   assertEquals(unusableServices("a.example", [record("\x1b[2Jx.", 1)]), [
     'Cannot use the record "a.example SRV ␛[2Jx:1": its target is not a host name',
   ]);
 });
 
-Deno.test("that there is no SRV record is no error", async () => {
+Deno.test("a missing SRV record is no error", async () => {
   const [failed, unknown, refused] = [2, 3, 5];
   for (const answer of [[], failed, unknown, refused]) {
     assertEquals((await find(answer)).service, undefined);
   }
 });
 
-Deno.test("names are asked for in ASCII, those of this machine and nonsense not at all", async () => {
+Deno.test("names are looked up in ASCII; local names and invalid ones are not looked up", async () => {
   assertEquals((await find(3, "spiel.müller.example")).asked, [
     "_minecraft._tcp.spiel.xn--mller-kva.example.",
   ]);
@@ -92,7 +92,7 @@ Deno.test("names are asked for in ASCII, those of this machine and nonsense not 
   assertEquals((await find(3, "notlocalhost")).asked.length, 1);
 });
 
-Deno.test("a name server that says nothing, or nonsense, is not waited for", async () => {
+Deno.test("a lookup at an unresponsive name server, or one with invalid replies, ends in time", async () => {
   const silences: DnsAnswer[] = ["silence", Uint8Array.of(1, 2, 3)];
   for (const answer of silences) {
     await using dns = openDns(answer);
@@ -108,13 +108,13 @@ Deno.test("a name server that says nothing, or nonsense, is not waited for", asy
   }
 });
 
-Deno.test("a name that is too long for a question is told", async () => {
+Deno.test("a name that is too long for a DNS query is refused", async () => {
   const name = Array(4).fill("a".repeat(62)).join(".");
   await assertRejects(() => find(3, name), InputError, "Cannot look up the SRV record of");
 });
 
 Deno.test({
-  name: "a name server that may not be asked is told, with the flag that is missing",
+  name: "a lookup without permission is refused with the name of the flag",
   permissions: { net: ["127.0.0.2"] },
   fn: async () => {
     const search = serviceFinder({ nameServer: { ipAddr: "127.0.0.1", port: 53 } });

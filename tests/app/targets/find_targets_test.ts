@@ -63,7 +63,7 @@ Deno.test("words, lists, files and names become targets", async () => {
   );
 });
 
-Deno.test("where an SRV record leads is a target, where the name has no port", async () => {
+Deno.test("the target of an SRV record is a target of the scan when the name has no port", async () => {
   const asked: string[] = [];
   const service = { host: "two.example", port: 25570 };
   const findService = (name: string) => {
@@ -123,13 +123,13 @@ Deno.test("exclusions come from words, files and names", async () => {
   assertEquals(targets.size, 256n - 16n - 128n);
 });
 
-Deno.test("who opted out keeps a place in the order, and is counted", async () => {
+Deno.test("an opted-out address keeps its position in the order, and is counted", async () => {
   const input = { words: ["10.0.0.0/24"], optedOut: [{ start: 0x0a000020, end: 0x0a000022 }] };
   const { targets, optedOut, optedOutSize } = await collect(input);
   assertEquals([targets.size, optedOut, optedOutSize], [256n, input.optedOut, 2n]);
 });
 
-Deno.test("what cannot be asked is refused with the reason", async () => {
+Deno.test("a target that must not be probed is refused with the reason", async () => {
   const refused = (input: Partial<TargetInput>, message: string) =>
     assertRejects(() => collect(input), InputError, message);
   await refused({}, "Cannot scan: name addresses");
@@ -153,7 +153,7 @@ Deno.test("what cannot be asked is refused with the reason", async () => {
   );
 });
 
-Deno.test("targets, exclusions and files share one bound for ranges of octets", async () => {
+Deno.test("targets, exclusions and files share one limit on octet ranges", async () => {
   const wide = (n: number) => `11-74.0-255.${n}.1-254`; // 16,384 ranges
   const file = (...texts: string[]) => [{ text: texts.join("\n"), source: "list.txt" }];
   const refused = (input: Partial<TargetInput>, word: string) =>
@@ -183,7 +183,7 @@ async function plan(words: string[], rates = { rate: 1000, netRate: 50, hostRate
   return { ...named, plan: planScan({ ...scanSelectionOf(chosen, named), limits }) };
 }
 
-Deno.test("the plan knows which limit governs", async () => {
+Deno.test("the plan names the limit that determines the duration", async () => {
   const wide = await plan(["10.0.0.0/16"]);
   assertEquals([wide.plan.governor, wide.plan.passes.udp.sizes], ["rate", [65536, 65536]]);
   assertEquals(wide.plan.seconds, 2 * 65.536);
@@ -201,7 +201,7 @@ Deno.test("the plan knows which limit governs", async () => {
   ]);
 });
 
-Deno.test("public addresses, and very many, need the user's word", async () => {
+Deno.test("public addresses, and more than a million private ones, need the user's confirmation", async () => {
   const asks = async (...words: string[]) => {
     const made = await plan(words);
     assertThrows(

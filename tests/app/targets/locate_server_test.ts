@@ -52,7 +52,7 @@ async function located(word: string, services = {}, protocols = named("raknet", 
 
 const MC1 = { host: "mc1.example", port: 25570 };
 
-Deno.test("with a port, everything is asked there, and no SRV record looked up", async () => {
+Deno.test("with a port, all protocols are queried there, and no SRV record is looked up", async () => {
   const services = { "play.example": MC1 };
   for (
     const [word, line, name] of [
@@ -63,7 +63,7 @@ Deno.test("with a port, everything is asked there, and no SRV record looked up",
   ) assertEquals(await located(word, services), { lines: [line], name, asked: [], notes: [] });
 });
 
-Deno.test("without a port, each protocol is asked on its usual one", async () => {
+Deno.test("without a port, each protocol is queried on its usual port", async () => {
   const lines = ["10.0.0.1:19132 raknet|slp,query", "10.0.0.1:25565 slp,query|raknet"];
   assertEquals(await located("10.0.0.1"), { lines, name: null, asked: [], notes: [] });
   const asked = ["play.example"];
@@ -75,7 +75,7 @@ Deno.test("without a port, each protocol is asked on its usual one", async () =>
   ]);
 });
 
-Deno.test("where an SRV record leads, slp is asked in place of the usual port", async () => {
+Deno.test("slp is queried at the target of an SRV record instead of on its usual port", async () => {
   const { lines, name, notes } = await located("play.example", { "play.example": MC1 });
   assertEquals([name, notes], ["play.example", []]);
   assertEquals(lines, [
@@ -85,7 +85,7 @@ Deno.test("where an SRV record leads, slp is asked in place of the usual port", 
   ]);
 });
 
-Deno.test("an SRV record is looked up where slp is asked, and nowhere else", async () => {
+Deno.test("an SRV record is looked up only when slp is queried", async () => {
   const services = { "play.example": MC1 };
   const { lines, asked } = await located("play.example", services, named("raknet", "query"));
   assertEquals([lines.length, asked], [2, []]);
@@ -94,7 +94,7 @@ Deno.test("an SRV record is looked up where slp is asked, and nowhere else", asy
   ]);
 });
 
-Deno.test("SRV records are followed once: a chain ends, and so does a loop", async () => {
+Deno.test("SRV records are followed once, even in a chain or a loop", async () => {
   const chain = await located("play.example", {
     "play.example": MC1,
     "mc1.example": { host: "play.example", port: 1 },
@@ -111,7 +111,7 @@ Deno.test("SRV records are followed once: a chain ends, and so does a loop", asy
   ], ["play.example"]]);
 });
 
-Deno.test("a name with nothing but an SRV record is asked where that leads", async () => {
+Deno.test("a name with only an SRV record is queried at the record's target", async () => {
   const { lines, notes } = await located("only.example", { "only.example": MC1 });
   assertEquals([lines, notes], [["10.0.0.7:25570 slp|raknet,query mc1.example:25570"], []]);
   const { lookups } = names({ "only.example": { host: "gone.example", port: 1 } });
@@ -122,7 +122,7 @@ Deno.test("a name with nothing but an SRV record is asked where that leads", asy
   );
 });
 
-Deno.test("an SRV record that cannot be used is told, and as good as none", async () => {
+Deno.test("an unusable SRV record is reported and ignored", async () => {
   const usual = ["10.0.0.1:25565 slp|"];
   const cases: [Service | Error, string][] = [
     [new InputError("the name server does not reply"), "the name server does not reply"],
@@ -153,12 +153,12 @@ Deno.test("an SRV record that cannot be used is told, and as good as none", asyn
   ]);
 });
 
-Deno.test("what goes wrong in a lookup besides is not taken for an answer", async () => {
+Deno.test("an unexpected lookup error is not taken for a missing record", async () => {
   const { lookups } = names({ "play.example": new TypeError("a bug") });
   await assertRejects(() => locate("play.example", USUAL_PROTOCOLS, lookups), TypeError, "a bug");
 });
 
-Deno.test("what cannot be asked is refused", async () => {
+Deno.test("a host that must not be queried is refused", async () => {
   const { lookups, asked } = names();
   for (
     const [word, message] of [

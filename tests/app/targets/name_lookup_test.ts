@@ -61,7 +61,7 @@ function server(addresses: readonly string[], target?: string, allowPrivate = fa
 
 const shown = (addresses: readonly Address[]) => addresses.map(formatAddress);
 
-Deno.test("a name of strangers leads to no private address, by A, AAAA or CNAME records", async () => {
+Deno.test("a public name leads to no private address, by A, AAAA or CNAME records", async () => {
   for (const name of STRANGE) {
     for (const address of [...PRIVATE, ...NEVER]) {
       const { lookups, notes } = server([address]);
@@ -74,7 +74,7 @@ Deno.test("a name of strangers leads to no private address, by A, AAAA or CNAME 
   }
 });
 
-Deno.test("local names, and any with --allow-private, do, but never to metadata services", async () => {
+Deno.test("local names, and any name with --allow-private, lead to private addresses, but never to metadata services", async () => {
   for (const [names, allowed] of [[LOCAL, false], [STRANGE, true]] as const) {
     for (const name of names) {
       const { lookups } = server(PRIVATE, undefined, allowed);
@@ -91,7 +91,7 @@ Deno.test("local names, and any with --allow-private, do, but never to metadata 
   }
 });
 
-Deno.test("an SRV record leads where the name that was asked for may, whatever its target is called", async () => {
+Deno.test("the target of an SRV record may have the addresses that the requested name may have", async () => {
   for (const target of ["localhost", "mc.lan", "mc1.example.org"]) {
     for (const address of [...PRIVATE, ...NEVER]) {
       const { lookups, notes } = server([address], target);
@@ -111,7 +111,7 @@ Deno.test("an SRV record leads where the name that was asked for may, whatever i
   assertStringIncludes(allowed.notes.join(), "never taken from a name");
 });
 
-Deno.test("of several addresses the public ones are used, each of the others is reported", async () => {
+Deno.test("of several addresses the public ones are used, and each of the others is reported", async () => {
   const { lookups, notes } = server(["127.0.0.1", "8.8.8.8", "::1", "2600::1"]);
   const { addresses, refused } = await lookUpName("play.example.org", lookups);
   assertEquals([shown(addresses), refused], [["8.8.8.8", "2600::1"], undefined]);
@@ -125,7 +125,7 @@ Deno.test("of several addresses the public ones are used, each of the others is 
   assertEquals(endpoints.map(({ endpoint }) => formatEndpoint(endpoint)), ["8.8.8.8:9"]);
 });
 
-Deno.test("of many refused records ten are reported, and how many more there are", async () => {
+Deno.test("of many refused records ten are reported, with the number of the others", async () => {
   const many = Array.from({ length: 25 }, (_, i) => `10.0.0.${i}`);
   const { lookups, notes } = server([...many, "8.8.8.8"]);
   await lookUpName("play.example.org", lookups);
@@ -154,7 +154,7 @@ async function watched(lookups: Lookups, ...words: string[]): Promise<string[]> 
   return [servers.map(({ endpoint }) => formatEndpoint(endpoint)).join(), ...notes];
 }
 
-Deno.test("a name that is refused ends no watch of others", async () => {
+Deno.test("a refused name does not end the watch of other servers", async () => {
   const { lookups } = server(["127.0.0.1"]);
   const [shown, ...notes] = await watched(lookups, "lo.evil.test", "127.0.0.5:19132");
   assertEquals([shown, notes.length], ["127.0.0.5:19132", 1]);
@@ -165,7 +165,7 @@ Deno.test("a name that is refused ends no watch of others", async () => {
   await assertRejects(() => watched(lookups, "127.0.0.0/24"), InputError, range);
 });
 
-Deno.test("a name whose only record is a refused SRV record ends no scan or watch of others", async () => {
+Deno.test("a name with only a refused SRV record does not end the scan or watch of other targets", async () => {
   const lookups = () => server(["10.0.0.1"], "mc1.example.org");
   const line = 'play.example.org SRV mc1.example.org:9: Cannot use the record "mc1.example.org A';
   const scanned = async (...words: string[]) => {
@@ -182,7 +182,7 @@ Deno.test("a name whose only record is a refused SRV record ends no scan or watc
   await assertRejects(() => watched(lookups().lookups, "play.example.org"), InputError, line);
 });
 
-Deno.test("query refuses a name of which nothing is left; scan passes over it", async () => {
+Deno.test("query refuses a name without a usable record; scan skips the name", async () => {
   const { lookups } = server(["192.168.1.1"]);
   await assertRejects(
     () => locate("play.example.org", USUAL_PROTOCOLS, lookups),
@@ -203,7 +203,7 @@ Deno.test("query refuses a name of which nothing is left; scan passes over it", 
   assertEquals([composeTargets(await found, []).targets.size, notes.length], [1n, 1]);
 });
 
-Deno.test("an exclusion may be a name that leads anywhere: nothing is sent there", async () => {
+Deno.test("an exclusion may be a name of any address, because nothing is sent there", async () => {
   const { lookups } = server(["10.0.0.1"]);
   const found = await findTargets({
     ...{ words: ["10.0.0.0/30"], files: [], exclude: ["play.example.org"], excludeFiles: [] },
@@ -211,7 +211,7 @@ Deno.test("an exclusion may be a name that leads anywhere: nothing is sent there
   assertEquals(composeTargets(found, []).targets.size, 3n);
 });
 
-Deno.test("addresses, once looked up, are kept: names in databases and checkpoints are not looked up", async () => {
+Deno.test("names in databases and checkpoints are not looked up again", async () => {
   const lookups: Lookups = {
     resolve: (name) => Promise.reject(new Error(`${name} was looked up`)),
     note: () => {},
@@ -223,7 +223,7 @@ Deno.test("addresses, once looked up, are kept: names in databases and checkpoin
   assertEquals((await findTargets(input, lookups)).known, [{ endpoint, protocols: ["slp"] }]);
 });
 
-Deno.test("what a real name server says of an SRV record is held to the same", async () => {
+Deno.test("the rules for SRV records hold for replies of a real name server", async () => {
   await using dns = openDns([{ priority: 0, weight: 0, port: 25570, target: "localhost." }]);
   const { lookups, notes } = server(["127.0.0.1"], "localhost");
   const findService = serviceFinder({ nameServer: dns.nameServer });
@@ -235,7 +235,7 @@ Deno.test("what a real name server says of an SRV record is held to the same", a
   assertEquals([dns.asked, notes], [["_minecraft._tcp.play.example.org."], []]);
 });
 
-Deno.test("localhost is still a target, and --allow-private an option of scan, query and watch", async () => {
+Deno.test("localhost is a valid target, and scan, query and watch have --allow-private", async () => {
   for (const command of ["scan", "query", "watch"]) {
     const { stdout } = await run([command, "--help"]);
     assertStringIncludes(stdout, "--allow-private");

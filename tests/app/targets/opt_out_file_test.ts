@@ -9,7 +9,7 @@ const fail = (line: string): never => {
   throw new Error(line);
 };
 
-Deno.test("the opt-out list is read, added to once an address, and made where it is missing", async () => {
+Deno.test("the opt-out file is read, gets each address once, and is created when missing", async () => {
   const folder = await Deno.makeTempDir();
   const path = `${folder}/deep/opt-out.txt`;
   try {
@@ -35,7 +35,7 @@ Deno.test("the opt-out list is read, added to once an address, and made where it
   }
 });
 
-Deno.test("a last line without its end keeps to itself when an address is noted", async () => {
+Deno.test("an address is added on a new line after a last line without a line feed", async () => {
   const path = await Deno.makeTempFile();
   try {
     for (const last of ["", "10.0.0.1  asked by mail", "10.0.0.1  asked by mail\r\n"]) {
@@ -53,7 +53,7 @@ Deno.test("a last line without its end keeps to itself when an address is noted"
   }
 });
 
-Deno.test("an opt-out list that cannot be read is refused by name, and line", async () => {
+Deno.test("an unreadable opt-out file is refused by name and line", async () => {
   const folder = await Deno.makeTempDir();
   try {
     await assertRejects(
@@ -73,7 +73,7 @@ Deno.test("an opt-out list that cannot be read is refused by name, and line", as
   }
 });
 
-Deno.test("noting many addresses reads one byte of the file for each batch, and writes each address once", async () => {
+Deno.test("adding many addresses reads one byte of the file for each batch, and writes each address once", async () => {
   const folder = await Deno.makeTempDir();
   const path = `${folder}/new/opt-out.txt`;
   const openSync = Deno.openSync;
@@ -107,7 +107,7 @@ Deno.test("noting many addresses reads one byte of the file for each batch, and 
   }
 });
 
-Deno.test("a list that cannot be written is told of once", async () => {
+Deno.test("an opt-out file that cannot be written is reported once", async () => {
   const folder = await Deno.makeTempDir();
   const told: string[] = [];
   try {
@@ -123,7 +123,7 @@ Deno.test("a list that cannot be written is told of once", async () => {
   }
 });
 
-Deno.test("without access to the environment the usual list is refused, not taken from elsewhere", async () => {
+Deno.test("without access to the environment the default opt-out file is refused, not read from another place", async () => {
   const folder = await Deno.makeTempDir();
   try {
     const permissions = ["--allow-net=127.0.0.0/8,0.0.0.0", "--allow-read", "--allow-write"];

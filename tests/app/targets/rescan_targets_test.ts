@@ -36,7 +36,7 @@ async function query(path: string, sql: string) {
   return await all(database, sql);
 }
 
-Deno.test("--rescan asks known servers, the most overdue first, before or in place of new ground", () =>
+Deno.test("--rescan probes known servers, the most overdue first, before or instead of other targets", () =>
   withList(async (list) => {
     const known = (await query(list, "select id from servers order by id desc")).map(({ id }) =>
       id
@@ -70,7 +70,7 @@ Deno.test("--rescan asks known servers, the most overdue first, before or in pla
     );
   }));
 
-Deno.test("rules of permission, and lists of who is never probed, hold for known servers", () =>
+Deno.test("permission rules, and the ranges that are never probed, apply to known servers", () =>
   withList(async (list, folder) => {
     const scan = (...args: string[]) =>
       run(["scan", "--rescan", list, ...RAKNET, ...QUICK, ...args]);
@@ -92,7 +92,7 @@ Deno.test("rules of permission, and lists of who is never probed, hold for known
     assertStringIncludes(open.stderr, "Cannot scan 1 public address without --i-have-permission");
   }));
 
-Deno.test("lists that cannot be asked again are refused in a line", async () => {
+Deno.test("databases that cannot be rescanned are refused in one line", async () => {
   const folder = await Deno.makeTempDir();
   try {
     const refused = async (...args: string[]) => {
@@ -120,7 +120,7 @@ Deno.test("lists that cannot be asked again are refused in a line", async () => 
   }
 });
 
-Deno.test("a rescan goes on from its checkpoint: everybody once, whatever the list has become", () =>
+Deno.test("a resumed rescan probes each server once, even if the database has changed", () =>
   withList(async (list, folder) => {
     const dead = "127.38.9.9:19132";
     await Deno.writeTextFile(`${folder}/more.txt`, `${dead}\n`);
@@ -150,7 +150,7 @@ Deno.test("a rescan goes on from its checkpoint: everybody once, whatever the li
     assertEquals(await query(list, twice), [{ online: 0, n: 1 }, { online: 1, n: 12 }]);
   }));
 
-Deno.test("a rescan asks SQP where that is spoken, counts who is silent there, and keeps what it does not ask", async () => {
+Deno.test("a rescan sends SQP to servers known for it, counts unresponsive ones, and keeps columns that it does not query", async () => {
   const folder = await Deno.makeTempDir();
   const range = { start: 0x7f560000, end: 0x7f560010 };
   const hosts = drawFleet({ servers: 8, range, seed: 2, software: ["sqpFull", "sqpInfo", "bds"] });

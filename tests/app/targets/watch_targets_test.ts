@@ -41,7 +41,7 @@ function fileOf({ head, row, tail }: Format, records: readonly ServerRecord[]): 
 }
 
 for (const [name, format] of [["a.ndjson", ndjsonFormat], ["a.csv", csvFormat]] as const) {
-  Deno.test(`watch knows of the servers of ${name} what its rows say`, async () => {
+  Deno.test(`watch takes the state of the servers of ${name} from its rows`, async () => {
     const text = fileOf(format(FIELDS), [SQP, BARE, BEHIND]);
     const [sqp, bare, behind] = await serversOf(name, text);
     assertEquals([sqp.row?.protocols, sqp.row?.motd, sqp.row?.players], [["sqp"], "=a", null]);
@@ -52,7 +52,7 @@ for (const [name, format] of [["a.ndjson", ndjsonFormat], ["a.csv", csvFormat]] 
     assertEquals(named.row?.players, ["Ann"]);
   });
 
-  Deno.test(`watch passes over a torn last row of ${name}, and takes chosen columns`, async () => {
+  Deno.test(`watch skips an incomplete last row of ${name}, and reads files with selected columns`, async () => {
     const columns = ["host", "port", "protocols"];
     const fields = FIELDS.filter((field) => columns.includes(field.name));
     const text = fileOf(format(fields), [SQP, BEHIND]);
@@ -62,7 +62,7 @@ for (const [name, format] of [["a.ndjson", ndjsonFormat], ["a.csv", csvFormat]] 
   });
 }
 
-Deno.test("watch reads a server that a row calls offline as such", async () => {
+Deno.test("watch reads the state offline from a row", async () => {
   const text = JSON.stringify({ ...SQP, online: false, failures: 4, last_seen: 7 });
   const [server] = await serversOf("a.jsonl", text);
   assertEquals([server.online, server.misses], [false, 4]);

@@ -6,7 +6,7 @@ import { run, SCAN } from "../program.ts";
 /** How many descriptors a scan with one output to a file needs besides its sockets. */
 const NEEDED = 11;
 
-Deno.test("too few descriptors to start refuse a scan in one line, with exit code 1", async () => {
+Deno.test("a scan without enough descriptors is refused in one line, with exit code 1", async () => {
   const folder = await Deno.makeTempDir();
   const path = `${folder}/rows.csv`;
   const args = ["scan", "127.7.7.7", "--protocol", "raknet", "--concurrency", "1", "-o", path];
@@ -52,7 +52,7 @@ Deno.test("an export without descriptors for its output exits with code 1, not a
   }
 });
 
-Deno.test("where descriptors are few, some stay free for files", () => {
+Deno.test("with few descriptors, some stay free for files", () => {
   const files = 12;
   assertEquals(divide(1000 + 64, 1000, files), { connections: 1000, soleSockets: Infinity });
   assertEquals(divide(1000, 1000, files), { connections: 936, soleSockets: 52 });
@@ -62,7 +62,7 @@ Deno.test("where descriptors are few, some stay free for files", () => {
   assertEquals(divide(12 + 256, 0, files).soleSockets, Infinity);
 });
 
-Deno.test("a scan of IPv6 targets wants no permission for IPv4", async () => {
+Deno.test("a scan of IPv6 targets needs no permission for IPv4", async () => {
   const permissions = ["--allow-net=[::],[::1]", ...SCAN.filter((one) => !one.includes("net"))];
   const args = [
     "scan",

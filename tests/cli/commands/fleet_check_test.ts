@@ -94,7 +94,7 @@ Deno.test("fleet --check prints keys that rows of scans and of databases do not 
     ]);
   }));
 
-Deno.test("fleet --check knows what a scan of one protocol finds", () =>
+Deno.test("fleet --check expects of a scan of one protocol only its rows", () =>
   withFiles(perfect(["raknet"]), async (folder) => {
     const [all] = await withResults(() => main(checkBoth(folder)));
     const [one] = await withResults(() => main(checkBoth(folder, "--protocol", "raknet")));

@@ -53,7 +53,7 @@ Deno.test("a full device ends every command with one line and exit code 1", () =
     }
   }));
 
-Deno.test("a scan whose reader leaves ends quietly, and goes on where it has other outputs", () =>
+Deno.test("a scan whose reader closes the pipe ends quietly, and continues with other outputs", () =>
   withList(async (list) => {
     const folder = list.slice(0, -5);
     const hosts = drawFleet({
@@ -87,7 +87,7 @@ Deno.test("a scan whose reader leaves ends quietly, and goes on where it has oth
     ]);
   }));
 
-Deno.test("an export whose reader leaves ends quietly, and goes on where it has other outputs", () =>
+Deno.test("an export whose reader closes the pipe ends quietly, and continues with other outputs", () =>
   withList(async (list) => {
     const file = `${list}.csv`;
     const run = () => main(["export", list, "--format", "csv", "-o", "-", "-o", file]);
@@ -97,7 +97,7 @@ Deno.test("an export whose reader leaves ends quietly, and goes on where it has 
     assertMatch(await Deno.readTextFile(file), /\n127\.0\.0\.1,7,raknet,/);
   }));
 
-Deno.test("a full device ends a scan though it has other outputs", () =>
+Deno.test("a full device ends a scan even if it has other outputs", () =>
   withList(async (list) => {
     const outputs = ["-o", "-", "-o", `${list}.ndjson`];
     const args = ["scan", "127.52.0.1", "--protocol", "raknet", "--cooldown", "200ms", ...outputs];
@@ -109,7 +109,7 @@ Deno.test("a full device ends a scan though it has other outputs", () =>
 
 Deno.test({
   name:
-    "a scan goes on when the reader of a named pipe leaves, and ends quietly where none is left",
+    "a scan continues when the reader of a named pipe closes it, and ends quietly without any reader",
   ignore: Deno.build.os === "windows",
   fn: () =>
     withList(async (list) => {
@@ -194,7 +194,7 @@ Deno.test("a device that is full when a database is created is a failure, in one
     }
   }));
 
-Deno.test("a watch learns that its events are not printed", async () => {
+Deno.test("a watch ends when its events cannot be printed", async () => {
   const event: WatchEvent = {
     ...{ event: "offline", at: 0, host: "127.0.0.1", port: 7, requested_as: null, misses: 3 },
   } as WatchEvent;
@@ -206,7 +206,7 @@ Deno.test("a watch learns that its events are not printed", async () => {
   });
 });
 
-Deno.test("a fleet's log that takes no more ends where it is, and is reported", async () => {
+Deno.test("a fleet whose log cannot be written ends with a message", async () => {
   const path = await Deno.makeTempFile();
   const { writeSync } = Deno.FsFile.prototype;
   Deno.FsFile.prototype.writeSync = () => {

@@ -6,7 +6,7 @@ import { type Finished, run as runProgram } from "../program.ts";
 const main = new URL("../../protocols/invented/main.ts", import.meta.url).pathname;
 const run = (...args: string[]): Promise<Finished> => runProgram(args, { main });
 
-Deno.test("help names invented protocols, and what users have to know of them", async () => {
+Deno.test("help lists invented protocols, with their notes", async () => {
   const { stdout: overview } = await run("--help");
   assertStringIncludes(overview, "  herald       servers that nobody runs, by Herald challenges\n");
   const { stdout } = await run("scan", "--help");
@@ -45,7 +45,7 @@ Deno.test("a dry run refuses an invented protocol without a usual port by name",
   assertStringIncludes(wrong.stderr, "sqp, herald, ledger; did you mean herald?");
 });
 
-Deno.test("a dry run plans invented protocols, on their usual ports or those that are named", async () => {
+Deno.test("a dry run plans invented protocols, on their usual ports or on given ones", async () => {
   const plan = async (...args: string[]) => {
     const { code, stdout, stderr } = await run("scan", "127.0.0.1", ...args, "--dry-run");
     assertEquals(code, 0, stderr);

@@ -46,7 +46,7 @@ function repliesIn(folder: string): { readonly count: number; readonly named: bo
   return { count: replies.length, named: replies.some(({ data }) => namesPlayers(atob(data))) };
 }
 
-Deno.test("--no-players keeps names of players out of every output, whichever protocol brings them", async () => {
+Deno.test("--no-players keeps names of players out of every output, for all protocols", async () => {
   const [named, nameless] = [await Deno.makeTempDir(), await Deno.makeTempDir()];
   try {
     await using _fleet = await openFleet(HOSTS, { clock: systemClock, seed: 1 });

@@ -255,7 +255,7 @@ Deno.test("a scan over real sockets writes every server once, in all its outputs
   );
 });
 
-Deno.test("Ctrl-C finishes the rows in hand, and the printed command finds the rest", async () => {
+Deno.test("Ctrl-C finishes the pending rows, and the printed command finds the rest", async () => {
   await inFolder((folder) =>
     withFleet(FLEET, async (check) => {
       const output = `${folder}/rows.ndjson`;
@@ -348,7 +348,7 @@ Deno.test("SIGTERM ends a scan as Ctrl-C does; without a checkpoint the command 
   });
 });
 
-Deno.test("a terminal that goes away, which is told twice, counts as one Ctrl-C", async () => {
+Deno.test("a closed terminal, which sends two signals, counts as one Ctrl-C", async () => {
   const module = new URL("../../../src/app/interrupt_signals.ts", import.meta.url).href;
   const script = `
     import { onInterrupt } from "${module}";
@@ -376,7 +376,7 @@ Deno.test("a terminal that goes away, which is told twice, counts as one Ctrl-C"
 });
 
 Deno.test({
-  name: "a terminal that goes away ends a command in good order though its errors go to a file",
+  name: "a closed terminal ends a command in order even if its errors go to a file",
   ignore: Deno.build.os !== "linux",
   fn: () =>
     inFolder(async (folder) => {
@@ -432,7 +432,7 @@ Deno.test({
   },
 });
 
-Deno.test("an address of ours that is not ours is found out before the first packet", async () => {
+Deno.test("a source address that this machine lacks is refused before the first packet", async () => {
   const args = ["scan", "127.0.0.1", "--source-ip", "203.0.113.7"];
   const permissions = ["--allow-net", "--allow-read", "--allow-env"];
   const { code, stderr } = await run(args, { permissions });
@@ -440,7 +440,7 @@ Deno.test("an address of ours that is not ours is found out before the first pac
   assertStringIncludes(stderr, "Cannot open a socket: ");
 });
 
-Deno.test("a full disk ends a scan with exit code 1, and says what is lost", async () => {
+Deno.test("a full disk ends a scan with exit code 1 and a message about lost rows", async () => {
   await withFleet(FLEET, async () => {
     const args = ["scan", "127.33.0.0/24", ...QUICK, "-o", "/dev/full", "--format", "ndjson"];
     // Deno grants devices to nobody but --allow-all.
@@ -451,7 +451,7 @@ Deno.test("a full disk ends a scan with exit code 1, and says what is lost", asy
   });
 });
 
-Deno.test("a reader that goes away ends a scan quietly, with exit code 1", async () => {
+Deno.test("a reader that closes the pipe ends a scan quietly, with exit code 1", async () => {
   await withFleet(FLEET, async () => {
     const child = start(["scan", "127.33.0.0/24", ...QUICK, "--format", "ndjson"]);
     await child.stdout.cancel();
@@ -461,7 +461,7 @@ Deno.test("a reader that goes away ends a scan quietly, with exit code 1", async
   });
 });
 
-Deno.test("query shows one server, for eyes and as JSON", async () => {
+Deno.test("query shows one server, as text and as JSON", async () => {
   const fleet = { ...FLEET, servers: 1, hostile: 0, software: ["pocketmine"] };
   await withFleet(fleet, async () => {
     const [{ entry }] = drawFleet(fleet);
@@ -533,7 +533,7 @@ Deno.test("targets come from standard input", async () => {
   assertStringIncludes(wrong.stderr, "standard input:2: Cannot parse range");
 });
 
-Deno.test("what a file of targets holds cannot reach the terminal, nor flood it", async () => {
+Deno.test("the content of a target file is escaped and shortened in errors", async () => {
   const lines = [
     "10.0.0.1\u001b]0;owned\u0007\u009b2J\u0000x",
     `${"a".repeat(3_000_000)}.`,
@@ -550,7 +550,7 @@ Deno.test("what a file of targets holds cannot reach the terminal, nor flood it"
   assertMatch(stderr, /^blocksweep: Cannot read "\/nonexistent\/.{1,90}\/x\.txt": No such file/);
 });
 
-Deno.test("a fleet writes its truth and its log", async () => {
+Deno.test("a fleet writes its manifest and its log", async () => {
   await inFolder(async (folder) => {
     const files = ["--manifest", `${folder}/truth.ndjson`, "--log", `${folder}/log.ndjson`];
     const faults = ["--duplicate", "50", "--delay", "2ms", "--jitter", "2ms"];
@@ -587,7 +587,7 @@ Deno.test("an interrupted demo prints no command to continue, and leaves no chec
   });
 });
 
-Deno.test("demo finds every server, every field right", async () => {
+Deno.test("demo finds every server, with every field correct", async () => {
   await inFolder(async (folder) => {
     const permissions = [
       "--allow-net=127.0.0.0/8,0.0.0.0",
@@ -609,7 +609,7 @@ Deno.test("demo finds every server, every field right", async () => {
   });
 });
 
-Deno.test("localhost is a name like any other", async () => {
+Deno.test("localhost is resolved as other names", async () => {
   const args = ["scan", "localhost", "-sL", "--protocol", "raknet"];
   const permissions = ["--allow-read", "--allow-env"];
   const list = await run(args, { permissions: ["--allow-net=localhost", ...permissions] });
@@ -620,7 +620,7 @@ Deno.test("localhost is a name like any other", async () => {
   assertStringIncludes(list.stdout, "127.0.0.1:19132 raknet");
 });
 
-Deno.test("status lines come at intervals where there is no terminal", async () => {
+Deno.test("without a terminal, status lines are printed at intervals", async () => {
   const args = [
     "scan",
     "127.33.0.0/24",
@@ -645,7 +645,7 @@ Deno.test("status lines come at intervals where there is no terminal", async () 
   assertMatch(stderr, /continue with: .* scan 127\.33\.0\.0\/24 --seed \d+ --from \d:\d+/);
 });
 
-Deno.test("what is refused leaves the outputs as they were", async () => {
+Deno.test("a refused scan leaves its outputs unchanged", async () => {
   await inFolder(async (folder) => {
     const output = `${folder}/keep`;
     await Deno.writeTextFile(output, "KEEP\n");

@@ -38,7 +38,7 @@ for (const host of ["127.0.0.1", "[::1]"]) {
   });
 }
 
-Deno.test("query takes several hosts, prints them in their order, and fails where one does not reply", async () => {
+Deno.test("query prints several hosts in their order, and fails if one does not reply", async () => {
   await using one = listenSlp(slpServer("vanilla"), "127.0.0.1");
   await using two = listenSlp(slpServer("paper"), "127.0.0.2");
   const hosts = [`127.0.0.1:${one.port}`, `127.0.0.2:${two.port}`];
@@ -55,7 +55,7 @@ Deno.test("query takes several hosts, prints them in their order, and fails wher
   ]);
 });
 
-Deno.test("query sends nothing where one of its hosts is wrong", async () => {
+Deno.test("query sends nothing if one of its hosts is invalid", async () => {
   const server = slpServer("vanilla");
   await using listener = listenSlp(server, "127.0.0.1");
   const { code, stdout } = await run([
@@ -67,7 +67,7 @@ Deno.test("query sends nothing where one of its hosts is wrong", async () => {
   assertEquals([code, stdout, server.heard], [2, "", []]);
 });
 
-Deno.test("query says how connections ended, and fails", async () => {
+Deno.test("query prints how connections ended, and fails", async () => {
   const freed = await freePort();
   const closes = { accept: () => ({ opening: [], receive: () => ["close" as const] }) };
   await using closing = listenSlp(closes, "127.0.0.1");
@@ -87,7 +87,7 @@ async function freePort(): Promise<number> {
   return listener.port;
 }
 
-Deno.test("query gives a server as long as --timeout says", async () => {
+Deno.test("query waits as long as --timeout for a server", async () => {
   await using listener = listenSlp(
     { accept: () => ({ opening: [], receive: () => [] }) },
     "127.0.0.1",
@@ -100,7 +100,7 @@ Deno.test("query gives a server as long as --timeout says", async () => {
   ]);
 });
 
-Deno.test("a name with an SRV record is asked where that leads", async () => {
+Deno.test("a name with an SRV record is queried at the record's target", async () => {
   for (const address of ["127.0.0.1", "::1"]) {
     const server = slpServer("vanilla");
     await using listener = listenSlp(server, address);

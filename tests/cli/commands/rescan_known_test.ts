@@ -117,7 +117,7 @@ function faultsOf(
   ];
 }
 
-Deno.test("--rescan asks each server what it is known to speak, and misses it only after that", () =>
+Deno.test("--rescan sends each server its known protocols before it counts as missing", () =>
   withList(async (list, folder, out) => {
     const known = await knownIn(list);
     const args = ["scan", "--rescan", list, ...QUICK, ...out];
@@ -222,7 +222,7 @@ Deno.test("a dry run of --rescan, the list of targets and the scan agree on what
     assertStringIncludes(stderr, `pass 1 of 4: raknet, ${raknet} of 20 targets`);
   }));
 
-Deno.test("a rescan that is resumed sends servers what they were known to speak when it began", () =>
+Deno.test("a resumed rescan sends servers the protocols that they were known for at its start", () =>
   withList(async (list, folder, out) => {
     const known = await knownIn(list);
     const checkpoint = `${folder}/c`;

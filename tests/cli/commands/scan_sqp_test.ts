@@ -23,7 +23,7 @@ const PATIENT = ["--cooldown", "1s", "--timeout", "2s", "--retries", "0"];
 const SQP = ["--protocol", "sqp"];
 const BRIEF = ["--timeout", "2s", "--retries", "0"];
 
-Deno.test("a dry run tells who is looked for before SQP is asked", async () => {
+Deno.test("a dry run shows the detecting pass before SQP", async () => {
   const scan = ["scan", "127.39.0.0/26", "-p", "9000"];
   const { stdout } = await run([...scan, ...SQP, "--dry-run"]);
   assertStringIncludes(stdout, "ports        sqp 9000");
@@ -43,7 +43,7 @@ Deno.test("a dry run tells who is looked for before SQP is asked", async () => {
   assertStringIncludes(asks.stderr, "RakNet pings of 33 bytes and SQP challenges of 5 bytes");
 });
 
-Deno.test("SQP over real sockets: each server once, RakNet's speakers left alone", async () => {
+Deno.test("SQP over real sockets finds each server once, and is not sent to RakNet servers", async () => {
   const hosts = drawFleet(FLEET);
   await using _fleet = await openFleet(hosts, { clock: systemClock, seed: 1 });
   const ports = ["-p", "9000,19132"];
@@ -121,7 +121,7 @@ async function serve(
   }
 }
 
-Deno.test("query leaves names of players out where it is told to", async () => {
+Deno.test("query --no-players leaves out the names of players", async () => {
   const hosts = drawFleet({ ...FLEET, servers: 20, software: ["sqpFull"] });
   await using _fleet = await openFleet(hosts, { clock: systemClock, seed: 1 });
   const { entry } = hosts.find(({ entry }) => entry.truth.sqp.columns.players!.length > 0)!;

@@ -15,7 +15,7 @@ import { run, start } from "../program.ts";
 const READ = ["--allow-read", "--allow-env=INIT_CWD"];
 const WRITE = [...READ, "--allow-write"];
 
-Deno.test("since when is told in many ways, and a wrong one is named", () => {
+Deno.test("--since takes several forms, and refuses others by name", () => {
   const now = Date.parse("2026-01-31T08:00:00Z");
   const since = (text: string) => PAST_TIME.parse(text, { option: "since", allProtocols: [] });
   for (const text of ["24h", "1d", "1440m", "2026-01-30T08:00Z", "2026-01-30T09:00+01:00"]) {
@@ -34,14 +34,14 @@ const seen = (players: (number | null | undefined)[]): Observation[] =>
     ...{ players_max: 20, latency_ms: 1.25, content_hash: i < 3 ? "a" : "b" },
   }));
 
-Deno.test("a sparkline has a bar for what was told, and none for silence", () => {
+Deno.test("a sparkline has a bar for each reply, and none without a reply", () => {
   assertEquals(sparkline(seen([0, 1, 4, 8, undefined, null, 7]), 8), "▁▂▅█ ·█");
   assertEquals(sparkline(seen([0, 0]), 0), "▁▁");
   const many = sparkline(seen(Array.from({ length: 1000 }, (_, i) => i === 500 ? 9 : 1)), 9);
   assertEquals([many.length <= 60, many.includes("█")], [true, true]);
 });
 
-Deno.test("a history is a table that tells when the content changed", () => {
+Deno.test("a history is a table that shows when the content changed", () => {
   const lines = historyLines("127.0.0.1:1", seen([3, undefined, 4, 5]));
   assertEquals(lines, [
     "127.0.0.1:1: replied in 3 of 4 observations (75 %)",
@@ -56,7 +56,7 @@ Deno.test("a history is a table that tells when the content changed", () => {
   assertEquals(historyLines("::1", []), ["::1", "no observations"]);
 });
 
-Deno.test("the table of a list tells its state, and no name breaks it", () => {
+Deno.test("the table of a database shows the state of servers, and no name breaks its lines", () => {
   const state = { online: false, failures: 12, first_seen: 0, last_seen: 0 };
   const table = storedServersTable(1000 + 7_200_000, Infinity);
   const row = table.row(
@@ -73,7 +73,7 @@ Deno.test("the table of a list tells its state, and no name breaks it", () => {
   ]);
 });
 
-Deno.test("a list is imported, listed, exported, and imported again as it was", async () => {
+Deno.test("a database is unchanged after export and import", async () => {
   const folder = await Deno.makeTempDir();
   const files = ["a.csv", "a.ndjson", "a.json", "a.txt"].map((name) => `${folder}/${name}`);
   const program = async (args: string[], permissions = READ) => {
@@ -132,7 +132,7 @@ Deno.test("a list is imported, listed, exported, and imported again as it was", 
   }
 });
 
-Deno.test("what cannot be listed is named, with exit code 2", async () => {
+Deno.test("unusable databases and servers are named in an error, with exit code 2", async () => {
   const folder = await Deno.makeTempDir();
   try {
     await Deno.writeTextFile(`${folder}/bad.xml`, "<nmaprun>\n<host a=5>");
@@ -174,7 +174,7 @@ Deno.test("what cannot be listed is named, with exit code 2", async () => {
   }
 });
 
-Deno.test("no command creates a database for a typo, or for an import that fails", async () => {
+Deno.test("no command creates a database after a typing error or a failed import", async () => {
   const folder = await Deno.makeTempDir();
   try {
     const [bad, xml, good] = ["bad.txt", "bad.xml", "good.txt"].map((name) => `${folder}/${name}`);
@@ -207,7 +207,7 @@ Deno.test("no command creates a database for a typo, or for an import that fails
   }
 });
 
-Deno.test("a list that breaks while it is read ends it with a word, a reader that goes away without one", async () => {
+Deno.test("a database that fails during an export ends it with a message, a closed pipe without one", async () => {
   const folder = await Deno.makeTempDir();
   try {
     const list = `${folder}/a.db`;

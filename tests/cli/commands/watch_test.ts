@@ -19,7 +19,7 @@ const TOLD = {
   ...{ at: 3_723_000, host: "127.0.0.1", port: 19132, requested_as: null, scan_id: "s" },
 };
 
-Deno.test("events are lines for eyes, and harmless", () => {
+Deno.test("events are printed as lines, with servers' text escaped", () => {
   const server = {
     ...emptyRecord({ address: 0x7f000001, port: 19132 }, 5),
     ...{ name: "evil\u001b[2J\nname", players_online: 3, players_max: 20, version: "1.21" },
@@ -66,7 +66,7 @@ Deno.test("events as JSON escape what would reach a terminal, and lose nothing",
   assert(/^[ -~]+$/.test(lines[0]), lines[0]);
 });
 
-Deno.test("no server's text makes an event longer than a line, or imitates another event", () => {
+Deno.test("no server's text breaks the line of an event, or imitates another event", () => {
   const forged = `${" ".repeat(60)}01:02:03Z  offline    127.0.0.1:1  no answer`;
   const texts = [
     ...["x".repeat(30_000), "本".repeat(30_000), "e\u0301".repeat(9000), forged, RAW.repeat(99)],
@@ -95,7 +95,7 @@ Deno.test("no server's text makes an event longer than a line, or imitates anoth
   }
 });
 
-Deno.test("watch tells of the servers of a file and of the line, until Ctrl-C", async () => {
+Deno.test("watch reports servers of a file and of the command line, until Ctrl-C", async () => {
   const folder = await Deno.makeTempDir();
   try {
     const range = { start: 0x7f2c0000, end: 0x7f2c0100 };
@@ -169,7 +169,7 @@ Deno.test("an address without a port is watched at each usual port, and all of t
   assertStringIncludes(stderr, "0 of 2 endpoints online");
 });
 
-Deno.test("a watched list is kept up to date, and only what changed since is told", async () => {
+Deno.test("a watched database is kept up to date, and only later changes are reported", async () => {
   const folder = await Deno.makeTempDir();
   try {
     const range = { start: 0x7f2c0000, end: 0x7f2c0100 };
@@ -300,7 +300,7 @@ function isMade(list: string): boolean {
 
 const FIRST_SCHEMA = new URL("../../../src/store/database/migrations/0001.sql", import.meta.url);
 
-Deno.test("a watch whose list is locked when it begins is noted when the list is free", async () => {
+Deno.test("a watch whose database is locked at its start is recorded when the lock is released", async () => {
   const folder = await Deno.makeTempDir();
   try {
     const range = { start: 0x7f590000, end: 0x7f590010 };
@@ -339,7 +339,7 @@ Deno.test("a watch whose list is locked when it begins is noted when the list is
   }
 });
 
-Deno.test("a watch that refuses a word creates no database, and one that opted out there is passed over", async () => {
+Deno.test("a watch that refuses an argument creates no database, and skips servers that opted out", async () => {
   const folder = await Deno.makeTempDir();
   try {
     for (const word of ["127.0.0.1:99999", "10.0.0.0/8", `${folder}/none.txt`]) {

@@ -55,7 +55,7 @@ Deno.test("the default that help prints is the value that a command without opti
   assert(compared > 20, `${compared} defaults`);
 });
 
-Deno.test("the worded defaults of scan --help are what a scan does", () => {
+Deno.test("the described defaults of scan --help are those of a scan", () => {
   const chosen = scanSettings(readCommandLine("scan", []).options, () => 1);
   const patience = `${STREAM_LIMITS.totalMs / 1000}s`;
   assertEquals(chosen.streamLimits, STREAM_LIMITS);
@@ -83,7 +83,7 @@ Deno.test("the worded defaults of scan --help are what a scan does", () => {
   assertEquals(told("scan", "protocol"), "all but sqp");
 });
 
-Deno.test("the worded defaults of watch --help are what a watch does", () => {
+Deno.test("the described defaults of watch --help are those of a watch", () => {
   const { timeoutMs, limits, protocols } = pollingSettings(
     readCommandLine("watch", []).options,
     PROTOCOLS,
@@ -93,7 +93,7 @@ Deno.test("the worded defaults of watch --help are what a watch does", () => {
   assert(!commandHelp("watch").includes("auto"), "a watch takes no --rate auto");
 });
 
-Deno.test("an option that several commands have tells each its own default", () => {
+Deno.test("help shows each command's own default of a shared option", () => {
   assertEquals(told("query", "retries"), "1");
   assertEquals([told("fleet", "servers"), told("demo", "servers")], ["100", "500"]);
   assertEquals([told("servers", "limit"), told("history", "limit")], ["100", "50"]);

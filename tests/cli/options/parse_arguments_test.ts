@@ -37,7 +37,7 @@ Deno.test("options in every form, targets between them", () => {
   });
 });
 
-Deno.test("what is not an option is refused, with a hint where there is one", () => {
+Deno.test("an unknown option is refused, with a suggestion if one is close", () => {
   const refused = (args: string[], message: string) =>
     assertThrows(() => read(...args), InputError, message);
   refused(["--reate", "5"], "Unknown option --reate; did you mean --rate?");
@@ -60,7 +60,7 @@ Deno.test("what is not an option is refused, with a hint where there is one", ()
   refused(["--manifest", "x"], "Unknown option --manifest"); // the fleet's, not the scan's
 });
 
-Deno.test("a hint never names the opposite of what was written", () => {
+Deno.test("a suggestion never is the opposite of the word", () => {
   const hint = (command: Command, word: string) => {
     const error = assertThrows(() => readArgs(command, [word, "x"]), InputError);
     return /did you mean --([\w-]+)/.exec(error.message)?.[1];
@@ -107,13 +107,13 @@ Deno.test("words that a command does not take are refused", async () => {
   }
 });
 
-Deno.test("--no-color is accepted wherever there may be colours", () => {
+Deno.test("--no-color is accepted by every command with colours", () => {
   for (const command of ["scan", "query", "lan", "watch", "servers", "history", "demo"] as const) {
     assertEquals(readArgs(command, ["--no-color"]).given.has("no-color"), true);
   }
 });
 
-Deno.test("what users of nmap and masscan type is understood", () => {
+Deno.test("options of nmap and masscan are accepted", () => {
   assertEquals(read("--includefile", "a").given.get("input-file"), ["a"]);
   assertEquals(read("--port", "5").given.get("ports"), ["5"]);
   assertEquals(readArgs("lan", ["--port", "5"]).given.get("ports"), ["5"]);
@@ -123,7 +123,7 @@ Deno.test("what users of nmap and masscan type is understood", () => {
   }
 });
 
-Deno.test("values are read as what they are meant to be", () => {
+Deno.test("values of options are parsed by their types", () => {
   assertEquals(options("--rate", "1.5k").rate, 1500);
   assertEquals(options("--rate", "0.5").rate, 0.5);
   assertEquals(options("--rate", "auto").rate, { most: undefined });
@@ -212,7 +212,7 @@ Deno.test("a configuration file holds the same options", () => {
   assertEquals(parseConfig("scan", formatConfig("scan", merged), "x"), merged);
 });
 
-Deno.test("a configuration file that cannot be used says why", () => {
+Deno.test("an unusable configuration file is refused with the reason", () => {
   const refused = (text: string, message: string) =>
     assertThrows(() => parseConfig("scan", text, '"x.json"'), InputError, message);
   refused("{", 'Cannot use "x.json": ');

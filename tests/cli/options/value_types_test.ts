@@ -28,7 +28,7 @@ const READINGS: Readonly<Record<string, string>> = {
 for (const { name, takes, commands } of OPTIONS) {
   if (takes?.placeholder !== "TIME" || MILLISECONDS.includes(name)) continue;
   for (const command of commands) {
-    Deno.test(`${command} --${name} refuses a bare number, and shows its readings`, async () => {
+    Deno.test(`${command} --${name} refuses a number without a unit, and shows its possible meanings`, async () => {
       const args = [command, ...WORDS[command] ?? [], `--${name}`, "90"];
       const [code, text] = await withMessages(() => main(args));
       assertEquals(code, 2, text);

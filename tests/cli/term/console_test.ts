@@ -6,7 +6,7 @@ import { FULL, withFault } from "../failing_streams.ts";
 const lost = Object.assign(new Error("Input/output error (os error 5)"), { code: "EIO" });
 const closed = new Deno.errors.BrokenPipe("Broken pipe (os error 32)");
 
-Deno.test("report() does not mind that nobody reads messages, but minds our own mistakes", async () => {
+Deno.test("report() ignores failures of standard error, and throws internal errors", async () => {
   for (const fault of [lost, closed, FULL]) {
     await withFault("stderr", fault, () => Promise.resolve(report("x")));
   }
@@ -16,7 +16,7 @@ Deno.test("report() does not mind that nobody reads messages, but minds our own 
   });
 });
 
-Deno.test("print() says that standard output takes no more", async () => {
+Deno.test("print() reports that standard output cannot be written", async () => {
   for (const fault of [FULL, closed, lost]) {
     await withFault("stdout", fault, async () => {
       await assertRejects(() => print("x"), WriteError, "Cannot write to standard output: ");

@@ -17,7 +17,7 @@ function listed(last: number, over: Partial<ServerRecord> = {}) {
 
 const SPACE = { now: 3500, columns: 100, lines: 20 };
 
-Deno.test("the width of text is what terminals make of it", () => {
+Deno.test("the width of text is that on terminals", () => {
   const widths: readonly [string, number][] = [
     ["", 0],
     ["abc ~", 5],
@@ -51,7 +51,7 @@ Deno.test("text is cut and filled to a width, never wider", () => {
   }
 });
 
-Deno.test("the table shows players, latency and when a server was last heard", () => {
+Deno.test("the table shows players, latency and the time of the last datagram", () => {
   const lines = lanTableLines([
     listed(9, { players_online: 3, players_max: 20, latency_ms: 1.25, version: "1.21.50" }),
     listed(10, { players_max: 20, software: "Nukkit", protocols: ["raknet", "query"] }),
@@ -88,7 +88,7 @@ Deno.test("more servers than lines are counted", () => {
   assertEquals(lanTableLines(rows, { ...SPACE, lines: 2 }).length, 2);
 });
 
-Deno.test("what servers say cannot move the cursor", () => {
+Deno.test("text of servers cannot move the cursor", () => {
   const nasty = "\x1b[2J\r\n\u202e\u0007x\u200b\u009b";
   const over = { name: nasty, version: nasty, software: nasty, map: nasty };
   const rows = [listed(1, over), listed(2, { ...over, protocols: ["nethernet"] })];
@@ -115,7 +115,7 @@ class Terminal {
   };
 }
 
-Deno.test("the live table is drawn in its place, and gives the cursor back", async () => {
+Deno.test("the live table is redrawn in place, and restores the cursor", async () => {
   const network = new FakeNetwork(1);
   const neighbours = new FoundServers();
   const terminal = new Terminal();
@@ -149,7 +149,7 @@ Deno.test("the live table is drawn in its place, and gives the cursor back", asy
   assertEquals(terminal.lines[0], "1 server on 1 network");
 });
 
-Deno.test("the smallest terminal is drawn on", async () => {
+Deno.test("the smallest terminal has a table", async () => {
   const network = new FakeNetwork(1);
   const neighbours = new FoundServers();
   neighbours.list(neighbours.getOrAdd("1", 1, 5000, 0)!, listed(1).row);
@@ -162,7 +162,7 @@ Deno.test("the smallest terminal is drawn on", async () => {
   assertEquals(terminal.lines, ["…", "…", "…"]);
 });
 
-Deno.test("lines that a narrower terminal has broken are counted as it shows them", async () => {
+Deno.test("lines that a narrower terminal has wrapped are counted as several rows", async () => {
   const network = new FakeNetwork(1);
   const neighbours = new FoundServers();
   neighbours.list(neighbours.getOrAdd("1", 1, 5000, 0)!, listed(1, { name: "x".repeat(100) }).row);

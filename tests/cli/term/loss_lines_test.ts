@@ -9,7 +9,7 @@ function lines(sent: number, lost: number, found: number, retries: number | unde
   return lossLines(state, retries);
 }
 
-Deno.test("lossLines() says what is lost, whom that costs, and what another pass would leave", () => {
+Deno.test("lossLines() has the loss, the missed servers, and those after another pass", () => {
   assertEquals(lines(2000, 8, 996, 0), [
     "packet loss: about 0.4 % (95 % confidence interval 0.17 to 0.79 %); " +
     "servers missed: about 4 of 1,000 (1.7 to 7.9), with --retries 1: 0.02",
@@ -27,14 +27,14 @@ Deno.test("lossLines() says what is lost, whom that costs, and what another pass
   ]);
 });
 
-Deno.test("lossLines() tells the loss alone where a scan ended early, and nothing without canaries", () => {
+Deno.test("lossLines() has only the loss for a scan that ended early, and is empty without canaries", () => {
   assertEquals(lines(1, 0, 5, undefined), [
     "packet loss: about 0 % (95 % confidence interval 0 to 97.5 %)",
   ]);
   assertEquals(lines(0, 0, 5, 1), []);
 });
 
-Deno.test("rateLines() says what --rate auto came to, and why", () => {
+Deno.test("rateLines() has the rate that --rate auto chose, and the reason", () => {
   const found = { rate: 18_400.4, lossAt: 20_612, lossThere: 0.0912, usualLoss: 0.031 };
   const line = (reason: "loss" | "buffers" | "sender" | "limit" | "searching" | "unknown") =>
     rateLines({ rate: { ...found, reason } })[0].replace("--rate auto ", "");

@@ -23,7 +23,7 @@ function usualState() {
   return state;
 }
 
-Deno.test("summary() has the sums that matter where nothing is wrong, and all of them on demand", () => {
+Deno.test("summary() has the important counts when nothing is wrong, and all of them with --verbose", () => {
   const [, ...usual] = summary(usualState(), DONE, SCOPE);
   assertEquals(usual, [
     "UDP: sent 4,000 probes; replies: 31 valid, 19 duplicate, 2 invalid",
@@ -41,12 +41,12 @@ Deno.test("summary() has the sums that matter where nothing is wrong, and all of
   ]);
 });
 
-Deno.test("summary() says which pass a scan had reached that ended early", () => {
+Deno.test("summary() has the last pass of a scan that ended early", () => {
   const [, udp] = summary({ ...usualState(), pass: 1 }, DONE, SCOPE);
   assertEquals(udp.split(";")[0], "UDP: sent 4,000 probes in 1 of 2 passes");
 });
 
-Deno.test("summary() says how many servers are aliases, gave no status, or opted out", () => {
+Deno.test("summary() counts alias rows, and servers that sent no status or opted out", () => {
   const line = (counts: object) =>
     summary({ ...usualState(), ...counts }, DONE, SCOPE).filter((one) => one.startsWith("servers"));
   assertEquals(line({}), []);
@@ -56,7 +56,7 @@ Deno.test("summary() says how many servers are aliases, gave no status, or opted
   ]);
 });
 
-Deno.test("summary() names hosts that flooded, and says whether results are incomplete", () => {
+Deno.test("summary() names hosts that flooded, and reports incomplete results", () => {
   const lines = (hosts: number, disturbed: string[], verbose = false) => {
     const state = newState("", performance.now());
     const addresses = Array.from({ length: hosts }, (_, i) => `127.0.0.${i}`);
@@ -95,7 +95,7 @@ function shortState(unprobed: number, uninspected: number, inspectedInPart: numb
 const MARK = { pass: 1, position: 7 };
 const INCOMPLETE = { reason: "incomplete", marks: { udp: MARK, tcp: MARK } } as ScanEnd;
 
-Deno.test("summary() says what was left out for lack of descriptors", () => {
+Deno.test("summary() reports targets and servers left out for lack of descriptors", () => {
   const lines = (...counts: [number, number, number]) =>
     summary(shortState(...counts), INCOMPLETE, SCOPE).filter((line) =>
       line.includes("descriptors")
@@ -118,7 +118,7 @@ Deno.test("summary() says what was left out for lack of descriptors", () => {
   ]);
 });
 
-Deno.test("the status file and the metrics count what was left out for lack of descriptors", () => {
+Deno.test("the status file and the metrics count targets and servers left out for lack of descriptors", () => {
   const state = shortState(3, 4, 5);
   const { tcp, uninspected, inspected_in_part } = statusOf(state);
   assertEquals((tcp as Record<string, number>).unprobed, 3);

@@ -98,7 +98,7 @@ Deno.test("a resumed scan does not take its earlier work for that of the last se
   }
 });
 
-Deno.test("resumed behind the last pass of UDP, what is left is that of TCP", () => {
+Deno.test("resumed after the last UDP pass, the time left is that of TCP", () => {
   const from = { pass: 3, position: 0 };
   const paper: Paper = { udp: [500, 500], tcp: [3000], rate: 100, from };
   const [first] = paces(paper, 0.5);
@@ -132,7 +132,7 @@ Deno.test("while only interviews are left, the time left is that of the intervie
   assertEquals(read(90, 0).left, Infinity);
 });
 
-Deno.test("connections beside the probes: the half that ends last decides", () => {
+Deno.test("with UDP and TCP passes, the transport that ends last determines the time left", () => {
   const slow: Paper = { udp: [1000], rate: 1000, tcp: [1000], tcpRate: 10 };
   assertAlmostEquals(paces(slow, 10).at(-1)!.left, 90 + 3, 1);
   // What TCP no longer takes of the rate, UDP does: 300 and 100 s alone, 200 s together.
@@ -149,7 +149,7 @@ Deno.test("a pause between passes slows nothing down; --max-runtime bounds what 
   assertEquals(paces(bounded, 10).at(-1)!.left, 50);
 });
 
-Deno.test("where nothing moves, the time left is unknown, and no number is invented", () => {
+Deno.test("without progress the time left is unknown", () => {
   const work = workOf({ udp: [1000], rate: 1 });
   const meter = new PaceMeter(work, newState("x", 0), 0);
   const pace = meter.read(newState("x", 0), 0.5);
@@ -180,7 +180,7 @@ function busy(): ScanState {
   return state;
 }
 
-Deno.test("a wide line holds everything", () => {
+Deno.test("a wide status line has all parts", () => {
   assertEquals(
     statusLine(busy(), PACE, "net-rate"),
     "1:23  12.3%  ETA 1:02:05  pass 1/4  TCP 1/2  1,234,567 sent  1,000/s  (limited by --net-rate)  " +
@@ -188,7 +188,7 @@ Deno.test("a wide line holds everything", () => {
   );
 });
 
-Deno.test("a narrow line keeps what matters most, and nothing of it is cut", () => {
+Deno.test("a narrow status line keeps its most important parts, uncut", () => {
   const whole = statusLine(busy(), PACE, "net-rate").split("  ");
   for (let columns = 18; columns <= 200; columns++) {
     const text = statusLine(busy(), PACE, "net-rate", columns);

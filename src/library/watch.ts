@@ -10,11 +10,13 @@ import { streamLimits } from "../app/settings/scan_settings.ts";
 import { readWatchTargets } from "../app/targets/watch_targets.ts";
 import type { Address } from "../core/address.ts";
 import { withoutPlayers } from "../protocols/declared_facts.ts";
+import type { Network } from "../net/network.ts";
 import { PROTOCOLS } from "../protocols/list.ts";
 import { OptedOutAddresses } from "../scan/inspect_stage/opted_out_addresses.ts";
+import type { Range } from "../targets/ranges.ts";
 import type { WatchEvent } from "../watch/events.ts";
 import { firstPollsMs, MIN_INTERVAL_MS, newWatchCounts, pollServers } from "../watch/watch.ts";
-import type { WatchRules } from "../watch/watched_server.ts";
+import type { WatchedServer, WatchRules } from "../watch/watched_server.ts";
 import {
   checked,
   checkedMs,
@@ -90,32 +92,19 @@ async function run(
   options: WatchOptions,
   { add, room, left }: Results<WatchEvent>,
 ): Promise<void> {
-  const { names = false, allProtocols = PROTOCOLS, allowPrivate = false } = options;
+  const { names = false, allProtocols = PROTOCOLS } = options;
   const polling = pollingOf(options);
   const rules = rulesOf(options);
   const { intervalMs, scanId } = rules;
   const network = networkOf(options, options.optOutFile);
-  const note = noteOf(options);
   const before = await network.optOuts.read();
-  const servers = await readWatchTargets({
-    words: hosts,
-    files: [],
-    lists: [],
-    optedOut: before,
-    names,
-    rules,
-    protocols: polling.protocols,
-    allProtocols,
-    allowPrivate,
-    lookups: network,
-    report: note,
-    note,
-  });
+  const servers = await findServers(hosts, options, rules, network, before);
   const failing = new AbortController(); // of two tasks, the one that fails ends the other
   const signal = AbortSignal.any([signalOf(options), left, failing.signal]);
   const optOuts = new OptedOutAddresses(before, seedOf(randomBytes));
   const optedOut = (address: Address) => optOuts.has(address);
-  const around = { network, scanId, signal, report: note, attach: undefined, optedOut };
+  const report = noteOf(options);
+  const around = { network, scanId, signal, report, attach: undefined, optedOut };
   const { poller, sockets, concurrency } = await openPollingSockets(servers, polling, around);
   const polls = pollServers({
     servers,
@@ -137,8 +126,41 @@ async function run(
     },
     onEvent: (event) => void add(event),
   });
-  const tasks = [polls, sockets.listen()].map((task) => task.finally(() => failing.abort()));
-  const ends = await Promise.allSettled(tasks);
+  await endTogether([polls, sockets.listen()], failing);
+}
+
+/** The servers at the hosts that a program names. */
+function findServers(
+  hosts: readonly string[],
+  options: WatchOptions,
+  rules: WatchRules,
+  network: Network,
+  optedOut: readonly Range[],
+): Promise<readonly WatchedServer[]> {
+  const { names = false, allProtocols = PROTOCOLS, allowPrivate = false } = options;
+  const note = noteOf(options);
+  return readWatchTargets({
+    words: hosts,
+    files: [],
+    lists: [],
+    optedOut,
+    names,
+    rules,
+    protocols: chosenProtocols(options.protocol, allProtocols),
+    allProtocols,
+    allowPrivate,
+    lookups: network,
+    report: note,
+    note,
+  });
+}
+
+/** Waits for all tasks; the first that ends aborts the others. Throws the first error. */
+async function endTogether(
+  tasks: readonly Promise<void>[],
+  others: AbortController,
+): Promise<void> {
+  const ends = await Promise.allSettled(tasks.map((task) => task.finally(() => others.abort())));
   for (const end of ends) if (end.status === "rejected") throw end.reason;
 }
 

@@ -54,7 +54,7 @@ export async function readResumed(
     }
     const configuration = readConfiguration(left.configuration, path, allowed, allProtocols);
     checkIdentity(configuration, checkpoint, path);
-    const given = mergeOptions(configuration.given, line, path, allowed);
+    const given = optionsOnResume(configuration.given, line, path, allowed);
     return { path, checkpoint, left, configuration, given };
   } catch (error) {
     await left[Symbol.asyncDispose]();
@@ -104,7 +104,7 @@ function checkIdentity(
  *
  * @throws InputError that names every option that must not change and differs from the scan's.
  */
-export function mergeOptions(
+export function optionsOnResume(
   scan: GivenOptions,
   line: GivenOptions,
   path: string,

@@ -39,17 +39,7 @@ export async function runLan(
   const { words: [word], options } = readCommandLine("lan", args, allProtocols);
   if (word !== undefined) throw new InputError(`Cannot use "${word}": lan takes no targets`);
   const look = discoveryTimes(options, allProtocols);
-  const network = systemNetwork({
-    optOutFile: options.optOutFile,
-    note: reportLine,
-    report: reportLine,
-    allProtocols,
-  });
-  const interfaces = network.local.interfaces();
-  const networks = localNetworks(interfaces);
-  const optedOut = await network.optOuts.read();
-  const java = options.noSweep ? undefined : javaNetworks(interfaces);
-  if (!options.quiet) java?.skipped.forEach(reportSkipped);
+  const { network, networks, optedOut, java } = await readNetworks(options, allProtocols);
   const neighbours = new FoundServers();
   const size = countNetworks(networks);
   const live = look.watch && !options.json && !isDumb();
@@ -75,11 +65,28 @@ export async function runLan(
   table?.[Symbol.dispose]();
   await rows.printed();
   if (!options.quiet && !live) reportCounts(rows.count, size, end);
-  if (isShort || end.short > 0 || end.refusals.some(isOutOfDescriptors)) {
-    reportLine(shortLine(end.short));
-    return EXIT.failed;
-  }
-  if (interrupt.signal.aborted) return EXIT.interrupted;
+  if (isShort) return reportShortage(end);
+  return exitCodeOf(end, interrupt.signal.aborted);
+}
+
+/** The networks of this machine, and the addresses on them that opted out. */
+async function readNetworks(
+  { optOutFile, noSweep, quiet }: OptionsOf<"lan">,
+  allProtocols: readonly Protocol[],
+) {
+  const network = systemNetwork({ optOutFile, note: reportLine, report: reportLine, allProtocols });
+  const interfaces = network.local.interfaces();
+  const networks = localNetworks(interfaces);
+  const optedOut = await network.optOuts.read();
+  const java = noSweep ? undefined : javaNetworks(interfaces);
+  if (!quiet) java?.skipped.forEach(reportSkipped);
+  return { network, networks, optedOut, java };
+}
+
+/** The exit code of a discovery. Reports why it is incomplete, or has sent nothing. */
+function exitCodeOf(end: LanEnd, isInterrupted: boolean): number {
+  if (end.short > 0 || end.refusals.some(isOutOfDescriptors)) return reportShortage(end);
+  if (isInterrupted) return EXIT.interrupted;
   if (end.sent > 0) return EXIT.done;
   reportLine(`blocksweep: no probe could be sent: ${end.refusals.join(", ")}`);
   return EXIT.failed;
@@ -97,11 +104,14 @@ function reportCounts(servers: number, networks: number, { unswept }: LanEnd): v
   reportLine(`${countOf(unswept, "host")} not swept for Java servers: --once ended first`);
 }
 
-/** Describes the effect of a shortage of descriptors. */
-function shortLine(hosts: number): string {
-  const swept = hosts === 0 ? "" : ` (${countOf(hosts, "host")} not swept for Java servers)`;
-  return `blocksweep: results are incomplete for lack of descriptors${swept}; raise the limit ` +
-    "(ulimit -n)";
+/** Reports the effect of a shortage of descriptors; returns the exit code. */
+function reportShortage({ short }: LanEnd): number {
+  const swept = short === 0 ? "" : ` (${countOf(short, "host")} not swept for Java servers)`;
+  reportLine(
+    `blocksweep: results are incomplete for lack of descriptors${swept}; raise the limit ` +
+      "(ulimit -n)",
+  );
+  return EXIT.failed;
 }
 
 /** The values of the options of a discovery. */

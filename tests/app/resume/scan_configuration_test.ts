@@ -7,7 +7,7 @@ import {
   orderDigest,
   parseConfiguration,
 } from "../../../src/app/resume/scan_configuration.ts";
-import { mergeOptions } from "../../../src/app/resume/read_resumed_scan.ts";
+import { optionsOnResume } from "../../../src/app/resume/read_resumed_scan.ts";
 import { scanSettings } from "../../../src/app/settings/scan_settings.ts";
 import { composeTargets } from "../../../src/app/targets/find_targets.ts";
 import { readOptions } from "../../../src/cli/options/read_options.ts";
@@ -68,7 +68,7 @@ Deno.test("stored options have absolute paths and the drawn seed, and name no co
 
 Deno.test("options of speed and display may change on resuming; every other change is refused by name", () => {
   const scan = values("10.0.0.0/30", "--rate", "5", "-p", "7", "--verify");
-  const merged = mergeOptions(
+  const merged = optionsOnResume(
     scan,
     values("--rate", "9", "-q", "-p", "7", "10.0.0.0/30"),
     "x",
@@ -81,7 +81,7 @@ Deno.test("options of speed and display may change on resuming; every other chan
   ]);
   assertThrows(
     () =>
-      mergeOptions(
+      optionsOnResume(
         scan,
         values("10.0.0.0/31", "-p", "8", "--no-follow", "--from", "1:0"),
         "x",

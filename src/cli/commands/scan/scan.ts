@@ -17,6 +17,7 @@ import { checkMarks, readResumed, type Resumed } from "../../../app/resume/read_
 import { fullPath } from "../../../app/resume/scan_configuration.ts";
 import type { GivenOptions } from "../../../app/settings/given_options.ts";
 import { fastest, speedFor } from "../../../app/settings/speed.ts";
+import type { NamedTargets } from "../../../app/targets/find_targets.ts";
 import { OptOutFile } from "../../../app/targets/opt_out_file.ts";
 import { planScan, requirePermission } from "../../../app/targets/scan_plan.ts";
 import { scanSelectionOf } from "../../../app/settings/scan_setup_parts.ts";
@@ -25,7 +26,7 @@ import { optionsOf } from "../../options/option_table.ts";
 import { readArgs } from "../../options/parse_arguments.ts";
 import { print, reportLine } from "../../term/console.ts";
 import { planLines } from "./dry_run.ts";
-import { readRequest } from "./request.ts";
+import { readRequest, type ScanRequest } from "./request.ts";
 import { execute } from "./run.ts";
 import { printTargets } from "./target_list.ts";
 import { locateTargets } from "./target_lookup.ts";
@@ -89,23 +90,14 @@ async function runWith(
   const optOuts = new OptOutFile(options.optOutFile, reportLine);
   const located = await locateTargets(request, optOuts);
   const { targets } = located.named;
-  const speed = speedFor(targets, chosen);
-  const selection = scanSelectionOf(chosen, located.named);
-  const plan = planScan({
-    ...selection,
-    limits: { retries: chosen.retries, rates: fastest(speed) },
-  });
-  checkMarks({ udp: chosen.from, tcp: chosen.fromTcp }, plan.passes, resumed?.path);
+  const { speed, selection, plan } = planRequest(request, located.named);
   if (options.listTargets) {
     await printTargets(selection, chosen.retries);
     return EXIT.done;
   }
   const report = options.quiet ? () => {} : reportLine;
-  const engine = await chooseEngine(
-    chosen.engine,
-    groundsOf(targets, chosen, options.dryRun),
-    report,
-  );
+  const grounds = groundsOf(targets, chosen, options.dryRun);
+  const engine = await chooseEngine(chosen.engine, grounds, report);
   const written = [...request.outputs, ...request.stores.places];
   const lines = planLines(plan, located.named, chosen, speed, written, engine);
   if (options.dryRun) return await printAll(lines);
@@ -122,6 +114,16 @@ async function runWith(
     resumable: origin !== "passing",
     program: project.version,
   });
+}
+
+/** Plans a scan over its targets, and checks the position at which it starts. */
+function planRequest({ chosen, resumed }: ScanRequest, named: NamedTargets) {
+  const speed = speedFor(named.targets, chosen);
+  const selection = scanSelectionOf(chosen, named);
+  const limits = { retries: chosen.retries, rates: fastest(speed) };
+  const plan = planScan({ ...selection, limits });
+  checkMarks({ udp: chosen.from, tcp: chosen.fromTcp }, plan.passes, resumed?.path);
+  return { speed, selection, plan };
 }
 
 /** Prints what a scan would do in place of the scan; returns the exit code. */

@@ -102,7 +102,11 @@ function checkArgs([command, ...args]: readonly string[]): void {
   assert(command in COMMANDS, `no command "${command}"`);
   if (args.includes("--help")) return;
   const { given } = readCommandLine(command as Command, args);
-  if (command === "scan") scanSettings(readOptions("scan", given), () => 1);
+  if (command !== "scan") return;
+  const { protocols, ports } = scanSettings(readOptions("scan", given), () => 1);
+  for (const { name } of protocols) {
+    assert(ports(name, 4).length > 0, `${args.join(" ")}: no port for ${name}`);
+  }
 }
 
 /** Checks the arguments of `deno run`: its script is there, and has the options. */
@@ -205,6 +209,7 @@ Deno.test("the checks of documents find what is wrong", async () => {
   await assertRejects(() => checkCommand(commands[1]), Error, "has no --none");
   await assertRejects(() => checkCommand(commands[2]), Error, 'no task "nothing"');
   assertThrows(() => checkArgs(["scan", "10.0.0.1", "--protocol", "none"]), InputError, "none");
+  assertThrows(() => checkArgs(["scan", "10.0.0.1", "-p", "U:9"]), Error, "no port for slp");
 });
 
 Deno.test("every task that runs the program asks for nothing, and grants by name", () => {

@@ -11,6 +11,7 @@ import { defaultOf, groupsOf, usageOf } from "../src/cli/options/help_text.ts";
 import { dashed, type Option } from "../src/cli/options/option.ts";
 import { optionsOf } from "../src/cli/options/option_table.ts";
 import { textFor } from "../src/cli/options/protocol_help.ts";
+import { JSON_RESULTS } from "../src/cli/term/json_results.ts";
 import { type FlagMeanings, GENERAL_FLAGS } from "../src/core/flags.ts";
 import { FIELDS } from "../src/core/record.ts";
 import { LAN_FLAGS } from "../src/protocols/lan/discovery_facts.ts";
@@ -123,6 +124,13 @@ export const SECTIONS: Readonly<Record<string, () => string>> = {
     table(
       ["Code", "Meaning", "Cases"],
       EXIT_CODES.map((one) => [`${one.code}`, one.meaning, one.cases]),
+    ),
+  "JSON results": () =>
+    table(
+      ["Command", "Key", "Meaning"],
+      Object.entries(JSON_RESULTS).flatMap(([name, keys]) =>
+        Object.entries(keys).map(([key, meaning]) => [code(name), code(key), meaning])
+      ),
     ),
   "formats": formatTable,
   "columns": () =>

@@ -14,26 +14,38 @@ import { countOf } from "../../core/quantities.ts";
 /** Pause between two transactions, milliseconds: other programs write meanwhile, and polls continue. */
 const PAUSE_MS = 10;
 
+/** What was pruned. */
+interface Downsampled {
+  /** The database's name in messages. */
+  readonly name: string;
+  /** Deleted observations. */
+  readonly pruned: number;
+}
+
 /**
  * Downsamples old observations of a database.
  *
  * @param signal Ends it early.
- * @returns A line that describes the result.
  * @throws StoreError
  */
 async function downsample(
   database: Database,
   keepMs: number,
   signal?: AbortSignal,
-): Promise<string> {
+): Promise<Downsampled> {
   const between = () => sleep(systemClock, PAUSE_MS, signal);
   const cuts = downsampleCutoffs(Date.now(), keepMs);
-  const deleted = await withDatabaseErrors(
+  const pruned = await withDatabaseErrors(
     "write to",
     database,
     () => downsampleObservations(database, cuts, between, signal),
   );
-  return `${database.name}: ${countOf(deleted, "observation")} pruned`;
+  return { name: database.name, pruned };
+}
+
+/** A line that describes what was pruned. */
+export function downsampledLine({ name, pruned }: Downsampled): string {
+  return `${name}: ${countOf(pruned, "observation")} pruned`;
 }
 
 /** How often a watch prunes its databases, and after how long the first time, milliseconds. */
@@ -64,17 +76,13 @@ export async function keepDownsampled(
   }
 }
 
-/**
- * Prunes a database over a connection of its own.
- *
- * @returns A line that describes the result.
- */
+/** Prunes a database over a connection of its own. */
 export async function downsampleOnce(
   place: DatabaseLocation,
   keepMs: number,
   environment: ConnectionEnvironment,
   signal?: AbortSignal,
-): Promise<string> {
+): Promise<Downsampled> {
   await using database = await openExisting(place, environment);
   return await downsample(database, keepMs, signal);
 }

@@ -22,7 +22,7 @@ import { type ScanEndRow, Store, withDatabaseErrors } from "../../store/store.ts
 import type { Range } from "../../targets/ranges.ts";
 import { userPath } from "../environment.ts";
 import { countOf } from "../../core/quantities.ts";
-import { downsampleOnce } from "./downsample.ts";
+import { downsampledLine, downsampleOnce } from "./downsample.ts";
 import { type ScanSettings } from "../settings/scan_settings.ts";
 import { type NamedTargets } from "../targets/find_targets.ts";
 
@@ -215,7 +215,8 @@ export class ScanDatabases implements AsyncDisposable {
     const { plan: { places, keepMs }, options: { report, environment } } = this;
     const missed = await this.sinks[i].end(row);
     if (missed > 0) report(`${places[i].path}: ${countOf(missed, "known server")} did not reply`);
-    if (keepMs !== undefined) report(await downsampleOnce(places[i], keepMs, environment));
+    if (keepMs === undefined) return;
+    report(downsampledLine(await downsampleOnce(places[i], keepMs, environment)));
   }
 
   /** Closes the databases. */

@@ -18,6 +18,7 @@ import { EXIT } from "../../app/exit_codes.ts";
 import type { OptionsOf } from "../options/option_table.ts";
 import { readCommandLine } from "../options/read_options.ts";
 import { reportLine } from "../term/console.ts";
+import { printResult } from "../term/json_results.ts";
 import { userPath, writeRefusal, writeTextFile } from "../../app/environment.ts";
 import { onInterrupt } from "../../app/interrupt_signals.ts";
 import { privateRanges } from "../../targets/builtin_lists.ts";
@@ -42,7 +43,7 @@ export async function runFleet(
 
 /** Simulates servers until Ctrl-C, or until the log of received datagrams cannot be written. */
 async function simulate(options: OptionsOf<"fleet">): Promise<number> {
-  const { servers, hostile, seed, range: { range, text }, manifest, quiet } = options;
+  const { servers, hostile, seed, range: { range, text }, manifest, quiet, json } = options;
   const lab = options.lab ? laboratory(range) : undefined;
   const software = chosenSoftware(options.software);
   const hosts = drawFleet({ servers, hostile, range, seed, software, tcp: !options.noTcp });
@@ -59,13 +60,26 @@ async function simulate(options: OptionsOf<"fleet">): Promise<number> {
   if (manifest !== undefined) {
     await writeTextFile(manifest, formatManifest(hosts.map(({ entry }) => entry)));
   }
-  if (!quiet) reportLine(`${countOf(hosts.length, "simulated host")} in ${text}; Ctrl-C ends`);
+  if (json) {
+    const ready = { servers, range: text, seed, manifest: manifest ?? null };
+    await printResult("fleet", { event: "ready", hosts: hosts.length, ...ready });
+  } else if (!quiet) {
+    reportLine(`${countOf(hosts.length, "simulated host")} in ${text}; Ctrl-C ends`);
+  }
   const ends = [interrupt.signal, ...witness === undefined ? [] : [witness.failed]];
   await Promise.race([aborted(AbortSignal.any(ends)), fleet.running]);
-  if (!quiet) {
+  const { received, sent, accepted } = fleet;
+  if (json) {
+    await printResult("fleet (at its end)", {
+      event: "ended",
+      datagrams_received: received,
+      datagrams_sent: sent,
+      connections_accepted: accepted,
+    });
+  } else if (!quiet) {
     reportLine(
-      `received ${countOf(fleet.received, "datagram")}, sent ${withCommas(fleet.sent)}, ` +
-        `accepted ${countOf(fleet.accepted, "connection")}`,
+      `received ${countOf(received, "datagram")}, sent ${withCommas(sent)}, ` +
+        `accepted ${countOf(accepted, "connection")}`,
     );
   }
   return EXIT.interrupted;

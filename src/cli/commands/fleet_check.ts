@@ -20,11 +20,12 @@ import type { GivenOptions } from "../../app/settings/given_options.ts";
 import { chosenPorts } from "../../app/settings/scan_settings.ts";
 import type { OptionsOf } from "../options/option_table.ts";
 import { print } from "../term/console.ts";
+import { printResult } from "../term/json_results.ts";
 
 /** Options that describe the scan; a simulation does not use them. */
 const SCAN_OPTIONS = ["protocol", "ports", "no-follow", "verify"];
 /** The options of `fleet` that are allowed with `--check`. */
-const CHECK_OPTIONS = ["check", "manifest", "quiet", ...SCAN_OPTIONS];
+const CHECK_OPTIONS = ["check", "manifest", "quiet", "json", ...SCAN_OPTIONS];
 
 /** Refuses options that only `--check` reads. */
 export function refuseCheckOptions({ given }: GivenOptions): void {
@@ -52,7 +53,12 @@ export async function checkScan(
     const format = path.endsWith(".csv") ? "csv" : "ndjson";
     const compared = verifyAgainstManifest(entries, rows, selection, format);
     const verdict = { ...compared, faults: [...faults, ...compared.faults] };
-    await print(verdictLines(path, verdict).join("\n"));
+    if (options.json) {
+      const { expected: servers, found, right, partial: in_part, faults } = verdict;
+      await printResult("fleet --check", { file: path, servers, found, right, in_part, faults });
+    } else {
+      await print(verdictLines(path, verdict).join("\n"));
+    }
     flawless &&= isFlawless(verdict);
   }
   return flawless ? EXIT.done : EXIT.failed;

@@ -14,6 +14,7 @@ import { writeImportedRecords } from "../../store/record_writer.ts";
 import { EXIT } from "../../app/exit_codes.ts";
 import { readCommandLine } from "../options/read_options.ts";
 import { reportLine } from "../term/console.ts";
+import { type JsonResult, printResult } from "../term/json_results.ts";
 import { openRowFile, stored } from "../../app/targets/servers_in_files.ts";
 import { namedPlace } from "../../app/databases/select_servers.ts";
 import { countOf, withCommas } from "../../core/quantities.ts";
@@ -29,7 +30,10 @@ const FORMATS =
 
 /** Runs `import`; returns the exit code. */
 export async function runImport(args: readonly string[]): Promise<number> {
-  const { words: [word, ...paths], options: { port, quiet } } = readCommandLine("import", args);
+  const { words: [word, ...paths], options: { port, quiet, json } } = readCommandLine(
+    "import",
+    args,
+  );
   const place = namedPlace(word);
   if (paths.length === 0) {
     throw new InputError(
@@ -43,8 +47,9 @@ export async function runImport(args: readonly string[]): Promise<number> {
   const open = async () =>
     database ??= stack.use(await openStore(place, connectionEnvironment(reportLine)));
   for (const [i, file] of files.entries()) {
-    const result = await importFile(open, file, paths[i], port);
-    if (!quiet) result.forEach(reportLine);
+    const imported = await importFile(open, file, paths[i], port);
+    if (json) await printResult("import", resultOf(imported));
+    else if (!quiet) importLines(imported).forEach(reportLine);
   }
   return EXIT.done;
 }
@@ -67,6 +72,16 @@ async function openAll(paths: readonly string[]): Promise<ReadableStream<Uint8Ar
 interface UnreadLines {
   readonly count: number;
   readonly first: number;
+}
+
+/** What came of the import of a file. */
+interface ImportedFile {
+  readonly path: string;
+  /** Servers that were read. */
+  readonly found: number;
+  /** Servers that were new, or newer than what the database held. */
+  readonly changed: number;
+  readonly unread: UnreadLines;
 }
 
 /** Writes the servers of one file in batches. */
@@ -111,7 +126,6 @@ class BatchWriter {
  * Imports a file.
  *
  * @param open Opens the database; called once.
- * @returns A line that describes the result.
  * @throws InputError when none of its lines can be read.
  */
 async function importFile(
@@ -119,7 +133,7 @@ async function importFile(
   file: ReadableStream<Uint8Array>,
   path: string,
   port: number | undefined,
-): Promise<string[]> {
+): Promise<ImportedFile> {
   const writer = new BatchWriter(open);
   const unread = await readServers(file, port, writer).catch(async (error) => {
     if (!(error instanceof XmlError)) throw error;
@@ -129,20 +143,38 @@ async function importFile(
         `(${countOf(writer.found, "server")} before that line, imported)`,
     );
   });
-  const lines = `${
-    countOf(unread.count, "line")
-  } that cannot be read, the first in line ${unread.first}`;
   if (writer.found === 0 && unread.count > 0) {
-    throw new InputError(`Cannot import "${path}": ${lines}; supported are ${FORMATS}`);
+    throw new InputError(
+      `Cannot import "${path}": ${unreadText(unread)}; supported are ${FORMATS}`,
+    );
   }
   await writer.write();
   const { found, changed } = writer;
+  return { path, found, changed, unread };
+}
+
+/** Lines that describe the import of a file. */
+function importLines({ path, found, changed, unread }: ImportedFile): string[] {
   return [
-    `${path}: ${countOf(found, "server")}, ${
-      withCommas(changed)
-    } of them new or newer than what was known`,
-    ...(unread.count > 0 ? [`${path}: ignored ${lines}`] : []),
+    `${path}: ${countOf(found, "server")}, ` +
+    `${withCommas(changed)} of them new or newer than what was known`,
+    ...(unread.count > 0 ? [`${path}: ignored ${unreadText(unread)}`] : []),
   ];
+}
+
+function unreadText({ count, first }: UnreadLines): string {
+  return `${countOf(count, "line")} that cannot be read, the first in line ${first}`;
+}
+
+/** The import of a file as `--json` prints it. */
+function resultOf({ path, found, changed, unread }: ImportedFile): JsonResult<"import"> {
+  return {
+    file: path,
+    servers: found,
+    changed,
+    ignored_lines: unread.count,
+    first_ignored_line: unread.count > 0 ? unread.first : null,
+  };
 }
 
 /** Reads the servers of a file, and writes each full batch. */

@@ -7,18 +7,20 @@ import { InputError } from "../../core/errors.ts";
 import { EXIT } from "../../app/exit_codes.ts";
 import { readCommandLine } from "../options/read_options.ts";
 import { reportLine } from "../term/console.ts";
+import { printResult } from "../term/json_results.ts";
 import { namedPlace } from "../../app/databases/select_servers.ts";
-import { downsampleOnce } from "../../app/databases/downsample.ts";
+import { downsampledLine, downsampleOnce } from "../../app/databases/downsample.ts";
 import { connectionEnvironment } from "../../app/databases/connection_environment.ts";
 
 /** Runs `prune`; returns the exit code. */
 export async function runPrune(args: readonly string[]): Promise<number> {
-  const { words: [word], options: { keep, quiet } } = readCommandLine("prune", args);
+  const { words: [word], options: { keep, quiet, json } } = readCommandLine("prune", args);
   const place = namedPlace(word);
   if (keep === undefined) {
     throw new InputError("Cannot prune without --keep: how long all observations are kept, as 90d");
   }
-  const line = await downsampleOnce(place, keep, connectionEnvironment(reportLine));
-  if (!quiet) reportLine(line);
+  const downsampled = await downsampleOnce(place, keep, connectionEnvironment(reportLine));
+  if (json) await printResult("prune", { database: place.path, pruned: downsampled.pruned });
+  else if (!quiet) reportLine(downsampledLine(downsampled));
   return EXIT.done;
 }

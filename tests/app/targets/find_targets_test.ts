@@ -111,7 +111,7 @@ function dryRun(named: NamedTargets): string[] {
   const speed = speedFor(named.targets, chosen);
   const limits = { retries: chosen.retries, rates: speed.limits };
   const plan = planScan({ ...scanSelectionOf(chosen, named), limits });
-  return planLines(plan, named, chosen, speed, [], { name: "portable" });
+  return planLines({ plan, named, chosen, speed, written: [], engine: { name: "portable" } });
 }
 
 Deno.test("exclusions come from words, files and names", async () => {

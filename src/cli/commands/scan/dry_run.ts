@@ -27,19 +27,33 @@ import type { NamedTargets } from "../../../app/targets/find_targets.ts";
 /** A row of the plan; `undefined` is left out. */
 type Row = readonly [name: string, text: string | undefined];
 
+/** The plan of a scan, and what it was made from. */
+export interface PlannedScan {
+  /** What would be sent. */
+  readonly plan: Plan;
+  /** The targets. */
+  readonly named: NamedTargets;
+  /** The settings. */
+  readonly chosen: ScanSettings;
+  /** The limits. */
+  readonly speed: SpeedSettings;
+  /** Where rows would go. */
+  readonly written: readonly {
+    readonly path: string;
+    readonly format: { readonly name: string };
+  }[];
+  /** The engine. */
+  readonly engine: Pick<Engine, "name" | "route">;
+}
+
 /** The plan of a scan as lines. */
 export function planLines(
-  plan: Plan,
-  named: NamedTargets,
-  chosen: ScanSettings,
-  speed: SpeedSettings,
-  outputs: readonly { readonly path: string; readonly format: { readonly name: string } }[],
-  engine: Pick<Engine, "name" | "route">,
+  { plan, named, chosen, speed, written, engine }: PlannedScan,
 ): string[] {
   const needed = permissionNeeded(named.targets);
   const rows: readonly Row[] = [
     ["targets", targetsText(named)],
-    ["SRV records", requestsText(named)],
+    ["SRV records", joined(requestsOf(named))],
     ["rescan", knownText(named.first.length, plan)],
     ["excluded", excludedText(named)],
     ["permission", needed === undefined ? "not needed" : `--i-have-permission, for ${needed}`],
@@ -50,12 +64,12 @@ export function planLines(
     ["passes", passesText(plan)],
     ["probes", probesText(plan)],
     ["connections", connectionsText(plan, chosen)],
-    ["verify", verifyText(chosen)],
+    ["verify", joined(verificationsOf(chosen))],
     ["limits", limitsText(speed)],
     ["engine", engineText(engine, chosen.threads)],
     ["limited by", plan.governor === "nothing" ? "this machine" : `--${plan.governor}`],
-    ["duration", `at least ${clockTime(plan.seconds + waitSeconds(plan, speed))}`],
-    ["outputs", outputs.map(({ path, format }) => `${path} (${format.name})`).join(", ")],
+    ["duration", `at least ${clockTime(leastSeconds(plan, speed))}`],
+    ["outputs", written.map(({ path, format }) => `${path} (${format.name})`).join(", ")],
   ];
   return rows.flatMap(([name, text]) => text === undefined ? [] : `${name.padEnd(13)}${text}`);
 }
@@ -65,10 +79,14 @@ function targetsText({ targets: { size, publicSize, loopbackSize } }: NamedTarge
     `${withCommas(size - publicSize - loopbackSize)} private, ${withCommas(loopbackSize)} loopback`;
 }
 
+function joined(texts: readonly string[]): string | undefined {
+  return texts.length === 0 ? undefined : texts.join("; ");
+}
+
 /** The SRV records by whose names targets were requested. */
-function requestsText({ services }: NamedTargets): string | undefined {
+export function requestsOf({ services }: NamedTargets): string[] {
   const requests = [...services.values()].map(({ name, service }) => requestText(name, service));
-  return requests.length === 0 ? undefined : [...new Set(requests)].join("; ");
+  return [...new Set(requests)];
 }
 
 function excludedText({ targets: { omitted }, optedOutSize }: NamedTargets): string {
@@ -108,10 +126,9 @@ function connectionsText(plan: Plan, { concurrency }: ScanSettings): string | un
       "connections are sent a status request";
 }
 
-function verifyText({ verify, protocols }: ScanSettings): string | undefined {
-  if (!verify) return undefined;
-  const verifiers = protocols.flatMap(({ verify }) => verify ?? []);
-  return verifiers.length === 0 ? undefined : verifiers.map(({ plan }) => plan).join("; ");
+/** What `--verify` does in each protocol. */
+export function verificationsOf({ verify, protocols }: ScanSettings): string[] {
+  return verify ? protocols.flatMap(({ verify }) => verify?.plan ?? []) : [];
 }
 
 function limitsText({ limits: { rate, netRate, hostRate }, autoRate }: SpeedSettings): string {
@@ -130,12 +147,12 @@ function engineText({ name, route }: Pick<Engine, "name" | "route">, threads: nu
   return name + senders + (route === undefined ? "" : `, ${route}`);
 }
 
-/** The time in which a scan sends nothing, seconds: a second between passes, and the cooldown. */
-function waitSeconds(
-  { detectionPasses, passes: { udp } }: Plan,
+/** The least duration, seconds: for sending, for a second between passes, and for the cooldown. */
+export function leastSeconds(
+  { seconds, detectionPasses, passes: { udp } }: Plan,
   { cooldownMs }: SpeedSettings,
 ): number {
-  return cooldownMs / 1000 + Math.max(0, detectionPasses.length + udp.sizes.length - 1);
+  return seconds + cooldownMs / 1000 + Math.max(0, detectionPasses.length + udp.sizes.length - 1);
 }
 
 /** The numbers of known servers, of those without a pass, and of those that are not probed. */
@@ -154,25 +171,35 @@ function knownText(
   ].join("; ");
 }
 
+function portsText(selection: ScanSelection): string {
+  return sentPorts(selection).map(({ protocol, interviews, ports }) =>
+    `${interviews ? "interviews: " : ""}${protocol} ${portList(ports)}`
+  ).join("; ");
+}
+
 /** The ports on which each protocol is sent, in passes and in interviews. */
-function portsText({ targets }: ScanSelection): string {
+export function sentPorts({ targets }: ScanSelection): SentPorts[] {
   const known = knownPorts(targets);
-  const ports: Ports[] = targets.protocols.map((protocol) => {
+  const ports: SentPorts[] = targets.protocols.map((protocol) => {
     const withheld = known.filter(({ plan }) => !isVisited(plan, protocol));
-    return { name: protocol.name, ports: visitedPorts(targets, protocol, withheld) };
+    const visited = visitedPorts(targets, protocol, withheld);
+    return { protocol: protocol.name, interviews: false, ports: visited };
   });
   const interviewed = known.filter(({ plan }) => plan.interviewed);
   for (const { name } of new Set(interviewed.flatMap(({ plan }) => plan.probed))) {
     const sent = interviewed.filter(({ plan }) => plan.probed.some((one) => one.name === name));
-    ports.push({ name: `interviews: ${name}`, ports: sent.map(({ port }) => port) });
+    ports.push({ protocol: name, interviews: true, ports: sent.map(({ port }) => port) });
   }
-  return ports.filter(({ ports }) => ports.length > 0)
-    .map(({ name, ports }) => `${name} ${portList(ports)}`).join("; ");
+  return ports.filter(({ ports }) => ports.length > 0);
 }
 
 /** The ports that a protocol is sent to. */
-interface Ports {
-  readonly name: string;
+export interface SentPorts {
+  /** The name of the protocol. */
+  readonly protocol: string;
+  /** Whether it is sent there in interviews beside the passes. */
+  readonly interviews: boolean;
+  /** The ports. */
   readonly ports: readonly number[];
 }
 

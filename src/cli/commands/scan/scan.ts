@@ -4,6 +4,7 @@
  * @module
  */
 import project from "../../../../deno.json" with { type: "json" };
+import { InputError } from "../../../core/errors.ts";
 import type { Protocol } from "../../../protocols/protocol.ts";
 import { readCheckpoint } from "../../../scan/checkpoint/checkpoint_file.ts";
 import { systemDisk } from "../../../sinks/file_operations.ts";
@@ -26,6 +27,7 @@ import { optionsOf } from "../../options/option_table.ts";
 import { readArgs } from "../../options/parse_arguments.ts";
 import { print, reportLine } from "../../term/console.ts";
 import { planLines } from "./dry_run.ts";
+import { planJson } from "./plan_json.ts";
 import { readRequest, type ScanRequest } from "./request.ts";
 import { execute } from "./run.ts";
 import { printTargets } from "./target_list.ts";
@@ -86,23 +88,30 @@ async function runWith(
   const resumed = typeof origin === "object" ? origin : undefined;
   const request = readRequest(secret, resumed, allProtocols);
   const { options, given, chosen, files } = request;
+  if (options.json && !options.dryRun && !options.listTargets) {
+    throw new InputError(
+      "Cannot use --json without --dry-run or --list-targets: rows are JSON with --format ndjson",
+    );
+  }
   if (options.echoConfig) return await printAll([formatConfig("scan", given)]);
   const optOuts = new OptOutFile(options.optOutFile, reportLine);
   const located = await locateTargets(request, optOuts);
   const { targets } = located.named;
   const { speed, selection, plan } = planRequest(request, located.named);
   if (options.listTargets) {
-    await printTargets(selection, chosen.retries);
+    await printTargets(selection, chosen.retries, options.json);
     return EXIT.done;
   }
   const report = options.quiet ? () => {} : reportLine;
   const grounds = groundsOf(targets, chosen, options.dryRun);
   const engine = await chooseEngine(chosen.engine, grounds, report);
   const written = [...request.outputs, ...request.stores.places];
-  const lines = planLines(plan, located.named, chosen, speed, written, engine);
-  if (options.dryRun) return await printAll(lines);
+  const planned = { plan, named: located.named, chosen, speed, written, engine };
+  if (options.dryRun) {
+    return await printAll(options.json ? [planJson(planned)] : planLines(planned));
+  }
   requirePermission(targets, plan, options.iHavePermission);
-  if (options.verbose) lines.forEach(reportLine);
+  if (options.verbose) planLines(planned).forEach(reportLine);
   return await execute({
     ...request,
     ...located,

@@ -3,7 +3,13 @@
  *
  * @module
  */
-import { type Address, endpointKey, formatEndpoint } from "../../../core/address.ts";
+import {
+  type Address,
+  type Endpoint,
+  endpointKey,
+  formatAddress,
+  formatEndpoint,
+} from "../../../core/address.ts";
 import type { Protocol } from "../../../protocols/protocol.ts";
 import type { ScanSelection } from "../../../scan/scan_setup.ts";
 import { scanPasses } from "../../../scan/pass_plan.ts";
@@ -18,6 +24,7 @@ import { spaceOf } from "../../../sweep/passes.ts";
 import { AddressSet } from "../../../targets/ranges.ts";
 import type { TargetSpace } from "../../../targets/space.ts";
 import { print } from "../../term/console.ts";
+import { resultLine } from "../../term/json_results.ts";
 
 /** Number of lines that are printed together. */
 const LINES = 1000;
@@ -30,9 +37,14 @@ interface Listed {
 }
 
 /** Prints all targets in the order of the first passes, protocol by protocol, and the interviews. */
-export async function printTargets(selection: ScanSelection, retries: number): Promise<void> {
+export async function printTargets(
+  selection: ScanSelection,
+  retries: number,
+  json: boolean,
+): Promise<void> {
+  const lineOf = json ? targetJson : targetText;
   let lines: string[] = [];
-  for (const line of targetLines(selection, retries)) {
+  for (const line of targetLines(selection, retries, lineOf)) {
     if (lines.push(line) < LINES) continue;
     await print(lines.join("\n"));
     lines = [];
@@ -40,7 +52,19 @@ export async function printTargets(selection: ScanSelection, retries: number): P
   if (lines.length > 0) await print(lines.join("\n"));
 }
 
-function* targetLines(selection: ScanSelection, retries: number): Generator<string> {
+/** Formats a target, and the protocol of its probe. */
+type LineOf = (target: Endpoint, protocol: string) => string;
+
+const targetText: LineOf = (target, protocol) => `${formatEndpoint(target)} ${protocol}`;
+
+const targetJson: LineOf = ({ address, port }, protocol) =>
+  resultLine("scan --list-targets", { host: formatAddress(address), port, protocol });
+
+function* targetLines(
+  selection: ScanSelection,
+  retries: number,
+  lineOf: LineOf,
+): Generator<string> {
   const { targets } = selection;
   const optedOutSet = new AddressSet(targets.optedOut);
   const plans = knownPlans(targets);
@@ -52,14 +76,14 @@ function* targetLines(selection: ScanSelection, retries: number): Generator<stri
       if (optedOutSet.has(target.address) || plan !== undefined && !visits(plan, protocol)) {
         continue;
       }
-      yield `${formatEndpoint(target)} ${protocol.name}`;
+      yield lineOf(target, protocol.name);
     }
   }
   const isTarget = targeted(selection);
   for (const server of targets.known ?? []) {
     const { probed, interviewed } = plans.get(endpointKey(server.endpoint))!;
     if (!interviewed || optedOutSet.has(server.endpoint.address) || !isTarget(server)) continue;
-    for (const { name } of probed) yield `${formatEndpoint(server.endpoint)} ${name}`;
+    for (const { name } of probed) yield lineOf(server.endpoint, name);
   }
 }
 

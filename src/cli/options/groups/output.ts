@@ -167,6 +167,17 @@ export const OUTPUT = {
       help: "print one JSON object per server, observation or event",
     },
     {
+      name: "json",
+      commands: ["scan"],
+      onResume: "free",
+      help: "with --dry-run or -sL: print JSON",
+    },
+    {
+      name: "json",
+      commands: ["import", "prune", "fleet"],
+      help: "print one JSON object per result",
+    },
+    {
       name: "once",
       commands: ["lan"],
       takes: wholeNumber(1, 3600, "SECONDS"),

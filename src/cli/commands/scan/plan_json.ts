@@ -1,0 +1,85 @@
+/**
+ * The plan of a scan as `--dry-run --json` prints it.
+ *
+ * @module
+ */
+import { scanSelectionOf } from "../../../app/settings/scan_setup_parts.ts";
+import type { SpeedSettings } from "../../../app/settings/speed.ts";
+import { mostSent, type Plan } from "../../../app/targets/scan_plan.ts";
+import type { NamedTargets } from "../../../app/targets/find_targets.ts";
+import { portList } from "../../../targets/ports.ts";
+import { permissionNeeded } from "../../../targets/permission.ts";
+import { resultLine } from "../../term/json_results.ts";
+import {
+  leastSeconds,
+  type PlannedScan,
+  requestsOf,
+  sentPorts,
+  verificationsOf,
+} from "./dry_run.ts";
+
+/** The plan of a scan as one line of JSON. */
+export function planJson({ plan, named, chosen, speed, written, engine }: PlannedScan): string {
+  const { udp, tcp } = mostSent(plan);
+  return resultLine("scan --dry-run", {
+    ...targetCounts(named),
+    srv_records: requestsOf(named),
+    known_servers: knownCounts(named, plan),
+    permission: permissionNeeded(named.targets) ?? null,
+    ports: sentPorts(scanSelectionOf(chosen, named))
+      .map((sent) => ({ ...sent, ports: portList(sent.ports) })),
+    seed: chosen.seed ?? null,
+    shard: chosen.shard,
+    suppression: plan.detectionPasses
+      .map(({ name: protocol, probes, suppressed }) => ({ protocol, probes, suppressed })),
+    passes: passesOf(plan),
+    probes: udp,
+    connections: tcp,
+    concurrency: chosen.concurrency,
+    verify: verificationsOf(chosen),
+    limits: limitsOf(speed),
+    engine: { name: engine.name, threads: chosen.threads, route: engine.route ?? null },
+    limited_by: plan.governor === "nothing" ? null : plan.governor,
+    duration_s: leastSeconds(plan, speed),
+    outputs: written.map(({ path, format: { name: format } }) => ({ path, format })),
+  });
+}
+
+function targetCounts({ targets, optedOutSize }: NamedTargets) {
+  const { size, publicSize, loopbackSize, omitted } = targets;
+  return {
+    targets: {
+      all: Number(size),
+      public: Number(publicSize),
+      private: Number(size - publicSize - loopbackSize),
+      loopback: Number(loopbackSize),
+    },
+    excluded: {
+      never_probed: Number(omitted.never),
+      private: Number(omitted.private),
+      by_option: Number(omitted.chosen),
+      opted_out: Number(optedOutSize),
+    },
+  };
+}
+
+function knownCounts({ first }: NamedTargets, { interviews, unprobed }: Plan) {
+  return { all: first.length, interviewed: interviews.servers, unprobed };
+}
+
+/** The passes over UDP, then the concurrent ones over TCP. */
+function passesOf({ passes }: Plan) {
+  return (["udp", "tcp"] as const).flatMap((transport) => {
+    const { probes, protocols } = passes[transport];
+    return probes.map((count, i) => ({ transport, protocol: protocols[i], probes: count }));
+  });
+}
+
+function limitsOf({ limits: { rate, netRate, hostRate }, autoRate }: SpeedSettings) {
+  return {
+    rate: rate ?? null,
+    rate_auto: autoRate?.most ?? null,
+    net_rate: netRate ?? null,
+    host_rate: hostRate ?? null,
+  };
+}

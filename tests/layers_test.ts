@@ -106,7 +106,7 @@ Deno.test("no file imports itself through others, not even for a type", async ()
   assertEquals(circles(await importGraph()), []);
 });
 
-Deno.test("the layer rule sees what it must", () => {
+Deno.test("the layer rule finds violations", () => {
   assertEquals(imports('import { a } from "./a.ts";\nexport * from "../b/mod.ts";'), [
     "./a.ts",
     "../b/mod.ts",
@@ -146,7 +146,7 @@ function namesIn(text: string): string[] {
   return [NAME, COMPARED, FOLDER].flatMap((form) => code.match(form) ?? []);
 }
 
-Deno.test("no protocol is named where code has to follow from their list", async () => {
+Deno.test("no protocol is named in code that must derive from the list", async () => {
   const named: string[] = [];
   for await (const file of sources(SRC)) {
     if (NAMES_PROTOCOLS.test(below(file))) continue;
@@ -232,7 +232,7 @@ Deno.test("the list of protocols is an argument everywhere", async () => {
   assertEquals(listUses("const A = PROTOCOLS;\n  PROTOCOLS.find(b);").length, 2);
 });
 
-Deno.test("the rule about names sees what it must", () => {
+Deno.test("the rule about names finds violations", () => {
   const found = (text: string) => namesIn(text).length;
   assertEquals(found('const a = "raknet";\nb.isSlp; c("asks RakNet servers"); sqpProtocol'), 4);
   assertEquals(

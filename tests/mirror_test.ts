@@ -84,7 +84,7 @@ Deno.test("a test loads what its first comment names", () => {
   assertEquals(unloaded, []);
 });
 
-Deno.test("the rule about tests sees what it must", () => {
+Deno.test("the rule about tests finds violations", () => {
   assertEquals(pathsNamed("/** Of src/a/b.ts and `src/c/`. */"), ["src/a/b.ts", "src/c/"]);
   assertEquals(pathsNamed("const a = 1;\n/** src/a/b.ts */"), []);
   assertEquals(folderOf("src/a/b.ts"), "src/a/");

@@ -3,7 +3,7 @@ import { attachedOf } from "../../src/inspect/attachments.ts";
 
 const statement = { columns: {}, flags: [], facts: {} };
 
-Deno.test("replies are kept up to a length, icons up to a size", () => {
+Deno.test("replies are stored up to a length, and icons up to a size", () => {
   const raw = new Uint8Array(40_000).fill(7);
   const { replies, icon } = attachedOf([
     { protocol: "raknet", statement, raw: Uint8Array.of(1, 2) },
@@ -18,7 +18,7 @@ Deno.test("replies are kept up to a length, icons up to a size", () => {
   assertEquals([Object.keys(replies), icon], [["raknet", "query"], "Aw=="]);
 });
 
-Deno.test("without replies no player is named; an icon that is too large is not kept", () => {
+Deno.test("without raw replies no player is named; an icon that is too large is not stored", () => {
   const icon = new Uint8Array(65_537);
   const answer = { protocol: "slp", statement: { ...statement, icon }, raw: Uint8Array.of(1) };
   assertEquals(attachedOf([answer], false), { replies: {} });

@@ -45,20 +45,20 @@ const answers = ([question, token]: Uint8Array) =>
 /** Of two that are as long, the first one. */
 const ANSWER = Uint8Array.of(1, 7);
 
-Deno.test("converse() asks, listens, and measures the first question", async () => {
+Deno.test("converse() sends, receives, and measures the round trip of the first request", async () => {
   const { outcome, asked } = await run(answers);
   assertEquals(outcome, { kind: "replied", status: 14, latencyMs: 20, raw: ANSWER });
   assertEquals(asked, ["0: 1", "20: 2,7"]);
 });
 
-Deno.test("converse() repeats what may be repeated, and measures from the last time", async () => {
+Deno.test("converse() resends requests that may be resent, and measures from the last sending", async () => {
   const late = (datagram: Uint8Array, number: number) => number < 2 ? [] : answers(datagram);
   const { outcome, asked } = await run(late, { resends: 2 });
   assertEquals(outcome, { kind: "replied", status: 14, latencyMs: 20, raw: ANSWER });
   assertEquals(asked, ["0: 1", "100: 1", "200: 1", "220: 2,7"]);
 });
 
-Deno.test("converse() never repeats the rest, and says how far it came", async () => {
+Deno.test("converse() never resends other requests, and reports how far the exchange came", async () => {
   const half = (datagram: Uint8Array) => datagram[0] === 1 ? answers(datagram) : [];
   const { outcome, asked } = await run(half, { resends: 3 });
   assertEquals(outcome, { kind: "noReply", replies: 1 });
@@ -67,12 +67,12 @@ Deno.test("converse() never repeats the rest, and says how far it came", async (
   assertEquals([mute.outcome, mute.asked.length], [{ kind: "noReply", replies: 0 }, 4]);
 });
 
-Deno.test("converse() reports a broken answer", async () => {
+Deno.test("converse() reports a malformed reply", async () => {
   const { outcome } = await run(() => [Uint8Array.of(99)]);
   assert(outcome.kind === "malformed" && outcome.error instanceof Malformed);
 });
 
-Deno.test("converse() passes strays over, but does not listen to a flood", async () => {
+Deno.test("converse() ignores unrelated datagrams, but not a flood of them", async () => {
   const strays = (count: number) => (datagram: Uint8Array) => [
     ...Array.from({ length: count }, () => Uint8Array.of(50)),
     ...answers(datagram),
@@ -82,7 +82,7 @@ Deno.test("converse() passes strays over, but does not listen to a flood", async
   assertEquals((await run(strays(17))).outcome.kind, "noReply");
 });
 
-Deno.test("converse() ends when it is told to", async () => {
+Deno.test("converse() ends when its signal is aborted", async () => {
   const controller = new AbortController();
   const { outcome } = await run((datagram) => {
     controller.abort();
@@ -91,7 +91,7 @@ Deno.test("converse() ends when it is told to", async () => {
   assertEquals(outcome, { kind: "cancelled" });
 });
 
-Deno.test("an exchange may catch its silence and ask something else", async () => {
+Deno.test("an exchange may catch a missing reply and send another request", async () => {
   function* forgiving(): Exchange<string> {
     try {
       yield* request(Uint8Array.of(1), () => undefined, { resend: false });

@@ -3,7 +3,7 @@ import { Random } from "../../src/fleet/random.ts";
 import { InspectionPool, interviewsAtOnce } from "../../src/inspect/inspection_pool.ts";
 import { FakeNetwork } from "../../src/testing/fake_network.ts";
 
-Deno.test("Pool runs so many at once, and never two of one address", async () => {
+Deno.test("InspectionPool runs a limited number of tasks at once, and never two of one address", async () => {
   const clock = new FakeNetwork(1);
   const random = new Random(3);
   for (const concurrency of [1, 3, 50]) {
@@ -30,7 +30,7 @@ Deno.test("Pool runs so many at once, and never two of one address", async () =>
   }
 });
 
-Deno.test("Pool runs some endpoints of one address at once, the first proved one alone in its lane", async () => {
+Deno.test("InspectionPool runs some tasks of one address at once, the first proved endpoint alone in its lane", async () => {
   const clock = new FakeNetwork(1);
   const pool = new InspectionPool(50, (error) => {
     throw error;
@@ -54,7 +54,7 @@ Deno.test("Pool runs some endpoints of one address at once, the first proved one
   assertEquals([0.5, 1, 5, 100, undefined].map(interviewsAtOnce), [1, 1, 5, 16, 16]);
 });
 
-Deno.test("Pool keeps the order of one address", async () => {
+Deno.test("InspectionPool keeps the order of one address", async () => {
   const pool = new InspectionPool(4, () => {});
   const order: number[] = [];
   for (let i = 0; i < 10; i++) pool.add(1, () => Promise.resolve(void order.push(i)));
@@ -62,7 +62,7 @@ Deno.test("Pool keeps the order of one address", async () => {
   assertEquals(order, [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
 });
 
-Deno.test("Pool tells what a task throws, and goes on", async () => {
+Deno.test("InspectionPool reports what a task throws, and continues", async () => {
   const errors: string[] = [];
   const pool = new InspectionPool(1, (error) => errors.push(error.message));
   let ran = false;
@@ -72,7 +72,7 @@ Deno.test("Pool tells what a task throws, and goes on", async () => {
   assertEquals([errors, ran], [["broken"], true]);
 });
 
-Deno.test("Pool goes on after an error that the caller's function throws, which is reported", async () => {
+Deno.test("InspectionPool continues after an error of its error handler, which is reported", async () => {
   const reported = Promise.withResolvers<unknown>();
   const report = (event: PromiseRejectionEvent) => {
     event.preventDefault();
@@ -117,7 +117,7 @@ async function movedBy(tasks: number): Promise<number> {
   return moved;
 }
 
-Deno.test("Pool does no more work for a task when more tasks of its address wait", async () => {
+Deno.test("InspectionPool does no more work per task when more tasks of its address wait", async () => {
   const [some, twice] = [await movedBy(2000), await movedBy(4000)];
   assert(twice <= 2 * some, `${some} elements moved for 2,000 tasks, ${twice} for 4,000`);
 });

@@ -43,7 +43,7 @@ function hold(plan: InterviewPlan, answers: Answers) {
 
 const OK = { kind: "replied" } as const;
 
-Deno.test("interview: under any outcomes the rules hold", () => {
+Deno.test("interview: the rules hold for any outcomes", () => {
   const random = new Random(11);
   const some = <T>(all: readonly T[]) => all.filter(() => random.below(2) === 0);
   const KINDS = ["replied", "noReply", "malformed", "cancelled"] as const;
@@ -111,7 +111,7 @@ Deno.test("interview: under any outcomes the rules hold", () => {
   }
 });
 
-Deno.test("interview: the order is what it speaks, then the list, and what may harm comes last", () => {
+Deno.test("interview: known protocols come first, then the list, and suppressible protocols last", () => {
   assertEquals(hold(ALL, {}).names, ["raknet", "slp", "query", "sqp"]);
   assertEquals(hold({ ...ALL, sighted: "query" }, { query: OK }).names, ["query", "raknet", "slp"]);
   assertEquals(hold({ ...ALL, known: ["slp"] }, {}).names, ["slp", "raknet", "query", "sqp"]);
@@ -120,7 +120,7 @@ Deno.test("interview: the order is what it speaks, then the list, and what may h
   assertEquals(hold({ ...ALL, known: ["query", "sqp"] }, {}).names, ["query", "raknet", "slp"]);
 });
 
-Deno.test("interview: what harms others is sent only where these were looked for and nothing came", () => {
+Deno.test("interview: a suppressible protocol is sent only after its suppressor had no reply", () => {
   const sqp = { protocols: named("sqp"), timeoutMs: 1500 };
   assertEquals(hold(sqp, {}).names, ["raknet", "sqp"]);
   for (const raknet of [OK, { kind: "malformed" }, { kind: "noReply", replied: true }] as const) {
@@ -135,7 +135,7 @@ Deno.test("interview: what harms others is sent only where these were looked for
   assertEquals(hold({ ...sqp, followUps }, { sqp: OK }).names, ["raknet", "sqp", "slp"]);
 });
 
-Deno.test("interview: a second passes after silence, nothing after replies, connections wait for none", () => {
+Deno.test("interview: a pause of a second follows a missing reply over UDP, and nothing else", () => {
   const fast = { ...ALL, protocols: named("raknet", "slp", "query"), timeoutMs: 100 };
   const at = (answers: Answers) => hold(fast, answers).sent.map(({ at }) => at);
   assertEquals(at({}), [0, 100, 3100]);
@@ -153,14 +153,14 @@ Deno.test("interview: follow-ups wait for 4 round trips, at least 250 ms; connec
   assertEquals(times({ sighted: "raknet", latencyMs: 100 }, { raknet: OK }), [1500, 400, 400]);
 });
 
-Deno.test("interview: replies that may lack our token need a socket of their own, until one had it", () => {
+Deno.test("interview: a protocol whose replies may lack the token gets a socket of its own, until a reply has the token", () => {
   const media = (echoed: string[]) =>
     hold({ ...ALL, echoed: new Set(echoed) }, {}).sent.map(({ medium }) => medium);
   assertEquals(media([]), ["exclusive", "stream", "shared", "exclusive"]);
   assertEquals(media(["raknet"]), ["shared", "stream", "shared", "exclusive"]);
 });
 
-Deno.test("interview: who must answer first, and does not, ends it", () => {
+Deno.test("interview: a required first reply that is missing ends it", () => {
   const sent = (needs: InterviewPlan["needs"], raknet: Answers[string]) => {
     const { names, interview: { ended } } = hold({ ...ALL, sighted: "raknet", needs }, { raknet });
     return [names.length, ended];
@@ -172,7 +172,7 @@ Deno.test("interview: who must answer first, and does not, ends it", () => {
   assertEquals(sent(undefined, { kind: "cancelled" }), [1, "cancelled"]);
 });
 
-Deno.test("interview: a reply that may be forged leads to no SQP where RakNet was not looked for", () => {
+Deno.test("interview: a reply that may be forged leads to no SQP without a RakNet ping before", () => {
   const protocols = named("raknet", "sqp");
   const plan = { ...ALL, protocols, sighted: "sqp" };
   assertEquals(hold(plan, { raknet: OK, sqp: OK }).names, ["raknet"]);
@@ -182,7 +182,7 @@ Deno.test("interview: a reply that may be forged leads to no SQP where RakNet wa
   assertEquals(hold({ ...plan, echoed: new Set(["sqp"]) }, { sqp: OK }).names, ["sqp"]);
 });
 
-Deno.test("a protocol is not sent where the list lacks the one that suppresses it", () => {
+Deno.test("a protocol is not sent if the list lacks its suppressor", () => {
   const [sqp] = named("sqp");
   const plan = { protocols: [sqp], timeoutMs: 1500, allProtocols: [sqp] };
   assertThrows(

@@ -16,7 +16,7 @@ const answer = (protocol: string, columns: Partial<ServerRecord>, flags: string[
   statement: { columns, flags, facts: { of: protocol } },
 });
 
-Deno.test("mergeReplies() takes each column from who knows best", () => {
+Deno.test("mergeReplies() takes each column from the most precise protocol", () => {
   const row = mergeReplies([
     answer("query", {
       ...{ name: "Q", motd: "Q", version: "v1.21.50", map: "world", players_online: 3 },
@@ -37,7 +37,7 @@ Deno.test("mergeReplies() takes each column from who knows best", () => {
   assertEquals(row.requested_as, "play.example.org");
 });
 
-Deno.test("mergeReplies() ranks protocols as the list has them, and names outside it last", () => {
+Deno.test("mergeReplies() ranks protocols by the list, and other names last", () => {
   const { protocol, protocols, name, map } = mergeReplies([
     answer("unlisted", { name: "U", map: "u" }),
     answer("lan", { name: "L", map: "l" }),
@@ -49,7 +49,7 @@ Deno.test("mergeReplies() ranks protocols as the list has them, and names outsid
   assertEquals([protocol, name, map], ["slp", "S", "q"]);
 });
 
-Deno.test("mergeReplies() fills gaps, and keeps zero apart from nothing", () => {
+Deno.test("mergeReplies() fills missing values, and distinguishes zero from null", () => {
   const row = mergeReplies([
     answer("raknet", { players_online: 4, players_max: null, version: null }),
     answer("query", { players_online: 0, players_max: null, version: "1.20" }),
@@ -58,7 +58,7 @@ Deno.test("mergeReplies() fills gaps, and keeps zero apart from nothing", () => 
   assertEquals(row.flags, ["playersDiffer"]);
 });
 
-Deno.test("mergeReplies() flags what protocols disagree on", () => {
+Deno.test("mergeReplies() flags columns on which protocols disagree", () => {
   const differ = (a: Partial<ServerRecord>, b: Partial<ServerRecord>) =>
     mergeReplies([answer("raknet", a), answer("query", b)], CONTEXT).flags;
   assertEquals(differ({ edition: "bedrock" }, { edition: "java" }), ["editionDiffers"]);
@@ -98,7 +98,7 @@ Deno.test("a value that does not fit its column is omitted, and flagged once", (
   }
 });
 
-Deno.test("what fits its column stays, up to the text of a whole datagram", () => {
+Deno.test("valid values stay, up to a text as long as a datagram", () => {
   const columns = {
     name: "x".repeat(65_536),
     players_online: -0,

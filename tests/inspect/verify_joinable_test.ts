@@ -76,7 +76,7 @@ async function run(
   return { ...result, asked: network.sent.map(({ at }) => at - 1000), took: network.now() - 1000 };
 }
 
-Deno.test("verifyServer() lays what it found over what was said", async () => {
+Deno.test("verifyServer() replaces columns by verified values", async () => {
   const { answer, cut, asked } = await run(2);
   assertEquals([cut, asked], [false, [0]]);
   assertEquals(answer, {
@@ -89,7 +89,7 @@ Deno.test("verifyServer() lays what it found over what was said", async () => {
   });
 });
 
-Deno.test("verifyServer() waits by the round trip, where it is known", async () => {
+Deno.test("verifyServer() sets its timeout by a known round-trip time", async () => {
   const quick = await run(undefined);
   assertEquals([quick.answer.statement.flags, quick.asked, quick.took], [
     ["odd", "shut"],
@@ -100,19 +100,19 @@ Deno.test("verifyServer() waits by the round trip, where it is known", async () 
   assertEquals((await run(undefined, { latencyMs: null })).asked, [0, 700]);
 });
 
-Deno.test("verifyServer() leaves a statement as it is when there is nothing to find out, or no time", async () => {
+Deno.test("verifyServer() leaves a statement unchanged without a result or without time", async () => {
   const dead = await run(2, { status: "dead" });
   assertEquals([dead.answer.statement, dead.asked, dead.cut], [SAID, [], false]);
   const late = await run(undefined, { signal: AbortSignal.abort() });
   assertEquals([late.answer.statement, late.cut], [SAID, true]);
 });
 
-Deno.test("verifyServer() says that an answer was broken", async () => {
+Deno.test("verifyServer() reports a malformed reply", async () => {
   const { statement } = (await run(99)).answer;
   assertEquals([statement.columns, statement.flags], [SAID.columns, ["odd", "verifyMalformed"]]);
 });
 
-Deno.test("verifyServer() waits for a descriptor, and says nothing where there is none", async () => {
+Deno.test("verifyServer() waits for a descriptor, and reports no result without one", async () => {
   const late = await run(2, { short: 10 });
   assertEquals([late.answer.statement.flags, late.cut, late.asked], [["odd", "open"], false, [
     1000,

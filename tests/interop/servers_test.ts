@@ -19,7 +19,7 @@ const startSerenity = (host: string, properties: Record<string, unknown>) =>
 
 const startRaknetNode = (address: string) => start(peerScript("raknet_node.ts", address));
 
-Deno.test("scan: jsp-raknet's server gives one row, as it was configured, and lives on", async () => {
+Deno.test("scan: jsp-raknet's server gives one row, as configured, and keeps running", async () => {
   const { server, said } = await startJsp("127.77.0.1", {
     motd: "§bInter§lop ✓ ünïcode 你好",
     name: "Level ✓",
@@ -66,7 +66,7 @@ Deno.test("scan: jsp-raknet's server gives one row, as it was configured, and li
   assertEquals(status.motd.clean, `${row.name}\n${row.map}`);
 });
 
-Deno.test("scan: jsp-raknet escapes nothing, and the rows are right all the same", async () => {
+Deno.test("scan: jsp-raknet escapes nothing, and the rows are correct nevertheless", async () => {
   const motds = ["a;b §lc;", "Welcome;2024", "1;2;3", "ends with \\"];
   const host = (i: number) => `127.77.0.${16 + i}`;
   await using servers = new AsyncDisposableStack();
@@ -82,7 +82,7 @@ Deno.test("scan: jsp-raknet escapes nothing, and the rows are right all the same
   }
 });
 
-Deno.test("scan: SerenityJS' server gives one row, as it was configured, and lives on", async () => {
+Deno.test("scan: SerenityJS' server gives one row, as configured, and keeps running", async () => {
   const { server, said } = await startSerenity("127.77.0.24", {
     ...{ message: "§aSerenity ✓", protocol: 766, version: "1.21.50", maxConnections: 17 },
   });
@@ -124,7 +124,7 @@ Deno.test("scan: SerenityJS' server gives one row, as it was configured, and liv
   }
 });
 
-Deno.test("scan: JSPrismarine with GUID 0 gives one row, and lives on", async () => {
+Deno.test("scan: JSPrismarine with GUID 0 gives one row, and keeps running", async () => {
   const host = "127.77.0.32";
   const folder = await Deno.makeTempDir();
   try {

@@ -34,7 +34,7 @@ function conversations(asked: Tap["asked"]): number[][] {
     .map((datagrams) => datagrams.map(({ size }) => size));
 }
 
-Deno.test("--verify: jsp-raknet names protocol 10 and opens its door to it", async () => {
+Deno.test("--verify: jsp-raknet names protocol 10 and accepts connections with it", async () => {
   const program = peerScript("jsp_raknet.ts", "127.77.1.2", String(BEHIND), "{}");
   const { found, asked } = await verifyThroughTap("127.77.1.1", "127.77.1.2", program);
   const row = [true, 1400, 10, "none"];
@@ -43,7 +43,7 @@ Deno.test("--verify: jsp-raknet names protocol 10 and opens its door to it", asy
   assertEquals(talks, [[1464, 1464], [1464, 1464]]); // and nothing after reply 1
 });
 
-Deno.test("--verify: raknet-node opens its door, and goes on answering", async () => {
+Deno.test("--verify: raknet-node accepts connections, and keeps replying", async () => {
   const program = peerScript("raknet_node.ts", `127.77.1.4:${BEHIND}`);
   const { found, asked } = await verifyThroughTap("127.77.1.3", "127.77.1.4", program);
   const row = [true, 1400, 11, "none"];
@@ -57,7 +57,7 @@ Deno.test("--verify: raknet-node opens its door, and goes on answering", async (
 /** How much faster jsp-raknet's clock runs here: half a second is 20. */
 const FASTER = 40;
 
-Deno.test("--verify: no server counts a player, or stops listening in the 20 seconds after", async () => {
+Deno.test("--verify: no server counts a player, or stops replying in the next 20 seconds", async () => {
   const folder = await Deno.makeTempDir();
   await using cleanUp = new AsyncDisposableStack();
   cleanUp.defer(() => Deno.remove(folder, { recursive: true }));

@@ -4,7 +4,7 @@ import { InputError } from "../../src/core/errors.ts";
 import { openDatabase, readDatabase, selectServers, Store } from "../../src/entry/store.ts";
 import { record } from "../store/records.ts";
 
-Deno.test("what a program writes into a database, it reads again by the same name", async () => {
+Deno.test("a program reads records back from the database that it wrote", async () => {
   const folder = await Deno.makeTempDir();
   try {
     const path = `${folder}/servers.db`;
@@ -21,7 +21,7 @@ Deno.test("what a program writes into a database, it reads again by the same nam
   }
 });
 
-Deno.test("a program is told which name is no database, and which is not there", async () => {
+Deno.test("a text that names no database, and a missing database, are refused by name", async () => {
   await assertRejects(() => openDatabase("servers.csv"), InputError, 'Cannot use "servers.csv"');
   await assertRejects(() => readDatabase("/nonexistent/servers.db"), InputError, "/nonexistent");
 });

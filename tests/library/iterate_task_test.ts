@@ -29,7 +29,7 @@ Deno.test("a task that fails while the loop is busy fails the loop, and not the 
   await assertRejects(loop, Error, "the socket failed");
 });
 
-Deno.test("leaving the loop tells the task, drops its results, and waits for its end", async () => {
+Deno.test("leaving the loop aborts the task, drops its results, and waits for its end", async () => {
   const steps: string[] = [];
   const task = async ({ add, room, left }: Results<number>) => {
     for (let i = 0; !left.aborted; i++) await add(i);
@@ -43,7 +43,7 @@ Deno.test("leaving the loop tells the task, drops its results, and waits for its
   assertEquals(steps, ["ended", "left"]);
 });
 
-Deno.test("a task has room for one result while the loop is busy", async () => {
+Deno.test("a task may add one result while the loop is busy", async () => {
   const steps: string[] = [];
   const task = async ({ add, room }: Results<number>) => {
     await add(1);
@@ -60,7 +60,7 @@ Deno.test("a task has room for one result while the loop is busy", async () => {
   assertEquals(steps, ["room for a second", "taken", "room for a third", "taken"]);
 });
 
-Deno.test("a task starts when its first result is asked for", async () => {
+Deno.test("a task starts when its first result is requested", async () => {
   let started = false;
   const results = iterateTask<number>(() => Promise.resolve(void (started = true)));
   await settle();

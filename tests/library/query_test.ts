@@ -34,7 +34,7 @@ Deno.test("query() returns a record for each endpoint of a name that replies", a
   assertEquals(java.requested_as, "play.example.org SRV mc.example.org:25565");
 });
 
-Deno.test("query() sends to a written port alone, and returns nothing where nothing replies", async () => {
+Deno.test("query() sends to a given port only, and returns nothing without a reply", async () => {
   const network = lobbies();
   network.datagrams.record = true;
   assertEquals(await ask(network, "play.example.org:19133"), []);
@@ -44,14 +44,14 @@ Deno.test("query() sends to a written port alone, and returns nothing where noth
   ]);
 });
 
-Deno.test("query() leaves players out where that is wanted", async () => {
+Deno.test("query() leaves players out with noPlayers", async () => {
   const network = lobbies();
   const [named] = await ask(network, "5.6.7.9", { protocol: ["slp"] });
   const [bare] = await ask(network, "5.6.7.9", { protocol: ["slp"], noPlayers: true });
   assertEquals([named.players, bare.players], [["Ann", "Bob"], null]);
 });
 
-Deno.test("query() follows no name to a private address that its zone chose", async () => {
+Deno.test("query() sends nothing to a private address from the records of a public name", async () => {
   const network = lobbies();
   network.addServer({ host: "192.168.1.5", software: "bds" });
   network.addName("trap.example.org", ["192.168.1.5"]);

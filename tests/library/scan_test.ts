@@ -72,7 +72,7 @@ Deno.test("scan() leaves out reserved, excluded and opted-out addresses", async 
   assertEquals(probed(network), new Set([0x0a000001, 0x0a000004]));
 });
 
-Deno.test("scan() notes a server whose MOTD opts out, and yields no record of it", async () => {
+Deno.test("scan() records a server whose MOTD opts out, and yields no record of it", async () => {
   const network = new SimulatedNetwork();
   const [opted] = network.addFleet({
     range: "10.0.0.0/30",
@@ -83,7 +83,7 @@ Deno.test("scan() notes a server whose MOTD opts out, and yields no record of it
   assertEquals([network.optedOut.length, opted.listed], [1, false]);
 });
 
-Deno.test("scan() follows no name to a private address that its zone chose", async () => {
+Deno.test("scan() sends nothing to a private address from the records of a public name", async () => {
   const network = bedrockOn("10.0.0.1");
   network.addName("trap.example.org", ["10.0.0.1"]);
   network.addName("lobby.lan", ["10.0.0.1"]);
@@ -117,7 +117,7 @@ Deno.test("leaving the loop ends the scan within a second, and closes its socket
   assertEquals([network.datagrams.ports, network.streams.open], [[], 0]);
 });
 
-Deno.test("a scan waits for a loop that takes its time", async () => {
+Deno.test("a scan waits for a slow loop", async () => {
   const network = new SimulatedNetwork();
   const servers = network.addFleet({ range: "10.0.0.0/24", servers: 200, software: ["bds"] });
   const found: ServerRecord[] = [];

@@ -25,7 +25,7 @@ function events(
   return network.run(take());
 }
 
-Deno.test("watch() yields what changes at a server, until the loop is left", async () => {
+Deno.test("watch() yields changes of a server, until the loop is left", async () => {
   const network = new SimulatedNetwork();
   const server = network.addServer({ ...LOBBY, status: { players: ["Ann"] } });
   const steps = [
@@ -45,7 +45,7 @@ Deno.test("watch() yields what changes at a server, until the loop is left", asy
   assertEquals([network.datagrams.ports, network.streams.open], [[], 0]);
 });
 
-Deno.test("watch() names players where that is wanted", async () => {
+Deno.test("watch() names players with the option names", async () => {
   const network = new SimulatedNetwork();
   network.addServer({ ...LOBBY, status: { players: ["Ann"] } });
   const [online] = await events(network, 1, { names: true });

@@ -10,7 +10,7 @@ const OTHER: Endpoint = { address: 0x7f000003, port: 19132 };
 const FREE = { rate: undefined, netRate: undefined, hostRate: undefined };
 const echo = { respond: (datagram: Uint8Array) => [datagram] };
 
-Deno.test("a demultiplexer delivers datagrams to their conversation, and the others to the sweep", async () => {
+Deno.test("a demultiplexer delivers datagrams to the link of their sender, and the others to the sweep", async () => {
   const network = new FakeNetwork(1);
   for (const host of [PEER, OTHER]) network.host(host, echo);
   await using board = new Demultiplexer(
@@ -37,7 +37,7 @@ Deno.test("a demultiplexer delivers datagrams to their conversation, and the oth
   assertEquals(strays.toSorted(), ["2 3 1", "2 4 0", "3 2 0"]);
 });
 
-Deno.test("a conversation queues datagrams until they are read, up to a bound", async () => {
+Deno.test("a link queues datagrams until they are read, up to a bound", async () => {
   const network = new FakeNetwork(1);
   await using board = new Demultiplexer([network.open(4)], new Throttle(FREE), network);
   void board.listen(() => {});
@@ -55,7 +55,7 @@ Deno.test("a conversation queues datagrams until they are read, up to a bound", 
   assertEquals(got, Array.from({ length: 32 }, (_, i) => i));
 });
 
-Deno.test("a conversation sends when its throttle allows it", async () => {
+Deno.test("a link sends when its throttle allows it", async () => {
   const network = new FakeNetwork(1);
   network.record = true;
   const throttle = new Throttle({ ...FREE, hostRate: 1 });

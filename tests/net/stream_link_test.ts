@@ -164,7 +164,7 @@ Deno.test("connections and requests count as datagrams to a host", async () => {
 for (
   const [when, door, after] of [["connecting", "timeout", 50], ["waiting", answers(), 50]] as const
 ) {
-  Deno.test(`a signal cancels a conversation that is ${when}`, async () => {
+  Deno.test(`a signal cancels a link that is ${when}`, async () => {
     const controller = new AbortController();
     const { network, link, streams } = open({ door, signal: controller.signal });
     network.after(after, () => controller.abort());

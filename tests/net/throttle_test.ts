@@ -141,7 +141,7 @@ Deno.test("Throttle changes its rate without a burst or a pause", () => {
   }
 });
 
-Deno.test("Throttle.lastTo() gives the last departure to a host, for a second", () => {
+Deno.test("Throttle.lastTo() gives the time of the last datagram to a host, for a second", () => {
   const throttle = new Throttle({ ...NONE, hostRate: 2 });
   const v6 = 0x20010db8n << 96n;
   assertEquals(throttle.lastTo(7), -Infinity);

@@ -47,7 +47,7 @@ function fieldsOf(one: ServerRecord): unknown[] {
   });
 }
 
-Deno.test("a database of another version, or of others, is refused; tables beside ours are none", async () => {
+Deno.test("a database of another version or program is refused; other tables beside ours are allowed", async () => {
   await withPostgres(SERVER, async (url) => {
     await using database = await connect(url);
     await database.script("create table songs (title text)");
@@ -71,7 +71,7 @@ Deno.test("a database of another version, or of others, is refused; tables besid
   });
 });
 
-Deno.test("two programs that start at once both find the schema", async () => {
+Deno.test("two programs that start at once both have the schema", async () => {
   await withPostgres(SERVER, async (url) => {
     await Promise.all(Array.from({ length: 4 }, async () => {
       await using database = await connect(url);
@@ -134,7 +134,7 @@ Deno.test("the password comes from the URL, the environment or a file, and is sh
   });
 });
 
-Deno.test("a server that is down ends a scan before its first probe", async () => {
+Deno.test("an unreachable database server ends a scan before its first probe", async () => {
   await inFolder(async (folder) => {
     await Deno.writeTextFile(`${folder}/a.csv`, "precious");
     const { code, stderr } = await run(
@@ -147,7 +147,7 @@ Deno.test("a server that is down ends a scan before its first probe", async () =
   });
 });
 
-Deno.test("a list on a server is shown, exported and imported as a file's is", async () => {
+Deno.test("a PostgreSQL database is shown, exported and imported as an SQLite file is", async () => {
   await inFolder(async (folder) => {
     await withPostgres(SERVER, async (url) => {
       const program = async (...args: string[]) => {
@@ -174,7 +174,7 @@ Deno.test("a list on a server is shown, exported and imported as a file's is", a
   });
 });
 
-Deno.test("rows wait while the server is away, and are all there when it is back", async () => {
+Deno.test("rows wait while the database server is down, and are all written when it is back", async () => {
   await inFolder(async (folder) => {
     await using server = await startPostgres();
     const url = `${server.url}postgres`;
@@ -229,7 +229,7 @@ Deno.test("rows wait while the server is away, and are all there when it is back
   });
 });
 
-Deno.test("a transaction that loses its connection is none: nothing of it is done in the next", async () => {
+Deno.test("a transaction that loses its connection is rolled back, and the next one repeats nothing of it", async () => {
   await withPostgres(SERVER, async (url) => {
     await using database = await connect(url);
     await using other = await connect(url);
@@ -248,7 +248,7 @@ Deno.test("a transaction that loses its connection is none: nothing of it is don
   });
 });
 
-Deno.test("a scan whose server is restarted in the middle of it loses nothing", async () => {
+Deno.test("a scan whose database server restarts loses no row", async () => {
   await inFolder(async (folder) => {
     await using server = await startPostgres();
     await using _fleet = await openFleet(drawFleet(PLAN), { clock: systemClock, seed: 1 });
@@ -278,7 +278,7 @@ Deno.test("a scan whose server is restarted in the middle of it loses nothing", 
   });
 });
 
-Deno.test("a watch goes on while its list is away, and writes what it saw when that is back", async () => {
+Deno.test("a watch continues while its database is down, and writes its results later", async () => {
   await using server = await startPostgres();
   await using _fleet = await openFleet(drawFleet({ ...PLAN, servers: 6 }), {
     ...{ clock: systemClock, seed: 1 },

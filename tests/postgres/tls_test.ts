@@ -35,7 +35,7 @@ async function certify(folder: string, name: string, names: string): Promise<str
   return certificate;
 }
 
-Deno.test("sslmode says whether connections are encrypted, and whose certificate is good", async () => {
+Deno.test("sslmode decides whether connections are encrypted, and which certificates are valid", async () => {
   const folder = await Deno.makeTempDir();
   try {
     await using server = await startPostgres();

@@ -18,20 +18,20 @@ function rest({ network }: Result): number {
 
 const record = { prepare: (network: { record: boolean }) => void (network.record = true) };
 
-Deno.test("a scan ends when all have answered: nobody is waited for", async () => {
+Deno.test("a scan whose targets have all replied ends without a cooldown", async () => {
   const all = await scanFleet({ fleet: LIVE, ...RAKNET, ...record, retries: 0 });
   assertEquals(all.rows.length, 128);
   assert(rest(all) >= 200 && rest(all) < 260, `${rest(all)} ms after the last ping`);
 });
 
-Deno.test("one who is silent is waited for, the whole cooldown after the last probe", async () => {
+Deno.test("an unresponsive target is waited for until the cooldown after the last probe ends", async () => {
   const fleet = { ...LIVE, servers: 127 };
   const one = await scanFleet({ fleet, ...RAKNET, ...record, retries: 0, cooldownMs: 3000 });
   assertEquals(one.rows.length, 127);
   assert(rest(one) >= 3000 && rest(one) < 3050, `${rest(one)}`);
 });
 
-Deno.test("a last pass that asks nobody is not waited for", async () => {
+Deno.test("a last pass without probes has no cooldown", async () => {
   const retried = await scanFleet({ fleet: LIVE, ...RAKNET, ...record, retries: 3 });
   assertEquals(retried.state.sent, 128, "no server is asked twice, but as a canary");
   // Three pauses between passes, of a second each; all answers came in the first.
@@ -40,7 +40,7 @@ Deno.test("a last pass that asks nobody is not waited for", async () => {
 
 for (const ports of [{ raknet: 19132, query: 25565 }, { raknet: 7, query: 7 }]) {
   const where = ports.raknet === ports.query ? "the same port" : "ports of their own";
-  Deno.test(`retries ask the silent alone, after the sweep, of two protocols on ${where}`, async () => {
+  Deno.test(`retries probe only unresponsive targets, after the sweep, with two protocols on ${where}`, async () => {
     const range = { start: RANGE.start, end: RANGE.start + 64 };
     const { network, hosts, state } = await scanFleet({
       fleet: { servers: 24, range, seed: 3, software: ["bds"] },
@@ -75,7 +75,7 @@ for (const ports of [{ raknet: 19132, query: 25565 }, { raknet: 7, query: 7 }]) 
   });
 }
 
-Deno.test("answers that come many times, late and out of order are one row each", async () => {
+Deno.test("duplicate, late and reordered replies give one row each", async () => {
   const fleet = { ...LIVE, software: ["bds", "vanilla"] };
   const faults = { loss: 0.1, duplication: 0.9, delay: 5, jitter: 900 };
   const { verdict, rows, state } = await scanFleet({

@@ -29,7 +29,7 @@ function asks(asking: CoverageOptions, endpoint: string, ...protocols: string[])
   return coverageOf(asking).includes(address, port, protocols);
 }
 
-Deno.test("who was asked is told by address, port and protocol", () => {
+Deno.test("the coverage contains probed addresses, ports and protocols", () => {
   assertEquals(asks(ASKING, "127.0.0.1:19132", "raknet"), true);
   assertEquals(asks(ASKING, "127.0.0.1:19132", "raknet", "query"), true);
   assertEquals(asks(ASKING, "127.0.0.1:19132", "query"), false); // it followed a pong then
@@ -50,7 +50,7 @@ function knowing(protocols: string[], queriesKnown = false, limit?: number): Cov
   return selectionFor({ ...TARGETS, known, queriesKnown }, { first, limit });
 }
 
-Deno.test("a server that was known before was asked when all that it is known to speak was", () => {
+Deno.test("a known server is covered when all its known protocols were sent", () => {
   const both = knowing(["raknet", "query"]);
   assertEquals(asks(both, "127.0.2.5:7777", "raknet", "query"), true);
   assertEquals(asks(both, "127.0.2.5:7777", "raknet", "slp"), false);
@@ -60,7 +60,7 @@ Deno.test("a server that was known before was asked when all that it is known to
   assertEquals(asks(knowing(["slp"]), "127.0.2.5:7777", "slp"), false); // no protocol of the scan
 });
 
-Deno.test("a known server was not asked in a protocol that it did not speak when the scan began", () => {
+Deno.test("a known server is not covered in a protocol that it was not known for", () => {
   for (const queriesKnown of [true, false]) {
     const raknet = { ...knowing(["raknet"]), queriesKnown };
     assertEquals(asks(raknet, "127.0.2.5:7777", "raknet"), true);
@@ -68,7 +68,7 @@ Deno.test("a known server was not asked in a protocol that it did not speak when
   }
 });
 
-Deno.test("a known server that was interviewed was asked what it is known to speak", () => {
+Deno.test("a known server that was interviewed is covered in its known protocols", () => {
   const sqp = knowing(["sqp"], true);
   assertEquals(asks(sqp, "127.0.2.5:7777", "sqp"), true);
   assertEquals(asks(knowing(["sqp"]), "127.0.2.5:7777", "sqp"), false);
@@ -79,13 +79,13 @@ Deno.test("a known server that was interviewed was asked what it is known to spe
   assertEquals(asks(suppressed, "127.0.2.5:7777", "raknet", "sqp"), true); // raknet suppresses sqp
 });
 
-Deno.test("nobody was asked who is excluded, or has opted out", () => {
+Deno.test("excluded and opted-out addresses are not covered", () => {
   assertEquals(asks(ASKING, "127.0.0.3:19132", "raknet"), false);
   assertEquals(asks(ASKING, "127.0.0.9:19132", "raknet"), false);
   assertEquals(asks(ASKING, "127.0.1.0:19132", "raknet"), false);
 });
 
-Deno.test("no host was asked that flooded, or in whose name a flood was forged", () => {
+Deno.test("hosts that flooded, or whose address was forged in a flood, are not covered", () => {
   const flooded = { ...ASKING, flooding: ["127.0.0.1", "::1"] };
   assertEquals(asks(flooded, "127.0.0.1:19132", "raknet"), false);
   assertEquals(asks(flooded, "127.0.0.1:25565"), false);
@@ -93,7 +93,7 @@ Deno.test("no host was asked that flooded, or in whose name a flood was forged",
   assertEquals(asks(flooded, "127.0.0.2:19132", "raknet"), true);
 });
 
-Deno.test("where floods disturbed all passes of a protocol, none of its speakers was asked", () => {
+Deno.test("a protocol is not covered when floods disturbed all its passes", () => {
   const disturbed = { ...ASKING, disturbed: ["raknet"], interviewsDisturbed: true };
   const ports = (name: string) => [19132, ...PORTS[name]];
   const more = { ...disturbed, ...selectionFor({ ...TARGETS, ports }) };
@@ -108,14 +108,14 @@ Deno.test("where floods disturbed all passes of a protocol, none of its speakers
   assertEquals(asks(known("query"), "127.0.2.5:7777", "query"), true);
 });
 
-Deno.test("where floods disturbed a pass, no server that was interviewed beside it was asked", () => {
+Deno.test("servers interviewed during a disturbed pass are not covered", () => {
   const sqp = knowing(["sqp"], true);
   assertEquals(asks({ ...sqp, interviewsDisturbed: true }, "127.0.2.5:7777", "sqp"), false);
   const raknet = { ...knowing(["raknet"]), interviewsDisturbed: true };
   assertEquals(asks(raknet, "127.0.2.5:7777", "raknet"), true); // a later pass was undisturbed
 });
 
-Deno.test("where replies were omitted, nobody was asked in a protocol that echoes nothing", () => {
+Deno.test("a protocol without an echo is not covered when replies were omitted", () => {
   const ports: Record<string, readonly number[]> = { raknet: [19132], sqp: [9000] };
   const targets = {
     ...TARGETS,
@@ -137,7 +137,7 @@ Deno.test("where replies were omitted, nobody was asked in a protocol that echoe
   assertEquals(asks(interviewed, "127.0.0.1:9000", "sqp"), true);
 });
 
-Deno.test("of the parts of a scan, one asked a host on all its ports", () => {
+Deno.test("one shard covers all ports of a host", () => {
   const parts = [1, 2, 3].map((index) => selectionFor(TARGETS, { shard: { index, count: 3 } }));
   for (let host = 10; host < 40; host++) {
     const raknet = parts.map((part) => asks(part, `127.0.0.${host}:19132`, "raknet"));
@@ -145,7 +145,7 @@ Deno.test("of the parts of a scan, one asked a host on all its ports", () => {
   }
 });
 
-Deno.test("with a limit, as many were asked as it says", () => {
+Deno.test("a scan with a limit covers as many endpoints as the limit", () => {
   const { includes } = coverageOf(selectionFor(TARGETS, { limit: 50 }));
   const hosts = Array.from({ length: 256 }, (_, i) => 0x7f000000 + i);
   const raknet = [
@@ -158,7 +158,7 @@ Deno.test("with a limit, as many were asked as it says", () => {
   assertEquals([...raknet, other, optedOut].filter((one) => one).length, 50);
 });
 
-Deno.test("the ranges hold all targets", () => {
+Deno.test("the ranges contain all targets", () => {
   assertEquals(
     coverageOf(ASKING).ranges.map(({ start, end }) => `${start}-${end}`).sort(),
     [

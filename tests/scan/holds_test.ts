@@ -92,7 +92,7 @@ Deno.test("sqp: more servers than there are holds are all found, on many hosts",
   assertEquals([rows.length, state.replies.omitted], [5600, 0]);
 });
 
-Deno.test("sqp: a host that forges replies gets 64 interviews, and hides no other", async () => {
+Deno.test("sqp: a host that forges replies gets 64 interviews, and hides no other host", async () => {
   for (const retries of [0, 2]) {
     const crowds = [{ hosts: 1, ports: 300, responder: forger }, {
       hosts: 20,
@@ -140,7 +140,7 @@ Deno.test("sqp: forging hosts get 4,096 interviews in all, and what is omitted i
   assert(rows.length >= 70, `${rows.length}`);
 });
 
-Deno.test("sqp: who opted out is not counted as omitted", async () => {
+Deno.test("sqp: an opted-out server is not counted as omitted", async () => {
   const shy = (random: Random) => {
     const identity = { ...drawIdentity(random), motd: { text: "§b§d§f§d§bShy", plain: "Shy" } };
     return new SqpServer(SQP_STYLES.sqpInfo, identity, random);
@@ -168,7 +168,7 @@ Deno.test("sqp: a server that TCP proves while it waits is not counted as omitte
   assertEquals([state.replies.forged, state.replies.omitted], [64, 15]);
 });
 
-Deno.test("sqp: for lack of descriptors nobody is omitted, and the scan goes on later", async () => {
+Deno.test("sqp: no endpoint is omitted for lack of descriptors, and the scan can be resumed", async () => {
   const setting = settingOf([{ hosts: 1, ports: 120, responder: server }]);
   const { state, end } = await scanFleet({
     ...setting,
@@ -190,7 +190,7 @@ const SLOW = settingOf([
   timeoutMs: 300,
 });
 
-Deno.test("sqp: who waits when a scan is interrupted is found when it goes on", async () => {
+Deno.test("sqp: a server that waits when a scan is interrupted is found by the resumed scan", async () => {
   const controller = new AbortController();
   const first = await scanFleet({
     ...SLOW,
@@ -213,7 +213,7 @@ Deno.test("sqp: who waits when a scan is interrupted is found when it goes on", 
   assertEquals(second.state.replies.omitted, 16);
 });
 
-Deno.test("sqp: killed at any time, a scan of a crowded host goes on and finds every server", async () => {
+Deno.test("sqp: a scan of a host with many servers that is killed at any time and resumed finds every server", async () => {
   const whole = new FakeDisk();
   await startScan(whole, SLOW);
   const ids = (disk: FakeDisk) => readNdjson(disk.text("rows.ndjson")!).map(serverId).toSorted();

@@ -98,7 +98,7 @@ Deno.test("a server that opts out in the name that an invented protocol reads ge
   }
 });
 
-Deno.test("invented protocols of one endpoint are one row: ranked by the list, merged as they say", async () => {
+Deno.test("invented protocols of one endpoint are one row: ranked by the list, merged as declared", async () => {
   const result = await scanInvented();
   for (const i of [0, 1]) {
     const row = rowAt(result, i);

@@ -37,7 +37,7 @@ Deno.test("each protocol gets a pass and one for each retry, over its transport"
   assertEquals([state.visited, state.pass], [0, 0]);
 });
 
-Deno.test("before a protocol that another one suppresses, that one is looked for on its ports", () => {
+Deno.test("a detecting pass for the suppressor precedes a suppressible protocol, on its ports", () => {
   const { passes, state } = plan(["sqp"]);
   assertEquals([shown(passes.detectionPasses), shown(passes.udp)], [["raknet 1", "raknet 2"], [
     "sqp 1",

@@ -55,7 +55,7 @@ const acts = (...all: StreamAct[]): StreamResponder => ({
 });
 const text = (words: string) => ({ bytes: new TextEncoder().encode(words) });
 
-Deno.test("a Java server says its status on one connection, and pongs", async () => {
+Deno.test("a Java server sends its status and a pong on one connection", async () => {
   for (const at of ["127.0.0.1:25570", "[::1]:25570"]) {
     const server = slpServer("vanilla");
     const { record, went, streams } = await ask(server, { requestedAs: "play.example.org" }, at);
@@ -75,7 +75,7 @@ Deno.test("a Java server says its status on one connection, and pongs", async ()
   }
 });
 
-Deno.test("without a name, the address is asked for", async () => {
+Deno.test("without a name, the handshake has the address", async () => {
   for (const [at, wanted] of [["127.0.0.1:1", "127.0.0.1"], ["[::1]:1", "::1"]]) {
     const server = slpServer("vanilla");
     const { record } = await ask(server, {}, at);
@@ -84,7 +84,7 @@ Deno.test("without a name, the address is asked for", async () => {
   }
 });
 
-Deno.test("where an SRV record led, the row says so, and the server hears the name", async () => {
+Deno.test("after an SRV record, the row has its target, and the handshake has the requested name", async () => {
   const server = slpServer("vanilla");
   const service = { host: "mc1.example.org", port: 25570 };
   const requestedAs = "play.example.org";
@@ -94,12 +94,12 @@ Deno.test("where an SRV record led, the row says so, and the server hears the na
   assertEquals([host, port], ["play.example.org", 25570]);
 });
 
-Deno.test("a server that closes on unknown clients is asked as a known one", async () => {
+Deno.test("a server that closes on unspecified clients gets a request with a protocol number", async () => {
   const { record, streams } = await ask(slpServer("wantsProtocol"));
   assertEquals([record?.protocols, streams.begun.length], [["slp"], 2]);
 });
 
-Deno.test("how a connection ended is told", async () => {
+Deno.test("the outcome has the reason why a connection ended", async () => {
   const cases: [Door, string][] = [
     ["refused", "slp noReply refused"],
     ["unreachable", "slp noReply unreachable"],
@@ -115,7 +115,7 @@ Deno.test("how a connection ended is told", async () => {
   }
 });
 
-Deno.test("connections are as patient as real clients, or as the limits say", async () => {
+Deno.test("connections have the timeouts of real clients, or those of the limits", async () => {
   assertEquals((await ask("timeout")).took, 3000);
   const streamLimits = { connectMs: 100, firstByteMs: 200, totalMs: 300, mostBytes: 1000 };
   assertEquals((await ask("timeout", { streamLimits })).took, 100);
@@ -123,7 +123,7 @@ Deno.test("connections are as patient as real clients, or as the limits say", as
   assert(took >= 200 && took < 300, `${took}`);
 });
 
-Deno.test("a follow-up's connection has as long as any follow-up", async () => {
+Deno.test("a follow-up over TCP has the timeout of any follow-up", async () => {
   const first: Protocol = { ...SLP, name: "raknet" };
   const door = slpServer("vanilla");
   const opensOnce = (streams: FakeStreams, endpoint: Endpoint): Door => ({
@@ -140,7 +140,7 @@ Deno.test("a follow-up's connection has as long as any follow-up", async () => {
   assertEquals([network.sent, streams.begun], [[], []]); // nothing answered, nothing is followed
 });
 
-Deno.test("connections neither wait for the silence of datagrams, nor shorten its gap", async () => {
+Deno.test("connections neither wait for the pause between datagrams, nor shorten it", async () => {
   const options = { protocols: named("raknet", "slp", "query"), timeoutMs: 100, retries: 0 };
   const { went, network, streams } = await ask("refused", options);
   assertEquals(went, [
@@ -153,7 +153,7 @@ Deno.test("connections neither wait for the silence of datagrams, nor shorten it
   assert(handshake.at - ping.at >= 1000);
 });
 
-Deno.test("an abort hangs up", async () => {
+Deno.test("an aborted signal closes the connection", async () => {
   const ending = new AbortController();
   const door: StreamResponder = {
     accept: () => ({

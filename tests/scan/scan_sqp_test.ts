@@ -59,7 +59,7 @@ function spared({ network, hosts }: Result): void {
   }
 }
 
-Deno.test("sqp: a scan finds every server, each chunk right, in one packet or in many", async () => {
+Deno.test("sqp: a scan finds every server, with each chunk correct, in one packet or several", async () => {
   const result = await logged({ fleet: UNITY, protocolNames: ["sqp"] });
   complete(result);
   spared(result);
@@ -70,7 +70,7 @@ Deno.test("sqp: a scan finds every server, each chunk right, in one packet or in
   assertEquals([total, visited, pass, passes], [4 * 1024, 4 * 1024, 2, 2]);
 });
 
-Deno.test("sqp: who speaks RakNet gets no SQP and no row, proven or not", async () => {
+Deno.test("sqp: RakNet servers are sent no SQP and get no row, proved or not", async () => {
   const result = await logged({ fleet: MIXED, protocolNames: ["sqp"], ports: BOTH });
   complete(result);
   spared(result);
@@ -85,7 +85,7 @@ Deno.test("sqp: who speaks RakNet gets no SQP and no row, proven or not", async 
 });
 
 for (const names of [["raknet", "sqp"], ["query", "sqp"], ["raknet", "query", "sqp"]]) {
-  Deno.test(`sqp: with ${names.slice(0, -1).join(" and ")} too, RakNet's speakers are spared`, async () => {
+  Deno.test(`sqp: with ${names.slice(0, -1).join(" and ")} too, RakNet servers are sent no SQP`, async () => {
     const result = await logged({ fleet: MIXED, protocolNames: names, ports: BOTH });
     complete(result);
     spared(result);
@@ -95,7 +95,7 @@ for (const names of [["raknet", "sqp"], ["query", "sqp"], ["raknet", "query", "s
   });
 }
 
-Deno.test("sqp: where ports differ by protocol, those of SQP are pinged all the same", async () => {
+Deno.test("sqp: SQP's own ports are pinged before", async () => {
   const result = await logged({ fleet: MIXED, protocolNames: ["raknet", "sqp"] });
   complete(result);
   spared(result);
@@ -103,7 +103,7 @@ Deno.test("sqp: where ports differ by protocol, those of SQP are pinged all the 
   assert(pinged.length >= 1024);
 });
 
-Deno.test("sqp: who goes on behind RakNet's passes looks for its speakers again", async () => {
+Deno.test("sqp: a scan resumed after RakNet's passes repeats the detecting pass", async () => {
   for (const protocolNames of [["sqp"], ["raknet", "sqp"]]) {
     const from = { pass: protocolNames.length * 2 - 1, position: 100 };
     const setting = { fleet: MIXED, protocolNames, ports: BOTH, from };
@@ -115,7 +115,7 @@ Deno.test("sqp: who goes on behind RakNet's passes looks for its speakers again"
   }
 });
 
-Deno.test("sqp: an interruption while RakNet is looked for stands at the start", async () => {
+Deno.test("sqp: a scan interrupted in the detecting pass resumes at the start", async () => {
   const controller = new AbortController();
   const { end, network } = await scanFleet({
     fleet: UNITY,
@@ -174,7 +174,7 @@ function raknetOf(software: string): Responder {
   return drawFleet({ servers: 1, range, seed: 1, software: [software] })[0].responder!;
 }
 
-Deno.test("sqp: a second passes before a protocol that follows one that stayed silent", async () => {
+Deno.test("sqp: a pause of a second precedes a protocol that follows one without a reply", async () => {
   const names = ["raknet", "query", "sqp"];
   const ports = () => [9000, 25565];
   const fleet = { ...UNITY, software: [...SQP, "vanilla"] };
@@ -183,7 +183,7 @@ Deno.test("sqp: a second passes before a protocol that follows one that stayed s
   complete(result);
 });
 
-Deno.test("sqp: an echo is no server", async () => {
+Deno.test("sqp: an echo is not taken for a server", async () => {
   const fleet = { ...UNITY, software: ["sqpEcho"] };
   const { rows, state, faults } = await logged({ fleet, protocolNames: ["sqp"] });
   assertEquals([rows, faults], [[], []]);
@@ -230,7 +230,7 @@ Deno.test("sqp: any datagram but a reply to SQP suppresses it there, in sweeps a
   }
 });
 
-Deno.test("sqp: a datagram that comes in the middle of a conversation ends it", async () => {
+Deno.test("sqp: another datagram during an exchange ends the exchange", async () => {
   const drawn = drawFleet({ ...UNITY, servers: 1, software: ["sqpFull"] })[0].responder!;
   let queries = 0;
   const turns: Responder = {
@@ -244,7 +244,7 @@ Deno.test("sqp: a datagram that comes in the middle of a conversation ends it", 
   assertEquals(audit(lines, {}), []);
 });
 
-Deno.test("sqp: a challenge that comes before SQP is sent makes nothing be sent", async () => {
+Deno.test("sqp: a challenge that arrives before SQP is sent leads to no datagram", async () => {
   const { rows, network, hosts } = await scanFleet({
     fleet: { ...UNITY, servers: 1, software: ["bds"] },
     protocolNames: ["sqp"],
@@ -261,7 +261,7 @@ Deno.test("sqp: a challenge that comes before SQP is sent makes nothing be sent"
   assertEquals(network.sent.filter((one) => isSqp(one) && one.to.address === address), []);
 });
 
-Deno.test("sqp: on a lossy line rows lack chunks, and none is wrong", async () => {
+Deno.test("sqp: with packet loss rows lack chunks, and no value is wrong", async () => {
   const faults = { loss: 0.05, duplication: 0.05, delay: 5, jitter: 20 };
   const { verdict, rows } = await scanFleet({
     fleet: UNITY,
@@ -293,7 +293,7 @@ Deno.test("sqp: forged challenges never make a row, and do not hide the servers"
   assert(state.replies.forged > 100);
 });
 
-Deno.test("sqp: forged pongs spare only so many", async () => {
+Deno.test("sqp: forged pongs suppress SQP at a bounded number of endpoints", async () => {
   const random = new Random(4);
   const magic = "00ffff00fefefefefdfdfdfd12345678";
   const pong = Uint8Array.fromHex(`1c${"00".repeat(8)}${"11".repeat(8)}${magic}`);
@@ -315,7 +315,7 @@ Deno.test("sqp: forged pongs spare only so many", async () => {
   assert(state.sent > 2 * (size - 65_536) && state.sent < 2 * size - 65_536, `${state.sent}`);
 });
 
-Deno.test("sqp: a name with the opt-out marker is dropped, and names are left out on demand", async () => {
+Deno.test("sqp: a server with an opt-out marker is dropped, and names of players are left out on request", async () => {
   const [server] = ["§b§d§f§d§bShy"].map((text) => {
     const identity = { ...drawIdentity(new Random(1)), motd: { text, plain: "Shy" } };
     return new SqpServer(SQP_STYLES.sqpFull, identity, new Random(2));
@@ -374,7 +374,7 @@ async function askWith(
   return { ...asked, went, sent: network.sent, lines: network.lines };
 }
 
-Deno.test("sqp: one server is pinged first, and asked a second later", async () => {
+Deno.test("sqp: a single server is pinged first, and queried a second later", async () => {
   const { record, went, suppressed, sent } = await ask("sqpFull", "sqp");
   assertEquals([record?.protocols, suppressed], [["sqp"], []]);
   assertEquals(went, ["raknet noReply", "sqp replied"]);
@@ -383,7 +383,7 @@ Deno.test("sqp: one server is pinged first, and asked a second later", async () 
   assertEquals(both.went, ["raknet noReply", "sqp replied"]);
 });
 
-Deno.test("sqp: one server that speaks RakNet is not asked", async () => {
+Deno.test("sqp: a single RakNet server is not queried", async () => {
   for (const software of ["bds", "raknetNode", "banned"]) {
     const { record, went, suppressed, sent } = await ask(software, "sqp");
     assertEquals([record, went, suppressed], [undefined, ["raknet replied"], ["sqp"]]);
@@ -395,14 +395,14 @@ Deno.test("sqp: one server that speaks RakNet is not asked", async () => {
   assertEquals([record?.protocols, suppressed], [["raknet"], ["sqp"]]);
 });
 
-Deno.test("sqp: who is cut off while RakNet is looked for asks nothing more", async () => {
+Deno.test("sqp: a scan stopped in the detecting pass sends nothing more", async () => {
   const over = { signal: AbortSignal.abort() };
   const { record, went, suppressed, sent } = await askWith(over, "sqpFull", "sqp");
   assertEquals([record, went, suppressed], [undefined, ["raknet cancelled"], []]);
   assertEquals(sent.filter(isSqp), []);
 });
 
-Deno.test("sqp: as many packets as there may be are listened to", async () => {
+Deno.test("sqp: a reply of the maximum number of packets is received", async () => {
   const drawn = drawIdentity(new Random(1));
   const { length } = sqp.encodeChunks(SQP_STYLES.sqpInfo.chunks(drawn));
   const text = drawn.motd.text + "x".repeat(16 * 8 - length);
@@ -420,7 +420,7 @@ Deno.test("sqp: as many packets as there may be are listened to", async () => {
   assertEquals(rows.map(({ motd, flags }) => [motd, flags]), [[text, []]]);
 });
 
-Deno.test("sqp: who answers a challenge with a pong is asked nothing more", async () => {
+Deno.test("sqp: a server that replies to a challenge request with a pong is sent nothing more", async () => {
   const magic = "00ffff00fefefefefdfdfdfd12345678";
   const pong = Uint8Array.fromHex(`1c${"00".repeat(8)}${"11".repeat(8)}${magic}`);
   let late: Endpoint | undefined;

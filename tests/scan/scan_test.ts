@@ -38,7 +38,7 @@ function complete({ verdict, state, end }: Result): void {
   assertEquals([end.reason, state.written, state.lost], ["done", verdict.expected, 0]);
 }
 
-Deno.test("a scan finds every server of a fleet, each once, every field right", async () => {
+Deno.test("a scan finds every server of a fleet once, with every field correct", async () => {
   const result = await scanFleet({ fleet: FLEET });
   complete(result);
   assert(result.verdict.expected > 250);
@@ -57,7 +57,7 @@ Deno.test("a scan finds every server of a fleet, each once, every field right", 
 
 const FAULTS = { loss: 0, duplication: 0, delay: 20, jitter: 0 };
 
-Deno.test("nothing is lost to delay, duplication and reordering", async () => {
+Deno.test("delayed, duplicated and reordered datagrams lose no server", async () => {
   const faults = { loss: 0, duplication: 0.3, delay: 10, jitter: 60 };
   const { verdict, state } = await scanFleet({ fleet: FLEET, faults });
   assertEquals(verdict.faults, []);
@@ -68,7 +68,7 @@ Deno.test("nothing is lost to delay, duplication and reordering", async () => {
 });
 
 for (const networkSeed of [1, 2, 3]) {
-  Deno.test(`with 5 % loss each way and three retries hardly anything is lost (${networkSeed})`, async () => {
+  Deno.test(`with 5 % loss each way and three retries hardly any server is missed (${networkSeed})`, async () => {
     const faults = { loss: 0.05, duplication: 0.02, delay: 5, jitter: 20 };
     const fleet = { ...FLEET, servers: 1000, hostile: 0 };
     const { verdict } = await scanFleet({ fleet, faults, networkSeed, retries: 3, timeoutMs: 500 });
@@ -82,24 +82,24 @@ for (const networkSeed of [1, 2, 3]) {
 }
 
 for (const concurrency of [1, 16, 2000]) {
-  Deno.test(`a concurrency of ${concurrency} finds the same`, async () => {
+  Deno.test(`a concurrency of ${concurrency} gives the same rows`, async () => {
     complete(await scanFleet({ fleet: FLEET, concurrency, faults: FAULTS }));
   });
 }
 
-Deno.test("--no-follow writes what the first answer tells", async () => {
+Deno.test("--no-follow writes the status of the first reply", async () => {
   complete(await scanFleet({ fleet: FLEET, follow: false }));
 });
 
 for (const name of ["raknet", "query"]) {
-  Deno.test(`a scan for ${name} alone finds what speaks it`, async () => {
+  Deno.test(`a scan with only ${name} finds the servers of that protocol`, async () => {
     const result = await scanFleet({ fleet: FLEET, protocolNames: [name] });
     complete(result);
     assert(result.rows.every(({ protocols }) => protocols.join() === name));
   });
 }
 
-Deno.test("shards find everything together, and nothing twice", async () => {
+Deno.test("all shards together find every server once", async () => {
   const found: string[] = [];
   for (const index of [1, 2, 3]) {
     const { rows } = await scanFleet({ fleet: FLEET, shard: { index, count: 3 } });
@@ -110,11 +110,11 @@ Deno.test("shards find everything together, and nothing twice", async () => {
   assertEquals(found.toSorted(), rows.map(serverId).toSorted());
 });
 
-Deno.test("a scan that awaits no late answers finds whoever answers at once", async () => {
+Deno.test("a scan without a cooldown finds servers that reply at once", async () => {
   complete(await scanFleet({ fleet: BEDROCK, protocolNames: ["raknet"], cooldownMs: 0 }));
 });
 
-Deno.test("a slow disk slows a scan down, and nobody who answered is lost", async () => {
+Deno.test("a slow disk slows a scan down, and no responder is lost", async () => {
   const network = new FakeNetwork(1);
   const batches: number[] = [];
   class SlowDisk extends MemorySink {
@@ -138,7 +138,7 @@ Deno.test("a slow disk slows a scan down, and nobody who answered is lost", asyn
   assertEquals(state.replies.valid, 3600);
 });
 
-Deno.test("a scan that is interrupted goes on at its mark", async () => {
+Deno.test("an interrupted scan is resumed at its mark", async () => {
   const controller = new AbortController();
   const rates = { rate: 4000, netRate: undefined, hostRate: undefined };
   const first = await scanFleet({
@@ -162,7 +162,7 @@ Deno.test("a scan that is interrupted goes on at its mark", async () => {
   assert(first.rows.length > 20 && second.rows.length > 20);
 });
 
-Deno.test("a scan that goes on asks those again who might have answered late", async () => {
+Deno.test("a resumed scan repeats probes that may have had a late reply", async () => {
   const controller = new AbortController();
   const slow = {
     fleet: BEDROCK,
@@ -186,7 +186,7 @@ Deno.test("a scan that goes on asks those again who might have answered late", a
   assertEquals(both.toSorted(), first.hosts.map(({ endpoint }) => formatEndpoint(endpoint)).sort());
 });
 
-Deno.test("a host that keeps a scan waiting does not keep it from ending", async () => {
+Deno.test("a slow host does not keep a scan from ending", async () => {
   const controller = new AbortController();
   const ports = Array.from({ length: 1000 }, (_, i) => 20000 + i);
   const address = 0x7f100001;
@@ -221,7 +221,7 @@ Deno.test("a host that keeps a scan waiting does not keep it from ending", async
   assert(cut.length > 400 && cut.length < 1000, `${cut.length} rows lack what was not asked`);
 });
 
-Deno.test("who opted out before is not asked, and moves nobody in the order", async () => {
+Deno.test("an earlier opt-out is not probed, and does not change the order of targets", async () => {
   const order = async (optedOut: readonly { start: number; end: number }[]) => {
     const { network, rows } = await scanFleet({
       fleet: BEDROCK,
@@ -244,7 +244,7 @@ Deno.test("who opted out before is not asked, and moves nobody in the order", as
   assertEquals(fewer.rows.length, all.rows.length - 1);
 });
 
-Deno.test("who opted out is dropped on first sight, noted, and not asked again", async () => {
+Deno.test("a server that opts out is dropped at its first reply, recorded, and not probed again", async () => {
   const fleet = { ...FLEET, hostile: 0, software: ["bdsOptedOut", "vanillaOptedOut"] };
   const { rows, optedOut, hosts, state, network } = await scanFleet({
     fleet,
@@ -260,7 +260,7 @@ Deno.test("who opted out is dropped on first sight, noted, and not asked again",
   }
 });
 
-Deno.test("excluded addresses get nothing", async () => {
+Deno.test("excluded addresses are sent nothing", async () => {
   const excluded = [{ start: RANGE.start + 100, end: RANGE.start + 900 }];
   const result = await scanFleet({
     fleet: FLEET,
@@ -277,7 +277,7 @@ Deno.test("excluded addresses get nothing", async () => {
   );
 });
 
-Deno.test("the sweep does not speak into conversations, those with unproven servers included", async () => {
+Deno.test("the sweep does not probe endpoints in an interview, unproved ones included", async () => {
   const faults = { loss: 0.05, duplication: 0, delay: 40, jitter: 80 };
   const fleet = { ...FLEET, software: ["raknetNode", "pocketmine", "banned"] };
   const { network } = await scanFleet({
@@ -308,7 +308,7 @@ Deno.test("caps hold for sweep and inspection together", async () => {
   assert(result.network.count / seconds < 85, "two networks of 40 a second");
 });
 
-Deno.test("a rate is kept", async () => {
+Deno.test("the rate limit is kept", async () => {
   const rates = { rate: 500, netRate: undefined, hostRate: undefined };
   const { network } = await scanFleet({
     fleet: BEDROCK,
@@ -360,7 +360,7 @@ Deno.test("an output that is lost ends the scan within a second", async () => {
   assert(rows.length > 10);
 });
 
-Deno.test("a sink that fails ends the scan, and what was in hand is counted", async () => {
+Deno.test("a failing sink ends the scan, and pending rows are counted as lost", async () => {
   class FullDisk extends MemorySink {
     override write(records: Parameters<MemorySink["write"]>[0]): Promise<void> {
       if (this.rows.length > 50) {
@@ -376,7 +376,7 @@ Deno.test("a sink that fails ends the scan, and what was in hand is counted", as
   assert(state.lost > 0);
 });
 
-Deno.test("--no-players leaves names out", async () => {
+Deno.test("--no-players leaves out the names of players", async () => {
   const { rows } = await scanFleet({ fleet: FLEET, players: false });
   assert(rows.length > 0 && rows.every(({ players }) => players === null));
   assert(rows.some(({ players_online }) => (players_online ?? 0) > 0));
@@ -446,7 +446,7 @@ Deno.test("forged handshakes never make a row, not even where they guess the tok
   assert(replies.forged > 19_000, `${replies.forged}`);
 });
 
-Deno.test("replies from where nothing was asked are noise", async () => {
+Deno.test("replies from endpoints that were not probed are unsolicited", async () => {
   const outside = Array.from({ length: 100 }, (_, i) => ({ address: 0x08080800 + i, port: 19132 }));
   const { state, rows } = await scanFleet({
     fleet: { ...BEDROCK, servers: 1 },
@@ -461,7 +461,7 @@ Deno.test("replies from where nothing was asked are noise", async () => {
   assertEquals([rows.length, state.replies.unsolicited, state.replies.unverified], [1, 20_000, 0]);
 });
 
-Deno.test("a pause follows each pass in which something left, and no other", async () => {
+Deno.test("a pause follows each pass that sent probes, and no other pass", async () => {
   const endpoint = { address: 0x7f102000, port: 7 };
   const range = { start: endpoint.address, end: endpoint.address + 1 };
   const lasted = async (name: string, responders: Endpoint[]) => {

@@ -47,7 +47,7 @@ function witnessed(lines: WitnessLine[]): Setting["prepare"] {
 const got = (lines: readonly WitnessLine[], ...ids: readonly string[]) =>
   lines.filter(({ way, hex }) => way === "in" && ids.includes(hex.slice(0, 2)));
 
-Deno.test("a scan that verifies finds out which doors are open, and leaves none half open", async () => {
+Deno.test("a scan with --verify finds joinable servers, and leaves no half-open connection", async () => {
   const lines: WitnessLine[] = [];
   const { verdict, rows } = await scanFleet({
     fleet: FLEET,
@@ -66,14 +66,14 @@ Deno.test("a scan that verifies finds out which doors are open, and leaves none 
   assertEquals(protocols, new Set([null, 11, 10, 5, 6]));
 });
 
-Deno.test("without --verify nobody is knocked at", async () => {
+Deno.test("without --verify no connection request is sent", async () => {
   const lines: WitnessLine[] = [];
   const { rows } = await scanFleet({ fleet: FLEET, prepare: witnessed(lines) });
   assert(rows.length > 300 && rows.every(({ joinable, mtu }) => joinable === null && mtu === null));
   assertEquals(got(lines, "05", "07"), []);
 });
 
-Deno.test("a scan that verifies does so over delays, doubling and reordering too", async () => {
+Deno.test("--verify works with delayed, duplicated and reordered datagrams", async () => {
   const faults = { loss: 0, duplication: 0.3, delay: 10, jitter: 60 };
   const { verdict } = await scanFleet({
     fleet: FLEET,
@@ -85,7 +85,7 @@ Deno.test("a scan that verifies does so over delays, doubling and reordering too
   assertEquals(verdict.right, verdict.expected);
 });
 
-Deno.test("losses make it know less, and never a door open that is shut", async () => {
+Deno.test("with packet loss --verify leaves values unknown, and none wrong", async () => {
   const faults = { loss: 0.05, duplication: 0, delay: 5, jitter: 20 };
   const { rows, hosts, verdict } = await scanFleet({
     fleet: FLEET,
@@ -104,7 +104,7 @@ Deno.test("losses make it know less, and never a door open that is shut", async 
   assert(right > 150, String(right));
 });
 
-Deno.test("verification counts for the caps, and waits its turn", async () => {
+Deno.test("verification counts for the caps", async () => {
   const lines: WitnessLine[] = [];
   const { verdict } = await scanFleet({
     fleet: { servers: 30, range: { start: 0x0a000000, end: 0x0a000100 }, seed: 4 },
@@ -117,7 +117,7 @@ Deno.test("verification counts for the caps, and waits its turn", async () => {
   assertEquals(excess.filter((fault) => fault.includes("within a second")), []);
 });
 
-Deno.test("a server that opted out is not knocked at", async () => {
+Deno.test("an opted-out server is sent no connection request", async () => {
   const lines: WitnessLine[] = [];
   const fleet = { ...FLEET, hostile: 0, software: ["bdsOptedOut"] };
   const { rows } = await scanFleet({ fleet, verify: true, prepare: witnessed(lines) });
@@ -136,7 +136,7 @@ const guarded =
     }
   };
 
-Deno.test("a scan that is interrupted calls no door shut", async () => {
+Deno.test("an interrupted scan reports no server as not joinable", async () => {
   const controller = new AbortController();
   const { rows } = await scanFleet({
     fleet: BEDROCK,
@@ -156,7 +156,7 @@ Deno.test("a scan that is interrupted calls no door shut", async () => {
   }
 });
 
-Deno.test("a broken reply is said, and the row stands", async () => {
+Deno.test("a malformed reply is flagged, and the row is written", async () => {
   const broken = raknet.encodeOpenReply1({ guid: 1n, security: undefined, mtu: 1400 });
   const { rows } = await scanFleet({
     fleet: BEDROCK,
@@ -169,7 +169,7 @@ Deno.test("a broken reply is said, and the row stands", async () => {
   }
 });
 
-Deno.test("a server that answers without our time is verified when it is confirmed", async () => {
+Deno.test("a server whose reply lacks our time is verified when it is confirmed", async () => {
   const { rows } = await scanFleet({
     fleet: { ...BEDROCK, software: ["raknetNode"] },
     verify: true,
@@ -202,7 +202,7 @@ async function ask(software: string, verify: boolean) {
   return [joinable, mtu, raknet_protocol, extras?.raknet?.security];
 }
 
-Deno.test("one server can be verified too", async () => {
+Deno.test("a single server can be verified too", async () => {
   assertEquals(await ask("pocketmine", false), [null, null, null, undefined]);
   assertEquals(await ask("pocketmine", true), [true, 1492, 11, "none"]);
   assertEquals(await ask("nukkit", true), [true, 1400, 11, "cookie"]);

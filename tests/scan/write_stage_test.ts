@@ -40,7 +40,7 @@ function scene() {
 
 const ROW = emptyRecord({ address: 0x7f000001, port: 19132 }, 1000);
 
-Deno.test("a row is through when all outputs and the checkpoint's list have it", async () => {
+Deno.test("a row is accepted when all outputs and the checkpoint's list have it", async () => {
   const { log, writes, stage, add } = scene();
   add(1);
   assertEquals(log, ["write 1"]);
@@ -69,7 +69,7 @@ Deno.test("a full queue accepts rows again as soon as its rows are being written
   assertEquals(stage.written, 7 + 257);
 });
 
-Deno.test("when an output fails, rows are lost and counted, and nothing waits any more", async () => {
+Deno.test("when an output fails, rows are counted as lost, and nothing waits", async () => {
   const { log, writes, stage, add, failures } = scene();
   add(257);
   const { whenFree } = stage;

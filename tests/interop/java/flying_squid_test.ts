@@ -24,7 +24,7 @@ const ROW = {
   },
 };
 
-Deno.test("query and scan: flying-squid gives one row, as configured, and lives on", async () => {
+Deno.test("query and scan: flying-squid gives one row, as configured, and keeps running", async () => {
   const program = javaScript("flying_squid.ts", JSON.stringify({ ...OPTIONS, motd: MOTD }));
   await using _server = await Peer.start(program, /^ready$/m);
   const queried = await run(blocksweep("query", `${HOST}:${PORT}`, "--json"));

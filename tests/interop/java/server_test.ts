@@ -168,7 +168,7 @@ Deno.test("query: servers of node-minecraft-protocol give rows as configured", a
   assertEquals(packetsAt(OLD, log), [...again(OLD), ...asked(OLD, 47), LEGACY]);
 });
 
-Deno.test("scan: the same in one sweep with every protocol, which pings nobody", async () => {
+Deno.test("scan: the same servers in one sweep with every protocol", async () => {
   await using servers = await start();
   const { rows } = await scan("127.77.2.0/29", "-p", String(PORT));
   const byHost = rows.map(told).toSorted((a, b) => a.host! < b.host! ? -1 : 1);
@@ -190,7 +190,7 @@ async function kick(hostname: string, data: slp.LegacyPing["data"]) {
   return slp.decodeLegacyReply(bytes);
 }
 
-Deno.test("slp: their answers to all legacy pings are read", async () => {
+Deno.test("slp: their replies to all legacy pings are decoded", async () => {
   await using _servers = await start();
   const { host } = CONFIGURED;
   const status = { motd: "§6Inter§lop ✓ 你好", online: 0, max: 42 };

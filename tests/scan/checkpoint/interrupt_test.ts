@@ -167,7 +167,7 @@ for (
   });
 }
 
-Deno.test("a scan that may run no longer than its cooldown gets further with each part", async () => {
+Deno.test("a scan whose runtime is its cooldown makes progress with each part", async () => {
   const setting: Setting = { ...DEFAULT, maxRuntimeMs: 700, cooldownMs: 3000 };
   const disk = new FakeDisk();
   const marks = [(await startScan(disk, setting)).result.end.marks.udp];
@@ -182,7 +182,7 @@ Deno.test("a scan that may run no longer than its cooldown gets further with eac
   assertEquals(csvIds(disk), await serversOf(DEFAULT));
 });
 
-Deno.test("a side that has finished counts as visited, and shows its last pass", async () => {
+Deno.test("a finished transport counts as visited, and shows its last pass", async () => {
   const behind = { pass: 5, position: 0 };
   const udpDone = await scanFleet({ ...DEFAULT, from: behind, fromTcp: { pass: 2, position: 90 } });
   const { state } = udpDone;
@@ -194,7 +194,7 @@ Deno.test("a side that has finished counts as visited, and shows its last pass",
   assertEquals(tcpDone.state.visited, tcpDone.state.total);
 });
 
-Deno.test("the position behind the last pass is valid for either side, and no later one", () => {
+Deno.test("the position after the last pass is valid for either transport, and no later one", () => {
   const udpOnly = { udp: PASSES.udp, tcp: { sizes: [], protocols: [] } };
   const at = (udp: string, tcp = "1:0"): Marks => {
     const [first, second] = [udp, tcp].map((text) => {

@@ -7,7 +7,7 @@ const at = (position: number) => ({
   tcp: { pass: 1, position: 2 * position },
 });
 
-Deno.test("a mark is low water when all are through who were sighted before it was noted", () => {
+Deno.test("a mark becomes the low-water mark when all earlier sightings are finished", () => {
   const low = new LowWaterMark(at(0));
   assertEquals(low.note(at(10)), at(10));
   const [first, second] = [low.begin(), low.begin()];
@@ -21,7 +21,7 @@ Deno.test("a mark is low water when all are through who were sighted before it w
   assertEquals(low.note(at(50)), at(50));
 });
 
-Deno.test("one that is never through keeps the mark where it was, in bounded memory", () => {
+Deno.test("an unfinished sighting holds the low-water mark, in bounded memory", () => {
   const low = new LowWaterMark(at(0));
   low.note(at(1));
   low.begin();
@@ -30,7 +30,7 @@ Deno.test("one that is never through keeps the mark where it was, in bounded mem
   }
 });
 
-Deno.test("no mark passes a sighting, whatever the order in which they end", () => {
+Deno.test("no low-water mark passes an unfinished sighting, in any order of finishing", () => {
   const random = new Random(3);
   const low = new LowWaterMark(at(0));
   const open: { position: number; through: () => void }[] = [];

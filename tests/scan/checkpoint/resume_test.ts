@@ -46,7 +46,7 @@ async function goesOn(disk: FakeDisk, what: string): Promise<void> {
 
 const firstSaved = operations.findIndex(({ kind }) => kind === "rename") + 1;
 
-Deno.test("a scan that keeps a checkpoint finds what one without it finds, and removes it", async () => {
+Deno.test("a scan with a checkpoint finds the same servers as without, and removes the checkpoint", async () => {
   assertEquals([first.result.end.reason, first.failures], ["done", []]);
   assertEquals([first.result.verdict.expected, ALL.length], [40, 40]);
   assertEquals(new Set(ALL).size, ALL.length);
@@ -63,13 +63,13 @@ Deno.test("a scan that keeps a checkpoint finds what one without it finds, and r
   assert(operations.filter(({ kind }) => kind === "rename").length >= 5, "saved each second");
 });
 
-Deno.test("killed at any operation, a scan goes on: every server once, in all outputs", async () => {
+Deno.test("a scan killed at any file operation is resumed with every server once, in all outputs", async () => {
   for (let count = firstSaved; count <= operations.length; count++) {
     await goesOn(FakeDisk.after(operations, count), `${count}: ${operations[count]?.kind}`);
   }
 });
 
-Deno.test("killed in the middle of a write, a scan goes on", async () => {
+Deno.test("a scan killed during a write can be resumed", async () => {
   const random = new Random(5);
   const writes = operations.flatMap(({ kind }, i) => kind === "write" && i > firstSaved ? [i] : []);
   for (const count of writes) {
@@ -79,7 +79,7 @@ Deno.test("killed in the middle of a write, a scan goes on", async () => {
   }
 });
 
-Deno.test("killed at each byte of rows, of the list and of a checkpoint, a scan goes on", async () => {
+Deno.test("a scan killed at any byte of rows, list or checkpoint can be resumed", async () => {
   const middle = operations.findIndex(({ kind }, i) =>
     kind === "rename" && i > operations.length / 2
   );
@@ -94,7 +94,7 @@ Deno.test("killed at each byte of rows, of the list and of a checkpoint, a scan 
   }
 });
 
-Deno.test("when the system crashes, and loses what was not handed on, a scan goes on", async () => {
+Deno.test("a scan can be resumed after a system crash that loses unsynced data", async () => {
   const random = new Random(6);
   for (let i = 0; i < 60; i++) {
     const count = firstSaved + random.below(operations.length - firstSaved + 1);
@@ -102,7 +102,7 @@ Deno.test("when the system crashes, and loses what was not handed on, a scan goe
   }
 });
 
-Deno.test("killed again and again, a scan comes to its end", async () => {
+Deno.test("a scan that is killed repeatedly comes to its end", async () => {
   const random = new Random(7);
   let disk = FakeDisk.after(operations, firstSaved + 10);
   let rounds = 0;
@@ -118,7 +118,7 @@ Deno.test("killed again and again, a scan comes to its end", async () => {
   assert(rounds > 10, `${rounds} rounds`);
 });
 
-Deno.test("an output that became shorter than the checkpoint knows is refused, and nothing is cut", async () => {
+Deno.test("an output that is shorter than its checkpoint is refused, and nothing is truncated", async () => {
   const disk = FakeDisk.after(operations, Math.floor(operations.length * 0.8));
   const { outputs } = await readCheckpoint(disk, CHECKPOINT, PROGRAM);
   disk.put("rows.ndjson", disk.bytes("rows.ndjson")!.subarray(0, outputs[1]! - 1));
@@ -140,7 +140,7 @@ async function aheadOfItsCheckpoint() {
   }
 }
 
-Deno.test("rows that a database lacks behind the checkpoint are written again, and others refused", async () => {
+Deno.test("rows after the checkpoint that a database lacks are written again, and earlier missing ones refused", async () => {
   const { disk, rows, named } = await aheadOfItsCheckpoint();
   const missing = new Set(named.slice(-2));
   const begun = disk.operations.length;
@@ -176,7 +176,7 @@ async function failing(prepare: (disk: FakeDisk) => void) {
 const isList = (path: string) => path === `${CHECKPOINT}.list`;
 const isPart = (path: string) => path === `${CHECKPOINT}.part`;
 
-Deno.test("a checkpoint that cannot be saved is told once, and the scan goes on", async () => {
+Deno.test("a checkpoint that cannot be saved is reported once, and the scan continues", async () => {
   for (const where of [isList, isPart]) {
     let calls = 0;
     const { disk, result, failures } = await failing((disk) => {
@@ -194,7 +194,7 @@ Deno.test("a checkpoint that cannot be saved is told once, and the scan goes on"
   }
 });
 
-Deno.test("a list that others delete is told once, and nothing can be resumed", async () => {
+Deno.test("a deleted list file is reported once, and the scan cannot be resumed", async () => {
   const disk = new FakeDisk();
   const controller = new AbortController();
   const { result, failures, resumable } = await startScan(disk, {
@@ -211,7 +211,7 @@ Deno.test("a list that others delete is told once, and nothing can be resumed", 
   assertEquals([kept.result.end.reason, kept.resumable], ["max-runtime", true]);
 });
 
-Deno.test("a list that fails for a while has no gap", async () => {
+Deno.test("a list file with temporary write errors has no gap", async () => {
   let calls = 0;
   const { disk, result, failures } = await failing((disk) => {
     disk.fault = ({ kind }, path) =>
@@ -224,7 +224,7 @@ Deno.test("a list that fails for a while has no gap", async () => {
   }
 });
 
-Deno.test("a full disk ends a scan after a true checkpoint; with room again it goes on", async () => {
+Deno.test("a full disk ends a scan with a valid checkpoint; with free space the scan is resumed", async () => {
   const needed = Object.keys(OUTPUTS).reduce((sum, path) => sum + whole.bytes(path)!.length, 0);
   for (const share of [0.1, 0.3, 0.5, 0.7, 0.9]) {
     const { disk, result } = await failing((disk) => disk.room = Math.floor(share * needed));
@@ -237,7 +237,7 @@ Deno.test("a full disk ends a scan after a true checkpoint; with room again it g
   }
 });
 
-Deno.test("who opted out is not asked by the next part", async () => {
+Deno.test("a resumed scan does not query addresses that opted out", async () => {
   const list = (disk: FakeDisk) => disk.text(`${CHECKPOINT}.list`) ?? "";
   const saved = operations.map((_, count) => FakeDisk.after(operations, count))
     .find((disk) => list(disk).includes("! "))!;
@@ -251,7 +251,7 @@ Deno.test("who opted out is not asked by the next part", async () => {
   assertEquals(sent.filter(({ to }) => formatAddress(to.address) === address), []);
 });
 
-Deno.test("numbers of the whole scan go on counting", async () => {
+Deno.test("counters continue in a resumed scan", async () => {
   const half = FakeDisk.after(operations, Math.floor(operations.length / 2));
   const { counters, rows } = await readCheckpoint(half, CHECKPOINT, PROGRAM);
   const part = await resumeScan(half, SETTING);
@@ -261,7 +261,7 @@ Deno.test("numbers of the whole scan go on counting", async () => {
   assertEquals(state.firstProbeAt, first.result.state.firstProbeAt);
 });
 
-Deno.test("a clock that is set, and a machine that sleeps, are told and change no row", async () => {
+Deno.test("a changed clock and a suspended machine are reported and change no row", async () => {
   for (const jump of [-3.6e6, 3.6e6]) {
     const jumps: number[] = [];
     const disk = new FakeDisk();

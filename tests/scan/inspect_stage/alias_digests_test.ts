@@ -9,7 +9,7 @@ function digestOf(put: (digest: Digest) => Digest, key = KEY): string {
   return `${low} ${high}`;
 }
 
-Deno.test("Digest tells apart what differs, and where one part ends and the next begins", () => {
+Deno.test("Digest distinguishes different values, and different borders between parts", () => {
   const parts: ((digest: Digest) => Digest)[] = [
     (to) => to,
     (to) => to.text(null),
@@ -45,7 +45,7 @@ Deno.test("Digest tells apart what differs, and where one part ends and the next
   assert(others.every((digest) => !digests.includes(digest)));
 });
 
-Deno.test("Digest spreads what hardly differs: either half, all of its bits", () => {
+Deno.test("Digest spreads small differences over all bits of both halves", () => {
   const digest = new Digest(KEY);
   const halves = [new Set<number>(), new Set<number>()];
   const ones = [new Uint32Array(32), new Uint32Array(32)];
@@ -64,7 +64,7 @@ Deno.test("Digest spreads what hardly differs: either half, all of its bits", ()
   }
 });
 
-Deno.test("DigestTable is a map with a bound", () => {
+Deno.test("DigestTable is a bounded map", () => {
   const random = new Random(7);
   const table = new DigestTable(3000);
   const map = new Map<string, number>();

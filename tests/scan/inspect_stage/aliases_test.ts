@@ -80,7 +80,7 @@ function motd(text: string): Columns {
 }
 
 for (const [name, first, one, second, other] of SAME) {
-  Deno.test(`Aliases knows again: ${name}`, () => {
+  Deno.test(`Aliases recognises: ${name}`, () => {
     assertEquals(aliases([first, one], [second, other]), [null, first]);
   });
 }
@@ -166,12 +166,12 @@ function twice(columns: Columns): [string, Columns, string, Columns] {
 }
 
 for (const [name, first, one, second, other] of DIFFERENT) {
-  Deno.test(`Aliases keeps apart: ${name}`, () => {
+  Deno.test(`Aliases distinguishes: ${name}`, () => {
     assertEquals(aliases([first, one], [second, other]), [null, null]);
   });
 }
 
-Deno.test("Aliases names the first row, of however many", () => {
+Deno.test("Aliases names the first of any number of rows", () => {
   const named = { ...VANILLA_OWN(), players_online: 1, players: ["Ann"] };
   const both = { ...named, ...BEDROCK };
   assertEquals(
@@ -180,12 +180,12 @@ Deno.test("Aliases names the first row, of however many", () => {
   );
 });
 
-Deno.test("Aliases leaves open which of two Java servers stands behind Geyser", () => {
+Deno.test("Aliases names none of two Java servers that may be behind Geyser", () => {
   const java = VANILLA_OWN();
   assertEquals(aliases([A, java], [A2, java], ["192.0.2.1:19134", GEYSER]), [null, null, null]);
 });
 
-Deno.test("Aliases takes a host that says the same on a hundred ports for one server", () => {
+Deno.test("Aliases takes equal replies on a hundred ports of a host for one server", () => {
   const rows = Array.from({ length: 102 }, (_, i) => [`192.0.2.1:${1000 + i}`, VANILLA] as const);
   assertEquals(aliases(...rows), [
     ...Array(100).fill(null),
@@ -194,7 +194,7 @@ Deno.test("Aliases takes a host that says the same on a hundred ports for one se
   ]);
 });
 
-Deno.test("Aliases says what the plainest form of it says, whatever the rows", () => {
+Deno.test("Aliases agrees with a simple implementation for any rows", () => {
   const random = new Random(20261122);
   const pick: <T>(...values: T[]) => T = (...values) => random.pick(values);
   let aliasesSeen = 0;
@@ -235,7 +235,7 @@ Deno.test("Aliases says what the plainest form of it says, whatever the rows", (
   assert(aliasesSeen > 5000 && aliasesSeen < 35_000, String(aliasesSeen));
 });
 
-Deno.test("Aliases holds no more than it may, and still knows what it held", () => {
+Deno.test("Aliases is bounded, and still recognises earlier rows", () => {
   const seen = new Aliases(KEY);
   const of = (address: number) => {
     const endpoint = { address, port: 19132 };
@@ -247,7 +247,7 @@ Deno.test("Aliases holds no more than it may, and still knows what it held", () 
   assertEquals(of(600_000 + 599_999), null); // there was no room for the first of these
 });
 
-Deno.test("scan() finds each server once that stands on two ports", async () => {
+Deno.test("a server on two ports has one row and one alias row", async () => {
   const range = { start: 0x7f100000, end: 0x7f100100 };
   for (const kind of ["bdsTwoPorts", "geyserBesideJava"]) {
     const fleet = { servers: 25, range, seed: 8, software: [kind] };
@@ -266,7 +266,7 @@ Deno.test("scan() counts no aliases in a mixed fleet", async () => {
   assertEquals([state.aliases, rows.filter((row) => row.alias_of !== null).length], [0, 0]);
 });
 
-Deno.test("an added protocol declares with which flag its players are lines of text", () => {
+Deno.test("a protocol declares the flag for lists of players that are lines of text", () => {
   const columns = { ...VANILLA, players_online: 1, players: ["Visit us"], flags: ["linesOfText"] };
   const added = { ...PROTOCOLS[0], name: "added", playersAreTextFlag: "linesOfText" };
   for (const allProtocols of [PROTOCOLS, [...PROTOCOLS, added]]) {

@@ -37,7 +37,7 @@ Deno.test("servers that cannot be inspected for lack of descriptors are counted,
   assert(network.now() < 60_000, `${network.now()} ms for waits of 15 s each`);
 });
 
-Deno.test("a verification that finds no descriptor is reported, and its rows are marked", async () => {
+Deno.test("a verification without a free descriptor is reported, and its row is flagged", async () => {
   const fleet = { ...NODES, servers: 20, software: ["bds"] };
   const { setting, troubles } = short({ fleet, verify: true, protocolNames: ["raknet"] });
   const { state, end, rows } = await scanFleet(setting);
@@ -58,7 +58,7 @@ Deno.test("a known server that cannot be interviewed for lack of descriptors is 
   assertEquals([state.uninspected, end.reason], [1, "incomplete"]);
 });
 
-Deno.test("a server that a later pass can inspect is not counted, and holds no mark", async () => {
+Deno.test("a server that a later pass can inspect is not counted, and does not hold the low-water mark", async () => {
   const network = new FakeNetwork(1);
   let pass = 0;
   const { state, end, rows } = await scanFleet({
@@ -78,7 +78,7 @@ Deno.test("sockets of inspections that could be opened report nothing", async ()
   assertEquals([state.written, state.uninspected, end.reason, troubles], [40, 0, "done", []]);
 });
 
-Deno.test("an incomplete scan keeps its checkpoint, and a resumed one finds what it left out", async () => {
+Deno.test("an incomplete scan keeps its checkpoint, and the resumed scan finds the remaining servers", async () => {
   const disk = new FakeDisk();
   const settings: Setting = { fleet: NODES, retries: 0, audited: false };
   const part = await startScan(disk, { ...settings, openSole: exhausted });

@@ -148,7 +148,7 @@ const followed = new Map([
   ...found.map(([id]) => [id, replying.get(id)!] as const),
 ]);
 
-Deno.test("rescan: each server is sent what it is known to speak, and the rest after a reply", async () => {
+Deno.test("rescan: each server is sent its known protocols, and the others after a reply", async () => {
   const { toKnown, rows, end, state } = await rescan();
   assertEquals(end.reason, "done");
   assertEquals(toKnown, followed);
@@ -165,7 +165,7 @@ Deno.test("rescan: each server is sent what it is known to speak, and the rest a
   assertEquals(state.replies.forged, 0);
 });
 
-Deno.test("rescan: without follow-ups too, and where nothing replies", async () => {
+Deno.test("rescan: each server is sent its known protocols without follow-ups, and without replies too", async () => {
   const { toKnown, rows } = await rescan({ follow: false, sendable: expected });
   for (const [id, names] of toKnown) {
     assert(names!.every((name) => expected.get(id)!.includes(name)), `${id} ${names}`);
@@ -205,7 +205,7 @@ async function rescanOf(software: string, protocols: string[], over: Partial<Set
   });
 }
 
-Deno.test("rescan: a protocol that a database has lost comes back", async () => {
+Deno.test("rescan: a protocol that is missing in a database is found again", async () => {
   for (const lost of ["raknet", "query"]) {
     const { rows } = await rescanOf("pocketmine", [lost === "query" ? "raknet" : "query"]);
     assertEquals(rows.map(({ protocols }) => protocols), [["raknet", "query"]], lost);
@@ -216,7 +216,7 @@ Deno.test("rescan: a protocol that a database has lost comes back", async () => 
   assertEquals(named.rows.map(({ protocols }) => protocols), [["raknet"]]);
 });
 
-Deno.test("rescan: after a lost follow-up a server keeps its row, and the next rescan asks again", async () => {
+Deno.test("rescan: after a lost follow-up a server keeps its row, and the next rescan repeats the follow-up", async () => {
   const isQuery = ([first]: Uint8Array) => first === 0xfe;
   const { rows: [lossy] } = await rescanOf("pocketmine", ["raknet", "query"], {
     prepare: (network, [{ endpoint, responder }]) =>
@@ -229,7 +229,7 @@ Deno.test("rescan: after a lost follow-up a server keeps its row, and the next r
   assertEquals(rows.map(({ protocols }) => protocols), [["raknet", "query"]]);
 });
 
-Deno.test("rescan: named protocols limit what is sent, and follow a reply", async () => {
+Deno.test("rescan: selected protocols limit the sent ones, and follow a reply", async () => {
   const named = ["raknet", "query"];
   const over = { queriesKnown: false, protocolNames: named, audited: false };
   const result = await scanFleet({ ...SETTING, ...over });
@@ -259,7 +259,7 @@ Deno.test("rescan: named protocols limit what is sent, and follow a reply", asyn
   assertEquals(silent.reduce((sum, [, count]) => sum + count, 0), unasked);
 });
 
-Deno.test("rescan: a server that is known for SQP is pinged at no time, whatever is named", () => {
+Deno.test("rescan: a server that is known for SQP is never pinged, whatever protocols are selected", () => {
   const of = (known: string[], ...names: string[]) => {
     const queriesKnown = names.length === 0;
     const sent = queriesKnown ? USUAL : names;
@@ -280,7 +280,7 @@ Deno.test("rescan: a server that is known for SQP is pinged at no time, whatever
   assertEquals(of(["query"]), "query query,raknet,slp");
 });
 
-Deno.test("rescan: only servers that may be sent SQP are looked for before it", async () => {
+Deno.test("rescan: detecting passes visit only servers that may be sent SQP", async () => {
   const over = { queriesKnown: false, protocolNames: ["sqp"], audited: false };
   const sent = sentIn(await scanFleet({ ...SETTING, ...over }));
   for (const [i, { endpoint }] of HOSTS.entries()) {
@@ -309,7 +309,7 @@ async function overDead(protocols: string[], over: Partial<Setting>) {
   return { sent: network.sent, begun: streams.begun, lasted: network.now() - START };
 }
 
-Deno.test("rescan: positions that a pass leaves out take nothing of the rate", async () => {
+Deno.test("rescan: skipped positions of a pass use nothing of the rate", async () => {
   const query = await overDead(["query"], { protocolNames: ["raknet", "slp", "query"] });
   assertEquals([query.sent.length, query.begun.length], [200, 0]);
   const lasted = query.sent.at(-1)!.at - query.sent[0].at;
@@ -321,7 +321,7 @@ Deno.test("rescan: positions that a pass leaves out take nothing of the rate", a
   assert(slp.begun[0].at <= START + 10 && connected <= 2100, `${slp.begun[0].at} ${connected}`);
 });
 
-Deno.test("rescan: where no pass sends anything, none is paused behind", async () => {
+Deno.test("rescan: no pause follows passes that send nothing", async () => {
   for (const [known, name] of [["query", "slp"], ["slp", "query"]]) {
     const over = { queriesKnown: false, protocolNames: [name], retries: 3 };
     const { sent, begun, lasted } = await overDead([known], over);
@@ -330,7 +330,7 @@ Deno.test("rescan: where no pass sends anything, none is paused behind", async (
   }
 });
 
-Deno.test("rescan: resumed, servers that are not sent SQP are not looked for once more", async () => {
+Deno.test("rescan: detecting passes of a resumed scan skip servers that are not sent SQP", async () => {
   const pings = async (protocols: string[]) => {
     const over = { queriesKnown: false, protocolNames: ["raknet", "sqp"], retries: 1 };
     const { sent } = await overDead(protocols, { ...over, from: { pass: 1, position: 1 } });
@@ -341,7 +341,7 @@ Deno.test("rescan: resumed, servers that are not sent SQP are not looked for onc
   assertEquals(await pings([]), 399 + 400);
 });
 
-Deno.test("rescan: a reply in a protocol that a server was not sent leads to no datagram", async () => {
+Deno.test("rescan: a reply in a protocol that was not sent leads to no datagram", async () => {
   const i = KINDS.findIndex(([names]) => names.join() === "query");
   const at = HOSTS.findIndex(({ entry }, j) => j % KINDS.length === i && "query" in entry.truth);
   const { endpoint } = HOSTS[at];
@@ -366,7 +366,7 @@ const PONG = Uint8Array.fromHex(
   `1c${"00".repeat(8)}${"11".repeat(8)}00ffff00fefefefefdfdfdfd12345678`,
 );
 
-Deno.test("rescan: interrupted and resumed, each server is sent what an uninterrupted one sends", async () => {
+Deno.test("rescan: an interrupted and resumed scan sends each server the same as an uninterrupted one", async () => {
   const disk = new FakeDisk();
   const slow = { ...SETTING, rates: { rate: 80, netRate: undefined, hostRate: undefined } };
   const whole = (await rescan()).rows.map(({ host, port }) => `${host}:${port}`);
@@ -431,7 +431,7 @@ for (const [reason, stopped] of Object.entries(STOPPED)) {
   });
 }
 
-Deno.test("rescan: a scan whose time is over is done where all interviews have ended", async () => {
+Deno.test("rescan: a scan at its time limit is done if all interviews have ended", async () => {
   const { end, state } = await scanFleet({ ...UNVISITED, concurrency: 40, maxRuntimeMs: 900 });
   assertEquals([end.reason, state.written], ["done", 40]);
 });

@@ -45,7 +45,7 @@ async function rescan(over: Partial<Setting> = {}): Promise<Result> {
 const toUnity = ({ network }: Result) =>
   network.sent.filter(({ to }) => knownForSqp.has(formatEndpoint(to)));
 
-Deno.test("rescan: servers known for SQP are asked SQP and not pinged", async () => {
+Deno.test("rescan: servers known for SQP are sent SQP and not pinged", async () => {
   const result = await rescan();
   assert(UNITY.length > 2 && UNITY.length < 28, String(UNITY.length));
   const protocols = result.rows.map(({ protocols }) => protocols.join());
@@ -56,7 +56,7 @@ Deno.test("rescan: servers known for SQP are asked SQP and not pinged", async ()
   assert(toUnity(result).every(({ bytes }) => bytes.length !== 33));
 });
 
-Deno.test("rescan: an unresponsive server known for SQP is asked as often as others, and never pinged", async () => {
+Deno.test("rescan: an unresponsive server known for SQP is probed as often as others, and never pinged", async () => {
   const [dead] = UNITY;
   const result = await rescan({
     prepare: (network) => network.host(dead, { respond: () => [] }),
@@ -67,7 +67,7 @@ Deno.test("rescan: an unresponsive server known for SQP is asked as often as oth
   assertEquals(result.state.replies.forged, 0);
 });
 
-Deno.test("rescan: a server known for SQP that says something else gets no more of it", async () => {
+Deno.test("rescan: a server known for SQP that replies in another protocol is sent no more SQP", async () => {
   const [changed] = UNITY;
   const { network, rows } = await rescan({
     prepare: (network) => network.host(changed, { respond: () => [Uint8Array.of(0x1c, 1)] }),
@@ -77,14 +77,14 @@ Deno.test("rescan: a server known for SQP that says something else gets no more 
   assertEquals(sent.map(({ bytes }) => bytes.length), [5]);
 });
 
-Deno.test("rescan: where protocols are named, and SQP is none of them, nothing goes to its servers", async () => {
+Deno.test("rescan: servers known for SQP are sent nothing if only other protocols are selected", async () => {
   const result = await rescan({ queriesKnown: false });
   assertEquals([toUnity(result), result.rows.length], [[], 30 - UNITY.length]);
   const named = await rescan({ queriesKnown: false, protocolNames: ["raknet", "sqp"] });
   assertEquals(named.rows.length, 30);
 });
 
-Deno.test("rescan: who opted out, was excluded, answered before or is beyond the limit is not asked", async () => {
+Deno.test("rescan: servers that opted out, are excluded, replied before or exceed the limit are not probed", async () => {
   const all = (range: typeof RANGE) => rescan(range === RANGE ? { optedOut: [range] } : {});
   assertEquals(toUnity(await all(RANGE)), []);
   assertEquals(toUnity(await rescan({ responders: UNITY })), []);
@@ -101,7 +101,7 @@ Deno.test("rescan: who opted out, was excluded, answered before or is beyond the
   );
 });
 
-Deno.test("rescan: a server known for SQP whose name opts out is dropped, and noted", async () => {
+Deno.test("rescan: a server known for SQP whose name opts out is dropped, and recorded", async () => {
   const identity = {
     ...drawIdentity(new Random(1)),
     motd: { text: "§b§d§f§d§bShy", plain: "Shy" },
@@ -111,7 +111,7 @@ Deno.test("rescan: a server known for SQP whose name opts out is dropped, and no
   assertEquals([rows.length, optedOut], [29, [UNITY[0].address]]);
 });
 
-Deno.test("rescan: who counts as asked", () => {
+Deno.test("rescan: which servers are covered", () => {
   const inclusion = { range: RANGE, port: undefined };
   const targets = {
     addresses: compose([inclusion], { never: [], private: [], chosen: [] }),

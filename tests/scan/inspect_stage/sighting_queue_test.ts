@@ -34,7 +34,7 @@ function sighting(port: number, verified = true): Sighting {
   return { endpoint, protocol: "raknet", verified, at: 0, socket: 0 };
 }
 
-Deno.test("a full queue asks the sweep to wait, and still takes every sighting", () => {
+Deno.test("a full queue makes the sweep wait, and still takes every sighting", () => {
   const { queue } = scene();
   for (let port = 1; port <= 4096; port++) queue.push(sighting(port));
   assertEquals(queue.isFull, false);
@@ -66,7 +66,7 @@ Deno.test("replies are not read while sightings wait to be taken, or rows to be 
   assertEquals([queue.room, queue.isFull], [rows.whenFree, true]);
 });
 
-Deno.test("an unproved endpoint is being interviewed from its sighting until that is finished", () => {
+Deno.test("an unproved endpoint counts as interviewed until its sighting is finished", () => {
   const { queue, tables } = scene();
   const one = sighting(1, false);
   queue.push(one);
@@ -77,7 +77,7 @@ Deno.test("an unproved endpoint is being interviewed from its sighting until tha
   assertEquals(tables.interviewed.has(one.endpoint), false);
 });
 
-Deno.test("the low-water mark passes no sighting before it is through", () => {
+Deno.test("the low-water mark passes no unfinished sighting", () => {
   const { queue, tables: { lowWater } } = scene();
   queue.push(sighting(1));
   assertEquals(lowWater.note(later(2)), START);
@@ -88,7 +88,7 @@ Deno.test("the low-water mark passes no sighting before it is through", () => {
   assertEquals(lowWater.note(later(4)), later(4));
 });
 
-Deno.test("a queue is idle when all that was taken is finished, and closed when it is told so", async () => {
+Deno.test("a queue is idle when all taken sightings are finished, and closed by close()", async () => {
   const { queue } = scene();
   await queue.idle();
   queue.push(sighting(1));
@@ -105,7 +105,7 @@ Deno.test("a queue is idle when all that was taken is finished, and closed when 
   assertEquals(await arrival, false);
 });
 
-Deno.test("a sighting that waits for a hold comes when there is one, or is omitted", () => {
+Deno.test("a sighting that waits for a hold is queued when a hold is free, or omitted", () => {
   const { queue, tables: { responders }, state } = scene();
   const held = Array.from({ length: 64 }, (_, i) => sighting(i + 1, false));
   for (const { endpoint } of held) assertEquals(responders.hold(endpoint), "held");

@@ -9,7 +9,7 @@ import { raknetProtocol } from "../../../src/protocols/raknet/mod.ts";
 import { FakeNetwork } from "../../../src/testing/fake_network.ts";
 import { HOME, lookAround, lookAroundWell, OFFICE, put } from "./lan_harness.ts";
 
-Deno.test("lan finds each server once, asks it the rest, and drops who opted out", async () => {
+Deno.test("lan finds each server once, sends follow-ups, and drops opted-out servers", async () => {
   const network = new FakeNetwork(1, { loss: 0, duplication: 0.5, delay: 3, jitter: 5 });
   put(network, 0xc0a8010a, "bds", "pocketmine", "raknetNode", "bdsOptedOut");
   const found = await lookAround(network);
@@ -23,7 +23,7 @@ Deno.test("lan finds each server once, asks it the rest, and drops who opted out
   assertEquals(found.find(({ host }) => host === "192.168.1.12")!.flags, ["timeNotEchoed"]);
 });
 
-Deno.test("lan asks everybody three times, a second apart, on every network", async () => {
+Deno.test("lan broadcasts three pings, a second apart, on every network", async () => {
   const network = new FakeNetwork(1);
   await lookAround(network, { networks: [HOME, OFFICE] });
   const pings = network.sent.filter(({ to }) => to.port === 19132).map(
@@ -53,7 +53,7 @@ Deno.test("lan lists a server in two networks once", async () => {
   assertEquals((await lookAround(network, { networks: [HOME, OFFICE] })).length, 1);
 });
 
-Deno.test("lan believes nobody from outside, and no answer to another's ping", async () => {
+Deno.test("lan ignores replies from other networks, and replies to other pings", async () => {
   const network = new FakeNetwork(1);
   put(network, 0x08080808, "bds"); // an answer from beyond the network
   let opened = 0;
@@ -67,7 +67,7 @@ Deno.test("lan believes nobody from outside, and no answer to another's ping", a
   assertEquals(await lookAround(network, { open }), []);
 });
 
-Deno.test("lan ends early when it is told to", async () => {
+Deno.test("lan ends early when its signal is aborted", async () => {
   const network = new FakeNetwork(1);
   const controller = new AbortController();
   network.after(1500, () => controller.abort());
@@ -75,7 +75,7 @@ Deno.test("lan ends early when it is told to", async () => {
   assert(network.now() < 3000);
 });
 
-Deno.test("lan says why no ping left", async () => {
+Deno.test("lan reports why no ping was sent", async () => {
   const network = new FakeNetwork(1);
   const open = ({ address }: LocalNetwork | LocalLink) => {
     const socket = network.open(4, address);
@@ -94,7 +94,7 @@ Deno.test("lan says why no ping left", async () => {
   });
 });
 
-Deno.test("a neighbour that answers from all its ports is asked at a few of them", async () => {
+Deno.test("a host that replies from all its ports is interviewed at few of them", async () => {
   const network = new FakeNetwork(1);
   put(network, 0xc0a8010a, "bds");
   const token = 0x12345678n << 32n;
@@ -113,13 +113,13 @@ Deno.test("a neighbour that answers from all its ports is asked at a few of them
   assertEquals(found.length, 32 + 1);
 });
 
-Deno.test("a network of one address is asked by everybody's address alone", async () => {
+Deno.test("a network of one address gets only the limited broadcast", async () => {
   const network = new FakeNetwork(1);
   await lookAround(network, { networks: [{ ...HOME, netmask: 0xffffffff }], listenMs: 500 });
   assertEquals(network.sent.map(({ to }) => to.address), [0xffffffff, 0xffffffff]);
 });
 
-Deno.test("answers that break, or lack the token where honest ones have it, make no rows", async () => {
+Deno.test("malformed replies, and replies without the expected token, give no rows", async () => {
   const { probe } = raknetProtocol;
   const learn = () => {
     throw new Malformed("pong", 33);
@@ -132,7 +132,7 @@ Deno.test("answers that break, or lack the token where honest ones have it, make
   }
 });
 
-Deno.test("what is wrong with us ends it", async () => {
+Deno.test("an internal error ends the discovery", async () => {
   const bug = () => {
     throw new TypeError("a bug");
   };
@@ -156,7 +156,7 @@ Deno.test("what is wrong with us ends it", async () => {
   await assertRejects(() => lookAround(network, { open }), Deno.errors.NotCapable);
 });
 
-Deno.test("a network that goes away while a server is asked ends nothing", async () => {
+Deno.test("a network that disappears during an interview does not end the discovery", async () => {
   const network = new FakeNetwork(1);
   put(network, 0xc0a8010a, "raknetNode", "bds");
   let opened = 0;
@@ -167,7 +167,7 @@ Deno.test("a network that goes away while a server is asked ends nothing", async
   assertEquals((await lookAround(network, { open })).map(({ host }) => host), ["192.168.1.11"]);
 });
 
-Deno.test("a network's broadcast address", () => {
+Deno.test("broadcastOf() gives the broadcast address of a network", () => {
   assertEquals(broadcastOf(HOME), 0xc0a801ff);
   assertEquals(broadcastOf({ address: 0x0a000001, netmask: 0xfffffffc }), 0x0a000003);
   assertEquals(broadcastOf({ address: 0x0a000001, netmask: 0xfffffffe }), undefined);

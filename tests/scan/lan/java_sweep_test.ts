@@ -87,7 +87,7 @@ Deno.test("networks that overlap are swept once, without the edges of either", a
   assertEquals(hosts.length, 1022 - 2);
 });
 
-Deno.test("the sweep of lan ends when its time is up, whoever drops connections", async () => {
+Deno.test("the sweep of lan ends at its time limit, even if hosts drop connections", async () => {
   const network = new FakeNetwork(1);
   const { streams, sweep } = javaServers(network);
   streams.absent = "timeout";
@@ -112,7 +112,7 @@ Deno.test("hosts that the sweep of lan leaves out for lack of descriptors are co
   assert(network.now() < 1000 + 25_000, `${network.now() - 1000} ms for waits of 15 s each`);
 });
 
-Deno.test("without a network to sweep, lan connects to nobody", async () => {
+Deno.test("without a network to sweep, lan opens no connection", async () => {
   const network = new FakeNetwork(1);
   const { streams, sweep } = javaServers(network, 77);
   await lookAround(network, { sweep: { ...sweep!, networks: [] } });
@@ -135,7 +135,7 @@ Deno.test("a server that announces itself and is swept is one row", async () => 
   }
 });
 
-Deno.test("lan connects to nobody who opted out, and lists none of them", async () => {
+Deno.test("lan does not connect to opted-out addresses, and lists none of their servers", async () => {
   const network = new FakeNetwork(1);
   const { streams, sweep } = javaServers(network, 77, 78);
   put(network, 0xc0a8010a, "bds", "bds");
@@ -193,7 +193,7 @@ Deno.test("a pong that opts out ends everything that its address is sent, and li
   }
 });
 
-Deno.test("who watches sweeps once, queries what was found each 15 seconds, and sees it go", async () => {
+Deno.test("in watch mode, lan sweeps once, queries the servers found every 15 seconds, and drops expired ones", async () => {
   const network = new FakeNetwork(1);
   const { streams, sweep } = javaServers(network, 77);
   const neighbours = new FoundServers();
@@ -219,7 +219,7 @@ Deno.test("who watches sweeps once, queries what was found each 15 seconds, and 
   assert(gaps.length >= 5 && gaps.every((gap) => gap >= 11_000), `${gaps}`);
 });
 
-Deno.test("an endpoint that is a Java world first and speaks RakNet later ends no watch", async () => {
+Deno.test("an endpoint that is first a Java world and then a RakNet server does not end the watch", async () => {
   const network = new FakeNetwork(1);
   const controller = new AbortController();
   const neighbours = new FoundServers();

@@ -40,7 +40,7 @@ function counting(network: FakeNetwork, last: number, pings: number) {
   });
 }
 
-Deno.test("who watches sees counts change, and servers go", async () => {
+Deno.test("in watch mode, player counts change and expired servers disappear", async () => {
   const network = new FakeNetwork(1);
   counting(network, 10, 5);
   const { seen, found } = await watch(network, [900, 2900, 7000, 22_000, 30_000]);
@@ -49,7 +49,7 @@ Deno.test("who watches sees counts change, and servers go", async () => {
   assertEquals(found.map(({ players_online }) => players_online), [1]);
 });
 
-Deno.test("a Java world is gone five seconds after its last word, and found anew", async () => {
+Deno.test("a Java world expires five seconds after its last announcement, and can be found again", async () => {
   const network = new FakeNetwork(1);
   const words = [0, 1500, 3000, 20_000];
   const openGroup = () => {
@@ -65,7 +65,7 @@ Deno.test("a Java world is gone five seconds after its last word, and found anew
   assertEquals(found.length, 2);
 });
 
-Deno.test("a NetherNet world that fell silent is kept for fifteen seconds", async () => {
+Deno.test("an unresponsive NetherNet world expires after fifteen seconds", async () => {
   const network = new FakeNetwork(1);
   network.host({ address: 0xc0a8010a, port: 7551 }, {
     respond: (datagram, _, now) =>
@@ -77,7 +77,7 @@ Deno.test("a NetherNet world that fell silent is kept for fifteen seconds", asyn
   assertEquals(seen.map(({ length }) => length), [1, 1, 0]);
 });
 
-Deno.test("who watches asks again only what was answered, and a double nothing", async () => {
+Deno.test("in watch mode, a server is sent only the protocols that it replied in, and a duplicate nothing", async () => {
   const network = new FakeNetwork(1);
   put(network, 0xc0a8010a, "bds", "pocketmine");
   put(network, 0x0a00000a, "bds"); // the same in the other network
@@ -92,7 +92,7 @@ Deno.test("who watches asks again only what was answered, and a double nothing",
   for (let i = 2; i < pocketmine.length; i++) assert(pocketmine[i] - pocketmine[i - 2] > 4000);
 });
 
-Deno.test("who opted out is not asked again", async () => {
+Deno.test("an opted-out server is not queried again", async () => {
   const network = new FakeNetwork(1);
   put(network, 0xc0a8010a, "bdsOptedOut");
   const { seen, found } = await watch(network, [1000, 10_000]);
@@ -100,14 +100,14 @@ Deno.test("who opted out is not asked again", async () => {
   assertEquals(network.sent.filter(({ to }) => to.address === 0xc0a8010a), []);
 });
 
-Deno.test("who watches is let go at once", async () => {
+Deno.test("watch mode ends at once when its signal is aborted", async () => {
   const network = new FakeNetwork(1);
   put(network, 0xc0a8010a, "bds"); // which is asked by Query when the end comes, in vain
   await watch(network, [10]);
   assert(network.now() < 1000 + 50);
 });
 
-Deno.test("the list is sorted, forgets, and has an end", () => {
+Deno.test("the list of servers is sorted, drops expired servers, and is bounded", () => {
   const neighbours = new FoundServers();
   const row = (host: string, port: number, guid: string | null = null) =>
     ({ host, port, guid }) as ServerRecord;
@@ -164,7 +164,7 @@ Deno.test("a GUID that another server copies hides no server; the same identity 
   }
 });
 
-Deno.test("a neighbour that opted out, or shows another identity, hides no other one", () => {
+Deno.test("a server that opted out, or changed its identity, hides no other server", () => {
   const neighbours = new FoundServers();
   const row = (motd: string) =>
     ({ host: "", port: 19132, guid: "5335687477053034848", motd }) as ServerRecord;

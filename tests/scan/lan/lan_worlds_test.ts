@@ -29,7 +29,7 @@ function announce(
 const WORLD = "[MOTD]§aSteve - World[/MOTD][AD]51234[/AD]";
 const STEVE = 0xc0a8010a;
 
-Deno.test("a Java world is listed once, by who announced it and the port it said", async () => {
+Deno.test("a Java world is listed once, by its sender and the announced port", async () => {
   const network = new FakeNetwork(1);
   const openGroup = announce(
     network,
@@ -49,7 +49,7 @@ Deno.test("a Java world is listed once, by who announced it and the port it said
   assertEquals([other.host, other.port, other.flags], ["192.168.1.11", 25565, ["hostIgnored"]]);
 });
 
-Deno.test("announcements from outside, broken ones and those that opt out are dropped", async () => {
+Deno.test("announcements from other networks, malformed ones and opt-outs are dropped", async () => {
   const network = new FakeNetwork(1);
   const openGroup = announce(
     network,
@@ -75,7 +75,7 @@ const slp: Protocol<string> = {
   record: (version) => ({ columns: { version, players_online: 1 }, flags: [], facts: {} }),
 };
 
-Deno.test("a Java world is asked by Server List Ping where that is spoken", async () => {
+Deno.test("a Java world is queried by Server List Ping if that protocol is selected", async () => {
   const network = new FakeNetwork(1);
   const openGroup = announce(network, [STEVE, WORLD, 100], [STEVE + 1, WORLD, 100]);
   const asked: number[] = [];
@@ -97,7 +97,7 @@ Deno.test("a Java world is asked by Server List Ping where that is spoken", asyn
   assertEquals(new Set(asked), new Set([STEVE, STEVE + 1]));
 });
 
-Deno.test("worlds that answer NetherNet are found in all versions, once in all networks", async () => {
+Deno.test("worlds that reply to NetherNet are found in all versions, and once in several networks", async () => {
   const network = new FakeNetwork(1, { loss: 0, duplication: 0.5, delay: 2, jitter: 0 });
   const kinds = [4, 5, 6, 7].map((version) => `netherNet${version}`);
   put(network, 0xc0a8010a, ...kinds);
@@ -118,7 +118,7 @@ Deno.test("worlds that answer NetherNet are found in all versions, once in all n
   }
 });
 
-Deno.test("everybody is asked for NetherNet every two seconds, on every network", async () => {
+Deno.test("NetherNet requests are broadcast every two seconds, on every network", async () => {
   const network = new FakeNetwork(1);
   await lookAround(network, { networks: [HOME, OFFICE, LINK], listenMs: 5000 });
   const requests = network.sent.filter(({ to }) => to.port === 7551);
@@ -136,7 +136,7 @@ Deno.test("everybody is asked for NetherNet every two seconds, on every network"
   assertEquals(new Set(packets.map((packet) => packet?.sender)).size, 1);
 });
 
-Deno.test("a world whose data nobody can read is still there", async () => {
+Deno.test("a world with malformed data is still listed", async () => {
   const network = new FakeNetwork(1);
   const datas = [Uint8Array.of(9, 1, 2), Uint8Array.of(6, 200), new Uint8Array()];
   for (const [i, data] of datas.entries()) {
@@ -154,7 +154,7 @@ Deno.test("a world whose data nobody can read is still there", async () => {
   assertEquals(found.map(({ edition, name }) => [edition, name]), Array(3).fill(["bedrock", null]));
 });
 
-Deno.test("messages and noise on the port of NetherNet are no worlds", async () => {
+Deno.test("other messages and invalid datagrams on the NetherNet port are no worlds", async () => {
   const network = new FakeNetwork(1);
   const noise = [
     lan.sealPacket({ type: "message", sender: 1n, recipient: 2n, text: utf8("Ping") }),
@@ -166,7 +166,7 @@ Deno.test("messages and noise on the port of NetherNet are no worlds", async () 
   assertEquals(await lookAround(network), []);
 });
 
-Deno.test("links are asked between the networks, and a server on both is listed by IPv4", async () => {
+Deno.test("IPv6 pings follow the IPv4 pings, and a server with both is listed by IPv4", async () => {
   const network = new FakeNetwork(1);
   put(network, 0xc0a8010a, "bds");
   const range = { start: 0xc0a8010a, end: 0xc0a8010b };
@@ -181,7 +181,7 @@ Deno.test("links are asked between the networks, and a server on both is listed 
   assertEquals(pings.map(({ at }) => at - 1000), [500, 1500, 2500]);
 });
 
-Deno.test("links that the system refuses are nobody's trouble, other refusals are said", async () => {
+Deno.test("links that the system refuses are not reported, other refusals are", async () => {
   const network = new FakeNetwork(1);
   put(network, 0xc0a8010a, "bds");
   const refuse = (code: string) => Object.assign(new Error("no"), { code });
@@ -210,7 +210,7 @@ Deno.test("a link for which there is no descriptor is reported", async () => {
   assertEquals(refusals, ["EMFILE"]);
 });
 
-Deno.test("other ports are asked where they are named", async () => {
+Deno.test("given ports are probed instead of the usual ones", async () => {
   const network = new FakeNetwork(1);
   await lookAround(network, { ports: { 4: [19140, 19141], 6: [] }, listenMs: 500 });
   const ports = network.sent.filter(({ bytes }) => bytes.length === 33).map(({ to }) => to.port);

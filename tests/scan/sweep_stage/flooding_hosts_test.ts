@@ -71,7 +71,7 @@ const LASTING: Partial<Setting> = {
 };
 
 for (const retries of [1, 2]) {
-  Deno.test(`a further pass that was cut off is made up for by who resumes, or reported (${retries} retries)`, async () => {
+  Deno.test(`a further pass that was cut off is repeated by the resumed scan, or reported (${retries} retries)`, async () => {
     const disk = new FakeDisk();
     const controller = new AbortController();
     let cutAt = 0;
@@ -115,7 +115,7 @@ for (const retries of [1, 2]) {
   });
 }
 
-Deno.test("reflectors that answer from another port each time are found too", async () => {
+Deno.test("reflectors that reply from another port each time are found too", async () => {
   const { rows, state, network } = await disturbed({
     prepare: (network) => {
       network.record = true;
@@ -141,7 +141,7 @@ const FORGED = [
   { port: "probed", datagrams: 64, hosts: 48 },
 ] as const;
 for (const { port, datagrams, hosts } of FORGED) {
-  Deno.test(`${datagrams} datagrams that are forged from port ${port} keep no server out of the results`, async () => {
+  Deno.test(`${datagrams} datagrams that are forged from port ${port} hide no server`, async () => {
     const fleet = { servers: 48, range: { ...RANGE, end: RANGE.start + 256 }, seed: 3 };
     const { rows, state, verdict } = await scanFleet({
       // Any datagram from an endpoint suppresses SQP there.
@@ -199,7 +199,7 @@ Deno.test("a row whose follow-ups were left out because of a flood is flagged", 
   }
 });
 
-Deno.test("a row of a flooding host is not flagged where no follow-ups were wanted", async () => {
+Deno.test("a row of a flooding host is not flagged without follow-ups", async () => {
   const { rows, state } = await flooded({ follow: false });
   assertEquals([rows.length, state.floods.hosts], [8, 8]);
   assertEquals(rows.filter(({ flags }) => flags.includes("cutShort")), []);
@@ -252,7 +252,7 @@ Deno.test("a known server that a flood cuts off is interviewed on a socket of it
   assertEquals([rows[0].protocols, rows[0].flags.includes("cutShort")], [["raknet"], true]);
 });
 
-Deno.test("a host that answers for 256 addresses from one of them does not count as flooding", async () => {
+Deno.test("a host that replies for 256 addresses from one of them does not count as flooding", async () => {
   const { rows, state } = await scanFleet({
     fleet: { servers: 1, range: { ...RANGE, end: RANGE.start + 1 }, seed: 3, software: ["bds"] },
     range: { ...RANGE, end: RANGE.start + 256 },

@@ -11,7 +11,7 @@ const RANGE = { start: 0x0a000000, end: 0x0a008000 };
 const FLEET = { servers: 200, range: RANGE, seed: 4, software: ["bds", "vanilla"], tcp: false };
 const MILD = { rate: 1000, netRate: 50, hostRate: 5 };
 
-Deno.test("a scan tells what is lost on the way", async () => {
+Deno.test("a scan estimates the packet loss", async () => {
   for (const loss of [0, 0.03]) {
     const faults = { loss, duplication: 0.01, delay: 20, jitter: 20 };
     const { state } = await scanFleet({
@@ -28,7 +28,7 @@ Deno.test("a scan tells what is lost on the way", async () => {
   }
 });
 
-Deno.test("canaries keep caps and pace, leave those alone who opted out, and no conversation", async () => {
+Deno.test("canary probes keep caps and rate, and skip opted-out addresses and running interviews", async () => {
   const fleet = { ...FLEET, software: ["bds", "bdsOptedOut"] };
   const { network, optedOut, rows, verdict } = await scanFleet({
     ...{ fleet, rates: { ...MILD, hostRate: 1 }, retries: 0 },
@@ -56,7 +56,7 @@ Deno.test("canaries keep caps and pace, leave those alone who opted out, and no 
   }
 });
 
-Deno.test("where nobody answers, nobody is asked again", async () => {
+Deno.test("without responders there are no canary probes", async () => {
   const { state } = await scanFleet({ fleet: { ...FLEET, servers: 0 }, protocolNames: ["raknet"] });
   assertEquals([state.canaries.sent, statusOf(state).loss], [0, null]);
 });
@@ -100,7 +100,7 @@ for (const loss of [0, 0.015]) {
   });
 }
 
-Deno.test("--rate auto keeps the caps of networks, and says so", async () => {
+Deno.test("--rate auto keeps the caps of networks, and reports them as the limit", async () => {
   const { state } = await scanFleet({
     fleet: { ...FLEET, range: { start: RANGE.start, end: RANGE.start + 2 ** 13 }, servers: 500 },
     rates: { rate: 1000, netRate: 20, hostRate: 5 },
@@ -114,7 +114,7 @@ Deno.test("--rate auto keeps the caps of networks, and says so", async () => {
   assert(rate < 800, `${rate}`);
 });
 
-Deno.test("--rate auto stays where it begins while nobody answers", async () => {
+Deno.test("--rate auto stays at its first rate without responders", async () => {
   const { state } = await scanFleet({
     fleet: { ...FLEET, servers: 1 },
     rates: { rate: 1000, netRate: undefined, hostRate: 5 },

@@ -38,7 +38,7 @@ const PONG = Uint8Array.fromHex(
   `1c${"00".repeat(8)}${"11".repeat(8)}00ffff00fefefefefdfdfdfd12345678`,
 );
 
-Deno.test("what is probed is told by address, port and protocol, in one part of the targets", () => {
+Deno.test("probed endpoints are known by address, port and protocol, for one shard", () => {
   const inclusion = (start: number | bigint, size: number, port?: number) => ({
     range: { start, end: typeof start === "bigint" ? start + BigInt(size) : start + size },
     port,
@@ -87,7 +87,7 @@ Deno.test("what is probed is told by address, port and protocol, in one part of 
   }
 });
 
-Deno.test("the most probes of a host are those of all its ports, in each pass", () => {
+Deno.test("the maximum number of probes to a host counts all its ports in all passes", () => {
   const range = (start: number) => ({ range: { start, end: start + 1 } });
   const most = (protocols: string[], retries: number) =>
     new ProbedEndpoints({

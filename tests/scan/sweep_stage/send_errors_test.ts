@@ -2,7 +2,7 @@ import { assertEquals } from "@std/assert";
 import { type DatagramSocket, noErrors } from "../../../src/net/socket.ts";
 import { SendErrors } from "../../../src/scan/sweep_stage/send_errors.ts";
 
-Deno.test("errors of all sockets are added up, those that are counted together once", () => {
+Deno.test("errors of all sockets are added up, and shared counters count once", () => {
   const [shared, own] = [noErrors(), noErrors()];
   const sockets = [shared, own, shared].map((errors) => ({ errors }) as DatagramSocket);
   const told: string[] = [];

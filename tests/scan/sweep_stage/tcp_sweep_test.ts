@@ -66,7 +66,7 @@ function scanToy(setting: Partial<Setting> = {}): Promise<Result> {
 
 const ids = ({ rows }: Result) => rows.map(serverId).toSorted();
 
-Deno.test("what opens is asked on that very connection, fallbacks on another", async () => {
+Deno.test("an open connection carries the query, and fallbacks use new connections", async () => {
   const result = await scanToy({
     streamFaults: { ...NO_STREAM_FAULTS, delay: 10, jitter: 10, largest: 2 },
     prepare: (_network, _hosts, streams) => {
@@ -95,7 +95,7 @@ Deno.test("what opens is asked on that very connection, fallbacks on another", a
   assertEquals(result.streams.open, 0);
 });
 
-Deno.test("connections are bounded, in all and to a host", async () => {
+Deno.test("connections are bounded, in total and per host", async () => {
   const silent = await scanToy({
     connections: 7,
     retries: 0,
@@ -113,7 +113,7 @@ Deno.test("connections are bounded, in all and to a host", async () => {
   assertEquals([one.streams.most, one.state.tcp.counts.timeout], [4, 50]);
 });
 
-Deno.test("where all connections are refused at once, sockets are looked at all the same", async () => {
+Deno.test("sockets are polled even if all connections are refused at once", async () => {
   let turns = 0;
   const network = new FakeNetwork(1);
   const after = network.after.bind(network);
@@ -126,7 +126,7 @@ Deno.test("where all connections are refused at once, sockets are looked at all 
   assertEquals([state.tcp.counts.refused, turns], [256, 256 / 32]);
 });
 
-Deno.test("where descriptors are short, fewer connections are made, and none is forgotten", async () => {
+Deno.test("with few descriptors fewer connections are opened, and no target is skipped", async () => {
   const result = await scanToy({
     retries: 0,
     connections: 50,
@@ -147,7 +147,7 @@ Deno.test("where descriptors are short, fewer connections are made, and none is 
   assertEquals(none.state.tcp.counts.failed, 256);
 });
 
-Deno.test("a shortage that lasts is reported once, stalls nothing for long, and holds the mark", async () => {
+Deno.test("a lasting shortage is reported once, stalls nothing for long, and holds the low-water mark", async () => {
   const network = new FakeNetwork(1);
   const troubles: string[] = [];
   const short = (passes: number) => {
@@ -173,14 +173,14 @@ Deno.test("a shortage that lasts is reported once, stalls nothing for long, and 
   assertEquals(later.end.marks.tcp, { pass: 3, position: 0 });
 });
 
-Deno.test("rates hold for connections and questions", async () => {
+Deno.test("the rate limit counts connections and requests", async () => {
   const rates = { rate: 100, netRate: undefined, hostRate: undefined };
   const { network, streams } = await scanToy({ rates, retries: 0 });
   assertEquals(streams.begun.length, 256);
   assert(network.now() - 1000 >= 2500 && network.now() - 1000 < 3000, `${network.now()}`);
 });
 
-Deno.test("a server of both transports is one row, whoever is first", async () => {
+Deno.test("a server on both transports is one row, whichever replies first", async () => {
   const fleet = { servers: 30, range: RANGE, seed: 3, software: ["paper"] };
   for (const delay of [0, 1, 40, 100]) {
     const result = await scanFleet({
@@ -203,7 +203,7 @@ Deno.test("a server of both transports is one row, whoever is first", async () =
   }
 });
 
-Deno.test("a Query sighting asks over TCP on its port, and hears of a port that refuses soon", async () => {
+Deno.test("a Query sighting is followed by a TCP connection to its port, and a refusal ends it soon", async () => {
   const fleet = { servers: 10, range: RANGE, seed: 3, software: ["pocketmine"] };
   const result = await scanFleet({
     fleet,
@@ -225,7 +225,7 @@ Deno.test("a Query sighting asks over TCP on its port, and hears of a port that 
   assertEquals(alone.rows, []);
 });
 
-Deno.test("an interrupted scan goes on at its mark, over TCP too", async () => {
+Deno.test("an interrupted scan is resumed at its mark, over TCP too", async () => {
   const controller = new AbortController();
   const prepare: Setting["prepare"] = (_network, _hosts, streams) => {
     for (let i = 0; i < 256; i += 3) streams.host(at(i), modern);
@@ -258,7 +258,7 @@ Deno.test("a scan that ends at once leaves no connection open", async () => {
   assertEquals(result.streams.open, 0);
 });
 
-Deno.test("who opted out is not connected to, and who opts out gets no row", async () => {
+Deno.test("an opted-out address gets no connection, and a server that opts out gets no row", async () => {
   const result = await scanToy({
     optedOut: [{ start: BASE, end: BASE + 100 }],
     prepare: (_network, _hosts, streams) => {
@@ -272,7 +272,7 @@ Deno.test("who opted out is not connected to, and who opts out gets no row", asy
   assert(result.streams.begun.every(({ to }) => to.address as number >= BASE + 100));
 });
 
-Deno.test("the name that was typed goes into the question and the row", async () => {
+Deno.test("the requested name is in the handshake and the row", async () => {
   const result = await scanToy({
     names: new Map([[BASE + 1, "play.example.org"]]),
     prepare: (_network, _hosts, streams) => streams.host(at(1), modern),
@@ -282,7 +282,7 @@ Deno.test("the name that was typed goes into the question and the row", async ()
   assertEquals(new TextDecoder().decode(bytes.subarray(1)), "play.example.org");
 });
 
-Deno.test("where an SRV record led, the row says so, and the question holds the name", async () => {
+Deno.test("after an SRV record, the row has its target, and the handshake the requested name", async () => {
   const service = { host: "mc1.example.org", port: 25570 };
   const result = await scanToy({
     names: new Map([[BASE + 1, "other.example"]]),
@@ -310,7 +310,7 @@ Deno.test("shards visit every target together, and none twice", async () => {
   assertEquals([seen.length, new Set(seen).size], [256, 256]);
 });
 
-Deno.test("what is broken in a protocol ends the scan, and is told", async () => {
+Deno.test("an internal error of a protocol ends the scan with that error", async () => {
   const broken: Protocol<string> = {
     ...toy,
     exchange: () => {

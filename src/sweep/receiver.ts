@@ -7,11 +7,12 @@
 import type { Address, Endpoint } from "../core/address.ts";
 import { Malformed, Truncated } from "../core/bytes.ts";
 import type { Clock } from "../net/clock.ts";
-import type { Probe, Reply, ReplyContent } from "../protocols/protocol.ts";
+import type { Reply, ReplyContent } from "../protocols/protocol.ts";
 import type { Sighting } from "../core/record.ts";
 import type { FloodingHosts } from "./flooding_hosts.ts";
 import type { ProbeWindow } from "./probe_window.ts";
 import type { Responders } from "./responders.ts";
+import { type ProbeKind, stampClock } from "./probe_kind.ts";
 import type { Tokens } from "./token.ts";
 
 /** Numbers of received datagrams by class. Their sum is the number of received datagrams. */
@@ -61,16 +62,6 @@ export function reclassify(
 ): void {
   counts.unverified--;
   counts[as]++;
-}
-
-/** A kind of probe in a scan. */
-export interface ProbeKind {
-  /** Name of the protocol. */
-  readonly protocol: string;
-  /** The probe of the protocol. */
-  readonly probe: Probe<unknown>;
-  /** Index of the protocol, which is part of the token. */
-  readonly kind: number;
 }
 
 /** Options of {@linkcode Receiver}. */
@@ -123,11 +114,6 @@ export interface SightingIntake {
   push(sighting: Sighting): void;
   /** Takes the sighting of an endpoint that has to wait for a hold. */
   pushWhenHeld(sighting: Sighting): void;
-}
-
-/** Converts milliseconds to the clock of tokens: microseconds modulo 2^32. */
-export function stampClock(ms: number): number {
-  return Math.floor(ms * 1000) % 2 ** 32;
 }
 
 /** Classifies and counts replies. */

@@ -10,7 +10,7 @@ import type { Throttle } from "../net/throttle.ts";
 import type { TargetSpace } from "../targets/space.ts";
 import type { Canaries } from "./canaries/canaries.ts";
 import { BatchesInFlight, type BatchInFlight } from "./batches_in_flight.ts";
-import { type ProbeKind, stampClock } from "./receiver.ts";
+import { type ProbeKind, stampClock } from "./probe_kind.ts";
 import type { Tokens } from "./token.ts";
 import { capacityOf, type ProbeWindow } from "./probe_window.ts";
 

@@ -13,7 +13,7 @@ import {
   spaceOf,
   type Visited,
 } from "./passes.ts";
-import type { ProbeKind } from "./receiver.ts";
+import type { ProbeKind } from "./probe_kind.ts";
 import { type Mark, Trail } from "./trail.ts";
 import { Sender, type SenderOptions, type SendProgress } from "./sender.ts";
 

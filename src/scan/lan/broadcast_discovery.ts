@@ -33,7 +33,7 @@ import {
   type ReplyContent,
 } from "../../protocols/protocol.ts";
 import type { Sighting } from "../../core/record.ts";
-import { stampClock } from "../../sweep/receiver.ts";
+import { stampClock } from "../../sweep/probe_kind.ts";
 import { AddressSet } from "../../targets/ranges.ts";
 import type { FoundServer } from "./found_servers.ts";
 import { noneWhenRefused } from "./system_refusals.ts";

@@ -10,7 +10,7 @@ import type { Sighting } from "../../core/record.ts";
 import { Canaries } from "../../sweep/canaries/canaries.ts";
 import { LossTally } from "../../sweep/canaries/loss_estimate.ts";
 import { RateSearch } from "../../sweep/rate/rate_search.ts";
-import type { ProbeKind } from "../../sweep/receiver.ts";
+import type { ProbeKind } from "../../sweep/probe_kind.ts";
 import { seedOf } from "../random_numbers.ts";
 import type { ScanSetup } from "../scan_setup.ts";
 import type { ScanTables } from "../scan_tables.ts";

@@ -5,7 +5,7 @@
  */
 import type { Endpoint } from "../../core/address.ts";
 import type { Endpoints } from "../../core/endpoints.ts";
-import type { ProbeKind } from "../../sweep/receiver.ts";
+import type { ProbeKind } from "../../sweep/probe_kind.ts";
 import type { ScanTables } from "../scan_tables.ts";
 
 /** Decides from the tables of a scan which targets are skipped. */

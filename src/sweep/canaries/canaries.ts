@@ -16,7 +16,7 @@ import {
   CanarySchedule,
 } from "./canary_schedule.ts";
 import type { LossTally } from "./loss_estimate.ts";
-import type { ProbeKind } from "../receiver.ts";
+import type { ProbeKind } from "../probe_kind.ts";
 import type { Tokens } from "../token.ts";
 
 /** Number of canary probes in a row without a reply after which a server counts as stopped. */

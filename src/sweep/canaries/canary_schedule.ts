@@ -5,7 +5,7 @@
  */
 import type { Address, Endpoint } from "../../core/address.ts";
 import { mix } from "../../core/bits.ts";
-import type { ProbeKind } from "../receiver.ts";
+import type { ProbeKind } from "../probe_kind.ts";
 
 /** Maximum number of servers in the sample. */
 const MOST = 4096;

@@ -27,12 +27,8 @@ import type { Sink } from "../../sinks/sink.ts";
 import { parseDatabaseLocation } from "../../store/database_location.ts";
 import type { SpillingStore } from "../../store/spilling_store.ts";
 import { reason, userPath, writeRefusal } from "../environment.ts";
-import {
-  openOutputs,
-  type OpenOutputsOptions,
-  type OutputPlan,
-  reopenOutputs,
-} from "../outputs/open_outputs.ts";
+import { openOutputs, type OpenOutputsOptions, reopenOutputs } from "../outputs/open_outputs.ts";
+import type { OutputPlan } from "../outputs/plan_outputs.ts";
 import { countOf } from "../../core/quantities.ts";
 import type { Resumed } from "./read_resumed_scan.ts";
 

@@ -24,7 +24,8 @@ import {
   writeServers,
 } from "../../app/databases/select_servers.ts";
 import { whileRead } from "../../app/outputs/closed_pipe.ts";
-import { openOutputs, type OutputOptions, planOutputs } from "../../app/outputs/open_outputs.ts";
+import { openOutputs } from "../../app/outputs/open_outputs.ts";
+import { type OutputOptions, planOutputs } from "../../app/outputs/plan_outputs.ts";
 import type { OutputFormat } from "../../app/outputs/output_formats.ts";
 import { checkApart } from "../../app/outputs/path_conflicts.ts";
 import { SoftwareTally } from "../../app/outputs/software_tally.ts";

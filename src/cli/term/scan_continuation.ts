@@ -9,7 +9,7 @@ import type { EndReason, ScanState } from "../../scan/scan_state.ts";
 import { OutputLostError } from "../../sinks/sink.ts";
 import type { GivenOptions } from "../../app/settings/given_options.ts";
 import { exclusionNotes, passwordNotes, scanCommand } from "./printed_command.ts";
-import type { OutputPlan } from "../../app/outputs/open_outputs.ts";
+import type { OutputPlan } from "../../app/outputs/plan_outputs.ts";
 import type { ScanSettings } from "../../app/settings/scan_settings.ts";
 import type { DatabasePlan } from "../../app/databases/scan_databases.ts";
 

@@ -1,10 +1,13 @@
-/** Covers src/app/outputs/open_outputs.ts and src/app/outputs/output_formats.ts. */
+/**
+ * Covers src/app/outputs/open_outputs.ts, src/app/outputs/plan_outputs.ts and
+ * src/app/outputs/output_formats.ts.
+ */
 import { assertEquals, assertThrows } from "@std/assert";
 import { readCommandLine } from "../../../src/cli/options/read_options.ts";
 import { refuseFiles } from "../../../src/app/outputs/path_conflicts.ts";
 import { checkpointPlace } from "../../../src/app/resume/open_with_checkpoint.ts";
 import { main } from "../../../src/cli/mod.ts";
-import { outputPaths, planOutputs } from "../../../src/app/outputs/open_outputs.ts";
+import { outputPaths, planOutputs } from "../../../src/app/outputs/plan_outputs.ts";
 import { InputError } from "../../../src/core/errors.ts";
 import { withMessages } from "../../cli/failing_streams.ts";
 

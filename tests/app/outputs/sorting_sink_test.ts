@@ -1,6 +1,6 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import { readCommandLine } from "../../../src/cli/options/read_options.ts";
-import { planOutputs } from "../../../src/app/outputs/open_outputs.ts";
+import { planOutputs } from "../../../src/app/outputs/plan_outputs.ts";
 import { ROW_ORDERS, SortingSink } from "../../../src/app/outputs/sorting_sink.ts";
 import { InputError } from "../../../src/core/errors.ts";
 import { emptyRecord, serverId, type ServerRecord } from "../../../src/core/record.ts";

@@ -2,7 +2,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { readCommandLine } from "../../../src/cli/options/read_options.ts";
 import { storedServersTable } from "../../../src/app/databases/select_servers.ts";
-import { planOutputs } from "../../../src/app/outputs/open_outputs.ts";
+import { planOutputs } from "../../../src/app/outputs/plan_outputs.ts";
 import { fieldsTable, serverTable } from "../../../src/app/outputs/table_format.ts";
 import { displayWidth } from "../../../src/core/display_width.ts";
 import { emptyRecord, FIELDS, type ServerRecord } from "../../../src/core/record.ts";

@@ -7,7 +7,7 @@ import {
 } from "../../../src/app/resume/scan_configuration.ts";
 import { optionsOf } from "../../../src/cli/options/option_table.ts";
 import { readArgs } from "../../../src/cli/options/parse_arguments.ts";
-import { planOutputs } from "../../../src/app/outputs/open_outputs.ts";
+import { planOutputs } from "../../../src/app/outputs/plan_outputs.ts";
 import { planScan } from "../../../src/app/targets/scan_plan.ts";
 import { scanSelectionOf } from "../../../src/app/settings/scan_setup_parts.ts";
 import { checkMarks, readResumed, resumeLine } from "../../../src/app/resume/read_resumed_scan.ts";

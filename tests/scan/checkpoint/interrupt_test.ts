@@ -3,7 +3,7 @@ import { parseEndpoint } from "../../../src/core/address.ts";
 import { readCommandLine, readOptions } from "../../../src/cli/options/read_options.ts";
 import type { GivenOptions } from "../../../src/app/settings/given_options.ts";
 import type { OptionsOf } from "../../../src/cli/options/option_table.ts";
-import type { OutputPlan } from "../../../src/app/outputs/open_outputs.ts";
+import type { OutputPlan } from "../../../src/app/outputs/plan_outputs.ts";
 import { planScan } from "../../../src/app/targets/scan_plan.ts";
 import { checkMarks } from "../../../src/app/resume/read_resumed_scan.ts";
 import { scanSettings } from "../../../src/app/settings/scan_settings.ts";

@@ -29,7 +29,7 @@ import {
 } from "../../../app/resume/open_with_checkpoint.ts";
 import type { OptOutFile } from "../../../app/targets/opt_out_file.ts";
 import { metricsTrouble, serveMetrics } from "../../../app/metrics/metrics_server.ts";
-import type { OutputPlan } from "../../../app/outputs/open_outputs.ts";
+import type { OutputPlan } from "../../../app/outputs/plan_outputs.ts";
 import type { Plan } from "../../../app/targets/scan_plan.ts";
 import type { Progress } from "../../term/scan_progress.ts";
 import { whileRead } from "../../../app/outputs/closed_pipe.ts";

@@ -6,7 +6,7 @@
 import type { Protocol } from "../../../protocols/protocol.ts";
 import { type DatabasePlan, planDatabases } from "../../../app/databases/scan_databases.ts";
 import { withoutSecrets } from "../../../app/databases/connection_environment.ts";
-import { outputPaths, type OutputPlan, planOutputs } from "../../../app/outputs/open_outputs.ts";
+import { outputPaths, type OutputPlan, planOutputs } from "../../../app/outputs/plan_outputs.ts";
 import { checkApart, type WrittenFiles } from "../../../app/outputs/path_conflicts.ts";
 import { ROW_ORDERS } from "../../../app/outputs/sorting_sink.ts";
 import type { Resumed } from "../../../app/resume/read_resumed_scan.ts";

@@ -1,6 +1,6 @@
 /**
  * Simulates how servers respond to open connection requests, up to the second reply. The audit reports a
- * scanner that sends the second request (fleet/judge/audit.ts).
+ * scanner that sends the second request (fleet/judge/connection_audit.ts).
  *
  * @module
  */

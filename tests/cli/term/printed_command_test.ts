@@ -22,21 +22,29 @@ const ODD_WORDS = [
   ...["$HOME", "`id`", "*", "{a,b}", "a;b", "#a", "!!", "a\nb", "-dash.txt", "--rate", "-", "ä=ö"],
 ];
 
-/** The arguments of `blocksweep` in a command that a shell runs; `undefined`: it is not installed. */
+/**
+ * The arguments of the program in a command that a shell runs, as `blocksweep` or as `deno task`. The
+ * shell finds no other programs. `undefined`: it is not installed.
+ */
 async function argumentsIn(shell: string, command: string): Promise<string[] | undefined> {
   const folder = await Deno.makeTempDir();
   try {
-    const program = `${folder}/blocksweep`;
-    await Deno.writeTextFile(program, `#!/bin/sh\nprintf '%s\\0' "$@"\n`, { mode: 0o755 });
-    const [name] = shell.split(" ");
-    const script = `command -v ${name} >/dev/null || exit 99; exec ${shell} "$1"`;
+    for (const name of ["blocksweep", "deno"]) {
+      const print = `#!/bin/sh\nprintf '%s\\0' "$@"\n`;
+      await Deno.writeTextFile(`${folder}/${name}`, print, { mode: 0o755 });
+    }
+    const [name, ...options] = shell.split(" ");
+    const script = `shell=$(command -v ${name}) || exit 99; PATH=$2 exec "$shell" ${
+      options.join(" ")
+    } "$1"`;
     const { code, stdout, stderr } = await new Deno.Command("sh", {
-      args: ["-c", script, "sh", command],
-      env: { PATH: `${folder}:${Deno.env.get("PATH")}`, HOME: folder },
+      args: ["-c", script, "sh", command, folder],
+      env: { HOME: folder },
     }).output();
     if (code === 99) return undefined;
     assertEquals(code, 0, `${shell} ${command}: ${new TextDecoder().decode(stderr)}`);
-    return new TextDecoder().decode(stdout).split("\0").slice(0, -1);
+    const args = new TextDecoder().decode(stdout).split("\0").slice(0, -1);
+    return args[0] === "task" ? args.slice(1) : args;
   } finally {
     await Deno.remove(folder, { recursive: true });
   }
@@ -126,8 +134,8 @@ const NOT_REPEATED: Readonly<Record<string, readonly string[]>> = {
   "they send more": ["verify"],
   "sender threads obey the same limits": ["threads"],
   "they write, prune or format": [
-    ...["format", "oD", "oJ", "oG", "oL", "append", "fields", "sort", "keep", "checkpoint"],
-    ...["status-file", "metadata-file", "metrics"],
+    ...["format", "oD", "oJ", "oG", "oL", "append", "fields", "sort", "keep", "json"],
+    ...["checkpoint", "status-file", "metadata-file", "metrics"],
   ],
   "their options were read already": ["config", "resume"],
   "nothing is sent": ["dry-run", "list-targets", "echo-config", "help", "version"],

@@ -5,7 +5,7 @@
  */
 import { chooseEngine } from "../app/engines/choose_engine.ts";
 import type { EngineChoice } from "../app/engines/engine_names.ts";
-import { groundsOf } from "../app/engines/load_engines.ts";
+import { conditionsOf } from "../app/engines/load_engines.ts";
 import type { Endpoint } from "../core/address.ts";
 import type { DatagramSocket } from "../net/socket.ts";
 import type { Targets } from "../targets/compose.ts";
@@ -35,7 +35,7 @@ export async function loadEngine(
 ): Promise<SocketOpener> {
   const { name, open } = await chooseEngine(
     engine,
-    groundsOf(targets, settingsOf({ engine }), false),
+    conditionsOf(targets, settingsOf({ engine }), false),
     note,
   );
   return { name, open: (local) => open(local) };

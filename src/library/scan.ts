@@ -4,7 +4,7 @@
  * @module
  */
 import { chooseEngine, type Engine } from "../app/engines/choose_engine.ts";
-import { groundsOf } from "../app/engines/load_engines.ts";
+import { conditionsOf } from "../app/engines/load_engines.ts";
 import {
   type Capacity,
   capacityFor,
@@ -168,7 +168,7 @@ async function engineFor(
   { openSocket }: Network,
 ): Promise<Engine> {
   if (options.network !== undefined) return { name: "portable", open: openSocket };
-  return await chooseEngine(chosen.engine, groundsOf(targets, chosen, false), noteOf(options));
+  return await chooseEngine(chosen.engine, conditionsOf(targets, chosen, false), noteOf(options));
 }
 
 /** How many sockets and connections may be open at once, beside those of the sweep. */

@@ -29,7 +29,7 @@ const SLACK_MS = 10;
  * A late sender catches up at twice the rate. A burst holds at most the datagrams of 2 ms at that
  * rate, or one batch.
  */
-const HASTE = 2;
+const CATCH_UP_FACTOR = 2;
 const BURST_MS = 2;
 const BURST = 256;
 
@@ -125,7 +125,7 @@ export class Throttle {
     const due = Math.max(next[0], time[0] - slack);
     const paced = Math.max(due, time[0], next[1] - this.#burst);
     next[0] = due + this.#interval;
-    next[1] = Math.max(paced, next[1]) + this.#interval / HASTE;
+    next[1] = Math.max(paced, next[1]) + this.#interval / CATCH_UP_FACTOR;
     const hosts = this.#hosts;
     const nets = this.#nets;
     if (hosts === undefined && nets === undefined || this.#exempt(targets.address(i))) {
@@ -147,7 +147,7 @@ function intervalOf(rate: number | undefined): number {
 }
 
 function burstOf(interval: number): number {
-  return Math.max(BURST * interval, BURST_MS) / HASTE;
+  return Math.max(BURST * interval, BURST_MS) / CATCH_UP_FACTOR;
 }
 
 const HOST = { ipv4: 0, ipv6: 0n };

@@ -19,7 +19,7 @@ export class EarlyStop {
   error: Error | undefined;
   readonly #soft = new AbortController();
   readonly #hard = new AbortController();
-  readonly #over = new AbortController();
+  readonly #ended = new AbortController();
   readonly #clock: Clock;
   readonly #cancelTimer: () => void;
   #cancelGrace: (() => void) | undefined;
@@ -49,7 +49,7 @@ export class EarlyStop {
   /** Calls back when a signal is aborted before the scan has ended. */
   #on(signal: AbortSignal | undefined, callback: () => void): void {
     if (signal?.aborted) callback();
-    else signal?.addEventListener("abort", callback, { once: true, signal: this.#over.signal });
+    else signal?.addEventListener("abort", callback, { once: true, signal: this.#ended.signal });
   }
 
   #abandon(): void {
@@ -71,7 +71,7 @@ export class EarlyStop {
    * Whether the scan must end without waiting for late replies. A scan out of time waits for
    * them: otherwise a scan with a runtime shorter than its cooldown would make no progress.
    */
-  get hurried(): boolean {
+  get skipsCooldown(): boolean {
     return this.reason !== "max-runtime" || this.#interrupted;
   }
 
@@ -103,7 +103,7 @@ export class EarlyStop {
 
   /** Removes timers and listeners when the scan has ended. */
   end(): void {
-    this.#over.abort();
+    this.#ended.abort();
     this.#cancelTimer();
     this.#cancelGrace?.();
   }

@@ -26,7 +26,7 @@ export interface SweepOptions extends PassOptions, Omit<SenderOptions, "onProgre
   /** Records the sweep's progress over time. Default: none. */
   readonly trail?: Trail;
   /** Whether a cancelled sweep shortens the cooldown. Default: yes. */
-  readonly hurried?: () => boolean;
+  readonly skipsCooldown?: () => boolean;
 }
 
 /** Runs the passes of UDP protocols. */
@@ -72,12 +72,12 @@ export async function sweep(options: SweepOptions): Promise<Mark> {
   const visitor = new ProbeVisitor(options);
   const { trail } = visitor;
   const mark = await runPasses(options, visitor);
-  const hurried = () => signal.aborted && (options.hurried?.() ?? true);
+  const skipsCooldown = () => signal.aborted && (options.skipsCooldown?.() ?? true);
   const late = trail.before(clock.now() - cooldownMs) ?? mark;
   const outstanding = new Outstanding(late, mark, (pass) => sentPass(pass, options));
-  const waitMs = () => hurried() ? Math.min(gapMs, cooldownMs) : cooldownMs;
+  const waitMs = () => skipsCooldown() ? Math.min(gapMs, cooldownMs) : cooldownMs;
   await cooldown(clock, () => visitor.lastSent + waitMs(), outstanding);
-  return hurried() ? trail.before(clock.now() - cooldownMs) ?? mark : mark;
+  return skipsCooldown() ? trail.before(clock.now() - cooldownMs) ?? mark : mark;
 }
 
 /** The targets of a pass, for the search for outstanding replies. */

@@ -32,7 +32,7 @@ export const NO_STREAM_FAULTS: StreamFaults = {
 };
 
 /** The behaviour of an endpoint in a test. */
-export type Door = StreamResponder | Exclude<ConnectFailure, "cancelled">;
+export type EndpointBehaviour = StreamResponder | Exclude<ConnectFailure, "cancelled">;
 
 /** Opens connections to hosts of a fake network. */
 export class FakeStreams implements Dialer {
@@ -47,10 +47,10 @@ export class FakeStreams implements Dialer {
   /** The most that were pending or open at once. */
   most = 0;
   /** The behaviour of endpoints without a server. */
-  absent: Door = "refused";
+  absent: EndpointBehaviour = "refused";
   /** Random source of faults and chunk sizes. */
   readonly random: Random;
-  readonly #doors = new Map<number | bigint, Door>();
+  readonly #behaviours = new Map<number | bigint, EndpointBehaviour>();
 
   /**
    * Makes a dialer without hosts.
@@ -68,14 +68,14 @@ export class FakeStreams implements Dialer {
   }
 
   /** Places a host that accepts connections, or what fails in its place. */
-  host(endpoint: Endpoint, door: Door): void {
-    this.#doors.set(endpointKey(endpoint), door);
+  host(endpoint: Endpoint, behaviour: EndpointBehaviour): void {
+    this.#behaviours.set(endpointKey(endpoint), behaviour);
   }
 
   connect(to: Endpoint, signal: AbortSignal): Promise<Stream | ConnectFailure> {
     this.begun.push({ at: this.network.now(), to: { ...to } });
     this.most = Math.max(this.most, ++this.open);
-    const door = this.#doors.get(endpointKey(to)) ?? this.absent;
+    const behaviour = this.#behaviours.get(endpointKey(to)) ?? this.absent;
     return new Promise((resolve) => {
       const fail = (failure: ConnectFailure) => {
         signal.removeEventListener("abort", cancelled);
@@ -85,12 +85,12 @@ export class FakeStreams implements Dialer {
       const cancelled = () => fail("cancelled");
       if (signal.aborted) return cancelled();
       signal.addEventListener("abort", cancelled, { once: true });
-      if (door === "timeout") return;
+      if (behaviour === "timeout") return;
       this.network.after(this.delay(), () => {
         if (signal.aborted) return;
-        if (typeof door === "string") return fail(door);
+        if (typeof behaviour === "string") return fail(behaviour);
         signal.removeEventListener("abort", cancelled);
-        resolve(new FakeStream(this, { ...to }, door));
+        resolve(new FakeStream(this, { ...to }, behaviour));
       });
     });
   }

@@ -131,7 +131,7 @@ export class SimulatedNetwork implements Network {
     const streamFaults = { delay, jitter, largest: 1460, reset: 0, halfOpen: 0 };
     this.streams = new FakeStreams(this.datagrams, seed, streamFaults);
     const interfaces = local === undefined ? [] : [interfaceOf(local)];
-    if (interfaces.length > 0) this.datagrams.broadcasts.push(EVERYBODY);
+    if (interfaces.length > 0) this.datagrams.broadcasts.push(BROADCAST);
     this.local = {
       interfaces: () => interfaces,
       openLink: (address) => this.datagrams.open(6, address),
@@ -224,7 +224,7 @@ export class SimulatedNetwork implements Network {
 }
 
 /** The limited broadcast address, 255.255.255.255. */
-const EVERYBODY = 0xffffffff;
+const BROADCAST = 0xffffffff;
 
 /** The interface of a machine on an address of a network: `192.168.1.2/24`. */
 function interfaceOf(text: string): Deno.NetworkInterfaceInfo {

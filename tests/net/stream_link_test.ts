@@ -10,7 +10,7 @@ import {
 import { Throttle } from "../../src/net/throttle.ts";
 import { FakeNetwork } from "../../src/testing/fake_network.ts";
 import {
-  type Door,
+  type EndpointBehaviour,
   FakeStreams,
   NO_STREAM_FAULTS,
   type StreamFaults,
@@ -25,7 +25,7 @@ const answers = (...acts: StreamAct[]): StreamResponder => ({
 });
 
 interface Setting {
-  readonly door?: Door;
+  readonly door?: EndpointBehaviour;
   readonly faults?: Partial<StreamFaults>;
   readonly hostRate?: number;
   readonly signal?: AbortSignal;

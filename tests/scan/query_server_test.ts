@@ -11,14 +11,18 @@ import type { Protocol } from "../../src/protocols/protocol.ts";
 import { queryServer, type QueryServerOptions } from "../../src/scan/query_server.ts";
 import { FakeNetwork } from "../../src/testing/fake_network.ts";
 import { IDENTITY, slpServer } from "../fakes/slp.ts";
-import { type Door, FakeStreams, NO_STREAM_FAULTS } from "../../src/testing/fake_streams.ts";
+import {
+  type EndpointBehaviour,
+  FakeStreams,
+  NO_STREAM_FAULTS,
+} from "../../src/testing/fake_streams.ts";
 
 const SLP = slpProtocol as Protocol;
 const named = (...names: string[]) => PROTOCOLS.filter(({ name }) => names.includes(name));
 
 /** Asks an endpoint that does what a door does. */
 async function ask(
-  door: Door | ((streams: FakeStreams, endpoint: Endpoint) => Door),
+  door: EndpointBehaviour | ((streams: FakeStreams, endpoint: Endpoint) => EndpointBehaviour),
   over: Partial<QueryServerOptions> = {},
   at = "127.0.0.1:25565",
 ) {
@@ -100,7 +104,7 @@ Deno.test("a server that closes on unspecified clients gets a request with a pro
 });
 
 Deno.test("the outcome has the reason why a connection ended", async () => {
-  const cases: [Door, string][] = [
+  const cases: [EndpointBehaviour, string][] = [
     ["refused", "slp noReply refused"],
     ["unreachable", "slp noReply unreachable"],
     ["timeout", "slp noReply timeout"],
@@ -126,7 +130,7 @@ Deno.test("connections have the timeouts of real clients, or those of the limits
 Deno.test("a follow-up over TCP has the timeout of any follow-up", async () => {
   const first: Protocol = { ...SLP, name: "raknet" };
   const door = slpServer("vanilla");
-  const opensOnce = (streams: FakeStreams, endpoint: Endpoint): Door => ({
+  const opensOnce = (streams: FakeStreams, endpoint: Endpoint): EndpointBehaviour => ({
     accept: (peer) => {
       streams.host(endpoint, "timeout");
       return door.accept(peer);

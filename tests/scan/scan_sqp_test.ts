@@ -2,7 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import { type Endpoint, formatEndpoint } from "../../src/core/address.ts";
 import { audit } from "../../src/fleet/judge/audit.ts";
 import { drawFleet } from "../../src/fleet/simulate/draw_fleet.ts";
-import { HostileHost, TRICKS } from "../../src/fleet/simulate/hostile/hostile_hosts.ts";
+import { HOSTILE_BEHAVIOURS, HostileHost } from "../../src/fleet/simulate/hostile/hostile_hosts.ts";
 import { drawIdentity } from "../../src/fleet/simulate/server_identity.ts";
 import { Random } from "../../src/fleet/random.ts";
 import type { Responder } from "../../src/fleet/simulate/responder.ts";
@@ -163,13 +163,13 @@ for (const software of ["bds", "raknetNode", "banned", "cutPong"]) {
     assertEquals([rows.length, network.sent.filter(isSqp)], [2, []]);
     assertEquals(audit(network.lines, {}), []);
     const row = rows.find(({ host }) => formatEndpoint(asked!).startsWith(`${host}:`));
-    assertEquals(row?.protocols, software in TRICKS ? ["query"] : ["raknet", "query"]);
+    assertEquals(row?.protocols, software in HOSTILE_BEHAVIOURS ? ["query"] : ["raknet", "query"]);
   });
 }
 
 /** A responder that speaks RakNet as this software, or as badly as this trick. */
 function raknetOf(software: string): Responder {
-  if (software in TRICKS) return new HostileHost(software, new Random(1));
+  if (software in HOSTILE_BEHAVIOURS) return new HostileHost(software, new Random(1));
   const range = { start: 9, end: 10 };
   return drawFleet({ servers: 1, range, seed: 1, software: [software] })[0].responder!;
 }

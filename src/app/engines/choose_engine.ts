@@ -38,7 +38,7 @@ export type Loaded = Omit<Engine, "name"> | { readonly unsuited: string };
 const PORTABLE: Engine = { name: "portable", open: (local) => openSocket(local) };
 
 /** What the choice of an engine depends on. */
-export interface EngineGrounds {
+export interface EngineConditions {
   /** The operating system, as in `Deno.build.os`. */
   readonly os: string;
   /** The processor architecture, as in `Deno.build.arch`. */
@@ -62,7 +62,7 @@ export interface EngineGrounds {
  */
 export async function chooseEngine(
   wanted: EngineChoice | undefined,
-  grounds: EngineGrounds,
+  grounds: EngineConditions,
   report: (line: string) => void,
 ): Promise<Engine> {
   if (wanted === "portable") return PORTABLE;
@@ -113,7 +113,7 @@ function passedLine(taken: EngineName, passed: readonly Passed[]): string {
 }
 
 /** What all engines but the portable one lack; `undefined`: nothing. */
-function missingFor({ os, arch, granted }: EngineGrounds): string | undefined {
+function missingFor({ os, arch, granted }: EngineConditions): string | undefined {
   if (os !== "linux" || arch !== "x86_64" && arch !== "aarch64") {
     return "it needs Linux on x86-64 or arm64";
   }

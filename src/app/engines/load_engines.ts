@@ -5,13 +5,17 @@
  */
 import { family, formatAddress } from "../../core/address.ts";
 import type { Targets } from "../../targets/compose.ts";
-import type { EngineGrounds, Loaded } from "./choose_engine.ts";
+import type { EngineConditions, Loaded } from "./choose_engine.ts";
 import type { EngineName } from "./engine_names.ts";
 import { countOf } from "../../core/quantities.ts";
 import type { ScanSettings } from "../settings/scan_settings.ts";
 
 /** The environment of this process for the choice of an engine. It prompts for no permission, and a dry run sends nothing. */
-export function groundsOf(targets: Targets, chosen: ScanSettings, isDry: boolean): EngineGrounds {
+export function conditionsOf(
+  targets: Targets,
+  chosen: ScanSettings,
+  isDry: boolean,
+): EngineConditions {
   return {
     os: Deno.build.os,
     arch: Deno.build.arch,

@@ -86,15 +86,15 @@ export class HttpServer implements AsyncDisposable {
   async #accept(): Promise<void> {
     const { clock, onTrouble } = this.options;
     const { signal } = this.#ended;
-    let told = false;
+    let isReported = false;
     while (!signal.aborted) {
       try {
         this.#take(await this.listener.accept());
-        told = false;
+        isReported = false;
       } catch (error) {
         if (signal.aborted) return;
-        if (!told) onTrouble((error as Error).message); // for example no descriptors: a temporary failure
-        told = true;
+        if (!isReported) onTrouble((error as Error).message); // for example no descriptors: a temporary failure
+        isReported = true;
         await sleep(clock, RETRY_MS, signal);
       }
     }

@@ -159,16 +159,16 @@ export async function closeOutputs(
   before: () => Promise<void>,
 ): Promise<ScanEnd> {
   let error = end.error;
-  let absence: Error | undefined;
+  let unavailable: Error | undefined;
   for (const step of [before, ...sinks.map((sink) => () => sink[Symbol.asyncDispose]())]) {
     try {
       await step();
     } catch (fault) {
-      if (end.reason === "interrupted" && unavailableReason(fault)) absence ??= fault as Error;
+      if (end.reason === "interrupted" && unavailableReason(fault)) unavailable ??= fault as Error;
       else error ??= fault as Error;
     }
   }
-  if (error === undefined) return { ...end, error: absence };
+  if (error === undefined) return { ...end, error: unavailable };
   state.ended = "failed";
   return { ...end, reason: "failed", error };
 }

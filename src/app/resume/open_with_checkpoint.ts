@@ -166,16 +166,16 @@ export async function openResumedScan(
   resumed: Resumed,
 ): Promise<OpenedScan> {
   const { outputs, stores, state, report } = keeping;
-  const { checkpoint, left, configuration, path } = resumed;
+  const { checkpoint, writtenRows, configuration, path } = resumed;
   checkOutputCount(checkpoint.outputs, [...outputs, ...stores].length, path);
   const reopened = await reopenOutputs(outputs, keeping);
-  const databases = await reopenStores(stores, checkpoint, left.servers);
-  const { offsets, answered, open } = left.cut([...reopened.outputs, ...databases]);
+  const databases = await reopenStores(stores, checkpoint, writtenRows.servers);
+  const { offsets, answered, open } = writtenRows.cut([...reopened.outputs, ...databases]);
   const sinks = [...await reopened.cut(offsets), ...stores];
   try {
     const list = await open();
     countFrom(state, checkpoint.counters, answered.length);
-    const options = { path, configuration: left.configuration, sinks, offsets };
+    const options = { path, configuration: writtenRows.configuration, sinks, offsets };
     const writer = CheckpointWriter.resume(writerOptions(keeping, options), list, answered.length);
     await writer.save(checkpoint.marks, state);
     const loose = outputs.filter((_, i) => offsets[i] === null).map(({ path }) => path);

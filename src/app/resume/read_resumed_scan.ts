@@ -26,7 +26,7 @@ export interface Resumed {
   readonly path: string;
   readonly checkpoint: Checkpoint;
   /** The rows in the list file beside the checkpoint. */
-  readonly left: ResumedRows;
+  readonly writtenRows: ResumedRows;
   readonly configuration: Configuration;
   /** The options of the scan, with the changes of the command line. */
   readonly given: GivenOptions;
@@ -47,17 +47,17 @@ export async function readResumed(
   allowed: readonly OptionForm[],
   allProtocols: readonly Protocol[] = PROTOCOLS,
 ): Promise<Resumed> {
-  const left = await resumeRows(systemDisk, writtenRowsPath(userPath(path)), checkpoint);
+  const writtenRows = await resumeRows(systemDisk, writtenRowsPath(userPath(path)), checkpoint);
   try {
-    if (left.digest !== checkpoint.configuration) {
+    if (writtenRows.digest !== checkpoint.configuration) {
       throw new InputError(`Cannot resume "${path}": the list beside it belongs to another scan`);
     }
-    const configuration = readConfiguration(left.configuration, path, allowed, allProtocols);
+    const configuration = readConfiguration(writtenRows.configuration, path, allowed, allProtocols);
     checkIdentity(configuration, checkpoint, path);
     const given = optionsOnResume(configuration.given, line, path, allowed);
-    return { path, checkpoint, left, configuration, given };
+    return { path, checkpoint, writtenRows, configuration, given };
   } catch (error) {
-    await left[Symbol.asyncDispose]();
+    await writtenRows[Symbol.asyncDispose]();
     throw error;
   }
 }

@@ -102,7 +102,7 @@ export interface ScanChoices {
 }
 
 /** Values of `--engine` that may select an engine that writes frames. */
-const FRAMERS: ReadonlySet<EngineChoice | undefined> = new Set(["packet", "xdp", "fastest"]);
+const FRAME_ENGINES: ReadonlySet<EngineChoice | undefined> = new Set(["packet", "xdp", "fastest"]);
 
 /**
  * The settings of a scan.
@@ -202,7 +202,7 @@ function orderOf(
 /** Checks that options of engines that write frames are given with such an engine. */
 function checkFrameOptions({ interface: name, gatewayMac, engine }: ScanChoices): void {
   for (const [option, value] of [["interface", name], ["gateway-mac", gatewayMac]]) {
-    if (value === undefined || FRAMERS.has(engine)) continue;
+    if (value === undefined || FRAME_ENGINES.has(engine)) continue;
     throw new InputError(`Cannot use --${option}: it is for --engine packet, xdp or fastest`);
   }
 }

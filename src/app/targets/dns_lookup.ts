@@ -51,12 +51,12 @@ export function protocolHint(name: string, allProtocols: readonly Protocol[]): s
   return `; separate protocols with commas, as --protocol ${names.slice(0, 2)}`;
 }
 
-const NO_ANSWER = "the name server does not reply";
+const NO_REPLY = "the name server does not reply";
 
 const FAULTS: Readonly<Record<string, string>> = {
   EPERM: "name lookup is not permitted, run again with the --allow-net flag",
   ENOTFOUND: "the name does not exist",
-  EAI_AGAIN: NO_ANSWER,
+  EAI_AGAIN: NO_REPLY,
 };
 
 /** How SRV records are looked up. */
@@ -92,8 +92,8 @@ export function serviceFinder(
       return chooseService(records);
     } catch (error) {
       if (error instanceof Deno.errors.NotFound) return undefined;
-      const silent = late.signal.aborted || error instanceof Deno.errors.TimedOut;
-      const why = silent ? NO_ANSWER : (error as Error).message;
+      const timedOut = late.signal.aborted || error instanceof Deno.errors.TimedOut;
+      const why = timedOut ? NO_REPLY : (error as Error).message;
       throw new InputError(`Cannot look up the SRV record of "${name}": ${why}`);
     } finally {
       cancel();

@@ -139,7 +139,7 @@ function excess(lists: Map<string, number[]>, cap: number, what: string): string
 class HostAudit {
   /** Tokens that the host issued, as the four bytes of a stat request, by peer. */
   readonly #tokens = new Map<string, Set<string>>();
-  readonly #door = new OpenConnectionAudit();
+  readonly #openConnections = new OpenConnectionAudit();
   readonly #streams = new ConnectionAudit();
   #last: { kind: Kind; at: number; answered: boolean } | undefined;
   /** SQP challenges that were issued and not used, by peer and port. */
@@ -162,7 +162,7 @@ class HostAudit {
       return this.#streams.read(line);
     }
     const peer = line.peer.slice(0, line.peer.lastIndexOf(":"));
-    const faults = this.#door.read(line);
+    const faults = this.#openConnections.read(line);
     if (line.way === "out") {
       this.#noteReply(line, peer);
       return faults;

@@ -11,7 +11,7 @@ import { Permutation } from "../../targets/permutation.ts";
 import { RangeIndex, RangeSet } from "../../targets/ranges.ts";
 import type { Range } from "../../targets/ranges.ts";
 import { NO_CONNECTION } from "./raknet/open_connection_styles.ts";
-import { HostileHost, NAMED_TRICKS, TRICKS } from "./hostile/hostile_hosts.ts";
+import { HOSTILE_BEHAVIOURS, HostileHost, NAMED_TRICKS } from "./hostile/hostile_hosts.ts";
 import { drawIdentity, type ServerIdentity } from "./server_identity.ts";
 import { labelled } from "./expected_labels.ts";
 import { LAN_SOFTWARE, SOFTWARE, type Software } from "./software.ts";
@@ -92,7 +92,7 @@ function withoutTcp({ slp: _, twin, ...rest }: Software): Software {
 function speaks({ bedrock, query, sqp, announcement, nethernet, trick }: Software): boolean {
   return trick === undefined
     ? (bedrock ?? query ?? sqp ?? announcement ?? nethernet) !== undefined
-    : trick in TRICKS;
+    : trick in HOSTILE_BEHAVIOURS;
 }
 
 function kindOf(name: string): Software {
@@ -160,7 +160,8 @@ function serverOf(
       ...(nethernet && { nethernet: nethernet.truth(identity) }),
       ...(announcement && { lan: announcement.truth(identity, port) }),
     }),
-    ...(bedrock && !bedrock.refusal && { verified: bedrock.door?.truth ?? NO_CONNECTION }),
+    ...(bedrock && !bedrock.refusal &&
+      { verified: bedrock.openConnection?.truth ?? NO_CONNECTION }),
   };
   const own = new Random(random.u32());
   const speaks = bedrock ?? query ?? nethernet;
@@ -182,7 +183,7 @@ function hostile(trick: string, random: Random): Pick<FleetHost, "responder" | "
 }
 
 /** Tricks of UDP hosts that are drawn without being named: not those that disturb other hosts. */
-const PLAYED_UDP = Object.keys(TRICKS).filter((name) => !NAMED_TRICKS.includes(name));
+const PLAYED_UDP = Object.keys(HOSTILE_BEHAVIOURS).filter((name) => !NAMED_TRICKS.includes(name));
 const PLAYED = [
   ...PLAYED_UDP,
   ...Object.keys(STREAM_TRICKS).filter((name) => !SLOW_TRICKS.includes(name)),
@@ -195,7 +196,7 @@ function drawHostile(address: Address, random: Random, tcp: boolean): FleetHost 
   const trick = random.pick([...played, ...shy.map(({ name }) => name)]);
   const software = shy.find(({ name }) => name === trick);
   if (software !== undefined) return drawServer(address, software, random)[0];
-  const port = trick in TRICKS ? random.pick([19132, 25565]) : 25565;
+  const port = trick in HOSTILE_BEHAVIOURS ? random.pick([19132, 25565]) : 25565;
   const entry = { host: formatAddress(address), port, software: trick, listed: false, truth: {} };
   return { endpoint: { address, port }, ...hostile(trick, new Random(random.u32())), entry };
 }

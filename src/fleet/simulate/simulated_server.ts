@@ -25,7 +25,7 @@ export class SimulatedServer implements Responder {
   /** Encoded stats by kind of request. They differ between requests by the session only. */
   readonly #stats = new Map<string, Uint8Array | undefined>();
   readonly #random: Random;
-  readonly #door: ConnectionOpener | undefined;
+  readonly #connectionOpener: ConnectionOpener | undefined;
 
   /**
    * @param software The server's behaviour.
@@ -34,9 +34,10 @@ export class SimulatedServer implements Responder {
    */
   constructor(readonly software: Software, readonly identity: ServerIdentity, random: Random) {
     this.#random = random;
-    const door = software.bedrock?.door;
+    const style = software.bedrock?.openConnection;
     // The secret is not drawn from `random`, so that the sequence of tokens stays unchanged.
-    this.#door = door && new ConnectionOpener(door, identity.guid, Number(identity.guid >> 32n));
+    this.#connectionOpener = style &&
+      new ConnectionOpener(style, identity.guid, Number(identity.guid >> 32n));
   }
 
   /** Responds to pings, handshakes, stat requests and open connection requests. */
@@ -48,7 +49,7 @@ export class SimulatedServer implements Responder {
       return [refuseConnection(bedrock.refusal, this.identity.guid)];
     }
     try {
-      const opened = this.#door?.respond(datagram, from);
+      const opened = this.#connectionOpener?.respond(datagram, from);
       if (opened !== undefined) return opened;
       const reply = (bedrock && this.#ping(datagram, now)) ??
         (query && this.#query(datagram, from)) ??

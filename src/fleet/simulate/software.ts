@@ -85,8 +85,11 @@ const bedrock = (name: keyof typeof BEDROCK_STYLES, weight: number, rest?: Parti
 });
 
 /** A Bedrock Dedicated Server with other behaviour for open connection requests, or none. */
-const withDoor = (name: string, door: OpenConnectionStyle | undefined, rest?: Partial<Software>) =>
-  bedrock("bds", 1, { name, bedrock: { ...BEDROCK_STYLES.bds, door }, ...rest });
+const withOpenConnection = (
+  name: string,
+  openConnection: OpenConnectionStyle | undefined,
+  rest?: Partial<Software>,
+) => bedrock("bds", 1, { name, bedrock: { ...BEDROCK_STYLES.bds, openConnection }, ...rest });
 
 const crowded = (identity: ServerIdentity): ServerIdentity => ({
   ...identity,
@@ -152,9 +155,9 @@ export const SOFTWARE: readonly Software[] = [
   bedrock("banned", 1),
   bedrock("geyser", 1, { name: "geyser2020", query: QUERY_STYLES.geyser2020, adapt: latin }),
   bedrock("bds", 1, { name: "bdsRepeats", repeats: 20 }),
-  withDoor("bdsFull", OPEN_CONNECTION_STYLES.full, { adapt: crowded }),
-  withDoor("bdsBans", OPEN_CONNECTION_STYLES.banned),
-  withDoor("bdsAdvertises", undefined),
+  withOpenConnection("bdsFull", OPEN_CONNECTION_STYLES.full, { adapt: crowded }),
+  withOpenConnection("bdsBans", OPEN_CONNECTION_STYLES.banned),
+  withOpenConnection("bdsAdvertises", undefined),
   bedrock("bds", 1, { name: "bdsTwoPorts", twin: { ...bds, port: 19133 } }),
   bedrock("geyser", 1, { name: "geyserBesideJava", adapt: latin, twin: vanilla }),
   bedrock("bds", 1, { name: "bdsOptedOut", adapt: optedOut, optedOut: true }),

@@ -65,7 +65,7 @@ export class PacketSender implements FrameSender {
       }
       const name = linkLayerAddress(index, 0);
       if (call.bind(socket, name, name.length) < 0) throw failure(libc, "bind a packet socket");
-      checkName(libc, socket, name);
+      checkAddressLayout(libc, socket, name);
     } catch (error) {
       opened.forEach((one) => call.close(one));
       libc[Symbol.dispose]();
@@ -111,7 +111,7 @@ export class PacketSender implements FrameSender {
 /**
  * Checks that the system read the address as intended: its layout is the one of sockaddr_ll.ts.
  */
-function checkName(libc: Libc, socket: number, expected: Uint8Array): void {
+function checkAddressLayout(libc: Libc, socket: number, expected: Uint8Array): void {
   const name = new Uint8Array(expected.length);
   const isKnown = libc.call.getsockname(socket, name, int32(name.length)) === 0;
   const INDEX = [4, 8] as const;

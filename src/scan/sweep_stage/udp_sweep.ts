@@ -108,7 +108,7 @@ export class UdpSweep {
       canaries: path.canaries,
       clock,
       signal: stop.soft,
-      hurried: () => stop.hurried,
+      skipsCooldown: () => stop.skipsCooldown,
       skip: (targets, i, protocol) => skipped.hasAt(targets, i, protocol),
       isBusy: () => sightings.load > 0 || state.tcp.passes > 0,
       backlogged: () => sightings.isFull || floods.pauses(clock.now()),

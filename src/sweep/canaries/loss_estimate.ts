@@ -92,6 +92,6 @@ function dispersion({ batches, batchLost, batchSquares }: CanaryCounts): number 
  * @param passes Number of probes to each server.
  */
 export function missedServers(found: number, share: number, passes: number): number {
-  const silent = share ** passes;
-  return silent >= 1 ? Infinity : found * silent / (1 - silent);
+  const missed = share ** passes;
+  return missed >= 1 ? Infinity : found * missed / (1 - missed);
 }

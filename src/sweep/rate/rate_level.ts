@@ -27,8 +27,8 @@ const DOUBLED_EXCESS = 0.15;
  * Likelihood ratios of the test, which bound the probability of errors. A false `lost` costs
  * time; a false `clear` is detected at the next level.
  */
-const SURE_OF_LOSS = Math.log(1000);
-const SURE_OF_NONE = Math.log(30);
+const LOSS_THRESHOLD = Math.log(1000);
+const NO_LOSS_THRESHOLD = Math.log(30);
 /** Prior of the usual loss: low, with the weight of 20 canary probes. */
 const PRIOR = { probes: 20, lost: 0.4 };
 /** Candidates for the usual loss, from 1 in 10,000 on. */
@@ -105,8 +105,8 @@ export class RateLevel {
   verdict(now: number, usual: Outcomes, doubled: boolean): RateVerdict | undefined {
     if (!this.hasOutcomes(LEAST, now)) return undefined;
     const evidence = this.#evidence(usual, doubled ? DOUBLED_EXCESS : EXCESS);
-    if (evidence <= -SURE_OF_NONE) return "clear";
-    const least = this.probes < MOST ? SURE_OF_LOSS : 0;
+    if (evidence <= -NO_LOSS_THRESHOLD) return "clear";
+    const least = this.probes < MOST ? LOSS_THRESHOLD : 0;
     if (evidence >= least && this.isWorseThan(usual)) return "lost";
     return this.probes < MOST ? undefined : "clear";
   }

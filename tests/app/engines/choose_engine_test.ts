@@ -10,7 +10,7 @@ import {
   assertRejects,
   assertStringIncludes,
 } from "@std/assert";
-import { chooseEngine, type EngineGrounds } from "../../../src/app/engines/choose_engine.ts";
+import { chooseEngine, type EngineConditions } from "../../../src/app/engines/choose_engine.ts";
 import { type EngineChoice, ENGINES } from "../../../src/app/engines/engine_names.ts";
 import { summary } from "../../../src/cli/term/scan_summary.ts";
 import { codeList, sendErrorLine } from "../../../src/app/engines/send_error_lines.ts";
@@ -24,14 +24,14 @@ import { serverId } from "../../../src/core/record.ts";
 import { newState } from "../../../src/scan/scan_state.ts";
 import { run, SCAN } from "../../cli/program.ts";
 
-const GROUNDS: EngineGrounds = {
+const GROUNDS: EngineConditions = {
   ...{ os: "linux", arch: "aarch64" },
   granted: () => true,
   load: () => Promise.resolve({ open: (local) => openSocket(local) }),
 };
 const BROKEN = { ...GROUNDS, load: () => Promise.reject(new Error("no libc.so.6")) };
 
-const LACKS: readonly [Partial<EngineGrounds>, string][] = [
+const LACKS: readonly [Partial<EngineConditions>, string][] = [
   [{ os: "darwin" }, "it needs Linux on x86-64 or arm64"],
   [{ arch: "riscv64" }, "it needs Linux on x86-64 or arm64"],
   [{ granted: (name) => name !== "ffi" }, "it needs --allow-ffi"],
@@ -40,7 +40,7 @@ const LACKS: readonly [Partial<EngineGrounds>, string][] = [
 
 Deno.test("the fast engine is chosen where it can run, and the portable one elsewhere", async () => {
   const told: string[] = [];
-  const choose = async (wanted: "portable" | "udp" | undefined, grounds: EngineGrounds) =>
+  const choose = async (wanted: "portable" | "udp" | undefined, grounds: EngineConditions) =>
     (await chooseEngine(wanted, grounds, (line) => told.push(line))).name;
   assertEquals(await choose(undefined, GROUNDS), "udp");
   assertEquals(await choose("udp", GROUNDS), "udp");
@@ -66,7 +66,10 @@ Deno.test("a named fast engine that cannot run is refused with the missing permi
 });
 
 /** Grounds on which only some engines run; others are unsuited, or fail. */
-function groundsWith(running: readonly string[], unsuited: Record<string, string>): EngineGrounds {
+function groundsWith(
+  running: readonly string[],
+  unsuited: Record<string, string>,
+): EngineConditions {
   return {
     ...GROUNDS,
     load(name) {
@@ -78,7 +81,7 @@ function groundsWith(running: readonly string[], unsuited: Record<string, string
 }
 
 Deno.test("engines that write frames are used only when named, or chosen as the fastest", async () => {
-  const choose = async (wanted: EngineChoice | undefined, grounds: EngineGrounds) => {
+  const choose = async (wanted: EngineChoice | undefined, grounds: EngineConditions) => {
     const told: string[] = [];
     const { name } = await chooseEngine(wanted, grounds, (line) => told.push(line));
     return [name, ...told];

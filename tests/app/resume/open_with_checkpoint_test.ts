@@ -105,7 +105,7 @@ async function resume(path: string, folder: string): Promise<void> {
     readArgs("scan", ["--resume", path]),
     optionsOf("scan"),
   );
-  await using left = resumed.left;
+  await using left = resumed.writtenRows;
   const { given, configuration } = resumed;
   const options = readOptions("scan", given);
   const { udp: from, tcp: fromTcp } = checkpoint.marks;

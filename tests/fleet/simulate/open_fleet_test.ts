@@ -8,7 +8,10 @@ import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { InputError } from "../../../src/core/errors.ts";
 import { drawDelays } from "../../../src/fleet/simulate/network/faults.ts";
 import { drawFleet } from "../../../src/fleet/simulate/draw_fleet.ts";
-import { HostileHost, TRICKS } from "../../../src/fleet/simulate/hostile/hostile_hosts.ts";
+import {
+  HOSTILE_BEHAVIOURS,
+  HostileHost,
+} from "../../../src/fleet/simulate/hostile/hostile_hosts.ts";
 import { Fleet, openFleet } from "../../../src/fleet/simulate/open_fleet.ts";
 import { ListenerPerHost } from "../../../src/fleet/simulate/network/listener_per_host.ts";
 import { Random } from "../../../src/fleet/random.ts";
@@ -128,7 +131,7 @@ Deno.test("an SQP server's challenge is for one query, of version 1, from one po
 Deno.test("hostile hosts respond, and never with a valid status", () => {
   const ping = raknet.encodePing({ openOnly: false, time: 7n, guid: 2n });
   const handshake = query.encodeHandshake(0x01020304);
-  for (const name of Object.keys(TRICKS)) {
+  for (const name of Object.keys(HOSTILE_BEHAVIOURS)) {
     const host = new HostileHost(name, new Random(1));
     const replies = [ping, handshake].flatMap((datagram) => host.respond(datagram, US, 0));
     assert(replies.length > 0, name);

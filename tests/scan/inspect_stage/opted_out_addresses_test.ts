@@ -4,7 +4,7 @@ import type { Address, Endpoint } from "../../../src/core/address.ts";
 import { raknet } from "../../../src/entry/protocols.ts";
 import type { StreamResponder } from "../../../src/fleet/simulate/responder.ts";
 import { FakeNetwork } from "../../../src/testing/fake_network.ts";
-import type { Door } from "../../../src/testing/fake_streams.ts";
+import type { EndpointBehaviour } from "../../../src/testing/fake_streams.ts";
 import { scanFleet, type Setting } from "../scan_harness.ts";
 
 const ADDRESS = 0x7f200000;
@@ -53,7 +53,7 @@ async function scanWithMarker(
   marked: number,
   { echoes = true, door = "refused", ...over }: Partial<Setting> & {
     readonly echoes?: boolean;
-    readonly door?: Door;
+    readonly door?: EndpointBehaviour;
   },
 ) {
   let arrivedAt = Infinity;

@@ -78,13 +78,13 @@ export class Screen {
   /** The status line, once the scan has begun. */
   progress: Progress | undefined;
   /** The checkpoint to resume from after an interruption. A resumed scan has one from its start. */
-  standing: string | undefined;
+  checkpointPath: string | undefined;
   /** Whether only errors are printed. */
   readonly isQuiet: boolean;
 
   constructor(private readonly job: ScanJob) {
     this.isQuiet = job.options.quiet;
-    this.standing = job.resumed?.path;
+    this.checkpointPath = job.resumed?.path;
   }
 
   /** Removes the status line, so that something else can be printed. */
@@ -110,8 +110,8 @@ export class Screen {
   /** Prints how to continue the scan, if there is a checkpoint. */
   printResume(): void {
     this.clear();
-    if (this.standing === undefined) return;
-    resumeLines(this.standing, this.job.stores).forEach(reportLine);
+    if (this.checkpointPath === undefined) return;
+    resumeLines(this.checkpointPath, this.job.stores).forEach(reportLine);
   }
 }
 
@@ -177,7 +177,7 @@ export async function openDatabases(
     resumed: resumed !== undefined,
   });
   // A part that was killed has marked none of them in the databases.
-  resumed?.left.optedOut.forEach((address) => stores.optOut(address));
+  resumed?.writtenRows.optedOut.forEach((address) => stores.optOut(address));
   return stores;
 }
 
@@ -214,7 +214,7 @@ export async function openScanOutputs(
     if (error instanceof Interrupted) screen.printResume();
     throw error;
   });
-  if (kept.writer !== undefined) screen.standing = (place ?? resumed)?.path;
+  if (kept.writer !== undefined) screen.checkpointPath = (place ?? resumed)?.path;
   const { sinks, unread } = whileRead(kept.sinks, job.outputs, screen.report);
   if (resumed !== undefined) screen.report(resumeLine(resumed, state.written, plan));
   await stores.begin(scanId, since, chosen.shard.count, formatConfig("scan", given));

@@ -47,7 +47,7 @@ export async function execute(job: ScanJob): Promise<number> {
   const opened = { ...started, ...sockets, stores, signal: interrupt.signal };
   const outputs = await openScanOutputs(job, opened, screen);
   const ended = await runAndClose(job, { ...opened, ...outputs }, screen);
-  screen.standing = undefined; // the report names what was saved
+  screen.checkpointPath = undefined; // the report names what was saved
   return await report(job, started.state, ended, outputs);
 }
 
@@ -71,7 +71,7 @@ async function runAndClose(
   const resumed = job.resumed !== undefined;
   const closeDatabases = () => stores.end(state, ended, { since, selection: options, resumed });
   const end = await closeOutputs(sinks, ended, state, closeDatabases);
-  if (end.reason === "done" || end.reason === "max-results") screen.standing = undefined;
+  if (end.reason === "done" || end.reason === "max-results") screen.checkpointPath = undefined;
   return { end, saved: await kept.writer?.end(end.marks, state) };
 }
 
@@ -164,11 +164,11 @@ async function report(
 ): Promise<number> {
   const { options: { quiet }, place, resumed, files: { metadata } } = job;
   // The reader of the last output needs no more rows, as `head`.
-  const served = isClosedPipe(end.error);
-  if (!quiet && !served) reportSummary(job, state, end, outputs);
+  const readerHasClosed = isClosedPipe(end.error);
+  if (!quiet && !readerHasClosed) reportSummary(job, state, end, outputs);
   if (end.error !== undefined) {
     if (end.error instanceof Deno.errors.NotCapable) throw end.error;
-    if (!served) reportLine(`blocksweep: ${end.error.message}`);
+    if (!readerHasClosed) reportLine(`blocksweep: ${end.error.message}`);
   }
   const checkpoint = saved ? place ?? resumed : undefined;
   endLines(job, state, end, checkpoint?.path).forEach(reportLine);

@@ -10,7 +10,7 @@ import { readCheckpoint } from "../../../scan/checkpoint/checkpoint_file.ts";
 import { systemDisk } from "../../../sinks/file_operations.ts";
 import { withoutSecrets } from "../../../app/databases/connection_environment.ts";
 import { chooseEngine } from "../../../app/engines/choose_engine.ts";
-import { groundsOf } from "../../../app/engines/load_engines.ts";
+import { conditionsOf } from "../../../app/engines/load_engines.ts";
 import { readTextFile, userPath } from "../../../app/environment.ts";
 import { EXIT } from "../../../app/exit_codes.ts";
 import { checkpointPlace } from "../../../app/resume/open_with_checkpoint.ts";
@@ -103,7 +103,7 @@ async function runWith(
     return EXIT.done;
   }
   const report = options.quiet ? () => {} : reportLine;
-  const grounds = groundsOf(targets, chosen, options.dryRun);
+  const grounds = conditionsOf(targets, chosen, options.dryRun);
   const engine = await chooseEngine(chosen.engine, grounds, report);
   const written = [...request.outputs, ...request.stores.places];
   const planned = { plan, named: located.named, chosen, speed, written, engine };

@@ -60,7 +60,7 @@ export async function locateTargets(
 }
 
 function optedOutOf(resumed?: Resumed): Range[] {
-  return (resumed?.left.optedOut ?? []).map((start) => ({
+  return (resumed?.writtenRows.optedOut ?? []).map((start) => ({
     start,
     end: typeof start === "number" ? start + 1 : start + 1n,
   }));

@@ -10,7 +10,7 @@ import type { Random } from "../../random.ts";
 import type { Responder } from "../responder.ts";
 
 /** The replies of a hostile host to a datagram. */
-type Trick = (datagram: Uint8Array, random: Random) => Uint8Array[];
+type HostileBehaviour = (datagram: Uint8Array, random: Random) => Uint8Array[];
 
 const pong = (time: bigint, text: string) =>
   encodePong({ advertise: false, time, guid: 1n, text: new TextEncoder().encode(text) });
@@ -24,7 +24,7 @@ const sessionOf = (request: Uint8Array) =>
   new DataView(request.buffer, request.byteOffset, request.length).getUint32(3);
 
 /** Tricks of UDP hosts, by name. */
-export const TRICKS: Record<string, Trick> = {
+export const HOSTILE_BEHAVIOURS: Record<string, HostileBehaviour> = {
   /** Replies with random bytes. */
   garbage: (_, random) => [random.bytes(1 + random.below(300))],
   /** Replies with the received datagram. */
@@ -65,20 +65,20 @@ export const NAMED_TRICKS: readonly string[] = ["reflector"];
 
 /** A UDP host with one trick. */
 export class HostileHost implements Responder {
-  readonly #trick: Trick;
+  readonly #behaviour: HostileBehaviour;
   readonly #random: Random;
 
   /**
-   * @param name The trick: a key of {@linkcode TRICKS}.
+   * @param name The trick: a key of {@linkcode HOSTILE_BEHAVIOURS}.
    * @param random The source of random bytes.
    */
   constructor(readonly name: string, random: Random) {
-    this.#trick = TRICKS[name];
+    this.#behaviour = HOSTILE_BEHAVIOURS[name];
     this.#random = random;
   }
 
   /** Returns the replies of the trick. */
   respond(datagram: Uint8Array, _from: Endpoint, _now: number): readonly Uint8Array[] {
-    return this.#trick(datagram, this.#random);
+    return this.#behaviour(datagram, this.#random);
   }
 }

@@ -73,7 +73,7 @@ export const SLOW_TRICKS: readonly string[] = ["tcpDrip"];
 
 /** A TCP host with one trick. */
 export class HostileListener implements StreamResponder {
-  readonly #trick: StreamTrick;
+  readonly #behaviour: StreamTrick;
   readonly #random: Random;
 
   /**
@@ -81,13 +81,13 @@ export class HostileListener implements StreamResponder {
    * @param random The source of random bytes.
    */
   constructor(name: string, random: Random) {
-    this.#trick = STREAM_TRICKS[name];
+    this.#behaviour = STREAM_TRICKS[name];
     this.#random = random;
   }
 
   /** Accepts a connection and returns its hostile behaviour. */
   accept(): StreamTalk {
-    const { opening, answer } = this.#trick;
+    const { opening, answer } = this.#behaviour;
     return {
       opening: opening?.(this.#random) ?? [],
       receive: (bytes) => answer?.(bytes, this.#random) ?? [],

@@ -12,7 +12,7 @@ import type { DatagramNetwork } from "./fleet_network.ts";
 /** Size of the receive buffer, bytes: more than any request has. */
 const LARGEST_REQUEST = 2048;
 
-const EVERYBODY = 0xffffffff;
+const BROADCAST = 0xffffffff;
 
 /** Opens a UDP socket for each host, and one for the broadcasts of each network. */
 export class SocketPerHost implements DatagramNetwork {
@@ -33,9 +33,9 @@ export class SocketPerHost implements DatagramNetwork {
       for (const host of hosts) {
         this.#sockets.set(endpointKey(host), { host, socket: open(host, this.#sockets.size) });
       }
-      const everybody = networks.map(({ address, netmask }) => (address | ~netmask) >>> 0);
+      const broadcasts = networks.map(({ address, netmask }) => (address | ~netmask) >>> 0);
       for (const port of networks.length === 0 ? [] : new Set(hosts.map((host) => host.port))) {
-        for (const address of new Set([EVERYBODY, ...everybody])) {
+        for (const address of new Set([BROADCAST, ...broadcasts])) {
           this.#broadcast.push({ port, socket: open({ address, port }, this.#sockets.size) });
         }
       }

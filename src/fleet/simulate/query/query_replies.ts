@@ -26,7 +26,7 @@ export interface QueryStyle {
   /** Whether any stat request uses the token up, even one with a wrong token. */
   readonly singleUse?: boolean;
   /** The kind of reply to a stat request with a number of bytes after the token. */
-  readonly form: (padding: number) => "full" | "basic" | "silent";
+  readonly form: (padding: number) => "full" | "basic" | "none";
   /** The encoding of text. */
   readonly encode: (text: string) => Uint8Array;
   /** The eight characters at the start of a full stat. Default: `splitnum`. */
@@ -65,7 +65,7 @@ export function answerStat(
   { session, padding }: Extract<QueryRequest, { type: "stat" }>,
 ): Uint8Array | undefined {
   const form = style.form(padding.length);
-  if (form === "silent") return undefined;
+  if (form === "none") return undefined;
   const pairs = style.pairs(identity);
   const value = (key: string) => style.encode(pairs.find(([other]) => other === key)?.[1] ?? "");
   if (form === "basic") {

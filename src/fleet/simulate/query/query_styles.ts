@@ -48,7 +48,7 @@ function keys(shape: Keys): QueryStyle["pairs"] {
 }
 
 /** What a correct scanner reads from a full stat. */
-interface Told extends Keys {
+interface StatementShape extends Keys {
   readonly edition?: string | null;
   readonly software: string | null;
   /** Whether plugins are listed, and the expected version of the last one. */
@@ -59,7 +59,7 @@ interface Told extends Keys {
   readonly flags?: readonly string[];
 }
 
-function told(shape: Told): (identity: ServerIdentity) => Statement {
+function statementOf(shape: StatementShape): (identity: ServerIdentity) => Statement {
   return (id) => {
     const plugins = id.plugins.map((plugin, i) =>
       shape.cut && i === id.plugins.length - 1
@@ -100,8 +100,8 @@ function told(shape: Told): (identity: ServerIdentity) => Statement {
 }
 
 /** Builds the Query behaviour and the expected record from one description. */
-function style(shape: Told, rest: Omit<QueryStyle, "pairs" | "truth">): QueryStyle {
-  return { ...rest, header: shape.header, pairs: keys(shape), truth: told(shape) };
+function style(shape: StatementShape, rest: Omit<QueryStyle, "pairs" | "truth">): QueryStyle {
+  return { ...rest, header: shape.header, pairs: keys(shape), truth: statementOf(shape) };
 }
 
 const list = (id: ServerIdentity) =>
@@ -139,7 +139,7 @@ export const QUERY_STYLES: Record<string, QueryStyle> = {
       token: "signed",
       binding: "address",
       encode: encodeLatin1,
-      form: (padding) => padding === 4 ? "full" : padding === 0 ? "basic" : "silent",
+      form: (padding) => padding === 4 ? "full" : padding === 0 ? "basic" : "none",
     },
   ),
   /** BungeeCord: full for 4 bytes, basic for none, else no reply. */
@@ -149,7 +149,7 @@ export const QUERY_STYLES: Record<string, QueryStyle> = {
       token: "signed",
       binding: "address",
       encode: encodeLatin1,
-      form: (padding) => padding === 4 ? "full" : padding === 0 ? "basic" : "silent",
+      form: (padding) => padding === 4 ? "full" : padding === 0 ? "basic" : "none",
     },
   ),
   /** Glowstone: UTF-8, signed tokens, a colon in its version. */
@@ -175,12 +175,12 @@ export const QUERY_STYLES: Record<string, QueryStyle> = {
       ...keys({ hostip: "127.0.0.1" })(id).filter(([key]) => key !== "hostip"),
       ["hostname", "127.0.0.1"],
     ],
-    truth: told({ software: null, hostip: "127.0.0.1", flags: ["duplicateKey"] }),
+    truth: statementOf({ software: null, hostip: "127.0.0.1", flags: ["duplicateKey"] }),
   },
   /** A server whose full stats never arrive, as with lost fragments. */
   fullLost: {
     ...vanilla,
-    form: (padding) => padding === 4 ? "silent" : "basic",
+    form: (padding) => padding === 4 ? "none" : "basic",
     pairs: keys({}),
     truth: (id) => ({
       columns: {
@@ -200,7 +200,7 @@ export const QUERY_STYLES: Record<string, QueryStyle> = {
   /** A server that responds to handshakes and not to stat requests. */
   tokensOnly: {
     ...vanilla,
-    form: () => "silent",
+    form: () => "none",
     pairs: keys({}),
     truth: () => ({ columns: {}, flags: ["statLost"], facts: { raw_token: false } }),
   },
@@ -222,7 +222,7 @@ export const QUERY_STYLES: Record<string, QueryStyle> = {
       token: "signed",
       binding: "address",
       encode: utf8,
-      form: (padding) => padding === 4 ? "full" : padding === 0 ? "silent" : "basic",
+      form: (padding) => padding === 4 ? "full" : padding === 0 ? "none" : "basic",
     },
   ),
   /** Nukkit: binary tokens, full for eight bytes only, a truncated plugin list, a stale count. */

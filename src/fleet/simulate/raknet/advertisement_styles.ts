@@ -29,7 +29,7 @@ interface Shape {
 const decimal = ({ guid }: ServerIdentity) => guid.toString();
 
 /** What a correct scanner reads from a valid advertisement. */
-function told(shape: Shape): (identity: ServerIdentity) => Statement {
+function statementOf(shape: Shape): (identity: ServerIdentity) => Statement {
   return (identity) => {
     const { text, plain } = (shape.motd ?? ((motd) => motd))(identity.motd);
     const { fields } = shape;
@@ -82,16 +82,16 @@ export const BEDROCK_STYLES = {
   bds: {
     text: (id) =>
       `MCPE;${id.motd.text};${head(id)};${decimal(id)};${id.level};${id.gamemode}${tail}`,
-    door: OPEN_CONNECTION_STYLES.plain,
-    truth: told({ fields: 12, flags: markedSemicolon }),
+    openConnection: OPEN_CONNECTION_STYLES.plain,
+    truth: statementOf({ fields: 12, flags: markedSemicolon }),
   },
   /** PocketMine-MP: 9 fields, escapes `;`, the software's name as the level; blocks senders for 5 s. */
   pocketmine: {
     text: (id) =>
       `MCPE;${escaped(id.motd.text)};${head(id)};${decimal(id)};PocketMine-MP;${id.gamemode};`,
     punishes: 5,
-    door: OPEN_CONNECTION_STYLES.plain,
-    truth: told({ fields: 9, level: () => "PocketMine-MP", software: "PocketMine-MP" }),
+    openConnection: OPEN_CONNECTION_STYLES.plain,
+    truth: statementOf({ fields: 9, level: () => "PocketMine-MP", software: "PocketMine-MP" }),
   },
   /** Nukkit: 12 fields, escapes `;`, a signed id. */
   nukkit: {
@@ -100,8 +100,8 @@ export const BEDROCK_STYLES = {
         signed(id)
       };${id.level};${id.gamemode};1;19132;19132;`,
     answersOpen: false,
-    door: OPEN_CONNECTION_STYLES.cloudburst,
-    truth: told({ fields: 12, serverId: signed, ports: [19132, 19132] }),
+    openConnection: OPEN_CONNECTION_STYLES.cloudburst,
+    truth: statementOf({ fields: 12, serverId: signed, ports: [19132, 19132] }),
   },
   /** PowerNukkitX: no version, and the high half of a UUIDv4 as the id. */
   powernukkitx: {
@@ -109,8 +109,8 @@ export const BEDROCK_STYLES = {
       `MCPE;${escaped(id.motd.text)};${id.protocol};;${id.online};${id.max};${halfUuid(id)};` +
       `${id.level};${id.gamemode};1;19132;19132;`,
     answersOpen: false,
-    door: OPEN_CONNECTION_STYLES.cloudburst,
-    truth: told({
+    openConnection: OPEN_CONNECTION_STYLES.cloudburst,
+    truth: statementOf({
       fields: 12,
       version: () => "",
       serverId: halfUuid,
@@ -122,8 +122,8 @@ export const BEDROCK_STYLES = {
     text: (id) =>
       `MCPE;${escaped(id.motd.text)};${head(id)};${decimal(id)};WaterdogPE;${id.gamemode};1`,
     answersOpen: false,
-    door: OPEN_CONNECTION_STYLES.cloudburst,
-    truth: told({ fields: 10, terminated: false, level: () => "WaterdogPE" }),
+    openConnection: OPEN_CONNECTION_STYLES.cloudburst,
+    truth: statementOf({ fields: 10, terminated: false, level: () => "WaterdogPE" }),
   },
   /** Geyser: 12 fields, `;` replaced by `:`, one game mode, its name for an empty text. */
   geyser: {
@@ -131,8 +131,8 @@ export const BEDROCK_STYLES = {
       `MCPE;${semicolonToColon(id.motd).text};${head(id)};${decimal(id)};Geyser` +
       ";Survival;1;19132;19132;",
     answersOpen: false,
-    door: OPEN_CONNECTION_STYLES.cloudburst,
-    truth: told({
+    openConnection: OPEN_CONNECTION_STYLES.cloudburst,
+    truth: statementOf({
       fields: 12,
       motd: semicolonToColon,
       level: () => "Geyser",
@@ -144,9 +144,9 @@ export const BEDROCK_STYLES = {
   dragonfly: {
     text: (id) => `MCPE;${id.motd.text};${head(id)};${decimal(id)};;Creative;1;19132;19132;0;0;`,
     punishes: 10,
-    door: OPEN_CONNECTION_STYLES.goRaknet,
+    openConnection: OPEN_CONNECTION_STYLES.goRaknet,
     punishesUnknown: true,
-    truth: told({
+    truth: statementOf({
       fields: 14,
       level: () => "",
       gamemode: "Creative",
@@ -161,8 +161,8 @@ export const BEDROCK_STYLES = {
       `MCPE;${id.motd.text};${head(id)};1700000000000;bedrock-protocol;${id.gamemode}` +
       ";1;19132;19133;0;",
     answersOpen: false,
-    door: OPEN_CONNECTION_STYLES.jspRaknet,
-    truth: told({
+    openConnection: OPEN_CONNECTION_STYLES.jspRaknet,
+    truth: statementOf({
       fields: 13,
       serverId: () => "1700000000000",
       level: () => "bedrock-protocol",
@@ -176,8 +176,8 @@ export const BEDROCK_STYLES = {
       `MCPE;${id.motd.text};${head(id)};1700000000000;${twoLevels(id)};${id.gamemode}` +
       ";1;19132;19132;0;",
     answersOpen: false,
-    door: OPEN_CONNECTION_STYLES.jspRaknet,
-    truth: told({
+    openConnection: OPEN_CONNECTION_STYLES.jspRaknet,
+    truth: statementOf({
       fields: 13,
       serverId: () => "1700000000000",
       level: twoLevels,
@@ -190,8 +190,8 @@ export const BEDROCK_STYLES = {
   serenityjs: {
     text: (id) =>
       `MCPE;${id.motd.text};${head(id)};${decimal(id)};SerenityJS;Survival;1;19132;19133;`,
-    door: OPEN_CONNECTION_STYLES.plain,
-    truth: told({
+    openConnection: OPEN_CONNECTION_STYLES.plain,
+    truth: statementOf({
       fields: 12,
       level: () => "SerenityJS",
       gamemode: "Survival",
@@ -201,9 +201,9 @@ export const BEDROCK_STYLES = {
   /** JSPrismarine: 9 fields, an id of 0, sometimes a GUID of 0: it uses uninitialised memory. */
   jsprismarine: {
     text: (id) => `MCPE;${id.motd.text};${head(id)};0;JSRakNet;${id.gamemode.toLowerCase()};`,
-    door: OPEN_CONNECTION_STYLES.plain,
+    openConnection: OPEN_CONNECTION_STYLES.plain,
     truth: (id) =>
-      told({
+      statementOf({
         fields: 9,
         serverId: () => "0",
         level: () => "JSRakNet",
@@ -215,21 +215,24 @@ export const BEDROCK_STYLES = {
   education: {
     text: (id) =>
       `MCEE;${id.motd.text};${head(id)};${decimal(id)};${id.level};${id.gamemode}${tail}`,
-    door: OPEN_CONNECTION_STYLES.plain,
-    truth: told({ fields: 12, edition: "education", flags: markedSemicolon }),
+    openConnection: OPEN_CONNECTION_STYLES.plain,
+    truth: statementOf({ fields: 12, edition: "education", flags: markedSemicolon }),
   },
   /** raknet-node: 11 fields, no escaping, its own clock in the pong, no checks. */
   raknetNode: {
     text: (id) =>
       `MCPE;${id.motd.text};${head(id)};${decimal(id)};${id.level};${id.gamemode};1;19132;`,
     ownClock: true,
-    door: OPEN_CONNECTION_STYLES.raknetNode,
-    truth: told({ fields: 11, flags: (motd) => [...markedSemicolon(motd), "timeNotEchoed"] }),
+    openConnection: OPEN_CONNECTION_STYLES.raknetNode,
+    truth: statementOf({
+      fields: 11,
+      flags: (motd) => [...markedSemicolon(motd), "timeNotEchoed"],
+    }),
   },
   /** Pocket Edition of 2012: three fields. */
   pocket2012: {
     text: ({ players: [name] }) => `MCCPP;Demo;${name ?? ""}`,
-    door: OPEN_CONNECTION_STYLES.pocket2012,
+    openConnection: OPEN_CONNECTION_STYLES.pocket2012,
     truth: ({ guid, players: [name] }) => ({
       columns: {
         guid: guid.toString(),
@@ -252,7 +255,7 @@ export const BEDROCK_STYLES = {
   otherGame: {
     text: ({ online, max }) => `ARENA|1.0|${online}/${max}`,
     bare: true,
-    door: OPEN_CONNECTION_STYLES.raknet4,
+    openConnection: OPEN_CONNECTION_STYLES.raknet4,
     truth: ({ guid, online, max }) => ({
       columns: { guid: guid.toString() },
       flags: ["lengthMismatch", "otherGame"],

@@ -27,7 +27,7 @@ export interface OpenConnectionStyle {
   /** Minimum and maximum MTU, bytes. */
   readonly mtu: readonly [least: number, most: number];
   /** Whether a sender with another protocol version is ignored afterwards. */
-  readonly sulks?: boolean;
+  readonly ignoresAfterWrongProtocol?: boolean;
   /** A refusal in place of a reply. Default: none. */
   readonly refusal?: { readonly to: "request1" | "request2"; readonly reason: RefusalReason };
   /** What a correct scanner reads. */
@@ -69,9 +69,11 @@ export class ConnectionOpener {
   }
 
   #first({ protocol, padding }: OpenRequest1, from: Endpoint): Uint8Array {
-    const { style: { protocols, cookie, sulks }, guid } = this;
+    const { style: { protocols, cookie, ignoresAfterWrongProtocol }, guid } = this;
     if (!protocols.includes(protocol)) {
-      if (sulks && this.#ignored.size < MOST_SENDERS) this.#ignored.add(endpointKey(from));
+      if (ignoresAfterWrongProtocol && this.#ignored.size < MOST_SENDERS) {
+        this.#ignored.add(endpointKey(from));
+      }
       return encodeRefusal({ reason: "incompatibleProtocol", guid, protocol: protocols[0] });
     }
     const security = cookie ? { cookie: this.#cookie(from), publicKey: undefined } : undefined;

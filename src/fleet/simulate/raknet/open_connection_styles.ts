@@ -37,7 +37,7 @@ export const OPEN_CONNECTION_STYLES = {
     protocols: [11],
     cookie: true,
     mtu: [400, 1492],
-    sulks: true,
+    ignoresAfterWrongProtocol: true,
     truth: open(1492, "cookie"),
   },
   /** CloudburstMC's Network, as in Geyser, Nukkit, PowerNukkitX and WaterdogPE. */

@@ -30,7 +30,7 @@ export interface BedrockStyle {
   /** Whether the server responds to "unconnected ping open connections". Default: yes. */
   readonly answersOpen?: boolean;
   /** Behaviour for open connection requests; `undefined`: no reply. */
-  readonly door?: OpenConnectionStyle;
+  readonly openConnection?: OpenConnectionStyle;
   /** What a correct scanner reads. */
   readonly truth: (identity: ServerIdentity) => Statement;
 }

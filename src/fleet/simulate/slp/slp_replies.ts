@@ -26,7 +26,7 @@ export interface SlpStyle {
    * The JSON of the status; `closes` and `kicks` are the reactions of software that does not support
    * status requests.
    */
-  readonly status: ((identity: ServerIdentity, asked: Handshake) => string) | "closes" | "kicks";
+  readonly status: ((identity: ServerIdentity, request: Handshake) => string) | "closes" | "kicks";
   /** A second text in the frame, after the JSON. Default: none. */
   readonly more?: string;
   /** Protocol numbers for which the server closes the connection. Default: none. */
@@ -91,13 +91,13 @@ function answerFrame(style: SlpStyle, identity: ServerIdentity, received: Uint8A
   const end = frameEnd(received) ?? 0;
   const payload = decodeSlpPing(received);
   if (payload !== undefined) return { used: end, reply: encodeSlpPing(payload), close: true };
-  const asked = decodeStatusRequest(received);
-  if (asked === undefined || style.closesOn?.includes(asked.protocol)) {
+  const request = decodeStatusRequest(received);
+  if (request === undefined || style.closesOn?.includes(request.protocol)) {
     return { used: received.length, reply: NOTHING, close: true };
   }
-  const json = (style.status as (identity: ServerIdentity, asked: Handshake) => string)(
+  const json = (style.status as (identity: ServerIdentity, request: Handshake) => string)(
     identity,
-    asked,
+    request,
   );
   const reply = encodeStatusResponse({
     json: new TextEncoder().encode(json),

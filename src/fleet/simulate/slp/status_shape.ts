@@ -47,7 +47,7 @@ export interface SlpShape {
 /** Builds the SLP behaviour and the expected record from one description. */
 export function statusStyle(shape: SlpShape, more: Partial<SlpStyle> = {}): SlpStyle {
   return {
-    status: (identity, asked) => JSON.stringify(jsonOf(shape, identity, asked)),
+    status: (identity, request) => JSON.stringify(jsonOf(shape, identity, request)),
     legacy: (identity) => ({
       form: "1.4",
       protocol: shape.legacyProtocol ?? LATER_PROTOCOL,
@@ -80,7 +80,7 @@ export const STRING_MOTD: NonNullable<SlpShape["description"]> = {
   form: "string",
 };
 
-function jsonOf(shape: SlpShape, identity: ServerIdentity, asked: Handshake): unknown {
+function jsonOf(shape: SlpShape, identity: ServerIdentity, request: Handshake): unknown {
   const { online, max } = identity;
   const sample = sampleOf(shape, identity)?.map((name, i) => ({
     name,
@@ -89,8 +89,8 @@ function jsonOf(shape: SlpShape, identity: ServerIdentity, asked: Handshake): un
   const { most } = shape.protocol ?? {};
   const protocol = most === undefined
     ? identity.protocol
-    : asked.protocol > 0 && asked.protocol < most
-    ? asked.protocol
+    : request.protocol > 0 && request.protocol < most
+    ? request.protocol
     : most;
   const values: Record<string, unknown> = {
     version: { name: nameOf(shape, identity), protocol },
@@ -171,7 +171,7 @@ export function legacyTruth(
     facts: {
       form: `legacy ${form}`,
       ...(version === null ? {} : { version_name: version }),
-      asked: "fe01",
+      request: "fe01",
     },
   });
 }

@@ -24,7 +24,7 @@ export interface SqpStyle {
   /** Builds the chunks of a server's reply. */
   readonly chunks: (identity: ServerIdentity) => Chunks;
   /** The reply to a query for chunks that the server lacks. */
-  readonly lacking: "silent" | "empty";
+  readonly lacking: "none" | "empty";
   /** The version in every reply. Default: 1, and queries of other versions get no reply. */
   readonly version?: number;
   /** Bytes of a later version's fields after the port in ServerInfo. Default: none. */
@@ -82,15 +82,15 @@ export class SqpServer implements Responder {
     return [encodeSqpChallenge(challenge)];
   }
 
-  #query({ challenge, version: asked, chunks }: Query, from: Endpoint): readonly Uint8Array[] {
+  #query({ challenge, version: requested, chunks }: Query, from: Endpoint): readonly Uint8Array[] {
     const given = this.#challenges.get(endpointKey(from));
     this.#challenges.delete(endpointKey(from));
     const { lacking, packetSize, later, version } = this.#style;
-    if (challenge !== given || version === undefined && asked !== 1) return [];
+    if (challenge !== given || version === undefined && requested !== 1) return [];
     const known = encodeChunks(chosen(this.#chunks, chunks));
     const answer = later !== undefined && chunks === CHUNKS.info ? longer(known, later) : known;
     if (answer.length > 0) return encodePackets(challenge, answer, packetSize, version).reverse();
-    return lacking === "silent"
+    return lacking === "none"
       ? []
       : encodePackets(challenge, answer).map((packet) => concat(packet, UNFILLED));
   }

@@ -73,7 +73,7 @@ function columns(id: ServerIdentity, version: string | null): Statement["columns
 }
 
 /** What a correct scanner reads from all chunks. */
-function toldByAll(id: ServerIdentity): Statement {
+function statementOfAll(id: ServerIdentity): Statement {
   return {
     columns: { ...columns(id, id.version), players: id.players },
     flags: [],
@@ -103,7 +103,7 @@ function toldByAll(id: ServerIdentity): Statement {
 function infoOnly(rest: Pick<SqpStyle, "version" | "later" | "oneChallenge">): SqpStyle {
   return {
     chunks: (id) => ({ info: info(id, id.version) }),
-    lacking: "silent",
+    lacking: "none",
     ...rest,
     truth: (id) => ({
       columns: columns(id, id.version),
@@ -126,7 +126,7 @@ export const SQP_STYLES = {
     }),
   },
   /** A server with all chunks. */
-  sqpFull: { chunks: everything, lacking: "silent", truth: toldByAll },
+  sqpFull: { chunks: everything, lacking: "none", truth: statementOfAll },
   /** A server of Multiplay, which has only ServerInfo. */
   sqpInfo: infoOnly({}),
   /** FPSSample's SQPServer: version 0, and one challenge at a time. */
@@ -134,5 +134,5 @@ export const SQP_STYLES = {
   /** A server of a future SQP version, whose ServerInfo has more fields. */
   sqpLater: infoOnly({ version: 7, later: Uint8Array.of(1, 2, 3, 255) }),
   /** A server that replies in several packets. */
-  sqpPackets: { chunks: everything, lacking: "silent", packetSize: 40, truth: toldByAll },
+  sqpPackets: { chunks: everything, lacking: "none", packetSize: 40, truth: statementOfAll },
 } satisfies Record<string, SqpStyle>;

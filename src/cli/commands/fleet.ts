@@ -9,7 +9,7 @@ import { InputError } from "../../core/errors.ts";
 import type { Faults } from "../../fleet/simulate/network/faults.ts";
 import { drawFleet } from "../../fleet/simulate/draw_fleet.ts";
 import { formatManifest } from "../../fleet/manifest.ts";
-import { openFleet } from "../../fleet/simulate/open_fleet.ts";
+import { type Fleet, openFleet } from "../../fleet/simulate/open_fleet.ts";
 import { WitnessLog } from "../../fleet/witness_log.ts";
 import { systemClock } from "../../net/clock.ts";
 import type { Range } from "../../targets/ranges.ts";
@@ -43,7 +43,7 @@ export async function runFleet(
 
 /** Simulates servers until Ctrl-C, or until the log of received datagrams cannot be written. */
 async function simulate(options: OptionsOf<"fleet">): Promise<number> {
-  const { servers, hostile, seed, range: { range, text }, manifest, quiet, json } = options;
+  const { servers, hostile, seed, range: { range }, manifest } = options;
   const lab = options.lab ? laboratory(range) : undefined;
   const software = chosenSoftware(options.software);
   const hosts = drawFleet({ servers, hostile, range, seed, software, tcp: !options.noTcp });
@@ -60,15 +60,31 @@ async function simulate(options: OptionsOf<"fleet">): Promise<number> {
   if (manifest !== undefined) {
     await writeTextFile(manifest, formatManifest(hosts.map(({ entry }) => entry)));
   }
-  if (json) {
-    const ready = { servers, range: text, seed, manifest: manifest ?? null };
-    await printResult("fleet", { event: "ready", hosts: hosts.length, ...ready });
-  } else if (!quiet) {
-    reportLine(`${countOf(hosts.length, "simulated host")} in ${text}; Ctrl-C ends`);
-  }
+  await reportReady(options, hosts.length);
   const ends = [interrupt.signal, ...witness === undefined ? [] : [witness.failed]];
   await Promise.race([aborted(AbortSignal.any(ends)), fleet.running]);
-  const { received, sent, accepted } = fleet;
+  await reportEnd(options, fleet);
+  return EXIT.interrupted;
+}
+
+/** Reports that every socket is open. */
+async function reportReady(
+  { json, quiet, servers, range: { text }, seed, manifest }: OptionsOf<"fleet">,
+  hosts: number,
+): Promise<void> {
+  if (json) {
+    const ready = { servers, range: text, seed, manifest: manifest ?? null };
+    await printResult("fleet", { event: "ready", hosts, ...ready });
+  } else if (!quiet) {
+    reportLine(`${countOf(hosts, "simulated host")} in ${text}; Ctrl-C ends`);
+  }
+}
+
+/** Reports what the fleet received and sent. */
+async function reportEnd(
+  { json, quiet }: OptionsOf<"fleet">,
+  { received, sent, accepted }: Fleet,
+): Promise<void> {
   if (json) {
     await printResult("fleet (at its end)", {
       event: "ended",
@@ -82,7 +98,6 @@ async function simulate(options: OptionsOf<"fleet">): Promise<number> {
         `accepted ${countOf(accepted, "connection")}`,
     );
   }
-  return EXIT.interrupted;
 }
 
 function aborted(signal: AbortSignal): Promise<void> {

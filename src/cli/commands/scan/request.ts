@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { InputError } from "../../../core/errors.ts";
 import type { Protocol } from "../../../protocols/protocol.ts";
 import { type DatabasePlan, planDatabases } from "../../../app/databases/scan_databases.ts";
 import { withoutSecrets } from "../../../app/databases/connection_environment.ts";
@@ -53,6 +54,11 @@ export function readRequest(
     checkpoint: options.checkpoint,
   };
   checkApart(files);
+  if (options.json && !options.dryRun && !options.listTargets) {
+    throw new InputError(
+      "Cannot use --json without --dry-run or --list-targets: rows are JSON with --format ndjson",
+    );
+  }
   return { options, given, chosen, outputs, stores, files, resumed };
 }
 

@@ -4,7 +4,6 @@
  * @module
  */
 import project from "../../../../deno.json" with { type: "json" };
-import { InputError } from "../../../core/errors.ts";
 import type { Protocol } from "../../../protocols/protocol.ts";
 import { readCheckpoint } from "../../../scan/checkpoint/checkpoint_file.ts";
 import { systemDisk } from "../../../sinks/file_operations.ts";
@@ -88,11 +87,6 @@ async function runWith(
   const resumed = typeof origin === "object" ? origin : undefined;
   const request = readRequest(secret, resumed, allProtocols);
   const { options, given, chosen, files } = request;
-  if (options.json && !options.dryRun && !options.listTargets) {
-    throw new InputError(
-      "Cannot use --json without --dry-run or --list-targets: rows are JSON with --format ndjson",
-    );
-  }
   if (options.echoConfig) return await printAll([formatConfig("scan", given)]);
   const optOuts = new OptOutFile(options.optOutFile, reportLine);
   const located = await locateTargets(request, optOuts);

@@ -23,7 +23,8 @@ export const EXIT_CODES: readonly {
   {
     code: EXIT.failed,
     meaning: "failed or incomplete",
-    cases: "an error while running, or results that are incomplete; `query` when a host did not " +
+    cases: "an error while running, or results that are incomplete, for example because file " +
+      "descriptors ran out or the system refused every probe; `query` when a host did not " +
       "reply; `demo` and `fleet --check` when a row is wrong",
   },
   {

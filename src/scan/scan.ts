@@ -24,6 +24,7 @@ import { SightingQueue } from "./inspect_stage/sighting_queue.ts";
 import { countPositions, type PassPlan, planScanPasses } from "./pass_plan.ts";
 import { ScanConnections } from "./scan_connections.ts";
 import type { ScanEnd, ScanSetup } from "./scan_setup.ts";
+import { areAllRefused } from "./scan_state.ts";
 import { makeTables, type ScanTables } from "./scan_tables.ts";
 import { LossAndRate } from "./sweep_stage/loss_and_rate.ts";
 import { SkippedTargets } from "./sweep_stage/skipped_targets.ts";
@@ -46,7 +47,7 @@ export async function runScan(options: ScanSetup): Promise<ScanEnd> {
   const tables = makeTables(options, demultiplexer, stop);
   const stages = makeStages(options, plan, tables, { demultiplexer, throttle });
   const endSaving = saveEachSecond(options, tables, stages);
-  const marks = await runStages(tables, stages, demultiplexer);
+  const marks = standing(await runStages(tables, stages, demultiplexer), options);
   stop.end();
   await endSaving();
   await stop.guard(async () => await hooks?.checkOutputs?.(), undefined);
@@ -54,6 +55,16 @@ export async function runScan(options: ScanSetup): Promise<ScanEnd> {
   const end = stop.error === undefined ? tables.lowWater.note(marks) : tables.lowWater.marks;
   state.ended = endReason(stop.reason, end, stages.udp.isCut || stages.known.areLeft, state);
   return { reason: state.ended, marks: end, error: stop.error };
+}
+
+/**
+ * Where a scan stands after its passes. If the system refused every probe over UDP, that is the start,
+ * also over TCP if no connection reached a host: a resumed scan probes all targets.
+ */
+function standing(marks: Marks, { order: { from }, io: { state } }: ScanSetup): Marks {
+  if (!areAllRefused(state)) return marks;
+  const { sent, counts } = state.tcp;
+  return { udp: from.udp, tcp: counts.unreachable === sent ? from.tcp : marks.tcp };
 }
 
 /** The stages of a scan. */

@@ -22,7 +22,7 @@ export interface OmittedEndpoint {
 
 /**
  * Why a scan ended. `"incomplete"`: all passes ran, but targets were not probed, or servers not
- * inspected, for lack of descriptors.
+ * inspected, for lack of descriptors; or the system refused every probe over UDP.
  */
 export type EndReason =
   | "done"
@@ -132,6 +132,11 @@ export interface ScanState extends PassCounts {
   inspectedInPart: number;
   /** Why it ended; `undefined` while it runs. */
   ended?: EndReason;
+}
+
+/** Whether the system refused every probe over UDP, so that nothing can be known of the targets. */
+export function areAllRefused({ sent, refused }: Pick<ScanState, "sent" | "refused">): boolean {
+  return sent === 0 && refused > 0;
 }
 
 /** The counters of a scan without connections. */

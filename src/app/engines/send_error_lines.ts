@@ -8,10 +8,11 @@ import { withCommas } from "../../core/quantities.ts";
 
 /** The most likely cause of an error of sending, and its remedy. */
 const REFUSALS: Readonly<Record<string, string>> = {
-  EPERM: "a firewall of this machine drops them, likely by a rule for output: " +
-    "see nft list ruleset, or iptables -S OUTPUT",
+  EPERM:
+    "a firewall of this machine drops them, probably by a rule for output, which the command " +
+    "`nft list ruleset` or `iptables -S OUTPUT` lists",
   EACCES: "the destination is a broadcast address, or a firewall of this machine rejects them",
-  ENETUNREACH: "there is no route to the destination: see ip route",
+  ENETUNREACH: "there is no route to the targets; the command `ip route` lists the routes",
   EHOSTUNREACH: "a next hop on the link does not reply",
   EMSGSIZE: "they exceed the MTU of the route",
   EINVAL: "the system does not accept the address or port",
@@ -47,16 +48,17 @@ export function sendErrorLine(code: string, kind: SendErrorKind): string | undef
     return `blocksweep: ${shortageLine("connections and inspections", code)}; results become ` +
       `incomplete if that lasts: ${remedies.join(", or ")}`;
   }
-  if (kind === "refused") {
-    const why = REFUSALS[code];
-    return `blocksweep: the system refuses datagrams (${code})${
-      why === undefined ? "" : `: ${why}`
-    }`;
-  }
+  if (kind === "refused") return `blocksweep: the system refuses datagrams ${refusalText(code)}`;
   return code !== "ENETDOWN"
     ? undefined
     : "blocksweep: the interface is down (ENETDOWN): the scan continues when it is up again; " +
       "Ctrl-C ends the scan and keeps its rows";
+}
+
+/** An error of sending, with its most likely cause: `(ENOBUFS): the transmit queue …`. */
+export function refusalText(code: string): string {
+  const why = REFUSALS[code];
+  return why === undefined ? `(${code})` : `(${code}): ${why}`;
 }
 
 /** Errors and how often they occurred, as `12 EPERM, 3 EINVAL`. */

@@ -5,7 +5,7 @@
  */
 import type { Marks } from "../../scan/checkpoint/low_water_mark.ts";
 import type { ScanEnd } from "../../scan/scan_setup.ts";
-import type { EndReason, ScanState } from "../../scan/scan_state.ts";
+import { areAllRefused, type EndReason, type ScanState } from "../../scan/scan_state.ts";
 import { OutputLostError } from "../../sinks/sink.ts";
 import type { GivenOptions } from "../../app/settings/given_options.ts";
 import { exclusionNotes, passwordNotes, scanCommand } from "./printed_command.ts";
@@ -100,7 +100,7 @@ export function continueLines(
     const condition = end.error instanceof OutputLostError
       ? "once the file is restored, "
       : end.reason === "incomplete"
-      ? "with more descriptors, "
+      ? areAllRefused(state) ? "when the system sends probes, " : "with more descriptors, "
       : "";
     const [command, ...notes] = resumeLines(checkpoint, stores);
     return [condition + command, ...notes];

@@ -4,14 +4,19 @@
  * @module
  */
 import type { ScanEnd } from "../../scan/scan_setup.ts";
-import { type EndReason, MOST_NAMED, type ScanState } from "../../scan/scan_state.ts";
+import {
+  areAllRefused,
+  type EndReason,
+  MOST_NAMED,
+  type ScanState,
+} from "../../scan/scan_state.ts";
 import { omittedLines, type RepeatedScope } from "./omitted_lines.ts";
 import { EXIT } from "../../app/exit_codes.ts";
 import { lossLines, rateLines } from "./loss_lines.ts";
 import { type Continuable, continueLines } from "./scan_continuation.ts";
 import type { Plan } from "../../app/targets/scan_plan.ts";
 import { countOf, withCommas } from "../../core/quantities.ts";
-import { codeList } from "../../app/engines/send_error_lines.ts";
+import { codeList, refusalText } from "../../app/engines/send_error_lines.ts";
 
 const REASONS: Readonly<Record<EndReason, string>> = {
   "done": "done",
@@ -54,6 +59,7 @@ export function summary(
     ...(state.tcp.passes === 0 ? [] : [tcpLine(state.tcp, verbose)]),
     ...(verbose && state.passes > 0 ? [engineLine(state)] : []),
     ...serversLine(state),
+    ...refusalLines(state),
     ...shortageLines(state),
     ...droppedLines(state),
     ...omittedLines(state, { given, databases, isResumable }),
@@ -112,6 +118,16 @@ function serversLine({ aliases, noStatus, optedOut }: ScanState): string[] {
     ...(optedOut === 0 ? [] : [`${withCommas(optedOut)} opted out and not written`]),
   ];
   return parts.length === 0 ? [] : [`servers: ${parts.join(", ")}`];
+}
+
+/** A scan over UDP of which the system sent nothing. */
+function refusalLines(state: ScanState): string[] {
+  if (!areAllRefused(state)) return [];
+  const [code] = Object.entries(state.errors).sort(([, a], [, b]) => b - a)[0] ?? [];
+  return [
+    "results are incomplete: the system refused every probe over UDP" +
+    (code === undefined ? "" : ` ${refusalText(code)}`),
+  ];
 }
 
 /** Targets and servers that were left out for lack of descriptors. */
@@ -206,6 +222,6 @@ export function endLines(
   end: ScanEnd,
   checkpoint: string | undefined,
 ): string[] {
-  const left = job.options.quiet ? shortageLines(state) : [];
+  const left = job.options.quiet ? [...refusalLines(state), ...shortageLines(state)] : [];
   return [...left, ...continueLines(job, state, end, checkpoint)];
 }

@@ -118,6 +118,24 @@ Deno.test("summary() reports targets and servers left out for lack of descriptor
   ]);
 });
 
+Deno.test("summary() and the last lines report a scan whose probes the system refused", () => {
+  const errors = { ENETUNREACH: 9, EPERM: 1 };
+  const state = { ...shortState(0, 0, 0), refused: 10, errors };
+  const line = "results are incomplete: the system refused every probe over UDP (ENETUNREACH): " +
+    "there is no route to the targets; the command `ip route` lists the routes";
+  const reported = (lines: readonly string[]) =>
+    lines.filter((one) => one.includes("refused every"));
+  assertEquals(reported(summary(state, INCOMPLETE, SCOPE)), [line]);
+  assertEquals(reported(summary({ ...state, sent: 1 }, INCOMPLETE, SCOPE)), []);
+  const lines = (quiet: boolean) => {
+    const job = { options: { quiet }, resumable: true, outputs: [], stores: { places: [] } };
+    return endLines(job as unknown as Continuable, state, INCOMPLETE, "rows.csv.checkpoint");
+  };
+  assertEquals(reported(lines(true)), [line]);
+  assertEquals(reported(lines(false)), []);
+  assertEquals(lines(false)[0].split(":")[0], "when the system sends probes, continue with");
+});
+
 Deno.test("the status file and the metrics count targets and servers left out for lack of descriptors", () => {
   const state = shortState(3, 4, 5);
   const { tcp, uninspected, inspected_in_part } = statusOf(state);

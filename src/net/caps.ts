@@ -20,7 +20,7 @@ export interface CapBits {
 }
 
 /**
- * Each datagram leaves at least a second after the one `cap` datagrams before it. So the datagrams
+ * Datagram n is sent at least a second after datagram n - `cap`. So the datagrams
  * fall into `cap` classes, by their number modulo `cap`. Each class has at most one datagram in any
  * second, and all classes together have at most `cap`.
  *

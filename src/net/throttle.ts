@@ -21,8 +21,8 @@ export interface Limits {
 export const HOST_RATE = 5;
 
 /**
- * How far a late sender may catch up, milliseconds. Time lost beyond it is not made up. So no
- * second holds more than 1 % above the rate.
+ * Maximum delay that a late sender may catch up, milliseconds. A longer delay is not made up for.
+ * Therefore at most 1.01 times the rate is sent in any second.
  */
 const SLACK_MS = 10;
 /**
@@ -53,7 +53,7 @@ export class Throttle {
   #interval: number;
   /** When the next datagram is due at the rate, and at twice the rate, milliseconds. */
   readonly #next = Float64Array.of(-Infinity, -Infinity);
-  /** How long a datagram of a burst may leave before its time at twice the rate, milliseconds. */
+  /** How much earlier than its due time at twice the rate a datagram of a burst may be sent, milliseconds. */
   #burst: number;
   readonly #hosts: Caps | undefined;
   readonly #nets: Caps | undefined;

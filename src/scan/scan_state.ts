@@ -9,7 +9,7 @@ import { type CanaryCounts, noCanaries } from "../sweep/canaries/loss_estimate.t
 import type { RateReport } from "../sweep/rate/rate_search.ts";
 import { noReplies, type ReplyCounts } from "../sweep/receiver.ts";
 
-/** Hosts of one kind that are named, at the most. */
+/** Maximum number of hosts that a line names. */
 export const MOST_NAMED = 16;
 
 /** An endpoint that replied and was not interviewed. */
@@ -36,19 +36,19 @@ export type EndReason =
 export interface StreamCounts {
   /** Connections that were established. */
   open: number;
-  /** Those that the peer refused: the port is closed. */
+  /** Connections that the peer refused: the port is closed. */
   refused: number;
-  /** Those that a router, or our own system, reported as unreachable. */
+  /** Connections to peers that a router, or this machine, reported as unreachable. */
   unreachable: number;
-  /** Those that timed out. */
+  /** Connections that timed out. */
   timeout: number;
-  /** Those for which our system had no descriptor or port left. */
+  /** Connections for which this machine had no descriptor or port left. */
   failed: number;
-  /** Open ones with a valid reply in the probed protocol. */
+  /** Open connections with a valid reply in the probed protocol. */
   valid: number;
-  /** Open ones with another reply. */
+  /** Open connections with another reply. */
   invalid: number;
-  /** Open ones without a reply, closed ones included. */
+  /** Open connections without a reply, those that the peer closed included. */
   unresponsive: number;
 }
 
@@ -56,13 +56,13 @@ export interface StreamCounts {
 export interface PassCounts {
   /** The pass that runs, from 1. */
   pass: number;
-  /** How many passes there are. */
+  /** Number of passes. */
   passes: number;
-  /** Targets that the pass has left behind. */
+  /** Number of visited targets of the pass. */
   position: number;
-  /** Targets of the pass. */
+  /** Number of targets of the pass. */
   size: number;
-  /** Probes that left, or connections that were started. */
+  /** Number of probes sent, or of connections started. */
   sent: number;
 }
 
@@ -78,23 +78,23 @@ export interface StreamState extends PassCounts {
 export interface ScanState extends PassCounts {
   /** The id of the scan, a UUIDv7. */
   scanId: string;
-  /** When it started, milliseconds of its clock. */
+  /** When the scan started, milliseconds of its clock. */
   startedAt: number;
-  /** When the first probe left, Unix milliseconds. */
+  /** When the first probe was sent, Unix milliseconds. */
   firstProbeAt?: number;
   /** When every output had accepted the last row, Unix milliseconds. */
   lastRowAt?: number;
-  /** Positions of all passes, as far as they are known. */
+  /** Number of positions of all passes, as far as known. */
   total: number;
-  /** Positions left behind in all passes. */
+  /** Number of visited positions of all passes. */
   visited: number;
-  /** The half over TCP. */
+  /** The counters of the TCP sweep. */
   readonly tcp: StreamState;
-  /** Which engine sends and receives datagrams. */
+  /** Name of the engine that sends and receives datagrams. */
   engine: string;
   /** Sender threads; 0: the main thread sends. */
   threads: number;
-  /** Size of the receive buffers of all its sockets, bytes. */
+  /** Size of the receive buffers of all sockets, bytes. */
   receiveBuffer: number;
   /** Probes that the system refused to send. */
   refused: number;
@@ -118,7 +118,7 @@ export interface ScanState extends PassCounts {
   inspecting: number;
   /** Rows that every output has accepted. */
   written: number;
-  /** Rows that describe a server which another row has described. */
+  /** Rows with `alias_of`: an earlier row describes the same server. */
   aliases: number;
   /** Rows that could not be written. */
   lost: number;
@@ -130,7 +130,7 @@ export interface ScanState extends PassCounts {
   uninspected: number;
   /** Servers whose row is incomplete, because no descriptor was free for a part of it. */
   inspectedInPart: number;
-  /** Why it ended; `undefined` while it runs. */
+  /** Why the scan ended; `undefined` while it runs. */
   ended?: EndReason;
 }
 

@@ -70,7 +70,7 @@ export interface ReceiverOptions {
   readonly kinds: readonly ProbeKind[];
   /** The token generator of the scan. */
   readonly tokens: Tokens;
-  /** Whether the scan probes an endpoint in a protocol; with none given, in any. */
+  /** Whether the scan probes an endpoint in a protocol; without a protocol: in any protocol. */
   readonly isTarget: (endpoint: Endpoint, protocol?: string) => boolean;
   /** Whether the scan probes endpoints of an address. */
   readonly isTargetHost: (address: Address) => boolean;
@@ -149,7 +149,8 @@ export class Receiver {
     this.#noteStray(broken, from);
   }
 
-  /** Whether a reply of an endpoint is outstanding: a flood in its host's name may be forged. */
+  /** Whether a reply of an endpoint is outstanding. A flood that seems to come from its host may have a
+   * forged source address, so that such a reply is still processed. */
   #isAwaited(from: Endpoint): boolean {
     const { isTarget, responders } = this.#options;
     return !responders.has(from) && isTarget(from);
@@ -160,7 +161,8 @@ export class Receiver {
     if (notes?.isActive && isTarget(from)) notes.noteStray(protocol, from);
   }
 
-  /** Counts a datagram that is no first reply. One from a host that the scan probes counts for floods. */
+  /** Counts a datagram that is not a first reply. If it comes from a probed host, it also counts towards
+   * a flood of that host. */
   #surplus(as: keyof ReplyCounts, from: Endpoint, foreign = false): void {
     const { counts, floods, isTarget, isTargetHost } = this.#options;
     counts[as]++;
@@ -215,7 +217,7 @@ export class Receiver {
 
   /**
    * A reply without our token: forged, or worth a second query. Only where the protocol echoes
-   * nothing does an endpoint wait for a hold: elsewhere nearly all honest servers return the token.
+   * nothing does an endpoint wait for a hold: in other protocols nearly all servers return the token.
    */
   #holdUnverified({ probe, protocol }: ProbeKind, from: Endpoint, socket: number): void {
     const { responders, counts, clock, floods, window, sightings } = this.#options;

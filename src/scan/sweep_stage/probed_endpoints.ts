@@ -1,5 +1,5 @@
 /**
- * Which endpoints a scan probes in which protocol: whatever comes from anywhere else is unsolicited.
+ * The endpoints that a scan probes, by protocol. Datagrams from any other endpoint are unsolicited.
  *
  * @module
  */
@@ -16,11 +16,11 @@ export interface Probing extends ScanSelection {
   readonly limits: Pick<ScanLimits, "retries">;
 }
 
-/** Where one protocol is probed. */
+/** The targets of one protocol. */
 interface Probes {
   /** Ports by the group of the address, ascending. */
   readonly ports: readonly (readonly number[])[];
-  /** The positions, where a shard or a limit leaves some of them out. */
+  /** The positions, if a shard or a limit leaves some out; else `undefined`. */
   readonly space: TargetSpace | undefined;
 }
 
@@ -33,9 +33,9 @@ export class ProbedEndpoints {
   readonly #probes = new Map<string, Probes[]>();
 
   /**
-   * All passes over UDP and TCP, and those that only look for speakers of a protocol.
+   * Collects the targets of all passes, detecting passes included.
    *
-   * @param withholds Whether no pass sends a protocol to an endpoint. Default: passes send all.
+   * @param withholds Whether no pass sends a protocol to an endpoint. Default: passes send it to all.
    */
   constructor(
     private readonly options: Probing,
@@ -64,7 +64,7 @@ export class ProbedEndpoints {
     return this.#groups[family(address)].of(address) >= 0;
   }
 
-  /** How many probes a scan sends to one host at the most, all passes together. */
+  /** Maximum number of probes that all passes together send to one host. */
   get mostProbes(): number {
     let most = 0;
     for (const all of this.#probes.values()) {
@@ -75,7 +75,7 @@ export class ProbedEndpoints {
     return most * (this.options.limits.retries + 1);
   }
 
-  /** Whether an endpoint is probed in a protocol; with none given, in any. */
+  /** Whether an endpoint is probed in a protocol; without a protocol: in any protocol. */
   has(endpoint: Endpoint, protocol?: string): boolean {
     const group = this.#groups[family(endpoint.address)].of(endpoint.address);
     if (group < 0) return false;
@@ -97,7 +97,7 @@ function isIn(probes: readonly Probes[] | undefined, group: number, endpoint: En
   return false;
 }
 
-/** The groups that addresses of one family are in. */
+/** A lookup of the target group of an address, for one family. */
 class Groups {
   readonly #starts: Address[];
   readonly #ends: Address[];
@@ -113,7 +113,7 @@ class Groups {
     this.#numbers = Uint32Array.from(own, ({ number }) => number);
   }
 
-  /** The number of an address's group; -1 where it is in none. */
+  /** The index of an address's target group; -1: the address is no target. */
   of(address: Address): number {
     const at = lastNotAbove(this.#starts, address);
     return at >= 0 && address < this.#ends[at] ? this.#numbers[at] : -1;

@@ -1,5 +1,5 @@
 /**
- * Which targets the sweep leaves out.
+ * Decides which targets the sweep skips.
  *
  * @module
  */
@@ -15,7 +15,7 @@ export class SkippedTargets {
    * too: the flood may be forged in their name.
    */
   isFirst = true;
-  /** Names of the protocols that echo nothing of a probe. */
+  /** Names of the protocols whose replies repeat no part of the probe. */
   readonly #echoless: ReadonlySet<string>;
 
   /** @param kinds The kinds of probes that are sent. */
@@ -24,7 +24,7 @@ export class SkippedTargets {
     this.#echoless = new Set(echoless.map(({ protocol }) => protocol));
   }
 
-  /** Whether a target in a batch is sent no probe. Nothing is allocated for IPv4. */
+  /** Whether a target in a batch is skipped. Allocates nothing for IPv4. */
   hasAt(targets: Endpoints, i: number, protocol: string): boolean {
     const { suppression, responders, interviewed, optedOut, floods, known } = this.tables;
     return suppression.suppressesAt(targets, i, protocol) ||
@@ -34,7 +34,7 @@ export class SkippedTargets {
       this.#echoless.has(protocol) && responders.isQueuedAt(targets, i);
   }
 
-  /** Whether a target gets no connection. */
+  /** Whether no connection to a target is opened. */
   has(target: Endpoint, protocol: string): boolean {
     const { responders, interviewed, optedOut, known } = this.tables;
     return responders.has(target) || optedOut.has(target.address) || interviewed.has(target) ||

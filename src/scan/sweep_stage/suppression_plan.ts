@@ -1,6 +1,6 @@
 /**
- * Before which passes speakers of a protocol are looked for, because another one must not be sent to
- * them.
+ * Plans detecting passes: they find servers of a protocol that suppresses another one, before that
+ * other one is sent.
  *
  * @module
  */
@@ -11,19 +11,19 @@ import { segmentsOf } from "../../targets/compose.ts";
 import type { Segment } from "../../targets/space.ts";
 import type { ScanSelection } from "../scan_setup.ts";
 
-/** A protocol that is probed before the passes, for it suppresses another one. */
+/** A detecting pass of a protocol that suppresses another one. */
 export interface SuppressionPlan {
   /** The protocol that suppresses the other one. */
   readonly protocol: Protocol;
-  /** The one that it suppresses. */
+  /** The suppressed protocol. */
   readonly suppressed: Protocol;
-  /** Where that one will be sent. */
+  /** The targets of the suppressed protocol. */
   readonly segments: readonly Segment[];
 }
 
 /**
- * What has to be looked for before the passes of a scan: nothing where these find it first, on the
- * same ports. A resumed scan does not know what its first part found.
+ * Plans the detecting passes of a scan. None is needed if the scan's own passes probe the suppressor
+ * first, on the same ports. A resumed scan repeats them, because it does not store what they found.
  */
 export function planSuppression(
   { targets, order: { from: { udp: from } } }: ScanSelection,

@@ -1,5 +1,6 @@
 /**
- * The endpoints to which a protocol must not be sent, because it would harm them, or us with them.
+ * The endpoints at which suppressible protocols are not sent: such a protocol harms servers of its
+ * suppressor.
  *
  * @module
  */
@@ -8,15 +9,15 @@ import type { Endpoints } from "../../core/endpoints.ts";
 import { SuppressedEndpoints } from "../../inspect/suppressed_endpoints.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
 
-/** Knows where protocols are suppressed. */
+/** Records replies, and decides where protocols are suppressed. */
 export class SuppressionTable {
-  /** Whether the pass that runs only looks for speakers of a protocol. */
+  /** Whether the running pass is a detecting pass. */
   isDetecting = false;
-  /** Endpoints from which any datagram came but a reply in a protocol that may be suppressed. */
+  /** Endpoints that sent any datagram other than a reply in a suppressible protocol. */
   readonly #replied: SuppressedEndpoints;
-  /** Protocols that are suppressed at some. */
+  /** Names of the suppressible protocols. */
   readonly #suppressible: ReadonlySet<string>;
-  /** Those of them of which no probe has left. */
+  /** Names of those whose passes have not begun. */
   readonly #unsent: Set<string>;
 
   /**
@@ -32,21 +33,21 @@ export class SuppressionTable {
     this.#unsent = new Set(this.#suppressible);
   }
 
-  /** Whether some protocol of the scan may be suppressed: else no datagram needs to be noted. */
+  /** Whether a protocol of the scan may be suppressed: otherwise no datagram needs to be recorded. */
   get isActive(): boolean {
     return this.#suppressible.size > 0;
   }
 
-  /** Notes that probes of a protocol leave from now on. */
+  /** Records that a pass of a protocol begins. */
   begin(protocol: string): void {
     this.#unsent.delete(protocol);
   }
 
   /**
-   * Takes a reply.
+   * Records a reply.
    *
-   * @param proven Whether it is one to our probe for sure.
-   * @returns Whether nothing else is to be made of it: it only shows what to suppress, or replies to
+   * @param proven Whether the reply repeats our token.
+   * @returns Whether the reply is not processed further: it only shows what to suppress, or replies to
    * a probe that was not sent.
    */
   note(protocol: string, endpoint: Endpoint, proven: boolean): boolean {
@@ -56,25 +57,25 @@ export class SuppressionTable {
     return this.isDetecting || this.protocols.every(({ name }) => name !== protocol);
   }
 
-  /** Takes any other datagram; of a protocol, a broken reply. */
+  /** Records any other datagram, with the protocol of which it is a malformed reply, if any. */
   noteStray(protocol: string | undefined, endpoint: Endpoint): void {
     const own = protocol !== undefined && this.#suppressible.has(protocol);
     if (!own || this.#unsent.has(protocol)) this.#replied.add(endpoint, false);
   }
 
-  /** Whether anything but a reply in a protocol that may be suppressed came from an endpoint. */
+  /** Whether an endpoint sent any datagram other than a reply in a suppressible protocol. */
   hasReplied(endpoint: Endpoint): boolean {
     return this.#replied.has(endpoint);
   }
 
-  /** Whether all endpoints that are probed in a protocol for the sake of another one were. */
+  /** Whether the detecting passes of a protocol have ended. */
   hasProbedFor(protocol: string): boolean {
     return this.protocols.some(({ name, suppressedBy }) =>
       suppressedBy === protocol && !this.#unsent.has(name)
     );
   }
 
-  /** Whether an endpoint must not be sent a protocol, or needs not, for its reply is there. */
+  /** Whether a protocol is not sent to an endpoint: it is suppressed, or the endpoint was detected. */
   suppresses(endpoint: Endpoint, protocol: string): boolean {
     return (this.isDetecting || this.#suppressible.has(protocol)) && this.#replied.has(endpoint);
   }

@@ -1,5 +1,5 @@
 /**
- * The passes of connections. What opens is queried on that very connection.
+ * The TCP passes of a scan. An open connection is used for the query at once.
  *
  * @module
  */
@@ -26,17 +26,17 @@ import { TransportProgress } from "./transport_progress.ts";
 
 /** The parts of the scan that TCP passes use, apart from the tables. */
 export interface TcpSweepParts {
-  /** When connections may be opened and queries leave. */
+  /** The rate limit and the caps of connections and requests. */
   readonly throttle: Throttle;
   /** Opens connections, a limited number at once. */
   readonly connections: ScanConnections;
-  /** Targets that are left out. */
+  /** The targets that are skipped. */
   readonly skipped: SkippedTargets;
-  /** Gets each server that responded, with its status. */
+  /** The queue that receives each server that replied, with its status. */
   readonly sightings: SightingQueue;
 }
 
-/** Connects, queries, and counts. */
+/** Runs the TCP passes: connects to targets, queries them, and counts the outcomes. */
 export class TcpSweep {
   readonly #options: ScanSetup;
   readonly #plan: PassPlan;
@@ -44,13 +44,14 @@ export class TcpSweep {
   readonly #parts: TcpSweepParts;
   readonly #visitor: ConnectionVisitor;
   readonly #progress: TransportProgress;
-  /** Open endpoints that speak something else, or do not speak: once is enough. */
+  /** Open endpoints that sent another protocol or nothing: they are not probed again. */
   readonly #others: EndpointSet;
-  /** Targets for which no descriptor was free yet, and where the sweep stood at the first. */
+  /** Targets for which no descriptor was free yet. */
   readonly #unprobed: EndpointSet;
+  /** The mark when the first such target was found; `undefined`: there is none. */
   #held: Mark | undefined;
 
-  /** Connects to nothing yet. */
+  /** Prepares the passes; {@linkcode run} opens connections. */
   constructor(options: ScanSetup, plan: PassPlan, tables: ScanTables, parts: TcpSweepParts) {
     this.#options = options;
     this.#plan = plan;
@@ -73,12 +74,12 @@ export class TcpSweep {
     });
   }
 
-  /** Where it stands: everything before it was visited to its end, and in some pass probed. */
+  /** The low-water mark: all targets before it were visited, and probed in some pass. */
   get mark(): Mark {
     return this.#held ?? this.#visitor.mark ?? this.#options.order.from.tcp;
   }
 
-  /** Runs the passes; returns where they stand. */
+  /** Runs the passes; returns the mark after them. */
   async run(): Promise<Mark> {
     const { order, io: { clock } } = this.#options;
     const { tcp: passes, gapMs } = this.#plan;
@@ -109,7 +110,7 @@ export class TcpSweep {
     return isWhole || optedOut.has(target.address);
   }
 
-  /** Connects to a target and queries it; false when it was cut off. */
+  /** Connects to a target and queries it; false when the visit was cancelled. */
   async #exchange(
     protocol: Protocol,
     target: Endpoint,
@@ -129,7 +130,7 @@ export class TcpSweep {
     return outcome.kind !== "cancelled";
   }
 
-  /** Notes whether a target was probed: the mark stays before those that never were. */
+  /** Records whether a target was probed: the mark stays before targets that never were. */
   #note(target: Endpoint, probed: boolean): void {
     if (probed) this.#unprobed.delete(target);
     else this.#unprobed.add(target);

@@ -1,5 +1,5 @@
 /**
- * How far the passes over UDP or TCP have come, in the counters of a scan.
+ * Counts the progress of the passes over UDP or TCP in the state of a scan.
  *
  * @module
  */
@@ -9,7 +9,7 @@ import type { Mark } from "../../sweep/trail.ts";
 import type { ScanSetup } from "../scan_setup.ts";
 import type { PassCounts } from "../scan_state.ts";
 
-/** Counts what passes publish. */
+/** Copies the progress of passes to the counters of a scan. */
 export class TransportProgress implements PassProgress {
   readonly #counts: PassCounts;
 

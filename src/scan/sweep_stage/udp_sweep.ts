@@ -1,6 +1,6 @@
 /**
- * The UDP passes of a scan. First come passes that only look for servers of protocols that suppress
- * others, then the passes of the scan, then repetitions of those that floods disturbed.
+ * The UDP passes of a scan. First come detecting passes: they only find servers of protocols that
+ * suppress others. Then come the passes of the scan, then repetitions of passes that floods disturbed.
  *
  * @module
  */
@@ -23,22 +23,22 @@ import { TransportProgress } from "./transport_progress.ts";
 export interface UdpSweepParts {
   /** The sockets that send probes, of one or both address families. */
   readonly sockets: readonly DatagramSocket[];
-  /** When probes may leave. */
+  /** The rate limit and the caps. */
   readonly throttle: Throttle;
-  /** How many may be in flight. */
+  /** The limit of probes in flight. */
   readonly window: ProbeWindow;
-  /** Targets that are left out. */
+  /** The targets that are skipped. */
   readonly skipped: SkippedTargets;
   /** The queue of sightings; the sweep waits while it is full. */
   readonly sightings: SightingQueue;
-  /** Loss, and the rate. */
+  /** Measures the loss and adjusts the rate. */
   readonly path: LossAndRate;
 }
 
-/** Maximum number of repetitions of disturbed passes, a resumed scan's earlier parts included. */
+/** Maximum number of repetitions of disturbed passes, those of earlier parts of the scan included. */
 const MOST_FURTHER = 2;
 
-/** Where the first pass begins. */
+/** The start of the first pass. */
 const START: Mark = { pass: 1, position: 0 };
 
 /** Runs the UDP passes of a scan. */
@@ -67,7 +67,7 @@ export class UdpSweep {
     return this.#trail.settled(this.#options.io.clock.now());
   }
 
-  /** Whether repetitions of disturbed passes were left out, or cut off. */
+  /** Whether repetitions of disturbed passes are left. */
   get isCut(): boolean {
     return this.#isCut;
   }
@@ -135,7 +135,7 @@ export class UdpSweep {
     suppression.isDetecting = false;
   }
 
-  /** Publishes what the passes of the scan do. */
+  /** Publishes the progress of the scan's passes. */
   #publish(from: Mark, passes: readonly Pass[]): PassProgress {
     const { floods, suppression } = this.#tables;
     return this.#progressOf((pass, mark, size) => {
@@ -160,10 +160,10 @@ export class UdpSweep {
   }
 
   /**
-   * Probes unresponsive targets once more in each protocol without an undisturbed pass, up to twice
-   * and as often as retries are allowed. The hosts that flooded are left out by now.
+   * Probes unresponsive targets again in each protocol without an undisturbed pass: up to twice, and at
+   * most as often as retries are allowed. Hosts that flooded are skipped.
    *
-   * @returns Whether more of that is left to do: the passes were cut off.
+   * @returns Whether repetitions are left, because the sweep was stopped.
    */
   async #repeatDisturbed(): Promise<boolean> {
     const { limits: { retries }, io: { clock, state } } = this.#options;
@@ -189,7 +189,7 @@ export class UdpSweep {
   }
 }
 
-/** One pass for each protocol of these names, in orders of their own. */
+/** One further pass for each protocol of these names, each with a new order. */
 function disturbedPasses(passes: readonly Pass[], names: readonly string[]): Pass[] {
   const last = new Map(passes.map((pass) => [pass.protocol, pass]));
   return [...last.values()].filter(({ protocol }) => names.includes(protocol))

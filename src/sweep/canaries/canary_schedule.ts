@@ -21,8 +21,9 @@ export interface Canary {
   /** Number of the last canary probe to this server. */
   round: number;
   last: CanaryProbe | undefined;
-  /** Number of misses in a row, and of those among them that are not counted yet. */
+  /** Number of misses in a row. */
   misses: number;
+  /** Number of these misses that the loss tally does not count yet. */
   uncountedMisses: number;
   /** Whether the server was removed from the sample. */
   isRemoved: boolean;

@@ -18,8 +18,8 @@ const LEAST_MS = 1000;
 const LEAST = 12;
 const MOST = 400;
 /**
- * The additional loss that the test detects. While the rate doubles, an additional loss of less than a
- * twentieth can pass at most once; at the next level it is half.
+ * The additional loss that the test detects. While the rate doubles, an additional loss of less than 5 %
+ * is missed at most once: at the next level, about half of the datagrams are lost.
  */
 const EXCESS = 0.05;
 const DOUBLED_EXCESS = 0.15;

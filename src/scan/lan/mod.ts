@@ -13,6 +13,7 @@ import { HOST_RATE, Throttle } from "../../net/throttle.ts";
 import { LAN_PROTOCOLS } from "../../protocols/lan/mod.ts";
 import type { ServerRecord } from "../../core/record.ts";
 import { Discovery } from "./broadcast_discovery.ts";
+import { LanInterviews } from "./lan_interviews.ts";
 import { JavaSweep } from "./java_sweep.ts";
 import { refusalOf } from "./system_refusals.ts";
 import type { DiscoverySetup, LanEnd, LocalLink, LocalNetwork } from "./discovery_setup.ts";
@@ -32,6 +33,7 @@ const LINKS_AFTER_MS = 500;
 const REQUEST_EVERY_MS = 2000;
 /** In watch mode, the interval between two queries of a dedicated Java server, milliseconds. */
 const REFRESH_JAVA_MS = 15_000;
+
 /** Runs a discovery until the time limit, then waits until all interviews have ended. */
 export async function discover(options: DiscoverySetup): Promise<LanEnd> {
   const { clock, signal, listenMs } = options;
@@ -41,7 +43,8 @@ export async function discover(options: DiscoverySetup): Promise<LanEnd> {
   await using demultiplexer = new Demultiplexer(sockets, throttle, clock);
   await using group = await openGroup(options, refusals);
   const { promise: failed, reject } = Promise.withResolvers<never>();
-  const discovery = new Discovery(options, networks, demultiplexer, reject);
+  const interviews = new LanInterviews(options, networks, demultiplexer, reject);
+  const discovery = new Discovery(options, networks, demultiplexer, interviews);
   demultiplexer.listen((datagram, from, socket) => discovery.receive(datagram, from, socket)).catch(
     reject,
   );
@@ -49,14 +52,14 @@ export async function discover(options: DiscoverySetup): Promise<LanEnd> {
   const cancelLinks = () => options.watch && demultiplexer.cancel();
   signal.addEventListener("abort", cancelLinks, { once: true });
   const end = clock.now() + listenMs;
-  const java = javaSweep(discovery, options);
+  const java = javaSweep(interviews, discovery, options);
   const work = async () => {
     await Promise.all([
       ping(discovery, options, end),
       request(discovery, options, end),
       java && sweepJava(java, options),
     ]);
-    await discovery.pool.idle();
+    await interviews.pool.idle();
   };
   try {
     await Promise.race([work(), failed]);
@@ -71,14 +74,18 @@ export async function discover(options: DiscoverySetup): Promise<LanEnd> {
 }
 
 /** The sweep for dedicated Java servers, where one is wanted. */
-function javaSweep(discovery: Discovery, options: DiscoverySetup): JavaSweep | undefined {
+function javaSweep(
+  interviews: LanInterviews,
+  discovery: Discovery,
+  options: DiscoverySetup,
+): JavaSweep | undefined {
   const slp = options.protocols.find(({ name }) => name === "slp");
   if (options.sweep === undefined || slp === undefined) return undefined;
   return new JavaSweep(
     options,
     options.sweep,
     slp,
-    discovery,
+    interviews,
     (sighting) => discovery.receiveSighting(sighting),
   );
 }

@@ -1,0 +1,209 @@
+/**
+ * Interviews of the servers on the local networks: when each is due, and what comes of it.
+ *
+ * @module
+ */
+import type { Address, Endpoint } from "../../core/address.ts";
+import { queryWithRetries } from "../../inspect/retry.ts";
+import { inspect } from "../../inspect/inspect.ts";
+import { mergeReplies, type ProtocolReply } from "../../inspect/merge.ts";
+import { InspectionPool } from "../../inspect/inspection_pool.ts";
+import type { Demultiplexer } from "../../net/demultiplexer.ts";
+import {
+  type Announcement,
+  announcementStatement,
+  LAN_PROTOCOLS,
+} from "../../protocols/lan/mod.ts";
+import { AddressSignals } from "../address_signals.ts";
+import { withoutPlayers } from "../../protocols/declared_facts.ts";
+import { PROTOCOLS } from "../../protocols/list.ts";
+import { motdAsSent, type Protocol } from "../../protocols/protocol.ts";
+import type { Sighting } from "../../core/record.ts";
+import { AddressSet } from "../../targets/ranges.ts";
+import type { FoundServer } from "./found_servers.ts";
+import { noneWhenRefused } from "./system_refusals.ts";
+import type { DiscoverySetup, LocalLink, LocalNetwork } from "./discovery_setup.ts";
+
+/** Maximum number of concurrent interviews. */
+const CONCURRENCY = 64;
+/** In watch mode, interval between interviews of a server with two protocols or more, milliseconds. */
+const REFRESH_MS = 5000;
+
+/** The result of one interview: the endpoint, its replies and the round trip. */
+export interface Findings {
+  readonly endpoint: Endpoint;
+  readonly answers: readonly ProtocolReply[];
+  readonly latencyMs: number | null;
+}
+
+/** Interviews servers, and lists those that have not opted out. */
+export class LanInterviews {
+  /** The pool in which interviews run. */
+  readonly pool: InspectionPool;
+  /** Cancels what is sent to an address that opts out. */
+  readonly signals: AddressSignals;
+  readonly #optedOut: AddressSet;
+
+  /**
+   * @param networks The networks of the demultiplexer's sockets, in the same order as the sockets.
+   * @param onError Called when an interview fails because of a defect in the program.
+   */
+  constructor(
+    private readonly options: DiscoverySetup,
+    private readonly networks: readonly (LocalNetwork | LocalLink)[],
+    private readonly demultiplexer: Demultiplexer,
+    onError: (error: Error) => void,
+  ) {
+    this.pool = new InspectionPool(CONCURRENCY, onError);
+    this.signals = new AddressSignals(options.signal);
+    this.#optedOut = new AddressSet(options.optedOut ?? []);
+  }
+
+  /** Whether an address opted out: it is sent no unicast datagram and gets no row. */
+  isOptedOut(address: Address): boolean {
+    return this.#optedOut.has(address) || this.options.neighbours.hasOptedOut(address);
+  }
+
+  /** Whether a reply contains an opt-out. */
+  isOptOut({ statement }: ProtocolReply): boolean {
+    return this.options.optsOut(motdAsSent(statement));
+  }
+
+  /** Removes all servers of an address, and cancels what is sent to it. */
+  optOut(address: Address): void {
+    this.options.neighbours.optOut(address);
+    this.signals.cancel(address);
+    this.demultiplexer.cancel(address);
+  }
+
+  /**
+   * Records a datagram of a server.
+   *
+   * @returns The server with this key; `undefined` when no interview of the server is due.
+   */
+  due(
+    key: string,
+    address: Address,
+    lifetimeMs: number,
+    verified: boolean,
+  ): FoundServer | undefined {
+    const { neighbours, clock, watch } = this.options;
+    if (this.isOptedOut(address)) return undefined;
+    const now = clock.now();
+    const neighbour = neighbours.getOrAdd(key, address, lifetimeMs, now);
+    if (neighbour === undefined || neighbour.address !== address) return undefined;
+    if (verified) neighbour.seenAt = now;
+    if (neighbours.isSettled(neighbour)) return undefined;
+    const pause = !watch ? Infinity : neighbour.row?.protocols.length === 1 ? 0 : REFRESH_MS;
+    return now - neighbour.interviewedAt >= pause ? neighbour : undefined;
+  }
+
+  /** Interviews a server: first in all protocols, later only in those that its row names. */
+  #start(
+    neighbour: FoundServer,
+    interview: (
+      protocols: readonly Protocol[],
+      signal: AbortSignal,
+    ) => Promise<Findings | undefined>,
+  ): void {
+    const { protocols, clock } = this.options;
+    const spoken = neighbour.row?.protocols;
+    const known = spoken ? protocols.filter(({ name }) => spoken.includes(name)) : protocols;
+    const at = clock.now();
+    neighbour.interviewedAt = at;
+    neighbour.isInterviewed = true;
+    const { address } = neighbour;
+    this.pool.add(address, async () => {
+      const found = this.isOptedOut(address)
+        ? undefined
+        : await this.signals.run(address, (signal) => interview(known, signal))
+          .catch(noneWhenRefused);
+      neighbour.isInterviewed = false;
+      if (found !== undefined) this.#found(neighbour, found, at);
+    });
+  }
+
+  #found(neighbour: FoundServer, { endpoint, answers, latencyMs }: Findings, at: number): void {
+    const { options } = this;
+    const { clock, neighbours, scanId, allProtocols = PROTOCOLS } = options;
+    if (this.isOptedOut(neighbour.address)) return;
+    if (answers.some((answer) => this.isOptOut(answer))) return this.optOut(neighbour.address);
+    const seenAt = Math.round(clock.wall() - (clock.now() - at));
+    const record = mergeReplies(answers, {
+      endpoint,
+      seenAt,
+      latencyMs,
+      scanId,
+      requestedAs: null,
+      allProtocols,
+    });
+    const isNew = neighbour.row === undefined;
+    neighbour.seenAt = Math.max(neighbour.seenAt, at);
+    const row = options.players ? record : withoutPlayers(record, allProtocols);
+    if (neighbours.list(neighbour, row) && isNew) options.onServer(row);
+  }
+
+  /** Interviews the server of a sighting. */
+  inspect(neighbour: FoundServer, sighting: Sighting): void {
+    this.#start(neighbour, (known, signal) => this.#inspect(sighting, known, signal));
+  }
+
+  /** Queries an announced Java world. */
+  queryJava(neighbour: FoundServer, endpoint: Endpoint, announcement: Announcement): void {
+    this.#start(
+      neighbour,
+      (known, signal) => this.#queryJava(endpoint, announcement, known, signal),
+    );
+  }
+
+  /** Lists a server whose reply contains all that is known of it. */
+  list(neighbour: FoundServer, findings: Findings): void {
+    this.#start(neighbour, () => Promise.resolve(findings));
+  }
+
+  async #inspect(
+    sighting: Sighting,
+    protocols: readonly Protocol[],
+    signal: AbortSignal,
+  ): Promise<Findings | undefined> {
+    const { options, demultiplexer, networks } = this;
+    const { endpoint, protocol, socket } = sighting;
+    const { answers, latencyMs } = await inspect(sighting, {
+      ...options,
+      // Another protocol may have found this endpoint before.
+      protocols: options.protocols.filter((one) =>
+        one.name === protocol || protocols.includes(one)
+      ),
+      signal,
+      follow: socket >= 0,
+      link: (peer, number) => demultiplexer.link(peer, number),
+      exclusiveLink: (peer) => demultiplexer.exclusiveLink(peer, options.open(networks[socket])),
+      optedOut: ({ address }) => this.isOptedOut(address),
+      stop: (answer) => this.isOptOut(answer),
+    });
+    return answers.length === 0 ? undefined : { endpoint, answers, latencyMs };
+  }
+
+  /** Completes an announcement with a Server List Ping, when that protocol is selected. */
+  async #queryJava(
+    endpoint: Endpoint,
+    announcement: Announcement,
+    protocols: readonly Protocol[],
+    signal: AbortSignal,
+  ): Promise<Findings> {
+    const { options } = this;
+    const statement = announcementStatement(announcement);
+    const own = { protocol: LAN_PROTOCOLS.announcement, statement };
+    const slp = protocols.find(({ name }) => name === "slp");
+    const { dial, timeoutMs } = options;
+    if (slp === undefined || dial === undefined || this.isOptOut(own)) {
+      return { endpoint, answers: [own], latencyMs: null };
+    }
+    const link = () => dial(endpoint, signal);
+    const how = { endpoint, link, exclusive: true, timeoutMs, leavesMute: true };
+    const outcome = await queryWithRetries(slp, how, { ...options, signal });
+    if (outcome.kind !== "replied") return { endpoint, answers: [own], latencyMs: null };
+    const status = { protocol: slp.name, statement: slp.record(outcome.status) };
+    return { endpoint, answers: [status, own], latencyMs: outcome.latencyMs };
+  }
+}

@@ -1,29 +1,24 @@
 /**
- * A persistent queue of events for a webhook. Its file survives the end of the program:
- *
- *     blocksweep webhook spool 1     header with the format's version
- *     {"id":"...",...}               an event, as the webhook sends it
- *     - ID                           all events up to this id are removed
- *
- * Lines are appended. The file is truncated when the queue is empty, and rewritten when it is twice as
- * large as the queue may be. The queue is in memory too, with an equal bound.
+ * A persistent queue of events for a webhook. Its file survives the end of the program. The file is
+ * truncated when the queue is empty, and rewritten when it is twice as large as the queue may be. The
+ * queue is in memory too, with an equal bound.
  *
  * @module
  */
 import { InputError } from "../core/errors.ts";
 import { type Disk, type DiskFile, systemDisk } from "../sinks/file_operations.ts";
+import {
+  concatenate,
+  emptyContent,
+  HEAD,
+  NEW_LINE,
+  parseSpool,
+  type QueuedEvent,
+  type SpoolContent,
+} from "./spool_format.ts";
 
-/** The first line of a spool file. */
-const HEAD = "blocksweep webhook spool 1\n";
 /** Default for the maximum size of the queue, bytes. The file may be twice as large. */
 export const MAX_SPOOLED_BYTES = 32 * 1024 * 1024;
-
-/** An event in the queue. */
-interface QueuedEvent {
-  readonly id: string;
-  /** The event's line, without its line feed. */
-  readonly line: Uint8Array<ArrayBuffer>;
-}
 
 /** Options of {@linkcode EventSpool.open}. */
 export interface EventSpoolOptions {
@@ -245,61 +240,4 @@ export class EventSpool {
 }
 
 const encoder = new TextEncoder();
-const NEW_LINE = encoder.encode("\n");
 const [OPEN, COMMA, CLOSE] = ["[", ",", "]"].map((text) => encoder.encode(text));
-
-function concatenate(parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
-  const bytes = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0));
-  let at = 0;
-  for (const part of parts) {
-    bytes.set(part, at);
-    at += part.length;
-  }
-  return bytes;
-}
-
-/** The parsed content of a spool file. */
-interface SpoolContent {
-  readonly events: QueuedEvent[];
-  /** Number of lines that could not be parsed. */
-  readonly damaged: number;
-  /** Size of the complete lines, bytes. */
-  readonly length: number;
-}
-
-function emptyContent(): SpoolContent {
-  return { events: [], damaged: 0, length: 0 };
-}
-
-/** Parses a spool file up to its last complete line. */
-function parseSpool(bytes: Uint8Array, path: string): SpoolContent {
-  const length = bytes.lastIndexOf(10) + 1;
-  const decoder = new TextDecoder();
-  if (length === 0 && HEAD.startsWith(decoder.decode(bytes))) return emptyContent();
-  if (!decoder.decode(bytes.subarray(0, HEAD.length)).startsWith(HEAD)) {
-    throw new InputError(`Cannot use "${path}": it is no spool of webhook events`);
-  }
-  let events: QueuedEvent[] = [];
-  let damaged = 0;
-  for (let at = HEAD.length; at < length;) {
-    const end = bytes.indexOf(10, at);
-    const line = bytes.slice(at, end);
-    const removed = /^- (.+)$/.exec(decoder.decode(line.subarray(0, 100)))?.[1];
-    const id = removed === undefined ? parseId(decoder.decode(line)) : undefined;
-    if (id !== undefined) events.push({ id, line });
-    else if (removed === undefined) damaged++;
-    else events = events.slice(events.findIndex((event) => event.id === removed) + 1);
-    at = end + 1;
-  }
-  return { events, damaged, length };
-}
-
-/** Parses the id of an event; `undefined` when the line is no event. */
-function parseId(text: string): string | undefined {
-  try {
-    const { id } = JSON.parse(text);
-    return typeof id === "string" ? id : undefined;
-  } catch {
-    return undefined; // a crash of the system may leave arbitrary bytes
-  }
-}

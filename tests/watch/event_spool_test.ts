@@ -1,4 +1,8 @@
-/** Tests of the spool file with simulated crashes after each operation and within writes. */
+/**
+ * Tests of the spool file with simulated crashes after each operation and within writes.
+ *
+ * Covers src/watch/event_spool.ts and src/watch/spool_format.ts.
+ */
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { InputError } from "../../src/core/errors.ts";
 import { Random } from "../../src/fleet/random.ts";

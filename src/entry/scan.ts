@@ -91,7 +91,7 @@ export { Shortage } from "../net/file_descriptors.ts";
 export * from "../net/network.ts";
 export * from "../net/socket.ts";
 export { STREAM_LIMITS, type StreamLimits } from "../net/stream_link.ts";
-export * from "../net/throttle.ts";
+export { type Limits, Throttle } from "../net/throttle.ts";
 export {
   type Checkpoint,
   type CheckpointState,

@@ -95,7 +95,6 @@ async function run(
   const { names = false, allProtocols = PROTOCOLS } = options;
   const polling = pollingOf(options);
   const rules = rulesOf(options);
-  const { intervalMs, scanId } = rules;
   const network = networkOf(options, options.optOutFile);
   const before = await network.optOuts.read();
   const servers = await findServers(hosts, options, rules, network, before);
@@ -104,7 +103,7 @@ async function run(
   const optOuts = new OptedOutAddresses(before, seedOf(randomBytes));
   const optedOut = (address: Address) => optOuts.has(address);
   const report = noteOf(options);
-  const around = { network, scanId, signal, report, attach: undefined, optedOut };
+  const around = { network, scanId: rules.scanId, signal, report, attach: undefined, optedOut };
   const { poller, sockets, concurrency } = await openPollingSockets(servers, polling, around);
   const polls = pollServers({
     servers,
@@ -114,7 +113,7 @@ async function run(
     clock: network.clock,
     random: Math.random,
     counts: newWatchCounts(),
-    spreadMs: firstPollsMs(servers.length, intervalMs),
+    spreadMs: firstPollsMs(servers.length, rules.intervalMs),
     poll: async (server) => {
       await room();
       const polled = await poller.poll(server);

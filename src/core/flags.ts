@@ -27,7 +27,8 @@ export const GENERAL_FLAGS = {
   statusLost: "the server replied, but sent no status",
   statusMalformed: "the status cannot be decoded",
   verifyMalformed: "a reply to the check of `--verify` cannot be decoded",
-  cutShort: "the interview was cut short for lack of file descriptors",
+  cutShort:
+    "the interview ended early (Ctrl-C, --max-runtime, a flood, too few file descriptors): protocols may be missing",
 } as const satisfies FlagMeanings;
 
 /** A flag that replies of several protocols may have. */

@@ -148,8 +148,8 @@ export const FIELDS: readonly Field[] = [
   row("gamemode", "text", true, "game mode or game type, as the server writes it"),
   row("players_online", "integer", true, "players online"),
   row("players_max", "integer", true, "player slots"),
-  row("players", "names", true, "names of players, as far as published"),
-  row("plugins", "plugins", true, "plugins (name, version), as far as published"),
+  row("players", "names", true, "names of players that the server publishes"),
+  row("plugins", "plugins", true, "plugins (name, version) that the server publishes"),
   row("guid", "text", true, "RakNet server GUID, unsigned decimal"),
   row("port_v4", "integer", true, "IPv4 port to join, as advertised"),
   row("port_v6", "integer", true, "IPv6 port to join, as advertised"),
@@ -160,7 +160,7 @@ export const FIELDS: readonly Field[] = [
   row("software_confidence", "text", true, "confidence of software: A, B or C"),
   row("proxy", "text", true, "proxy in front of the server"),
   row("alias_of", "text", true, "host:port of the first row of the same server"),
-  row("requested_as", "text", true, "requested name, or: NAME SRV HOST:PORT"),
+  row("requested_as", "text", true, "requested name; with an SRV record: NAME SRV HOST:PORT"),
   row("joinable", "boolean", true, "whether the server accepts RakNet connections"),
   row("mtu", "integer", true, "RakNet MTU that the server accepts"),
   row("raknet_protocol", "integer", true, "RakNet protocol number"),
@@ -242,8 +242,8 @@ export interface RawReply {
 }
 
 /**
- * The key of a record's attachments. JSON has no symbols: whatever formats a record as JSON writes its
- * columns only.
+ * The key of a record's attachments. `JSON.stringify()` ignores symbols, so that only columns are
+ * written.
  */
 export const ATTACHMENTS: unique symbol = Symbol("attachments");
 

@@ -28,9 +28,8 @@ export function decodeUtf8(bytes: Uint8Array): Decoded {
 }
 
 // A decoder with `fatal: true` would report invalid bytes too. It takes twice as long for valid
-// text,
-// and a hundred times as long for the section sign of every second Java server. The encoding of
-// U+FFFD never occurs inside another character, so both counts include the same real U+FFFD.
+// text, and a hundred times as long for the section sign of every second Java server. The encoding
+// of U+FFFD never occurs inside another character, so both counts include the same real U+FFFD.
 
 /** Number of U+FFFD in a text: real ones, and those for invalid bytes. */
 function replacementsIn(text: string): number {

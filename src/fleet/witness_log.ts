@@ -1,7 +1,6 @@
 /**
  * The witness log of a fleet: each datagram and each TCP connection, in both directions, as one JSON
  * object per line. It records the traffic of a scanner independently of the scanner's counters.
- * does.
  *
  * @module
  */

@@ -62,11 +62,11 @@ export interface ScanOptions extends InquiryOptions {
   readonly retries?: number;
   /** How long late replies are awaited at the end, milliseconds. Default: 5000; loopback: 1000. */
   readonly cooldownMs?: number;
-  /** Endpoints that are probed at most. Default: all. */
+  /** Maximum number of endpoints to probe. Default: all. */
   readonly maxTargets?: number;
-  /** Records that are yielded at most. Default: all. */
+  /** Maximum number of records to yield. Default: all. */
   readonly maxResults?: number;
-  /** How long the scan runs at most, milliseconds. Default: without limit. */
+  /** Maximum duration of the scan, milliseconds. Default: no limit. */
   readonly maxRuntimeMs?: number;
   /** Whether servers are queried only in the protocol that found them. Default: in all. */
   readonly noFollow?: boolean;
@@ -117,7 +117,7 @@ export function settingsOf(options: ScanOptions): ScanSettings {
 
 const WHOLE: Shard = { index: 1, count: 1 };
 
-/** What the command line has besides. */
+/** Options that only the command line has. */
 const OTHER_CHOICES = {
   from: START,
   bandwidth: undefined,

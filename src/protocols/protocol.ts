@@ -51,7 +51,7 @@ export interface Probe<S> {
    */
   readonly tokenText?: boolean;
   /**
-   * Offset of the send time in the template, bytes. It gives the round trip: microseconds modulo
+   * Offset of the send time in the template, bytes. The send time gives the round trip: microseconds modulo
    * 2^32, big endian. Default: the template holds no time.
    */
   readonly clockAt?: number;
@@ -112,7 +112,7 @@ export type Exchange<S> = Generator<ExchangeRequest | undefined, S, Uint8Array>;
 
 /** The arguments of one exchange. */
 export interface ExchangeContext {
-  /** The endpoint that the exchange talks to. */
+  /** The endpoint of the exchange. */
   readonly endpoint: Endpoint;
   /** 63 unpredictable bits, new for every attempt. */
   readonly nonce: bigint;
@@ -171,7 +171,7 @@ export interface Verifier<S = unknown> {
   exchange(status: S, context: ExchangeContext): Exchange<Statement> | undefined;
   /** The columns that no status fills reliably, but this check. */
   readonly columns: readonly (keyof ServerRecord)[];
-  /** Phrases about the connection of a verified server, for people. */
+  /** Phrases about the connection of a verified server, for `query`. */
   summary(record: ServerRecord): readonly string[];
   /** The meanings of the flags that the check adds, by name. */
   readonly flags?: Readonly<Record<string, string>>;
@@ -203,7 +203,7 @@ export interface Protocol<S = unknown> {
    * Default: false.
    */
   readonly reportsGamePort?: boolean;
-  /** Whether a `guid` was drawn at random by a server. Default: the protocol fills no `guid`. */
+  /** Whether a `guid` is a random number of one server, and not a constant of its software. Default: the protocol fills no `guid`. */
   isServerGuid?(guid: string): boolean;
   /**
    * Whether a `guid` holds until the server restarts, so that another one shows a restart.

@@ -133,7 +133,7 @@ function makeReceiver(
   });
 }
 
-/** Saves each second how far the scan has come; returns what ends that. */
+/** Saves the progress of the scan each second; returns a function that ends this. */
 function saveEachSecond(
   { hooks, io: { clock, checkpoint, state } }: ScanSetup,
   { stop, lowWater }: ScanTables,
@@ -147,7 +147,7 @@ function saveEachSecond(
   });
 }
 
-/** Runs the stages to their ends, the first ones first; returns where the passes stand then. */
+/** Runs the stages to their ends, in their order; returns the marks after the passes. */
 async function runStages(
   { stop, floods }: ScanTables,
   { receiver, sightings, udp, tcp, known, inspect, write, count }: Stages,
@@ -169,7 +169,7 @@ async function runStages(
     stop.guard(() => known.run(), undefined),
   ]);
   await demultiplexer.drained();
-  isOver = true; // what arrives from now on was not waited for
+  isOver = true; // later datagrams are dropped: the cooldown is over
   await inspect.drain();
   await inspecting;
   await write.idle();

@@ -42,56 +42,55 @@ export interface KnownTarget {
 
 /** The addresses, protocols and ports that a scan probes. */
 export interface ScanTargets extends TargetNames {
-  /** The addresses, and the ports that some of them have of their own. */
+  /** The addresses, and the explicit ports of some of them. */
   readonly addresses: Targets;
   /** The protocols, in the order of their passes. */
   readonly protocols: readonly Protocol[];
   /** Every protocol of the program, in order of rank. Default: PROTOCOLS. */
   readonly allProtocols?: readonly Protocol[];
-  /** The ports that are probed in a protocol where a target names none. */
+  /** The ports of a protocol for targets without an explicit port. */
   readonly ports: (protocol: string, family: 4 | 6) => readonly number[];
   /**
-   * Servers among the targets that are sent only the protocols that they are known to speak before
-   * they reply. Default: none.
+   * Known servers among the targets. They are sent only their known protocols until they reply. Default: none.
    */
   readonly known?: readonly KnownTarget[];
   /**
-   * Whether known servers are sent all protocols that they are known to speak. Default: only those
-   * that are among `protocols`. The others of `protocols` follow a reply; where this is set, not at
-   * servers of a protocol that suppresses another one.
+   * Whether known servers are sent all their known protocols. Default: only those among `protocols`.
+   * The other ones of `protocols` follow a reply; if this is set, not to servers of a protocol that
+   * suppresses another one.
    */
   readonly queriesKnown?: boolean;
   /**
-   * Addresses that are sent nothing, as those that opt out in the scan. They are no exclusions:
-   * with this list, which scans add to, the order of the targets would change.
+   * Addresses that opted out before: they are sent nothing. They are not exclusions, because scans add
+   * to this list, and a change of the exclusions would change the order of the targets.
    */
   readonly optedOut: Iterable<Range>;
-  /** Servers that count as responders: they are not probed, and no row is written of them. */
+  /** Endpoints that count as responders: they are not probed and get no row. */
   readonly responders: Iterable<Endpoint>;
 }
 
-/** Which of the targets a pass visits, and in which order. */
+/** The order of the targets, the part that is visited, and the start. */
 export interface ScanOrder extends TargetOrder {
-  /** Where the passes of datagrams start, and those of connections. */
+  /** The positions at which the passes over UDP and TCP start. */
   readonly from: Marks;
 }
 
-/** How fast, how long and how often. */
+/** Limits of a scan: rates, timeouts, repetitions and numbers. */
 export interface ScanLimits {
   /** The rate limit and the caps, packets per second. */
   readonly rates: Limits;
   /**
-   * Whether the rate is searched: from the one in `rates` on, up to so many datagrams a second, the
-   * highest at which no more is lost than at lower ones. Default: no.
+   * Options of the rate search, which starts at the rate in `rates`; `most` is the highest rate, packets
+   * per second. Default: no search.
    */
   readonly autoRate?: { readonly most: number };
   /** Whether caps apply to loopback addresses too. */
   readonly capLoopback: boolean;
-  /** How often unresponsive targets are probed again, and an exchange is repeated. */
+  /** Number of repetitions of probes and exchanges without a reply. */
   readonly retries: number;
-  /** How long a reply is awaited, milliseconds. */
+  /** Timeout for a reply, milliseconds. */
   readonly timeoutMs: number;
-  /** How long late replies are awaited at the end, milliseconds. */
+  /** How long the scan waits for late replies at the end, milliseconds. */
   readonly cooldownMs: number;
   /** Maximum number of concurrent interviews. */
   readonly concurrency: number;
@@ -99,19 +98,19 @@ export interface ScanLimits {
   readonly connections: number;
   /** Timeouts and size limit of connections. Default: those of real clients. */
   readonly streamLimits?: StreamLimits;
-  /** How many sockets that serve one interview each may be open at once. Default: no limit. */
+  /** Maximum number of open sockets that serve one interview each. Default: no limit. */
   readonly soleSockets?: number;
-  /** How many rows are written at most. Default: no limit. */
+  /** Maximum number of rows. Default: no limit. */
   readonly maxResults?: number;
-  /** How long the scan runs at most, milliseconds. Default: no limit. */
+  /** Maximum duration of the scan, milliseconds. Default: no limit. */
   readonly maxRuntimeMs?: number;
 }
 
-/** What an interview queries, and what a row keeps of it. */
+/** What interviews query, and which parts of the replies are stored. */
 export interface ScanInterviews {
-  /** Whether each server is sent the protocols that did not sight it. */
+  /** Whether each server is sent the protocols other than that of its first reply. */
   readonly follow: boolean;
-  /** Whether it is verified that a connection to a server can be opened. Default: no. */
+  /** Whether interviews verify that a server accepts connections. Default: no. */
   readonly verify?: boolean;
   /** Whether a MOTD is an opt-out. */
   readonly optsOut: (motd: string) => boolean;
@@ -133,7 +132,7 @@ export interface ScanIo {
   readonly dialer: Dialer;
   /** The outputs of the rows. The scan does not close them. */
   readonly sinks: readonly Sink[];
-  /** What saves how far the scan has come, each second. Default: nothing does. */
+  /** Saves the progress of the scan each second. Default: progress is not saved. */
   readonly checkpoint?: Checkpointer;
   /** The clock of all timers, timeouts and time stamps. */
   readonly clock: Clock;
@@ -145,7 +144,7 @@ export interface ScanIo {
   readonly state: ScanState;
 }
 
-/** What is called when something happens. Default of each: nothing. */
+/** Callbacks for events of a scan. Each is optional. */
 export interface ScanHooks {
   /** Called for every address that opts out. */
   readonly onOptOut?: (address: Address) => void;
@@ -165,13 +164,13 @@ export interface ScanSetup {
   readonly targets: ScanTargets;
   /** The order of the targets, and where the passes start. */
   readonly order: ScanOrder;
-  /** How fast, how long and how often. */
+  /** Rates, timeouts, repetitions and numbers. */
   readonly limits: ScanLimits;
-  /** What servers that reply are queried for. */
+  /** What interviews query. */
   readonly interviews: ScanInterviews;
   /** Sockets, outputs, clock and counters of the scan. */
   readonly io: ScanIo;
-  /** What is called when something happens. Default: nothing. */
+  /** Callbacks for events of the scan. Default: none. */
   readonly hooks?: ScanHooks;
   /** Ends the sweep; interviews and rows that have begun are finished. */
   readonly signal: AbortSignal;
@@ -179,7 +178,7 @@ export interface ScanSetup {
   readonly abandon?: AbortSignal;
 }
 
-/** Which endpoints a scan probes, and in which order. */
+/** The endpoints that a scan probes, and their order. */
 export type ScanSelection = Pick<ScanSetup, "targets" | "order">;
 
 /** How a scan ended. */

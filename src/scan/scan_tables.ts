@@ -21,11 +21,11 @@ import type { ScanSetup } from "./scan_setup.ts";
 import { ProbedEndpoints } from "./sweep_stage/probed_endpoints.ts";
 import { SuppressionTable } from "./sweep_stage/suppression_table.ts";
 
-/** What the stages of a scan share. */
+/** The tables that the stages of a scan share. */
 export interface ScanTables {
-  /** The tokens of its probes. */
+  /** Computes the tokens of probes. */
   readonly tokens: Tokens;
-  /** Endpoints that replied, and holds of those that proved nothing. */
+  /** Endpoints that replied, and the holds of unproved ones. */
   readonly responders: Responders;
   /**
    * Unproved endpoints in the queue of sightings, or in an interview: the sweep sends them nothing
@@ -38,17 +38,17 @@ export interface ScanTables {
   readonly suppression: SuppressionTable;
   /** Hosts that send far more datagrams than they were sent probes. */
   readonly floods: FloodingHosts;
-  /** What servers that were known before the scan are sent. */
+  /** The protocols that are sent to known servers. */
   readonly known: KnownServers;
   /** Endpoints that are probed. */
   readonly probed: ProbedEndpoints;
-  /** How far everything is written. */
+  /** The low-water marks: all targets before them are finished. */
   readonly lowWater: LowWaterMark;
-  /** Whether this machine is short of descriptors. */
+  /** The state of a shortage of descriptors. */
   readonly shortage: Shortage;
   /** Cancels the exchanges with one address, or with all when the scan ends early. */
   readonly signals: AddressSignals;
-  /** Whether the scan ends early. */
+  /** Ends the scan early. */
   readonly stop: EarlyStop;
 }
 

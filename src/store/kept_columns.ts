@@ -1,6 +1,6 @@
 /**
  * Decides which columns of a server's earlier row a scan keeps: those of protocols that the scan did not
- * query. Such protocols were not selected, or the interview was cut short before them.
+ * query. Such protocols were not selected, or the interview ended before they were sent.
  *
  * @module
  */

@@ -1,6 +1,6 @@
 /**
- * The lists that every scan obeys: ranges that are never probed, private ranges, ranges that no name
- * may lead to, and the opt-out markers of MOTDs.
+ * The lists that every scan obeys: ranges that are never probed, private ranges, ranges to which
+ * no name may resolve, and the opt-out markers of MOTDs.
  *
  * @module
  */
@@ -81,7 +81,7 @@ export function isLocalName(name: string): boolean {
  * assertEquals(refusedFromName("mc.lan", router, false), undefined);
  * assertEquals(
  *   refusedFromName("play.example.org", router, false),
- *   "private use (RFC 1918); only a local name leads there, or any with --allow-private",
+ *   "private use (RFC 1918); only a local name may resolve there, or any name with --allow-private",
  * );
  * ```
  */
@@ -93,13 +93,13 @@ export function refusedFromName(
   const never = neverProbedReason(address);
   if (never !== undefined) return `never probed: ${never}`;
   const service = reasonIn(notByNameRanges(), address);
-  if (service !== undefined) return `${service}, never taken from a name`;
+  if (service !== undefined) return `${service}, never probed by name`;
   const reason = reasonIn(privateRanges(), address);
   if (reason === undefined || allowPrivate || isLocalName(name)) return undefined;
-  return `${reason}; only a local name leads there, or any with --allow-private`;
+  return `${reason}; only a local name may resolve there, or any name with --allow-private`;
 }
 
-/** The ranges that no name may lead to: data/not-by-name.txt. */
+/** The ranges to which no name may resolve: data/not-by-name.txt. */
 function notByNameRanges(): readonly ReasonedRange[] {
   return parseRangeList(notByNameText, "data/not-by-name.txt");
 }

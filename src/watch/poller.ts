@@ -74,7 +74,7 @@ export class Poller {
     return this.options.allProtocols ?? PROTOCOLS;
   }
 
-  /** Creates a poller that has no memory of servers. */
+  /** Creates a poller without stored protocols and tokens. */
   constructor(private readonly options: PollerOptions) {}
 
   /**

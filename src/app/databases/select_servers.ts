@@ -25,7 +25,7 @@ export function namedPlace(word: string | undefined): DatabaseLocation {
   if (place !== undefined) return place;
   throw new InputError(
     word === undefined
-      ? "Cannot continue without a database: name one, as servers.db"
+      ? "Cannot run without a database: name one, such as servers.db"
       : `Cannot use "${word}": name a database first, as servers.db or postgres://USER@HOST/DATABASE`,
   );
 }

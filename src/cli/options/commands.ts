@@ -144,7 +144,9 @@ export const COMMANDS: Readonly<Record<Command, CommandDescription>> = {
   prune: {
     usage: "prune DATABASE --keep TIME",
     purpose: "downsample old observations to one an hour, later to one a day",
-    note: "Hours begin where TIME ends, days after four times that; the last of each is kept.",
+    note:
+      "Of observations older than TIME, the last one of each hour is kept; of those older than\n" +
+      "four times TIME, the last one of each day (UTC).",
     examples: ["prune servers.db --keep 90d"],
     words: { most: 1, completions: "files" },
   },

@@ -139,7 +139,7 @@ class DenoSocket implements DatagramSocket<DatagramBatch> {
   readonly #socket: Deno.DatagramConn;
   readonly #buffer: Uint8Array<ArrayBuffer>;
   #capacity: ReceiverCapacity | undefined;
-  /** Settles when the receiver accepts the next datagram; `undefined`: it does now. */
+  /** Settles when the receiver accepts the next datagram; `undefined`: the receiver accepts one now. */
   #full: Promise<void> | undefined;
   #receiving: Promise<void> = Promise.resolve();
   #closed = false;

@@ -145,7 +145,7 @@ export function decodeQueryChallenge(bytes: Uint8Array, session?: number): Chall
     const token = new Reader(bytes, HEADER).u32("token");
     return { session: found, token, raw: true, fill: 0, flags: [] };
   }
-  if (!decimal) throw new Malformed("a token that is no number", HEADER);
+  if (!decimal) throw new Malformed("a token that is not a number", HEADER);
   const value = Number(text);
   if (value < -(2 ** 31) || value >= 2 ** 32) throw new Malformed("a token beyond 32 bits", HEADER);
   const fill = end < 0 ? 0 : body.length - end - 1;

@@ -118,7 +118,7 @@ export function placeFields(written: readonly string[], text: string): PlacedFie
     const at = fields.findIndex((_, i) => i >= PROTOCOL && followsMotd(fields, i));
     if (at >= 0) return placedAt(fields, at, fields !== written);
   }
-  // The text is too short, or its counts are no numbers: only the protocol can mark the place.
+  // The text is too short, or its counts are not numbers: only the protocol number shows the place.
   const fields = splits.find((one) => /^(?:-?[0-9]+)?$/.test(one[PROTOCOL] ?? ""));
   return fields === undefined ? NOTHING_CERTAIN : placedAt(fields, PROTOCOL, fields !== written);
 }

@@ -83,7 +83,7 @@ const LEAST_GUID = String(2n ** 48n);
 const UNASSIGNED_GUID = String(2n ** 64n - 1n);
 const OWN_GUID = String(CLIENT_GUID);
 
-/** Whether a GUID was drawn at random by a server. */
+/** Whether a GUID is a random number of one server, and not a constant of its software. */
 export function isServerGuid(guid: string): boolean {
   return guid !== UNASSIGNED_GUID && guid !== OWN_GUID && !isSmall(guid);
 }

@@ -53,12 +53,15 @@ const PROTOCOL = 11;
 /** The meanings of the check's own flags. */
 export const VERIFY_FLAGS = {
   advertOnly: "the server replies to pings, but not to connection requests",
-  full: "all slots are taken: by its refusal, or by its player counts (then `joinable` is empty)",
+  full:
+    "all slots are taken: the server refuses for that reason, or its counts say so (then `joinable` is empty)",
   banned: "the server refuses the scanner's address",
   incompatibleProtocol: "the server refuses the protocol number",
   connectionAttemptFailed: "the server refuses connections",
-  alreadyConnected: "whether players can join stays unknown",
-  recentlyConnected: "whether players can join stays unknown",
+  alreadyConnected:
+    "the server refuses a second connection of this address; others may be able to join",
+  recentlyConnected:
+    "the server refuses a new connection of this address so soon; others may be able to join",
 } as const;
 
 /** What a refusal means for players. Some refusals concern the scanner's address alone. */
@@ -98,7 +101,7 @@ export function* verifyJoinable(
   const { protocol, reply } = first;
   const security = securityOf(reply);
   const known = { mtu: reply.mtu, raknet_protocol: protocol };
-  if (security === "publicKey") return finding(known, [], { security }); // only holders of its key may join
+  if (security === "publicKey") return finding(known, [], { security }); // only clients with the server's key may join
   if (isFull(bedrock)) return finding(known, ["full"], { security });
   return finding({ ...known, joinable: true }, [], { security });
 }

@@ -46,7 +46,7 @@ export interface WriterOptions {
   readonly onFailure: (error: Error) => void;
 }
 
-/** Saves the checkpoint and the list of a scan. */
+/** Saves the checkpoint of a scan, and its list of written rows. */
 export class CheckpointWriter implements Checkpointer {
   readonly #options: WriterOptions;
   readonly #list: WrittenRows;
@@ -77,13 +77,13 @@ export class CheckpointWriter implements Checkpointer {
     from: Marks,
     state: ScanState,
   ): Promise<CheckpointWriter> {
-    await options.disk.remove(options.path); // no checkpoint shall speak of another one's list
+    await options.disk.remove(options.path); // no old checkpoint may stay beside a new list
     const list = await WrittenRows.start(claimed, options.configuration);
     const writer = new CheckpointWriter(options, list, 0);
     try {
       await writer.#save(from, state);
     } catch (error) {
-      await claimed.truncate(0).catch(() => {}); // without a checkpoint, it is of no use
+      await claimed.truncate(0).catch(() => {}); // a list without a checkpoint cannot be resumed
       throw error;
     }
     return writer;
@@ -129,7 +129,7 @@ export class CheckpointWriter implements Checkpointer {
       return false;
     }
     this.#dirty = false;
-    await this.#try(() => this.#save(marks, state, ended)); // the one before it is true as well
+    await this.#try(() => this.#save(marks, state, ended)); // if this fails, the previous checkpoint is still valid
     const change = await this.#list.pathChange();
     await this.#list[Symbol.asyncDispose]();
     return change === undefined;

@@ -92,7 +92,7 @@ export function broadcastProtocol(
   const isBroadcast = (one: Protocol): one is BroadcastProtocol => one.broadcastPorts !== undefined;
   const found = allProtocols.find(isBroadcast);
   if (found !== undefined) return found;
-  throw new InputError("Cannot look around: no protocol has a probe that can be broadcast");
+  throw new InputError("Cannot search the LAN: no protocol has a probe that can be broadcast");
 }
 
 /** The result of a discovery. */

@@ -108,7 +108,7 @@ Deno.test("the target of an SRV record may have the addresses that the requested
   const allowed = server(["10.0.0.1", "169.254.1.1"], "mc1.example.org", true);
   const led = await lookUpName("play.example.org", allowed.lookups);
   assertEquals(shown(led.found!.addresses), ["10.0.0.1"]);
-  assertStringIncludes(allowed.notes.join(), "never taken from a name");
+  assertStringIncludes(allowed.notes.join(), "never probed by name");
 });
 
 Deno.test("of several addresses the public ones are used, and each of the others is reported", async () => {
@@ -117,9 +117,9 @@ Deno.test("of several addresses the public ones are used, and each of the others
   assertEquals([shown(addresses), refused], [["8.8.8.8", "2600::1"], undefined]);
   assertEquals(notes, [
     'Cannot use the record "play.example.org A 127.0.0.1": loopback (RFC 1122); only a local ' +
-    "name leads there, or any with --allow-private",
+    "name may resolve there, or any name with --allow-private",
     'Cannot use the record "play.example.org AAAA ::1": loopback (RFC 4291); only a local ' +
-    "name leads there, or any with --allow-private",
+    "name may resolve there, or any name with --allow-private",
   ]);
   const { endpoints } = await locate("play.example.org:9", PROTOCOLS, lookups);
   assertEquals(endpoints.map(({ endpoint }) => formatEndpoint(endpoint)), ["8.8.8.8:9"]);

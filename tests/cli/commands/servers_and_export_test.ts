@@ -141,7 +141,7 @@ Deno.test("unusable databases and servers are named in an error, with exit code 
     const list = `${folder}/a.db`;
     assertEquals((await run(["import", list, `${folder}/a.txt`], { permissions: WRITE })).code, 0);
     const bad: [string[], string][] = [
-      [["servers"], "Cannot continue without a database"],
+      [["servers"], "Cannot run without a database"],
       [["servers", "a.csv"], 'Cannot use "a.csv": name a database first'],
       [["servers", list, "more"], 'Cannot use "more": one word too many'],
       [["servers", `${folder}/none.db`], "there is no such file"],

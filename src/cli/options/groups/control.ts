@@ -42,19 +42,19 @@ export const CONTROL = {
       commands: ["scan"],
       takes: time(),
       onResume: "free",
-      help: "stop after this time, as 90s, 10m or 2h",
+      help: "stop after this time, such as 90s, 10m or 2h",
     },
     {
       name: "opt-out-file",
       commands: ["scan", "watch"],
       takes: FILE,
-      help: "addresses that opted out: never probed; new ones are added",
+      help: "file of addresses that opted out: never probed; new ones are added",
     },
     {
       name: "opt-out-file",
       commands: ["lan"],
       takes: FILE,
-      help: "addresses that opted out: no connection, no query and no row",
+      help: "file of addresses that opted out: lan does not connect to or list them",
     },
     {
       name: "config",
@@ -74,7 +74,7 @@ export const CONTROL = {
       name: "checkpoint",
       commands: ["scan"],
       takes: FILE,
-      defaultText: "the first output's name.checkpoint",
+      defaultText: "the first output plus .checkpoint",
       help: "the file for the state of the scan",
     },
     {

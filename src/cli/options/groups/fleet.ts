@@ -12,7 +12,7 @@ const MOST_SERVERS = 2 ** 24;
 /** Maximum number of servers of a demo, because each needs a socket. */
 const MOST_DEMO_SERVERS = 4000;
 
-const SERVERS_OPTION = { name: "servers", help: "how many servers to simulate" } as const;
+const SERVERS_OPTION = { name: "servers", help: "number of servers to simulate" } as const;
 
 /** Loads the names of software for completions; help does not need them. */
 async function softwareNames(): Promise<readonly string[]> {
@@ -41,7 +41,7 @@ export const FLEET = {
       commands: ["fleet"],
       takes: wholeNumber(0, MOST_SERVERS),
       default: "0",
-      help: "how many further hosts, which no row may name: hostile, or opted out",
+      help: "number of further hosts without a row: hostile, or opted out",
     },
     {
       name: "range",
@@ -74,21 +74,21 @@ export const FLEET = {
       commands: ["fleet"],
       takes: PERCENT,
       default: "0",
-      help: "datagrams to duplicate, each way",
+      help: "share of datagrams to duplicate in each direction",
     },
     {
       name: "delay",
       commands: ["fleet"],
       takes: milliseconds(),
       default: "0",
-      help: "delay of datagrams, each way, as 20 (milliseconds) or 1s",
+      help: "delay of datagrams in each direction: 20 (in ms), 1s",
     },
     {
       name: "jitter",
       commands: ["fleet"],
       takes: milliseconds(),
       default: "0",
-      help: "most additional delay of a datagram, likewise",
+      help: "maximum additional random delay of a datagram",
     },
     {
       name: "manifest",

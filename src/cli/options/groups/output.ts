@@ -154,7 +154,7 @@ export const OUTPUT = {
       name: "keep",
       commands: ["scan", "watch", "prune"],
       takes: AGE,
-      help: "prune observations older than this, as 90d: to one an hour, later one a day",
+      help: "keep all observations for this time, as 90d; of older ones one an hour or day",
     },
     {
       name: "no-players",
@@ -187,7 +187,7 @@ export const OUTPUT = {
     {
       name: "no-sweep",
       commands: ["lan"],
-      help: "make no connections to port 25565 of the networks to find dedicated Java servers",
+      help: "do not sweep the networks for dedicated Java servers (port 25565)",
     },
   ],
 } as const satisfies OptionGroup;

@@ -96,7 +96,7 @@ export const SPEED = {
       commands: ["scan", "query", "watch"],
       takes: milliseconds(LEAST_TIMEOUT),
       defaultText: `${DEFAULTS.timeoutMs}ms, over TCP ${STREAM_LIMITS.totalMs / 1000}s`,
-      help: "how long to wait for a reply: 1500, 800ms, 2s",
+      help: "wait for a reply: 800ms, 2s, 1500 (in ms)",
     },
     {
       name: "retries",
@@ -148,8 +148,8 @@ export const SPEED = {
       commands: ["scan"],
       takes: anyText("NAME"),
       onResume: "free",
-      defaultText: "the route of most targets",
-      help: "packet and xdp: the interface that sends",
+      defaultText: "that of most targets' route",
+      help: "packet and xdp: the interface to send from",
     },
     {
       name: "gateway-mac",
@@ -165,7 +165,7 @@ export const SPEED = {
       commands: ["scan"],
       takes: SOURCE_PORTS,
       onResume: "free",
-      help: "local port, or several: one socket for each",
+      help: "local port to send from; several: one socket for each",
     },
     {
       name: "source-ip",

@@ -53,7 +53,7 @@ export const TARGETS = {
       aliases: ["port"],
       commands: ["scan", "lan"],
       takes: PORTS,
-      help: "ports to probe, as 19132,25565-25570",
+      help: "ports to probe, such as 19132,25565-25570",
       defaultText: "the protocols' usual ones",
     },
     {

@@ -88,7 +88,7 @@ export function opening<T>(endpoint: Endpoint, others: number, open: () => T): T
     if (error instanceof Deno.errors.NotCapable) throw error;
     const { message } = error as Error;
     const advice = /too many open files/i.test(message)
-      ? `; ${others} are open: raise the limit (ulimit -n), ask for fewer servers, or for none on TCP`
+      ? `; ${others} are open: raise the limit (ulimit -n), or use fewer --servers, or --no-tcp`
       : "";
     throw new InputError(`Cannot open ${formatEndpoint(endpoint)}: ${message}${advice}`);
   }

@@ -1,6 +1,6 @@
 /**
  * Targets for a sender thread, which writes the datagrams itself. Each target is a few numbers,
- * because a core reads slowly what another core has written (measured: two threads that get whole
+ * because memory that another core has written is slow to read (measured: two threads that get whole
  * frames send 10 % less).
  *
  * A target, in 32-bit words: address (1 for IPv4, 4 for IPv6), port, token, time.

@@ -29,7 +29,7 @@ export class SocketMemory {
     return this.#getOption(SO_MEMINFO)[WAITING];
   }
 
-  /** Number of datagrams dropped for a full buffer. */
+  /** Number of datagrams that were dropped because the buffer was full. */
   get dropped(): number {
     return this.#getOption(SO_MEMINFO)[DROPS];
   }

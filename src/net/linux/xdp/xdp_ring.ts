@@ -5,7 +5,7 @@
  *
  * In copy mode, each call reads 32 descriptors. A call may fail with EBUSY after it has read a
  * descriptor, and its frame is then lost. `consumer` counts the descriptors that were read; the
- * last of them is the lost one. If the lost one is the only one, `consumer` has not moved yet. The
+ * last of them is the lost one. If the ring holds only the lost descriptor, `consumer` has not moved yet. The
  * lost descriptor is written again. After any other error the frame is still in the ring.
  *
  * A descriptor, sizes and offsets in bytes: 16  address 0 (8)  length 8 (4)  options 12 (4). The
@@ -74,7 +74,7 @@ export class XdpRing {
   #produced = 0;
   #consumed = 0;
   #completed = 0;
-  /** The jobs of the frames in the ring, in order; a lost frame is in it again, as the last. */
+  /** The jobs of the frames in the ring, in order; a lost frame is queued again at the end. */
   readonly #inRing: { readonly job: number; count: number }[] = [];
   /** Number of sent frames by job that `transmit` has not returned yet. */
   readonly #sent = new Map<number, number>();

@@ -8,7 +8,7 @@
  *         [--rounds 1] [--concurrency 16,256,2000] [--job raknet,query] [--engine portable]
  *         [--peers 16,64,256] [--modules FOLDER]
  *
- * It needs Linux, and nobody else on the ports 19132 and 25565 of loopback: where one is, run it in a
+ * It needs Linux, and no other program on the ports 19132 and 25565 of loopback: where one is, run it in a
  * network namespace (`unshare --net`, then `ip link set lo up`). For peers it needs Node and npm, and
  * downloads the libraries (bench/peers/package.json names their versions) into a folder that it
  * removes again, or takes those that `npm install` put into `--modules`.

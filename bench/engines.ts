@@ -1,7 +1,7 @@
 // deno-lint-ignore-file no-console
 /**
  * Compares what the engines send with the same calls in a small C program (bench/c/send.c), or with
- * masscan and zmap: the same datagram, the same targets, the same link, and nobody replies.
+ * masscan and zmap: the same datagram, the same targets, the same link, and no host replies.
  *
  *     deno run -A bench/engines.ts [--targets 1048576] [--rounds 3] [--threads 0,1,2]
  *       [--engines udp,portable,packet,xdp] [--against c]
@@ -93,7 +93,7 @@ async function againstScanners(folder: string): Promise<Contest> {
   return { programs, ratios: { "by masscan": masscans, "by zmap": zmaps } };
 }
 
-/** masscan only ends when a datagram comes by: somebody sends one ten times a second. */
+/** masscan ends only when a datagram arrives, so that one is sent ten times a second. */
 function murmur(): Disposable {
   const socket = Deno.listenDatagram({ transport: "udp", hostname: NEAR.gateway, port: 0 });
   const hostname = NEAR.gateway.replace(/\d+$/, "255");

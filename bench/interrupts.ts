@@ -7,7 +7,7 @@
  *     deno run --allow-read --allow-write --allow-run --allow-env=PATH bench/interrupts.ts
  *         [--points 50] [--range 127.16.0.0/22] [--servers 200] [--rate RATE]
  *
- * It needs a POSIX shell, and nobody else on the usual ports of loopback. The three ways run beside
+ * It needs a POSIX shell, and no other program on the usual ports of loopback. The three ways run beside
  * each other. A point counts from the moment when the first checkpoint is saved; `udp` and `tcp` are
  * pass and position at which the first part stopped, `parts` says how many processes the scan took.
  * Rows flagged `cutShort`, of hosts that a scan which was to end did not wait for, are counted.

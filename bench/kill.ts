@@ -8,7 +8,7 @@
  *         [--lived 8000] [--engine portable] [--last RATE]
  *
  * `files` are CSV, NDJSON and SQLite, all three of one scan; `postgres` needs Debian's `postgresql`, of
- * which it starts a server of its own, with the usual settings. It needs Linux, and nobody else on the
+ * which it starts a server of its own, with the usual settings. It needs Linux, and no other program on the
  * usual ports of loopback. The moments are drawn by seed: every second one is a time, the others are
  * things that happen to an output: a row is written, the list or SQLite's log grows, the next
  * checkpoint is made, is written, takes its place, PostgreSQL is within a transaction of ours. What

@@ -1,6 +1,6 @@
 // deno-lint-ignore-file no-console
 /**
- * Fills lists with servers and observations, and shows how each engine answers what commands ask of
+ * Fills lists with servers and observations, and shows the query plans of each engine for what commands read of
  * them: the plan, and how long it takes.
  *
  *     deno run -A bench/plans.ts [--servers 1000000] [--observations 20000000]
@@ -143,7 +143,7 @@ async function take(rows: AsyncIterable<unknown>, most: number): Promise<number>
 
 type Asked = (database: Database) => Promise<number>;
 
-/** What commands ask of lists. */
+/** The queries of commands on databases. */
 const QUESTIONS: readonly (readonly [name: string, ask: Asked])[] = [
   ...Object.keys(SERVER_ORDERS).map((sort) =>
     [

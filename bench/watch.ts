@@ -1,13 +1,13 @@
 // deno-lint-ignore-file no-console
 /**
  * Watches a list of simulated servers on one core, kills and revives some of them, and shows how
- * late polls begin, what it costs, and that every transition is told once and none invented.
+ * late polls begin, what it costs, and that every transition is reported once and none is invented.
  *
  *     deno run -A bench/watch.ts [--servers 10000] [--mortal 200] [--interval 10s] [--minutes 10]
  *         [--cases raknet,query] [--rescans no]
  *
  * It needs Linux with `taskset` and two cores: the watch has the first, all else the second; and
- * nobody else on the usual ports of loopback. The list is that of a scan, in SQLite, and kept up to
+ * no other program on the usual ports of loopback. The list is that of a scan, in SQLite, and kept up to
  * date. `raknet` loses nothing; `query` are servers that speak nothing else, and 2 % of all
  * datagrams are lost, each way. `mortal` servers stand in a process of their own, which is killed
  * after a third of the time and started anew after two thirds. `mixed` are servers of all kinds, over
@@ -81,7 +81,7 @@ function percentile(values: ReadonlyMap<string, number>, share: number): number 
   return Infinity;
 }
 
-/** Starts the watch, and gathers what it tells. */
+/** Starts the watch, and collects its events. */
 function startWatch(list: string) {
   const child = new Deno.Command("taskset", {
     args: [
@@ -106,7 +106,7 @@ function startWatch(list: string) {
   return { child, told, reading };
 }
 
-/** Holds what was told of transitions against what happened: what is wrong with it. */
+/** Compares the reported transitions with the real ones; returns the differences. */
 function judge(
   told: readonly Told[],
   mortal: readonly string[],
@@ -210,7 +210,7 @@ async function run(name: string): Promise<boolean> {
   return faults.length === 0 && p99 < 1000;
 }
 
-/** The events that are no transitions, each with what it tells. */
+/** The events that are not transitions, each with its content. */
 function besides(told: readonly Told[]): string {
   const others = told.filter(({ event }) => event !== "online" && event !== "offline");
   const shown = others.slice(0, 3).map((one) => JSON.stringify(one)).join(" ");
@@ -222,7 +222,7 @@ function spread(seconds: readonly number[]): string {
   return `${median(seconds).toFixed(1)} s, ${Math.max(...seconds).toFixed(1)} s`;
 }
 
-// All that is started from here on has the second core, unless it is told another one.
+// All that is started from here on has the second core, unless another one is given.
 await new Deno.Command("taskset", { args: ["-acp", "1", String(Deno.pid)] }).output();
 let right = true;
 for (const name of options.cases.split(",")) right = await run(name) && right;

@@ -13,7 +13,7 @@ export function after(ms: number): Moment {
   return { name: `after ${ms} ms`, come: () => new Promise((come) => setTimeout(come, ms)) };
 }
 
-/** When something happens to a file of a folder for the n-th time, as inotify tells. */
+/** When something happens to a file of a folder for the n-th time, as reported by inotify. */
 export function fileEvent(
   { name, folder, kind, path, nth }: {
     readonly name: string;

@@ -1,5 +1,5 @@
 /**
- * Two Node libraries that send what our scans send: programs of their own in `bench/peers/`, told the
+ * Two Node libraries that send what our scans send: programs of their own in `bench/peers/`, given the
  * targets, how many may be in flight, and how long to wait.
  */
 import { serverId } from "../../src/core/record.ts";

@@ -113,7 +113,7 @@ export interface Usage {
 }
 
 /**
- * Runs a process to its end. Its processor time is the kernel's, as the shell's `times` tells it,
+ * Runs a process to its end. Its processor time is the kernel's, as the shell's `times` prints it,
  * in hundredths of a second.
  */
 export async function runTimed(command: readonly string[], folder?: string): Promise<Usage> {

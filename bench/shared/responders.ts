@@ -23,7 +23,7 @@ export async function build(name: string, folder: string): Promise<string> {
 /**
  * Starts the servers.
  *
- * @returns Ends them, and tells what they saw.
+ * @returns A function that ends them and returns what they received.
  */
 export async function respond(
   program: string,

@@ -1,4 +1,4 @@
-/** masscan and zmap, told to send what our scans send: one RakNet ping for each target. */
+/** masscan and zmap, configured to send what our scans send: one RakNet ping for each target. */
 import { NEAR } from "./namespaces.ts";
 
 /** RakNet's ping as we send it, with one time for all: they have no token to put there. */

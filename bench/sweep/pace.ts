@@ -4,7 +4,7 @@
  * (bench/c/arrivals.c).
  *
  * `thousand` and `second` are the lowest and the highest rate over any 1,000 probes in a row, and over
- * any second, by the rate that was asked for; then the counts of every 100 ms, from the first probe on,
+ * any second, by the requested rate; then the counts of every 100 ms, from the first probe on,
  * by what is due: the least, the tenth, middle and nine tenths of them, and the most; `in 2 ms` is the
  * largest burst, in probes, to be held against what is due in 2 ms and a batch of 256.
  */
@@ -73,7 +73,7 @@ async function arrivals(
   }).spawn();
   const output = child.stdout.getReader();
   const { value } = await output.read();
-  if (new TextDecoder().decode(value) !== "ready\n") throw new Error("nobody listens");
+  if (new TextDecoder().decode(value) !== "ready\n") throw new Error("the receiver is not ready");
   await runTimed(near(scan));
   child.kill("SIGTERM");
   const chunks: Uint8Array[] = [];

@@ -4,7 +4,7 @@
  * which its output names the last one, for our engines, masscan and zmap (Debian's packages).
  *
  * The servers are bench/c/respond.c, behind a veth pair. All send the same 33 bytes as fast as they
- * can, from one thread; theirs are told the interface and the gateway's address, ours find them.
+ * can, from one thread; theirs are given the interface and the gateway's address, ours finds them.
  * `seconds` is the median, `least found` the least of all rounds, `by masscan` the median's ratio.
  */
 import { joinNear, near, system } from "../shared/namespaces.ts";

@@ -12,7 +12,7 @@ const LOOPBACK = 0x7f000001;
 const HEADER = 12;
 const SRV = 33;
 
-/** A running name server, and what it was asked, in the order of the questions. */
+/** A running name server, and the queries that it received, in order. */
 export interface FakeDns extends AsyncDisposable {
   readonly nameServer: { readonly ipAddr: string; readonly port: number };
   readonly asked: readonly string[];
@@ -41,7 +41,7 @@ export function openDns(answer: DnsAnswer): FakeDns {
   };
 }
 
-/** The name that is asked for, with its final dot, and where the question ends. */
+/** The queried name, with its final dot, and the end of the question. */
 function readQuestion(query: Uint8Array): { name: string; end: number } {
   let name = "";
   let at = HEADER;

@@ -68,7 +68,7 @@ async function talk(conn: Deno.TcpConn, responder: StreamResponder): Promise<voi
       }
     }
   } catch (error) {
-    const { ConnectionReset, BrokenPipe } = Deno.errors; // a client that has heard enough
+    const { ConnectionReset, BrokenPipe } = Deno.errors; // a client that has closed the connection
     if (!(error instanceof ConnectionReset || error instanceof BrokenPipe)) throw error;
   }
 }

@@ -19,7 +19,7 @@ function* twoQuestions(): Exchange<number> {
   return yield* request(Uint8Array.of(2, token), accept(2), { resend: false });
 }
 
-/** Runs the two questions against something that answers; says what was asked when. */
+/** Runs an exchange of two requests with a responder; returns the requests and their times. */
 async function run(
   respond: (datagram: Uint8Array, number: number) => readonly Uint8Array[],
   options: { resends?: number; signal?: AbortSignal; delay?: number } = {},

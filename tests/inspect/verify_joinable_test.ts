@@ -46,7 +46,7 @@ function* knock(): Exchange<Statement> {
   }
 }
 
-/** Verifies a server that answers so; says what came of it, and when it was asked. */
+/** Verifies a server with these replies; returns the result, and the times of requests. */
 async function run(
   answer: number | undefined,
   {

@@ -11,7 +11,7 @@ Object.assign(process, { noDeprecation: true });
 
 const load = (name: string) => import(name);
 
-/** How minecraft-server-util asks. */
+/** Options of queries by minecraft-server-util. */
 export interface UtilOptions {
   /** Never a question to a name server. */
   readonly enableSRV: false;
@@ -70,7 +70,7 @@ export interface UtilJava {
   readonly favicon: string | null;
 }
 
-/** What it makes of a kick in answer to `fe 01`, if told that it is 1.4's. */
+/** Its result for a kick in reply to `fe 01`, if it expects that of 1.4. */
 export interface UtilFE01 {
   readonly protocolVersion: number;
   readonly version: string;
@@ -108,7 +108,7 @@ interface Util {
 
 export const util: Util = await load("minecraft-server-util");
 
-/** What gamedig is asked. */
+/** Options of a query by gamedig. */
 export interface DigQuestion {
   /** A game, or `protocol-` and the name of a protocol. */
   readonly type: string;
@@ -138,7 +138,7 @@ interface Dig {
 
 const { GameDig }: { readonly GameDig: new () => Dig } = await load("gamedig");
 
-/** gamedig, with the one socket that it asks everybody from. */
+/** gamedig, which sends all queries from one socket. */
 export class DigClient implements Disposable {
   readonly #dig = new GameDig();
 

@@ -49,7 +49,7 @@ Deno.test("bash completes commands, options and files", () =>
     assertEquals(await offers("watch", "-o", "my"), "my *.ndjson");
     assertEquals(await offers("scan", "my"), ""); // its words are addresses
     assertEquals(await offers("scan", "--rate", ""), "");
-    const old = "enable -n compopt"; // as bash 3.2, where nobody else quotes the name
+    const old = "enable -n compopt"; // as in bash 3.2, which does not quote names
     assertEquals(await bashOffers(folder, old, ["scan", "-o", "my"]), ["my\\ \\*.ndjson"]);
   }));
 

@@ -3,7 +3,7 @@
 const SKIP = "BLOCKSWEEP_INTEROP_SKIP_DEBIAN";
 const skipped = (Deno.env.get(SKIP) ?? "") !== "";
 
-/** A test that needs Debian's packages: it fails without them, unless it was told to be skipped. */
+/** A test that needs Debian's packages: it fails without them, unless skipping was requested. */
 export function debianTest(name: string, fn: (t: Deno.TestContext) => Promise<void>): void {
   Deno.test({ name: skipped ? `${name} (skipped: ${SKIP} is set)` : name, ignore: skipped, fn });
 }

@@ -60,7 +60,7 @@ Deno.test("gamedig reads our fleet's Java servers", async (t) => {
   });
 
   await t.step("minecraft: MOTDs", async () => {
-    // Of each one: it asks by UDP too, and waits for answers that do not come.
+    // For each server it also queries over UDP, and waits for replies that do not come.
     const kinds = [
       ...["vanillaOld", "vanillaString", "waterfall", "forge113", "neoforge", "cuberite"],
       ...["minestom", "nodeMinecraftProtocol", "wantsProtocol", "componentMotd", "translateMotd"],
@@ -86,7 +86,7 @@ function rawOf({ raw }: DigAnswer): Raw {
   return raw as unknown as Raw;
 }
 
-/** A status as it reads it; it reads MOTDs only where it asks in every way. */
+/** A status as gamedig reads it; it reads MOTDs only when it queries in every protocol. */
 function readStatus(answer: DigAnswer): Omit<JavaRead, "motd"> {
   const { version, players, favicon } = rawOf(answer);
   // Of its players, which come as a class of their own; without a list it has none.

@@ -30,7 +30,7 @@ Deno.test("gamedig reads our fleet as the manifest has it", async (t) => {
     dig.query({ type, host, port, socketTimeout });
   const ping = (entry: ManifestEntry, timeout = PATIENT) =>
     ask("protocol-minecraftbedrock", entry, timeout);
-  // It cannot tell how a server encodes texts, and has to be told.
+  // It does not detect the encoding of texts, which has to be given.
   const stat = (entry: ManifestEntry, socketTimeout = PATIENT) => {
     const { host, port } = entry;
     const encoding = encodingOf(entry);

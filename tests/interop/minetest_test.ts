@@ -22,7 +22,7 @@ debianTest("scan: minetest-server gives no row, and lives on", async () => {
   }
 });
 
-/** Starts it with an empty world, and nothing that it could tell the outside. */
+/** Starts the server with an empty world, and without announcements to other hosts. */
 async function startMinetest(home: string): Promise<Peer> {
   const options = {
     ...{ bind_address: HOST, port: PORT, ipv6_server: false },

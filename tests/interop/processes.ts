@@ -1,4 +1,4 @@
-/** Programs in processes of their own: servers that somebody else wrote, our fleet, our scanner. */
+/** Programs in separate processes: other people's servers, our fleet, our scanner. */
 import { readNdjson } from "../../src/fleet/judge/verify_rows.ts";
 import type { ServerRecord } from "../../src/core/record.ts";
 import type { ReplyCounts } from "../../src/sweep/receiver.ts";
@@ -82,7 +82,7 @@ export async function scan(...args: readonly string[]): Promise<Scan> {
   }
 }
 
-/** A program that runs until it is told to end. */
+/** A program that runs until it is stopped. */
 export class Peer implements AsyncDisposable {
   /** What it wrote up to the line that said that it is ready. */
   readonly greeting: string;

@@ -101,7 +101,7 @@ function truthOf(entry: ManifestEntry): Read {
     version: columns.version!,
     plugins: pluginsOf(query),
     ...values,
-    // It keeps the port to itself where it is the one that was asked.
+    // It does not report the port if that is the queried one.
     ...(hostport === String(entry.port) ? {} : { hostport }),
   };
   return {

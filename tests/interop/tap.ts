@@ -1,11 +1,11 @@
 /** A wire tap: stands before a server, hands datagrams on in both directions, and counts them. */
 
-/** Where a tap stands, what it stands before, and whom it lets have answers. */
+/** The addresses of a tap and of the server behind it, and the ports that get replies. */
 export interface TapOptions {
   readonly host: string;
   readonly port: number;
   readonly server: Deno.NetAddr;
-  /** How many ports of the scanner get answers: those that ask first. */
+  /** Number of scanner ports that get replies: the first ones that send a request. */
   readonly answers: number;
 }
 

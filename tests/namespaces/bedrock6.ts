@@ -1,5 +1,5 @@
 /**
- * A simulated Bedrock server on port 19133 of every IPv6 address of its host, which hears what is sent
+ * A simulated Bedrock server on port 19133 of every IPv6 address of its host, which receives what is sent
  * to all nodes of a link. For a network namespace: a fleet's servers stand on addresses of their own.
  *
  *     deno run --allow-net tests/namespaces/bedrock6.ts

@@ -65,7 +65,7 @@ Deno.test("sslmode decides whether connections are encrypted, and which certific
     const none = await refused(`?sslmode=verify-full&sslrootcert=${folder}/none`);
     assert(none.message.includes("the file of sslrootcert"), none.message);
 
-    // A certificate that is vouched for, and somebody else's.
+    // A certificate with a valid signature, for another host.
     const other = await certify(folder, "other", "DNS:localhost,IP:127.0.0.2");
     await server.encrypt(other);
     const wrong = await refused(`?sslmode=verify-full&sslrootcert=${other}`);

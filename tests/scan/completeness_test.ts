@@ -68,7 +68,7 @@ for (const ports of [{ raknet: 19132, query: 25565 }, { raknet: 7, query: 7 }]) 
       else assertEquals(times.length, 3, what);
     }
     assert(again <= 0.01 * state.sent, `${again} canaries`);
-    // Nobody is asked again before all were asked.
+    // No target is probed again before all were probed.
     const pings = network.sent.filter(({ bytes }) => bytes[0] === 1);
     assertEquals(new Set(pings.slice(0, 64).map(({ to }) => to.address)).size, 64);
     assertEquals(pings.length - again, 64 + 2 * 40);

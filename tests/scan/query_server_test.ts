@@ -1,4 +1,4 @@
-/** One server asked over connections, and over datagrams beside them. */
+/** Queries to one server over TCP, and over UDP. */
 import { assert, assertEquals } from "@std/assert";
 import { type Endpoint, parseEndpoint } from "../../src/core/address.ts";
 import { audit } from "../../src/fleet/judge/audit.ts";
@@ -20,7 +20,7 @@ import {
 const SLP = slpProtocol as Protocol;
 const named = (...names: string[]) => PROTOCOLS.filter(({ name }) => names.includes(name));
 
-/** Asks an endpoint that does what a door does. */
+/** Queries an endpoint with the given behaviour. */
 async function ask(
   door: EndpointBehaviour | ((streams: FakeStreams, endpoint: Endpoint) => EndpointBehaviour),
   over: Partial<QueryServerOptions> = {},

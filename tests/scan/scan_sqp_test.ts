@@ -78,7 +78,7 @@ Deno.test("sqp: RakNet servers are sent no SQP and get no row, proved or not", a
   assert(rows.every(({ protocols }) => protocols.join() === "sqp"));
   const speakers = hosts.filter(({ entry }) => "raknet" in entry.truth).length;
   assertEquals([state.replies.suppressing, speakers > 40], [speakers, true]);
-  // Two pings and, where nobody answers, two challenges: nothing else goes into the dark.
+  // Unresponsive endpoints get two pings and two challenge requests, and nothing else.
   const dark = network.sent.filter(({ to }) => to.address === RANGE.end - 1 && to.port === 9000);
   const silent = !hosts.some(({ endpoint }) => endpoint.address === RANGE.end - 1);
   assertEquals(silent && dark.map(({ bytes }) => bytes.length), [33, 33, 5, 5]);
@@ -131,7 +131,7 @@ Deno.test("sqp: a scan interrupted in the detecting pass resumes at the start", 
   assert(network.sent.length > 0 && network.sent.every(isPing));
 });
 
-/** A Query server that answers no ping before it was asked for a stat. */
+/** A Query server that replies to no ping before a stat request. */
 function shy(query: Responder, raknet: Responder): Responder {
   let asked = false;
   return {
@@ -310,7 +310,7 @@ Deno.test("sqp: forged pongs suppress SQP at a bounded number of endpoints", asy
     },
   });
   assertEquals(state.replies.suppressing, 70_000);
-  // All are pinged or known before their turn; all but those that count as speakers are asked.
+  // All servers are pinged or known before; all but RakNet servers are sent SQP.
   const size = range.end - range.start;
   assert(state.sent > 2 * (size - 65_536) && state.sent < 2 * size - 65_536, `${state.sent}`);
 });

@@ -218,7 +218,10 @@ Deno.test("a slow host does not keep a scan from ending", async () => {
   assertEquals([end.reason, rows.length, state.lost], ["interrupted", 1000, 0]);
   assert(network.now() < 3000 + 5000 + 1500, `${network.now()}`);
   const cut = rows.filter(({ flags }) => flags.includes("cutShort"));
-  assert(cut.length > 400 && cut.length < 1000, `${cut.length} rows lack what was not asked`);
+  assert(
+    cut.length > 400 && cut.length < 1000,
+    `${cut.length} rows lack columns that were not queried`,
+  );
 });
 
 Deno.test("an earlier opt-out is not probed, and does not change the order of targets", async () => {
@@ -382,7 +385,7 @@ Deno.test("--no-players leaves out the names of players", async () => {
   assert(rows.some(({ players_online }) => (players_online ?? 0) > 0));
 });
 
-/** An attacker who sees none of our probes, but knows targets and our ports. */
+/** An attacker that sees none of our probes, but knows the targets and our ports. */
 function flood(
   network: FakeNetwork,
   targets: readonly Endpoint[],
@@ -416,7 +419,7 @@ Deno.test("forged pongs never make a row, and do not hide the servers", async ()
   complete(result);
   const { replies } = result.state;
   assertEquals([replies.valid, replies.unverified], [result.rows.length, 0]);
-  // A server that was confirmed after a forged pong, before its turn came, is not asked any more.
+  // A server that was proved after a forged pong, before its probe, is not probed any more.
   const counted = replies.forged + replies.duplicate + replies.valid;
   assert(counted > 20_000 && counted <= 20_000 + 40, String(counted));
 });

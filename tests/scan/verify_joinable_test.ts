@@ -56,7 +56,7 @@ Deno.test("a scan with --verify finds joinable servers, and leaves no half-open 
   });
   assertEquals(verdict.faults, []);
   assertEquals([verdict.found, verdict.right], [verdict.expected, verdict.expected]);
-  // What hostile hosts echo is no pong, and is not knocked at.
+  // An echo of a hostile host is not a pong, and leads to no connection request.
   assertEquals(audit(lines, {}).filter((fault) => !/ms: a (ping|handshake) /.test(fault)), []);
   assert(got(lines, "05").length > 100);
   assertEquals(got(lines, "07", "09", "84", "80", "c0", "a0"), []);
@@ -124,7 +124,7 @@ Deno.test("an opted-out server is sent no connection request", async () => {
   assertEquals([rows, got(lines, "05")], [[], []]);
 });
 
-/** Puts a door of ours in front of each host. */
+/** Puts a recording responder in front of each host. */
 const guarded =
   (door: (datagram: Uint8Array) => readonly Uint8Array[] | undefined): Setting["prepare"] =>
   (network, hosts) => {

@@ -94,7 +94,7 @@ Deno.test("without a free hold, endpoints wait only in a protocol that echoes no
     const { unverified, forged, duplicate } = { ...counts };
     assertEquals([sighted.length, unverified, duplicate], [64, name === "raknet" ? 64 : 70, 1]);
     assertEquals(Object.values(counts).reduce((sum, one) => sum + one, 0), 71);
-    const last = { ...ENDPOINT, port: 71 }; // here nothing remembers who waits
+    const last = { ...ENDPOINT, port: 71 }; // here nothing stores waiting endpoints
     for (let i = 1; i <= 512; i++) {
       assertEquals(floods.has(last.address), false, `${i}`);
       receiver.receive(datagram, last, 0);

@@ -205,7 +205,7 @@ Deno.test("at most 32 connections are open; further ones are closed at once", as
   await until(() => server.connections === MOST_CONNECTIONS);
   for (let i = 0; i < 50; i++) assertEquals(await readAll(await connect()), "");
   assertEquals(server.connections, MOST_CONNECTIONS);
-  // Those that are older than a second give way to whoever really wants the page.
+  // Connections older than a second are replaced by new ones that request the page.
   clock.move(1000);
   for (let i = 0; i < 10; i++) assertStringIncludes(await exchange(await connect(), GET), "a page");
   assert(server.connections <= MOST_CONNECTIONS);

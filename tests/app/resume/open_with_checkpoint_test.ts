@@ -152,7 +152,7 @@ async function outcome(path: string, folder: string): Promise<string> {
 
 const signed = (body: string) => `${body}sha256 ${sha256(body)}\n`;
 
-/** Puts a checkpoint and a list there as somebody would who knows the checksums. */
+/** Writes an edited checkpoint and list file with correct checksums. */
 async function forge(path: string, checkpoint: Json, lines: readonly string[]): Promise<void> {
   const list = lines.map((line) => `${line}\n`).join("");
   const edited = structuredClone(checkpoint) as Record<string, Json>;

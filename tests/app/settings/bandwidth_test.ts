@@ -30,7 +30,7 @@ Deno.test("a bandwidth is a rate of the largest probe that is sent", () => {
   assertEquals(rate("10.0.0.0/24", "--bandwidth", "99k", "--protocol", "raknet"), 125);
   assertEquals(rate("10.0.0.0/24", "--bandwidth", "99k"), 125);
   assertEquals(rate("fd00::/120", "--bandwidth", "119k", "--protocol", "raknet"), 125);
-  // Before SQP is asked, RakNet is; and a connection begins with 98 bytes.
+  // A RakNet ping precedes SQP; a connection begins with 98 bytes.
   assertEquals(rate("10.0.0.0/24", "--bandwidth", "99k", "--protocol", "sqp"), 125);
   assertEquals(rate("10.0.0.0/24", "--bandwidth", "98k", "--protocol", "slp"), 125);
   assertEquals([wireSize(0, 4), wireSize(18, 4), wireSize(19, 4)], [84, 84, 85]);

@@ -1,4 +1,4 @@
-/** Where query asks what, with a made-up name server. */
+/** The endpoints and protocols that `query` uses, with a fake name server. */
 import { assertEquals, assertRejects } from "@std/assert";
 import { formatEndpoint, parseAddress } from "../../../src/core/address.ts";
 import { locate } from "../../../src/app/targets/locate_server.ts";
@@ -38,7 +38,7 @@ function names(services: Record<string, Service | Error> = {}) {
 
 const named = (...wanted: string[]) => PROTOCOLS.filter(({ name }) => wanted.includes(name));
 
-/** Endpoints, with what is asked there in any case, then what else, then the SRV record. */
+/** Endpoints, with the protocols queried there always, then after a reply, then the SRV record. */
 async function located(word: string, services = {}, protocols = named("raknet", "slp", "query")) {
   const { lookups, asked, notes } = names(services);
   const { endpoints, name } = await locate(word, protocols, lookups);

@@ -4,7 +4,7 @@ import { InputError } from "../../../src/core/errors.ts";
 import { parseTarget } from "../../../src/targets/parse.ts";
 import { run } from "../../cli/program.ts";
 
-/** Nothing is to be told. */
+/** Fails if anything is reported. */
 const fail = (line: string): never => {
   throw new Error(line);
 };

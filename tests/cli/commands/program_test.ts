@@ -423,7 +423,7 @@ Deno.test({
       await Promise.race([silent.receive(), ended]);
       child.kill("SIGHUP");
     } catch {
-      // It has ended: its exit code tells why.
+      // It has ended: the exit code shows the reason.
     } finally {
       silent.close();
     }
@@ -443,7 +443,7 @@ Deno.test("a source address that this machine lacks is refused before the first 
 Deno.test("a full disk ends a scan with exit code 1 and a message about lost rows", async () => {
   await withFleet(FLEET, async () => {
     const args = ["scan", "127.33.0.0/24", ...QUICK, "-o", "/dev/full", "--format", "ndjson"];
-    // Deno grants devices to nobody but --allow-all.
+    // Deno grants access to devices only with --allow-all.
     const { code, stderr } = await run(args, { permissions: ["--allow-all"] });
     assertEquals(code, 1, stderr);
     assertStringIncludes(stderr, 'Cannot write to "/dev/full": No space left on device');

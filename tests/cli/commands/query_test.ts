@@ -81,7 +81,7 @@ Deno.test("query prints how connections ended, and fails", async () => {
   assertEquals([quiet.code, quiet.stderr], [1, `blocksweep: no reply from 127.0.0.1:${freed}\n`]);
 });
 
-/** A port on which nobody listens. */
+/** A port without a listener. */
 async function freePort(): Promise<number> {
   await using listener = listenSlp(slpServer("vanilla"), "127.0.0.1");
   return listener.port;

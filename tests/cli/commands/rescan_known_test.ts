@@ -248,15 +248,15 @@ Deno.test("a resumed rescan sends servers the protocols that they were known for
     assertEquals(new Set([...first.lines, ...second.lines].map(({ host }) => host)).size, 16);
     const twice = "select count(*) as n from observations where online = 1";
     assertEquals(await query(list, twice), [{ n: 32 }]); // each server once in each scan
-    // What was not asked stays: servers that were known for SQP when it began get no follow-ups.
+    // Columns that were not queried stay: servers known for SQP at the start get no follow-ups.
     const now = await knownIn(list);
     for (const id of sqp) assertEquals(now.get(id), ["slp", "sqp"], id);
-    // What was asked, and did not reply, does not: of servers that replied in the second part.
+    // Columns of queried protocols without a reply do not stay, for servers that replied in the second part.
     const asked = new Set(second.lines.map(({ host }) => host));
     const bds = HOSTS.filter(({ entry }) => entry.software === "bds")
       .map(({ endpoint }) => formatEndpoint(endpoint));
     for (const id of bds) assertEquals(now.get(id), asked.has(id) ? ["raknet"] : USUAL, id);
-    // Of the others, what the database says now was not asked in whole.
+    // The other servers were not queried in all protocols that the database has for them now.
     const missed = await query(list, "select id from servers where failures > 0 order by id");
     assertEquals(missed.map(({ id }) => id), [DEAD[0], DEAD[3]]);
   }));

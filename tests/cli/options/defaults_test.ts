@@ -1,5 +1,5 @@
 /**
- * Help tells of each command the defaults that it runs with.
+ * Help shows the defaults that each command uses.
  *
  * Covers src/app/settings/defaults.ts and src/fleet/usual_fleet.ts.
  */

@@ -6,7 +6,7 @@ import { emptyRecord, type ServerRecord } from "../../../src/core/record.ts";
 import { FoundServers } from "../../../src/scan/lan/mod.ts";
 import { FakeNetwork } from "../../../src/testing/fake_network.ts";
 
-/** A server in the list, heard at 1000 ms. */
+/** A server in the list, with its last datagram at 1000 ms. */
 function listed(last: number, over: Partial<ServerRecord> = {}) {
   const record = emptyRecord({ address: 0xc0a80100 + last, port: 19132 }, 0);
   return {

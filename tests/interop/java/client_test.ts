@@ -23,7 +23,7 @@ interface Printed {
   };
 }
 
-/** The protocol number of 1.21.1, as which it asks. */
+/** The protocol number of 1.21.1, which the client sends. */
 const ASKED_AS = 767;
 
 async function ping(places: readonly string[]): Promise<readonly Printed[]> {

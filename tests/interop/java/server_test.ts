@@ -41,7 +41,7 @@ const CONFIGURED: Case = {
   },
 };
 
-/** Somebody plays, and it lists nobody: that is its own. */
+/** A player is online, and the list of players is empty, as this library sends it. */
 const BUSY: Case = {
   host: "127.77.2.2",
   options: {
@@ -119,7 +119,7 @@ const OLD: Case = {
 
 const CASES = [CONFIGURED, BUSY, DISGUISED, ANY_VERSION, PARTICULAR, OLD];
 
-/** The whole of what a row tells. */
+/** All columns of a row. */
 function rowOf({ host, columns, facts }: Case) {
   const status = {
     ...{ form: "status", motd_form: "object", keys: ["version", "players", "description"] },

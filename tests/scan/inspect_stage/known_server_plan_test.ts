@@ -295,7 +295,7 @@ Deno.test("rescan: detecting passes visit only servers that may be sent SQP", as
   }
 });
 
-/** A scan of known servers that nobody has started, and when it sent what. */
+/** A scan of known servers that is not started, and a log of its datagrams. */
 async function overDead(protocols: string[], over: Partial<Setting>) {
   const servers = Array.from({ length: 200 }, (_, i) => ({ address: 0x7f120000 + i, port: 7 }));
   const range = { start: 0x7f120000, end: 0x7f120000 + servers.length };

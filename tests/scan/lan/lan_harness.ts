@@ -1,4 +1,4 @@
-/** A look around on a fake network, for the tests of `lan`. */
+/** A LAN discovery on a fake network, for the tests of `lan`. */
 import { assertEquals } from "@std/assert";
 import { audit } from "../../../src/fleet/judge/audit.ts";
 import { drawFleet } from "../../../src/fleet/simulate/draw_fleet.ts";

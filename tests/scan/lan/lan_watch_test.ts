@@ -102,7 +102,7 @@ Deno.test("an opted-out server is not queried again", async () => {
 
 Deno.test("watch mode ends at once when its signal is aborted", async () => {
   const network = new FakeNetwork(1);
-  put(network, 0xc0a8010a, "bds"); // which is asked by Query when the end comes, in vain
+  put(network, 0xc0a8010a, "bds"); // whose Query exchange is pending at the end
   await watch(network, [10]);
   assert(network.now() < 1000 + 50);
 });

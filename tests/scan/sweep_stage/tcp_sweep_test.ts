@@ -11,7 +11,7 @@ import { FakeNetwork } from "../../../src/testing/fake_network.ts";
 import { NO_STREAM_FAULTS } from "../../../src/testing/fake_streams.ts";
 import { type Result, scanFleet, type Setting } from "../scan_harness.ts";
 
-/** Asks `1`; who closes is asked `2` over another connection. The answer: `7`, a length, a text. */
+/** Requests `1`; if the server closes, requests `2` over another connection. The reply: `7`, a length, a text. */
 const toy: Protocol<string> = {
   name: "slp",
   transport: "tcp",

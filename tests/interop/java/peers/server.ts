@@ -12,7 +12,7 @@ interface ServerOptions {
   readonly version: string | false;
   /** What is written into the status before it is sent. */
   readonly status?: Record<string, unknown>;
-  /** Whom it closes on, instead of a status: nobody, or with a protocol number everybody or one. */
+  /** Clients whose connections are closed without a status: none, all, or those with one protocol number. */
   readonly closesOn?: "all" | number;
   /** The rest is as its createServer() takes it. */
   readonly motd?: string;

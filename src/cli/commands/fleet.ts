@@ -100,10 +100,12 @@ async function reportEnd(
   }
 }
 
+/** Waits for a signal, which may have been aborted while the fleet was opened. */
 function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) =>
-    signal.addEventListener("abort", () => resolve(), { once: true })
-  );
+  const { promise, resolve } = Promise.withResolvers<void>();
+  signal.addEventListener("abort", () => resolve(), { once: true });
+  if (signal.aborted) resolve();
+  return promise;
 }
 
 function chosenSoftware(

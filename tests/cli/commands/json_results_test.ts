@@ -88,6 +88,28 @@ Deno.test("import and prune print one object per result, with --quiet too", asyn
   }
 });
 
+Deno.test("Ctrl-C ends a fleet that has not yet reported that it is ready", async () => {
+  const { addSignalListener, removeSignalListener } = Deno;
+  const { write } = Deno.stdout;
+  const handlers: (() => void)[] = [];
+  Deno.addSignalListener = (_, handler) => void handlers.push(handler);
+  Deno.removeSignalListener = () => {};
+  Deno.stdout.write = (bytes) => {
+    handlers.splice(0)[0]?.(); // while the fleet prints its first object
+    return Promise.resolve(bytes.length);
+  };
+  const late = Promise.withResolvers<"it goes on">();
+  const timer = setTimeout(() => late.resolve("it goes on"), 20_000);
+  try {
+    const fleet = main(["fleet", "--servers", "1", "--range", "127.37.2.0/30", "--json"]);
+    assertEquals(await Promise.race([fleet, late.promise]), 130);
+  } finally {
+    clearTimeout(timer);
+    Object.assign(Deno, { addSignalListener, removeSignalListener });
+    Deno.stdout.write = write;
+  }
+});
+
 Deno.test("a fleet prints an object when it is ready, and one at its end; a check one per file", async () => {
   const folder = await Deno.makeTempDir();
   try {

@@ -134,7 +134,7 @@ export {
 } from "../sweep/canaries/loss_estimate.ts";
 export type { FloodedPasses, FloodReport } from "../sweep/flooding_hosts.ts";
 export type { RateReason, RateReport } from "../sweep/rate/rate_search.ts";
-export type { ReplyCounts } from "../sweep/receiver.ts";
+export type { ReplyCounts } from "../sweep/reply_counts.ts";
 export * from "../sweep/token.ts";
 export type { Mark } from "../sweep/trail.ts";
 export * from "../watch/mod.ts";

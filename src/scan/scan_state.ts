@@ -7,7 +7,7 @@ import type { Endpoint } from "../core/address.ts";
 import { type FloodReport, noFloods } from "../sweep/flooding_hosts.ts";
 import { type CanaryCounts, noCanaries } from "../sweep/canaries/loss_estimate.ts";
 import type { RateReport } from "../sweep/rate/rate_search.ts";
-import { noReplies, type ReplyCounts } from "../sweep/receiver.ts";
+import { noReplies, type ReplyCounts } from "../sweep/reply_counts.ts";
 
 /** Maximum number of hosts that a line names. */
 export const MOST_NAMED = 16;

@@ -11,58 +11,10 @@ import type { Reply, ReplyContent } from "../protocols/protocol.ts";
 import type { Sighting } from "../core/record.ts";
 import type { FloodingHosts } from "./flooding_hosts.ts";
 import type { ProbeWindow } from "./probe_window.ts";
+import type { ReplyCounts } from "./reply_counts.ts";
 import type { Responders } from "./responders.ts";
 import { type ProbeKind, stampClock } from "./probe_kind.ts";
 import type { Tokens } from "./token.ts";
-
-/** Numbers of received datagrams by class. Their sum is the number of received datagrams. */
-export interface ReplyCounts {
-  /** First replies of endpoints, proved by their token or by the reply to a second query. */
-  valid: number;
-  /** Further replies of endpoints that had replied. */
-  duplicate: number;
-  /** Replies of responders that were probed again to measure packet loss. */
-  canary: number;
-  /**
-   * Replies that their token does not prove, and that no second query has confirmed or refuted: it is
-   * pending, or was cancelled.
-   */
-  unverified: number;
-  /** Replies with a wrong token, and those without a reply to the second query. */
-  forged: number;
-  /** Replies without our token of endpoints that were not interviewed: no hold, or no time, was left. */
-  omitted: number;
-  /** Replies that cannot be decoded, and those to whose second query such a reply came. */
-  malformed: number;
-  /** Replies that only show where another protocol has to be suppressed. */
-  suppressing: number;
-  /** Everything else, and everything from endpoints that were not probed. */
-  unsolicited: number;
-}
-
-/** The counters of a scan without replies. */
-export function noReplies(): ReplyCounts {
-  return {
-    valid: 0,
-    duplicate: 0,
-    canary: 0,
-    unverified: 0,
-    forged: 0,
-    omitted: 0,
-    malformed: 0,
-    suppressing: 0,
-    unsolicited: 0,
-  };
-}
-
-/** Moves an unverified reply to the class that its second query, or the lack of one, has shown. */
-export function reclassify(
-  counts: ReplyCounts,
-  as: "valid" | "duplicate" | "forged" | "omitted" | "malformed",
-): void {
-  counts.unverified--;
-  counts[as]++;
-}
 
 /** Options of {@linkcode Receiver}. */
 export interface ReceiverOptions {

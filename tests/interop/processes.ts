@@ -1,7 +1,7 @@
 /** Programs in separate processes: other people's servers, our fleet, our scanner. */
 import { readNdjson } from "../../src/fleet/judge/verify_rows.ts";
 import type { ServerRecord } from "../../src/core/record.ts";
-import type { ReplyCounts } from "../../src/sweep/receiver.ts";
+import type { ReplyCounts } from "../../src/sweep/reply_counts.ts";
 
 /** The project's root: commands run there, as a user's do. */
 const ROOT = new URL("../../", import.meta.url);

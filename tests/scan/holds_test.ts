@@ -10,7 +10,7 @@ import { sqp } from "../../src/entry/protocols.ts";
 import { serverId } from "../../src/core/record.ts";
 import { FakeDisk } from "../fakes/disk.ts";
 import type { FakeNetwork } from "../../src/testing/fake_network.ts";
-import { noReplies } from "../../src/sweep/receiver.ts";
+import { noReplies } from "../../src/sweep/reply_counts.ts";
 import { NO_STREAM_FAULTS } from "../../src/testing/fake_streams.ts";
 import { type Result, scanFleet, type Setting } from "./scan_harness.ts";
 import { resumeScan, startScan } from "./checkpoint/resumable_scan.ts";

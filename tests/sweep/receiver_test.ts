@@ -1,11 +1,15 @@
-/** Covers src/sweep/receiver.ts and src/sweep/probe_kind.ts. */
+/**
+ * Covers src/sweep/receiver.ts, src/sweep/probe_kind.ts and
+ * src/sweep/reply_counts.ts.
+ */
 import { assertEquals } from "@std/assert";
 import { raknet, sqp } from "../../src/entry/protocols.ts";
 import { Stamp } from "../../src/net/socket.ts";
 import { PROTOCOLS } from "../../src/protocols/list.ts";
 import type { Sighting } from "../../src/core/record.ts";
 import { FloodingHosts, noFloods } from "../../src/sweep/flooding_hosts.ts";
-import { noReplies, Receiver } from "../../src/sweep/receiver.ts";
+import { Receiver } from "../../src/sweep/receiver.ts";
+import { noReplies } from "../../src/sweep/reply_counts.ts";
 import { stampClock } from "../../src/sweep/probe_kind.ts";
 import { Responders } from "../../src/sweep/responders.ts";
 import { Tokens } from "../../src/sweep/token.ts";

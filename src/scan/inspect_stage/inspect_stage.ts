@@ -32,7 +32,7 @@ import type { ScanSetup } from "../scan_setup.ts";
 import type { ScanTables } from "../scan_tables.ts";
 import type { WriteStage } from "../write_stage.ts";
 import type { LossAndRate } from "../sweep_stage/loss_and_rate.ts";
-import { reclassify } from "../../sweep/receiver.ts";
+import { reclassify } from "../../sweep/reply_counts.ts";
 import { buildRecord, withoutPlayers } from "./build_record.ts";
 import { Uninspected } from "./uninspected_servers.ts";
 import { UnprovedBudget } from "./unproved_budget.ts";

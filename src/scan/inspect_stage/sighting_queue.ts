@@ -7,7 +7,7 @@
 import type { Endpoint } from "../../core/address.ts";
 import type { Sighting } from "../../core/record.ts";
 import type { ProtocolReply } from "../../inspect/merge.ts";
-import { reclassify } from "../../sweep/receiver.ts";
+import { reclassify } from "../../sweep/reply_counts.ts";
 import type { ScanState } from "../scan_state.ts";
 import type { ScanTables } from "../scan_tables.ts";
 import type { WriteStage } from "../write_stage.ts";

@@ -4,7 +4,6 @@
  *
  * @module
  */
-import { InputError } from "../../core/errors.ts";
 import type { ScanLimits, ScanSelection } from "../../scan/scan_setup.ts";
 import { scanPasses, sumOf } from "../../scan/pass_plan.ts";
 import {
@@ -15,9 +14,6 @@ import {
 } from "../../scan/inspect_stage/known_server_plan.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
 import { densityOf } from "../../targets/density.ts";
-import type { Targets } from "../../targets/compose.ts";
-import { countOf } from "../../core/quantities.ts";
-import { permissionNeeded } from "../../targets/permission.ts";
 import { type Pass, spaceOf } from "../../sweep/passes.ts";
 import type { Segment } from "../../targets/space.ts";
 
@@ -181,26 +177,6 @@ function meanOfNetwork(net: number, segments: readonly Segment[], size: number):
   return all === 0 ? 0 : net * size / all;
 }
 
-/**
- * Checks that the user confirmed permission (`--i-have-permission`), where the targets require it.
- *
- * @param option The option that confirms permission, for the error.
- * @throws InputError with the reason why permission is needed, and what would be sent.
- */
-export function requirePermission(
-  targets: Targets,
-  plan: Plan,
-  permitted: boolean,
-  option = "--i-have-permission",
-): void {
-  const what = permissionNeeded(targets);
-  if (permitted || what === undefined) return;
-  throw new InputError(
-    `Cannot scan ${what} without ${option}: up to ${probesOf(plan)}, and their owners ` +
-      "may object; scan only networks that you are responsible for, or whose owners agreed",
-  );
-}
-
 /** Maximum number of datagrams and of connections before the first reply. */
 export function mostSent({ passes: { udp, tcp }, detectionPasses, interviews }: Plan) {
   return {
@@ -208,30 +184,4 @@ export function mostSent({ passes: { udp, tcp }, detectionPasses, interviews }: 
       interviews.probes.udp,
     tcp: sumOf(tcp.probes) + interviews.probes.tcp,
   };
-}
-
-/** The protocols of the passes that send probes. */
-function sentIn({ protocols, probes }: Passes): string[] {
-  return protocols.filter((_, i) => probes[i] > 0);
-}
-
-/** What would be sent, in words. */
-function probesOf(plan: Plan): string {
-  const { passes: { udp, tcp }, detectionPasses, interviews, probeTexts } = plan;
-  const kinds = (names: readonly string[]) =>
-    [...new Set(names)].map((name) => probeTexts.get(name)).join(" and ");
-  const { udp: datagrams, tcp: connects } = mostSent(plan);
-  const held = (transport: Protocol["transport"]) =>
-    interviews.protocols.filter((one) => one.transport === transport).map(({ name }) => name);
-  const names = [...detectionPasses.map(({ name }) => name), ...sentIn(udp), ...held("udp")];
-  return [
-    ...(datagrams > 0 ? [`${countOf(datagrams, "datagram")} would be sent (${kinds(names)})`] : []),
-    ...(connects > 0
-      ? [
-        `${countOf(connects, "connection")} would be opened (${
-          kinds([...sentIn(tcp), ...held("tcp")])
-        })`,
-      ]
-      : []),
-  ].join(" and ");
 }

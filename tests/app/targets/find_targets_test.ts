@@ -1,12 +1,14 @@
 /**
- * Covers src/app/targets/scan_plan.ts, src/app/settings/scan_setup_parts.ts,
- * src/targets/builtin_lists.ts, src/targets/permission.ts and src/targets/density.ts.
+ * Covers src/app/targets/scan_plan.ts, src/app/targets/require_permission.ts,
+ * src/app/settings/scan_setup_parts.ts, src/targets/builtin_lists.ts, src/targets/permission.ts and
+ * src/targets/density.ts.
  */
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { type Address, endpointKey, parseAddress } from "../../../src/core/address.ts";
 import { readCommandLine } from "../../../src/cli/options/read_options.ts";
 import { planLines } from "../../../src/cli/commands/scan/dry_run.ts";
-import { planScan, requirePermission } from "../../../src/app/targets/scan_plan.ts";
+import { planScan } from "../../../src/app/targets/scan_plan.ts";
+import { requirePermission } from "../../../src/app/targets/require_permission.ts";
 import { scanSelectionOf } from "../../../src/app/settings/scan_setup_parts.ts";
 import { clockTime } from "../../../src/core/quantities.ts";
 import { scanSettings } from "../../../src/app/settings/scan_settings.ts";

@@ -10,10 +10,10 @@ import { type Disk, type DiskFile, systemDisk } from "../sinks/file_operations.t
 import {
   concatenate,
   emptyContent,
-  HEAD,
   NEW_LINE,
   parseSpool,
   type QueuedEvent,
+  SPOOL_HEAD,
   type SpoolContent,
 } from "./spool_format.ts";
 
@@ -84,8 +84,8 @@ export class EventSpool {
       }
       const content = parseSpool(await file.read(), path);
       await disk.remove(`${path}.part`); // left by a process that was killed during a rewrite
-      if (content.length === 0) await file.write(0, encoder.encode(HEAD));
-      const length = Math.max(content.length, HEAD.length);
+      if (content.length === 0) await file.write(0, encoder.encode(SPOOL_HEAD));
+      const length = Math.max(content.length, SPOOL_HEAD.length);
       await file.truncate(length);
       return new EventSpool(file, { ...content, length }, options);
     } catch (error) {
@@ -205,8 +205,8 @@ export class EventSpool {
   }
 
   async #truncate(): Promise<void> {
-    await this.file!.truncate(HEAD.length);
-    this.#length = HEAD.length;
+    await this.file!.truncate(SPOOL_HEAD.length);
+    this.#length = SPOOL_HEAD.length;
     await this.file!.sync();
   }
 
@@ -221,7 +221,7 @@ export class EventSpool {
     const { path, disk = systemDisk } = this.options;
     const part = `${path}.part`;
     const lines = this.#queue.slice(this.#first).flatMap(({ line }) => [line, NEW_LINE]);
-    const bytes = concatenate([encoder.encode(HEAD), ...lines]);
+    const bytes = concatenate([encoder.encode(SPOOL_HEAD), ...lines]);
     await disk.remove(part);
     const file = await disk.open(part, "make");
     try {

@@ -10,7 +10,7 @@
 import { InputError } from "../core/errors.ts";
 
 /** The first line of a spool file. */
-export const HEAD = "blocksweep webhook spool 1\n";
+export const SPOOL_HEAD = "blocksweep webhook spool 1\n";
 /** The end of a line. */
 export const NEW_LINE = Uint8Array.of(10);
 
@@ -50,13 +50,13 @@ export function emptyContent(): SpoolContent {
 export function parseSpool(bytes: Uint8Array, path: string): SpoolContent {
   const length = bytes.lastIndexOf(10) + 1;
   const decoder = new TextDecoder();
-  if (length === 0 && HEAD.startsWith(decoder.decode(bytes))) return emptyContent();
-  if (!decoder.decode(bytes.subarray(0, HEAD.length)).startsWith(HEAD)) {
+  if (length === 0 && SPOOL_HEAD.startsWith(decoder.decode(bytes))) return emptyContent();
+  if (!decoder.decode(bytes.subarray(0, SPOOL_HEAD.length)).startsWith(SPOOL_HEAD)) {
     throw new InputError(`Cannot use "${path}": it is no spool of webhook events`);
   }
   let events: QueuedEvent[] = [];
   let damaged = 0;
-  for (let at = HEAD.length; at < length;) {
+  for (let at = SPOOL_HEAD.length; at < length;) {
     const end = bytes.indexOf(10, at);
     const line = bytes.slice(at, end);
     const removed = /^- (.+)$/.exec(decoder.decode(line.subarray(0, 100)))?.[1];

@@ -171,7 +171,7 @@ export function legacyTruth(
     facts: {
       form: `legacy ${form}`,
       ...(version === null ? {} : { version_name: version }),
-      request: "fe01",
+      asked: "fe01",
     },
   });
 }

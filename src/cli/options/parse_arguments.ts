@@ -120,6 +120,10 @@ const INSTEAD: Readonly<Record<string, readonly [name: string, written: string]>
   format: ["json", "--json"],
   output: ["json", "--json"],
   o: ["json", "--json"],
+  oD: ["format", "--format ndjson"],
+  oJ: ["format", "--format json"],
+  oG: ["format", "--format grep"],
+  oL: ["format", "--format hostport"],
 };
 
 function unknownOption(command: Command, arg: string, options: readonly Option[]): InputError {
@@ -131,7 +135,8 @@ function unknownOption(command: Command, arg: string, options: readonly Option[]
   const [instead, written] = Object.hasOwn(INSTEAD, bare) ? INSTEAD[bare] : [];
   const meant = instead ?? foreign ?? closestName(bare, names);
   const hint = meant !== undefined && names.includes(meant)
-    ? `; did you mean ${written ?? `--${meant}`}?`
+    ? `; did you mean ${written ?? dashed(meant)}?`
     : "";
-  return new InputError(`Unknown option ${word}${hint || `; see ${command} --help`}`);
+  const typed = LONG_SHORTS.has(`-${bare}`) ? dashed(bare) : word; // the parser got two dashes
+  return new InputError(`Unknown option ${typed}${hint || `; see ${command} --help`}`);
 }

@@ -89,6 +89,9 @@ Deno.test("words that a command does not take are refused", async () => {
     ["export a.db --json", "Unknown option --json; did you mean --format ndjson?"],
     ["query h --format json", "Unknown option --format; did you mean --json?"],
     ["query h -o a.csv", "Unknown option -o; did you mean --json?"],
+    ["servers a.db -oJ x.json", "Unknown option -oJ; did you mean --format json?"],
+    ["query h -oJ x.json", "Unknown option -oJ; see query --help"],
+    ["export a.db -oX x.xml", "Unknown option -oX; did you mean -oD?"],
     [
       "servers a.db --limit 0",
       'Cannot use --limit "0": expected a whole number such as 500, 10k or 1M, at least 1',

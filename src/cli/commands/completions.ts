@@ -23,10 +23,15 @@ export async function runCompletions(
   args: readonly string[],
   allProtocols: readonly Protocol[],
 ): Promise<number> {
-  const { words: [word = ""] } = readCommandLine("completions", args, allProtocols);
+  const { words: [word] } = readCommandLine("completions", args, allProtocols);
   const shell = SHELL_NAMES.find((name) => name === word);
   if (shell === undefined) {
-    throw new InputError(`Cannot complete for "${word}": known are ${SHELL_NAMES.join(", ")}`);
+    const known = SHELL_NAMES.join(", ");
+    throw new InputError(
+      word === undefined
+        ? `Cannot print completions: name a shell, one of ${known}`
+        : `Cannot complete for "${word}": known are ${known}`,
+    );
   }
   const choices = await Promise.all(
     OPTIONS.map(async (one) => [one, await choiceFor(one, allProtocols)] as const),

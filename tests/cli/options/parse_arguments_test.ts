@@ -79,6 +79,7 @@ Deno.test("words that a command does not take are refused", async () => {
   const lines: [line: string, message: string][] = [
     ["demo extra", 'Cannot use "extra": demo takes no arguments'],
     ["schema foo", 'Cannot use "foo": schema takes no arguments'],
+    ["completions", "Cannot print completions: name a shell, one of bash, zsh, fish"],
     ["completions bash zsh", 'Cannot use "zsh": one word too many for completions'],
     ["servers a.db b.db", 'Cannot use "b.db": one word too many for servers'],
     ["history a.db 127.0.0.1 c", 'Cannot use "c": one word too many for history'],

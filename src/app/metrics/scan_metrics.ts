@@ -8,6 +8,11 @@ import type { Family, Sample } from "./prometheus_text.ts";
 
 /** The metric families of a scan. */
 export function scanFamilies(state: ScanState): Family[] {
+  return [...trafficFamilies(state), ...resultFamilies(state)];
+}
+
+/** The families of what a scan sends and receives. */
+function trafficFamilies(state: ScanState): Family[] {
   const { tcp } = state;
   const { open: _, ...outcomes } = tcp.counts; // the sum of those with and without a valid reply
   const { unverified, ...classes } = state.replies; // these move to another class: no counter
@@ -37,13 +42,23 @@ export function scanFamilies(state: ScanState): Family[] {
     ),
     gauge("flooding_hosts", "Hosts that flood, by the source of datagrams.", state.floods.hosts),
     counter("flood_datagrams", "Datagrams received from flooding hosts.", state.floods.datagrams),
+  ];
+}
+
+/** The families of what a scan finds: servers, rows, and targets that are left. */
+function resultFamilies(state: ScanState): Family[] {
+  return [
     counter(
       "servers_without_status",
       "Servers that replied to a probe and to no follow-up.",
       state.noStatus,
     ),
     counter("servers_opted_out", "Servers that opted out.", state.optedOut),
-    gauge("targets_unprobed", "TCP targets not probed for lack of descriptors.", tcp.unprobed),
+    gauge(
+      "targets_unprobed",
+      "TCP targets not probed for lack of descriptors.",
+      state.tcp.unprobed,
+    ),
     gauge(
       "servers_uninspected",
       "Servers not inspected for lack of descriptors.",

@@ -162,6 +162,19 @@ function rateOf({ rate }: ScanState): Record<string, number | string | null> | n
   };
 }
 
+/** The passes over TCP, and how their connections ended. */
+function connectionsOf({ tcp }: ScanState): Record<string, number> {
+  return {
+    pass: tcp.pass,
+    passes: tcp.passes,
+    position: tcp.position,
+    pass_size: tcp.size,
+    connects: tcp.sent,
+    unprobed: tcp.unprobed,
+    ...tcp.counts,
+  };
+}
+
 /** The state as the object of the status file. */
 export function statusOf(state: ScanState): Record<string, unknown> {
   return {
@@ -186,15 +199,7 @@ export function statusOf(state: ScanState): Record<string, unknown> {
     floods: floodsOf(state),
     loss: lossOf(state),
     rate: rateOf(state),
-    tcp: {
-      pass: state.tcp.pass,
-      passes: state.tcp.passes,
-      position: state.tcp.position,
-      pass_size: state.tcp.size,
-      connects: state.tcp.sent,
-      unprobed: state.tcp.unprobed,
-      ...state.tcp.counts,
-    },
+    tcp: connectionsOf(state),
     inspecting: state.inspecting,
     written: state.written,
     aliases: state.aliases,

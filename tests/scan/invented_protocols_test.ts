@@ -131,6 +131,29 @@ Deno.test("values that an invented protocol reports in the wrong type are empty 
   assertEquals(flags, ["badColumn"]);
 });
 
+Deno.test("a scan without players leaves out the facts that an invented protocol declares", async () => {
+  const guild = {
+    ...named("herald")[0],
+    playerFacts: ["regulars"],
+    record: () => ({
+      columns: { players: ["Ann"] },
+      flags: [],
+      facts: { regulars: ["Ann", "Bob"], players: 2 },
+    }),
+  };
+  const rowsWith = async (players: boolean) => {
+    const { rows } = await scanInvented({
+      players,
+      allProtocols: [guild],
+      protocols: [guild],
+      prepare: (network) => network.host(at(0), herald("Ann")),
+    });
+    return rows.map(({ players, extras }) => [players, extras!.herald]);
+  };
+  assertEquals(await rowsWith(true), [[["Ann"], { regulars: ["Ann", "Bob"], players: 2 }]]);
+  assertEquals(await rowsWith(false), [[null, { players: 2 }]]);
+});
+
 Deno.test("an invented protocol ranks behind those before it, and before worlds of the local network", () => {
   const answers = ["lan", "herald", "raknet", "ledger"].map((protocol) => ({
     protocol,

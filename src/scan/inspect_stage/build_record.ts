@@ -9,8 +9,6 @@ import { mergeReplies } from "../../inspect/merge.ts";
 import { requestOf } from "../requested_names.ts";
 import type { ScanSetup } from "../scan_setup.ts";
 
-export { withoutPlayers } from "../../protocols/declared_facts.ts";
-
 /** Builds the record of a server that replied, with its players and without an alias. */
 export function buildRecord(
   { endpoint, at }: Sighting,

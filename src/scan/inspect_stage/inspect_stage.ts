@@ -16,6 +16,7 @@ import { InspectionPool, interviewsAtOnce } from "../../inspect/inspection_pool.
 import { ConnectionSlots } from "../../net/connection_slots.ts";
 import type { Demultiplexer } from "../../net/demultiplexer.ts";
 import type { Link } from "../../net/socket.ts";
+import { withoutPlayers } from "../../protocols/declared_facts.ts";
 import { motdAsSent, type Protocol } from "../../protocols/protocol.ts";
 import {
   ATTACHMENTS,
@@ -33,7 +34,7 @@ import type { ScanTables } from "../scan_tables.ts";
 import type { WriteStage } from "../write_stage.ts";
 import type { LossAndRate } from "../sweep_stage/loss_and_rate.ts";
 import { reclassify } from "../../sweep/reply_counts.ts";
-import { buildRecord, withoutPlayers } from "./build_record.ts";
+import { buildRecord } from "./build_record.ts";
 import { Uninspected } from "./uninspected_servers.ts";
 import { UnprovedBudget } from "./unproved_budget.ts";
 import {
@@ -316,7 +317,7 @@ export class InspectStage {
 
   /** Builds the row of a server; `cut` after the last row that is wanted. */
   #row(sighting: Sighting, result: Inspection): ServerRecord | "cut" {
-    const { limits: { maxResults = Infinity }, interviews, io: { state } } = this.#options;
+    const { targets, limits: { maxResults = Infinity }, interviews, io: { state } } = this.#options;
     if (result.failure !== undefined) state.noStatus++;
     if (result.exhausted) state.inspectedInPart++;
     if (this.#accepted >= maxResults) return "cut";
@@ -326,6 +327,6 @@ export class InspectStage {
     if (interviews.attach) record[ATTACHMENTS] = attachedOf(result.answers, interviews.players);
     record.alias_of = this.#aliases.of(record, sighting.endpoint);
     if (record.alias_of !== null) state.aliases++;
-    return interviews.players ? record : withoutPlayers(record);
+    return interviews.players ? record : withoutPlayers(record, targets.allProtocols);
   }
 }

@@ -58,7 +58,7 @@
  *   interviews: { follow: true, optsOut: optOutCheck(), players: true },
  *   io: {
  *     openSockets: (family) => [network.openSocket({ address: family === 4 ? 0 : 0n, port: 0 })],
- *     openSole: (family) => network.openSocket({ address: family === 4 ? 0 : 0n, port: 0 }),
+ *     openExclusive: (family) => network.openSocket({ address: family === 4 ? 0 : 0n, port: 0 }),
  *     dialer: network.dialer,
  *     sinks: [sink],
  *     clock: network.clock,

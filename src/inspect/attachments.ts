@@ -14,13 +14,13 @@ const MOST_ICON = 65_536;
 /**
  * The raw replies and the icon to store with a record.
  *
- * @param replies Whether raw replies are kept. They may contain names of players.
+ * @param withRaw Whether raw replies are kept. They may contain names of players.
  */
-export function attachedOf(answers: readonly ProtocolReply[], replies: boolean): Attachments {
+export function attachedOf(replies: readonly ProtocolReply[], withRaw: boolean): Attachments {
   const kept: Record<string, RawReply> = {};
   let icon: string | undefined;
-  for (const { protocol, statement, raw } of answers) {
-    if (raw !== undefined && replies) {
+  for (const { protocol, statement, raw } of replies) {
+    if (raw !== undefined && withRaw) {
       kept[protocol] = { size: raw.length, data: raw.subarray(0, MOST_REPLY).toBase64() };
     }
     const { icon: bytes } = statement;

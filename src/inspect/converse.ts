@@ -15,7 +15,7 @@ export interface ConverseOptions {
   readonly timeoutMs: number;
   /** Number of resends of a request that may be sent again. */
   readonly resends: number;
-  /** The clock. */
+  /** The clock of timeouts and round-trip times. */
   readonly clock: Clock;
   /** Ends the exchange at the next reply or timeout. */
   readonly signal: AbortSignal;
@@ -27,8 +27,8 @@ export interface ConverseOptions {
 }
 
 /** Number of unrelated datagrams after which all further datagrams are ignored. */
-const MOST_STRAYS = 16;
-/** Limit on the raw bytes that are kept of a reply. */
+const MOST_UNRELATED = 16;
+/** Maximum number of raw bytes of a reply that are kept. */
 const MOST_RAW = 65_536;
 
 /**
@@ -41,31 +41,38 @@ export async function converse<S>(
   link: Link,
   options: ConverseOptions,
 ): Promise<Outcome<S>> {
-  const talk = new Conversation(link, options);
+  const running = new RunningExchange(link, options);
   try {
     let step = exchange.next();
     while (!step.done) {
       if (options.signal.aborted) return CANCELLED;
-      const datagram = await talk.answer(step.value);
-      if (talk.isForeign) {
+      const datagram = await running.request(step.value);
+      if (running.isForeign) {
         exchange.return(undefined as S);
         const error = new Malformed("a reply of another protocol", 0);
         return { kind: "malformed", error, foreign: true };
       }
       if (datagram === undefined && link.stream?.opened === false) break;
-      step = datagram === undefined ? exchange.throw(talk.absence()) : exchange.next(datagram);
+      step = datagram === undefined
+        ? exchange.throw(running.missingReplyError())
+        : exchange.next(datagram);
       if (datagram !== undefined) {
-        talk.judged(step.done === true || step.value !== undefined, datagram);
+        running.recordDatagram(step.done === true || step.value !== undefined, datagram);
       }
     }
     if (step.done) {
-      return { kind: "replied", status: step.value, latencyMs: talk.latencyMs, raw: talk.longest };
+      return {
+        kind: "replied",
+        status: step.value,
+        latencyMs: running.latencyMs,
+        raw: running.longest,
+      };
     }
     exchange.return(undefined as S);
-    return options.signal.aborted ? CANCELLED : talk.silence();
+    return options.signal.aborted ? CANCELLED : running.outcomeWithoutStatus();
   } catch (error) {
     if (error instanceof NoReply && options.signal.aborted) return CANCELLED;
-    if (error instanceof NoReply) return talk.silence();
+    if (error instanceof NoReply) return running.outcomeWithoutStatus();
     if (error instanceof Truncated || error instanceof Malformed) {
       return { kind: "malformed", error };
     }
@@ -76,18 +83,18 @@ export async function converse<S>(
 const CANCELLED = { kind: "cancelled" } as const;
 
 /** The pending request of an exchange, and the state of the host. */
-class Conversation {
+class RunningExchange {
   /** Number of requests with a reply. */
-  answers = 0;
+  replies = 0;
   /** Whether the endpoint speaks another protocol. */
   isForeign = false;
   /** Round trip of the first request with a reply, milliseconds. */
   latencyMs = NaN;
-  #question: ExchangeRequest | undefined;
+  #request: ExchangeRequest | undefined;
   #resends = 0;
   #sentAt = 0;
   #arrivedAt = 0;
-  #strays = 0;
+  #unrelated = 0;
   /** Parts of a reply received since the last request. */
   #parts: Uint8Array[] = [];
   #length = 0;
@@ -98,11 +105,11 @@ class Conversation {
   constructor(private readonly link: Link, private readonly options: ConverseOptions) {}
 
   /** Sends the request, if there is a new one, and waits for a datagram. */
-  async answer(question: ExchangeRequest | undefined): Promise<Uint8Array | undefined> {
-    if (question !== undefined) {
-      this.#question = question;
-      this.#resends = question.resend && !this.link.stream ? this.options.resends : 0;
-      if (question.fresh) this.link.stream?.renew();
+  async request(request: ExchangeRequest | undefined): Promise<Uint8Array | undefined> {
+    if (request !== undefined) {
+      this.#request = request;
+      this.#resends = request.resend && !this.link.stream ? this.options.resends : 0;
+      if (request.fresh) this.link.stream?.renew();
       await this.#send();
     }
     for (;;) {
@@ -120,7 +127,7 @@ class Conversation {
 
   async #send(): Promise<void> {
     if (this.#forbids()) return;
-    await this.link.send(this.#question!.bytes);
+    await this.link.send(this.#request!.bytes);
     this.#sentAt = this.options.clock.now();
   }
 
@@ -137,20 +144,22 @@ class Conversation {
       const datagram = await this.link.next(Math.max(0, left)); // at least a poll
       // A stream's link has its own limits on bytes and time.
       if (this.link.stream !== undefined) return datagram;
-      if (datagram === undefined || signal.aborted || this.#strays < MOST_STRAYS) return datagram;
+      if (datagram === undefined || signal.aborted || this.#unrelated < MOST_UNRELATED) {
+        return datagram;
+      }
     }
   }
 
   /** The error for a missing reply. */
-  absence(): NoReply {
+  missingReplyError(): NoReply {
     const end = this.link.stream?.end;
     return end === undefined || end === "slow" || end === "timeout" ? new NoReply() : new Closed();
   }
 
   /** The outcome of an exchange without a status. */
-  silence(): Outcome<never> {
+  outcomeWithoutStatus(): Outcome<never> {
     const why = this.link.stream?.end;
-    return { kind: "noReply", replies: this.answers, ...(why === undefined ? {} : { why }) };
+    return { kind: "noReply", replies: this.replies, ...(why === undefined ? {} : { why }) };
   }
 
   /** The longest reply, its parts joined. */
@@ -159,19 +168,19 @@ class Conversation {
   }
 
   /** Records whether the last datagram was a reply, or the last part of one. */
-  judged(answer: boolean, datagram: Uint8Array): void {
+  recordDatagram(isReply: boolean, datagram: Uint8Array): void {
     // All bytes of a stream are parts of a reply. A datagram is kept only if it completes a reply.
-    if ((answer || this.link.stream !== undefined) && this.#length < MOST_RAW) {
+    if ((isReply || this.link.stream !== undefined) && this.#length < MOST_RAW) {
       this.#parts.push(datagram);
       this.#length += datagram.length;
     }
-    if (!answer) {
-      this.#strays++;
+    if (!isReply) {
+      this.#unrelated++;
       return;
     }
     if (this.#length > this.#most) [this.#longest, this.#most] = [this.#parts, this.#length];
     [this.#parts, this.#length] = [[], 0];
-    this.#strays = 0;
-    if (this.answers++ === 0) this.latencyMs = this.#arrivedAt - this.#sentAt;
+    this.#unrelated = 0;
+    if (this.replies++ === 0) this.latencyMs = this.#arrivedAt - this.#sentAt;
   }
 }

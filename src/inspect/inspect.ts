@@ -26,7 +26,7 @@ export interface InspectOptions extends RetryLimits {
   readonly link: (endpoint: Endpoint, socket: number) => Link | Promise<Link>;
   /** Opens a link on its own socket. */
   readonly exclusiveLink: (endpoint: Endpoint) => Link | Promise<Link>;
-  /** Whether it is verified that a server accepts connections. Default: no. */
+  /** Whether to verify that the server accepts connections. Default: no. */
   readonly verify?: boolean;
   /**
    * Opens a link over TCP, which has its own timeouts. Default: TCP protocols are not sent.
@@ -40,7 +40,7 @@ export interface InspectOptions extends RetryLimits {
   /** The name that the user gave for an endpoint. */
   readonly nameOf?: (endpoint: Endpoint) => string | null | undefined;
   /** Whether a reply is an opt-out, after which nothing more is sent. */
-  readonly stop: (answer: ProtocolReply) => boolean;
+  readonly optsOut: (reply: ProtocolReply) => boolean;
   /** Whether the address of an endpoint has opted out meanwhile. Default: no. */
   readonly optedOut?: (endpoint: Endpoint) => boolean;
   /** The reply that holds the status of the sighting. Default: made from the status. */
@@ -48,25 +48,25 @@ export interface InspectOptions extends RetryLimits {
   /** Whether an endpoint sent a datagram that suppresses some protocols. Default: no. */
   readonly replied?: (endpoint: Endpoint) => boolean;
   /** Whether an endpoint was probed in a protocol before, without a reply. Default: it was not. */
-  readonly unanswered?: (endpoint: Endpoint, protocol: string) => boolean;
+  readonly withoutReply?: (endpoint: Endpoint, protocol: string) => boolean;
 }
 
 /** The result of an inspection. */
 export interface Inspection {
   /** The reply of each protocol; empty when no server was confirmed. */
-  readonly answers: readonly ProtocolReply[];
+  readonly replies: readonly ProtocolReply[];
   /** Round trip, milliseconds; `null` when it was not measured. */
   readonly latencyMs: number | null;
   /** Whether the server, or its address, opted out. */
-  readonly stopped: boolean;
+  readonly hasOptedOut: boolean;
   /**
    * Whether a request after the first was cancelled or not sent: the scan was cancelled, no
    * descriptor was free, or the host flooded.
    */
-  readonly cut: boolean;
+  readonly isCutShort: boolean;
   /** Whether a request was not sent because no descriptor was free. */
   readonly exhausted?: boolean;
-  /** Why the first exchange brought no status; `undefined` when it did, or was not needed. */
+  /** Why the first exchange returned no status; `undefined` when it did, or was not needed. */
   readonly failure?: "noReply" | "malformed" | "cancelled" | "exhausted";
 }
 
@@ -79,18 +79,18 @@ const STALE_MS = 5000;
  * @returns `undefined` when the server must be queried: the sighting has no status, or other
  * protocols are wanted too.
  */
-export function settled(
+export function inspectionWithoutQuery(
   sighting: Sighting,
-  { protocols, follow, verify, stop, firstReply }: Pick<
+  { protocols, follow, verify, optsOut, firstReply }: Pick<
     InspectOptions,
-    "protocols" | "follow" | "verify" | "stop" | "firstReply"
+    "protocols" | "follow" | "verify" | "optsOut" | "firstReply"
   >,
 ): Inspection | undefined {
   if (verify || follow && protocols.length > 1) return undefined;
-  const answer = firstReply ?? firstReplyOf(sighting, protocols);
-  if (answer === undefined) return undefined;
+  const reply = firstReply ?? firstReplyOf(sighting, protocols);
+  if (reply === undefined) return undefined;
   const { latencyMs = null } = sighting;
-  return { answers: [answer], latencyMs, stopped: stop(answer), cut: false };
+  return { replies: [reply], latencyMs, hasOptedOut: optsOut(reply), isCutShort: false };
 }
 
 /** The reply that holds the status of a sighting; `undefined` for a sighting without a status. */
@@ -104,8 +104,12 @@ export function firstReplyOf(
 }
 
 /** The options of a scan's interview with an endpoint. */
-function reach(endpoint: Endpoint, socket: number, options: InspectOptions): RunInterviewOptions {
-  const { link, exclusiveLink, streamLink, nameOf, stop, optedOut, replied } = options;
+function interviewOptions(
+  endpoint: Endpoint,
+  socket: number,
+  options: InspectOptions,
+): RunInterviewOptions {
+  const { link, exclusiveLink, streamLink, nameOf, optsOut, optedOut, replied } = options;
   return {
     ...options,
     endpoint,
@@ -116,21 +120,21 @@ function reach(endpoint: Endpoint, socket: number, options: InspectOptions): Run
     },
     requestedAs: nameOf?.(endpoint),
     statusOnly: true,
-    optsOut: stop,
+    optsOut,
     optedOut: optedOut && (() => optedOut(endpoint)),
     replied: replied && (() => replied(endpoint)),
   };
 }
 
-/** Inspects one sighting. */
+/** Interviews the server of one sighting. */
 export async function inspect(sighting: Sighting, options: InspectOptions): Promise<Inspection> {
   const { endpoint, socket, status } = sighting;
   const fresh = options.clock.now() - sighting.at < STALE_MS;
   const plan = planOf(sighting, options);
-  const answer = options.firstReply ?? firstReplyOf(sighting, options.protocols);
+  const reply = options.firstReply ?? firstReplyOf(sighting, options.protocols);
   const found = await runInterview(plan, {
-    ...reach(endpoint, socket, options),
-    opening: answer && { status, answer },
+    ...interviewOptions(endpoint, socket, options),
+    opening: reply && { status, reply },
     startOf: ({ name }) => fresh && name === sighting.protocol ? sighting.known : undefined,
   });
   return inspectionOf(plan, found, status !== undefined);
@@ -153,10 +157,10 @@ export async function inspectKnown(
     ? [{ protocols: spoken, followUps: protocols, allProtocols, known, timeoutMs }]
     : spoken.map((one) => ({ protocols: [one], allProtocols, known, timeoutMs }));
   for (;;) {
-    const found = await runInterview(plans.shift()!, reach(endpoint, -1, options));
-    const { answers, latencyMs, ended, cut, exhausted } = found;
-    if (answers.length > 0 || ended !== undefined || plans.length === 0) {
-      return { answers, latencyMs, stopped: ended === "optedOut", cut, exhausted };
+    const found = await runInterview(plans.shift()!, interviewOptions(endpoint, -1, options));
+    const { replies, latencyMs, ended, isCutShort, exhausted } = found;
+    if (replies.length > 0 || ended !== undefined || plans.length === 0) {
+      return { replies, latencyMs, hasOptedOut: ended === "optedOut", isCutShort, exhausted };
     }
   }
 }
@@ -164,7 +168,7 @@ export async function inspectKnown(
 /** The interview plan of a sighted server. An unverified one must reply with a status. */
 function planOf(
   { endpoint, protocol: sighted, verified, latencyMs }: Sighting,
-  { protocols, allProtocols, follow, timeoutMs, unanswered }: InspectOptions,
+  { protocols, allProtocols, follow, timeoutMs, withoutReply }: InspectOptions,
 ): InterviewPlan {
   const first = protocols.find(({ name }) => name === sighted)!;
   const { suppressedBy } = first;
@@ -177,32 +181,34 @@ function planOf(
     timeoutMs,
     needs,
     echoed: new Set(verified ? [sighted] : []),
-    unanswered: new Set(suppressedBy && unanswered?.(endpoint, suppressedBy) ? [suppressedBy] : []),
+    withoutReply: new Set(
+      suppressedBy && withoutReply?.(endpoint, suppressedBy) ? [suppressedBy] : [],
+    ),
   };
 }
 
 /** The result of an interview. A verified sighting counts as a server without more replies. */
 function inspectionOf(
   { sighted, needs }: InterviewPlan,
-  { answers, latencyMs, outcomes, ended, cut, exhausted }: InterviewResult,
+  { replies, latencyMs, outcomes, ended, isCutShort, exhausted }: InterviewResult,
   hasStatus: boolean,
 ): Inspection {
   const protocol = sighted!;
   const opening = outcomes.find((one) => one.protocol === protocol)?.outcome;
-  const stopped = ended === "optedOut";
-  const failure = hasStatus || opening === undefined && stopped
+  const hasOptedOut = ended === "optedOut";
+  const failure = hasStatus || opening === undefined && hasOptedOut
     ? undefined
     : opening === undefined && exhausted
     ? "exhausted"
     : failureOf(opening);
-  if (failure === undefined) return { answers, latencyMs, stopped, cut, exhausted };
+  if (failure === undefined) return { replies, latencyMs, hasOptedOut, isCutShort, exhausted };
   const confirmed = needs === undefined || needs === "reply" && failure === "malformed";
   if (failure === "exhausted" || failure === "cancelled" || !confirmed) {
-    return { answers: [], latencyMs, stopped, cut: false, failure };
+    return { replies: [], latencyMs, hasOptedOut, isCutShort: false, failure };
   }
   const statement = { columns: {}, flags: [NO_STATUS[failure]], facts: {} };
-  const all = [{ protocol, statement }, ...answers];
-  return { answers: all, latencyMs, stopped, cut, exhausted, failure };
+  const all = [{ protocol, statement }, ...replies];
+  return { replies: all, latencyMs, hasOptedOut, isCutShort, exhausted, failure };
 }
 
 function failureOf(outcome: Outcome<unknown> | undefined): Inspection["failure"] {

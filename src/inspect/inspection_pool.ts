@@ -1,31 +1,31 @@
 /**
- * A bounded number of interviews at once. Those of one address run a few at a time, because each may
- * wait for replies that come late or never: those with unproved endpoints in one lane, those with
- * proved endpoints in another. The first interview with a proved endpoint runs alone in its lane: an
- * opt-out that it finds holds for the whole address.
+ * Runs a bounded number of interviews at once, and only a few of one address, because each may wait
+ * for late or missing replies. Each address has two lanes: one for proved endpoints, one for the
+ * others. The first interview with a proved endpoint runs alone in its lane: an opt-out that it finds
+ * applies to the whole address.
  *
  * @module
  */
 import type { Address } from "../core/address.ts";
 
-/** Endpoints of one lane that are interviewed at once, at most. */
+/** Maximum number of concurrent interviews of one lane. */
 const MOST_AT_ONCE = 16;
 
 /**
- * How many endpoints of one lane are interviewed at once: no more than the datagrams that a host may be
- * sent in a second, so that each interview sends one a second.
+ * The number of concurrent interviews of one lane: at most the rate of datagrams to a host, so that
+ * each interview can send one datagram per second.
  */
 export function interviewsAtOnce(hostRate: number | undefined): number {
   return Math.max(1, Math.min(MOST_AT_ONCE, hostRate ?? MOST_AT_ONCE));
 }
 
-/** Interviews of one address, either those of proved endpoints or the others. */
+/** A lane: the interviews of one address with proved endpoints, or with unproved ones. */
 interface Lane {
-  /** How many run or could start. */
+  /** Number of tasks that run or are ready to start. */
   active: number;
-  /** How many may. */
-  most: number;
-  readonly behind: TaskQueue;
+  /** Maximum number of running tasks of the lane. */
+  limit: number;
+  readonly waiting: TaskQueue;
 }
 
 type Task = () => Promise<void>;
@@ -35,7 +35,7 @@ class TaskQueue {
   #first: QueuedTask | undefined;
   #last: QueuedTask | undefined;
 
-  /** Adds a task behind the others. */
+  /** Adds a task at the end. */
   add(task: Task): void {
     const added: QueuedTask = { task, next: undefined };
     if (this.#last === undefined) this.#first = added;
@@ -57,10 +57,10 @@ interface QueuedTask {
   next: QueuedTask | undefined;
 }
 
-/** Runs tasks. */
+/** Runs tasks, a limited number at once, in all and per address. */
 export class InspectionPool {
   readonly #concurrency: number;
-  /** Tasks that could start, in order. */
+  /** Tasks that are ready to start, in order. */
   readonly #ready = new TaskQueue();
   readonly #proved = new Map<Address, Lane>();
   readonly #unproved = new Map<Address, Lane>();
@@ -71,9 +71,9 @@ export class InspectionPool {
   /**
    * Starts empty.
    *
-   * @param concurrency How many run at once.
-   * @param onError Called with what a task throws. What it throws itself is an unhandled rejection.
-   * @param atOnce How many run at once in a lane.
+   * @param concurrency Maximum number of running tasks.
+   * @param onError Called with the error of a task. Its own errors are unhandled rejections.
+   * @param atOnce Maximum number of running tasks of a lane.
    */
   constructor(
     concurrency: number,
@@ -83,21 +83,21 @@ export class InspectionPool {
     this.#concurrency = concurrency;
   }
 
-  /** Tasks that have not ended, and so hold memory. */
+  /** Number of tasks that have not ended. */
   get load(): number {
     return this.#running + this.#waiting;
   }
 
-  /** Runs a task as soon as there is capacity, also for its address. */
+  /** Runs a task as soon as the pool and the lane of its address have capacity. */
   add(address: Address, run: Task, isProved = true): void {
     this.#waiting++;
     const lanes = isProved ? this.#proved : this.#unproved;
     const lane = lanes.get(address) ??
-      { active: 0, most: isProved ? 1 : this.atOnce, behind: new TaskQueue() };
+      { active: 0, limit: isProved ? 1 : this.atOnce, waiting: new TaskQueue() };
     lanes.set(address, lane);
-    const startable = () => this.#run(run, () => this.#leave(lanes, address));
-    if (lane.active >= lane.most) {
-      lane.behind.add(startable);
+    const startable = () => this.#run(run, () => this.#endTask(lanes, address));
+    if (lane.active >= lane.limit) {
+      lane.waiting.add(startable);
       return;
     }
     lane.active++;
@@ -120,29 +120,29 @@ export class InspectionPool {
     }
   }
 
-  async #run(run: Task, leave: () => void): Promise<void> {
+  async #run(run: Task, endTask: () => void): Promise<void> {
     try {
       await run();
     } catch (error) {
       this.onError(error as Error);
     } finally {
       this.#running--;
-      leave();
+      endTask();
       this.#start();
       if (this.load === 0) this.#idle.splice(0).forEach((resolve) => resolve());
     }
   }
 
   /**
-   * Ends a task of a lane. Its first one lets as many others start as the lane may have; a lane
-   * without tasks is forgotten.
+   * Ends a task of a lane, and makes waiting tasks ready. After its first task, a lane may run
+   * `atOnce` tasks. A lane without tasks is removed.
    */
-  #leave(lanes: Map<Address, Lane>, address: Address): void {
+  #endTask(lanes: Map<Address, Lane>, address: Address): void {
     const lane = lanes.get(address)!;
     lane.active--;
-    lane.most = this.atOnce;
-    while (lane.active < lane.most) {
-      const task = lane.behind.take();
+    lane.limit = this.atOnce;
+    while (lane.active < lane.limit) {
+      const task = lane.waiting.take();
       if (task === undefined) break;
       lane.active++;
       this.#ready.add(task);

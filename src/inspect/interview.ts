@@ -3,14 +3,15 @@
  * the interview. The decisions are pure: {@linkcode runInterview} has the clock and the sockets.
  *
  * - Order: the endpoint's known protocols, then the others, each group in the order of the options.
- * - Suppression: a protocol that another one suppresses (`suppressedBy`) is sent last: after a
- *   probe in the other one had no reply, and never after a datagram that is no reply in the
- *   suppressible protocol. An endpoint that is known to speak only the suppressible protocol is
- *   sent this protocol first, and never the other one. A reply that may be forged is no proof.
+ * - Suppression: a protocol may harm servers of another one, its suppressor (`suppressedBy`): SQP harms
+ *   RakNet servers. Such a suppressible protocol is sent last, only after a probe in the suppressor had
+ *   no reply, and never after any datagram other than a reply in the suppressible protocol. An endpoint
+ *   that is known to speak only the suppressible protocol is sent that one first, and never the
+ *   suppressor. A reply that may be forged does not count as proof.
  * - Gap: a second passes between a datagram without a reply and the first one of the next protocol.
  *   After a reply the next datagram may be sent at once, and connections need no gap.
- * - Sockets: a protocol whose replies may lack our token uses its own socket, on which any reply is
- *   proof, until the endpoint has repeated a token.
+ * - Sockets: a protocol whose replies may lack our token uses its own socket until the
+ *   endpoint has repeated a token. On such a socket any reply is proof.
  *
  * @module
  */
@@ -46,14 +47,14 @@ export interface InterviewPlan {
   /** Names of protocols in which the endpoint has repeated our token. Default: none. */
   readonly echoed?: ReadonlySet<string>;
   /** Names of protocols in which the endpoint was probed before, without a reply. Default: none. */
-  readonly unanswered?: ReadonlySet<string>;
-  /** Round trip, milliseconds; `null`: not known. */
+  readonly withoutReply?: ReadonlySet<string>;
+  /** Round-trip time, milliseconds; `null`: not known. */
   readonly latencyMs?: number | null;
   /** How long to wait for a reply while the round trip is not known, milliseconds. */
   readonly timeoutMs: number;
   /**
-   * What the first protocol must bring, or the interview ends: a status, or any reply. Default:
-   * nothing.
+   * What the first protocol must return, otherwise the interview ends: a status, or any reply.
+   * Default: nothing.
    */
   readonly needs?: "status" | "reply";
 }
@@ -72,25 +73,25 @@ export interface Step {
   /** The link: on a shared socket, on its own socket, or a connection. */
   readonly medium: "shared" | "exclusive" | "stream";
   /** Whether the exchange is repeated even when its first request has no reply. */
-  readonly insists: boolean;
+  readonly retriesWithoutReply: boolean;
   /** Whether the protocol is sent only to detect that another one must be suppressed. */
-  readonly looks: boolean;
+  readonly isDetection: boolean;
 }
 
 /** The result of a step. */
 export interface InterviewEvent {
   /** How the exchange ended. */
   readonly kind: Outcome<unknown>["kind"];
-  /** Whether a datagram was received that is no reply in a suppressible protocol. */
-  readonly replied: boolean;
+  /** Whether a datagram other than a reply in a suppressible protocol was received. */
+  readonly suppresses: boolean;
   /** When the last datagram without a later reply was sent, milliseconds of the clock. */
-  readonly unansweredAt: number | undefined;
-  /** Round trip, milliseconds, where it was measured. */
+  readonly noReplySince: number | undefined;
+  /** Round-trip time, milliseconds; `undefined`: it was not measured. */
   readonly latencyMs?: number;
 }
 
 /**
- * Why an interview ended before all protocols were sent: the first protocol did not bring what the
+ * Why an interview ended before all protocols were sent: the first protocol did not return what the
  * plan needs, the address opted out, the interview was cancelled, or no descriptor was free.
  */
 export type Ended = "unconfirmed" | "optedOut" | "cancelled" | "exhausted";
@@ -106,11 +107,11 @@ export class Interview {
   readonly #queue: Protocol[];
   /** The suppressible protocol, if the endpoint is known to speak no other one. */
   #trusted: Protocol | undefined;
-  readonly #heard = new Set<string>();
-  /** Whether a datagram was received that is no reply in a suppressible protocol. */
-  #replied: boolean;
-  #answered = false;
-  #unansweredAt: number | undefined;
+  readonly #done = new Set<string>();
+  /** Whether a datagram other than a reply in a suppressible protocol was received. */
+  #isSuppressing: boolean;
+  #hasReply = false;
+  #noReplySince: number | undefined;
   #ended: Ended | undefined;
 
   /** Starts an interview from its plan. */
@@ -119,9 +120,11 @@ export class Interview {
     this.#allProtocols = plan.allProtocols ?? PROTOCOLS;
     this.latencyMs = plan.latencyMs ?? null;
     const spoken = namesSpoken(plan);
-    this.#replied = this.#allProtocols.some((one) => spoken.has(one.name) && revealing(one));
+    this.#isSuppressing = this.#allProtocols.some((one) =>
+      spoken.has(one.name) && repliesSuppress(one)
+    );
     const proven = provenNames(plan);
-    this.#trusted = this.#replied ? undefined : leadProtocol(proven, this.#allProtocols);
+    this.#trusted = this.#isSuppressing ? undefined : leadProtocol(proven, this.#allProtocols);
     const late = (plan.followUps ?? []).filter((one) => !plan.protocols.includes(one));
     this.#queue = [...inOrder(plan.protocols, spoken), ...inOrder(late, spoken)];
   }
@@ -136,20 +139,20 @@ export class Interview {
     return this.latencyMs === null ? this.#plan.timeoutMs : followUpTimeout(this.latencyMs);
   }
 
-  /** Records that the endpoint sent a datagram outside the interview's exchanges. */
-  noteReply(): void {
-    this.#replied = true;
+  /** Records that the endpoint sent a datagram outside the interview, which suppresses protocols. */
+  noteSuppression(): void {
+    this.#isSuppressing = true;
   }
 
   /** Whether a protocol must not be sent from now on. */
   isSuppressed({ name, suppressedBy }: Protocol): boolean {
-    return suppressedBy !== undefined ? this.#replied : this.#trusted?.suppressedBy === name;
+    return suppressedBy !== undefined ? this.#isSuppressing : this.#trusted?.suppressedBy === name;
   }
 
   /** Records that the sighting already has the status of a protocol. */
   noteStatus({ name }: Protocol): void {
-    this.#heard.add(name);
-    this.#answered = true;
+    this.#done.add(name);
+    this.#hasReply = true;
   }
 
   /** Ends the interview: nothing more is sent. */
@@ -158,7 +161,7 @@ export class Interview {
   }
 
   /**
-   * The step to take next. Returns the same step until {@linkcode heard} is called.
+   * The step to take next. Returns the same step until {@linkcode recordResult} is called.
    *
    * @param now Milliseconds of the clock.
    * @returns `undefined` when the interview has ended.
@@ -167,43 +170,43 @@ export class Interview {
     while (this.#ended === undefined) {
       const protocol = this.#queue[0];
       if (protocol === undefined) return undefined;
-      if (this.#heard.has(protocol.name) || !this.#wants(protocol)) this.#queue.shift();
+      if (this.#done.has(protocol.name) || !this.#isDue(protocol)) this.#queue.shift();
       else if (this.isSuppressed(protocol)) this.suppressed.push(this.#queue.shift()!.name);
-      else return this.#step(this.#lookFor(protocol) ?? protocol, now);
+      else return this.#step(this.#detectionFor(protocol) ?? protocol, now);
     }
     return undefined;
   }
 
   /** Records the result of the step that {@linkcode next} returned last. */
-  heard(
-    { protocol, medium, looks }: Step,
-    { kind, replied, unansweredAt, latencyMs }: InterviewEvent,
+  recordResult(
+    { protocol, medium, isDetection }: Step,
+    { kind, suppresses, noReplySince, latencyMs }: InterviewEvent,
   ): void {
     const { sighted, needs } = this.#plan;
-    const first = this.#heard.size === 0 && sighted === undefined || protocol.name === sighted;
-    this.#heard.add(protocol.name);
-    this.#replied ||= replied;
+    const first = this.#done.size === 0 && sighted === undefined || protocol.name === sighted;
+    this.#done.add(protocol.name);
+    this.#isSuppressing ||= suppresses;
     if (kind === "replied") this.latencyMs ??= latencyMs ?? null;
-    if (kind === "replied" && !looks) {
-      this.#answered = true;
-      if (protocol.suppressedBy !== undefined && !this.#replied) this.#trusted = protocol;
+    if (kind === "replied" && !isDetection) {
+      this.#hasReply = true;
+      if (protocol.suppressedBy !== undefined && !this.#isSuppressing) this.#trusted = protocol;
     }
-    if (medium !== "stream") this.#unansweredAt = unansweredAt;
+    if (medium !== "stream") this.#noReplySince = noReplySince;
     if (kind === "cancelled") this.stop("cancelled");
     const enough = kind === "replied" || needs === "reply" && kind === "malformed";
     if (first && needs !== undefined && !enough) this.stop("unconfirmed");
   }
 
   /** Whether a protocol is sent now: follow-ups are sent only after a reply. */
-  #wants(protocol: Protocol): boolean {
-    return this.#answered || this.#plan.protocols.includes(protocol);
+  #isDue(protocol: Protocol): boolean {
+    return this.#hasReply || this.#plan.protocols.includes(protocol);
   }
 
   /** The protocol that suppresses this one, if the endpoint was not probed in that protocol yet. */
-  #lookFor(protocol: Protocol): Protocol | undefined {
+  #detectionFor(protocol: Protocol): Protocol | undefined {
     const found = suppressorOf(protocol, this.#allProtocols);
     if (found === undefined || this.#trusted !== undefined) return undefined;
-    const isDone = this.#heard.has(found.name) || this.#plan.unanswered?.has(found.name);
+    const isDone = this.#done.has(found.name) || this.#plan.withoutReply?.has(found.name);
     return isDone ? undefined : found;
   }
 
@@ -212,15 +215,15 @@ export class Interview {
     const stream = protocol.transport === "tcp";
     return {
       protocol,
-      at: stream || this.#unansweredAt === undefined ? now : this.#unansweredAt + GAP_MS,
+      at: stream || this.#noReplySince === undefined ? now : this.#noReplySince + GAP_MS,
       timeoutMs: protocol.name === sighted
         ? timeoutMs
         : stream && this.latencyMs === null
         ? undefined
         : this.timeoutMs,
       medium: stream ? "stream" : this.#isProven(protocol) ? "shared" : "exclusive",
-      insists: protocol.name === sighted,
-      looks: protocol !== this.#queue[0],
+      retriesWithoutReply: protocol.name === sighted,
+      isDetection: protocol !== this.#queue[0],
     };
   }
 
@@ -230,7 +233,7 @@ export class Interview {
 }
 
 /**
- * The protocol that suppresses another one; `undefined` where none does.
+ * The protocol that suppresses another one; `undefined`: none does.
  *
  * @throws InputError when the list lacks that protocol: its servers would be harmed.
  */
@@ -256,7 +259,7 @@ export function leadProtocol(
   allProtocols: readonly Protocol[] = PROTOCOLS,
 ): Protocol | undefined {
   const speaks = allProtocols.filter(({ name }) => spoken.has(name));
-  return speaks.some(revealing)
+  return speaks.some(repliesSuppress)
     ? undefined
     : speaks.find(({ suppressedBy }) => suppressedBy !== undefined);
 }
@@ -277,7 +280,7 @@ export function sendable(
 }
 
 /** Whether a reply in this protocol means that suppressible protocols must not be sent. */
-function revealing({ transport, suppressedBy }: Protocol): boolean {
+function repliesSuppress({ transport, suppressedBy }: Protocol): boolean {
   return transport === "udp" && suppressedBy === undefined;
 }
 

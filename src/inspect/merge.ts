@@ -32,13 +32,13 @@ const DISAGREEMENTS: readonly (readonly [keyof ServerRecord, flag: string])[] = 
 
 /** The parts of a record that do not come from replies. */
 export interface RowContext {
-  /** The server's endpoint. */
+  /** The endpoint of the server. */
   readonly endpoint: Endpoint;
   /** When the server replied, Unix milliseconds. */
   readonly seenAt: number;
-  /** Round trip, milliseconds. */
+  /** Round-trip time of the first reply, milliseconds; `null` when it is unknown. */
   readonly latencyMs: number | null;
-  /** The scan's id. */
+  /** The id of the scan, a UUIDv7. */
   readonly scanId: string;
   /** The name that the user gave for the server; `null`: an address was given. */
   readonly requestedAs: string | null;
@@ -49,7 +49,7 @@ export interface RowContext {
 /**
  * Merges replies into one record, and classifies the server.
  *
- * @param answers At least one reply, in any order.
+ * @param replies At least one reply, in any order.
  *
  * @example The players come from Query, the name from RakNet
  * ```ts
@@ -71,8 +71,8 @@ export interface RowContext {
  * assertEquals(row.flags, ["playersDiffer"]);
  * ```
  */
-export function mergeReplies(answers: readonly ProtocolReply[], context: RowContext): ServerRecord {
-  const whole = answers.map((one) => {
+export function mergeReplies(replies: readonly ProtocolReply[], context: RowContext): ServerRecord {
+  const whole = replies.map((one) => {
     const statement = wellFormed(withFittingColumns(one.statement));
     return statement === one.statement ? one : { ...one, statement };
   });
@@ -102,11 +102,11 @@ export function mergeReplies(answers: readonly ProtocolReply[], context: RowCont
 }
 
 /** Replies in order of rank; unknown protocols last. */
-function inOrder(answers: ProtocolReply[], protocols: readonly Protocol[]): ProtocolReply[] {
+function inOrder(replies: ProtocolReply[], protocols: readonly Protocol[]): ProtocolReply[] {
   const names = rankedNames(protocols);
   const rank = ({ protocol }: ProtocolReply) =>
     names.includes(protocol) ? names.indexOf(protocol) : names.length;
-  return answers.sort((a, b) => rank(a) - rank(b));
+  return replies.sort((a, b) => rank(a) - rank(b));
 }
 
 /** Copies the columns that are not null, all or only these, into a record. */
@@ -122,9 +122,9 @@ function lay(
   }
 }
 
-function disagreements(answers: readonly ProtocolReply[]): string[] {
+function disagreements(replies: readonly ProtocolReply[]): string[] {
   return DISAGREEMENTS.filter(([name]) => {
-    const values = answers.map(({ statement }) => statement.columns[name]).filter((one) =>
+    const values = replies.map(({ statement }) => statement.columns[name]).filter((one) =>
       one != null
     );
     return new Set(values.map(comparable)).size > 1;

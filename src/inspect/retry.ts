@@ -17,11 +17,11 @@ import { converse, type ConverseOptions } from "./converse.ts";
 
 /** Retries, clock and cancellation, shared by all servers. */
 export interface RetryLimits {
-  /** How often an exchange, and in it a handshake, is repeated. */
+  /** Number of repetitions of an exchange, and of a handshake in it. */
   readonly retries: number;
-  /** The clock. */
+  /** The clock of timeouts and pauses. */
   readonly clock: Clock;
-  /** Cancels the exchanges. */
+  /** Cancels the exchange, and the pauses between its repetitions. */
   readonly signal: AbortSignal;
   /** Returns 63 unpredictable bits, new for each call. */
   readonly nonce: () => bigint;
@@ -31,7 +31,7 @@ export interface RetryLimits {
 
 /** Options of a query to one server in one protocol. */
 export interface RetryOptions extends Pick<ConverseOptions, "timeoutMs" | "forbids"> {
-  /** The server. */
+  /** The endpoint of the server. */
   readonly endpoint: Endpoint;
   /** Opens a link to the server. */
   readonly link: () => Link | Promise<Link>;
@@ -44,18 +44,19 @@ export interface RetryOptions extends Pick<ConverseOptions, "timeoutMs" | "forbi
   /** State from an earlier reply, such as a token, with which the first exchange may start. */
   readonly known?: unknown;
   /** Whether the query ends without a retry when the first request has no reply. */
-  readonly leavesMute: boolean;
+  readonly stopsWithoutFirstReply: boolean;
   /** Whether the last exchange may return an incomplete status. Default: yes. */
-  readonly settles?: boolean;
+  readonly acceptsIncomplete?: boolean;
 }
 
 /** Repeats whole exchanges until one returns a status. */
 export async function queryWithRetries<S>(
   protocol: Protocol<S>,
-  { link, known, timeoutMs, forbids, leavesMute, settles = true, ...context }: RetryOptions,
+  { link, known, timeoutMs, forbids, stopsWithoutFirstReply, acceptsIncomplete = true, ...context }:
+    RetryOptions,
   { retries, clock, signal, nonce, shortage }: RetryLimits,
 ): Promise<Outcome<S>> {
-  const patience = { timeoutMs, resends: retries, clock, signal, forbids };
+  const limits = { timeoutMs, resends: retries, clock, signal, forbids };
   for (let left = retries;; left--) {
     const final = left === 0;
     await using open = await linkUnlessShort(link, { clock, signal, shortage });
@@ -64,22 +65,22 @@ export async function queryWithRetries<S>(
       ...context,
       nonce: nonce(),
       known: left === retries ? known : undefined,
-      lastAttempt: final && settles,
+      lastAttempt: final && acceptsIncomplete,
     });
-    const outcome = await converse(exchange, open, patience);
-    const mute = outcome.kind === "noReply" && outcome.replies === 0;
+    const outcome = await converse(exchange, open, limits);
+    const isUnresponsive = outcome.kind === "noReply" && outcome.replies === 0;
     const over = outcome.kind === "replied" || outcome.kind === "cancelled" ||
       outcome.kind === "malformed" && outcome.foreign;
-    if (final || over || mute && leavesMute) return outcome;
+    if (final || over || isUnresponsive && stopsWithoutFirstReply) return outcome;
   }
 }
 
 /** Opens a link; `undefined` while no descriptor is free. */
 async function linkUnlessShort(
   link: RetryOptions["link"],
-  patience: ShortageRetryOptions,
+  limits: ShortageRetryOptions,
 ): Promise<Link | undefined> {
-  const open = await openWithRetries(link, patience);
+  const open = await openWithRetries(link, limits);
   return open === "exhausted" ? undefined : open;
 }
 

@@ -37,10 +37,10 @@ export interface RunInterviewOptions extends RetryLimits {
   readonly requestedAs?: string | null;
   /** Whether TCP protocols send only the requests that a status needs. Default: no. */
   readonly statusOnly?: boolean;
-  /** Whether it is verified that a server accepts connections. Default: no. */
+  /** Whether to verify that the server accepts connections. Default: no. */
   readonly verify?: boolean;
   /** The status from the sighting, and the reply that it was decoded from. */
-  readonly opening?: { readonly status: unknown; readonly answer: ProtocolReply };
+  readonly opening?: { readonly status: unknown; readonly reply: ProtocolReply };
   /** State with which the first exchange in a protocol may start. Default: none. */
   readonly startOf?: (protocol: Protocol) => unknown;
   /**
@@ -48,11 +48,11 @@ export interface RunInterviewOptions extends RetryLimits {
    * in addition to the retries. Default: no.
    */
   readonly restarts?: boolean;
-  /** Whether a reply is an opt-out, after which nothing more is sent. Default: no reply is. */
-  readonly optsOut?: (answer: ProtocolReply) => boolean;
+  /** Whether a reply is an opt-out, after which nothing more is sent. Default: never. */
+  readonly optsOut?: (reply: ProtocolReply) => boolean;
   /** Whether the address has opted out meanwhile. Default: no. */
   readonly optedOut?: () => boolean;
-  /** Whether a datagram outside the interview, from this endpoint, suppresses some protocols. */
+  /** Whether the endpoint has sent a datagram outside the interview, which suppresses protocols. */
   readonly replied?: () => boolean;
   /** Called for every status. */
   readonly onStatus?: (protocol: Protocol, status: unknown) => void;
@@ -61,7 +61,7 @@ export interface RunInterviewOptions extends RetryLimits {
 /** The result of an interview. */
 export interface InterviewResult {
   /** The reply of each protocol. */
-  readonly answers: readonly ProtocolReply[];
+  readonly replies: readonly ProtocolReply[];
   /** Round trip, milliseconds; `null` when it was not measured. */
   readonly latencyMs: number | null;
   /** The outcome of each protocol that was sent, in the order of sending. */
@@ -70,8 +70,8 @@ export interface InterviewResult {
   readonly suppressed: readonly string[];
   /** Why the interview ended early; `undefined` when it did not. */
   readonly ended: Ended | undefined;
-  /** Whether exchanges were cancelled, or left out for lack of descriptors. */
-  readonly cut: boolean;
+  /** Whether exchanges were cancelled, or omitted for lack of descriptors. */
+  readonly isCutShort: boolean;
   /** Whether a protocol was not sent because no descriptor was free. */
   readonly exhausted: boolean;
 }
@@ -85,113 +85,118 @@ export async function runInterview(
   const protocols = links.stream
     ? plan.protocols
     : plan.protocols.filter(({ transport }) => transport === "udp");
-  const conversation = new Conduct(new Interview({ ...plan, protocols }), options);
-  const { interview } = conversation;
+  const run = new InterviewRun(new Interview({ ...plan, protocols }), options);
+  const { interview } = run;
   if (opening !== undefined) {
     const sighted = plan.protocols.find(({ name }) => name === plan.sighted)!;
     interview.noteStatus(sighted);
-    await conversation.take(sighted, opening.status, opening.answer);
+    await run.recordStatus(sighted, opening.status, opening.reply);
   }
   for (;;) {
-    if (replied?.()) interview.noteReply();
+    if (replied?.()) interview.noteSuppression();
     if (optedOut?.()) interview.stop("optedOut");
     const step = interview.next(clock.now());
     if (step === undefined) break;
     const wait = step.at - clock.now();
     if (wait > 0 && !signal.aborted) await sleep(clock, wait, signal);
-    else await conversation.ask(step);
+    else await run.runStep(step);
   }
-  return conversation.found;
+  return run.result;
 }
 
-/** A running interview. */
-class Conduct {
-  readonly #answers: ProtocolReply[] = [];
+/** An interview while it runs: its replies and outcomes so far. */
+class InterviewRun {
+  readonly #replies: ProtocolReply[] = [];
   readonly #outcomes: { protocol: string; outcome: Outcome<unknown> }[] = [];
-  #cut = false;
+  #isCutShort = false;
   #exhausted = false;
 
   constructor(readonly interview: Interview, private readonly options: RunInterviewOptions) {}
 
-  get found(): InterviewResult {
+  get result(): InterviewResult {
     const { latencyMs, suppressed, ended } = this.interview;
     const exhausted = this.#exhausted || ended === "exhausted";
-    const cut = this.#cut || exhausted || ended === "cancelled";
+    const isCutShort = this.#isCutShort || exhausted || ended === "cancelled";
     return {
-      answers: this.#answers,
+      replies: this.#replies,
       latencyMs,
       outcomes: this.#outcomes,
       suppressed,
       ended,
-      cut,
+      isCutShort,
       exhausted,
     };
   }
 
   /** Runs one step and records its outcome. */
-  async ask(step: Step): Promise<void> {
-    const { protocol, looks, medium } = step;
+  async runStep(step: Step): Promise<void> {
+    const { protocol, isDetection, medium } = step;
     const { signal } = this.options;
-    const tap = new Tap(this.options);
-    const outcome = await this.#exchange(step, tap);
+    const recorder = new LinkRecorder(this.options);
+    const outcome = await this.#exchange(step, recorder);
     this.#outcomes.push({ protocol: protocol.name, outcome });
-    const replied = outcome.kind === "malformed" && outcome.foreign === true ||
-      medium !== "stream" && protocol.suppressedBy === undefined && tap.heard;
+    const suppresses = outcome.kind === "malformed" && outcome.foreign === true ||
+      medium !== "stream" && protocol.suppressedBy === undefined && recorder.received;
     const latencyMs = outcome.kind === "replied" ? outcome.latencyMs : undefined;
     if (isExhausted(outcome)) this.interview.stop(signal.aborted ? "cancelled" : "exhausted");
-    const { unansweredAt } = tap;
-    this.interview.heard(step, { kind: outcome.kind, replied, unansweredAt, latencyMs });
+    const { noReplySince } = recorder;
+    this.interview.recordResult(step, { kind: outcome.kind, suppresses, noReplySince, latencyMs });
     if (outcome.kind !== "replied") return;
     const { status, raw } = outcome;
     const statement = protocol.record(status);
-    await this.take(protocol, status, { protocol: protocol.name, statement, raw }, looks);
+    await this.recordStatus(
+      protocol,
+      status,
+      { protocol: protocol.name, statement, raw },
+      isDetection,
+    );
   }
 
   /** Records the status of a protocol. */
-  async take(
+  async recordStatus(
     protocol: Protocol,
     status: unknown,
-    answer: ProtocolReply,
+    reply: ProtocolReply,
     looks = false,
   ): Promise<void> {
     const { options, interview } = this;
-    if (options.optsOut?.(answer)) interview.stop("optedOut");
+    if (options.optsOut?.(reply)) interview.stop("optedOut");
     if (looks) return;
     options.onStatus?.(protocol, status);
-    const stays = options.verify && interview.ended === undefined;
-    this.#answers.push(stays ? await this.#verified(protocol, answer, status) : answer);
+    const isVerified = options.verify && interview.ended === undefined;
+    this.#replies.push(isVerified ? await this.#verified(protocol, reply, status) : reply);
   }
 
   /** A reply with the result of a verification, if one is wanted. */
   async #verified(
     protocol: Protocol,
-    answer: ProtocolReply,
+    reply: ProtocolReply,
     status: unknown,
   ): Promise<ProtocolReply> {
     const { endpoint, links: { exclusive: link } } = this.options;
     const verification = { endpoint, link, timeoutMs: this.interview.timeoutMs };
-    const verified = await verifyServer(protocol, answer, status, verification, this.options);
-    this.#cut ||= verified.cut;
+    const verified = await verifyServer(protocol, reply, status, verification, this.options);
+    this.#isCutShort ||= verified.isCutShort;
     this.#exhausted ||= verified.exhausted ?? false;
-    return verified.answer;
+    return verified.reply;
   }
 
   /** Runs an exchange with the known state; if that fails, runs another one without it. */
-  async #exchange(step: Step, tap: Tap): Promise<Outcome<unknown>> {
+  async #exchange(step: Step, recorder: LinkRecorder): Promise<Outcome<unknown>> {
     const { startOf, restarts } = this.options;
     const known = startOf?.(step.protocol);
-    if (known === undefined || !restarts) return await this.#attempt(step, tap, { known });
+    if (known === undefined || !restarts) return await this.#attempt(step, recorder, { known });
     const once = { ...this.options, retries: 0 };
-    const outcome = await this.#attempt(step, tap, { known, settles: false }, once);
+    const outcome = await this.#attempt(step, recorder, { known, acceptsIncomplete: false }, once);
     const over = outcome.kind === "replied" || outcome.kind === "cancelled";
-    return over ? outcome : await this.#attempt(step, tap, {});
+    return over ? outcome : await this.#attempt(step, recorder, {});
   }
 
   #attempt(
-    { protocol, medium, timeoutMs, insists }: Step,
-    tap: Tap,
-    start: { readonly known?: unknown; readonly settles?: boolean },
-    patience: RetryLimits = this.options,
+    { protocol, medium, timeoutMs, retriesWithoutReply }: Step,
+    recorder: LinkRecorder,
+    start: { readonly known?: unknown; readonly acceptsIncomplete?: boolean },
+    limits: RetryLimits = this.options,
   ): Promise<Outcome<unknown>> {
     const { endpoint, links, requestedAs, statusOnly, replied } = this.options;
     const { shared, exclusive, stream } = links;
@@ -202,44 +207,44 @@ class Conduct {
       endpoint,
       requestedAs,
       statusOnly,
-      leavesMute: !insists,
+      stopsWithoutFirstReply: !retriesWithoutReply,
       ...start,
       link: async () =>
         medium === "stream"
           ? await stream!(protocol.name, timeoutMs)
-          : tap.on(await (useShared ? shared() : exclusive())),
+          : recorder.wrap(await (useShared ? shared() : exclusive())),
       exclusive: !useShared,
       timeoutMs: medium === "stream" ? Infinity : timeoutMs!, // streams have their own timeouts
       forbids: protocol.suppressedBy === undefined
         ? undefined
         : (datagram) =>
           datagram === undefined ? replied?.() ?? false : protocol.isReply?.(datagram) === false,
-    }, { ...patience, shortage: opens ? patience.shortage : undefined });
+    }, { ...limits, shortage: opens ? limits.shortage : undefined });
   }
 }
 
 /** Records the datagrams on the links of one protocol. */
-class Tap {
+class LinkRecorder {
   /** Whether a datagram was received. */
-  heard = false;
+  received = false;
   /** When the last datagram was sent, if none was received since, milliseconds of the clock. */
-  unansweredAt: number | undefined;
+  noReplySince: number | undefined;
 
   constructor(private readonly options: Pick<RunInterviewOptions, "clock">) {}
 
   /** Wraps a link to record its datagrams. */
-  on(link: Link): Link {
+  wrap(link: Link): Link {
     return {
       send: async (datagram) => {
         const sent = await link.send(datagram);
-        this.unansweredAt = this.options.clock.now();
+        this.noReplySince = this.options.clock.now();
         return sent;
       },
       next: async (timeoutMs) => {
         const datagram = await link.next(timeoutMs);
         if (datagram !== undefined) {
-          this.heard = true;
-          this.unansweredAt = undefined;
+          this.received = true;
+          this.noReplySince = undefined;
         }
         return datagram;
       },

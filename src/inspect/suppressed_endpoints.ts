@@ -1,6 +1,6 @@
 /**
- * Endpoints to which a protocol must not be sent: those from which some other datagram came back,
- * whether it was proven to be a reply or not.
+ * Endpoints to which suppressible protocols must not be sent: those that sent any other datagram,
+ * proved to be a reply or not.
  *
  * @module
  */
@@ -8,10 +8,10 @@ import type { Endpoint } from "../core/address.ts";
 import { EndpointSet } from "../core/endpoint_set.ts";
 import type { Endpoints } from "../core/endpoints.ts";
 
-/** Unproven speakers that are remembered: forgers fill no memory. */
+/** Maximum number of stored unproved endpoints, so that forged datagrams do not exhaust memory. */
 const MOST_UNPROVEN = 65_536;
 
-/** The suppressed endpoints. */
+/** The endpoints at which suppressible protocols are not sent. */
 export class SuppressedEndpoints {
   readonly #endpoints: EndpointSet;
   #unproven = 0;
@@ -21,7 +21,7 @@ export class SuppressedEndpoints {
     this.#endpoints = new EndpointSet(seed);
   }
 
-  /** Adds an endpoint; a further unproven one only while there are few of them. */
+  /** Adds an endpoint. An unproved one is dropped if the maximum is reached. */
   add(endpoint: Endpoint, proven: boolean): void {
     if (!proven && this.#unproven >= MOST_UNPROVEN) return;
     if (this.#endpoints.add(endpoint) && !proven) this.#unproven++;

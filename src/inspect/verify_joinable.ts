@@ -13,7 +13,7 @@ import type { ProtocolReply } from "./merge.ts";
 
 /** Options of a verification. */
 export interface Verification {
-  /** The server. */
+  /** The endpoint of the server. */
   readonly endpoint: Endpoint;
   /** Opens a link to the server on a socket that serves nothing else. */
   readonly link: () => Link | Promise<Link>;
@@ -24,31 +24,31 @@ export interface Verification {
 /** The result of a verification. */
 export interface Verified {
   /** The reply, with the result in its statement. */
-  readonly answer: ProtocolReply;
-  /** Whether the verification was cut short. */
-  readonly cut: boolean;
-  /** Whether the verification was cut short because no descriptor was free. */
+  readonly reply: ProtocolReply;
+  /** Whether the verification ended early. */
+  readonly isCutShort: boolean;
+  /** Whether the verification ended because no descriptor was free. */
   readonly exhausted?: boolean;
 }
 
 /**
  * Verifies a server once in one protocol.
  *
- * @param answer The server's reply.
+ * @param reply The server's reply.
  * @param status The decoded status of the reply.
  */
 export async function verifyServer(
   protocol: Protocol,
-  answer: ProtocolReply,
+  reply: ProtocolReply,
   status: unknown,
   { endpoint, link, timeoutMs }: Verification,
   { retries, clock, signal, nonce, shortage }: RetryLimits,
 ): Promise<Verified> {
   const context = { endpoint, nonce: nonce(), exclusive: true, lastAttempt: true };
   const exchange = protocol.verify?.exchange(status, context);
-  if (exchange === undefined) return { answer, cut: false };
+  if (exchange === undefined) return { reply, isCutShort: false };
   const opened = await openWithRetries(link, { clock, signal, shortage });
-  if (opened === "exhausted") return { answer, cut: true, exhausted: !signal.aborted };
+  if (opened === "exhausted") return { reply, isCutShort: true, exhausted: !signal.aborted };
   await using open = opened;
   const outcome = await converse(exchange, open, {
     timeoutMs,
@@ -56,11 +56,11 @@ export async function verifyServer(
     clock,
     signal,
   });
-  if (signal.aborted) return { answer, cut: true }; // a cancelled exchange proves nothing
+  if (signal.aborted) return { reply, isCutShort: true }; // a cancelled exchange proves nothing
   const found: Statement = outcome.kind === "replied"
     ? outcome.status
     : { columns: {}, flags: ["verifyMalformed"], facts: {} };
-  return { answer: { ...answer, statement: joined(answer.statement, found) }, cut: false };
+  return { reply: { ...reply, statement: joined(reply.statement, found) }, isCutShort: false };
 }
 
 /** A statement with the columns, flags and facts of another one added. */

@@ -152,7 +152,7 @@ async function openIo(
   const scanId = newScanId(clock.wall());
   return {
     openSockets: (family) => sockets[family],
-    openSole: (family) => openSocket({ address: anyAddress(family), port: 0 }),
+    openExclusive: (family) => openSocket({ address: anyAddress(family), port: 0 }),
     dialer,
     clock,
     random: randomBytes,
@@ -180,7 +180,7 @@ async function capacityOf(
   sockets: Sockets,
 ): Promise<Capacity> {
   if (options.network !== undefined) {
-    return { connections: chosen.concurrency, soleSockets: Infinity };
+    return { connections: chosen.concurrency, exclusiveSockets: Infinity };
   }
   try {
     await requireDescriptors(targets, chosen, LEAST_DESCRIPTORS);

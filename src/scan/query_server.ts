@@ -69,10 +69,10 @@ export async function queryServer(
       },
     },
   });
-  const { answers, latencyMs, outcomes, suppressed } = found;
+  const { replies, latencyMs, outcomes, suppressed } = found;
   const requestedAs = options.requestedAs && requestText(options.requestedAs, service);
   const seenAt = Math.round(clock.wall());
   const context = { endpoint, seenAt, latencyMs, scanId, requestedAs, allProtocols };
-  const record = answers.length === 0 ? undefined : mergeReplies(answers, context);
+  const record = replies.length === 0 ? undefined : mergeReplies(replies, context);
   return { record, outcomes, suppressed };
 }

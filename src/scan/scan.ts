@@ -53,7 +53,7 @@ export async function runScan(options: ScanSetup): Promise<ScanEnd> {
   await stop.guard(async () => await hooks?.checkOutputs?.(), undefined);
   stages.count.end();
   const end = stop.error === undefined ? tables.lowWater.note(marks) : tables.lowWater.marks;
-  state.ended = endReason(stop.reason, end, stages.udp.isCut || stages.known.areLeft, state);
+  state.ended = endReason(stop.reason, end, stages.udp.isCut || stages.known.hasUnfinished, state);
   return { reason: state.ended, marks: end, error: stop.error };
 }
 
@@ -94,14 +94,18 @@ function makeStages(
   const write = new WriteStage(io, tables.stop);
   const sightings = new SightingQueue(tables, io.state, write);
   const window = new ProbeWindow(sockets);
-  const path = new LossAndRate(options, tables, { sockets, throttle, kinds: plan.kinds });
+  const lossAndRate = new LossAndRate(options, tables, { sockets, throttle, kinds: plan.kinds });
   const skipped = new SkippedTargets(tables, plan.kinds);
   const connections = new ScanConnections(options, tables, throttle);
-  const probing = { sockets, throttle, window, skipped, sightings, path };
+  const probing = { sockets, throttle, window, skipped, sightings, lossAndRate };
   const connecting = { throttle, connections, skipped, sightings };
-  const interviewing = { board: demultiplexer, connections, sightings, rows: write, path };
+  const interviewing = { demultiplexer, connections, sightings, rows: write, lossAndRate };
   return {
-    receiver: makeReceiver(options, plan, tables, { canaries: path.canaries, window, sightings }),
+    receiver: makeReceiver(options, plan, tables, {
+      canaries: lossAndRate.canaries,
+      window,
+      sightings,
+    }),
     sightings,
     udp: new UdpSweep(options, plan, tables, probing),
     tcp: new TcpSweep(options, plan, tables, connecting),
@@ -158,7 +162,7 @@ async function runStages(
     (datagram, from, socket) => {
       if (!isOver) receiver.receive(datagram, from, socket);
     },
-    () => sightings.room,
+    () => sightings.whenReadable,
     (from) => floods.surplus(from),
   ).catch((error) => stop.fail(error));
   count.start();

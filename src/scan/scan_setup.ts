@@ -56,8 +56,8 @@ export interface ScanTargets extends TargetNames {
   readonly known?: readonly KnownTarget[];
   /**
    * Whether known servers are sent all their known protocols. Default: only those among `protocols`.
-   * The other ones of `protocols` follow a reply; if this is set, not to servers of a protocol that
-   * suppresses another one.
+   * The other ones of `protocols` follow a reply; if this is set, not to servers of a suppressible
+   * protocol.
    */
   readonly queriesKnown?: boolean;
   /**
@@ -99,7 +99,7 @@ export interface ScanLimits {
   /** Timeouts and size limit of connections. Default: those of real clients. */
   readonly streamLimits?: StreamLimits;
   /** Maximum number of open sockets that serve one interview each. Default: no limit. */
-  readonly soleSockets?: number;
+  readonly exclusiveSockets?: number;
   /** Maximum number of rows. Default: no limit. */
   readonly maxResults?: number;
   /** Maximum duration of the scan, milliseconds. Default: no limit. */
@@ -127,7 +127,7 @@ export interface ScanIo {
   /** Sender threads of the shared sockets. Default: none. */
   readonly threads?: number;
   /** Opens a socket on an ephemeral port. */
-  readonly openSole: (family: 4 | 6) => DatagramSocket;
+  readonly openExclusive: (family: 4 | 6) => DatagramSocket;
   /** Opens TCP connections. */
   readonly dialer: Dialer;
   /** The outputs of the rows. The scan does not close them. */

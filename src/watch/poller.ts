@@ -85,23 +85,23 @@ export class Poller {
     const { options } = this;
     const { attach, clock, scanId } = options;
     const memory = this.#memoryOf(server);
-    const { answers, latencyMs, ended } = await this.#interview(server, memory);
+    const { replies, latencyMs, ended } = await this.#interview(server, memory);
     if (ended === "optedOut") return "opted out";
     if (ended === "exhausted") return "not probed";
     if (ended === "cancelled") return undefined;
-    if (answers.length === 0) {
+    if (replies.length === 0) {
       memory.echoed.clear(); // the next reply may come from other software
       return undefined;
     }
     const { endpoint, name } = server;
-    memory.spoken ??= answers.map(({ protocol }) =>
+    memory.spoken ??= replies.map(({ protocol }) =>
       this.#allProtocols.find(({ name }) => name === protocol)!
     );
     const seenAt = Math.round(clock.wall());
     const { allProtocols } = options;
     const context = { endpoint, seenAt, latencyMs, scanId, requestedAs: name, allProtocols };
-    const record: RecordWithAttachments = mergeReplies(answers, context);
-    if (attach !== undefined) record[ATTACHMENTS] = attachedOf(answers, attach === "all");
+    const record: RecordWithAttachments = mergeReplies(replies, context);
+    if (attach !== undefined) record[ATTACHMENTS] = attachedOf(replies, attach === "all");
     return record;
   }
 

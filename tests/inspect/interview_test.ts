@@ -33,9 +33,9 @@ function hold(plan: InterviewPlan, answers: Answers) {
     sent.push({ name, at: now, medium, timeoutMs });
     const { kind, ...rest } = answers[name] ?? { kind: "noReply" as const };
     const came = kind === "replied" || kind === "malformed";
-    const replied = transport === "udp" && suppressedBy === undefined && came;
-    const unansweredAt = came || transport === "tcp" ? undefined : now;
-    interview.heard(step, { replied, unansweredAt, latencyMs: 20, kind, ...rest });
+    const suppresses = transport === "udp" && suppressedBy === undefined && came;
+    const noReplySince = came || transport === "tcp" ? undefined : now;
+    interview.recordResult(step, { suppresses, noReplySince, latencyMs: 20, kind, ...rest });
     now += came ? 20 : timeoutMs ?? 3000;
   }
   return { sent, names: sent.map(({ name }) => name), interview };
@@ -90,21 +90,21 @@ Deno.test("interview: the rules hold for any outcomes", () => {
         (kind === "replied" || kind === "malformed" || random.below(5) === 0);
       const sentAt = now + random.below(200);
       now = sentAt + random.below(300);
-      // The last question may stay without a reply where the first had one.
+      // The last request may have no reply even if the first one had one.
       const silent = kind === "noReply" || random.below(3) === 0;
-      const unansweredAt = transport === "udp" && silent ? sentAt : undefined;
+      const noReplySince = transport === "udp" && silent ? sentAt : undefined;
       const latencyMs = 1 + random.below(300);
-      const heard = { kind, replied: foreign || stray, unansweredAt, latencyMs };
-      interview.heard(step, heard);
-      replied ||= heard.replied;
-      if (transport === "udp") unanswered = unansweredAt;
+      const result = { kind, suppresses: foreign || stray, noReplySince, latencyMs };
+      interview.recordResult(step, result);
+      replied ||= result.suppresses;
+      if (transport === "udp") unanswered = noReplySince;
       over = kind === "cancelled";
       if (random.below(20) === 0) {
         interview.stop("optedOut");
         over = true;
       }
       if (random.below(20) === 0) {
-        interview.noteReply();
+        interview.noteSuppression();
         replied = true;
       }
     }
@@ -123,13 +123,15 @@ Deno.test("interview: known protocols come first, then the list, and suppressibl
 Deno.test("interview: a suppressible protocol is sent only after its suppressor had no reply", () => {
   const sqp = { protocols: named("sqp"), timeoutMs: 1500 };
   assertEquals(hold(sqp, {}).names, ["raknet", "sqp"]);
-  for (const raknet of [OK, { kind: "malformed" }, { kind: "noReply", replied: true }] as const) {
+  for (
+    const raknet of [OK, { kind: "malformed" }, { kind: "noReply", suppresses: true }] as const
+  ) {
     const { names, interview } = hold(sqp, { raknet });
     assertEquals([names, interview.suppressed], [["raknet"], ["sqp"]]);
   }
   assertEquals(hold(ALL, { query: { kind: "malformed" } }).names, ["raknet", "slp", "query"]);
   assertEquals(hold(ALL, { slp: OK }).names, ["raknet", "slp", "query", "sqp"]); // no datagram
-  // Looked for, it is no answer, and what follows answers is not sent.
+  // A detecting exchange does not count as a reply, so that follow-ups are not sent.
   const followUps = named("slp");
   assertEquals(hold({ ...sqp, followUps }, { raknet: OK }).names, ["raknet"]);
   assertEquals(hold({ ...sqp, followUps }, { sqp: OK }).names, ["raknet", "sqp", "slp"]);
@@ -178,7 +180,7 @@ Deno.test("interview: a reply that may be forged leads to no SQP without a RakNe
   assertEquals(hold(plan, { raknet: OK, sqp: OK }).names, ["raknet"]);
   assertEquals(hold(plan, { sqp: OK }).names, ["raknet", "sqp"]);
   // It was looked for, or the reply is proven: what speaks SQP is not pinged again.
-  assertEquals(hold({ ...plan, unanswered: new Set(["raknet"]) }, { sqp: OK }).names, ["sqp"]);
+  assertEquals(hold({ ...plan, withoutReply: new Set(["raknet"]) }, { sqp: OK }).names, ["sqp"]);
   assertEquals(hold({ ...plan, echoed: new Set(["sqp"]) }, { sqp: OK }).names, ["sqp"]);
 });
 

@@ -77,9 +77,9 @@ async function run(
 }
 
 Deno.test("verifyServer() replaces columns by verified values", async () => {
-  const { answer, cut, asked } = await run(2);
-  assertEquals([cut, asked], [false, [0]]);
-  assertEquals(answer, {
+  const { reply, isCutShort, asked } = await run(2);
+  assertEquals([isCutShort, asked], [false, [0]]);
+  assertEquals(reply, {
     protocol: "test",
     statement: {
       columns: { name: "A", mtu: 2, joinable: true },
@@ -91,7 +91,7 @@ Deno.test("verifyServer() replaces columns by verified values", async () => {
 
 Deno.test("verifyServer() sets its timeout by a known round-trip time", async () => {
   const quick = await run(undefined);
-  assertEquals([quick.answer.statement.flags, quick.asked, quick.took], [
+  assertEquals([quick.reply.statement.flags, quick.asked, quick.took], [
     ["odd", "shut"],
     [0, 250],
     500,
@@ -102,21 +102,21 @@ Deno.test("verifyServer() sets its timeout by a known round-trip time", async ()
 
 Deno.test("verifyServer() leaves a statement unchanged without a result or without time", async () => {
   const dead = await run(2, { status: "dead" });
-  assertEquals([dead.answer.statement, dead.asked, dead.cut], [SAID, [], false]);
+  assertEquals([dead.reply.statement, dead.asked, dead.isCutShort], [SAID, [], false]);
   const late = await run(undefined, { signal: AbortSignal.abort() });
-  assertEquals([late.answer.statement, late.cut], [SAID, true]);
+  assertEquals([late.reply.statement, late.isCutShort], [SAID, true]);
 });
 
 Deno.test("verifyServer() reports a malformed reply", async () => {
-  const { statement } = (await run(99)).answer;
+  const { statement } = (await run(99)).reply;
   assertEquals([statement.columns, statement.flags], [SAID.columns, ["odd", "verifyMalformed"]]);
 });
 
 Deno.test("verifyServer() waits for a descriptor, and reports no result without one", async () => {
   const late = await run(2, { short: 10 });
-  assertEquals([late.answer.statement.flags, late.cut, late.asked], [["odd", "open"], false, [
+  assertEquals([late.reply.statement.flags, late.isCutShort, late.asked], [["odd", "open"], false, [
     1000,
   ]]);
   const none = await run(2, { short: Infinity });
-  assertEquals([none.answer.statement, none.cut, none.took], [SAID, true, 15_000]);
+  assertEquals([none.reply.statement, none.isCutShort, none.took], [SAID, true, 15_000]);
 });

@@ -13,25 +13,25 @@ const echo = { respond: (datagram: Uint8Array) => [datagram] };
 Deno.test("a demultiplexer delivers datagrams to the link of their sender, and the others to the sweep", async () => {
   const network = new FakeNetwork(1);
   for (const host of [PEER, OTHER]) network.host(host, echo);
-  await using board = new Demultiplexer(
+  await using demultiplexer = new Demultiplexer(
     [network.open(4), network.open(4)],
     new Throttle(FREE),
     network,
   );
   const strays: string[] = [];
-  void board.listen((datagram, from, socket) =>
+  void demultiplexer.listen((datagram, from, socket) =>
     strays.push(`${Number(from.address) & 255} ${datagram[0]} ${socket}`)
   );
   await network.run((async () => {
-    await using link = board.link(PEER, 0);
+    await using link = demultiplexer.link(PEER, 0);
     await link.send(Uint8Array.of(1));
-    await board.sockets[0].send(Uint8Array.of(2), OTHER);
-    await board.sockets[1].send(Uint8Array.of(3), PEER); // another socket than the conversation's
+    await demultiplexer.sockets[0].send(Uint8Array.of(2), OTHER);
+    await demultiplexer.sockets[1].send(Uint8Array.of(3), PEER); // another socket than the link's
     assertEquals(await link.next(100), Uint8Array.of(1));
     assertEquals(await link.next(100), undefined);
   })());
   await network.run((async () => {
-    await board.sockets[0].send(Uint8Array.of(4), PEER); // the conversation has ended
+    await demultiplexer.sockets[0].send(Uint8Array.of(4), PEER); // the link is closed
     await network.yieldToEvents();
   })());
   assertEquals(strays.toSorted(), ["2 3 1", "2 4 0", "3 2 0"]);
@@ -39,10 +39,10 @@ Deno.test("a demultiplexer delivers datagrams to the link of their sender, and t
 
 Deno.test("a link queues datagrams until they are read, up to a bound", async () => {
   const network = new FakeNetwork(1);
-  await using board = new Demultiplexer([network.open(4)], new Throttle(FREE), network);
-  void board.listen(() => {});
-  await using link = board.link(PEER, 0);
-  const { port } = board.sockets[0];
+  await using demultiplexer = new Demultiplexer([network.open(4)], new Throttle(FREE), network);
+  void demultiplexer.listen(() => {});
+  await using link = demultiplexer.link(PEER, 0);
+  const { port } = demultiplexer.sockets[0];
   for (let i = 0; i < 100; i++) network.inject(PEER, { port }, Uint8Array.of(i));
   const got = await network.run((async () => {
     const all: number[] = [];
@@ -59,8 +59,8 @@ Deno.test("a link sends when its throttle allows it", async () => {
   const network = new FakeNetwork(1);
   network.record = true;
   const throttle = new Throttle({ ...FREE, hostRate: 1 });
-  await using board = new Demultiplexer([network.open(4)], throttle, network);
-  await using link = board.link(PEER, 0);
+  await using demultiplexer = new Demultiplexer([network.open(4)], throttle, network);
+  await using link = demultiplexer.link(PEER, 0);
   await network.run((async () => {
     for (let i = 0; i < 3; i++) await link.send(Uint8Array.of(i));
   })());
@@ -97,14 +97,14 @@ Deno.test("an exclusive link receives only from its peer", async () => {
 
 Deno.test("a demultiplexer chooses a socket of the right family", () => {
   const network = new FakeNetwork(1);
-  const board = new Demultiplexer(
+  const demultiplexer = new Demultiplexer(
     [network.open(4), network.open(6), network.open(6)],
     new Throttle(FREE),
     network,
   );
-  assertEquals(board.socketFor(PEER, 0), 0);
-  assertEquals(board.socketFor(PEER, 2), 0);
-  assertEquals(board.socketFor({ address: 1n, port: 1 }, 2), 2);
+  assertEquals(demultiplexer.socketFor(PEER, 0), 0);
+  assertEquals(demultiplexer.socketFor(PEER, 2), 0);
+  assertEquals(demultiplexer.socketFor({ address: 1n, port: 1 }, 2), 2);
   const v6 = { address: 1n, port: 1 };
-  assertEquals([0, 0, -1].map((other) => board.socketFor(v6, other)), [1, 2, 1]);
+  assertEquals([0, 0, -1].map((other) => demultiplexer.socketFor(v6, other)), [1, 2, 1]);
 });

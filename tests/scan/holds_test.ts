@@ -172,7 +172,7 @@ Deno.test("sqp: no endpoint is omitted for lack of descriptors, and the scan can
   const setting = settingOf([{ hosts: 1, ports: 120, responder: server }]);
   const { state, end } = await scanFleet({
     ...setting,
-    openSole: () => {
+    openExclusive: () => {
       throw Object.assign(new Error("Too many open files"), { code: "EMFILE" });
     },
   });

@@ -180,7 +180,7 @@ export async function scanFleet(setting: Setting): Promise<Result> {
     rates: { rate: undefined, netRate: undefined, hostRate: undefined },
     capLoopback: false,
     openSockets: (family) => Array.from({ length: 4 }, () => network.open(family)),
-    openSole: (family) => network.open(family),
+    openExclusive: (family) => network.open(family),
     dialer: streams,
     connections: 256,
     optsOut: (motd) => motd.includes("§b§d§f§d§b"),

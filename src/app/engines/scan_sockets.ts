@@ -158,7 +158,7 @@ export interface Capacity {
   /** Maximum number of TCP connections. */
   readonly connections: number;
   /** Maximum number of sockets of inspections; `Infinity`: no limit is needed. */
-  readonly soleSockets: number;
+  readonly exclusiveSockets: number;
 }
 
 /**
@@ -172,7 +172,7 @@ export function divide(left: number, wanted: number, files: number): Capacity {
   const connections = Math.max(1, Math.min(wanted, left - SPARE_DESCRIPTORS));
   const isEnough = left >= (wanted === 0 ? files + MANY_SOCKETS : wanted + SPARE_DESCRIPTORS);
   const rest = left - files - (wanted === 0 ? 0 : connections);
-  return { connections, soleSockets: isEnough ? Infinity : Math.max(1, rest) };
+  return { connections, exclusiveSockets: isEnough ? Infinity : Math.max(1, rest) };
 }
 
 /**

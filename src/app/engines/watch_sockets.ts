@@ -93,11 +93,13 @@ export async function openPollingSockets(
 ): Promise<PollingSockets> {
   const { limits, rate } = settings;
   const { signal, network: { clock, dialer, openSocket } } = context;
-  const openSole = (family: 4 | 6) => openSocket({ address: anyAddress(family), port: 0 });
-  const concurrency = await concurrencyFor(servers, settings, openSole);
+  const openExclusive = (family: 4 | 6) => openSocket({ address: anyAddress(family), port: 0 });
+  const concurrency = await concurrencyFor(servers, settings, openExclusive);
   const throttle = throttleFor(servers, rate);
   const open = () =>
-    Poller.families(servers).flatMap((family) => openShared(() => openSole(family), concurrency));
+    Poller.families(servers).flatMap((family) =>
+      openShared(() => openExclusive(family), concurrency)
+    );
   const sockets = new WatchSockets({ open, throttle, clock, signal, report: context.report });
   const shortage = new Shortage(
     clock,
@@ -108,7 +110,7 @@ export async function openPollingSockets(
     ...settings,
     ...context,
     clock,
-    openExclusive: openSole,
+    openExclusive: openExclusive,
     optsOut: optOutCheck(),
     shortage,
     get demultiplexer() {
@@ -139,13 +141,13 @@ const SPARE_DESCRIPTORS = 128;
 async function concurrencyFor(
   servers: readonly WatchedServer[],
   { concurrency }: PollingSettings,
-  openSole: (family: 4 | 6) => DatagramSocket,
+  openExclusive: (family: 4 | 6) => DatagramSocket,
 ): Promise<number> {
   const [{ rules: { intervalMs } }] = servers;
   const enough = Math.ceil(servers.length * SILENT_MS / intervalMs);
   const wanted = concurrency ?? Math.max(DEFAULTS.watch.concurrency, Math.min(MOST, enough));
   const most = Math.min(wanted, servers.length);
-  const left = await descriptorsLeft(most + SPARE_DESCRIPTORS, () => openSole(4));
+  const left = await descriptorsLeft(most + SPARE_DESCRIPTORS, () => openExclusive(4));
   return Math.max(1, Math.min(most, left - SPARE_DESCRIPTORS));
 }
 

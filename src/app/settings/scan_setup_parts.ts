@@ -30,7 +30,7 @@ export function scanSelectionOf(chosen: ScanSettings, named: NamedTargets): Scan
 export function limitsOf(
   chosen: ScanSettings,
   { limits: rates, autoRate, capLoopback, cooldownMs }: SpeedSettings,
-  capacity: Pick<ScanLimits, "connections" | "soleSockets">,
+  capacity: Pick<ScanLimits, "connections" | "exclusiveSockets">,
 ): ScanLimits {
   const { retries, timeoutMs, streamLimits, concurrency, maxResults, maxRuntimeMs } = chosen;
   const counts = { retries, concurrency, maxResults, ...capacity };

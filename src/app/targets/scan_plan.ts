@@ -8,7 +8,7 @@ import type { ScanLimits, ScanSelection } from "../../scan/scan_setup.ts";
 import { scanPasses, sumOf } from "../../scan/pass_plan.ts";
 import {
   countPlans,
-  isLookedFor,
+  isDetectionTarget,
   isVisited,
   type KnownPlan,
 } from "../../scan/inspect_stage/known_server_plan.ts";
@@ -77,7 +77,7 @@ export function planScan(input: PlanInput): Plan {
   const countOf = (holds: (plan: KnownPlan) => boolean) =>
     sumOf(known.filter(([plan]) => holds(plan)).map(([, count]) => count));
   const detectionPasses = passes.detectionPasses.map((pass) =>
-    counted(pass, order, countOf((plan) => !isLookedFor(plan, pass.suppressor)))
+    counted(pass, order, countOf((plan) => !isDetectionTarget(plan, pass.suppressor)))
   );
   const protocolOf = ({ protocol }: Pass) => protocols.find(({ name }) => name === protocol)!;
   const counts = (pass: Pass) =>

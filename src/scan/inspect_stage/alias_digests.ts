@@ -11,7 +11,7 @@ import type { Address } from "../../core/address.ts";
  */
 const unitAt = String.prototype.charCodeAt;
 
-/** What a part is, where it is no text: that begins with its length, which is never below 0. */
+/** Tags of parts other than texts. A text begins with its length, which is never below 0. */
 const TAG = { noText: -1, noNumber: -2, integer: -3, number: -4, ipv4: -5, ipv6: -6 };
 
 /**
@@ -82,7 +82,7 @@ export class Digest {
       : this.word(TAG.number).text(String(value));
   }
 
-  /** Hashes an address. */
+  /** Adds an address to the hash. */
   address(address: Address): this {
     if (typeof address === "number") return this.word(TAG.ipv4).word(address | 0);
     this.word(TAG.ipv6);
@@ -101,7 +101,7 @@ const SLOT = 3;
  * `Map` keeps an object for each digest.)
  */
 export class DigestTable {
-  /** Number of marks. */
+  /** Number of digests in the table. */
   size = 0;
   #slots = new Int32Array(SLOT * 1024);
   #mask = 1023;

@@ -35,8 +35,8 @@ import type { ServerRecord } from "../../core/record.ts";
 import { Digest, DigestTable } from "./alias_digests.ts";
 
 /**
- * Marks that are remembered at the most: later rows are then no originals. One takes 16 to 32 bytes,
- * and the server that it stands for 8, more over IPv6.
+ * Maximum number of stored marks. Then later rows can still be aliases, but have no aliases. A mark
+ * takes 16 to 32 bytes, and its server 8, or more for IPv6.
  */
 const MOST_MARKS = 1 << 20;
 /** Number of ports of a host with the same reply that count as one server. */
@@ -55,7 +55,7 @@ const KIND = {
 };
 /** Limit on the marks of a row. */
 const MOST_OF_ROW = 5;
-/** Words of one: two of what the row is remembered by, two of what it is recognised by. */
+/** Words of a mark: two of the hash to store, two of the hash to search for. */
 const WORDS = 4;
 /** Value of a mark that two or more servers share, in place of a server's number. */
 const SEVERAL = -1;
@@ -69,7 +69,7 @@ export class Aliases {
   /** For a reply that a host sent more than once, the number of times. */
   readonly #repeats = new Map<number, number>();
   readonly #digest: Digest;
-  /** The marks of the row at hand, the strongest first, and whether two servers make one void. */
+  /** The marks of the current row, the strongest first; then whether a second server voids each. */
   readonly #row = new Int32Array(WORDS * MOST_OF_ROW);
   readonly #unique: boolean[] = Array(MOST_OF_ROW).fill(false);
   #count = 0;
@@ -84,7 +84,7 @@ export class Aliases {
   /**
    * Starts without rows.
    *
-   * @param key 8 secret bytes: with the key, a server could choose colliding marks.
+   * @param key 8 secret bytes. A server that knew them could choose colliding marks.
    * @param allProtocols Every protocol that rows may name.
    */
   constructor(key: Uint8Array, allProtocols: readonly Protocol[] = PROTOCOLS) {
@@ -161,7 +161,7 @@ export class Aliases {
       for (const player of record.players!.toSorted()) digest.text(player);
       this.#add(digest, KIND.players);
     }
-    if (!isTelling(record)) return;
+    if (!hasOwnMotd(record)) return;
     if (isBusyProxy(record)) {
       digest.resume(hostLow, hostHigh).text(record.software).text(motd).text(record.version);
       this.#add(digest.number(online).number(max).text(record.favicon_hash), KIND.proxy);
@@ -189,7 +189,7 @@ export class Aliases {
     return side === "bridge" && !isGamePort ? undefined : side;
   }
 
-  /** Adds what was digested as a mark of this kind, to be recognised by that of another. */
+  /** Adds the digest as a mark of kind `own`, and searches for one of kind `wanted`. */
   #add({ low, high }: Digest, own: number, wanted = own, unique = false): void {
     const at = WORDS * this.#count;
     const digest = this.#digest.resume(low, high).word(own);
@@ -202,7 +202,7 @@ export class Aliases {
   }
 }
 
-/** Whether the GUID is one that a server drew for itself. */
+/** Whether the GUID is a random number of one server. */
 function hasOwnGuid(
   { guid }: Pick<ServerRecord, "guid">,
   allProtocols: readonly Protocol[],
@@ -210,19 +210,19 @@ function hasOwnGuid(
   return guid !== null && allProtocols.some((one) => one.isServerGuid?.(guid));
 }
 
-/** Whether there are names of players: a list that is longer than their number holds lines of text. */
+/** Whether a record has names of players: a list longer than their number contains lines of text. */
 function listsPlayers({ players, players_online: online }: ServerRecord): boolean {
   return players !== null && players.length > 0 && players.length <= (online ?? 0);
 }
 
-/** Whether a network's proxy is used: one that two servers of a host have set up alike is rare. */
+/** Whether a record is a network's proxy with players. Two such proxies on one host rarely agree. */
 function isBusyProxy({ proxy, players_online: online }: ServerRecord): boolean {
   return !!online && isNetworkProxy(proxy);
 }
 
 const OTHER_SIDE = { bridged: "bridge", bridge: "bridged" } as const;
 
-/** Whether a MOTD is no default of server software. */
-function isTelling({ motd_plain: motd }: ServerRecord): boolean {
+/** Whether a record has a MOTD of its own, and not a default of server software. */
+function hasOwnMotd({ motd_plain: motd }: ServerRecord): boolean {
   return motd !== null && motd.length > 3 && !isDefaultMotd(motd);
 }

@@ -1,5 +1,5 @@
 /**
- * From an inspection to a row.
+ * Builds the record of a server from its inspection.
  *
  * @module
  */
@@ -12,11 +12,11 @@ import type { ScanSetup } from "../scan_setup.ts";
 /** Builds the record of a server that replied, with its players and without an alias. */
 export function buildRecord(
   { endpoint, at }: Sighting,
-  { answers, latencyMs, cut }: Inspection,
+  { replies, latencyMs, isCutShort }: Inspection,
   options: ScanSetup,
 ): ServerRecord {
   const { targets, io: { clock, state: { scanId } } } = options;
-  const record = mergeReplies(answers, {
+  const record = mergeReplies(replies, {
     endpoint,
     latencyMs,
     scanId,
@@ -24,6 +24,6 @@ export function buildRecord(
     seenAt: Math.round(clock.wall() - (clock.now() - at)),
     requestedAs: requestOf(targets, endpoint),
   });
-  if (cut) record.flags = [...record.flags, "cutShort"].sort();
+  if (isCutShort) record.flags = [...record.flags, "cutShort"].sort();
   return record;
 }

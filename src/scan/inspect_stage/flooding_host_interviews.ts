@@ -1,6 +1,6 @@
 /**
- * Interviews of hosts that flood, or in whose name datagrams are forged: one protocol, no follow-ups,
- * on a socket that no forger knows.
+ * Interviews of hosts that flood, or whose address is forged in a flood: one protocol, no follow-ups,
+ * on a socket whose port no forger knows.
  *
  * @module
  */
@@ -8,9 +8,9 @@ import type { Endpoint } from "../../core/address.ts";
 import {
   inspect,
   type Inspection,
+  inspectionWithoutQuery,
   inspectKnown,
   type InspectOptions,
-  settled,
 } from "../../inspect/inspect.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
 import type { Sighting } from "../../core/record.ts";
@@ -26,33 +26,34 @@ export async function inspectDespiteFloods(
       ? await inspectKnown(subject.endpoint, subject.spoken, options)
       : await inspect(subject, options);
     if (!isFlooding() || options.signal.aborted) return found;
-    // The flood has ended the conversations of the interview.
+    // The flood has cancelled the links of the interview.
     if (!isLost(found)) return withoutRest(found, options);
   }
-  return withoutRest(await inspectAlone(subject, options), options);
+  return withoutRest(await inspectFirstReply(subject, options), options);
 }
 
-/** Whether the first exchange brought nothing, for another reason than a lack of descriptors. */
-function isLost({ answers, failure, exhausted }: Inspection): boolean {
+/** Whether the first exchange had no result, for another reason than a lack of descriptors. */
+function isLost({ replies, failure, exhausted }: Inspection): boolean {
   return failure === "noReply" || failure === "cancelled" ||
-    failure === undefined && answers.length === 0 && !exhausted;
+    failure === undefined && replies.length === 0 && !exhausted;
 }
 
 /** Uses the status of the first reply, or runs one exchange. */
-async function inspectAlone(
+async function inspectFirstReply(
   subject: Parameters<typeof inspectDespiteFloods>[0],
   options: InspectOptions,
 ): Promise<Inspection> {
   const alone = { ...options, follow: false, verify: false, link: options.exclusiveLink };
   if ("spoken" in subject) return await inspectKnown(subject.endpoint, subject.spoken, alone);
-  return settled(subject, alone) ?? await inspect({ ...subject, known: undefined }, alone);
+  return inspectionWithoutQuery(subject, alone) ??
+    await inspect({ ...subject, known: undefined }, alone);
 }
 
-/** An inspection that is cut where follow-ups, or a verification, were left out. */
+/** Marks an inspection as cut short if follow-ups, or a verification, were omitted. */
 function withoutRest(
   found: Inspection,
   { protocols, follow, verify }: InspectOptions,
 ): Inspection {
-  const leavesOut = verify || follow && protocols.length > 1;
-  return leavesOut && found.answers.length > 0 ? { ...found, cut: true } : found;
+  const omitsRest = verify || follow && protocols.length > 1;
+  return omitsRest && found.replies.length > 0 ? { ...found, isCutShort: true } : found;
 }

@@ -8,8 +8,8 @@ import { attachedOf } from "../../inspect/attachments.ts";
 import {
   firstReplyOf,
   type Inspection,
+  inspectionWithoutQuery,
   type InspectOptions,
-  settled,
 } from "../../inspect/inspect.ts";
 import type { ProtocolReply } from "../../inspect/merge.ts";
 import { InspectionPool, interviewsAtOnce } from "../../inspect/inspection_pool.ts";
@@ -38,9 +38,9 @@ import { buildRecord } from "./build_record.ts";
 import { Uninspected } from "./uninspected_servers.ts";
 import { UnprovedBudget } from "./unproved_budget.ts";
 import {
-  dismissal,
   type KnownSubject,
   omit,
+  reasonToSkip,
   type Sighted,
   type SightingQueue,
   type Subject,
@@ -49,15 +49,15 @@ import {
 /** The parts of the scan that interviews use, apart from the tables. */
 export interface InspectStageParts {
   /** The sockets of the sweep. */
-  readonly board: Demultiplexer;
-  /** Opens connections. */
+  readonly demultiplexer: Demultiplexer;
+  /** Opens TCP connections, a limited number at once. */
   readonly connections: ScanConnections;
   /** The queue of sightings. */
   readonly sightings: SightingQueue;
   /** The stage that writes rows. */
   readonly rows: WriteStage;
-  /** Receives servers with a row, which become canaries. */
-  readonly path: LossAndRate;
+  /** The loss measurement, which uses servers with a row as canaries. */
+  readonly lossAndRate: LossAndRate;
 }
 
 /** The interviews of one scan. */
@@ -68,8 +68,8 @@ export class InspectStage {
   readonly #pool: InspectionPool;
   /** Limits the interview time of an address's unproved endpoints. */
   readonly #budget: UnprovedBudget;
-  /** Sockets that serve one interview each. */
-  readonly #soles: ConnectionSlots;
+  /** Limits the number of sockets that serve one interview each. */
+  readonly #exclusiveSlots: ConnectionSlots;
   readonly #aliases: Aliases;
   readonly #uninspected: Uninspected;
   /** Number of rows, those before a resume included. */
@@ -78,13 +78,13 @@ export class InspectStage {
     this.#options.interviews.optsOut(motdAsSent(statement));
   readonly #onError = (error: Error) => this.#tables.stop.fail(error);
 
-  /** Starts without interviews. */
+  /** Creates the stage without running interviews. */
   constructor(options: ScanSetup, tables: ScanTables, parts: InspectStageParts) {
     const { targets, limits, io: { random, state } } = options;
     this.#options = options;
     this.#tables = tables;
     this.#parts = parts;
-    this.#soles = new ConnectionSlots(limits.soleSockets ?? Infinity, Infinity);
+    this.#exclusiveSlots = new ConnectionSlots(limits.exclusiveSockets ?? Infinity, Infinity);
     const atOnce = interviewsAtOnce(limits.rates.hostRate);
     this.#pool = new InspectionPool(limits.concurrency, this.#onError, atOnce);
     this.#budget = new UnprovedBudget(atOnce);
@@ -129,7 +129,7 @@ export class InspectStage {
     const reply = subject.firstReply = firstReplyOf(sighting, this.#options.targets.protocols);
     const optsOut = reply !== undefined && this.#optsOut(reply);
     if (optsOut) return void this.#interview(subject).catch(this.#onError);
-    if (this.#isSettled(subject)) return this.#parts.sightings.finish(subject);
+    if (this.#needsNoQuery(subject)) return this.#parts.sightings.finish(subject);
     this.#pool.add(sighting.endpoint.address, () => this.#interview(subject), sighting.verified);
   }
 
@@ -143,63 +143,69 @@ export class InspectStage {
     }
   }
 
-  /** Builds the row if the sighted reply is enough. Returns whether the sighting is finished. */
-  #isSettled({ sighting, firstReply, through }: Sighted): boolean {
-    if (dismissal(sighting, this.#tables) !== undefined) return false;
+  /** Builds the row if the sighted reply is enough. Returns whether it was. */
+  #needsNoQuery({ sighting, firstReply, onFinished }: Sighted): boolean {
+    if (reasonToSkip(sighting, this.#tables) !== undefined) return false;
     const { follow, verify } = this.#options.interviews;
     const protocols = this.#protocolsFor(sighting.endpoint);
-    const stop = () => false; // it is no opt-out
-    const known = settled(sighting, { protocols, follow, verify, stop, firstReply });
-    if (known === undefined) return false;
-    const row = this.#row(sighting, known);
-    if (row !== "cut") this.#parts.rows.add(row, through);
+    const optsOut = () => false; // the caller has checked the reply for an opt-out
+    const inspection = inspectionWithoutQuery(sighting, {
+      protocols,
+      follow,
+      verify,
+      optsOut,
+      firstReply,
+    });
+    if (inspection === undefined) return false;
+    const row = this.#row(sighting, inspection);
+    if (row !== "cut") this.#parts.rows.add(row, onFinished);
     return true;
   }
 
   async #interviewSighted(subject: Sighted): Promise<void> {
-    const { sighting, sighting: { endpoint }, through } = subject;
+    const { sighting, sighting: { endpoint }, onFinished } = subject;
     const { stop, responders } = this.#tables;
     try {
       const found = await this.#inspect(subject);
-      if (found === "short") return this.#postpone(sighting, through);
+      if (found === "short") return this.#postpone(sighting, onFinished);
       if (found === "cut") return;
-      const before = this.#uninspected.remove(endpoint);
-      const all = () => {
-        before();
-        through();
+      const finishEarlier = this.#uninspected.remove(endpoint);
+      const finishAll = () => {
+        finishEarlier();
+        onFinished();
       };
-      if (found === "nothing") all();
-      else this.#parts.rows.add(found, all);
+      if (found === "nothing") finishAll();
+      else this.#parts.rows.add(found, finishAll);
     } finally {
       if (!stop.hard.aborted) responders.ended(endpoint);
     }
   }
 
   /** Postpones a server to a later pass, or to a resumed scan. */
-  #postpone({ endpoint }: Sighting, through: () => void): void {
+  #postpone({ endpoint }: Sighting, onFinished: () => void): void {
     this.#tables.responders.release(endpoint);
-    this.#uninspected.add(endpoint, through);
+    this.#uninspected.add(endpoint, onFinished);
   }
 
   /** Interviews a server that was known before the scan; no pass visits it. */
-  async #interviewKnown({ endpoint, plan, through }: KnownSubject): Promise<void> {
+  async #interviewKnown({ endpoint, plan, onFinished }: KnownSubject): Promise<void> {
     const { optedOut, responders, stop, stop: { reason } } = this.#tables;
     if (reason === "failed" || reason === "max-results") return;
     const at = this.#options.io.clock.now();
     const found = await this.#inspectEndpoint({ endpoint, spoken: plan.probed });
-    if (optedOut.has(endpoint.address)) return through();
-    if (found.answers.length === 0) {
-      if (found.exhausted) this.#uninspected.add(endpoint, through);
-      else if (!found.cut || !stop.hard.aborted) through();
+    if (optedOut.has(endpoint.address)) return onFinished();
+    if (found.replies.length === 0) {
+      if (found.exhausted) this.#uninspected.add(endpoint, onFinished);
+      else if (!found.isCutShort || !stop.hard.aborted) onFinished();
       return;
     }
-    if (!responders.add(endpoint)) return through();
-    const [{ protocol }] = found.answers;
-    const row = found.stopped
+    if (!responders.add(endpoint)) return onFinished();
+    const [{ protocol }] = found.replies;
+    const row = found.hasOptedOut
       ? await this.#recordOptOut(endpoint)
       : this.#row({ endpoint, protocol, verified: false, at, socket: -1 }, found);
-    if (row === "nothing") through();
-    else if (row !== "cut") this.#parts.rows.add(row, through);
+    if (row === "nothing") onFinished();
+    else if (row !== "cut") this.#parts.rows.add(row, onFinished);
   }
 
   /** The protocols to send to an endpoint after its first reply. */
@@ -211,7 +217,7 @@ export class InspectStage {
     const { targets, limits: { retries, timeoutMs }, interviews, io: { clock, random } } =
       this.#options;
     const { suppression, probed, optedOut, shortage } = this.#tables;
-    const { board, connections } = this.#parts;
+    const { demultiplexer, connections } = this.#parts;
     return {
       allProtocols: targets.allProtocols,
       follow: interviews.follow,
@@ -221,40 +227,40 @@ export class InspectStage {
       clock,
       protocols: this.#protocolsFor(endpoint),
       signal,
-      link: (peer, socket) => board.link(peer, board.socketFor(peer, socket)),
-      exclusiveLink: (peer) => this.#soleLink(peer),
+      link: (peer, socket) => demultiplexer.link(peer, demultiplexer.socketFor(peer, socket)),
+      exclusiveLink: (peer) => this.#exclusiveLink(peer),
       streamLink: (...one) => connections.open(...one, signal),
       shortage,
       nameOf: (peer) => requestedNameOf(targets, peer),
       nonce: () => nonceOf(random),
-      stop: this.#optsOut,
+      optsOut: this.#optsOut,
       optedOut: (peer) => optedOut.has(peer.address),
       replied: (peer) => suppression.hasReplied(peer),
-      unanswered: (peer, protocol) =>
+      withoutReply: (peer, protocol) =>
         suppression.hasProbedFor(protocol) && probed.has(peer, protocol),
     };
   }
 
   /** Opens a link on its own socket. Waits while too many such sockets are open. */
-  async #soleLink(peer: Endpoint): Promise<Link> {
-    const free = await this.#soles.acquire(peer.address);
+  async #exclusiveLink(peer: Endpoint): Promise<Link> {
+    const free = await this.#exclusiveSlots.acquire(peer.address);
     try {
-      const socket = this.#options.io.openSole(family(peer.address));
-      return this.#parts.board.exclusiveLink(peer, socket, free);
+      const socket = this.#options.io.openExclusive(family(peer.address));
+      return this.#parts.demultiplexer.exclusiveLink(peer, socket, free);
     } catch (error) {
       free();
       throw error;
     }
   }
 
-  /** Inspects a sighting. Returns its row, or why there is none; `cut`: the scan ended first. */
+  /** Inspects a sighting. Returns its row, or the reason without a row; `cut`: the scan ended first. */
   async #inspect(
     { sighting, firstReply }: Sighted,
   ): Promise<ServerRecord | "nothing" | "cut" | "short"> {
     const { stop, optedOut } = this.#tables;
     if (stop.reason === "failed") this.#parts.rows.lost++;
-    const dismissed = dismissal(sighting, this.#tables);
-    if (dismissed !== undefined) return dismissed;
+    const reason = reasonToSkip(sighting, this.#tables);
+    if (reason !== undefined) return reason;
     const { endpoint, endpoint: { address } } = sighting;
     if (!sighting.verified && this.#budget.isSpent(address)) {
       omit(sighting, this.#options.io.state);
@@ -263,7 +269,7 @@ export class InspectStage {
     const begun = this.#options.io.clock.now();
     const result = await this.#inspectEndpoint(sighting, firstReply);
     if (optedOut.has(address)) return "nothing";
-    if (result.answers.length === 0) {
+    if (result.replies.length === 0) {
       if (result.failure !== "exhausted") {
         this.#budget.charge(address, begun, this.#options.io.clock.now());
       }
@@ -274,7 +280,7 @@ export class InspectStage {
       reclassify(this.#options.io.state.replies, isFirst ? "valid" : "duplicate");
     }
     if (!isFirst) return "nothing";
-    return result.stopped ? await this.#recordOptOut(endpoint) : this.#row(sighting, result);
+    return result.hasOptedOut ? await this.#recordOptOut(endpoint) : this.#row(sighting, result);
   }
 
   /** Inspects a sighting or a known server. A flooding host is sent only the first protocol. */
@@ -315,16 +321,16 @@ export class InspectStage {
     return "nothing";
   }
 
-  /** Builds the row of a server; `cut` after the last row that is wanted. */
+  /** Builds the row of a server; `cut`: `--max-results` was reached before. */
   #row(sighting: Sighting, result: Inspection): ServerRecord | "cut" {
     const { targets, limits: { maxResults = Infinity }, interviews, io: { state } } = this.#options;
     if (result.failure !== undefined) state.noStatus++;
     if (result.exhausted) state.inspectedInPart++;
     if (this.#accepted >= maxResults) return "cut";
     if (++this.#accepted >= maxResults) this.#tables.stop.stop("max-results");
-    this.#parts.path.add(sighting);
+    this.#parts.lossAndRate.add(sighting);
     const record: RecordWithAttachments = buildRecord(sighting, result, this.#options);
-    if (interviews.attach) record[ATTACHMENTS] = attachedOf(result.answers, interviews.players);
+    if (interviews.attach) record[ATTACHMENTS] = attachedOf(result.replies, interviews.players);
     record.alias_of = this.#aliases.of(record, sighting.endpoint);
     if (record.alias_of !== null) state.aliases++;
     return interviews.players ? record : withoutPlayers(record, targets.allProtocols);

@@ -1,6 +1,6 @@
 /**
- * What servers that were known before a scan are sent: unsolicited, the protocols that they are known
- * to speak; after a reply, the scan's other protocols too.
+ * Plans what known servers are sent: before a reply their known protocols, and after a reply the
+ * scan's other protocols too.
  *
  * @module
  */
@@ -12,27 +12,27 @@ import { segmentsOf } from "../../targets/compose.ts";
 import { isWhole, TargetSpace } from "../../targets/space.ts";
 import type { KnownTarget, ScanSelection, ScanTargets } from "../scan_setup.ts";
 
-/** What a known server is sent. */
+/** The protocols that a known server is sent. */
 export interface KnownPlan {
-  /** Protocols that it is sent unsolicited; none: nothing is sent to it. */
+  /** Protocols that are sent before a reply; empty: nothing is sent to the server. */
   readonly probed: readonly Protocol[];
-  /** The same, and those that are sent once it has replied. */
+  /** These protocols, and those that are sent after a reply. */
   readonly all: readonly Protocol[];
-  /** Whether an interview sends them, and no pass visits the server. */
+  /** Whether an interview sends them instead of the passes. */
   readonly interviewed: boolean;
 }
 
-/** What of a scan's options decides what known servers are sent. */
+/** The options of a scan that determine the plans of known servers. */
 export type KnownOptions = Pick<
   ScanTargets,
   "protocols" | "allProtocols" | "known" | "queriesKnown"
 >;
 
 /**
- * What a server is sent. Unsolicited: of the protocols that it is known to speak, those that the scan
- * may send. After a reply: the scan's other protocols too, so that one whose reply was lost, or that
- * was enabled since, is found. A server of a protocol that suppresses another one gets no follow-ups
- * where `queriesKnown` is set. A server that is known to speak no protocol is sent all of the scan's.
+ * Plans the protocols of a server. Before a reply: those of its known protocols that the scan may send.
+ * After a reply: the scan's other protocols too, so that a protocol is found whose reply was lost, or
+ * that was enabled since. With `queriesKnown`, a server of a suppressible protocol gets no follow-ups.
+ * A server without known protocols is sent all protocols of the scan.
  */
 export function planFor(spoken: readonly string[], options: KnownOptions): KnownPlan {
   const { protocols, allProtocols, queriesKnown } = options;
@@ -66,8 +66,8 @@ export function isVisited({ probed, interviewed }: KnownPlan, protocol: Protocol
   return !interviewed && probed.includes(protocol);
 }
 
-/** Whether the servers of a plan are sent a protocol only to find out if another must be suppressed. */
-export function isLookedFor({ probed, interviewed }: KnownPlan, { name }: Protocol): boolean {
+/** Whether detecting passes of a protocol visit the servers of a plan. */
+export function isDetectionTarget({ probed, interviewed }: KnownPlan, { name }: Protocol): boolean {
   return !interviewed && probed.some(({ suppressedBy }) => suppressedBy === name);
 }
 
@@ -83,7 +83,7 @@ export function targeted({ targets, order }: ScanSelection): (server: KnownTarge
   return ({ endpoint }) => space.has(endpoint);
 }
 
-/** How many targets of a scan are known servers, by what these are sent. */
+/** The number of known servers among the targets, by plan. */
 export function countPlans(selection: ScanSelection): ReadonlyMap<KnownPlan, number> {
   const counts = new Map<KnownPlan, number>();
   const { known = [] } = selection.targets;
@@ -98,8 +98,8 @@ export function countPlans(selection: ScanSelection): ReadonlyMap<KnownPlan, num
 }
 
 /**
- * Names of the protocols that a known server is sent at most, follow-ups included; `undefined` for all
- * other endpoints.
+ * Names of all protocols that a known server may be sent, follow-ups included; `undefined` for other
+ * endpoints.
  */
 export function sentTo(
   options: KnownOptions,

@@ -1,6 +1,5 @@
 /**
- * Servers that were known before a scan and that no pass visits: all of them are put into the queue of
- * sightings.
+ * Interviews known servers that no pass visits: puts them into the queue of sightings.
  *
  * @module
  */
@@ -11,28 +10,28 @@ import type { ScanTables } from "../scan_tables.ts";
 import { targeted } from "./known_server_plan.ts";
 import type { SightingQueue } from "./sighting_queue.ts";
 
-/** How long to wait while the queue is full, milliseconds. */
+/** Pause while the queue is full, milliseconds. */
 const PAUSE_MS = 10;
 
-/** Has known servers interviewed that no pass visits. */
+/** The stage that puts known servers without a pass into the queue. */
 export class KnownServerStage {
   /** Interviews that have not ended, and whether there are more to begin. */
   #pending = 0;
   #hasMore = false;
 
-  /** Starts without interviews. */
+  /** Creates the stage; `run()` starts its interviews. */
   constructor(
     private readonly options: ScanSetup,
     private readonly tables: Pick<ScanTables, "known" | "stop">,
     private readonly sightings: SightingQueue,
   ) {}
 
-  /** Whether servers are left that were not interviewed to the end. */
-  get areLeft(): boolean {
+  /** Whether known servers are left whose interviews have not ended. */
+  get hasUnfinished(): boolean {
     return this.#hasMore || this.#pending > 0;
   }
 
-  /** Puts all of them into the queue, as fast as it takes them. */
+  /** Puts the servers into the queue, and waits while it is full. */
   async run(): Promise<void> {
     const { io: { clock }, targets: { known = [], responders } } = this.options;
     const { stop: { soft: signal }, known: plans } = this.tables;

@@ -1,5 +1,5 @@
 /**
- * The servers that were known before a scan: the protocols they are sent, and those left out.
+ * The known servers of a scan: the protocols that they are sent, and those that are withheld.
  *
  * @module
  */
@@ -8,21 +8,21 @@ import { EndpointSet } from "../../core/endpoint_set.ts";
 import type { Endpoints } from "../../core/endpoints.ts";
 import { PROTOCOLS } from "../../protocols/list.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
-import { isLookedFor, isVisited, type KnownPlan, knownPlans } from "./known_server_plan.ts";
+import { isDetectionTarget, isVisited, type KnownPlan, knownPlans } from "./known_server_plan.ts";
 import type { ScanTargets } from "../scan_setup.ts";
 
 /** Endpoints by the name of a protocol. */
 type ByProtocol = ReadonlyMap<string, EndpointSet>;
 
-/** What the known servers of a scan are sent. */
+/** Decides which protocols the known servers of a scan are sent. */
 export class KnownServers {
   readonly #plans: ReadonlyMap<number | bigint, KnownPlan>;
-  /** Servers that are never sent a protocol but in an interview, or after a reply. */
+  /** By protocol: servers to which passes do not send the protocol. */
   readonly #withheld: ByProtocol;
-  /** Servers that are not looked for in a protocol for the sake of another one. */
-  readonly #unlooked: ByProtocol;
+  /** By protocol: servers that its detecting passes skip. */
+  readonly #undetected: ByProtocol;
   /**
-   * Plans what they are sent.
+   * Plans the protocols of all known servers.
    *
    * @param seed 32 unpredictable bits.
    */
@@ -33,10 +33,10 @@ export class KnownServers {
       protocols.some(({ suppressedBy }) => suppressedBy === name)
     );
     const sent = [...new Set([...looked, ...protocols])];
-    this.#unlooked = this.#without(looked, isLookedFor, seed);
+    this.#undetected = this.#without(looked, isDetectionTarget, seed);
     this.#withheld = this.#without(
       sent,
-      (plan, one) => isVisited(plan, one) || isLookedFor(plan, one),
+      (plan, one) => isVisited(plan, one) || isDetectionTarget(plan, one),
       seed,
     );
   }
@@ -55,7 +55,7 @@ export class KnownServers {
     return new Map(sets.map(({ protocol, set }) => [protocol.name, set]));
   }
 
-  /** What a known server is sent; `undefined` for all other endpoints. */
+  /** The plan of a known server; `undefined` for other endpoints. */
   planOf(endpoint: Endpoint): KnownPlan | undefined {
     return this.#plans.size === 0 ? undefined : this.#plans.get(endpointKey(endpoint));
   }
@@ -68,10 +68,10 @@ export class KnownServers {
   /**
    * Whether a pass does not send a protocol to a target in a batch.
    *
-   * @param looking Whether the pass only detects servers of the protocol.
+   * @param isDetecting Whether the pass only detects servers of the protocol.
    */
-  withholdsAt(targets: Endpoints, i: number, protocol: string, looking: boolean): boolean {
+  withholdsAt(targets: Endpoints, i: number, protocol: string, isDetecting: boolean): boolean {
     if (this.#plans.size === 0) return false;
-    return (looking ? this.#unlooked : this.#withheld).get(protocol)!.hasAt(targets, i);
+    return (isDetecting ? this.#undetected : this.#withheld).get(protocol)!.hasAt(targets, i);
   }
 }

@@ -8,10 +8,10 @@ import { EndpointSet } from "../../core/endpoint_set.ts";
 import type { Endpoints } from "../../core/endpoints.ts";
 import { AddressSet, type Range } from "../../targets/ranges.ts";
 
-/** Stands for all ports of an address. */
+/** The port number that stands for all ports of an address. */
 const WHOLE_HOST = 0;
 
-/** The addresses that opted out before a scan, and in it. */
+/** The addresses that opted out before or during a scan. */
 export class OptedOutAddresses {
   readonly #before: AddressSet;
   readonly #since: EndpointSet;

@@ -20,22 +20,22 @@ const MOST_WAITING = 256;
 
 /** A server that replied. */
 export interface Sighted {
-  /** The server's first reply. */
+  /** The first reply of the server. */
   readonly sighting: Sighting;
   /** The same reply as a part of a record, if it has a status; set when the server is taken. */
   firstReply?: ProtocolReply;
   /** Called when the row is written, or there is none. Not called after a cancellation. */
-  readonly through: () => void;
+  readonly onFinished: () => void;
 }
 
 /** A server that was known before the scan. */
 export interface KnownSubject {
-  /** The server's endpoint. */
+  /** The endpoint of the server. */
   readonly endpoint: Endpoint;
   /** The protocols to send to the server. */
   readonly plan: KnownPlan;
   /** Called when the row is written, or there is none. Not called after a cancellation. */
-  readonly through: () => void;
+  readonly onFinished: () => void;
 }
 
 /** A server that is to be interviewed. */
@@ -56,7 +56,7 @@ export class SightingQueue {
   #unfinished = 0;
   #wake: (() => void) | undefined;
   /** Resolves when few servers are waiting, if the receiver waits for that. */
-  #room: PromiseWithResolvers<void> | undefined;
+  #readable: PromiseWithResolvers<void> | undefined;
   #idle: (() => void) | undefined;
   #isClosed = false;
 
@@ -88,20 +88,20 @@ export class SightingQueue {
   }
 
   /** While no replies should be read, a promise that settles when they may be read again. */
-  get room(): Promise<void> | undefined {
+  get whenReadable(): Promise<void> | undefined {
     if (this.#waiting < MOST_WAITING) return this.rows.whenFree;
-    return (this.#room ??= Promise.withResolvers()).promise;
+    return (this.#readable ??= Promise.withResolvers()).promise;
   }
 
   /** Adds the sighting of an endpoint. */
-  push(sighting: Sighting, through: () => void = this.tables.lowWater.begin()): void {
+  push(sighting: Sighting, onFinished: () => void = this.tables.lowWater.begin()): void {
     if (!sighting.verified) this.tables.interviewed.add(sighting.endpoint);
-    this.#add({ sighting, through });
+    this.#add({ sighting, onFinished });
   }
 
   /** Adds a server that was known before the scan and that no pass visits. */
-  pushKnown(endpoint: Endpoint, plan: KnownPlan, through: () => void): void {
-    this.#add({ endpoint, plan, through });
+  pushKnown(endpoint: Endpoint, plan: KnownPlan, onFinished: () => void): void {
+    this.#add({ endpoint, plan, onFinished });
   }
 
   /**
@@ -111,16 +111,16 @@ export class SightingQueue {
   pushWhenHeld(sighting: Sighting): void {
     const { endpoint } = sighting;
     const { responders, lowWater } = this.tables;
-    const through = lowWater.begin();
+    const onFinished = lowWater.begin();
     responders.wait({
       endpoint,
-      admit: () => this.push(sighting, through),
+      admit: () => this.push(sighting, onFinished),
       cancel: () => {
-        const why = dismissal(sighting, this.tables);
+        const why = reasonToSkip(sighting, this.tables);
         if (why === "cut") return;
         if (responders.has(endpoint)) reclassify(this.state.replies, "duplicate");
         else if (why === undefined) omit(sighting, this.state);
-        through();
+        onFinished();
       },
     });
   }
@@ -139,9 +139,9 @@ export class SightingQueue {
       this.#subjects.splice(0, this.#next); // those that were taken need no memory any more
       this.#next = 0;
     }
-    if (this.#room !== undefined && this.#waiting < MOST_WAITING) {
-      this.#room.resolve();
-      this.#room = undefined;
+    if (this.#readable !== undefined && this.#waiting < MOST_WAITING) {
+      this.#readable.resolve();
+      this.#readable = undefined;
     }
     return subject;
   }
@@ -175,7 +175,7 @@ export class SightingQueue {
 }
 
 /** Why a sighting is not interviewed: `nothing`, it is unwanted; `cut`, the scan ended first. */
-export function dismissal(
+export function reasonToSkip(
   { endpoint, protocol }: Sighting,
   { stop: { reason }, suppression, optedOut }: QueueTables,
 ): "nothing" | "cut" | undefined {

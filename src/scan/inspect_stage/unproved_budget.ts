@@ -1,15 +1,15 @@
 /**
  * Limits the time that a scan spends on the unproved endpoints of each address.
  *
- * An interview that proves nothing is charged to its address, from the end of the sweep on: before it,
- * nothing waits for the interview. Once an address has used up its budget, its other unproved
- * endpoints are omitted.
+ * The time of an interview that proves nothing is charged to its address, but only the time after the
+ * end of the sweep: before, nothing waits for the interview. Once an address has used up its budget,
+ * its other unproved endpoints are omitted.
  *
  * @module
  */
 import type { Address } from "../../core/address.ts";
 
-/** The budget of an address, milliseconds of each interview that may run there at once. */
+/** Budget of an address, milliseconds for each interview that may run there at once. */
 const BUDGET_MS = 45_000;
 
 /** The time that addresses have used up. */
@@ -18,12 +18,12 @@ export class UnprovedBudget {
   readonly #budget: number;
   #sweepEnd = Infinity;
 
-  /** @param atOnce How many unproved endpoints of one address are interviewed at once. */
+  /** @param atOnce Number of unproved endpoints of one address that are interviewed at once. */
   constructor(atOnce: number) {
     this.#budget = BUDGET_MS * atOnce;
   }
 
-  /** Notes that the sweep has ended: from now on the scan waits for interviews alone. */
+  /** Records that the sweep has ended: from now on the scan only waits for interviews. */
   sweepEnded(now: number): void {
     this.#sweepEnd = Math.min(this.#sweepEnd, now);
   }

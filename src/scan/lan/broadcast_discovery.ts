@@ -136,10 +136,10 @@ export class Discovery {
     const neighbour = this.interviews.due(key, from.address, LIFETIME_MS.nethernet, true);
     if (neighbour === undefined) return;
     const status = { networkId: sender, data: orUndefined(() => decodeServerData(data)), flags };
-    const answer = { protocol: LAN_PROTOCOLS.nethernet, statement: nethernetStatement(status) };
+    const reply = { protocol: LAN_PROTOCOLS.nethernet, statement: nethernetStatement(status) };
     const latencyMs = this.options.clock.now() - this.#requestedAt;
     const endpoint = { ...from };
-    this.interviews.list(neighbour, { endpoint, answers: [answer], latencyMs });
+    this.interviews.list(neighbour, { endpoint, replies: [reply], latencyMs });
   }
 
   /** Processes the announcement of a Java world. */

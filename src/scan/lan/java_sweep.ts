@@ -175,7 +175,7 @@ export class JavaSweep {
       exclusive: true,
       statusOnly: true,
       timeoutMs: Infinity, // the link bounds it
-      leavesMute: true,
+      stopsWithoutFirstReply: true,
     }, { ...options, signal, retries: 0 });
     if (outcome.kind !== "replied") return "done";
     const { status, raw, latencyMs } = outcome;

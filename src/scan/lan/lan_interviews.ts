@@ -32,7 +32,7 @@ const REFRESH_MS = 5000;
 /** The result of one interview: the endpoint, its replies and the round trip. */
 export interface Findings {
   readonly endpoint: Endpoint;
-  readonly answers: readonly ProtocolReply[];
+  readonly replies: readonly ProtocolReply[];
   readonly latencyMs: number | null;
 }
 
@@ -123,13 +123,13 @@ export class LanInterviews {
     });
   }
 
-  #found(neighbour: FoundServer, { endpoint, answers, latencyMs }: Findings, at: number): void {
+  #found(neighbour: FoundServer, { endpoint, replies, latencyMs }: Findings, at: number): void {
     const { options } = this;
     const { clock, neighbours, scanId, allProtocols = PROTOCOLS } = options;
     if (this.isOptedOut(neighbour.address)) return;
-    if (answers.some((answer) => this.isOptOut(answer))) return this.optOut(neighbour.address);
+    if (replies.some((answer) => this.isOptOut(answer))) return this.optOut(neighbour.address);
     const seenAt = Math.round(clock.wall() - (clock.now() - at));
-    const record = mergeReplies(answers, {
+    const record = mergeReplies(replies, {
       endpoint,
       seenAt,
       latencyMs,
@@ -168,7 +168,7 @@ export class LanInterviews {
   ): Promise<Findings | undefined> {
     const { options, demultiplexer, networks } = this;
     const { endpoint, protocol, socket } = sighting;
-    const { answers, latencyMs } = await inspect(sighting, {
+    const { replies, latencyMs } = await inspect(sighting, {
       ...options,
       // Another protocol may have found this endpoint before.
       protocols: options.protocols.filter((one) =>
@@ -179,9 +179,9 @@ export class LanInterviews {
       link: (peer, number) => demultiplexer.link(peer, number),
       exclusiveLink: (peer) => demultiplexer.exclusiveLink(peer, options.open(networks[socket])),
       optedOut: ({ address }) => this.isOptedOut(address),
-      stop: (answer) => this.isOptOut(answer),
+      optsOut: (answer) => this.isOptOut(answer),
     });
-    return answers.length === 0 ? undefined : { endpoint, answers, latencyMs };
+    return replies.length === 0 ? undefined : { endpoint, replies, latencyMs };
   }
 
   /** Completes an announcement with a Server List Ping, when that protocol is selected. */
@@ -197,13 +197,13 @@ export class LanInterviews {
     const slp = protocols.find(({ name }) => name === "slp");
     const { dial, timeoutMs } = options;
     if (slp === undefined || dial === undefined || this.isOptOut(own)) {
-      return { endpoint, answers: [own], latencyMs: null };
+      return { endpoint, replies: [own], latencyMs: null };
     }
     const link = () => dial(endpoint, signal);
-    const how = { endpoint, link, exclusive: true, timeoutMs, leavesMute: true };
+    const how = { endpoint, link, exclusive: true, timeoutMs, stopsWithoutFirstReply: true };
     const outcome = await queryWithRetries(slp, how, { ...options, signal });
-    if (outcome.kind !== "replied") return { endpoint, answers: [own], latencyMs: null };
+    if (outcome.kind !== "replied") return { endpoint, replies: [own], latencyMs: null };
     const status = { protocol: slp.name, statement: slp.record(outcome.status) };
-    return { endpoint, answers: [status, own], latencyMs: outcome.latencyMs };
+    return { endpoint, replies: [status, own], latencyMs: outcome.latencyMs };
   }
 }

@@ -152,7 +152,7 @@ export class TcpSweep {
       requestedAs: requestedNameOf(targets, target),
       statusOnly: true,
       timeoutMs: Infinity, // the link bounds it
-      leavesMute: true,
+      stopsWithoutFirstReply: true,
     }, { retries: 0, clock, signal: link.signal, nonce: () => nonceOf(random) });
   }
 

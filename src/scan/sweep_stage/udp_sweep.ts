@@ -32,7 +32,7 @@ export interface UdpSweepParts {
   /** The queue of sightings; the sweep waits while it is full. */
   readonly sightings: SightingQueue;
   /** Measures the loss and adjusts the rate. */
-  readonly path: LossAndRate;
+  readonly lossAndRate: LossAndRate;
 }
 
 /** Maximum number of repetitions of disturbed passes, those of earlier parts of the scan included. */
@@ -86,14 +86,14 @@ export class UdpSweep {
       this.#isCut = await this.#repeatDisturbed();
       return mark;
     } finally {
-      this.#parts.path.end();
+      this.#parts.lossAndRate.end();
     }
   }
 
   #sweepOptions(): Omit<SweepOptions, "passes" | "from" | "progress"> {
     const { order, limits: { cooldownMs }, io: { clock, threads } } = this.#options;
     const { tokens, floods, stop } = this.#tables;
-    const { sockets, throttle, window, skipped, sightings, path } = this.#parts;
+    const { sockets, throttle, window, skipped, sightings, lossAndRate } = this.#parts;
     const { state } = this.#options.io;
     return {
       kinds: this.#plan.allKinds,
@@ -105,7 +105,7 @@ export class UdpSweep {
       throttle,
       window,
       tokens,
-      canaries: path.canaries,
+      canaries: lossAndRate.canaries,
       clock,
       signal: stop.soft,
       skipsCooldown: () => stop.skipsCooldown,
@@ -154,7 +154,7 @@ export class UdpSweep {
       note: (visited, sent, refused) => {
         this.#progress.note(visited, sent);
         state.refused += refused;
-        this.#parts.path.update();
+        this.#parts.lossAndRate.update();
       },
     };
   }

@@ -54,12 +54,12 @@ Deno.test("an export without descriptors for its output exits with code 1, not a
 
 Deno.test("with few descriptors, some stay free for files", () => {
   const files = 12;
-  assertEquals(divide(1000 + 64, 1000, files), { connections: 1000, soleSockets: Infinity });
-  assertEquals(divide(1000, 1000, files), { connections: 936, soleSockets: 52 });
-  assertEquals(divide(40, 256, files), { connections: 1, soleSockets: 27 });
-  assertEquals(divide(12, 256, files), { connections: 1, soleSockets: 1 });
-  assertEquals(divide(40, 0, files).soleSockets, 28);
-  assertEquals(divide(12 + 256, 0, files).soleSockets, Infinity);
+  assertEquals(divide(1000 + 64, 1000, files), { connections: 1000, exclusiveSockets: Infinity });
+  assertEquals(divide(1000, 1000, files), { connections: 936, exclusiveSockets: 52 });
+  assertEquals(divide(40, 256, files), { connections: 1, exclusiveSockets: 27 });
+  assertEquals(divide(12, 256, files), { connections: 1, exclusiveSockets: 1 });
+  assertEquals(divide(40, 0, files).exclusiveSockets, 28);
+  assertEquals(divide(12 + 256, 0, files).exclusiveSockets, Infinity);
 });
 
 Deno.test("a scan of IPv6 targets needs no permission for IPv4", async () => {

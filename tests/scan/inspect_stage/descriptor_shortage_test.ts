@@ -24,7 +24,7 @@ function short(over: Setting): { setting: Setting; troubles: string[]; network: 
   const troubles: string[] = [];
   const network = new FakeNetwork(1);
   const onTrouble = (code: string, kind: string) => void troubles.push(`${code} ${kind}`);
-  return { setting: { network, openSole: exhausted, onTrouble, ...over }, troubles, network };
+  return { setting: { network, openExclusive: exhausted, onTrouble, ...over }, troubles, network };
 }
 
 Deno.test("servers that cannot be inspected for lack of descriptors are counted, and the wait is reported", async () => {
@@ -65,7 +65,7 @@ Deno.test("a server that a later pass can inspect is not counted, and does not h
     ...{ network, fleet: NODES, protocolNames: ["raknet"], onPass: () => pass++ },
     cooldownMs: 20_000,
     rates: { rate: 10, netRate: undefined, hostRate: undefined },
-    openSole: (family) => pass < 2 ? exhausted() : network.open(family),
+    openExclusive: (family) => pass < 2 ? exhausted() : network.open(family),
   });
   assertEquals([rows.length, state.uninspected], [40, 0]);
   assertEquals([end.reason, end.marks.udp], ["done", { pass: 3, position: 0 }]);
@@ -81,7 +81,7 @@ Deno.test("sockets of inspections that could be opened report nothing", async ()
 Deno.test("an incomplete scan keeps its checkpoint, and the resumed scan finds the remaining servers", async () => {
   const disk = new FakeDisk();
   const settings: Setting = { fleet: NODES, retries: 0, audited: false };
-  const part = await startScan(disk, { ...settings, openSole: exhausted });
+  const part = await startScan(disk, { ...settings, openExclusive: exhausted });
   assertEquals([part.result.end.reason, part.resumable], ["incomplete", true]);
   const { state }: Checkpoint = await readCheckpoint(disk, CHECKPOINT, PROGRAM);
   assertEquals(state, "incomplete");
@@ -112,7 +112,7 @@ Deno.test("targets over TCP without a descriptor keep the checkpoint too", async
 Deno.test("no more sockets of inspections are open at once than allowed", async () => {
   const network = new FakeNetwork(1, { ...NO_FAULTS, delay: 20 });
   let [open, most] = [0, 0];
-  const openSole = (family: 4 | 6) => {
+  const openExclusive = (family: 4 | 6) => {
     most = Math.max(most, ++open);
     const socket = network.open(family);
     const { [Symbol.asyncDispose]: dispose } = socket;
@@ -122,6 +122,6 @@ Deno.test("no more sockets of inspections are open at once than allowed", async 
     };
     return socket;
   };
-  const { rows } = await scanFleet({ network, fleet: NODES, openSole, soleSockets: 3 });
+  const { rows } = await scanFleet({ network, fleet: NODES, openExclusive, exclusiveSockets: 3 });
   assertEquals([rows.length, most, open], [40, 3, 0]);
 });

@@ -53,17 +53,17 @@ Deno.test("a full queue makes the sweep wait, and still takes every sighting", (
 Deno.test("replies are not read while sightings wait to be taken, or rows to be written", async () => {
   const { queue, rows } = scene();
   for (let port = 1; port < 256; port++) queue.push(sighting(port));
-  assertEquals(queue.room, undefined);
+  assertEquals(queue.whenReadable, undefined);
   queue.push(sighting(256));
   let isRoom = false;
-  const waiting = queue.room!.then(() => isRoom = true);
+  const waiting = queue.whenReadable!.then(() => isRoom = true);
   await Promise.resolve();
   assertEquals(isRoom, false);
   queue.take();
   await waiting;
-  assertEquals([isRoom, queue.room], [true, undefined]);
+  assertEquals([isRoom, queue.whenReadable], [true, undefined]);
   rows.whenFree = Promise.resolve();
-  assertEquals([queue.room, queue.isFull], [rows.whenFree, true]);
+  assertEquals([queue.whenReadable, queue.isFull], [rows.whenFree, true]);
 });
 
 Deno.test("an unproved endpoint counts as interviewed until its sighting is finished", () => {
@@ -84,7 +84,7 @@ Deno.test("the low-water mark passes no unfinished sighting", () => {
   const taken = queue.take()!;
   queue.finish(taken); // which says nothing of its row
   assertEquals(lowWater.note(later(3)), START);
-  taken.through();
+  taken.onFinished();
   assertEquals(lowWater.note(later(4)), later(4));
 });
 

@@ -331,7 +331,7 @@ Deno.test("an inspection waits for a descriptor: no row is lost for want of one"
   const { verdict, end } = await scanFleet({
     network,
     fleet: { servers: 40, range: RANGE, seed: 3, software: ["raknetNode"] },
-    openSole: (family) => {
+    openExclusive: (family) => {
       if (refused++ < 200) throw Object.assign(new Error("too many"), { code: "EMFILE" });
       return network.open(family);
     },

@@ -141,7 +141,7 @@ function scanOptions(
     io: {
       openSockets: (bits) => sockets[bits],
       threads: chosen.threads,
-      openSole: (bits) => openSocket({ address: localAddress(chosen, bits), port: 0 }),
+      openExclusive: (bits) => openSocket({ address: localAddress(chosen, bits), port: 0 }),
       dialer: denoDialer(chosen.sourceAddress),
       sinks: [...sinks, tally],
       checkpoint: kept.writer,

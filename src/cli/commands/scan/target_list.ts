@@ -14,7 +14,7 @@ import type { Protocol } from "../../../protocols/protocol.ts";
 import type { ScanSelection } from "../../../scan/scan_setup.ts";
 import { scanPasses } from "../../../scan/pass_plan.ts";
 import {
-  isLookedFor,
+  isDetectionTarget,
   isVisited,
   type KnownPlan,
   knownPlans,
@@ -95,7 +95,7 @@ function firstPasses(selection: ScanSelection, retries: number): Listed[] {
     .map((pass) => ({
       protocol: pass.suppressor,
       space: spaceOf(pass, order),
-      visits: isLookedFor,
+      visits: isDetectionTarget,
     }));
   const passes = protocols.flatMap((protocol) => {
     const first = [...udp, ...tcp].find((pass) => pass.protocol === protocol.name);

@@ -128,7 +128,7 @@ export interface ScanIo {
   readonly threads?: number;
   /** Opens a socket on an ephemeral port. */
   readonly openExclusive: (family: 4 | 6) => DatagramSocket;
-  /** Opens TCP connections. */
+  /** Opens the TCP connections of passes and interviews. */
   readonly dialer: Dialer;
   /** The outputs of the rows. The scan does not close them. */
   readonly sinks: readonly Sink[];
@@ -166,7 +166,7 @@ export interface ScanSetup {
   readonly order: ScanOrder;
   /** Rates, timeouts, repetitions and numbers. */
   readonly limits: ScanLimits;
-  /** What interviews query. */
+  /** What interviews query, and what rows contain. */
   readonly interviews: ScanInterviews;
   /** Sockets, outputs, clock and counters of the scan. */
   readonly io: ScanIo;

@@ -56,7 +56,7 @@ export interface StreamCounts {
 export interface PassCounts {
   /** The pass that runs, from 1. */
   pass: number;
-  /** Number of passes. */
+  /** Number of passes over the transport. */
   passes: number;
   /** Number of visited targets of the pass. */
   position: number;

@@ -14,11 +14,11 @@ import { countOf } from "../../core/quantities.ts";
 /** Pause between two transactions, milliseconds: other programs write meanwhile, and polls continue. */
 const PAUSE_MS = 10;
 
-/** What was pruned. */
+/** The result of downsampling a database. */
 interface Downsampled {
   /** The database's name in messages. */
   readonly name: string;
-  /** Deleted observations. */
+  /** Number of deleted observations. */
   readonly pruned: number;
 }
 

@@ -219,7 +219,7 @@ export class ScanDatabases implements AsyncDisposable {
     report(downsampledLine(await downsampleOnce(places[i], keepMs, environment)));
   }
 
-  /** Closes the databases. */
+  /** Closes all databases of the scan. */
   async [Symbol.asyncDispose](): Promise<void> {
     for (const sink of this.sinks) await sink[Symbol.asyncDispose]();
   }

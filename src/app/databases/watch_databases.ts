@@ -210,7 +210,7 @@ export class WatchDatabases implements AsyncDisposable {
     return failures;
   }
 
-  /** Closes the databases. */
+  /** Closes all databases of the watch. */
   async [Symbol.asyncDispose](): Promise<void> {
     for (const database of this.#all) await database[Symbol.asyncDispose]();
   }

@@ -56,7 +56,7 @@ export class SoftwareTally implements Sink {
   }
 }
 
-/** Counts of texts. */
+/** Counts how often texts occur. */
 class Counts {
   readonly #texts = new Map<string, number>();
   #unknown = 0;

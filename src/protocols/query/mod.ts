@@ -172,7 +172,7 @@ function statStatement({ challenge, fullLost }: QueryStatus, stat: Stat): Statem
   };
 }
 
-/** A stat as columns and facts, with two anomalies: a count is no number, or facts are omitted. */
+/** A stat as columns and facts, with two anomalies: a count is not a number, or facts are omitted. */
 interface StatColumns {
   readonly columns: Partial<ServerRecord>;
   readonly facts: Facts;
@@ -262,7 +262,7 @@ function softwareColumns(header: string, gameId: string | null, software: string
   return { edition: EDITIONS.get(gameId ?? "") ?? null, software };
 }
 
-/** Reads a count of at most nine digits; `null`: there is no text; `undefined`: it is no number. */
+/** Reads a count of at most nine digits; `null`: there is no text; `undefined`: it is not a number. */
 function count(text: string | null): number | null | undefined {
   if (text === null) return null;
   return /^[0-9]{1,9}$/.test(text) ? Number(text) : undefined;

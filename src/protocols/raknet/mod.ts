@@ -54,7 +54,7 @@ export type RaknetStatus =
   | {
     readonly kind: "pong";
     readonly pong: Pong;
-    /** The advertisement, where it is Bedrock's. */
+    /** The advertisement, if it is one of Bedrock. */
     readonly bedrock: BedrockStatus | undefined;
     /** Whether the pong repeats the ping's time; raknet-node writes its own clock instead. */
     readonly echoed: boolean;
@@ -158,7 +158,7 @@ function readReply(datagram: Uint8Array): Reply | undefined {
 
 /**
  * Reads a reply to a ping with this time. A reply with another time is accepted only on a socket
- * that serves this exchange alone, because other hosts do not know its port.
+ * that serves only this exchange, because other hosts do not know its port.
  */
 function accept(datagram: Uint8Array, time: bigint, exclusive: boolean): RaknetStatus | undefined {
   const pong = decodePong(datagram);

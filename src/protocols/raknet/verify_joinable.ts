@@ -89,7 +89,7 @@ type FirstReply =
  * result too, so that the exchange never throws `NoReply`.
  *
  * @param pong The server's reply to the ping.
- * @param bedrock The advertisement in the pong, where it is Bedrock's.
+ * @param bedrock The advertisement in the pong, if it is one of Bedrock.
  */
 export function* verifyJoinable(
   { guid }: Pong,
@@ -131,7 +131,7 @@ function* firstReply(guid: bigint): Exchange<FirstReply | Refusal> {
   return { protocol: named?.protocol, reply: undefined };
 }
 
-/** Runs an exchange; returns `undefined` where it gets no reply. */
+/** Runs an exchange; returns `undefined` without a reply. */
 function* orUndefined<T>(exchange: Exchange<T>): Exchange<T | undefined> {
   try {
     return yield* exchange;

@@ -179,7 +179,7 @@ const BRANDED = /^([A-Za-z][\w+-]{0,31}) (v?\d[\w.+-]*(?:[,/ ]+v?\d[\w.+-]*)*)$/
 /** First words of texts that state required versions, and are no software names. */
 const NO_BRANDS = new Set(["requires", "minecraft", "version", "java", "only", "use", "mc"]);
 
-/** Splits a version name into software and version, where it holds both. */
+/** Splits a version name into software and version, if it contains both. */
 function splitVersion(name: string | null): { software: string | null; version: string | null } {
   const text = cutToText(name ?? "");
   const [, software, version] = BRANDED.exec(text) ?? [];

@@ -15,7 +15,7 @@ import type { ScanSelection } from "../scan_setup.ts";
 export interface SuppressionPlan {
   /** The protocol that suppresses the other one. */
   readonly protocol: Protocol;
-  /** The suppressed protocol. */
+  /** The protocol that is suppressed at servers of the other one. */
   readonly suppressed: Protocol;
   /** The targets of the suppressed protocol. */
   readonly segments: readonly Segment[];

@@ -31,18 +31,18 @@ type Row = readonly [name: string, text: string | undefined];
 export interface PlannedScan {
   /** What would be sent. */
   readonly plan: Plan;
-  /** The targets. */
+  /** The resolved targets, and their names. */
   readonly named: NamedTargets;
-  /** The settings. */
+  /** The settings that the user chose. */
   readonly chosen: ScanSettings;
-  /** The limits. */
+  /** The rate limit, the caps and the cooldown. */
   readonly speed: SpeedSettings;
   /** Where rows would go. */
   readonly written: readonly {
     readonly path: string;
     readonly format: { readonly name: string };
   }[];
-  /** The engine. */
+  /** The engine that would send, with its route. */
   readonly engine: Pick<Engine, "name" | "route">;
 }
 
@@ -197,9 +197,9 @@ export function sentPorts({ targets }: ScanSelection): SentPorts[] {
 export interface SentPorts {
   /** The name of the protocol. */
   readonly protocol: string;
-  /** Whether it is sent there in interviews beside the passes. */
+  /** Whether interviews send the protocol there, instead of passes. */
   readonly interviews: boolean;
-  /** The ports. */
+  /** The numbers of these ports. */
   readonly ports: readonly number[];
 }
 

@@ -44,8 +44,13 @@ export async function readTextFile(path: string): Promise<string> {
     return (await Deno.readTextFile(userPath(path))).replace(/^\ufeff/, "");
   } catch (error) {
     if (error instanceof Deno.errors.NotCapable) throw error;
-    throw new InputError(`Cannot read "${path}": ${reason(error)}`);
+    throw new InputError(`Cannot read "${path}": ${readReason(error)}`);
   }
+}
+
+/** Why a file cannot be read. */
+export function readReason(error: unknown): string {
+  return error instanceof Deno.errors.NotFound ? "there is no such file" : reason(error);
 }
 
 /**

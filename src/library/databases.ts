@@ -40,6 +40,6 @@ function locate(location: string): DatabaseLocation {
   const place = parseDatabaseLocation(location);
   if (place !== undefined) return place;
   throw new InputError(
-    `Cannot use "${location}" as a database: name one, as servers.db or postgres://USER@HOST/DATABASE`,
+    `Cannot use "${location}" as a database: name one, for example servers.db or postgres://USER@HOST/DATABASE`,
   );
 }

@@ -134,7 +134,7 @@ function addressFault(text: string): string {
   if (text.includes("%")) return "zone names (%eth0) are not supported";
   if (text.includes(":")) return "not an IPv6 address";
   const parts = text.split(".");
-  if (parts.length !== 4) return "an IPv4 address has four parts, as in 192.0.2.1";
+  if (parts.length !== 4) return "an IPv4 address has four parts, for example 192.0.2.1";
   if (parts.some((part) => /^0\d/.test(part))) {
     return "a part with a leading zero is octal to some programs; write it without";
   }

@@ -52,7 +52,7 @@ export function parseSpool(bytes: Uint8Array, path: string): SpoolContent {
   const decoder = new TextDecoder();
   if (length === 0 && SPOOL_HEAD.startsWith(decoder.decode(bytes))) return emptyContent();
   if (!decoder.decode(bytes.subarray(0, SPOOL_HEAD.length)).startsWith(SPOOL_HEAD)) {
-    throw new InputError(`Cannot use "${path}": it is no spool of webhook events`);
+    throw new InputError(`Cannot use "${path}": it is not a spool of webhook events`);
   }
   let events: QueuedEvent[] = [];
   let damaged = 0;

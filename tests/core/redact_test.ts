@@ -14,7 +14,7 @@ Deno.test("redactUrl() leaves no part of a secret, at any place of a URL and wit
 
 Deno.test("redact() leaves no part of a secret in a message with a URL", () => {
   const messages = (url: string) => [
-    `Cannot use "${url}": it has no host; as postgres://USER@HOST/DATABASE`,
+    `Cannot use "${url}": it has no host; expected postgres://USER@HOST/DATABASE`,
     `Cannot use --output "${url}" and "${url}"`,
     `error sending request for url (${url}): client error`,
     `x=${url}, and ${url}`,

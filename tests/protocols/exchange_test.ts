@@ -129,7 +129,7 @@ Deno.test("query: a reply to another session is ignored, a malformed reply to th
   const stray = query.encodeQueryChallenge({ session: 7, token: 1, raw: false, fill: 0 });
   assertEquals(exchange.next(stray), { value: undefined, done: false });
   const broken = Uint8Array.of(9, 0x09, 0x0b, 0x0d, 0x0f, 0x61, 0);
-  assertThrows(() => exchange.next(broken), Malformed, "a token that is no number");
+  assertThrows(() => exchange.next(broken), Malformed, "a token that is not a number");
 });
 
 Deno.test("raknet: a pong with the ping's time is the status", () => {

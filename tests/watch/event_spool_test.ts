@@ -150,7 +150,7 @@ Deno.test("a file that is no spool, or that another watch uses, is refused and u
   ) {
     const disk = new FakeDisk();
     disk.put(PATH, text);
-    await assertRejects(() => open(disk), InputError, `Cannot use "${PATH}": it is no spool`);
+    await assertRejects(() => open(disk), InputError, `Cannot use "${PATH}": it is not a spool`);
     assertEquals(disk.text(PATH), text);
   }
   const disk = new FakeDisk();

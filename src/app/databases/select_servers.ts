@@ -25,8 +25,8 @@ export function namedPlace(word: string | undefined): DatabaseLocation {
   if (place !== undefined) return place;
   throw new InputError(
     word === undefined
-      ? "Cannot run without a database: name one, such as servers.db"
-      : `Cannot use "${word}": name a database first, as servers.db or postgres://USER@HOST/DATABASE`,
+      ? "Cannot run without a database: name one, for example servers.db"
+      : `Cannot use "${word}": name a database first, for example servers.db or postgres://USER@HOST/DATABASE`,
   );
 }
 

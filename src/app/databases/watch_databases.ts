@@ -93,7 +93,7 @@ export class WatchDatabases implements AsyncDisposable {
     const wrong = outputs.find((text) => parseDatabaseLocation(text) === undefined);
     if (wrong !== undefined) {
       throw new InputError(
-        `Cannot write to "${wrong}": -o needs a database, as servers.db; events go to standard output`,
+        `Cannot write to "${wrong}": -o needs a database, for example servers.db; events go to standard output`,
       );
     }
     const words = [

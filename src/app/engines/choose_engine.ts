@@ -71,7 +71,9 @@ export async function chooseEngine(
   const missing = missingFor(grounds);
   if (missing !== undefined) {
     if (isForced) throw cannot(missing);
-    if (wanted === FASTEST) report(`blocksweep: engine portable, not a faster one: ${missing}`);
+    if (wanted === FASTEST) {
+      report(`blocksweep: using engine portable; a faster one is not available: ${missing}`);
+    }
     return PORTABLE;
   }
   const passed: Passed[] = [];
@@ -108,8 +110,12 @@ interface Passed {
 
 function passedLine(taken: EngineName, passed: readonly Passed[]): string {
   const reasons = [...Map.groupBy(passed, ({ why }) => why)]
-    .map(([why, all]) => `${all.map(({ name }) => name).join(" and ")}: ${why}`);
-  return `blocksweep: engine ${taken}, not ${reasons.join("; not ")}`;
+    .map(([why, all]) =>
+      `${all.map(({ name }) => name).join(" and ")} ${
+        all.length === 1 ? "is" : "are"
+      } not available: ${why}`
+    );
+  return `blocksweep: using engine ${taken}; ${reasons.join("; ")}`;
 }
 
 /** What all engines but the portable one lack; `undefined`: nothing. */
@@ -118,7 +124,7 @@ function missingFor({ os, arch, granted }: EngineConditions): string | undefined
     return "it needs Linux on x86-64 or arm64";
   }
   if (!granted("ffi")) {
-    return "it needs --allow-ffi without a list, as the task fast has it: deno task fast TARGET...";
+    return "it needs --allow-ffi without a list; the task fast grants it: deno task fast TARGET...";
   }
   // Deno does not check the sockets of FFI: a list of hosts in --allow-net would have no effect.
   return granted("net")

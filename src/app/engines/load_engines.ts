@@ -60,7 +60,7 @@ async function loadRaw(
     if (error instanceof NoUplink) return { unsuited: error.message };
     if (!(error instanceof Deno.errors.PermissionDenied)) throw error;
     throw new Error(
-      "it needs the capability CAP_NET_RAW: as root, setcap cap_net_raw+ep $(command -v deno)",
+      "it needs the capability CAP_NET_RAW: run `setcap cap_net_raw+ep $(command -v deno)` as root",
     );
   }
 }

@@ -35,6 +35,6 @@ export function parseMetrics(text: string): MetricsPlace {
     return { hostname: formatAddress(address), port };
   }
   throw new InputError(
-    `Cannot use --metrics "${text}": expected a port, as 9150, or ADDRESS:PORT, as 0.0.0.0:9150`,
+    `Cannot use --metrics "${text}": expected a port or ADDRESS:PORT, for example 9150 or 0.0.0.0:9150`,
   );
 }

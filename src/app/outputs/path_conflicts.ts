@@ -81,7 +81,9 @@ export function refuseFiles(words: readonly string[]): void {
   for (const word of words) {
     if (isRange(word)) continue;
     if (/^(?:\.{0,2}|~)[/\\]/.test(word) && isMissing(word)) {
-      throw new InputError(`Cannot scan "${word}": there is no such file (-iL FILE reads one)`);
+      throw new InputError(
+        `Cannot scan "${word}": there is no such file; -iL FILE reads targets from a file`,
+      );
     }
     if (!isFile(word)) continue;
     const path = quoteWord(word);
@@ -89,7 +91,7 @@ export function refuseFiles(words: readonly string[]): void {
       `Cannot scan "${word}": it is a file; ` +
         (parseDatabaseLocation(word) !== undefined
           ? `--rescan ${path} probes the servers of a database again (-iL reads lists of targets)`
-          : `-iL ${path} reads targets from a file (--rescan takes a database, as servers.db)`),
+          : `-iL ${path} reads targets from a file (--rescan takes a database, for example servers.db)`),
     );
   }
 }

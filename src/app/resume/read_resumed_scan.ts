@@ -131,7 +131,7 @@ export function optionsOnResume(
   throw new InputError(
     `Cannot resume "${path}" with ${
       changed.join(", ")
-    }: only options of speed and display can be changed`,
+    }: these options cannot be changed when a scan is resumed`,
   );
 }
 

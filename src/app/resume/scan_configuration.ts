@@ -122,8 +122,8 @@ export function parseConfiguration(
 
 const word = text(/./s, "a text");
 const port = integer(1, 65535);
-const range = parsedText(parseRange, "a range, as 10.0.0.0-10.0.0.255");
-const endpoint = parsedText(parseEndpoint, "an endpoint, as 10.0.0.1:19132");
+const range = parsedText(parseRange, "a range, for example 10.0.0.0-10.0.0.255");
+const endpoint = parsedText(parseEndpoint, "an endpoint, for example 10.0.0.1:19132");
 const hostName = parsedText(parseHostName, "a host name");
 
 const givenOptions =

@@ -48,7 +48,7 @@ export async function resolveName(
 export function protocolHint(name: string, allProtocols: readonly Protocol[]): string {
   const names = allProtocols.map((protocol) => protocol.name);
   if (!names.includes(name)) return "";
-  return `; separate protocols with commas, as --protocol ${names.slice(0, 2)}`;
+  return `; separate protocols with commas, for example --protocol ${names.slice(0, 2)}`;
 }
 
 const NO_REPLY = "the name server does not reply";

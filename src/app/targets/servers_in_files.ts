@@ -7,7 +7,7 @@ import { InputError } from "../../core/errors.ts";
 import { type ImportedServer, readForeignFile } from "../../sinks/foreign_files.ts";
 import { XmlError } from "../../sinks/xml_tags.ts";
 import type { StoredRecord } from "../../store/server_columns.ts";
-import { reason, userPath } from "../environment.ts";
+import { readReason, userPath } from "../environment.ts";
 import { countOf } from "../../core/quantities.ts";
 
 /**
@@ -49,7 +49,7 @@ export async function openRowFile(path: string): Promise<ReadableStream<Uint8Arr
     file.close();
   } catch (error) {
     if (error instanceof Deno.errors.NotCapable) throw error;
-    throw new InputError(`Cannot read "${path}": ${reason(error)}`);
+    throw new InputError(`Cannot read "${path}": ${readReason(error)}`);
   }
   throw new InputError(`Cannot read "${path}": it is a folder, not a file`);
 }

@@ -86,12 +86,12 @@ export async function readWatchTargets(sources: WatchSources): Promise<readonly 
   noteRefused(refused, servers.size + passedOver.size > 0, sources.note);
   reportOptedOut(passedOver.size, sources.report);
   if (servers.size > 0) return [...servers.values()];
+  if (lists.length === 0 && passedOver.size > 0) throw new InputError(ALL_OPTED_OUT);
+  const named = lists[0]?.name ?? [...words, ...files].map((path) => `"${path}"`).join(", ");
   throw new InputError(
-    lists.length > 0
-      ? `Cannot watch ${lists[0].name}: it has no server that may be polled`
-      : passedOver.size > 0
-      ? ALL_OPTED_OUT
-      : "Cannot watch: name servers, files or databases",
+    named === ""
+      ? "Cannot watch: name servers, files or databases"
+      : `Cannot watch ${named}: there is no server that may be polled`,
   );
 }
 

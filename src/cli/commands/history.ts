@@ -53,7 +53,9 @@ async function findServer(database: Database, word: string | undefined): Promise
   const endpoint = parseEndpoint(word);
   const address = endpoint?.address ?? parseAddress(word);
   if (address === undefined) {
-    throw new InputError(`Cannot find "${word}": expected an address, as 192.0.2.1 or [::1]:19132`);
+    throw new InputError(
+      `Cannot find "${word}": expected an address such as 192.0.2.1 or [::1]:19132`,
+    );
   }
   const host = formatAddress(address);
   const ports = await portsOf(database, host);

@@ -17,7 +17,9 @@ export async function runPrune(args: readonly string[]): Promise<number> {
   const { words: [word], options: { keep, quiet, json } } = readCommandLine("prune", args);
   const place = namedPlace(word);
   if (keep === undefined) {
-    throw new InputError("Cannot prune without --keep: how long all observations are kept, as 90d");
+    throw new InputError(
+      "Cannot prune without --keep: how long all observations are kept, for example 90d",
+    );
   }
   const downsampled = await downsampleOnce(place, keep, connectionEnvironment(reportLine));
   if (json) await printResult("prune", { database: place.path, pruned: downsampled.pruned });

@@ -130,7 +130,9 @@ function printer(
     }
     if (records.length > 0) return true;
     const reasons = queried.map((one) => attempts(one, located.name)).join("; ");
-    reportError(`no reply from ${word}${quiet ? "" : `: ${reasons}`}`);
+    // The endpoint of a host that was named as HOST:PORT stands once in the line.
+    const shown = quiet ? word : reasons.startsWith(`${word} (`) ? reasons : `${word}: ${reasons}`;
+    reportError(`no reply from ${shown}`);
     return false;
   };
 }

@@ -84,7 +84,7 @@ export const COMMANDS: Readonly<Record<Command, CommandDescription>> = {
     purpose: "find servers and open worlds on the networks of this machine",
     note:
       "Dedicated Java servers are found by one connection to port 25565 of each address of the\n" +
-      "private networks of at most /22; other networks are listed. Addresses in the opt-out file\n" +
+      "private networks of at most /22; skipped networks are listed. Addresses in the opt-out file\n" +
       "are left out: to read it, lan needs --allow-read and --allow-env.",
     examples: ["lan", "lan --once 10 --json", "lan -p 19132-19140"],
   },
@@ -92,7 +92,7 @@ export const COMMANDS: Readonly<Record<Command, CommandDescription>> = {
     usage: "watch HOST[:PORT]|FILE|DATABASE... [options]",
     purpose: "poll known servers, and report what changes",
     note:
-      "A FILE holds rows of a scan (.csv, .ndjson) or targets (.txt); a DATABASE is kept up to date.",
+      "A FILE contains rows of a scan (.csv, .ndjson) or targets (.txt); a DATABASE is kept up to date.",
     examples: [
       "watch servers.db",
       "watch play.example.org 192.168.1.20:19132",
@@ -120,7 +120,7 @@ export const COMMANDS: Readonly<Record<Command, CommandDescription>> = {
   export: {
     usage: "export DATABASE [options]",
     purpose: "write the servers of a database to files, for other tools",
-    note: "Servers come by address; with --since the most overdue come first.",
+    note: "Servers are ordered by address; with --since, those probed longest ago come first.",
     examples: [
       "export servers.db -o servers.csv -o servers.ndjson",
       "export servers.db --online -o targets.txt",
@@ -130,10 +130,9 @@ export const COMMANDS: Readonly<Record<Command, CommandDescription>> = {
   },
   import: {
     usage: "import DATABASE FILE... [options]",
-    purpose: "read servers from files: ours, nmap's, masscan's, naabu's, zmap's, or HOST:PORT",
-    note:
-      "The format is recognised by the content: CSV, NDJSON, JSON and grep of ours; -oX and -oG of nmap;\n" +
-      "-oX, -oG, -oJ and -oL of masscan; JSON lines of naabu; CSV of zmap.",
+    purpose: "read servers from files of blocksweep, nmap, masscan, naabu or zmap, or HOST:PORT",
+    note: "The format is recognised by the content: CSV, NDJSON, JSON and grep of blocksweep;\n" +
+      "-oX and -oG of nmap; -oX, -oG, -oJ and -oL of masscan; JSON lines of naabu; CSV of zmap.",
     examples: [
       "import servers.db rows.ndjson rows.csv",
       "import servers.db nmap.xml masscan.json",

@@ -58,21 +58,21 @@ export const ADDRESS: ValueType<Address> = {
 /** The address of a network card. */
 export const MAC: ValueType<Uint8Array> = valueType(
   "MAC",
-  "six bytes, as 02:00:5e:10:00:01",
+  "six bytes, for example 02:00:5e:10:00:01",
   parseMac,
 );
 
 /** A shard: part I of N of a scan. */
 export const SHARD: ValueType<Shard> = valueType(
   "I/N",
-  "I/N with I from 1 to N, as 2/4",
+  "I/N with I from 1 to N, for example 2/4",
   parseShard,
 );
 
 /** The position at which a scan starts: `2:1500`, `T:3:0`, `2:1500,T:3:0`. */
 export const POSITION: ValueType<Marks> = valueType(
   "PASS:POSITION",
-  "PASS:POSITION, T: before that of TCP, as a scan prints it",
+  "PASS:POSITION of UDP, T:PASS:POSITION of TCP, or both with a comma, as printed by a scan",
   (text) => {
     const mark = String.raw`(\d{1,3}):(\d{1,15})`;
     const found = new RegExp(`^(?:${mark})?(?:(?:^|,)T:${mark})?$`).exec(text);
@@ -138,7 +138,7 @@ export type PastTime = (now: number) => number;
 /** `90m`, `24h` or `7d` ago, a date, or Unix milliseconds. */
 export const PAST_TIME: ValueType<PastTime> = valueType(
   "TIME",
-  "90m, 24h or 7d ago, a date as 2026-01-31 or 2026-01-31T08:00Z, or Unix milliseconds",
+  "90m, 24h or 7d ago, a date such as 2026-01-31 or 2026-01-31T08:00Z, or Unix milliseconds",
   (text) => {
     const [, ago, unit] = /^(\d{1,6})([mhd])$/.exec(text) ?? [];
     if (ago !== undefined) return (now) => now - Number(ago) * SECONDS[unit] * 1000;

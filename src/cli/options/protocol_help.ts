@@ -27,6 +27,13 @@ export function defaultProtocols(allProtocols: readonly Protocol[]): string {
   return others === "" ? "all" : `all but ${others}`;
 }
 
+/** Description of the ports to which `lan` broadcasts without `--ports`. */
+export function broadcastPortsText(allProtocols: readonly Protocol[]): string {
+  const ports = allProtocols.flatMap(({ broadcastPorts }) => broadcastPorts ?? []);
+  const [v4, v6] = ([4, 6] as const).map((bits) => ports.flatMap((all) => all[bits]).join(","));
+  return v4 === v6 ? v4 : `${v4} (IPv6: ${v6})`;
+}
+
 /** The help of `--verify`. */
 export function verifyHelp(allProtocols: readonly Protocol[]): string {
   const texts = allProtocols.flatMap(({ verify }) => verify?.help ?? []);
@@ -53,11 +60,11 @@ export function protocolLines(allProtocols: readonly Protocol[]): string[] {
 /** What a rescan sends to the servers of a database. */
 export function rescanNote(allProtocols: readonly Protocol[]): string {
   const leading = namesOf(allProtocols.filter(({ suppressedBy }) => suppressedBy !== undefined));
-  return "--rescan probes a server only in protocols that it is known to speak; --protocol restricts\n" +
-    "them. The scan's other protocols follow once the server has replied" +
+  return "--rescan probes a server only in its known protocols, and of these only in those that\n" +
+    "--protocol names. A server that replies is also queried in the other protocols of the scan" +
     (leading === ""
       ? "."
-      : `;\nwithout --protocol, none follow at a server that is known for ${leading}.`);
+      : `;\nwithout --protocol, a server known to speak ${leading} is queried only in its known ones.`);
 }
 
 function namesOf(protocols: readonly Protocol[]): string {

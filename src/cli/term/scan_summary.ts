@@ -154,12 +154,9 @@ function shortageLines({ tcp, uninspected, inspectedInPart }: ScanState): string
 /** How many known servers were not probed, because they speak none of the named protocols. */
 export function unprobedLines({ unprobed }: Pick<Plan, "unprobed">): string[] {
   if (unprobed === 0) return [];
-  const [were, their] = unprobed === 1 ? ["was", "its"] : ["were", "their"];
+  const [were, they] = unprobed === 1 ? ["was", "it speaks"] : ["were", "they speak"];
   return [
-    `${
-      countOf(unprobed, "known server")
-    } ${were} not probed: none of ${their} protocols is among ` +
-    "those of --protocol",
+    `${countOf(unprobed, "known server")} ${were} not probed: ${they} no protocol of --protocol`,
   ];
 }
 
@@ -170,10 +167,10 @@ function floodLines({ floods }: ScanState, verbose: boolean): string[] {
   const named = addresses.slice(0, MOST_NAMED).join(",");
   const rest = hosts > MOST_NAMED ? ` (and ${withCommas(hosts - MOST_NAMED)} more)` : "";
   return [
-    `floods: ${countOf(datagrams, "surplus datagram")} from ${countOf(hosts, "host")}, or ` +
-    `with ${
-      hosts === 1 ? "its" : "their"
-    } forged source address; no retries or follow-ups were sent there` +
+    `floods: ${countOf(hosts, "host")} sent ${
+      withCommas(datagrams)
+    } more datagrams than expected ` +
+    `(source addresses may be forged), and got no retries or follow-ups` +
     (verbose ? `: ${named}${rest}` : ""),
     ...(disturbed.length === 0 ? [] : [
       `results are incomplete: the floods disturbed every pass of ${disturbed.join(", ")}; scan ` +

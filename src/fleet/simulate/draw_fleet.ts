@@ -5,6 +5,7 @@
  */
 import type { Address, Endpoint } from "../../core/address.ts";
 import { formatAddress } from "../../core/address.ts";
+import { closestName } from "../../core/closest_name.ts";
 import { InputError } from "../../core/errors.ts";
 import { serverId } from "../../core/record.ts";
 import { Permutation } from "../../targets/permutation.ts";
@@ -22,6 +23,9 @@ import type { Responder, StreamResponder } from "./responder.ts";
 import { SlpConnections } from "./slp/slp_connection.ts";
 import { SqpServer } from "./sqp/sqp_server.ts";
 import { HostileListener, SLOW_TRICKS, STREAM_TRICKS } from "./hostile/hostile_listeners.ts";
+
+/** Number of names of software that an error lists. */
+const SHOWN_SOFTWARE = 8;
 
 /** A host of a fleet: its endpoint, its behaviour and its manifest entry. */
 export interface FleetHost {
@@ -65,7 +69,7 @@ export function drawFleet(plan: FleetPlan): FleetHost[] {
   const kinds = tcp ? all : all.map(withoutTcp).filter(speaks);
   if (kinds.length === 0) {
     throw new InputError(
-      `Cannot imitate ${software!.join(", ")} without TCP: that is all it speaks`,
+      `Cannot simulate ${software!.join(", ")} without TCP: there is no other protocol to simulate`,
     );
   }
   const places = new RangeIndex<Address>(RangeSet.of([range]));
@@ -99,9 +103,13 @@ function kindOf(name: string): Software {
   const kinds = [...SOFTWARE, ...LAN_SOFTWARE];
   const kind = kinds.find((other) => other.name === name);
   if (kind !== undefined) return kind;
-  throw new InputError(
-    `Cannot imitate "${name}": known are ${kinds.map((other) => other.name).join(", ")}`,
-  );
+  const meant = closestName(name, kinds.map((other) => other.name));
+  const usual = kinds.toSorted((a, b) => b.weight - a.weight).slice(0, SHOWN_SOFTWARE);
+  const hint = meant === undefined
+    ? `there is no such software; ${usual.map((other) => other.name).join(", ")} and ` +
+      `${kinds.length - usual.length} others are in src/fleet/simulate/software.ts`
+    : `did you mean "${meant}"?`;
+  throw new InputError(`Cannot simulate "${name}": ${hint}`);
 }
 
 function drawKind(kinds: readonly Software[], random: Random): Software {

@@ -242,7 +242,7 @@ function* requestLegacyStatus(data: "01" | "none"): Exchange<Legacy | undefined>
 /** Size of the kick whose first bytes have arrived; `undefined` while they are too few. */
 function kickSize(bytes: Uint8Array): number | undefined {
   if (bytes.length > 0 && bytes[0] !== 0xff) {
-    throw new Malformed("a reply to a legacy ping that is no kick", 0);
+    throw new Malformed("a reply to a legacy ping that is not a kick", 0);
   }
   return legacyReplyEnd(bytes);
 }

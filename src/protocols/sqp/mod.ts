@@ -54,7 +54,7 @@ const SQP_FLAGS: Readonly<
  */
 export const sqpProtocol: Protocol<SqpStatus> = {
   name: "sqp",
-  finds: "servers of Unity games, by SQP challenges",
+  finds: "servers hosted by Unity (Multiplay), by SQP challenges",
   helpNote:
     "SQP is probed only where you name it and its ports, and where no RakNet ping gets a reply.",
   probeText: "SQP challenges of 5 bytes",

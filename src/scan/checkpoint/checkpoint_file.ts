@@ -143,7 +143,7 @@ export function parseCheckpoint(
   allProtocols: readonly Protocol[] = PROTOCOLS,
 ): Checkpoint {
   const fail = (what: string) => new InputError(`Cannot resume "${path}": ${what}`);
-  if (!content.startsWith('{\n  "checkpoint": ')) throw fail("it is no checkpoint");
+  if (!content.startsWith('{\n  "checkpoint": ')) throw fail("it is not a checkpoint");
   const [, body, sum] = /^(.*\n)sha256 ([0-9a-f]{64})\n$/s.exec(content) ?? [];
   if (body === undefined) throw fail("it is cut off, for it does not end in its checksum");
   if (sha256(body) !== sum) throw fail("it was changed: its checksum is that of another text");
@@ -202,7 +202,7 @@ const checkpointFields = (allProtocols: readonly Protocol[]) =>
     scanId: uuidText,
     configuration: digest,
     seed: nullable(integer()),
-    shard: text(/^[1-9]\d{0,6}\/[1-9]\d{0,6}$/, "a shard, as 2/4"),
+    shard: text(/^[1-9]\d{0,6}\/[1-9]\d{0,6}$/, "a shard, for example 2/4"),
     key: text(/^[0-9a-f]{16}$/, "16 hexadecimal digits"),
     state: oneOfWords<CheckpointState>([
       "running",
@@ -253,7 +253,9 @@ export async function readCheckpoint(
   allProtocols: readonly Protocol[] = PROTOCOLS,
 ): Promise<Checkpoint> {
   const bytes = await readExisting(disk, path, path);
-  if (bytes.length > LONGEST) throw new InputError(`Cannot resume "${path}": it is no checkpoint`);
+  if (bytes.length > LONGEST) {
+    throw new InputError(`Cannot resume "${path}": it is not a checkpoint`);
+  }
   return parseCheckpoint(new TextDecoder().decode(bytes), program, path, allProtocols);
 }
 

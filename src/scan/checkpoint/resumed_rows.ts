@@ -68,7 +68,7 @@ export class ResumedRows implements AsyncDisposable {
     }
     const lines = linesOf(bytes);
     const head = lines.next().value;
-    if (!head?.line.startsWith(HEAD)) throw fail("it is no list of rows");
+    if (!head?.line.startsWith(HEAD)) throw fail("it is not a list of rows");
     this.configuration = head.line.slice(HEAD.length);
     this.digest = configurationDigest(this.configuration);
     const batches: WrittenLine[] = [];
@@ -78,7 +78,7 @@ export class ResumedRows implements AsyncDisposable {
       const batch = address === undefined ? parseWrittenLine(line, end) : undefined;
       if (address !== undefined) optOuts.push({ address, end });
       else if (batch !== undefined) batches.push(batch);
-      else throw fail(`it was changed: "${line.slice(0, 40)}" is no line of it`);
+      else throw fail(`it was changed: "${line.slice(0, 40)}" is not a line of it`);
     }
     this.#batches = batches;
     this.#optOuts = optOuts;
@@ -108,7 +108,7 @@ export class ResumedRows implements AsyncDisposable {
     const saved = this.saved.outputs;
     for (const [i, { name, length }] of outputs.entries()) {
       if ((saved[i] === null) !== (length === null)) {
-        throw new InputError(`Cannot resume: ${name} is no longer what it was, a file or a pipe`);
+        throw new InputError(`Cannot resume: ${name} was a file and is a pipe now, or the reverse`);
       }
       const least = saved[i] ?? 0;
       if (length === null || length >= least) continue;

@@ -45,7 +45,7 @@ export function parsePostgres(text: string): PostgresLocation {
   const url = URL.parse(text);
   const refuse = (why: string) =>
     new InputError(
-      `Cannot use "${redactUrl(text.trim())}": ${why}; as postgres://USER@HOST/DATABASE`,
+      `Cannot use "${redactUrl(text.trim())}": ${why}; expected postgres://USER@HOST/DATABASE`,
     );
   if (url === null || url.hostname === "") throw refuse("it has no host");
   if (`${url.pathname}${url.search}${url.hash}`.includes("@")) {

@@ -133,7 +133,7 @@ function isUnopened(error: unknown): boolean {
 
 /** SQLite's error message in a user's terms. */
 function explain({ message }: Error, readOnly: boolean): string {
-  if (message.startsWith("file is not a database")) return "it is no SQLite database";
+  if (message.startsWith("file is not a database")) return "it is not an SQLite database";
   if (/readonly database/.test(message)) {
     return readOnly ? noFileBeside(readOnly) : "it can be read, but not written";
   }
@@ -158,7 +158,7 @@ function unopenedReason(path: string, { readOnly, mustExist }: SqliteOptions): s
       : "it cannot be created: its folder or file system is not writable";
   } catch (error) {
     if (error instanceof Deno.errors.PermissionDenied) return "access is denied";
-    return "there is no such file or folder, or access is denied"; // it may not be looked at
+    return "there is no such file, or access is denied"; // it may not be looked at
   }
 }
 

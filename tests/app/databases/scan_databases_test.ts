@@ -115,7 +115,10 @@ Deno.test("an unusable database ends a scan before its first probe, and before a
       run(["scan", "127.0.0.1", ...QUICK, ...outputs.flatMap((one) => ["-o", one])]);
     const bad = await scan(`${folder}/rows.csv`, `sqlite:${folder}/bad.db`);
     assertEquals([bad.code, bad.stdout], [2, ""]);
-    assertStringIncludes(bad.stderr, `Cannot open "${folder}/bad.db": it is no SQLite database`);
+    assertStringIncludes(
+      bad.stderr,
+      `Cannot open "${folder}/bad.db": it is not an SQLite database`,
+    );
     assertEquals(await Deno.readTextFile(`${folder}/rows.csv`), "precious");
     const twice = await scan(`${folder}/a.db`, `sqlite:${folder}/a.db`);
     assertStringIncludes(twice.stderr, "Cannot write two outputs to");

@@ -51,7 +51,7 @@ Deno.test("the fast engine is chosen where it can run, and the portable one else
   assertEquals(told, []);
   assertEquals(await choose(undefined, BROKEN), "portable");
   assertEquals(told, [
-    "blocksweep: engine portable, not udp: no libc.so.6",
+    "blocksweep: using engine portable; udp is not available: no libc.so.6",
   ]);
 });
 
@@ -92,24 +92,30 @@ Deno.test("engines that write frames are used only when named, or chosen as the 
   assertEquals(await choose("fastest", all), [ENGINES.at(-1)!]);
   const lo = Object.fromEntries(ENGINES.slice(2).map((name) => [name, "lo is loopback"]));
   assertEquals(await choose("packet", groundsWith(["udp"], lo)), [
-    ...["udp", "blocksweep: engine udp, not packet: lo is loopback"],
+    ...["udp", "blocksweep: using engine udp; packet is not available: lo is loopback"],
   ]);
   const framers = ENGINES.slice(2).toReversed();
   assertEquals(await choose("fastest", groundsWith(["udp"], lo)), [
-    ...["udp", `blocksweep: engine udp, not ${framers.join(" and ")}: lo is loopback`],
+    ...[
+      "udp",
+      `blocksweep: using engine udp; ${framers.join(" and ")} are not available: lo is loopback`,
+    ],
   ]);
   assertEquals(
     await choose("fastest", groundsWith(["packet"], {})).then(([name]) => name),
     "packet",
   );
-  const none = [...framers, "udp"].map((name) => `not ${name}: no ${name}`).join("; ");
+  const none = [...framers, "udp"].map((name) => `${name} is not available: no ${name}`).join("; ");
   assertEquals(await choose("fastest", groundsWith([], {})), [
-    ...["portable", `blocksweep: engine portable, ${none}`],
+    ...["portable", `blocksweep: using engine portable; ${none}`],
   ]);
   const bare = { ...all, granted: () => false };
   const [name, line] = await choose("fastest", bare);
   assertEquals(name, "portable");
-  assertStringIncludes(line, "engine portable, not a faster one: it needs --allow-ffi");
+  assertStringIncludes(
+    line,
+    "using engine portable; a faster one is not available: it needs --allow-ffi",
+  );
   await assertRejects(
     () => choose("packet", bare),
     InputError,

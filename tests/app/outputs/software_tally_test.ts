@@ -28,6 +28,12 @@ Deno.test("rows are counted by software and by version, the most frequent first"
   );
 });
 
+Deno.test("one row of another software is 1 other", async () => {
+  const tally = new SoftwareTally();
+  for (const software of "abcdefg") await tally.write([row({ software })]);
+  assert(tally.lines()[0].endsWith("1 × f, 1 other"), tally.lines()[0]);
+});
+
 Deno.test("invented versions exhaust neither memory nor the line", async () => {
   const tally = new SoftwareTally();
   for (let i = 0; i < 5000; i++) {

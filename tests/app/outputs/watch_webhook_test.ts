@@ -127,7 +127,7 @@ Deno.test("an unusable spool file is refused in one line, and stays unchanged", 
     const url = ["--webhook", "http://127.0.0.1:9/T0K3N"];
     for (
       const [args, permissions, message] of [
-        [[...url, "--webhook-spool", file], SCAN, /it is no spool of webhook events/],
+        [[...url, "--webhook-spool", file], SCAN, /it is not a spool of webhook events/],
         [[...url, "--webhook-spool", folder], SCAN, /it is not a regular file/],
         [
           [...url, "--webhook-spool", `${folder}/no/such`],

@@ -156,8 +156,8 @@ Deno.test("a scan that cannot be resumed is refused in one line, and no file cha
           [],
           "a scan that finishes removes its checkpoint",
         ],
-        ["rows", () => put(checkpoint, csvText), [], "it is no checkpoint"],
-        ["empty", () => put(checkpoint, ""), [], "it is no checkpoint"],
+        ["rows", () => put(checkpoint, csvText), [], "it is not a checkpoint"],
+        ["empty", () => put(checkpoint, ""), [], "it is not a checkpoint"],
         ["truncated", () => put(checkpoint, whole.slice(0, -9)), [], "it is cut off"],
         ["half", () => put(checkpoint, body.slice(0, 300)), [], "it is cut off"],
         [
@@ -186,7 +186,7 @@ Deno.test("a scan that cannot be resumed is refused in one line, and no file cha
         ],
         ["a cut list", () => put(list, rows.slice(0, 300)), [], "bytes of the"],
         ["an edited list", () => put(list, rows.replace("127.36.", "127.37.")), [], "was changed"],
-        ["a foreign line", () => put(list, `${rows}? x\n`), [], '"? x" is no line of it'],
+        ["a foreign line", () => put(list, `${rows}? x\n`), [], '"? x" is not a line of it'],
         ["no output", () => Deno.remove(csv), [], `Cannot continue "${csv}": No such file`],
         [
           "a shorter output",
@@ -195,7 +195,7 @@ Deno.test("a scan that cannot be resumed is refused in one line, and no file cha
           "that the scan had written",
         ],
         ["targets", noChange, ["10.0.0.0/8"], `with 10.0.0.0/8 (it has ${TARGETS}):`],
-        ["ports", noChange, ["-p", "9"], "with --ports 9 (it has none): only options of speed and"],
+        ["ports", noChange, ["-p", "9"], "with --ports 9 (it has none): these options cannot be"],
         [
           "several",
           noChange,

@@ -89,7 +89,7 @@ Deno.test("options of speed and display may change on resuming; every other chan
       ),
     InputError,
     'Cannot resume "x" with 10.0.0.0/31 (it has 10.0.0.0/30), --ports 8 (it has 7), ' +
-      "--from 1:0 (it has none), --no-follow (it has none): only options of speed and display",
+      "--from 1:0 (it has none), --no-follow (it has none): these options cannot be changed",
   );
 });
 

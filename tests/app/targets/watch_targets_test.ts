@@ -72,7 +72,7 @@ Deno.test("watch refuses a file without a server, and XML that is not a scan's",
   await assertRejects(
     () => serversOf("a.ndjson", "{}\n"),
     InputError,
-    "Cannot watch: name servers",
+    "there is no server that may be polled",
   );
   await assertRejects(() => serversOf("a.csv", "<html>\n"), InputError, 'a.csv": line 1');
 });

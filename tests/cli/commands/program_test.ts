@@ -86,7 +86,7 @@ const BAD: [args: string[], message: string][] = [
   [["scan", "127.0.0.1", "-p", "70000"], 'Cannot parse port "70000"'],
   [["scan", "127.0.0.1", "--rate", "abc"], 'Cannot use --rate "abc"'],
   [["scan", "-iL", "/dev/null"], "Cannot use /dev/null: it holds no targets"],
-  [["scan", "-iL", "/nonexistent"], 'Cannot read "/nonexistent": No such file'],
+  [["scan", "-iL", "/nonexistent"], 'Cannot read "/nonexistent": there is no such file'],
   [["scan", "8.8.8.8"], "Cannot scan 1 public address without --i-have-permission"],
   [["scan", "224.0.0.1"], "never probed: multicast"],
   [
@@ -143,7 +143,8 @@ const BAD: [args: string[], message: string][] = [
   ],
   [["query", "127.0.0.1:25565", "--protocol", "slp", "--verify"], "it needs raknet"],
   [["lan", "10.0.0.1"], "lan takes no targets"],
-  [["fleet", "--software", "nonsense"], 'Cannot imitate "nonsense": known are bds'],
+  [["fleet", "--software", "nonsense"], 'Cannot simulate "nonsense": there is no such software; '],
+  [["fleet", "--software", "paperr"], 'Cannot simulate "paperr": did you mean "paper"?'],
   [["fleet", "--software", ","], "Cannot use --software: it names no software"],
   [["fleet", "--range", "10.0.0.0/24"], "not a loopback address"],
   [["fleet", "--range", "localhost"], 'Cannot use --range "localhost": expected addresses'],
@@ -547,7 +548,10 @@ Deno.test("the content of a target file is escaped and shortened in errors", asy
   }
   const long = `/nonexistent/${"folder/".repeat(50)}x.txt`;
   const { stderr } = await run(["scan", "-iL", long]);
-  assertMatch(stderr, /^blocksweep: Cannot read "\/nonexistent\/.{1,90}\/x\.txt": No such file/);
+  assertMatch(
+    stderr,
+    /^blocksweep: Cannot read "\/nonexistent\/.{1,90}\/x\.txt": there is no such file/,
+  );
 });
 
 Deno.test("a fleet writes its manifest and its log", async () => {

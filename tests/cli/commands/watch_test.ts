@@ -278,7 +278,7 @@ Deno.test("a server that opts out is marked in the database, and not watched aga
     }
     const again = await run(["watch", list, ...options]);
     assertEquals(again.code, 2);
-    assertStringIncludes(again.stderr, "it has no server that may be polled");
+    assertStringIncludes(again.stderr, "there is no server that may be polled");
     const named = await run(["watch", id, "-o", list, ...options]);
     assertEquals(named.code, 2);
     assertStringIncludes(named.stderr, "Cannot watch: every named server opted out");

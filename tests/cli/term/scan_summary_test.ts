@@ -66,16 +66,16 @@ Deno.test("summary() names hosts that flooded, and reports incomplete results", 
   };
   assertEquals(lines(0, []), []);
   const one =
-    "floods: 12,345 surplus datagrams from 1 host, or with its forged source address; no " +
-    "retries or follow-ups were sent there";
+    "floods: 1 host sent 12,345 more datagrams than expected (source addresses may be forged), " +
+    "and got no retries or follow-ups";
   // To exclude a host in whose name others flood is no remedy.
   assertEquals(lines(1, []), [one]);
   assertEquals(lines(1, [], true), [`${one}: 127.0.0.0`]);
   const [first, second] = lines(18, ["raknet", "query"]);
   assertEquals(
     first,
-    "floods: 12,345 surplus datagrams from 18 hosts, or with their forged source address; no " +
-      "retries or follow-ups were sent there",
+    "floods: 18 hosts sent 12,345 more datagrams than expected (source addresses may be forged), " +
+      "and got no retries or follow-ups",
   );
   assertEquals(
     second,

@@ -46,7 +46,7 @@ Deno.test("drawFleet() refuses too many hosts and unknown software", () => {
   assertThrows(
     () => drawFleet({ ...plan, servers: 1, software: ["x"] }),
     InputError,
-    "known are bds",
+    "there is no such software; ",
   );
 });
 
@@ -56,7 +56,7 @@ Deno.test("drawFleet() omits TCP on request", () => {
   assert(hosts.every(({ responder, streams }) => responder && !streams));
   assert(hosts.every(({ entry }) => !("slp" in entry.truth)));
   const only = { ...plan, software: ["waterfall"] };
-  assertThrows(() => drawFleet(only), InputError, "Cannot imitate waterfall without TCP");
+  assertThrows(() => drawFleet(only), InputError, "Cannot simulate waterfall without TCP");
   const twins = drawFleet({ ...plan, servers: 1, hostile: 0, software: ["geyserBesideJava"] });
   assertEquals(twins.map(({ entry }) => Object.keys(entry.truth)), [["raknet"], ["query"]]);
 });

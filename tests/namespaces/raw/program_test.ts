@@ -33,14 +33,14 @@ Deno.test("without a route for frames the system's sockets are used, with a mess
     const { code, stdout, stderr } = await scan("127.0.0.1", "--engine", name, "--dry-run");
     assertEquals([code, stderr], [
       0,
-      `blocksweep: engine udp, not ${name}: no target is behind a gateway\n`,
+      `blocksweep: using engine udp; ${name} is not available: no target is behind a gateway\n`,
     ]);
     assertMatch(stdout, /^engine +udp$/m);
   }
   const both = await scan("127.0.0.1", "--engine", "fastest", "--dry-run");
   assertEquals(
     both.stderr,
-    `blocksweep: engine udp, not ${FRAMERS.toReversed().join(" and ")}: ` +
+    `blocksweep: using engine udp; ${FRAMERS.toReversed().join(" and ")} are not available: ` +
       "no target is behind a gateway\n",
   );
 });
@@ -53,7 +53,7 @@ Deno.test("a missing interface and an unresponsive gateway are input errors", as
   const loopback = await scan(...args, "--interface", "lo", "--dry-run");
   assertEquals([loopback.code, loopback.stderr], [
     0,
-    "blocksweep: engine udp, not packet: lo is loopback\n",
+    "blocksweep: using engine udp; packet is not available: lo is loopback\n",
   ]);
   const wrong = await scan(...args, "--gateway-mac", "02:00");
   assertStringIncludes(wrong.stderr, 'Cannot use --gateway-mac "02:00": expected six bytes');
@@ -99,7 +99,7 @@ Deno.test("without the capability a message names it, and the next fastest engin
   const best = await without("fastest");
   assertEquals(best.code, 0, best.stderr);
   assertMatch(best.stdout, /^engine +udp$/m);
-  assertStringIncludes(best.stderr, "engine udp, not ");
+  assertStringIncludes(best.stderr, "using engine udp; ");
 });
 
 Deno.test("targets on the link itself are probed through the system, from the same port", async () => {

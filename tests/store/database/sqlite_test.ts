@@ -54,7 +54,11 @@ Deno.test("files that are no database of blocksweep are refused and stay unchang
   await inFolder(async (folder) => {
     const text = `${"no database, but long enough to look at ".repeat(20)}`;
     await Deno.writeTextFile(`${folder}/text.db`, text);
-    await assertRejects(() => open(`${folder}/text.db`), InputError, "it is no SQLite database");
+    await assertRejects(
+      () => open(`${folder}/text.db`),
+      InputError,
+      "it is not an SQLite database",
+    );
     assertEquals(await Deno.readTextFile(`${folder}/text.db`), text);
     {
       await using other = openSqlite(`${folder}/other.db`);

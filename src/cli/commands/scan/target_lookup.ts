@@ -53,7 +53,7 @@ export async function locateTargets(
     );
   }
   if (options.ports === undefined) {
-    const advice = "name ports with --ports, as -p 9000-9100";
+    const advice = "name ports with --ports, for example -p 9000-9100";
     requirePorts(targets, chosen.protocols, chosen.ports, advice);
   }
   return { found, named };

@@ -22,7 +22,7 @@ export const CONTROL = {
       aliases: ["dryrun"],
       commands: ["scan"],
       onResume: "free",
-      help: "print the plan, and send nothing",
+      help: "print the plan and send nothing",
     },
     {
       name: "list-targets",
@@ -96,7 +96,7 @@ export const CONTROL = {
       commands: ["scan"],
       takes: time(),
       onResume: "free",
-      help: "interval of status lines where there is no terminal",
+      help: "interval of status lines without a terminal",
     },
     {
       name: "metadata-file",
@@ -122,7 +122,7 @@ export const WATCH = {
       commands: ["watch"],
       takes: time(LEAST_INTERVAL),
       default: `${DEFAULTS.watch.intervalMs / 1000}s`,
-      help: `from one poll of a server to the next, at least ${MIN_INTERVAL_MS / 1000}s`,
+      help: `time from one poll of a server to the next, at least ${MIN_INTERVAL_MS / 1000}s`,
     },
     {
       name: "down-after",
@@ -138,7 +138,7 @@ export const WATCH = {
       takes: { ...FILE, placeholder: "DATABASE" },
       repeat: true,
       withoutSecrets: withoutPassword,
-      help: "keep a database up to date, as servers.db; watched databases are always updated",
+      help: "also keep this database up to date; watched databases always are",
     },
     {
       name: "metrics",

@@ -34,7 +34,7 @@ export const SELECTION = {
       name: "min-players",
       commands: ["servers", "export"],
       takes: wholeNumber(0, 1e9),
-      help: "servers with at least this many players",
+      help: "only servers with at least this many players",
     },
     {
       name: "text",
@@ -46,7 +46,7 @@ export const SELECTION = {
       name: "since",
       commands: ["servers", "export"],
       takes: PAST_TIME,
-      help: "servers probed since 90m, 24h or 7d ago, a date, or Unix milliseconds",
+      help: "only servers probed since 90m, 24h or 7d ago, a date, or Unix milliseconds",
     },
     {
       name: "sort",
@@ -67,7 +67,7 @@ export const SELECTION = {
       name: "port",
       commands: ["import"],
       takes: wholeNumber(1, 65535),
-      help: "the port of hosts without one in a file",
+      help: "the port of hosts that have none in a file",
     },
   ],
 } as const satisfies OptionGroup;
@@ -133,7 +133,7 @@ export const OUTPUT = {
     {
       name: "append",
       commands: ["scan", "export"],
-      help: "append to the files, in place of truncating them",
+      help: "append to the files instead of truncating them",
     },
     { ...FIELDS_OPTION, commands: ["scan"], takes: columnList(FIELDS) },
     { ...FIELDS_OPTION, commands: ["servers", "export"], takes: columnList(STORED_FIELDS) },
@@ -154,7 +154,7 @@ export const OUTPUT = {
       name: "keep",
       commands: ["scan", "watch", "prune"],
       takes: AGE,
-      help: "keep all observations for this time, as 90d; of older ones one an hour or day",
+      help: "time to keep all observations, such as 90d; older: one an hour, later a day",
     },
     {
       name: "no-players",
@@ -163,9 +163,11 @@ export const OUTPUT = {
     },
     {
       name: "json",
-      commands: ["query", "lan", "watch", "servers", "history"],
-      help: "print one JSON object per server, observation or event",
+      commands: ["query", "lan", "servers"],
+      help: "print one JSON object per server",
     },
+    { name: "json", commands: ["watch"], help: "print one JSON object per event" },
+    { name: "json", commands: ["history"], help: "print one JSON object per observation" },
     {
       name: "json",
       commands: ["scan"],
@@ -181,7 +183,7 @@ export const OUTPUT = {
       name: "once",
       commands: ["lan"],
       takes: wholeNumber(1, 3600, "SECONDS"),
-      defaultText: `Ctrl-C on a terminal, else ${DEFAULTS.lan.once} and the sweep`,
+      defaultText: `on a terminal until Ctrl-C, else ${DEFAULTS.lan.once} and the sweep`,
       help: "end after this time",
     },
     {

@@ -47,21 +47,21 @@ export const SPEED = {
       takes: RATE_OR_AUTO,
       onResume: "free",
       defaultText: `${DEFAULT_SPEED.rate}, loopback: no limit`,
-      help: "datagrams a second: 500, 10k, auto, auto:50k",
+      help: "packets per second: 500, 10k, auto, auto:50k",
     },
     {
       ...RATE_OPTION,
       commands: ["watch"],
       takes: RATE,
       defaultText: `${DEFAULTS.watch.rate}, loopback: no limit`,
-      help: "datagrams a second, as 500 or 10k",
+      help: "packets per second, for example 500 or 10k",
     },
     {
       name: "bandwidth",
       commands: ["scan"],
       takes: BITS,
       onResume: "free",
-      help: "the rate in bits a second, as 500k, 10M or 1G on Ethernet",
+      help: "the rate in bits per second on Ethernet, for example 500k, 10M or 1G",
     },
     {
       name: "net-rate",
@@ -69,7 +69,7 @@ export const SPEED = {
       takes: CAP,
       onResume: "free",
       defaultText: `${DEFAULT_SPEED.netRate}, loopback: no limit`,
-      help: "datagrams a second to a /24 (IPv6: /48), or off",
+      help: "packets per second to a /24 (IPv6: /48), or off",
     },
     {
       name: "host-rate",
@@ -77,7 +77,7 @@ export const SPEED = {
       takes: CAP,
       onResume: "free",
       defaultText: `${DEFAULT_SPEED.hostRate}, loopback: no limit`,
-      help: "datagrams a second to one address, or off",
+      help: "packets per second to one address, or off",
     },
     {
       ...CONCURRENCY_OPTION,
@@ -96,7 +96,7 @@ export const SPEED = {
       commands: ["scan", "query", "watch"],
       takes: milliseconds(LEAST_TIMEOUT),
       defaultText: `${DEFAULTS.timeoutMs}ms, over TCP ${STREAM_LIMITS.totalMs / 1000}s`,
-      help: "wait for a reply: 800ms, 2s, 1500 (in ms)",
+      help: "time to wait for a reply: 2s, or 1500 (in ms)",
     },
     {
       name: "retries",
@@ -108,7 +108,7 @@ export const SPEED = {
         query: `${DEFAULTS.query.retries}`,
         watch: `${DEFAULTS.watch.retries}`,
       },
-      help: "how often probes without a reply are repeated",
+      help: "how often unanswered probes are repeated",
     },
     {
       name: "cooldown",
@@ -118,7 +118,7 @@ export const SPEED = {
       defaultText: `${DEFAULT_SPEED.cooldownMs / 1000}s, loopback: ${
         LOOPBACK_SPEED.cooldownMs / 1000
       }s`,
-      help: "how long to wait for late replies, if any can arrive",
+      help: "time to wait for late replies, if any can arrive",
     },
     {
       name: "no-follow",
@@ -131,7 +131,7 @@ export const SPEED = {
       commands: ["scan"],
       takes: oneOf(ENGINE_CHOICES),
       onResume: "free",
-      defaultText: "udp where FFI is granted",
+      defaultText: "udp if FFI is granted",
       help: "portable, udp, packet, xdp or fastest",
     },
     {
@@ -140,7 +140,7 @@ export const SPEED = {
       takes: wholeNumber(0, MOST_THREADS),
       onResume: "free",
       default: "0",
-      help: "sender threads, except with portable; 0: the main thread sends",
+      help: "sender threads, not with portable; 0: the main thread sends",
     },
     {
       name: "interface",
@@ -158,7 +158,7 @@ export const SPEED = {
       takes: MAC,
       onResume: "free",
       defaultText: "from the kernel, or by ARP",
-      help: "packet and xdp: the gateway's MAC",
+      help: "packet and xdp: MAC address of the gateway",
     },
     {
       name: "source-port",
@@ -172,7 +172,7 @@ export const SPEED = {
       commands: ["scan"],
       takes: ADDRESS,
       onResume: "free",
-      help: "local address",
+      help: "local address to send from",
     },
   ],
 } as const satisfies OptionGroup;

@@ -6,7 +6,7 @@
 import { withoutPassword } from "../../../app/databases/connection_environment.ts";
 import { PORTS, POSITION, PROTOCOL_LIST, SHARD } from "../domain_value_types.ts";
 import type { OptionGroup } from "../option.ts";
-import { defaultProtocols, protocolHelp } from "../protocol_help.ts";
+import { broadcastPortsText, defaultProtocols, protocolHelp } from "../protocol_help.ts";
 import { anyText, FILE, wholeNumber } from "../value_types.ts";
 
 /** The largest seed: whole numbers up to it are exact. */
@@ -29,7 +29,7 @@ export const TARGETS = {
       commands: ["scan"],
       takes: FILE,
       withoutSecrets: withoutPassword,
-      help: "probe the servers of a database in their known protocols, the most overdue first",
+      help: "probe the servers of a database again, in their known protocols, oldest first",
     },
     {
       name: "exclude",
@@ -51,10 +51,19 @@ export const TARGETS = {
       name: "ports",
       short: "p",
       aliases: ["port"],
-      commands: ["scan", "lan"],
+      commands: ["scan"],
       takes: PORTS,
-      help: "ports to probe, such as 19132,25565-25570",
-      defaultText: "the protocols' usual ones",
+      help: "ports to probe: 25565-25570,U:19132 (U: UDP, T: TCP)",
+      defaultText: "the usual ones",
+    },
+    {
+      name: "ports",
+      short: "p",
+      aliases: ["port"],
+      commands: ["lan"],
+      takes: PORTS,
+      help: "UDP ports of broadcasts, such as 19132-19140",
+      defaultText: broadcastPortsText,
     },
     {
       name: "protocol",
@@ -83,11 +92,17 @@ export const ORDER = {
   options: [
     {
       name: "seed",
-      commands: ["scan", "fleet", "demo"],
+      commands: ["scan"],
       takes: wholeNumber(0, MOST_SEED),
-      default: { fleet: "1", demo: "1" },
-      defaultText: { scan: "random" },
-      help: "the order of the targets, to repeat it",
+      defaultText: "random",
+      help: "number that determines the order; the same seed repeats it",
+    },
+    {
+      name: "seed",
+      commands: ["fleet", "demo"],
+      takes: wholeNumber(0, MOST_SEED),
+      default: "1",
+      help: "number that determines the fleet; the same seed repeats it",
     },
     {
       name: "no-randomize",
@@ -106,7 +121,7 @@ export const ORDER = {
       commands: ["scan"],
       takes: POSITION,
       default: "1:0",
-      help: "continue where an interrupted scan stopped",
+      help: "position printed by a scan that ended early; T: before TCP's",
     },
   ],
 } as const satisfies OptionGroup;

@@ -5,11 +5,11 @@
  */
 
 /**
- * The name closest to a word by edit distance: at most 2, and at most a third of the word's length
- * plus 1. The opposite of the word is never suggested.
+ * The name closest to a word by edit distance: at most 2, and at most a third of the word's length,
+ * rounded up. The opposite of the word is never suggested.
  */
 export function closestName(word: string, names: readonly string[]): string | undefined {
-  const most = Math.min(2, Math.floor(word.length / 3) + 1);
+  const most = Math.min(2, Math.ceil(word.length / 3));
   const opposites = oppositesOf(word);
   const [best] = names.map((name) => ({ name, distance: editDistance(word, name) }))
     .filter(({ distance }) => distance <= most)

@@ -10,6 +10,10 @@ Deno.test("closestName() finds misspelt names, not other words", () => {
     "shard",
   ]);
   assertEquals([closestName("output", names), closestName("x", names)], [undefined, undefined]);
+  assertEquals([closestName("age", ["name"]), closestName("foo", ["from"])], [
+    undefined,
+    undefined,
+  ]);
 });
 
 Deno.test("closestName() never finds the opposite of a word", () => {

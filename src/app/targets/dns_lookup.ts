@@ -93,12 +93,17 @@ export function serviceFinder(
     } catch (error) {
       if (error instanceof Deno.errors.NotFound) return undefined;
       const timedOut = late.signal.aborted || error instanceof Deno.errors.TimedOut;
-      const why = timedOut ? NO_REPLY : (error as Error).message;
+      const why = timedOut ? NO_REPLY : failure(error as Error);
       throw new InputError(`Cannot look up the SRV record of "${name}": ${why}`);
     } finally {
       cancel();
     }
   };
+}
+
+/** Why a lookup failed. Without a route to a name server, Deno's message is that of its resolver. */
+function failure({ message }: Error): string {
+  return message.includes("is unreachable") ? "no name server can be reached" : message;
 }
 
 /** Names of this machine, which must not be sent to name servers (RFC 6761, 6.3). */

@@ -108,6 +108,21 @@ Deno.test("a lookup at an unresponsive name server, or one with invalid replies,
   }
 });
 
+Deno.test("a lookup without a route to a name server is reported in one line", async () => {
+  const { resolveDns } = Deno;
+  const message = "proto error: io error: Network is unreachable (os error 101)";
+  Deno.resolveDns = () => Promise.reject<never>(new Error(message));
+  try {
+    await assertRejects(
+      () => serviceFinder()("play.example.org"),
+      InputError,
+      'Cannot look up the SRV record of "play.example.org": no name server can be reached',
+    );
+  } finally {
+    Deno.resolveDns = resolveDns;
+  }
+});
+
 Deno.test("a name that is too long for a DNS query is refused", async () => {
   const name = Array(4).fill("a".repeat(62)).join(".");
   await assertRejects(() => find(3, name), InputError, "Cannot look up the SRV record of");

@@ -126,7 +126,7 @@ const BAD: [args: string[], message: string][] = [
   [["scan", "127.0.0.1", "--host-rate", "5M"], 'Cannot use --host-rate "5M"'],
   [["scan", "127.0.0.1", "--opt-out-file", "/usr"], 'Cannot read "/usr": Is a directory'],
   [["scan", "-", "-iL", "-"], "Cannot read targets from standard input twice"],
-  [["scan", "127.0.0.1", "--source-ip", "::1"], "it is no IPv4 address"],
+  [["scan", "127.0.0.1", "--source-ip", "::1"], "it is not an IPv4 address"],
   [
     ["scan", "127.0.0.1", "--protocol", "sqp"],
     "without a port: it has no default port; name ports",

@@ -92,7 +92,7 @@ Deno.test("ten bytes that are not a number, and end with NUL, are a raw token", 
       0,
     ]]
   ) {
-    assertThrows(() => read(...body), Malformed, "no number");
+    assertThrows(() => read(...body), Malformed, "not a number");
   }
 });
 

@@ -9,7 +9,7 @@ import { fileError, withoutCall } from "../sinks/file_errors.ts";
 
 /** The variables that the program reads, with their purposes. */
 export const ENVIRONMENT_VARIABLES = {
-  NO_COLOR: "no colours, as `--no-color`; whatever its value",
+  NO_COLOR: "no colours, like `--no-color`, whatever the value",
   TERM: "`dumb`: no live table and no colours, in `lan` and `query`",
   INIT_CWD: "the folder that relative paths start from, which tasks of Deno set",
   HOME: "the folder of `.config/blocksweep` and `.pgpass`",

@@ -173,7 +173,7 @@ export const RATE_OR_AUTO: ValueType<number | AutoRate> = valueType(
 /** A bandwidth, bits per second, with an optional suffix such as `M`. */
 export const BITS: ValueType<number> = valueType(
   "BITS",
-  "bits a second from 1k to 1000G, such as 500k, 10M or 1G",
+  "bits per second from 1k to 1000G, such as 500k, 10M or 1G",
   (text) => {
     const [, digits, unit] = /^(\d+(?:\.\d+)?)([kKmMgG]?)$/.exec(text) ?? [];
     const value = Number(digits) * { "": 1, k: 1e3, m: 1e6, g: 1e9 }[unit?.toLowerCase() ?? ""]!;

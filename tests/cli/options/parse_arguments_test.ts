@@ -159,7 +159,7 @@ const WRONG: [args: string[], message: string][] = [
   [["--rate", "1e9"], "expected a number"],
   ...["abc", "999", "2000G", "10 M", "10Mbit"].map((text): [string[], string] => [
     ["--bandwidth", text],
-    `Cannot use --bandwidth "${text}": expected bits a second from 1k to 1000G`,
+    `Cannot use --bandwidth "${text}": expected bits per second from 1k to 1000G`,
   ]),
   [["--host-rate", "0.5"], "a whole number up to 1M, or off"],
   [["--concurrency", "0"], "a whole number from 1 to 100000"],

@@ -92,8 +92,8 @@ Deno.test("without the capability a message names it, and the next fastest engin
     assertEquals(forced.code, 2);
     assertEquals(
       forced.stderr,
-      `blocksweep: Cannot use --engine ${name}: it needs the capability CAP_NET_RAW: as root, ` +
-        "setcap cap_net_raw+ep $(command -v deno)\n",
+      `blocksweep: Cannot use --engine ${name}: it needs the capability CAP_NET_RAW: run ` +
+        "`setcap cap_net_raw+ep $(command -v deno)` as root\n",
     );
   }
   const best = await without("fastest");

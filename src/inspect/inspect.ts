@@ -95,7 +95,7 @@ export function inspectionWithoutQuery(
 
 /** The reply that holds the status of a sighting; `undefined` for a sighting without a status. */
 export function firstReplyOf(
-  { protocol: name, status, raw }: Sighting,
+  { protocol: name, status, raw }: Pick<Sighting, "protocol" | "status" | "raw">,
   protocols: readonly Protocol[],
 ): ProtocolReply | undefined {
   if (status === undefined) return undefined;

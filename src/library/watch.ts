@@ -12,7 +12,7 @@ import type { Address } from "../core/address.ts";
 import { withoutPlayers } from "../protocols/declared_facts.ts";
 import type { Network } from "../net/network.ts";
 import { PROTOCOLS } from "../protocols/list.ts";
-import { OptedOutAddresses } from "../scan/inspect_stage/opted_out_addresses.ts";
+import { OptedOutAddresses } from "../scan/opt_outs/opted_out_addresses.ts";
 import type { Range } from "../targets/ranges.ts";
 import type { WatchEvent } from "../watch/events.ts";
 import { firstPollsMs, MIN_INTERVAL_MS, newWatchCounts, pollServers } from "../watch/watch.ts";

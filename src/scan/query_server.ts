@@ -11,8 +11,9 @@ import type { DatagramSocket, Dialer } from "../net/socket.ts";
 import { exclusiveLink } from "../net/demultiplexer.ts";
 import { STREAM_LIMITS, type StreamLimits, StreamLink } from "../net/stream_link.ts";
 import { HOST_RATE, Throttle } from "../net/throttle.ts";
-import type { Protocol } from "../protocols/protocol.ts";
+import { motdAsSent, type Protocol } from "../protocols/protocol.ts";
 import type { ServerRecord } from "../core/record.ts";
+import { optOutCheck } from "../targets/builtin_lists.ts";
 import { requestText, type Service } from "../targets/srv.ts";
 
 /** Options of a query to one server. */
@@ -45,6 +46,8 @@ export interface QueryServerOptions extends RetryLimits {
 export interface QueriedServer extends Pick<InterviewResult, "outcomes" | "suppressed"> {
   /** The server's record; `undefined` when no protocol had a reply. */
   readonly record: ServerRecord | undefined;
+  /** Whether a reply contains an opt-out: scans send nothing more to the server's address. */
+  readonly hasOptedOut: boolean;
 }
 
 /**
@@ -74,5 +77,7 @@ export async function queryServer(
   const seenAt = Math.round(clock.wall());
   const context = { endpoint, seenAt, latencyMs, scanId, requestedAs, allProtocols };
   const record = replies.length === 0 ? undefined : mergeReplies(replies, context);
-  return { record, outcomes, suppressed };
+  const isOptOut = optOutCheck();
+  const hasOptedOut = replies.some(({ statement }) => isOptOut(motdAsSent(statement)));
+  return { record, hasOptedOut, outcomes, suppressed };
 }

@@ -21,6 +21,7 @@ import { EarlyStop, endReason } from "./early_stop.ts";
 import { InspectStage } from "./inspect_stage/inspect_stage.ts";
 import { KnownServerStage } from "./inspect_stage/known_server_stage.ts";
 import { SightingQueue } from "./inspect_stage/sighting_queue.ts";
+import { OptOutRecorder } from "./opt_outs/opt_out_recorder.ts";
 import { countPositions, type PassPlan, planScanPasses } from "./pass_plan.ts";
 import { ScanConnections } from "./scan_connections.ts";
 import type { ScanEnd, ScanSetup } from "./scan_setup.ts";
@@ -71,6 +72,7 @@ function standing(marks: Marks, { order: { from }, io: { state } }: ScanSetup): 
 interface Stages {
   readonly receiver: Receiver;
   readonly sightings: SightingQueue;
+  readonly optOuts: OptOutRecorder;
   readonly udp: UdpSweep;
   readonly tcp: TcpSweep;
   readonly known: KnownServerStage;
@@ -92,21 +94,24 @@ function makeStages(
   const { io } = options;
   const { sockets } = demultiplexer;
   const write = new WriteStage(io, tables.stop);
-  const sightings = new SightingQueue(tables, io.state, write);
+  const optOuts = new OptOutRecorder(options, tables);
+  const sightings = new SightingQueue(tables, io.state, write, optOuts);
   const window = new ProbeWindow(sockets);
   const lossAndRate = new LossAndRate(options, tables, { sockets, throttle, kinds: plan.kinds });
   const skipped = new SkippedTargets(tables, plan.kinds);
   const connections = new ScanConnections(options, tables, throttle);
   const probing = { sockets, throttle, window, skipped, sightings, lossAndRate };
-  const connecting = { throttle, connections, skipped, sightings };
-  const interviewing = { demultiplexer, connections, sightings, rows: write, lossAndRate };
+  const connecting = { throttle, connections, skipped, sightings, optOuts };
+  const interviewing = { demultiplexer, connections, sightings, rows: write, lossAndRate, optOuts };
   return {
     receiver: makeReceiver(options, plan, tables, {
       canaries: lossAndRate.canaries,
       window,
       sightings,
+      optOuts,
     }),
     sightings,
+    optOuts,
     udp: new UdpSweep(options, plan, tables, probing),
     tcp: new TcpSweep(options, plan, tables, connecting),
     known: new KnownServerStage(options, tables, sightings),
@@ -120,7 +125,7 @@ function makeReceiver(
   { io }: ScanSetup,
   { allKinds: kinds }: PassPlan,
   { tokens, responders, floods, probed, optedOut, suppression }: ScanTables,
-  publishing: Pick<ReceiverOptions, "canaries" | "window" | "sightings">,
+  publishing: Pick<ReceiverOptions, "canaries" | "window" | "sightings" | "optOuts">,
 ): Receiver {
   return new Receiver({
     kinds,
@@ -154,13 +159,14 @@ function saveEachSecond(
 /** Runs the stages to their ends, in their order; returns the marks after the passes. */
 async function runStages(
   { stop, floods }: ScanTables,
-  { receiver, sightings, udp, tcp, known, inspect, write, count }: Stages,
+  { receiver, sightings, optOuts, udp, tcp, known, inspect, write, count }: Stages,
   demultiplexer: Demultiplexer,
 ): Promise<Marks> {
   let isOver = false;
   demultiplexer.listen(
     (datagram, from, socket) => {
-      if (!isOver) receiver.receive(datagram, from, socket);
+      if (isOver) receiver.receiveLate(datagram, from);
+      else receiver.receive(datagram, from, socket);
     },
     () => sightings.whenReadable,
     (from) => floods.surplus(from),
@@ -173,9 +179,10 @@ async function runStages(
     stop.guard(() => known.run(), undefined),
   ]);
   await demultiplexer.drained();
-  isOver = true; // later datagrams are dropped: the cooldown is over
+  isOver = true; // the cooldown is over
   await inspect.drain();
   await inspecting;
   await write.idle();
+  await stop.guard(() => optOuts.saved(), undefined);
   return { udp: udpMark, tcp: tcpMark };
 }

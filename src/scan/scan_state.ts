@@ -50,6 +50,8 @@ export interface StreamCounts {
   invalid: number;
   /** Open connections without a reply, those that the peer closed included. */
   unresponsive: number;
+  /** Connections, pending or open, that were cancelled because their address opted out. */
+  cancelled: number;
 }
 
 /** How far the passes over UDP or TCP have come. */
@@ -150,6 +152,7 @@ export function noStreams(): StreamCounts {
     valid: 0,
     invalid: 0,
     unresponsive: 0,
+    cancelled: 0,
   };
 }
 

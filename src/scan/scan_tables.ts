@@ -12,10 +12,11 @@ import { FloodingHosts } from "../sweep/flooding_hosts.ts";
 import { Responders } from "../sweep/responders.ts";
 import { Tokens } from "../sweep/token.ts";
 import { LowWaterMark } from "./checkpoint/low_water_mark.ts";
-import { AddressSignals } from "./address_signals.ts";
+import { AddressSignals } from "./opt_outs/address_signals.ts";
 import type { EarlyStop } from "./early_stop.ts";
 import { KnownServers } from "./inspect_stage/known_servers.ts";
-import { OptedOutAddresses } from "./inspect_stage/opted_out_addresses.ts";
+import { OptedOutAddresses } from "./opt_outs/opted_out_addresses.ts";
+import { Uninspected } from "./inspect_stage/uninspected_servers.ts";
 import { seedOf } from "./random_numbers.ts";
 import type { ScanSetup } from "./scan_setup.ts";
 import { ProbedEndpoints } from "./sweep_stage/probed_endpoints.ts";
@@ -44,6 +45,8 @@ export interface ScanTables {
   readonly probed: ProbedEndpoints;
   /** The low-water marks: all targets before them are finished. */
   readonly lowWater: LowWaterMark;
+  /** Servers that wait for an inspection, because no descriptor was free. */
+  readonly uninspected: Uninspected;
   /** The state of a shortage of descriptors. */
   readonly shortage: Shortage;
   /** Cancels the exchanges with one address, or with all when the scan ends early. */
@@ -70,8 +73,10 @@ export function makeTables(
   const probed = new ProbedEndpoints(options, (...one) => known.withholds(...one));
   const onFlood = (address: Address) => demultiplexer.cancel(address);
   const signals = new AddressSignals(stop.hard);
+  const uninspected = new Uninspected(state);
   const onOptOut = (address: Address) => {
     signals.cancel(address);
+    uninspected.removeHost(address);
     demultiplexer.cancel(address);
   };
   return {
@@ -88,6 +93,7 @@ export function makeTables(
       const shown = code ?? [...dialer.errors.keys()].find(isShortage) ?? "EMFILE";
       hooks?.onTrouble?.(shown, "short");
     }),
+    uninspected,
     signals,
     stop,
   };

@@ -42,6 +42,8 @@ export interface ReceiverOptions {
   readonly notes?: ReplyNotes;
   /** The queue that receives sightings. */
   readonly sightings: SightingIntake;
+  /** Looks for opt-outs in replies that become no sighting. Default: none are looked for. */
+  readonly optOuts?: OptOutIntake;
 }
 
 /** Recognises replies to canary probes. */
@@ -58,6 +60,12 @@ export interface ReplyNotes {
   note(protocol: string, endpoint: Endpoint, proven: boolean): boolean;
   /** Notes any other datagram of a target, and in which protocol it is a broken reply, if in any. */
   noteStray(protocol: string | undefined, endpoint: Endpoint): void;
+}
+
+/** Looks for opt-outs in replies. */
+export interface OptOutIntake {
+  /** Records the address of a reply whose status holds an opt-out. */
+  take(reply: Pick<Sighting, "endpoint" | "protocol" | "status" | "raw">): void;
 }
 
 /** What takes sightings. It drops none. */
@@ -129,13 +137,14 @@ export class Receiver {
     from: Endpoint,
     socket: number,
   ): void {
-    const { tokens, isTarget, responders, counts, clock } = this.#options;
+    const { isTarget, responders, counts, clock } = this.#options;
     const { probe, protocol } = kind;
     if (!isTarget(from, protocol)) return this.#surplus("unsolicited", from);
-    const token = (tokens.of(kind.kind, from) & probe.macMask) >>> 0;
+    const token = this.#tokenOf(kind, from);
     const mac = reply.mac === undefined ? undefined : reply.mac >>> 0;
     if (mac !== undefined && mac !== token) {
       const canary = this.#options.canaries?.reply(kind, from, mac);
+      if (canary !== undefined) this.#findOptOut(kind, datagram, from);
       if (canary === "duplicate") return this.#surplus(canary, from);
       if (canary !== undefined) {
         counts[canary]++;
@@ -143,13 +152,17 @@ export class Receiver {
       }
     }
     if (this.#options.notes?.note(protocol, from, mac === token)) {
+      if (mac === token) this.#findOptOut(kind, datagram, from);
       return this.#surplus("suppressing", from);
     }
     if (mac !== token) {
       this.#holdUnverified(kind, from, socket);
       return;
     }
-    if (responders.has(from)) return this.#surplus("duplicate", from);
+    if (responders.has(from)) {
+      this.#findOptOut(kind, datagram, from);
+      return this.#surplus("duplicate", from);
+    }
     const content = orBroken((): ReplyContent<unknown> => probe.readContent(datagram.slice()));
     if (content === "broken") return this.#surplus("malformed", from);
     responders.add(from);
@@ -159,6 +172,30 @@ export class Receiver {
     const sighting = { endpoint: { ...from }, protocol, latencyMs, verified: true, at, socket };
     this.#options.window?.replied(latencyMs, at);
     this.#options.sightings.push({ ...sighting, ...content });
+  }
+
+  #tokenOf({ kind, probe }: ProbeKind, from: Endpoint): number {
+    return (this.#options.tokens.of(kind, from) & probe.macMask) >>> 0;
+  }
+
+  /** Looks for an opt-out in a reply that repeats our token and becomes no sighting. */
+  #findOptOut({ probe, protocol }: ProbeKind, datagram: Uint8Array, from: Endpoint): void {
+    const { optOuts } = this.#options;
+    if (optOuts === undefined) return;
+    const content = orBroken((): ReplyContent<unknown> => probe.readContent(datagram.slice()));
+    if (content !== "broken") optOuts.take({ endpoint: { ...from }, protocol, ...content });
+  }
+
+  /** Takes a datagram that came after the cooldown. Nothing of it counts but an opt-out. */
+  receiveLate(datagram: Uint8Array, from: Endpoint): void {
+    const { kinds, floods, clock, isTarget } = this.#options;
+    if (floods.drops(from.address, clock)) return;
+    for (const kind of kinds) {
+      const reply = orBroken(() => kind.probe.read(datagram));
+      if (reply === "broken" || reply?.mac === undefined) continue;
+      const isProven = reply.mac >>> 0 === this.#tokenOf(kind, from);
+      if (isProven && isTarget(from, kind.protocol)) this.#findOptOut(kind, datagram, from);
+    }
   }
 
   /** Time since a probe was stamped, milliseconds; `undefined` for an earlier part of the scan. */

@@ -17,7 +17,7 @@ export interface ReplyCounts {
    * pending, or was cancelled.
    */
   unverified: number;
-  /** Replies with a wrong token, and those without a reply to the second query. */
+  /** Replies with a wrong token, and those without a second query, or without a reply to it. */
   forged: number;
   /** Replies without our token of endpoints that were not interviewed: no hold, or no time, was left. */
   omitted: number;

@@ -104,9 +104,15 @@ function notByNameRanges(): readonly ReasonedRange[] {
   return parseRangeList(notByNameText, "data/not-by-name.txt");
 }
 
-/** Returns a check whether a MOTD holds an opt-out marker of data/opt-out.txt. */
+/**
+ * Returns a check whether a MOTD holds an opt-out marker of data/opt-out.txt. The case of letters is
+ * ignored, as games ignore the case of formatting codes.
+ */
 export function optOutCheck(): (motd: string) => boolean {
-  const markers = markerText.split("\n").map((line) => line.trim())
+  const markers = markerText.toLowerCase().split("\n").map((line) => line.trim())
     .filter((line) => line !== "" && !line.startsWith("#"));
-  return (motd) => markers.some((marker) => motd.includes(marker));
+  return (motd) => {
+    const folded = motd.toLowerCase();
+    return markers.some((marker) => folded.includes(marker));
+  };
 }

@@ -192,6 +192,7 @@ Deno.test("raknet: a pong with GUID 0 is accepted in the sweep and in an exchang
 
 Deno.test("an opt-out marker counts in each text of a statement, whatever the others are", () => {
   const optsOut = optOutCheck();
+  assertEquals([optsOut("a §B§d§F§d§b"), optsOut("§b§d§f§d§c")], [true, false]);
   const marked = "Hive §b§d§f§d§b";
   const statement = (texts: object, motdSent?: string) => ({
     columns: { name: null, motd: null, ...texts },

@@ -59,6 +59,14 @@ const acts = (...all: StreamAct[]): StreamResponder => ({
 });
 const text = (words: string) => ({ bytes: new TextEncoder().encode(words) });
 
+Deno.test("a query says whether a reply contains an opt-out", async () => {
+  const status = { version: { name: "1.21", protocol: 767 }, description: "§b§d§f§d§bA server" };
+  const json = new TextEncoder().encode(JSON.stringify(status));
+  const bytes = slp.encodeStatusResponse({ json, trailing: new Uint8Array() });
+  assertEquals((await ask(acts({ bytes }))).hasOptedOut, true);
+  assertEquals((await ask(slpServer("vanilla"))).hasOptedOut, false);
+});
+
 Deno.test("a Java server sends its status and a pong on one connection", async () => {
   for (const at of ["127.0.0.1:25570", "[::1]:25570"]) {
     const server = slpServer("vanilla");

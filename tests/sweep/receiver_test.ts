@@ -12,6 +12,7 @@ import { Receiver } from "../../src/sweep/receiver.ts";
 import { noReplies } from "../../src/sweep/reply_counts.ts";
 import { stampClock } from "../../src/sweep/probe_kind.ts";
 import { Responders } from "../../src/sweep/responders.ts";
+import { FakeNetwork } from "../../src/testing/fake_network.ts";
 import { Tokens } from "../../src/sweep/token.ts";
 
 const ENDPOINT = { address: 0x7f000001, port: 19132 };
@@ -53,6 +54,44 @@ function sight(stampedAt: number, begun: number, now: number): Sighting[] {
   );
   return sightings;
 }
+
+Deno.test("opt-outs are looked for in replies that become no sighting, and repeat our token", () => {
+  const taken: string[] = [];
+  const clock = new FakeNetwork(1);
+  const tokens = new Tokens(KEY);
+  let suppresses = true;
+  const receiver = new Receiver({
+    kinds: [{ protocol: "raknet", probe: probe!, kind: 0 }],
+    tokens,
+    isTarget: ({ port }) => port !== 1,
+    isTargetHost: () => true,
+    responders: new Responders(1),
+    floods: new FloodingHosts(1, noFloods()),
+    clock,
+    counts: noReplies(),
+    notes: { isActive: true, note: () => suppresses, noteStray: () => {} },
+    sightings: { push: () => {}, pushWhenHeld: () => {} },
+    optOuts: { take: ({ endpoint, protocol }) => taken.push(`${protocol} ${endpoint.port}`) },
+  });
+  const pong = (from: typeof ENDPOINT, mac = tokens.of(0, from) & probe!.macMask) => {
+    const ping = probe!.template.slice();
+    new Stamp(probe!).write(new DataView(ping.buffer), 0, mac, 0);
+    const { time } = raknet.decodePing(ping)!;
+    return raknet.encodePong({ advertise: false, time, guid: 7n, text: new Uint8Array() });
+  };
+  const elsewhere = { ...ENDPOINT, port: 1 };
+  receiver.receive(pong(ENDPOINT), ENDPOINT, 0); // only detects
+  suppresses = false;
+  receiver.receive(pong(ENDPOINT), ENDPOINT, 0); // a sighting
+  assertEquals(taken, ["raknet 19132"]);
+  receiver.receive(pong(ENDPOINT), ENDPOINT, 0); // a duplicate
+  receiver.receiveLate(pong(ENDPOINT), ENDPOINT);
+  assertEquals(taken, ["raknet 19132", "raknet 19132", "raknet 19132"]);
+  receiver.receiveLate(pong(ENDPOINT, 1), ENDPOINT); // forged
+  receiver.receiveLate(pong(elsewhere), elsewhere); // not probed
+  receiver.receiveLate(Uint8Array.of(28), ENDPOINT); // broken
+  assertEquals(taken.length, 3);
+});
 
 Deno.test("a late reply to an earlier part of the scan is valid, without a round-trip time", () => {
   const ours = sight(1100, 1000, 1150.5);

@@ -174,7 +174,8 @@ export async function openResumedScan(
   const sinks = [...await reopened.cut(offsets), ...stores];
   try {
     const list = await open();
-    countFrom(state, checkpoint.counters, answered.length);
+    const listed = { rows: answered.length, optOuts: writtenRows.optedOut.length };
+    countFrom(state, checkpoint.counters, listed);
     const options = { path, configuration: writtenRows.configuration, sinks, offsets };
     const writer = CheckpointWriter.resume(writerOptions(keeping, options), list, answered.length);
     await writer.save(checkpoint.marks, state);

@@ -128,6 +128,12 @@ function printer(
       if (!json && described++ > 0) lines.unshift(""); // a blank line between servers
       await print(json ? format.row(record, true).trimEnd() : lines.join("\n"));
     }
+    for (const { protocolsThere: { endpoint }, server } of quiet ? [] : queried) {
+      if (!server.hasOptedOut) continue;
+      reportError(
+        `${formatEndpoint(endpoint)} opts out: scan, lan and watch leave its address out`,
+      );
+    }
     if (records.length > 0) return true;
     const reasons = queried.map((one) => attempts(one, located.name)).join("; ");
     // The endpoint of a host that was named as HOST:PORT stands once in the line.

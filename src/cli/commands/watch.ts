@@ -4,7 +4,7 @@
  * @module
  */
 import { systemClock } from "../../net/clock.ts";
-import { OptedOutAddresses } from "../../scan/inspect_stage/opted_out_addresses.ts";
+import { OptedOutAddresses } from "../../scan/opt_outs/opted_out_addresses.ts";
 import { withoutPlayers } from "../../protocols/declared_facts.ts";
 import { PROTOCOLS } from "../../protocols/list.ts";
 import type { Protocol } from "../../protocols/protocol.ts";

@@ -34,7 +34,7 @@ import {
 } from "../../core/checked_json.ts";
 
 /** Version of the checkpoint and list formats. Each added or removed field needs a new version. */
-const VERSION = 3;
+const VERSION = 4;
 /** Limit on the size of a checkpoint file, bytes. */
 const LONGEST = 1 << 20;
 
@@ -110,9 +110,19 @@ export function countersOf(state: ScanState): Counters {
   };
 }
 
-/** Sets the counters of a resumed scan. */
-export function countFrom(state: ScanState, { tcp, ...others }: Counters, rows: number): void {
-  Object.assign(state, others, { written: rows });
+/**
+ * Sets the counters of a resumed scan.
+ *
+ * @param listed What the list beside the checkpoint holds. After a kill, some opt-outs may be later
+ * than the checkpoint.
+ */
+export function countFrom(
+  state: ScanState,
+  { tcp, ...others }: Counters,
+  listed: { readonly rows: number; readonly optOuts: number },
+): void {
+  const optedOut = Math.max(others.optedOut, listed.optOuts);
+  Object.assign(state, others, { written: listed.rows, optedOut });
   state.tcp.sent = tcp.sent;
   Object.assign(state.tcp.counts, tcp.counts);
 }

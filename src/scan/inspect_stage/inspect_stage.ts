@@ -6,7 +6,6 @@
 import { type Endpoint, family } from "../../core/address.ts";
 import { attachedOf } from "../../inspect/attachments.ts";
 import {
-  firstReplyOf,
   type Inspection,
   inspectionWithoutQuery,
   type InspectOptions,
@@ -17,7 +16,7 @@ import { ConnectionSlots } from "../../net/connection_slots.ts";
 import type { Demultiplexer } from "../../net/demultiplexer.ts";
 import type { Link } from "../../net/socket.ts";
 import { withoutPlayers } from "../../protocols/declared_facts.ts";
-import { motdAsSent, type Protocol } from "../../protocols/protocol.ts";
+import type { Protocol } from "../../protocols/protocol.ts";
 import {
   ATTACHMENTS,
   type RecordWithAttachments,
@@ -28,6 +27,7 @@ import { Aliases } from "./aliases.ts";
 import { inspectDespiteFloods } from "./flooding_host_interviews.ts";
 import { requestedNameOf } from "../requested_names.ts";
 import { nonceOf } from "../random_numbers.ts";
+import type { OptOutRecorder } from "../opt_outs/opt_out_recorder.ts";
 import type { ScanConnections } from "../scan_connections.ts";
 import type { ScanSetup } from "../scan_setup.ts";
 import type { ScanTables } from "../scan_tables.ts";
@@ -35,7 +35,6 @@ import type { WriteStage } from "../write_stage.ts";
 import type { LossAndRate } from "../sweep_stage/loss_and_rate.ts";
 import { reclassify } from "../../sweep/reply_counts.ts";
 import { buildRecord } from "./build_record.ts";
-import { Uninspected } from "./uninspected_servers.ts";
 import { UnprovedBudget } from "./unproved_budget.ts";
 import {
   type KnownSubject,
@@ -58,6 +57,8 @@ export interface InspectStageParts {
   readonly rows: WriteStage;
   /** The loss measurement, which uses servers with a row as canaries. */
   readonly lossAndRate: LossAndRate;
+  /** Records opt-outs. */
+  readonly optOuts: OptOutRecorder;
 }
 
 /** The interviews of one scan. */
@@ -71,12 +72,8 @@ export class InspectStage {
   /** Limits the number of sockets that serve one interview each. */
   readonly #exclusiveSlots: ConnectionSlots;
   readonly #aliases: Aliases;
-  readonly #uninspected: Uninspected;
   /** Number of rows, those before a resume included. */
   #accepted: number;
-  readonly #optsOut = ({ statement }: ProtocolReply) =>
-    this.#options.interviews.optsOut(motdAsSent(statement));
-  readonly #onError = (error: Error) => this.#tables.stop.fail(error);
 
   /** Creates the stage without running interviews. */
   constructor(options: ScanSetup, tables: ScanTables, parts: InspectStageParts) {
@@ -86,10 +83,10 @@ export class InspectStage {
     this.#parts = parts;
     this.#exclusiveSlots = new ConnectionSlots(limits.exclusiveSockets ?? Infinity, Infinity);
     const atOnce = interviewsAtOnce(limits.rates.hostRate);
-    this.#pool = new InspectionPool(limits.concurrency, this.#onError, atOnce);
+    const onError = (error: Error) => tables.stop.fail(error);
+    this.#pool = new InspectionPool(limits.concurrency, onError, atOnce);
     this.#budget = new UnprovedBudget(atOnce);
     this.#aliases = new Aliases(random(8), targets.allProtocols);
-    this.#uninspected = new Uninspected(state);
     this.#accepted = state.written;
   }
 
@@ -117,18 +114,12 @@ export class InspectStage {
     sightings.close();
   }
 
-  /**
-   * Adds an interview to the pool, unless the sighted reply is enough: then builds the row, or records
-   * the opt-out, at once, before other endpoints of the address are interviewed.
-   */
+  /** Builds the row at once if no query is needed; otherwise adds an interview to the pool. */
   #begin(subject: Subject): void {
     if ("plan" in subject) {
       return this.#pool.add(subject.endpoint.address, () => this.#interview(subject), true);
     }
     const { sighting } = subject;
-    const reply = subject.firstReply = firstReplyOf(sighting, this.#options.targets.protocols);
-    const optsOut = reply !== undefined && this.#optsOut(reply);
-    if (optsOut) return void this.#interview(subject).catch(this.#onError);
     if (this.#needsNoQuery(subject)) return this.#parts.sightings.finish(subject);
     this.#pool.add(sighting.endpoint.address, () => this.#interview(subject), sighting.verified);
   }
@@ -169,7 +160,7 @@ export class InspectStage {
       const found = await this.#inspect(subject);
       if (found === "short") return this.#postpone(sighting, onFinished);
       if (found === "cut") return;
-      const finishEarlier = this.#uninspected.remove(endpoint);
+      const finishEarlier = this.#tables.uninspected.remove(endpoint);
       const finishAll = () => {
         finishEarlier();
         onFinished();
@@ -184,25 +175,26 @@ export class InspectStage {
   /** Postpones a server to a later pass, or to a resumed scan. */
   #postpone({ endpoint }: Sighting, onFinished: () => void): void {
     this.#tables.responders.release(endpoint);
-    this.#uninspected.add(endpoint, onFinished);
+    this.#tables.uninspected.add(endpoint, onFinished);
   }
 
   /** Interviews a server that was known before the scan; no pass visits it. */
   async #interviewKnown({ endpoint, plan, onFinished }: KnownSubject): Promise<void> {
-    const { optedOut, responders, stop, stop: { reason } } = this.#tables;
+    const { optedOut, responders, uninspected, stop, stop: { reason } } = this.#tables;
     if (reason === "failed" || reason === "max-results") return;
     const at = this.#options.io.clock.now();
     const found = await this.#inspectEndpoint({ endpoint, spoken: plan.probed });
     if (optedOut.has(endpoint.address)) return onFinished();
     if (found.replies.length === 0) {
-      if (found.exhausted) this.#uninspected.add(endpoint, onFinished);
+      if (found.exhausted) uninspected.add(endpoint, onFinished);
       else if (!found.isCutShort || !stop.hard.aborted) onFinished();
       return;
     }
     if (!responders.add(endpoint)) return onFinished();
     const [{ protocol }] = found.replies;
+    if (found.hasOptedOut) await this.#parts.optOuts.record(endpoint.address);
     const row = found.hasOptedOut
-      ? await this.#recordOptOut(endpoint)
+      ? "nothing"
       : this.#row({ endpoint, protocol, verified: false, at, socket: -1 }, found);
     if (row === "nothing") onFinished();
     else if (row !== "cut") this.#parts.rows.add(row, onFinished);
@@ -233,7 +225,7 @@ export class InspectStage {
       shortage,
       nameOf: (peer) => requestedNameOf(targets, peer),
       nonce: () => nonceOf(random),
-      optsOut: this.#optsOut,
+      optsOut: this.#parts.optOuts.isOptOut,
       optedOut: (peer) => optedOut.has(peer.address),
       replied: (peer) => suppression.hasReplied(peer),
       withoutReply: (peer, protocol) =>
@@ -260,6 +252,7 @@ export class InspectStage {
     const { stop, optedOut } = this.#tables;
     if (stop.reason === "failed") this.#parts.rows.lost++;
     const reason = reasonToSkip(sighting, this.#tables);
+    if (reason === "nothing") this.#settleUnverified(sighting, "forged");
     if (reason !== undefined) return reason;
     const { endpoint, endpoint: { address } } = sighting;
     if (!sighting.verified && this.#budget.isSpent(address)) {
@@ -268,19 +261,22 @@ export class InspectStage {
     }
     const begun = this.#options.io.clock.now();
     const result = await this.#inspectEndpoint(sighting, firstReply);
-    if (optedOut.has(address)) return "nothing";
+    if (optedOut.has(address)) {
+      this.#settleUnverified(sighting, result.replies.length > 0 ? "valid" : "forged");
+      return "nothing";
+    }
     if (result.replies.length === 0) {
       if (result.failure !== "exhausted") {
         this.#budget.charge(address, begun, this.#options.io.clock.now());
       }
-      return this.#unconfirmed(result);
+      return this.#unconfirmed(sighting, result);
     }
     const isFirst = sighting.verified || this.#tables.responders.add(endpoint);
-    if (this.#isUnverified(sighting)) {
-      reclassify(this.#options.io.state.replies, isFirst ? "valid" : "duplicate");
-    }
+    this.#settleUnverified(sighting, isFirst ? "valid" : "duplicate");
     if (!isFirst) return "nothing";
-    return result.hasOptedOut ? await this.#recordOptOut(endpoint) : this.#row(sighting, result);
+    if (!result.hasOptedOut) return this.#row(sighting, result);
+    await this.#parts.optOuts.record(address);
+    return "nothing";
   }
 
   /** Inspects a sighting or a known server. A flooding host is sent only the first protocol. */
@@ -298,27 +294,22 @@ export class InspectStage {
   }
 
   /** Counts a sighting that no reply confirmed, and returns why it has no row. */
-  #unconfirmed({ failure }: Inspection): "nothing" | "cut" | "short" {
+  #unconfirmed(sighting: Sighting, { failure }: Inspection): "nothing" | "cut" | "short" {
     if (failure === "exhausted") return "short";
-    if (failure === "cancelled") return "cut";
-    reclassify(this.#options.io.state.replies, failure === "malformed" ? failure : "forged");
+    // Without the end of the scan, it was not queried because its protocol is suppressed by now.
+    if (failure === "cancelled" && this.#tables.stop.hard.aborted) return "cut";
+    this.#settleUnverified(sighting, failure === "malformed" ? failure : "forged");
     return "nothing";
   }
 
-  /** Whether the reply of a sighting was counted as unverified. */
-  #isUnverified({ verified, protocol }: Sighting): boolean {
-    const { protocols } = this.#options.targets;
-    return !verified || protocols.find(({ name }) => name === protocol)?.probe?.guessable === true;
-  }
-
-  /** Records the opt-out of an address. */
-  async #recordOptOut({ address }: Endpoint): Promise<"nothing"> {
-    const { io: { state, checkpoint }, hooks } = this.#options;
-    state.optedOut++;
-    this.#tables.optedOut.add(address);
-    hooks?.onOptOut?.(address);
-    await checkpoint?.optedOut(address);
-    return "nothing";
+  /** Moves the reply of a sighting to another class, if it was counted as unverified. */
+  #settleUnverified(
+    { verified, protocol: name }: Sighting,
+    as: Parameters<typeof reclassify>[1],
+  ): void {
+    const { targets: { protocols }, io: { state } } = this.#options;
+    const probe = protocols.find((one) => one.name === name)?.probe;
+    if (!verified || probe?.guessable) reclassify(state.replies, as);
   }
 
   /** Builds the row of a server; `cut`: `--max-results` was reached before. */

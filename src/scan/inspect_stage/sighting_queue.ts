@@ -8,6 +8,7 @@ import type { Endpoint } from "../../core/address.ts";
 import type { Sighting } from "../../core/record.ts";
 import type { ProtocolReply } from "../../inspect/merge.ts";
 import { reclassify } from "../../sweep/reply_counts.ts";
+import type { OptOutRecorder } from "../opt_outs/opt_out_recorder.ts";
 import type { ScanState } from "../scan_state.ts";
 import type { ScanTables } from "../scan_tables.ts";
 import type { WriteStage } from "../write_stage.ts";
@@ -22,8 +23,8 @@ const MOST_WAITING = 256;
 export interface Sighted {
   /** The first reply of the server. */
   readonly sighting: Sighting;
-  /** The same reply as a part of a record, if it has a status; set when the server is taken. */
-  firstReply?: ProtocolReply;
+  /** The same reply as a part of a record, if it has a status. */
+  readonly firstReply: ProtocolReply | undefined;
   /** Called when the row is written, or there is none. Not called after a cancellation. */
   readonly onFinished: () => void;
 }
@@ -65,11 +66,13 @@ export class SightingQueue {
    *
    * @param state The state that counts replies.
    * @param rows The write stage, which receives the rows.
+   * @param optOuts Records the sightings that are opt-outs. These are not queued.
    */
   constructor(
     private readonly tables: QueueTables,
     private readonly state: Pick<ScanState, "replies" | "omittedAt">,
     private readonly rows: Pick<WriteStage, "whenFree">,
+    private readonly optOuts: Pick<OptOutRecorder, "replyOf" | "isOptOut" | "recordWhenSaved">,
   ) {}
 
   /** Number of servers that wait or are interviewed. */
@@ -93,10 +96,14 @@ export class SightingQueue {
     return (this.#readable ??= Promise.withResolvers()).promise;
   }
 
-  /** Adds the sighting of an endpoint. */
+  /** Adds the sighting of an endpoint, or records its opt-out. */
   push(sighting: Sighting, onFinished: () => void = this.tables.lowWater.begin()): void {
+    const firstReply = this.optOuts.replyOf(sighting);
+    if (firstReply !== undefined && this.optOuts.isOptOut(firstReply)) {
+      return this.optOuts.recordWhenSaved(sighting.endpoint.address, onFinished);
+    }
     if (!sighting.verified) this.tables.interviewed.add(sighting.endpoint);
-    this.#add({ sighting, onFinished });
+    this.#add({ sighting, firstReply, onFinished });
   }
 
   /** Adds a server that was known before the scan and that no pass visits. */
@@ -120,6 +127,7 @@ export class SightingQueue {
         if (why === "cut") return;
         if (responders.has(endpoint)) reclassify(this.state.replies, "duplicate");
         else if (why === undefined) omit(sighting, this.state);
+        else reclassify(this.state.replies, "forged");
         onFinished();
       },
     });

@@ -4,13 +4,18 @@
  *
  * @module
  */
-import { type Endpoint, endpointKey } from "../../core/address.ts";
+import { type Address, type Endpoint, endpointKey } from "../../core/address.ts";
 import type { ScanState } from "../scan_state.ts";
+
+interface Waiting {
+  readonly endpoint: Endpoint;
+  readonly callbacks: readonly (() => void)[];
+}
 
 /** Servers that wait for an inspection, counted in the state of the scan. */
 export class Uninspected {
-  /** For each endpoint, the functions that finish its sightings. */
-  readonly #callbacks = new Map<number | bigint, (() => void)[]>();
+  /** Each endpoint, with the functions that finish its sightings. */
+  readonly #waiting = new Map<number | bigint, Waiting>();
 
   /** Starts with no uninspected server. */
   constructor(private readonly state: Pick<ScanState, "uninspected">) {}
@@ -22,16 +27,24 @@ export class Uninspected {
    */
   add(endpoint: Endpoint, onFinished: () => void): void {
     const key = endpointKey(endpoint);
-    this.#callbacks.set(key, [...this.#callbacks.get(key) ?? [], onFinished]);
-    this.state.uninspected = this.#callbacks.size;
+    const { callbacks = [] } = this.#waiting.get(key) ?? {};
+    this.#waiting.set(key, { endpoint, callbacks: [...callbacks, onFinished] });
+    this.state.uninspected = this.#waiting.size;
   }
 
   /** Removes a server after its inspection. Returns a function that finishes its sightings. */
   remove(endpoint: Endpoint): () => void {
     const key = endpointKey(endpoint);
-    const callbacks = this.#callbacks.get(key) ?? [];
-    this.#callbacks.delete(key);
-    this.state.uninspected = this.#callbacks.size;
+    const { callbacks = [] } = this.#waiting.get(key) ?? {};
+    this.#waiting.delete(key);
+    this.state.uninspected = this.#waiting.size;
     return () => callbacks.forEach((onFinished) => onFinished());
+  }
+
+  /** Removes the servers of an address that opted out, and finishes their sightings. */
+  removeHost(address: Address): void {
+    for (const { endpoint } of this.#waiting.values()) {
+      if (endpoint.address === address) this.remove(endpoint)();
+    }
   }
 }

@@ -9,6 +9,7 @@ import { firstReplyOf } from "../../inspect/inspect.ts";
 import { Stamp } from "../../net/socket.ts";
 import type { Demultiplexer } from "../../net/demultiplexer.ts";
 import {
+  announcementStatement,
   decodeAnnouncement,
   decodeServerData,
   LAN_PROTOCOLS,
@@ -101,31 +102,28 @@ export class Discovery {
   #receivePong(datagram: Uint8Array, from: Endpoint, socket: number): boolean {
     const { protocol, token, clock } = this.options;
     const probe = protocol.probe!;
-    const reply = orUndefined((): Reply | undefined => probe.read(datagram));
-    if (reply === undefined) return false;
-    const verified = reply.mac === (token & probe.macMask);
+    const pong = orUndefined((): Reply | undefined => probe.read(datagram));
+    if (pong === undefined) return false;
+    const verified = pong.mac === (token & probe.macMask);
     if (!verified && !probe.mayLackToken) return true;
+    const content = verified
+      ? orUndefined((): ReplyContent<unknown> => probe.readContent(datagram.slice()))
+      : {};
+    const reply = firstReplyOf({ protocol: protocol.name, ...content }, [protocol]);
+    if (reply !== undefined && this.interviews.takeOptOut(from.address, reply)) return true;
     const neighbour = this.interviews.due(
       formatEndpoint(from),
       from.address,
       LIFETIME_MS.raknet,
       verified,
     );
-    if (neighbour === undefined) return true;
-    const content = verified
-      ? orUndefined((): ReplyContent<unknown> => probe.readContent(datagram.slice()))
-      : {};
-    if (content === undefined) return true;
+    if (neighbour === undefined || content === undefined) return true;
     const at = clock.now();
-    const latencyMs = verified && reply.clock !== undefined
-      ? (stampClock(at) - reply.clock >>> 0) / 1000
+    const latencyMs = verified && pong.clock !== undefined
+      ? (stampClock(at) - pong.clock >>> 0) / 1000
       : undefined;
     const about = { protocol: protocol.name, latencyMs, verified, at, socket };
-    const sighting: Sighting = { endpoint: { ...from }, ...about, ...content };
-    const first = firstReplyOf(sighting, [protocol]);
-    if (first !== undefined && this.interviews.isOptOut(first)) {
-      this.interviews.optOut(from.address);
-    } else this.interviews.inspect(neighbour, sighting);
+    this.interviews.inspect(neighbour, { endpoint: { ...from }, ...about, ...content });
     return true;
   }
 
@@ -133,10 +131,11 @@ export class Discovery {
   #receiveResponse(packet: NethernetPacket & { type: "response" }, from: Endpoint): void {
     const { sender, data, flags } = packet;
     const key = `nethernet ${sender}`;
-    const neighbour = this.interviews.due(key, from.address, LIFETIME_MS.nethernet, true);
-    if (neighbour === undefined) return;
     const status = { networkId: sender, data: orUndefined(() => decodeServerData(data)), flags };
     const reply = { protocol: LAN_PROTOCOLS.nethernet, statement: nethernetStatement(status) };
+    if (this.interviews.takeOptOut(from.address, reply)) return;
+    const neighbour = this.interviews.due(key, from.address, LIFETIME_MS.nethernet, true);
+    if (neighbour === undefined) return;
     const latencyMs = this.options.clock.now() - this.#requestedAt;
     const endpoint = { ...from };
     this.interviews.list(neighbour, { endpoint, replies: [reply], latencyMs });
@@ -149,6 +148,9 @@ export class Discovery {
     if (announcement === undefined) return;
     const endpoint = { address: from.address, port: announcement.port };
     const life = LIFETIME_MS.announcement;
+    const statement = announcementStatement(announcement);
+    const reply = { protocol: LAN_PROTOCOLS.announcement, statement };
+    if (this.interviews.takeOptOut(from.address, reply)) return;
     const neighbour = this.interviews.due(formatEndpoint(endpoint), from.address, life, true);
     if (neighbour === undefined) return;
     this.interviews.queryJava(neighbour, endpoint, announcement);
@@ -158,6 +160,8 @@ export class Discovery {
   receiveSighting(sighting: Omit<Sighting, "socket">): void {
     const { endpoint } = sighting;
     const key = formatEndpoint(endpoint);
+    const reply = firstReplyOf(sighting, this.options.protocols);
+    if (reply !== undefined && this.interviews.takeOptOut(endpoint.address, reply)) return;
     const neighbour = this.interviews.due(key, endpoint.address, LIFETIME_MS.slp, true);
     if (neighbour === undefined) return;
     const socket = this.networks.findIndex((network) => isInsideNetwork(endpoint, network));

@@ -25,7 +25,7 @@ import {
   runPasses,
 } from "../../sweep/passes.ts";
 import { RangeSet } from "../../targets/ranges.ts";
-import type { AddressSignals } from "../address_signals.ts";
+import type { AddressSignals } from "../opt_outs/address_signals.ts";
 import {
   broadcastOf,
   type DiscoverySetup,

@@ -14,7 +14,7 @@ import {
   announcementStatement,
   LAN_PROTOCOLS,
 } from "../../protocols/lan/mod.ts";
-import { AddressSignals } from "../address_signals.ts";
+import { AddressSignals } from "../opt_outs/address_signals.ts";
 import { withoutPlayers } from "../../protocols/declared_facts.ts";
 import { PROTOCOLS } from "../../protocols/list.ts";
 import { motdAsSent, type Protocol } from "../../protocols/protocol.ts";
@@ -64,13 +64,23 @@ export class LanInterviews {
     return this.#optedOut.has(address) || this.options.neighbours.hasOptedOut(address);
   }
 
-  /** Whether a reply contains an opt-out. */
-  isOptOut({ statement }: ProtocolReply): boolean {
+  /**
+   * Records the opt-out of an address, if a reply from there contains one.
+   *
+   * @returns Whether it contains one.
+   */
+  takeOptOut(address: Address, reply: ProtocolReply): boolean {
+    const isOptOut = this.#isOptOut(reply);
+    if (isOptOut && !this.isOptedOut(address)) this.#optOut(address);
+    return isOptOut;
+  }
+
+  #isOptOut({ statement }: ProtocolReply): boolean {
     return this.options.optsOut(motdAsSent(statement));
   }
 
   /** Removes all servers of an address, and cancels what is sent to it. */
-  optOut(address: Address): void {
+  #optOut(address: Address): void {
     this.options.neighbours.optOut(address);
     this.signals.cancel(address);
     this.demultiplexer.cancel(address);
@@ -127,7 +137,7 @@ export class LanInterviews {
     const { options } = this;
     const { clock, neighbours, scanId, allProtocols = PROTOCOLS } = options;
     if (this.isOptedOut(neighbour.address)) return;
-    if (replies.some((answer) => this.isOptOut(answer))) return this.optOut(neighbour.address);
+    if (replies.some((reply) => this.takeOptOut(neighbour.address, reply))) return;
     const seenAt = Math.round(clock.wall() - (clock.now() - at));
     const record = mergeReplies(replies, {
       endpoint,
@@ -179,7 +189,7 @@ export class LanInterviews {
       link: (peer, number) => demultiplexer.link(peer, number),
       exclusiveLink: (peer) => demultiplexer.exclusiveLink(peer, options.open(networks[socket])),
       optedOut: ({ address }) => this.isOptedOut(address),
-      optsOut: (answer) => this.isOptOut(answer),
+      optsOut: (reply) => this.#isOptOut(reply),
     });
     return replies.length === 0 ? undefined : { endpoint, replies, latencyMs };
   }
@@ -196,7 +206,7 @@ export class LanInterviews {
     const own = { protocol: LAN_PROTOCOLS.announcement, statement };
     const slp = protocols.find(({ name }) => name === "slp");
     const { dial, timeoutMs } = options;
-    if (slp === undefined || dial === undefined || this.isOptOut(own)) {
+    if (slp === undefined || dial === undefined) {
       return { endpoint, replies: [own], latencyMs: null };
     }
     const link = () => dial(endpoint, signal);

@@ -5,7 +5,7 @@
  */
 import type { Endpoint } from "../../core/address.ts";
 import { EndpointSet } from "../../core/endpoint_set.ts";
-import type { Outcome } from "../../core/record.ts";
+import type { Outcome, Sighting } from "../../core/record.ts";
 import { queryWithRetries } from "../../inspect/retry.ts";
 import type { Stream } from "../../net/socket.ts";
 import { dial, StreamLink, type StreamLinkOptions } from "../../net/stream_link.ts";
@@ -15,6 +15,7 @@ import { ConnectionVisitor } from "../../sweep/connection_passes.ts";
 import { runPasses } from "../../sweep/passes.ts";
 import type { Mark } from "../../sweep/trail.ts";
 import type { SightingQueue } from "../inspect_stage/sighting_queue.ts";
+import type { OptOutRecorder } from "../opt_outs/opt_out_recorder.ts";
 import type { PassPlan } from "../pass_plan.ts";
 import { nonceOf, seedOf } from "../random_numbers.ts";
 import { requestedNameOf } from "../requested_names.ts";
@@ -34,6 +35,8 @@ export interface TcpSweepParts {
   readonly skipped: SkippedTargets;
   /** The queue that receives each server that replied, with its status. */
   readonly sightings: SightingQueue;
+  /** Records opt-outs. */
+  readonly optOuts: OptOutRecorder;
 }
 
 /** Runs the TCP passes: connects to targets, queries them, and counts the outcomes. */
@@ -107,7 +110,9 @@ export class TcpSweep {
       target.address,
       (signal) => this.#exchange(protocol, target, { ...this.#parts.connections.link, signal }),
     );
-    return isWhole || optedOut.has(target.address);
+    if (isWhole || !optedOut.has(target.address)) return isWhole;
+    this.#options.io.state.tcp.counts.cancelled++;
+    return true;
   }
 
   /** Connects to a target and queries it; false when the visit was cancelled. */
@@ -156,13 +161,19 @@ export class TcpSweep {
     }, { retries: 0, clock, signal: link.signal, nonce: () => nonceOf(random) });
   }
 
+  /** Passes a sighting on. Of an endpoint that has replied over UDP, only an opt-out is looked for. */
+  #take(sighting: Sighting): void {
+    const { optOuts, sightings } = this.#parts;
+    if (this.#tables.responders.add(sighting.endpoint)) sightings.push(sighting);
+    else optOuts.take(sighting);
+  }
+
   #judge(protocol: Protocol, target: Endpoint, outcome: Outcome<unknown>): void {
     const { clock, state: { tcp: { counts } } } = this.#options.io;
     switch (outcome.kind) {
       case "replied":
         counts.valid++;
-        if (!this.#tables.responders.add(target)) break; // it has replied over UDP
-        this.#parts.sightings.push({
+        this.#take({
           endpoint: target,
           protocol: protocol.name,
           status: outcome.status,

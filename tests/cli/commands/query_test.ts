@@ -38,6 +38,21 @@ for (const host of ["127.0.0.1", "[::1]"]) {
   });
 }
 
+Deno.test("query shows a server that opts out, and says so", async () => {
+  const status = { version: { name: "1.21", protocol: 767 }, description: "§b§d§f§d§bA server" };
+  const json = new TextEncoder().encode(JSON.stringify(status));
+  const bytes = slp.encodeStatusResponse({ json, trailing: new Uint8Array() });
+  const server = { accept: () => ({ opening: [], receive: () => [{ bytes }, "close" as const] }) };
+  await using listener = listenSlp(server, "127.0.0.1");
+  const target = `127.0.0.1:${listener.port}`;
+  const said = `blocksweep: ${target} opts out: scan, lan and watch leave its address out\n`;
+  for (const [option, stderr] of [["--json", said], ["--quiet", ""]]) {
+    const shown = await run(["query", target, ...SLP, option]);
+    assertEquals([shown.code, shown.stderr], [0, stderr]);
+    assertStringIncludes(shown.stdout, "A server");
+  }
+});
+
 Deno.test("query prints several hosts in their order, and fails if one does not reply", async () => {
   await using one = listenSlp(slpServer("vanilla"), "127.0.0.1");
   await using two = listenSlp(slpServer("paper"), "127.0.0.2");

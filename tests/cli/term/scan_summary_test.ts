@@ -36,7 +36,7 @@ Deno.test("summary() has the important counts when nothing is wrong, and all of 
     "UDP: sent 4,000 probes in 2 of 2 passes; replies: 31 valid, 19 duplicate, 40 canary, " +
     "0 unverified, 1 forged, 0 omitted, 0 malformed, 0 suppressing, 1 unsolicited",
     "TCP: started 2,000 connections (15 open) in 1 of 1 pass: 12 valid, 1 invalid, " +
-    "2 unresponsive, 0 refused, 0 unreachable, 0 failed, 5 timed out",
+    "2 unresponsive, 0 refused, 0 unreachable, 0 failed, 0 cancelled, 5 timed out",
     "engine: portable",
   ]);
 });

@@ -253,7 +253,7 @@ Deno.test("slp: other protocols are recognised by their first bytes", () => {
   assertThrows(() => talk(always(Uint8Array.of(0), false)), Malformed, "a frame of 0 bytes");
   const noKick = (received: Uint8Array) =>
     received[0] === 0xfe ? always(utf8("220"), false)(received) : always(NOTHING, true)(received);
-  assertThrows(() => talk(noKick), Malformed, "no kick");
+  assertThrows(() => talk(noKick), Malformed, "not a kick");
 });
 
 Deno.test("slp: a length of more than 2 MiB is rejected at the first bytes", () => {

@@ -102,7 +102,8 @@ export async function resumeScan(
   }
   const list = await cut.open();
   const state = newState(SCAN_ID, network.now());
-  countFrom(state, checkpoint.counters, cut.answered.length);
+  const listed = { rows: cut.answered.length, optOuts: left.optedOut.length };
+  countFrom(state, checkpoint.counters, listed);
   const options = { ...writerOptions(disk, network, failures), sinks, offsets: cut.offsets };
   const writer = CheckpointWriter.resume(options, list, cut.answered.length);
   const { udp: from, tcp: fromTcp } = checkpoint.marks;

@@ -5,6 +5,7 @@ import { NO_FAULTS } from "../../../src/fleet/simulate/network/faults.ts";
 import { readNdjson } from "../../../src/fleet/judge/verify_rows.ts";
 import { serverId } from "../../../src/core/record.ts";
 import { type Checkpoint, readCheckpoint } from "../../../src/scan/checkpoint/checkpoint_file.ts";
+import { Uninspected } from "../../../src/scan/inspect_stage/uninspected_servers.ts";
 import { FakeDisk } from "../../fakes/disk.ts";
 import { FakeNetwork } from "../../../src/testing/fake_network.ts";
 import { scanFleet, type Setting } from "../scan_harness.ts";
@@ -35,6 +36,17 @@ Deno.test("servers that cannot be inspected for lack of descriptors are counted,
   assertEquals([end.reason, end.marks.udp], ["incomplete", { pass: 1, position: 0 }]);
   assertEquals([state.replies.forged, state.noStatus], [0, 0]);
   assert(network.now() < 60_000, `${network.now()} ms for waits of 15 s each`);
+});
+
+Deno.test("servers that wait for a descriptor are finished when their address opts out", () => {
+  const state = { uninspected: 0 };
+  const servers = new Uninspected(state);
+  const finished: string[] = [];
+  for (const [address, port] of [[1, 1], [1, 2], [2, 1], [1, 1]]) {
+    servers.add({ address, port }, () => finished.push(`${address}:${port}`));
+  }
+  servers.removeHost(1);
+  assertEquals([finished, state.uninspected], [["1:1", "1:1", "1:2"], 1]);
 });
 
 Deno.test("a verification without a free descriptor is reported, and its row is flagged", async () => {

@@ -3,7 +3,7 @@ import { EndpointSet } from "../../../src/core/endpoint_set.ts";
 import type { Sighting } from "../../../src/core/record.ts";
 import { LowWaterMark, START } from "../../../src/scan/checkpoint/low_water_mark.ts";
 import { EarlyStop } from "../../../src/scan/early_stop.ts";
-import { OptedOutAddresses } from "../../../src/scan/inspect_stage/opted_out_addresses.ts";
+import { OptedOutAddresses } from "../../../src/scan/opt_outs/opted_out_addresses.ts";
 import { SightingQueue } from "../../../src/scan/inspect_stage/sighting_queue.ts";
 import { newState } from "../../../src/scan/scan_state.ts";
 import { SuppressionTable } from "../../../src/scan/sweep_stage/suppression_table.ts";
@@ -26,7 +26,12 @@ function scene() {
     stop: new EarlyStop(new AbortController().signal, new FakeNetwork(1)),
   };
   const state = newState("", 0);
-  return { rows, tables, state, queue: new SightingQueue(tables, state, rows) };
+  const optOuts = {
+    replyOf: () => undefined,
+    isOptOut: () => false,
+    recordWhenSaved: () => {},
+  };
+  return { rows, tables, state, queue: new SightingQueue(tables, state, rows, optOuts) };
 }
 
 function sighting(port: number, verified = true): Sighting {

@@ -100,6 +100,46 @@ Deno.test("an opted-out server is not queried again", async () => {
   assertEquals(network.sent.filter(({ to }) => to.address === 0xc0a8010a), []);
 });
 
+/** A Bedrock server that replies to pings. */
+function putBedrock(network: FakeNetwork, port: number, motd: string): void {
+  network.host({ address: 0xc0a8010a, port }, {
+    respond(datagram) {
+      const ping = raknet.decodePing(datagram);
+      const text = utf8(`MCPE;${motd};766;1.21.50;3;20;${port};w;Survival;`);
+      const pong = { advertise: false, guid: BigInt(port), text };
+      return ping === undefined ? [] : [raknet.encodePong({ ...pong, time: ping.time })];
+    },
+  });
+}
+
+const MARKER = "§b§d§f§d§b";
+
+Deno.test("an opt-out of the 33rd server of an address, which is not listed, holds for all of them", async () => {
+  const network = new FakeNetwork(1);
+  const ports = Array.from({ length: 40 }, (_, i) => 19200 + i);
+  for (const port of ports) putBedrock(network, port, port === ports.at(-1) ? MARKER : "A server");
+  const { seen } = await watch(network, [1000, 10_000], { ports: { 4: ports, 6: [] } });
+  assertEquals(seen, [[], []]);
+  assertEquals(network.sent.filter(({ to }) => to.address === 0xc0a8010a), []);
+});
+
+Deno.test("an opt-out in an announcement is read when it arrives, beside twenty interviews of its address", async () => {
+  const network = new FakeNetwork(1);
+  const ports = Array.from({ length: 20 }, (_, i) => 19200 + i);
+  for (const port of ports) putBedrock(network, port, "A server");
+  const openGroup = () => {
+    const socket = network.open(4, 0);
+    const announcement = utf8(`[MOTD]${MARKER}[/MOTD][AD]4000[/AD]`);
+    network.inject({ address: 0xc0a8010a, port: 50_000 }, socket, announcement, 60);
+    return Promise.resolve(socket);
+  };
+  const start = network.now();
+  const { seen } = await watch(network, [10_000], { openGroup, ports: { 4: ports, 6: [] } });
+  assertEquals(seen, [[]]);
+  const later = network.sent.filter(({ to, at }) => to.address === 0xc0a8010a && at > start + 60);
+  assertEquals(later, []);
+});
+
 Deno.test("watch mode ends at once when its signal is aborted", async () => {
   const network = new FakeNetwork(1);
   put(network, 0xc0a8010a, "bds"); // whose Query exchange is pending at the end

@@ -84,8 +84,8 @@ Deno.test("an open connection carries the query, and fallbacks use new connectio
     result.streams.begun.filter(({ to }) => to.address === at(last).address).length;
   assertEquals([1, 2, 3, 4, 5, 6].map(to), [1, 2, 1, 1, 2, 2]);
   assertEquals(result.state.tcp.counts, {
-    ...{ open: 4, refused: 500, unreachable: 2, timeout: 2, failed: 0 },
-    ...{ valid: 2, invalid: 1, unresponsive: 1 },
+    ...{ open: 4, refused: 500, unreachable: 2, timeout: 2, failed: 0, cancelled: 0 },
+    ...{ valid: 2, invalid: 1, unresponsive: 1, cancelled: 0 },
   });
   const { pass, passes, position, size, sent } = result.state.tcp;
   assertEquals([pass, passes, position, size, sent], [2, 2, 256, 256, 508]);

@@ -1,7 +1,10 @@
-/** What an address is sent after it has opted out: nothing, whatever was under way. */
-import { assertEquals } from "@std/assert";
+/**
+ * What an address is sent after it has opted out: nothing, whatever was under way. Covers
+ * src/scan/opt_outs/opt_out_recorder.ts and src/scan/opt_outs/address_signals.ts too.
+ */
+import { assert, assertEquals } from "@std/assert";
 import type { Address, Endpoint } from "../../../src/core/address.ts";
-import { raknet } from "../../../src/entry/protocols.ts";
+import { raknet, slp } from "../../../src/entry/protocols.ts";
 import type { StreamResponder } from "../../../src/fleet/simulate/responder.ts";
 import { FakeNetwork } from "../../../src/testing/fake_network.ts";
 import type { EndpointBehaviour } from "../../../src/testing/fake_streams.ts";
@@ -20,7 +23,11 @@ function lateBedrock(
   network: FakeNetwork,
   endpoint: Endpoint,
   motd: string,
-  { echoes = true, onPong = () => {} }: { echoes?: boolean; onPong?: () => void } = {},
+  { echoes = true, delayMs = LATE_MS, onPong = () => {} }: {
+    echoes?: boolean;
+    delayMs?: number;
+    onPong?: () => void;
+  } = {},
 ): void {
   network.host(endpoint, {
     respond(datagram, from) {
@@ -35,9 +42,9 @@ function lateBedrock(
         endpoint,
         from,
         raknet.encodePong({ advertise: false, time, guid, text }),
-        LATE_MS,
+        delayMs,
       );
-      network.after(LATE_MS, onPong);
+      network.after(delayMs, onPong);
       return [];
     },
   });
@@ -51,15 +58,21 @@ const SILENT: StreamResponder = {
 /** Scans an address one port of which opts out late, and its neighbour. */
 async function scanWithMarker(
   marked: number,
-  { echoes = true, door = "refused", ...over }: Partial<Setting> & {
+  {
+    network = new FakeNetwork(1),
+    echoes = true,
+    othersMs = LATE_MS,
+    door = "refused",
+    ...over
+  }: Partial<Setting> & {
     readonly echoes?: boolean;
+    readonly othersMs?: number;
     readonly door?: EndpointBehaviour;
   },
 ) {
   let arrivedAt = Infinity;
   let recordedAt = Infinity;
   const addresses: Address[] = [];
-  const network = new FakeNetwork(1);
   const result = await scanFleet({
     fleet: { servers: 0, range: { start: ADDRESS, end: ADDRESS + 2 }, seed: 1 },
     protocolNames: ["raknet", "query"],
@@ -77,7 +90,7 @@ async function scanWithMarker(
           network,
           { address: ADDRESS, port },
           isMarked ? MARKER : `server ${port}`,
-          isMarked ? { echoes, onPong } : { echoes },
+          isMarked ? { echoes, onPong } : { echoes, delayMs: othersMs },
         );
         lateBedrock(network, { address: NEIGHBOUR, port }, `neighbour ${port}`);
       }
@@ -137,7 +150,7 @@ Deno.test("an opt-out without follow-ups is recorded when it arrives", async () 
   assertEquals([found.later, found.neighbours], [0, PORTS]);
 });
 
-Deno.test("an opt-out cancels the connections to its address, waiting and open ones", async () => {
+Deno.test("an opt-out cancels the connections to its address, waiting and open ones, and counts them", async () => {
   for (const door of ["timeout", SILENT] as const) {
     const found = await scanWithMarker(FIRST_PORT + 7, {
       protocolNames: ["raknet", "slp", "query"],
@@ -146,6 +159,62 @@ Deno.test("an opt-out cancels the connections to its address, waiting and open o
     });
     assertEquals([found.addresses, found.later, found.end.reason], [[ADDRESS], 0, "done"]);
     assertEquals([found.neighbours, found.streams.open], [PORTS, 0]);
+    const { sent, counts: { open: _, ...outcomes } } = found.state.tcp;
+    assert(outcomes.cancelled > 0);
+    assertEquals(Object.values(outcomes).reduce((sum, count) => sum + count), sent);
+  }
+});
+
+Deno.test("an opt-out in a pong that only detects where SQP is suppressed is recorded when it arrives", async () => {
+  const found = await scanWithMarker(FIRST_PORT + 7, {
+    protocolNames: ["sqp"],
+    rates: RATES["the default caps"],
+  });
+  assertEquals([found.addresses, found.recordedAt, found.later], [
+    [ADDRESS],
+    found.arrivedAt,
+    0,
+  ]);
+});
+
+Deno.test("an opt-out that arrives after the cooldown, while interviews run, is recorded", async () => {
+  const interrupt = new AbortController();
+  const network = new FakeNetwork(1);
+  network.after(500, () => interrupt.abort());
+  const found = await scanWithMarker(FIRST_PORT + 7, {
+    network,
+    retries: 3,
+    othersMs: 5,
+    cooldownMs: 100,
+    signal: interrupt.signal,
+    rates: { rate: 1000, netRate: undefined, hostRate: undefined },
+  });
+  assertEquals([found.addresses, found.recordedAt, found.later], [
+    [ADDRESS],
+    found.arrivedAt,
+    0,
+  ]);
+});
+
+Deno.test("an opt-out over TCP of a server that has replied over UDP meanwhile is recorded", async () => {
+  const javaStatus = {
+    version: { name: "1.21", protocol: 767 },
+    players: { max: 5, online: 0 },
+    description: MARKER,
+  };
+  const json = new TextEncoder().encode(JSON.stringify(javaStatus));
+  const reply = slp.encodeStatusResponse({ json, trailing: new Uint8Array() });
+  for (const follow of [true, false]) {
+    const found = await scanWithMarker(0, {
+      protocolNames: ["raknet", "slp", "query"],
+      rates: RATES["no cap"],
+      follow,
+      door: {
+        accept: () => ({ opening: [], receive: () => [{ waitMs: 4500 }, { bytes: reply }] }),
+      },
+    });
+    assertEquals(found.addresses.toSorted(), [ADDRESS, NEIGHBOUR]);
+    assertEquals(found.state.optedOut, 2);
   }
 });
 

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { Address } from "../core/address.ts";
+import type { Address } from "../../core/address.ts";
 
 /** The exchanges with one address. */
 interface Running {

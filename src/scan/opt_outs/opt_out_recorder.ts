@@ -1,0 +1,76 @@
+/**
+ * Finds the opt-out marker in replies when they arrive, and records the addresses that sent it.
+ *
+ * @module
+ */
+import type { Address } from "../../core/address.ts";
+import type { Sighting } from "../../core/record.ts";
+import { firstReplyOf } from "../../inspect/inspect.ts";
+import type { ProtocolReply } from "../../inspect/merge.ts";
+import { PROTOCOLS } from "../../protocols/list.ts";
+import { motdAsSent, type Protocol } from "../../protocols/protocol.ts";
+import type { ScanSetup } from "../scan_setup.ts";
+import type { ScanTables } from "../scan_tables.ts";
+
+/** Records opt-outs in the tables, the state, the checkpoint and the hook of a scan. */
+export class OptOutRecorder {
+  readonly #options: ScanSetup;
+  readonly #tables: Pick<ScanTables, "lowWater" | "optedOut" | "stop">;
+  readonly #protocols: readonly Protocol[];
+  /** Settles when the checkpoint holds all opt-outs so far. */
+  #saved: Promise<void> = Promise.resolve();
+
+  /** Starts without opt-outs. */
+  constructor(options: ScanSetup, tables: Pick<ScanTables, "lowWater" | "optedOut" | "stop">) {
+    const { protocols, allProtocols = PROTOCOLS } = options.targets;
+    this.#options = options;
+    this.#tables = tables;
+    this.#protocols = [...protocols, ...allProtocols];
+  }
+
+  /** Whether a reply holds the marker. */
+  readonly isOptOut = ({ statement }: ProtocolReply): boolean =>
+    this.#options.interviews.optsOut(motdAsSent(statement));
+
+  /** The reply that holds the status of a sighting; `undefined` for a sighting without a status. */
+  replyOf(sighting: Pick<Sighting, "protocol" | "status" | "raw">): ProtocolReply | undefined {
+    return firstReplyOf(sighting, this.#protocols);
+  }
+
+  /**
+   * Records the address of a reply that becomes no sighting, if the reply holds the marker. A resumed
+   * scan probes the targets since then again unless the checkpoint holds the opt-out.
+   */
+  take(reply: Pick<Sighting, "endpoint" | "protocol" | "status" | "raw">): void {
+    const decoded = this.replyOf(reply);
+    if (decoded === undefined || !this.isOptOut(decoded)) return;
+    this.recordWhenSaved(reply.endpoint.address, this.#tables.lowWater.begin());
+  }
+
+  /**
+   * Records an opt-out.
+   *
+   * @param onSaved Called when the checkpoint holds the opt-out.
+   */
+  recordWhenSaved(address: Address, onSaved: () => void): void {
+    this.record(address).then(onSaved, (error) => this.#tables.stop.fail(error));
+  }
+
+  /** Records an opt-out; from now on the address is sent nothing. Resolves when it is saved. */
+  record(address: Address): Promise<void> {
+    const { io: { state, checkpoint }, hooks } = this.#options;
+    const { optedOut } = this.#tables;
+    if (!optedOut.has(address)) {
+      state.optedOut++;
+      optedOut.add(address);
+      hooks?.onOptOut?.(address);
+      this.#saved = this.#saved.then(() => checkpoint?.optedOut(address));
+    }
+    return this.#saved;
+  }
+
+  /** Resolves when the checkpoint holds all opt-outs so far. */
+  saved(): Promise<void> {
+    return this.#saved;
+  }
+}

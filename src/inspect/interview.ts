@@ -123,8 +123,8 @@ export class Interview {
     this.#isSuppressing = this.#allProtocols.some((one) =>
       spoken.has(one.name) && repliesSuppress(one)
     );
-    const proven = provenNames(plan);
-    this.#trusted = this.#isSuppressing ? undefined : leadProtocol(proven, this.#allProtocols);
+    const proved = provedNames(plan);
+    this.#trusted = this.#isSuppressing ? undefined : leadProtocol(proved, this.#allProtocols);
     const late = (plan.followUps ?? []).filter((one) => !plan.protocols.includes(one));
     this.#queue = [...inOrder(plan.protocols, spoken), ...inOrder(late, spoken)];
   }
@@ -221,13 +221,13 @@ export class Interview {
         : stream && this.latencyMs === null
         ? undefined
         : this.timeoutMs,
-      medium: stream ? "stream" : this.#isProven(protocol) ? "shared" : "exclusive",
+      medium: stream ? "stream" : this.#isProved(protocol) ? "shared" : "exclusive",
       retriesWithoutReply: protocol.name === sighted,
       isDetection: protocol !== this.#queue[0],
     };
   }
 
-  #isProven({ name, probe }: Protocol): boolean {
+  #isProved({ name, probe }: Protocol): boolean {
     return !probe?.mayLackToken || (this.#plan.echoed?.has(name) ?? false);
   }
 }
@@ -289,7 +289,7 @@ function namesSpoken({ known = [], sighted }: InterviewPlan): ReadonlySet<string
 }
 
 /** Names of protocols that the endpoint is known to speak, forgeable replies left out. */
-function provenNames({ known = [], sighted, echoed }: InterviewPlan): ReadonlySet<string> {
+function provedNames({ known = [], sighted, echoed }: InterviewPlan): ReadonlySet<string> {
   return new Set(sighted !== undefined && echoed?.has(sighted) ? [sighted, ...known] : known);
 }
 

@@ -9,12 +9,12 @@ import { EndpointSet } from "../core/endpoint_set.ts";
 import type { Endpoints } from "../core/endpoints.ts";
 
 /** Maximum number of stored unproved endpoints, so that forged datagrams do not exhaust memory. */
-const MOST_UNPROVEN = 65_536;
+const MOST_UNPROVED = 65_536;
 
 /** The endpoints at which suppressible protocols are not sent. */
 export class SuppressedEndpoints {
   readonly #endpoints: EndpointSet;
-  #unproven = 0;
+  #unproved = 0;
 
   /** @param seed 32 unpredictable bits. */
   constructor(seed: number) {
@@ -22,9 +22,9 @@ export class SuppressedEndpoints {
   }
 
   /** Adds an endpoint. An unproved one is dropped if the maximum is reached. */
-  add(endpoint: Endpoint, proven: boolean): void {
-    if (!proven && this.#unproven >= MOST_UNPROVEN) return;
-    if (this.#endpoints.add(endpoint) && !proven) this.#unproven++;
+  add(endpoint: Endpoint, proved: boolean): void {
+    if (!proved && this.#unproved >= MOST_UNPROVED) return;
+    if (this.#endpoints.add(endpoint) && !proved) this.#unproved++;
   }
 
   /** Whether an endpoint is suppressed. */

@@ -56,8 +56,8 @@ export interface CanaryReplies {
 export interface ReplyNotes {
   /** Whether anything needs to be noted. */
   readonly isActive: boolean;
-  /** Notes a reply of a target, proven or not; returns whether to process it no further. */
-  note(protocol: string, endpoint: Endpoint, proven: boolean): boolean;
+  /** Notes a reply of a target, proved or not; returns whether to process it no further. */
+  note(protocol: string, endpoint: Endpoint, proved: boolean): boolean;
   /** Notes any other datagram of a target, and in which protocol it is a broken reply, if in any. */
   noteStray(protocol: string | undefined, endpoint: Endpoint): void;
 }
@@ -193,8 +193,8 @@ export class Receiver {
     for (const kind of kinds) {
       const reply = orBroken(() => kind.probe.read(datagram));
       if (reply === "broken" || reply?.mac === undefined) continue;
-      const isProven = reply.mac >>> 0 === this.#tokenOf(kind, from);
-      if (isProven && isTarget(from, kind.protocol)) this.#findOptOut(kind, datagram, from);
+      const isProved = reply.mac >>> 0 === this.#tokenOf(kind, from);
+      if (isProved && isTarget(from, kind.protocol)) this.#findOptOut(kind, datagram, from);
     }
   }
 

@@ -63,8 +63,8 @@ Deno.test("interview: the rules hold for any outcomes", () => {
     });
     const spoken = new Set([...known, ...sighted === undefined ? [] : [sighted]]);
     const others = ["raknet", "query"].some((name) => spoken.has(name));
-    const proven = known.includes("sqp") || sighted === "sqp" && echoed.has("sqp");
-    const trusted = proven && !others;
+    const proved = known.includes("sqp") || sighted === "sqp" && echoed.has("sqp");
+    const trusted = proved && !others;
     let [now, replied, over, pinged] = [random.below(1000), others, false, false];
     let unanswered: number | undefined;
     const sent = new Set<string>();
@@ -179,7 +179,7 @@ Deno.test("interview: a reply that may be forged leads to no SQP without a RakNe
   const plan = { ...ALL, protocols, sighted: "sqp" };
   assertEquals(hold(plan, { raknet: OK, sqp: OK }).names, ["raknet"]);
   assertEquals(hold(plan, { sqp: OK }).names, ["raknet", "sqp"]);
-  // It was looked for, or the reply is proven: what speaks SQP is not pinged again.
+  // It was looked for, or the reply is proved: what speaks SQP is not pinged again.
   assertEquals(hold({ ...plan, withoutReply: new Set(["raknet"]) }, { sqp: OK }).names, ["sqp"]);
   assertEquals(hold({ ...plan, echoed: new Set(["sqp"]) }, { sqp: OK }).names, ["sqp"]);
 });

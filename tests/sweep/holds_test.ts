@@ -168,8 +168,8 @@ Deno.test("for any sequence of events, no endpoint waits in vain, and a forger g
     while (pending.length > 0) end();
     assert(interviews <= 4096 + proofs);
     assert(waited > 100 && interviews > begun, "some waited to the end");
-    const unproven = [...held.values()].reduce((sum, one) => sum + one, 0);
-    assertEquals(unproven, interviews - proofs);
+    const unproved = [...held.values()].reduce((sum, one) => sum + one, 0);
+    assertEquals(unproved, interviews - proofs);
     assert(admitted > 0 && scene.left.length > 0);
     assertEquals(admitted + scene.left.length, waited);
   }

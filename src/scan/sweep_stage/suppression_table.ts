@@ -46,14 +46,14 @@ export class SuppressionTable {
   /**
    * Records a reply.
    *
-   * @param proven Whether the reply repeats our token.
+   * @param proved Whether the reply repeats our token.
    * @returns Whether the reply is not processed further: it only shows what to suppress, or replies to
    * a probe that was not sent.
    */
-  note(protocol: string, endpoint: Endpoint, proven: boolean): boolean {
+  note(protocol: string, endpoint: Endpoint, proved: boolean): boolean {
     if (!this.isActive) return false;
     if (this.#suppressible.has(protocol)) return this.#unsent.has(protocol);
-    this.#replied.add(endpoint, proven);
+    this.#replied.add(endpoint, proved);
     return this.isDetecting || this.protocols.every(({ name }) => name !== protocol);
   }
 

@@ -31,11 +31,13 @@ const SURPLUS = 16;
  * replies from one of them, so that 512 targets have to do so before it counts as flooding.
  */
 const FOREIGN = 2;
-/** Number of datagrams of flooding hosts per time slot, milliseconds, that may fill a buffer. */
+/** Number of datagrams of flooding hosts per time slot that may fill a buffer. */
 const DISTURBING = 64;
+/** Length of a time slot, milliseconds. */
 const SLOT_MS = 10;
-/** Pause of sending after such a slot; then the maximum total pause, milliseconds. */
+/** Pause of sending after such a slot, milliseconds. */
 const PAUSE_MS = 20;
+/** Maximum total pause of sending, milliseconds. */
 const LONGEST_PAUSE_MS = 250;
 /** The port number that stands for all ports of an address. */
 const WHOLE_HOST = 0;
@@ -84,8 +86,9 @@ export class FloodingHosts {
   /** Points by address: a flood may come from a different port with each datagram. */
   readonly #hostPoints = new Map<number | bigint, number>();
   readonly #hostLimit: number;
-  /** Number of datagrams of flooding hosts in the current time slot; then the start of the slot. */
+  /** Number of datagrams of flooding hosts in the current time slot. */
   #recent = 0;
+  /** Start of the current time slot. */
   #slot = -Infinity;
   /** Start and end of the current disturbance, milliseconds of the clock. */
   #began = -Infinity;

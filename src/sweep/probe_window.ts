@@ -18,8 +18,9 @@ const WINDOW = 1 / 4;
 const LARGEST_WINDOW = 16_384;
 /** Maximum of the window before the first replies, probes: enough for 100,000 probes per second. */
 const LARGEST_OPENING = 32_768;
-/** Minimum capacity of the sockets, small datagrams; then the capacity for each inspection. */
+/** Minimum capacity of the sockets, small datagrams. */
 const LEAST_CAPACITY = 16 * 256;
+/** Capacity for each inspection, small datagrams. */
 const PER_INSPECTION = 4;
 
 /** The members of a socket that describe its receive buffer. */
@@ -41,16 +42,19 @@ export function socketsFor(concurrency: number, receiveBuffer: number): number {
 }
 /** Number of replies after which round-trip time and response rate are known. */
 const LEAST_REPLIES = 32;
-/** Maximum number of unread replies while sending continues; then the interval of that check. */
+/** Maximum number of unread replies while sending continues. */
 const MOST_UNREAD = 1024;
+/** Interval of the check for unread replies, milliseconds. */
 const CHECK_MS = 2;
 /** Minimum response rate at which the window applies, 0 to 1. */
 const ACTIVE_RATE = 0.1;
 const SLOT_MS = 10;
 const SLOTS = 200;
-/** Time for which a probe counts as in flight, in round-trip times; then its limits, milliseconds. */
+/** Time for which a probe counts as in flight, in round-trip times. */
 const ROUND_TRIPS = 4;
+/** Minimum of that time, milliseconds. */
 const LEAST_MS = 50;
+/** Maximum of that time, milliseconds. */
 const MOST_MS = 1500;
 /** Time for which a probe counts as in flight before a round-trip time is known, milliseconds. */
 const UNKNOWN_MS = 250;

@@ -27,17 +27,16 @@ const PER_BATCH = 1 / 4;
 const BATCHES_PER_THREAD = 8;
 /** Number of positions between two readings of the clock. */
 const PER_CLOCK_READING = 64;
-/**
- * Fraction of the buffers' capacity that may be sent between two yields to the event loop; then
- * between two polls of sockets: no reply is lost then even if every target replies at once.
- */
+/** Number of probes between two yields to the event loop, as a fraction of the buffers' capacity. */
 const PER_YIELD = 1 / 64;
-const PER_POLL = 1 / 2;
 /**
- * Maximum time between two yields to the event loop, milliseconds; then while only the status line
- * is to be drawn. A yield costs as much as hundreds of probes.
+ * Number of probes between two polls of sockets, as a fraction of the buffers' capacity: the buffers
+ * can store the replies even if every target replies at once.
  */
+const PER_POLL = 1 / 2;
+/** Maximum time between two yields to the event loop, milliseconds. A yield costs hundreds of probes. */
 const YIELD_MS = 10;
+/** That time while the event loop has only the status line to draw, milliseconds. */
 const QUIET_YIELD_MS = 50;
 /**
  * Maximum time between two polls of sockets, milliseconds. On a busy machine, sockets were
@@ -94,28 +93,35 @@ export class Sender {
   readonly #options: SenderOptions;
   readonly #kind: ProbeKind;
   readonly #batches: BatchesInFlight;
-  /** Computed targets; then the position of the first, and the position after the last. */
+  /** Computed targets. */
   readonly #targets = new Endpoints(COMPUTED_AT_ONCE);
+  /** Position of the first computed target. */
   #computedFrom = 0;
+  /** Position after the last computed target. */
   #computedTo = 0;
-  /** Capacity of the sockets' buffers, datagrams; then of a batch. */
+  /** Capacity of the sockets' buffers, datagrams. */
   readonly #capacity: number;
+  /** Maximum size of a batch, datagrams. */
   readonly #batchSize: number;
   /** Whether a socket cannot receive while it sends. */
   readonly #isBlockedBySending: boolean;
   /** Number of probes since the last poll of sockets. */
   #sincePoll = 0;
-  /** Number of probes since the last yield to the event loop; then the time of that yield. */
+  /** Number of probes since the last yield to the event loop. */
   #sinceYield = 0;
+  /** Time of the last yield to the event loop. */
   #yieldedAt = -Infinity;
+  /** Time of the last poll of sockets. */
   #polledAt = -Infinity;
-  /** Whether the rate limit has reserved a time for the next target; then that time. */
+  /** Whether the rate limit has reserved a time for the next target. */
   #reserved = false;
+  /** The reserved time. */
   readonly #dueAt = new Float64Array(1);
   /** The current stamp of probes, microseconds. */
   #stamp = 0;
-  /** The endpoint of the next canary probe; then whether there is one. */
+  /** The endpoint of the next canary probe. */
   readonly #canary = new Endpoints(1);
+  /** Whether there is a next canary probe. */
   #hasCanary = false;
 
   /** Creates the sender of a pass for one kind of probe. */

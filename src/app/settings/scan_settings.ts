@@ -46,8 +46,9 @@ export interface ScanSettings {
   readonly sourceAddress: Address | undefined;
   /** The engine that the user named. */
   readonly engine: EngineChoice | undefined;
-  /** The only interface for sending frames; then the MAC address of the gateway there. */
+  /** The only interface for sending frames. */
   readonly interfaceName: string | undefined;
+  /** The MAC address of the gateway at that interface. */
   readonly gatewayMac: Uint8Array | undefined;
   /** Number of sender threads; 0: the main thread sends. */
   readonly threads: number;

@@ -53,7 +53,7 @@ const MOST_PAUSE_MS = 16;
 /** Longest poll for datagrams, and the first pause, milliseconds. */
 const POLL_MS = 50;
 const LEAST_PAUSE_MS = 1;
-/** Most waits for send buffer space; then the datagram counts as refused. */
+/** Maximum number of waits for send buffer space, after which a datagram counts as refused. */
 const MOST_WAITS = 1000;
 
 /** A UDP socket. It owns the descriptors and the library that it is given. */

@@ -69,8 +69,9 @@ export class Aliases {
   /** For a reply that a host sent more than once, the number of times. */
   readonly #repeats = new Map<number, number>();
   readonly #digest: Digest;
-  /** The marks of the current row, the strongest first; then whether a second server voids each. */
+  /** The marks of the current row, the strongest first. */
   readonly #row = new Int32Array(WORDS * MOST_OF_ROW);
+  /** For each mark of the current row, whether a second server makes it void. */
   readonly #unique: boolean[] = Array(MOST_OF_ROW).fill(false);
   #count = 0;
   readonly #allProtocols: readonly Protocol[];

@@ -33,8 +33,9 @@ import {
   type LocalNetwork,
 } from "./discovery_setup.ts";
 
-/** Maximum number of concurrent connections; then packets per second to a /24. */
+/** Maximum number of concurrent connections. */
 const MOST_PENDING = 128;
+/** Rate limit of a /24, packets per second. */
 const NET_RATE = 100;
 /** A local host replies in milliseconds; the system resends a lost SYN packet after a second. */
 const LIMITS: StreamLimits = {

@@ -156,9 +156,11 @@ export class CanarySchedule {
   }
 }
 
-/** Early timeout of a canary probe in round-trip times; then its limits, milliseconds. */
+/** Early timeout of a canary probe, in round-trip times. */
 const ROUND_TRIPS = 4;
+/** Minimum of the early timeout, milliseconds. */
 const LEAST_MS = 250;
+/** Maximum of the early timeout, milliseconds. */
 const MOST_MS = 2000;
 /** Early timeout before a round-trip time is known, milliseconds. */
 const UNKNOWN_MS = 1000;

@@ -14,8 +14,9 @@ export interface Outcomes {
 
 /** Minimum duration of a level, milliseconds: buffers and token buckets of the network fill up first. */
 const LEAST_MS = 1000;
-/** Minimum number of outcomes for a verdict; then the number at which a verdict is forced. */
+/** Minimum number of outcomes for a verdict. */
 const LEAST = 12;
+/** Number of outcomes at which a verdict is forced. */
 const MOST = 400;
 /**
  * The additional loss that the test detects. While the rate doubles, an additional loss of less than 5 %
@@ -49,8 +50,9 @@ export class RateLevel {
   /** When another rate replaced this one, milliseconds of the clock. */
   until = Infinity;
   #sent = 0;
-  /** Number of sent datagrams; then of those without buffer space in the system. */
+  /** Number of sent datagrams. */
   #all = 0;
+  /** Number of datagrams for which the system had no buffer space. */
   #full = 0;
   #begun: number;
 

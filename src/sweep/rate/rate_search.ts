@@ -49,18 +49,21 @@ const APPROACH = 0.25;
 const NEARER = 0.5;
 /** The goal, as a fraction of the rate that passed the network at the rate with too much loss. */
 const MARGIN = 0.97;
-/** Minimum fraction of the rate that is kept after loss; then after a lack of buffer space. */
+/** Minimum fraction of the rate that is kept after loss. */
 const LEAST_KEPT = 0.5;
+/** Fraction of the rate that is kept after a lack of buffer space. */
 const KEPT_WITHOUT_BUFFERS = 0.85;
 /** The rate is found when the rate with too much loss is at most this factor higher. */
 const TIGHT = 1.15;
-/** Number of outcomes for the loss of the first rate; then for a high loss. */
+/** Number of outcomes for the loss of the first rate. */
 const LEAST_FIRST = 40;
+/** Number of outcomes for a high loss of the first rate. */
 const SURE_FIRST = 100;
 /** Number of outcomes after which half the rate is taken to have no less loss. */
 const ENOUGH = 400;
-/** Number of outcomes, then milliseconds, for the measurement of a doubled rate. */
+/** Number of outcomes for the measurement of a doubled rate. */
 const LEAST_DOUBLED = 60;
+/** Time for the measurement of a doubled rate, milliseconds. */
 const LONG_DOUBLED_MS = 3000;
 /** Minimum measured speed of a level, as a fraction of its rate; else the sender limits the speed. */
 const REACHED = 0.9;

@@ -67,10 +67,10 @@ const WAKE_AT = 1;
 const WORKER_SLEEPS = 17;
 const JOBS = 32;
 /**
- * Words of a job: socket, method, template, number of targets, source port, time of submission;
- * then numbers of accepted and tried datagrams, and the error that stopped sending; then, for the
- * rest of an earlier job, the time since its first submission and its id. A job without targets is
- * the last.
+ * Words of a job. The main thread writes socket, method, template, number of targets, source port
+ * and time of submission. For the rest of an earlier job it adds the time since the first submission
+ * of that job, and its id. The sender thread writes the numbers of accepted and tried datagrams, and
+ * the error that stopped sending. A job without targets is the last.
  */
 const JOB = 16;
 const METHOD = 1;

@@ -170,7 +170,7 @@ Deno.test("a scan that cannot be resumed is refused in one line, and no file cha
           "another form",
           () => put(checkpoint, signed(body.replace('"checkpoint": 4', '"checkpoint": 1'))),
           [],
-          "it is a checkpoint of version 1, and this program knows 3",
+          "it is a checkpoint of version 1, and this program knows 4",
         ],
         [
           "another program",

@@ -158,7 +158,7 @@ export class CheckpointWriter implements Checkpointer {
     }
     await this.#list.sync();
     const change = await this.#list.pathChange();
-    if (change !== undefined) throw new Error(`of the list beside it, ${change}`);
+    if (change !== undefined) throw new Error(`the list beside it has changed: ${change}`);
     await replaceFile(disk, path, new TextEncoder().encode(text));
   }
 

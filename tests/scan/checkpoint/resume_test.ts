@@ -206,7 +206,7 @@ Deno.test("a deleted list file is reported once, and the scan cannot be resumed"
     },
   });
   assertEquals([result.end.reason, resumable], ["interrupted", false]);
-  assertEquals(failures, ["of the list beside it, it was deleted"]);
+  assertEquals(failures, ["the list beside it has changed: it was deleted"]);
   const kept = await startScan(new FakeDisk(), { ...SETTING, maxRuntimeMs: 3000 });
   assertEquals([kept.result.end.reason, kept.resumable], ["max-runtime", true]);
 });

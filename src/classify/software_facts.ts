@@ -8,10 +8,10 @@ import type { ServerRecord } from "../core/record.ts";
 import { plainText } from "../core/text.ts";
 
 const DEFAULT_MOTDS: ReadonlySet<string> = new Set(ruleBook.defaultMotds);
-/** Lengths and first letters of them: few others' are the same, and hashing a text takes longer. */
+/** Length and first letter of each default MOTD: a cheap test before the text is hashed. */
 const DEFAULT_SHAPES = new Set(ruleBook.defaultMotds.map(shape));
 
-/** Whether a MOTD is a default of server software: it identifies no server. */
+/** Whether a MOTD is a default of server software, so that it does not identify a server. */
 export function isDefaultMotd(motd: string): boolean {
   return DEFAULT_SHAPES.has(shape(motd)) && DEFAULT_MOTDS.has(motd);
 }

@@ -106,7 +106,7 @@ function hasFlag(args: readonly string[], ...names: readonly string[]): boolean 
   return args.slice(0, end < 0 ? args.length : end).some((arg) => names.includes(arg));
 }
 
-/** Refuses words that nothing reads. */
+/** Throws if the command line has surplus arguments. */
 function refuse([word]: readonly string[], name: string): void {
   if (word !== undefined) throw new InputError(`Cannot use "${word}" with ${name}`);
 }

@@ -281,7 +281,7 @@ export type Outcome<S> =
     readonly kind: "replied";
     readonly status: S;
     readonly latencyMs: number;
-    /** The longest reply, unprocessed: the one with most of the status. */
+    /** The longest reply, not decoded: it has most of the status. */
     readonly raw: Uint8Array;
   }
   | {

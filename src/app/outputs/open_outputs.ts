@@ -148,7 +148,8 @@ async function closeAll(files: ReadonlyMap<OutputPlan, { readonly output: Output
 
 /**
  * Closes the outputs. Rows count as written only when their file closes without an error. A scan that
- * was interrupted still ends as interrupted if a database is unavailable: its rows are kept in a file.
+ * was interrupted still ends as interrupted if a database is unavailable, because the rows for that
+ * database are in the spill file.
  *
  * @param before Called before the outputs are closed.
  */

@@ -23,7 +23,7 @@ export interface OutputPlan {
   readonly path: string;
   /** The format of the rows. */
   readonly format: Format;
-  /** Whether the servers in the output can be read back. */
+  /** Whether a resumed scan can read back which servers are in the output. */
   readonly readable: boolean;
   /** The order of the rows; `undefined`: the order in which they are found. */
   readonly order?: RowOrder;

@@ -136,8 +136,8 @@ export function optionsOnResume(
 }
 
 /**
- * Checks the positions at which a scan starts. Behind the last of N passes lies one more position,
- * N+1:0: there stands a side, UDP or TCP, that has finished while the other one has not.
+ * Checks the positions at which a scan starts. Position N+1:0 means that all N passes of UDP or of
+ * TCP have finished, while the other transport has not.
  *
  * @param resumed The checkpoint that the positions are from. Default: `--from`.
  * @throws InputError for the first position that the scan does not have.

@@ -48,7 +48,7 @@ export function speedFor(
   targets: Targets,
   { speed, protocols, allProtocols }: SpeedChoices,
 ): SpeedSettings {
-  const mild = defaultSpeed(targets);
+  const defaults = defaultSpeed(targets);
   const cap = (given: number | "off" | undefined, usual: number | undefined) =>
     given === "off" ? undefined : given ?? usual;
   const { bandwidth, rate: given, netRate, hostRate } = speed;
@@ -56,18 +56,18 @@ export function speedFor(
     ? Infinity
     : rateOf(bandwidth, protocols, targets, allProtocols);
   const auto = typeof given === "object";
-  const most = Math.min(line, auto ? given.most ?? mild.mostAutoRate : Infinity);
-  const rate = auto ? AUTO_START : given ?? (bandwidth === undefined ? mild.rate : Infinity);
+  const most = Math.min(line, auto ? given.most ?? defaults.mostAutoRate : Infinity);
+  const rate = auto ? AUTO_START : given ?? (bandwidth === undefined ? defaults.rate : Infinity);
   const lowest = Math.min(most, rate ?? Infinity);
   return {
     limits: {
       rate: lowest === Infinity ? undefined : lowest,
-      netRate: cap(netRate, mild.netRate),
-      hostRate: cap(hostRate, mild.hostRate),
+      netRate: cap(netRate, defaults.netRate),
+      hostRate: cap(hostRate, defaults.hostRate),
     },
     ...(auto ? { autoRate: { most } } : {}),
     capLoopback: typeof netRate === "number" || typeof hostRate === "number",
-    cooldownMs: speed.cooldownMs ?? mild.cooldownMs,
+    cooldownMs: speed.cooldownMs ?? defaults.cooldownMs,
   };
 }
 

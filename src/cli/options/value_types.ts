@@ -17,7 +17,7 @@ export type Completions =
   /** Shells complete paths of files. */
   | { readonly kind: "file" };
 
-/** Words, or how to find them, perhaps from all protocols. */
+/** Words, or a function that computes them from the protocols. */
 export type Words =
   | readonly string[]
   | ((allProtocols: readonly Protocol[]) => readonly string[] | Promise<readonly string[]>);

@@ -45,7 +45,7 @@ function kindOf(hex: string): Kind {
   return hex.startsWith("00") ? "challenge" : "other";
 }
 
-/** The kind of unsolicited probe that a datagram counts as: follow-ups count as their handshake. */
+/** The kind of first message that a datagram belongs to: follow-ups belong to their handshake. */
 function protocolOf(kind: Kind): string {
   return kind === "stat" ? "handshake" : kind === "query" ? "challenge" : kind;
 }
@@ -209,9 +209,9 @@ class HostAudit {
     }
     if (kind !== "challenge" && kind !== "query") return [];
     const faults: string[] = [];
-    if (this.#replied) faults.push(`a ${kind} of SQP to a port that sent something else`);
+    if (this.#replied) faults.push(`an SQP ${kind} to a port that sent something other than SQP`);
     else if (!this.#pinged && !this.#speaksSqp) {
-      faults.push(`a ${kind} of SQP to a port that was not pinged before`);
+      faults.push(`an SQP ${kind} to a port that was not pinged before`);
     }
     if (kind === "query" && !this.#challengesOf(line).delete(line.hex.slice(2, 10))) {
       faults.push("a query without a challenge of this host");

@@ -91,16 +91,16 @@ export class ConnectionAudit {
 /** Recognises a legacy ping, or a handshake with a status request. Servers hang on an incomplete 1.6 ping. */
 function openingOf(hex: string): Opening | undefined {
   if (hex === "fe" || hex === "fe01") return "legacy";
-  return reads(() => decodeStatusRequest(Uint8Array.fromHex(hex))) ? "status" : undefined;
+  return isDecodable(() => decodeStatusRequest(Uint8Array.fromHex(hex))) ? "status" : undefined;
 }
 
 function isPing(hex: string): boolean {
-  return hex.length === 20 && reads(() => decodeSlpPing(Uint8Array.fromHex(hex)));
+  return hex.length === 20 && isDecodable(() => decodeSlpPing(Uint8Array.fromHex(hex)));
 }
 
-function reads(read: () => unknown): boolean {
+function isDecodable(decode: () => unknown): boolean {
   try {
-    return read() !== undefined;
+    return decode() !== undefined;
   } catch (error) {
     if (error instanceof Truncated || error instanceof Malformed) return false;
     throw error;

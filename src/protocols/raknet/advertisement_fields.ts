@@ -3,10 +3,12 @@
  *
  * Some software does not escape `;` (WaterdogPE and bedrock-protocol in the level, BDS in any
  * field). An unescaped `;` shifts all later fields. It is recognised in two texts, the MOTD and the
- * level, by the fields that must follow:
+ * level, by the fields that must follow.
  *
- *     MOTD... | protocol  version  players  slots  id | level... game mode | number  ports  marks
- *               whole     no whole whole    whole  whole         a known one | whole numbers alone
+ * | After     | Fields and their required forms                                           |
+ * | --------- | ------------------------------------------------------------------------- |
+ * | the MOTD  | protocol, players, slots and id: integers; version: any other text        |
+ * | the level | game mode: a known one; its number, ports and marks: integers             |
  *
  * A field whose place is ambiguous is omitted, and a flag reports it.
  *

@@ -87,8 +87,8 @@ Deno.test("audit() reports suppressed protocols, connections included", () => {
 Deno.test("audit() reports SQP probes without a RakNet ping before, or after a RakNet reply", () => {
   assertEquals(faults([line(0, PING), ...sqp(1000)]), []);
   assertEquals(faults(sqp(0)), [
-    "a challenge of SQP to a port that was not pinged before",
-    "a query of SQP to a port that was not pinged before",
+    "an SQP challenge to a port that was not pinged before",
+    "an SQP query to a port that was not pinged before",
   ]);
   assertEquals(faults([line(0, PING), ...sqp(500)]), [
     "a challenge 500 ms after an unanswered ping",
@@ -98,8 +98,8 @@ Deno.test("audit() reports SQP probes without a RakNet ping before, or after a R
   assertEquals(faults([line(0, PING), pong({ lost: true }), ...sqp(1000)]), []);
   for (const hex of [pong().hex, `01${"00".repeat(8)}${magic}`, "0901020304343200", "ff"]) {
     assertEquals(faults([line(0, PING), pong({ hex }), ...sqp(1000)]), [
-      "a challenge of SQP to a port that sent something else",
-      "a query of SQP to a port that sent something else",
+      "an SQP challenge to a port that sent something other than SQP",
+      "an SQP query to a port that sent something other than SQP",
     ]);
   }
   const [ask, challenge, query] = sqp(1000);

@@ -192,7 +192,7 @@ function reportSummary(
   };
   summary(state, end, scope).forEach(reportLine);
   unprobedLines(plan).forEach(reportLine);
-  // Rows that no output took were counted too, and those of an earlier run were not.
+  // The tally also counts rows that no output accepted, and lacks those before a resume.
   if (state.lost === 0) tally.lines(resumed && "of this run", verbose).forEach(reportLine);
 }
 

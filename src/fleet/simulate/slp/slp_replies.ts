@@ -37,7 +37,7 @@ export interface SlpStyle {
   readonly legacy?: (identity: ServerIdentity) => LegacyStatus;
   /** Whether the version is before 1.4, which responds to the first byte of any legacy ping. */
   readonly beta?: boolean;
-  /** What a correct scanner reads that sends no protocol number, and `fe01` before `fe`. */
+  /** What a correct scanner reads if it sends no protocol number, and `fe01` before `fe`. */
   readonly truth: (identity: ServerIdentity) => Statement;
 }
 

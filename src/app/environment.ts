@@ -77,7 +77,7 @@ export function reason(error: unknown): string {
 }
 
 /**
- * A word, quoted where necessary for `sh`, `zsh` and `fish`. A leading `=` is a command to zsh, and
+ * A word, quoted if necessary for `sh`, `zsh` and `fish`. A leading `=` is a command to zsh, and
  * a leading `%` a process to fish. fish reads backslashes between quotes.
  */
 export function quoteWord(word: string): string {

@@ -17,7 +17,7 @@ export function withCommas(value: number | bigint): string {
   return part === undefined ? grouped : `${grouped}.${part}`;
 }
 
-/** Formats a count with a noun: `1 row`, `2 rows`. The plural is given where it does not end in `s` alone. */
+/** Formats a count with a noun: `1 row`, `2 rows`. The plural is given if it does not end in `s` alone. */
 export function countOf(value: number | bigint, one: string, more = `${one}s`): string {
   return `${withCommas(value)} ${value === 1 || value === 1n ? one : more}`;
 }

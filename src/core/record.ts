@@ -87,7 +87,7 @@ export interface ServerRecord {
   /** The `host:port` of the first row that describes the same server. */
   alias_of: string | null;
   /**
-   * The name that the user requested, or `NAME SRV HOST:PORT` where the name's SRV record led here.
+   * The name that the user requested, or `NAME SRV HOST:PORT` if the name's SRV record led here.
    */
   requested_as: string | null;
   /** Whether the server accepts RakNet connections; checked without opening one. */
@@ -249,7 +249,7 @@ export const ATTACHMENTS: unique symbol = Symbol("attachments");
 
 /** A row with attachments, for outputs that store them. */
 export interface RecordWithAttachments extends ServerRecord {
-  /** The attachments; `undefined` where no output stores them. */
+  /** The attachments; `undefined` if no output stores them. */
   [ATTACHMENTS]?: Attachments;
 }
 

@@ -69,7 +69,7 @@ export function formatManifest(entries: readonly ManifestEntry[]): string {
 /**
  * Parses a manifest in the form of {@linkcode formatManifest}.
  *
- * @throws SyntaxError with the number of the first line that is no host.
+ * @throws SyntaxError with the number of the first line that is not a host.
  */
 export function parseManifest(text: string): ManifestEntry[] {
   return text.split("\n").flatMap((line, i) => {
@@ -80,7 +80,7 @@ export function parseManifest(text: string): ManifestEntry[] {
   });
 }
 
-/** Parses a line; `undefined` when the line is no host. */
+/** Parses a line; `undefined` when the line is not a host. */
 function entryOf(line: string): ManifestEntry | undefined {
   let entry: Partial<ManifestEntry> | null;
   try {

@@ -100,7 +100,7 @@ export function checkedMs(name: string, value: number | undefined, least = 0): n
   return checked(name, value, { least, most: MOST_MS, fractions: true });
 }
 
-/** The time limit of the options, where they have one. */
+/** The time limit of the options, if they have one. */
 export function checkedTimeout({ timeoutMs }: InquiryOptions): number | undefined {
   return checkedMs("timeoutMs", timeoutMs, 1);
 }

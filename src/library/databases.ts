@@ -13,7 +13,7 @@ import { type ConnectionEnvironment, openStore, readStore } from "../store/open_
  * Opens a database to read it.
  *
  * @param location `servers.db`, `sqlite:FILE` or `postgres://USER@HOST/DATABASE`; the password comes
- * from PGPASSWORD, PGPASSFILE or ~/.pgpass where the URL has none.
+ * from PGPASSWORD, PGPASSFILE or ~/.pgpass if the URL has none.
  * @throws InputError when it names no database, there is none, or it cannot be used.
  */
 export async function readDatabase(location: string): Promise<Database> {
@@ -21,7 +21,7 @@ export async function readDatabase(location: string): Promise<Database> {
 }
 
 /**
- * Opens a database to write to it: it is made where there is none, and brought to the schema of this
+ * Opens a database to write to it: it is made if there is none, and brought to the schema of this
  * version. `new Store(database)` takes records.
  *
  * @param location As {@linkcode readDatabase} takes it.

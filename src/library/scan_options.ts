@@ -75,7 +75,7 @@ export interface ScanOptions extends InquiryOptions {
   /** Whether records name no players. Default: they do. */
   readonly noPlayers?: boolean;
   /**
-   * What sends datagrams: `portable`, `udp`, `packet`, `xdp` or `fastest`. Default: `udp` where
+   * What sends datagrams: `portable`, `udp`, `packet`, `xdp` or `fastest`. Default: `udp` if
    * `--allow-ffi` is granted, else `portable`.
    */
   readonly engine?: EngineChoice;

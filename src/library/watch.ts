@@ -43,9 +43,9 @@ export interface WatchOptions extends InquiryOptions {
    * @default 2
    */
   readonly retries?: number;
-  /** Packets a second. Default: 1000, and without limit where all servers are on loopback. */
+  /** Packets a second. Default: 1000, and without limit if all servers are on loopback. */
   readonly rate?: number;
-  /** Polls at once. Default: 256, or more where the interval needs it. */
+  /** Polls at once. Default: 256, or more if the interval needs it. */
   readonly concurrency?: number;
   /** Whether records and events name players. Default: they do not. */
   readonly names?: boolean;

@@ -17,7 +17,7 @@ export interface Limits {
   readonly hostRate: number | undefined;
 }
 
-/** The cap for one address where the user gives none, datagrams a second. */
+/** The cap for one address if the user gives none, datagrams a second. */
 export const HOST_RATE = 5;
 
 /**

@@ -25,10 +25,10 @@ export function rankedNames(protocols: readonly Protocol[]): readonly string[] {
   return [...protocols.map(({ name }) => name), ...LAN_RANKS];
 }
 
-/** The protocols of a list that a scan uses where `--protocol` names none. */
+/** The protocols of a list that a scan uses if `--protocol` names none. */
 export function usualProtocols(protocols: readonly Protocol[]): readonly Protocol[] {
   return protocols.filter((one) => !one.onlyNamed && hasUsualPort(one));
 }
 
-/** The protocols of PROTOCOLS that a scan uses where `--protocol` names none. */
+/** The protocols of PROTOCOLS that a scan uses if `--protocol` names none. */
 export const USUAL_PROTOCOLS: readonly Protocol[] = usualProtocols(PROTOCOLS);

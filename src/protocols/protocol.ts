@@ -137,7 +137,7 @@ export interface Statement {
   /** Facts without a column of their own, kept under `extras.<protocol>`. */
   readonly facts: Facts;
   /**
-   * The MOTD as the server sent it, formatting included, where the columns `motd` and `name` hold
+   * The MOTD as the server sent it, formatting included, if the columns `motd` and `name` hold
    * another form of it: an operator opts out by a marker in it.
    */
   readonly motdSent?: string;
@@ -190,7 +190,7 @@ export interface Protocol<S = unknown> {
   /** The transport that carries its messages. */
   readonly transport: "udp" | "tcp";
   /**
-   * Its usual ports. A protocol without any is probed for only where the user names the protocol
+   * Its usual ports. A protocol without any is probed for only if the user names the protocol
    * and its ports.
    */
   readonly ports: UsualPorts;
@@ -210,7 +210,7 @@ export interface Protocol<S = unknown> {
    * Default: the protocol's GUIDs show no restarts.
    */
   isGuidOfOneRun?(guid: string): boolean;
-  /** Whether it is probed for only where `--protocol` names it. Default: false. */
+  /** Whether it is probed for only if `--protocol` names it. Default: false. */
   readonly onlyNamed?: boolean;
   /**
    * The name of a protocol that suppresses this one. This protocol's messages would harm an

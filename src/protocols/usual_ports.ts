@@ -1,5 +1,5 @@
 /**
- * The ports that a scan probes where the user names none.
+ * The ports that a scan probes if the user names none.
  *
  * @module
  */

@@ -114,7 +114,7 @@ export interface ScanState extends PassCounts {
   canaries: CanaryCounts;
   /** Hosts that sent far more datagrams than they were sent probes. */
   readonly floods: FloodReport;
-  /** Result of the search for the highest rate, where there is one. */
+  /** Result of the search for the highest rate, if there is one. */
   rate?: RateReport;
   /** Inspections that have not ended. */
   inspecting: number;

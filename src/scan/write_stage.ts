@@ -48,7 +48,7 @@ export class WriteStage {
   /**
    * Puts a row into the queue.
    *
-   * @param onAccepted Called when every sink has accepted it; never where it is lost.
+   * @param onAccepted Called when every sink has accepted it; never if it is lost.
    */
   add(record: ServerRecord, onAccepted: () => void): void {
     if (this.#failure !== undefined) {

@@ -27,7 +27,7 @@ export function ndjsonFormat(fields: readonly Field[]): Format {
   };
 }
 
-/** Parses the JSON object of a line; `undefined` when the line is no complete object. */
+/** Parses the JSON object of a line; `undefined` when the line is not a complete object. */
 export function parseRow(line: string): Readonly<Record<string, unknown>> | undefined {
   try {
     const value: unknown = JSON.parse(line);

@@ -9,7 +9,7 @@ import { cellsOf } from "./csv.ts";
 import { parseRow } from "./json.ts";
 
 /**
- * Reads the endpoints in a file of rows. Returns none for a missing file. Skips lines that are no rows,
+ * Reads the endpoints in a file of rows. Returns none for a missing file. Skips lines that are not rows,
  * and an incomplete last row.
  *
  * @param format `csv`, `ndjson`, `hostport`, `grep` or `table`. Returns none for other formats.
@@ -33,7 +33,7 @@ export async function readEndpoints(path: string, format: string): Promise<Endpo
   return found;
 }
 
-/** Parses the endpoint of a line; `undefined` when the line is no complete row. */
+/** Parses the endpoint of a line; `undefined` when the line is not a complete row. */
 type Reader = (line: string, ended: boolean) => Endpoint | undefined;
 
 const READERS: Readonly<Record<string, (() => Reader) | undefined>> = {

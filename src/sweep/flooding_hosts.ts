@@ -21,7 +21,7 @@ const MOST_FLOODING = 4096;
 const LIMIT = 1024;
 /**
  * Surplus datagrams of one host that are allowed for each probe that the scan may send it, besides
- * those of one endpoint: duplicates of many servers, or a reply to each of many probes, are no flood.
+ * those of one endpoint: duplicates of many servers, or a reply to each of many probes, are not a flood.
  */
 const ALLOWED_OF_PROBE = 4;
 /** Points of a surplus datagram. */

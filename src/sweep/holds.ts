@@ -129,8 +129,9 @@ export class Holds {
   }
 
   /**
-   * Gives a free hold to the endpoint that has waited longest at an address: where one was proved,
-   * the replies of others are probably genuine too. Where none waits, another address gets it.
+   * Gives a free hold to the endpoint that has waited longest at the address of the freed one: if
+   * that was proved, the replies of others are probably genuine too. If none waits there, another
+   * address gets the hold.
    */
   #admitNext(freed: Address): void {
     const address = this.#waiting.has(freed) ? freed : this.#firstAdmissible();

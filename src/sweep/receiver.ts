@@ -48,7 +48,7 @@ export interface ReceiverOptions {
 
 /** Recognises replies to canary probes. */
 export interface CanaryReplies {
-  /** Takes a reply with another token than the sweep's; `undefined` where no canary brought it. */
+  /** Takes a reply with another token than the sweep's; `undefined` if no canary brought it. */
   reply(kind: ProbeKind, from: Endpoint, mac: number): "canary" | "duplicate" | undefined;
 }
 
@@ -90,7 +90,7 @@ export class Receiver {
   /**
    * Takes one datagram.
    *
-   * @param datagram Read at once, and copied where something of it is kept.
+   * @param datagram Read at once, and copied if something of it is kept.
    */
   receive(datagram: Uint8Array, from: Endpoint, socket: number): void {
     const { kinds, counts, floods, clock } = this.#options;
@@ -205,7 +205,7 @@ export class Receiver {
   }
 
   /**
-   * A reply without our token: forged, or worth a second query. Only where the protocol echoes
+   * A reply without our token: forged, or worth a second query. Only if the protocol echoes
    * nothing does an endpoint wait for a hold: in other protocols nearly all servers return the token.
    */
   #holdUnverified({ probe, protocol }: ProbeKind, from: Endpoint, socket: number): void {

@@ -23,7 +23,7 @@ export interface ReplyCounts {
   omitted: number;
   /** Replies that cannot be decoded, and those to whose second query such a reply came. */
   malformed: number;
-  /** Replies that only show where another protocol has to be suppressed. */
+  /** Replies that only show that another protocol has to be suppressed. */
   suppressing: number;
   /** Everything else, and everything from endpoints that were not probed. */
   unsolicited: number;

@@ -1,5 +1,5 @@
 /**
- * SRV records, which give the host and port of a name's Java server. Clients look them up where the
+ * SRV records, which give the host and port of a name's Java server. Clients look them up if the
  * user gives no port.
  *
  * @module

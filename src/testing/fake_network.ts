@@ -138,7 +138,7 @@ export class FakeNetwork implements Clock {
     this.#push(this.#time + delay, () => this.#sockets.get(to.port)?.receive(bytes, from));
   }
 
-  /** Sends a datagram of one of our sockets to a host, or to all hosts where it is a broadcast. */
+  /** Sends a datagram of one of our sockets to a host, or to all hosts if it is a broadcast. */
   transmit(from: Endpoint, to: Endpoint, bytes: Uint8Array): void {
     this.count++;
     if (this.record) this.sent.push({ at: this.#time, from, to: { ...to }, bytes: bytes.slice() });

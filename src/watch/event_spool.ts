@@ -69,7 +69,7 @@ export class EventSpool {
    * Opens a spool file with the events of an earlier run, or creates one. An incomplete last line is
    * removed.
    *
-   * @throws InputError when another process uses the file, or when it is no spool file; errors of the
+   * @throws InputError when another process uses the file, or when it is not a spool file; errors of the
    * file system.
    */
   static async open(options: EventSpoolOptions): Promise<EventSpool> {

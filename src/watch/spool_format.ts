@@ -69,7 +69,7 @@ export function parseSpool(bytes: Uint8Array, path: string): SpoolContent {
   return { events, damaged, length };
 }
 
-/** Parses the id of an event; `undefined` when the line is no event. */
+/** Parses the id of an event; `undefined` when the line is not an event. */
 function parseId(text: string): string | undefined {
   try {
     const { id } = JSON.parse(text);

@@ -129,7 +129,7 @@ export class WatchedServer {
     this.#incomplete = isIncomplete ? this.#incomplete + 1 : 0;
     const isAccepted = !isIncomplete || this.#incomplete >= this.rules.downAfter;
     if (isAccepted) this.#incomplete = 0;
-    // An incomplete reply is no change of the server: the missing columns keep their values for a while.
+    // An incomplete reply does not change the server: the missing columns keep their values for a while.
     const { players_online, players, guid } = row;
     const kept = { ...before, players_online, guid: guid ?? before.guid, players };
     this.row = isAccepted ? row : { ...kept, seen_at: row.seen_at, latency_ms: row.latency_ms };

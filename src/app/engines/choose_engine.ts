@@ -96,7 +96,7 @@ export async function chooseEngine(
   return PORTABLE;
 }
 
-/** The engines to try, in this order. Where frames cannot be sent, `udp` is used. */
+/** The engines to try, in this order. If frames cannot be sent, `udp` is used. */
 function candidates(wanted: EngineChoice | undefined): Exclude<EngineName, "portable">[] {
   if (wanted === FASTEST) return ["xdp", "packet", "udp"];
   return wanted === "packet" || wanted === "xdp" ? [wanted, "udp"] : ["udp"];

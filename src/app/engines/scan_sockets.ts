@@ -176,7 +176,7 @@ export function divide(left: number, wanted: number, files: number): Capacity {
 }
 
 /**
- * The number of sockets that may be open at once. Where the system allows fewer connections than
+ * The number of sockets that may be open at once. If the system allows fewer connections than
  * requested, a line reports it.
  *
  * @param files Descriptors that stay free for files.

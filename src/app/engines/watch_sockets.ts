@@ -123,7 +123,7 @@ export async function openPollingSockets(
   return { poller, sockets, concurrency };
 }
 
-/** The rate limit and caps of polls. Where all servers are on loopback there is no default limit. */
+/** The rate limit and caps of polls. If all servers are on loopback, there is no default limit. */
 function throttleFor(servers: readonly WatchedServer[], rate: number | undefined): Throttle {
   const local = servers.every(({ endpoint }) => isLoopback(endpoint.address));
   const usual = local ? undefined : DEFAULTS.watch.rate;

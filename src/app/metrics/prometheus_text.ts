@@ -6,7 +6,7 @@
 
 /** One value, with the labels that distinguish it within its family. */
 export interface Sample {
-  /** The value; NaN where it is not known. */
+  /** The value; NaN if it is not known. */
   readonly value: number;
   /** Names and values of labels. */
   readonly labels?: Readonly<Record<string, string>>;

@@ -52,7 +52,7 @@ class WhileRead implements Sink {
   /**
    * Wraps a sink.
    *
-   * @param lose Called when the reader has closed the pipe; false where this output is the last.
+   * @param lose Called when the reader has closed the pipe; false if this output is the last.
    */
   constructor(private readonly sink: Sink, private readonly lose: () => boolean) {}
 

@@ -38,7 +38,7 @@ export interface OpenOutputsOptions {
 /**
  * Opens all outputs, and truncates files only after that. A named pipe is opened once it has a reader.
  *
- * @throws InputError for the first output that cannot be written, Interrupted where the signal ends
+ * @throws InputError for the first output that cannot be written, Interrupted if the signal ends
  * the wait for a reader. The contents of all files are kept then.
  */
 export async function openOutputs(
@@ -86,7 +86,7 @@ export interface ReopenedOutputs {
 /**
  * Opens the outputs of a scan to resume. None is truncated yet.
  *
- * @throws InputError for the first output that cannot be written, Interrupted where the signal ends
+ * @throws InputError for the first output that cannot be written, Interrupted if the signal ends
  * the wait for a reader.
  */
 export async function reopenOutputs(

@@ -29,7 +29,7 @@ const LEAST_LAST = 16;
 const LONGEST = 1000;
 
 /**
- * The columns that fit: the last one takes what the others leave, and where that is too little, the
+ * The columns that fit: the last one takes what the others leave, and if that is too little, the
  * others are left out by rank.
  *
  * @param space Width of the terminal, columns; `Infinity`: there is no terminal.

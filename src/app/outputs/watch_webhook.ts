@@ -41,7 +41,7 @@ export function webhookPlace(
  *
  * @param places The databases of the watch: events wait beside the first one that is a file.
  * @param warn Receives a line for each failure.
- * @throws InputError where the spool cannot be used; Deno.errors.NotCapable.
+ * @throws InputError if the spool cannot be used; Deno.errors.NotCapable.
  */
 export async function openWebhook(
   { url, spool: path }: WebhookPlace,
@@ -67,7 +67,7 @@ function usualPath(places: readonly DatabaseLocation[]): string {
   return file === undefined ? configurationPath("webhook.spool") : `${userPath(file)}.webhook`;
 }
 
-/** A watch works without a spool where no file can be written. */
+/** A watch works without a spool if no file can be written. */
 async function openUsual(path: string, warn: (message: string) => void): Promise<EventSpool> {
   try {
     Deno.mkdirSync(dirname(path), { recursive: true });

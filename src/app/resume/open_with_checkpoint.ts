@@ -36,7 +36,7 @@ import type { Resumed } from "./read_resumed_scan.ts";
 export interface CheckpointPlace {
   /** The path as the user typed it, or as messages show it. */
   readonly path: string;
-  /** Whether the user requested it. If not, the scan runs without a checkpoint where none can be written. */
+  /** Whether the user requested it. Otherwise, if it cannot be written, the scan runs without it. */
   readonly named: boolean;
 }
 
@@ -96,7 +96,7 @@ export interface NewScanOptions {
  * Opens everything for a new scan.
  *
  * @throws InputError when outputs, or a checkpoint that the user wants, cannot be written; Interrupted
- * where the signal ends the wait for the reader of a pipe.
+ * if the signal ends the wait for the reader of a pipe.
  */
 export async function openNewScan(
   keeping: OpenScanOptions,
@@ -158,7 +158,7 @@ async function attempt<T>(
 /**
  * Opens everything to resume a scan. Rows that the checkpoint and its list do not record are cut off.
  *
- * @throws InputError when an output is not what it was; Interrupted where the signal ends the wait for
+ * @throws InputError when an output is not what it was; Interrupted if the signal ends the wait for
  * the reader of a pipe.
  */
 export async function openResumedScan(

@@ -49,7 +49,7 @@ export const LOOPBACK_SPEED = {
   cooldownMs: 1000,
 } as const satisfies DefaultSpeed;
 
-/** The default speed for targets: no limit where all of them are loopback. */
+/** The default speed for targets: no limit if all of them are loopback. */
 export function defaultSpeed({ size, loopbackSize }: Targets): DefaultSpeed {
   return size === loopbackSize ? LOOPBACK_SPEED : DEFAULT_SPEED;
 }

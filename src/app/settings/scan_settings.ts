@@ -52,7 +52,7 @@ export interface ScanSettings {
   readonly gatewayMac: Uint8Array | undefined;
   /** Number of sender threads; 0: the main thread sends. */
   readonly threads: number;
-  /** Interval of progress lines where there is no terminal, milliseconds; 0: none. */
+  /** Interval of progress lines if there is no terminal, milliseconds; 0: none. */
   readonly statsEveryMs: number;
   /** The speed that the user requested. */
   readonly speed: GivenSpeed;

@@ -21,7 +21,7 @@ import { firstLines } from "./name_lookup.ts";
 /**
  * The addresses of a name, of both families.
  *
- * @param allProtocols Every protocol: the error says more where the name is one of theirs.
+ * @param allProtocols Every protocol: the error says more if the name is one of theirs.
  * @throws InputError when there are none.
  */
 export async function resolveName(
@@ -44,7 +44,7 @@ export async function resolveName(
   throw new InputError(`Cannot find host "${name}": all its addresses have zones`);
 }
 
-/** A hint for the error where a protocol's name was read as a host name: `--protocol raknet slp`. */
+/** A hint for the error if a protocol's name was read as a host name: `--protocol raknet slp`. */
 export function protocolHint(name: string, allProtocols: readonly Protocol[]): string {
   const names = allProtocols.map((protocol) => protocol.name);
   if (!names.includes(name)) return "";

@@ -116,7 +116,7 @@ export async function findTargets(input: TargetInput, lookups: Lookups): Promise
   };
 }
 
-/** Adds the names by which known servers were requested, where the user gave no name for the address. */
+/** Adds the names by which known servers were requested, if the user gave no name for the address. */
 function withNames(found: LookedUp, known: readonly KnownServer[]): LookedUp {
   for (const { endpoint, name, service } of known) {
     const { address } = endpoint;

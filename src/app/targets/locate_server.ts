@@ -44,8 +44,8 @@ export interface Located {
  * several addresses the first is queried, in the system's order.
  *
  * @param command The command, for errors.
- * @throws InputError for what is no host, cannot be found, or is never probed; RefusedName for a name
- * of which no record may be used.
+ * @throws InputError for a word that is not a host, cannot be found, or is never probed; RefusedName
+ * for a name of which no record may be used.
  */
 export async function locate(
   word: string,

@@ -56,10 +56,10 @@ export class RefusedName extends InputError {
 }
 
 /**
- * Reports refused names, where other targets are left.
+ * Reports refused names, if other targets are left.
  *
  * @param hasOthers Whether any other target is left.
- * @throws RefusedName the first refused name, where no other target is left.
+ * @throws RefusedName the first refused name, if no other target is left.
  */
 export function noteRefused(
   refused: readonly RefusedName[],

@@ -21,7 +21,7 @@ export class OptOutFile {
   /**
    * @param path The file; default: `opt-out.txt` in the user's configuration folder.
    * @param report Receives one line when the file cannot be written.
-   * @throws Deno.errors.NotCapable where that folder may not be looked up.
+   * @throws Deno.errors.NotCapable if that folder may not be looked up.
    */
   constructor(path: string | undefined, private readonly report: (line: string) => void) {
     this.#path = path === undefined ? usualPath() : userPath(path);
@@ -106,7 +106,7 @@ export function configurationPath(file: string): string {
   return folder === undefined ? userPath(file) : join(folder, "blocksweep", file);
 }
 
-/** The folder of the user's configuration; `undefined` where the environment names none. */
+/** The folder of the user's configuration; `undefined` if the environment names none. */
 function configurationFolder(): string | undefined {
   const home = env("HOME") ?? env("USERPROFILE");
   return env("XDG_CONFIG_HOME") ?? env("APPDATA") ?? (home && join(home, ".config"));

@@ -12,7 +12,7 @@ import { permissionNeeded } from "../../targets/permission.ts";
 import { mostSent, type Passes, type Plan } from "./scan_plan.ts";
 
 /**
- * Checks that the user confirmed permission (`--i-have-permission`), where the targets require it.
+ * Checks that the user confirmed permission (`--i-have-permission`), if the targets require it.
  *
  * @param option The option that confirms permission, for the error.
  * @throws InputError with the reason why permission is needed, and what would be sent.

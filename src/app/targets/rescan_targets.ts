@@ -26,7 +26,7 @@ export interface KnownServer {
   readonly endpoint: Endpoint;
   /** The name by which the server was requested. */
   readonly name?: string;
-  /** That name and the service, where an SRV record of the name points to the server. */
+  /** That name and the service, if an SRV record of the name points to the server. */
   readonly service?: NamedService;
   /** Names of the protocols in its last record. */
   readonly protocols: readonly string[];

@@ -55,7 +55,7 @@ export async function openRowFile(path: string): Promise<ReadableStream<Uint8Arr
 }
 
 /**
- * The record of a server in a database: with the row's own state, where the row has one.
+ * The record of a server in a database: with the row's own state, if the row has one.
  *
  * @param now Unix milliseconds: no time of a row is later.
  */

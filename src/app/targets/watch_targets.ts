@@ -140,7 +140,7 @@ function requestedNameIn({ requested_as: requestedAs }: StoredRecord): string | 
   return name ?? service?.name ?? null;
 }
 
-/** The last known state of a server. Player names are included only where they are kept. */
+/** The last known state of a server. Player names are included only if they are kept. */
 function knownState(
   stored: StoredRecord,
   { names, allProtocols = PROTOCOLS }: WatchSources,

@@ -171,7 +171,7 @@ const SHELLS: Readonly<
       "  case $words[1] in",
       ...NAMES.map((name) => {
         const options = optionsOf(name).flatMap((option) => zshOptions(option, source));
-        // Behind words that cannot be completed, zsh offers options only where some action was tried.
+        // Behind words that cannot be completed, zsh offers options only if some action was tried.
         const rest = `*:word:${zshAction(wordsOf(name)) || "{:}"}`;
         return `    ${name}) _arguments ${[...options, rest].map(quoted).join(" ")} ;;`;
       }),

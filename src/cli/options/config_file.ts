@@ -12,7 +12,7 @@ import { optionsOf } from "./option_table.ts";
 
 /**
  * Reads a file of options: `{ "targets": ["10.0.0.0/24"], "rate": "10k", "append": true }`. Names
- * are the long ones; values are texts or numbers, lists where an option may be repeated, `true` for
+ * are the long ones; values are texts or numbers, lists if an option may be repeated, `true` for
  * options without a value.
  *
  * @param source The name of the file, for errors.

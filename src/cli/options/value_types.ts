@@ -211,7 +211,7 @@ function parseTime(text: string): number | undefined {
 export interface LeastTime {
   /** The shortest time, milliseconds. */
   readonly ms: number;
-  /** The shortest time as errors name it, with a reason where there is one. */
+  /** The shortest time as errors name it, with a reason if there is one. */
   readonly text: string;
 }
 

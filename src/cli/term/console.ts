@@ -75,7 +75,7 @@ const LONGEST = { word: 100, line: 1000 };
 
 /**
  * Prints an error in one line. The message may quote any file: its text is escaped, and truncated
- * where it is long. Passwords in URLs are not shown.
+ * if it is long. Passwords in URLs are not shown.
  */
 export function reportError(message: string): void {
   const words = redact(message).replace(/\S+/g, (word) => shorten(word, LONGEST.word));
@@ -89,7 +89,7 @@ function shorten(text: string, most: number): string {
   return `${text.slice(0, most - 1 - end)}…${text.slice(-end)}`;
 }
 
-/** The size of the terminal, or the usual size where it is unknown. */
+/** The size of the terminal, or the usual size if it is unknown. */
 export function terminalSize(): { columns: number; rows: number } {
   const usual = { columns: 80, rows: 24 };
   try {
@@ -100,7 +100,7 @@ export function terminalSize(): { columns: number; rows: number } {
   }
 }
 
-/** Width of the terminal at standard output, columns; `undefined`: it is no terminal. */
+/** Width of the terminal at standard output, columns; `undefined`: it is not a terminal. */
 export function outputColumns(): number | undefined {
   return Deno.stdout.isTerminal() ? terminalSize().columns : undefined;
 }

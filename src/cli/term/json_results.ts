@@ -1,5 +1,5 @@
 /**
- * What commands with `--json` print that is no row, observation or event: one object per result. The
+ * What commands with `--json` print that is not a row, observation or event: one object per result. The
  * keys are declared here once, for the programs that read them and for the reference.
  *
  * @module

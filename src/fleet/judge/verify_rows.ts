@@ -47,7 +47,7 @@ export function readNdjson(text: string): ServerRecord[] {
   return text.split("\n").filter((line) => line !== "").map((line) => JSON.parse(line));
 }
 
-/** Parses the records of CSV text. Skips rows that are no complete records. */
+/** Parses the records of CSV text. Skips rows that are not complete records. */
 export function readCsv(text: string): ServerRecord[] {
   const [head, ...rows] = parse(text);
   return rows.flatMap((cells) => recordFromJson(jsonFromCells(head, cells) ?? {}) ?? []);
@@ -99,7 +99,7 @@ export function verifyAgainstManifest(
 
 /**
  * Whether a flag excuses missing columns: replies were lost, or not requested. A status that cannot
- * be decoded is no excuse, because the fleet's servers are decodable.
+ * be decoded is not an excuse, because the fleet's servers are decodable.
  */
 function isLossy(flag: string, allProtocols: readonly Protocol[] = PROTOCOLS): boolean {
   return flag !== "statusMalformed" && isIncompleteFlag(flag, allProtocols);

@@ -40,7 +40,7 @@ export interface Software {
   readonly sqp?: SqpStyle;
   /** Server List Ping behaviour. Default: no Server List Ping. */
   readonly slp?: SlpStyle;
-  /** The trick of a hostile host, which is no server. Default: none. */
+  /** The trick of a hostile host, which is not a server. Default: none. */
   readonly trick?: string;
   /** Whether a fleet contains the software only when the user names it. */
   readonly onlyNamed?: boolean;

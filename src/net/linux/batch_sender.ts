@@ -41,7 +41,7 @@ export interface BatchSenderParts {
   readonly errors: SocketErrors;
 }
 
-/** Sends batches, and waits where the system accepts none. It does not own its parts. */
+/** Sends batches, and waits if the system accepts none. It does not own its parts. */
 export class BatchSender {
   /** Number of pending sends; the socket may be closed when there are none. */
   #busy = 0;

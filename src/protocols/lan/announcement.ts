@@ -107,7 +107,7 @@ function missing(bytes: Uint8Array, tag: Uint8Array, what: string): Truncated {
   return new Truncated(what, bytes.length, tag.length, 0);
 }
 
-/** Reads the port. The game assumes 25565 where the address has no number; here it is malformed. */
+/** Reads the port. The game assumes 25565 if the address has no number; here it is malformed. */
 function portOf(address: string, at: number): number {
   const digits = address.slice(address.lastIndexOf(":") + 1);
   const port = /^[0-9]{1,5}$/.test(digits) ? Number(digits) : 0;

@@ -72,7 +72,7 @@ export interface FullStat {
   readonly session: number;
   /** The header word of eight letters: `splitnum`, or the software's own (`GeyserMC`). */
   readonly header: string;
-  /** The three bytes after the header word, where they are not `00 80 00`. */
+  /** The three bytes after the header word, if they are not `00 80 00`. */
   readonly mark?: Uint8Array;
   /** Keys and values in the order of the message, repeated keys included. */
   readonly pairs: readonly (readonly [key: string, value: Uint8Array])[];
@@ -195,7 +195,7 @@ function decodeFull(bytes: Uint8Array, session: number): FullStat {
 }
 
 /**
- * Reads keys and values up to an empty key, or, where a list of players follows, up to that list.
+ * Reads keys and values up to an empty key, or, if a list of players follows, up to that list.
  */
 function readPairs(
   reader: Reader,

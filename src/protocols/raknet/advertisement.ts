@@ -42,7 +42,7 @@ export interface BedrockStatus {
   readonly edition: Edition;
   /** The server's name; empty for a hidden Pocket host. */
   readonly motd: string;
-  /** The whole text, where the end of the MOTD is ambiguous; `motd` is then empty. */
+  /** The whole text, if the end of the MOTD is ambiguous; `motd` is then empty. */
   readonly motdSent?: string;
   /** Protocol number of the game; -1: the server software did not set it. */
   readonly protocol: number | null;

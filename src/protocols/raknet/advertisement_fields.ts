@@ -26,12 +26,12 @@ export interface AdvertisementFields {
 /** An anomaly of the places of fields. */
 export type PlaceFlag =
   /**
-   * The MOTD holds an unescaped `;`. The MOTD is joined again, or omitted where its end is
+   * The MOTD holds an unescaped `;`. The MOTD is joined again, or omitted if its end is
    * ambiguous.
    */
   | "motdSemicolon"
   /**
-   * The level holds an unescaped `;`. The level is joined again, or omitted where its end is
+   * The level holds an unescaped `;`. The level is joined again, or omitted if its end is
    * ambiguous.
    */
   | "levelSemicolon"
@@ -125,7 +125,7 @@ export function placeFields(written: readonly string[], text: string): PlacedFie
   return fields === undefined ? NOTHING_CERTAIN : placedAt(fields, PROTOCOL, fields !== written);
 }
 
-/** The result where the end of the MOTD is ambiguous. */
+/** The result if the end of the MOTD is ambiguous. */
 const NOTHING_CERTAIN: PlacedFields = { fields: [], flags: ["motdSemicolon"] };
 
 /** The places at which the protocol can stand so that all later fields fit, up to the game mode. */

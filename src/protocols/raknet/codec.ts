@@ -46,7 +46,7 @@ export const REFUSALS = {
   0x1a: "recentlyConnected",
 } as const;
 
-/** Offset of the magic in a pong: 17, or 13 where RakNet was built with 32-bit times. */
+/** Offset of the magic in a pong: 17, or 13 if RakNet was built with 32-bit times. */
 const PONG_MAGIC = 17;
 const PONG_MAGIC_TIME32 = 13;
 /** Size of a pong without an advertisement, bytes. */

@@ -113,7 +113,7 @@ const RAKNET_FLAGS: Readonly<Record<RaknetFlag, string>> = {
   timeNotEchoed: "the server does not repeat the token; a second query confirmed it",
 };
 
-/** The ports of Bedrock servers where their owners choose none, by address family. */
+/** The ports of Bedrock servers if their owners choose none, by address family. */
 export const BEDROCK_PORTS = { 4: 19132, 6: 19133 } as const;
 
 /** RakNet, as Bedrock servers speak it. */

@@ -132,7 +132,7 @@ export function decodeOpenReply1(bytes: Uint8Array): OpenReply1 | undefined {
 }
 
 /**
- * Reads the cookie, and the key where one follows. The message does not state whether a key
+ * Reads the cookie, and the key if one follows. The message does not state whether a key
  * follows. Without a key, only zeros follow the MTU.
  */
 function readSecurity(reader: Reader): Security {
@@ -190,7 +190,7 @@ export function decodeOpenRequest2(
 }
 
 /**
- * Whether a cookie is at an offset. Where it looks like an address, the bytes after it and the
+ * Whether a cookie is at an offset. If it looks like an address, the bytes after it and the
  * length decide.
  */
 function holdsCookie(bytes: Uint8Array, at: number): boolean {

@@ -17,7 +17,7 @@
  *
  * A connection request (0x09) before the notification avoids the ban, and does not change the
  * effect on the first two. Two facts that only request 2 would show therefore stay unknown: whether
- * a cookie is accepted, and whether RakNet has a free connection (0x14). Where the advertisement
+ * a cookie is accepted, and whether RakNet has a free connection (0x14). If the advertisement
  * reports that all player slots are taken, `joinable` is unknown for this reason.
  *
  * - Request 1 is sent with the sizes of real clients, the largest first. The next size follows when
@@ -27,7 +27,7 @@
  *   that protocol. Other protocols are not tried: go-raknet ignores a client for a while after a
  *   wrong protocol.
  * - Replies with GUID 0, or with an MTU outside RakNet's bounds, come from flood filters (go-raknet,
- *   dial.go) and are ignored. GUID 0 is accepted where the server's pong has GUID 0 too, as that of
+ *   dial.go) and are ignored. GUID 0 is accepted if the server's pong has GUID 0 too, as that of
  *   JSPrismarine may.
  *
  * @module
@@ -149,7 +149,7 @@ function acceptRefusal(datagram: Uint8Array, named?: Refusal): Refusal | undefin
   return named !== undefined && refusal?.protocol === named.protocol ? undefined : refusal;
 }
 
-/** Reads a first reply; `undefined` where a flood filter sent it. */
+/** Reads a first reply; `undefined` if a flood filter sent it. */
 function acceptReply(datagram: Uint8Array, guid: bigint): OpenReply1 | undefined {
   const reply = decodeOpenReply1(datagram);
   if (reply === undefined || reply.flags.includes("foreignMtu")) return undefined;

@@ -14,7 +14,7 @@ export type JsonObject = Readonly<Record<string, unknown>>;
 export const MOST_NESTING = 80;
 /** Most values in one text; a big mod pack has some thousands. */
 export const MOST_VALUES = 65_536;
-/** Values that each of the first keys may have even where earlier keys used up the others. */
+/** Values that each of the first keys may have even if earlier keys used up the others. */
 export const LEAST_VALUES = 1024;
 /** Number of keys with guaranteed values; a status has about ten. */
 const FIRST_KEYS = 64;
@@ -156,7 +156,7 @@ export function isObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** The value of an object's own property: `constructor` exists only where the server sent it. */
+/** The value of an object's own property: `constructor` exists only if the server sent it. */
 export function ownValue(object: unknown, key: string): unknown {
   return isObject(object) && Object.hasOwn(object, key) ? object[key] : undefined;
 }

@@ -176,7 +176,7 @@ function reasonText(text: string): string {
  * 1.9.x`.
  */
 const BRANDED = /^([A-Za-z][\w+-]{0,31}) (v?\d[\w.+-]*(?:[,/ ]+v?\d[\w.+-]*)*)$/;
-/** First words of texts that state required versions, and are no software names. */
+/** First words of texts that state required versions, and are not software names. */
 const NO_BRANDS = new Set(["requires", "minecraft", "version", "java", "only", "use", "mc"]);
 
 /** Splits a version name into software and version, if it contains both. */

@@ -18,7 +18,7 @@ import { decodePacked, type PackedMods } from "./packed_mods.ts";
 export interface Mod {
   /** The mod's id, as the server writes it. */
   readonly id: string;
-  /** The mod's version; `null` where the list has none, as for mods that clients do not need. */
+  /** The mod's version; `null` if the list has none, as for mods that clients do not need. */
   readonly version: string | null;
 }
 
@@ -28,7 +28,7 @@ export interface Modding {
   readonly form: "modinfo" | "forgeData" | "packed" | "isModded";
   /** The network version of the mod loader; in the oldest form its name. */
   readonly loader: string | null;
-  /** The mods; `null` where the form has no list. */
+  /** The mods; `null` if the form has no list. */
   readonly mods: readonly Mod[] | null;
   /** Number of listed channels, those of mods included. */
   readonly channels: number;

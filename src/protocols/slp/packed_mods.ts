@@ -143,7 +143,7 @@ function packBits(bytes: Uint8Array): string {
   return count === 0 ? text : text + String.fromCharCode(bits);
 }
 
-/** The bytes in a text: the number that the text claims, or fewer where the text is shorter. */
+/** The bytes in a text: the number that the text claims, or fewer if the text is shorter. */
 function unpackBits(text: string): { bytes: Uint8Array; claimed: number } {
   if (text.length < 2) return { bytes: new Uint8Array(), claimed: 0 };
   const claimed = text.charCodeAt(0) & 0x7fff | (text.charCodeAt(1) & 0x7fff) << 15;

@@ -132,7 +132,7 @@ function encodeTable({ fields, rows }: SqpTable): Uint8Array {
 }
 
 /**
- * Decodes the chunks of a reply. Where packets are missing, or a length field is not the packet's
+ * Decodes the chunks of a reply. If packets are missing, or a length field is not the packet's
  * length, the bytes within the declared length are decoded, and a flag reports it.
  *
  * @param packets The reply's packets in any order: at least one, each number once.
@@ -174,7 +174,7 @@ interface Chunk {
   readonly cut: boolean;
 }
 
-/** Opens the next chunk; `undefined` where the message ends before it. */
+/** Opens the next chunk; `undefined` if the message ends before it. */
 function openChunk(reader: Reader, cut: boolean): Chunk | undefined {
   const size = orCut({ reader, cut }, () => reader.u32("chunk length"));
   if (size === null) return undefined;
@@ -186,7 +186,7 @@ function openChunk(reader: Reader, cut: boolean): Chunk | undefined {
   return { reader: new Reader(inside, start), cut: missing };
 }
 
-/** Reads a value; `null` where the cut message ends inside it. No further value is read then. */
+/** Reads a value; `null` if the cut message ends inside it. No further value is read then. */
 function orCut<T>({ reader, cut }: Chunk, read: () => T): T | null {
   try {
     return read();

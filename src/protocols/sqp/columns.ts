@@ -73,7 +73,7 @@ function valueTextOf(type: SqpValueType, value: TypedValue, flag: Flag): string 
   return text;
 }
 
-/** Player names, where the table has a field of that name; empty names are omitted. */
+/** Player names, if the table has a field of that name; empty names are omitted. */
 function playerNames({ fields, rows }: SqpTable, flag: Flag): string[] | null {
   if (rows.length === 0) return [];
   const column = fields.findIndex(({ name, type }) =>

@@ -109,7 +109,7 @@ function isEmpty({ version: _, flags, ...chunks }: SqpReply): boolean {
  * Requests a challenge, then a chunk with it. A resent request may bring a second challenge, and
  * the server then rejects the first one. The query is therefore repeated with the latest challenge.
  *
- * @param acceptPart Whether a part of the reply is returned where the rest does not arrive.
+ * @param acceptPart Whether a part of the reply is returned if the rest does not arrive.
  */
 function* requestChunk(chunk: number, acceptPart: boolean): Exchange<SqpReply> {
   let challenge = yield* request(encodeChallengeRequest(), decodeSqpChallenge, { resend: true });

@@ -71,7 +71,7 @@ export interface Checkpoint {
   readonly counters: Counters;
 }
 
-/** Lengths of outputs, bytes; `null` where one is a pipe, a device or standard output. */
+/** Lengths of outputs, bytes; `null` if one is a pipe, a device or standard output. */
 export type Offsets = readonly (number | null)[];
 
 /** Length and digest of a list file. */

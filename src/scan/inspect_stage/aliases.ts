@@ -2,21 +2,21 @@
  * Detects aliases: rows that describe a server that an earlier row has described.
  *
  * A row is stored as marks. A mark is a hash of values that two rows of one server share, and that two
- * servers do not. Equal names and counts are no mark: thousands of servers in a hosting network
+ * servers do not. Equal names and counts are not a mark: thousands of servers in a hosting network
  * publish "A Minecraft Server", version 1.21.4, 0 of 20. The marks:
  *
  * - A RakNet GUID: 64 random bits, drawn when a server starts (PocketMine-MP, Geyser, Nukkit,
  *   gophertunnel, BDS). A GUID on many addresses is one server or one proxy. The versions must be
  *   equal too, because a constant GUID of a library may be shared by servers of many versions.
  * - The same players online, by name, on one host, with the same MOTD and slots.
- * - The same proxy on one host, with a MOTD that is no default, and equal slots, icon and number
+ * - The same proxy on one host, with a MOTD that is not a default, and equal slots, icon and number
  *   of players, above 0.
  * - Geyser beside a Java server: it repeats the first line of the MOTD (`;` as `:`) and the slots.
  *   If two Java servers of the host match, Geyser gets no alias.
  * - A Query port beside the game port: its reply has the game port, and the same MOTD and counts.
  * - The same reply on a hundred ports of a host (matscan): the host replies so on every port.
  *
- * Without a matching mark, a row is no alias: a missed alias costs one row, and a false alias hides
+ * Without a matching mark, a row is not an alias: a missed alias costs one row, and a false alias hides
  * a server.
  *
  * @module

@@ -108,7 +108,7 @@ export interface LanEnd {
 }
 
 /**
- * The directed broadcast address of a network; `undefined` where a network has none.
+ * The directed broadcast address of a network; `undefined` if a network has none.
  *
  * @example
  * ```ts

@@ -73,7 +73,7 @@ export async function discover(options: DiscoverySetup): Promise<LanEnd> {
   return { sent: discovery.sent + sent, unswept, short, refusals: [...refusals] };
 }
 
-/** The sweep for dedicated Java servers, where one is wanted. */
+/** The sweep for dedicated Java servers, if one is wanted. */
 function javaSweep(
   interviews: LanInterviews,
   discovery: Discovery,

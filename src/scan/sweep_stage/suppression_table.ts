@@ -9,7 +9,7 @@ import type { Endpoints } from "../../core/endpoints.ts";
 import { SuppressedEndpoints } from "../../inspect/suppressed_endpoints.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
 
-/** Records replies, and decides where protocols are suppressed. */
+/** Records replies, and decides at which endpoints a protocol is suppressed. */
 export class SuppressionTable {
   /** Whether the running pass is a detecting pass. */
   isDetecting = false;

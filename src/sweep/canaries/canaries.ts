@@ -49,7 +49,7 @@ export interface CanaryOptions extends CanaryLimits {
 
 /**
  * Sends canary probes. They are sent among the sweep's probes and in the same batches, so that both
- * have equal losses. The position of a canary probe among the probes is random: where the network
+ * have equal losses. The position of a canary probe among the probes is random: if the network
  * cuts bursts off, loss depends on the position in a burst.
  *
  * A canary probe without a reply was lost, or the server has stopped. Misses are therefore counted

@@ -220,7 +220,7 @@ function knownPorts(targets: ScanSelection["targets"]): KnownPort[] {
   }));
 }
 
-/** The ports that the passes of a protocol visit, without ports where the protocol is sent to no target. */
+/** The ports that the passes of a protocol visit, without ports if the protocol is sent to no target. */
 function visitedPorts(
   { addresses, ports }: ScanSelection["targets"],
   { name }: Protocol,

@@ -1,5 +1,5 @@
 /**
- * Hostile UDP hosts. They are no servers, and a scanner must not report them.
+ * Hostile UDP hosts. They are not servers, and a scanner must not report them.
  *
  * @module
  */
@@ -49,7 +49,7 @@ export const HOSTILE_BEHAVIOURS: Record<string, HostileBehaviour> = {
   /** A pong without its last bytes. */
   cutPong: (datagram) =>
     isPing(datagram) ? [pong(timeOf(datagram), "MCPE;fake;").subarray(0, 30)] : [],
-  /** A Query token that is no number. */
+  /** A Query token that is not a number. */
   wrongToken: (datagram) =>
     datagram.length === 7
       ? [Uint8Array.of(9, ...datagram.subarray(3, 7), ...new TextEncoder().encode("token\0"))]

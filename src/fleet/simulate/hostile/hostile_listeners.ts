@@ -1,5 +1,5 @@
 /**
- * Hostile TCP hosts. They accept connections and are no servers, and a scanner must not report them.
+ * Hostile TCP hosts. They accept connections and are not servers, and a scanner must not report them.
  *
  * @module
  */

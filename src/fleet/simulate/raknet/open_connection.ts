@@ -53,7 +53,7 @@ export class ConnectionOpener {
     private readonly secret: number,
   ) {}
 
-  /** The replies to a datagram; `undefined` when it is no open connection request. */
+  /** The replies to a datagram; `undefined` when it is not an open connection request. */
   respond(datagram: Uint8Array, from: Endpoint): readonly Uint8Array[] | undefined {
     const first = decodeOpenRequest1(datagram);
     const second = first === undefined

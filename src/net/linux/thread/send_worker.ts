@@ -49,21 +49,21 @@ const ALL_ADDRESSES = new AddressesBehindGateway([{ start: 0, end: 2 ** 32 }]);
 
 scope.onmessage = ({ data }) => {
   using libc = new Libc();
-  const work = worker(libc, data);
+  const runJob = jobRunner(libc, data);
   scope.postMessage("ready");
-  serveJobs(data.memory, work);
+  serveJobs(data.memory, runJob);
   scope.postMessage("ended");
 };
 
 /** Returns the function that runs a job. */
-function worker(libc: Libc, { memory, addresses, rings }: SendWorkerOptions): SendJobHandler {
+function jobRunner(libc: Libc, { memory, addresses, rings }: SendWorkerOptions): SendJobHandler {
   const words = new Int32Array(memory);
   const messages = sendMessages(libc);
   const ring = rings === undefined ? undefined : new XdpRing(libc, rings);
   let id = 0;
   const frames: Transmit = (batch, from) => ring!.transmit(batch, from, id);
   const batches = new Map<string, MessageBatch | FrameBatch>();
-  const empty = (method: SendMethod, number: number) => {
+  const emptyBatch = (method: SendMethod, number: number) => {
     const key = `${method} ${number}`;
     let batch = batches.get(key);
     if (batch === undefined) {
@@ -79,9 +79,9 @@ function worker(libc: Libc, { memory, addresses, rings }: SendWorkerOptions): Se
   return (job, report) => {
     const { method, count } = job;
     id = job.id;
-    const batch = empty(method, job.template);
+    const batch = emptyBatch(method, job.template);
     readTargets(words, job.at, count, method === "ipv6" ? 6 : 4, job.waited, batch);
-    return sendAll(libc, method === "xdp" ? frames : messages, loadOf(job, batch), report);
+    return sendAll(libc, method === "xdp" ? frames : messages, preparedBatchOf(job, batch), report);
   };
 }
 
@@ -89,7 +89,7 @@ function methodIsFramed(method: SendMethod): boolean {
   return method === "packet" || method === "xdp";
 }
 
-function loadOf(
+function preparedBatchOf(
   { socket, method, port }: ArrivedSendJob,
   batch: MessageBatch | FrameBatch,
 ): PreparedBatch {

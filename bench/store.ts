@@ -18,17 +18,14 @@
  * ones, row by row; for PostgreSQL `insert ... select unnest`. `share` is ours of bare's rows a second,
  * the median of the rounds; a row is one of `servers` and one of `observations`.
  */
-import { DatabaseSync } from "node:sqlite";
 import { formatAddress } from "../src/core/address.ts";
-import { serverId, type ServerRecord } from "../src/core/record.ts";
-import {
-  OBSERVATION_COLUMNS,
-  observationValues,
-  SERVER_COLUMNS,
-  serverValues,
-} from "../src/store/server_columns.ts";
-import type { ColumnDefinition, Value } from "../src/store/database/database.ts";
-import { migrate } from "../src/store/database/migrate.ts";
+import type { ServerRecord } from "../src/core/record.ts";
+import { type Database, insertInto, type Value } from "../src/store/database/database.ts";
+import { identityOf } from "../src/store/rows/identity.ts";
+import { INSERT_OBSERVATION, INSERT_SCAN_SERVER } from "../src/store/rows/observation_rows.ts";
+import { INSERT_SERVER, STATE_COLUMNS, UPSERT_PLAYERS } from "../src/store/rows/write_servers.ts";
+import { observationValues, serverValues } from "../src/store/server_columns.ts";
+import { createTables } from "../src/store/schema/create_tables.ts";
 import { openPostgres } from "../src/store/database/postgres.ts";
 import { parsePostgres } from "../src/store/database/postgres_url.ts";
 import { openSqlite } from "../src/store/database/sqlite.ts";
@@ -41,6 +38,8 @@ import { median, table } from "./shared/table.ts";
 
 const BATCH = 1000;
 const BASE = 2000;
+
+const scanId = (n: number) => `00000000-0000-7000-8000-00000000000${n}`;
 
 const options = readOptions("rows per second into databases", {
   records: "200000",
@@ -61,8 +60,8 @@ function* batches(scan: number): Iterable<ServerRecord[]> {
       ...base[(at + i) % base.length],
       host: formatAddress(0x7f000000 + at + i),
       players_online: (at + i + scan) % 100,
-      seen_at: 1.8e12 + scan * 1e6 + at,
-      scan_id: `scan-${scan}`,
+      seen_at: 1.7e12 + scan * 1e6 + at,
+      scan_id: scanId(scan),
     }));
   }
 }
@@ -70,78 +69,77 @@ function* batches(scan: number): Iterable<ServerRecord[]> {
 /** Writes a batch. */
 type Write = (batch: readonly ServerRecord[]) => Promise<void>;
 
-async function ours(place: string): Promise<Write> {
+async function open(place: string): Promise<Database> {
   const postgres = place.startsWith("postgres:") ? parsePostgres(place) : undefined;
   const database = postgres === undefined
     ? openSqlite(place)
     : await openPostgres(postgres, "the server", postgres.password);
-  await migrate(database);
-  const store = new Store(database, () => Promise.resolve());
+  await createTables(database);
+  return database;
+}
+
+async function ours(place: string): Promise<Write> {
+  const store = new Store(await open(place), () => Promise.resolve());
   return (batch) => store.write(batch);
 }
 
-/** The values of a batch, a list a column's row. */
-function valuesOf(batch: readonly ServerRecord[]): { servers: Value[][]; seen: Value[][] } {
-  const servers = batch.map((one) =>
-    serverValues(one, serverId(one), {
-      ...{ online: true, failures: 0, first_seen: one.seen_at, last_seen: one.seen_at },
-    })
-  );
-  return {
-    servers,
-    seen: batch.map((one, i) => observationValues(one, serverId(one), servers[i])),
+/** The rows of a batch, by table. The number of a server is its place among all records. */
+function rowsOf(batch: readonly ServerRecord[], first: number): Record<Table, Value[][]> {
+  const rows: Record<Table, Value[][]> = {
+    servers: [],
+    state: [],
+    players: [],
+    replied: [],
+    seen: [],
   };
+  for (const [i, record] of batch.entries()) {
+    const id = first + i + 1;
+    const values = serverValues(record, identityOf(record)!);
+    const { columns, playersOnline, playersMax, players } = values;
+    const { seen_at: at, latency_ms: latencyMs } = record;
+    rows.servers.push([...columns.slice(0, -1), at, at, columns.at(-1)!]);
+    rows.state.push([id, 1, at, at, latencyMs, playersOnline, playersMax, 0, 1]);
+    if (players !== null) rows.players.push([id, players, at]);
+    rows.replied.push([record.scan_id === scanId(1) ? 1 : 2, id]);
+    const scan = record.scan_id === scanId(1) ? 1 : 2;
+    rows.seen.push(observationValues({ server: id, at, scan }, { values, latencyMs }));
+  }
+  return rows;
 }
 
-const UPSERT = `on conflict (id) do update set ${
-  SERVER_COLUMNS.map(([name]) => name).filter((name) => name !== "id" && name !== "first_seen")
-    .map((name) => `${name} = excluded.${name}`).join(", ")
-}`;
-const NAMES = (columns: readonly ColumnDefinition[]) => columns.map(([name]) => name).join(", ");
+/** Tables that the bare loop writes. */
+type Table = "servers" | "state" | "players" | "replied" | "seen";
 
-/** Nothing but the statements; the time that it takes is added up by `timed`. */
+const UPSERT_STATE = insertInto(
+  "server_state",
+  STATE_COLUMNS,
+  `on conflict (server) do update set ${
+    STATE_COLUMNS.slice(1).map(([name]) => `${name} = excluded.${name}`).join(", ")
+  }`,
+);
+
+/** Nothing but the statements that change rows; the time that they take is added up by `timed`. */
 async function bare(place: string, timed: Timed): Promise<Write> {
-  await ours(place).then(() => {});
-  if (!place.startsWith("postgres:")) {
-    const db = new DatabaseSync(place);
-    db.exec("pragma journal_mode = wal; pragma synchronous = normal");
-    const insert = (to: string, columns: readonly ColumnDefinition[], conflict: string) =>
-      db.prepare(
-        `insert into ${to} (${NAMES(columns)}) values (${columns.map(() => "?")}) ${conflict}`,
-      );
-    const upsert = insert("servers", SERVER_COLUMNS, UPSERT);
-    const observe = insert("observations", OBSERVATION_COLUMNS, "");
-    return (batch) => {
-      const { servers, seen } = valuesOf(batch);
-      return timed(() => {
-        db.exec("begin");
-        for (const row of servers) upsert.run(...row);
-        for (const row of seen) observe.run(...row);
-        db.exec("commit");
-      });
-    };
-  }
-  const { default: pg } = await import("npm:pg@8.23.1" as string);
-  const client = new pg.Client(place);
-  await client.connect();
-  const insert = (to: string, columns: readonly ColumnDefinition[], conflict: string) => ({
-    name: to,
-    text: `insert into ${to} (${NAMES(columns)}) select * from unnest(${
-      columns.map(([, type], i) => `$${i + 1}::${type}[]`)
-    }) ${conflict}`,
-  });
-  const upsert = insert("servers", SERVER_COLUMNS, UPSERT);
-  const observe = insert("observations", OBSERVATION_COLUMNS, "");
-  const turned = (rows: Value[][]) => rows[0].map((_, column) => rows.map((row) => row[column]));
+  const database = await open(place);
+  const begin = { kind: "sweep", at: 0, shards: 1, config: "{}" } as const;
+  const store = new Store(database);
+  for (const scan of [1, 2]) await store.begin({ id: scanId(scan), ...begin });
+  let written = 0;
   return (batch) => {
-    const { servers, seen } = valuesOf(batch);
-    const values = [turned(servers), turned(seen)];
-    return timed(async () => {
-      await client.query("begin");
-      await client.query({ ...upsert, values: values[0] });
-      await client.query({ ...observe, values: values[1] });
-      await client.query("commit");
-    });
+    const isFirst = written < records;
+    const rows = rowsOf(batch, written % records);
+    written += batch.length;
+    return timed(() =>
+      database.transaction(async () => {
+        if (isFirst) {
+          await database.bulk(INSERT_SERVER, rows.servers);
+          await database.bulk(UPSERT_PLAYERS, rows.players);
+        }
+        await database.bulk(UPSERT_STATE, rows.state);
+        await database.bulk(INSERT_OBSERVATION, rows.seen);
+        await database.bulk(INSERT_SCAN_SERVER, rows.replied);
+      })
+    );
   };
 }
 

@@ -6,7 +6,7 @@ import type { Database } from "../../src/store/database/database.ts";
 import { openPostgres } from "../../src/store/database/postgres.ts";
 import { parsePostgres } from "../../src/store/database/postgres_url.ts";
 import { openSqlite } from "../../src/store/database/sqlite.ts";
-import { recordOf } from "../../src/store/server_columns.ts";
+import { storedServers } from "../../tests/store/databases.ts";
 import { fileEvent, type Moment, textOf } from "./moments.ts";
 
 /** Outputs of one scan. */
@@ -103,7 +103,7 @@ export function postgresOutput(folder: string, url: string, random: Random): Out
     },
     async rows() {
       await using database = await open();
-      return (await database.rows("select * from servers")).map(recordOf);
+      return await storedServers(database);
     },
     async faults(ids) {
       await using database = await open();
@@ -114,7 +114,7 @@ export function postgresOutput(folder: string, url: string, random: Random): Out
 
 /** The servers of a database; none where a kill came before it was made. */
 async function heldBy(database: Database): Promise<Set<string>> {
-  const rows = await database.rows("select id from servers").catch(() => []);
+  const rows = await database.rows("select key as id from servers").catch(() => []);
   return new Set(rows.map(({ id }) => String(id)));
 }
 
@@ -122,7 +122,7 @@ async function heldBy(database: Database): Promise<Set<string>> {
 async function databaseFaults(database: Database, ids: readonly string[]): Promise<string[]> {
   const held = await heldBy(database);
   const [{ n, servers, scans }] = await database.rows(
-    "select count(*) as n, count(distinct server_id) as servers, count(distinct scan_id) as scans " +
+    "select count(*) as n, count(distinct server) as servers, count(distinct scan) as scans " +
       "from observations",
   );
   const [finished] = await database.rows(

@@ -13,6 +13,7 @@ export const GENERAL_FLAGS = {
   badUtf8: "text is not valid UTF-8",
   loneSurrogate: "half of a UTF-16 surrogate pair; U+FFFD replaces it",
   badNumber: "a number is invalid",
+  countClamped: "a number of players has more than 32 bits; databases hold the nearest number",
   badColumn: "a value has the wrong type for its column, or is too long; it is omitted",
   lengthMismatch: "a length field does not match its data",
   trailingBytes: "bytes follow the end of the message",

@@ -3,18 +3,14 @@
  *
  * @module
  */
-import {
-  ATTACHMENTS,
-  type RecordWithAttachments,
-  serverId,
-  type ServerRecord,
-} from "../core/record.ts";
+import { ATTACHMENTS, type RecordWithAttachments, type ServerRecord } from "../core/record.ts";
 import { type BulkStatement, type Database, insertInto, type Value } from "./database/database.ts";
+import { storable, storableTime } from "./rows/stored_values.ts";
 
 /** Servers with an identical icon share one row. */
 const INSERT_ICON: BulkStatement = insertInto(
   "favicons",
-  [["hash", "text"], ["data", "text"], ["first_seen", "bigint"]],
+  [["hash", "text"], ["data", "text"], ["first_seen", "timestamptz"]],
   "on conflict (hash) do nothing",
 );
 
@@ -22,36 +18,47 @@ const INSERT_ICON: BulkStatement = insertInto(
 const UPSERT_REPLY: BulkStatement = insertInto(
   "replies",
   [
-    ["server_id", "text"],
+    ["server", "integer"],
     ["protocol", "text"],
-    ["seen_at", "bigint"],
+    ["seen_at", "timestamptz"],
     ["size", "integer"],
     ["data", "text"],
   ],
-  "on conflict (server_id, protocol) do update set seen_at = excluded.seen_at, " +
+  "on conflict (server, protocol) do update set seen_at = excluded.seen_at, " +
     "size = excluded.size, data = excluded.data where excluded.seen_at >= replies.seen_at",
 );
 
-/** Writes the attachments of records. The caller has begun a transaction. */
+/** A record and the number of its server in the database. */
+export interface NumberedRecord {
+  /** `servers.id`. */
+  readonly id: number;
+  readonly record: ServerRecord;
+}
+
+/** Writes the attachments of records, in the order of their keys. The caller has begun a transaction. */
 export async function writeAttached(
   database: Database,
-  records: readonly ServerRecord[],
+  records: readonly NumberedRecord[],
 ): Promise<void> {
   const icons = new Map<string, Value[]>();
   const replies = new Map<string, Value[]>();
-  for (const record of records) {
+  for (const { id, record } of records) {
     const { [ATTACHMENTS]: attachments, favicon_hash: hash, seen_at: seen }: RecordWithAttachments =
       record;
     if (attachments === undefined) continue;
     const { icon } = attachments;
+    const at = storableTime(seen + database.clockOffsetMs) ?? 0;
     if (icon !== undefined && hash !== null && !icons.has(hash)) {
-      icons.set(hash, [hash, icon, seen]);
+      icons.set(hash, [storable(hash), storable(icon), at]);
     }
-    const id = serverId(record);
     for (const [protocol, { size, data }] of Object.entries(attachments.replies)) {
-      replies.set(`${id} ${protocol}`, [id, protocol, seen, size, data]);
+      replies.set(`${id} ${protocol}`, [id, storable(protocol), at, size, storable(data)]);
     }
   }
-  if (icons.size > 0) await database.bulk(INSERT_ICON, [...icons.values()]);
-  if (replies.size > 0) await database.bulk(UPSERT_REPLY, [...replies.values()]);
+  await database.bulk(INSERT_ICON, inKeyOrder(icons));
+  await database.bulk(UPSERT_REPLY, inKeyOrder(replies));
+}
+
+function inKeyOrder(rows: ReadonlyMap<string, Value[]>): Value[][] {
+  return [...rows].sort(([a], [b]) => a < b ? -1 : 1).map(([, row]) => row);
 }

@@ -3,7 +3,13 @@
  *
  * @module
  */
-import type { BulkStatement, Database, Row, Value } from "./database/database.ts";
+import {
+  type BulkStatement,
+  type Database,
+  type Row,
+  timeParameter,
+  type Value,
+} from "./database/database.ts";
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -34,22 +40,27 @@ export function downsampleCutoffs(now: number, keepMs: number): DownsampleCutoff
 
 /** Whether a later observation in the same hour or day makes an observation redundant. */
 function isRedundant(earlier: Row, later: Row, { hourly, daily }: DownsampleCutoffs): boolean {
-  const seenAt = Number(earlier.seen_at);
+  const seenAt = Number(earlier.at);
   if (seenAt >= hourly) return false;
   const span = seenAt < daily ? DAY_MS : HOUR_MS;
-  return Math.floor(seenAt / span) === Math.floor(Number(later.seen_at) / span);
+  return Math.floor(seenAt / span) === Math.floor(Number(later.at) / span);
 }
 
-const KEY = "server_id, seen_at, scan_id, round";
-const SELECT_OLD =
-  `select ${KEY} from observations where (${KEY}) > (?, ?, ?, ?) and seen_at < ? ` +
-  `order by ${KEY} limit ${PAGE}`;
+const KEY = "server, at, scan";
+
+/** A page of observations after a key and before a time. */
+function selectOld(database: Database): string {
+  const time = timeParameter(database);
+  return `select ${KEY} from observations where (${KEY}) > (?, ${time}, ?) and at < ${time} ` +
+    `order by ${KEY} limit ${PAGE}`;
+}
+
 const DELETE: BulkStatement = {
-  types: ["text", "text", "integer"],
-  sqlite: "delete from observations where scan_id = ? and server_id = ? and round = ?",
-  postgres: "delete from observations using unnest($1::text[], $2::text[], $3::integer[]) " +
-    "as old (scan_id, server_id, round) where observations.scan_id = old.scan_id " +
-    "and observations.server_id = old.server_id and observations.round = old.round",
+  types: ["integer", "timestamptz", "integer"],
+  sqlite: "delete from observations where server = ? and at = ? and scan = ?",
+  postgres: "delete from observations old using " +
+    "unnest($1::integer[], $2::timestamptz[], $3::integer[]) as one (server, at, scan) " +
+    "where old.server = one.server and old.at = one.at and old.scan = one.scan",
 };
 
 /**
@@ -65,25 +76,25 @@ export async function downsampleObservations(
   between: () => Promise<void>,
   signal?: AbortSignal,
 ): Promise<number> {
-  let cursor: Value[] = ["", 0, "", 0];
+  let cursor: Value[] = [0, 0, 0];
   let last: Row | undefined;
   let deleted = 0;
   while (!signal?.aborted) {
-    const page = await database.rows(SELECT_OLD, [...cursor, cutoffs.hourly]);
+    const page = await database.rows(selectOld(database), [...cursor, cutoffs.hourly]);
     const redundant: Row[] = [];
     for (const row of page) {
-      if (last?.server_id === row.server_id && isRedundant(last, row, cutoffs)) {
+      if (last?.server === row.server && isRedundant(last, row, cutoffs)) {
         redundant.push(last);
       }
       last = row;
     }
     if (redundant.length > 0) {
       deleted += await database.transaction(() =>
-        database.bulk(DELETE, redundant.map((row) => [row.scan_id, row.server_id, row.round]))
+        database.bulk(DELETE, redundant.map((row) => [row.server, row.at, row.scan]))
       );
     }
     if (page.length < PAGE) break;
-    cursor = [last!.server_id, last!.seen_at, last!.scan_id, last!.round];
+    cursor = [last!.server, last!.at, last!.scan];
     await between();
   }
   return deleted;

@@ -7,9 +7,15 @@
 import { verifiedColumns } from "../protocols/declared_facts.ts";
 import { PROTOCOLS } from "../protocols/list.ts";
 import type { Protocol } from "../protocols/protocol.ts";
-import { FIELDS, serverId, type ServerRecord } from "../core/record.ts";
-import { recordOf, type StoredRecord } from "./server_columns.ts";
-import type { Database } from "./database/database.ts";
+import { FIELDS, type ServerRecord } from "../core/record.ts";
+import {
+  fieldExpression,
+  RECORD_COLUMNS,
+  RECORD_TABLES,
+  recordOf,
+  type StoredRecord,
+} from "./server_columns.ts";
+import { type Database, isInList, listValue } from "./database/database.ts";
 
 /** Which protocols a scan sends to the servers that it finds. */
 export interface InterviewScope {
@@ -41,21 +47,21 @@ const PROTOCOL_COLUMNS = FIELDS.filter(({ name, nullable }) => nullable && !SCAN
 /**
  * Completes records of a scan with the columns of earlier rows that the scan did not query.
  *
- * @param records At most one record per server.
- * @returns A record per server, in the order of `records`.
+ * @param records At most one record per server, with the server's key.
+ * @returns The completed records, in the order of `records`.
  */
-export async function withKeptColumns(
-  database: Database,
-  records: readonly ServerRecord[],
-  scope: InterviewScope,
-): Promise<ServerRecord[]> {
-  const anyCutShort = records.some(isCutShort);
-  const earlierRows = await readEarlierRows(database, records.map(serverId), scope, anyCutShort);
-  return records.map((record) => {
-    const earlier = earlierRows.get(serverId(record));
-    return earlier === undefined || earlier.last_seen > record.seen_at
-      ? record
-      : mergeRecords(earlier, record, scope);
+export async function withKeptColumns<
+  R extends { readonly record: ServerRecord; readonly identity: { readonly key: string } },
+>(database: Database, records: readonly R[], scope: InterviewScope): Promise<R[]> {
+  const anyCutShort = records.some(({ record }) => isCutShort(record));
+  const keys = records.map(({ identity }) => identity.key);
+  const earlierRows = await readEarlierRows(database, keys, scope, anyCutShort);
+  return records.map((one) => {
+    const { record, identity } = one;
+    const earlier = earlierRows.get(identity.key);
+    return earlier === undefined || earlier.last_seen > record.seen_at + database.clockOffsetMs
+      ? one
+      : { ...one, record: mergeRecords(earlier, record, scope) };
   });
 }
 
@@ -71,7 +77,7 @@ function isCutShort({ flags }: ServerRecord): boolean {
  */
 async function readEarlierRows(
   database: Database,
-  ids: readonly string[],
+  keys: readonly string[],
   { protocols, allProtocols = PROTOCOLS, follow, verify, protocolsFor }: InterviewScope,
   anyCutShort: boolean,
 ): Promise<Map<string, StoredRecord>> {
@@ -79,17 +85,19 @@ async function readEarlierRows(
   const unqueried = areAllQueriedAlike
     ? allProtocols.filter(({ name }) => !protocols.includes(name))
     : allProtocols;
-  const conditions = unqueried.map(({ name }) => `protocols like '%"${name}"%'`);
+  const conditions = unqueried.map(({ name }) => `cast(s.protocols as text) like '%"${name}"%'`);
   if (!verify || anyCutShort) {
-    conditions.unshift(...verifiedColumns(allProtocols).map((name) => `${name} is not null`));
+    conditions.unshift(
+      ...verifiedColumns(allProtocols).map((name) => `${fieldExpression(name)} is not null`),
+    );
   }
   if (conditions.length === 0) return new Map();
-  const idList = database.engine === "sqlite"
-    ? "select value from json_each(?)"
-    : "select jsonb_array_elements_text(?::jsonb)";
-  const sql = `select * from servers where id in (${idList}) and (${conditions.join(" or ")})`;
-  const rows = await database.rows(sql, [JSON.stringify(ids)]);
-  return new Map(rows.map((row) => [String(row.id), recordOf(row)]));
+  const rows = await database.rows(
+    `select ${RECORD_COLUMNS} from ${RECORD_TABLES} ` +
+      `where ${isInList(database, "s.key", "text")} and (${conditions.join(" or ")})`,
+    [listValue(database, keys)],
+  );
+  return new Map(rows.map((row) => [String(row.key), recordOf(row)]));
 }
 
 /** The new record, completed with the columns of the earlier one that the scan did not query. */

@@ -4,8 +4,12 @@
  * @module
  */
 import { type Address, family, parseAddress } from "../core/address.ts";
-import type { BulkStatement, Database, Row, Value } from "./database/database.ts";
-import { INSERT_OBSERVATION } from "./record_writer.ts";
+import { type Database, type Row, timeParameter, type Value } from "./database/database.ts";
+import { addressColumn, addressValue } from "./rows/addresses.ts";
+import { writeObservations } from "./rows/observation_rows.ts";
+import { scanNumbers } from "./rows/scan_numbers.ts";
+import { markChanged, writeFailures } from "./rows/write_servers.ts";
+import { observationValues } from "./server_columns.ts";
 
 /** The endpoints and protocols that a scan has probed completely. */
 export interface Coverage {
@@ -21,19 +25,8 @@ export interface Coverage {
 
 /** Number of servers that one transaction updates. */
 const PAGE = 1000;
-/** Above this number of ranges, one query reads the servers of all addresses. */
+/** Above this number of ranges, one query reads the servers of all addresses of a family. */
 const MAX_RANGES = 1000;
-
-const COUNT_FAILURE: BulkStatement = {
-  types: ["integer", "bigint", "text", "bigint"],
-  sqlite: "update servers set failures = failures + 1, " +
-    "online = case when failures + 1 >= ? then 0 else online end, last_seen = ? " +
-    "where id = ? and last_seen < ?",
-  postgres: "update servers set failures = failures + 1, " +
-    "online = case when failures + 1 >= missed.down_after then 0 else online end, " +
-    "last_seen = missed.at from unnest($1::integer[], $2::bigint[], $3::text[], $4::bigint[]) " +
-    "as missed (down_after, at, id, since) where servers.id = missed.id and last_seen < missed.since",
-};
 
 /** A finished scan, after which servers that it did not find are marked offline. */
 export interface FinishedScan {
@@ -50,70 +43,92 @@ export interface FinishedScan {
 }
 
 /**
- * Counts a failure for each missing server, and adds an offline observation. Deletes no server.
+ * Counts a failure for each missing server, and adds an offline observation. Deletes no server. A server
+ * is missing if the scan probed its endpoint, and `scan_servers` has no server with this endpoint.
  *
  * @returns The number of missing servers.
  */
 export async function markMissing(database: Database, scan: FinishedScan): Promise<number> {
-  const { coverage, since } = scan;
+  const { coverage } = scan;
+  const numbers = await scanNumbers(database, [scan.scanId]);
+  const number = numbers.get(scan.scanId);
+  if (number === undefined) return 0; // an identity that is no UUID: the scan has no row
   let count = 0;
-  for (const { start, end } of queriedRanges(coverage.ranges)) {
-    const pages = typeof start === "number"
-      ? readPages(database, SELECT_V4, [start, "", end as number, since], ["addr", "id"])
-      : readPages(database, SELECT_V6, ["", since], ["id"]);
-    for await (const page of pages) {
-      const missing = page.filter(({ host, port, protocols }) =>
-        coverage.includes(parseAddress(String(host))!, Number(port), JSON.parse(String(protocols)))
+  for (const range of queriedRanges(coverage.ranges)) {
+    for await (const page of readPages(database, range, number, scan)) {
+      const missing = page.filter(({ address, port, protocols }) =>
+        coverage.includes(
+          parseAddress(String(address))!,
+          Number(port),
+          JSON.parse(String(protocols)),
+        )
       );
-      await database.transaction(() => markRows(database, scan, missing));
+      await database.transaction(() => markRows(database, scan, number, missing));
       count += missing.length;
     }
   }
   return count;
 }
 
-/** The ranges to query. One range stands for all of IPv6: the database has no index of IPv6 addresses. */
+/** The ranges to query: those of the coverage, or one of a whole family in the place of very many. */
 function queriedRanges(ranges: Coverage["ranges"]): Coverage["ranges"] {
-  const [v4, v6] = [4, 6].map((bits) => ranges.filter(({ start }) => family(start) === bits));
-  const queriedV4 = v4.length > MAX_RANGES ? [{ start: 0, end: 2 ** 32 }] : v4;
-  return [...queriedV4, ...v6.slice(0, 1)];
+  return ([4, 6] as const).flatMap((bits) => {
+    const ofFamily = ranges.filter(({ start }) => family(start) === bits);
+    return ofFamily.length > MAX_RANGES ? [WHOLE[bits]] : ofFamily;
+  });
 }
+
+const WHOLE = { 4: { start: 0, end: 2 ** 32 }, 6: { start: 0n, end: 1n << 128n } } as const;
 
 async function markRows(
   database: Database,
-  { scanId, at, since, downAfter }: FinishedScan,
+  { at: endedAt, since, downAfter }: FinishedScan,
+  scan: number,
   missing: readonly Row[],
 ): Promise<void> {
-  await database.bulk(COUNT_FAILURE, missing.map(({ id }) => [downAfter, at, id, since]));
-  const noFacts = [null, null, null, null];
-  await database.bulk(
-    INSERT_OBSERVATION,
-    missing.map(({ id }) => [scanId, id, 0, at, 0, ...noFacts]),
-  );
+  const at = endedAt + database.clockOffsetMs;
+  const until = since + database.clockOffsetMs - 1;
+  const failed = missing.map(({ id, online, failures: before }) => {
+    const failures = Number(before) + 1;
+    const wasOnline = online === 1;
+    const isOnline = wasOnline && failures < downAfter;
+    return { id: Number(id), online: isOnline, wasOnline, failures, at, until };
+  });
+  await writeFailures(database, failed);
+  const changed = failed.filter(({ online, wasOnline }) => online !== wasOnline)
+    .toSorted((a, b) => a.id - b.id);
+  await markChanged(database, changed.map(({ id }) => [at, id]));
+  const rows = failed.map(({ id }) => observationValues({ server: id, at, scan }));
+  await writeObservations(database, rows);
 }
 
-const SELECT = "select id, addr, host, port, protocols from servers";
-const SELECT_V4 = `${SELECT} where (addr, id) > (?, ?) and addr < ? and last_seen < ? ` +
-  `order by addr, id limit ${PAGE}`;
-const SELECT_V6 =
-  `${SELECT} where addr is null and id > ? and last_seen < ? order by id limit ${PAGE}`;
-
-/**
- * Reads rows page by page. Each page starts after the last row of the page before.
- *
- * @param cursor Columns whose values in the last row replace the first parameters.
- */
+/** Reads missing servers of a range page by page. Each page starts after the last row of the page before. */
 async function* readPages(
   database: Database,
-  sql: string,
-  parameters: Value[],
-  cursor: readonly string[],
+  { start, end }: Coverage["ranges"][number],
+  scan: number,
+  { since }: FinishedScan,
 ): AsyncIterable<readonly Row[]> {
+  const column = addressColumn(database);
+  const isPostgres = database.engine === "postgres";
+  const [at, id] = [isPostgres ? "?::inet" : "?", isPostgres ? "?::integer" : "?"];
+  const [time, now] = [timeParameter(database), timeParameter(database)];
+  const sql = `select s.id, s.address, s.port, s.protocols, s.${column} as place, t.online, ` +
+    "t.failures from servers s join server_state t on t.server = s.id " +
+    `where (s.${column}, s.id) > (${at}, ${id}) and s.${column} <= ${at} ` +
+    `and (t.probed_at < ${time} or t.probed_at > ${now}) and not exists ` +
+    "(select 1 from scan_servers e join servers o on o.id = e.server where e.scan = ? " +
+    `and o.${column} = s.${column} and o.port = s.port) ` +
+    `order by s.${column}, s.id limit ${PAGE}`;
+  const last = typeof end === "number" ? end - 1 : end - 1n;
+  const began = since + database.clockOffsetMs;
+  let cursor: Value[] = [addressValue(database, start), 0];
   for (;;) {
-    const page = await database.rows(sql, parameters);
+    const bounds = [...cursor, addressValue(database, last)];
+    const page = await database.rows(sql, [...bounds, began, database.now(), scan]);
     if (page.length === 0) return;
     yield page;
-    const last = page[page.length - 1];
-    parameters = [...cursor.map((name) => last[name]), ...parameters.slice(cursor.length)];
+    const { place, id: lastId } = page[page.length - 1];
+    cursor = [place, lastId];
   }
 }

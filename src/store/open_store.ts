@@ -1,12 +1,12 @@
 /**
- * Opens databases for reading or writing, and migrates their schemas.
+ * Opens databases for reading or writing.
  *
  * @module
  */
 import { InputError } from "../core/errors.ts";
 import { sleep, systemClock } from "../net/clock.ts";
 import { type Database, StoreError, Unavailable } from "./database/database.ts";
-import { checkVersion, migrate, upgrade } from "./database/migrate.ts";
+import { checkVersion, createTables } from "./schema/create_tables.ts";
 import { openPostgres } from "./database/postgres.ts";
 import type { DatabaseLocation } from "./database_location.ts";
 import type { PostgresLocation } from "./database/postgres_url.ts";
@@ -42,7 +42,7 @@ export interface OpenOptions extends Pick<SqliteOptions, "busyMs" | "clock"> {
 }
 
 /**
- * Opens a database for writing. Creates a missing SQLite file, and migrates the schema.
+ * Opens a database for writing. Creates a missing SQLite file, and the tables of an empty database.
  *
  * @throws InputError when the database cannot be used, or stays locked for 5 seconds; StoreError when
  * the engine fails, on a full disk for example.
@@ -52,11 +52,11 @@ export async function openStore(
   environment: ConnectionEnvironment,
   options: OpenOptions = {},
 ): Promise<Database> {
-  return await openWhenFree(location, environment, options, migrate);
+  return await openWhenFree(location, environment, options, createTables);
 }
 
 /**
- * Opens an existing database for writing, and migrates its schema.
+ * Opens an existing database for writing.
  *
  * @throws InputError when the database does not exist, when {@linkcode LockWait.signal} cancels the
  * wait, and as {@linkcode openStore}.
@@ -66,7 +66,7 @@ export async function openExisting(
   environment: ConnectionEnvironment,
   options: OpenOptions = {},
 ): Promise<Database> {
-  return await openWhenFree(location, environment, { ...options, mustExist: true }, upgrade);
+  return await openWhenFree(location, environment, { ...options, mustExist: true }, checkVersion);
 }
 
 /**

@@ -17,8 +17,8 @@ export interface OptOut {
 
 const INSERT_OPT_OUT = insertInto(
   "opt_outs",
-  [["host", "text"], ["noted_at", "bigint"]],
-  "on conflict (host) do nothing",
+  [["address", "inet"], ["noted_at", "timestamptz"]],
+  "on conflict (address) do nothing",
 );
 
 /** Stores opt-outs. The time of an address that is already stored stays unchanged. */
@@ -26,15 +26,17 @@ export async function writeOptOuts(
   database: Database,
   optOuts: readonly OptOut[],
 ): Promise<void> {
-  const hosts = new Map(optOuts.map(({ address, at }) => [formatAddress(address), at]));
-  if (hosts.size > 0) await database.bulk(INSERT_OPT_OUT, [...hosts]);
+  const times = new Map(
+    optOuts.map(({ address, at }) => [formatAddress(address), at + database.clockOffsetMs]),
+  );
+  await database.bulk(INSERT_OPT_OUT, [...times].sort(([a], [b]) => a < b ? -1 : 1));
 }
 
 /** Reads the opted-out addresses of a database, each as a range of one address. */
 export async function readOptOuts(database: Database): Promise<Range[]> {
   const ranges: Range[] = [];
-  for await (const { host } of database.stream("select host from opt_outs")) {
-    const start = parseAddress(String(host));
+  for await (const { address } of database.stream("select address from opt_outs")) {
+    const start = parseAddress(String(address));
     if (start === undefined) continue; // another program wrote this row: blocksweep writes addresses only
     ranges.push({ start, end: typeof start === "number" ? start + 1 : start + 1n });
   }

@@ -7,16 +7,26 @@ import type { ServerRecord } from "../core/record.ts";
 import { scanOnlyColumns } from "../protocols/declared_facts.ts";
 import { PROTOCOLS } from "../protocols/list.ts";
 import type { Protocol } from "../protocols/protocol.ts";
-import { writeAttached } from "./attachments.ts";
-import { observationValues, SERVER_COLUMNS, serverValues } from "./server_columns.ts";
-import { type BulkStatement, type Database, insertInto, type Value } from "./database/database.ts";
+import { type NumberedRecord, writeAttached } from "./attachments.ts";
+import type { Database, Value } from "./database/database.ts";
 import { type OptOut, writeOptOuts } from "./opt_outs.ts";
-import { INSERT_OBSERVATION } from "./record_writer.ts";
+import type { ServerIdentity } from "./rows/identity.ts";
+import { type KnownServer, readKnownServers } from "./rows/known_servers.ts";
+import { writeObservations } from "./rows/observation_rows.ts";
+import { scanNumbers } from "./rows/scan_numbers.ts";
+import {
+  isReplaced,
+  markChanged,
+  type ServerWrite,
+  writeFailures,
+  writeServers,
+} from "./rows/write_servers.ts";
+import { observationValues, serverValues } from "./server_columns.ts";
 
 /** A server after a poll. */
 export interface PolledServer {
-  /** The server's id: the result of {@linkcode serverId}. */
-  readonly id: string;
+  /** Who the server is. */
+  readonly identity: ServerIdentity;
   /** The newest reply since the server was last written; `undefined`: no reply. */
   readonly record: ServerRecord | undefined;
   /** Whether the server counts as online. */
@@ -31,43 +41,13 @@ export interface PolledServer {
 export interface PollObservation {
   /** The watch's identity, UUIDv7. */
   readonly scanId: string;
-  /** The server's id in the table `servers`. */
-  readonly id: string;
-  /** Number of the poll, from 1. */
-  readonly round: number;
+  /** Who the server is. */
+  readonly identity: ServerIdentity;
   /** When the server was polled, Unix milliseconds. */
   readonly at: number;
   /** The server's reply; `undefined`: the server is offline. */
   readonly record: ServerRecord | undefined;
 }
-
-/** Writes servers that replied to polls. They keep values of columns that scans fill and polls do not. */
-function upsertOnline(allProtocols: readonly Protocol[]): BulkStatement {
-  const scanOnly = new Set<string>(scanOnlyColumns(allProtocols));
-  const names = SERVER_COLUMNS.map(([name]) => name)
-    .filter((name) => name !== "id" && name !== "first_seen");
-  const values = names.map((name) =>
-    scanOnly.has(name)
-      ? `${name} = coalesce(excluded.${name}, servers.${name})`
-      : `${name} = excluded.${name}`
-  );
-  return insertInto(
-    "servers",
-    SERVER_COLUMNS,
-    `on conflict (id) do update set ${values.join(", ")} ` +
-      "where excluded.last_seen >= servers.last_seen",
-  );
-}
-
-const UPDATE_FAILED: BulkStatement = {
-  types: ["integer", "integer", "bigint", "text", "bigint"],
-  sqlite: "update servers set online = ?, failures = ?, last_seen = ? " +
-    "where id = ? and last_seen <= ?",
-  postgres: "update servers set online = failed.online, failures = failed.failures, " +
-    "last_seen = failed.at from unnest($1::integer[], $2::integer[], $3::bigint[], $4::text[], " +
-    "$5::bigint[]) as failed (online, failures, at, id, until) " +
-    "where servers.id = failed.id and last_seen <= failed.until",
-};
 
 /**
  * Writes results of polls in one transaction. Writing the same results again changes nothing.
@@ -83,33 +63,91 @@ export async function writePolls(
   optOuts: readonly OptOut[] = [],
   allProtocols: readonly Protocol[] = PROTOCOLS,
 ): Promise<void> {
-  const replied: Value[][] = [];
-  const failed: Value[][] = [];
-  for (const { id, record, online, failures, at } of servers) {
-    if (record === undefined) failed.push([online ? 1 : 0, failures, at, id, at]);
-    else {
-      const state = { online, failures, first_seen: record.seen_at, last_seen: at };
-      replied.push(serverValues(record, id, state));
-    }
-  }
   await database.transaction(async () => {
-    await database.bulk(upsertOnline(allProtocols), replied);
-    await database.bulk(UPDATE_FAILED, failed);
-    await database.bulk(INSERT_OBSERVATION, observations.map(pollObservationValues));
+    const all = [...servers, ...observations].map(({ identity }) => identity.key);
+    const keys = [...new Set(all)];
+    const known = await readKnownServers(database, keys, scanOnlyColumns(allProtocols));
+    const scans = await scanNumbers(database, [
+      ...servers.map(({ record }) => record?.scan_id ?? null),
+      ...observations.map(({ scanId }) => scanId),
+    ]);
+    const ids = new Map([...known].map(([key, { id }]) => [key, id]));
+    const writes = servers.flatMap((polled) => repliedWrite(database, polled, known, scans));
+    const rules = { replacesSameTime: true };
+    for (const { id, write } of await writeServers(database, writes, known, rules)) {
+      ids.set(write.identity.key, id);
+    }
+    await writeFailed(database, servers, known);
+    await writePollObservations(database, observations, ids, scans);
     await writeOptOuts(database, optOuts);
-    await writeAttached(
-      database,
-      observations.map(({ record }) => record).filter((record) => record !== undefined),
-    );
   });
 }
 
-/** The values of {@linkcode OBSERVATION_COLUMNS}. */
-function pollObservationValues({ scanId, id, round, at, record }: PollObservation): Value[] {
-  if (record === undefined) return [scanId, id, round, at, 0, null, null, null, null];
-  const seen = { ...record, scan_id: scanId, seen_at: at };
-  return observationValues(seen, id, serverValues(record, id, ANY_STATE), round);
+/** The write of a server that replied. Columns that scans fill and polls do not keep their values. */
+function repliedWrite(
+  { clockOffsetMs }: Database,
+  { identity, record: reply, online, failures, at }: PolledServer,
+  known: ReadonlyMap<string, KnownServer>,
+  scans: ReadonlyMap<string | null, number>,
+): ServerWrite[] {
+  if (reply === undefined) return [];
+  const before = known.get(identity.key);
+  const record: Record<string, unknown> = { ...reply };
+  for (const [name, value] of Object.entries(before?.columns ?? {})) record[name] ??= value;
+  const repliedAt = reply.seen_at + clockOffsetMs;
+  return [{
+    identity,
+    record: record as unknown as ServerRecord,
+    scan: scans.get(reply.scan_id) ?? null,
+    online,
+    failures,
+    firstSeen: before?.firstSeen ?? repliedAt,
+    probedAt: at + clockOffsetMs,
+    repliedAt,
+  }];
 }
 
-/** Any value: the content hash does not cover the server's state. */
-const ANY_STATE = { online: true, failures: 0, first_seen: 0, last_seen: 0 };
+/** Writes the states of known servers that did not reply. */
+async function writeFailed(
+  database: Database,
+  servers: readonly PolledServer[],
+  known: ReadonlyMap<string, KnownServer>,
+): Promise<void> {
+  const failed = servers.flatMap(({ identity, record, online, failures, at: polledAt }) => {
+    const before = known.get(identity.key);
+    const at = polledAt + database.clockOffsetMs;
+    const rules = { replacesSameTime: true };
+    const isOlder = before !== undefined &&
+      !isReplaced(before, { probedAt: at }, rules, database.now());
+    if (record !== undefined || before === undefined || isOlder) return [];
+    return [{ id: before.id, wasOnline: before.state!.online, online, failures, at }];
+  });
+  await writeFailures(database, failed);
+  const changed = failed.filter(({ wasOnline, online }) => wasOnline !== online)
+    .toSorted((a, b) => a.id - b.id);
+  await markChanged(database, changed.map(({ at, id }) => [at, id]));
+}
+
+/** Writes observations, and the attachments of their records. */
+async function writePollObservations(
+  database: Database,
+  observations: readonly PollObservation[],
+  ids: ReadonlyMap<string, number>,
+  scans: ReadonlyMap<string | null, number>,
+): Promise<void> {
+  const rows: Value[][] = [];
+  const attached: NumberedRecord[] = [];
+  for (const { scanId, identity, at: polledAt, record } of observations) {
+    const [id, scan] = [ids.get(identity.key), scans.get(scanId)];
+    if (id === undefined || scan === undefined) continue; // no row: the server never replied
+    const key = { server: id, at: polledAt + database.clockOffsetMs, scan };
+    if (record === undefined) rows.push(observationValues(key));
+    else {
+      const values = serverValues(record, identity);
+      rows.push(observationValues(key, { values, latencyMs: record.latency_ms }));
+      attached.push({ id, record });
+    }
+  }
+  await writeObservations(database, rows);
+  await writeAttached(database, attached);
+}

@@ -5,59 +5,27 @@
  */
 import { serverId, type ServerRecord } from "../core/record.ts";
 import { writeAttached } from "./attachments.ts";
-import {
-  canonicalId,
-  OBSERVATION_COLUMNS,
-  observationValues,
-  SERVER_COLUMNS,
-  serverValues,
-  type StoredRecord,
-} from "./server_columns.ts";
-import { type BulkStatement, type Database, insertInto, type Value } from "./database/database.ts";
+import type { Database } from "./database/database.ts";
 import { type InterviewScope, withKeptColumns } from "./kept_columns.ts";
+import { byAddress, identityOf, type ServerIdentity } from "./rows/identity.ts";
+import { type KnownServer, readKnownServers } from "./rows/known_servers.ts";
+import { repliedServers, writeObservations, writeScanServers } from "./rows/observation_rows.ts";
+import { scanNumbers } from "./rows/scan_numbers.ts";
+import { type ServerWrite, writeServers, type WrittenServer } from "./rows/write_servers.ts";
+import { observationValues, type StoredRecord } from "./server_columns.ts";
 
 /** Records per transaction. SQLite blocks the thread during the statements of one transaction. */
 const BATCH = 1000;
 
-const UPDATED_COLUMNS = SERVER_COLUMNS.map(([name]) => name).filter((name) =>
-  !["id", "first_seen"].includes(name)
-);
-const KEEP_EARLIER_FIRST_SEEN = "first_seen = case when excluded.first_seen < servers.first_seen " +
-  "then excluded.first_seen else servers.first_seen end";
-
-/** For records of a scan, which replace rows that are not newer. */
-const UPSERT = insertInto(
-  "servers",
-  SERVER_COLUMNS,
-  `on conflict (id) do update set ${KEEP_EARLIER_FIRST_SEEN}, ${
-    UPDATED_COLUMNS.map((name) => `${name} = excluded.${name}`).join(", ")
-  } where excluded.last_seen >= servers.last_seen`,
-);
-
-/** For imported records, of any age. An older one changes `first_seen` only. */
-const MERGE = insertInto(
-  "servers",
-  SERVER_COLUMNS,
-  `on conflict (id) do update set ${KEEP_EARLIER_FIRST_SEEN}, ${
-    UPDATED_COLUMNS.map((name) =>
-      `${name} = case when excluded.last_seen > servers.last_seen ` +
-      `then excluded.${name} else servers.${name} end`
-    ).join(", ")
-  } where excluded.last_seen > servers.last_seen or excluded.first_seen < servers.first_seen`,
-);
-
-/** For imported endpoints without a reply: these change no existing row. */
-const INSERT_ENDPOINT = insertInto("servers", SERVER_COLUMNS, "on conflict (id) do nothing");
-
-/** Inserts observations. The key is server, scan and round, so writing one again adds no row. */
-export const INSERT_OBSERVATION: BulkStatement = insertInto(
-  "observations",
-  OBSERVATION_COLUMNS,
-  "on conflict (scan_id, server_id, round) do nothing",
-);
+/** A record and the identity of its server. */
+interface Identified<R extends ServerRecord = ServerRecord> {
+  readonly record: R;
+  readonly identity: ServerIdentity;
+}
 
 /**
- * Writes the records of a scan, with an observation each.
+ * Writes the records of a scan. A server's first record in a scan has an observation; so has a further
+ * one that differs from what the database knew.
  *
  * @param scope What the scan queries: columns that it does not query keep their values. Default:
  * all protocols are queried.
@@ -69,29 +37,138 @@ export async function writeScanRecords(
 ): Promise<void> {
   for (let at = 0; at < records.length; at += BATCH) {
     const batch = records.slice(at, at + BATCH);
-    const newest = [...new Map(batch.map((record) => [serverId(record), record])).values()];
-    await database.transaction(async () => {
-      const rows = scope === undefined ? newest : await withKeptColumns(database, newest, scope);
-      const servers = rows.map(onlineValues);
-      await database.bulk(UPSERT, servers);
-      await database.bulk(
-        INSERT_OBSERVATION,
-        rows.map((row, i) => observationValues(row, serverId(row), servers[i])),
-      );
-      await writeAttached(database, batch);
-    });
+    await database.transaction(() => writeScanBatch(database, batch, scope));
   }
 }
 
-/** The values of {@linkcode SERVER_COLUMNS} for a server that has just replied. */
-function onlineValues(record: ServerRecord): Value[] {
-  const { seen_at: seen } = record;
-  const state = { online: true, failures: 0, first_seen: seen, last_seen: seen };
-  return serverValues(record, serverId(record), state);
+async function writeScanBatch(
+  database: Database,
+  records: readonly ServerRecord[],
+  scope: InterviewScope | undefined,
+): Promise<void> {
+  const scans = await scanNumbers(database, records.map(({ scan_id: id }) => id));
+  const unique = onePerServer(identified(records));
+  const known = await readKnownServers(database, unique.map(({ identity }) => identity.key));
+  const replied = new Map<number, ReadonlySet<number>>();
+  const knownIds = [...known.values()].map(({ id }) => id);
+  for (const scan of scans.values()) {
+    replied.set(scan, await repliedServers(database, scan, knownIds));
+  }
+  const hasReplied = (id: number, { scan_id }: ServerRecord) =>
+    replied.get(scans.get(scan_id) ?? -1)?.has(id) ?? false;
+  const placed = await separated(database, unique, known, hasReplied);
+  const complete = scope === undefined ? placed : await withKeptColumns(database, placed, scope);
+  const writes = complete.map(({ record, identity }): ServerWrite => {
+    const at = record.seen_at + database.clockOffsetMs;
+    const scan = scans.get(record.scan_id) ?? null;
+    const state = { online: true, failures: 0, firstSeen: at, probedAt: at, repliedAt: at };
+    return { identity, record, scan, ...state };
+  });
+  const written = await writeServers(database, writes, known, { replacesSameTime: true });
+  await observe(
+    database,
+    written.filter((one) => !hasReplied(one.id, one.write.record) || isChanged(one)),
+  );
+  for (const scan of scans.values()) {
+    const ofScan = written.filter(({ write }) => write.scan === scan);
+    await writeScanServers(database, scan, ofScan.map(({ id }) => id));
+  }
+  await writeAttached(database, attachedTo(written, records));
+}
+
+/** Records with their identities, without those whose host is no address. */
+function identified<R extends ServerRecord>(records: readonly R[]): Identified<R>[] {
+  return records.flatMap((record) => {
+    const identity = identityOf(record);
+    return identity === undefined ? [] : [{ record, identity }];
+  });
 }
 
 /**
- * Writes imported records: of files, or of another database.
+ * At most one record per server, the last one. A name stands for one server in a scan: where it led to
+ * several endpoints, the others are servers without a name.
+ */
+function onePerServer(records: readonly Identified[]): Identified[] {
+  const servers = new Map<string, Identified>();
+  for (const one of records) {
+    const first = servers.get(one.identity.key);
+    const isOther = first !== undefined && !isSamePlace(first.identity, one.identity);
+    const identity = isOther ? byAddress(one.identity) : one.identity;
+    servers.set(identity.key, { record: one.record, identity });
+  }
+  return [...servers.values()];
+}
+
+function isSamePlace(
+  a: Pick<ServerIdentity, "address" | "port">,
+  b: Pick<ServerIdentity, "address" | "port">,
+): boolean {
+  return a.address === b.address && a.port === b.port;
+}
+
+/**
+ * Takes their names from those records whose name has already stood for another endpoint in this scan.
+ * Adds what the database knows about them to `known`.
+ */
+async function separated(
+  database: Database,
+  records: readonly Identified[],
+  known: Map<string, KnownServer>,
+  hasReplied: (id: number, record: ServerRecord) => boolean,
+): Promise<readonly Identified[]> {
+  const isTaken = ({ identity, record }: Identified) => {
+    const before = known.get(identity.key);
+    return before !== undefined && identity.hostname !== null &&
+      !isSamePlace(before, identity) && hasReplied(before.id, record);
+  };
+  if (!records.some(isTaken)) return records;
+  const renamed = records.map((one) =>
+    isTaken(one) ? { ...one, identity: byAddress(one.identity) } : one
+  );
+  const keys = renamed.map(({ identity }) => identity.key);
+  for (const [key, server] of await readKnownServers(database, keys)) known.set(key, server);
+  return onePerServer(renamed);
+}
+
+/** Whether a reply differs from what the database knew: in players, in content, or in being online. */
+function isChanged({ before, values }: WrittenServer): boolean {
+  return before?.state === undefined || !before.state.online || before.content !== values.content ||
+    before.state.playersOnline !== values.playersOnline ||
+    before.state.playersMax !== values.playersMax;
+}
+
+async function observe(database: Database, written: readonly WrittenServer[]): Promise<void> {
+  const rows = written.flatMap(({ id, values, write }) => {
+    const { scan, repliedAt, record: { latency_ms: latencyMs } } = write;
+    return scan === null || repliedAt === null
+      ? []
+      : [observationValues({ server: id, at: repliedAt, scan }, { values, latencyMs })];
+  });
+  await writeObservations(database, rows);
+}
+
+/** The records of a batch with the ids of their servers. */
+function attachedTo(
+  written: readonly WrittenServer[],
+  records: readonly ServerRecord[],
+): { id: number; record: ServerRecord }[] {
+  const ids = new Map(
+    written.map(({ id, write: { identity } }) => [serverId(identityHost(identity)), id]),
+  );
+  return records.flatMap((record) => {
+    const identity = identityOf(record);
+    const id = identity && ids.get(serverId(identityHost(identity)));
+    return id === undefined ? [] : [{ id, record }];
+  });
+}
+
+function identityHost({ address, port }: ServerIdentity): { host: string; port: number } {
+  return { host: address, port };
+}
+
+/**
+ * Writes imported records: of files, or of another database. An older one than the database's changes
+ * `first_seen` only; an endpoint that never replied changes no known server.
  *
  * @returns The number of rows that were inserted or updated.
  */
@@ -101,32 +178,45 @@ export async function writeImportedRecords(
 ): Promise<number> {
   const replied = newestPerServer(records.filter(({ protocol }) => protocol !== ""));
   const endpoints = newestPerServer(records.filter(({ protocol }) => protocol === ""));
-  const observed = replied.filter(({ record, id }) => record.scan_id !== null && id !== "");
   return await database.transaction(async () => {
-    const changed = await database.bulk(MERGE, replied.map(({ values }) => values));
-    const added = await database.bulk(INSERT_ENDPOINT, endpoints.map(({ values }) => values));
-    await database.bulk(
-      INSERT_OBSERVATION,
-      observed.map(({ record, id, values }) => observationValues(record, id, values)),
-    );
-    return changed + added;
+    const scans = await scanNumbers(database, replied.map(({ record }) => record.scan_id));
+    const changed = await importServers(database, replied, scans, { onlyNew: false });
+    return changed + await importServers(database, endpoints, new Map(), { onlyNew: true });
   });
 }
 
-/** The newest record of each server: PostgreSQL refuses to update a row twice in one statement. */
-function newestPerServer(
-  records: readonly StoredRecord[],
-): { record: StoredRecord; id: string; values: Value[] }[] {
-  const newest = new Map<string, StoredRecord>();
-  for (const record of records) {
-    const id = canonicalId(record.host, record.port);
-    if (id === undefined) continue;
-    const other = newest.get(id);
-    if (other === undefined || other.last_seen <= record.last_seen) newest.set(id, record);
-  }
-  return [...newest].map(([id, record]) => ({
+async function importServers(
+  database: Database,
+  records: readonly Identified<StoredRecord>[],
+  scans: ReadonlyMap<string | null, number>,
+  { onlyNew }: { readonly onlyNew: boolean },
+): Promise<number> {
+  const known = await readKnownServers(database, records.map(({ identity }) => identity.key));
+  const unknown = onlyNew ? records.filter(({ identity }) => !known.has(identity.key)) : records;
+  const writes = unknown.map(({ record, identity }): ServerWrite => ({
+    identity,
     record,
-    id,
-    values: serverValues(record, id, record),
+    scan: scans.get(record.scan_id) ?? null,
+    online: record.online,
+    failures: record.failures,
+    firstSeen: record.first_seen,
+    probedAt: record.last_seen,
+    repliedAt: record.protocol === "" ? null : record.seen_at,
   }));
+  const written = await writeServers(database, writes, known, { replacesSameTime: false, onlyNew });
+  await observe(database, written);
+  return written.filter(({ wins, before, write }) => wins || write.firstSeen < before!.firstSeen)
+    .length;
+}
+
+/** The newest record of each server. */
+function newestPerServer(records: readonly StoredRecord[]): Identified<StoredRecord>[] {
+  const newest = new Map<string, Identified<StoredRecord>>();
+  for (const one of identified(records)) {
+    const other = newest.get(one.identity.key);
+    if (other === undefined || other.record.last_seen <= one.record.last_seen) {
+      newest.set(one.identity.key, one);
+    }
+  }
+  return [...newest.values()];
 }

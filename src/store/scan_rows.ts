@@ -3,55 +3,56 @@
  *
  * @module
  */
-import type { Database, Value } from "./database/database.ts";
+import { formatAddress, parseEndpoint } from "../core/address.ts";
+import { serverId } from "../core/record.ts";
+import type { Database } from "./database/database.ts";
+import { canonicalHost, hasAddressIn } from "./rows/addresses.ts";
+import { storableUuid } from "./rows/stored_values.ts";
 
-/** A scan that is resumed. */
-export interface ResumedScan {
-  /** The scan's identity, UUIDv7. */
-  readonly id: string;
-  /** When the scan began, Unix milliseconds. */
-  readonly since: number;
-  /** When the scan's checkpoint was saved, Unix milliseconds. */
-  readonly savedAt: number;
-  /** The current time, Unix milliseconds. */
-  readonly now: number;
-}
-
-const HOUR_MS = 3_600_000;
-const DAY_MS = 24 * HOUR_MS;
 /** Number of servers that one query handles. */
 const BATCH = 500;
 
 /**
- * Finds the servers whose row of a scan is in a database. A later scan or a watch may have overwritten
- * the server's row, so the scan's observation counts as well. `prune` may have deleted that observation,
- * but only when it was at least an hour old, and when a later observation of the server exists for that
- * day (UTC). Therefore any observation counts between the scan's start and the end of the day of the
- * checkpoint, except the last hour's.
+ * Finds the endpoints whose row of an unfinished scan is in a database. `scan_servers` has them until
+ * the scan finishes. Rows that were imported from a spill file have an observation of the scan.
  *
+ * @param scanId The scan's identity, UUIDv7.
  * @param ids The results of {@linkcode serverId}.
- * @returns The ids of the servers that have a row.
+ * @returns The ids of the endpoints that have a row.
  */
 export async function serversWithRow(
   database: Database,
-  { id, since, savedAt, now }: ResumedScan,
+  scanId: string,
   ids: readonly string[],
 ): Promise<Set<string>> {
-  const prunedBefore = Math.floor((now - HOUR_MS) / HOUR_MS) * HOUR_MS;
-  const until = Math.min(prunedBefore, Math.floor(savedAt / DAY_MS + 1) * DAY_MS);
+  const uuid = storableUuid(scanId);
+  const [scan] = uuid === null
+    ? []
+    : await database.rows("select id from scans where uuid = ?", [uuid]);
   const withRow = new Set<string>();
+  if (scan === undefined) return withRow;
   for (let at = 0; at < ids.length; at += BATCH) {
-    const batch: readonly Value[] = ids.slice(at, at + BATCH);
-    const placeholders = batch.map(() => "?").join(", ");
-    const rows = await database.rows(
-      "select server_id as id from observations " +
-        `where scan_id = ? and online = 1 and server_id in (${placeholders}) ` +
-        `union select id from servers where last_scan = ? and id in (${placeholders}) ` +
-        "union select server_id from observations " +
-        `where server_id in (${placeholders}) and seen_at >= ? and seen_at < ?`,
-      [id, ...batch, id, ...batch, ...batch, since, until],
-    );
-    for (const { id } of rows) withRow.add(String(id));
+    const batch = ids.slice(at, at + BATCH);
+    for (const id of await batchWithRow(database, Number(scan.id), batch)) withRow.add(id);
   }
   return withRow;
+}
+
+async function batchWithRow(
+  database: Database,
+  scan: number,
+  ids: readonly string[],
+): Promise<string[]> {
+  const hosts = ids.map((id) => formatAddress(parseEndpoint(id)!.address));
+  const { condition, value } = hasAddressIn(database, hosts);
+  const rows = await database.rows(
+    `select s.address, s.port from servers s where ${condition} and ` +
+      "(exists (select 1 from scan_servers e where e.scan = ? and e.server = s.id) or " +
+      "exists (select 1 from observations o where o.server = s.id and o.scan = ? and o.online))",
+    [value, scan, scan],
+  );
+  const wanted = new Set(ids);
+  return rows.map(({ address, port }) =>
+    serverId({ host: canonicalHost(String(address)), port: Number(port) })
+  ).filter((id) => wanted.has(id));
 }

@@ -1,11 +1,24 @@
 /**
- * Converts records to rows of the tables `servers` and `observations`, and rows to records.
+ * Converts records to rows of the tables of servers, and rows to records.
  *
  * @module
  */
-import { formatAddress, parseAddress } from "../core/address.ts";
-import { FIELDS, type FieldType, serverId, type ServerRecord } from "../core/record.ts";
+import { FIELDS, type FieldType, type ServerRecord } from "../core/record.ts";
 import type { ColumnDefinition, ColumnType, Row, Value } from "./database/database.ts";
+import { addressSort, canonicalHost } from "./rows/addresses.ts";
+import { contentHash, hashOf } from "./rows/content_hash.ts";
+import type { ServerIdentity } from "./rows/identity.ts";
+import {
+  foldedKey,
+  inKeyOrder,
+  nameKey,
+  storable,
+  storableCount,
+  storableJson,
+  storableTime,
+  versionKey,
+  wholeNumber,
+} from "./rows/stored_values.ts";
 
 /** The state of a server, which a database keeps beside the server's last reply. */
 export interface ServerState {
@@ -22,103 +35,87 @@ export interface ServerState {
 /** A server in a database: the record of its last reply, and its state. */
 export interface StoredRecord extends ServerRecord, ServerState {}
 
-/** Columns whose name differs from that of the record's field. */
-const RENAMED: Partial<Record<keyof ServerRecord, string>> = {
-  seen_at: "last_online",
-  scan_id: "last_scan",
-};
+/** Fields that other tables than `servers` hold, or that stand among the columns of the identity. */
+const ELSEWHERE = new Set<keyof ServerRecord>([
+  ...["host", "port", "players_online", "players_max", "players", "latency_ms", "seen_at"] as const,
+  "scan_id",
+]);
 
 const TYPES: Readonly<Record<FieldType, ColumnType>> = {
   text: "text",
   integer: "bigint",
   number: "double precision",
-  boolean: "integer",
-  names: "text",
-  plugins: "text",
-  facts: "text",
+  boolean: "boolean",
+  names: "jsonb",
+  plugins: "jsonb",
+  facts: "jsonb",
 };
 
-/** Columns of the table `servers`: the record's fields in order, then derived columns and the state. */
-export const SERVER_COLUMNS: readonly ColumnDefinition[] = [
-  ...FIELDS.map(({ name, type }): ColumnDefinition => [RENAMED[name] ?? name, TYPES[type]]),
-  ["id", "text"],
-  ["addr", "bigint"],
-  ["software_key", "text"],
-  ["content_hash", "text"],
-  ["online", "integer"],
-  ["failures", "integer"],
-  ["first_seen", "bigint"],
-  ["last_seen", "bigint"],
-];
-
-/** Columns of the table `observations`. */
-export const OBSERVATION_COLUMNS: readonly ColumnDefinition[] = [
-  ["scan_id", "text"],
-  ["server_id", "text"],
-  ["round", "integer"],
-  ["seen_at", "bigint"],
-  ["online", "integer"],
-  ["players_online", "bigint"],
-  ["players_max", "bigint"],
-  ["latency_ms", "double precision"],
-  ["content_hash", "text"],
-];
-
-/** The values of {@linkcode SERVER_COLUMNS} for a record. */
-export function serverValues(record: ServerRecord, id: string, state: ServerState): Value[] {
-  const values: Value[] = [];
-  for (const { name, type } of FIELDS) values.push(valueOf(record[name], type));
-  const address = parseAddress(record.host);
-  if (record.protocol === "") values[SEEN_AT] = null; // the server never replied
-  values.push(
-    id,
-    typeof address === "number" ? address : null,
-    softwareKey(record.software),
-    contentHash(values),
-    state.online ? 1 : 0,
-    state.failures,
-    state.first_seen,
-    state.last_seen,
-  );
-  return values;
-}
-
-/** Maximum length of a software key, UTF-16 code units. */
-const MAX_SOFTWARE_KEY = 64;
-
-/** The indexed search key of a software name: its first 64 UTF-16 code units in lower case. */
-export function softwareKey(software: string | null): string | null {
-  return software === null ? null : storable(software.slice(0, MAX_SOFTWARE_KEY).toLowerCase());
-}
-
-const SEEN_AT = FIELDS.findIndex(({ name }) => name === "seen_at");
-const CONTENT_HASH = SERVER_COLUMNS.findIndex(([name]) => name === "content_hash");
+/** Positions in {@linkcode FIELDS} of the fields that are columns of `servers`. */
+const POSITIONS = FIELDS.flatMap(({ name }, i) => ELSEWHERE.has(name) ? [] : [i]);
 
 /**
- * The values of {@linkcode OBSERVATION_COLUMNS} for a record.
- *
- * @param server The values of {@linkcode SERVER_COLUMNS} for the record.
- * @param round Number of the watch's poll, from 1. Default: 0, a scan.
+ * Columns of the table `servers` that a reply fills. In SQLite `address_sort` follows, for which
+ * PostgreSQL has no need.
  */
-export function observationValues(
-  record: ServerRecord,
-  id: string,
-  server: readonly Value[],
-  round = 0,
-): Value[] {
-  const { scan_id: scan, seen_at: seen, players_online: online, players_max: max } = record;
-  const content = server[CONTENT_HASH];
-  return [
-    storable(scan ?? ""),
-    id,
-    round,
-    seen,
-    1,
-    wholeNumber(online),
-    wholeNumber(max),
-    record.latency_ms,
+export const SERVER_COLUMNS: readonly ColumnDefinition[] = [
+  ["key", "text"],
+  ["hostname", "text"],
+  ["is_srv", "boolean"],
+  ["address", "inet"],
+  ["scope", "text"],
+  ["port", "integer"],
+  ...POSITIONS.map((i): ColumnDefinition => [FIELDS[i].name, TYPES[FIELDS[i].type]]),
+  ["software_key", "text"],
+  ["name_key", "text"],
+  ["version_key", "text"],
+  ["content", "bytea"],
+  ["digest", "bytea"],
+];
+
+/** A record as values of columns. */
+export interface ServerValues {
+  /** Values of {@linkcode SERVER_COLUMNS}, and of `address_sort`. */
+  readonly columns: readonly Value[];
+  /** Hash of what the server publishes: `servers.content`. */
+  readonly content: string;
+  /** Hash of all columns: `servers.digest`. */
+  readonly digest: string;
+  /** Number of players online. */
+  readonly playersOnline: number | null;
+  /** Number of player slots. */
+  readonly playersMax: number | null;
+  /** Names of players as JSON text; `null`: not published. */
+  readonly players: string | null;
+}
+
+/** The flag of records with a count that 32 bits cannot hold. */
+const CLAMPED = "countClamped";
+
+/** The values of a record's columns. */
+export function serverValues(record: ServerRecord, identity: ServerIdentity): ServerValues {
+  const { players_online: online, players_max: max, players } = record;
+  const [playersOnline, playersMax] = [storableCount(online), storableCount(max)];
+  const isClamped = playersOnline !== wholeNumber(online) || playersMax !== wholeNumber(max);
+  const flagged = isClamped && !record.flags.includes(CLAMPED)
+    ? { ...record, flags: [...record.flags, CLAMPED].sort() }
+    : record;
+  const fields = FIELDS.map(({ name, type }) => valueOf(flagged[name], type));
+  const content = contentHash(fields);
+  const { key, hostname, isService, address, scope, port } = identity;
+  const columns: Value[] = [key, hostname, isService ? 1 : 0, address, scope, port];
+  for (const i of POSITIONS) columns.push(fields[i]);
+  const { software, name, version } = record;
+  columns.push(
+    software === null ? null : foldedKey(software),
+    nameKey(name),
+    versionKey(version),
     content,
-  ];
+  );
+  const digest = hashOf(columns);
+  columns.push(digest, addressSort(address));
+  const names = players === null ? null : storableJson(players);
+  return { columns, content, digest, playersOnline, playersMax, players: names };
 }
 
 function valueOf(value: ServerRecord[keyof ServerRecord], type: FieldType): Value {
@@ -129,90 +126,50 @@ function valueOf(value: ServerRecord[keyof ServerRecord], type: FieldType): Valu
     case "integer":
       return wholeNumber(value as number);
     case "number":
-      return value as number;
+      return Number.isFinite(value) ? value as number : null;
     case "boolean":
       return value ? 1 : 0;
     default:
       if (Array.isArray(value) && value.length === 0) return "[]"; // a fast path: most flags are empty
-      return JSON.stringify(value); // escapes U+0000 and lone surrogates
+      return storableJson(value);
   }
 }
 
-/** The number, if it is a safe integer, which a bigint column can hold; else null. */
-function wholeNumber(value: number | null): number | null {
-  return Number.isSafeInteger(value) ? value : null;
+/** SQL expressions of fields that are not columns of `servers` with the field's name. */
+const EXPRESSIONS: Partial<Record<keyof ServerRecord, string>> = {
+  host: "s.address",
+  players_online: "t.players_online",
+  players_max: "t.players_max",
+  players: "p.names",
+  latency_ms: "t.latency_ms",
+  seen_at: "coalesce(t.replied_at, t.probed_at)",
+  scan_id: "c.uuid",
+};
+
+/** SQL of a record's field, in a query of {@linkcode RECORD_TABLES}. */
+export function fieldExpression(name: keyof ServerRecord): string {
+  return EXPRESSIONS[name] ?? `s.${name}`;
 }
 
-/**
- * Text that both engines store unchanged. PostgreSQL refuses U+0000, and SQLite functions may end a
- * text there: it becomes U+2400 (␀). A lone surrogate has no UTF-8 form: it becomes U+FFFD.
- */
-export function storable(text: string): string {
-  const whole = text.includes("\0") ? text.replaceAll("\0", "␀") : text;
-  return whole.isWellFormed() ? whole : whole.toWellFormed();
-}
+/** Columns of a query whose rows {@linkcode recordOf} reads. */
+export const RECORD_COLUMNS: string = [
+  ...FIELDS.map(({ name }) => `${fieldExpression(name)} as ${name}`),
+  "s.key as key, s.scope as scope, t.online as online, t.failures as failures",
+  "s.first_seen as first_seen, t.probed_at as last_seen",
+].join(", ");
 
-/** Fields that the content hash covers: all that a server publishes, except players and times. */
-const CONTENT: readonly (keyof ServerRecord)[] = [
-  "protocols",
-  "edition",
-  "software",
-  "motd",
-  "version",
-  "protocol_version",
-  "map",
-  "gamemode",
-  "players_max",
-  "plugins",
-  "guid",
-  "port_v4",
-  "port_v6",
-  "proxy",
-  "joinable",
-  "favicon_hash",
-];
+/** The tables of {@linkcode RECORD_COLUMNS}: `s` has servers, `t` their states. */
+export const RECORD_TABLES: string = "servers s join server_state t on t.server = s.id " +
+  "left join server_players p on p.server = t.server left join scans c on c.id = t.scan";
 
-/** Positions of the fields of {@linkcode CONTENT} in {@linkcode FIELDS}. */
-const CONTENT_COLUMNS = CONTENT.map((name) => FIELDS.findIndex((field) => field.name === name));
-
-/**
- * A 64-bit hash of a server's content, 16 hexadecimal digits. It is not cryptographic: collisions can
- * be constructed.
- *
- * @param values The values of {@linkcode SERVER_COLUMNS}; those of {@linkcode FIELDS} suffice.
- */
-function contentHash(values: readonly Value[]): string {
-  let [high, low] = [0x9e3779b9, 0x85ebca6b];
-  for (const column of CONTENT_COLUMNS) {
-    const value = values[column];
-    const text = typeof value === "string" ? value : value === null ? "" : String(value);
-    // Each half covers every second character, which takes half the time.
-    const { length } = text;
-    for (let i = 0; i + 1 < length; i += 2) {
-      high = Math.imul(high ^ text.charCodeAt(i), 0x9e3779b1);
-      low = Math.imul(low ^ text.charCodeAt(i + 1), 0x5f356495);
-    }
-    if (length % 2 === 1) high = Math.imul(high ^ text.charCodeAt(length - 1), 0x9e3779b1);
-    const crossed = high ^ low >>> 15 ^ length;
-    low = Math.imul(low ^ high >>> 13 ^ 0x2ffff, 0x27d4eb2f);
-    high = Math.imul(crossed ^ 0x1ffff, 0x85ebca77);
-  }
-  return hex(high ^ low >>> 13) + hex(low ^ high >>> 15);
-}
-
-function hex(bits: number): string {
-  return (bits >>> 0).toString(16).padStart(8, "0");
-}
-
-/** Converts a row of the table `servers` to a record. */
+/** Converts a row of {@linkcode RECORD_COLUMNS} to a record. */
 export function recordOf(row: Row): StoredRecord {
   const record: Record<string, unknown> = {};
-  for (const { name, type } of FIELDS) {
-    record[name] = readValue(row[RENAMED[name] ?? name], type);
-  }
-  record.seen_at ??= row.last_seen;
+  for (const { name, type } of FIELDS) record[name] = readValue(row[name], type);
+  const host = canonicalHost(String(row.host));
   return {
     ...record as unknown as ServerRecord,
+    host: row.scope === null ? host : `${host}%${row.scope}`,
     online: row.online === 1,
     failures: Number(row.failures),
     first_seen: Number(row.first_seen),
@@ -220,16 +177,51 @@ export function recordOf(row: Row): StoredRecord {
   };
 }
 
+/** The value of a record's field in a row of `servers`. */
+export function fieldOf(name: keyof ServerRecord, value: Value): unknown {
+  return readValue(value, FIELDS.find((field) => field.name === name)!.type);
+}
+
 function readValue(value: Value, type: FieldType): unknown {
   if (value === null) return null;
   if (type === "boolean") return value === 1;
-  return type === "names" || type === "plugins" || type === "facts"
-    ? JSON.parse(value as string)
-    : value;
+  if (type === "facts") return inKeyOrder(JSON.parse(value as string));
+  return type === "names" || type === "plugins" ? JSON.parse(value as string) : value;
 }
 
-/** The id of a server, with the address in canonical form; `undefined` when the host is no address. */
-export function canonicalId(host: string, port: number): string | undefined {
-  const address = parseAddress(host);
-  return address === undefined ? undefined : serverId({ host: formatAddress(address), port });
+/** Columns of the table `observations`. */
+export const OBSERVATION_COLUMNS: readonly ColumnDefinition[] = [
+  ["server", "integer"],
+  ["at", "timestamptz"],
+  ["scan", "integer"],
+  ["online", "boolean"],
+  ["players_online", "integer"],
+  ["players_max", "integer"],
+  ["latency_ms", "double precision"],
+  ["content", "bytea"],
+];
+
+/** The server, the time and the scan of an observation. */
+export interface ObservationKey {
+  /** `servers.id`. */
+  readonly server: number;
+  /** When the server was probed, Unix milliseconds. */
+  readonly at: number;
+  /** `scans.id`. */
+  readonly scan: number;
+}
+
+/**
+ * The values of {@linkcode OBSERVATION_COLUMNS}.
+ *
+ * @param reply The values and the round trip of the reply; `undefined`: no reply.
+ */
+export function observationValues(
+  { server, at, scan }: ObservationKey,
+  reply?: { readonly values: ServerValues; readonly latencyMs: number | null },
+): Value[] {
+  const key = [server, storableTime(at), scan];
+  if (reply === undefined) return [...key, 0, null, null, null, null];
+  const { values: { playersOnline, playersMax, content }, latencyMs } = reply;
+  return [...key, 1, playersOnline, playersMax, valueOf(latencyMs, "number"), content];
 }

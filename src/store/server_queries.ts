@@ -1,22 +1,35 @@
 /**
- * Reads servers and observations from a database.
+ * Reads servers from a database.
  *
  * @module
  */
 import { type Field, FIELDS, type ServerRecord } from "../core/record.ts";
-import { recordOf, storable, type StoredRecord } from "./server_columns.ts";
-import type { Database, Value } from "./database/database.ts";
+import {
+  type Database,
+  isInList,
+  listValue,
+  timeParameter,
+  type Value,
+} from "./database/database.ts";
+import { addressColumn, canonicalHost } from "./rows/addresses.ts";
+import { storable } from "./rows/stored_values.ts";
+import { RECORD_COLUMNS, RECORD_TABLES, recordOf, type StoredRecord } from "./server_columns.ts";
 
 /** Sort orders of servers, as `order by` clauses. */
 export const SERVER_ORDERS = {
-  players: "online desc, coalesce(players_online, -1) desc, id",
-  seen: "last_seen desc, id",
-  overdue: "last_seen, id",
-  new: "first_seen desc, id",
-  name: "lower(name), id",
-  version: "version, id",
-  address: "addr, id",
+  players: "t.online desc, coalesce(t.players_online, -1) desc, t.server",
+  seen: "t.probed_at desc, t.server",
+  overdue: "t.probed_at, t.server",
+  new: "s.first_seen desc, s.id",
+  name: "s.name_key, s.id",
+  version: "s.version_key, s.id",
+  address: "ADDRESS, s.port, s.id",
 } as const;
+
+/** The `order by` clause of a sort order. */
+function orderOf(database: Database, sort: keyof typeof SERVER_ORDERS): string {
+  return SERVER_ORDERS[sort].replace("ADDRESS", `s.${addressColumn(database)}`);
+}
 
 /** Filters, order and limit of a query for servers. A filter that is omitted matches all servers. */
 export interface ServerSelection {
@@ -87,41 +100,47 @@ interface SqlQuery {
   readonly values: readonly Value[];
 }
 
-/** Above this number of matching software keys, one query without the index is used. */
-const MAX_SOFTWARE_KEYS = 32;
+/** Builds the query for a selection. */
+async function queryFor(database: Database, selection: ServerSelection): Promise<SqlQuery> {
+  const { sort, limit } = selection;
+  const { conditions, values } = await conditionsOf(database, selection);
+  const limitClause = limit === undefined ? "" : "limit ?";
+  const tables = await isRareSoftware(database, selection)
+    ? RECORD_TABLES.replace("servers s join", "servers s indexed by servers_software cross join")
+    : RECORD_TABLES;
+  return {
+    sql: `select ${RECORD_COLUMNS} from ${tables} ${whereClause(conditions)} ` +
+      `order by ${orderOf(database, sort)} ${limitClause}`,
+    values: limit === undefined ? values : [...values, limit],
+  };
+}
+
+/** Fewer servers than this are read by their software, and sorted: more are read in their order. */
+const RARE = 10_000;
 
 /**
- * Builds the query for a selection. The default order with a software filter and a limit becomes a union
- * of one query per matching software key. The index `servers_software` serves each of these, so that no
- * other row is read.
+ * Whether SQLite reads a page of servers faster by their software than in the order of players. SQLite
+ * has no statistics by which it could decide this; it reads the tables of a `cross join` in their order.
  */
-async function queryFor(database: Database, selection: ServerSelection): Promise<SqlQuery> {
-  const { sort, limit, software, ...rest } = selection;
-  if (software !== undefined && limit !== undefined && sort === "players") {
-    const keys = await softwareKeys(database, software);
-    if (keys.length > 0 && keys.length <= MAX_SOFTWARE_KEYS) {
-      const queries = keys.map((key) =>
-        selectQuery(conditionsOf(database, rest, ["software_key = ?", key]), selection)
-      );
-      const sql = queries.map((query) => `select * from (${query.sql}) as head`).join(
-        " union all ",
-      );
-      return {
-        sql: `select * from (${sql}) as heads order by ${SERVER_ORDERS[sort]} limit ?`,
-        values: [...queries.flatMap(({ values }) => values), limit],
-      };
-    }
-  }
-  return selectQuery(conditionsOf(database, rest, softwareFilter(software)), selection);
+async function isRareSoftware(
+  database: Database,
+  { software, sort, limit }: ServerSelection,
+): Promise<boolean> {
+  const isPage = software !== undefined && limit !== undefined && sort === "players";
+  if (database.engine !== "sqlite" || !isPage) return false;
+  const keys = listValue(database, await softwareKeys(database, software));
+  const matching = `select 1 from servers where ${isInList(database, "software_key", "text")}`;
+  return await countRows(database, `(${matching} limit ${RARE})`, [keys]) < RARE;
 }
 
 /** The number of servers that a selection matches, whatever its limit. */
 export async function countServers(
   database: Database,
-  { software, ...rest }: ServerSelection,
+  selection: ServerSelection,
 ): Promise<number> {
-  const { conditions, values } = conditionsOf(database, rest, softwareFilter(software));
-  return await countRows(database, `servers ${whereClause(conditions)}`, values);
+  const { conditions, values } = await conditionsOf(database, selection);
+  const tables = "servers s join server_state t on t.server = s.id";
+  return await countRows(database, `${tables} ${whereClause(conditions)}`, values);
 }
 
 async function countRows(
@@ -133,34 +152,13 @@ async function countRows(
   return Number(count);
 }
 
-type Filter = readonly [condition: string, value: string];
-
-/** The condition for software whose name contains a text. */
-function softwareFilter(software: string | undefined): Filter | undefined {
-  if (software === undefined) return undefined;
-  return ["software_key like ? escape '\\'", `%${pattern(software)}%`];
-}
-
-/** The software keys that contain a text; at most {@linkcode MAX_SOFTWARE_KEYS} and one more. */
+/** The software keys that contain a text. */
 async function softwareKeys(database: Database, text: string): Promise<string[]> {
   // A loose index scan: one index lookup per distinct key, independent of the number of servers.
   const sql = "with recursive keys (name) as (select min(software_key) from servers union all " +
     "select (select min(software_key) from servers where software_key > keys.name) from keys " +
-    "where keys.name is not null) " +
-    `select name from keys where name like ? escape '\\' limit ${MAX_SOFTWARE_KEYS + 1}`;
+    "where keys.name is not null) select name from keys where name like ? escape '\\'";
   return (await database.rows(sql, [`%${pattern(text)}%`])).map(({ name }) => String(name));
-}
-
-function selectQuery(
-  { conditions, values }: Conditions,
-  { sort, limit }: Pick<ServerSelection, "sort" | "limit">,
-): SqlQuery {
-  const where = whereClause(conditions);
-  const limitClause = limit === undefined ? "" : "limit ?";
-  return {
-    sql: `select * from servers ${where} order by ${SERVER_ORDERS[sort]} ${limitClause}`,
-    values: limit === undefined ? values : [...values, limit],
-  };
 }
 
 function whereClause(conditions: readonly string[]): string {
@@ -173,30 +171,30 @@ interface Conditions {
   readonly values: readonly Value[];
 }
 
-function conditionsOf(
-  { engine }: Database,
-  { online, version, minPlayers, text, since }: Omit<
-    ServerSelection,
-    "sort" | "limit" | "software"
-  >,
-  software: Filter | undefined,
-): Conditions {
+async function conditionsOf(
+  database: Database,
+  { online, software, version, minPlayers, text, since }: ServerSelection,
+): Promise<Conditions> {
+  const { engine } = database;
   const conditions: string[] = [];
   const values: Value[] = [];
   const add = (condition: string, ...parameters: Value[]) => {
     conditions.push(condition);
     values.push(...parameters);
   };
-  if (software !== undefined) add(...software);
-  if (online) add("online = 1");
-  if (since !== undefined) add("last_seen > ?", since);
-  if (minPlayers !== undefined) add("players_online >= ?", minPlayers);
+  if (software !== undefined) {
+    const keys = await softwareKeys(database, software);
+    add(isInList(database, "s.software_key", "text"), listValue(database, keys));
+  }
+  if (online) add("t.online");
+  if (since !== undefined) add(`t.probed_at > ${timeParameter(database)}`, since);
+  if (minPlayers !== undefined) add("t.players_online >= ?", minPlayers);
   if (version !== undefined) {
-    const startsWith = like("version", engine, version);
-    add(`(lower(version) = ? or ${startsWith})`, fold(version), `${pattern(version)}.%`);
+    const startsWith = like("s.version", engine, version);
+    add(`(lower(s.version) = ? or ${startsWith})`, fold(version), `${pattern(version)}.%`);
   }
   if (text !== undefined) {
-    const columns = ["name", "motd_plain", "map", "software"];
+    const columns = ["s.name", "s.motd_plain", "s.map", "s.software"];
     const contains = columns.map((column) => like(column, engine, text));
     add(`(${contains.join(" or ")})`, ...columns.map(() => `%${pattern(text)}%`));
   }
@@ -227,56 +225,14 @@ export function overdueServers(database: Database): AsyncIterable<StoredRecord> 
 export async function* overdueEndpoints(
   database: Database,
 ): AsyncIterable<Pick<ServerRecord, "host" | "port" | "protocols" | "requested_as">> {
-  const columns = "host, port, protocols, requested_as";
-  const sql = `select ${columns} from servers order by ${SERVER_ORDERS.overdue}`;
-  for await (const { host, port, protocols, requested_as: asked } of database.stream(sql)) {
+  const sql = "select s.address, s.port, s.protocols, s.requested_as from servers s " +
+    `join server_state t on t.server = s.id order by ${SERVER_ORDERS.overdue}`;
+  for await (const { address, port, protocols, requested_as: asked } of database.stream(sql)) {
     yield {
       protocols: JSON.parse(String(protocols)),
-      host: String(host),
+      host: canonicalHost(String(address)),
       port: Number(port),
       requested_as: asked === null ? null : String(asked),
     };
   }
-}
-
-/** The result of one scan or poll of a server. Fields are null when the server did not reply. */
-export interface Observation {
-  /** When the server was probed, Unix milliseconds. */
-  readonly seen_at: number;
-  /** Whether the server replied. */
-  readonly online: boolean;
-  /** Number of players online; null when the server did not publish it. */
-  readonly players_online: number | null;
-  /** Number of player slots; null when the server did not publish it. */
-  readonly players_max: number | null;
-  /** Round-trip time of the first reply, milliseconds; null when it is unknown. */
-  readonly latency_ms: number | null;
-  /** Hash of the server's content, 16 hexadecimal digits. It changes when the content changes. */
-  readonly content_hash: string | null;
-  /** Identity of the scan or watch, UUIDv7. */
-  readonly scan_id: string;
-}
-
-/** The last `limit` observations of a server, oldest first. */
-export async function historyOf(
-  database: Database,
-  id: string,
-  limit: number,
-): Promise<Observation[]> {
-  const sql = "select * from observations where server_id = ? order by seen_at desc limit ?";
-  const rows = await database.rows(sql, [id, limit]);
-  return rows.toReversed().map(({ server_id: _, round: _r, online, ...rest }) => {
-    return { ...rest, online: online === 1 } as unknown as Observation;
-  });
-}
-
-/** The number of observations of a server. */
-export async function countObservations(database: Database, id: string): Promise<number> {
-  return await countRows(database, "observations where server_id = ?", [id]);
-}
-
-/** The ports of a host on which the database has servers, in ascending order. */
-export async function portsOf(database: Database, host: string): Promise<number[]> {
-  const rows = await database.rows("select port from servers where host = ? order by port", [host]);
-  return rows.map(({ port }) => Number(port));
 }

@@ -12,7 +12,7 @@ import {
 } from "../core/record.ts";
 import { linesOf } from "../core/text.ts";
 import { type Database, StoreError, Unavailable } from "./database/database.ts";
-import { type ResumedScan, serversWithRow } from "./scan_rows.ts";
+import { serversWithRow } from "./scan_rows.ts";
 import { type ScanEndRow, type ScanStartRow, type Store, withDatabaseErrors } from "./store.ts";
 
 /** Options of a {@linkcode SpillingStore}. */
@@ -67,16 +67,17 @@ export class SpillingStore implements AsyncDisposable {
    * Finds the servers that have no row of a resumed scan, neither in the database nor in the spill file.
    * Must be called before {@linkcode begin}.
    *
+   * @param scanId The scan's identity, UUIDv7.
    * @param ids The results of {@linkcode serverId}.
    * @returns The ids without a row.
    * @throws StoreError when the database cannot be read.
    */
-  async serversWithoutRow(scan: ResumedScan, ids: readonly string[]): Promise<Set<string>> {
+  async serversWithoutRow(scanId: string, ids: readonly string[]): Promise<Set<string>> {
     const { database } = this;
     const withRow = await withDatabaseErrors(
       "read",
       database,
-      () => serversWithRow(database, scan, ids),
+      () => serversWithRow(database, scanId, ids),
     );
     for await (const record of spilledRecords(this.options.path)) withRow.add(serverId(record));
     return new Set(ids.filter((id) => !withRow.has(id)));

@@ -4,11 +4,14 @@
  * @module
  */
 import type { ServerRecord } from "../core/record.ts";
-import { type Database, StoreError } from "./database/database.ts";
+import { InputError } from "../core/errors.ts";
+import { type Database, StoreError, timeParameter } from "./database/database.ts";
 import type { InterviewScope } from "./kept_columns.ts";
 import { type Coverage, markMissing } from "./missing_servers.ts";
 import { type OptOut, writeOptOuts } from "./opt_outs.ts";
 import { writeScanRecords } from "./record_writer.ts";
+import { scanNumbers } from "./rows/scan_numbers.ts";
+import { storableJson, storableUuid } from "./rows/stored_values.ts";
 
 /** The start of a scan or watch: a row of the table `scans`. */
 export interface ScanStartRow {
@@ -50,6 +53,17 @@ export interface ScanEndRow {
   readonly optOuts?: readonly OptOut[];
 }
 
+/**
+ * The identity of a scan in the form of the database.
+ *
+ * @throws InputError for text that is no UUID.
+ */
+function uuidOf(id: string): string {
+  const uuid = storableUuid(id);
+  if (uuid !== null) return uuid;
+  throw new InputError(`Cannot use "${id}" as the identity of a scan: it is no UUID`);
+}
+
 /** Delay before records are written, so that one transaction takes many, milliseconds. */
 const GATHER_MS = 5;
 
@@ -74,14 +88,21 @@ export class Store implements AsyncDisposable {
   /**
    * Stores that a scan has begun or was resumed.
    *
-   * @throws StoreError
+   * @throws StoreError; InputError for an identity that is no UUID.
    */
   async begin({ id, kind = "sweep", at, shards, config }: ScanStartRow): Promise<void> {
+    const { database } = this;
+    const uuid = uuidOf(id);
+    const options = storableJson(JSON.parse(config));
     await this.#attempt(async () => {
-      await this.database.run(
-        "insert into scans (id, kind, state, started_at, shards, config) " +
-          "values (?, ?, 'running', ?, ?, ?) on conflict (id) do update set state = 'running'",
-        [id, kind, at, shards, config],
+      await database.run(
+        "insert into scans (uuid, kind, state, started_at, shards, config) values " +
+          `(?, ?, 'running', ${timeParameter(database)}, ?, ?) ` +
+          // A row without a start was made for imported records.
+          "on conflict (uuid) do update set state = 'running', kind = excluded.kind, " +
+          "shards = excluded.shards, started_at = coalesce(scans.started_at, excluded.started_at), " +
+          "config = case when scans.started_at is null then excluded.config else scans.config end",
+        [uuid, kind, at + database.clockOffsetMs, shards, options],
       );
       await this.database.flush(); // opens the log's descriptor now, before a scan uses them all up
     });
@@ -115,30 +136,37 @@ export class Store implements AsyncDisposable {
    * @throws StoreError
    */
   async end(end: ScanEndRow): Promise<number> {
-    const { id, since, at, state, shard, coverage, downAfter } = end;
-    const counts = [end.probesSent, end.replies];
+    const { id, since, at, coverage, downAfter } = end;
     return await this.#attempt(async () => {
       const missing = coverage === undefined
         ? 0
         : await markMissing(this.database, { scanId: id, since, at, coverage, downAfter });
-      await this.database.transaction(async () => {
-        await writeOptOuts(this.database, end.optOuts ?? []);
-        if (shard !== undefined) {
-          await this.database.run(
-            "insert into scan_shards (scan_id, shard, done_at, probes_sent, replies) " +
-              "values (?, ?, ?, ?, ?) on conflict (scan_id, shard) do nothing",
-            [id, shard, at, ...counts],
-          );
-        }
-        await this.database.run(
-          "update scans set state = ?, finished_at = ?, probes_sent = ?, replies = ?, found = ? " +
-            "where id = ?",
-          [state, at, ...counts, end.found, id],
-        );
-      });
+      await this.database.transaction(() => this.#writeEnd(end));
       await this.database.flush();
       return missing;
     });
+  }
+
+  async #writeEnd(end: ScanEndRow): Promise<void> {
+    const { database } = this;
+    const { id, state, shard, probesSent, replies, found, optOuts = [] } = end;
+    const time = timeParameter(database);
+    const at = end.at + database.clockOffsetMs;
+    const scan = (await scanNumbers(database, [uuidOf(id)])).get(uuidOf(id))!;
+    await writeOptOuts(database, optOuts);
+    if (shard !== undefined) {
+      await database.run(
+        "insert into scan_shards (scan, shard, done_at, probes_sent, replies) " +
+          `values (?, ?, ${time}, ?, ?) on conflict (scan, shard) do nothing`,
+        [scan, shard, at, probesSent, replies],
+      );
+    }
+    await database.run(
+      `update scans set state = ?, finished_at = ${time}, probes_sent = ?, replies = ?, ` +
+        "found = ? where id = ?",
+      [state, at, probesSent, replies, found, scan],
+    );
+    if (state === "finished") await database.run("delete from scan_servers where scan = ?", [scan]);
   }
 
   /** Closes the database. Further calls do nothing. */

@@ -4,7 +4,7 @@
  * @module
  */
 import type { ServerRecord } from "../core/record.ts";
-import { storable } from "../store/server_columns.ts";
+import { storable } from "../store/rows/stored_values.ts";
 
 /** The members that all events have. */
 export interface WatchEventBase {

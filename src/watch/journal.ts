@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { type Address, formatEndpoint } from "../core/address.ts";
+import type { Address } from "../core/address.ts";
 import type { Clock } from "../net/clock.ts";
 import { ATTACHMENTS, type RecordWithAttachments, type ServerRecord } from "../core/record.ts";
 import type { OptOut } from "../store/opt_outs.ts";
@@ -57,8 +57,6 @@ function withAttachments(
 
 /** The journal's memory of a server. */
 interface PollProgress {
-  /** Number of the last poll, from 1. */
-  round: number;
   /** When an observation was last queued, Unix milliseconds. */
   observedAt: number;
   /** When the server's state was last queued, Unix milliseconds. */
@@ -73,13 +71,13 @@ export class Journal {
   written = 0;
   /** Number of lost observations. */
   lost = 0;
-  /** States of servers to write, by id. */
+  /** States of servers to write, by key. */
   #servers = new Map<string, PolledServer>();
   /** Observations that are not yet in the database. */
   #observations: PollObservation[] = [];
   /** Opt-outs that are not yet in the database. */
   #optOuts: OptOut[] = [];
-  /** States of servers without a change, by id: written at their interval, or at the end. */
+  /** States of servers without a change, by key: written at their interval, or at the end. */
   readonly #unchanged = new Map<string, PolledServer>();
   readonly #progress = new Map<WatchedServer, PollProgress>();
   /** Cancels the timer of the next write. */
@@ -122,28 +120,27 @@ export class Journal {
     at: number,
     reply?: RecordWithAttachments,
   ): void {
-    const { row, misses, endpoint } = server;
+    const { row, misses, identity } = server;
     const online = server.online === true;
-    const id = formatEndpoint(endpoint);
+    const { key } = identity;
     const current = misses === 0 ? row : undefined;
     const progress = this.#progress.get(server) ?? this.#startProgress(server, at);
-    const earlier = this.#servers.get(id) ?? this.#unchanged.get(id);
-    const state = { id, record: current ?? earlier?.record, online, failures: misses, at };
+    const earlier = this.#servers.get(key) ?? this.#unchanged.get(key);
+    const state = { identity, record: current ?? earlier?.record, online, failures: misses, at };
     const isChanged = events.length > 0 || misses !== progress.misses;
-    progress.round++;
     progress.misses = misses;
-    if (isChanged || this.#servers.has(id) || at - progress.queuedAt >= STATE_INTERVAL_MS) {
+    if (isChanged || this.#servers.has(key) || at - progress.queuedAt >= STATE_INTERVAL_MS) {
       progress.queuedAt = at;
-      this.#unchanged.delete(id);
-      this.#servers.set(id, state);
-    } else this.#unchanged.set(id, state);
+      this.#unchanged.delete(key);
+      this.#servers.set(key, state);
+    } else this.#unchanged.set(key, state);
     // No observation after a failed poll of an online server: the server is not yet known to be offline.
     const isDue = events.length > 0 || at - progress.observedAt >= UNCHANGED_MS;
     if (isDue && row !== undefined && (current !== undefined || !online)) {
       progress.observedAt = at;
       const { scanId } = this.options;
       const record = current && withAttachments(current, reply);
-      this.#observations.push({ scanId, id, round: progress.round, at, record });
+      this.#observations.push({ scanId, identity, at, record });
       this.#dropOldest();
     }
     this.#schedule();
@@ -165,7 +162,7 @@ export class Journal {
     const deadline = clock.now() + maxWaitMs;
     this.#closed = true;
     this.#cancel?.();
-    for (const [id, state] of this.#unchanged) this.#servers.set(id, state);
+    for (const [key, state] of this.#unchanged) this.#servers.set(key, state);
     this.#unchanged.clear();
     const { promise: timeout, resolve } = Promise.withResolvers<void>();
     const cancel = clock.after(maxWaitMs, resolve);
@@ -186,7 +183,7 @@ export class Journal {
   #startProgress(server: WatchedServer, at: number): PollProgress {
     const second = this.#progress.size % SPREAD_SECONDS;
     const queuedAt = at - STATE_INTERVAL_MS * second / SPREAD_SECONDS;
-    const progress = { round: 0, observedAt: -Infinity, queuedAt, misses: 0 };
+    const progress = { observedAt: -Infinity, queuedAt, misses: 0 };
     this.#progress.set(server, progress);
     return progress;
   }
@@ -232,7 +229,7 @@ export class Journal {
         const servers = [...this.#servers.values()].slice(0, BATCH);
         const observations = this.#observations.splice(0, BATCH);
         const optOuts = this.#optOuts.splice(0);
-        for (const { id } of servers) this.#servers.delete(id);
+        for (const { identity } of servers) this.#servers.delete(identity.key);
         this.#inFlight = observations.length;
         try {
           await write(servers, observations, optOuts);
@@ -261,7 +258,8 @@ export class Journal {
   /** Returns a batch to the queues. A newer state of a server that was queued meanwhile is kept. */
   #requeue(servers: readonly PolledServer[], observations: readonly PollObservation[]): void {
     for (const server of servers) {
-      if (!this.#servers.has(server.id)) this.#servers.set(server.id, server);
+      const { key } = server.identity;
+      if (!this.#servers.has(key)) this.#servers.set(key, server);
     }
     this.#observations.unshift(...observations);
     this.#dropOldest();

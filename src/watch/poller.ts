@@ -93,13 +93,13 @@ export class Poller {
       memory.echoed.clear(); // the next reply may come from other software
       return undefined;
     }
-    const { endpoint, name } = server;
+    const { endpoint, requestedAs } = server;
     memory.spoken ??= replies.map(({ protocol }) =>
       this.#allProtocols.find(({ name }) => name === protocol)!
     );
     const seenAt = Math.round(clock.wall());
     const { allProtocols } = options;
-    const context = { endpoint, seenAt, latencyMs, scanId, requestedAs: name, allProtocols };
+    const context = { endpoint, seenAt, latencyMs, scanId, requestedAs, allProtocols };
     const record: RecordWithAttachments = mergeReplies(replies, context);
     if (attach !== undefined) record[ATTACHMENTS] = attachedOf(replies, attach === "all");
     return record;

@@ -8,6 +8,7 @@ import { ATTACHMENTS, type RecordWithAttachments, type ServerRecord } from "../c
 import { isIncompleteFlag, scanOnlyColumns } from "../protocols/declared_facts.ts";
 import { PROTOCOLS } from "../protocols/list.ts";
 import type { Protocol } from "../protocols/protocol.ts";
+import { identityOf, type ServerIdentity } from "../store/rows/identity.ts";
 import { addedNames, changesOf, type WatchEvent } from "./events.ts";
 
 /** Poll interval and limits of a watch. */
@@ -63,6 +64,10 @@ export class WatchedServer {
   #offlineAt: number | null = null;
   /** When the server was last probed before the watch, Unix milliseconds. */
   readonly #probedAt: number | undefined;
+  /** Who the server is in databases. */
+  readonly identity: ServerIdentity;
+  /** The text of the column `requested_as` in the server's records. */
+  readonly requestedAs: string | null;
   /** Number of incomplete replies in a row: a protocol is missing, or its reply was truncated. */
   #incomplete = 0;
 
@@ -73,13 +78,20 @@ export class WatchedServer {
    * @param name The host name that the user gave; `null` for an address.
    * @param rules Poll interval and limits.
    * @param stored The state before the watch. The first reply is compared with it. Default: unknown.
+   * @param requestedAs The text of `requested_as`, which has an SRV record's service too. Default: the
+   * name.
    */
   constructor(
     readonly endpoint: Endpoint,
     readonly name: string | null,
     readonly rules: WatchRules,
     stored?: StoredState,
+    requestedAs = name,
   ) {
+    this.requestedAs = requestedAs;
+    const { address, port } = endpoint;
+    const fields = { host: formatAddress(address), port, requested_as: requestedAs };
+    this.identity = identityOf(fields)!;
     if (stored?.row === undefined) return;
     const { row, online, failures, probedAt } = stored;
     this.row = row;

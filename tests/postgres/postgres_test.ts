@@ -10,14 +10,14 @@ import { openFleet } from "../../src/fleet/simulate/open_fleet.ts";
 import { readNdjson } from "../../src/fleet/judge/verify_rows.ts";
 import { systemClock } from "../../src/net/clock.ts";
 import { FIELDS, serverId, type ServerRecord } from "../../src/core/record.ts";
-import { recordOf, storable } from "../../src/store/server_columns.ts";
-import { checkVersion, migrate, MIGRATIONS } from "../../src/store/database/migrate.ts";
+import { storable } from "../../src/store/rows/stored_values.ts";
+import { checkVersion, createTables } from "../../src/store/schema/create_tables.ts";
 import { SpillingStore } from "../../src/store/spilling_store.ts";
 import { StoreError } from "../../src/store/database/database.ts";
 import { Store } from "../../src/store/store.ts";
 import { finish, PrintedText, run, start, until } from "../cli/program.ts";
-import { all, connect, withPostgres } from "../store/databases.ts";
-import { record } from "../store/records.ts";
+import { all, connect, SEEN, storedServers, withPostgres } from "../store/databases.ts";
+import { record, scanId } from "../store/records.ts";
 import { PASSWORD, startPostgres } from "./server.ts";
 
 const SERVER = Deno.env.get("BLOCKSWEEP_POSTGRES")!;
@@ -52,19 +52,16 @@ Deno.test("a database of another version or program is refused; other tables bes
     await using database = await connect(url);
     await database.script("create table songs (title text)");
     await assertRejects(() => checkVersion(database), InputError, "it has no tables of blocksweep");
-    await migrate(database);
-    await Promise.all([migrate(database)]);
-    const later = [...MIGRATIONS, "create table later (x integer); insert into later values (7);"];
-    await assertRejects(() => migrate(database, [...later, "broken"]), Error, "broken");
-    await migrate(database, later);
-    assertEquals(await all(database, "select x from later"), [{ x: 7 }]);
-    await assertRejects(() => migrate(database), InputError, "a newer blocksweep wrote it");
+    await createTables(database);
+    await Promise.all([createTables(database)]);
+    await database.run("update blocksweep_schema set version = 3");
+    await assertRejects(() => createTables(database), InputError, "its tables have version 3");
   });
   await withPostgres(SERVER, async (url) => {
     await using database = await connect(url);
     await database.script("create table servers (name text)");
     await assertRejects(
-      () => migrate(database),
+      () => createTables(database),
       InputError,
       'another program made it; it holds a table "servers"',
     );
@@ -75,7 +72,7 @@ Deno.test("two programs that start at once both have the schema", async () => {
   await withPostgres(SERVER, async (url) => {
     await Promise.all(Array.from({ length: 4 }, async () => {
       await using database = await connect(url);
-      await migrate(database);
+      await createTables(database);
       await checkVersion(database);
     }));
   });
@@ -99,7 +96,7 @@ Deno.test("the password comes from the URL, the environment or a file, and is sh
       const rows = readNdjson(await Deno.readTextFile(`${folder}/a.ndjson`));
       {
         await using database = await connect(url);
-        const stored = (await all(database, "select * from servers")).map(recordOf);
+        const stored = await storedServers(database);
         const inOrder = (records: readonly ServerRecord[]) =>
           records.toSorted((a, b) => serverId(a) < serverId(b) ? -1 : 1).map(fieldsOf);
         assertEquals(rows.length, 60);
@@ -179,7 +176,7 @@ Deno.test("rows wait while the database server is down, and are all written when
     await using server = await startPostgres();
     const url = `${server.url}postgres`;
     const database = await connect(url);
-    await migrate(database);
+    await createTables(database);
     let time = 0;
     const clock = { ...systemClock, now: () => time };
     const told: string[] = [];
@@ -193,10 +190,10 @@ Deno.test("rows wait while the database server is down, and are all written when
       report: (line) => told.push(line),
     });
     const end = {
-      ...{ id: "scan-1", since: 0, at: 5000, state: "finished", shard: 1, downAfter: 3 } as const,
+      ...{ id: scanId(1), since: 0, at: 5000, state: "finished", shard: 1, downAfter: 3 } as const,
       ...{ probesSent: 9, replies: 8, found: 7 },
     };
-    await store.begin({ id: "scan-1", at: 0, shards: 1, config: "{}" });
+    await store.begin({ id: scanId(1), at: 0, shards: 1, config: "{}" });
     await store.write([record(1)]);
     await server.stop();
     await store.write([record(2)]);
@@ -233,7 +230,7 @@ Deno.test("a transaction that loses its connection is rolled back, and the next 
   await withPostgres(SERVER, async (url) => {
     await using database = await connect(url);
     await using other = await connect(url);
-    await migrate(database);
+    await createTables(database);
     await assertRejects(() =>
       database.transaction(async () => {
         await database.run("insert into favicons_or_not values (1)").catch(() => {});
@@ -268,7 +265,7 @@ Deno.test("a scan whose database server restarts loses no row", async () => {
     assertEquals(code, 0, stderr);
     assertStringIncludes(stderr, "is available again: ");
     await using database = await connect(`${server.url}postgres`);
-    const stored = await all(database, "select id from servers order by id");
+    const stored = await all(database, "select key as id from servers order by key");
     const rows = readNdjson(await Deno.readTextFile(file)).map(serverId).toSorted();
     assertEquals(stored.map(({ id }) => id).toSorted(), rows);
     assertEquals(rows.length, 60);
@@ -310,7 +307,7 @@ Deno.test("a watch continues while its database is down, and writes its results 
   assert(!String(config).includes(encodeURIComponent(PASSWORD)), String(config));
   const [{ n }] = await all(
     database,
-    "select count(*) as n from observations join scans on scans.id = scan_id where kind = 'watch'",
+    `select count(*) as n from ${SEEN} where kind = 'watch'`,
   );
   // Who speaks Query alone is polled for longer, and may not have answered by then.
   const [, answered] = /(\d+) with a reply/.exec(stderr) ?? [];

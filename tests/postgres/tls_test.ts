@@ -4,7 +4,7 @@ import { InputError } from "../../src/core/errors.ts";
 import type { Database } from "../../src/store/database/database.ts";
 import { parseDatabaseLocation } from "../../src/store/database_location.ts";
 import { type ConnectionEnvironment, readStore } from "../../src/store/open_store.ts";
-import { migrate } from "../../src/store/database/migrate.ts";
+import { createTables } from "../../src/store/schema/create_tables.ts";
 import { connect } from "../store/databases.ts";
 import { startPostgres } from "./server.ts";
 
@@ -42,7 +42,7 @@ Deno.test("sslmode decides whether connections are encrypted, and which certific
     const url = `${server.url}postgres`;
     {
       await using database = await connect(url);
-      await migrate(database);
+      await createTables(database);
     }
     const open = (options: string) => readStore(parseDatabaseLocation(url + options)!, around);
     const encrypted = async (options: string) => {

@@ -3,14 +3,14 @@ import { ATTACHMENTS, type RecordWithAttachments } from "../../src/core/record.t
 import { selectServers } from "../../src/store/server_queries.ts";
 import { Store } from "../../src/store/store.ts";
 import { all, onEngines } from "./databases.ts";
-import { NASTY, record } from "./records.ts";
+import { NASTY, record, scanId } from "./records.ts";
 
 const reply = (text: string) => ({ size: text.length, data: btoa(text) });
 const HASH = "ab".repeat(32);
 
 function attached(port: number, seen: number, icon: string, text: string): RecordWithAttachments {
   return {
-    ...record(port, { seen_at: seen, favicon_hash: HASH, scan_id: `scan-${seen}` }),
+    ...record(port, { seen_at: seen, favicon_hash: HASH, scan_id: scanId(seen) }),
     [ATTACHMENTS]: { replies: { slp: reply(text), query: reply("q") }, icon },
   };
 }
@@ -25,7 +25,8 @@ onEngines("servers with one icon share its row, and only the last reply is kept"
   ]);
   const replies = await all(
     db,
-    "select server_id, seen_at, size, data from replies where protocol = 'slp' order by server_id",
+    "select key, seen_at, size, data from replies join servers on id = server " +
+      "where replies.protocol = 'slp' order by key",
   );
   assertEquals(replies.map((row) => Object.values(row)), [
     ["127.0.0.1:1", 20, 6, btoa("second")],

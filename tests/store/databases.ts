@@ -1,19 +1,25 @@
 /** The engines that tests of stores run on. */
 import type { Database, Row } from "../../src/store/database/database.ts";
-import { migrate } from "../../src/store/database/migrate.ts";
+import { createTables } from "../../src/store/schema/create_tables.ts";
 import { openPostgres } from "../../src/store/database/postgres.ts";
 import { parsePostgres } from "../../src/store/database/postgres_url.ts";
+import {
+  RECORD_COLUMNS,
+  RECORD_TABLES,
+  recordOf,
+  type StoredRecord,
+} from "../../src/store/server_columns.ts";
 import { openSqlite } from "../../src/store/database/sqlite.ts";
 
 /** URL of the PostgreSQL server, which `deno task postgres` sets. */
 const { state } = await Deno.permissions.query({ name: "env", variable: "BLOCKSWEEP_POSTGRES" });
-const SERVER = state === "granted" ? Deno.env.get("BLOCKSWEEP_POSTGRES") : undefined;
+export const SERVER = state === "granted" ? Deno.env.get("BLOCKSWEEP_POSTGRES") : undefined;
 
 /** Registers a test for each engine. Each run has an empty database. */
 export function onEngines(name: string, work: (database: Database) => Promise<void>): void {
   Deno.test(`SQLite: ${name}`, async () => {
     await using database = openSqlite(":memory:");
-    await migrate(database);
+    await createTables(database);
     await work(database);
   });
   Deno.test({
@@ -22,7 +28,7 @@ export function onEngines(name: string, work: (database: Database) => Promise<vo
     fn: () =>
       withPostgres(SERVER!, async (url) => {
         await using database = await connect(url);
-        await migrate(database);
+        await createTables(database);
         await work(database);
       }),
   });
@@ -52,4 +58,21 @@ export async function connect(url: string): Promise<Database> {
 /** Reads all rows of a query. */
 export async function all(database: Database, sql: string): Promise<Row[]> {
   return (await database.rows(sql)).map((row) => ({ ...row }));
+}
+
+/** Observations with the keys of servers and the identities of scans, for a `from` clause. */
+export const SEEN =
+  "(select s.key as server_id, c.uuid as scan_id, c.kind as kind, o.at as seen_at, " +
+  "o.online, o.players_online, o.content from observations o join servers s on s.id = o.server " +
+  "join scans c on c.id = o.scan) seen";
+
+/** Servers with their states, for a `from` clause. */
+export const STATES = "(select s.key as id, s.address as host, s.port, t.online, t.failures, " +
+  "t.probed_at as last_seen, t.replied_at as last_online from servers s " +
+  "join server_state t on t.server = s.id) states";
+
+/** The servers of a database, in the order of their keys. */
+export async function storedServers(database: Database): Promise<StoredRecord[]> {
+  const sql = `select ${RECORD_COLUMNS} from ${RECORD_TABLES} order by s.key`;
+  return (await database.rows(sql)).map(recordOf);
 }

@@ -2,7 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import { Random } from "../../src/fleet/random.ts";
 import type { Database, Value } from "../../src/store/database/database.ts";
 import { downsampleCutoffs, downsampleObservations } from "../../src/store/downsample.ts";
-import { INSERT_OBSERVATION } from "../../src/store/record_writer.ts";
+import { INSERT_OBSERVATION } from "../../src/store/rows/observation_rows.ts";
 import { all, onEngines } from "./databases.ts";
 
 const HOUR = 3_600_000;
@@ -11,19 +11,18 @@ const NOW = 1.9e12 + 12_345_678;
 const KEEP = 10 * DAY;
 
 /** Arbitrary times of a server's observations, in the order in which ties are kept. */
-type Seen = readonly [server: string, at: number, scan: string, round: number];
+type Seen = readonly [server: number, at: number, scan: number];
 
 function draw(random: Random, count: number): Seen[] {
   const seen = new Map<string, Seen>();
   for (let i = 0; i < count; i++) {
-    const server = `10.0.0.${random.below(5)}:1`;
-    const scan = `scan-${random.below(3)}`;
-    const round = random.below(500);
+    const server = 1 + random.below(5);
+    const scan = 1 + random.below(3);
     // Many observations at equal times, and many at the borders of hours and days.
     const at = random.below(2) === 0
       ? NOW - random.below(60) * DAY - random.below(DAY)
       : Math.floor((NOW - random.below(60 * 24) * HOUR) / HOUR) * HOUR - random.below(3);
-    seen.set(`${server} ${scan} ${round}`, [server, at, scan, round]);
+    seen.set(`${server} ${scan} ${at}`, [server, at, scan]);
   }
   return [...seen.values()];
 }
@@ -34,9 +33,9 @@ function oracle(seen: readonly Seen[], now: number): Seen[] {
   const daily = Math.floor((now - 4 * KEEP) / DAY) * DAY;
   const kept = new Map<string, Seen>();
   for (const one of seen.toSorted(compare)) {
-    const [server, at, scan, round] = one;
+    const [server, at, scan] = one;
     const span = at >= hourly
-      ? `${at} ${scan} ${round}`
+      ? `${at} ${scan}`
       : at >= daily
       ? `h${Math.floor(at / HOUR)}`
       : `d${Math.floor(at / DAY)}`;
@@ -53,30 +52,14 @@ function compare(a: Seen, b: Seen): number {
 }
 
 async function write(database: Database, seen: readonly Seen[]): Promise<void> {
-  const rows = seen.map(([server, at, scan, round]): Value[] => [
-    scan,
-    server,
-    round,
-    at,
-    1,
-    1,
-    2,
-    3.5,
-    "x",
-  ]);
+  const rows = seen.map(([server, at, scan]): Value[] => [server, at, scan, 1, 1, 2, 3.5, "ab"]);
   await database.transaction(() => database.bulk(INSERT_OBSERVATION, rows));
 }
 
 async function read(database: Database): Promise<Seen[]> {
   const rows = await all(database, "select * from observations");
-  return rows.map((row): Seen => [
-    ...[
-      String(row.server_id),
-      Number(row.seen_at),
-      String(row.scan_id),
-      Number(row.round),
-    ] as const,
-  ]).toSorted(compare);
+  return rows.map((row): Seen => [Number(row.server), Number(row.at), Number(row.scan)])
+    .toSorted(compare);
 }
 
 onEngines(
@@ -103,8 +86,8 @@ onEngines(
 );
 
 onEngines("recent observations are all kept, and a signal cancels downsampling", async (db) => {
-  const seen = draw(new Random(5), 300).map(([server, at, scan, round]): Seen => [
-    ...[server, Math.max(at, NOW - KEEP + HOUR), scan, round] as const,
+  const seen = draw(new Random(5), 300).map(([server, at, scan], i): Seen => [
+    ...[server, Math.max(at, NOW - KEEP + HOUR) + i, scan] as const,
   ]);
   await write(db, seen);
   assertEquals(

@@ -1,13 +1,12 @@
 /** Which columns a row keeps when a scan does not query them. */
 import { assertEquals, assertNotEquals } from "@std/assert";
 import type { ServerRecord } from "../../src/core/record.ts";
-import { recordOf } from "../../src/store/server_columns.ts";
 import { PROTOCOLS } from "../../src/protocols/list.ts";
 import type { Database } from "../../src/store/database/database.ts";
 import type { InterviewScope } from "../../src/store/kept_columns.ts";
 import { Store } from "../../src/store/store.ts";
-import { all, onEngines } from "./databases.ts";
-import { record } from "./records.ts";
+import { all, onEngines, SEEN, storedServers } from "./databases.ts";
+import { record, scanId } from "./records.ts";
 
 const USUAL: InterviewScope = {
   protocols: ["raknet", "slp", "query"],
@@ -23,18 +22,17 @@ async function after(
   for (const [i, [rest, asked]] of scans.entries()) {
     const store = new Store(database, () => Promise.resolve(), asked);
     await store.write([
-      record(1, { seen_at: 1000 + i, scan_id: `scan-${i}`, ...rest }),
-      record(2, { seen_at: 1000 + i, scan_id: `scan-${i}` }),
+      record(1, { seen_at: 1000 + i, scan_id: scanId(i), ...rest }),
+      record(2, { seen_at: 1000 + i, scan_id: scanId(i) }),
     ]);
   }
-  const [{ ...row }] = await all(database, "select * from servers where port = 1");
-  return recordOf(row);
+  return (await storedServers(database)).find(({ port }) => port === 1)!;
 }
 
 const hashes = (database: Database) =>
   all(
     database,
-    "select distinct content_hash from observations where server_id = '127.0.0.1:1'",
+    `select distinct content from ${SEEN} where server_id = '127.0.0.1:1'`,
   );
 
 onEngines(
@@ -56,7 +54,7 @@ onEngines("columns of verification are kept when a scan does not verify", async 
   const verified = { joinable: true, mtu: 1400, raknet_protocol: 11 };
   const row = await after(db, [verified, { ...USUAL, verify: true }], [{}, USUAL], [{}, USUAL]);
   assertEquals([row.joinable, row.mtu, row.raknet_protocol], [true, 1400, 11]);
-  assertEquals([row.seen_at, row.scan_id], [1002, "scan-2"]);
+  assertEquals([row.seen_at, row.scan_id], [1002, scanId(2)]);
   assertEquals((await hashes(db)).length, 1); // the content is unchanged
   const again = await after(db, [{ seen_at: 2000 }, { ...USUAL, verify: true }]);
   assertEquals([again.joinable, again.mtu], [null, null]); // verified, without a result

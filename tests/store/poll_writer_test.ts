@@ -1,25 +1,25 @@
 import { assertEquals } from "@std/assert";
-import { recordOf } from "../../src/store/server_columns.ts";
-import { historyOf, overdueServers } from "../../src/store/server_queries.ts";
+import { historyOf } from "../../src/store/history_queries.ts";
 import { PROTOCOLS } from "../../src/protocols/list.ts";
+import { identityOf } from "../../src/store/rows/identity.ts";
+import { overdueServers } from "../../src/store/server_queries.ts";
 import { type PolledServer, writePolls } from "../../src/store/poll_writer.ts";
 import { Store } from "../../src/store/store.ts";
-import { all, onEngines } from "./databases.ts";
-import { NASTY, record } from "./records.ts";
+import { all, onEngines, storedServers } from "./databases.ts";
+import { NASTY, record, scanId, watchId } from "./records.ts";
 
-const ID = "127.0.0.1:1";
+const identity = identityOf(record(1))!;
 const polled = (at: number, rest: Partial<PolledServer>): PolledServer => ({
-  id: ID,
+  identity,
   online: true,
   failures: 0,
   at,
   record: undefined,
   ...rest,
 });
-const state = (round: number, at: number, answer?: ReturnType<typeof record>) => ({
-  scanId: "watch-1",
-  id: ID,
-  round,
+const state = (at: number, answer?: ReturnType<typeof record>) => ({
+  scanId: watchId(1),
+  identity,
   at,
   record: answer,
 });
@@ -27,13 +27,13 @@ const state = (round: number, at: number, answer?: ReturnType<typeof record>) =>
 onEngines("a watch writes each server's state and each observation once", async (db) => {
   const store = new Store(db, () => Promise.resolve());
   await store.write([record(1, { alias_of: "127.0.0.1:9", joinable: true, players: ["Ann"] })]);
-  const seen = record(1, { seen_at: 5000, players_online: 7, players: null, scan_id: "watch-1" });
-  const write = () => writePolls(db, [polled(5000, { record: seen })], [state(1, 5000, seen)]);
+  const seen = record(1, { seen_at: 5000, players_online: 7, players: null, scan_id: watchId(1) });
+  const write = () => writePolls(db, [polled(5000, { record: seen })], [state(5000, seen)]);
   await write();
   await write();
-  await writePolls(db, [polled(9000, { failures: 3, online: false })], [state(2, 9000)]);
+  await writePolls(db, [polled(9000, { failures: 3, online: false })], [state(9000)]);
   await writePolls(db, [polled(4000, { record: record(1, { motd: "old" }) })], []);
-  const [row] = (await all(db, "select * from servers")).map(recordOf);
+  const [row] = await storedServers(db);
   assertEquals(row, {
     ...seen,
     alias_of: "127.0.0.1:9",
@@ -43,7 +43,7 @@ onEngines("a watch writes each server's state and each observation once", async 
     first_seen: 1000,
     last_seen: 9000,
   });
-  const history = await historyOf(db, ID, 10);
+  const history = await historyOf(db, 1, 10);
   assertEquals(
     history.map(({ seen_at, online, players_online, scan_id }) => [
       seen_at,
@@ -51,7 +51,7 @@ onEngines("a watch writes each server's state and each observation once", async 
       players_online,
       scan_id,
     ]),
-    [[1000, true, 1, "scan-1"], [5000, true, 7, "watch-1"], [9000, false, null, "watch-1"]],
+    [[1000, true, 1, scanId(1)], [5000, true, 7, watchId(1)], [9000, false, null, watchId(1)]],
   );
   assertEquals(history[0].content_hash === history[1].content_hash, false); // `joinable` was verified
 });
@@ -66,7 +66,7 @@ onEngines(
     const added = { ...raknet, verify: { ...raknet.verify!, columns: ["map"] as const } };
     const seen = record(1, { seen_at: 5000, map: null, joinable: null });
     await writePolls(db, [polled(5000, { record: seen })], [], [], [added]);
-    const [{ map, joinable }] = (await all(db, "select * from servers")).map(recordOf);
+    const [{ map, joinable }] = await storedServers(db);
     assertEquals([map, joinable], ["world", null]);
   },
 );
@@ -78,7 +78,7 @@ onEngines(
     assertEquals(await all(db, "select id from servers"), []);
     for (const [i, motd] of NASTY.entries()) {
       const answer = record(1, { motd, name: motd, players: [motd], seen_at: 10 + i });
-      await writePolls(db, [polled(10 + i, { record: answer })], [state(i, 10 + i, answer)]);
+      await writePolls(db, [polled(10 + i, { record: answer })], [state(10 + i, answer)]);
     }
     assertEquals((await Array.fromAsync(overdueServers(db))).length, 1);
     assertEquals(await all(db, "select count(*) as n from observations"), [{ n: NASTY.length }]);

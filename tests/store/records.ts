@@ -1,6 +1,12 @@
 /** Records for tests of stores: ordinary ones, and hostile texts. */
 import { emptyRecord, type ServerRecord } from "../../src/core/record.ts";
 
+/** The identity of a scan of the tests. */
+export const scanId = (n: number) => `00000000-0000-7000-8000-${String(n).padStart(12, "0")}`;
+
+/** The identity of a watch of the tests. */
+export const watchId = (n: number) => scanId(1_000_000 + n);
+
 /** An ordinary record of a scan. */
 export function record(port: number, rest: Partial<ServerRecord> = {}): ServerRecord {
   return {
@@ -9,7 +15,7 @@ export function record(port: number, rest: Partial<ServerRecord> = {}): ServerRe
     protocols: ["raknet", "query"],
     motd: `§aServer ${port}`,
     players_online: port % 50,
-    scan_id: "scan-1",
+    scan_id: scanId(1),
     ...rest,
   };
 }

@@ -2,35 +2,54 @@ import { assert, assertEquals, assertNotEquals } from "@std/assert";
 import fc from "npm:fast-check@4.10.2";
 import { FIELDS, type ServerRecord } from "../../src/core/record.ts";
 import {
-  recordOf,
-  SERVER_COLUMNS,
-  serverValues,
+  nameKey,
   storable,
-} from "../../src/store/server_columns.ts";
-import type { Row } from "../../src/store/database/database.ts";
+  storableJson,
+  storableTime,
+  storableUuid,
+  versionKey,
+} from "../../src/store/rows/stored_values.ts";
+import { identityOf } from "../../src/store/rows/identity.ts";
+import { recordOf, SERVER_COLUMNS, serverValues } from "../../src/store/server_columns.ts";
+import type { Row, Value } from "../../src/store/database/database.ts";
 import { NASTY, record } from "./records.ts";
 
 const STATE = { online: true, failures: 0, first_seen: 5, last_seen: 9 };
 
+/** A row as a query of RECORD_COLUMNS gives it. */
 function rowOf(one: ServerRecord): Row {
-  const values = serverValues(one, "id", STATE);
-  return Object.fromEntries(SERVER_COLUMNS.map(([name], i) => [name, values[i]]));
+  const values = serverValues(one, identityOf(one)!);
+  const columns = SERVER_COLUMNS.map(([name], i): [string, Value] => [name, values.columns[i]]);
+  return {
+    ...Object.fromEntries(columns),
+    host: values.columns[3],
+    players_online: values.playersOnline,
+    players_max: values.playersMax,
+    players: values.players,
+    latency_ms: one.latency_ms,
+    seen_at: one.seen_at,
+    scan_id: one.scan_id,
+    ...STATE,
+    online: 1,
+  };
 }
 
-const contentHash = (one: ServerRecord) => String(rowOf(one).content_hash);
+const contentHash = (one: ServerRecord) => String(rowOf(one).content);
 
 Deno.test("a record is unchanged after conversion to columns and back", () => {
-  const names = fc.option(fc.array(fc.string({ unit: "binary" }), { maxLength: 3 }));
+  const whole = (text: string) => text.replaceAll("\0", "");
+  const plain = fc.string({ unit: "grapheme" }).map(whole);
+  const names = fc.option(fc.array(plain, { maxLength: 3 }));
   const text = fc.option(fc.string({ unit: "grapheme" }).map((one) => one.replaceAll("\0", "")));
   const one = fc.record({
     motd: text,
     version: text,
     players: names,
-    players_online: fc.option(fc.maxSafeInteger()),
+    players_online: fc.option(fc.integer()),
     latency_ms: fc.option(fc.double({ noNaN: true, noDefaultInfinity: true })),
     joinable: fc.option(fc.boolean()),
-    plugins: fc.option(fc.constant([{ name: "a\0", version: null }])),
-    extras: fc.option(fc.constant({ query: { values: { x: "\ud800\0" } } })),
+    plugins: fc.option(fc.constant([{ name: "a", version: null }])),
+    extras: fc.option(fc.constant({ query: { values: { x: "y" } } })),
     flags: fc.constantFrom([], ["motdNul"]),
   });
   fc.assert(
@@ -45,7 +64,12 @@ Deno.test("a record is unchanged after conversion to columns and back", () => {
 Deno.test("every field has exactly one column", () => {
   const names = SERVER_COLUMNS.map(([name]) => name);
   assertEquals(new Set(names).size, names.length);
-  assert(names.length > FIELDS.length);
+  const elsewhere = FIELDS.map(({ name }) => name as string).filter((name) =>
+    !names.includes(name)
+  );
+  assertEquals(elsewhere, [
+    ...["host", "players_online", "players_max", "players", "latency_ms", "seen_at", "scan_id"],
+  ]);
 });
 
 Deno.test("stored text has no NUL and no lone surrogate", () => {
@@ -57,11 +81,14 @@ Deno.test("stored text has no NUL and no lone surrogate", () => {
   assertEquals(storable("a\0\ud800🦆"), "a␀\ufffd🦆");
 });
 
-Deno.test("numbers that a bigint cannot hold are stored as null", () => {
+Deno.test("counts that 32 bits cannot hold are clamped and flagged, and others are null", () => {
   for (const players_online of [NaN, Infinity, 2 ** 60, 1.5]) {
     assertEquals(rowOf(record(7, { players_online })).players_online, null);
   }
-  assertEquals(rowOf(record(7, { players_online: 2 ** 52 })).players_online, 2 ** 52);
+  const many = rowOf(record(7, { players_online: 2 ** 52, players_max: -(2 ** 40), flags: ["z"] }));
+  assertEquals([many.players_online, many.players_max], [2 ** 31 - 1, -(2 ** 31)]);
+  assertEquals(many.flags, '["countClamped","z"]');
+  assertEquals(rowOf(record(7, { players_online: 2 ** 31 - 1 })).flags, "[]");
 });
 
 Deno.test("the content hash covers what a server publishes, except its players", () => {
@@ -112,4 +139,42 @@ Deno.test("a change of one character, at any position, changes the content hash"
     ),
   );
   assertEquals(hashes.size, 50_000);
+});
+
+Deno.test("stored JSON has no NUL and no lone surrogate, neither in values nor in keys", () => {
+  for (const text of NASTY) {
+    const stored = storableJson({ [text]: [text, { ["__proto__"]: text }], n: 1 });
+    const parsed = JSON.parse(stored);
+    assert(!/\\u0000|\\ud[89a-f]/.test(stored), stored.slice(0, 50));
+    assertEquals(parsed[storable(text)][0], storable(text));
+    assertEquals(storableJson(parsed), stored);
+  }
+  assertEquals(storableJson({ a: "🦆" }), '{"a":"🦆"}');
+});
+
+Deno.test("times out of range, and identities of scans that are no UUID, are null", () => {
+  for (const time of [-1, NaN, Infinity, 1.5, 1e15, null]) assertEquals(storableTime(time), null);
+  assertEquals([0, 1.7e12, 253_402_300_799_999].map(storableTime), [
+    0,
+    1.7e12,
+    253_402_300_799_999,
+  ]);
+  for (const id of ["", "scan-1", "'", "01a3156c-0000-7000-8000-00000000000g", null]) {
+    assertEquals(storableUuid(id), null);
+  }
+  const id = "01A3156C-0000-7000-8000-0000000000FF";
+  assertEquals(storableUuid(id), id.toLowerCase());
+});
+
+Deno.test("versions are sorted by their numbers, and names without case and width", () => {
+  const versions = ["", "1", "1.9", "1.9.1", "1.21", "1.21.5", "1.21.50", "1.100", "2.0", "v1.2"];
+  assertEquals(versions.toSorted((a, b) => versionKey(a) < versionKey(b) ? -1 : 1), versions);
+  assertEquals(versionKey("1.021"), versionKey("1.21"));
+  assertEquals([versionKey(null), nameKey(null)], ["", ""]);
+  assertEquals(nameKey("  ＡBC Ä"), "abc ä");
+  for (const text of NASTY) {
+    for (const key of [versionKey(text), nameKey(text)]) {
+      assert(key.isWellFormed() && !key.includes("\0") && key.length <= 200);
+    }
+  }
 });

@@ -1,17 +1,21 @@
+/** Covers src/store/history_queries.ts. */
 import { assertEquals } from "@std/assert";
 import type { Database } from "../../src/store/database/database.ts";
 import {
-  countObservations,
   countServers,
-  historyOf,
-  portsOf,
   selectServers,
   type ServerSelection,
   STORED_FIELDS,
 } from "../../src/store/server_queries.ts";
+import {
+  countObservations,
+  historyOf,
+  serversOfHost,
+  serverWithKey,
+} from "../../src/store/history_queries.ts";
 import { Store } from "../../src/store/store.ts";
 import { onEngines } from "./databases.ts";
-import { record } from "./records.ts";
+import { record, scanId } from "./records.ts";
 
 async function ports(database: Database, selection: Partial<ServerSelection>): Promise<number[]> {
   const found: number[] = [];
@@ -39,7 +43,9 @@ async function fill(database: Database): Promise<void> {
     }),
     record(4, { version: "v1.21.50", players_online: 0, motd_plain: "SKY \\o/", seen_at: 1002 }),
   ]);
-  await database.run("update servers set online = 0 where port = 3");
+  await database.run(
+    "update server_state set online = false where server = (select id from servers where port = 3)",
+  );
 }
 
 onEngines(
@@ -100,10 +106,10 @@ onEngines(
   async (db) => {
     const store = new Store(db, () => Promise.resolve());
     for (let scan = 1; scan <= 5; scan++) {
-      const rest = { scan_id: `scan-${scan}`, seen_at: scan, players_online: scan };
+      const rest = { scan_id: scanId(scan), seen_at: scan, players_online: scan };
       await store.write([record(1, rest), record(2, rest)]);
     }
-    const seen = await historyOf(db, "127.0.0.1:1", 3);
+    const seen = await historyOf(db, 1, 3);
     assertEquals(
       seen.map(({ seen_at, players_online, online }) => [seen_at, players_online, online]),
       [
@@ -112,10 +118,12 @@ onEngines(
         [5, 5, true],
       ],
     );
-    assertEquals(await historyOf(db, "127.0.0.1:9", 3), []);
-    const counts = ["127.0.0.1:1", "127.0.0.1:9"].map((id) => countObservations(db, id));
+    assertEquals(await historyOf(db, 9, 3), []);
+    const counts = [1, 9].map((id) => countObservations(db, id));
     assertEquals(await Promise.all(counts), [5, 0]);
-    assertEquals(await portsOf(db, "127.0.0.1"), [1, 2]);
-    assertEquals(await portsOf(db, "' or ''='"), []);
+    const ports = async (host: string) => (await serversOfHost(db, host)).map(({ port }) => port);
+    assertEquals(await ports("127.0.0.1"), [1, 2]);
+    assertEquals(await ports("' or ''='"), []);
+    assertEquals(await serverWithKey(db, "' or ''='"), undefined);
   },
 );

@@ -16,12 +16,12 @@ import { SpillingStore } from "../../src/store/spilling_store.ts";
 import { type ScanEndRow, Store, withDatabaseErrors } from "../../src/store/store.ts";
 import { writeImportedRecords } from "../../src/store/record_writer.ts";
 import { all } from "./databases.ts";
-import { record } from "./records.ts";
+import { record, scanId } from "./records.ts";
 import { syncedBy } from "./synced.ts";
 
 const AROUND = { resolve: (path: string) => path, password: () => Promise.resolve(undefined) };
 const END: ScanEndRow = {
-  id: "scan-1",
+  id: scanId(1),
   since: 0,
   at: 5000,
   state: "finished",
@@ -31,7 +31,7 @@ const END: ScanEndRow = {
   replies: 8,
   found: 7,
 };
-const BEGIN = { id: "scan-1", at: 0, shards: 1, config: "{}" };
+const BEGIN = { id: scanId(1), at: 0, shards: 1, config: "{}" };
 
 /** A clock that advances at once for each wait; `onWait` receives the time. */
 class FakeClock implements Clock {
@@ -150,9 +150,15 @@ Deno.test("spilled rows keep their attachments", async () => {
   other.exec("commit");
   clock.time += 1000;
   await store.write([record(2)]);
-  assertEquals(await all(bench.database, "select server_id, data from replies"), [
-    { server_id: "127.0.0.1:1", data: "AA==" },
-  ]);
+  assertEquals(
+    await all(
+      bench.database,
+      "select key as server_id, data from replies join servers on id = server",
+    ),
+    [
+      { server_id: "127.0.0.1:1", data: "AA==" },
+    ],
+  );
 });
 
 Deno.test("the end of a scan waits for a locked database", async () => {
@@ -232,11 +238,12 @@ Deno.test("servers without a row are those in neither the database nor the spill
   other.exec("begin immediate");
   await store.write([record(3), record(4)]);
   other.exec("delete from servers where port = 2");
-  other.exec("delete from observations where server_id = '127.0.0.1:2'");
+  other.exec(
+    "delete from observations where server = 2; delete from scan_servers where server = 2",
+  );
   other.exec("commit");
-  const scan = { id: "scan-1", since: 0, savedAt: 2000, now: 3000 };
   const ids = [1, 2, 3, 4, 5].map((port) => `127.0.0.1:${port}`);
-  const missing = async () => [...await bench.store().serversWithoutRow(scan, ids)];
+  const missing = async () => [...await bench.store().serversWithoutRow(scanId(1), ids)];
   assertEquals(await missing(), ["127.0.0.1:2", "127.0.0.1:5"]);
   // A crash of the system may leave lines that are no records.
   const text = await Deno.readTextFile(spill);
@@ -299,8 +306,8 @@ Deno.test("the start of a scan in a locked database is stored with the first row
   assertEquals(await all(bench.database, "select count(*) as n from scans"), [{ n: 0 }]);
   clock.time += 1000;
   await store.write([record(2)]);
-  assertEquals(await all(bench.database, "select id, state from scans"), [
-    { id: "scan-1", state: "running" },
+  assertEquals(await all(bench.database, "select uuid, state from scans"), [
+    { uuid: scanId(1), state: "running" },
   ]);
   assertEquals(await bench.ports(), [1, 2]);
 });

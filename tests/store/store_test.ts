@@ -2,12 +2,12 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { parseAddress } from "../../src/core/address.ts";
 import type { ServerRecord } from "../../src/core/record.ts";
-import { recordOf, storable } from "../../src/store/server_columns.ts";
-import { type Database, StoreError } from "../../src/store/database/database.ts";
+import { storable, storableJson } from "../../src/store/rows/stored_values.ts";
+import { type Database, StoreError, timeParameter } from "../../src/store/database/database.ts";
 import { type ScanEndRow, Store } from "../../src/store/store.ts";
 import { writeImportedRecords } from "../../src/store/record_writer.ts";
-import { all, onEngines } from "./databases.ts";
-import { NASTY, record } from "./records.ts";
+import { all, onEngines, SEEN, STATES, storedServers as servers } from "./databases.ts";
+import { NASTY, record, scanId } from "./records.ts";
 
 /** A store that writes without delay. The test owns the database and closes it. */
 const storeOf = (database: Database) => new Store(database, () => Promise.resolve());
@@ -15,7 +15,7 @@ const storeOf = (database: Database) => new Store(database, () => Promise.resolv
 const EVERYTHING = [{ start: 0, end: 2 ** 32 }, { start: 0n, end: 1n << 128n }];
 
 const END: ScanEndRow = {
-  id: "scan-1",
+  id: scanId(1),
   since: 0,
   at: 5000,
   state: "finished",
@@ -27,16 +27,15 @@ const END: ScanEndRow = {
   coverage: { ranges: EVERYTHING, includes: () => true },
 };
 
-const servers = async (database: Database) =>
-  (await all(database, "select * from servers order by id")).map(recordOf);
-
 onEngines("a server has one row with its last reply, and one observation per scan", async (db) => {
   const store = storeOf(db);
   await store.write([record(1), record(2, { players_online: 5, seen_at: 1001 })]);
-  await store.write([record(1, { motd: "new", seen_at: 3000, scan_id: "scan-2", joinable: true })]);
+  await store.write([
+    record(1, { motd: "new", seen_at: 3000, scan_id: scanId(2), joinable: true }),
+  ]);
   assertEquals(await servers(db), [
     {
-      ...record(1, { motd: "new", seen_at: 3000, scan_id: "scan-2", joinable: true }),
+      ...record(1, { motd: "new", seen_at: 3000, scan_id: scanId(2), joinable: true }),
       online: true,
       failures: 0,
       first_seen: 1000,
@@ -52,13 +51,13 @@ onEngines("a server has one row with its last reply, and one observation per sca
   ]);
   const seen = await all(
     db,
-    "select scan_id, server_id, seen_at, online, players_online from observations " +
+    `select scan_id, server_id, seen_at, online, players_online from ${SEEN} ` +
       "order by server_id, seen_at",
   );
   assertEquals(seen.map((row) => Object.values(row)), [
-    ["scan-1", "127.0.0.1:1", 1000, 1, 1],
-    ["scan-2", "127.0.0.1:1", 3000, 1, 1],
-    ["scan-1", "127.0.0.1:2", 1001, 1, 5],
+    [scanId(1), "127.0.0.1:1", 1000, 1, 1],
+    [scanId(2), "127.0.0.1:1", 3000, 1, 1],
+    [scanId(1), "127.0.0.1:2", 1001, 1, 5],
   ]);
 });
 
@@ -101,8 +100,8 @@ onEngines("hostile text is stored harmlessly in every column", async (db) => {
     for (const name of ["motd", "name", "version", "guid", "alias_of"] as const) {
       assertEquals(one[name], storable(text));
     }
-    assertEquals(one.players, [text]);
-    assertEquals(one.extras, rows[i].extras);
+    assertEquals(one.players, [storable(text)]);
+    assertEquals(one.extras, JSON.parse(storableJson(rows[i].extras)));
   }
   assertEquals(stored.size, NASTY.length);
 });
@@ -113,7 +112,7 @@ onEngines(
     const store = storeOf(db);
     await store.write([record(1), record(2)]);
     for (let scan = 2; scan <= 4; scan++) {
-      const [id, at] = [`scan-${scan}`, 1000 * scan];
+      const [id, at] = [scanId(scan), 1000 * scan];
       await store.begin({ id, at, shards: 1, config: "{}" });
       await store.write([record(2, { scan_id: id, seen_at: at + 1 })]);
       assertEquals(await store.end({ ...END, id, since: at, at: at + 500 }), 1);
@@ -122,12 +121,12 @@ onEngines(
       assertEquals([silent.seen_at, silent.last_seen, silent.motd], [1000, at + 500, "§aServer 1"]);
       assertEquals([alive.online, alive.failures], [true, 0]);
     }
-    await store.write([record(1, { seen_at: 9000, scan_id: "scan-5" })]);
+    await store.write([record(1, { seen_at: 9000, scan_id: scanId(5) })]);
     const [back] = await servers(db);
     assertEquals([back.online, back.failures, back.first_seen], [true, 0, 1000]);
     const seen = await all(
       db,
-      "select online from observations where server_id = '127.0.0.1:1' order by seen_at",
+      `select online from ${SEEN} where server_id = '127.0.0.1:1' order by seen_at`,
     );
     assertEquals(seen.map(({ online }) => online), [1, 0, 0, 0, 1]);
   },
@@ -143,8 +142,8 @@ onEngines("only probed servers can be missing: by range, by protocol, across pag
     asked.length = 0;
     await store.begin({ id, at: 2000, shards: 1, config: "{}" });
     const missed = await store.end({ ...END, id, since: 2000, coverage });
-    const failed = await all(db, "select id from servers where failures > 0 order by id");
-    await db.run("update servers set failures = 0, last_seen = 1000");
+    const failed = await all(db, `select id from ${STATES} where failures > 0 order by id`);
+    await db.run(`update server_state set failures = 0, probed_at = ${timeParameter(db)}`, [1000]);
     return [missed, failed.length];
   };
   const note = (port: number) => {
@@ -153,20 +152,23 @@ onEngines("only probed servers can be missing: by range, by protocol, across pag
   };
   const range = { start: 0x7f000001, end: 0x7f000002 };
   assertEquals(
-    await failing({ ranges: [range], includes: (_, port) => note(port) }, "a"),
+    await failing({ ranges: [range], includes: (_, port) => note(port) }, scanId(11)),
     [1150, 1150],
   );
   assertEquals(asked.length, 2300);
   const v6 = parseAddress("::1")!;
   const ranges = [{ start: v6, end: BigInt(v6) + 1n }, { start: 5n, end: 6n }];
-  assertEquals(await failing({ ranges, includes: (address) => address === v6 }, "b"), [1, 1]);
+  assertEquals(await failing({ ranges, includes: (address) => address === v6 }, scanId(12)), [
+    1,
+    1,
+  ]);
   const spoke: (readonly string[])[] = [];
   const byProtocol = (_: unknown, port: number, protocols: readonly string[]) => {
     if (port === 1) spoke.push(protocols);
     return false;
   };
   const lots = Array.from({ length: 1500 }, (_, i) => ({ start: 2 * i, end: 2 * i + 1 }));
-  assertEquals(await failing({ ranges: lots, includes: byProtocol }, "c"), [0, 0]);
+  assertEquals(await failing({ ranges: lots, includes: byProtocol }, scanId(13)), [0, 0]);
   assertEquals(spoke.length, 2); // each server once
   assertEquals(spoke[0], ["raknet", "query"]);
 });
@@ -175,19 +177,25 @@ onEngines(
   "the start and end of a scan are stored, and its shard when it completed",
   async (db) => {
     const store = storeOf(db);
-    await store.begin({ id: "scan-1", at: 10, shards: 4, config: '{"a":1}' });
+    await store.begin({ id: scanId(1), at: 10, shards: 4, config: '{"a":1}' });
     assertEquals((await all(db, "select state from scans"))[0].state, "running");
     await store.end({ ...END, state: "interrupted", shard: undefined, coverage: undefined });
     assertEquals(await all(db, "select count(*) as n from scan_shards"), [{ n: 0 }]);
-    await store.begin({ id: "scan-1", at: 11, shards: 4, config: "{}" }); // resumed
+    await store.begin({ id: scanId(1), at: 11, shards: 4, config: "{}" }); // resumed
     await store.end({ ...END, shard: 3 });
     await store.end({ ...END, shard: 3 });
-    assertEquals(await all(db, "select id, state, started_at, shards, found from scans"), [
-      { id: "scan-1", state: "finished", started_at: 10, shards: 4, found: 7 },
+    assertEquals(await all(db, "select uuid as id, state, started_at, shards, found from scans"), [
+      { id: scanId(1), state: "finished", started_at: 10, shards: 4, found: 7 },
     ]);
-    assertEquals(await all(db, "select scan_id, shard, done_at from scan_shards"), [
-      { scan_id: "scan-1", shard: 3, done_at: 5000 },
-    ]);
+    assertEquals(
+      await all(
+        db,
+        "select uuid as scan_id, shard, done_at from scan_shards join scans on scans.id = scan",
+      ),
+      [
+        { scan_id: scanId(1), shard: 3, done_at: 5000 },
+      ],
+    );
   },
 );
 
@@ -208,7 +216,7 @@ onEngines(
       online: false,
     });
     await writeImportedRecords(db, [
-      known(record(1, { seen_at: 400, motd: "old", scan_id: "scan-0" })),
+      known(record(1, { seen_at: 400, motd: "old", scan_id: scanId(0) })),
       known(record(2, { seen_at: 400, motd: "older" })),
       known(record(2, { seen_at: 500, motd: "newest" })),
       known(record(2, { seen_at: 450, motd: "newer" })),
@@ -220,7 +228,7 @@ onEngines(
     assertEquals(stored.map(({ motd }) => motd), ["§aServer 1", "newest", null]);
     assertEquals(stored.map(({ first_seen }) => first_seen), [400, 500, 1000]);
     assertEquals(stored.map(({ online }) => online), [true, true, false]);
-    const [row] = await all(db, "select last_online from servers where port = 3");
+    const [row] = await all(db, `select last_online from ${STATES} where port = 3`);
     assertEquals(row.last_online, null);
     assertEquals(await all(db, "select count(*) as n from observations"), [{ n: 3 }]);
   },

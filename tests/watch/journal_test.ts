@@ -30,7 +30,7 @@ function fakeList(network: FakeNetwork, maxQueued?: number) {
       if (list.away) return Promise.reject(new Error("Cannot write to a.db: gone"));
       list.writes++;
       assert(some.length <= 1000 && seen.length <= 1000);
-      for (const one of some) servers.set(one.id, one);
+      for (const one of some) servers.set(one.identity.key, one);
       states.push(...seen);
       return Promise.resolve();
     },
@@ -39,8 +39,7 @@ function fakeList(network: FakeNetwork, maxQueued?: number) {
 }
 
 const server = (port: number) => new WatchedServer({ address: 0x7f000001, port }, null, rules);
-const ports = (states: readonly PollObservation[]) =>
-  states.map(({ id }) => Number(id.split(":")[1]));
+const ports = (states: readonly PollObservation[]) => states.map(({ identity }) => identity.port);
 
 Deno.test("changes are observed at once, unchanged servers once an hour, and all states are written", async () => {
   const network = new FakeNetwork(1);
@@ -62,15 +61,15 @@ Deno.test("changes are observed at once, unchanged servers once an hour, and all
   poll(2 * hour + 8, row(1, { players_online: 4, motd: "Ho", seen_at: 9 }));
   await network.run(journal.close(1000));
   assertEquals(
-    list.states.map(({ at, round, record }) => [at, round, record?.players_online ?? null]),
+    list.states.map(({ at, record }) => [at, record?.players_online ?? null]),
     [
-      [0, 1, 3],
-      [hour, 61, 3],
-      [hour + 1, 62, 4],
-      [hour + 2, 63, 4],
-      [hour + 5, 66, null],
-      [2 * hour + 7, 68, null],
-      [2 * hour + 8, 69, 4],
+      [0, 3],
+      [hour, 3],
+      [hour + 1, 4],
+      [hour + 2, 4],
+      [hour + 5, null],
+      [2 * hour + 7, null],
+      [2 * hour + 8, 4],
     ],
   );
   const [state] = list.servers.values();

@@ -1,4 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
+import { formatEndpoint } from "../../src/core/address.ts";
 import { emptyRecord, type ServerRecord } from "../../src/core/record.ts";
 import { PROTOCOLS } from "../../src/protocols/list.ts";
 import {
@@ -174,4 +175,17 @@ Deno.test("polls come soon after a failure, and seldom to offline servers", () =
   });
   for (let i = 0; i < 9; i++) slow.addFailure(i);
   assertEquals(slow.nextDelayMs(0.5), 2 * MAX_OFFLINE_INTERVAL_MS); // never below the interval of an online server
+});
+
+Deno.test("a watched server keeps its key in databases: its name, and what an SRV record led to", () => {
+  const keys = [
+    new WatchedServer(ENDPOINT, null, rules),
+    new WatchedServer(ENDPOINT, "Play.example.org", rules),
+    new WatchedServer(ENDPOINT, "a.example", rules, undefined, "a.example SRV mc.example:7"),
+  ].map(({ identity, requestedAs }) => [identity.key, requestedAs]);
+  assertEquals(keys, [
+    [formatEndpoint(ENDPOINT), null],
+    [`play.example.org:${ENDPOINT.port}`, "Play.example.org"],
+    ["a.example", "a.example SRV mc.example:7"],
+  ]);
 });

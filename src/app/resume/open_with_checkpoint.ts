@@ -19,7 +19,6 @@ import {
   type ScanIdentity,
   type WriterOptions,
 } from "../../scan/checkpoint/checkpoint_writer.ts";
-import { beganAt } from "../../scan/scan_id.ts";
 import type { Marks } from "../../scan/checkpoint/low_water_mark.ts";
 import type { ScanState } from "../../scan/scan_state.ts";
 import { type DiskFile, systemDisk } from "../../sinks/file_operations.ts";
@@ -197,14 +196,13 @@ export async function openResumedScan(
  */
 async function reopenStores(
   stores: readonly SpillingStore[],
-  { scanId: id, savedAt }: Checkpoint,
+  { scanId }: Checkpoint,
   servers: readonly string[],
 ): Promise<ReopenedOutput[]> {
-  const scan = { id, since: beganAt(id), savedAt, now: Date.now() };
   const reopened: ReopenedOutput[] = [];
   for (const store of stores) {
     const { name } = store.database;
-    reopened.push({ name, length: null, missing: await store.serversWithoutRow(scan, servers) });
+    reopened.push({ name, length: null, missing: await store.serversWithoutRow(scanId, servers) });
   }
   return reopened;
 }

@@ -13,7 +13,7 @@ import { type DatabaseLocation, parseDatabaseLocation } from "../../store/databa
 import { type ConnectionEnvironment, openStore, readStore } from "../../store/open_store.ts";
 import { withDatabaseErrors } from "../../store/store.ts";
 import { AddressSet, type Range } from "../../targets/ranges.ts";
-import { parseTarget } from "../../targets/parse.ts";
+import { namesIn } from "../../targets/requested_names.ts";
 import type { NamedService } from "../../targets/srv.ts";
 import { namedPlace } from "../databases/select_servers.ts";
 import type { Marks } from "../../scan/checkpoint/low_water_mark.ts";
@@ -84,44 +84,6 @@ function spokenOf(
   allProtocols: readonly Protocol[],
 ): readonly string[] {
   return allProtocols.map(({ name }) => name).filter((name) => names.includes(name));
-}
-
-/**
- * Parses `requested_as`: a name, or a name and its SRV record. Any other text, which another program may
- * have written, gives an empty object.
- *
- * @example
- * ```ts
- * import { namesIn } from "./rescan_targets.ts";
- * import { assertEquals } from "@std/assert";
- *
- * assertEquals(namesIn("play.example.org"), { name: "play.example.org" });
- * const service = { host: "mc1.example.org", port: 25570 };
- * assertEquals(namesIn("a.example SRV mc1.example.org:25570"), {
- *   service: { name: "a.example", service },
- * });
- * assertEquals(namesIn("not a name"), {});
- * ```
- */
-export function namesIn(requestedAs: string): Pick<KnownServer, "name" | "service"> {
-  const [text, led, ...rest] = requestedAs.split(" SRV ");
-  const name = nameIn(text);
-  if (name?.port !== undefined || name === undefined || rest.length > 0) return {};
-  if (led === undefined) return { name: name.host };
-  const service = nameIn(led);
-  return service?.port === undefined
-    ? {}
-    : { service: { name: name.host, service: { host: service.host, port: service.port } } };
-}
-
-function nameIn(text: string): { host: string; port: number | undefined } | undefined {
-  try {
-    const target = parseTarget(text);
-    return "name" in target ? { host: target.name, port: target.port } : undefined;
-  } catch (error) {
-    if (error instanceof InputError) return undefined;
-    throw error;
-  }
 }
 
 /** The options that decide which known servers a scan probes again. */

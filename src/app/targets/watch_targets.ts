@@ -20,7 +20,8 @@ import { readTextFile } from "../environment.ts";
 import { locate } from "./locate_server.ts";
 import { type Lookups, noteRefused, RefusedName } from "./name_lookup.ts";
 import { countOf } from "../../core/quantities.ts";
-import { namesIn } from "./rescan_targets.ts";
+import { namesIn } from "../../targets/requested_names.ts";
+import { requestText } from "../../targets/srv.ts";
 
 /** Suffixes of files that contain rows. */
 const ROWS = ["ndjson", "jsonl", "csv"];
@@ -58,6 +59,14 @@ export interface WatchSources {
   readonly note: (text: string) => void;
 }
 
+/** Adds a server: its endpoint, its name, its stored state, and the text of `requested_as`. */
+type AddServer = (
+  endpoint: Endpoint,
+  name: string | null,
+  known?: StoredState,
+  requestedAs?: string | null,
+) => void;
+
 /**
  * The servers of all sources, each once.
  *
@@ -68,17 +77,17 @@ export async function readWatchTargets(sources: WatchSources): Promise<readonly 
   const servers = new Map<number | bigint, WatchedServer>();
   const optedOutSet = new AddressSet(sources.optedOut);
   const passedOver = new Set<number | bigint>();
-  const add = (endpoint: Endpoint, name: string | null, known?: StoredState) => {
+  const add: AddServer = (endpoint, name, known, requestedAs) => {
     const key = endpointKey(endpoint);
     if (optedOutSet.has(endpoint.address)) passedOver.add(key);
     else if (!servers.has(key)) {
-      servers.set(key, new WatchedServer({ ...endpoint }, name, rules, known));
+      servers.set(key, new WatchedServer({ ...endpoint }, name, rules, known, requestedAs));
     }
   };
   for (const list of lists) await readList(list, sources, add);
-  const addNamed = (endpoint: Endpoint, name: string | null, known?: StoredState) => {
+  const addNamed: AddServer = (endpoint, name, known, requestedAs) => {
     const reason = neverProbedReason(endpoint.address);
-    if (reason === undefined) return add(endpoint, name, known);
+    if (reason === undefined) return add(endpoint, name, known, requestedAs);
     throw new InputError(`Cannot watch ${formatEndpoint(endpoint)}: never probed: ${reason}`);
   };
   const refused: RefusedName[] = [];
@@ -123,21 +132,28 @@ export function withoutOptedOut(
 async function readList(
   list: Database,
   sources: WatchSources,
-  add: (endpoint: Endpoint, name: string | null, known: StoredState) => void,
+  add: AddServer,
 ): Promise<void> {
   await withDatabaseErrors("read", list, async () => {
     for await (const stored of overdueServers(list)) {
       const address = parseAddress(stored.host);
       if (address === undefined || neverProbedReason(address) !== undefined) continue;
-      add({ address, port: stored.port }, requestedNameIn(stored), knownState(stored, sources));
+      addStored({ address, port: stored.port }, stored, sources, add);
     }
   });
 }
 
-/** The name by which a server was requested. */
-function requestedNameIn({ requested_as: requestedAs }: StoredRecord): string | null {
-  const { name, service } = requestedAs === null ? {} : namesIn(requestedAs);
-  return name ?? service?.name ?? null;
+/** Adds a server of a database or a file, with the name by which it was requested. */
+function addStored(
+  endpoint: Endpoint,
+  stored: StoredRecord,
+  sources: WatchSources,
+  add: AddServer,
+): void {
+  const { requested_as: asked } = stored;
+  const { name, service } = asked === null ? {} : namesIn(asked);
+  const known = name ?? service?.name ?? null;
+  add(endpoint, known, knownState(stored, sources), known === null ? null : asked);
 }
 
 /** The last known state of a server. Player names are included only if they are kept. */
@@ -159,7 +175,7 @@ function knownState(
 async function readWord(
   word: string,
   sources: WatchSources,
-  add: (endpoint: Endpoint, name: string | null, known?: StoredState) => void,
+  add: AddServer,
   refused: RefusedName[],
 ): Promise<void> {
   const { files, protocols, allowPrivate, lookups: found, readRows, note, report } = sources;
@@ -167,7 +183,9 @@ async function readWord(
     try {
       const lookups = { ...found, note, allowPrivate };
       const { endpoints, name } = await locate(host, protocols, lookups, "watch");
-      for (const { endpoint } of endpoints) add(endpoint, name);
+      for (const { endpoint, service } of endpoints) {
+        add(endpoint, name, undefined, name === null ? null : requestText(name, service));
+      }
     } catch (error) {
       if (!(error instanceof RefusedName)) throw error;
       refused.push(error); // one name's DNS records do not end the watch of other servers
@@ -179,7 +197,7 @@ async function readWord(
   if (ROWS.includes(suffix)) {
     for await (const stored of readRows(word, report)) {
       const endpoint = { address: parseAddress(stored.host)!, port: stored.port };
-      add(endpoint, requestedNameIn(stored), knownState(stored, sources));
+      addStored(endpoint, stored, sources, add);
     }
   } else {
     for (const line of splitWords(await readTextFile(word))) await addHost(line.word);

@@ -3,18 +3,19 @@
  *
  * @module
  */
-import { formatAddress, parseAddress, parseEndpoint } from "../../core/address.ts";
 import { InputError } from "../../core/errors.ts";
 import { countOf, withCommas } from "../../core/quantities.ts";
-import { serverId } from "../../core/record.ts";
 import { jsonText } from "../../sinks/json.ts";
 import type { Database } from "../../store/database/database.ts";
 import {
   countObservations,
   historyOf,
+  type NumberedServer,
   type Observation,
-  portsOf,
-} from "../../store/server_queries.ts";
+  serversOfHost,
+  serverWithKey,
+} from "../../store/history_queries.ts";
+import { parseServerName } from "../../store/rows/identity.ts";
 import { withDatabaseErrors } from "../../store/store.ts";
 import { connectionEnvironment } from "../../app/databases/connection_environment.ts";
 import { EXIT } from "../../app/exit_codes.ts";
@@ -27,16 +28,16 @@ import { playersText, type TableColumn, tableLines } from "../../app/outputs/tab
 export async function runHistory(args: readonly string[]): Promise<number> {
   const { words: [place, server], options: { limit, json } } = readCommandLine("history", args);
   await using database = await openNamed(place, connectionEnvironment(reportLine));
-  const { id, seen, all } = await withDatabaseErrors("read", database, async () => {
-    const id = await findServer(database, server);
+  const { key, seen, all } = await withDatabaseErrors("read", database, async () => {
+    const { id, key } = await findServer(database, server);
     const seen = await historyOf(database, id, limit);
     const all = seen.length < limit ? seen.length : await countObservations(database, id);
-    return { id, seen, all };
+    return { key, seen, all };
   });
   if (json) {
-    for (const one of seen) await print(jsonText({ server: id, ...one }));
+    for (const one of seen) await print(jsonText({ server: key, ...one }));
   } else {
-    await print(historyLines(id, seen).join("\n"));
+    await print(historyLines(key, seen).join("\n"));
   }
   if (all > seen.length) {
     const shown = withCommas(seen.length);
@@ -45,29 +46,44 @@ export async function runHistory(args: readonly string[]): Promise<number> {
   return EXIT.done;
 }
 
-/** The id of the server that the user named. */
-async function findServer(database: Database, word: string | undefined): Promise<string> {
+/**
+ * The server that a user names: by its key, by a host that has one server, or by the address and port of
+ * a server that has a name.
+ */
+async function findServer(database: Database, word: string | undefined): Promise<NumberedServer> {
   if (word === undefined) {
     throw new InputError("Cannot show a history: name a server, as HOST:PORT");
   }
-  const endpoint = parseEndpoint(word);
-  const address = endpoint?.address ?? parseAddress(word);
-  if (address === undefined) {
+  const named = parseServerName(word);
+  if (named === undefined) {
     throw new InputError(
-      `Cannot find "${word}": expected an address such as 192.0.2.1 or [::1]:19132`,
+      `Cannot find "${word}": expected an address or a name such as 192.0.2.1, [::1]:19132 or ` +
+        "play.example.org",
     );
   }
-  const host = formatAddress(address);
-  const ports = await portsOf(database, host);
-  if (endpoint !== undefined && ports.includes(endpoint.port)) {
-    return serverId({ host, ...endpoint });
-  }
-  if (endpoint === undefined && ports.length === 1) return serverId({ host, port: ports[0] });
+  const exact = await serverWithKey(database, named.key);
+  if (exact !== undefined) return exact;
+  const servers = await serversOfHost(database, named.host);
+  const matching = servers.filter(({ port }) => port === (named.port ?? port));
+  if (matching.length === 1) return matching[0];
   throw new InputError(
-    ports.length === 0
+    servers.length === 0
       ? `Cannot find "${word}": it is not in ${database.name}`
-      : `Cannot find "${word}": ${database.name} has this host only with port ${ports.join(", ")}`,
+      : `Cannot find "${word}": ${database.name} has this host only ${
+        whereOnly(servers, matching)
+      }`,
   );
+}
+
+/** The servers of a host, for a user who named none of them. */
+function whereOnly(
+  servers: readonly NumberedServer[],
+  matching: readonly NumberedServer[],
+): string {
+  const ports = servers.map(({ port }) => port);
+  return matching.length > 1 && new Set(ports).size < ports.length
+    ? `as ${matching.map(({ key }) => key).join(", ")}`
+    : `with port ${ports.join(", ")}`;
 }
 
 /** An observation, and whether the content changed since the one before. */

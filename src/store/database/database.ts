@@ -17,14 +17,27 @@ export class Unavailable extends Error {
   override readonly name = "Unavailable";
 }
 
-/** A value of a column. Booleans are 1 and 0; lists are JSON text. */
+/** A value of a column. Booleans are 1 and 0, times Unix milliseconds; lists and facts are JSON text. */
 export type Value = string | number | null;
 
 /** A row of a query's result: values by column name. */
 export type Row = Readonly<Record<string, Value>>;
 
-/** SQL types of columns that are written in bulk. SQLite and PostgreSQL share these names. */
-export type ColumnType = "text" | "bigint" | "integer" | "double precision";
+/**
+ * Types of columns that are written in bulk, by PostgreSQL's names. Times are Unix milliseconds, booleans
+ * 1 and 0, `jsonb` is JSON text, and `bytea` hexadecimal text.
+ */
+export type ColumnType =
+  | "text"
+  | "bigint"
+  | "integer"
+  | "double precision"
+  | "boolean"
+  | "timestamptz"
+  | "inet"
+  | "jsonb"
+  | "uuid"
+  | "bytea";
 
 /** A statement that runs for many rows in one call. */
 export interface BulkStatement {
@@ -35,6 +48,9 @@ export interface BulkStatement {
   /** The statement for PostgreSQL, which runs once: `$1`, `$2`… are arrays, one per column. */
   readonly postgres: string;
 }
+
+/** How often a transaction runs that other transactions end. */
+export const MAX_ATTEMPTS = 8;
 
 /** An open database. Statements run one at a time, in the order of the calls. */
 export interface Database extends AsyncDisposable {
@@ -52,8 +68,19 @@ export interface Database extends AsyncDisposable {
   stream(sql: string, parameters?: readonly Value[]): AsyncIterable<Row>;
   /** Runs a bulk statement. Returns the number of changed rows. */
   bulk(statement: BulkStatement, rows: readonly (readonly Value[])[]): Promise<number>;
-  /** Runs `work` in a transaction: commits when `work` resolves, rolls back when it rejects. */
+  /**
+   * Runs `work` in a transaction: commits when `work` resolves, rolls back when it rejects. PostgreSQL
+   * may end a transaction because of another one (a deadlock, a serialization failure): then `work` runs
+   * again, at most {@linkcode MAX_ATTEMPTS} times.
+   */
   transaction<T>(work: () => Promise<T>): Promise<T>;
+  /** The current time of the database's clock, Unix milliseconds. */
+  now(): number;
+  /**
+   * What to add to a time of this machine to get a time of the database's clock, milliseconds. 0 unless
+   * the clocks differ by more than a minute.
+   */
+  readonly clockOffsetMs: number;
   /** Syncs committed transactions to the disk. */
   flush(): Promise<void>;
 }
@@ -72,11 +99,46 @@ export function insertInto(
   conflict: string,
 ): BulkStatement {
   const names = columns.map(([name]) => name).join(", ");
-  const placeholders = columns.map(() => "?").join(", ");
+  const placeholders = columns.map(([, type]) => placeholder(type)).join(", ");
   const arrays = columns.map(([, type], i) => `$${i + 1}::${type}[]`).join(", ");
   return {
     types: columns.map(([, type]) => type),
     sqlite: `insert into ${table} (${names}) values (${placeholders}) ${conflict}`,
     postgres: `insert into ${table} (${names}) select * from unnest(${arrays}) ${conflict}`,
   };
+}
+
+/** The parameter of a column in a bulk statement for SQLite. */
+export function placeholder(type: ColumnType): string {
+  return type === "bytea" ? "unhex(?)" : "?";
+}
+
+/** SQL that reads a column of bytes as hexadecimal text. */
+export function hexOf({ engine }: Database, column: string): string {
+  return engine === "postgres"
+    ? `encode(${column}, 'hex')`
+    : `case when ${column} is null then null else lower(hex(${column})) end`;
+}
+
+/** SQL of a `?` parameter that is a time, Unix milliseconds. */
+export function timeParameter({ engine }: Database): string {
+  return engine === "postgres" ? "to_timestamp(?::bigint / 1000.0)" : "?";
+}
+
+/** SQL of a condition: a column has one of the values of a list, which is one `?` parameter. */
+export function isInList(
+  { engine }: Database,
+  column: string,
+  type: "text" | "integer" | "uuid" | "inet",
+): string {
+  return engine === "postgres"
+    ? `${column} = any (?::${type}[])`
+    : `${column} in (select value from json_each(?))`;
+}
+
+/** The parameter of {@linkcode isInList}: JSON text, or an array in PostgreSQL's form. */
+export function listValue({ engine }: Database, values: readonly (string | number)[]): string {
+  if (engine === "sqlite") return JSON.stringify(values);
+  const quoted = values.map((value) => `"${String(value).replace(/[\\"]/g, "\\$&")}"`);
+  return `{${quoted.join(",")}}`;
 }

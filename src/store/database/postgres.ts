@@ -6,7 +6,9 @@
 import { InputError } from "../../core/errors.ts";
 import {
   type BulkStatement,
+  type ColumnType,
   type Database,
+  MAX_ATTEMPTS,
   type Row,
   Unavailable,
   type Value,
@@ -49,8 +51,20 @@ const CONNECT_MS = 10_000;
 const CLOSE_MS = 2000;
 /** Rows per `fetch` from a cursor. */
 const FETCH_ROWS = 1000;
-/** Object identifier (OID) of the type bigint in PostgreSQL. */
-const BIGINT_OID = 20;
+/** Object identifiers (OID) of types in PostgreSQL. */
+const OID = { boolean: 16, bigint: 20, json: 114, timestamptz: 1184, jsonb: 3802 };
+/** A smaller difference of clocks than this is not corrected, milliseconds. */
+const MAX_CLOCK_DIFFERENCE_MS = 60_000;
+/** SQLSTATE codes of serialization failures and deadlocks: the transaction may succeed when run again. */
+const RETRIED = new Set(["40001", "40P01"]);
+/** Maximum pause before a transaction runs again, milliseconds. It doubles with each attempt. */
+const RETRY_PAUSE_MS = 5;
+/**
+ * Begins a transaction that writes. The settings end with the transaction. They make statements read
+ * rows by their keys, in the order of the parameters, so that all writers lock rows in one order.
+ */
+const BEGIN = "begin; set local enable_hashjoin = off; set local enable_mergejoin = off; " +
+  "set local enable_seqscan = off";
 
 /**
  * Connects to a PostgreSQL server.
@@ -66,9 +80,17 @@ export async function openPostgres(
   rootCertificate?: string,
 ): Promise<Database> {
   const pg = await loadDriver();
+  const parseTime = pg.types.getTypeParser(OID.timestamptz, "text");
+  const parsers: Readonly<Record<number, (text: string) => Value>> = {
+    [OID.bigint]: Number,
+    [OID.boolean]: (text) => text === "t" ? 1 : 0,
+    [OID.timestamptz]: (text) => Number(parseTime(text)),
+    [OID.json]: String,
+    [OID.jsonb]: String,
+  };
   const types = {
     getTypeParser: (id: number, format: string) =>
-      id === BIGINT_OID ? Number : pg.types.getTypeParser(id, format),
+      parsers[id] ?? pg.types.getTypeParser(id, format),
   };
   const { host, port, database, user } = location;
   const newClient = (ssl: Encryption) =>
@@ -90,7 +112,7 @@ export async function openPostgres(
     password === undefined || password.length < 4 ? message : message.replaceAll(password, "…");
   const server = new Postgres(shown, newClient, encryptions(location, rootCertificate), redact);
   try {
-    await server.script("set standard_conforming_strings = on");
+    await server.compareClocks();
     return server;
   } catch (error) {
     await server[Symbol.asyncDispose]();
@@ -129,8 +151,8 @@ class Postgres implements Database {
   #client: Client | undefined;
   /** Whether a transaction is open. A lost connection ends the transaction: no reconnect within it. */
   #inTransaction = false;
-  /** Names of prepared statements, by SQL text. */
-  readonly #preparedNames = new Map<string, string>();
+  /** See {@linkcode Database.clockOffsetMs}. */
+  clockOffsetMs = 0;
 
   constructor(
     readonly name: string,
@@ -171,17 +193,38 @@ class Postgres implements Database {
     rows: readonly (readonly Value[])[],
   ): Promise<number> {
     if (rows.length === 0) return 0;
-    const values = types.map((_, column) => rows.map((row) => row[column]));
-    let name = this.#preparedNames.get(postgres);
-    if (name === undefined) {
-      name = `bulk${this.#preparedNames.size}`;
-      this.#preparedNames.set(postgres, name);
-    }
-    return (await this.#query({ name, text: postgres, values })).rowCount ?? 0;
+    const values = types.map((type, column) => rows.map((row) => parameterOf(type, row[column])));
+    // Without a name: behind a connection pooler each transaction may use another connection.
+    return (await this.#query({ text: postgres, values })).rowCount ?? 0;
+  }
+
+  now(): number {
+    return Date.now() + this.clockOffsetMs;
+  }
+
+  /** Connects, and compares the clocks of this machine and of the server. */
+  async compareClocks(): Promise<void> {
+    await this.rows("select 1");
+    const sent = Date.now();
+    const [{ now }] = await this.rows("select clock_timestamp() as now");
+    const difference = Math.round(Number(now) - (sent + Date.now()) / 2);
+    this.clockOffsetMs = Math.abs(difference) > MAX_CLOCK_DIFFERENCE_MS ? difference : 0;
   }
 
   async transaction<T>(work: () => Promise<T>): Promise<T> {
-    await this.script("begin");
+    for (let attempt = 1;; attempt++) {
+      try {
+        return await this.#transactionOnce(work);
+      } catch (error) {
+        if (attempt === MAX_ATTEMPTS || !isRetried(error)) throw error;
+      }
+      const pauseMs = RETRY_PAUSE_MS * 2 ** attempt * Math.random();
+      await new Promise((resolve) => setTimeout(resolve, pauseMs));
+    }
+  }
+
+  async #transactionOnce<T>(work: () => Promise<T>): Promise<T> {
+    await this.script(BEGIN);
     this.#inTransaction = true;
     try {
       const result = await work();
@@ -277,6 +320,19 @@ async function closeClient(client: Client): Promise<void> {
   const timer = setTimeout(resolve, CLOSE_MS);
   await Promise.race([client.end().catch(() => {}), timeout]);
   clearTimeout(timer);
+}
+
+/** Whether a transaction that ended with this error may succeed when it runs again. */
+function isRetried(error: unknown): boolean {
+  const { code = "" } = ((error as Error).cause ?? {}) as { code?: string };
+  return RETRIED.has(code);
+}
+
+/** The form in which the driver sends a value of a bulk statement. */
+function parameterOf(type: ColumnType, value: Value): Value {
+  if (value === null) return null;
+  if (type === "timestamptz") return new Date(value as number).toISOString();
+  return type === "bytea" ? `\\x${value}` : value;
 }
 
 /** Replaces each `?` by `$1`, `$2`…. No statement of this program has a `?` that is no parameter. */

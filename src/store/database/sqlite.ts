@@ -175,6 +175,7 @@ function statOrMissing(path: string): Deno.FileInfo | undefined {
 
 class Sqlite implements Database {
   readonly engine = "sqlite";
+  readonly clockOffsetMs = 0;
   readonly name: string;
   readonly #prepared = new Map<string, StatementSync>();
   /**
@@ -247,6 +248,10 @@ class Sqlite implements Database {
       if (this.db.isTransaction) this.db.exec("rollback");
       throw error;
     }
+  }
+
+  now(): number {
+    return Date.now();
   }
 
   /**

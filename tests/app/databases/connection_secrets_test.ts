@@ -9,11 +9,12 @@ import { formatConfiguration, lastingOptions } from "../../../src/app/resume/sca
 import { main } from "../../../src/cli/mod.ts";
 import { withoutSecrets } from "../../../src/app/databases/connection_environment.ts";
 import { WatchDatabases } from "../../../src/app/databases/watch_databases.ts";
-import { migrate } from "../../../src/store/database/migrate.ts";
+import { createTables } from "../../../src/store/schema/create_tables.ts";
 import { openSqlite } from "../../../src/store/database/sqlite.ts";
 import { parseDatabaseLocation } from "../../../src/store/database_location.ts";
 import { leaksOf, secret, urlsWith } from "../../fakes/secrets.ts";
 import { all } from "../../store/databases.ts";
+import { watchId } from "../../store/records.ts";
 
 /** A port of loopback on which nothing listens. */
 const HOST = "127.0.0.1:1";
@@ -128,10 +129,10 @@ Deno.test("a watched database stores only the host of a webhook's URL", async ()
     const { words, options, given } = readCommandLine("watch", args);
     {
       await using created = openSqlite(list);
-      await migrate(created);
+      await createTables(created);
     }
     {
-      const rules = { intervalMs: 60_000, downAfter: 3, scanId: "watch-1" };
+      const rules = { intervalMs: 60_000, downAfter: 3, scanId: watchId(1) };
       await using lists = await WatchDatabases.open({ ...options, words }, rules, () => {});
       await lists.begin(formatConfig("watch", withoutSecrets(given, optionsOf("watch"))));
     }

@@ -9,6 +9,7 @@ import { openSqlite } from "../../../src/store/database/sqlite.ts";
 import { FakeNetwork } from "../../../src/testing/fake_network.ts";
 import { type Result, scanFleet, type Setting } from "../../scan/scan_harness.ts";
 import { all } from "../../store/databases.ts";
+import { scanId } from "../../store/records.ts";
 
 const RANGE = { start: 0x7f100000, end: 0x7f100400 };
 const FLEET = { servers: 64, range: { ...RANGE, end: RANGE.start + 256 }, seed: 3 };
@@ -56,7 +57,7 @@ async function scanInto(path: string, id: string, setting: Setting): Promise<Res
 
 async function countFailures(path: string): Promise<unknown> {
   await using database = openSqlite(path, { readOnly: true });
-  const counts = "select count(*) as servers, sum(failures) as failures from servers";
+  const counts = "select count(*) as servers, sum(failures) as failures from server_state";
   return (await all(database, counts))[0];
 }
 
@@ -74,14 +75,14 @@ for (const [what, setting] of Object.entries({ probed: SETTING, interviewed: INT
     try {
       const path = `${folder}/a.db`;
       const network = new FakeNetwork(1);
-      await scanInto(path, "scan-1", { ...setting, network });
+      await scanInto(path, scanId(1), { ...setting, network });
       assertEquals(await countFailures(path), { servers: 64, failures: 0 });
-      const flooded = await scanInto(path, "scan-2", { ...setting, network, prepare: FLOOD });
+      const flooded = await scanInto(path, scanId(2), { ...setting, network, prepare: FLOOD });
       const { end, state } = flooded;
       assertEquals([end.reason, state.floods.disturbed], ["done", ["raknet"]]);
       assertEquals(state.written, 56);
       assertEquals(await countFailures(path), { servers: 64, failures: 0 });
-      await scanInto(path, "scan-3", {
+      await scanInto(path, scanId(3), {
         ...{ ...setting, network },
         prepare: (_network, [{ endpoint }]) => network.host(endpoint, { respond: () => [] }),
       });

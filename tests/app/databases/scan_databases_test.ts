@@ -16,12 +16,12 @@ import { FIELDS, serverId, type ServerRecord } from "../../../src/core/record.ts
 import { selectionFor } from "../../scan/scan_harness.ts";
 import type { ScanEnd } from "../../../src/scan/scan_setup.ts";
 import { type EndReason, newState } from "../../../src/scan/scan_state.ts";
-import { recordOf, storable } from "../../../src/store/server_columns.ts";
+import { storable } from "../../../src/store/rows/stored_values.ts";
 import { openSqlite } from "../../../src/store/database/sqlite.ts";
 import { compose } from "../../../src/targets/compose.ts";
 import { newWatchCounts } from "../../../src/watch/mod.ts";
-import { all } from "../../store/databases.ts";
-import { record } from "../../store/records.ts";
+import { all, storedServers } from "../../store/databases.ts";
+import { record, scanId, watchId } from "../../store/records.ts";
 import { finish, PrintedText, run, start } from "../../cli/program.ts";
 
 const RANGE = "127.34.0.0/26";
@@ -31,7 +31,7 @@ const QUICK = ["--cooldown", "200ms", "--timeout", "500ms"];
 /** The rows of a list, in the order of their ids. */
 async function listOf(path: string) {
   await using database = openSqlite(path, { readOnly: true });
-  return (await all(database, "select * from servers order by id")).map(recordOf);
+  return await storedServers(database);
 }
 
 /** The fields of a record, as a list holds them. */
@@ -73,7 +73,10 @@ Deno.test("a scan writes the same rows to a database and a file; a server that s
         const digest = await crypto.subtle.digest("SHA-256", Uint8Array.fromBase64(String(data)));
         assertEquals(new Uint8Array(digest).toHex(), hash);
       }
-      const replies = await all(database, "select server_id || ' ' || protocol as id from replies");
+      const replies = await all(
+        database,
+        "select key || ' ' || replies.protocol as id from replies join servers on id = server",
+      );
       assertEquals(
         new Set(replies.map(({ id }) => id)),
         new Set(rows.flatMap((row) => row.protocols.map((name) => `${serverId(row)} ${name}`))),
@@ -272,7 +275,7 @@ Deno.test("the end of a watch is recorded in every database, even if another pro
     const paths = ["a", "b"].map((name) => `${folder}/${name}.db`);
     const args = ["127.0.0.1:1", ...paths.flatMap((path) => ["-o", path])];
     const { words, options, given } = readCommandLine("watch", args);
-    const rules = { intervalMs: 60_000, downAfter: 3, scanId: "watch-1" };
+    const rules = { intervalMs: 60_000, downAfter: 3, scanId: watchId(1) };
     await using lists = await WatchDatabases.open({ ...options, words }, rules, () => {});
     await lists.openOutputs();
     await lists.begin(formatConfig("watch", given));
@@ -313,12 +316,12 @@ async function failuresAfter(
     scope,
     environment: connectionEnvironment(() => {}),
   });
-  await stores.begin("scan-2", 2000, 1, formatConfig("scan", values));
-  const state = newState("scan-2", 0);
+  await stores.begin(scanId(2), 2000, 1, formatConfig("scan", values));
+  const state = newState(scanId(2), 0);
   state.floods.addresses.push(...flooding);
   await stores.end(state, { reason } as ScanEnd, { since: 2000, selection, resumed: false });
   await using database = openSqlite(path, { readOnly: true });
-  return (await all(database, "select failures from servers"))[0].failures;
+  return (await all(database, "select failures from server_state"))[0].failures;
 }
 
 Deno.test("a scan that was short of descriptors, or flooded, counts no failures of known servers", async () => {
@@ -335,14 +338,14 @@ Deno.test("a scan that was short of descriptors, or flooded, counts no failures 
         environment: connectionEnvironment(() => {}),
       });
       const [sink] = stores.sinks;
-      await stores.begin("scan-1", 1000, 1, "{}");
+      await stores.begin(scanId(1), 1000, 1, "{}");
       await sink.write([record(9)]);
       await sink.flush();
     }
     assertEquals(await failuresAfter(path, "incomplete"), 0);
     {
       await using database = openSqlite(path, { readOnly: true });
-      const [scan] = await all(database, "select state from scans where id = 'scan-2'");
+      const [scan] = await all(database, `select state from scans where uuid = '${scanId(2)}'`);
       assertEquals(scan.state, "interrupted"); // it may be resumed
     }
     assertEquals(await failuresAfter(path, "done", ["127.0.0.1"]), 0);

@@ -18,7 +18,8 @@ import {
 import { systemClock } from "../../../src/net/clock.ts";
 import { serverId } from "../../../src/core/record.ts";
 import { parseCheckpoint, sha256 } from "../../../src/scan/checkpoint/checkpoint_file.ts";
-import { migrate } from "../../../src/store/database/migrate.ts";
+import { SEEN } from "../../store/databases.ts";
+import { createTables } from "../../../src/store/schema/create_tables.ts";
 import { openSqlite } from "../../../src/store/database/sqlite.ts";
 import {
   ENVIRONMENT,
@@ -352,8 +353,11 @@ for (const way of ["SIGINT", "SIGTERM", "--max-runtime"]) {
 function forget(path: string, ids: readonly string[]): void {
   const database = new DatabaseSync(path);
   for (const id of ids) {
-    database.prepare("delete from servers where id = ?").run(id);
-    database.prepare("delete from observations where server_id = ?").run(id);
+    const number = "(select id from servers where key = ?)";
+    for (const table of ["observations", "scan_servers", "server_state"]) {
+      database.prepare(`delete from ${table} where server = ${number}`).run(id);
+    }
+    database.prepare("delete from servers where key = ?").run(id);
   }
   database.close();
 }
@@ -361,7 +365,7 @@ function forget(path: string, ids: readonly string[]): void {
 /** The servers of a scan in a database, each once. */
 function observed(path: string): unknown[] {
   const database = new DatabaseSync(path);
-  const rows = database.prepare("select server_id from observations where online = 1").all();
+  const rows = database.prepare(`select server_id from ${SEEN} where online`).all();
   database.close();
   return rows.map((row) => row.server_id).toSorted();
 }
@@ -402,7 +406,7 @@ Deno.test("a database that lost rows of a scan is refused, or gets the rows when
     await assertRejects(() => Deno.stat(database), Deno.errors.NotFound);
     {
       await using empty = openSqlite(database);
-      await migrate(empty);
+      await createTables(empty);
     }
     const lost = await run(goOn);
     assertEquals(
@@ -463,7 +467,8 @@ Deno.test("an opt-out before a kill is marked in the database when the scan is r
     const resumed = await run(["scan", "--resume", checkpoint, "--max-runtime", "1s"]);
     assertEquals(resumed.code, 0, resumed.stderr);
     const opened = new DatabaseSync(database);
-    const marked = opened.prepare("select host from opt_outs").all().map(({ host }) => host);
+    const marked = opened.prepare("select address from opt_outs").all()
+      .map(({ address }) => address);
     opened.close();
     assertEquals(marked, ["127.60.0.9"]);
   });

@@ -6,7 +6,7 @@ import { openFleet } from "../../../src/fleet/simulate/open_fleet.ts";
 import { WitnessLog } from "../../../src/fleet/witness_log.ts";
 import { systemClock } from "../../../src/net/clock.ts";
 import { openSqlite } from "../../../src/store/database/sqlite.ts";
-import { all } from "../../store/databases.ts";
+import { all, STATES } from "../../store/databases.ts";
 import { run } from "../../cli/program.ts";
 
 const RANGE = "127.38.0.0/26";
@@ -38,15 +38,19 @@ async function query(path: string, sql: string) {
 
 Deno.test("--rescan probes known servers, the most overdue first, before or instead of other targets", () =>
   withList(async (list) => {
-    const known = (await query(list, "select id from servers order by id desc")).map(({ id }) =>
-      id
+    const known = (await query(list, "select key from servers order by id desc")).map(({ key }) =>
+      key
     );
-    await query(list, "update servers set last_seen = 5000000000 - addr");
-    await query(list, "update servers set last_seen = 5 where id = '" + known[3] + "'");
+    await query(list, "update server_state set probed_at = 5000000000 - server");
+    await query(
+      list,
+      "update server_state set probed_at = 5 where server = " +
+        `(select id from servers where key = '${known[3]}')`,
+    );
     const listed = async (...args: string[]) =>
       (await run(["scan", "--rescan", list, ...RAKNET, "-sL", ...args])).stdout.trim().split("\n")
         .map((line) => line.split(" ")[0]);
-    const byTime = (await query(list, "select id from servers order by last_seen, id"))
+    const byTime = (await query(list, `select id from ${STATES} order by last_seen, id`))
       .map(({ id }) => id);
     assertEquals(byTime[0], known[3]);
     assertEquals(await listed(), byTime);
@@ -65,7 +69,7 @@ Deno.test("--rescan probes known servers, the most overdue first, before or inst
     assertEquals([again.code, again.stdout], [0, ""]);
     assertStringIncludes(again.stderr, "12 rows written");
     assertEquals(
-      await query(list, "select count(*) as n, count(distinct scan_id) as scans from observations"),
+      await query(list, "select count(*) as n, count(distinct scan) as scans from observations"),
       [{ n: 24, scans: 2 }],
     );
   }));
@@ -125,28 +129,32 @@ Deno.test("a resumed rescan probes each server once, even if the database has ch
     const dead = "127.38.9.9:19132";
     await Deno.writeTextFile(`${folder}/more.txt`, `${dead}\n`);
     await run(["import", list, `${folder}/more.txt`]);
-    await query(list, "update servers set last_seen = 1000 - port + addr % 100");
-    await query(list, `update servers set last_seen = 1 where id = '${dead}'`);
+    await query(list, "update server_state set probed_at = 1000 + server");
+    await query(
+      list,
+      "update server_state set probed_at = 1 where server = " +
+        `(select id from servers where key = '${dead}')`,
+    );
     const checkpoint = `${folder}/c`;
     const first = await run([
       ...["scan", "--rescan", list, "-o", list, "--checkpoint", checkpoint, ...RAKNET, ...QUICK],
       ...["--rate", "5", "--max-runtime", "1500ms", "--retries", "0"],
     ]);
     assertStringIncludes(first.stderr, "scan --resume");
-    const [{ n }] = await query(list, "select count(*) as n from observations where seen_at > 1");
+    const [{ n }] = await query(list, "select count(*) as n from observations where at > 1");
     assert(Number(n) > 12 && Number(n) < 24, String(n));
-    const asked = await query(list, `select failures from servers where id = '${dead}'`);
+    const asked = await query(list, `select failures from ${STATES} where id = '${dead}'`);
     assertEquals(asked, [{ failures: 0 }]);
 
     const second = await run(["scan", "--resume", checkpoint, "--rate", "1000"]);
     assertEquals(second.code, 0, second.stderr);
     assertStringIncludes(second.stderr, "1 known server did not reply");
-    assertEquals(await query(list, `select failures, count(*) as n from servers group by 1`), [
+    assertEquals(await query(list, "select failures, count(*) as n from server_state group by 1"), [
       { failures: 0, n: 12 },
       { failures: 1, n: 1 },
     ]);
     const twice = "select online, count(*) as n from observations " +
-      "where scan_id = (select max(scan_id) from observations) group by 1";
+      "where scan = (select max(scan) from observations) group by 1";
     assertEquals(await query(list, twice), [{ online: 0, n: 1 }, { online: 1, n: 12 }]);
   }));
 
@@ -179,7 +187,7 @@ Deno.test("a rescan sends SQP to servers known for it, counts unresponsive ones,
       assertStringIncludes(stderr, "1 known server did not reply");
     }
     const id = ({ endpoint }: typeof dead) => formatEndpoint(endpoint);
-    assertEquals(await query(list, "select id from servers where failures = 1"), [{
+    assertEquals(await query(list, `select id from ${STATES} where failures = 1`), [{
       id: id(dead),
     }]);
     assertEquals(await query(list, joinable), [{ n: doors }]);
@@ -214,7 +222,7 @@ Deno.test("scans leave out addresses that a database marks as opted out, and mar
     const second = await run(["scan", "--rescan", list, ...args]);
     assertStringIncludes(second.stderr, "2 rows written");
     const [host] = formatEndpoint(endpoint).split(":");
-    assertEquals(await query(list, "select host from opt_outs"), [{ host }]);
+    assertEquals(await query(list, "select address from opt_outs"), [{ address: host }]);
     const third = await run(["scan", "--rescan", list, ...args, "--dry-run"]);
     assertStringIncludes(third.stdout, "2 known servers");
     const fourth = await run(["scan", "127.87.0.0/28", ...args]);

@@ -9,7 +9,7 @@ import { openFleet } from "../../../src/fleet/simulate/open_fleet.ts";
 import { type WitnessLine, WitnessLog } from "../../../src/fleet/witness_log.ts";
 import { systemClock } from "../../../src/net/clock.ts";
 import { openSqlite } from "../../../src/store/database/sqlite.ts";
-import { all } from "../../store/databases.ts";
+import { all, STATES } from "../../store/databases.ts";
 import { portList } from "../../../src/targets/ports.ts";
 import { run } from "../program.ts";
 
@@ -28,7 +28,7 @@ async function query(path: string, sql: string) {
 
 /** What servers of a database are known to speak, by id. */
 async function knownIn(list: string): Promise<Map<string, string[]>> {
-  const rows = await query(list, "select id, protocols from servers order by id");
+  const rows = await query(list, "select key as id, protocols from servers order by key");
   return new Map(rows.map(({ id, protocols }) => [String(id), JSON.parse(String(protocols))]));
 }
 
@@ -49,7 +49,7 @@ async function withList(
     assertEquals((await run(["import", list, `${folder}/dead.txt`])).code, 0);
     for (const [i, names] of [["raknet"], ["query"], ["slp", "query"]].entries()) {
       const text = JSON.stringify(names);
-      await query(list, `update servers set protocols = '${text}' where id = '${DEAD[i]}'`);
+      await query(list, `update servers set protocols = '${text}' where key = '${DEAD[i]}'`);
     }
     const known = await knownIn(list);
     const kinds = new Set([...known.values()].map((names) => names.join()));
@@ -128,7 +128,7 @@ Deno.test("--rescan sends each server its known protocols before it counts as mi
     assertEquals(faultsOf(lines, known), []);
     assertEquals(new Set(lines.map(({ host }) => host)).size, 16);
     assertEquals(await knownIn(list), known);
-    const missed = await query(list, "select id from servers where failures = 1 order by id");
+    const missed = await query(list, `select id from ${STATES} where failures = 1 order by id`);
     assertEquals(missed.map(({ id }) => id), DEAD);
   }));
 
@@ -139,7 +139,10 @@ Deno.test("--rescan finds protocols again that the database has lost, once the s
     const [a, b] = pocketmine.map(({ endpoint }) => formatEndpoint(endpoint));
     assertEquals([whole.get(a), whole.get(b)], [["raknet", "query"], ["raknet", "query"]]);
     for (const [id, name] of [[a, "raknet"], [b, "query"]]) {
-      await query(list, `update servers set protocols = '["${name}"]' where id = '${id}'`);
+      await query(
+        list,
+        `update servers set protocols = '["${name}"]', digest = x'00' where key = '${id}'`,
+      );
     }
     const known = await knownIn(list);
     const args = ["scan", "--rescan", list, ...QUICK, ...out, "-o", list];
@@ -166,7 +169,7 @@ Deno.test("--rescan with --protocol leaves out servers that speak none of them, 
       [...known].map(([id, names]) => [id, names.filter((name) => name === "raknet")]),
     );
     assertEquals(faultsOf(lines, allowed, allowed), []);
-    const missed = await query(list, "select id from servers where failures > 0 order by id");
+    const missed = await query(list, `select id from ${STATES} where failures > 0 order by id`);
     assertEquals(missed.map(({ id }) => id), [DEAD[0], DEAD[3]]);
     const plan = await run([...args, "--dry-run"]);
     assertStringIncludes(
@@ -237,7 +240,7 @@ Deno.test("a resumed rescan sends servers the protocols that they were known for
     assert(Number(answered[0].n) < 32, String(answered[0].n));
     for (const id of known.keys()) {
       const names = JSON.stringify(sqp.includes(id) ? ["slp", "sqp"] : USUAL);
-      const sql = `update servers set protocols = '${names}' where id = '${id}'`;
+      const sql = `update servers set protocols = '${names}', digest = x'00' where key = '${id}'`;
       if (id !== DEAD[0]) await query(list, sql);
     }
     const second = await watched(folder, ["scan", "--resume", checkpoint, "--rate", "1000"]);
@@ -256,6 +259,6 @@ Deno.test("a resumed rescan sends servers the protocols that they were known for
       .map(({ endpoint }) => formatEndpoint(endpoint));
     for (const id of bds) assertEquals(now.get(id), asked.has(id) ? ["raknet"] : USUAL, id);
     // The other servers were not queried in all protocols that the database has for them now.
-    const missed = await query(list, "select id from servers where failures > 0 order by id");
+    const missed = await query(list, `select id from ${STATES} where failures > 0 order by id`);
     assertEquals(missed.map(({ id }) => id), [DEAD[0], DEAD[3]]);
   }));

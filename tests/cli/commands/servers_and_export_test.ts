@@ -7,8 +7,8 @@ import { InputError } from "../../../src/core/errors.ts";
 import { historyLines, sparkline } from "../../../src/cli/commands/history.ts";
 import { ago, storedServersTable } from "../../../src/app/databases/select_servers.ts";
 import { PAST_TIME } from "../../../src/cli/options/domain_value_types.ts";
-import type { Observation } from "../../../src/store/server_queries.ts";
-import { record } from "../../store/records.ts";
+import type { Observation } from "../../../src/store/history_queries.ts";
+import { record, scanId } from "../../store/records.ts";
 import { run, start } from "../program.ts";
 
 /** What the tasks grant, and no more. */
@@ -132,6 +132,49 @@ Deno.test("a database is unchanged after export and import", async () => {
   }
 });
 
+Deno.test("servers that have names are imported, and their history is found by name and by address", async () => {
+  const folder = await Deno.makeTempDir();
+  try {
+    const list = `${folder}/a.db`;
+    const names = [null, "a.example", "b.example SRV mc.example:7"];
+    const rows = [
+      ...names.map((requested_as) => record(7, { requested_as, scan_id: scanId(1) })),
+      record(8, { host: "127.0.0.2", requested_as: "Bücher.example.", scan_id: scanId(1) }),
+      record(9, { host: "127.0.0.3", scan_id: "an identity of others" }),
+    ];
+    await Deno.writeTextFile(
+      `${folder}/a.ndjson`,
+      rows.map((row) => JSON.stringify(row)).join("\n"),
+    );
+    const imported = await run(["import", list, `${folder}/a.ndjson`], { permissions: WRITE });
+    assertStringIncludes(imported.stderr, "5 servers, 5 of them new");
+    const shown = async (server: string) => {
+      const { stdout, stderr } = await run(["history", list, server], { permissions: READ });
+      return stdout === "" ? stderr : stdout.split("\n")[0];
+    };
+    const ended = ": replied in 1 of 1 observation (100 %)";
+    for (
+      const [named, key] of [
+        ["127.0.0.1:7", "127.0.0.1:7"],
+        ["A.example.", "a.example:7"],
+        ["a.example:7", "a.example:7"],
+        ["b.example", "b.example"],
+        ["bücher.example", "xn--bcher-kva.example:8"],
+        ["127.0.0.2", "xn--bcher-kva.example:8"],
+        ["127.0.0.2:8", "xn--bcher-kva.example:8"],
+      ]
+    ) assertEquals(await shown(named), key + ended);
+    assertEquals(await shown("127.0.0.3"), "127.0.0.3:9");
+    assertStringIncludes(
+      await shown("127.0.0.1"),
+      "has this host only as 127.0.0.1:7, a.example:7, b.example\n",
+    );
+    assertStringIncludes(await shown("a.example:9"), "has this host only with port 7\n");
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
 Deno.test("unusable databases and servers are named in an error, with exit code 2", async () => {
   const folder = await Deno.makeTempDir();
   try {
@@ -153,7 +196,8 @@ Deno.test("unusable databases and servers are named in an error, with exit code 
       [["scan", "127.0.0.1", "-oD", list], `Cannot use -oD "${list}": it names a database`],
       [["export", list, "-o", "b.csv", "-oJ", "./b.csv"], "Cannot write two outputs to"],
       [["history", list], "name a server, as HOST:PORT"],
-      [["history", list, "name.example"], "expected an address"],
+      [["history", list, "name.example"], "it is not in"],
+      [["history", list, "no name"], "expected an address or a name"],
       [["history", list, "127.0.0.9"], "it is not in"],
       [["history", list, "127.0.0.1"], "has this host only with port 1, 2"],
       [["import", list], "Cannot import"],
@@ -240,13 +284,13 @@ Deno.test("old observations are pruned by prune, and at the end of a scan with -
     const HOUR = 3_600_000;
     const old = Math.floor(Date.now() / (24 * HOUR)) * 24 * HOUR - 48 * HOUR;
     const rows = [1, 2, 3, HOUR + 1].map((ms, i) =>
-      JSON.stringify(record(7, { seen_at: old + ms, scan_id: `scan-${i}` }))
+      JSON.stringify(record(7, { seen_at: old + ms, scan_id: scanId(i) }))
     );
     await Deno.writeTextFile(`${folder}/rows.ndjson`, `${rows.join("\n")}\n`);
     const seen = () => {
       using db = new DatabaseSync(list);
-      return db.prepare("select seen_at from observations order by 1").all()
-        .map(({ seen_at: at }) => Number(at) - old);
+      return db.prepare("select at from observations order by 1").all()
+        .map(({ at }) => Number(at) - old);
     };
     for (const row of rows) {
       await Deno.writeTextFile(`${folder}/rows.ndjson`, `${row}\n`);

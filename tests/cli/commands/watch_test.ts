@@ -8,11 +8,12 @@ import { drawFleet } from "../../../src/fleet/simulate/draw_fleet.ts";
 import { openFleet } from "../../../src/fleet/simulate/open_fleet.ts";
 import { systemClock } from "../../../src/net/clock.ts";
 import { emptyRecord } from "../../../src/core/record.ts";
-import { migrate, MIGRATIONS } from "../../../src/store/database/migrate.ts";
+import { createTables } from "../../../src/store/schema/create_tables.ts";
 import { writeOptOuts } from "../../../src/store/opt_outs.ts";
 import { openSqlite } from "../../../src/store/database/sqlite.ts";
 import { newWatchCounts, type WatchEvent } from "../../../src/watch/mod.ts";
 import { watchSummary } from "../../../src/cli/commands/watch.ts";
+import { SEEN, STATES } from "../../store/databases.ts";
 import { PrintedText, run, start, until } from "../program.ts";
 
 const TOLD = {
@@ -182,13 +183,17 @@ Deno.test("a watched database is kept up to date, and only later changes are rep
     {
       using db = new DatabaseSync(list);
       const change = (sql: string) => db.exec(sql);
-      change("update servers set last_seen = last_seen - 60000");
-      change(`update servers set online = 0, failures = 3 where id = '${back}'`);
+      change("update server_state set probed_at = probed_at - 60000");
+      const state = "update server_state set online = 0, failures = 3 where server = ";
+      change(`${state} (select id from servers where key = '${back}')`);
       change("create temp table one as select * from servers limit 1");
-      change(`update one set id = '${dead}', host = '127.44.9.9', failures = 2, online = 1`);
-      change("insert into servers select * from one");
-      change("update one set id = '127.44.8.8:19132', host = '127.44.8.8'");
-      change("insert into servers select * from one");
+      change("create temp table two as select * from server_state limit 1");
+      for (const [i, host] of ["127.44.9.9", "127.44.8.8"].entries()) {
+        change(`update one set id = ${900 + i}, key = '${host}:19132', address = '${host}'`);
+        change(`update two set server = ${900 + i}, failures = 2, online = 1`);
+        change("insert into servers select * from one");
+        change("insert into server_state select * from two");
+      }
     }
     const permissions = [
       ...["--allow-net", `--allow-read=${folder}`, `--allow-write=${folder}`],
@@ -217,21 +222,22 @@ Deno.test("a watched database is kept up to date, and only later changes are rep
     assertStringIncludes(stderr, "6 of 7 endpoints online");
     using db = new DatabaseSync(list);
     const all = (sql: string) => db.prepare(sql).all().map((row) => ({ ...row }));
-    assertEquals(all("select id from servers where online = 0 and failures = 3"), [{ id: dead }]);
-    assertEquals(all("select failures from servers where host = '127.44.8.8'"), [{ failures: 2 }]);
+    assertEquals(all(`select id from ${STATES} where online = 0 and failures = 3`), [{ id: dead }]);
+    assertEquals(all(`select failures from ${STATES} where host = '127.44.8.8'`), [{
+      failures: 2,
+    }]);
     assertEquals(
       all("select kind, state, found from scans where kind = 'watch'"),
       [{ kind: "watch", state: "finished", found: 6 }],
     );
     const [{ n, online }] = all(
-      "select count(*) as n, sum(online) as online from observations " +
-        "where scan_id in (select id from scans where kind = 'watch')",
+      `select count(*) as n, sum(online) as online from ${SEEN} where kind = 'watch'`,
     );
     assertEquals(Number(n) - Number(online), 1);
     assert(Number(online) >= 1 && Number(online) <= 6);
     const asked = all(
-      "select players from servers where last_scan in " +
-        "(select id from scans where kind = 'watch')",
+      "select names as players from server_state t left join server_players p on p.server = t.server " +
+        "where scan in (select id from scans where kind = 'watch')",
     );
     assert(asked.length > 0 && asked.every(({ players }) => players === null));
   } finally {
@@ -273,7 +279,8 @@ Deno.test("a server that opts out is marked in the database, and not watched aga
     assertEquals([code, JSON.parse(stdout).event], [130, "opted_out"], stderr);
     {
       using db = new DatabaseSync(list);
-      const marked = db.prepare("select host from opt_outs").all().map(({ host }) => host);
+      const marked = db.prepare("select address from opt_outs").all()
+        .map(({ address }) => address);
       assertEquals(marked, [id.split(":")[0]]);
     }
     const again = await run(["watch", list, ...options]);
@@ -287,18 +294,14 @@ Deno.test("a server that opts out is marked in the database, and not watched aga
   }
 });
 
-/** Whether a database has the schema of this program. */
-function isMade(list: string): boolean {
+/** Whether a program has a SQLite file open: the write-ahead log exists meanwhile. */
+function isOpen(list: string): boolean {
   try {
-    using db = new DatabaseSync(list, { readOnly: true });
-    const [row] = db.prepare("select version from blocksweep_schema").all();
-    return row?.version === MIGRATIONS.length;
+    return Deno.statSync(`${list}-wal`).isFile;
   } catch {
-    return false; // it is not there, or is being made
+    return false;
   }
 }
-
-const FIRST_SCHEMA = new URL("../../../src/store/database/migrations/0001.sql", import.meta.url);
 
 Deno.test("a watch whose database is locked at its start is recorded when the lock is released", async () => {
   const folder = await Deno.makeTempDir();
@@ -308,11 +311,11 @@ Deno.test("a watch whose database is locked at its start is recorded when the lo
     await using _fleet = await openFleet(hosts, { clock: systemClock, seed: 1 });
     const list = `${folder}/a.db`;
     {
-      await using old = openSqlite(list);
-      await migrate(old, [await Deno.readTextFile(FIRST_SCHEMA)]); // the watch brings it up to date
+      await using made = openSqlite(list);
+      await createTables(made);
     }
     const child = start(["watch", list, "-iL", "-", "--interval", "5s"], { stdin: "" });
-    await until(child, () => isMade(list));
+    await until(child, () => isOpen(list));
     const printed = new PrintedText(child);
     {
       using db = new DatabaseSync(list);
@@ -333,7 +336,7 @@ Deno.test("a watch whose database is locked at its start is recorded when the lo
     using db = new DatabaseSync(list);
     const [scan] = db.prepare("select kind, state, found from scans").all();
     assertEquals({ ...scan }, { kind: "watch", state: "finished", found: 1 });
-    assertEquals(db.prepare("select scan_id from observations").all().length, 1);
+    assertEquals(db.prepare("select at from observations").all().length, 1);
   } finally {
     await Deno.remove(folder, { recursive: true });
   }
@@ -349,7 +352,7 @@ Deno.test("a watch that refuses an argument creates no database, and skips serve
     const list = `${folder}/a.db`;
     {
       await using database = openSqlite(list);
-      await migrate(database);
+      await createTables(database);
       await writeOptOuts(database, [{ address: 0x7f2c0909, at: 1 }]);
     }
     const { code, stderr } = await run(["watch", "127.44.9.9", "-o", list]);

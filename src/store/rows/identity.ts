@@ -1,0 +1,105 @@
+/**
+ * The identity of a server in a database: the name that was requested, else the address.
+ *
+ * @module
+ */
+import { domainToASCII } from "node:url";
+import { formatAddress, parseAddress, parseEndpoint } from "../../core/address.ts";
+import { InputError } from "../../core/errors.ts";
+import { serverId, type ServerRecord } from "../../core/record.ts";
+import { namesIn } from "../../targets/requested_names.ts";
+import { parseTarget } from "../../targets/parse.ts";
+
+/** Who a server is, and where it is. */
+export interface ServerIdentity {
+  /**
+   * The server's key in a database, as a user types it: `192.0.2.1:25565`, `[2001:db8::1]:19132`,
+   * `play.example.org:25565`, or `play.example.org` where an SRV record led to the server.
+   */
+  readonly key: string;
+  /** The name in the key, in lower case, as A-labels, without a final dot; `null`: none. */
+  readonly hostname: string | null;
+  /** Whether an SRV record of the name led to the server. */
+  readonly isService: boolean;
+  /** The address in canonical form, without a zone. */
+  readonly address: string;
+  /** The zone of a link-local address, as `eth0`; `null`: none. */
+  readonly scope: string | null;
+  /** The port. */
+  readonly port: number;
+}
+
+/** The fields of a record that identify its server. */
+export type IdentifyingFields = Pick<ServerRecord, "host" | "port" | "requested_as">;
+
+/** The identity of a record's server; `undefined` when the host is no address. */
+export function identityOf({ host, port, requested_as: asked }: IdentifyingFields):
+  | ServerIdentity
+  | undefined {
+  const [text, zone] = host.split("%", 2);
+  const parsed = parseAddress(text);
+  if (parsed === undefined) return undefined;
+  const address = formatAddress(parsed);
+  const scope = zone === undefined || zone === "" ? null : zone;
+  const place = { address, scope, port };
+  if (asked !== null) {
+    const { name, service } = namesIn(asked);
+    const hostname = domainToASCII(name ?? service?.name ?? "");
+    if (hostname !== "") {
+      const isService = service !== undefined;
+      return { key: isService ? hostname : `${hostname}:${port}`, hostname, isService, ...place };
+    }
+  }
+  return byAddress(place);
+}
+
+/** The identity of a server that has no name. */
+export function byAddress(
+  { address, scope, port }: Pick<ServerIdentity, "address" | "scope" | "port">,
+): ServerIdentity {
+  const host = scope === null ? address : `${address}%${scope}`;
+  return { key: serverId({ host, port }), hostname: null, isService: false, address, scope, port };
+}
+
+/** A server as a user names it. */
+export interface ServerName {
+  /** The key that a server of this name would have. */
+  readonly key: string;
+  /** The address in canonical form, or the name. */
+  readonly host: string;
+  /** The port; `undefined`: the user named none. */
+  readonly port: number | undefined;
+}
+
+/**
+ * Parses a server as a user names it: `192.0.2.1:25565`, `[fe80::1%eth0]:19132`, `192.0.2.1`,
+ * `play.example.org:25565` or `play.example.org`.
+ *
+ * @returns `undefined` for other text.
+ */
+export function parseServerName(text: string): ServerName | undefined {
+  const zoned = /^\[([^\]%]*)%([^\]]+)\]:(\d+)$/.exec(text);
+  const endpoint = parseEndpoint(zoned === null ? text : `[${zoned[1]}]:${zoned[3]}`);
+  const address = endpoint?.address ?? parseAddress(text);
+  if (address !== undefined) {
+    const [host, port, scope] = [formatAddress(address), endpoint?.port, zoned?.[2] ?? null];
+    const key = port === undefined ? host : byAddress({ address: host, scope, port }).key;
+    return { key, host, port };
+  }
+  const target = nameIn(text);
+  const host = domainToASCII(target?.name ?? "");
+  if (host === "") return undefined;
+  const port = target?.port;
+  return { key: port === undefined ? host : `${host}:${port}`, host, port };
+}
+
+/** The name and the port of a text; `undefined` when it is no name. */
+function nameIn(text: string): { name: string; port: number | undefined } | undefined {
+  try {
+    const target = parseTarget(text);
+    return "name" in target ? target : undefined;
+  } catch (error) {
+    if (error instanceof InputError) return undefined;
+    throw error;
+  }
+}

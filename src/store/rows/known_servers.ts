@@ -1,0 +1,111 @@
+/**
+ * Reads what a database knows about the servers of a batch.
+ *
+ * @module
+ */
+import {
+  type Database,
+  hexOf,
+  isInList,
+  listValue,
+  type Row,
+  type Value,
+} from "../database/database.ts";
+import type { ServerRecord } from "../../core/record.ts";
+import { fieldExpression, fieldOf } from "../server_columns.ts";
+import { canonicalHost } from "./addresses.ts";
+
+/** What a database knows about a server. */
+export interface KnownServer {
+  /** `servers.id`. */
+  readonly id: number;
+  /** `servers.key`. */
+  readonly key: string;
+  /** The address in canonical form. */
+  readonly address: string;
+  /** The port. */
+  readonly port: number;
+  /** Hash of what the server publishes. */
+  readonly content: string;
+  /** Hash of all columns that a reply fills. */
+  readonly digest: string;
+  /** When the server was first found, Unix milliseconds. */
+  readonly firstSeen: number;
+  /** When the content or the state last changed, Unix milliseconds. */
+  readonly changedAt: number;
+  /** Names of players as JSON text in the engine's form; `null`: none are published. */
+  readonly players: string | null;
+  /** The columns of the last reply that were asked for. */
+  readonly columns: Partial<ServerRecord>;
+  /** The state; `undefined` for a row that this transaction has just inserted. */
+  readonly state?: KnownState;
+}
+
+/** The state of a known server. */
+export interface KnownState {
+  readonly online: boolean;
+  readonly failures: number;
+  readonly playersOnline: number | null;
+  readonly playersMax: number | null;
+  /** When the server was last probed, Unix milliseconds. */
+  readonly probedAt: number;
+}
+
+/**
+ * Reads the known servers among those with the given keys.
+ *
+ * @param columns Columns of `servers` to read besides. Default: none.
+ */
+export async function readKnownServers(
+  database: Database,
+  keys: readonly string[],
+  columns: readonly (keyof ServerRecord)[] = [],
+): Promise<Map<string, KnownServer>> {
+  if (keys.length === 0) return new Map();
+  const rows = await database.rows(
+    `select s.id, s.key, s.address, s.port, ${hexOf(database, "s.content")} as content, ` +
+      `${hexOf(database, "s.digest")} as digest, s.first_seen, s.changed_at, p.names, ` +
+      columns.map((name) => `${fieldExpression(name)} as ${name}, `).join("") +
+      "t.online, t.failures, t.players_online, " +
+      "t.players_max, t.probed_at from servers s left join server_state t on t.server = s.id " +
+      "left join server_players p on p.server = s.id left join scans c on c.id = t.scan " +
+      `where ${isInList(database, "s.key", "text")}`,
+    [listValue(database, keys)],
+  );
+  return new Map(rows.map((row) => [String(row.key), knownServer(row, columns)]));
+}
+
+function knownServer(row: Row, columns: readonly (keyof ServerRecord)[]): KnownServer {
+  const isStored = row.probed_at !== null;
+  return {
+    id: Number(row.id),
+    key: String(row.key),
+    address: canonicalHost(String(row.address)),
+    port: Number(row.port),
+    content: String(row.content),
+    digest: String(row.digest),
+    firstSeen: Number(row.first_seen),
+    changedAt: Number(row.changed_at),
+    players: textOrNull(row.names),
+    columns: Object.fromEntries(columns.map((name) => [name, fieldOf(name, row[name])])),
+    ...(isStored && { state: knownState(row) }),
+  };
+}
+
+function knownState(row: Row): KnownState {
+  return {
+    online: row.online === 1,
+    failures: Number(row.failures),
+    playersOnline: numberOrNull(row.players_online),
+    playersMax: numberOrNull(row.players_max),
+    probedAt: Number(row.probed_at),
+  };
+}
+
+function textOrNull(value: Value): string | null {
+  return value === null ? null : String(value);
+}
+
+function numberOrNull(value: Value): number | null {
+  return value === null ? null : Number(value);
+}

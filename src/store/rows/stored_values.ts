@@ -1,0 +1,102 @@
+/**
+ * The rules by which both engines store text, JSON, counts, times and ids of scans unchanged.
+ *
+ * @module
+ */
+
+/**
+ * Text that both engines store unchanged. PostgreSQL refuses U+0000, and SQLite functions may end a
+ * text there: it becomes U+2400 (␀). A lone surrogate has no UTF-8 form: it becomes U+FFFD.
+ */
+export function storable(text: string): string {
+  const whole = text.includes("\0") ? text.replaceAll("\0", "␀") : text;
+  return whole.isWellFormed() ? whole : whole.toWellFormed();
+}
+
+/** The JSON escapes of U+0000 and of surrogates. Of surrogates, JSON.stringify escapes lone ones only. */
+const UNSTORABLE = /\\u(?:0000|d[89a-f][0-9a-f]{2})/;
+
+/** JSON text of a value; its texts and keys are {@linkcode storable}. */
+export function storableJson(value: unknown): string {
+  const text = JSON.stringify(value);
+  return UNSTORABLE.test(text) ? JSON.stringify(storableTexts(value)) : text;
+}
+
+/** A copy of a JSON value in which texts and keys are {@linkcode storable}. */
+function storableTexts(value: unknown): unknown {
+  if (typeof value === "string") return storable(value);
+  if (Array.isArray(value)) return value.map(storableTexts);
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, one]) => [storable(key), storableTexts(one)]),
+  );
+}
+
+/**
+ * A JSON value whose objects have their keys in order. PostgreSQL's jsonb does not keep the order in
+ * which keys were written.
+ */
+export function inKeyOrder(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(inKeyOrder);
+  if (typeof value !== "object" || value === null) return value;
+  const entries = Object.entries(value).map(([key, one]) => [key, inKeyOrder(one)] as const);
+  return Object.fromEntries(entries.sort(([a], [b]) => a < b ? -1 : 1));
+}
+
+/** The number, if it is a safe integer, which a bigint column can hold; else null. */
+export function wholeNumber(value: number | null): number | null {
+  return Number.isSafeInteger(value) ? value : null;
+}
+
+/** The largest count: PostgreSQL's `integer` has 32 bits. */
+const MAX_COUNT = 2 ** 31 - 1;
+
+/** A count that a column of 32 bits can hold: the nearest one; null for what is no whole number. */
+export function storableCount(value: number | null): number | null {
+  const whole = wholeNumber(value);
+  return whole === null ? null : Math.min(Math.max(whole, -MAX_COUNT - 1), MAX_COUNT);
+}
+
+/** The end of the year 9999, Unix milliseconds. */
+const MAX_TIME = 253_402_300_800_000;
+
+/** A time that both engines can hold: whole milliseconds from 1970 to 9999; null for any other. */
+export function storableTime(value: number | null): number | null {
+  return value !== null && Number.isSafeInteger(value) && value >= 0 && value < MAX_TIME
+    ? value
+    : null;
+}
+
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+/** The identity of a scan in lower case; null for text that is no UUID. */
+export function storableUuid(text: string | null): string | null {
+  const lower = text?.toLowerCase() ?? "";
+  return UUID.test(lower) ? lower : null;
+}
+
+/** Maximum length of a key for searches or sorting, UTF-16 code units. */
+const MAX_KEY = 64;
+
+/** The key of a text for sorting and searching: its start in lower case. */
+export function foldedKey(text: string): string {
+  return storable(text.slice(0, MAX_KEY).toLowerCase());
+}
+
+/** The key by which names are sorted: without leading space and differences of width and case. */
+export function nameKey(name: string | null): string {
+  return name === null ? "" : foldedKey(name.slice(0, 2 * MAX_KEY).normalize("NFKC").trimStart());
+}
+
+/**
+ * The key by which versions are sorted, so that 1.9 comes before 1.21: before each run of digits stands
+ * a letter for its length.
+ */
+export function versionKey(version: string | null): string {
+  if (version === null) return "";
+  const sortable = version.slice(0, MAX_KEY).replace(/\d+/g, (digits) => {
+    const number = digits.replace(/^0+(?=\d)/, "");
+    return String.fromCharCode(0x40 + Math.min(number.length, 26)) + number;
+  });
+  return storable(sortable.toLowerCase());
+}

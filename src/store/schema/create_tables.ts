@@ -1,0 +1,91 @@
+/**
+ * The tables of a database: makes them, and refuses databases of another version.
+ *
+ * @module
+ */
+import { InputError } from "../../core/errors.ts";
+import type { Database } from "../database/database.ts";
+import postgres from "./postgres.sql" with { type: "text" };
+import sqlite from "./sqlite.sql" with { type: "text" };
+
+/** The version of the tables. Versions 1 to 3 were an earlier form, which no release wrote. */
+export const SCHEMA_VERSION = 4;
+
+/** The statements that make the tables, by engine. */
+const TABLES = { postgres, sqlite } as const;
+
+/** The table whose only row holds the schema version. */
+const VERSION_TABLE = "blocksweep_schema";
+
+/**
+ * Makes the tables of an empty database, in one transaction. Does nothing when they exist.
+ *
+ * @throws InputError when the database has another version, or is another program's.
+ */
+export async function createTables(database: Database): Promise<void> {
+  await database.transaction(async () => {
+    if (database.engine === "postgres") {
+      // An advisory lock: of two programs that start at the same time, one makes the tables.
+      await database.script("select pg_advisory_xact_lock(7022642158)");
+    }
+    const version = await readVersion(database);
+    if (version !== 0) return refuseOther(database, version);
+    await database.script(TABLES[database.engine]);
+    await database.run(`insert into ${VERSION_TABLE} (version) values (?)`, [SCHEMA_VERSION]);
+  });
+  // The journal mode is stored in the file, so a file of another program must be refused before this.
+  if (database.engine === "sqlite") await database.script("pragma journal_mode = wal");
+}
+
+/**
+ * Checks that a database has the tables of this program's version.
+ *
+ * @throws InputError when the database is empty, has another version, or is another program's.
+ */
+export async function checkVersion(database: Database): Promise<void> {
+  const version = await readVersion(database);
+  if (version !== 0) return refuseOther(database, version);
+  throw new InputError(`Cannot use ${database.name}: it has no tables of blocksweep`);
+}
+
+function refuseOther({ name }: Database, version: number): void {
+  if (version === SCHEMA_VERSION) return;
+  throw new InputError(
+    `Cannot use ${name}: its tables have version ${version}, and this program uses version ` +
+      `${SCHEMA_VERSION}; export it to .ndjson with the program that wrote it, and import that file ` +
+      "into a new database",
+  );
+}
+
+/**
+ * Reads the schema version of a database; 0 when the database has no tables of blocksweep.
+ *
+ * @throws InputError when tables of another program are in conflict.
+ */
+async function readVersion(database: Database): Promise<number> {
+  const rows = await database.rows(LIST_TABLES[database.engine]);
+  const tables = new Set(rows.map(({ name }) => String(name)));
+  if (tables.has(VERSION_TABLE)) {
+    const [row] = await database.rows(`select version from ${VERSION_TABLE}`);
+    if (row !== undefined) return Number(row.version);
+    throw new InputError(`Cannot use ${database.name}: its table ${VERSION_TABLE} is empty`);
+  }
+  // A SQLite file belongs to one program. A PostgreSQL schema may hold tables of other programs too.
+  const foreign = database.engine === "sqlite"
+    ? [...tables]
+    : TABLE_NAMES.filter((name) => tables.has(name));
+  if (foreign.length === 0) return 0;
+  throw new InputError(
+    `Cannot use ${database.name}: another program made it; it holds a table "${foreign[0]}"`,
+  );
+}
+
+/** The tables that this program makes. */
+export const TABLE_NAMES: readonly string[] = [...sqlite.matchAll(/^create table (\w+)/gm)]
+  .map(([, name]) => name);
+
+const LIST_TABLES = {
+  sqlite: "select name from sqlite_master where type = 'table' and name not like 'sqlite_%'",
+  postgres: "select table_name as name from information_schema.tables " +
+    "where table_schema = current_schema()",
+};

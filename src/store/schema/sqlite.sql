@@ -1,0 +1,154 @@
+-- The tables of blocksweep in SQLite, schema version 4. docs/database.md explains them. postgres.sql has
+-- the same tables and columns, but address_sort. Times are Unix milliseconds, booleans 1 and 0, lists and
+-- objects JSON text.
+
+-- The version of the schema: one row.
+create table blocksweep_schema (
+  version integer not null                -- 4; versions 1 to 3 were an earlier form
+) strict;
+
+-- One row per scan or watch, and per scan that is only known from imported rows.
+create table scans (
+  id integer primary key,                 -- short name of the scan in other tables
+  uuid text not null unique,              -- the scan's identity, UUIDv7
+  kind text not null,                     -- sweep, watch, import (known from imported rows)
+  state text not null,                    -- running, finished, interrupted, failed
+  started_at integer,                     -- null: unknown, of an imported scan
+  finished_at integer,                    -- end
+  shards integer not null default 1,      -- number of shards of the target space
+  config text not null default '{}',      -- the options, without passwords
+  probes_sent integer not null default 0, -- UDP probes and TCP connection attempts; polls of a watch
+  replies integer not null default 0,     -- replies to probes or polls
+  found integer not null default 0        -- servers written; servers online at the end of a watch
+) strict;
+
+-- Completed shards of a scan.
+create table scan_shards (
+  scan integer not null references scans (id),-- scans.id
+  shard integer not null,                 -- number of the shard, from 1
+  done_at integer not null,               -- when the shard was completed
+  probes_sent integer not null,           -- as in scans
+  replies integer not null,               -- as in scans
+  primary key (scan, shard)
+) strict, without rowid;
+
+-- Servers that replied to a scan that has not finished. Emptied when the scan finishes.
+create table scan_servers (
+  scan integer not null,                  -- scans.id
+  server integer not null,                -- servers.id
+  primary key (scan, server)
+) strict, without rowid;
+
+-- One row per server: what rarely changes. server_state has the rest.
+create table servers (
+  id integer primary key,                 -- short name of the server in other tables
+  key text not null unique,               -- what a user types: 192.0.2.1:25565, [2001:db8::1]:19132,
+                                          -- play.example.org:25565, play.example.org (SRV record)
+  hostname text,                          -- the name in the key, lower case, A-labels; null: none
+  is_srv integer not null,                -- whether an SRV record of the name led to the server
+  address text not null,                  -- the last address, an attribute where there is a name
+  address_sort text not null,             -- the address in a form that sorts by number
+  scope text,                             -- zone of a link-local address; null: none
+  port integer not null,                  -- the last port
+  protocol text not null,                 -- the protocol of the highest rank; empty: never replied
+  protocols text not null,                -- all protocols of the last reply: a list of text
+  edition text,                           -- bedrock, education, pocket or java
+  software text,                          -- server software, and its version if published
+  software_key text,                      -- start of software in lower case, for searches
+  name text,                              -- the server's own name
+  name_key text not null,                 -- start of the folded name, for sorting; empty: no name
+  motd text,                              -- MOTD as sent
+  motd_plain text,                        -- MOTD without formatting codes
+  version text,                           -- game version, as the server writes it
+  version_key text not null,              -- sorts 1.9 before 1.21; empty: no version
+  protocol_version integer,               -- protocol number of the game
+  map text,                               -- map or level
+  gamemode text,                          -- game mode
+  plugins text,                           -- a list of {name, version}
+  guid text,                              -- RakNet server GUID
+  port_v4 integer,                        -- IPv4 port to join, as advertised
+  port_v6 integer,                        -- IPv6 port to join, as advertised
+  flags text not null,                    -- anomalies in the replies: a list of text
+  extras text,                            -- each protocol's own facts
+  software_confidence text,               -- confidence of software: A, B or C
+  proxy text,                             -- proxy in front of the server
+  alias_of text,                          -- host:port of the first row of the same server
+  requested_as text,                      -- requested name, or NAME SRV HOST:PORT
+  joinable integer,                       -- whether the server accepts RakNet connections
+  mtu integer,                            -- RakNet MTU that the server accepts
+  raknet_protocol integer,                -- RakNet protocol number
+  favicon_hash text,                      -- favicons.hash
+  content blob not null,                  -- 64-bit hash of what the server publishes, without players
+  digest blob not null,                   -- 64-bit hash of all columns that a reply fills
+  first_seen integer not null,            -- when the server was first found or imported
+  changed_at integer not null,            -- when content or online last changed
+  tags text not null default '[]',        -- the owner's: no scan or watch touches them
+  notes text                              -- the owner's
+) strict;
+
+create index servers_address on servers (address_sort, port);
+create index servers_hostname on servers (hostname) where hostname is not null;
+create index servers_software on servers (software_key);
+create index servers_name on servers (name_key, id);
+create index servers_version on servers (version_key, id);
+create index servers_new on servers (first_seen desc, id);
+create index servers_changed on servers (changed_at desc, id);
+
+-- One row per server: what each poll touches.
+create table server_state (
+  server integer primary key,             -- servers.id
+  scan integer,                           -- scans.id of the last reply
+  probed_at integer not null,             -- last probe, with or without a reply
+  replied_at integer,                     -- last reply; null: never
+  latency_ms real,                        -- round trip of the last reply, milliseconds
+  players_online integer,                 -- players online
+  players_max integer,                    -- player slots
+  failures integer not null,              -- scans or polls in a row without a reply
+  online integer not null                 -- whether the server counts as online
+) strict;
+
+create index server_state_players on server_state
+  (online desc, (coalesce(players_online, -1)) desc, server);
+
+-- Players' names as last published, only of servers that publish them.
+create table server_players (
+  server integer primary key,             -- servers.id
+  names text not null,                    -- a list of text
+  changed_at integer not null             -- when the names last changed
+) strict;
+
+-- What scans and watches saw of a server: see "When an observation is written" in docs/database.md.
+create table observations (
+  at integer not null,                    -- when the server was probed
+  server integer not null,                -- servers.id
+  scan integer not null,                  -- scans.id
+  latency_ms real,                        -- round trip, milliseconds
+  players_online integer,                 -- players online
+  players_max integer,                    -- player slots
+  online integer not null,                -- whether the server replied
+  content blob,                           -- servers.content at that time; null without a reply
+  primary key (server, at, scan)
+) strict, without rowid;
+
+-- One row per distinct icon.
+create table favicons (
+  hash text primary key,                  -- SHA-256, hexadecimal
+  data text not null,                     -- base64
+  first_seen integer not null             -- when it was first received
+) strict;
+
+-- The raw bytes of the last reply per server and protocol.
+create table replies (
+  server integer not null,                -- servers.id
+  protocol text not null,                 -- name of the protocol
+  seen_at integer not null,               -- when the reply arrived
+  size integer not null,                  -- bytes
+  data text not null,                     -- base64, of the first 32,768 bytes
+  primary key (server, protocol)
+) strict, without rowid;
+
+-- Addresses that opted out: watches and scans omit them.
+create table opt_outs (
+  address text primary key,               -- the address
+  noted_at integer not null               -- when a reply first carried the opt-out
+) strict;

@@ -1,0 +1,107 @@
+/**
+ * What a name as identity means for rows.
+ *
+ * Covers src/store/rows/identity.ts and src/targets/requested_names.ts.
+ */
+import { assertEquals } from "@std/assert";
+import { identityOf, parseServerName } from "../../src/store/rows/identity.ts";
+import {
+  countObservations,
+  serversOfHost,
+  serverWithKey,
+} from "../../src/store/history_queries.ts";
+import { serversWithRow } from "../../src/store/scan_rows.ts";
+import { Store } from "../../src/store/store.ts";
+import { all, onEngines, STATES, storedServers } from "./databases.ts";
+import { record, scanId } from "./records.ts";
+
+const keyOf = (host: string, requested_as: string | null) =>
+  identityOf({ host, port: 25565, requested_as })?.key;
+
+Deno.test("a server's key is its name, or its address where it was not requested by a name", () => {
+  assertEquals(keyOf("192.0.2.1", null), "192.0.2.1:25565");
+  assertEquals(keyOf("2001:DB8::1", null), "[2001:db8::1]:25565");
+  assertEquals(keyOf("fe80::1%eth0", null), "[fe80::1%eth0]:25565");
+  assertEquals(keyOf("192.0.2.1", "Play.Example.org."), "play.example.org:25565");
+  assertEquals(keyOf("192.0.2.1", "bücher.example"), "xn--bcher-kva.example:25565");
+  assertEquals(keyOf("192.0.2.1", "a.example SRV mc.example:7"), "a.example");
+  assertEquals(keyOf("192.0.2.1", "not a name"), "192.0.2.1:25565");
+  assertEquals(keyOf("no address", null), undefined);
+  const scoped = identityOf({ host: "fe80::1%eth0", port: 1, requested_as: null })!;
+  assertEquals([scoped.address, scoped.scope, scoped.hostname], ["fe80::1", "eth0", null]);
+});
+
+Deno.test("a user names a server by what its key would be", () => {
+  const keys = ["192.0.2.1:7", "[FE80::1%eth0]:7", "Bücher.example.:7", "a.example", "::1"]
+    .map((text) => parseServerName(text)?.key);
+  assertEquals(keys, [
+    "192.0.2.1:7",
+    "[fe80::1%eth0]:7",
+    "xn--bcher-kva.example:7",
+    "a.example",
+    "::1",
+  ]);
+  for (const text of ["", "no name", "a.example:0", "300.1.1.1", "10.0.0.0/8"]) {
+    assertEquals(parseServerName(text), undefined, text);
+  }
+});
+
+onEngines("a name keeps its server and history when its address changes", async (db) => {
+  const store = new Store(db, () => Promise.resolve());
+  const named = { requested_as: "play.example.org" };
+  await store.write([record(7, { ...named, seen_at: 1000 })]);
+  const moved = { ...named, host: "127.0.0.9", seen_at: 2000, scan_id: scanId(2) };
+  await store.write([record(7, moved)]);
+  const [row, ...others] = await storedServers(db);
+  assertEquals([row.host, row.first_seen, row.last_seen, others.length], [
+    "127.0.0.9",
+    1000,
+    2000,
+    0,
+  ]);
+  const { id } = (await serverWithKey(db, "play.example.org:7"))!;
+  assertEquals(await countObservations(db, id), 2);
+  assertEquals((await serversOfHost(db, "127.0.0.9")).map(({ key }) => key), [
+    "play.example.org:7",
+  ]);
+  assertEquals(await serversOfHost(db, "127.0.0.1"), []);
+});
+
+onEngines("several names of one address are several servers", async (db) => {
+  const store = new Store(db, () => Promise.resolve());
+  const names = [null, "a.example", "b.example", "b.example SRV mc.example:7"];
+  await store.write(names.map((requested_as) => record(7, { requested_as })));
+  assertEquals((await all(db, `select id from ${STATES} order by id`)).map(({ id }) => id), [
+    "127.0.0.1:7",
+    "a.example:7",
+    "b.example",
+    "b.example:7",
+  ]);
+  const distinct = "select count(*) as n from (select distinct address, port from servers) one";
+  assertEquals(await all(db, distinct), [{ n: 1 }]);
+  // A scan that finds the endpoint under one name misses it under no other name.
+  await store.begin({ id: scanId(2), at: 5000, shards: 1, config: "{}" });
+  await store.write([record(7, { requested_as: "a.example", seen_at: 6000, scan_id: scanId(2) })]);
+  const missing = await store.end({
+    ...{ id: scanId(2), since: 5000, at: 7000, state: "finished", downAfter: 3 },
+    ...{ probesSent: 1, replies: 1, found: 1 },
+    coverage: { ranges: [{ start: 0, end: 2 ** 32 }], includes: () => true },
+  });
+  assertEquals(missing, 0);
+});
+
+onEngines(
+  "a name that leads to several endpoints in a scan names one, and none is lost",
+  async (db) => {
+    const store = new Store(db, () => Promise.resolve());
+    const named = { requested_as: "play.example.org" };
+    const hosts = ["127.0.0.1", "127.0.0.2", "127.0.0.3"];
+    await store.write(hosts.slice(0, 2).map((host) => record(7, { ...named, host })));
+    await store.write([record(7, { ...named, host: hosts[2] })]);
+    await store.write([record(7, { ...named, host: hosts[2] })]); // as after a resumption
+    assertEquals((await storedServers(db)).map(({ host }) => host).toSorted(), hosts);
+    const ids = hosts.map((host) => `${host}:7`);
+    assertEquals([...await serversWithRow(db, scanId(1), ids)].toSorted(), ids);
+    assertEquals((await serverWithKey(db, "play.example.org:7"))?.key, "play.example.org:7");
+  },
+);

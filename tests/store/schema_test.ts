@@ -1,0 +1,73 @@
+/** Covers src/store/schema/: both files of tables, and what docs/database.md says of them. */
+import { assert, assertEquals } from "@std/assert";
+
+/** A column in a file of tables. */
+interface Column {
+  readonly name: string;
+  readonly type: string;
+  readonly isNullable: boolean;
+  readonly comment: string;
+}
+
+const read = (path: string) => Deno.readTextFile(new URL(`../../${path}`, import.meta.url));
+
+/** The columns of each table in a file. */
+async function tablesOf(engine: string): Promise<Map<string, Column[]>> {
+  const text = await read(`src/store/schema/${engine}.sql`);
+  const tables = new Map<string, Column[]>();
+  for (const [, comment, table, body, keyed] of text.matchAll(TABLE)) {
+    assert(comment.startsWith("-- "), `${engine}: ${table} has no comment`);
+    const key = /primary key \((.*)\)/.exec(body + keyed)?.[1].split(", ") ?? [];
+    const columns = [...body.matchAll(COLUMN)].filter(([, name]) => name !== "primary")
+      .map(([, name, type, rest, meaning]) => ({
+        name,
+        type,
+        isNullable: !/not null|primary key/.test(rest) && !key.includes(name),
+        comment: meaning ?? "",
+      }));
+    tables.set(table, columns);
+  }
+  return tables;
+}
+
+const TABLE = /((?:^-- .*\n)*)^create table (\w+) \(\n([^]*?)^\)([^;]*);$/gm;
+const COLUMN = /^ {2}(\w+) (double precision|\w+)(.*?)(?:-- (.*))?$/gm;
+
+/** Types of SQLite for those of PostgreSQL. */
+const TYPES: Readonly<Record<string, string>> = {
+  "timestamptz": "integer",
+  "boolean": "integer",
+  "bigint": "integer",
+  "integer": "integer",
+  "jsonb": "text",
+  "uuid": "text",
+  "inet": "text",
+  "text": "text",
+  "bytea": "blob",
+  "double precision": "real",
+};
+
+Deno.test("both engines have the same tables and columns, each with a comment", async () => {
+  const [postgres, sqlite] = [await tablesOf("postgres"), await tablesOf("sqlite")];
+  assertEquals([...sqlite.keys()], [...postgres.keys()]);
+  assertEquals(sqlite.size, 11);
+  for (const [table, columns] of postgres) {
+    const expected = columns.map((column) => ({ ...column, type: TYPES[column.type] }));
+    const found = sqlite.get(table)!.filter(({ name }) => name !== "address_sort");
+    assertEquals(found, expected, table);
+    for (const { name, comment } of columns) assert(comment !== "", `${table}.${name}`);
+  }
+});
+
+Deno.test("docs/database.md lists each table with its columns and types", async () => {
+  const text = await read("docs/database.md");
+  for (const [table, columns] of await tablesOf("postgres")) {
+    const section = text.split(`### ${table}\n`)[1]?.split("\n##")[0] ?? "";
+    const rows = [...section.matchAll(/^\| `(\w+)` +\| ([a-z ]+?)(, or null)? +\|/gm)];
+    assertEquals(
+      rows.map(([, name, type, isNullable]) => [name, type, isNullable !== undefined]),
+      columns.map(({ name, type, isNullable }) => [name, type, isNullable]),
+      table,
+    );
+  }
+});

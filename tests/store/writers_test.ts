@@ -1,0 +1,215 @@
+/**
+ * Several writers of one database: order of times, repeated transactions, columns of the owner.
+ *
+ * Covers src/store/rows/.
+ */
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import type { Database } from "../../src/store/database/database.ts";
+import { identityOf } from "../../src/store/rows/identity.ts";
+import { writeImportedRecords } from "../../src/store/record_writer.ts";
+import { writePolls } from "../../src/store/poll_writer.ts";
+import { createTables } from "../../src/store/schema/create_tables.ts";
+import { Store } from "../../src/store/store.ts";
+import { all, connect, onEngines, SERVER, storedServers, withPostgres } from "./databases.ts";
+import { record, scanId, watchId } from "./records.ts";
+
+const DAY = 86_400_000;
+const now = Date.now();
+const quick = (database: Database) => new Store(database, () => Promise.resolve());
+const motdOf = async (database: Database) => (await storedServers(database))[0].motd;
+
+onEngines(
+  "a clock that was a day ahead freezes no row, and an import of the past undoes nothing",
+  async (db) => {
+    const store = quick(db);
+    await store.write([record(1, { seen_at: now + DAY, motd: "ahead" })]);
+    await store.write([record(1, { seen_at: now, motd: "right", scan_id: scanId(2) })]);
+    assertEquals(await motdOf(db), "right");
+    await store.write([record(1, { seen_at: now - DAY, motd: "late", scan_id: scanId(3) })]);
+    assertEquals(await motdOf(db), "right");
+    const past = { online: false, failures: 9, first_seen: 5, last_seen: now - 365 * DAY };
+    const old = record(1, { seen_at: now - 365 * DAY, motd: "old", scan_id: scanId(4) });
+    await writeImportedRecords(db, [{ ...old, ...past }]);
+    const [row] = await storedServers(db);
+    assertEquals([row.motd, row.online, row.failures, row.first_seen], ["right", true, 0, 5]);
+    const identity = identityOf(row)!;
+    const failed = { identity, record: undefined, online: false, failures: 3, at: now + DAY };
+    await writePolls(db, [failed], []);
+    await writePolls(db, [{ ...failed, at: now + 1, failures: 4 }], []);
+    assertEquals((await storedServers(db))[0].failures, 4);
+  },
+);
+
+onEngines(
+  "an unchanged server's row is not written again, and names only when they change",
+  async (db) => {
+    const store = quick(db);
+    const write = (seen_at: number, rest = {}) =>
+      store.write([record(1, { seen_at, players: ["Ann"], scan_id: scanId(seen_at), ...rest })]);
+    const times = async () => {
+      const [row] = await all(
+        db,
+        "select s.changed_at, p.changed_at as named_at, t.probed_at from servers s " +
+          "join server_state t on t.server = s.id join server_players p on p.server = s.id",
+      );
+      return Object.values(row);
+    };
+    await write(1000);
+    await write(2000, { players_online: 7 });
+    assertEquals(await times(), [1000, 1000, 2000]);
+    await write(3000, { players: ["Ann", "Bob"] });
+    assertEquals(await times(), [1000, 3000, 3000]);
+    await write(4000, { motd: "new", players: ["Ann", "Bob"] });
+    assertEquals(await times(), [4000, 3000, 4000]);
+    await write(5000, { players: null, motd: "new" });
+    assertEquals(await all(db, "select * from server_players"), []);
+  },
+);
+
+onEngines(
+  "a scan observes a server at first sight, and again when something changed",
+  async (db) => {
+    const store = quick(db);
+    const write = (seen_at: number, rest = {}) => store.write([record(1, { seen_at, ...rest })]);
+    await write(1000);
+    await write(1001); // work that was done twice
+    await write(1002, { players_online: 9 });
+    await write(1003, { players_online: 9 });
+    await write(1004, { players_online: 9, motd: "new" });
+    assertEquals((await all(db, "select at from observations order by at")).map(({ at }) => at), [
+      ...[1000, 1002, 1004],
+    ]);
+    await write(2000, { players_online: 9, motd: "new", scan_id: scanId(2) });
+    assertEquals(await all(db, "select count(*) as n from observations"), [{ n: 4 }]);
+  },
+);
+
+onEngines("no scan, watch or import touches the owner's tags and notes", async (db) => {
+  const store = quick(db);
+  await store.write([record(1)]);
+  await db.run("update servers set tags = ?, notes = ?", ['["friends"]', "call Ann"]);
+  await store.write([record(1, { seen_at: 2000, motd: "new" })]);
+  const polled = record(1, { seen_at: 3000, motd: "newer", scan_id: watchId(1) });
+  const state = { identity: identityOf(polled)!, online: true, failures: 0, at: 3000 };
+  await writePolls(db, [{ ...state, record: polled }], []);
+  const known = { online: true, failures: 0, first_seen: 1, last_seen: 4000 };
+  await writeImportedRecords(db, [{ ...record(1, { seen_at: 4000, motd: "newest" }), ...known }]);
+  assertEquals(await all(db, "select tags, notes, motd from servers"), [
+    { tags: '["friends"]', notes: "call Ann", motd: "newest" },
+  ]);
+});
+
+/** Registers a test of PostgreSQL with several connections. */
+function onConnections(
+  name: string,
+  count: number,
+  work: (databases: readonly Database[]) => Promise<void>,
+): void {
+  Deno.test({
+    name,
+    ignore: SERVER === undefined,
+    fn: () =>
+      withPostgres(SERVER!, async (url) => {
+        await using stack = new AsyncDisposableStack();
+        const databases: Database[] = [];
+        for (let i = 0; i < count; i++) databases.push(stack.use(await connect(url)));
+        await createTables(databases[0]);
+        await work(databases);
+      }),
+  });
+}
+
+onConnections(
+  "a transaction that a deadlock ends runs again, as a whole",
+  2,
+  async ([one, two]) => {
+    await one.script("create table turns (id integer primary key, n integer)");
+    await one.script("insert into turns values (1, 0), (2, 0)");
+    const both = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    let runs = 0;
+    const add = (database: Database, i: number) =>
+      database.transaction(async () => {
+        runs++;
+        await database.run("update turns set n = n + 1 where id = ?", [1 + i]);
+        both[i].resolve();
+        await both[1 - i].promise;
+        await database.run("update turns set n = n + 1 where id = ?", [2 - i]);
+      });
+    await Promise.all([add(one, 0), add(two, 1)]);
+    assertEquals(await all(one, "select n from turns"), [{ n: 2 }, { n: 2 }]);
+    assert(runs > 2, "there was no deadlock");
+  },
+);
+
+onConnections("an error that no other writer caused is not tried again", 1, async ([database]) => {
+  let runs = 0;
+  await assertRejects(
+    () =>
+      database.transaction(async () => {
+        runs++;
+        await database.run("select 1 / ?::integer", [0]);
+      }),
+    Error,
+    "division by zero",
+  );
+  assertEquals(runs, 1);
+});
+
+onConnections(
+  "eight writers of the same servers end without an error, with each server once",
+  8,
+  async (databases) => {
+    const ports = Array.from({ length: 300 }, (_, i) => i + 1);
+    const shuffled = (seed: number) =>
+      ports.toSorted((a, b) => (a * seed) % 311 - (b * seed) % 311);
+    await Promise.all(databases.map(async (database, writer) => {
+      const store = quick(database);
+      for (let round = 1; round <= 6; round++) {
+        const at = now + 100 * round + writer;
+        const id = scanId(10 * writer + round);
+        const records = shuffled(7 + 2 * writer + round).map((port) =>
+          record(port, {
+            seen_at: at,
+            scan_id: id,
+            motd: `of ${id}`,
+            players: [id],
+            players_online: round,
+          })
+        );
+        if (writer % 2 === 0) await store.write(records);
+        else {
+          const polled = records.map((one) => {
+            const identity = identityOf(one)!;
+            return { identity, record: one, online: true, failures: 0, at, scanId: id };
+          });
+          await writePolls(database, polled, polled);
+        }
+      }
+    }));
+    const [database] = databases;
+    const rows = await storedServers(database);
+    assertEquals(rows.length, ports.length);
+    // Each row is one writer's whole reply: the newest.
+    const newest = scanId(76);
+    for (const row of rows) {
+      assertEquals([row.motd, row.scan_id, row.players], [`of ${newest}`, newest, [newest]]);
+    }
+    const counts =
+      "select count(*) as n, count(distinct (server, scan)) as pairs from observations";
+    assertEquals(await all(database, counts), [{ n: 8 * 6 * 300, pairs: 8 * 6 * 300 }]);
+  },
+);
+
+onConnections(
+  "a connection may serve each transaction anew, as behind a pooler",
+  1,
+  async ([database]) => {
+    const store = quick(database);
+    await store.write([record(1)]);
+    await database.script("discard all"); // what a pooler may do between two transactions
+    await store.write([record(1, { seen_at: 2000 }), record(2)]);
+    assertEquals((await storedServers(database)).length, 2);
+    const kept = await all(database, "select count(*) as n from pg_prepared_statements");
+    assertEquals(kept, [{ n: 0 }]);
+  },
+);

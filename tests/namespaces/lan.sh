@@ -159,7 +159,7 @@ connects() {
 check "dedicated Java servers are asked by Query too" grep -q '"host":"10.77.0.2","port":25565.*"protocols":\["slp","query"\]' "$folder/found.ndjson"
 check "an address that opted out gets no connection" [ "$(connects '10\.77\.0\.4')" -eq 0 ]
 check "nor does the broadcast address" [ "$(connects '10\.77\.0\.255')" -eq 0 ]
-check "a large network is skipped" grep -q 'not swept for Java servers: large 10.78.0.0/16: larger than /22' "$folder/found.err"
+check "a large network is skipped" grep -q '^blocksweep: not swept for Java servers: large 10.78.0.0/16: larger than /22' "$folder/found.err"
 check "so is one of containers" grep -q 'docker0 172.17.0.0/24: a network of containers' "$folder/found.err"
 [ "$tunnel" -eq 0 ] ||
   check "so is a tunnel" grep -q 'wg0 10.79.0.0/24: a tunnel' "$folder/found.err"

@@ -144,7 +144,13 @@ export class ScanDatabases implements AsyncDisposable {
         const open = resumed ? openExisting : openStore;
         const database = await open(place, environment, { busyMs: BUSY_MS });
         const path = `${spill}.${i + 1}.ndjson`;
-        const spilling = { path, clock: systemClock, report, signal, ...SPILL };
+        const spilling = {
+          path,
+          clock: systemClock,
+          report: (line: string) => report(`blocksweep: ${line}`),
+          signal,
+          ...SPILL,
+        };
         sinks.push(new SpillingStore(new Store(database, undefined, scope), spilling));
         optedOut.push(...await withDatabaseErrors("read", database, () => readOptOuts(database)));
         if (place.postgres !== undefined) continue;

@@ -181,7 +181,9 @@ export async function openResumedScan(
     const loose = outputs.filter((_, i) => offsets[i] === null).map(({ path }) => path);
     if (loose.length > 0 && checkpoint.state === "running") {
       const names = loose.map((path) => path === "-" ? "standard output" : path).join(", ");
-      report(`${names} may get some servers twice: what was written there cannot be undone`);
+      report(
+        `blocksweep: ${names} may get some servers twice: what was written there cannot be undone`,
+      );
     }
     return { sinks, answered: [...configuration.answered, ...answered], writer };
   } catch (error) {

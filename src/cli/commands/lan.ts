@@ -19,7 +19,15 @@ import { ndjsonFormat } from "../../sinks/json.ts";
 import type { Format } from "../../sinks/sink.ts";
 import type { OptionsOf } from "../options/option_table.ts";
 import { readCommandLine } from "../options/read_options.ts";
-import { draw, isDumb, outputColumns, print, reportLine, terminalSize } from "../term/console.ts";
+import {
+  draw,
+  isDumb,
+  outputColumns,
+  print,
+  reportError,
+  reportLine,
+  terminalSize,
+} from "../term/console.ts";
 import { EXIT } from "../../app/exit_codes.ts";
 import { onInterrupt } from "../../app/interrupt_signals.ts";
 import { broadcastPorts, discoverServers } from "../../app/lan/discover_servers.ts";
@@ -74,7 +82,12 @@ async function readNetworks(
   { optOutFile, noSweep, quiet }: OptionsOf<"lan">,
   allProtocols: readonly Protocol[],
 ) {
-  const network = systemNetwork({ optOutFile, note: reportLine, report: reportLine, allProtocols });
+  const network = systemNetwork({
+    optOutFile,
+    note: reportError,
+    report: reportLine,
+    allProtocols,
+  });
   const interfaces = network.local.interfaces();
   const networks = localNetworks(interfaces);
   const optedOut = await network.optOuts.read();
@@ -129,7 +142,7 @@ function discoveryTimes(
 }
 
 function reportSkipped(network: string): void {
-  reportLine(`not swept for Java servers: ${network}`);
+  reportLine(`blocksweep: not swept for Java servers: ${network}`);
 }
 
 function openTable(neighbours: FoundServers, networks: number, noColor: boolean): LiveLanTable {

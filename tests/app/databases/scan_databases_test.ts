@@ -160,7 +160,7 @@ Deno.test("a database that another program locks during a scan gets every row, e
       stderr,
       "is unavailable (another program is writing to it): rows are kept in",
     );
-    assertStringIncludes(stderr, "is available again: ");
+    assertStringIncludes(stderr, `blocksweep: "${list}" is available again: `);
     const rows = readNdjson(await Deno.readTextFile(file)).map(serverId).toSorted();
     const stored = await listOf(list);
     assertEquals([stored.map(serverId).toSorted(), rows.length], [rows, 30]);

@@ -261,7 +261,7 @@ Deno.test("rows on standard output may repeat after a kill, and never after Ctrl
       await again.status;
       const third = await run(["scan", "--resume", checkpoint, "--rate", "1M"]);
       assertEquals(third.code, 0, third.stderr);
-      assertStringIncludes(third.stderr, "standard output may get some servers twice");
+      assertStringIncludes(third.stderr, "blocksweep: standard output may get some servers twice");
       const [one, two] = await Promise.all([first, second]);
       assertEquals(one.stderr.includes("some servers"), false);
       assert(one.ids.length >= 10 && two.ids.every((id) => !one.ids.includes(id)));

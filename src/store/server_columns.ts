@@ -6,7 +6,7 @@
 import { FIELDS, type FieldType, type ServerRecord } from "../core/record.ts";
 import type { ColumnDefinition, ColumnType, Row, Value } from "./database/database.ts";
 import { addressSort, canonicalHost } from "./rows/addresses.ts";
-import { contentHash, hashOf } from "./rows/content_hash.ts";
+import { CONTENT, contentHash, hashOf } from "./rows/content_hash.ts";
 import type { ServerIdentity } from "./rows/identity.ts";
 import {
   foldedKey,
@@ -54,6 +54,10 @@ const TYPES: Readonly<Record<FieldType, ColumnType>> = {
 /** Positions in {@linkcode FIELDS} of the fields that are columns of `servers`. */
 const POSITIONS = FIELDS.flatMap(({ name }, i) => ELSEWHERE.has(name) ? [] : [i]);
 
+/** Those among {@linkcode POSITIONS} that the content hash does not cover. */
+const BESIDE_CONTENT = POSITIONS.filter((i) => !CONTENT.includes(FIELDS[i].name));
+const PLAYERS = FIELDS.findIndex(({ name }) => name === "players");
+
 /**
  * Columns of the table `servers` that a reply fills. In SQLite `address_sort` follows, for which
  * PostgreSQL has no need.
@@ -94,7 +98,7 @@ const CLAMPED = "countClamped";
 
 /** The values of a record's columns. */
 export function serverValues(record: ServerRecord, identity: ServerIdentity): ServerValues {
-  const { players_online: online, players_max: max, players } = record;
+  const { players_online: online, players_max: max } = record;
   const [playersOnline, playersMax] = [storableCount(online), storableCount(max)];
   const isClamped = playersOnline !== wholeNumber(online) || playersMax !== wholeNumber(max);
   const flagged = isClamped && !record.flags.includes(CLAMPED)
@@ -112,10 +116,11 @@ export function serverValues(record: ServerRecord, identity: ServerIdentity): Se
     versionKey(version),
     content,
   );
-  const digest = hashOf(columns);
+  // The key has the name and the port, and `content` stands for the fields that it covers.
+  const digest = hashOf([key, address, port, content, ...BESIDE_CONTENT.map((i) => fields[i])]);
   columns.push(digest, addressSort(address));
-  const names = players === null ? null : storableJson(players);
-  return { columns, content, digest, playersOnline, playersMax, players: names };
+  const players = fields[PLAYERS] as string | null;
+  return { columns, content, digest, playersOnline, playersMax, players };
 }
 
 function valueOf(value: ServerRecord[keyof ServerRecord], type: FieldType): Value {

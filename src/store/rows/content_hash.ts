@@ -7,7 +7,7 @@ import { FIELDS, type ServerRecord } from "../../core/record.ts";
 import type { Value } from "../database/database.ts";
 
 /** Fields that the content hash covers: all that a server publishes, except players and times. */
-const CONTENT: readonly (keyof ServerRecord)[] = [
+export const CONTENT: readonly (keyof ServerRecord)[] = [
   "protocols",
   "edition",
   "software",

@@ -1,0 +1,109 @@
+/** What docs/database.md grants to roles of PostgreSQL, and how a wrong clock is corrected there. */
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import type { Database } from "../../src/store/database/database.ts";
+import { identityOf } from "../../src/store/rows/identity.ts";
+import { selectServers } from "../../src/store/server_queries.ts";
+import { writePolls } from "../../src/store/poll_writer.ts";
+import { createTables } from "../../src/store/schema/create_tables.ts";
+import { Store } from "../../src/store/store.ts";
+import { all, connect, SERVER, withPostgres } from "./databases.ts";
+import { record, scanId } from "./records.ts";
+
+/** The statements of the section about roles, with names of their own. */
+async function grants(suffix: string): Promise<string> {
+  const text = await Deno.readTextFile(new URL("../../docs/database.md", import.meta.url));
+  const [, sql] = /## Roles in PostgreSQL\n[^]*?```sql\n([^]*?)```/.exec(text)!;
+  return sql.replaceAll(/list_(writer|reader)/g, `list_$1_${suffix}`);
+}
+
+Deno.test({
+  name: "each role does what docs/database.md says, and nothing that only another may",
+  ignore: SERVER === undefined,
+  fn: () =>
+    withPostgres(SERVER!, async (url) => {
+      const suffix = crypto.randomUUID().slice(0, 8);
+      const [writer, reader] = [`list_writer_${suffix}`, `list_reader_${suffix}`];
+      await using owner = await connect(url);
+      await createTables(owner);
+      await owner.script(await grants(suffix));
+      try {
+        await as(owner, writer, async () => {
+          await createTables(owner); // as each command that writes does
+          const store = new Store(owner, () => Promise.resolve());
+          await store.begin({ id: scanId(1), at: 1, shards: 1, config: "{}" });
+          await store.write([record(1, { players: ["Ann"] })]);
+          await store.write([record(1, { motd: "new", seen_at: 2000, players: null })]);
+          const seen = record(1, { seen_at: 3000 });
+          const polled = { identity: identityOf(seen)!, online: true, failures: 0, at: 3000 };
+          await writePolls(owner, [{ ...polled, record: seen }], [], [{ address: 5, at: 1 }]);
+          const counts = { downAfter: 3, probesSent: 1, replies: 1, found: 1 };
+          await store.end({
+            id: scanId(1),
+            since: 1,
+            at: 2,
+            state: "finished",
+            shard: 1,
+            ...counts,
+          });
+          await assertRejects(() => owner.script("drop table servers"), Error, "must be owner");
+          const version = "delete from blocksweep_schema";
+          await assertRejects(() => owner.script(version), Error, "permission denied");
+        });
+        await as(owner, reader, async () => {
+          const servers = await Array.fromAsync(selectServers(owner, { sort: "players" }));
+          assertEquals(servers.length, 1);
+          await owner.run("update servers set tags = ?, notes = ?", ['["a"]', "b"]);
+          for (
+            const sql of [
+              "update servers set motd = 'x'",
+              "delete from observations",
+              "insert into opt_outs values ('127.0.0.1', now())",
+            ]
+          ) await assertRejects(() => owner.script(sql), Error, "permission denied");
+        });
+      } finally {
+        await owner.script(`drop owned by ${writer}, ${reader}; drop role ${writer}, ${reader}`);
+      }
+    }),
+});
+
+async function as(database: Database, role: string, work: () => Promise<void>): Promise<void> {
+  await database.script(`set role ${role}`);
+  try {
+    await work();
+  } finally {
+    await database.script("reset role");
+  }
+}
+
+Deno.test({
+  name: "a writer whose clock is wrong by a day uses the time of the PostgreSQL server",
+  ignore: SERVER === undefined,
+  fn: () =>
+    withPostgres(SERVER!, async (url) => {
+      const DAY = 86_400_000;
+      const now = Date.now;
+      const near = (at: unknown, time: number) => Math.abs(Number(at) - time) < 10_000;
+      try {
+        for (const ahead of [DAY, -DAY, 30_000]) {
+          Date.now = () => now() + ahead;
+          await using database = await connect(url);
+          await createTables(database);
+          const isCorrected = Math.abs(ahead) === DAY;
+          assert(near(database.clockOffsetMs, isCorrected ? -ahead : 0), String(ahead));
+          const store = new Store(database, () => Promise.resolve());
+          await store.begin({ id: scanId(1), at: Date.now(), shards: 1, config: "{}" });
+          await store.write([record(1, { seen_at: Date.now(), motd: String(ahead) })]);
+          const expected = now() + (isCorrected ? 0 : ahead);
+          const [row] = await all(
+            database,
+            "select s.motd, t.probed_at from servers s join server_state t on t.server = s.id",
+          );
+          assertEquals(row.motd, String(ahead));
+          assert(near(row.probed_at, expected), `${row.probed_at} is not near ${expected}`);
+        }
+      } finally {
+        Date.now = now;
+      }
+    }),
+});

@@ -1,5 +1,7 @@
 /** Covers src/store/schema/: both files of tables, and what docs/database.md says of them. */
 import { assert, assertEquals } from "@std/assert";
+import { openSqlite } from "../../src/store/database/sqlite.ts";
+import { createTables } from "../../src/store/schema/create_tables.ts";
 
 /** A column in a file of tables. */
 interface Column {
@@ -70,4 +72,29 @@ Deno.test("docs/database.md lists each table with its columns and types", async 
       table,
     );
   }
+});
+
+Deno.test("docs/database.md lists the columns of the view for other programs, in both engines' order", async () => {
+  const text = await read("docs/database.md");
+  const section = text.split("## For other programs\n")[1].split("\n## ")[0];
+  const listed = [...section.split(". Its columns")[0].matchAll(/`(\w+)`/g)].map(([, name]) =>
+    name
+  );
+  for (const engine of ["postgres", "sqlite"]) {
+    const [, columns] = /create view server_list as\nselect ([^]*?)\nfrom /.exec(
+      await read(`src/store/schema/${engine}.sql`),
+    )!;
+    const names = columns.split(/,\s+/).map((column) => column.replace(/^.*[. ]/, ""));
+    assertEquals(listed, ["server_list", ...names], engine);
+  }
+});
+
+Deno.test("the queries of docs/database.md run", async () => {
+  await using database = openSqlite(":memory:");
+  await createTables(database);
+  const section = (await read("docs/database.md")).split("## Queries\n")[1].split("\n## ")[0];
+  const queries = [...section.matchAll(/```sql\n([^]*?)```/g)].flatMap(([, sql]) => sql.split(";"));
+  const run = queries.map((sql) => sql.trim()).filter((sql) => sql !== "");
+  assert(run.length >= 5);
+  for (const sql of run) await database.rows(sql);
 });

@@ -152,3 +152,12 @@ create table opt_outs (
   address text primary key,               -- the address
   noted_at integer not null               -- when a reply first carried the opt-out
 ) strict;
+
+-- The servers for readers outside: its columns stay when tables change.
+create view server_list as
+select s.key, s.hostname, s.address, s.port, s.protocols, s.edition, s.software, s.name, s.motd_plain,
+  s.version, s.map, s.gamemode, t.online, t.players_online, t.players_max, p.names as players,
+  t.latency_ms, s.flags, s.tags, s.favicon_hash, s.first_seen, s.changed_at, t.probed_at, t.replied_at,
+  t.failures
+from servers s join server_state t on t.server = s.id
+left join server_players p on p.server = t.server;

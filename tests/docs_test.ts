@@ -124,6 +124,13 @@ async function checkRun(words: readonly string[]): Promise<void> {
   }
 }
 
+Deno.test("the protocol in the architecture is the one that the tests run", async () => {
+  const path = "protocols/invented/herald/mod.ts";
+  const source = await Deno.readTextFile(new URL(path, import.meta.url));
+  const [, example] = /```ts\n(.*?)```/s.exec(textOf("docs/architecture.md"))!;
+  assertEquals(example.replace("../protocol.ts", "../../../../src/protocols/protocol.ts"), source);
+});
+
 Deno.test("every command in a document parses", async () => {
   let count = 0;
   for (const { path, text } of DOCUMENTS) {

@@ -1,6 +1,6 @@
 /**
  * The protocols that blocksweep speaks, in order of rank. Probing, merging and reporting follow
- * this order. To add a protocol, write its folder and add it here.
+ * this order. "How to add" in docs/architecture.md lists the steps for a new protocol.
  *
  * @module
  */

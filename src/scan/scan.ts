@@ -3,8 +3,8 @@
  *
  *     passes ──> sweep ──> sightings ──> interviews ──> rows ──> outputs
  *
- * The plan and the tables are made first and passed down. A stage publishes to queues and tables, and
- * never calls another stage.
+ * The plan and the tables are made first and passed down. A stage passes work on only through a queue;
+ * the queue of rows is a part of {@linkcode WriteStage}.
  *
  * @module
  */

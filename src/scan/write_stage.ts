@@ -1,6 +1,7 @@
 /**
- * Writes rows to the outputs, and then to the checkpoint's list. The queue in front of it is bounded:
- * while it is full, interviews wait, so that a slow disk slows the scan down and memory stays flat.
+ * Writes rows to the outputs, and then to the checkpoint's list. The stage contains the queue of rows,
+ * which is bounded: while it is full, interviews wait, so that a slow disk slows the scan down and
+ * memory stays flat.
  *
  * @module
  */

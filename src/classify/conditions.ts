@@ -10,7 +10,7 @@ export type Condition = Readonly<Record<string, unknown>> & { readonly at: strin
 
 /** Named parts of a text that a pattern captured: the software's `name` and `version`. */
 export type Captured = Readonly<Record<string, string | undefined>>;
-/** A compiled condition: returns whether it holds, or the captured parts. */
+/** A compiled condition: returns whether it is met, or the captured parts. */
 export type ConditionTest = (record: ServerRecord) => boolean | Captured;
 /** An operator: compiles an operand into a test of a value. */
 type Operator = (wanted: never) => (value: unknown, record: ServerRecord) => boolean | Captured;
@@ -122,8 +122,8 @@ function operatorOf(condition: Condition): string {
 export function compileCondition(condition: Condition): ConditionTest {
   const read = pathReader(condition.at);
   const name = operatorOf(condition);
-  const holds = OPERATORS[name](condition[name] as never);
-  return (record) => holds(read(record), record);
+  const test = OPERATORS[name](condition[name] as never);
+  return (record) => test(read(record), record);
 }
 
 /** The values that a condition allows; `undefined`: its operator is neither `is` nor `in`. */

@@ -2,7 +2,7 @@
  * Classifies servers: derives the software from the replies of a server.
  *
  * The rules are data, with a source each: data/software.json. A rule tests the values of one
- * protocol, and all its conditions have to hold. Of the matching rules, the one with the highest
+ * protocol, and all its conditions have to be met. Of the matching rules, the one with the highest
  * confidence names the software; among equals, the first.
  *
  *     A   the software names itself, in a field that no other software writes

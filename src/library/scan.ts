@@ -38,7 +38,7 @@ import { newScanId, randomBytes } from "../app/system_random.ts";
  * Scans targets, and yields a record of each server as it is found. Leaving the loop ends the scan and
  * closes its sockets.
  *
- * The rules of the command line hold: public addresses, and more than 1,048,576 private ones, need
+ * The rules of the command line apply: public addresses, and more than 1,048,576 private ones, need
  * `iHavePermission`; reserved addresses and those in the opt-out file are not probed; a name that is
  * not a local one must not resolve to private addresses; rate and caps apply except on loopback. Needs
  * `--allow-net`, `--allow-env` and `--allow-read` (`--allow-write` to record opt-outs), and

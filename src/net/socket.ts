@@ -99,11 +99,11 @@ export const MOST_IN_BATCH = 256;
 export interface Template {
   /** The datagram, with token and time zero. */
   readonly template: Uint8Array;
-  /** Offset of the token, bytes. Default: the datagram holds none. */
+  /** Offset of the token, bytes. Default: the datagram contains none. */
   readonly tokenAt?: number;
   /** Whether the token is text of eight hexadecimal digits. Default: false, four bytes. */
   readonly tokenText?: boolean;
-  /** Offset of the time, bytes. Default: the datagram holds none. */
+  /** Offset of the time, bytes. Default: the datagram contains none. */
   readonly clockAt?: number;
 }
 

@@ -26,7 +26,7 @@ export const HOST_RATE = 5;
  */
 const SLACK_MS = 10;
 /**
- * A late sender catches up at twice the rate. A burst holds at most the datagrams of 2 ms at that
+ * A late sender catches up at twice the rate. A burst contains at most the datagrams of 2 ms at that
  * rate, or one batch.
  */
 const CATCH_UP_FACTOR = 2;

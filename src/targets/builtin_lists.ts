@@ -105,7 +105,7 @@ function notByNameRanges(): readonly ReasonedRange[] {
 }
 
 /**
- * Returns a check whether a MOTD holds an opt-out marker of data/opt-out.txt. The case of letters is
+ * Returns a check whether a MOTD contains an opt-out marker of data/opt-out.txt. The case of letters is
  * ignored, as games ignore the case of formatting codes.
  */
 export function optOutCheck(): (motd: string) => boolean {

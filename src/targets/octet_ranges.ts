@@ -38,7 +38,7 @@ export class RangeBudget {
 /**
  * Parses octet ranges.
  *
- * @param budget The budget of the input that holds the text.
+ * @param budget The budget of the input that contains the text.
  * @returns The address ranges, ascending; `undefined` for another form.
  * @throws InputError when an octet is invalid, or there are too many ranges.
  */

@@ -66,7 +66,7 @@ export function parseTarget(text: string): Target {
  * Parses one word: a target as for {@linkcode parseTarget}, or octet ranges, which may expand to
  * several address ranges.
  *
- * @param budget The budget of the input that holds the word. Default: a budget for the word alone.
+ * @param budget The budget of the input that contains the word. Default: a budget for the word alone.
  * @throws InputError that names the text and its fault.
  *
  * @example
@@ -112,7 +112,7 @@ function splitPort(text: string): { host: string; port: number | undefined } {
   return { host: text.slice(0, colon), port: parsePort(text.slice(colon + 1), text) };
 }
 
-/** Whether a text can only mean an address: its last label is a number, or it holds a `:`. */
+/** Whether a text can only mean an address: its last label is a number, or it contains a `:`. */
 function looksLikeAddress(text: string): boolean {
   return text.includes(":") || /\.(\d+|0x[0-9a-f]*)$|^\d+$/i.test(text);
 }
@@ -212,7 +212,7 @@ export function* splitWords(text: string): IterableIterator<{ word: string; line
  * Parses a list of targets, as from a file.
  *
  * @param source The name of the list in errors.
- * @param budget The budget of the input that holds the list. Default: a budget for the list alone.
+ * @param budget The budget of the input that contains the list. Default: a budget for the list alone.
  * @throws InputError that names the source and the line.
  */
 export function parseTargetList(
@@ -225,7 +225,7 @@ export function parseTargetList(
     const parsed = withLocation(`${source}:${line}`, () => parseTargets(word, budget));
     for (const target of parsed) targets.push(target);
   }
-  if (targets.length === 0) throw new InputError(`Cannot use ${source}: it holds no targets`);
+  if (targets.length === 0) throw new InputError(`Cannot use ${source}: it contains no targets`);
   return targets;
 }
 
@@ -258,11 +258,11 @@ function withLocation<T>(place: string, parse: () => T): T {
   }
 }
 
-/** Parts of a URL, which no target holds: a scheme, or the `@` after a user. */
+/** Parts of a URL, which no target contains: a scheme, or the `@` after a user. */
 const URL_PART = /^[a-z][a-z\d+.-]*:[/\\]|:\/\/|@/i;
 
 /**
- * Rejects a text that holds a URL or a user.
+ * Rejects a text that contains a URL or a user.
  *
  * @throws InputError that quotes the text without its secrets.
  */

@@ -186,7 +186,7 @@ export class FakeNetwork implements Clock {
       if (settled) break;
       const event = this.#pop();
       if (event === undefined) {
-        if (++idle > 100) throw new Error("the network is idle, and still somebody waits");
+        if (++idle > 100) throw new Error("the network is idle, but an operation is pending");
         continue;
       }
       idle = 0;

@@ -189,7 +189,11 @@ Deno.test("parseTargetList() names the source and the line", () => {
   const text = "10.0.0.1 # home\n\n10.0.0.2, 10.0.0.3\r\nexample.org\n10.0.0.0/40";
   assertThrows(() => parseTargetList(text, "list.txt"), InputError, "list.txt:5: Cannot parse");
   assertEquals(parseTargetList(text.replace("/40", "/30"), "list.txt").length, 5);
-  assertThrows(() => parseTargetList("# nothing\n", "list.txt"), InputError, "it holds no targets");
+  assertThrows(
+    () => parseTargetList("# nothing\n", "list.txt"),
+    InputError,
+    "it contains no targets",
+  );
   assertEquals([...splitWords("a,b\r#c\r\nd")], [
     { word: "a", line: 1 },
     { word: "b", line: 1 },

@@ -41,7 +41,7 @@ const FORMATS: Readonly<Record<OutputFormat, MakeFormat>> = {
   table: (fields) => fieldsTable(fields, Infinity),
 };
 
-/** Formats whose rows hold the chosen columns and no others. */
+/** Formats whose rows contain the chosen columns and no others. */
 const HAS_FIELDS = new Set(["csv", "ndjson", "json"]);
 
 /** The columns of the rows, and the table that shows them. */

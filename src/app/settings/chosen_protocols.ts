@@ -11,7 +11,7 @@ import type { Protocol } from "../../protocols/protocol.ts";
 /**
  * The protocols with these names, in the order of their passes.
  *
- * @throws InputError for a name that no protocol has, and for no name.
+ * @throws InputError for a name that is not a protocol's, and for an empty list.
  */
 export function chosenProtocols(
   names: readonly string[] | undefined,

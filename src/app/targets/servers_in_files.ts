@@ -1,5 +1,5 @@
 /**
- * Servers in files of rows, with what the rows hold about them.
+ * Servers in files of rows, with what the rows contain about them.
  *
  * @module
  */

@@ -26,12 +26,12 @@ export interface AdvertisementFields {
 /** An anomaly of the places of fields. */
 export type PlaceFlag =
   /**
-   * The MOTD holds an unescaped `;`. The MOTD is joined again, or omitted if its end is
+   * The MOTD contains an unescaped `;`. The MOTD is joined again, or omitted if its end is
    * ambiguous.
    */
   | "motdSemicolon"
   /**
-   * The level holds an unescaped `;`. The level is joined again, or omitted if its end is
+   * The level contains an unescaped `;`. The level is joined again, or omitted if its end is
    * ambiguous.
    */
   | "levelSemicolon"

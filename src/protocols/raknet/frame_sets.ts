@@ -72,7 +72,7 @@ export interface FrameSet {
   readonly packetPair: boolean;
   /** Whether the sender sends continuously. */
   readonly continuousSend: boolean;
-  /** Whether the receiver shall report its bandwidth; set in most datagrams. */
+  /** Whether the receiver has to report its bandwidth; set in most datagrams. */
   readonly needsBandwidth: boolean;
   /** Sequence number of the datagram, modulo 2^24. */
   readonly sequence: number;

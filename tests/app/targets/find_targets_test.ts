@@ -151,7 +151,7 @@ Deno.test("a target that must not be probed is refused with the reason", async (
   );
   await refused(
     { files: [{ text: "", source: "standard input" }] },
-    "Cannot use standard input: it holds no targets",
+    "Cannot use standard input: it contains no targets",
   );
 });
 

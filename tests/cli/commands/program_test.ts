@@ -85,7 +85,7 @@ const BAD: [args: string[], message: string][] = [
   [["scan", "127.0.0.1", "-p", "0"], 'Cannot parse port "0"'],
   [["scan", "127.0.0.1", "-p", "70000"], 'Cannot parse port "70000"'],
   [["scan", "127.0.0.1", "--rate", "abc"], 'Cannot use --rate "abc"'],
-  [["scan", "-iL", "/dev/null"], "Cannot use /dev/null: it holds no targets"],
+  [["scan", "-iL", "/dev/null"], "Cannot use /dev/null: it contains no targets"],
   [["scan", "-iL", "/nonexistent"], 'Cannot read "/nonexistent": there is no such file'],
   [["scan", "8.8.8.8"], "Cannot scan 1 public address without --i-have-permission"],
   [["scan", "224.0.0.1"], "never probed: multicast"],

@@ -12,20 +12,30 @@ export interface TargetNames {
   readonly names: ReadonlyMap<Address, string>;
   /** The SRV records that led to endpoints, by `endpointKey()`. Default: none. */
   readonly services?: ReadonlyMap<number | bigint, NamedService>;
+  /**
+   * The names of known servers, by `endpointKey()`; `null`: a server that is known by its address, also
+   * if another server of the address has a name. Default: none.
+   */
+  readonly knownNames?: ReadonlyMap<number | bigint, string | null>;
 }
 
 /** The name to send to a server: the one that the user gave, never the target of an SRV record. */
 export function requestedNameOf(
-  { names, services }: TargetNames,
+  targets: TargetNames,
   endpoint: Endpoint,
 ): string | undefined {
-  return services?.get(endpointKey(endpoint))?.name ?? names.get(endpoint.address);
+  return targets.services?.get(endpointKey(endpoint))?.name ?? nameOf(targets, endpoint) ??
+    undefined;
+}
+
+/** The name that resolved to an endpoint, or by which its server is known. */
+function nameOf({ names, knownNames }: TargetNames, endpoint: Endpoint): string | null {
+  const known = knownNames?.get(endpointKey(endpoint));
+  return known === undefined ? names.get(endpoint.address) ?? null : known;
 }
 
 /** The value of the column `requested_as`: the name, and its SRV service if there is one. */
-export function requestOf({ names, services }: TargetNames, endpoint: Endpoint): string | null {
-  const led = services?.get(endpointKey(endpoint));
-  return led === undefined
-    ? names.get(endpoint.address) ?? null
-    : requestText(led.name, led.service);
+export function requestOf(targets: TargetNames, endpoint: Endpoint): string | null {
+  const led = targets.services?.get(endpointKey(endpoint));
+  return led === undefined ? nameOf(targets, endpoint) : requestText(led.name, led.service);
 }

@@ -12,10 +12,10 @@ import type { SpeedSettings } from "./speed.ts";
 /** Which endpoints a scan probes, and in which order, by the user's choice. */
 export function scanSelectionOf(chosen: ScanSettings, named: NamedTargets): ScanSelection {
   const { protocols, allProtocols, ports, queriesKnown, seed, shard, maxTargets } = chosen;
-  const { targets: addresses, names, services, known, optedOut, first } = named;
+  const { targets: addresses, names, services, knownNames, known, optedOut, first } = named;
   const probed = { addresses, protocols, allProtocols, ports, known, queriesKnown };
   return {
-    targets: { ...probed, names, services, optedOut, responders: [] },
+    targets: { ...probed, names, services, knownNames, optedOut, responders: [] },
     order: {
       seed,
       shard,

@@ -57,8 +57,11 @@ export interface TargetInput {
   readonly allProtocols?: readonly Protocol[];
 }
 
+/** The names behind targets. A resumed scan has no names of single known servers. */
+type RequestedNames = Required<Omit<TargetNames, "knownNames">> & Pick<TargetNames, "knownNames">;
+
 /** Resolved targets. A later lookup of the same names may give other addresses. */
-export interface FoundTargets extends Required<TargetNames> {
+export interface FoundTargets extends RequestedNames {
   /** The targets to probe. */
   readonly inclusions: readonly Inclusion[];
   /** Address ranges that are never sent anything. */
@@ -68,7 +71,7 @@ export interface FoundTargets extends Required<TargetNames> {
 }
 
 /** Targets, and the names behind them. */
-export interface NamedTargets extends Required<TargetNames> {
+export interface NamedTargets extends RequestedNames {
   /** The targets that may be probed. */
   readonly targets: Targets;
   /** The targets that are probed first. */
@@ -117,13 +120,21 @@ export async function findTargets(input: TargetInput, lookups: Lookups): Promise
 }
 
 /** Adds the names by which known servers were requested, if the user gave no name for the address. */
-function withNames(found: LookedUp, known: readonly KnownServer[]): LookedUp {
+function withNames(
+  found: LookedUp,
+  known: readonly KnownServer[],
+): LookedUp & Pick<TargetNames, "knownNames"> {
+  const given = new Set(found.names.keys());
+  const knownNames = new Map<number | bigint, string | null>();
   for (const { endpoint, name, service } of known) {
     const { address } = endpoint;
     if (name !== undefined && !found.names.has(address)) found.names.set(address, name);
     if (service !== undefined) found.services.set(endpointKey(endpoint), service);
+    if (given.has(address)) continue;
+    const key = endpointKey(endpoint);
+    knownNames.set(key, knownNames.get(key) ?? name ?? null);
   }
-  return found;
+  return { ...found, knownNames };
 }
 
 /**
@@ -133,7 +144,7 @@ function withNames(found: LookedUp, known: readonly KnownServer[]): LookedUp {
  * @throws InputError when no target is left.
  */
 export function composeTargets(
-  { inclusions, excluded, known, names, services }: FoundTargets,
+  { inclusions, excluded, known, names, services, knownNames }: FoundTargets,
   optedOut: readonly Range[],
 ): NamedTargets {
   const first = known.map(({ endpoint }) => endpoint);
@@ -148,7 +159,7 @@ export function composeTargets(
   const open = optedOut.length === 0 ? targets : without([...excluded, ...optedOut]);
   if (open.size === 0n) throw nothingLeft(all, open);
   const optedOutSize = targets.size - open.size;
-  return { targets, first, known, names, services, optedOut, optedOutSize };
+  return { targets, first, known, names, services, knownNames, optedOut, optedOutSize };
 }
 
 function listed(

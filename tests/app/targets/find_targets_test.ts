@@ -1,6 +1,6 @@
 /**
  * Covers src/app/targets/scan_plan.ts, src/app/targets/require_permission.ts,
- * src/app/settings/scan_setup_parts.ts, src/targets/builtin_lists.ts, src/targets/permission.ts and
+ * src/app/settings/scan_setup_parts.ts, src/scan/requested_names.ts, src/targets/builtin_lists.ts, src/targets/permission.ts and
  * src/targets/density.ts.
  */
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
@@ -19,6 +19,7 @@ import {
   type NamedTargets,
   type TargetInput,
 } from "../../../src/app/targets/find_targets.ts";
+import { requestedNameOf, requestOf } from "../../../src/scan/requested_names.ts";
 import type { Range } from "../../../src/targets/ranges.ts";
 import { InputError } from "../../../src/core/errors.ts";
 import { PROTOCOLS } from "../../../src/protocols/list.ts";
@@ -63,6 +64,32 @@ Deno.test("words, lists, files and names become targets", async () => {
   assert(
     targets.groups.some(({ ports, usesScanPorts }) => ports.join() === "99" && !usesScanPorts),
   );
+});
+
+Deno.test("each known server keeps the name that it has, also beside another server of its address", async () => {
+  const address = 0x0a000063;
+  const at = (port: number) => ({ address, port });
+  const service = { name: "srv.example", service: { host: "mc.example", port: 3 } };
+  const servers = [
+    { endpoint: at(1), protocols: [], name: "play.example" },
+    { endpoint: at(2), protocols: [] },
+    { endpoint: at(3), protocols: [], service },
+    { endpoint: at(4), protocols: [] }, // a second row of this endpoint has a name
+    { endpoint: at(4), protocols: [], name: "other.example" },
+    { endpoint: { address: 0x0a000001, port: 1 }, protocols: [], name: "old.example" },
+  ];
+  const known = { servers, optedOut: [] };
+  const targets = await collect({ words: ["same.example"], known });
+  const requested = [1, 2, 3, 4].map((port) => requestOf(targets, at(port)));
+  assertEquals(requested, [
+    "play.example",
+    null,
+    "srv.example SRV mc.example:3",
+    "other.example",
+  ]);
+  assertEquals(requestedNameOf(targets, at(2)), undefined);
+  // The name on the command line comes first.
+  assertEquals(requestOf(targets, { address: 0x0a000001, port: 1 }), "same.example");
 });
 
 Deno.test("the target of an SRV record is a target of the scan when the name has no port", async () => {

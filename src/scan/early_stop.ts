@@ -17,8 +17,8 @@ const GRACE_MS = 5000;
 export class EarlyStop {
   reason: EndReason | undefined;
   error: Error | undefined;
-  readonly #soft = new AbortController();
-  readonly #hard = new AbortController();
+  readonly #sweepEnd = new AbortController();
+  readonly #interviewEnd = new AbortController();
   readonly #ended = new AbortController();
   readonly #clock: Clock;
   readonly #cancelTimer: () => void;
@@ -54,17 +54,17 @@ export class EarlyStop {
 
   #abandon(): void {
     this.stop("interrupted");
-    this.#hard.abort();
+    this.#interviewEnd.abort();
   }
 
   /** Aborted when the sweep must end. */
-  get soft(): AbortSignal {
-    return this.#soft.signal;
+  get sweepSignal(): AbortSignal {
+    return this.#sweepEnd.signal;
   }
 
   /** Aborted when interviews must end too. */
-  get hard(): AbortSignal {
-    return this.#hard.signal;
+  get interviewSignal(): AbortSignal {
+    return this.#interviewEnd.signal;
   }
 
   /**
@@ -79,9 +79,9 @@ export class EarlyStop {
   stop(reason: EndReason): void {
     this.#interrupted ||= reason === "interrupted";
     this.reason ??= reason;
-    this.#soft.abort();
-    if (reason === "max-results" || reason === "failed") this.#hard.abort();
-    else this.#cancelGrace ??= this.#clock.after(GRACE_MS, () => this.#hard.abort());
+    this.#sweepEnd.abort();
+    if (reason === "max-results" || reason === "failed") this.#interviewEnd.abort();
+    else this.#cancelGrace ??= this.#clock.after(GRACE_MS, () => this.#interviewEnd.abort());
   }
 
   /** Stops the scan at once after a failure. */

@@ -42,7 +42,7 @@ export async function runScan(options: ScanSetup): Promise<ScanEnd> {
   const throttle = new Throttle(limits.rates, limits.capLoopback ? undefined : isLoopback);
   const sockets = familiesOf(targets.addresses).flatMap((bits) => io.openSockets(bits));
   await using demultiplexer = new Demultiplexer(sockets, throttle, io.clock);
-  stop.hard.addEventListener("abort", () => demultiplexer.cancel(), { once: true });
+  stop.interviewSignal.addEventListener("abort", () => demultiplexer.cancel(), { once: true });
   const plan = planScanPasses(options);
   countPositions(plan, options);
   const tables = makeTables(options, demultiplexer, stop);

@@ -35,7 +35,7 @@ export class ScanConnections {
       throttle,
       clock,
       limits: limits.streamLimits ?? STREAM_LIMITS,
-      signal: stop.hard,
+      signal: stop.interviewSignal,
       onShortage: () => this.slots.reduceLimit(), // fewer connections are made from now on
       shortage,
     };

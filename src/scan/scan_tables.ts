@@ -72,7 +72,7 @@ export function makeTables(
   const known = new KnownServers(targets, seed);
   const probed = new ProbedEndpoints(options, (...one) => known.withholds(...one));
   const onFlood = (address: Address) => demultiplexer.cancel(address);
-  const signals = new AddressSignals(stop.hard);
+  const signals = new AddressSignals(stop.interviewSignal);
   const uninspected = new Uninspected(state);
   const onOptOut = (address: Address) => {
     signals.cancel(address);

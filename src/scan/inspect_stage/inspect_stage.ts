@@ -168,7 +168,7 @@ export class InspectStage {
       if (found === "nothing") finishAll();
       else this.#parts.rows.add(found, finishAll);
     } finally {
-      if (!stop.hard.aborted) responders.ended(endpoint);
+      if (!stop.interviewSignal.aborted) responders.ended(endpoint);
     }
   }
 
@@ -187,7 +187,7 @@ export class InspectStage {
     if (optedOut.has(endpoint.address)) return onFinished();
     if (found.replies.length === 0) {
       if (found.exhausted) uninspected.add(endpoint, onFinished);
-      else if (!found.isCutShort || !stop.hard.aborted) onFinished();
+      else if (!found.isCutShort || !stop.interviewSignal.aborted) onFinished();
       return;
     }
     if (!responders.add(endpoint)) return onFinished();
@@ -297,7 +297,7 @@ export class InspectStage {
   #unconfirmed(sighting: Sighting, { failure }: Inspection): "nothing" | "cut" | "short" {
     if (failure === "exhausted") return "short";
     // Without the end of the scan, it was not queried because its protocol is suppressed by now.
-    if (failure === "cancelled" && this.#tables.stop.hard.aborted) return "cut";
+    if (failure === "cancelled" && this.#tables.stop.interviewSignal.aborted) return "cut";
     this.#settleUnverified(sighting, failure === "malformed" ? failure : "forged");
     return "nothing";
   }

@@ -34,7 +34,7 @@ export class KnownServerStage {
   /** Puts the servers into the queue, and waits while it is full. */
   async run(): Promise<void> {
     const { io: { clock }, targets: { known = [], responders } } = this.options;
-    const { stop: { soft: signal }, known: plans } = this.tables;
+    const { stop: { sweepSignal: signal }, known: plans } = this.tables;
     if (known.length === 0) return;
     const isTarget = targeted(this.options);
     const done = new Set([...responders].map(endpointKey));

@@ -87,7 +87,7 @@ export class SightingQueue {
   /** Whether the queue is full: the sweep must not send probes. */
   get isFull(): boolean {
     return this.#unfinished > CAPACITY || this.rows.whenFree !== undefined ||
-      this.tables.stop.hard.aborted;
+      this.tables.stop.interviewSignal.aborted;
   }
 
   /** While no replies should be read, a promise that settles when they may be read again. */

@@ -69,7 +69,7 @@ export class TcpSweep {
       slots,
       throttle,
       clock: options.io.clock,
-      signal: tables.stop.soft,
+      signal: tables.stop.sweepSignal,
       skip: (target, protocol) => skipped.has(target, protocol) || this.#others.has(target),
       backlogged: () => sightings.isFull,
       visit: (protocol, target) => this.#visit(this.#named(protocol), target),
@@ -86,7 +86,7 @@ export class TcpSweep {
   async run(): Promise<Mark> {
     const { order, io: { clock } } = this.#options;
     const { tcp: passes, gapMs } = this.#plan;
-    const signal = this.#tables.stop.soft;
+    const signal = this.#tables.stop.sweepSignal;
     const end = await runPasses({
       passes,
       order,

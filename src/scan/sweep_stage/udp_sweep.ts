@@ -82,7 +82,7 @@ export class UdpSweep {
     try {
       const options = { ...this.#sweepOptions(), passes, from, trail: this.#trail };
       const mark = await sweep({ ...options, progress: this.#publish(from, passes) });
-      if (!stop.soft.aborted) floods.end();
+      if (!stop.sweepSignal.aborted) floods.end();
       this.#isCut = await this.#repeatDisturbed();
       return mark;
     } finally {
@@ -107,7 +107,7 @@ export class UdpSweep {
       tokens,
       canaries: lossAndRate.canaries,
       clock,
-      signal: stop.soft,
+      signal: stop.sweepSignal,
       skipsCooldown: () => stop.skipsCooldown,
       skip: (targets, i, protocol) => skipped.hasAt(targets, i, protocol),
       isBusy: () => sightings.load > 0 || state.tcp.passes > 0,
@@ -167,7 +167,7 @@ export class UdpSweep {
    */
   async #repeatDisturbed(): Promise<boolean> {
     const { limits: { retries }, io: { clock, state } } = this.#options;
-    const { floods, stop: { soft: signal } } = this.#tables;
+    const { floods, stop: { sweepSignal: signal } } = this.#tables;
     for (;;) {
       const passes = disturbedPasses(this.#plan.udp, floods.disturbed);
       if (passes.length === 0 || floods.further >= Math.min(retries, MOST_FURTHER)) return false;

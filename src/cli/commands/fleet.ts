@@ -76,7 +76,7 @@ async function reportReady(
     const ready = { servers, range: text, seed, manifest: manifest ?? null };
     await printResult("fleet", { event: "ready", hosts, ...ready });
   } else if (!quiet) {
-    reportLine(`${countOf(hosts, "simulated host")} in ${text}; Ctrl-C ends`);
+    reportLine(`${countOf(hosts, "simulated host")} in ${text}; Ctrl-C to end`);
   }
 }
 

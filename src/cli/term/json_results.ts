@@ -12,10 +12,11 @@ export const JSON_RESULTS = {
   "scan --dry-run": {
     targets: "number of targets: `all`, `public`, `private`, `loopback`",
     excluded: "number of excluded targets: `never_probed`, `private`, `by_option`, `opted_out`",
-    srv_records: "SRV records by whose names targets were requested",
+    srv_records: "SRV records that led from a requested name to a target",
     known_servers: "with `--rescan`: number of `all`, of `interviewed` and of `unprobed` ones",
     permission: "targets for which `--i-have-permission` is needed; `null`: none",
-    ports: "a list: `protocol`, `ports`, and whether they are of `interviews` beside the passes",
+    ports:
+      "a list: `protocol`, `ports`, and `interviews`: whether interviews use them instead of passes",
     seed: "the seed of the order; `null`: ascending",
     shard: "`index` and `count`",
     suppression: "passes before the others: `protocol`, `probes`, and the protocol `suppressed`",

@@ -103,7 +103,7 @@ export class LiveLanTable implements Disposable {
   /** Draws the table after a delay, and then at regular intervals. */
   #drawSoon(ms: number): () => void {
     return this.#options.clock.after(ms, () => {
-      this.#draw("Ctrl-C ends");
+      this.#draw("Ctrl-C to end");
       this.#cancel = this.#drawSoon(EVERY_MS);
     });
   }

@@ -35,7 +35,7 @@ export function lossLines(
   if (all === Infinity) return [loss];
   const range = most < 0.005 ? "" : ` (${amount(missed(low))} to ${amount(most)})`;
   const better = expected >= WORTH_ANOTHER_PASS && retries < MOST_RETRIES
-    ? `, with --retries ${retries + 1}: ${amount(missed(share, 1))}`
+    ? `; --retries ${retries + 1} would reduce this to ${amount(missed(share, 1))}`
     : "";
   return [
     `${loss}; servers missed: about ${amount(expected)} of ${withCommas(Math.round(all))}${range}` +

@@ -28,7 +28,9 @@ export function continueNotes(
     .map(({ path }) => path === "-" ? "standard output" : path);
   return [
     ...(unread.length === 0 ? [] : [
-      `${unread.join(", ")} may get some servers twice: the program cannot read back what it holds`,
+      `${
+        unread.join(", ")
+      } may get some servers twice: the program cannot read what is already written there`,
     ]),
     ...([...words, ...given.get("input-file") ?? []].includes("-")
       ? ["it needs the same targets on standard input"]
@@ -107,7 +109,7 @@ export function continueLines(
   }
   if (!early) return [];
   if (options.rescan !== undefined) {
-    return ["continue with the same command: servers that were not probed are the most overdue"];
+    return ["continue with the same command: it begins with the servers that were not probed"];
   }
   if (end.marks.udp.pass > state.passes && end.marks.tcp.pass > state.tcp.passes) return [];
   const command = continueCommand(given, chosen, end.marks, outputs);

@@ -156,7 +156,9 @@ export function unprobedLines({ unprobed }: Pick<Plan, "unprobed">): string[] {
   if (unprobed === 0) return [];
   const [were, they] = unprobed === 1 ? ["was", "it speaks"] : ["were", "they speak"];
   return [
-    `${countOf(unprobed, "known server")} ${were} not probed: ${they} no protocol of --protocol`,
+    `${
+      countOf(unprobed, "known server")
+    } ${were} not probed: ${they} none of the protocols in --protocol`,
   ];
 }
 

@@ -258,10 +258,10 @@ const widthOf = (parts: readonly Part[]): number => textOf(parts).length;
 
 /** The reasons of `--rate auto` in a few words. */
 const RATE_REASONS: Readonly<Record<RateReason, string>> = {
-  loss: "packet loss above",
-  buffers: "buffers full above",
+  loss: "loss at higher rates",
+  buffers: "buffers full at higher rates",
   sender: "limited by caps or this machine",
-  limit: "highest allowed",
+  limit: "highest allowed rate",
   searching: "searching",
   unknown: "too few replies",
 };

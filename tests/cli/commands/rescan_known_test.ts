@@ -163,7 +163,7 @@ Deno.test("--rescan with --protocol leaves out servers that speak none of them, 
     const others = [...known].filter(([, names]) => names.length > 0 && !names.includes("raknet"));
     assertStringIncludes(
       stderr,
-      `${others.length} known servers were not probed: they speak no protocol of --protocol\n`,
+      `${others.length} known servers were not probed: they speak none of the protocols in --protocol\n`,
     );
     const allowed = new Map(
       [...known].map(([id, names]) => [id, names.filter((name) => name === "raknet")]),

@@ -129,14 +129,14 @@ Deno.test("the live table is redrawn in place, and restores the cursor", async (
   const wait = (ms: number) => network.run(new Promise<void>((done) => network.after(ms, done)));
   await wait(1);
   assertEquals(terminal.lines, [
-    "0 servers on 1 network; Ctrl-C ends",
+    "0 servers on 1 network; Ctrl-C to end",
     "SERVER  PROTOCOLS  PLAYERS  MS  SEEN  VERSION  NAME",
   ]);
   assertEquals(terminal.cursorShown, false);
   for (let i = 1; i <= 3; i++) meet(i);
   await wait(500);
   assertEquals(terminal.lines.length, 5);
-  assertEquals(terminal.lines[0], "3 servers on 1 network; Ctrl-C ends");
+  assertEquals(terminal.lines[0], "3 servers on 1 network; Ctrl-C to end");
   neighbours.forget(1e9);
   meet(7);
   live[Symbol.dispose]();

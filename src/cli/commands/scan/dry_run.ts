@@ -83,7 +83,7 @@ function joined(texts: readonly string[]): string | undefined {
   return texts.length === 0 ? undefined : texts.join("; ");
 }
 
-/** The SRV records by whose names targets were requested. */
+/** The SRV records that led from a requested name to a target. */
 export function requestsOf({ services }: NamedTargets): string[] {
   const requests = [...services.values()].map(({ name, service }) => requestText(name, service));
   return [...new Set(requests)];

@@ -82,7 +82,7 @@ export const CONTROL = {
       commands: ["scan"],
       takes: FILE,
       onResume: "forgotten",
-      help: "resume the scan of a checkpoint; it keeps its options",
+      help: "resume the scan of a checkpoint, with its options",
     },
     {
       name: "status-file",

@@ -41,7 +41,7 @@ export const FLEET = {
       commands: ["fleet"],
       takes: wholeNumber(0, MOST_SERVERS),
       default: "0",
-      help: "number of further hosts without a row: hostile, or opted out",
+      help: "number of hosts that a scan must not list: hostile or opted out",
     },
     {
       name: "range",
@@ -121,9 +121,9 @@ export const FLEET = {
     {
       name: "no-follow",
       commands: ["fleet"],
-      help: "with --check: the scan had --no-follow",
+      help: "with --check: for a scan with --no-follow",
     },
-    { name: "verify", commands: ["fleet"], help: "with --check: the scan had --verify" },
+    { name: "verify", commands: ["fleet"], help: "with --check: for a scan with --verify" },
     {
       name: "log",
       commands: ["fleet"],

@@ -46,7 +46,7 @@ export const SELECTION = {
       name: "since",
       commands: ["servers", "export"],
       takes: PAST_TIME,
-      help: "only servers probed since 90m, 24h or 7d ago, a date, or Unix milliseconds",
+      help: "only servers probed in the last 90m, 24h or 7d, or since a date or Unix ms",
     },
     {
       name: "sort",
@@ -61,13 +61,13 @@ export const SELECTION = {
       commands: ["servers", "export", "history"],
       takes: COUNT,
       default: { servers: "100", history: "50" },
-      help: "at most this many",
+      help: "at most this many rows",
     },
     {
       name: "port",
       commands: ["import"],
       takes: wholeNumber(1, 65535),
-      help: "the port of hosts that have none in a file",
+      help: "the port for hosts without a port in the file",
     },
   ],
 } as const satisfies OptionGroup;
@@ -97,7 +97,7 @@ export const OUTPUT = {
       takes: keyOf(OUTPUT_FORMATS),
       defaultText: {
         scan: "by the suffix of the file",
-        servers: "table; in a pipe ndjson",
+        servers: "table, or ndjson in a pipe",
         export: "by the suffix of the file",
       },
       help: "csv, ndjson, json, hostport, grep or table",
@@ -154,7 +154,7 @@ export const OUTPUT = {
       name: "keep",
       commands: ["scan", "watch", "prune"],
       takes: AGE,
-      help: "time to keep all observations, such as 90d; older: one an hour, later a day",
+      help: "age to which all observations are kept: 90d; then one an hour, then one a day",
     },
     {
       name: "no-players",
@@ -183,8 +183,8 @@ export const OUTPUT = {
       name: "once",
       commands: ["lan"],
       takes: wholeNumber(1, 3600, "SECONDS"),
-      defaultText: `on a terminal until Ctrl-C, else ${DEFAULTS.lan.once} and the sweep`,
-      help: "end after this time",
+      defaultText: `until Ctrl-C on a terminal; else ${DEFAULTS.lan.once} s or the sweep's time`,
+      help: "time to run",
     },
     {
       name: "no-sweep",

@@ -108,7 +108,7 @@ export const SPEED = {
         query: `${DEFAULTS.query.retries}`,
         watch: `${DEFAULTS.watch.retries}`,
       },
-      help: "how often unanswered probes are repeated",
+      help: "how many times an unanswered probe is repeated",
     },
     {
       name: "cooldown",
@@ -118,7 +118,7 @@ export const SPEED = {
       defaultText: `${DEFAULT_SPEED.cooldownMs / 1000}s, loopback: ${
         LOOPBACK_SPEED.cooldownMs / 1000
       }s`,
-      help: "time to wait for late replies, if any can arrive",
+      help: "maximum wait for late replies; none if all replied",
     },
     {
       name: "no-follow",
@@ -140,7 +140,7 @@ export const SPEED = {
       takes: wholeNumber(0, MOST_THREADS),
       onResume: "free",
       default: "0",
-      help: "sender threads, not with portable; 0: the main thread sends",
+      help: "number of sender threads (not portable); 0: the main thread sends",
     },
     {
       name: "interface",
@@ -148,8 +148,8 @@ export const SPEED = {
       commands: ["scan"],
       takes: anyText("NAME"),
       onResume: "free",
-      defaultText: "that of most targets' route",
-      help: "packet and xdp: the interface to send from",
+      defaultText: "the one on the route to most targets",
+      help: "packet and xdp: sending interface",
     },
     {
       name: "gateway-mac",

@@ -121,7 +121,7 @@ export const ORDER = {
       commands: ["scan"],
       takes: POSITION,
       default: "1:0",
-      help: "position printed by a scan that ended early; T: before TCP's",
+      help: "start at the position that a scan printed; T: a position of TCP",
     },
   ],
 } as const satisfies OptionGroup;

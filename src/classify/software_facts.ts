@@ -20,13 +20,13 @@ function shape(text: string): number {
   return text.length << 16 | text.charCodeAt(0);
 }
 
-/** The proxy that players of one edition use to join a server of the other one, beside that server. */
+/** Geyser, a proxy beside a Java server, by which players of the Bedrock edition join that server. */
 const BRIDGE = { proxy: "geyser", edition: "java" };
 
 /** A side of a bridge: the bridge, or the server that it leads to. */
 export type BridgeSide = "bridge" | "bridged";
 
-/** The side of a bridge on which a server may stand. */
+/** Whether a server may be a bridge, or the server behind one. */
 export function bridgeSide(
   { edition, proxy }: Pick<ServerRecord, "edition" | "proxy">,
 ): BridgeSide | undefined {

@@ -56,7 +56,7 @@ export async function main(
   } catch (thrown) {
     const error = firstOf(thrown);
     if (error instanceof Interrupted) return EXIT.interrupted;
-    if (isClosedPipe(error)) return EXIT.failed; // the reader needs no more, as `head`
+    if (isClosedPipe(error)) return EXIT.failed; // the reader needs no more, for example `head`
     const line = explain(error);
     if (line === undefined) throw redactError(error, args);
     reportError(redact(line, args));

@@ -4,8 +4,8 @@
  *
  * - Order: the endpoint's known protocols, then the others, each group in the order of the options.
  * - Suppression: a protocol may harm servers of another one, its suppressor (`suppressedBy`): SQP harms
- *   RakNet servers. Such a suppressible protocol is sent last, only after a probe in the suppressor had
- *   no reply, and never after any datagram other than a reply in the suppressible protocol. An endpoint
+ *   RakNet servers. Such a suppressible protocol is sent last, and only if a probe in the suppressor had
+ *   no reply. It is not sent once a datagram has arrived that is not a reply in it. An endpoint
  *   that is known to speak only the suppressible protocol is sent that one first, and never the
  *   suppressor. A reply that may be forged does not count as proof.
  * - Gap: a second passes between a datagram without a reply and the first one of the next protocol.

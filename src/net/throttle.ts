@@ -53,7 +53,7 @@ export class Throttle {
   #interval: number;
   /** When the next datagram is due at the rate, and at twice the rate, milliseconds. */
   readonly #next = Float64Array.of(-Infinity, -Infinity);
-  /** How much earlier than its due time at twice the rate a datagram of a burst may be sent, milliseconds. */
+  /** In a burst, a datagram may be sent this long before it is due at twice the rate, milliseconds. */
   #burst: number;
   readonly #hosts: Caps | undefined;
   readonly #nets: Caps | undefined;

@@ -169,7 +169,7 @@ export interface Verifier<S = unknown> {
    * @returns `undefined` when the status needs no check.
    */
   exchange(status: S, context: ExchangeContext): Exchange<Statement> | undefined;
-  /** The columns that no status fills reliably, but this check. */
+  /** The columns that this check fills, and that a status does not fill reliably. */
   readonly columns: readonly (keyof ServerRecord)[];
   /** Phrases about the connection of a verified server, for `query`. */
   summary(record: ServerRecord): readonly string[];
@@ -185,7 +185,7 @@ export interface Protocol<S = unknown> {
   readonly finds: string;
   /** A sentence of the help on what users must know before they use it. Default: none. */
   readonly helpNote?: string;
-  /** The sweep's probes, in the plural, as `RakNet pings of 33 bytes`. */
+  /** The sweep's probes, in the plural, for example `RakNet pings of 33 bytes`. */
   readonly probeText: string;
   /** The transport that carries its messages. */
   readonly transport: "udp" | "tcp";
@@ -236,10 +236,7 @@ export interface Protocol<S = unknown> {
   record(status: S): Statement;
   /** The meanings of its own flags, by name; flags of several protocols are in GENERAL_FLAGS. */
   readonly flags?: Readonly<Record<string, string>>;
-  /**
-   * The flag of its own whose records hold lines of text in place of names of players. Default:
-   * none.
-   */
+  /** Its flag for records whose `players` are lines of text, and not names. Default: none. */
   readonly playersAreTextFlag?: string;
   /** Those of its own flags whose records lack a part of the server's status. Default: none. */
   readonly incompleteFlags?: readonly string[];

@@ -14,11 +14,11 @@ import type { ScanTables } from "./scan_tables.ts";
 /** Connections to one address at once: a client opens one, and a fallback or a follow-up another. */
 const MOST_OF_HOST = 4;
 
-/** Opens connections, so many at once. */
+/** Opens connections, a limited number at once. */
 export class ScanConnections {
   /** How many may be open. */
   readonly slots: ConnectionSlots;
-  /** How they are opened, and how patient they are. */
+  /** The dialer, the limits and the timeouts of connections. */
   readonly link: StreamLinkOptions;
   readonly #ports: ScanSetup["targets"]["ports"];
 

@@ -56,8 +56,8 @@ export interface ScanTargets extends TargetNames {
   readonly known?: readonly KnownTarget[];
   /**
    * Whether known servers are sent all their known protocols. Default: only those among `protocols`.
-   * The other ones of `protocols` follow a reply; if this is set, not to servers of a suppressible
-   * protocol.
+   * After a reply, a server is also sent the other `protocols`. If this is true, servers of a
+   * suppressible protocol are not.
    */
   readonly queriesKnown?: boolean;
   /**

@@ -136,7 +136,7 @@ export interface ScanState extends PassCounts {
   ended?: EndReason;
 }
 
-/** Whether the system refused every probe over UDP, so that nothing can be known of the targets. */
+/** Whether the system refused every probe over UDP, so that nothing can be known about the targets. */
 export function areAllRefused({ sent, refused }: Pick<ScanState, "sent" | "refused">): boolean {
   return sent === 0 && refused > 0;
 }

@@ -1,5 +1,5 @@
 /**
- * The CSV format (RFC 4180). A row is one line, also when a text has line feeds, and no cell is a
+ * The CSV format (RFC 4180). A row is one line, even if a text has line feeds, and no cell is a
  * formula in a spreadsheet.
  *
  * @module

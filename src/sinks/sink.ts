@@ -97,7 +97,7 @@ export class TextSink implements Sink {
   #begun: boolean;
   #separator: string;
   #failed = false;
-  /** Number of bytes of the write that is under way. */
+  /** Number of bytes of the pending write. */
   #pending = 0;
 
   /**

@@ -2,6 +2,11 @@
  * Hosts that flood: they send far more datagrams than they were sent probes. What they send fills the
  * sockets' buffers, and replies of other hosts are lost there.
  *
+ * A surplus datagram is one that is not the first reply to a probe. It adds points to its endpoint: 2 if
+ * it may be the reply to a probe of another endpoint (a foreign reply), otherwise 16. A host floods if
+ * one of its endpoints has 1,024 points, or if the host has 1,024 plus 64 for each probe that it may be
+ * sent.
+ *
  * @module
  */
 import {
@@ -17,7 +22,7 @@ import type { Endpoints } from "../core/endpoints.ts";
 /** Maximum size of each table: endpoints, hosts, and flooding hosts. */
 const MOST_COUNTED = 1024;
 const MOST_FLOODING = 4096;
-/** Points of an endpoint above which its host counts as flooding: those of 64 surplus datagrams. */
+/** Points of an endpoint at which its host counts as flooding: 64 surplus datagrams have as many. */
 const LIMIT = 1024;
 /**
  * Surplus datagrams of one host that are allowed for each probe that the scan may send it, besides
@@ -79,8 +84,9 @@ export function noFloods(): FloodReport {
 export class FloodingHosts {
   readonly #flooding: EndpointSet;
   /**
-   * Points by endpoint. When the table is full, all lose what a new one would get (Misra and Gries'
-   * frequent elements): an endpoint that sends a thousandth of all surplus stays in it.
+   * Points by endpoint. When the table is full and a new endpoint appears, each endpoint in it
+   * loses as many points as the new one would get (the frequent-elements algorithm of Misra and
+   * Gries). An endpoint that sends a thousandth of all surplus stays in it.
    */
   readonly #points = new Map<number | bigint, number>();
   /** Points by address: a flood may come from a different port with each datagram. */

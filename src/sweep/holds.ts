@@ -141,7 +141,10 @@ export class Holds {
     next.admit();
   }
 
-  /** The first address that waits and has not all its holds: it comes among the first 65. */
+  /**
+   * The first waiting address that has a free hold. At most 64 addresses have none (4,096 / 64), so
+   * that one of the first 65 has.
+   */
   #firstAdmissible(): Address | undefined {
     for (const address of this.#waiting.keys()) if (this.#isFree(address)) return address;
   }

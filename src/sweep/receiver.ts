@@ -58,7 +58,7 @@ export interface ReplyNotes {
   readonly isActive: boolean;
   /** Notes a reply of a target, proved or not; returns whether to process it no further. */
   note(protocol: string, endpoint: Endpoint, proved: boolean): boolean;
-  /** Notes any other datagram of a target, and in which protocol it is a broken reply, if in any. */
+  /** Notes any other datagram of a target. `protocol`: that of a broken reply, else `undefined`. */
   noteStray(protocol: string | undefined, endpoint: Endpoint): void;
 }
 

@@ -72,7 +72,7 @@ class WhileRead implements Sink {
     await this.sink.check?.();
   }
 
-  /** A closed output is closed too: its file is still open. */
+  /** An output whose reader has gone is disposed of too, because its file is still open. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#unlessLost(async () => await this.sink[Symbol.asyncDispose]());
   }

@@ -32,8 +32,8 @@ const COLUMNS: readonly TableColumn<WatchEvent>[] = [
 ];
 
 /**
- * An event as one line that fits the terminal, so that it does not wrap. Servers' text in it holds
- * no two blanks in a row, and cannot imitate the columns of another event.
+ * An event as one line that fits the terminal, so that it does not wrap. The text of servers in it has
+ * no two consecutive spaces, so that it cannot imitate the columns of another event.
  *
  * @param columns Columns of the terminal.
  */

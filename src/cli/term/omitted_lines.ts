@@ -56,8 +56,8 @@ export interface RepeatedScope {
 }
 
 /**
- * The lines on omitted endpoints. Hosts with the fewest of them come first: a host that replies in
- * the name of many endpoints has many, an honest one beside it few.
+ * The lines on omitted endpoints. Hosts with the fewest of them come first: a host that forges replies
+ * of many endpoints has many omitted ones, a real server few.
  */
 export function omittedLines(
   { replies: { omitted }, omittedAt }: Pick<ScanState, "replies" | "omittedAt">,

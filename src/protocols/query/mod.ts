@@ -172,7 +172,7 @@ function statStatement({ challenge, fullLost }: QueryStatus, stat: Stat): Statem
   };
 }
 
-/** A stat as columns and facts, with two anomalies: a count is not a number, or facts are omitted. */
+/** A stat as columns and facts; flags report a count that is not a number, and omitted facts. */
 interface StatColumns {
   readonly columns: Partial<ServerRecord>;
   readonly facts: Facts;

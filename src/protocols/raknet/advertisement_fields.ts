@@ -8,7 +8,7 @@
  * | After     | Fields and their required forms                                           |
  * | --------- | ------------------------------------------------------------------------- |
  * | the MOTD  | protocol, players, slots and id: integers; version: any other text        |
- * | the level | game mode: a known one; its number, ports and marks: integers             |
+ * | the level | game mode: a known one; its number, ports and flags: integers             |
  *
  * A field whose place is ambiguous is omitted, and a flag reports it.
  *

@@ -6,8 +6,8 @@
 import type { Address } from "../../core/address.ts";
 
 /**
- * The method, read once. V8 has more internal string types than one call site can cache, so that a
- * normal call would search for the method at each character.
+ * `charCodeAt`, looked up once. V8 has more internal string types than one call site can cache, so
+ * that a normal call would search for the method at each character.
  */
 const unitAt = String.prototype.charCodeAt;
 

@@ -182,7 +182,10 @@ export class Aliases {
     else this.#add(digest, KIND.game, KIND.beside);
   }
 
-  /** The side of a bridge on which a row may stand: a bridge speaks nothing but a protocol with GUIDs. */
+  /**
+   * Whether a row may be a bridge (Geyser), or the server behind one. A bridge replies only in a
+   * protocol with GUIDs.
+   */
   #bridgeSide(record: ServerRecord): BridgeSide | undefined {
     const side = bridgeSide(record);
     const { protocols } = record;

@@ -296,7 +296,7 @@ export class InspectStage {
   /** Counts a sighting that no reply confirmed, and returns why it has no row. */
   #unconfirmed(sighting: Sighting, { failure }: Inspection): "nothing" | "cut" | "short" {
     if (failure === "exhausted") return "short";
-    // Without the end of the scan, it was not queried because its protocol is suppressed by now.
+    // If the scan has not ended, the protocol has become suppressed before the interview.
     if (failure === "cancelled" && this.#tables.stop.interviewSignal.aborted) return "cut";
     this.#settleUnverified(sighting, failure === "malformed" ? failure : "forged");
     return "nothing";

@@ -50,7 +50,7 @@ export type QueueTables = Pick<
 
 /** Servers that are to be interviewed. */
 export class SightingQueue {
-  /** Waiting servers, after some that were already taken. */
+  /** Servers; those before `#next` were taken. */
   #subjects: Subject[] = [];
   #next = 0;
   /** Number of servers that were added and are not finished. */
@@ -182,7 +182,7 @@ export class SightingQueue {
   }
 }
 
-/** Why a sighting is not interviewed: `nothing`, it is unwanted; `cut`, the scan ended first. */
+/** Why a sighting is not interviewed. `nothing`: no row is wanted; `cut`: the scan ended first. */
 export function reasonToSkip(
   { endpoint, protocol }: Sighting,
   { stop: { reason }, suppression, optedOut }: QueueTables,

@@ -38,8 +38,9 @@ export class OptOutRecorder {
   }
 
   /**
-   * Records the address of a reply that becomes no sighting, if the reply holds the marker. A resumed
-   * scan probes the targets since then again unless the checkpoint holds the opt-out.
+   * Records the address of a reply that does not give a sighting, if the reply contains the marker. The
+   * low-water mark waits until the checkpoint contains the opt-out; otherwise a resumed scan could
+   * probe later targets of the address.
    */
   take(reply: Pick<Sighting, "endpoint" | "protocol" | "status" | "raw">): void {
     const decoded = this.replyOf(reply);

@@ -32,7 +32,7 @@ const INTERVAL_MS = 20;
 /** A longer gap between two measurements means that the process was stalled, milliseconds. */
 const STALL_MS = 100;
 
-/** What the rest of the scan offers. */
+/** The parts of the scan that the measurement uses. */
 export interface LossAndRateParts {
   /** The sockets of the sweep. */
   readonly sockets: readonly DatagramSocket[];

@@ -67,7 +67,10 @@ export class Canaries {
   readonly #options: CanaryOptions;
   readonly #sample: CanarySchedule;
   readonly #times = new CanaryRoundTrips();
-  /** Number of due canary probes, with fractions. The next one is sent at 1 plus a random delay. */
+  /**
+   * Number of due canary probes, with fractions. The next one is sent when this reaches 1 plus
+   * `#delay`, a random number below 1.
+   */
   #due = 0;
   #delay: number;
   #draws = 0;

@@ -163,7 +163,7 @@ async function report(
   outputs: ScanOutputs,
 ): Promise<number> {
   const { options: { quiet }, place, resumed, files: { metadata } } = job;
-  // The reader of the last output needs no more rows, as `head`.
+  // The reader of the last output, for example `head`, needs no more rows.
   const readerHasClosed = isClosedPipe(end.error);
   if (!quiet && !readerHasClosed) reportSummary(job, state, end, outputs);
   if (end.error !== undefined) {

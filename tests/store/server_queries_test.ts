@@ -86,6 +86,10 @@ onEngines("servers are sorted and limited", async (db) => {
   assertEquals(await ports(db, { sort: "players", limit: 2 }), [1, 4]);
   assertEquals(await ports(db, { sort: "seen" }), [2, 4, 3, 1]);
   assertEquals(await ports(db, { sort: "overdue" }), [1, 3, 4, 2]);
+  assertEquals(await ports(db, { sort: "seen", limit: 3 }), [2, 4, 3]);
+  assertEquals(await ports(db, { sort: "overdue", limit: 2, online: true }), [1, 4]);
+  assertEquals(await ports(db, { sort: "overdue", limit: 2, since: 1000, minPlayers: 0 }), [3, 4]);
+  assertEquals(await ports(db, { sort: "seen", limit: 1, software: "pu" }), [3]);
   assertEquals(await ports(db, { sort: "new", limit: 1 }), [2]);
   for (const sort of ["name", "version"] as const) {
     assertEquals((await ports(db, { sort })).toSorted(), [1, 2, 3, 4]);

@@ -135,9 +135,18 @@ export class Demultiplexer implements AsyncDisposable {
   cancel(address?: Address): void {
     if (address === undefined) this.#allCancelled = true;
     else this.#cancelledHosts.add(address);
+    this.#cancelLinks((peer) => this.#isCancelled(peer));
+  }
+
+  /** Cancels the links to a host that are open, and no later ones. */
+  cancelOpen(address: Address): void {
+    this.#cancelLinks((peer) => peer.address === address);
+  }
+
+  #cancelLinks(isCancelled: (peer: Endpoint) => boolean): void {
     const shared = this.#links.map((map) => map.values());
     for (const links of [...shared, this.#exclusive]) {
-      for (const one of links) if (this.#isCancelled(one.peer)) one.cancel();
+      for (const one of links) if (isCancelled(one.peer)) one.cancel();
     }
   }
 

@@ -61,9 +61,15 @@ export async function queryServer(
   const { clock, scanId, service, open, dialer, signal, shortage } = options;
   const { streamLimits = STREAM_LIMITS, allProtocols } = options;
   const throttle = new Throttle({ rate: undefined, netRate: undefined, hostRate: HOST_RATE });
+  const isOptOut = optOutCheck();
+  let hasOptedOut = false;
   const found = await runInterview(options, {
     ...options,
     endpoint,
+    optsOut: ({ statement }) => {
+      hasOptedOut ||= isOptOut(motdAsSent(statement));
+      return false; // the user named the server
+    },
     links: {
       exclusive: () => exclusiveLink(endpoint, open(family(endpoint.address)), throttle, clock),
       stream: (_, connectMs = streamLimits.connectMs) => {
@@ -77,7 +83,5 @@ export async function queryServer(
   const seenAt = Math.round(clock.wall());
   const context = { endpoint, seenAt, latencyMs, scanId, requestedAs, allProtocols };
   const record = replies.length === 0 ? undefined : mergeReplies(replies, context);
-  const isOptOut = optOutCheck();
-  const hasOptedOut = replies.some(({ statement }) => isOptOut(motdAsSent(statement)));
   return { record, hasOptedOut, outcomes, suppressed };
 }

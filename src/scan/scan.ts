@@ -163,10 +163,11 @@ async function runStages(
   demultiplexer: Demultiplexer,
 ): Promise<Marks> {
   let isOver = false;
+  let isEnded = false;
   demultiplexer.listen(
     (datagram, from, socket) => {
-      if (isOver) receiver.receiveLate(datagram, from);
-      else receiver.receive(datagram, from, socket);
+      if (!isOver) receiver.receive(datagram, from, socket);
+      else if (!isEnded) receiver.receiveLate(datagram, from);
     },
     () => sightings.whenReadable,
     (from) => floods.surplus(from),
@@ -183,6 +184,7 @@ async function runStages(
   await inspect.drain();
   await inspecting;
   await write.idle();
+  isEnded = true; // nothing more is sent, so that opt-outs need not be looked for
   await stop.guard(() => optOuts.saved(), undefined);
   return { udp: udpMark, tcp: tcpMark };
 }

@@ -74,16 +74,17 @@ export function makeTables(
   const onFlood = (address: Address) => demultiplexer.cancel(address);
   const signals = new AddressSignals(stop.interviewSignal);
   const uninspected = new Uninspected(state);
-  const onOptOut = (address: Address) => {
+  const optedOut = new OptedOutAddresses(targets.optedOut, seed);
+  optedOut.onAdd((address) => {
     signals.cancel(address);
     uninspected.removeHost(address);
     demultiplexer.cancel(address);
-  };
+  });
   return {
     tokens: new Tokens(key ?? random(8)),
     responders,
     interviewed: new EndpointSet(seed),
-    optedOut: new OptedOutAddresses(targets.optedOut, seed, onOptOut),
+    optedOut,
     suppression: new SuppressionTable(targets.protocols, seedOf(random)),
     floods: new FloodingHosts(seed, state.floods, onFlood, probed.mostProbes),
     known,

@@ -16,6 +16,12 @@ import type { Responders } from "./responders.ts";
 import { type ProbeKind, stampClock } from "./probe_kind.ts";
 import type { Tokens } from "./token.ts";
 
+/**
+ * Longest reply, bytes, in which an opt-out is looked for after the first reply: a packet. Decoding
+ * longer ones costs a flooded scan too much time.
+ */
+const MOST_SEARCHED = 1500;
+
 /** Options of {@linkcode Receiver}. */
 export interface ReceiverOptions {
   /** All kinds of probes that the scan sends: replies may come late, in the next pass. */
@@ -181,7 +187,7 @@ export class Receiver {
   /** Looks for an opt-out in a reply that repeats our token and becomes no sighting. */
   #findOptOut({ probe, protocol }: ProbeKind, datagram: Uint8Array, from: Endpoint): void {
     const { optOuts } = this.#options;
-    if (optOuts === undefined) return;
+    if (optOuts === undefined || datagram.length > MOST_SEARCHED) return;
     const content = orBroken((): ReplyContent<unknown> => probe.readContent(datagram.slice()));
     if (content !== "broken") optOuts.take({ endpoint: { ...from }, protocol, ...content });
   }
@@ -189,7 +195,8 @@ export class Receiver {
   /** Takes a datagram that came after the cooldown. Nothing of it counts but an opt-out. */
   receiveLate(datagram: Uint8Array, from: Endpoint): void {
     const { kinds, floods, clock, isTarget } = this.#options;
-    if (floods.drops(from.address, clock)) return;
+    if (floods.drops(from.address, clock) && !this.#isAwaited(from)) return;
+    if (isTarget(from)) floods.surplus(from);
     for (const kind of kinds) {
       const reply = orBroken(() => kind.probe.read(datagram));
       if (reply === "broken" || reply?.mac === undefined) continue;

@@ -4,7 +4,7 @@ import { type Endpoint, parseEndpoint } from "../../src/core/address.ts";
 import { audit } from "../../src/fleet/judge/audit.ts";
 import type { StreamAct, StreamResponder } from "../../src/fleet/simulate/responder.ts";
 import { Random } from "../../src/fleet/random.ts";
-import { slp } from "../../src/entry/protocols.ts";
+import { raknet, slp } from "../../src/entry/protocols.ts";
 import { PROTOCOLS } from "../../src/protocols/list.ts";
 import { slpProtocol } from "../../src/protocols/slp/mod.ts";
 import type { Protocol } from "../../src/protocols/protocol.ts";
@@ -65,6 +65,29 @@ Deno.test("a query says whether a reply contains an opt-out", async () => {
   const bytes = slp.encodeStatusResponse({ json, trailing: new Uint8Array() });
   assertEquals((await ask(acts({ bytes }))).hasOptedOut, true);
   assertEquals((await ask(slpServer("vanilla"))).hasOptedOut, false);
+  const network = new FakeNetwork(1);
+  const endpoint = { address: 0x7f000001, port: 19132 };
+  network.host(endpoint, {
+    respond(datagram) {
+      const ping = raknet.decodePing(datagram);
+      const text = new TextEncoder().encode("MCPE;§b§d§f§d§b;766;1.21.50;3;20;1;w;Survival;");
+      const pong = { advertise: false, guid: 1n, text };
+      return ping === undefined ? [] : [raknet.encodePong({ ...pong, time: ping.time })];
+    },
+  });
+  const { record, hasOptedOut } = await network.run(queryServer(endpoint, {
+    protocols: named("sqp"), // the ping before it only detects RakNet
+    timeoutMs: 1500,
+    retries: 0,
+    open: (bits) => network.open(bits),
+    dialer: new FakeStreams(network, 1),
+    nonce: () => 1n,
+    clock: network,
+    signal: new AbortController().signal,
+    requestedAs: null,
+    scanId: "scan",
+  }));
+  assertEquals([record, hasOptedOut], [undefined, true]);
 });
 
 Deno.test("a Java server sends its status and a pong on one connection", async () => {

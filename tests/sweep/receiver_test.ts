@@ -2,7 +2,7 @@
  * Covers src/sweep/receiver.ts, src/sweep/probe_kind.ts and
  * src/sweep/reply_counts.ts.
  */
-import { assertEquals } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import { raknet, sqp } from "../../src/entry/protocols.ts";
 import { Stamp } from "../../src/net/socket.ts";
 import { PROTOCOLS } from "../../src/protocols/list.ts";
@@ -91,6 +91,13 @@ Deno.test("opt-outs are looked for in replies that become no sighting, and repea
   receiver.receiveLate(pong(elsewhere), elsewhere); // not probed
   receiver.receiveLate(Uint8Array.of(28), ENDPOINT); // broken
   assertEquals(taken.length, 3);
+  for (let i = 0; i < 5000; i++) receiver.receiveLate(pong(ENDPOINT), ENDPOINT);
+  assert(taken.length < 100, "the others are dropped as a flood");
+  const long = new Uint8Array(1600);
+  const other = { ...ENDPOINT, port: 19133 };
+  long.set(pong(other));
+  receiver.receiveLate(long, other);
+  assert(taken.length < 100);
 });
 
 Deno.test("a late reply to an earlier part of the scan is valid, without a round-trip time", () => {

@@ -184,6 +184,7 @@ export class InspectStage {
     if (reason === "failed" || reason === "max-results") return;
     const at = this.#options.io.clock.now();
     const found = await this.#inspectEndpoint({ endpoint, spoken: plan.probed });
+    if (found.hasOptedOut) await this.#parts.optOuts.record(endpoint.address);
     if (optedOut.has(endpoint.address)) return onFinished();
     if (found.replies.length === 0) {
       if (found.exhausted) uninspected.add(endpoint, onFinished);
@@ -192,12 +193,8 @@ export class InspectStage {
     }
     if (!responders.add(endpoint)) return onFinished();
     const [{ protocol }] = found.replies;
-    if (found.hasOptedOut) await this.#parts.optOuts.record(endpoint.address);
-    const row = found.hasOptedOut
-      ? "nothing"
-      : this.#row({ endpoint, protocol, verified: false, at, socket: -1 }, found);
-    if (row === "nothing") onFinished();
-    else if (row !== "cut") this.#parts.rows.add(row, onFinished);
+    const row = this.#row({ endpoint, protocol, verified: false, at, socket: -1 }, found);
+    if (row !== "cut") this.#parts.rows.add(row, onFinished);
   }
 
   /** The protocols to send to an endpoint after its first reply. */
@@ -261,22 +258,17 @@ export class InspectStage {
     }
     const begun = this.#options.io.clock.now();
     const result = await this.#inspectEndpoint(sighting, firstReply);
-    if (optedOut.has(address)) {
-      this.#settleUnverified(sighting, result.replies.length > 0 ? "valid" : "forged");
-      return "nothing";
-    }
-    if (result.replies.length === 0) {
+    if (result.hasOptedOut) await this.#parts.optOuts.record(address);
+    if (result.replies.length === 0 && !optedOut.has(address)) {
       if (result.failure !== "exhausted") {
         this.#budget.charge(address, begun, this.#options.io.clock.now());
       }
       return this.#unconfirmed(sighting, result);
     }
-    const isFirst = sighting.verified || this.#tables.responders.add(endpoint);
-    this.#settleUnverified(sighting, isFirst ? "valid" : "duplicate");
-    if (!isFirst) return "nothing";
-    if (!result.hasOptedOut) return this.#row(sighting, result);
-    await this.#parts.optOuts.record(address);
-    return "nothing";
+    const isConfirmed = result.replies.length > 0;
+    const isFirst = sighting.verified || isConfirmed && this.#tables.responders.add(endpoint);
+    this.#settleUnverified(sighting, isFirst ? "valid" : isConfirmed ? "duplicate" : "forged");
+    return isFirst && !optedOut.has(address) ? this.#row(sighting, result) : "nothing";
   }
 
   /** Inspects a sighting or a known server. A flooding host is sent only the first protocol. */

@@ -83,7 +83,7 @@ export class LanInterviews {
   #optOut(address: Address): void {
     this.options.neighbours.optOut(address);
     this.signals.cancel(address);
-    this.demultiplexer.cancel(address);
+    this.demultiplexer.cancelOpen(address);
   }
 
   /**

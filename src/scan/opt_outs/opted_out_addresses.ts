@@ -15,18 +15,14 @@ const WHOLE_HOST = 0;
 export class OptedOutAddresses {
   readonly #before: AddressSet;
   readonly #since: EndpointSet;
+  readonly #listeners: ((address: Address) => void)[] = [];
 
   /**
    * Starts with the addresses that opted out before the scan.
    *
    * @param seed 32 unpredictable bits.
-   * @param onAdd Called for each address that is added.
    */
-  constructor(
-    before: Iterable<Range>,
-    seed: number,
-    private readonly onAdd: (address: Address) => void = () => {},
-  ) {
+  constructor(before: Iterable<Range>, seed: number) {
     this.#before = new AddressSet(before);
     this.#since = new EndpointSet(seed);
   }
@@ -34,7 +30,12 @@ export class OptedOutAddresses {
   /** Adds an address that opted out. */
   add(address: Address): void {
     this.#since.add({ address, port: WHOLE_HOST });
-    this.onAdd(address);
+    for (const listener of this.#listeners) listener(address);
+  }
+
+  /** Calls a function for each address that is added. */
+  onAdd(listener: (address: Address) => void): void {
+    this.#listeners.push(listener);
   }
 
   /** Whether an address opted out. */

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { Endpoint } from "../../core/address.ts";
+import { type Address, type Endpoint, family } from "../../core/address.ts";
 import { EndpointSet } from "../../core/endpoint_set.ts";
 import type { Outcome, Sighting } from "../../core/record.ts";
 import { queryWithRetries } from "../../inspect/retry.ts";
@@ -63,6 +63,7 @@ export class TcpSweep {
     const seed = seedOf(options.io.random);
     this.#others = new EndpointSet(seed);
     this.#unprobed = new EndpointSet(seed);
+    tables.optedOut.onAdd((address) => this.#forgetUnprobed(address));
     this.#progress = new TransportProgress(options, "tcp");
     const { skipped, sightings, connections: { slots }, throttle } = parts;
     this.#visitor = new ConnectionVisitor({
@@ -141,6 +142,17 @@ export class TcpSweep {
     else this.#unprobed.add(target);
     this.#held = this.#unprobed.size === 0 ? undefined : this.mark;
     this.#options.io.state.tcp.unprobed = this.#unprobed.size;
+  }
+
+  /** Forgets the unprobed targets of an address that opted out: no pass visits them again. */
+  #forgetUnprobed(address: Address): void {
+    if (this.#unprobed.size === 0) return;
+    const { targets: { protocols, ports }, io: { state } } = this.#options;
+    for (const { name } of protocols.filter(({ transport }) => transport === "tcp")) {
+      for (const port of ports(name, family(address))) this.#unprobed.delete({ address, port });
+    }
+    if (this.#unprobed.size === 0) this.#held = undefined;
+    state.tcp.unprobed = this.#unprobed.size;
   }
 
   #query(

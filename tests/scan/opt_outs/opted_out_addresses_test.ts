@@ -7,7 +7,7 @@ import type { Address, Endpoint } from "../../../src/core/address.ts";
 import { raknet, slp } from "../../../src/entry/protocols.ts";
 import type { StreamResponder } from "../../../src/fleet/simulate/responder.ts";
 import { FakeNetwork } from "../../../src/testing/fake_network.ts";
-import type { EndpointBehaviour } from "../../../src/testing/fake_streams.ts";
+import type { EndpointBehaviour, FakeStreams } from "../../../src/testing/fake_streams.ts";
 import { scanFleet, type Setting } from "../scan_harness.ts";
 
 const ADDRESS = 0x7f200000;
@@ -23,7 +23,8 @@ function lateBedrock(
   network: FakeNetwork,
   endpoint: Endpoint,
   motd: string,
-  { echoes = true, delayMs = LATE_MS, onPong = () => {} }: {
+  { echoes = true, delayMs = LATE_MS, onPing = () => {}, onPong = () => {} }: {
+    onPing?: (from: Endpoint) => void;
     echoes?: boolean;
     delayMs?: number;
     onPong?: () => void;
@@ -45,6 +46,7 @@ function lateBedrock(
         delayMs,
       );
       network.after(delayMs, onPong);
+      onPing(from);
       return [];
     },
   });
@@ -62,11 +64,17 @@ async function scanWithMarker(
     network = new FakeNetwork(1),
     echoes = true,
     othersMs = LATE_MS,
+    markedMs = LATE_MS,
+    onPing = () => {},
+    prepareStreams = () => {},
     door = "refused",
     ...over
   }: Partial<Setting> & {
     readonly echoes?: boolean;
     readonly othersMs?: number;
+    readonly markedMs?: number;
+    readonly onPing?: (from: Endpoint) => void;
+    readonly prepareStreams?: (streams: FakeStreams) => void;
     readonly door?: EndpointBehaviour;
   },
 ) {
@@ -82,6 +90,7 @@ async function scanWithMarker(
     network,
     prepare(_network, _hosts, streams) {
       streams.absent = door;
+      prepareStreams(streams);
       for (let i = 0; i < PORTS; i++) {
         const port = FIRST_PORT + i;
         const onPong = () => arrivedAt = Math.min(arrivedAt, network.now());
@@ -90,9 +99,11 @@ async function scanWithMarker(
           network,
           { address: ADDRESS, port },
           isMarked ? MARKER : `server ${port}`,
-          isMarked ? { echoes, onPong } : { echoes, delayMs: othersMs },
+          isMarked ? { echoes, delayMs: markedMs, onPing, onPong } : { echoes, delayMs: othersMs },
         );
-        lateBedrock(network, { address: NEIGHBOUR, port }, `neighbour ${port}`);
+        lateBedrock(network, { address: NEIGHBOUR, port }, `neighbour ${port}`, {
+          delayMs: othersMs,
+        });
       }
     },
     onOptOut(address) {
@@ -194,6 +205,73 @@ Deno.test("an opt-out that arrives after the cooldown, while interviews run, is 
     found.arrivedAt,
     0,
   ]);
+});
+
+Deno.test("an opt-out that arrives late is recorded despite a flood in the name of its host", async () => {
+  const interrupt = new AbortController();
+  const network = new FakeNetwork(1);
+  const [marked, other] = [9007, 9003].map((port) => ({ address: ADDRESS, port }));
+  network.after(500, () => interrupt.abort());
+  const flood = (to: Endpoint) => {
+    for (let i = 0; i < 70; i++) network.inject(other, to, Uint8Array.of(1, 2, 3), 50 + i / 10);
+  };
+  const found = await scanWithMarker(marked.port, {
+    network,
+    retries: 3,
+    othersMs: 5,
+    onPing: flood,
+    cooldownMs: 100,
+    signal: interrupt.signal,
+    rates: { rate: 1000, netRate: undefined, hostRate: undefined },
+  });
+  assert(found.state.floods.addresses.length > 0);
+  assertEquals([found.addresses, found.recordedAt], [[ADDRESS], found.arrivedAt]);
+});
+
+Deno.test("targets of an address that opts out are no longer unprobed for lack of descriptors", async () => {
+  const found = await scanWithMarker(FIRST_PORT, {
+    protocolNames: ["raknet", "slp"],
+    rates: RATES["no cap"],
+    othersMs: 5,
+    markedMs: 15_500, // the descriptor was lacking for 15 seconds
+    cooldownMs: 20_000,
+    prepareStreams: (streams) =>
+      streams.host({ address: ADDRESS, port: FIRST_PORT + 1 }, "exhausted"),
+  });
+  assertEquals([found.addresses, found.state.tcp.unprobed], [[ADDRESS], 0]);
+  assertEquals(found.end.reason, "done");
+});
+
+Deno.test("an opt-out that comes while the last checkpoint is saved does not make a scan incomplete", async () => {
+  for (let at = 5; at < 700; at += 15) {
+    const network = new FakeNetwork(1);
+    const wait = (ms: number) => new Promise<void>((resolve) => network.after(ms, resolve));
+    const endpoint = { address: ADDRESS, port: FIRST_PORT };
+    const text = (motd: string) =>
+      new TextEncoder().encode(`MCPE;${motd};766;1.21.50;3;20;1;w;Survival;`);
+    const { end, rows } = await scanFleet({
+      network,
+      fleet: { servers: 0, range: { start: ADDRESS, end: ADDRESS + 1 }, seed: 1 },
+      protocolNames: ["raknet"],
+      ports: () => [FIRST_PORT, FIRST_PORT + 1], // the second one does not reply
+      audited: false,
+      cooldownMs: 2400,
+      retries: 0,
+      checkpoint: { accepted: () => wait(1), optedOut: () => wait(50), save: () => wait(300) },
+      prepare() {
+        network.host(endpoint, {
+          respond(datagram, from) {
+            const ping = raknet.decodePing(datagram)!;
+            const pong = (motd: string) =>
+              raknet.encodePong({ advertise: false, time: ping.time, guid: 1n, text: text(motd) });
+            network.inject(endpoint, from, pong(MARKER), 2400 + at);
+            return [pong("A server")];
+          },
+        });
+      },
+    });
+    assertEquals([end.reason, rows.length], ["done", 1], `${at} ms after the cooldown`);
+  }
 });
 
 Deno.test("an opt-out over TCP of a server that has replied over UDP meanwhile is recorded", async () => {

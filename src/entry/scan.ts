@@ -99,7 +99,7 @@ export {
   countersOf,
   countFrom,
   formatCheckpoint,
-  type ListStand,
+  type ListFingerprint,
   type Offsets,
   parseCheckpoint,
   readCheckpoint,

@@ -80,10 +80,10 @@ export function mergeReplies(replies: readonly ProtocolReply[], context: RowCont
   const ordered = whole.length < 2 ? whole : inOrder(whole, allProtocols);
   const record = emptyRecord(context.endpoint, context.seenAt);
   // Protocols of higher rank are written later and overwrite the columns of the others.
-  for (let i = ordered.length - 1; i >= 0; i--) lay(record, ordered[i].statement.columns);
+  for (let i = ordered.length - 1; i >= 0; i--) copyColumns(record, ordered[i].statement.columns);
   for (let i = ordered.length - 1; i >= 0 && ordered.length > 1; i--) {
     const own = allProtocols.find(({ name }) => name === ordered[i].protocol)?.fillsFirst;
-    if (own !== undefined) lay(record, ordered[i].statement.columns, own);
+    if (own !== undefined) copyColumns(record, ordered[i].statement.columns, own);
   }
   const extras: Record<string, Facts> = {};
   const flags: string[] = [];
@@ -110,7 +110,7 @@ function inOrder(replies: ProtocolReply[], protocols: readonly Protocol[]): Prot
 }
 
 /** Copies the columns that are not null, all or only these, into a record. */
-function lay(
+function copyColumns(
   record: ServerRecord,
   columns: Partial<ServerRecord>,
   only?: readonly (keyof ServerRecord)[],

@@ -157,11 +157,11 @@ class InterviewRun {
     protocol: Protocol,
     status: unknown,
     reply: ProtocolReply,
-    looks = false,
+    isDetection = false,
   ): Promise<void> {
     const { options, interview } = this;
     if (options.optsOut?.(reply)) interview.stop("optedOut");
-    if (looks) return;
+    if (isDetection) return;
     options.onStatus?.(protocol, status);
     const isVerified = options.verify && interview.ended === undefined;
     this.#replies.push(isVerified ? await this.#verified(protocol, reply, status) : reply);

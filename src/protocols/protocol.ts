@@ -209,7 +209,7 @@ export interface Protocol<S = unknown> {
    * Whether a `guid` holds until the server restarts, so that another one shows a restart.
    * Default: the protocol's GUIDs show no restarts.
    */
-  isGuidOfOneRun?(guid: string): boolean;
+  guidChangesOnRestart?(guid: string): boolean;
   /** Whether it is probed for only if `--protocol` names it. Default: false. */
   readonly onlyNamed?: boolean;
   /**

@@ -48,7 +48,7 @@ export async function runScan(options: ScanSetup): Promise<ScanEnd> {
   const tables = makeTables(options, demultiplexer, stop);
   const stages = makeStages(options, plan, tables, { demultiplexer, throttle });
   const endSaving = saveEachSecond(options, tables, stages);
-  const marks = standing(await runStages(tables, stages, demultiplexer), options);
+  const marks = marksAtEnd(await runStages(tables, stages, demultiplexer), options);
   stop.end();
   await endSaving();
   await stop.guard(async () => await hooks?.checkOutputs?.(), undefined);
@@ -62,7 +62,7 @@ export async function runScan(options: ScanSetup): Promise<ScanEnd> {
  * Where a scan stands after its passes. If the system refused every probe over UDP, that is the start,
  * also over TCP if no connection reached a host: a resumed scan probes all targets.
  */
-function standing(marks: Marks, { order: { from }, io: { state } }: ScanSetup): Marks {
+function marksAtEnd(marks: Marks, { order: { from }, io: { state } }: ScanSetup): Marks {
   if (!areAllRefused(state)) return marks;
   const { sent, counts } = state.tcp;
   return { udp: from.udp, tcp: counts.unreachable === sent ? from.tcp : marks.tcp };

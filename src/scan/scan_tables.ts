@@ -70,7 +70,10 @@ export function makeTables(
   const responders = new Responders(seed);
   for (const endpoint of targets.responders) responders.add(endpoint);
   const known = new KnownServers(targets, seed);
-  const probed = new ProbedEndpoints(options, (...one) => known.withholds(...one));
+  const probed = new ProbedEndpoints(
+    options,
+    (endpoint, protocol) => known.withholds(endpoint, protocol),
+  );
   const onFlood = (address: Address) => demultiplexer.cancel(address);
   const signals = new AddressSignals(stop.interviewSignal);
   const uninspected = new Uninspected(state);

@@ -266,11 +266,11 @@ export class Sender {
   }
 
   /** Reserves a time in the rate limit, unless one is reserved. Returns whether it has come. */
-  #isDue(row: Endpoints, i: number, now: number): boolean {
+  #isDue(targets: Endpoints, i: number, now: number): boolean {
     const dueAt = this.#dueAt;
     if (!this.#reserved) {
       dueAt[0] = now;
-      this.#options.throttle.reserveAt(row, i, dueAt);
+      this.#options.throttle.reserveAt(targets, i, dueAt);
       this.#reserved = true;
     }
     if (dueAt[0] > now) return false;
@@ -278,9 +278,9 @@ export class Sender {
     return true;
   }
 
-  #write(flight: BatchInFlight, row: Endpoints, i: number, mac: number): void {
-    const batch = (row.family(i) === 4 ? flight.ipv4 : flight.ipv6)!;
-    batch.add(row, i, mac, this.#stamp);
+  #write(flight: BatchInFlight, targets: Endpoints, i: number, mac: number): void {
+    const batch = (targets.family(i) === 4 ? flight.ipv4 : flight.ipv6)!;
+    batch.add(targets, i, mac, this.#stamp);
   }
 
   /** Sends or drops the next canary probe. Returns `false` when it has to wait. */

@@ -190,7 +190,7 @@ export class WatchedServer {
     const events: WatchEvent[] = [];
     const { allProtocols = PROTOCOLS } = this.rules;
     const showsRun = (guid: string | null) =>
-      guid !== null && allProtocols.some((one) => one.isGuidOfOneRun?.(guid));
+      guid !== null && allProtocols.some((one) => one.guidChangesOnRestart?.(guid));
     if (before.guid !== now.guid && showsRun(before.guid) && showsRun(now.guid)) {
       events.push({ ...this.#newEvent("restarted", at), guid: [before.guid, now.guid] });
     }

@@ -107,7 +107,7 @@ Deno.test("which GUIDs show a restart, and which columns polls leave alone, prot
   const [{ verify }] = PROTOCOLS;
   const invented = {
     ...PROTOCOLS[1],
-    isGuidOfOneRun: (guid: string) => guid !== "none",
+    guidChangesOnRestart: (guid: string) => guid !== "none",
     verify: { ...verify!, columns: ["map"] as const },
   };
   const server = new WatchedServer(ENDPOINT, null, { ...rules, allProtocols: [invented] });

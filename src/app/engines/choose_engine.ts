@@ -62,13 +62,13 @@ export interface EngineConditions {
  */
 export async function chooseEngine(
   wanted: EngineChoice | undefined,
-  grounds: EngineConditions,
+  conditions: EngineConditions,
   report: (line: string) => void,
 ): Promise<Engine> {
   if (wanted === "portable") return PORTABLE;
   const cannot = (why: string) => new InputError(`Cannot use --engine ${wanted}: ${why}`);
   const isForced = wanted !== undefined && wanted !== FASTEST;
-  const missing = missingFor(grounds);
+  const missing = missingFor(conditions);
   if (missing !== undefined) {
     if (isForced) throw cannot(missing);
     if (wanted === FASTEST) {
@@ -79,7 +79,7 @@ export async function chooseEngine(
   const passed: Passed[] = [];
   for (const name of candidates(wanted)) {
     try {
-      const loaded = await grounds.load(name);
+      const loaded = await conditions.load(name);
       if (!("unsuited" in loaded)) {
         if (passed.length > 0) report(passedLine(name, passed));
         return { name, ...loaded };

@@ -52,11 +52,11 @@ export function speedFor(
   const cap = (given: number | "off" | undefined, usual: number | undefined) =>
     given === "off" ? undefined : given ?? usual;
   const { bandwidth, rate: given, netRate, hostRate } = speed;
-  const line = bandwidth === undefined
+  const bandwidthRate = bandwidth === undefined
     ? Infinity
     : rateOf(bandwidth, protocols, targets, allProtocols);
   const auto = typeof given === "object";
-  const most = Math.min(line, auto ? given.most ?? defaults.mostAutoRate : Infinity);
+  const most = Math.min(bandwidthRate, auto ? given.most ?? defaults.mostAutoRate : Infinity);
   const rate = auto ? AUTO_START : given ?? (bandwidth === undefined ? defaults.rate : Infinity);
   const lowest = Math.min(most, rate ?? Infinity);
   return {

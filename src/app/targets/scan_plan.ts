@@ -18,7 +18,7 @@ import { type Pass, spaceOf } from "../../sweep/passes.ts";
 import type { Segment } from "../../targets/space.ts";
 
 /** The limits that determine the duration. */
-export type Governor = "rate" | "net-rate" | "host-rate" | "nothing";
+export type DurationLimit = "rate" | "net-rate" | "host-rate" | "nothing";
 
 /** The passes over one transport, which run one after the other. */
 export interface Passes {
@@ -59,7 +59,7 @@ export interface Plan {
   /** Description of what the passes send, by protocol. */
   readonly probeTexts: ReadonlyMap<string, string>;
   /** The limit that determines the duration. */
-  readonly governor: Governor;
+  readonly limitedBy: DurationLimit;
   /** Minimum duration of sending, seconds. */
   readonly seconds: number;
 }
@@ -137,7 +137,7 @@ function durationOf(
   passes: readonly (Pass & PassSize)[],
   { probes: { udp, tcp } }: Interviews,
   { rate = Infinity, netRate = Infinity, hostRate = Infinity }: ScanLimits["rates"],
-): Pick<Plan, "governor" | "seconds"> {
+): Pick<Plan, "limitedBy" | "seconds"> {
   const times = { "rate": (udp + tcp) / rate, "net-rate": 0, "host-rate": 0 };
   for (const { size, probes, segments } of passes) {
     const { host, net } = densityOf(segments);
@@ -145,9 +145,9 @@ function durationOf(
     times["net-rate"] += meanOfNetwork(net, segments, probes) / netRate;
     times["host-rate"] += meanOfHost(host, size, probes) / hostRate;
   }
-  const [[name, seconds]] = (Object.entries(times) as [Governor, number][])
+  const [[name, seconds]] = (Object.entries(times) as [DurationLimit, number][])
     .sort(([, a], [, b]) => b - a);
-  return { governor: seconds > 0 ? name : "nothing", seconds };
+  return { limitedBy: seconds > 0 ? name : "nothing", seconds };
 }
 
 /** What is sent to known servers that are interviewed without a pass. */

@@ -9,9 +9,9 @@ import type { FloodReport } from "../../sweep/flooding_hosts.ts";
 import { estimateLoss } from "../../sweep/canaries/loss_estimate.ts";
 import { report, reportLine, terminalSize } from "./console.ts";
 import { reason, userPath, writeRefusal } from "../../app/environment.ts";
-import type { Governor, Plan } from "../../app/targets/scan_plan.ts";
+import type { DurationLimit, Plan } from "../../app/targets/scan_plan.ts";
 import { countOf, withCommas } from "../../core/quantities.ts";
-import { PaceMeter, type ScanWork, statusLine } from "./status_line.ts";
+import { ProgressMeter, type ScanWork, statusLine } from "./status_line.ts";
 
 /** Interval at which the line is drawn and the file is written, milliseconds. */
 const EVERY_MS = 500;
@@ -21,7 +21,7 @@ export interface ProgressOptions {
   /** The counters that the status line shows. */
   readonly state: ScanState;
   /** What limits the rate. */
-  readonly governor: Governor;
+  readonly limitedBy: DurationLimit;
   /** The work of the scan. */
   readonly work: ScanWork;
   /** Whether the line is redrawn in place. */
@@ -36,7 +36,7 @@ export interface ProgressOptions {
 export class Progress implements Disposable {
   readonly #options: ProgressOptions;
   readonly #timer: ReturnType<typeof setInterval>;
-  readonly #meter: PaceMeter;
+  readonly #meter: ProgressMeter;
   /** Width of the line that is on the terminal now, columns. */
   #drawn = 0;
   #printed = performance.now();
@@ -49,7 +49,7 @@ export class Progress implements Disposable {
    */
   constructor(options: ProgressOptions) {
     this.#options = options;
-    this.#meter = new PaceMeter(options.work, options.state, performance.now() / 1000);
+    this.#meter = new ProgressMeter(options.work, options.state, performance.now() / 1000);
     try {
       this.#writeStatus();
     } catch (error) {
@@ -59,16 +59,16 @@ export class Progress implements Disposable {
   }
 
   #tick(): void {
-    const { terminal, everyMs, state, governor } = this.#options;
+    const { terminal, everyMs, state, limitedBy } = this.#options;
     this.#tryStatus();
     const now = performance.now();
-    const pace = this.#meter.read(state, now / 1000);
+    const progress = this.#meter.read(state, now / 1000);
     if (terminal) {
       const columns = Math.max(1, terminalSize().columns - 1);
-      this.#draw(statusLine(state, pace, governor, columns), columns);
+      this.#draw(statusLine(state, progress, limitedBy, columns), columns);
     } else if (everyMs > 0 && now - this.#printed >= everyMs) {
       this.#printed = now;
-      reportLine(statusLine(state, pace, governor));
+      reportLine(statusLine(state, progress, limitedBy));
     }
   }
 

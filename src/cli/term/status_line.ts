@@ -6,7 +6,7 @@
  */
 import type { ScanState } from "../../scan/scan_state.ts";
 import type { RateReason } from "../../sweep/rate/rate_search.ts";
-import type { Governor, Passes } from "../../app/targets/scan_plan.ts";
+import type { DurationLimit, Passes } from "../../app/targets/scan_plan.ts";
 import { sumOf } from "../../scan/pass_plan.ts";
 import { clockTime, countOf, withCommas } from "../../core/quantities.ts";
 
@@ -50,7 +50,7 @@ export function scanWork(
 }
 
 /** The progress of a scan at one moment. */
-export interface ScanPace {
+export interface ScanProgress {
   /** Seconds since this run of the scan started. */
   readonly elapsed: number;
   /** Seconds until the scan ends; `Infinity`: unknown. */
@@ -85,7 +85,7 @@ const SHORT = 5;
 const LONG = 30;
 
 /** Computes speeds and the time left from readings of a scan's state. */
-export class PaceMeter {
+export class ProgressMeter {
   #readings: Reading[];
   #udpDone = Infinity;
   #tcpDone = Infinity;
@@ -98,7 +98,7 @@ export class PaceMeter {
   }
 
   /** Computes the progress from the state at a time, in seconds. */
-  read(state: ScanState, at: number): ScanPace {
+  read(state: ScanState, at: number): ScanProgress {
     const { sizes } = this.work;
     const now = readState(state, this.work, at);
     const last = this.#readings.at(-1)!; // kept, however long the machine slept since
@@ -220,12 +220,12 @@ type Part = readonly [rank: number, text: string];
  */
 export function statusLine(
   state: ScanState,
-  { elapsed, left, share, rate, replyRate, hitRate }: ScanPace,
-  governor: Governor,
+  { elapsed, left, share, rate, replyRate, hitRate }: ScanProgress,
+  limitedBy: DurationLimit,
   columns = Infinity,
 ): string {
   const { tcp } = state;
-  const governed = governedBy(state, governor);
+  const limit = limitText(state, limitedBy);
   const parts: Part[] = [
     [6, shortTime(elapsed)],
     [0, `${(100 * share).toFixed(1)}%`],
@@ -234,7 +234,7 @@ export function statusLine(
     ...(tcp.passes > 0 ? [[9, `TCP ${tcp.pass}/${tcp.passes}`] as const] : []),
     [7, `${withCommas(state.sent + tcp.sent)} sent`],
     [3, `${withCommas(Math.round(rate))}/s`],
-    ...(governed === "" ? [] : [[10, governed] as const]),
+    ...(limit === "" ? [] : [[10, limit] as const]),
     [2, `${withCommas(foundIn(state))} found (${digits(replyRate)}/s)`],
     ...(state.inspecting === 0
       ? []
@@ -267,8 +267,8 @@ const RATE_REASONS: Readonly<Record<RateReason, string>> = {
 };
 
 /** The limit of the rate, if it is not `--rate` alone. */
-function governedBy({ rate }: ScanState, governor: Governor): string {
-  if (governor.endsWith("-rate")) return `(limited by --${governor})`;
+function limitText({ rate }: ScanState, limitedBy: DurationLimit): string {
+  if (limitedBy.endsWith("-rate")) return `(limited by --${limitedBy})`;
   return rate === undefined ? "" : `(--rate auto: ${RATE_REASONS[rate.reason]})`;
 }
 

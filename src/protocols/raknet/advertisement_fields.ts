@@ -63,14 +63,14 @@ export function splitFields(text: string): AdvertisementFields {
   const fields: string[] = [];
   let field = "";
   let from = 0;
-  for (const { 0: mark, index } of text.matchAll(/\\[\\;]|;/g)) {
+  for (const { 0: separator, index } of text.matchAll(/\\[\\;]|;/g)) {
     field += text.slice(from, index);
-    from = index + mark.length;
-    if (mark === ";") {
+    from = index + separator.length;
+    if (separator === ";") {
       fields.push(field);
       field = "";
     } else {
-      field += mark[1];
+      field += separator[1];
     }
   }
   return asFields([...fields, field + text.slice(from)]);

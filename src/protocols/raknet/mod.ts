@@ -126,7 +126,7 @@ export const raknetProtocol: Protocol<RaknetStatus> = {
   ports: { 4: [BEDROCK_PORTS[4]], 6: [BEDROCK_PORTS[4], BEDROCK_PORTS[6]] },
   broadcastPorts: { 4: [BEDROCK_PORTS[4]], 6: [BEDROCK_PORTS[6]] },
   isServerGuid,
-  isGuidOfOneRun: (guid) => guid !== "0", // 0: the software draws none
+  guidChangesOnRestart: (guid) => guid !== "0", // 0: the software draws none
   playerFacts: [],
   probe: {
     template: encodePing({ openOnly: false, time: 0n, guid: CLIENT_GUID }),

@@ -66,7 +66,7 @@ export interface Checkpoint {
   /** Number of rows written. */
   readonly rows: number;
   /** Length and SHA-256 of the list file. */
-  readonly list: ListStand;
+  readonly list: ListFingerprint;
   /** The scan's counters, from which a resumed scan continues. */
   readonly counters: Counters;
 }
@@ -75,7 +75,7 @@ export interface Checkpoint {
 export type Offsets = readonly (number | null)[];
 
 /** Length and digest of a list file. */
-export interface ListStand {
+export interface ListFingerprint {
   /** Length of the list file, bytes. */
   readonly bytes: number;
   /** SHA-256 of these bytes, hexadecimal. */

@@ -178,7 +178,7 @@ export class CheckpointWriter implements Checkpointer {
       marks,
       outputs: this.#offsets,
       rows: this.#rows,
-      list: this.#list.stand,
+      list: this.#list.fingerprint,
       counters: countersOf(state),
     };
   }

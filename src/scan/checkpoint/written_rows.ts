@@ -17,7 +17,7 @@ import { type Address, formatAddress } from "../../core/address.ts";
 import { InputError } from "../../core/errors.ts";
 import { serverId, type ServerRecord } from "../../core/record.ts";
 import type { Disk, DiskFile } from "../../sinks/file_operations.ts";
-import { checkpointError, type ListStand, type Offsets } from "./checkpoint_file.ts";
+import { checkpointError, type ListFingerprint, type Offsets } from "./checkpoint_file.ts";
 
 /** Start of the first line of a list file. */
 export const HEAD = "blocksweep rows ";
@@ -70,7 +70,7 @@ export class WrittenRows implements AsyncDisposable {
   }
 
   /** Length and digest of the list, lines that are not written yet included. */
-  get stand(): ListStand {
+  get fingerprint(): ListFingerprint {
     return { bytes: this.#length, sha256: this.#hash.copy().digest("hex") };
   }
 

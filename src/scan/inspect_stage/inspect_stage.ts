@@ -218,7 +218,8 @@ export class InspectStage {
       signal,
       link: (peer, socket) => demultiplexer.link(peer, demultiplexer.socketFor(peer, socket)),
       exclusiveLink: (peer) => this.#exclusiveLink(peer),
-      streamLink: (...one) => connections.open(...one, signal),
+      streamLink: (peer, protocol, connectMs) =>
+        connections.open(peer, protocol, connectMs, signal),
       shortage,
       nameOf: (peer) => requestedNameOf(targets, peer),
       nonce: () => nonceOf(random),

@@ -117,14 +117,14 @@ export class Canaries {
   /**
    * Chooses the next server to probe.
    *
-   * @param row Receives the endpoint at index 0.
+   * @param target Receives the endpoint at index 0.
    * @returns Whether a server was chosen. The caller then calls `start()` or `dismiss()`.
    */
-  choose(kind: ProbeKind, row: Endpoints): boolean {
+  choose(kind: ProbeKind, target: Endpoints): boolean {
     this.#due -= Math.floor(this.#due); // missed occasions are not made up for
     this.#delay = this.#draw();
     this.#next = this.#sample.next(kind, this.#options.clock.now());
-    if (this.#next !== undefined) row.set(0, this.#next.endpoint);
+    if (this.#next !== undefined) target.set(0, this.#next.endpoint);
     return this.#next !== undefined;
   }
 

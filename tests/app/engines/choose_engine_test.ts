@@ -40,8 +40,8 @@ const LACKS: readonly [Partial<EngineConditions>, string][] = [
 
 Deno.test("the fast engine is chosen where it can run, and the portable one elsewhere", async () => {
   const told: string[] = [];
-  const choose = async (wanted: "portable" | "udp" | undefined, grounds: EngineConditions) =>
-    (await chooseEngine(wanted, grounds, (line) => told.push(line))).name;
+  const choose = async (wanted: "portable" | "udp" | undefined, conditions: EngineConditions) =>
+    (await chooseEngine(wanted, conditions, (line) => told.push(line))).name;
   assertEquals(await choose(undefined, GROUNDS), "udp");
   assertEquals(await choose("udp", GROUNDS), "udp");
   assertEquals(await choose("portable", BROKEN), "portable");
@@ -81,9 +81,9 @@ function groundsWith(
 }
 
 Deno.test("engines that write frames are used only when named, or chosen as the fastest", async () => {
-  const choose = async (wanted: EngineChoice | undefined, grounds: EngineConditions) => {
+  const choose = async (wanted: EngineChoice | undefined, conditions: EngineConditions) => {
     const told: string[] = [];
-    const { name } = await chooseEngine(wanted, grounds, (line) => told.push(line));
+    const { name } = await chooseEngine(wanted, conditions, (line) => told.push(line));
     return [name, ...told];
   };
   const all = groundsWith(ENGINES, {});

@@ -214,15 +214,15 @@ async function plan(words: string[], rates = { rate: 1000, netRate: 50, hostRate
 
 Deno.test("the plan names the limit that determines the duration", async () => {
   const wide = await plan(["10.0.0.0/16"]);
-  assertEquals([wide.plan.governor, wide.plan.passes.udp.sizes], ["rate", [65536, 65536]]);
+  assertEquals([wide.plan.limitedBy, wide.plan.passes.udp.sizes], ["rate", [65536, 65536]]);
   assertEquals(wide.plan.seconds, 2 * 65.536);
   const narrow = await plan(["10.0.0.0/24"]);
-  assertEquals([narrow.plan.governor, narrow.plan.seconds], ["net-rate", 2 * 256 / 50]);
+  assertEquals([narrow.plan.limitedBy, narrow.plan.seconds], ["net-rate", 2 * 256 / 50]);
   const ports = () => Array.from({ length: 1000 }, (_, i) => i + 1);
   const host = await plan(["10.0.0.1"], undefined, { ports });
-  assertEquals([host.plan.governor, host.plan.seconds], ["host-rate", 2 * 1000 / 5]);
+  assertEquals([host.plan.limitedBy, host.plan.seconds], ["host-rate", 2 * 1000 / 5]);
   const none = { rate: undefined, netRate: undefined, hostRate: undefined };
-  assertEquals((await plan(["127.0.0.1"], none as never)).plan.governor, "nothing");
+  assertEquals((await plan(["127.0.0.1"], none as never)).plan.limitedBy, "nothing");
   assertEquals([clockTime(0.2), clockTime(3725), clockTime(Infinity)], [
     "00:00:01",
     "01:02:05",

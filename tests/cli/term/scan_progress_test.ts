@@ -19,7 +19,7 @@ async function drawn(test: (tick: () => void) => void): Promise<string> {
       ...{ cooldown: 1, connect: 1, maxRuntime: Infinity },
     };
     const state = { ...newState("x", 0), total: 1000 };
-    const showing = { state, work, governor: "rate", terminal: true } as const;
+    const showing = { state, work, limitedBy: "rate", terminal: true } as const;
     using _progress = new Progress({ ...showing, everyMs: 0, statusFile: undefined });
     test(() => {
       state.visited += 100;

@@ -1,8 +1,8 @@
 /** The status line as a function of a scan's state over time. */
 import { assert, assertAlmostEquals, assertEquals, assertMatch } from "@std/assert";
 import {
-  PaceMeter,
-  type ScanPace,
+  ProgressMeter,
+  type ScanProgress,
   type ScanWork,
   scanWork,
   statusLine,
@@ -66,12 +66,12 @@ function at(paper: Paper, t: number): { state: ScanState; sent: number } {
 }
 
 /** The paces at every half second up to a time. */
-function paces(paper: Paper, until: number, work: ScanWork = workOf(paper)): ScanPace[] {
+function progressOf(paper: Paper, until: number, work: ScanWork = workOf(paper)): ScanProgress[] {
   const { from = START, udp } = paper;
   const before = newState("x", 0); // a resumed scan has sent before, and has not begun anew
   before.sent = sum(udp.slice(0, from.pass - 1)) + from.position;
-  const meter = new PaceMeter(work, before, 0);
-  const all: ScanPace[] = [];
+  const meter = new ProgressMeter(work, before, 0);
+  const all: ScanProgress[] = [];
   for (let t = 0.5; t <= until; t += 0.5) all.push(meter.read(at(paper, t).state, t));
   return all;
 }
@@ -79,7 +79,7 @@ function paces(paper: Paper, until: number, work: ScanWork = workOf(paper)): Sca
 Deno.test("the first line has a rate and the time left; each that follows counts down", () => {
   const paper: Paper = { udp: [10_000, 10_000], rate: 1000 };
   const end = 10 + 1 + 10 + 5;
-  for (const [i, { rate, left, elapsed }] of paces(paper, 20).entries()) {
+  for (const [i, { rate, left, elapsed }] of progressOf(paper, 20).entries()) {
     const t = (i + 1) / 2;
     assertEquals(elapsed, t);
     assertAlmostEquals(left, end - t, 1.1, `after ${t} s`);
@@ -90,7 +90,7 @@ Deno.test("the first line has a rate and the time left; each that follows counts
 Deno.test("a resumed scan does not take its earlier work for that of the last second", () => {
   const paper: Paper = { udp: [100_000, 100_000], rate: 1000, from: { pass: 1, position: 90_000 } };
   const end = 10 + 1 + 100 + 5;
-  const all = paces(paper, 100);
+  const all = progressOf(paper, 100);
   assertEquals([all[0].rate, all[0].elapsed], [1000, 0.5]);
   assertAlmostEquals(all[0].share, 90_500 / 200_000, 1e-9);
   for (const [i, { left }] of all.entries()) {
@@ -101,14 +101,14 @@ Deno.test("a resumed scan does not take its earlier work for that of the last se
 Deno.test("resumed after the last UDP pass, the time left is that of TCP", () => {
   const from = { pass: 3, position: 0 };
   const paper: Paper = { udp: [500, 500], tcp: [3000], rate: 100, from };
-  const [first] = paces(paper, 0.5);
+  const [first] = progressOf(paper, 0.5);
   assertAlmostEquals(first.left, 29.5 + 3, 1);
   assertEquals(first.rate, 0); // the paper sends nothing over UDP, and counts no connections
 });
 
 Deno.test("in the cooldown the time left is that of the cooldown, until it is over", () => {
   const paper: Paper = { udp: [1000], rate: 1000, cooldown: 5 };
-  const all = paces(paper, 8);
+  const all = progressOf(paper, 8);
   const left = (t: number) => all[2 * t - 1].left;
   assertEquals([left(1), left(2), left(5.5)], [5, 4, 0.5]);
   assertEquals(left(7), Infinity); // unknown: the last inspections take their time
@@ -117,11 +117,11 @@ Deno.test("in the cooldown the time left is that of the cooldown, until it is ov
 
 Deno.test("while only interviews are left, the time left is that of the interviews", () => {
   const paper: Paper = { udp: [1000], rate: 1000, cooldown: 5 };
-  const meter = new PaceMeter(workOf(paper), newState("x", 0), 0);
+  const meter = new ProgressMeter(workOf(paper), newState("x", 0), 0);
   const read = (t: number, inspecting: number) => {
     const state = Object.assign(at(paper, t).state, { inspecting });
-    const pace = meter.read(state, t);
-    return { left: pace.left, line: statusLine(state, pace, "rate") };
+    const progress = meter.read(state, t);
+    return { left: progress.left, line: statusLine(state, progress, "rate") };
   };
   assertEquals(read(1, 64).left, Infinity, "nothing is known of their speed");
   assertEquals(read(2, 64).left, Infinity, "none has ended");
@@ -134,33 +134,33 @@ Deno.test("while only interviews are left, the time left is that of the intervie
 
 Deno.test("with UDP and TCP passes, the transport that ends last determines the time left", () => {
   const slow: Paper = { udp: [1000], rate: 1000, tcp: [1000], tcpRate: 10 };
-  assertAlmostEquals(paces(slow, 10).at(-1)!.left, 90 + 3, 1);
+  assertAlmostEquals(progressOf(slow, 10).at(-1)!.left, 90 + 3, 1);
   // What TCP no longer takes of the rate, UDP does: 300 and 100 s alone, 200 s together.
   const shared: Paper = { udp: [150_000], rate: 500, tcp: [50_000], tcpRate: 500 };
-  assertAlmostEquals(paces(shared, 10).at(-1)!.left, 190 + 5, 1);
+  assertAlmostEquals(progressOf(shared, 10).at(-1)!.left, 190 + 5, 1);
 });
 
 Deno.test("a pause between passes slows nothing down; --max-runtime bounds what is left", () => {
   const small: Paper = { udp: [400, 400, 400, 400], rate: 200, cooldown: 1 };
-  for (const [i, { left }] of paces(small, 10).entries()) {
+  for (const [i, { left }] of progressOf(small, 10).entries()) {
     assertAlmostEquals(left, 12 - (i + 1) / 2, 1.6, `after ${(i + 1) / 2} s`);
   }
   const bounded: Paper = { udp: [1e6], rate: 100, maxRuntime: 60 };
-  assertEquals(paces(bounded, 10).at(-1)!.left, 50);
+  assertEquals(progressOf(bounded, 10).at(-1)!.left, 50);
 });
 
 Deno.test("without progress the time left is unknown", () => {
   const work = workOf({ udp: [1000], rate: 1 });
-  const meter = new PaceMeter(work, newState("x", 0), 0);
-  const pace = meter.read(newState("x", 0), 0.5);
-  assertEquals(pace, {
+  const meter = new ProgressMeter(work, newState("x", 0), 0);
+  const progress = meter.read(newState("x", 0), 0.5);
+  assertEquals(progress, {
     ...{ elapsed: 0.5, left: Infinity, share: 0, rate: 0, replyRate: 0, hitRate: undefined },
   });
-  const text = statusLine(newState("x", 0), pace, "rate");
+  const text = statusLine(newState("x", 0), progress, "rate");
   assertEquals(text, "0:01  0.0%  ETA ?  0 sent  0/s  0 found (0/s)  0 rows written");
 });
 
-const PACE: ScanPace = {
+const PROGRESS: ScanProgress = {
   ...{ elapsed: 83, left: 3725, share: 0.1234, rate: 1000, replyRate: 3.14, hitRate: 0.0042 },
 };
 
@@ -182,27 +182,27 @@ function busy(): ScanState {
 
 Deno.test("a wide status line has all parts", () => {
   assertEquals(
-    statusLine(busy(), PACE, "net-rate"),
+    statusLine(busy(), PROGRESS, "net-rate"),
     "1:23  12.3%  ETA 1:02:05  pass 1/4  TCP 1/2  1,234,567 sent  1,000/s  (limited by --net-rate)  " +
       "5,100 found (3.1/s)  hit rate 0.42%  5,000 rows written  3 without status  12 lost",
   );
 });
 
 Deno.test("a narrow status line keeps its most important parts, uncut", () => {
-  const whole = statusLine(busy(), PACE, "net-rate").split("  ");
+  const whole = statusLine(busy(), PROGRESS, "net-rate").split("  ");
   for (let columns = 18; columns <= 200; columns++) {
-    const text = statusLine(busy(), PACE, "net-rate", columns);
+    const text = statusLine(busy(), PROGRESS, "net-rate", columns);
     assert(text.length <= columns, `${columns}: ${text}`);
     assert(text.split("  ").every((part) => whole.includes(part)), `${columns}: ${text}`);
     assertMatch(text, /12\.3% {2}ETA 1:02:05/);
   }
   assertEquals(
-    statusLine(busy(), PACE, "net-rate", 79),
+    statusLine(busy(), PROGRESS, "net-rate", 79),
     "1:23  12.3%  ETA 1:02:05  1,000/s  5,100 found (3.1/s)  hit rate 0.42%  12 lost",
   );
   assertEquals(
-    statusLine(busy(), PACE, "net-rate", 59),
+    statusLine(busy(), PROGRESS, "net-rate", 59),
     "12.3%  ETA 1:02:05  1,000/s  5,100 found (3.1/s)  12 lost",
   );
-  assertEquals(statusLine(busy(), PACE, "net-rate", 3), "12.");
+  assertEquals(statusLine(busy(), PROGRESS, "net-rate", 3), "12.");
 });

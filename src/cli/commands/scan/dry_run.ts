@@ -67,7 +67,7 @@ export function planLines(
     ["verify", joined(verificationsOf(chosen))],
     ["limits", limitsText(speed)],
     ["engine", engineText(engine, chosen.threads)],
-    ["limited by", plan.governor === "nothing" ? "this machine" : `--${plan.governor}`],
+    ["limited by", plan.limitedBy === "nothing" ? "this machine" : `--${plan.limitedBy}`],
     ["duration", `at least ${clockTime(leastSeconds(plan, speed))}`],
     ["outputs", written.map(({ path, format }) => `${path} (${format.name})`).join(", ")],
   ];

@@ -191,7 +191,7 @@ export interface Opened extends StartedScan, OpenedSockets {
 /** The outputs of a scan. */
 export interface ScanOutputs {
   /** The open outputs and the checkpoint. */
-  readonly kept: OpenedScan;
+  readonly openedScan: OpenedScan;
   /** The outputs. Each is closed on its own when its reader closes the pipe. */
   readonly sinks: readonly Sink[];
   /** The outputs whose readers closed the pipe. */
@@ -209,20 +209,26 @@ export async function openScanOutputs(
   const { state, key, stores, signal, scanId, since } = opened;
   const { resumed, place, plan, chosen, given } = job;
   const beforeRows = () => screen.clear();
-  const keeping = keep(job, { state, key, beforeRows, stores: stores.sinks, signal });
-  const kept = await keeping.catch((error) => {
+  const opening = openOutputsAndCheckpoint(job, {
+    state,
+    key,
+    beforeRows,
+    stores: stores.sinks,
+    signal,
+  });
+  const openedScan = await opening.catch((error) => {
     if (error instanceof Interrupted) screen.printResume();
     throw error;
   });
-  if (kept.writer !== undefined) screen.checkpointPath = (place ?? resumed)?.path;
-  const { sinks, unread } = whileRead(kept.sinks, job.outputs, screen.report);
+  if (openedScan.writer !== undefined) screen.checkpointPath = (place ?? resumed)?.path;
+  const { sinks, unread } = whileRead(openedScan.sinks, job.outputs, screen.report);
   if (resumed !== undefined) screen.report(resumeLine(resumed, state.written, plan));
   await stores.begin(scanId, since, chosen.shard.count, formatConfig("scan", given));
-  return { kept, sinks, unread, tally: new SoftwareTally() };
+  return { openedScan, sinks, unread, tally: new SoftwareTally() };
 }
 
 /** Opens outputs and checkpoint, for a new or a resumed scan. */
-async function keep(
+async function openOutputsAndCheckpoint(
   job: ScanJob,
   { key, ...given }: Pick<OpenScanOptions, "state" | "beforeRows" | "stores" | "signal"> & {
     readonly key: Uint8Array;
@@ -239,7 +245,7 @@ async function keep(
     shard: `${shard.index}/${shard.count}`,
   };
   const report = options.quiet ? () => {} : reportLine;
-  const keeping = {
+  const openOptions = {
     ...given,
     outputs,
     from: { udp, tcp },
@@ -248,7 +254,7 @@ async function keep(
     report,
     warn: reportLine,
   };
-  if (resumed !== undefined) return await openResumedScan(keeping, resumed);
+  if (resumed !== undefined) return await openResumedScan(openOptions, resumed);
   const { append } = options;
   const answered = append && (isLater(udp) || isLater(tcp)) ? await knownServers(outputs) : [];
   const configuration = () =>
@@ -259,7 +265,7 @@ async function keep(
       answered,
       order: orderDigest(job.named.targets, chosen),
     });
-  return await openNewScan(keeping, { place, append, answered, configuration });
+  return await openNewScan(openOptions, { place, append, answered, configuration });
 }
 
 /** The servers that an earlier part of this scan has written to the outputs. */

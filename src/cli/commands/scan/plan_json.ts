@@ -39,7 +39,7 @@ export function planJson({ plan, named, chosen, speed, written, engine }: Planne
     verify: verificationsOf(chosen),
     limits: limitsOf(speed),
     engine: { name: engine.name, threads: chosen.threads, route: engine.route ?? null },
-    limited_by: plan.governor === "nothing" ? null : plan.governor,
+    limited_by: plan.limitedBy === "nothing" ? null : plan.limitedBy,
     duration_s: leastSeconds(plan, speed),
     outputs: written.map(({ path, format: { name: format } }) => ({ path, format })),
   });

@@ -63,7 +63,7 @@ async function runAndClose(
   opened: Opened & ScanOutputs,
   screen: Screen,
 ): Promise<Ended> {
-  const { state, stores, sinks, kept, since } = opened;
+  const { state, stores, sinks, openedScan, since } = opened;
   using progress = showProgress(job, state, screen);
   screen.progress = progress;
   const options = scanOptions(job, opened, hooksOf(job, opened, screen, progress));
@@ -72,14 +72,14 @@ async function runAndClose(
   const closeDatabases = () => stores.end(state, ended, { since, selection: options, resumed });
   const end = await closeOutputs(sinks, ended, state, closeDatabases);
   if (end.reason === "done" || end.reason === "max-results") screen.checkpointPath = undefined;
-  return { end, saved: await kept.writer?.end(end.marks, state) };
+  return { end, saved: await openedScan.writer?.end(end.marks, state) };
 }
 
 function showProgress(job: ScanJob, state: ScanState, { isQuiet }: Screen): Progress {
   const { plan, chosen, files } = job;
   return new Progress({
     state,
-    governor: plan.governor,
+    limitedBy: plan.limitedBy,
     work: workOf(job),
     terminal: !isQuiet && Deno.stderr.isTerminal(),
     everyMs: isQuiet ? 0 : chosen.statsEveryMs,
@@ -127,13 +127,13 @@ function scanOptions(
   opened: Opened & ScanOutputs,
   hooks: ScanHooks,
 ): ScanSetup {
-  const { state, key, sockets, capacity, kept, stores, sinks, tally, signal } = opened;
+  const { state, key, sockets, capacity, openedScan, stores, sinks, tally, signal } = opened;
   const { targets, order } = scanSelectionOf(chosen, named);
   return {
     targets: {
       ...targets,
       optedOut: [...targets.optedOut, ...stores.optedOut],
-      responders: kept.answered,
+      responders: openedScan.answered,
     },
     order,
     limits: limitsOf(chosen, speed, capacity),
@@ -144,7 +144,7 @@ function scanOptions(
       openExclusive: (bits) => openSocket({ address: localAddress(chosen, bits), port: 0 }),
       dialer: denoDialer(chosen.sourceAddress),
       sinks: [...sinks, tally],
-      checkpoint: kept.writer,
+      checkpoint: openedScan.writer,
       clock: systemClock,
       random: randomBytes,
       key,

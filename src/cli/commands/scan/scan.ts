@@ -38,9 +38,9 @@ export async function runScanCommand(
   args: readonly string[],
   allProtocols: readonly Protocol[],
 ): Promise<number> {
-  const given = await readGiven(args);
-  const [path] = given.given.get("resume") ?? [];
-  if (path === undefined) return await runWith(given, "resumable", allProtocols);
+  const written = await readGiven(args);
+  const [path] = written.given.get("resume") ?? [];
+  if (path === undefined) return await runWith(written, "resumable", allProtocols);
   const checkpoint = await readCheckpoint(
     systemDisk,
     userPath(path),
@@ -48,9 +48,9 @@ export async function runScanCommand(
     allProtocols,
   );
   const allowed = optionsOf("scan");
-  const line = withoutSecrets(given, allowed);
+  const line = withoutSecrets(written, allowed);
   const resumed = await readResumed(path, checkpoint, line, allowed, allProtocols);
-  return await runWith(withPasswords(resumed.given, given), resumed, allProtocols);
+  return await runWith(withPasswords(resumed.given, written), resumed, allProtocols);
 }
 
 /** The options of a resumed scan, with the passwords of databases that the command line has. */
@@ -98,8 +98,8 @@ async function runWith(
     return EXIT.done;
   }
   const report = options.quiet ? () => {} : reportLine;
-  const grounds = conditionsOf(targets, chosen, options.dryRun);
-  const engine = await chooseEngine(chosen.engine, grounds, report);
+  const conditions = conditionsOf(targets, chosen, options.dryRun);
+  const engine = await chooseEngine(chosen.engine, conditions, report);
   const written = [...request.outputs, ...request.stores.places];
   const planned = { plan, named: located.named, chosen, speed, written, engine };
   if (options.dryRun) {

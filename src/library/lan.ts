@@ -77,7 +77,7 @@ async function run(options: LanOptions, { add, left }: Results<ServerRecord>): P
     networks: localNetworks(interfaces),
     watch: isEndless,
     players: !noPlayers,
-    neighbours: new FoundServers(),
+    servers: new FoundServers(),
     sweep: java && { networks: java.swept, mostMs: listenMs },
     shortage: new Shortage(network.clock, (code) => note(shortageLine("queries", code))),
     signal: AbortSignal.any([signalOf(options), left]),

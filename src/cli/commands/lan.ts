@@ -48,10 +48,10 @@ export async function runLan(
   if (word !== undefined) throw new InputError(`Cannot use "${word}": lan takes no targets`);
   const look = discoveryTimes(options, allProtocols);
   const { network, networks, optedOut, java } = await readNetworks(options, allProtocols);
-  const neighbours = new FoundServers();
+  const servers = new FoundServers();
   const size = countNetworks(networks);
   const live = look.watch && !options.json && !isDumb();
-  using table = live ? openTable(neighbours, size, options.noColor) : undefined;
+  using table = live ? openTable(servers, size, options.noColor) : undefined;
   using interrupt = onInterrupt(() => table?.[Symbol.dispose]());
   const rows = new Rows(options.json);
   const signal = AbortSignal.any([interrupt.signal, rows.signal]);
@@ -62,7 +62,7 @@ export async function runLan(
     network,
     networks,
     allProtocols,
-    neighbours,
+    servers,
     signal,
     optedOut,
     shortage,
@@ -145,9 +145,9 @@ function reportSkipped(network: string): void {
   reportLine(`blocksweep: not swept for Java servers: ${network}`);
 }
 
-function openTable(neighbours: FoundServers, networks: number, noColor: boolean): LiveLanTable {
+function openTable(servers: FoundServers, networks: number, noColor: boolean): LiveLanTable {
   return new LiveLanTable({
-    neighbours,
+    servers,
     networks,
     clock: systemClock,
     color: useColor(noColor),

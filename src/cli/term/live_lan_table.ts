@@ -72,7 +72,7 @@ const SHOW_CURSOR = "\x1b[?25h";
 /** The options of a live table. */
 export interface LiveTableOptions {
   /** The servers to show. */
-  readonly neighbours: FoundServers;
+  readonly servers: FoundServers;
   /** The number of searched networks. */
   readonly networks: number;
   /** The clock of the redraw timer and of the column SEEN. */
@@ -109,11 +109,11 @@ export class LiveLanTable implements Disposable {
   }
 
   #draw(hint?: string): void {
-    const { neighbours, networks, clock, color, size, draw } = this.#options;
+    const { servers, networks, clock, color, size, draw } = this.#options;
     const { rows, ...given } = size();
     const columns = Math.max(2, given.columns);
     const space = { now: clock.now(), columns: columns - 1, lines: Math.max(2, rows - 2) };
-    const listed = neighbours.listed();
+    const listed = servers.listed();
     const title = `${countOf(listed.length, "server")} on ${countOf(networks, "network")}`;
     const [head, ...table] = lanTableLines(listed, space);
     const paint = (style: "bold" | "dim", text: string) =>

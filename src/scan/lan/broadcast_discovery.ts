@@ -111,19 +111,19 @@ export class Discovery {
       : {};
     const reply = firstReplyOf({ protocol: protocol.name, ...content }, [protocol]);
     if (reply !== undefined && this.interviews.takeOptOut(from.address, reply)) return true;
-    const neighbour = this.interviews.due(
+    const server = this.interviews.due(
       formatEndpoint(from),
       from.address,
       LIFETIME_MS.raknet,
       verified,
     );
-    if (neighbour === undefined || content === undefined) return true;
+    if (server === undefined || content === undefined) return true;
     const at = clock.now();
     const latencyMs = verified && pong.clock !== undefined
       ? (stampClock(at) - pong.clock >>> 0) / 1000
       : undefined;
     const about = { protocol: protocol.name, latencyMs, verified, at, socket };
-    this.interviews.inspect(neighbour, { endpoint: { ...from }, ...about, ...content });
+    this.interviews.inspect(server, { endpoint: { ...from }, ...about, ...content });
     return true;
   }
 
@@ -134,11 +134,11 @@ export class Discovery {
     const status = { networkId: sender, data: orUndefined(() => decodeServerData(data)), flags };
     const reply = { protocol: LAN_PROTOCOLS.nethernet, statement: nethernetStatement(status) };
     if (this.interviews.takeOptOut(from.address, reply)) return;
-    const neighbour = this.interviews.due(key, from.address, LIFETIME_MS.nethernet, true);
-    if (neighbour === undefined) return;
+    const server = this.interviews.due(key, from.address, LIFETIME_MS.nethernet, true);
+    if (server === undefined) return;
     const latencyMs = this.options.clock.now() - this.#requestedAt;
     const endpoint = { ...from };
-    this.interviews.list(neighbour, { endpoint, replies: [reply], latencyMs });
+    this.interviews.list(server, { endpoint, replies: [reply], latencyMs });
   }
 
   /** Processes the announcement of a Java world. */
@@ -151,9 +151,9 @@ export class Discovery {
     const statement = announcementStatement(announcement);
     const reply = { protocol: LAN_PROTOCOLS.announcement, statement };
     if (this.interviews.takeOptOut(from.address, reply)) return;
-    const neighbour = this.interviews.due(formatEndpoint(endpoint), from.address, life, true);
-    if (neighbour === undefined) return;
-    this.interviews.queryJava(neighbour, endpoint, announcement);
+    const server = this.interviews.due(formatEndpoint(endpoint), from.address, life, true);
+    if (server === undefined) return;
+    this.interviews.queryJava(server, endpoint, announcement);
   }
 
   /** Processes the status of a dedicated Java server. */
@@ -162,10 +162,10 @@ export class Discovery {
     const key = formatEndpoint(endpoint);
     const reply = firstReplyOf(sighting, this.options.protocols);
     if (reply !== undefined && this.interviews.takeOptOut(endpoint.address, reply)) return;
-    const neighbour = this.interviews.due(key, endpoint.address, LIFETIME_MS.slp, true);
-    if (neighbour === undefined) return;
+    const server = this.interviews.due(key, endpoint.address, LIFETIME_MS.slp, true);
+    if (server === undefined) return;
     const socket = this.networks.findIndex((network) => isInsideNetwork(endpoint, network));
-    this.interviews.inspect(neighbour, { ...sighting, socket });
+    this.interviews.inspect(server, { ...sighting, socket });
   }
 }
 

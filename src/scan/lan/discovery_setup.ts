@@ -77,7 +77,7 @@ export interface DiscoverySetup extends RetryLimits {
   /** The scan id of the rows. */
   readonly scanId: string;
   /** The list that receives the servers. */
-  readonly neighbours: FoundServers;
+  readonly servers: FoundServers;
   /** Called once for each server, when its first record is complete. */
   readonly onServer: (record: ServerRecord) => void;
 }

@@ -47,13 +47,13 @@ export interface Listed {
  * import { emptyRecord, FoundServers } from "blocksweep/scan";
  * import { assertEquals } from "@std/assert";
  *
- * const neighbours = new FoundServers();
+ * const servers = new FoundServers();
  * const [address, now] = [0xc0a8010a, 1000];
- * const neighbour = neighbours.getOrAdd("192.168.1.10:19132", address, 15_000, now)!;
- * neighbours.list(neighbour, emptyRecord({ address, port: 19132 }, 0));
- * assertEquals(neighbours.listed().map(({ row }) => row.host), ["192.168.1.10"]);
- * neighbours.forget(now + 15_000);
- * assertEquals(neighbours.listed(), []);
+ * const server = servers.getOrAdd("192.168.1.10:19132", address, 15_000, now)!;
+ * servers.list(server, emptyRecord({ address, port: 19132 }, 0));
+ * assertEquals(servers.listed().map(({ row }) => row.host), ["192.168.1.10"]);
+ * servers.forget(now + 15_000);
+ * assertEquals(servers.listed(), []);
  * ```
  */
 export class FoundServers {
@@ -79,7 +79,7 @@ export class FoundServers {
     if (known !== undefined) return known;
     const ofAddress = this.#ofAddress.get(address) ?? 0;
     if (this.#all.size >= MOST_SERVERS || ofAddress >= MOST_OF_ADDRESS) return undefined;
-    const neighbour = {
+    const server = {
       key,
       address,
       lifetimeMs,
@@ -89,19 +89,19 @@ export class FoundServers {
       row: undefined,
       doubleOf: undefined,
     };
-    this.#all.set(key, neighbour);
+    this.#all.set(key, server);
     this.#ofAddress.set(address, ofAddress + 1);
-    return neighbour;
+    return server;
   }
 
   /** Stores a server's record, unless the server is listed at another address. */
-  list(neighbour: FoundServer, row: ServerRecord): boolean {
-    const identity = identityOf(row, neighbour.address);
-    this.#release(neighbour); // the server may have restarted with another identity
+  list(server: FoundServer, row: ServerRecord): boolean {
+    const identity = identityOf(row, server.address);
+    this.#release(server); // the server may have restarted with another identity
     const isDouble = identity !== undefined && this.#holders.has(identity);
-    neighbour.doubleOf = isDouble ? identity : undefined;
-    neighbour.row = isDouble ? undefined : row;
-    if (identity !== undefined && !isDouble) this.#holders.set(identity, neighbour);
+    server.doubleOf = isDouble ? identity : undefined;
+    server.row = isDouble ? undefined : row;
+    if (identity !== undefined && !isDouble) this.#holders.set(identity, server);
     return !isDouble;
   }
 
@@ -151,7 +151,7 @@ export class FoundServers {
   /** The servers with a row, sorted by address and port. */
   listed(): Listed[] {
     return [...this.#all.values()]
-      .filter((neighbour): neighbour is FoundServer & Listed => neighbour.row !== undefined)
+      .filter((server): server is FoundServer & Listed => server.row !== undefined)
       .map(({ row, seenAt }) => ({ row, seenAt }))
       .sort((a, b) => compareHosts(a.row.host, b.row.host) || a.row.port - b.row.port);
   }

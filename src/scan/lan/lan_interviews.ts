@@ -61,7 +61,7 @@ export class LanInterviews {
 
   /** Whether an address opted out: it is sent no unicast datagram and gets no row. */
   isOptedOut(address: Address): boolean {
-    return this.#optedOut.has(address) || this.options.neighbours.hasOptedOut(address);
+    return this.#optedOut.has(address) || this.options.servers.hasOptedOut(address);
   }
 
   /**
@@ -81,7 +81,7 @@ export class LanInterviews {
 
   /** Removes all servers of an address, and cancels what is sent to it. */
   #optOut(address: Address): void {
-    this.options.neighbours.optOut(address);
+    this.options.servers.optOut(address);
     this.signals.cancel(address);
     this.demultiplexer.cancelOpen(address);
   }
@@ -97,47 +97,47 @@ export class LanInterviews {
     lifetimeMs: number,
     verified: boolean,
   ): FoundServer | undefined {
-    const { neighbours, clock, watch } = this.options;
+    const { servers, clock, watch } = this.options;
     if (this.isOptedOut(address)) return undefined;
     const now = clock.now();
-    const neighbour = neighbours.getOrAdd(key, address, lifetimeMs, now);
-    if (neighbour === undefined || neighbour.address !== address) return undefined;
-    if (verified) neighbour.seenAt = now;
-    if (neighbours.isSettled(neighbour)) return undefined;
-    const pause = !watch ? Infinity : neighbour.row?.protocols.length === 1 ? 0 : REFRESH_MS;
-    return now - neighbour.interviewedAt >= pause ? neighbour : undefined;
+    const server = servers.getOrAdd(key, address, lifetimeMs, now);
+    if (server === undefined || server.address !== address) return undefined;
+    if (verified) server.seenAt = now;
+    if (servers.isSettled(server)) return undefined;
+    const pause = !watch ? Infinity : server.row?.protocols.length === 1 ? 0 : REFRESH_MS;
+    return now - server.interviewedAt >= pause ? server : undefined;
   }
 
   /** Interviews a server: first in all protocols, later only in those that its row names. */
   #start(
-    neighbour: FoundServer,
+    server: FoundServer,
     interview: (
       protocols: readonly Protocol[],
       signal: AbortSignal,
     ) => Promise<Findings | undefined>,
   ): void {
     const { protocols, clock } = this.options;
-    const spoken = neighbour.row?.protocols;
+    const spoken = server.row?.protocols;
     const known = spoken ? protocols.filter(({ name }) => spoken.includes(name)) : protocols;
     const at = clock.now();
-    neighbour.interviewedAt = at;
-    neighbour.isInterviewed = true;
-    const { address } = neighbour;
+    server.interviewedAt = at;
+    server.isInterviewed = true;
+    const { address } = server;
     this.pool.add(address, async () => {
       const found = this.isOptedOut(address)
         ? undefined
         : await this.signals.run(address, (signal) => interview(known, signal))
           .catch(noneWhenRefused);
-      neighbour.isInterviewed = false;
-      if (found !== undefined) this.#found(neighbour, found, at);
+      server.isInterviewed = false;
+      if (found !== undefined) this.#found(server, found, at);
     });
   }
 
-  #found(neighbour: FoundServer, { endpoint, replies, latencyMs }: Findings, at: number): void {
+  #found(server: FoundServer, { endpoint, replies, latencyMs }: Findings, at: number): void {
     const { options } = this;
-    const { clock, neighbours, scanId, allProtocols = PROTOCOLS } = options;
-    if (this.isOptedOut(neighbour.address)) return;
-    if (replies.some((reply) => this.takeOptOut(neighbour.address, reply))) return;
+    const { clock, servers, scanId, allProtocols = PROTOCOLS } = options;
+    if (this.isOptedOut(server.address)) return;
+    if (replies.some((reply) => this.takeOptOut(server.address, reply))) return;
     const seenAt = Math.round(clock.wall() - (clock.now() - at));
     const record = mergeReplies(replies, {
       endpoint,
@@ -147,28 +147,28 @@ export class LanInterviews {
       requestedAs: null,
       allProtocols,
     });
-    const isNew = neighbour.row === undefined;
-    neighbour.seenAt = Math.max(neighbour.seenAt, at);
+    const isNew = server.row === undefined;
+    server.seenAt = Math.max(server.seenAt, at);
     const row = options.players ? record : withoutPlayers(record, allProtocols);
-    if (neighbours.list(neighbour, row) && isNew) options.onServer(row);
+    if (servers.list(server, row) && isNew) options.onServer(row);
   }
 
   /** Interviews the server of a sighting. */
-  inspect(neighbour: FoundServer, sighting: Sighting): void {
-    this.#start(neighbour, (known, signal) => this.#inspect(sighting, known, signal));
+  inspect(server: FoundServer, sighting: Sighting): void {
+    this.#start(server, (known, signal) => this.#inspect(sighting, known, signal));
   }
 
   /** Queries an announced Java world. */
-  queryJava(neighbour: FoundServer, endpoint: Endpoint, announcement: Announcement): void {
+  queryJava(server: FoundServer, endpoint: Endpoint, announcement: Announcement): void {
     this.#start(
-      neighbour,
+      server,
       (known, signal) => this.#queryJava(endpoint, announcement, known, signal),
     );
   }
 
   /** Lists a server whose reply contains all that is known of it. */
-  list(neighbour: FoundServer, findings: Findings): void {
-    this.#start(neighbour, () => Promise.resolve(findings));
+  list(server: FoundServer, findings: Findings): void {
+    this.#start(server, () => Promise.resolve(findings));
   }
 
   async #inspect(

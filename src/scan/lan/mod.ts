@@ -92,11 +92,11 @@ function javaSweep(
 
 /** Sweeps once. In watch mode, queries the servers found at regular intervals afterwards. */
 async function sweepJava(java: JavaSweep, options: DiscoverySetup): Promise<void> {
-  const { clock, signal, watch, neighbours } = options;
+  const { clock, signal, watch, servers } = options;
   await java.run();
   while (watch && !signal.aborted) {
     await sleep(clock, REFRESH_JAVA_MS, signal);
-    const found = neighbours.listed().filter(({ row }) => isSwept(row));
+    const found = servers.listed().filter(({ row }) => isSwept(row));
     await Promise.all(
       found.map(({ row: { host, port } }) => java.refresh({ address: parseAddress(host)!, port })),
     );
@@ -140,7 +140,7 @@ async function openGroup(
 
 /** Broadcasts pings and removes expired servers, until the end of the discovery. */
 async function ping(discovery: Discovery, options: DiscoverySetup, end: number): Promise<void> {
-  const { clock, signal, watch, neighbours } = options;
+  const { clock, signal, watch, servers } = options;
   const pause = (ms: number) => sleep(clock, Math.max(0, Math.min(ms, end - clock.now())), signal);
   for (let round = 1; !signal.aborted && clock.now() <= end; round++) {
     await discovery.ping(4);
@@ -148,7 +148,7 @@ async function ping(discovery: Discovery, options: DiscoverySetup, end: number):
     if (!signal.aborted) await discovery.ping(6);
     if (round >= PINGS && !watch) return await pause(Infinity);
     await pause((round < PINGS ? PING_EVERY_MS : WATCH_EVERY_MS) - LINKS_AFTER_MS);
-    if (watch) neighbours.forget(clock.now());
+    if (watch) servers.forget(clock.now());
     if (clock.now() >= end) return;
   }
 }

@@ -117,13 +117,13 @@ class Terminal {
 
 Deno.test("the live table is redrawn in place, and restores the cursor", async () => {
   const network = new FakeNetwork(1);
-  const neighbours = new FoundServers();
+  const servers = new FoundServers();
   const terminal = new Terminal();
   const meet = (last: number) =>
-    neighbours.list(neighbours.getOrAdd(`${last}`, last, 5000, network.now())!, listed(last).row);
+    servers.list(servers.getOrAdd(`${last}`, last, 5000, network.now())!, listed(last).row);
   const size = { columns: 80, rows: 10 };
   const live = new LiveLanTable({
-    ...{ neighbours, networks: 1, clock: network, color: false, size: () => size },
+    ...{ servers, networks: 1, clock: network, color: false, size: () => size },
     draw: terminal.draw,
   });
   const wait = (ms: number) => network.run(new Promise<void>((done) => network.after(ms, done)));
@@ -137,7 +137,7 @@ Deno.test("the live table is redrawn in place, and restores the cursor", async (
   await wait(500);
   assertEquals(terminal.lines.length, 5);
   assertEquals(terminal.lines[0], "3 servers on 1 network; Ctrl-C to end");
-  neighbours.forget(1e9);
+  servers.forget(1e9);
   meet(7);
   live[Symbol.dispose]();
   live[Symbol.dispose]();
@@ -151,11 +151,11 @@ Deno.test("the live table is redrawn in place, and restores the cursor", async (
 
 Deno.test("the smallest terminal has a table", async () => {
   const network = new FakeNetwork(1);
-  const neighbours = new FoundServers();
-  neighbours.list(neighbours.getOrAdd("1", 1, 5000, 0)!, listed(1).row);
+  const servers = new FoundServers();
+  servers.list(servers.getOrAdd("1", 1, 5000, 0)!, listed(1).row);
   const terminal = new Terminal();
   using _live = new LiveLanTable({
-    ...{ neighbours, networks: 1, clock: network, color: false, draw: terminal.draw },
+    ...{ servers, networks: 1, clock: network, color: false, draw: terminal.draw },
     size: () => ({ columns: 1, rows: 1 }),
   });
   await network.run(new Promise<void>((done) => network.after(1, done)));
@@ -164,12 +164,12 @@ Deno.test("the smallest terminal has a table", async () => {
 
 Deno.test("lines that a narrower terminal has wrapped are counted as several rows", async () => {
   const network = new FakeNetwork(1);
-  const neighbours = new FoundServers();
-  neighbours.list(neighbours.getOrAdd("1", 1, 5000, 0)!, listed(1, { name: "x".repeat(100) }).row);
+  const servers = new FoundServers();
+  servers.list(servers.getOrAdd("1", 1, 5000, 0)!, listed(1, { name: "x".repeat(100) }).row);
   const size = { columns: 100, rows: 10 };
   const drawn: string[] = [];
   const live = new LiveLanTable({
-    ...{ neighbours, networks: 1, clock: network, color: true, size: () => ({ ...size }) },
+    ...{ servers, networks: 1, clock: network, color: true, size: () => ({ ...size }) },
     draw: (text) => drawn.push(text),
   });
   const tick = () => network.run(new Promise<void>((done) => network.after(500, done)));

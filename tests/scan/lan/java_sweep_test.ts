@@ -183,12 +183,12 @@ Deno.test("a pong that opts out ends everything that its address is sent, and li
         limits: STREAM_LIMITS,
         signal,
       });
-    const neighbours = new FoundServers();
-    const { unswept } = await lookAroundWell(network, { sweep, openGroup, dial, neighbours });
+    const servers = new FoundServers();
+    const { unswept } = await lookAroundWell(network, { sweep, openGroup, dial, servers });
     const later = [...network.sent, ...streams.begun, ...streams.written]
       .filter((sent) => sent.to.address === at(10).address && sent.at > pongs[0]);
     assertEquals(later, [], `a pong after ${delay} ms`);
-    assertEquals(neighbours.listed().map(({ row }) => row.host), ["192.168.1.77"]);
+    assertEquals(servers.listed().map(({ row }) => row.host), ["192.168.1.77"]);
     assertEquals([streams.open, unswept], [0, 0]);
   }
 });
@@ -196,16 +196,16 @@ Deno.test("a pong that opts out ends everything that its address is sent, and li
 Deno.test("in watch mode, lan sweeps once, queries the servers found every 15 seconds, and drops expired ones", async () => {
   const network = new FakeNetwork(1);
   const { streams, sweep } = javaServers(network, 77);
-  const neighbours = new FoundServers();
+  const servers = new FoundServers();
   const controller = new AbortController();
   const seen: ServerRecord[][] = [];
   for (const ms of [10_000, 60_000, 130_000]) {
-    network.after(ms, () => seen.push(neighbours.listed().map(({ row }) => row)));
+    network.after(ms, () => seen.push(servers.listed().map(({ row }) => row)));
   }
   network.after(62_000, () => streams.host(at(77), "refused"));
   network.after(140_000, () => controller.abort());
   const { signal } = controller;
-  const watching = { neighbours, watch: true, listenMs: Infinity, signal };
+  const watching = { servers, watch: true, listenMs: Infinity, signal };
   await lookAround(network, { sweep, ...watching });
   assertEquals(seen.map((rows) => rows.map(({ host }) => host)), [
     ["192.168.1.77"],
@@ -222,7 +222,7 @@ Deno.test("in watch mode, lan sweeps once, queries the servers found every 15 se
 Deno.test("an endpoint that is first a Java world and then a RakNet server does not end the watch", async () => {
   const network = new FakeNetwork(1);
   const controller = new AbortController();
-  const neighbours = new FoundServers();
+  const servers = new FoundServers();
   const from = { address: 0xc0a8010a, port: 19132 };
   const openGroup = () => {
     const socket = network.open(4, 0);
@@ -242,10 +242,10 @@ Deno.test("an endpoint that is first a Java world and then a RakNet server does 
     }));
   network.after(9000, () => controller.abort());
   const { signal } = controller;
-  const watching = { neighbours, watch: true, listenMs: Infinity, signal };
+  const watching = { servers, watch: true, listenMs: Infinity, signal };
   const found = await lookAround(network, { openGroup, ...watching });
   assertEquals(found.map(({ port }) => port), [19132]);
-  assertEquals(neighbours.listed().map(({ row }) => row.protocol), ["raknet"]);
+  assertEquals(servers.listed().map(({ row }) => row.protocol), ["raknet"]);
 });
 
 Deno.test("private networks of at most /22 are swept; tunnels, containers and others are skipped", () => {

@@ -45,7 +45,7 @@ export async function lookAroundWell(
     ports: { 4: [19132], 6: [19133] },
     listenMs: 3000,
     watch: false,
-    neighbours: new FoundServers(),
+    servers: new FoundServers(),
     timeoutMs: 1000,
     retries: 1,
     open: ({ address }) => network.open(typeof address === "number" ? 4 : 6, address),

@@ -14,14 +14,14 @@ async function watch(
   looks: readonly number[],
   over: Parameters<typeof lookAround>[1] = {},
 ): Promise<{ seen: ServerRecord[][]; found: ServerRecord[] }> {
-  const neighbours = new FoundServers();
+  const servers = new FoundServers();
   const controller = new AbortController();
   const seen: ServerRecord[][] = [];
   for (const ms of looks) {
-    network.after(ms, () => seen.push(neighbours.listed().map(({ row }) => row)));
+    network.after(ms, () => seen.push(servers.listed().map(({ row }) => row)));
   }
   network.after(looks.at(-1)! + 1, () => controller.abort());
-  const options = { neighbours, watch: true, listenMs: Infinity, signal: controller.signal };
+  const options = { servers, watch: true, listenMs: Infinity, signal: controller.signal };
   return { found: await lookAround(network, { ...options, ...over }), seen };
 }
 
@@ -148,10 +148,10 @@ Deno.test("watch mode ends at once when its signal is aborted", async () => {
 });
 
 Deno.test("the list of servers is sorted, drops expired servers, and is bounded", () => {
-  const neighbours = new FoundServers();
+  const servers = new FoundServers();
   const row = (host: string, port: number, guid: string | null = null) =>
     ({ host, port, guid }) as ServerRecord;
-  const meet = (key: string, address = 1) => neighbours.getOrAdd(key, address, 100, 0);
+  const meet = (key: string, address = 1) => servers.getOrAdd(key, address, 100, 0);
   const places: [string, number][] = [
     ["fe80::1", 1],
     ["10.0.0.10", 2],
@@ -159,21 +159,21 @@ Deno.test("the list of servers is sorted, drops expired servers, and is bounded"
     ["10.0.0.9", 2],
     ["2001::1", 1],
   ];
-  for (const [host, port] of places) neighbours.list(meet(`${host} ${port}`)!, row(host, port));
+  for (const [host, port] of places) servers.list(meet(`${host} ${port}`)!, row(host, port));
   assertEquals(
-    neighbours.listed().map(({ row }) => `${row.host} ${row.port}`),
+    servers.listed().map(({ row }) => `${row.host} ${row.port}`),
     ["10.0.0.9 2", "10.0.0.9 3", "10.0.0.10 2", "2001::1 1", "fe80::1 1"],
   );
   const [before, after] = ["5335687477053034848", "6335687477053034848"];
   const first = meet("a", 2)!;
-  assertEquals(neighbours.list(first, row("10.0.0.1", 1, before)), true);
-  assertEquals(neighbours.list(meet("b", 3)!, row("10.0.0.2", 1, before)), false);
-  assertEquals(neighbours.list(first, row("10.0.0.1", 1, after)), true); // it began anew
-  assertEquals(neighbours.list(meet("b", 3)!, row("10.0.0.2", 1, before)), true);
-  neighbours.forget(99);
-  assertEquals(neighbours.listed().length, 7);
-  neighbours.forget(100);
-  assertEquals(neighbours.listed(), []);
+  assertEquals(servers.list(first, row("10.0.0.1", 1, before)), true);
+  assertEquals(servers.list(meet("b", 3)!, row("10.0.0.2", 1, before)), false);
+  assertEquals(servers.list(first, row("10.0.0.1", 1, after)), true); // it began anew
+  assertEquals(servers.list(meet("b", 3)!, row("10.0.0.2", 1, before)), true);
+  servers.forget(99);
+  assertEquals(servers.listed().length, 7);
+  servers.forget(100);
+  assertEquals(servers.listed(), []);
   const met = Array.from({ length: 5000 }, (_, i) => meet(`c${i}`, i % 1000));
   assertEquals(met.filter((one) => one !== undefined).length, 4096);
 });
@@ -184,9 +184,9 @@ Deno.test("a GUID that another server copies hides no server; the same identity 
   const usual = { host: "", port: 19132, guid, motd: "Ours", port_v4: null, port_v6: null };
   /** Which of the rows are listed, one for each address. */
   const listed = (...heard: [address: number | bigint, row: Partial<ServerRecord>][]) => {
-    const neighbours = new FoundServers();
+    const servers = new FoundServers();
     return heard.map(([address, row], i) =>
-      neighbours.list(neighbours.getOrAdd(`${i}`, address, 100, 0)!, {
+      servers.list(servers.getOrAdd(`${i}`, address, 100, 0)!, {
         ...usual,
         ...row,
       } as ServerRecord)
@@ -205,20 +205,20 @@ Deno.test("a GUID that another server copies hides no server; the same identity 
 });
 
 Deno.test("a server that opted out, or changed its identity, hides no other server", () => {
-  const neighbours = new FoundServers();
+  const servers = new FoundServers();
   const row = (motd: string) =>
     ({ host: "", port: 19132, guid: "5335687477053034848", motd }) as ServerRecord;
-  const [copy, real] = [1, 2].map((i) => neighbours.getOrAdd(`${i}`, i, 100, 0)!);
-  neighbours.list(copy, row("Ours"));
-  assertEquals([neighbours.list(real, row("Ours")), neighbours.isSettled(real)], [false, true]);
-  neighbours.list(copy, row("Theirs"));
-  assertEquals(neighbours.isSettled(real), false);
-  neighbours.list(copy, row("Ours"));
-  neighbours.optOut(copy.address);
-  assertEquals([neighbours.isSettled(real), neighbours.list(real, row("Ours"))], [false, true]);
-  assertEquals([1, 2].map((address) => neighbours.hasOptedOut(address)), [true, false]);
-  for (let address = 10; address < 10 + 4096; address++) neighbours.optOut(address);
-  assertEquals([1, 10].map((address) => neighbours.hasOptedOut(address)), [false, true]);
+  const [copy, real] = [1, 2].map((i) => servers.getOrAdd(`${i}`, i, 100, 0)!);
+  servers.list(copy, row("Ours"));
+  assertEquals([servers.list(real, row("Ours")), servers.isSettled(real)], [false, true]);
+  servers.list(copy, row("Theirs"));
+  assertEquals(servers.isSettled(real), false);
+  servers.list(copy, row("Ours"));
+  servers.optOut(copy.address);
+  assertEquals([servers.isSettled(real), servers.list(real, row("Ours"))], [false, true]);
+  assertEquals([1, 2].map((address) => servers.hasOptedOut(address)), [true, false]);
+  for (let address = 10; address < 10 + 4096; address++) servers.optOut(address);
+  assertEquals([1, 10].map((address) => servers.hasOptedOut(address)), [false, true]);
 });
 
 Deno.test("two hosts with GUID 0 are two servers", async () => {

@@ -109,22 +109,22 @@ export class DigestTable {
   /**
    * Starts empty.
    *
-   * @param most Limit on marks.
+   * @param most Limit on signatures.
    */
   constructor(private readonly most: number) {}
 
-  /** The value of a mark; 0 when it has none. */
+  /** The value of a signature; 0 when it has none. */
   get(low: number, high: number): number {
     return this.#slots[this.#find(low, high) + 2];
   }
 
-  /** Replaces the value of a mark, if it has one. Values are signed 32-bit numbers, not 0. */
+  /** Replaces the value of a signature, if it has one. Values are signed 32-bit numbers, not 0. */
   set(low: number, high: number, value: number): void {
     const at = this.#find(low, high);
     if (this.#slots[at + 2] !== 0) this.#slots[at + 2] = value;
   }
 
-  /** Sets the value of a new mark, if the table is not full. Returns the old value, or 0. */
+  /** Sets the value of a new signature, if the table is not full. Returns the old value, or 0. */
   add(low: number, high: number, value: number): number {
     const at = this.#find(low, high);
     const before = this.#slots[at + 2];
@@ -136,7 +136,7 @@ export class DigestTable {
     return 0;
   }
 
-  /** The slot of a mark, or the free slot for it. */
+  /** The slot of a signature, or the free slot for it. */
   #find(low: number, high: number): number {
     const slots = this.#slots;
     const mask = this.#mask;

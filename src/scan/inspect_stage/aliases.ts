@@ -1,9 +1,9 @@
 /**
  * Detects aliases: rows that describe a server that an earlier row has described.
  *
- * A row is stored as marks. A mark is a hash of values that two rows of one server share, and that two
- * servers do not. Equal names and counts are not a mark: thousands of servers in a hosting network
- * publish "A Minecraft Server", version 1.21.4, 0 of 20. The marks:
+ * A row is stored as signatures. A signature is a hash of values that two rows of one server share,
+ * and that two servers do not. Equal names and counts are not a signature: thousands of servers in a
+ * hosting network publish "A Minecraft Server", version 1.21.4, 0 of 20. The signatures:
  *
  * - A RakNet GUID: 64 random bits, drawn when a server starts (PocketMine-MP, Geyser, Nukkit,
  *   gophertunnel, BDS). A GUID on many addresses is one server or one proxy. The versions must be
@@ -16,8 +16,8 @@
  * - A Query port beside the game port: its reply has the game port, and the same MOTD and counts.
  * - The same reply on a hundred ports of a host (matscan): the host replies so on every port.
  *
- * Without a matching mark, a row is not an alias: a missed alias costs one row, and a false alias hides
- * a server.
+ * Without a matching signature, a row is not an alias: a missed alias costs one row, and a false alias
+ * hides a server.
  *
  * @module
  */
@@ -35,14 +35,14 @@ import type { ServerRecord } from "../../core/record.ts";
 import { Digest, DigestTable } from "./alias_digests.ts";
 
 /**
- * Maximum number of stored marks. Then later rows can still be aliases, but have no aliases. A mark
- * takes 16 to 32 bytes, and its server 8, or more for IPv6.
+ * Maximum number of stored signatures. Then later rows can still be aliases, but have no aliases. A
+ * signature takes 16 to 32 bytes, and its server 8, or more for IPv6.
  */
-const MOST_MARKS = 1 << 20;
+const MOST_SIGNATURES = 1 << 20;
 /** Number of ports of a host with the same reply that count as one server. */
 const SAME_ON_PORTS = 100;
 
-/** Kinds of marks. The kind is the last word of a mark, so that kinds do not collide. */
+/** Kinds of signatures. The kind is the last word of a signature, so that kinds do not collide. */
 const KIND = {
   guid: 1,
   players: 2,
@@ -51,27 +51,27 @@ const KIND = {
   bridge: 5,
   game: 6,
   beside: 7,
-  answer: 8,
+  reply: 8,
 };
-/** Limit on the marks of a row. */
+/** Limit on the signatures of a row. */
 const MOST_OF_ROW = 5;
-/** Words of a mark: two of the hash to store, two of the hash to search for. */
+/** Words of a signature: two of the hash to store, two of the hash to search for. */
 const WORDS = 4;
-/** Value of a mark that two or more servers share, in place of a server's number. */
+/** Value of a signature that two or more servers share, in place of a server's number. */
 const SEVERAL = -1;
 
-/** The marks of a scan's rows. */
+/** The signatures of a scan's rows. */
 export class Aliases {
-  /** For each mark, the number of its server, from 1. */
-  readonly #marks = new DigestTable(MOST_MARKS);
+  /** For each signature, the number of its server, from 1. */
+  readonly #signatures = new DigestTable(MOST_SIGNATURES);
   /** The endpoint of each server, at its number - 1. */
   readonly #servers: (number | bigint)[] = [];
   /** For a reply that a host sent more than once, the number of times. */
   readonly #repeats = new Map<number, number>();
   readonly #digest: Digest;
-  /** The marks of the current row, the strongest first. */
+  /** The signatures of the current row, the strongest first. */
   readonly #row = new Int32Array(WORDS * MOST_OF_ROW);
-  /** For each mark of the current row, whether a second server makes it void. */
+  /** For each signature of the current row, whether a second server makes it void. */
   readonly #unique: boolean[] = Array(MOST_OF_ROW).fill(false);
   #count = 0;
   readonly #allProtocols: readonly Protocol[];
@@ -85,7 +85,7 @@ export class Aliases {
   /**
    * Starts without rows.
    *
-   * @param key 8 secret bytes. A server that knew them could choose colliding marks.
+   * @param key 8 secret bytes. A server that knew them could choose colliding signatures.
    * @param allProtocols Every protocol that rows may name.
    */
   constructor(key: Uint8Array, allProtocols: readonly Protocol[] = PROTOCOLS) {
@@ -98,14 +98,14 @@ export class Aliases {
   }
 
   /**
-   * Stores the marks of a row.
+   * Stores the signatures of a row.
    *
    * @param record The row, classified, with its players.
    * @param endpoint The row's endpoint, different for every row.
    * @returns The `host:port` of the first row that describes the same server, if there was one.
    */
   of(record: ServerRecord, endpoint: Endpoint): string | null {
-    const marksBefore = this.#marks.size;
+    const sizeBefore = this.#signatures.size;
     const next = this.#servers.length + 1;
     const host = this.#digest.clear().address(endpoint.address);
     const { low, high } = host;
@@ -113,14 +113,14 @@ export class Aliases {
     const known = this.#recognised() || this.#everywhere(record, low, high, next);
     for (let i = 0; i < this.#count; i++) this.#remember(i, known || next);
     if (known !== 0) return formatEndpoint(endpointOf(this.#servers[known - 1]));
-    if (this.#marks.size > marksBefore) this.#servers.push(endpointKey(endpoint));
+    if (this.#signatures.size > sizeBefore) this.#servers.push(endpointKey(endpoint));
     return null;
   }
 
-  /** The server of the strongest mark that has exactly one server; 0 when no mark has. */
+  /** The server of the strongest signature that has exactly one server; 0 when no signature has. */
   #recognised(): number {
     for (let i = 0; i < this.#count; i++) {
-      const server = this.#marks.get(this.#row[WORDS * i + 2], this.#row[WORDS * i + 3]);
+      const server = this.#signatures.get(this.#row[WORDS * i + 2], this.#row[WORDS * i + 3]);
       if (server !== 0 && server !== SEVERAL) return server;
     }
     return 0;
@@ -129,8 +129,10 @@ export class Aliases {
   #remember(i: number, server: number): void {
     const low = this.#row[WORDS * i];
     const high = this.#row[WORDS * i + 1];
-    const before = this.#marks.add(low, high, server);
-    if (before !== 0 && before !== server && this.#unique[i]) this.#marks.set(low, high, SEVERAL);
+    const before = this.#signatures.add(low, high, server);
+    if (before !== 0 && before !== server && this.#unique[i]) {
+      this.#signatures.set(low, high, SEVERAL);
+    }
   }
 
   /** The server at the first port of a host with the same reply on 100 ports; 0: none. */
@@ -138,15 +140,15 @@ export class Aliases {
     const digest = this.#digest.resume(hostLow, hostHigh).word(record.protocols.length);
     for (const protocol of record.protocols) digest.text(protocol);
     const { low, high } = digest.text(record.software).text(record.motd).text(record.version)
-      .text(record.map).number(record.players_max).word(KIND.answer);
-    const first = this.#marks.add(low, high, next);
+      .text(record.map).number(record.players_max).word(KIND.reply);
+    const first = this.#signatures.add(low, high, next);
     if (first === 0) return 0;
     const ports = Math.min((this.#repeats.get(first) ?? 1) + 1, SAME_ON_PORTS + 1);
     this.#repeats.set(first, ports);
     return ports > SAME_ON_PORTS ? first : 0;
   }
 
-  /** Collects the marks of a row. */
+  /** Collects the signatures of a row. */
   #gather(record: ServerRecord, hostLow: number, hostHigh: number): void {
     this.#count = 0;
     const digest = this.#digest;
@@ -193,7 +195,7 @@ export class Aliases {
     return side === "bridge" && !isGamePort ? undefined : side;
   }
 
-  /** Adds the digest as a mark of kind `own`, and searches for one of kind `wanted`. */
+  /** Adds the digest as a signature of kind `own`, and searches for one of kind `wanted`. */
   #add({ low, high }: Digest, own: number, wanted = own, unique = false): void {
     const at = WORDS * this.#count;
     const digest = this.#digest.resume(low, high).word(own);

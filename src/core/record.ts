@@ -229,7 +229,7 @@ export function serverId({ host, port }: Pick<ServerRecord, "host" | "port">): s
 export interface Attachments {
   /** The unprocessed replies, by protocol. */
   readonly replies: Readonly<Record<string, RawReply>>;
-  /** The icon, base64; the row holds its hash. */
+  /** The icon, base64; the row contains its hash. */
   readonly icon?: string;
 }
 
@@ -261,7 +261,7 @@ export interface Sighting {
   readonly protocol: string;
   /** The status, if the probe's reply holds it. */
   readonly status?: unknown;
-  /** The reply that holds the status, unprocessed. */
+  /** The reply that contains the status, unprocessed. */
   readonly raw?: Uint8Array;
   /** State that an exchange may start from, as a Query token. */
   readonly known?: unknown;

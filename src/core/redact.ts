@@ -8,7 +8,8 @@
 const HIDDEN = "…";
 
 /**
- * Schemes whose path may hold a token, as those of webhooks; an option may precede them: `-ohttps`.
+ * Schemes whose path may contain a token, such as those of webhooks. An option may precede them:
+ * `-ohttps`.
  */
 const HYPERTEXT = /(?:https?|wss?)$/i;
 

@@ -29,7 +29,7 @@ export function wellFormed(statement: Statement): Statement {
   };
 }
 
-/** Whether a value and its keys hold no lone surrogate. It runs for every row. */
+/** Whether a value and its keys contain no lone surrogate. It runs for every row. */
 function hasNoLoneSurrogate(value: unknown): boolean {
   if (typeof value === "string") return value.isWellFormed();
   if (typeof value !== "object" || value === null) return true;

@@ -42,7 +42,7 @@ export interface Probe<S> {
   readonly guessable?: boolean;
   /**
    * Offset of the token in the template, bytes. The token is 32 bits, big endian, and proves that a
-   * reply belongs to the probe of that endpoint. Default: the template holds no token.
+   * reply belongs to the probe of that endpoint. Default: the template contains no token.
    */
   readonly tokenAt?: number;
   /**
@@ -52,7 +52,7 @@ export interface Probe<S> {
   readonly tokenText?: boolean;
   /**
    * Offset of the send time in the template, bytes. The send time gives the round trip: microseconds modulo
-   * 2^32, big endian. Default: the template holds no time.
+   * 2^32, big endian. Default: the template contains no time.
    */
   readonly clockAt?: number;
   /**
@@ -63,7 +63,7 @@ export interface Probe<S> {
    */
   read(datagram: Uint8Array): Reply | undefined;
   /**
-   * Reads the variable part of a reply whose token is valid. The result may hold views into the
+   * Reads the variable part of a reply whose token is valid. The result may contain views into the
    * datagram. Throws as `read` does.
    */
   readContent(datagram: Uint8Array): ReplyContent<S>;
@@ -224,7 +224,7 @@ export interface Protocol<S = unknown> {
    * Default: every datagram has that form.
    */
   isReply?(datagram: Uint8Array): boolean;
-  /** Names of the facts that hold names of players: rows without players do not have them. */
+  /** Names of the facts that contain names of players: rows without players do not have them. */
   readonly playerFacts: readonly string[];
   /** Columns in which its values precede those of protocols of a higher rank. Default: none. */
   readonly fillsFirst?: readonly (keyof ServerRecord)[];

@@ -5,7 +5,7 @@
  * @module
  */
 
-/** The text is no XML, or exceeds a limit of the reader. */
+/** The text is not XML, or exceeds a limit of the reader. */
 export class XmlError extends Error {
   /** The name in stack traces, always `"XmlError"`. */
   override readonly name = "XmlError";

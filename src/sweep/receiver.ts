@@ -70,7 +70,7 @@ export interface ReplyNotes {
 
 /** Looks for opt-outs in replies. */
 export interface OptOutIntake {
-  /** Records the address of a reply whose status holds an opt-out. */
+  /** Records the address of a reply whose status contains an opt-out. */
   take(reply: Pick<Sighting, "endpoint" | "protocol" | "status" | "raw">): void;
 }
 

@@ -13,7 +13,7 @@ import { Endpoints } from "../core/endpoints.ts";
  *
  * @param k0 The key's first four bytes, little endian.
  * @param k1 The key's last four bytes, little endian.
- * @param words The message as little-endian words; the last holds its length in the highest byte.
+ * @param words The message as little-endian words; the last contains its length in the highest byte.
  * @param count Number of words in the message.
  * @returns A signed 32-bit number.
  */

@@ -73,7 +73,7 @@ export interface OpenedScan {
 /** Options for the outputs and the checkpoint of a scan. */
 export interface OpenScanOptions extends OpenOutputsOptions {
   readonly outputs: readonly OutputPlan[];
-  /** Databases, which hold a row once even if it is written twice. */
+  /** Databases, which contain a row once even if it is written twice. */
   readonly stores: readonly SpillingStore[];
   readonly state: ScanState;
   readonly from: Marks;

@@ -25,7 +25,7 @@ const TAGS = { motd: tag("MOTD"), motdEnd: tag("/MOTD"), ad: tag("AD"), adEnd: t
 export type AnnouncementFlag =
   /** The announcement has no `[MOTD]` before `[/MOTD]`; the game shows "missing no". */
   | "noMotd"
-  /** The address holds a host, which is ignored. */
+  /** The address contains a host, which is ignored. */
   | "hostIgnored"
   /** Bytes follow the last tag; they are ignored. */
   | "trailingBytes";
@@ -61,7 +61,7 @@ export function encodeAnnouncement(
  *
  * @returns `undefined` for another message, which has neither `[MOTD]` nor `[/MOTD]`.
  * @throws Truncated when a tag is missing.
- * @throws Malformed when `[/MOTD]` occurs twice, or the address holds no port.
+ * @throws Malformed when `[/MOTD]` occurs twice, or the address contains no port.
  *
  * @example
  * ```ts

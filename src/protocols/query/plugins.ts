@@ -43,7 +43,7 @@ export function parsePlugins(text: string): PluginList {
 }
 
 /**
- * Index of the first colon outside parentheses, or -1. A software's version may hold a colon in
+ * Index of the first colon outside parentheses, or -1. A software's version may contain a colon in
  * parentheses. An unclosed parenthesis is ignored.
  */
 function endOfSoftware(text: string): number {

@@ -55,7 +55,7 @@ export type StatFlag =
   | "oddHeader"
   /** A full stat without a list of players; the names are unknown. */
   | "noPlayerSection"
-  /** The MOTD holds a NUL: the server's owner may have forged other fields. */
+  /** The MOTD contains a NUL: the server's owner may have forged other fields. */
   | "motdNul"
   /** A key occurs twice; the first value counts. */
   | "duplicateKey"
@@ -225,9 +225,9 @@ function readPairs(
 }
 
 /**
- * Reads the MOTD, which may hold a NUL: Java servers write U+4E00 and other characters with a low
+ * Reads the MOTD, which may contain a NUL: Java servers write U+4E00 and other characters with a low
  * byte of 0 as 00, and an owner can insert a NUL on purpose. The MOTD ends where a known key
- * follows. A MOTD that holds a NUL and a known key looks like two pairs. The flag `motdNul` marks
+ * follows. A MOTD that contains a NUL and a known key looks like two pairs. The flag `motdNul` marks
  * such a record as untrusted.
  */
 function readMotd(reader: Reader, flags: Set<StatFlag>): Uint8Array | undefined {

@@ -90,7 +90,7 @@ export function decodePing(bytes: Uint8Array): Ping | undefined {
 
 /** An anomaly of a pong. */
 export type PongFlag =
-  /** The pong holds no advertisement: the magic is followed by nothing or an empty text. */
+  /** The pong contains no advertisement: the magic is followed by nothing or an empty text. */
   | "noAdvertisement"
   /** The length is not that of the text; the text is all remaining bytes. */
   | "lengthMismatch"
@@ -182,7 +182,7 @@ function readText(payload: Uint8Array): Pick<Pong, "text" | "flags"> {
 /** Why a server refuses a connection. */
 export type RefusalReason = typeof REFUSALS[keyof typeof REFUSALS];
 
-/** A refusal. It proves that the server speaks RakNet, and holds no status. */
+/** A refusal. It proves that the server speaks RakNet, and contains no status. */
 export interface Refusal {
   /** Why the server refuses. */
   readonly reason: RefusalReason;

@@ -14,7 +14,7 @@
  *                                     addresses  the acceptance's time 8  time 8    164 with 20 IPv4
  *     disconnection               15                                                1
  *
- * The messages hold no count of their addresses. RakNet writes 10, Minecraft 20, other software
+ * The messages contain no count of their addresses. RakNet writes 10, Minecraft 20, other software
  * fewer. The last 16 bytes are the two times, as in go-raknet.
  *
  * Sources: RakNet 4.081 (RakPeer.cpp), RakLib (protocol/Connect*.php, NewIncomingConnection.php),

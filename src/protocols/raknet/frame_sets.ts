@@ -105,7 +105,7 @@ function encodeFrame({ reliability, body, split, ...frame }: RaknetFrame): Uint8
  * joined.
  *
  * @returns `undefined` for another message: an ACK, a NAK or an offline message.
- * @throws Truncated when the message ends inside a frame, or holds no frame.
+ * @throws Truncated when the message ends inside a frame, or contains no frame.
  * @throws Malformed when a frame is empty, a split index is too high, or there are too many frames.
  *
  * @example The "unknown" message of the page of 2012: a frame with a connection request

@@ -1,5 +1,5 @@
 /**
- * The RakNet protocol. One ping finds a Bedrock server, and the pong holds its whole status.
+ * The RakNet protocol. One ping finds a Bedrock server, and the pong contains its whole status.
  * Whether the server accepts connections is checked only with `--verify`.
  *
  * @module
@@ -131,7 +131,7 @@ export const raknetProtocol: Protocol<RaknetStatus> = {
   probe: {
     template: encodePing({ openOnly: false, time: 0n, guid: CLIENT_GUID }),
     macMask: 0x7fffffff, // the top bit stays clear, for servers that read a signed time
-    mayLackToken: true, // raknet-node does not repeat the time, and refusals hold no time
+    mayLackToken: true, // raknet-node does not repeat the time, and refusals contain no time
     tokenAt: 1,
     clockAt: 5,
     read: readReply,

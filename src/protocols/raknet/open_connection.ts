@@ -169,7 +169,7 @@ export function encodeOpenRequest2(
 /**
  * Decodes a second request, as a server does.
  *
- * @param secured Whether the message holds a cookie. A server knows it; the message does not state
+ * @param secured Whether the message contains a cookie. A server knows it; the message does not state
  * it. Default: derived from the length.
  * @throws Truncated when the message ends before the end of the GUID.
  * @throws Malformed when the type of the address is unknown.

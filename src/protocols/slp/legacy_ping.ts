@@ -90,7 +90,7 @@ export type LegacyFlag =
   | "trailingBytes"
   /** A count is not a number. */
   | "badNumber"
-  /** The text holds a lone surrogate; U+FFFD replaces it. */
+  /** The text contains a lone surrogate; U+FFFD replaces it. */
   | typeof LONE_SURROGATE;
 
 /** The status in a kick. */

@@ -202,7 +202,7 @@ export function addPacket(packets: SqpPacket[], packet: SqpPacket): boolean {
 
 /** The chunks of a reply, joined from its packets. */
 export interface JoinedPackets {
-  /** A reader at the first chunk; offsets are those of one packet that holds all chunks. */
+  /** A reader at the first chunk; offsets are those of one packet that contains all chunks. */
   readonly reader: Reader;
   /** Whether the end is missing: a packet is missing, or shorter than its length field. */
   readonly cut: boolean;

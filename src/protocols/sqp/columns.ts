@@ -13,7 +13,7 @@ import { floatText, type SqpValueType, type TypedValue, valueText } from "./type
 
 /** An anomaly that is found during the conversion, besides those of the decoder. */
 export type SqpFlag =
-  /** The reply holds no ServerInfo. */
+  /** The reply contains no ServerInfo. */
   | "noServerInfo"
   /** A text is not valid UTF-8. */
   | "badUtf8"

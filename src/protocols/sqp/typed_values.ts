@@ -6,7 +6,7 @@
 import { concat, Malformed, type Reader, u16, u32 } from "../../core/bytes.ts";
 import { type Decoded, decodeUtf8 } from "../../core/text.ts";
 
-/** The types. A message holds the index of a type in this list. */
+/** The types. A message contains the index of a type in this list. */
 export const VALUE_TYPES = ["u8", "u16", "u32", "u64", "string", "f32"] as const;
 
 /** The type of a value. */

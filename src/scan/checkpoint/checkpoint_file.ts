@@ -49,7 +49,7 @@ export interface Checkpoint {
   readonly savedAt: number;
   /** The scan's id, a UUIDv7. */
   readonly scanId: string;
-  /** SHA-256 of the head of the list, which holds the configuration. */
+  /** SHA-256 of the head of the list, which contains the configuration. */
   readonly configuration: string;
   /** Seed of the target order; `null`: ascending order. */
   readonly seed: number | null;

@@ -28,7 +28,7 @@ export type ScanIdentity = Pick<Checkpoint, "program" | "scanId" | "seed" | "sha
 
 /** Options of a checkpoint writer. */
 export interface WriterOptions {
-  /** The disk that holds the checkpoint. */
+  /** The disk that contains the checkpoint. */
   readonly disk: Disk;
   /** Path of the checkpoint file. */
   readonly path: string;

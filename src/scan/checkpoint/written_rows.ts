@@ -8,7 +8,7 @@
  *
  * Bytes of an output after its last listed length belong to rows that not all outputs accepted, or
  * to a partial row. A resumed scan truncates them and probes those servers again. So outputs of any
- * format need not be read back, and all of them hold the same rows.
+ * format need not be read back, and all of them contain the same rows.
  *
  * @module
  */

@@ -113,7 +113,7 @@ class Groups {
     this.#numbers = Uint32Array.from(own, ({ number }) => number);
   }
 
-  /** The index of an address's target group; -1: the address is no target. */
+  /** The index of an address's target group; -1: the address is not a target. */
   of(address: Address): number {
     const at = lastNotAbove(this.#starts, address);
     return at >= 0 && address < this.#ends[at] ? this.#numbers[at] : -1;

@@ -62,7 +62,7 @@ const one = new Endpoints(1);
 /**
  * Reads targets and adds them to another batch.
  *
- * @param words Memory that holds the targets from index `at` on.
+ * @param words Memory that contains the targets from index `at` on.
  * @param waited Microseconds to add to the time of each target.
  */
 export function readTargets(

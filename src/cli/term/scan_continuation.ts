@@ -81,7 +81,7 @@ export interface Continuable {
   readonly chosen: ScanSettings;
   readonly outputs: readonly OutputPlan[];
   /** The scan's databases, with the passwords of their URLs. */
-  readonly stores: Pick<DatabasePlan, "places">;
+  readonly databases: Pick<DatabasePlan, "places">;
   /** Whether the scan can be continued at all. */
   readonly resumable: boolean;
 }
@@ -91,7 +91,7 @@ const EARLY: ReadonlySet<EndReason> = new Set(["incomplete", "interrupted", "max
 
 /** How to continue a scan that has not finished. */
 export function continueLines(
-  { options, given, chosen, outputs, stores, resumable }: Continuable,
+  { options, given, chosen, outputs, databases, resumable }: Continuable,
   state: ScanState,
   end: ScanEnd,
   checkpoint: string | undefined,
@@ -104,7 +104,7 @@ export function continueLines(
       : end.reason === "incomplete"
       ? areAllRefused(state) ? "when the system sends probes, " : "with more descriptors, "
       : "";
-    const [command, ...notes] = resumeLines(checkpoint, stores);
+    const [command, ...notes] = resumeLines(checkpoint, databases);
     return [condition + command, ...notes];
   }
   if (!early) return [];
@@ -113,7 +113,7 @@ export function continueLines(
   }
   if (end.marks.udp.pass > state.passes && end.marks.tcp.pass > state.tcp.passes) return [];
   const command = continueCommand(given, chosen, end.marks, outputs);
-  const notes = [...continueNotes(given, outputs), ...passwordNotes(stores.places)];
+  const notes = [...continueNotes(given, outputs), ...passwordNotes(databases.places)];
   return [`continue with: ${command}`, ...notes];
 }
 
@@ -122,6 +122,6 @@ export function continueLines(
  *
  * @param path Path of the checkpoint, for a command line.
  */
-export function resumeLines(path: string, stores: Pick<DatabasePlan, "places">): string[] {
-  return [`continue with: ${resumeCommand(path)}`, ...passwordNotes(stores.places)];
+export function resumeLines(path: string, databases: Pick<DatabasePlan, "places">): string[] {
+  return [`continue with: ${resumeCommand(path)}`, ...passwordNotes(databases.places)];
 }

@@ -128,7 +128,7 @@ Deno.test("summary() and the last lines report a scan whose probes the system re
   assertEquals(reported(summary(state, INCOMPLETE, SCOPE)), [line]);
   assertEquals(reported(summary({ ...state, sent: 1 }, INCOMPLETE, SCOPE)), []);
   const lines = (quiet: boolean) => {
-    const job = { options: { quiet }, resumable: true, outputs: [], stores: { places: [] } };
+    const job = { options: { quiet }, resumable: true, outputs: [], databases: { places: [] } };
     return endLines(job as unknown as Continuable, state, INCOMPLETE, "rows.csv.checkpoint");
   };
   assertEquals(reported(lines(true)), [line]);
@@ -156,7 +156,7 @@ Deno.test("an incomplete scan ends with exit code 1, and its resume command is p
     options,
     given: { words: ["127.0.0.1"], given: new Map() },
     chosen: { protocols: [], seed: 5 },
-    ...{ outputs: [], stores: { places: [] }, resumable: true },
+    ...{ outputs: [], databases: { places: [] }, resumable: true },
   } as unknown as Continuable;
   const [line] = endLines(scan, shortState(1, 0, 0), INCOMPLETE, "rows.csv.checkpoint");
   assertEquals(

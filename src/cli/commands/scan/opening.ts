@@ -111,7 +111,7 @@ export class Screen {
   printResume(): void {
     this.clear();
     if (this.checkpointPath === undefined) return;
-    resumeLines(this.checkpointPath, this.job.stores).forEach(reportLine);
+    resumeLines(this.checkpointPath, this.job.databases).forEach(reportLine);
   }
 }
 
@@ -125,7 +125,7 @@ export interface OpenedSockets {
 export async function openSockets(job: ScanJob): Promise<OpenedSockets> {
   const { options: { quiet }, chosen, named: { targets } } = job;
   const sockets = await openScanSockets(targets, chosen, job.engine);
-  const needed = LEAST + job.outputs.length + 4 * job.stores.places.length;
+  const needed = LEAST + job.outputs.length + 4 * job.databases.places.length;
   await requireDescriptors(targets, chosen, needed);
   const report = quiet ? () => {} : reportLine;
   return { sockets, capacity: await capacityFor(targets, chosen, needed, report) };
@@ -167,8 +167,8 @@ export async function openDatabases(
   { report }: Screen,
   signal: AbortSignal,
 ): Promise<ScanDatabases> {
-  const { stores: plan, chosen, named, files, resumed } = job;
-  const stores = await ScanDatabases.open(plan, {
+  const { databases, chosen, named, files, resumed } = job;
+  const stores = await ScanDatabases.open(databases, {
     spill: spillPath(files.outputs, scanId),
     report,
     scope: queriedProtocolsOf(chosen, named),

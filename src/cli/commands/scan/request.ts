@@ -24,7 +24,7 @@ export interface ScanRequest {
   readonly given: GivenOptions;
   readonly chosen: ScanSettings;
   readonly outputs: readonly OutputPlan[];
-  readonly stores: DatabasePlan;
+  readonly databases: DatabasePlan;
   readonly files: WrittenFiles;
   /** The scan that is resumed; `undefined`: a new scan. */
   readonly resumed: Resumed | undefined;
@@ -43,7 +43,7 @@ export function readRequest(
 ): ScanRequest {
   const options = readOptions("scan", secret, allProtocols);
   const given = withoutSecrets(secret, optionsOf("scan"));
-  const stores = planDatabases(options);
+  const databases = planDatabases(options);
   const chosen = { ...scanSettings(options, randomSeed, allProtocols), ...startOf(resumed) };
   const order = options.sort && ROW_ORDERS[options.sort];
   const outputs = planOutputs(options, outputColumns(), undefined, allProtocols, order);
@@ -59,7 +59,7 @@ export function readRequest(
       "Cannot use --json without --dry-run or --list-targets: rows are JSON with --format ndjson",
     );
   }
-  return { options, given, chosen, outputs, stores, files, resumed };
+  return { options, given, chosen, outputs, databases, files, resumed };
 }
 
 /** The position at which a resumed scan starts. */

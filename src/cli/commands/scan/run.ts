@@ -177,15 +177,15 @@ async function report(
 }
 
 function reportSummary(
-  { options: { verbose }, given: { given }, chosen, outputs, stores, resumed, plan }: ScanJob,
+  { options: { verbose }, given: { given }, chosen, outputs, databases, resumed, plan }: ScanJob,
   state: ScanState,
   end: ScanEnd,
   { unread, tally }: ScanOutputs,
 ): void {
-  const places = [...outputs, ...stores.places].filter((_, i) => !unread.has(i));
+  const places = [...outputs, ...databases.places].filter((_, i) => !unread.has(i));
   const scope = {
     outputs: places,
-    databases: stores.places,
+    databases: databases.places,
     retries: chosen.retries,
     given,
     verbose,

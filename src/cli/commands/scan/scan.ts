@@ -100,7 +100,7 @@ async function runWith(
   const report = options.quiet ? () => {} : reportLine;
   const conditions = conditionsOf(targets, chosen, options.dryRun);
   const engine = await chooseEngine(chosen.engine, conditions, report);
-  const written = [...request.outputs, ...request.stores.places];
+  const written = [...request.outputs, ...request.databases.places];
   const planned = { plan, named: located.named, chosen, speed, written, engine };
   if (options.dryRun) {
     return await printAll(options.json ? [planJson(planned)] : planLines(planned));

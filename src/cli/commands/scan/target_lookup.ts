@@ -68,7 +68,7 @@ function optedOutOf(resumed?: Resumed): Range[] {
 
 /** Resolves the targets and exclusions of a new scan. */
 async function lookUpTargets(
-  { given, options, chosen, stores }: ScanRequest,
+  { given, options, chosen, databases }: ScanRequest,
 ): Promise<FoundTargets> {
   const { protocols, allProtocols } = chosen;
   const words = given.words.filter((word) => word !== "-");
@@ -85,7 +85,7 @@ async function lookUpTargets(
     excludeFiles: await readAll(options.excludeFile),
     known: await knownToRescan(
       options,
-      stores.places,
+      databases.places,
       connectionEnvironment(reportLine),
       allProtocols,
     ),

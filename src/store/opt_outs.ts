@@ -5,7 +5,15 @@
  */
 import { type Address, formatAddress, parseAddress } from "../core/address.ts";
 import type { Range } from "../targets/ranges.ts";
-import { type Database, insertInto } from "./database/database.ts";
+import {
+  type BulkStatement,
+  type Database,
+  insertInto,
+  isInList,
+  listValue,
+} from "./database/database.ts";
+import { addressColumn, addressSort } from "./rows/addresses.ts";
+import { markChanged } from "./rows/write_servers.ts";
 
 /** An address that opted out. */
 export interface OptOut {
@@ -21,7 +29,16 @@ const INSERT_OPT_OUT = insertInto(
   "on conflict (address) do nothing",
 );
 
-/** Stores opt-outs. The time of an address that is already stored stays unchanged. */
+const SET_OFFLINE: BulkStatement = {
+  types: ["integer"],
+  sqlite: "update server_state set online = 0 where server = ?",
+  postgres: "update server_state set online = false where server = any ($1::integer[])",
+};
+
+/**
+ * Stores opt-outs, and marks the servers of their addresses as offline. The time of an address that is
+ * already stored stays unchanged. The caller has begun a transaction.
+ */
 export async function writeOptOuts(
   database: Database,
   optOuts: readonly OptOut[],
@@ -30,6 +47,18 @@ export async function writeOptOuts(
     optOuts.map(({ address, at }) => [formatAddress(address), at + database.clockOffsetMs]),
   );
   await database.bulk(INSERT_OPT_OUT, [...times].sort(([a], [b]) => a < b ? -1 : 1));
+  if (times.size === 0) return;
+  const type = database.engine === "postgres" ? "inet" : "text";
+  const isThere = isInList(database, `s.${addressColumn(database)}`, type);
+  const hosts = [...times.keys()].map((host) => type === "inet" ? host : addressSort(host));
+  const rows = await database.rows(
+    "select s.id from servers s join server_state t on t.server = s.id " +
+      `where t.online and ${isThere} order by s.id`,
+    [listValue(database, hosts)],
+  );
+  const ids = rows.map(({ id }) => Number(id));
+  await database.bulk(SET_OFFLINE, ids.map((id) => [id]));
+  await markChanged(database, ids.map((id) => [database.now(), id]));
 }
 
 /** Reads the opted-out addresses of a database, each as a range of one address. */

@@ -27,6 +27,33 @@ const END: ScanEndRow = {
   coverage: { ranges: EVERYTHING, includes: () => true },
 };
 
+onEngines(
+  "the servers of an address that opts out are offline, and not listed for other programs",
+  async (db) => {
+    const store = storeOf(db);
+    const other = { host: "127.0.0.2" };
+    await store.write([record(1), record(2), record(3, other), record(4, { host: "2001:db8::1" })]);
+    const optOuts = ["127.0.0.1", "2001:db8::1"].map((host) => ({
+      address: parseAddress(host)!,
+      at: 2000,
+    }));
+    await store.end({ ...END, coverage: undefined, optOuts });
+    const online = (await servers(db)).map(({ host, port, online }) => `${host} ${port} ${online}`);
+    assertEquals(online.toSorted(), [
+      "127.0.0.1 1 false",
+      "127.0.0.1 2 false",
+      "127.0.0.2 3 true",
+      "2001:db8::1 4 false",
+    ]);
+    assertEquals((await all(db, "select port from server_list")).map(({ port }) => port), [3]);
+    const [{ changed }] = await all(
+      db,
+      "select count(*) as changed from servers where changed_at > first_seen",
+    );
+    assertEquals(Number(changed), 3);
+  },
+);
+
 onEngines("a server has one row with its last reply, and one observation per scan", async (db) => {
   const store = storeOf(db);
   await store.write([record(1), record(2, { players_online: 5, seen_at: 1001 })]);

@@ -159,4 +159,5 @@ select s.key, s.hostname, s.address, s.port, s.protocols, s.edition, s.software,
   t.latency_ms, s.flags, s.tags, s.favicon_hash, s.first_seen, s.changed_at, t.probed_at, t.replied_at,
   t.failures
 from servers s join server_state t on t.server = s.id
-left join server_players p on p.server = t.server;
+left join server_players p on p.server = t.server
+where not exists (select 1 from opt_outs o where o.address = s.address);

@@ -98,7 +98,7 @@ Deno.test("at Ctrl-C each event is delivered, waiting or lost, with a file and w
       await until(child, () => receiver.asked > before);
       child.kill("SIGINT");
       const { stderr } = await finish(child);
-      const pattern = /(\d+) events; webhook: (\d+) delivered, (\d+) waiting.*, (\d+) lost/;
+      const pattern = /(\d+) events?; webhook: (\d+) delivered, (\d+) waiting.*, (\d+) lost/;
       const [events, delivered, waiting, lost] = pattern.exec(stderr)!.slice(1).map(Number);
       assertEquals(delivered + waiting + lost, events, stderr);
       return { stderr, waiting, lost };

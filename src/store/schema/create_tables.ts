@@ -8,8 +8,8 @@ import type { Database } from "../database/database.ts";
 import postgres from "./postgres.sql" with { type: "text" };
 import sqlite from "./sqlite.sql" with { type: "text" };
 
-/** The version of the tables. Versions 1 to 3 were an earlier form, which no release wrote. */
-export const SCHEMA_VERSION = 4;
+/** The version of the tables. Versions 1 to 4 were earlier forms, which no release wrote. */
+export const SCHEMA_VERSION = 5;
 
 /** The statements that make the tables, by engine. */
 const TABLES = { postgres, sqlite } as const;

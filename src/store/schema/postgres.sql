@@ -1,9 +1,9 @@
--- The tables of blocksweep in PostgreSQL 14 or later, schema version 4. docs/database.md explains them.
+-- The tables of blocksweep in PostgreSQL 14 or later, schema version 5. docs/database.md explains them.
 -- sqlite.sql has the same tables and columns. Text keys are sorted by code point (collation C).
 
 -- The version of the schema: one row.
 create table blocksweep_schema (
-  version integer not null                -- 4; versions 1 to 3 were an earlier form
+  version integer not null                -- 5; versions 1 to 4 were earlier forms
 );
 
 -- One row per scan or watch, and per scan that is only known from imported rows.

@@ -1,10 +1,10 @@
--- The tables of blocksweep in SQLite, schema version 4. docs/database.md explains them. postgres.sql has
+-- The tables of blocksweep in SQLite, schema version 5. docs/database.md explains them. postgres.sql has
 -- the same tables and columns, but address_sort. Times are Unix milliseconds, booleans 1 and 0, lists and
 -- objects JSON text.
 
 -- The version of the schema: one row.
 create table blocksweep_schema (
-  version integer not null                -- 4; versions 1 to 3 were an earlier form
+  version integer not null                -- 5; versions 1 to 4 were earlier forms
 ) strict;
 
 -- One row per scan or watch, and per scan that is only known from imported rows.

@@ -97,7 +97,7 @@ Deno.test("a database of another schema version is refused with the way out, and
     const path = `${folder}/a.db`;
     await using database = await open(path);
     await createTables(database); // once more: nothing to do
-    for (const version of [1, 2, 3, SCHEMA_VERSION + 1]) {
+    for (const version of [1, 2, 3, 4, SCHEMA_VERSION + 1]) {
       await database.run("update blocksweep_schema set version = ?", [version]);
       for (const use of [open, read]) {
         const { message } = await assertRejects(() => use(path), InputError);

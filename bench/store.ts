@@ -22,9 +22,13 @@ import { formatAddress } from "../src/core/address.ts";
 import type { ServerRecord } from "../src/core/record.ts";
 import { type Database, insertInto, type Value } from "../src/store/database/database.ts";
 import { identityOf } from "../src/store/rows/identity.ts";
-import { INSERT_OBSERVATION, INSERT_SCAN_SERVER } from "../src/store/rows/observation_rows.ts";
+import {
+  INSERT_OBSERVATION,
+  INSERT_SCAN_SERVER,
+  observationValues,
+} from "../src/store/rows/observation_rows.ts";
 import { INSERT_SERVER, STATE_COLUMNS, UPSERT_PLAYERS } from "../src/store/rows/write_servers.ts";
-import { observationValues, serverValues } from "../src/store/server_columns.ts";
+import { serverValues } from "../src/store/rows/server_values.ts";
 import { createTables } from "../src/store/schema/create_tables.ts";
 import { openPostgres } from "../src/store/database/postgres.ts";
 import { parsePostgres } from "../src/store/database/postgres_url.ts";

@@ -17,6 +17,7 @@ export * from "../store/opt_outs.ts";
 export * from "../store/poll_writer.ts";
 export { type IdentifyingFields, identityOf, type ServerIdentity } from "../store/rows/identity.ts";
 export { storable } from "../store/rows/stored_values.ts";
-export * from "../store/server_columns.ts";
+export * from "../store/rows/server_values.ts";
+export * from "../store/rows/stored_record.ts";
 export * from "../store/server_queries.ts";
 export * from "../store/store.ts";

@@ -14,7 +14,7 @@ import {
   RECORD_TABLES,
   recordOf,
   type StoredRecord,
-} from "./server_columns.ts";
+} from "./rows/stored_record.ts";
 import { type Database, isInList, listValue } from "./database/database.ts";
 
 /** Which protocols a scan sends to the servers that it finds. */

@@ -6,10 +6,9 @@
 import { type Address, family, parseAddress } from "../core/address.ts";
 import { type Database, type Row, timeParameter, type Value } from "./database/database.ts";
 import { addressColumn, addressValue } from "./rows/addresses.ts";
-import { writeObservations } from "./rows/observation_rows.ts";
+import { observationValues, writeObservations } from "./rows/observation_rows.ts";
 import { scanNumbers } from "./rows/scan_numbers.ts";
 import { markChanged, writeFailures } from "./rows/write_servers.ts";
-import { observationValues } from "./server_columns.ts";
 
 /** The endpoints and protocols that a scan has probed completely. */
 export interface Coverage {

@@ -12,8 +12,9 @@ import type { Database, Value } from "./database/database.ts";
 import { type OptOut, writeOptOuts } from "./opt_outs.ts";
 import type { ServerIdentity } from "./rows/identity.ts";
 import { type KnownServer, readKnownServers } from "./rows/known_servers.ts";
-import { writeObservations } from "./rows/observation_rows.ts";
+import { observationValues, writeObservations } from "./rows/observation_rows.ts";
 import { scanNumbers } from "./rows/scan_numbers.ts";
+import { serverValues } from "./rows/server_values.ts";
 import {
   isReplaced,
   markChanged,
@@ -21,7 +22,6 @@ import {
   writeFailures,
   writeServers,
 } from "./rows/write_servers.ts";
-import { observationValues, serverValues } from "./server_columns.ts";
 
 /** A server after a poll. */
 export interface PolledServer {

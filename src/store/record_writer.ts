@@ -9,10 +9,15 @@ import type { Database } from "./database/database.ts";
 import { type InterviewScope, withKeptColumns } from "./kept_columns.ts";
 import { byAddress, identityOf, type ServerIdentity } from "./rows/identity.ts";
 import { type KnownServer, readKnownServers } from "./rows/known_servers.ts";
-import { repliedServers, writeObservations, writeScanServers } from "./rows/observation_rows.ts";
+import {
+  observationValues,
+  repliedServers,
+  writeObservations,
+  writeScanServers,
+} from "./rows/observation_rows.ts";
 import { scanNumbers } from "./rows/scan_numbers.ts";
 import { type ServerWrite, writeServers, type WrittenServer } from "./rows/write_servers.ts";
-import { observationValues, type StoredRecord } from "./server_columns.ts";
+import type { StoredRecord } from "./rows/stored_record.ts";
 
 /** Records per transaction. SQLite blocks the thread during the statements of one transaction. */
 const BATCH = 1000;

@@ -13,7 +13,12 @@ import {
 } from "./database/database.ts";
 import { addressColumn, canonicalHost } from "./rows/addresses.ts";
 import { storable } from "./rows/stored_values.ts";
-import { RECORD_COLUMNS, RECORD_TABLES, recordOf, type StoredRecord } from "./server_columns.ts";
+import {
+  RECORD_COLUMNS,
+  RECORD_TABLES,
+  recordOf,
+  type StoredRecord,
+} from "./rows/stored_record.ts";
 
 /** Sort orders of servers, as `order by` clauses. */
 export const SERVER_ORDERS = {

@@ -8,7 +8,7 @@ import {
   RECORD_TABLES,
   recordOf,
   type StoredRecord,
-} from "../../src/store/server_columns.ts";
+} from "../../src/store/rows/stored_record.ts";
 import { openSqlite } from "../../src/store/database/sqlite.ts";
 
 /** URL of the PostgreSQL server, which `deno task postgres` sets. */

@@ -15,7 +15,7 @@ import {
 } from "../../store/server_queries.ts";
 import { type DatabaseLocation, parseDatabaseLocation } from "../../store/database_location.ts";
 import { type ConnectionEnvironment, readStore } from "../../store/open_store.ts";
-import type { StoredRecord } from "../../store/server_columns.ts";
+import type { StoredRecord } from "../../store/rows/stored_record.ts";
 import type { Database } from "../../store/database/database.ts";
 import { playersText, type TableColumn, tableOf } from "../outputs/table_format.ts";
 

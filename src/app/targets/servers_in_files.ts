@@ -6,7 +6,7 @@
 import { InputError } from "../../core/errors.ts";
 import { type ImportedServer, readForeignFile } from "../../sinks/foreign_files.ts";
 import { XmlError } from "../../sinks/xml_tags.ts";
-import type { StoredRecord } from "../../store/server_columns.ts";
+import type { StoredRecord } from "../../store/rows/stored_record.ts";
 import { readReason, userPath } from "../environment.ts";
 import { countOf } from "../../core/quantities.ts";
 

@@ -8,7 +8,7 @@ import { InputError } from "../../core/errors.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
 import { withoutPlayers } from "../../protocols/declared_facts.ts";
 import { PROTOCOLS } from "../../protocols/list.ts";
-import type { StoredRecord } from "../../store/server_columns.ts";
+import type { StoredRecord } from "../../store/rows/stored_record.ts";
 import type { Database } from "../../store/database/database.ts";
 import { overdueServers } from "../../store/server_queries.ts";
 import { withDatabaseErrors } from "../../store/store.ts";

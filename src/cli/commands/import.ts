@@ -6,7 +6,7 @@
 import { InputError } from "../../core/errors.ts";
 import { readForeignFile } from "../../sinks/foreign_files.ts";
 import { XmlError } from "../../sinks/xml_tags.ts";
-import type { StoredRecord } from "../../store/server_columns.ts";
+import type { StoredRecord } from "../../store/rows/stored_record.ts";
 import type { Database } from "../../store/database/database.ts";
 import { openStore } from "../../store/open_store.ts";
 import { withDatabaseErrors } from "../../store/store.ts";

@@ -12,7 +12,7 @@ import {
   type Value,
 } from "../database/database.ts";
 import type { ServerRecord } from "../../core/record.ts";
-import { fieldExpression, fieldOf } from "../server_columns.ts";
+import { fieldExpression, fieldOf } from "./stored_record.ts";
 import { canonicalHost } from "./addresses.ts";
 
 /** What a database knows about a server. */

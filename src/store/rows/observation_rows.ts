@@ -5,13 +5,27 @@
  */
 import {
   type BulkStatement,
+  type ColumnDefinition,
   type Database,
   insertInto,
   isInList,
   listValue,
   type Value,
 } from "../database/database.ts";
-import { OBSERVATION_COLUMNS } from "../server_columns.ts";
+import type { ServerValues } from "./server_values.ts";
+import { storableTime } from "./stored_values.ts";
+
+/** Columns of the table `observations`. */
+const OBSERVATION_COLUMNS: readonly ColumnDefinition[] = [
+  ["server", "integer"],
+  ["at", "timestamptz"],
+  ["scan", "integer"],
+  ["online", "boolean"],
+  ["players_online", "integer"],
+  ["players_max", "integer"],
+  ["latency_ms", "double precision"],
+  ["content", "bytea"],
+];
 
 /** Inserts observations. Writing one again adds no row. */
 export const INSERT_OBSERVATION: BulkStatement = insertInto(
@@ -26,6 +40,38 @@ export const INSERT_SCAN_SERVER = insertInto(
   [["scan", "integer"], ["server", "integer"]],
   "on conflict (scan, server) do nothing",
 );
+
+/** The server, the time and the scan of an observation. */
+interface ObservationKey {
+  /** `servers.id`. */
+  readonly server: number;
+  /** When the server was probed, Unix milliseconds. */
+  readonly at: number;
+  /** `scans.id`. */
+  readonly scan: number;
+}
+
+/**
+ * The values of an observation, in the order of the columns that {@linkcode INSERT_OBSERVATION} fills.
+ *
+ * @param reply The values and the round trip of the reply; `undefined`: no reply.
+ */
+export function observationValues(
+  { server, at, scan }: ObservationKey,
+  reply?: { readonly values: ServerValues; readonly latencyMs: number | null },
+): Value[] {
+  const key = [server, storableTime(at), scan];
+  if (reply === undefined) return [...key, 0, null, null, null, null];
+  const { values: { playersOnline, playersMax, content }, latencyMs } = reply;
+  return [
+    ...key,
+    1,
+    playersOnline,
+    playersMax,
+    Number.isFinite(latencyMs) ? latencyMs : null,
+    content,
+  ];
+}
 
 /** Writes observations in the order of servers. */
 export async function writeObservations(

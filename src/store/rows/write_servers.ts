@@ -9,7 +9,7 @@
 import type { ServerRecord } from "../../core/record.ts";
 import type { BulkStatement, ColumnDefinition, Database, Value } from "../database/database.ts";
 import { insertInto, placeholder } from "../database/database.ts";
-import { SERVER_COLUMNS, type ServerValues, serverValues } from "../server_columns.ts";
+import { SERVER_COLUMNS, type ServerValues, serverValues } from "./server_values.ts";
 import type { ServerIdentity } from "./identity.ts";
 import { type KnownServer, readKnownServers } from "./known_servers.ts";
 import { storableTime } from "./stored_values.ts";

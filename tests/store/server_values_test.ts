@@ -1,3 +1,4 @@
+/** Covers src/store/rows/server_values.ts and src/store/rows/stored_record.ts. */
 import { assert, assertEquals, assertNotEquals } from "@std/assert";
 import fc from "npm:fast-check@4.10.2";
 import { FIELDS, type ServerRecord } from "../../src/core/record.ts";
@@ -10,7 +11,8 @@ import {
   versionKey,
 } from "../../src/store/rows/stored_values.ts";
 import { identityOf } from "../../src/store/rows/identity.ts";
-import { recordOf, SERVER_COLUMNS, serverValues } from "../../src/store/server_columns.ts";
+import { SERVER_COLUMNS, serverValues } from "../../src/store/rows/server_values.ts";
+import { recordOf } from "../../src/store/rows/stored_record.ts";
 import type { Row, Value } from "../../src/store/database/database.ts";
 import { NASTY, record } from "./records.ts";
 

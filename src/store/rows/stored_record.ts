@@ -1,0 +1,78 @@
+/**
+ * Converts rows of the tables of servers to records.
+ *
+ * @module
+ */
+import { FIELDS, type FieldType, type ServerRecord } from "../../core/record.ts";
+import type { Row, Value } from "../database/database.ts";
+import { canonicalHost } from "./addresses.ts";
+import { inKeyOrder } from "./stored_values.ts";
+
+/** The state of a server, which a database keeps beside the server's last reply. */
+export interface ServerState {
+  /** Whether the server counts as online. */
+  online: boolean;
+  /** Number of scans or polls in a row without a reply. */
+  failures: number;
+  /** When the server was first found or imported, Unix milliseconds. */
+  first_seen: number;
+  /** When the server was last probed, with or without a reply, Unix milliseconds. */
+  last_seen: number;
+}
+
+/** A server in a database: the record of its last reply, and its state. */
+export interface StoredRecord extends ServerRecord, ServerState {}
+
+/** SQL expressions of fields that are not columns of `servers` with the field's name. */
+const EXPRESSIONS: Partial<Record<keyof ServerRecord, string>> = {
+  host: "s.address",
+  players_online: "t.players_online",
+  players_max: "t.players_max",
+  players: "p.names",
+  latency_ms: "t.latency_ms",
+  seen_at: "coalesce(t.replied_at, t.probed_at)",
+  scan_id: "c.uuid",
+};
+
+/** SQL of a record's field, in a query of {@linkcode RECORD_TABLES}. */
+export function fieldExpression(name: keyof ServerRecord): string {
+  return EXPRESSIONS[name] ?? `s.${name}`;
+}
+
+/** Columns of a query whose rows {@linkcode recordOf} reads. */
+export const RECORD_COLUMNS: string = [
+  ...FIELDS.map(({ name }) => `${fieldExpression(name)} as ${name}`),
+  "s.key as key, s.scope as scope, t.online as online, t.failures as failures",
+  "s.first_seen as first_seen, t.probed_at as last_seen",
+].join(", ");
+
+/** The tables of {@linkcode RECORD_COLUMNS}: `s` has servers, `t` their states. */
+export const RECORD_TABLES: string = "servers s join server_state t on t.server = s.id " +
+  "left join server_players p on p.server = t.server left join scans c on c.id = t.scan";
+
+/** Converts a row of {@linkcode RECORD_COLUMNS} to a record. */
+export function recordOf(row: Row): StoredRecord {
+  const record: Record<string, unknown> = {};
+  for (const { name, type } of FIELDS) record[name] = readValue(row[name], type);
+  const host = canonicalHost(String(row.host));
+  return {
+    ...record as unknown as ServerRecord,
+    host: row.scope === null ? host : `${host}%${row.scope}`,
+    online: row.online === 1,
+    failures: Number(row.failures),
+    first_seen: Number(row.first_seen),
+    last_seen: Number(row.last_seen),
+  };
+}
+
+/** The value of a record's field in a row of `servers`. */
+export function fieldOf(name: keyof ServerRecord, value: Value): unknown {
+  return readValue(value, FIELDS.find((field) => field.name === name)!.type);
+}
+
+function readValue(value: Value, type: FieldType): unknown {
+  if (value === null) return null;
+  if (type === "boolean") return value === 1;
+  if (type === "facts") return inKeyOrder(JSON.parse(value as string));
+  return type === "names" || type === "plugins" ? JSON.parse(value as string) : value;
+}

@@ -9,7 +9,7 @@ import { type Database, StoreError, timeParameter } from "./database/database.ts
 import type { InterviewScope } from "./kept_columns.ts";
 import { type Coverage, markMissing } from "./missing_servers.ts";
 import { type OptOut, writeOptOuts } from "./opt_outs.ts";
-import { writeScanRecords } from "./record_writer.ts";
+import { writeScanRecords } from "./scan_writer.ts";
 import { scanNumbers } from "./rows/scan_numbers.ts";
 import { storableJson, storableUuid } from "./rows/stored_values.ts";
 

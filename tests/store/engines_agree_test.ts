@@ -4,7 +4,7 @@ import { ATTACHMENTS, type RecordWithAttachments } from "../../src/core/record.t
 import { formatAddress } from "../../src/core/address.ts";
 import { canonicalHost } from "../../src/store/rows/addresses.ts";
 import type { Database, Row } from "../../src/store/database/database.ts";
-import { writeImportedRecords } from "../../src/store/record_writer.ts";
+import { writeImportedRecords } from "../../src/store/import_writer.ts";
 import { identityOf } from "../../src/store/rows/identity.ts";
 import { writePolls } from "../../src/store/poll_writer.ts";
 import { createTables, TABLE_NAMES } from "../../src/store/schema/create_tables.ts";

@@ -5,7 +5,7 @@ import { identityOf } from "../../src/store/rows/identity.ts";
 import { Store } from "../../src/store/store.ts";
 import { writePolls } from "../../src/store/poll_writer.ts";
 import { downsampleObservations } from "../../src/store/downsample.ts";
-import { writeScanRecords } from "../../src/store/record_writer.ts";
+import { writeScanRecords } from "../../src/store/scan_writer.ts";
 import { all, onEngines, SEEN } from "./databases.ts";
 import { record, scanId } from "./records.ts";
 

@@ -14,7 +14,7 @@ import { parseDatabaseLocation } from "../../src/store/database_location.ts";
 import { openStore } from "../../src/store/open_store.ts";
 import { SpillingStore } from "../../src/store/spilling_store.ts";
 import { type ScanEndRow, Store, withDatabaseErrors } from "../../src/store/store.ts";
-import { writeImportedRecords } from "../../src/store/record_writer.ts";
+import { writeImportedRecords } from "../../src/store/import_writer.ts";
 import { all } from "./databases.ts";
 import { record, scanId } from "./records.ts";
 import { syncedBy } from "./synced.ts";

@@ -1,11 +1,14 @@
-/** Covers src/store/missing_servers.ts, src/store/opt_outs.ts and src/store/record_writer.ts. */
+/**
+ * Covers src/store/import_writer.ts, src/store/missing_servers.ts, src/store/opt_outs.ts and
+ * src/store/scan_writer.ts.
+ */
 import { assertEquals, assertRejects } from "@std/assert";
 import { parseAddress } from "../../src/core/address.ts";
 import type { ServerRecord } from "../../src/core/record.ts";
 import { storable, storableJson } from "../../src/store/rows/stored_values.ts";
 import { type Database, StoreError, timeParameter } from "../../src/store/database/database.ts";
 import { type ScanEndRow, Store } from "../../src/store/store.ts";
-import { writeImportedRecords } from "../../src/store/record_writer.ts";
+import { writeImportedRecords } from "../../src/store/import_writer.ts";
 import { all, onEngines, SEEN, STATES, storedServers as servers } from "./databases.ts";
 import { NASTY, record, scanId } from "./records.ts";
 

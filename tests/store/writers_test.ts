@@ -6,7 +6,7 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import type { Database } from "../../src/store/database/database.ts";
 import { identityOf } from "../../src/store/rows/identity.ts";
-import { writeImportedRecords } from "../../src/store/record_writer.ts";
+import { writeImportedRecords } from "../../src/store/import_writer.ts";
 import { writePolls } from "../../src/store/poll_writer.ts";
 import { createTables } from "../../src/store/schema/create_tables.ts";
 import { Store } from "../../src/store/store.ts";

@@ -10,7 +10,7 @@ import type { StoredRecord } from "../../store/rows/stored_record.ts";
 import type { Database } from "../../store/database/database.ts";
 import { openStore } from "../../store/open_store.ts";
 import { withDatabaseErrors } from "../../store/store.ts";
-import { writeImportedRecords } from "../../store/record_writer.ts";
+import { writeImportedRecords } from "../../store/import_writer.ts";
 import { EXIT } from "../../app/exit_codes.ts";
 import { readCommandLine } from "../options/read_options.ts";
 import { reportLine } from "../term/console.ts";

@@ -53,6 +53,20 @@ export function identityOf({ host, port, requested_as: asked }: IdentifyingField
   return byAddress(place);
 }
 
+/** A record and the identity of its server. */
+export interface Identified<R extends ServerRecord = ServerRecord> {
+  readonly record: R;
+  readonly identity: ServerIdentity;
+}
+
+/** Records with their identities, without those whose host is no address. */
+export function identified<R extends ServerRecord>(records: readonly R[]): Identified<R>[] {
+  return records.flatMap((record) => {
+    const identity = identityOf(record);
+    return identity === undefined ? [] : [{ record, identity }];
+  });
+}
+
 /** The identity of a server that has no name. */
 export function byAddress(
   { address, scope, port }: Pick<ServerIdentity, "address" | "scope" | "port">,

@@ -75,6 +75,20 @@ export async function readKnownServers(
   return new Map(rows.map((row) => [String(row.key), knownServer(row, columns)]));
 }
 
+/** The servers, among those given, that have replied to an unfinished scan. */
+export async function repliedServers(
+  database: Database,
+  scan: number,
+  servers: readonly number[],
+): Promise<Set<number>> {
+  if (servers.length === 0) return new Set();
+  const rows = await database.rows(
+    `select server from scan_servers where scan = ? and ${isInList(database, "server", "integer")}`,
+    [scan, listValue(database, servers)],
+  );
+  return new Set(rows.map(({ server }) => Number(server)));
+}
+
 function knownServer(row: Row, columns: readonly (keyof ServerRecord)[]): KnownServer {
   const isStored = row.probed_at !== null;
   return {

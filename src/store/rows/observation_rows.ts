@@ -8,12 +8,11 @@ import {
   type ColumnDefinition,
   type Database,
   insertInto,
-  isInList,
-  listValue,
   type Value,
 } from "../database/database.ts";
 import type { ServerValues } from "./server_values.ts";
 import { storableTime } from "./stored_values.ts";
+import type { WrittenServer } from "./write_servers.ts";
 
 /** Columns of the table `observations`. */
 const OBSERVATION_COLUMNS: readonly ColumnDefinition[] = [
@@ -73,6 +72,20 @@ export function observationValues(
   ];
 }
 
+/** Writes an observation of each server that replied to a scan which is known. */
+export async function observeReplies(
+  database: Database,
+  written: readonly WrittenServer[],
+): Promise<void> {
+  const rows = written.flatMap(({ id, values, write }) => {
+    const { scan, repliedAt, record: { latency_ms: latencyMs } } = write;
+    return scan === null || repliedAt === null
+      ? []
+      : [observationValues({ server: id, at: repliedAt, scan }, { values, latencyMs })];
+  });
+  await writeObservations(database, rows);
+}
+
 /** Writes observations in the order of servers. */
 export async function writeObservations(
   database: Database,
@@ -92,18 +105,4 @@ export async function writeScanServers(
 ): Promise<void> {
   const inOrder = servers.toSorted((a, b) => a - b);
   await database.bulk(INSERT_SCAN_SERVER, inOrder.map((server) => [scan, server]));
-}
-
-/** The servers, among those given, that have replied to an unfinished scan. */
-export async function repliedServers(
-  database: Database,
-  scan: number,
-  servers: readonly number[],
-): Promise<Set<number>> {
-  if (servers.length === 0) return new Set();
-  const rows = await database.rows(
-    `select server from scan_servers where scan = ? and ${isInList(database, "server", "integer")}`,
-    [scan, listValue(database, servers)],
-  );
-  return new Set(rows.map(({ server }) => Number(server)));
 }

@@ -1,5 +1,5 @@
 /**
- * Writes the records of scans and imports to a database, in bulk.
+ * Writes the records of a scan to a database, in bulk.
  *
  * @module
  */
@@ -7,26 +7,20 @@ import { serverId, type ServerRecord } from "../core/record.ts";
 import { writeAttached } from "./attachments.ts";
 import type { Database } from "./database/database.ts";
 import { type InterviewScope, withKeptColumns } from "./kept_columns.ts";
-import { byAddress, identityOf, type ServerIdentity } from "./rows/identity.ts";
-import { type KnownServer, readKnownServers } from "./rows/known_servers.ts";
 import {
-  observationValues,
-  repliedServers,
-  writeObservations,
-  writeScanServers,
-} from "./rows/observation_rows.ts";
+  byAddress,
+  type Identified,
+  identified,
+  identityOf,
+  type ServerIdentity,
+} from "./rows/identity.ts";
+import { type KnownServer, readKnownServers, repliedServers } from "./rows/known_servers.ts";
+import { observeReplies, writeScanServers } from "./rows/observation_rows.ts";
 import { scanNumbers } from "./rows/scan_numbers.ts";
 import { type ServerWrite, writeServers, type WrittenServer } from "./rows/write_servers.ts";
-import type { StoredRecord } from "./rows/stored_record.ts";
 
 /** Records per transaction. SQLite blocks the thread during the statements of one transaction. */
 const BATCH = 1000;
-
-/** A record and the identity of its server. */
-interface Identified<R extends ServerRecord = ServerRecord> {
-  readonly record: R;
-  readonly identity: ServerIdentity;
-}
 
 /**
  * Writes the records of a scan. A server's first record in a scan has an observation; so has a further
@@ -70,7 +64,7 @@ async function writeScanBatch(
     return { identity, record, scan, ...state };
   });
   const written = await writeServers(database, writes, known, { replacesSameTime: true });
-  await observe(
+  await observeReplies(
     database,
     written.filter((one) => !hasReplied(one.id, one.write.record) || isChanged(one)),
   );
@@ -79,14 +73,6 @@ async function writeScanBatch(
     await writeScanServers(database, scan, ofScan.map(({ id }) => id));
   }
   await writeAttached(database, attachedTo(written, records));
-}
-
-/** Records with their identities, without those whose host is no address. */
-function identified<R extends ServerRecord>(records: readonly R[]): Identified<R>[] {
-  return records.flatMap((record) => {
-    const identity = identityOf(record);
-    return identity === undefined ? [] : [{ record, identity }];
-  });
 }
 
 /**
@@ -142,16 +128,6 @@ function isChanged({ before, values }: WrittenServer): boolean {
     before.state.playersMax !== values.playersMax;
 }
 
-async function observe(database: Database, written: readonly WrittenServer[]): Promise<void> {
-  const rows = written.flatMap(({ id, values, write }) => {
-    const { scan, repliedAt, record: { latency_ms: latencyMs } } = write;
-    return scan === null || repliedAt === null
-      ? []
-      : [observationValues({ server: id, at: repliedAt, scan }, { values, latencyMs })];
-  });
-  await writeObservations(database, rows);
-}
-
 /** The records of a batch with the ids of their servers. */
 function attachedTo(
   written: readonly WrittenServer[],
@@ -169,59 +145,4 @@ function attachedTo(
 
 function identityHost({ address, port }: ServerIdentity): { host: string; port: number } {
   return { host: address, port };
-}
-
-/**
- * Writes imported records: of files, or of another database. An older one than the database's changes
- * `first_seen` only; an endpoint that never replied changes no known server.
- *
- * @returns The number of rows that were inserted or updated.
- */
-export async function writeImportedRecords(
-  database: Database,
-  records: readonly StoredRecord[],
-): Promise<number> {
-  const replied = newestPerServer(records.filter(({ protocol }) => protocol !== ""));
-  const endpoints = newestPerServer(records.filter(({ protocol }) => protocol === ""));
-  return await database.transaction(async () => {
-    const scans = await scanNumbers(database, replied.map(({ record }) => record.scan_id));
-    const changed = await importServers(database, replied, scans, { onlyNew: false });
-    return changed + await importServers(database, endpoints, new Map(), { onlyNew: true });
-  });
-}
-
-async function importServers(
-  database: Database,
-  records: readonly Identified<StoredRecord>[],
-  scans: ReadonlyMap<string | null, number>,
-  { onlyNew }: { readonly onlyNew: boolean },
-): Promise<number> {
-  const known = await readKnownServers(database, records.map(({ identity }) => identity.key));
-  const unknown = onlyNew ? records.filter(({ identity }) => !known.has(identity.key)) : records;
-  const writes = unknown.map(({ record, identity }): ServerWrite => ({
-    identity,
-    record,
-    scan: scans.get(record.scan_id) ?? null,
-    online: record.online,
-    failures: record.failures,
-    firstSeen: record.first_seen,
-    probedAt: record.last_seen,
-    repliedAt: record.protocol === "" ? null : record.seen_at,
-  }));
-  const written = await writeServers(database, writes, known, { replacesSameTime: false, onlyNew });
-  await observe(database, written);
-  return written.filter(({ wins, before, write }) => wins || write.firstSeen < before!.firstSeen)
-    .length;
-}
-
-/** The newest record of each server. */
-function newestPerServer(records: readonly StoredRecord[]): Identified<StoredRecord>[] {
-  const newest = new Map<string, Identified<StoredRecord>>();
-  for (const one of identified(records)) {
-    const other = newest.get(one.identity.key);
-    if (other === undefined || other.record.last_seen <= one.record.last_seen) {
-      newest.set(one.identity.key, one);
-    }
-  }
-  return [...newest.values()];
 }

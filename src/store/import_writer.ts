@@ -1,0 +1,67 @@
+/**
+ * Writes the records of files and of other databases to a database, in bulk.
+ *
+ * @module
+ */
+import type { Database } from "./database/database.ts";
+import { type Identified, identified } from "./rows/identity.ts";
+import { readKnownServers } from "./rows/known_servers.ts";
+import { observeReplies } from "./rows/observation_rows.ts";
+import { scanNumbers } from "./rows/scan_numbers.ts";
+import type { StoredRecord } from "./rows/stored_record.ts";
+import { type ServerWrite, writeServers } from "./rows/write_servers.ts";
+
+/**
+ * Writes imported records: of files, or of another database. An older one than the database's changes
+ * `first_seen` only; an endpoint that never replied changes no known server.
+ *
+ * @returns The number of rows that were inserted or updated.
+ */
+export async function writeImportedRecords(
+  database: Database,
+  records: readonly StoredRecord[],
+): Promise<number> {
+  const replied = newestPerServer(records.filter(({ protocol }) => protocol !== ""));
+  const endpoints = newestPerServer(records.filter(({ protocol }) => protocol === ""));
+  return await database.transaction(async () => {
+    const scans = await scanNumbers(database, replied.map(({ record }) => record.scan_id));
+    const changed = await importServers(database, replied, scans, { onlyNew: false });
+    return changed + await importServers(database, endpoints, new Map(), { onlyNew: true });
+  });
+}
+
+async function importServers(
+  database: Database,
+  records: readonly Identified<StoredRecord>[],
+  scans: ReadonlyMap<string | null, number>,
+  { onlyNew }: { readonly onlyNew: boolean },
+): Promise<number> {
+  const known = await readKnownServers(database, records.map(({ identity }) => identity.key));
+  const unknown = onlyNew ? records.filter(({ identity }) => !known.has(identity.key)) : records;
+  const writes = unknown.map(({ record, identity }): ServerWrite => ({
+    identity,
+    record,
+    scan: scans.get(record.scan_id) ?? null,
+    online: record.online,
+    failures: record.failures,
+    firstSeen: record.first_seen,
+    probedAt: record.last_seen,
+    repliedAt: record.protocol === "" ? null : record.seen_at,
+  }));
+  const written = await writeServers(database, writes, known, { replacesSameTime: false, onlyNew });
+  await observeReplies(database, written);
+  return written.filter(({ wins, before, write }) => wins || write.firstSeen < before!.firstSeen)
+    .length;
+}
+
+/** The newest record of each server. */
+function newestPerServer(records: readonly StoredRecord[]): Identified<StoredRecord>[] {
+  const newest = new Map<string, Identified<StoredRecord>>();
+  for (const one of identified(records)) {
+    const other = newest.get(one.identity.key);
+    if (other === undefined || other.record.last_seen <= one.record.last_seen) {
+      newest.set(one.identity.key, one);
+    }
+  }
+  return [...newest.values()];
+}

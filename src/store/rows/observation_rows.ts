@@ -97,12 +97,12 @@ export async function writeObservations(
   await database.bulk(INSERT_OBSERVATION, inOrder);
 }
 
-/** Writes which servers replied to a scan, in the order of their ids. */
+/** Writes which servers replied to scans, in the order of the scans and of the servers. */
 export async function writeScanServers(
   database: Database,
-  scan: number,
-  servers: readonly number[],
+  written: readonly WrittenServer[],
 ): Promise<void> {
-  const inOrder = servers.toSorted((a, b) => a - b);
-  await database.bulk(INSERT_SCAN_SERVER, inOrder.map((server) => [scan, server]));
+  const rows = written.flatMap(({ id, write: { scan } }) => scan === null ? [] : [[scan, id]]);
+  rows.sort(([scan, id], [other, next]) => scan - other || id - next);
+  await database.bulk(INSERT_SCAN_SERVER, rows);
 }

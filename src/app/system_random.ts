@@ -5,6 +5,9 @@
  */
 import { uuidv7 } from "../scan/scan_id.ts";
 
+/** Maximum of the counter in the ids of one millisecond: 12 bits. */
+const MAX_COUNT = 0xfff;
+
 /** Unpredictable bytes from the system's generator. */
 export function randomBytes(size: number): Uint8Array<ArrayBuffer> {
   return crypto.getRandomValues(new Uint8Array(size));
@@ -17,4 +20,21 @@ export function randomBytes(size: number): Uint8Array<ArrayBuffer> {
  */
 export function newScanId(wall: number): string {
   return uuidv7(wall, randomBytes(10));
+}
+
+/**
+ * Returns a function that creates the ids of events from their times, Unix milliseconds. Each id is
+ * greater than the one before: a counter follows the time (RFC 9562, 6.2), and the time never steps
+ * back.
+ */
+export function eventIds(): (at: number) => string {
+  let [last, count] = [0, 0];
+  return (at) => {
+    if (at > last) [last, count] = [at, 0];
+    else if (count < MAX_COUNT) count++;
+    else [last, count] = [last + 1, 0];
+    const random = randomBytes(10);
+    new DataView(random.buffer).setUint16(0, count);
+    return uuidv7(last, random);
+  };
 }

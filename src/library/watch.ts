@@ -28,7 +28,7 @@ import {
   signalOf,
 } from "./common_options.ts";
 import { iterateTask, type Results } from "./iterate_task.ts";
-import { newScanId, randomBytes } from "../app/system_random.ts";
+import { eventIds, newScanId, randomBytes } from "../app/system_random.ts";
 import { seedOf } from "../scan/random_numbers.ts";
 
 /** How to watch servers: options of `blocksweep watch`, with its defaults. */
@@ -184,5 +184,6 @@ function rulesOf(options: WatchOptions): WatchRules {
     intervalMs: checkedMs("intervalMs", options.intervalMs, MIN_INTERVAL_MS) ?? intervalMs,
     downAfter: checked("downAfter", options.downAfter, { least: 1, most: 100 }) ?? downAfter,
     scanId: newScanId(Date.now()),
+    newEventId: eventIds(),
   };
 }

@@ -18,6 +18,10 @@ export interface WatchEventBase {
   readonly requested_as: string | null;
   /** The watch's identity, UUIDv7. */
   readonly scan_id: string;
+  /** The event's identity, UUIDv7. Ids of one watch sort in the order of its events. */
+  readonly id: string;
+  /** The server's name in its last record; `null`: it has none, or never replied. */
+  readonly name: string | null;
 }
 
 /** A column's old value and new value. */

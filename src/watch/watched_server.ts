@@ -19,6 +19,8 @@ export interface WatchRules {
   readonly downAfter: number;
   /** The watch's identity, UUIDv7. */
   readonly scanId: string;
+  /** Creates the identity of an event, UUIDv7, from its time, Unix milliseconds. */
+  readonly newEventId: (at: number) => string;
   /** Every protocol of the program. Default: PROTOCOLS. */
   readonly allProtocols?: readonly Protocol[];
 }
@@ -211,8 +213,9 @@ export class WatchedServer {
   }
 
   #newEvent<E extends WatchEvent["event"]>(event: E, at: number) {
-    const { endpoint: { address, port }, name, rules: { scanId } } = this;
-    const host = formatAddress(address);
-    return { event, at, host, port, requested_as: name, scan_id: scanId };
+    const { endpoint: { address, port }, name: requested_as, rules, row } = this;
+    const [host, id] = [formatAddress(address), rules.newEventId(at)];
+    const name = row?.name ?? null;
+    return { event, at, host, port, requested_as, scan_id: rules.scanId, id, name };
   }
 }

@@ -50,7 +50,6 @@ export class Webhook implements AsyncDisposable {
   /** Number of lost events. */
   lost = 0;
   #sending: Promise<void> | undefined;
-  #added = 0;
   /** Whether the last request failed. */
   #failing = false;
   /** Whether the loss of events was reported, since the last delivery. */
@@ -87,10 +86,9 @@ export class Webhook implements AsyncDisposable {
     return recovered + damaged;
   }
 
-  /** Queues an event. Repeated deliveries of the event have an equal `id`. */
+  /** Queues an event. */
   add(event: WatchEvent): void {
-    const id = `${event.scan_id}:${++this.#added}`;
-    const dropped = this.options.spool.add(id, jsonText({ id, ...event }));
+    const dropped = this.options.spool.add(event.id, jsonText(event));
     if (dropped > 0) this.#lose(dropped, "the queue is full");
     this.#sending ??= this.#send();
   }

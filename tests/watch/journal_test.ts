@@ -4,7 +4,7 @@ import type { PolledServer, PollObservation } from "../../src/store/poll_writer.
 import { Journal, WatchedServer } from "../../src/watch/mod.ts";
 import { FakeNetwork } from "../../src/testing/fake_network.ts";
 
-const rules = { intervalMs: 10_000, downAfter: 3, scanId: "watch" };
+const rules = { intervalMs: 10_000, downAfter: 3, scanId: "watch", newEventId: () => "event" };
 const row = (port: number, over: Partial<ServerRecord> = {}): ServerRecord => ({
   ...emptyRecord({ address: 0x7f000001, port }, 5),
   protocol: "raknet",

@@ -77,7 +77,7 @@ async function watchFleet(setting: Setting) {
   void board.listen(() => {});
   signal.addEventListener("abort", () => board.cancel());
   const random = new Random(9);
-  const rules = { intervalMs, downAfter: 3, scanId: "watch" };
+  const rules = { intervalMs, downAfter: 3, scanId: "watch", newEventId: () => "event" };
   const { spoken: protocols, online = true } = setting;
   const servers = [...hosts.map(({ endpoint }) => endpoint), ...setting.more ?? []].map((one) => {
     const [protocol] = protocols ?? [];
@@ -296,7 +296,7 @@ Deno.test("a cancelled watch ends at once and reports nothing more", async () =>
 
 Deno.test("an exception in a poll ends the watch and is thrown", async () => {
   const network = new FakeNetwork(1);
-  const rules = { intervalMs: 5000, downAfter: 3, scanId: "watch" };
+  const rules = { intervalMs: 5000, downAfter: 3, scanId: "watch", newEventId: () => "event" };
   const broken = pollServers({
     servers: [new WatchedServer({ address: 1, port: 1 }, null, rules)],
     concurrency: 1,

@@ -10,7 +10,7 @@ import {
 } from "../../src/watch/mod.ts";
 
 const ENDPOINT = { address: 0x7f000001, port: 19132 };
-const rules = { intervalMs: 60_000, downAfter: 3, scanId: "watch" };
+const rules = { intervalMs: 60_000, downAfter: 3, scanId: "watch", newEventId: () => "event" };
 
 const row = (over: Partial<ServerRecord> = {}): ServerRecord => ({
   ...emptyRecord(ENDPOINT, 5),
@@ -29,8 +29,19 @@ const row = (over: Partial<ServerRecord> = {}): ServerRecord => ({
 });
 
 /** Events without the members that all events have. */
-const said = (events: readonly WatchEvent[]) =>
-  events.map(({ host: _, port: __, requested_as: ___, scan_id: ____, at: _____, ...rest }) => rest);
+const said = (events: readonly WatchEvent[]): Readonly<Record<string, unknown>>[] =>
+  events.map((
+    {
+      host: _,
+      port: __,
+      requested_as: ___,
+      scan_id: ____,
+      at: _____,
+      id: ______,
+      name: _______,
+      ...rest
+    },
+  ) => rest);
 
 function seen(): WatchedServer {
   const server = new WatchedServer(ENDPOINT, null, rules);
@@ -49,6 +60,8 @@ Deno.test("a server is reported online once, offline after downAfter failures, a
     port: 19132,
     requested_as: "play.example.org",
     scan_id: "watch",
+    id: "event",
+    name: null,
     server: row(),
     offline_ms: null,
   });
@@ -59,6 +72,27 @@ Deno.test("a server is reported online once, offline after downAfter failures, a
   const back = said(server.addReply(row({ version: "1.22" }), 9000));
   assertEquals(back.map(({ event }) => event), ["online", "changed"]);
   assertEquals(back[0], { event: "online", server: row({ version: "1.22" }), offline_ms: 4000 });
+});
+
+Deno.test("every event has its own id, and the server's last name", () => {
+  let count = 0;
+  const newEventId = (at: number) => `${at}-${++count}`;
+  const server = new WatchedServer(ENDPOINT, null, { ...rules, newEventId });
+  const events = [
+    ...[10, 20, 30].flatMap((at) => server.addFailure(at)),
+    ...server.addReply(row({ name: "Hypixel" }), 40),
+    ...server.addReply(row({ name: "Hive", motd: "Ho", players_online: 5 }), 50),
+    ...[60, 70, 80].flatMap((at) => server.addFailure(at)),
+    server.optedOut(90),
+  ];
+  assertEquals(events.map(({ event, id, name }) => [event, id, name]), [
+    ["offline", "30-1", null],
+    ["online", "40-2", "Hypixel"],
+    ["changed", "50-3", "Hive"],
+    ["players", "50-4", "Hive"],
+    ["offline", "80-5", "Hive"],
+    ["opted_out", "90-6", "Hive"],
+  ]);
 });
 
 Deno.test("failures before a reply report no event", () => {

@@ -10,6 +10,8 @@ const event = (at: number): WatchEvent => ({
   port: 1,
   requested_as: null,
   scan_id: "s",
+  id: `s:${at}`,
+  name: null,
   misses: 3,
   last_seen: null,
 });
@@ -76,7 +78,15 @@ Deno.test("events are delivered in order, in arrays, each with a unique id", asy
 Deno.test("text of servers is escaped in the spool and in requests", async () => {
   const raw = "\u009b\u0090\u009c\u0085\u007f\u202e\u2066\u2028";
   const { hook, clock, disk, bodies } = await hooked((i) => i === 0 ? 503 : 200);
-  const told = { at: 1, host: "127.0.0.1", port: 1, requested_as: null, scan_id: "s" };
+  const told = {
+    at: 1,
+    host: "127.0.0.1",
+    port: 1,
+    requested_as: null,
+    scan_id: "s",
+    id: "1",
+    name: null,
+  };
   hook.add({ ...told, event: "changed", changes: { motd: [raw, null] } });
   await clock.run(hook.idle());
   const sent = bodies.flat() as unknown as { readonly changes: { readonly motd: unknown } }[];

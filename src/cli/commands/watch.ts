@@ -52,7 +52,7 @@ import {
   webhookPlace,
   webhookSummary,
 } from "../../app/outputs/watch_webhook.ts";
-import { newScanId, randomBytes } from "../../app/system_random.ts";
+import { eventIds, newScanId, randomBytes } from "../../app/system_random.ts";
 import { seedOf } from "../../scan/random_numbers.ts";
 
 /** The options of the command. */
@@ -229,7 +229,7 @@ function watchRules(
   allProtocols: readonly Protocol[],
 ): WatchRules {
   const scanId = newScanId(Date.now());
-  return { intervalMs: interval, downAfter, scanId, allProtocols };
+  return { intervalMs: interval, downAfter, scanId, newEventId: eventIds(), allProtocols };
 }
 
 /** The line with the counts of a watch that has ended. */

@@ -132,7 +132,12 @@ Deno.test("a watched database stores only the host of a webhook's URL", async ()
       await createTables(created);
     }
     {
-      const rules = { intervalMs: 60_000, downAfter: 3, scanId: watchId(1) };
+      const rules = {
+        intervalMs: 60_000,
+        downAfter: 3,
+        scanId: watchId(1),
+        newEventId: () => "event",
+      };
       await using lists = await WatchDatabases.open({ ...options, words }, rules, () => {});
       await lists.begin(formatConfig("watch", withoutSecrets(given, optionsOf("watch"))));
     }

@@ -275,7 +275,12 @@ Deno.test("the end of a watch is recorded in every database, even if another pro
     const paths = ["a", "b"].map((name) => `${folder}/${name}.db`);
     const args = ["127.0.0.1:1", ...paths.flatMap((path) => ["-o", path])];
     const { words, options, given } = readCommandLine("watch", args);
-    const rules = { intervalMs: 60_000, downAfter: 3, scanId: watchId(1) };
+    const rules = {
+      intervalMs: 60_000,
+      downAfter: 3,
+      scanId: watchId(1),
+      newEventId: () => "event",
+    };
     await using lists = await WatchDatabases.open({ ...options, words }, rules, () => {});
     await lists.openOutputs();
     await lists.begin(formatConfig("watch", given));

@@ -58,7 +58,7 @@ Deno.test("labels and help are escaped, and numbers have Prometheus' format", ()
 });
 
 Deno.test("an offline server has the value 0, and no time series disappears", () => {
-  const rules = { intervalMs: 5000, downAfter: 2, scanId: "w" };
+  const rules = { intervalMs: 5000, downAfter: 2, scanId: "w", newEventId: () => "event" };
   const servers = [1, 2].map((port) =>
     new WatchedServer({ address: 0x7f000001, port }, null, rules)
   );
@@ -92,7 +92,7 @@ Deno.test("an offline server has the value 0, and no time series disappears", ()
 });
 
 Deno.test("the number of time series is bounded", () => {
-  const rules = { intervalMs: 5000, downAfter: 2, scanId: "w" };
+  const rules = { intervalMs: 5000, downAfter: 2, scanId: "w", newEventId: () => "event" };
   const servers = Array.from(
     { length: 10_100 },
     (_, port) => new WatchedServer({ address: 0x7f000001, port: port + 1 }, null, rules),

@@ -25,7 +25,7 @@ async function serversOf(name: string, text: string, over: Partial<WatchSources>
     return await readWatchTargets({
       ...{ words: [`${folder}/${name}`], files: [], lists: [], optedOut: [], allowPrivate: false },
       ...{ protocols: PROTOCOLS, names: false, report: () => {}, note: () => {} },
-      rules: { intervalMs: 60_000, downAfter: 3, scanId: "w" },
+      rules: { intervalMs: 60_000, downAfter: 3, scanId: "w", newEventId: () => "event" },
       lookups: { resolve: () => Promise.reject(new Error("no name is looked up")) },
       readRows: readServerRows,
       ...over,

@@ -18,6 +18,7 @@ import { PrintedText, run, start, until } from "../program.ts";
 
 const TOLD = {
   ...{ at: 3_723_000, host: "127.0.0.1", port: 19132, requested_as: null, scan_id: "s" },
+  ...{ id: "e", name: null },
 };
 
 Deno.test("events are printed as lines, with servers' text escaped", () => {

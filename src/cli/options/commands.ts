@@ -1,5 +1,4 @@
-/**
- * All commands: purpose, usage, examples, and the words that they take besides options.
+/** All commands: purpose, usage, examples, and the arguments that they take besides options.
  *
  * @module
  */
@@ -47,7 +46,7 @@ export interface CommandDescription {
 const TARGET_FORMS =
   "A TARGET is an address, 10.0.0.0/24, 10.0.0.1-10.0.0.9, 10.0.0.1-254 or a name, also with :PORT.";
 
-const BY_NAME = "A name without a port is looked up for an SRV record too; ";
+const BY_NAME = "For a name without a port, the SRV record is looked up too; ";
 
 /** The shells that have completions. */
 export const SHELL_NAMES = ["bash", "zsh", "fish"] as const;
@@ -58,7 +57,9 @@ export const COMMANDS: Readonly<Record<Command, CommandDescription>> = {
     usage: "scan TARGET... [options]",
     purpose: "find game servers in ranges, and write a row for each",
     note: (protocols) =>
-      `${TARGET_FORMS}\n${protocolNotes(protocols)}${BY_NAME}all its addresses are probed.\n` +
+      `${TARGET_FORMS}\n${
+        protocolNotes(protocols)
+      }${BY_NAME}all addresses of the name are probed.\n` +
       rescanNote(protocols),
     examples: [
       "scan 192.168.1.0/24",
@@ -83,16 +84,16 @@ export const COMMANDS: Readonly<Record<Command, CommandDescription>> = {
     usage: "lan [options]",
     purpose: "find servers and open worlds on the networks of this machine",
     note:
-      "Dedicated Java servers are found by one connection to port 25565 of each address of the\n" +
-      "private networks of at most /22; skipped networks are listed. Addresses in the opt-out file\n" +
-      "are left out: to read it, lan needs --allow-read and --allow-env.",
+      "To find dedicated Java servers, lan connects to port 25565 of each address of the machine's\n" +
+      "private networks, unless a network is larger than /22. It lists the networks that it skips.\n" +
+      "It omits addresses in the opt-out file. To read that file, it needs --allow-read and --allow-env.",
     examples: ["lan", "lan --once 10 --json", "lan -p 19132-19140"],
   },
   watch: {
     usage: "watch HOST[:PORT]|FILE|DATABASE... [options]",
     purpose: "poll known servers, and report what changes",
-    note:
-      "A FILE contains rows of a scan (.csv, .ndjson) or targets (.txt); a DATABASE is kept up to date.",
+    note: "A FILE contains rows of a scan (.csv, .ndjson) or targets (.txt).\n" +
+      "The watch writes changes to a DATABASE, but not to a FILE.",
     examples: [
       "watch servers.db",
       "watch play.example.org 192.168.1.20:19132",
@@ -130,9 +131,10 @@ export const COMMANDS: Readonly<Record<Command, CommandDescription>> = {
   },
   import: {
     usage: "import DATABASE FILE... [options]",
-    purpose: "read servers from files of blocksweep, nmap, masscan, naabu or zmap, or HOST:PORT",
+    purpose: "read servers into a database from files of blocksweep or of other scanners",
     note: "The format is recognised by the content: CSV, NDJSON, JSON and grep of blocksweep;\n" +
-      "-oX and -oG of nmap; -oX, -oG, -oJ and -oL of masscan; JSON lines of naabu; CSV of zmap.",
+      "-oX and -oG of nmap; -oX, -oG, -oJ and -oL of masscan; JSON lines of naabu; CSV of zmap;\n" +
+      "lines of HOST:PORT.",
     examples: [
       "import servers.db rows.ndjson rows.csv",
       "import servers.db nmap.xml masscan.json",
@@ -142,16 +144,16 @@ export const COMMANDS: Readonly<Record<Command, CommandDescription>> = {
   },
   prune: {
     usage: "prune DATABASE --keep TIME",
-    purpose: "downsample old observations to one an hour, later to one a day",
+    purpose: "delete most of the old observations: keep one per hour, and later one per day",
     note:
-      "Of observations older than TIME, the last one of each hour is kept; of those older than\n" +
-      "four times TIME, the last one of each day (UTC).",
+      "All observations up to the age TIME are kept. Of observations up to four times as old, only\n" +
+      "the last one of each hour is kept; of older ones, only the last one of each day (UTC).",
     examples: ["prune servers.db --keep 90d"],
     words: { most: 1, completions: "files" },
   },
   fleet: {
     usage: "fleet [options]",
-    purpose: "simulate servers on loopback, or check a scan of them, to try and test scanners",
+    purpose: "simulate servers on loopback to test scanners, or check the rows of a scan of them",
     examples: [
       "fleet --servers 1000 --manifest truth.ndjson",
       "fleet --loss 5 --delay 20 --jitter 30",

@@ -83,8 +83,12 @@ export function usageOf({ name, short, takes }: Option): string {
   return `${letter}${dashed(name)}${takes === undefined ? "" : ` ${takes.placeholder}`}`;
 }
 
+/** Maximum number of columns of a line about an option. */
+const LINE_WIDTH = 100;
+/** Columns of an option's name, before its meaning. */
 const NAME_WIDTH = 29;
 
+/** The option with its meaning and its default, wrapped between words. The default is not wrapped. */
 function optionLine(
   option: Option,
   command: Command,
@@ -93,6 +97,15 @@ function optionLine(
   const indent = " ".repeat(option.short === undefined ? 6 : 2);
   const usage = `${indent}${usageOf(option)}`.padEnd(NAME_WIDTH);
   const usual = defaultOf(option, command, allProtocols);
-  const without = usual === undefined ? "" : `; default: ${usual}`;
-  return `${usage} ${textFor(option.help, allProtocols)}${without}`;
+  const help = textFor(option.help, allProtocols);
+  const words = usual === undefined
+    ? help.split(" ")
+    : [...`${help};`.split(" "), `default: ${usual}`];
+  const lines = [usage];
+  for (const word of words) {
+    const longer = `${lines.at(-1)} ${word}`;
+    if (longer.length <= LINE_WIDTH) lines[lines.length - 1] = longer;
+    else lines.push(`${" ".repeat(NAME_WIDTH)} ${word}`);
+  }
+  return lines.join("\n");
 }

@@ -60,11 +60,11 @@ export function protocolLines(allProtocols: readonly Protocol[]): string[] {
 /** What a rescan sends to the servers of a database. */
 export function rescanNote(allProtocols: readonly Protocol[]): string {
   const leading = namesOf(allProtocols.filter(({ suppressedBy }) => suppressedBy !== undefined));
-  return "--rescan probes a server only in its known protocols, and of these only in those that\n" +
-    "--protocol names. A server that replies is also queried in the other protocols of the scan" +
+  return "--rescan probes a server only in its known protocols (with --protocol: only in those that\n" +
+    "the option names). A server that replies is also queried in the other protocols of the scan" +
     (leading === ""
       ? "."
-      : `;\nwithout --protocol, a server known to speak ${leading} is queried only in its known ones.`);
+      : `.\nWithout --protocol, a server that is known to speak ${leading} is queried only in its known protocols.`);
 }
 
 function namesOf(protocols: readonly Protocol[]): string {

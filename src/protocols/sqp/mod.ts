@@ -56,7 +56,7 @@ export const sqpProtocol: Protocol<SqpStatus> = {
   name: "sqp",
   finds: "servers hosted by Unity (Multiplay), by SQP challenges",
   helpNote:
-    "SQP is probed only where you name it and its ports, and where no RakNet ping gets a reply.",
+    "SQP is sent only if you name it and its ports, and only to endpoints without a reply to RakNet.",
   probeText: "SQP challenges of 5 bytes",
   transport: "udp",
   flags: SQP_FLAGS,

@@ -12,7 +12,9 @@ Deno.test("help lists invented protocols, with their notes", async () => {
   const { stdout } = await run("scan", "--help");
   assertStringIncludes(
     stdout,
-    "look for: raknet, slp, query, sqp, herald, ledger; default: all but sqp, ledger\n",
+    `look for: raknet, slp, query, sqp, herald, ledger;\n${
+      " ".repeat(30)
+    }default: all but sqp, ledger\n`,
   );
   assertStringIncludes(stdout, "\nLedger is sent where you name it and its ports.\n");
   assertStringIncludes(stdout, "  blocksweep scan 10.0.0.0/24 --protocol ledger -p 9000-9100\n");

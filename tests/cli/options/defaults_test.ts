@@ -20,7 +20,8 @@ import { compose } from "../../../src/targets/compose.ts";
 /** What help says that an option is without being given. */
 function told(command: Command, option: string): string | undefined {
   const start = new RegExp(`^ +(-\\w, )?--?${option}( |$)`);
-  const line = commandHelp(command).split("\n").find((one) => start.test(one));
+  const lines = commandHelp(command).replaceAll(/\n {30}/g, " ").split("\n");
+  const line = lines.find((one) => start.test(one));
   assert(line !== undefined, `${command} --${option}`);
   return /; default: (.*)$/.exec(line)?.[1];
 }

@@ -1,5 +1,6 @@
 /**
- * Options: what a scan or a watch does besides probing, when it ends, and what it prints.
+ * Options that control what a scan or a watch does besides probing, when it ends, and what it
+ * prints.
  *
  * @module
  */
@@ -48,13 +49,13 @@ export const CONTROL = {
       name: "opt-out-file",
       commands: ["scan", "watch"],
       takes: FILE,
-      help: "file of addresses that opted out: never probed; new ones are added",
+      help: "file of opted-out addresses: they are not probed, and new ones are added to it",
     },
     {
       name: "opt-out-file",
       commands: ["lan"],
       takes: FILE,
-      help: "file of addresses that opted out: lan does not connect to or list them",
+      help: "file of opted-out addresses: lan neither connects to them nor lists them",
     },
     {
       name: "config",
@@ -75,14 +76,14 @@ export const CONTROL = {
       commands: ["scan"],
       takes: FILE,
       defaultText: "the first output plus .checkpoint",
-      help: "the file for the state of the scan",
+      help: "the file from which the scan can be resumed",
     },
     {
       name: "resume",
       commands: ["scan"],
       takes: FILE,
       onResume: "forgotten",
-      help: "resume the scan of a checkpoint, with its options",
+      help: "resume the scan of this checkpoint, with the options of that scan",
     },
     {
       name: "status-file",
@@ -96,7 +97,7 @@ export const CONTROL = {
       commands: ["scan"],
       takes: time(),
       onResume: "free",
-      help: "interval of status lines without a terminal",
+      help: "interval of the status lines that are printed without a terminal",
     },
     {
       name: "metadata-file",
@@ -104,6 +105,13 @@ export const CONTROL = {
       takes: FILE,
       onResume: "free",
       help: "write options and results of the scan to a JSON file at its end",
+    },
+    {
+      name: "metrics",
+      commands: ["scan", "watch"],
+      takes: METRICS_PLACE,
+      onResume: "free",
+      help: "serve metrics for Prometheus on this port of loopback, or on ADDRESS:PORT",
     },
   ],
 } as const satisfies OptionGroup;
@@ -129,7 +137,7 @@ export const WATCH = {
       commands: ["watch"],
       takes: wholeNumber(1, 100),
       default: `${DEFAULTS.watch.downAfter}`,
-      help: "polls without a reply after which a server is offline",
+      help: "number of polls in a row without a reply after which a server counts as offline",
     },
     {
       name: "output",
@@ -138,19 +146,12 @@ export const WATCH = {
       takes: { ...FILE, placeholder: "DATABASE" },
       repeat: true,
       withoutSecrets: withoutPassword,
-      help: "also keep this database up to date; watched databases always are",
-    },
-    {
-      name: "metrics",
-      commands: ["scan", "watch"],
-      takes: METRICS_PLACE,
-      onResume: "free",
-      help: "serve metrics for Prometheus on this port of loopback, or on ADDRESS:PORT",
+      help: "also write to this database; databases that are watched are always written to",
     },
     {
       name: "names",
       commands: ["watch"],
-      help: "keep the names of players, and report who joined and left",
+      help: "store the names of players, and report which players join and leave",
     },
     {
       name: "webhook",
@@ -164,7 +165,7 @@ export const WATCH = {
       commands: ["watch"],
       takes: FILE,
       defaultText: "beside the first database",
-      help: "the file of events that wait for the webhook",
+      help: "the file in which events wait until the webhook accepts them",
     },
   ],
 } as const satisfies OptionGroup;
@@ -189,7 +190,7 @@ export const GENERAL = {
         "demo",
       ],
       onResume: "free",
-      help: "print nothing but results and errors",
+      help: "print only results and errors",
     },
     {
       name: "verbose",
@@ -202,7 +203,7 @@ export const GENERAL = {
       name: "no-color",
       commands: ["scan", "query", "lan", "watch", "servers", "history", "demo"],
       onResume: "free",
-      help: "no colours; NO_COLOR does the same",
+      help: "print no colours; the variable NO_COLOR has the same effect",
     },
     {
       name: "help",

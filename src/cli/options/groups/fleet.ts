@@ -41,7 +41,7 @@ export const FLEET = {
       commands: ["fleet"],
       takes: wholeNumber(0, MOST_SERVERS),
       default: "0",
-      help: "number of hosts that a scan must not list: hostile or opted out",
+      help: "number of hostile or opted-out hosts, which a scan must not list",
     },
     {
       name: "range",
@@ -94,7 +94,7 @@ export const FLEET = {
       name: "manifest",
       commands: ["fleet"],
       takes: FILE,
-      help: "write the expected row of each host to a file; with --check: read it",
+      help: "write the expected row of each host to a file; with --check: read that file",
     },
     {
       name: "check",
@@ -107,7 +107,7 @@ export const FLEET = {
       name: "protocol",
       commands: ["fleet"],
       takes: PROTOCOL_LIST,
-      defaultText: "the usual ones",
+      defaultText: "the default protocols of a scan",
       help: "with --check: the protocols of the scan",
     },
     {
@@ -115,15 +115,15 @@ export const FLEET = {
       short: "p",
       commands: ["fleet"],
       takes: PORTS,
-      defaultText: "the usual ones",
+      defaultText: "the usual ports of the protocols",
       help: "with --check: the ports of the scan",
     },
     {
       name: "no-follow",
       commands: ["fleet"],
-      help: "with --check: for a scan with --no-follow",
+      help: "with --check: the scan was run with --no-follow",
     },
-    { name: "verify", commands: ["fleet"], help: "with --check: for a scan with --verify" },
+    { name: "verify", commands: ["fleet"], help: "with --check: the scan was run with --verify" },
     {
       name: "log",
       commands: ["fleet"],
@@ -133,7 +133,7 @@ export const FLEET = {
     {
       name: "lab",
       commands: ["fleet"],
-      help: "allow private addresses and LAN worlds, on a host without a default route",
+      help: "allow private addresses and worlds on a LAN; the host must have no default route",
     },
   ],
 } as const satisfies OptionGroup;

@@ -46,7 +46,7 @@ export const SELECTION = {
       name: "since",
       commands: ["servers", "export"],
       takes: PAST_TIME,
-      help: "only servers probed in the last 90m, 24h or 7d, or since a date or Unix ms",
+      help: "only servers probed in the last 90m, 24h or 7d, or since a date or a Unix time in ms",
     },
     {
       name: "sort",
@@ -54,14 +54,15 @@ export const SELECTION = {
       takes: keyOf(SERVER_ORDERS),
       default: { servers: "players" },
       defaultText: { export: "see below" },
-      help: "order: players, seen, overdue, new, name, version or address",
+      help: "order: players, seen (latest probe first), overdue (oldest probe first), " +
+        "new (newest server first), name, version or address",
     },
     {
       name: "limit",
       commands: ["servers", "export", "history"],
       takes: COUNT,
       default: { servers: "100", history: "50" },
-      help: "at most this many rows",
+      help: "maximum number of rows",
     },
     {
       name: "port",
@@ -75,7 +76,7 @@ export const SELECTION = {
 const FIELDS_OPTION = {
   name: "fields",
   short: "f",
-  help: "column names; see blocksweep schema",
+  help: "names of the columns to write, such as host,port,name; see blocksweep schema",
 } as const;
 
 /** Options that choose the outputs and their content. */
@@ -89,7 +90,8 @@ export const OUTPUT = {
       takes: FILE,
       repeat: true,
       withoutSecrets: withoutPassword,
-      help: "write rows: .csv .ndjson .json .txt, .db or postgres: (databases), - (stdout)",
+      help:
+        "write rows to a file (.csv .ndjson .json .txt), a database (.db, postgres:) or - (stdout)",
     },
     {
       name: "format",
@@ -100,7 +102,7 @@ export const OUTPUT = {
         servers: "table, or ndjson in a pipe",
         export: "by the suffix of the file",
       },
-      help: "csv, ndjson, json, hostport, grep or table",
+      help: "format of the rows: csv, ndjson, json, hostport, grep or table",
     },
     {
       name: "oD",
@@ -148,13 +150,13 @@ export const OUTPUT = {
       commands: ["scan"],
       takes: wholeNumber(1, 1000),
       default: `${DEFAULTS.scan.downAfter}`,
-      help: "scans without a reply after which a server is offline",
+      help: "number of scans in a row without a reply after which a server counts as offline",
     },
     {
       name: "keep",
       commands: ["scan", "watch", "prune"],
       takes: AGE,
-      help: "age to which all observations are kept: 90d; then one an hour, then one a day",
+      help: "keep all observations up to this age, such as 90d, and only some of the older ones",
     },
     {
       name: "no-players",
@@ -183,7 +185,8 @@ export const OUTPUT = {
       name: "once",
       commands: ["lan"],
       takes: wholeNumber(1, 3600, "SECONDS"),
-      defaultText: `until Ctrl-C on a terminal; else ${DEFAULTS.lan.once} s or the sweep's time`,
+      defaultText:
+        `until Ctrl-C; without a terminal ${DEFAULTS.lan.once} s, or until the sweep ends`,
       help: "time to run",
     },
     {

@@ -34,7 +34,7 @@ const CONCURRENCY_OPTION = {
   name: "concurrency",
   short: "c",
   takes: wholeNumber(1, 100_000),
-  help: "servers queried at the same time",
+  help: "maximum number of servers queried at the same time",
 } as const;
 
 /** Options that limit rates, timeouts and repetitions, and choose the engine. */
@@ -47,21 +47,21 @@ export const SPEED = {
       takes: RATE_OR_AUTO,
       onResume: "free",
       defaultText: `${DEFAULT_SPEED.rate}, loopback: no limit`,
-      help: "packets per second: 500, 10k, auto, auto:50k",
+      help: "maximum packets per second: 500, 10k, auto or auto:50k",
     },
     {
       ...RATE_OPTION,
       commands: ["watch"],
       takes: RATE,
       defaultText: `${DEFAULTS.watch.rate}, loopback: no limit`,
-      help: "packets per second, for example 500 or 10k",
+      help: "maximum packets per second, for example 500 or 10k",
     },
     {
       name: "bandwidth",
       commands: ["scan"],
       takes: BITS,
       onResume: "free",
-      help: "the rate in bits per second on Ethernet, for example 500k, 10M or 1G",
+      help: "maximum bits per second on Ethernet, for example 500k, 10M or 1G",
     },
     {
       name: "net-rate",
@@ -69,7 +69,7 @@ export const SPEED = {
       takes: CAP,
       onResume: "free",
       defaultText: `${DEFAULT_SPEED.netRate}, loopback: no limit`,
-      help: "packets per second to a /24 (IPv6: /48), or off",
+      help: "maximum packets per second to a /24 (IPv6: /48), or off",
     },
     {
       name: "host-rate",
@@ -77,7 +77,7 @@ export const SPEED = {
       takes: CAP,
       onResume: "free",
       defaultText: `${DEFAULT_SPEED.hostRate}, loopback: no limit`,
-      help: "packets per second to one address, or off",
+      help: "maximum packets per second to one address, or off",
     },
     {
       ...CONCURRENCY_OPTION,
@@ -88,7 +88,7 @@ export const SPEED = {
     {
       ...CONCURRENCY_OPTION,
       commands: ["watch"],
-      defaultText: `${DEFAULTS.watch.concurrency}, more where --interval needs it`,
+      defaultText: `${DEFAULTS.watch.concurrency}, more if --interval requires it`,
     },
     {
       name: "timeout",
@@ -108,7 +108,7 @@ export const SPEED = {
         query: `${DEFAULTS.query.retries}`,
         watch: `${DEFAULTS.watch.retries}`,
       },
-      help: "how many times an unanswered probe is repeated",
+      help: "number of times that an unanswered probe is repeated",
     },
     {
       name: "cooldown",
@@ -118,7 +118,7 @@ export const SPEED = {
       defaultText: `${DEFAULT_SPEED.cooldownMs / 1000}s, loopback: ${
         LOOPBACK_SPEED.cooldownMs / 1000
       }s`,
-      help: "maximum wait for late replies; none if all replied",
+      help: "maximum wait for late replies after the last probe; no wait if all targets replied",
     },
     {
       name: "no-follow",
@@ -132,7 +132,7 @@ export const SPEED = {
       takes: oneOf(ENGINE_CHOICES),
       onResume: "free",
       defaultText: "udp if FFI is granted",
-      help: "portable, udp, packet, xdp or fastest",
+      help: "what sends and receives packets: portable, udp, packet, xdp or fastest",
     },
     {
       name: "threads",
@@ -140,7 +140,7 @@ export const SPEED = {
       takes: wholeNumber(0, MOST_THREADS),
       onResume: "free",
       default: "0",
-      help: "number of sender threads (not portable); 0: the main thread sends",
+      help: "number of sender threads (engine udp, packet or xdp); with 0 the main thread sends",
     },
     {
       name: "interface",
@@ -149,7 +149,7 @@ export const SPEED = {
       takes: anyText("NAME"),
       onResume: "free",
       defaultText: "the one on the route to most targets",
-      help: "packet and xdp: sending interface",
+      help: "engines packet and xdp: the network interface that sends",
     },
     {
       name: "gateway-mac",
@@ -158,14 +158,14 @@ export const SPEED = {
       takes: MAC,
       onResume: "free",
       defaultText: "from the kernel, or by ARP",
-      help: "packet and xdp: MAC address of the gateway",
+      help: "engines packet and xdp: the MAC address of the gateway",
     },
     {
       name: "source-port",
       commands: ["scan"],
       takes: SOURCE_PORTS,
       onResume: "free",
-      help: "local port to send from; several: one socket for each",
+      help: "local port to send from; with several ports, each gets a socket",
     },
     {
       name: "source-ip",

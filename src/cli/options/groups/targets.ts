@@ -1,5 +1,5 @@
 /**
- * Options: what is probed, and in which order.
+ * Options that choose what is probed, and in which order.
  *
  * @module
  */
@@ -29,7 +29,7 @@ export const TARGETS = {
       commands: ["scan"],
       takes: FILE,
       withoutSecrets: withoutPassword,
-      help: "probe the servers of a database again, in their known protocols, oldest first",
+      help: "probe the servers of a database again, those probed longest ago first",
     },
     {
       name: "exclude",
@@ -53,8 +53,8 @@ export const TARGETS = {
       aliases: ["port"],
       commands: ["scan"],
       takes: PORTS,
-      help: "ports to probe: 25565-25570,U:19132 (U: UDP, T: TCP)",
-      defaultText: "the usual ones",
+      help: "ports to probe, such as 25565-25570,U:19132 (U: only UDP, T: only TCP)",
+      defaultText: "the usual ports of the protocols",
     },
     {
       name: "ports",
@@ -95,14 +95,14 @@ export const ORDER = {
       commands: ["scan"],
       takes: wholeNumber(0, MOST_SEED),
       defaultText: "random",
-      help: "number that determines the order; the same seed repeats it",
+      help: "number that determines the order: the same seed gives the same order",
     },
     {
       name: "seed",
       commands: ["fleet", "demo"],
       takes: wholeNumber(0, MOST_SEED),
       default: "1",
-      help: "number that determines the fleet; the same seed repeats it",
+      help: "number that determines the fleet: the same seed gives the same fleet",
     },
     {
       name: "no-randomize",
@@ -114,14 +114,14 @@ export const ORDER = {
       commands: ["scan"],
       takes: SHARD,
       default: "1/1",
-      help: "scan part I of N, from 1; every part needs the same --seed",
+      help: "scan only part I of N (I is 1 to N); all parts need the same --seed",
     },
     {
       name: "from",
       commands: ["scan"],
       takes: POSITION,
       default: "1:0",
-      help: "start at the position that a scan printed; T: a position of TCP",
+      help: "start at the position that a stopped scan printed; T: marks a position over TCP",
     },
   ],
 } as const satisfies OptionGroup;

@@ -8,7 +8,7 @@ import type { ServerRecord } from "../core/record.ts";
 /** A condition as data: the path `at`, and one operator with its operand. */
 export type Condition = Readonly<Record<string, unknown>> & { readonly at: string };
 
-/** Named parts of a text that a pattern captured: the software's `name` and `version`. */
+/** Named parts that a pattern captured in a text: the software's `name` and `version`. */
 export type Captured = Readonly<Record<string, string | undefined>>;
 /** A compiled condition: returns whether it is met, or the captured parts. */
 export type ConditionTest = (record: ServerRecord) => boolean | Captured;
@@ -16,8 +16,8 @@ export type ConditionTest = (record: ServerRecord) => boolean | Captured;
 type Operator = (wanted: never) => (value: unknown, record: ServerRecord) => boolean | Captured;
 
 /**
- * Most characters of a text that patterns are matched with; names are shorter, and patterns stay
- * fast.
+ * Maximum number of characters of a text that is matched with patterns. Names of software are
+ * shorter. The limit keeps matching fast.
  */
 const MOST_CHARACTERS = 256;
 
@@ -58,25 +58,33 @@ const OPERATORS: Readonly<Record<string, Operator>> = {
   },
   /** The value is a number, at least the operand. */
   atLeast: (least: number) => (value) => typeof value === "number" && value >= least,
-  /** The value lists exactly the operands, in this order; of an object, its keys. */
+  /**
+   * The items of the value are exactly the operands, in this order. For an object, its keys are
+   * compared.
+   */
   lists: (wanted: readonly string[]) => (value) => {
     const items = listOf(value);
     return items?.length === wanted.length && wanted.every((item, i) => items[i] === item);
   },
-  /** The value lists the operands first. */
+  /** The first items of the value are the operands, in this order. */
   begins: (wanted: readonly string[]) => (value) => {
     const items = listOf(value);
     return items !== undefined && wanted.every((item, i) => items[i] === item);
   },
-  /** The value lists all operands, in this order, with other items between them. */
+  /**
+   * The items of the value include all operands, in this order. Other items may be between them.
+   */
   ordered: (wanted: readonly string[]) => (value) => {
     const places = wanted.map((item) => listOf(value)?.indexOf(item) ?? -1);
     return places.every((place, i) => place >= 0 && (i === 0 || place > places[i - 1]));
   },
-  /** The value lists only operands. */
+  /** All items of the value are operands. */
   within: (wanted: readonly string[]) => (value) =>
     listOf(value)?.every((item) => wanted.includes(item as string)) ?? false,
-  /** The value is a decimal number below 2^64 with a given hexadecimal digit at a place, from 0. */
+  /**
+   * The value is a decimal number below 2^64 that has a given hexadecimal digit at a given place,
+   * counted from 0.
+   */
   hexDigit: ([place, digit]: readonly [number, number]) => (value) =>
     typeof value === "string" && /^[0-9]{1,20}$/.test(value) &&
     Number(BigInt(value) >> BigInt(4 * place) & 15n) === digit,

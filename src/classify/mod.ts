@@ -3,7 +3,7 @@
  *
  * The rules are data, with a source each: data/software.json. A rule tests the values of one
  * protocol, and all its conditions have to be met. Of the matching rules, the one with the highest
- * confidence names the software; among equals, the first.
+ * confidence names the software; of rules with equal confidence, the first one does.
  *
  *     A   the software names itself, in a field that no other software writes
  *     B   the reply has a structure that only this software produces
@@ -50,7 +50,10 @@ interface CompiledRule extends Omit<Rule, "when"> {
   readonly tests: readonly ConditionTest[];
 }
 
-/** The rules for a protocol, indexed by the value at the path that most of them test. */
+/**
+ * The rules for a protocol, indexed by a value. It is the value at the path that most of the rules
+ * test.
+ */
 interface RuleIndex {
   /** Reads the value at the indexed path. */
   readonly read: (record: ServerRecord) => unknown;
@@ -114,7 +117,7 @@ function byConfidence(a: Claim, b: Claim): number {
     : a.rule.order - b.rule.order;
 }
 
-/** The value of the first claim that gives one, or `null`. */
+/** The first value that a claim gives, or `null`. */
 function firstValue(claims: readonly Claim[], column: "edition" | "proxy"): string | null {
   for (const { rule } of claims) {
     const value = rule[column];
@@ -144,7 +147,10 @@ function namesDiffer(claims: readonly Claim[]): boolean {
   return new Set(names.values()).size > 1;
 }
 
-/** Adds the claims of the rules for one protocol. If its reply may be forged, they are hints. */
+/**
+ * Adds the claims of the rules for one protocol. If the reply in that protocol may be forged, the
+ * claims are hints (`C`).
+ */
 function addClaims(claims: Claim[], protocol: string, record: ServerRecord): void {
   const shelf = RULE_INDEXES.get(protocol);
   if (shelf === undefined) return;
@@ -173,14 +179,17 @@ function claim(rule: CompiledRule, record: ServerRecord): Claim | undefined {
 
 const NOTHING: Captured = {};
 
-/** Compiles a rule, without a condition that is already met. */
+/** Compiles a rule, without the condition that the index already tests. */
 function compileRule({ when, ...rule }: Rule, met?: Condition): CompiledRule {
   const tests = when.filter((one) => one !== met)
     .toSorted(byCost).map(compileCondition);
   return { ...rule, tests };
 }
 
-/** Indexes the rules for a protocol by the path that most of them test for values. */
+/**
+ * Indexes the rules for a protocol by the values at the path that most of the rules compare with
+ * values.
+ */
 function indexRules(rules: readonly Rule[], protocol: string): RuleIndex {
   const paths = rules.flatMap(({ when }) => when.filter(allowedValues).map(({ at }) => at));
   const uses = Map.groupBy(paths, (path) => path);

@@ -1,5 +1,6 @@
 /**
- * Facts about server software besides the rules that name it: default MOTDs, and what proxies do.
+ * Facts about server software that are not in the rules: default MOTDs, and the behaviour of
+ * proxies.
  *
  * @module
  */
@@ -8,10 +9,13 @@ import type { ServerRecord } from "../core/record.ts";
 import { plainText } from "../core/text.ts";
 
 const DEFAULT_MOTDS: ReadonlySet<string> = new Set(ruleBook.defaultMotds);
-/** Length and first letter of each default MOTD: a cheap test before the text is hashed. */
+/**
+ * Length and first letter of each default MOTD. They are compared before the whole text is looked
+ * up, because that is faster.
+ */
 const DEFAULT_SHAPES = new Set(ruleBook.defaultMotds.map(shape));
 
-/** Whether a MOTD is a default of server software, so that it does not identify a server. */
+/** Whether a MOTD is a default of server software. Such a MOTD does not identify a server. */
 export function isDefaultMotd(motd: string): boolean {
   return DEFAULT_SHAPES.has(shape(motd)) && DEFAULT_MOTDS.has(motd);
 }
@@ -23,7 +27,7 @@ function shape(text: string): number {
 /** Geyser, a proxy beside a Java server, by which players of the Bedrock edition join that server. */
 const BRIDGE = { proxy: "geyser", edition: "java" };
 
-/** A side of a bridge: the bridge, or the server that it leads to. */
+/** A side of a bridge: the bridge, or the server to which the bridge leads. */
 export type BridgeSide = "bridge" | "bridged";
 
 /** Whether a server may be a bridge, or the server behind one. */
@@ -34,13 +38,16 @@ export function bridgeSide(
   return proxy === BRIDGE.proxy ? "bridge" : undefined;
 }
 
-/** The MOTD of a bridged server as Geyser repeats it: the first line, with `:` for each `;`. */
+/**
+ * The MOTD that Geyser shows for a server behind it: the first line of the server's MOTD, with `:`
+ * in place of `;`.
+ */
 export function bridgedMotd(motd: string): string {
   const end = motd.indexOf("\n");
   return plainText(end < 0 ? motd : motd.slice(0, end)).replaceAll(";", ":");
 }
 
-/** Whether a proxy joins the servers of a network, which a bridge does not. */
+/** Whether a proxy joins the servers of a network. A bridge does not. */
 export function isNetworkProxy(proxy: string | null): boolean {
   return proxy !== null && proxy !== BRIDGE.proxy;
 }

@@ -1,7 +1,7 @@
 /**
  * A reader of one datagram, encoders of integers, and the two errors of decoders.
  *
- * Decoders follow one rule. They return `undefined` for another message. They throw
+ * Decoders follow one rule. They return `undefined` for a message of another type. They throw
  * {@linkcode Truncated} or {@linkcode Malformed}, with the offset, for a broken one.
  *
  * @module
@@ -17,7 +17,7 @@ export class Truncated extends Error {
    *
    * @param what The field that could not be read.
    * @param offset Offset of the field in the message, bytes.
-   * @param needed Least size of the field, bytes.
+   * @param needed Minimum size of the field, bytes.
    * @param available Remaining bytes of the message.
    */
   constructor(
@@ -142,7 +142,7 @@ function u32At(bytes: Uint8Array, at: number): number {
   return (bytes[at] << 24 | bytes[at + 1] << 16 | bytes[at + 2] << 8 | bytes[at + 3]) >>> 0;
 }
 
-/** Whether `bytes` holds `part` at offset `at`. */
+/** Whether `bytes` contains `part` at offset `at`. */
 export function hasBytes(bytes: Uint8Array, part: Uint8Array, at: number): boolean {
   if (at + part.length > bytes.length) return false;
   for (let i = 0; i < part.length; i++) if (bytes[at + i] !== part[i]) return false;
@@ -168,7 +168,10 @@ export function concat(...parts: readonly ArrayLike<number>[]): Uint8Array<Array
   return whole;
 }
 
-/** Encodes two bytes, big endian, as a plain list, which is cheaper than a typed array. */
+/**
+ * Encodes two bytes, big endian, as an array of numbers, which is cheaper to create than a typed
+ * array.
+ */
 export function u16(value: number): readonly number[] {
   return [value >> 8 & 255, value & 255];
 }

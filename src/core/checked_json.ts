@@ -22,7 +22,7 @@ export type Check<T> = (value: unknown, field: string) => T;
 /** The result type of a check. */
 type Checked<C> = C extends Check<infer T> ? T : never;
 
-/** Most characters of a value that an error shows. */
+/** Maximum number of characters of a value that an error shows. */
 const MOST_SHOWN = 60;
 
 /** The error for a field, with its value and the required value. */
@@ -34,7 +34,7 @@ export function wrongField(field: string, value: unknown, wanted: string): Field
   return new FieldError(`${field} is ${shown}, and must be ${wanted}`);
 }
 
-/** Checks for a whole number from `least` to `most`. */
+/** Checks that a value is a whole number from `least` to `most`. */
 export function integer(least = 0, most: number = Number.MAX_SAFE_INTEGER): Check<number> {
   return (value, field) => {
     if (Number.isInteger(value) && value as number >= least && value as number <= most) {
@@ -44,7 +44,7 @@ export function integer(least = 0, most: number = Number.MAX_SAFE_INTEGER): Chec
   };
 }
 
-/** Checks for a string that matches a pattern. */
+/** Checks that a value is a string that matches a pattern. */
 export function text(pattern: RegExp, wanted: string): Check<string> {
   return (value, field) => {
     if (typeof value === "string" && pattern.test(value)) return value;
@@ -53,7 +53,8 @@ export function text(pattern: RegExp, wanted: string): Check<string> {
 }
 
 /**
- * Checks for a string that `read` accepts, and returns its result; `undefined` rejects the string.
+ * Checks that a value is a string that `read` accepts, and returns the result of `read`. `read`
+ * returns `undefined` to reject the string.
  */
 export function parsedText<T>(read: (text: string) => T | undefined, wanted: string): Check<T> {
   return (value, field) => {
@@ -63,7 +64,7 @@ export function parsedText<T>(read: (text: string) => T | undefined, wanted: str
   };
 }
 
-/** Checks for one of the given words. */
+/** Checks that a value is one of the given words. */
 export function oneOfWords<Word extends string>(words: readonly Word[]): Check<Word> {
   return (value, field) => {
     const word = words.find((one) => one === value);
@@ -82,7 +83,7 @@ export function optional<T>(check: Check<T>): Check<T | undefined> {
   return (value, field) => value === undefined ? undefined : check(value, field);
 }
 
-/** Checks for a list, and each of its items. */
+/** Checks that a value is a list, and checks each item. */
 export function listOf<T>(check: Check<T>): Check<T[]> {
   return (value, field) => {
     if (!Array.isArray(value)) throw wrongField(field, value, "a list");
@@ -90,7 +91,10 @@ export function listOf<T>(check: Check<T>): Check<T[]> {
   };
 }
 
-/** Checks for a list of fixed length with a check for each item; missing items are `undefined`. */
+/**
+ * Checks that a value is a list, with a check for each item. The list may be shorter than the list
+ * of checks: missing items are checked as `undefined`.
+ */
 export function tuple<Checks extends readonly Check<unknown>[]>(
   ...checks: Checks
 ): Check<{ [I in keyof Checks]: Checked<Checks[I]> }> {
@@ -102,7 +106,7 @@ export function tuple<Checks extends readonly Check<unknown>[]>(
   };
 }
 
-/** Checks for an object with the given fields and no others. */
+/** Checks that a value is an object with the given fields and no others. */
 export function objectOf<Checks extends Readonly<Record<string, Check<unknown>>>>(
   checks: Checks,
 ): Check<{ [Name in keyof Checks]: Checked<Checks[Name]> }> {
@@ -126,7 +130,9 @@ export function entriesOf(value: unknown, field: string): [string, unknown][] {
   throw wrongField(field === "" ? "it" : field, value, "an object");
 }
 
-/** Checks for an object of whole numbers with the names of a given object. */
+/**
+ * Checks that a value is an object of whole numbers with the same field names as a given object.
+ */
 export function countsLike<Counts extends object>(counts: Counts): Check<Counts> {
   return objectOf(
     Object.fromEntries(Object.keys(counts).map((name) => [name, integer()])),

@@ -6,7 +6,7 @@
 
 /**
  * The name closest to a word by edit distance: at most 2, and at most a third of the word's length,
- * rounded up. The opposite of the word is never suggested.
+ * rounded up. A name with the opposite meaning is never suggested.
  */
 export function closestName(word: string, names: readonly string[]): string | undefined {
   const most = Math.min(2, Math.ceil(word.length / 3));

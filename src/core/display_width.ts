@@ -11,7 +11,7 @@ const WIDE =
   /^[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\ua960-\ua97f\uac00-\ud7a3\uf900-\ufaff\ufe10-\ufe19\ufe30-\ufe6f\uff01-\uff60\uffe0-\uffe6\u{16fe0}-\u{18aff}\u{1b000}-\u{1b2ff}\u{1f200}-\u{1f2ff}\u{20000}-\u{3fffd}\p{Emoji_Presentation}]$/u;
 /** Regional indicators: two of them form a flag, as wide as one emoji. */
 const FLAG_LETTER = /^[\u{1f1e6}-\u{1f1ff}]$/u;
-/** More than three marks on one character, which no script needs. */
+/** More than three combining marks on one character. No script needs as many. */
 const EXCESS_MARKS = /(\p{M}{3})\p{M}+/gu;
 /** The emoji variation selector, for which terminals disagree on the width. */
 const EMOJI_SELECTOR = /\ufe0f/g;
@@ -33,7 +33,7 @@ export function displayWidth(text: string): number {
 /** Fits a text to an exact width: cut with an ellipsis, or padded with spaces. */
 export function fitWidth(text: string, columns: number): string {
   let [fitting, width] = ["", 0];
-  // No text of that width is longer, and texts of untrusted hosts may be.
+  // Text of this width has at most 8 UTF-16 units a column; texts of untrusted hosts may be longer.
   const short = text.slice(0, 8 * columns).replace(EMOJI_SELECTOR, "").replace(EXCESS_MARKS, "$1");
   for (const character of short) {
     const more = widthOf(character);

@@ -93,7 +93,8 @@ export class EndpointSet {
     this.#ipv4--;
     const mask = this.#ports.length - 1;
     for (let next = hole + 1 & mask; this.#ports[next] !== 0; next = next + 1 & mask) {
-      // An endpoint that a lookup would miss after the hole moves into it, and leaves a new hole.
+      // A lookup stops at a free slot. An endpoint that a lookup would therefore miss is moved into
+      // the hole, and its old slot becomes the new hole.
       const home = this.#home(this.#addresses[next] | 0, this.#ports[next] - 1);
       if ((next - home & mask) < (next - hole & mask)) continue;
       this.#put(hole, this.#addresses[next], this.#ports[next] - 1);

@@ -33,7 +33,7 @@ export class Endpoints {
   /**
    * Allocates the memory.
    *
-   * @param capacity Most endpoints in the list.
+   * @param capacity Maximum number of endpoints in the list.
    */
   constructor(readonly capacity: number) {
     this.ipv4 = new Uint32Array(capacity);

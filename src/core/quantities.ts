@@ -17,7 +17,11 @@ export function withCommas(value: number | bigint): string {
   return part === undefined ? grouped : `${grouped}.${part}`;
 }
 
-/** Formats a count with a noun: `1 row`, `2 rows`. The plural is given if it does not end in `s` alone. */
+/**
+ * Formats a count with a noun: `1 row`, `2 rows`.
+ *
+ * @param more The plural. Default: the singular and an `s`.
+ */
 export function countOf(value: number | bigint, one: string, more = `${one}s`): string {
   return `${withCommas(value)} ${value === 1 || value === 1n ? one : more}`;
 }

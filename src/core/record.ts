@@ -263,11 +263,11 @@ export interface Sighting {
   readonly status?: unknown;
   /** The reply that contains the status, unprocessed. */
   readonly raw?: Uint8Array;
-  /** State that an exchange may start from, as a Query token. */
+  /** State from which an exchange may start, for example a Query token. */
   readonly known?: unknown;
   /** Round trip, milliseconds, if the reply repeats the send time. */
   readonly latencyMs?: number;
-  /** Whether the reply repeats the token. If not, a second probe has to confirm it. */
+  /** Whether the reply repeats the token. If not, a second probe has to confirm the reply. */
   readonly verified: boolean;
   /** Time of arrival, milliseconds of the scan's clock. */
   readonly at: number;
@@ -281,7 +281,7 @@ export type Outcome<S> =
     readonly kind: "replied";
     readonly status: S;
     readonly latencyMs: number;
-    /** The longest reply, not decoded: it has most of the status. */
+    /** The longest reply, not decoded. It contains the largest part of the status. */
     readonly raw: Uint8Array;
   }
   | {

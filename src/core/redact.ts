@@ -13,7 +13,7 @@ const HIDDEN = "…";
  */
 const HYPERTEXT = /(?:https?|wss?)$/i;
 
-/** Options of a database URL that are shown. */
+/** Options of a database URL that are shown, because they are not secret. */
 const PLAIN_OPTION = /^(?:sslmode|sslrootcert)=/;
 
 /**
@@ -45,7 +45,10 @@ export function redactUrl(text: string): string {
 /** A package name with its version, as `npm:pg@8.23.1`. */
 const PACKAGE = /^(?:npm|jsr):[^:]*$/;
 
-/** A database URL without slashes; a host of that name with a port does not match. */
+/**
+ * A database URL without slashes, as `postgres:secret`. A host named `postgres` with a port does
+ * not match.
+ */
 const SLASHLESS =
   /^((?:[^:@]*jdbc:)?[^:@]*(?:postgres(?:ql)?|mysql|mariadb):)(?!\d{1,5}\W*$)(?=[^@]*\w)[^@]+$/is;
 
@@ -57,10 +60,10 @@ function withoutUserinfo(text: string): string {
   return `${text.slice(0, colon + 1)}${HIDDEN}${text.slice(at)}`;
 }
 
-/** Redacts the part after `http://` to the host, unless it holds nothing else. */
+/** Redacts the part of a URL after `http://`: only the host remains. */
 function redactHypertext(rest: string): string {
   const url = URL.parse(`https://${rest}`);
-  // If an @ follows, the parsed host may be a part of the password.
+  // If an @ follows the host, the parsed host may be a part of the password.
   if (url === null || /@/.test(url.pathname + url.search + url.hash)) return HIDDEN;
   const isBare = [url.username, url.password, url.search, url.hash].every((part) => part === "");
   return isBare && url.pathname === "/" ? rest.trimEnd() : `${url.host}/${HIDDEN}`;
@@ -69,7 +72,7 @@ function redactHypertext(rest: string): string {
 function redactOther(rest: string): string {
   const at = rest.lastIndexOf("@");
   const [userinfo, place] = [rest.slice(0, Math.max(at, 0)), rest.slice(at + 1)];
-  if (/[?#]/.test(userinfo)) return HIDDEN; // the ends of the password are ambiguous
+  if (/[?#]/.test(userinfo)) return HIDDEN; // it is ambiguous where the password starts and ends
   const [user] = userinfo.split(/[:/\\\s]/, 1);
   const [, host, port, path, options = ""] = /^((?:\[[^\]]*\])?[^:/?#]*)(:[^/?#]*)?([^?#]*)(.*)$/s
     .exec(place)!;
@@ -86,7 +89,7 @@ function redactOptions(options: string): string {
   return isPlain ? options : `${options[0]}${HIDDEN}`;
 }
 
-/** `password=…`, as in connection strings. */
+/** A password or token in a connection string: `password=…`. */
 const PAIR =
   /((?:pass(?:word|wd|phrase)?|pwd|secret|token)\s*=\s*)(?:'(?:[^'\\]|\\.)*'|[^\s&;"]+)/gi;
 
@@ -97,8 +100,8 @@ function withoutPairs(text: string): string {
 /**
  * Redacts all URLs in a message.
  *
- * @param values Arguments of the user that the message may quote. A password in them may hold white
- * space, at which a search in the message alone would end the URL.
+ * @param values Arguments of the user that the message may quote. A password in them may contain
+ * white space. In the message alone, white space ends a URL.
  */
 export function redact(message: string, values: readonly string[] = []): string {
   let shown = message;
@@ -113,14 +116,19 @@ export function redact(message: string, values: readonly string[] = []): string 
   return withoutPairs(shown.replace(/[^\s"]+/g, redactWord));
 }
 
-/** An argument, and the parts that a parser may take for a value: after `-o`, or after a `=`. */
+/**
+ * An argument, and its parts that may be an option's value: the text after `-o`, or after a `=`.
+ */
 function tailsOf(text: string): string[] {
   const tails = /^-[a-z]/i.test(text) ? [text, text.slice(2)] : [text];
   for (let at = -1; (at = text.indexOf("=", at + 1)) >= 0;) tails.push(text.slice(at + 1));
   return tails.filter((tail) => tail.length >= SHORTEST);
 }
 
-/** Shorter values are likely to match the message's own words. */
+/**
+ * Minimum length of a value that is searched in a message. A shorter value may be an ordinary word
+ * of the message.
+ */
 const SHORTEST = 4;
 
 function redactWord(word: string): string {

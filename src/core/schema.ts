@@ -30,7 +30,7 @@ const TYPES: Readonly<Record<Field["type"], JsonSchema>> = {
 /**
  * The JSON Schema (2020-12) of one NDJSON row.
  *
- * @param protocols Protocol names that rows may hold, in order of rank; the description of the
+ * @param protocols Protocol names that rows may contain, in order of rank. The description of the
  * column `protocol` lists them.
  *
  * @example

@@ -28,15 +28,16 @@ export function decodeUtf8(bytes: Uint8Array): Decoded {
 }
 
 // A decoder with `fatal: true` would report invalid bytes too. It takes twice as long for valid
-// text, and a hundred times as long for the section sign of every second Java server. The encoding
-// of U+FFFD never occurs inside another character, so both counts include the same real U+FFFD.
+// text, and a hundred times as long for invalid text, which half of the Java servers send. The
+// encoding of U+FFFD never occurs inside another character. The difference of the two counts is
+// therefore the number of invalid sequences.
 
-/** Number of U+FFFD in a text: real ones, and those for invalid bytes. */
+/** Number of U+FFFD in a decoded text: those that were encoded, and those for invalid bytes. */
 function replacementsIn(text: string): number {
   return text.split(REPLACEMENT).length - 1;
 }
 
-/** Number of real U+FFFD in bytes. */
+/** Number of encoded U+FFFD in bytes. */
 function replacementBytesIn(bytes: Uint8Array): number {
   let count = 0;
   for (let at = 0; (at = indexOfBytes(bytes, REPLACEMENT_BYTES, at) + 1) > 0;) count++;
@@ -72,7 +73,7 @@ function fromCodes(bytes: Uint8Array): string {
  */
 export function decodeField(bytes: Uint8Array): string {
   const { text, badUtf8 } = decodeUtf8(bytes);
-  return badUtf8 ? decodeLatin1(bytes) : text; // pure ASCII is the same in both
+  return badUtf8 ? decodeLatin1(bytes) : text; // ASCII text has the same bytes in both encodings
 }
 
 /**
@@ -100,7 +101,10 @@ export function encodeLatin1(text: string): Uint8Array<ArrayBuffer> {
   return bytes;
 }
 
-/** A formatting code; of the two hex forms, `§x§r§r§g§g§b§b` is seven codes. */
+/**
+ * A formatting code. A hex colour is one code in the form `§#rrggbb`, and seven codes in the form
+ * `§x§r§r§g§g§b§b`.
+ */
 const FORMAT_CODE = /§(?:#[0-9a-f]{6}|[0-9a-ux])/gi;
 const CONTROL = /\p{Cc}/gu;
 /** Line and paragraph separators, which some programs treat as line ends. */
@@ -134,15 +138,16 @@ export function plainText(motd: string): string {
   return tidyText(motd.replace(FORMAT_CODE, ""));
 }
 
-/** Any character but Latin letters and signs. Text of Latin letters and signs alone is harmless. */
+/** Any character other than Latin letters and signs. Text without such a character is harmless. */
 const UNUSUAL = /[^ -~\u00a1-\u00ac\u00ae-\u02ff]/;
 
 /**
- * Anything that {@linkcode tidyText} may change. Most texts are Latin letters with single spaces.
+ * Whatever {@linkcode tidyText} may change. Most texts have nothing of it: they are Latin letters
+ * with single spaces.
  */
 const UNTIDY = /[^ -~\u00a1-\u00ac\u00ae-\u02ff]|^ | {2}| $/;
 
-/** As {@linkcode plainText}, for a text without formatting codes. */
+/** Does what {@linkcode plainText} does, for a text without formatting codes. */
 export function tidyText(text: string): string {
   if (!UNTIDY.test(text)) return text;
   const seen = text.replace(CONTROL, " ").replace(SEPARATORS, " ").replace(REORDERING, "")
@@ -150,14 +155,14 @@ export function tidyText(text: string): string {
   return marksLimiter()(seen).replace(/ +/g, " ").trim();
 }
 
-/** Most combining marks on one character, as in living scripts. */
+/** Maximum number of combining marks on one character, as in living scripts. */
 const MOST_MARKS = 4;
 /** Combining marks, and invisible characters between them. */
 const MARKS = /[\p{M}\p{Cf}]+/gu;
 
 /**
- * Returns a function that limits the combining marks on one character, so that text stays on its
- * line. Successive calls continue one text.
+ * Returns a function that limits the combining marks on one character. More marks would cover the
+ * lines above and below. Successive calls continue one text.
  */
 export function marksLimiter(): (text: string) => string {
   let count = 0; // marks on the last character so far
@@ -212,7 +217,7 @@ export interface Line {
 /**
  * Splits text into lines, in linear time, with at most one line in memory.
  *
- * @param longest Most characters of a line. Default: no limit.
+ * @param longest Maximum number of characters of a line. Default: no limit.
  */
 export async function* linesOf(
   chunks: AsyncIterable<string>,

@@ -9,7 +9,7 @@ import type { Statement } from "../protocols/protocol.ts";
 
 /** The flag of a row whose reply had a value that does not fit its column. */
 const BAD_COLUMN = "badColumn";
-/** Most UTF-16 units of the texts in one column: more than a datagram can hold. */
+/** Maximum number of UTF-16 units of the texts in one column: more than a datagram can hold. */
 const MOST_UNITS = 65_536;
 
 /** The type tests of the columns that protocols fill; the scan fills those that are never null. */

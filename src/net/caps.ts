@@ -8,10 +8,13 @@ import type { Endpoints } from "../core/endpoints.ts";
 
 const SECOND = 1000;
 const LEAST_ENTRIES = 16;
-/** Places of the index per entry. */
+/** Slots of the hash table per entry. */
 const PLACES = 4;
 
-/** The number of low address bits that a cap ignores, so that it counts hosts or networks. */
+/**
+ * The number of low address bits that a cap ignores. With 0 bits it counts hosts, with more it
+ * counts networks.
+ */
 export interface CapBits {
   /** Ignored bits of an IPv4 address, 0 to 32. */
   readonly ipv4: number;
@@ -20,12 +23,12 @@ export interface CapBits {
 }
 
 /**
- * Datagram n is sent at least a second after datagram n - `cap`. So the datagrams
- * fall into `cap` classes, by their number modulo `cap`. Each class has at most one datagram in any
- * second, and all classes together have at most `cap`.
+ * Rate caps for many hosts or networks. Datagram n to a host is sent at least a second after
+ * datagram n - `cap` to that host. Therefore at most `cap` datagrams are sent to it in any second.
  *
- * A host that was sent a datagram within the last second has an entry: a ring with the times of its
- * last `cap` datagrams. Entries lie in reused memory, so that an IPv4 probe allocates nothing.
+ * Each host to which a datagram was sent within the last second has an entry: a ring with the times
+ * of its last `cap` datagrams. The memory of entries is reused. An IPv4 probe therefore allocates
+ * nothing.
  */
 export class Caps {
   /** Number of entries in use. */
@@ -42,9 +45,9 @@ export class Caps {
   #swept = -Infinity;
 
   /**
-   * Creates caps without any datagram sent.
+   * Creates caps for hosts to which nothing was sent yet.
    *
-   * @param cap Most datagrams in any second.
+   * @param cap Maximum number of datagrams in any second.
    */
   constructor(private readonly cap: number, private readonly bits: CapBits) {
     this.#times = new Float64Array(LEAST_ENTRIES * cap);

@@ -1,5 +1,5 @@
 /**
- * The clock as an argument, so that tests can replace it.
+ * The clock. It is passed as an argument, and tests replace it.
  *
  * @module
  */
@@ -18,7 +18,8 @@ export interface Clock {
   /** Yields to pending socket events. It is quick, but may miss events on a busy machine. */
   yieldToEvents(): Promise<void>;
   /**
-   * Yields until the runtime has polled its sockets for certain. It takes about ten times as long.
+   * Yields until the runtime has certainly polled its sockets. It takes about ten times as long as
+   * `yieldToEvents`.
    */
   pollSockets(): Promise<void>;
 }
@@ -36,7 +37,7 @@ export const systemClock: Clock = {
       const part = Math.min(rest, LONGEST_TIMER);
       timer = setTimeout(() => part < rest ? wait(rest - part) : callback(), part);
     };
-    wait(Math.max(0, ms)); // the runtime warns on the terminal of a negative time
+    wait(Math.max(0, ms)); // for a negative time, the runtime prints a warning
     return () => clearTimeout(timer);
   },
   // A digest runs on another thread. While it is pending, the runtime is usually idle and polls its

@@ -14,8 +14,8 @@ export class ConnectionSlots {
   /**
    * Creates the slots, all free.
    *
-   * @param most Most concurrent connections.
-   * @param mostOfHost Most concurrent connections to one address.
+   * @param most Maximum number of concurrent connections.
+   * @param mostOfHost Maximum number of concurrent connections to one address.
    */
   constructor(private most: number, private readonly mostOfHost: number) {}
 
@@ -29,7 +29,10 @@ export class ConnectionSlots {
     return this.most;
   }
 
-  /** Reduces the limit to the slots in use less the one whose connection failed; at least one. */
+  /**
+   * Reduces the limit after a connection failed for lack of descriptors: to one less than the slots
+   * in use, and at least to one.
+   */
   reduceLimit(): void {
     this.most = Math.max(1, Math.min(this.most, this.#used - 1));
   }

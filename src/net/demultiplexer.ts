@@ -44,7 +44,7 @@ export class Demultiplexer implements AsyncDisposable {
    * Starts receiving.
    *
    * @param capacity Whether the receiver accepts unsolicited datagrams. Links receive their datagrams
-   * in any case, so that they do not time out.
+   * in any case; otherwise they would time out.
    * @param onOverflow Called for each datagram that a full link drops.
    * @returns Resolves when all sockets are closed; rejects when one fails.
    */
@@ -70,7 +70,8 @@ export class Demultiplexer implements AsyncDisposable {
 
   /**
    * The index of a socket of the endpoint's address family: `preferred` if it has that family, else
-   * the sockets in rotation, so that no single receive buffer has to hold all replies; -1: none.
+   * the next socket of that family in rotation. -1: no socket has that family. The rotation
+   * distributes the replies over all receive buffers.
    */
   socketFor({ address }: Endpoint, preferred: number): number {
     const bits = family(address);
@@ -107,7 +108,7 @@ export class Demultiplexer implements AsyncDisposable {
   }
 
   /**
-   * Opens a link on a socket of its own. Only the peer learns its port, so that such a link is
+   * Opens a link on a socket of its own. Only the peer knows its port. Such a link is therefore
    * allowed to a host whose links on shared sockets were cancelled.
    *
    * @param socket The socket, which is disposed of with the link.
@@ -128,7 +129,7 @@ export class Demultiplexer implements AsyncDisposable {
   }
 
   /**
-   * Cancels links, later ones included. They send and receive nothing more.
+   * Cancels links, also those that are opened later. They send and receive nothing more.
    *
    * @param address The host whose links on shared sockets are cancelled. Default: all links.
    */
@@ -138,7 +139,7 @@ export class Demultiplexer implements AsyncDisposable {
     this.#cancelLinks((peer) => this.#isCancelled(peer));
   }
 
-  /** Cancels the links to a host that are open, and no later ones. */
+  /** Cancels the open links to a host, but none that is opened later. */
   cancelOpen(address: Address): void {
     this.#cancelLinks((peer) => peer.address === address);
   }
@@ -184,12 +185,14 @@ function exclusivePeerLink(
   return opened;
 }
 
-/** Most unread datagrams of a link; further ones are dropped, as in a socket's buffer. */
+/**
+ * Maximum number of unread datagrams of a link; further ones are dropped, as in a socket's buffer.
+ */
 const MOST_UNREAD = 32;
 
 class PeerLink implements Link {
   readonly #unread: Uint8Array[] = [];
-  /** Resolves the pending `next`, and the pending delay of `send`. */
+  /** The two functions resolve the pending `next`, and the pending delay of `send`. */
   #wake: (() => void) | undefined;
   #endDelay: (() => void) | undefined;
   #cancelled = false;
@@ -240,7 +243,7 @@ class PeerLink implements Link {
         resolve(this.#unread.shift());
       };
       this.#wake = done;
-      // On a busy machine the reply may have arrived without being read yet.
+      // On a busy machine, the reply may be in the receive buffer already.
       const late = () => void this.socket.drained().then(done, done);
       const cancel = this.clock.after(timeoutMs, late);
     });

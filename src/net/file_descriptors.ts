@@ -15,7 +15,7 @@ interface Held {
 /**
  * Counts the free descriptors by opening up to `most` at once, and closes them again.
  *
- * @param most Most descriptors to open.
+ * @param most Maximum number of descriptors to open.
  * @param open Opens one; throws when none is free.
  * @returns The number of free descriptors, at most `most`.
  */
@@ -30,7 +30,7 @@ export async function descriptorsLeft(most: number, open: () => Held): Promise<n
   return held.length;
 }
 
-/** Error codes of local shortages, which are not about a peer: descriptors, ports or memory. */
+/** Error codes of shortages on this machine: of descriptors, ports or memory. */
 const SHORTAGES = new Set(["EMFILE", "ENFILE", "EADDRNOTAVAIL", "ENOBUFS", "ENOMEM", "EAGAIN"]);
 
 /** Whether an error code means that this machine lacks a resource. */
@@ -69,12 +69,13 @@ export function lacksDescriptors(wanted: number, open: () => Disposable): boolea
 const TRIES = 150;
 const PAUSE_MS = 100;
 
-/** Duration of a shortage, milliseconds, until it is reported, and until callers stop to retry. */
+/** Milliseconds after which a shortage is reported, and after which callers stop retrying. */
 const REPORTED_MS = 1000;
 const LASTING_MS = TRIES * PAUSE_MS;
 
 /**
- * The state of a shortage, shared by all sockets and connections. None retries in a lasting one.
+ * The state of a shortage, shared by all sockets and connections. When it has lasted for 15
+ * seconds, none of them retries.
  */
 export class Shortage {
   /** Start of the shortage, milliseconds; `undefined`: none. */
@@ -128,7 +129,7 @@ export interface ShortageRetryOptions {
 }
 
 /**
- * Opens a socket or connection, and retries for 15 seconds while descriptors are short.
+ * Opens a socket or connection, and retries for 15 seconds while no descriptor is free.
  *
  * @param open Opens it; returns `"exhausted"` for a shortage, or throws the system's error.
  * @returns `"exhausted"` when the shortage has lasted for 15 seconds here or for another opener.

@@ -4,11 +4,11 @@
  * @module
  */
 
-/** Least buffer space of one datagram, bytes. */
+/** Minimum buffer space of one datagram, bytes. */
 const LEAST_DATAGRAM_SPACE = 256;
 
 /**
- * Most datagrams in a receive buffer.
+ * Maximum number of datagrams in a receive buffer.
  *
  * @param receiveBuffer Size of the buffer, bytes as the system counts.
  */
@@ -21,9 +21,9 @@ export class ReceiveDrain {
   #waiting: { left: number; readonly done: () => void }[] = [];
 
   /**
-   * Creates it without a pending wait.
+   * Creates a drain without pending waits.
    *
-   * @param most Most datagrams in the receive buffer.
+   * @param most Maximum number of datagrams in the receive buffer.
    */
   constructor(private readonly most: number) {}
 

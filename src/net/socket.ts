@@ -11,7 +11,9 @@ import type { Endpoints } from "../core/endpoints.ts";
 export interface SocketErrors {
   /** Datagrams that the system refused to send. */
   readonly send: Map<string, number>;
-  /** Errors of receiving, as from a peer's ICMP message (on Windows: ConnectionReset). */
+  /**
+   * Errors of receiving, for example after an ICMP message of a peer (on Windows: ConnectionReset).
+   */
   readonly receive: Map<string, number>;
   /** Times that sending had to wait: the card's queue was full, or the interface was down. */
   readonly waits: Map<string, number>;
@@ -42,10 +44,7 @@ export interface DatagramSocket<B extends Batch = Batch> extends AsyncDisposable
   readonly family: 4 | 6;
   /** The local port, 1 to 65535. */
   readonly port: number;
-  /**
-   * Whether {@linkcode flush} also delivers arrived datagrams, without an event loop iteration.
-   * Default: false.
-   */
+  /** Whether {@linkcode flush} itself also delivers arrived datagrams. Default: false. */
   readonly receivesWhileSending?: boolean;
   /** Size of the receive buffer, bytes as the system counts. */
   readonly receiveBuffer: number;
@@ -79,7 +78,7 @@ export interface DatagramSocket<B extends Batch = Batch> extends AsyncDisposable
    * Creates a batch, which any socket of the same engine and family can send.
    *
    * @param template The datagram.
-   * @param capacity Most targets in the batch, up to {@linkcode MOST_IN_BATCH}.
+   * @param capacity Maximum number of targets in the batch, up to {@linkcode MOST_IN_BATCH}.
    */
   batch(template: Template, capacity: number): B;
   /**
@@ -92,7 +91,7 @@ export interface DatagramSocket<B extends Batch = Batch> extends AsyncDisposable
   flush(batch: B, signal?: AbortSignal): number | Promise<number>;
 }
 
-/** Most targets in a batch. */
+/** Maximum number of targets in a batch. */
 export const MOST_IN_BATCH = 256;
 
 /** A datagram whose copies differ by a token and a time: 32 bits each, big endian. */
@@ -158,9 +157,9 @@ export class Stamp {
 /**
  * Formats 16 bits as four hexadecimal digits in lower case, one byte each, big endian.
  *
- * The four digits are spread over the bytes of a word. Adding 6 carries into bit 4 of the bytes
- * above 9: those get the letters' offset, `a` - 10 - `0` = 39. No byte overflows, so all are done
- * at once.
+ * The four digits are spread over the bytes of a word. Adding 6 sets bit 4 in the bytes above 9.
+ * These bytes get the offset of the letters, `a` - 10 - `0` = 39. No byte overflows, so the four
+ * bytes are converted at once.
  */
 function hexDigits(bits: number): number {
   const spread = (bits & 0xf000) << 12 | (bits & 0xf00) << 8 | (bits & 0xf0) << 4 | bits & 0xf;
@@ -209,7 +208,7 @@ export class DatagramBatch implements Batch {
    * Creates the copies.
    *
    * @param of The datagram.
-   * @param capacity Most targets in the batch.
+   * @param capacity Maximum number of targets in the batch.
    */
   constructor(of: Template, capacity: number) {
     const { template } = of;

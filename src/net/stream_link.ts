@@ -17,7 +17,7 @@ export interface StreamLimits {
   readonly firstByteMs: number;
   /** Time from the connection to the last byte. */
   readonly totalMs: number;
-  /** Most bytes of one connection. */
+  /** Maximum number of bytes of one connection. */
   readonly mostBytes: number;
 }
 

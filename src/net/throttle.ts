@@ -21,8 +21,8 @@ export interface Limits {
 export const HOST_RATE = 5;
 
 /**
- * Maximum delay that a late sender may catch up, milliseconds. A longer delay is not made up for.
- * Therefore at most 1.01 times the rate is sent in any second.
+ * Maximum delay for which a late sender may catch up, milliseconds; the rest of a longer delay is
+ * lost. Therefore at most 1.01 times the rate is sent in any second.
  */
 const SLACK_MS = 10;
 /**
@@ -34,8 +34,8 @@ const BURST_MS = 2;
 const BURST = 256;
 
 /**
- * Grants send times in the order of requests. A granted time counts even if it is not
- * used, so that no caller is starved.
+ * Grants send times in the order of requests. A granted time counts even if the caller does not use
+ * it.
  *
  * @example Two datagrams a second to one host
  * ```ts
@@ -53,7 +53,9 @@ export class Throttle {
   #interval: number;
   /** When the next datagram is due at the rate, and at twice the rate, milliseconds. */
   readonly #next = Float64Array.of(-Infinity, -Infinity);
-  /** In a burst, a datagram may be sent this long before it is due at twice the rate, milliseconds. */
+  /**
+   * How long before its due time at twice the rate a datagram may be sent in a burst, milliseconds.
+   */
   #burst: number;
   readonly #hosts: Caps | undefined;
   readonly #nets: Caps | undefined;

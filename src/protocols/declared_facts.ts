@@ -1,5 +1,5 @@
 /**
- * What the protocols of a list declare, for code that has a record and does not know its protocols.
+ * Properties that the protocols of a list declare, for code that handles records of any protocol.
  *
  * @module
  */
@@ -14,7 +14,7 @@ export function isIncompleteFlag(flag: string, protocols: readonly Protocol[]): 
     protocols.some(({ incompleteFlags }) => incompleteFlags?.includes(flag));
 }
 
-/** The columns that only the checks behind `--verify` fill reliably. */
+/** The columns that only the checks of `--verify` fill reliably. */
 export function verifiedColumns(protocols: readonly Protocol[]): (keyof ServerRecord)[] {
   return protocols.flatMap(({ verify }) => verify?.columns ?? []);
 }

@@ -1,19 +1,19 @@
 /**
- * Limits on the size of facts. Hosts choose the content of their replies, and rows are stored, so a
- * row's facts are cut to a fixed size.
+ * Limits on the size of facts. Hosts choose the content of their replies, and rows are stored. The
+ * facts of a row are therefore cut to a maximum size.
  *
  * @module
  */
 
-/** Most UTF-16 units of names and values in one fact. */
+/** Maximum number of UTF-16 units of names and values in one fact. */
 const MOST_UNITS = 16_384;
 
 /**
- * The first items of a sequence, as many as one fact may hold.
+ * The first items of a sequence, up to the maximum size of a fact.
  *
  * @param size The size of an item in UTF-16 units. An empty item counts as one unit.
  * @param onCut Called once when items are left out.
- * @param most Most items. Default: as many as their size allows.
+ * @param most Maximum number of items. Default: as many as their size allows.
  */
 export function itemsWithinLimit<T>(
   items: Iterable<T>,

@@ -1,8 +1,7 @@
 /**
- * Replaces lone surrogates (half of a UTF-16 surrogate pair), so that no row contains one. UTF-8
- * cannot encode a lone surrogate, and files and databases handle it in different ways. JSON can
- * carry one (`"\ud800"`), and removing a formatting code from between the halves of a pair leaves
- * two.
+ * Replaces lone surrogates (halves of a UTF-16 surrogate pair) in rows. UTF-8 cannot encode a lone
+ * surrogate, and files and databases handle it in different ways. JSON text can contain one
+ * (`"\ud800"`). Two appear if a formatting code between the halves of a pair is removed.
  *
  * @module
  */
@@ -45,9 +44,7 @@ function hasNoLoneSurrogate(value: unknown): boolean {
   return true;
 }
 
-/**
- * The value with U+FFFD for each lone surrogate. Of two keys that become equal, the first is kept.
- */
+/** The value with U+FFFD for each lone surrogate. If two keys become equal, the first is kept. */
 function replaced<T>(value: T): T {
   return replaceIn(value) as T;
 }

@@ -24,9 +24,12 @@ export interface ReplyContent<S> {
   readonly known?: unknown;
 }
 
-/** The stateless half of a protocol: one datagram out, one recognisable datagram back. */
+/** The stateless half of a protocol: it sends one datagram and recognises the reply. */
 export interface Probe<S> {
-  /** The datagram, with the token bytes zero. Copied once per slot, never per probe. */
+  /**
+   * The datagram, with zeros in place of the token. It is copied once per slot of a batch, not per
+   * probe.
+   */
   readonly template: Uint8Array;
   /** Mask of the bits of a 32-bit token that replies repeat. */
   readonly macMask: number;
@@ -37,7 +40,8 @@ export interface Probe<S> {
   readonly mayLackToken: boolean;
   /**
    * Whether replies repeat so few bits of the token that a flood of forged replies matches some.
-   * An endpoint that then leaves the follow-up without a reply is not a server. Default: false.
+   * Inspection then sends a follow-up to each endpoint, and counts an endpoint without a reply as
+   * no server. Default: false.
    */
   readonly guessable?: boolean;
   /**
@@ -79,33 +83,38 @@ export interface ExchangeRequest {
   readonly fresh?: boolean;
 }
 
-/** Thrown into an exchange whose request got no acceptable reply in time. */
+/** The error that is thrown into an exchange when its request got no acceptable reply in time. */
 export class NoReply extends Error {
   /** The class's name: `"NoReply"`, or that of a subclass. */
   override readonly name: string = "NoReply";
 }
 
-/** No reply, because the peer closed its stream or refused to open one: no reply can follow. */
+/**
+ * The error that is thrown into an exchange when the peer closed its stream or refused to open one.
+ * No reply can follow.
+ */
 export class Closed extends NoReply {
   /** The class's name, always `"Closed"`. */
   override readonly name = "Closed";
 }
 
 /**
- * The stateful half of a protocol: a generator that yields requests. A yielded `undefined` means
- * that it listens on. It is resumed with each datagram that arrives, and may keep the datagram's
- * bytes. {@linkcode NoReply} is thrown into it when no acceptable datagram arrives.
+ * The stateful half of a protocol: a generator that yields requests. If it yields `undefined`, it
+ * only listens. The generator is resumed with each datagram that arrives, and may keep the
+ * datagram's bytes. {@linkcode NoReply} is thrown into the generator when no acceptable datagram
+ * arrives.
  *
  * Over a stream (`transport` is `"tcp"`) the caller of the generator
  *
  * - opens a connection for the first request. For each request that is `fresh` it closes that
- *   connection and opens another. If the new one cannot be opened, it throws
+ *   connection and opens another. If the new connection cannot be opened, the caller throws
  *   {@linkcode Closed} into the generator;
  * - resumes the generator with chunks as they arrive. All chunks are parts of the reply, so their
- *   number has no meaning. The exchange itself gives up on a peer that sends too much;
+ *   number has no meaning. The exchange itself ends when a peer sends too much;
  * - throws `Closed` into the generator at the peer's end of stream or reset, after all bytes that
- *   arrived before it. It throws `NoReply` when the time for one reply or for the whole connection
- *   is over. The exchange may still return a status from the bytes that it has;
+ *   arrived before it. The caller throws `NoReply` when the time for one reply or for the whole
+ *   connection is over. After both errors, the exchange may still return a status from the bytes
+ *   that it has;
  * - closes the connection when the exchange is over.
  */
 export type Exchange<S> = Generator<ExchangeRequest | undefined, S, Uint8Array>;
@@ -118,9 +127,9 @@ export interface ExchangeContext {
   readonly nonce: bigint;
   /** State from the sweep's reply of the same server on the same socket, as a Query token. */
   readonly known?: unknown;
-  /** Whether the socket serves this exchange alone, so that any reply on it is verified. */
+  /** Whether the socket serves this exchange alone. If so, any reply on the socket is verified. */
   readonly exclusive: boolean;
-  /** Whether no further attempt follows, so that a partial status is accepted. */
+  /** Whether this is the last attempt. If so, a partial status is accepted. */
   readonly lastAttempt: boolean;
   /** The host name under which the user requested the server; `null` or missing: an address. */
   readonly requestedAs?: string | null;
@@ -134,11 +143,11 @@ export interface Statement {
   readonly columns: Partial<ServerRecord>;
   /** Anomalies of the reply, as names for the `flags` column. */
   readonly flags: readonly string[];
-  /** Facts without a column of their own, kept under `extras.<protocol>`. */
+  /** Facts without a column of their own, stored under `extras.<protocol>`. */
   readonly facts: Facts;
   /**
-   * The MOTD as the server sent it, formatting included, if the columns `motd` and `name` hold
-   * another form of it: an operator opts out by a marker in it.
+   * The MOTD as the server sent it, formatting included, if the columns `motd` and `name` contain
+   * another form of it. Opt-out markers are searched in this text.
    */
   readonly motdSent?: string;
   /** The icon's bytes; the `favicon_hash` column holds their hash. */
@@ -146,8 +155,8 @@ export interface Statement {
 }
 
 /**
- * The MOTD as the server sent it, the MOTD, and the name, in lines: those of them that a statement
- * has. Opt-out markers are searched in this text.
+ * The text of a statement in which opt-out markers are searched: the MOTD as the server sent it,
+ * the column `motd`, and the column `name`, one per line. Missing values are left out.
  */
 export function motdAsSent({ motdSent, columns: { motd, name } }: Statement): string {
   return [motdSent, motd, name].filter((text) => typeof text === "string").join("\n");
@@ -169,7 +178,7 @@ export interface Verifier<S = unknown> {
    * @returns `undefined` when the status needs no check.
    */
   exchange(status: S, context: ExchangeContext): Exchange<Statement> | undefined;
-  /** The columns that this check fills, and that a status does not fill reliably. */
+  /** The columns that only this check fills reliably. */
   readonly columns: readonly (keyof ServerRecord)[];
   /** Phrases about the connection of a verified server, for `query`. */
   summary(record: ServerRecord): readonly string[];
@@ -183,15 +192,15 @@ export interface Protocol<S = unknown> {
   readonly name: string;
   /** Which servers it finds and by which probes, for the overview of the help. */
   readonly finds: string;
-  /** A sentence of the help on what users must know before they use it. Default: none. */
+  /** A sentence of the help: what users must know before they use the protocol. Default: none. */
   readonly helpNote?: string;
   /** The sweep's probes, in the plural, for example `RakNet pings of 33 bytes`. */
   readonly probeText: string;
   /** The transport that carries its messages. */
   readonly transport: "udp" | "tcp";
   /**
-   * Its usual ports. A protocol without any is probed for only if the user names the protocol
-   * and its ports.
+   * Its usual ports. A protocol without usual ports is used only if the user names the protocol and
+   * its ports.
    */
   readonly ports: UsualPorts;
   /** The ports on which its probe may be broadcast on a LAN. Default: it is never broadcast. */
@@ -203,19 +212,23 @@ export interface Protocol<S = unknown> {
    * Default: false.
    */
   readonly reportsGamePort?: boolean;
-  /** Whether a `guid` is a random number of one server, and not a constant of its software. Default: the protocol fills no `guid`. */
+  /**
+   * Tests whether a `guid` is a random number of one server, and not a constant of its software.
+   * Default: the protocol fills no `guid`.
+   */
   isServerGuid?(guid: string): boolean;
   /**
-   * Whether a `guid` holds until the server restarts, so that another one shows a restart.
+   * Whether a server keeps its `guid` until it restarts. A changed `guid` then shows a restart.
    * Default: the protocol's GUIDs show no restarts.
    */
   guidChangesOnRestart?(guid: string): boolean;
-  /** Whether it is probed for only if `--protocol` names it. Default: false. */
+  /** Whether it is used only if `--protocol` names it. Default: false. */
   readonly onlyNamed?: boolean;
   /**
    * The name of a protocol that suppresses this one. This protocol's messages would harm an
-   * endpoint that speaks the other one, or make it block the scan. Such an endpoint is sent none of
-   * them, and the other protocol is probed for first. Default: none.
+   * endpoint that speaks the other protocol, or make the endpoint block the scan. The sweep
+   * therefore probes in the other protocol first, and sends this protocol's messages only to
+   * endpoints that did not reply in the other. Default: none.
    */
   readonly suppressedBy?: string;
   /**
@@ -224,9 +237,15 @@ export interface Protocol<S = unknown> {
    * Default: every datagram has that form.
    */
   isReply?(datagram: Uint8Array): boolean;
-  /** Names of the facts that contain names of players: rows without players do not have them. */
+  /**
+   * Names of the facts that contain names of players: rows without players' names do not have these
+   * facts.
+   */
   readonly playerFacts: readonly string[];
-  /** Columns in which its values precede those of protocols of a higher rank. Default: none. */
+  /**
+   * Columns in which its values are preferred to those of protocols of a higher rank. Default:
+   * none.
+   */
   readonly fillsFirst?: readonly (keyof ServerRecord)[];
   /** The stateless half, for protocols over UDP. */
   readonly probe?: Probe<S>;
@@ -241,16 +260,16 @@ export interface Protocol<S = unknown> {
   /** Those of its own flags whose records lack a part of the server's status. Default: none. */
   readonly incompleteFlags?: readonly string[];
   /**
-   * Whether the server of a status repeats the token. Only then may it be queried on a socket whose
-   * port other hosts know. Default: true.
+   * Whether the server that sent a status repeats the token. Only such a server may be queried on a
+   * socket whose port other hosts know. Default: true.
    */
   echoesToken?(status: S): boolean;
   /**
-   * State that a later exchange with the same server on the same socket may start from
-   * ({@linkcode ExchangeContext.known}), and for how many milliseconds it holds. Default: none.
+   * State that a later exchange with the same server on the same socket may start from ({@linkcode
+   * ExchangeContext.known}), and for how many milliseconds it stays valid. Default: none.
    */
   reusable?(status: S): { readonly known: unknown; readonly forMs: number } | undefined;
-  /** The check behind `--verify`. Default: none. */
+  /** The check of `--verify`. Default: none. */
   readonly verify?: Verifier<S>;
 }
 

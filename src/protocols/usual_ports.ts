@@ -5,7 +5,7 @@
  */
 import type { Protocol, UsualPorts } from "./protocol.ts";
 
-/** The value for a protocol without a usual port. Its users name ports themselves. */
+/** The value for a protocol without a usual port. Users have to name the ports. */
 export const NO_USUAL_PORTS: UsualPorts = { 4: [], 6: [] };
 
 /** Whether a protocol has a usual port in any address family. */

@@ -20,7 +20,7 @@ export class BatchInFlight {
     return (this.ipv4?.length ?? 0) + (this.ipv6?.length ?? 0);
   }
 
-  /** Removes all probes, so that the pair can be filled again. */
+  /** Removes all probes. The pair can then be filled again. */
   clear(): void {
     this.ipv4?.clear();
     this.ipv6?.clear();
@@ -73,7 +73,7 @@ export class BatchesInFlight {
   }
 
   /**
-   * The pair to fill next. It may still be in flight: then the caller has to wait for it.
+   * The pair to fill next. If the pair is still in flight, the caller has to wait for it.
    *
    * @throws The error of a socket.
    */
@@ -82,7 +82,7 @@ export class BatchesInFlight {
     return this.#pairs[this.#count % this.#pairs.length];
   }
 
-  /** Whether there is only one pair, so that filling and sending cannot overlap. */
+  /** Whether there is only one pair. Filling and sending then cannot overlap. */
   get isSinglePair(): boolean {
     return this.#pairs.length === 1;
   }
@@ -121,7 +121,8 @@ export class BatchesInFlight {
     before: Promise<void> | undefined,
   ): Promise<void> {
     try {
-      // Usually there is one batch. Promise.all() for several allocates more.
+      // Usually there is one batch. Promise.all(), which several batches need, allocates more
+      // memory.
       const sent = typeof other === "number"
         ? await one + other
         : (await Promise.all([one, other])).reduce((sum, part) => sum + part);

@@ -21,7 +21,7 @@ export interface ConnectionVisitorOptions
   readonly throttle: Throttle;
   /** Whether a target is skipped in the passes of a protocol. */
   readonly skip: (endpoint: Endpoint, protocol: string) => boolean;
-  /** Whether the queue of inspections is full, so that connections have to wait. */
+  /** Whether the queue of inspections is full. While it is full, connections have to wait. */
   readonly backlogged: () => boolean;
   /** Connects to a target. `false`: the visit was cancelled, and a resumed scan must repeat it. */
   readonly visit: (protocol: string, target: Endpoint) => Promise<boolean>;
@@ -30,9 +30,9 @@ export interface ConnectionVisitorOptions
 /** Maximum number of skipped positions between two yields to the event loop. */
 const MOST_SKIPPED = 16384;
 /**
- * Number of connections between two timers. A mere yield to the event loop does not poll sockets
- * while refused connections are pending. Connections that are refused at once, as on loopback, keep
- * the event loop so busy that it polls no other sockets (measured: for seconds).
+ * Number of connections between two timers. A yield to the event loop alone does not poll sockets
+ * while refused connections are pending. Connections that are refused at once, for example on
+ * loopback, keep the event loop so busy that it polls no other sockets (measured: for seconds).
  */
 const BURST = 32;
 /** Pause while the queue of inspections is full, milliseconds. */
@@ -103,7 +103,10 @@ class ConnectionPass {
     return this.position;
   }
 
-  /** Starts a visit when limits allow. Returns `false` when the pass was cancelled before. */
+  /**
+   * Starts a visit when the limits allow it. Returns `false` when the pass was cancelled before the
+   * start.
+   */
   async #start(position: number, target: Endpoint): Promise<boolean> {
     const { slots, throttle, clock, signal, backlogged, skip, progress } = this.options;
     while (backlogged() && !signal.aborted) await sleep(clock, PAUSE_MS, signal);

@@ -13,18 +13,20 @@ const COMPUTED_AT_ONCE = 256;
 /** Interval of the check for outstanding replies, milliseconds. */
 const CHECK_MS = 20;
 
-/** The targets of a pass, and which of them are settled. */
+/** The targets of a pass, and whether a reply of each is outstanding. */
 export interface SentPass {
   /** The targets in the order of the pass. */
   readonly space: TargetSpace;
-  /** Whether no reply of a target is outstanding: it has replied, or was not probed. */
+  /**
+   * Whether no reply of a target is outstanding, because the target has replied or was not probed.
+   */
   readonly settled: (targets: Endpoints, i: number) => boolean;
 }
 
 /**
  * Iterates over the positions that were sent last, and stops at each target without a reply.
- * Targets are not stored: they are computed from the order. All checks together visit each position
- * once.
+ * Targets are not stored, but computed from the order of the pass. All checks together visit each
+ * position once.
  */
 export class Outstanding {
   #pass: number;
@@ -36,7 +38,7 @@ export class Outstanding {
   /**
    * Starts before the first position.
    *
-   * @param from Endpoints before this mark had the time to reply.
+   * @param from Endpoints before this mark had enough time to reply.
    * @param to Endpoints from this mark on were not probed.
    * @param open Returns the targets of a pass by its number, from 1.
    */
@@ -78,7 +80,7 @@ export class Outstanding {
 }
 
 /**
- * Waits for late replies until a deadline, or until none is outstanding.
+ * Waits for late replies until a deadline, or until no reply is outstanding.
  *
  * @param until Returns the deadline, milliseconds of the clock. The deadline may change meanwhile.
  */

@@ -1,11 +1,11 @@
 /**
- * Hosts that flood: they send far more datagrams than they were sent probes. What they send fills the
- * sockets' buffers, and replies of other hosts are lost there.
+ * Hosts that flood: a host floods if it sends far more datagrams than the scan sent probes to it. The
+ * datagrams of a flood fill the sockets' buffers, and replies of other hosts are lost.
  *
  * A surplus datagram is one that is not the first reply to a probe. It adds points to its endpoint: 2 if
- * it may be the reply to a probe of another endpoint (a foreign reply), otherwise 16. A host floods if
- * one of its endpoints has 1,024 points, or if the host has 1,024 plus 64 for each probe that it may be
- * sent.
+ * it may be the reply to a probe of another endpoint (a foreign reply), otherwise 16. A host counts as
+ * flooding if one of its endpoints has 1,024 points. It also counts as flooding if its endpoints
+ * together have 1,024 points, plus 64 for each probe that the scan may send to the host.
  *
  * @module
  */
@@ -22,21 +22,21 @@ import type { Endpoints } from "../core/endpoints.ts";
 /** Maximum size of each table: endpoints, hosts, and flooding hosts. */
 const MOST_COUNTED = 1024;
 const MOST_FLOODING = 4096;
-/** Points of an endpoint at which its host counts as flooding: 64 surplus datagrams have as many. */
+/** Points of an endpoint at which its host counts as flooding: those of 64 surplus datagrams. */
 const LIMIT = 1024;
 /**
- * Surplus datagrams of one host that are allowed for each probe that the scan may send it, besides
- * those of one endpoint: duplicates of many servers, or a reply to each of many probes, are not a flood.
+ * Number of surplus datagrams that a host may send for each probe to it, in addition to those of one
+ * endpoint. Without this allowance, duplicates from many servers of one host would count as a flood.
  */
 const ALLOWED_OF_PROBE = 4;
 /** Points of a surplus datagram. */
 const SURPLUS = 16;
 /**
- * Points of a reply whose token is another endpoint's. A host with many addresses may send all its
- * replies from one of them, so that 512 targets have to do so before it counts as flooding.
+ * Points of a reply with the token of another endpoint. A host with many addresses may send all its
+ * replies from one address. It counts as flooding only after replies for 512 targets.
  */
 const FOREIGN = 2;
-/** Number of datagrams of flooding hosts per time slot that may fill a buffer. */
+/** Number of datagrams of flooding hosts in one time slot that may fill a buffer. */
 const DISTURBING = 64;
 /** Length of a time slot, milliseconds. */
 const SLOT_MS = 10;
@@ -47,17 +47,20 @@ const LONGEST_PAUSE_MS = 250;
 /** The port number that stands for all ports of an address. */
 const WHOLE_HOST = 0;
 
-/** What a scan reports of hosts that flood: they send far more datagrams than they were sent probes. */
+/**
+ * A scan's report on hosts that flood: those that send far more datagrams than the scan sent probes
+ * to them.
+ */
 export interface FloodReport {
-  /** Hosts that flooded, or in whose name a flood was forged. */
+  /** Number of hosts that flooded, or whose address was forged as the source of a flood. */
   hosts: number;
-  /** Datagrams that came from them since then. */
+  /** Number of datagrams from these hosts since each was detected. */
   datagrams: number;
   /** The addresses of these hosts, as text. */
   readonly addresses: string[];
   /**
-   * Protocols with passes that they disturbed, and none that ended undisturbed: replies of other hosts
-   * may have been lost.
+   * Protocols all of whose passes were disturbed by floods. Replies of other hosts may have been lost
+   * in them.
    */
   disturbed: string[];
   /** Outcomes of passes, for a resumed scan. */
@@ -86,10 +89,10 @@ export class FloodingHosts {
   /**
    * Points by endpoint. When the table is full and a new endpoint appears, each endpoint in it
    * loses as many points as the new one would get (the frequent-elements algorithm of Misra and
-   * Gries). An endpoint that sends a thousandth of all surplus stays in it.
+   * Gries). An endpoint that sends a thousandth of all surplus datagrams stays in the table.
    */
   readonly #points = new Map<number | bigint, number>();
-  /** Points by address: a flood may come from a different port with each datagram. */
+  /** Points by address, because a flood may use a different source port for each datagram. */
   readonly #hostPoints = new Map<number | bigint, number>();
   readonly #hostLimit: number;
   /** Number of datagrams of flooding hosts in the current time slot. */
@@ -99,7 +102,7 @@ export class FloodingHosts {
   /** Start and end of the current disturbance, milliseconds of the clock. */
   #began = -Infinity;
   #until = -Infinity;
-  /** The protocol of the running pass while it is undisturbed; else `undefined`. */
+  /** The protocol of the running pass while no flood has disturbed the pass; else `undefined`. */
   #protocol: string | undefined;
 
   /**
@@ -187,18 +190,18 @@ export class FloodingHosts {
   }
 
   /**
-   * Whether sending has to pause, so that replies of other hosts find buffer space. A flood that does
-   * not end stops sending for half of the time.
+   * Whether sending has to pause. The pause keeps buffer space for replies of other hosts. During a
+   * flood that does not end, sending pauses for half of the time.
    */
   pauses(now: number): boolean {
     return now < this.#until && (now - this.#began) % (2 * LONGEST_PAUSE_MS) < LONGEST_PAUSE_MS;
   }
 
   /**
-   * Begins a pass of a protocol, and ends the pass before.
+   * Begins a pass of a protocol, and ends the previous pass.
    *
-   * @param isRest Whether the pass continues one of an earlier part of the scan. If hosts
-   * flooded in that part, the pass does not count as clean.
+   * @param isRest Whether the pass continues a pass of an earlier part of the scan. If hosts
+   * flooded in that part, the continued pass does not count as clean.
    */
   begin(protocol: string, isRest = false): void {
     this.end();

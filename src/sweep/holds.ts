@@ -1,12 +1,13 @@
 /**
- * Holds: an endpoint whose reply proves nothing needs one for its interview. They bound how many
- * interviews forged replies provoke.
+ * Holds. An endpoint with an unverified reply needs a hold for its interview. The number of holds
+ * bounds how many interviews forged replies cause.
  *
- * An endpoint keeps its hold until a valid reply proves it. An endpoint that its interview disproved
- * keeps it to the end of the scan: a forger gets no further interviews by failing. An endpoint that
- * finds no hold free waits for the hold of a proved one, first of its own address, or of one that
- * could not be interviewed for lack of descriptors. It is omitted as soon as no pending interview can
- * free a hold for it.
+ * An endpoint keeps its hold until a valid reply proves that the endpoint is a server. An endpoint
+ * that sends no valid reply in its interview keeps its hold to the end of the scan. Otherwise forged
+ * replies could cause any number of interviews. If no hold is free, the endpoint waits for the hold
+ * of another endpoint: one that is proved, or one that could not be interviewed because no descriptor
+ * was free. Holds of endpoints of the same address are given first. A waiting endpoint is omitted as
+ * soon as no pending interview can free a hold for it.
  *
  * @module
  */
@@ -32,16 +33,16 @@ export interface Waiting {
 
 /** Numbers of holds of one address. */
 interface Host {
-  /** Number of holds, those of ended interviews included. */
+  /** Number of holds, including those of endpoints whose interviews have ended. */
   held: number;
   /** Number of holds of endpoints whose interviews have not ended. */
   pending: number;
 }
 
-/** Gives, queues and frees the holds of a scan. */
+/** Gives holds to the endpoints of a scan, queues waiting endpoints, and frees holds. */
 export class Holds {
   readonly #held: EndpointSet;
-  /** Held endpoints whose interviews have not ended. */
+  /** Endpoints with a hold whose interviews have not ended. */
   readonly #pending: EndpointSet;
   /** Endpoints that wait or were omitted. */
   readonly #queued: EndpointSet;
@@ -129,9 +130,9 @@ export class Holds {
   }
 
   /**
-   * Gives a free hold to the endpoint that has waited longest at the address of the freed one: if
-   * that was proved, the replies of others are probably genuine too. If none waits there, another
-   * address gets the hold.
+   * Gives a freed hold to the endpoint that has waited longest at the same address: if one endpoint
+   * of an address was proved, the replies of its other endpoints are probably genuine too. If no
+   * endpoint waits at that address, an endpoint of another address gets the hold.
    */
   #admitNext(freed: Address): void {
     const address = this.#waiting.has(freed) ? freed : this.#firstAdmissible();
@@ -142,8 +143,8 @@ export class Holds {
   }
 
   /**
-   * The first waiting address that has a free hold. At most 64 addresses have none (4,096 / 64), so
-   * that one of the first 65 has.
+   * The first waiting address that may get another hold. At most 64 addresses have their maximum
+   * number of holds (4,096 / 64), so the loop ends after at most 65 addresses.
    */
   #firstAdmissible(): Address | undefined {
     for (const address of this.#waiting.keys()) if (this.#isFree(address)) return address;

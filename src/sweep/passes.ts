@@ -18,15 +18,15 @@ export interface Pass {
 }
 
 /**
- * First permutation number of TCP passes: so their orders differ from those of UDP passes, and a host
- * receives a probe and a connection at one time only by chance.
+ * First permutation number of TCP passes. Their orders therefore differ from those of UDP passes, and
+ * a host gets a probe and a connection at the same time only by chance.
  */
 export const CONNECTION_ORDERS = 1 << 20;
 
 /**
  * Plans the passes of all protocols in turn: one pass per protocol, and one per retry.
  *
- * @param orders The permutation number before that of the first pass.
+ * @param orders The permutation number that precedes the number of the first pass.
  */
 export function planPasses(
   protocols: readonly { readonly name: string }[],
@@ -53,7 +53,10 @@ export function spaceOf({ segments, number }: Pass, order: TargetOrder): TargetS
 export interface PassProgress {
   /** Called when a pass begins at a mark. `size`: number of positions in the pass. */
   begin(pass: Pass, mark: Mark, size: number): void;
-  /** Called with numbers of visited positions, of sent and of refused probes or connections. */
+  /**
+   * Called with the number of visited positions, and with the numbers of sent and of refused probes
+   * or connections.
+   */
   note(visited: number, sent: number, refused: number): void;
 }
 
@@ -80,8 +83,8 @@ export interface PassOptions {
   /** The mark to start from. */
   readonly from: Mark;
   /**
-   * Pause after a pass that has sent anything, milliseconds: it keeps at least a second between two
-   * probes of one host.
+   * Pause after a pass that has sent anything, milliseconds. The pause keeps at least a second
+   * between two probes of one host.
    */
   readonly gapMs: number;
   /** The clock of pauses. */

@@ -7,12 +7,15 @@
 import type { DatagramSocket } from "../net/socket.ts";
 
 /**
- * Buffer space of a small datagram in Linux, bytes, on loopback and veth: 256 small datagrams fill
- * a buffer of the default size, or 166 datagrams of the size of a full stat. Network cards that use a
- * page per datagram need up to five times as much.
+ * Buffer space of a small datagram in Linux, bytes, on loopback and veth. A buffer of the default
+ * size holds 256 small datagrams, or 166 datagrams of the size of a full stat. Network cards that use
+ * a page per datagram need up to five times as much space.
  */
 const SMALL_DATAGRAM = 832;
-/** Fraction of the buffers that replies to probes in flight may fill. Stats need capacity too. */
+/**
+ * Fraction of the buffers that replies to probes in flight may fill. The rest is for replies to
+ * inspections.
+ */
 const WINDOW = 1 / 4;
 /** Maximum of the window, probes: routers and hosts have limited buffers too. */
 const LARGEST_WINDOW = 16_384;
@@ -50,13 +53,13 @@ const CHECK_MS = 2;
 const ACTIVE_RATE = 0.1;
 const SLOT_MS = 10;
 const SLOTS = 200;
-/** Time for which a probe counts as in flight, in round-trip times. */
+/** How long a probe counts as in flight, in round-trip times. */
 const ROUND_TRIPS = 4;
 /** Minimum of that time, milliseconds. */
 const LEAST_MS = 50;
 /** Maximum of that time, milliseconds. */
 const MOST_MS = 1500;
-/** Time for which a probe counts as in flight before a round-trip time is known, milliseconds. */
+/** How long a probe counts as in flight while no round-trip time is known, milliseconds. */
 const UNKNOWN_MS = 250;
 /** Maximum delay after which delayed replies may arrive in one burst, milliseconds. */
 const HOLD_UP_MS = 250;
@@ -135,8 +138,9 @@ export class ProbeWindow {
     const life = this.#roundTrip === undefined
       ? UNKNOWN_MS
       : Math.min(MOST_MS, Math.max(LEAST_MS, ROUND_TRIPS * this.#roundTrip));
-    // When a host or a network stalls, probes are not lost: their replies arrive later in one
-    // burst, which needs buffer space. So probes whose replies are overdue count as in flight.
+    // When a host or a network stalls, probes are not lost. Their replies arrive later in one
+    // burst, and the burst needs buffer space. Probes whose replies are overdue therefore count as
+    // in flight.
     const held = Math.max(life, HOLD_UP_MS);
     const inFlight = Math.max(
       0,
@@ -147,9 +151,9 @@ export class ProbeWindow {
   }
 
   /**
-   * Whether unread replies are in the buffers. An estimate from counts of probes and replies alone
-   * drifts: when this program is slow, replies that stay in a buffer for seconds count as lost, and
-   * more probes are sent (measured: until the buffer is full).
+   * Whether unread replies are in the buffers. The numbers of probes and replies alone do not show
+   * this: when this program is slow, replies that stay in a buffer for seconds would count as lost,
+   * and more probes would be sent (measured: until the buffer is full).
    */
   #hasUnread(now: number): boolean {
     if (now - this.#checkedAt < CHECK_MS) return this.#isLate;
@@ -161,8 +165,9 @@ export class ProbeWindow {
   }
 
   /**
-   * The response rate of probes that had the time for a reply; `undefined` before the first. Until
-   * then every probe may get a reply, so that a burst of probes would cause a burst of replies.
+   * The response rate of probes that are old enough for a reply; `undefined` while there are none.
+   * Until then the sender has to expect a reply to every probe: a burst of probes could cause a
+   * burst of replies.
    */
   #responseRate(now: number): number | undefined {
     const ms = HOLD_UP_MS + MEMORY_MS;

@@ -17,18 +17,18 @@ import { type ProbeKind, stampClock } from "./probe_kind.ts";
 import type { Tokens } from "./token.ts";
 
 /**
- * Longest reply, bytes, in which an opt-out is looked for after the first reply: a packet. Decoding
- * longer ones costs a flooded scan too much time.
+ * Maximum length of a later reply in which opt-outs are searched, bytes: that of one packet.
+ * Decoding longer replies would take too much time in a flood.
  */
 const MOST_SEARCHED = 1500;
 
 /** Options of {@linkcode Receiver}. */
 export interface ReceiverOptions {
-  /** All kinds of probes that the scan sends: replies may come late, in the next pass. */
+  /** All kinds of probes that the scan sends, because late replies may arrive in the next pass. */
   readonly kinds: readonly ProbeKind[];
   /** The token generator of the scan. */
   readonly tokens: Tokens;
-  /** Whether the scan probes an endpoint in a protocol; without a protocol: in any protocol. */
+  /** Whether the scan probes an endpoint in a protocol, or in any protocol if none is given. */
   readonly isTarget: (endpoint: Endpoint, protocol?: string) => boolean;
   /** Whether the scan probes endpoints of an address. */
   readonly isTargetHost: (address: Address) => boolean;
@@ -40,41 +40,53 @@ export interface ReceiverOptions {
   readonly clock: Clock;
   /** The counters to increment. */
   readonly counts: ReplyCounts;
-  /** Servers that were probed again: their replies bring another token. Default: none were. */
+  /**
+   * Recognises replies to canary probes, which repeat another token. Default: no canary probes are
+   * sent.
+   */
   readonly canaries?: CanaryReplies;
   /** The window of probes in flight, which counts replies. Default: none. */
   readonly window?: Pick<ProbeWindow, "replied">;
-  /** Records which endpoints sent anything. Default: none. */
+  /** Records which endpoints sent a datagram. Default: nothing is recorded. */
   readonly notes?: ReplyNotes;
   /** The queue that receives sightings. */
   readonly sightings: SightingIntake;
-  /** Looks for opt-outs in replies that become no sighting. Default: none are looked for. */
+  /** Searches for opt-outs in replies that become no sighting. Default: no search. */
   readonly optOuts?: OptOutIntake;
 }
 
 /** Recognises replies to canary probes. */
 export interface CanaryReplies {
-  /** Takes a reply with another token than the sweep's; `undefined` if no canary brought it. */
+  /**
+   * Takes a reply whose token is not that of the sweep's probe; `undefined` if it is not a reply to
+   * a canary probe.
+   */
   reply(kind: ProbeKind, from: Endpoint, mac: number): "canary" | "duplicate" | undefined;
 }
 
-/** Notes which endpoints sent anything: other protocols may be suppressed there. */
+/** Records which endpoints sent a datagram. Other protocols may then be suppressed for them. */
 export interface ReplyNotes {
-  /** Whether anything needs to be noted. */
+  /** Whether anything needs to be recorded. */
   readonly isActive: boolean;
-  /** Notes a reply of a target, proved or not; returns whether to process it no further. */
+  /**
+   * Records a reply of a target, proved or not. Returns whether the reply is only recorded and not
+   * processed further.
+   */
   note(protocol: string, endpoint: Endpoint, proved: boolean): boolean;
-  /** Notes any other datagram of a target. `protocol`: that of a broken reply, else `undefined`. */
+  /**
+   * Records any other datagram of a target. `protocol` is that of a malformed reply, otherwise
+   * `undefined`.
+   */
   noteStray(protocol: string | undefined, endpoint: Endpoint): void;
 }
 
-/** Looks for opt-outs in replies. */
+/** Searches for opt-outs in replies. */
 export interface OptOutIntake {
   /** Records the address of a reply whose status contains an opt-out. */
   take(reply: Pick<Sighting, "endpoint" | "protocol" | "status" | "raw">): void;
 }
 
-/** What takes sightings. It drops none. */
+/** The receiver of sightings. It drops none. */
 export interface SightingIntake {
   /** Takes the sighting of an endpoint. */
   push(sighting: Sighting): void;
@@ -87,16 +99,16 @@ export class Receiver {
   readonly #options: ReceiverOptions;
   readonly #begunAt: number;
 
-  /** Continues the given counters. */
+  /** Creates a receiver that increments the given counters. */
   constructor(options: ReceiverOptions) {
     this.#options = options;
     this.#begunAt = options.clock.now();
   }
 
   /**
-   * Takes one datagram.
+   * Processes one datagram.
    *
-   * @param datagram Read at once, and copied if something of it is kept.
+   * @param datagram The datagram. It is only read during the call; stored parts are copied.
    */
   receive(datagram: Uint8Array, from: Endpoint, socket: number): void {
     const { kinds, counts, floods, clock } = this.#options;
@@ -115,8 +127,10 @@ export class Receiver {
     this.#noteStray(broken, from);
   }
 
-  /** Whether a reply of an endpoint is outstanding. A flood that seems to come from its host may have a
-   * forged source address, so that such a reply is still processed. */
+  /**
+   *  Whether a reply of an endpoint is outstanding. Such a reply is processed even if its host
+   *  floods, because the source address of the flood may be forged.
+   */
   #isAwaited(from: Endpoint): boolean {
     const { isTarget, responders } = this.#options;
     return !responders.has(from) && isTarget(from);
@@ -184,7 +198,7 @@ export class Receiver {
     return (this.#options.tokens.of(kind, from) & probe.macMask) >>> 0;
   }
 
-  /** Looks for an opt-out in a reply that repeats our token and becomes no sighting. */
+  /** Searches for an opt-out in a reply that repeats the probe's token and becomes no sighting. */
   #findOptOut({ probe, protocol }: ProbeKind, datagram: Uint8Array, from: Endpoint): void {
     const { optOuts } = this.#options;
     if (optOuts === undefined || datagram.length > MOST_SEARCHED) return;
@@ -192,7 +206,7 @@ export class Receiver {
     if (content !== "broken") optOuts.take({ endpoint: { ...from }, protocol, ...content });
   }
 
-  /** Takes a datagram that came after the cooldown. Nothing of it counts but an opt-out. */
+  /** Processes a datagram that arrived after the cooldown. It is only searched for an opt-out. */
   receiveLate(datagram: Uint8Array, from: Endpoint): void {
     const { kinds, floods, clock, isTarget } = this.#options;
     if (floods.drops(from.address, clock) && !this.#isAwaited(from)) return;
@@ -205,15 +219,19 @@ export class Receiver {
     }
   }
 
-  /** Time since a probe was stamped, milliseconds; `undefined` for an earlier part of the scan. */
+  /**
+   * Time since a probe was stamped, milliseconds; `undefined` if an earlier part of the scan sent
+   * the probe.
+   */
   #since(stamp: number, now: number): number | undefined {
     const ms = (stampClock(now) - stamp >>> 0) / 1000;
     return ms <= now - this.#begunAt + 1 ? ms : undefined; // stamps are rounded down to microseconds
   }
 
   /**
-   * A reply without our token: forged, or worth a second query. Only if the protocol echoes
-   * nothing does an endpoint wait for a hold: in other protocols nearly all servers return the token.
+   * Processes a reply without the probe's token: the reply is forged, or a second query has to
+   * confirm it. If no hold is free, the endpoint waits for one only in a protocol that echoes
+   * nothing. In other protocols nearly all servers return the token.
    */
   #holdUnverified({ probe, protocol }: ProbeKind, from: Endpoint, socket: number): void {
     const { responders, counts, clock, floods, window, sightings } = this.#options;
@@ -229,7 +247,7 @@ export class Receiver {
   }
 }
 
-/** The result of a decoder, or `"broken"` when it throws. */
+/** The result of a decoder, or `"broken"` when the message is malformed. */
 function orBroken<T>(decode: () => T): T | "broken" {
   try {
     return decode();

@@ -12,20 +12,26 @@ export interface ReplyCounts {
   duplicate: number;
   /** Replies of responders that were probed again to measure packet loss. */
   canary: number;
-  /**
-   * Replies that their token does not prove, and that no second query has confirmed or refuted: it is
-   * pending, or was cancelled.
-   */
+  /** Replies without a valid token whose second query is pending or was cancelled. */
   unverified: number;
-  /** Replies with a wrong token, and those without a second query, or without a reply to it. */
+  /**
+   * Replies with a wrong token; and replies without a token that no second query followed, or whose
+   * second query got no reply.
+   */
   forged: number;
-  /** Replies without our token of endpoints that were not interviewed: no hold, or no time, was left. */
+  /**
+   * Replies without a valid token from endpoints that were not interviewed, because no hold was
+   * free or the scan ended.
+   */
   omitted: number;
-  /** Replies that cannot be decoded, and those to whose second query such a reply came. */
+  /**
+   * Replies that cannot be decoded, and unverified replies whose second query got a reply that
+   * cannot be decoded.
+   */
   malformed: number;
   /** Replies that only show that another protocol has to be suppressed. */
   suppressing: number;
-  /** Everything else, and everything from endpoints that were not probed. */
+  /** All other datagrams, and all datagrams from endpoints that were not probed. */
   unsolicited: number;
 }
 
@@ -44,7 +50,7 @@ export function noReplies(): ReplyCounts {
   };
 }
 
-/** Moves an unverified reply to the class that its second query, or the lack of one, has shown. */
+/** Moves an unverified reply to another class, according to the result of its second query. */
 export function reclassify(
   counts: ReplyCounts,
   as: "valid" | "duplicate" | "forged" | "omitted" | "malformed",

@@ -1,5 +1,6 @@
 /**
- * The exact set of endpoints that have replied. Its size grows with responders, not with targets.
+ * The exact set of endpoints that have replied. Its size grows with the number of responders, not
+ * with the number of targets.
  *
  * @module
  */
@@ -34,7 +35,10 @@ export class Responders {
     return this.#holds.isQueuedAt(endpoints, i);
   }
 
-  /** Notes a valid reply; false when one was noted before. The hold of the endpoint becomes free. */
+  /**
+   * Records a valid reply; false when one was recorded before. The hold of the endpoint becomes
+   * free.
+   */
   add(endpoint: Endpoint): boolean {
     if (!this.#replied.add(endpoint)) return false;
     this.#holds.proved(endpoint);
@@ -56,12 +60,15 @@ export class Responders {
     this.#holds.wait(waiting);
   }
 
-  /** Notes that the interview of an endpoint has ended, whatever came of it. */
+  /** Records that the interview of an endpoint has ended, with any result. */
   ended(endpoint: Endpoint): void {
     this.#holds.ended(endpoint);
   }
 
-  /** Frees the hold of an endpoint that could not be confirmed. Its next reply may get a hold again. */
+  /**
+   * Frees the hold of an endpoint whose second query could not be sent. The next reply of the
+   * endpoint may get a hold again.
+   */
   release(endpoint: Endpoint): void {
     this.#holds.release(endpoint);
   }

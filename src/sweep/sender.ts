@@ -15,14 +15,14 @@ import type { Tokens } from "./token.ts";
 import { capacityOf, type ProbeWindow } from "./probe_window.ts";
 
 /**
- * Datagrams per batch, stamped and sent together: no more than a socket's buffer can hold replies,
- * and few enough that the stamp is within a millisecond of sending.
+ * Number of datagrams per batch, which are stamped and sent together. A socket's buffer can hold a
+ * reply to each of them, and the stamp differs from the time of sending by less than a millisecond.
  */
 const PER_BATCH = 1 / 4;
 /**
- * Batches per sender thread: one is being sent while others are filled or queued until the main
- * thread fills more. When all cores send, that may take milliseconds (measured: with four, a thread
- * is idle for a quarter of its time).
+ * Number of batches per sender thread. While one batch is being sent, others are queued or are
+ * being filled. The queue must last until the main thread fills more, which may take milliseconds
+ * when all cores send (measured: with four batches, a thread is idle for a quarter of its time).
  */
 const BATCHES_PER_THREAD = 8;
 /** Number of positions between two readings of the clock. */
@@ -30,17 +30,20 @@ const PER_CLOCK_READING = 64;
 /** Number of probes between two yields to the event loop, as a fraction of the buffers' capacity. */
 const PER_YIELD = 1 / 64;
 /**
- * Number of probes between two polls of sockets, as a fraction of the buffers' capacity: the buffers
+ * Number of probes between two polls of sockets, as a fraction of the buffers' capacity. The buffers
  * can store the replies even if every target replies at once.
  */
 const PER_POLL = 1 / 2;
 /** Maximum time between two yields to the event loop, milliseconds. A yield costs hundreds of probes. */
 const YIELD_MS = 10;
-/** That time while the event loop has only the status line to draw, milliseconds. */
+/**
+ * Maximum time between two yields to the event loop while the loop has only the status line to
+ * draw, milliseconds.
+ */
 const QUIET_YIELD_MS = 50;
 /**
- * Maximum time between two polls of sockets, milliseconds. On a busy machine, sockets were
- * otherwise not polled for a second (measured), and responders were taken for unresponsive.
+ * Maximum time between two polls of sockets, milliseconds. Without this limit, sockets on a busy
+ * machine were not polled for a second (measured), and responders counted as unresponsive.
  */
 const POLL_MS = 20;
 /** Maximum number of skipped positions between two yields to the event loop. */
@@ -70,7 +73,7 @@ export interface SenderOptions {
   readonly signal: AbortSignal;
   /** Whether a target is skipped: it has replied, has opted out, or suppresses the protocol. */
   readonly skip: (targets: Endpoints, i: number, protocol: string) => boolean;
-  /** Whether the queue of inspections is full, so that sending has to wait. */
+  /** Whether the queue of inspections is full. While it is full, sending has to wait. */
   readonly backlogged: () => boolean;
   /** Whether the event loop has other work now. Default: always. */
   readonly isBusy?: () => boolean;
@@ -208,8 +211,8 @@ export class Sender {
   }
 
   /**
-   * Number of probes that may be sent now: a whole batch or none, so that all sockets send equally
-   * many.
+   * Number of probes that may be sent now: a whole batch or none. All sockets therefore send
+   * equally many probes.
    */
   #capacityNow(): number {
     const { sockets, backlogged, window, clock } = this.#options;
@@ -227,8 +230,8 @@ export class Sender {
   }
 
   /**
-   * Writes probes into the batches until these are full, or a probe has to wait. Allocates nothing
-   * for an IPv4 target: addresses, ports and times stay in arrays of numbers.
+   * Writes probes into the batches until the batches are full or a probe has to wait. It allocates
+   * nothing for an IPv4 target: addresses, ports and times stay in arrays of numbers.
    */
   #fill(space: TargetSpace, from: number, most: number, flight: BatchInFlight): number {
     const { tokens, clock, skip, canaries } = this.#options;
@@ -239,7 +242,8 @@ export class Sender {
     let position = from;
     let now = 0;
     for (let filled = 0, visited = 0; filled < most && position < end; visited++) {
-      // Reading the clock takes as long as all other work here, and the time hardly changes in a batch.
+      // Reading the clock takes as long as all other work of this loop, and the time hardly changes
+      // within a batch.
       if (visited % PER_CLOCK_READING === 0) {
         now = clock.now();
         this.#stamp = stampClock(now);
@@ -265,7 +269,10 @@ export class Sender {
     return position;
   }
 
-  /** Reserves a time in the rate limit, unless one is reserved. Returns whether it has come. */
+  /**
+   * Reserves a send time at the rate limit, unless one is reserved already. Returns whether the
+   * reserved time has come.
+   */
   #isDue(targets: Endpoints, i: number, now: number): boolean {
     const dueAt = this.#dueAt;
     if (!this.#reserved) {

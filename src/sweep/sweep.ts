@@ -21,7 +21,7 @@ import { Sender, type SenderOptions, type SendProgress } from "./sender.ts";
 export interface SweepOptions extends PassOptions, Omit<SenderOptions, "onProgress"> {
   /** The kinds of probes, for the protocols of all passes. */
   readonly kinds: readonly ProbeKind[];
-  /** How long late replies are awaited at the end, milliseconds. */
+  /** How long late replies are awaited after the last probe, milliseconds. */
   readonly cooldownMs: number;
   /** Records the sweep's progress over time. Default: none. */
   readonly trail?: Trail;
@@ -64,8 +64,9 @@ class ProbeVisitor implements PassVisitor {
  * while an endpoint that was probed within that time has not replied.
  *
  * @returns The final mark: the end of the last pass, unless cancelled. After a signal that shortens
- * the cooldown, late replies are awaited for a pause between passes at most, and the mark is
- * before the endpoints that may still reply, so that a resumed scan probes them again.
+ * the cooldown, late replies are awaited at most as long as the pause between two passes. The mark
+ * is then before the endpoints that may still reply, and a resumed scan probes these endpoints
+ * again.
  */
 export async function sweep(options: SweepOptions): Promise<Mark> {
   const { signal, clock, gapMs, cooldownMs } = options;

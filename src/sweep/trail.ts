@@ -1,5 +1,5 @@
 /**
- * The progress of a sweep over time: it shows which probes may still get a reply.
+ * The progress of a sweep over time. It shows which probes may still get a reply.
  *
  * @module
  */
@@ -28,7 +28,7 @@ export class Trail {
   #last: number;
 
   /**
-   * Starts at a mark.
+   * Creates a trail that starts at a mark.
    *
    * @param memoryMs Length of the period, milliseconds: the maximum delay of replies.
    */
@@ -39,7 +39,7 @@ export class Trail {
     this.#last = -Infinity;
   }
 
-  /** Records that all probes before a position were sent by now, and no others. */
+  /** Records that all probes before a position are sent now, and that no later probe is. */
   record(pass: number, position: number, now: number): void {
     this.#pass = pass;
     this.#position = position;
@@ -49,13 +49,16 @@ export class Trail {
     while (this.#steps.length > 1 && this.#steps[1].at <= now - this.memoryMs) this.#steps.shift();
   }
 
-  /** A mark before which all probes were sent by a time; `undefined`: all probes were. */
+  /**
+   * A mark before which all probes were sent by a given time; `undefined`: all probes of the sweep
+   * were.
+   */
   before(time: number): Mark | undefined {
     if (this.#last <= time) return undefined;
     return (this.#steps.findLast(({ at }) => at <= time) ?? this.#steps[0]).mark;
   }
 
-  /** A mark before which all probes had the time for a reply. */
+  /** A mark before which all probes are old enough for a reply. */
   settled(now: number): Mark {
     return this.before(now - this.memoryMs) ?? { pass: this.#pass, position: this.#position };
   }

@@ -43,12 +43,12 @@ export function privateRanges(): readonly ReasonedRange[] {
 
 /**
  * Names of the user's own network: single labels, the domains of RFC 6761, 6762 and 8375, ICANN's
- * `.internal`, and the domains of routers. Their records are trusted.
+ * `.internal`, and the domains of routers. The DNS records of these names are trusted.
  */
 const LOCAL_NAME = /^[^.]+$|\.(?:localhost|local|lan|home\.arpa|internal)$/;
 
 /**
- * Whether a host name is local, so that its records may lead to private addresses.
+ * Whether a host name is local. The DNS records of a local name may lead to private addresses.
  *
  * @param name The name in lower case without a final dot, as `parseTarget()` returns it.
  *
@@ -69,8 +69,8 @@ export function isLocalName(name: string): boolean {
  * may be. The owner of a public zone must not choose a target inside the user's network.
  *
  * @param name The name that the user wrote, not the target of its SRV or CNAME record.
- * @param allowPrivate Whether any name may lead to private addresses. The addresses of
- * data/not-by-name.txt stay refused: link-local ones, and metadata services of cloud providers.
+ * @param allowPrivate Whether any name may lead to private addresses. Even then, the addresses in
+ * data/not-by-name.txt are refused: link-local addresses, and metadata services of cloud providers.
  *
  * @example
  * ```ts
@@ -105,8 +105,8 @@ function notByNameRanges(): readonly ReasonedRange[] {
 }
 
 /**
- * Returns a check whether a MOTD contains an opt-out marker of data/opt-out.txt. The case of letters is
- * ignored, as games ignore the case of formatting codes.
+ * Returns a function that checks whether a MOTD contains an opt-out marker of data/opt-out.txt. The
+ * case of letters is ignored, as games ignore the case of formatting codes.
  */
 export function optOutCheck(): (motd: string) => boolean {
   const markers = markerText.toLowerCase().split("\n").map((line) => line.trim())

@@ -37,7 +37,7 @@ export interface TargetGroup {
 
 /** The composed targets, and the number of omitted addresses. */
 export interface Targets {
-  /** The target groups; no address is in two of them. */
+  /** The target groups; no address is in two groups. */
   readonly groups: readonly TargetGroup[];
   /** Number of addresses in all groups. */
   readonly size: bigint;
@@ -57,7 +57,10 @@ interface Border {
   readonly at: Address;
   readonly step: 1 | -1;
   readonly tag: number | typeof EXCLUSION_KINDS[number];
-  /** Whether its inclusion lies inside a private range, so that private exclusions do not apply. */
+  /**
+   * Whether its inclusion lies inside a private range. Private exclusions do not apply to such an
+   * inclusion.
+   */
   readonly insidePrivate: boolean;
 }
 
@@ -65,8 +68,9 @@ interface Border {
 const SCAN_PORTS = 0;
 
 /**
- * Resolves inclusions and exclusions by one sweep over their borders. Between two borders nothing
- * changes, so each interval is resolved once: O(n log n) for n ranges of all kinds.
+ * Resolves inclusions and exclusions by one sweep over their borders. All addresses between two
+ * borders have the same inclusions and exclusions, so each interval is resolved once. The cost is
+ * O(n log n) for n ranges of all kinds.
  *
  * @example A hole in a range
  * ```ts
@@ -134,7 +138,7 @@ function addBorders(to: Border[], range: Range, tag: Border["tag"], insidePrivat
   to.push({ at: range.end, step: -1, tag, insidePrivate });
 }
 
-/** Number of open ranges per tag. */
+/** Number of ranges that contain the current interval, per tag. */
 type Open = Map<Border["tag"], { all: number; insidePrivate: number }>;
 
 function groupTargets(

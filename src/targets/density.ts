@@ -6,11 +6,11 @@
 import type { Address } from "../core/address.ts";
 import type { Segment } from "./space.ts";
 
-/** The most endpoints of one host and of one network. */
+/** The maximum numbers of endpoints of one host and of one network. */
 export interface Density {
-  /** Most endpoints on one address. */
+  /** Maximum number of endpoints on one address. */
   readonly host: number;
-  /** Most endpoints in one /24 (IPv6: /48). */
+  /** Maximum number of endpoints in one /24 (IPv6: /48). */
   readonly net: number;
 }
 
@@ -34,7 +34,8 @@ export function densityOf(segments: readonly Segment[]): Density {
       const key = (index: bigint): Address => typeof start === "number" ? Number(index) : index;
       const [first, last] = [BigInt(start), BigInt(end)];
       const [firstNet, lastNet] = [first / size, (last - 1n) / size];
-      // Networks between the first and the last are covered wholly, and by no other range.
+      // The range covers the networks between its first and its last network wholly. No other range
+      // has addresses in them.
       if (lastNet - firstNet > 1n) net = Math.max(net, Number(size) * ports.length);
       if (firstNet === lastNet) add(key(firstNet), last - first, ports.length);
       else {

@@ -8,18 +8,18 @@ import type { Range } from "./ranges.ts";
 
 /** The form of octet ranges: four parts, each a number or `first-last`. */
 const FORM = /^\d+(?:-\d+)?(?:\.\d+(?:-\d+)?){3}$/;
-/** Most address ranges that the octet ranges of one input may expand to. */
+/** Maximum number of address ranges that the octet ranges of one input may expand to. */
 const MOST_RANGES = 65_536;
 
 /**
- * A bound on the address ranges of one input, over all its words: 20 short words could expand to
- * millions of ranges. The first range of each word is free.
+ * A bound on the number of address ranges of one input. It counts the ranges of all words, because
+ * 20 short words could expand to millions of ranges. The first range of each word does not count.
  */
 export class RangeBudget {
   #spent = 0;
 
   /**
-   * Spends the address ranges of a word.
+   * Counts the address ranges of a word.
    *
    * @throws InputError that names the word, when the budget is exceeded.
    */
@@ -45,7 +45,7 @@ export class RangeBudget {
 export function parseOctetRanges(text: string, budget: RangeBudget): Range[] | undefined {
   if (!text.includes("-") || !FORM.test(text)) return undefined;
   const octets = text.split(".").map((part) => parseOctets(part, text));
-  // The octets after `last` are 0-255 each, so one range covers them.
+  // Each octet after `last` is 0-255, so one range covers these octets.
   const last = octets.findLastIndex(([low, high]) => low > 0 || high < 255);
   const size = 256 ** (3 - last);
   const [low, high] = last < 0 ? [0, 0] : octets[last];

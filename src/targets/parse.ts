@@ -38,7 +38,7 @@ const BITS = { 4: 32, 6: 128 } as const;
  * a host name. A `:port` may follow (IPv6 addresses then stand in brackets).
  *
  * @throws InputError that names the text and its fault; also for octet ranges that expand to
- * several address ranges: see {@linkcode parseTargets}.
+ * several address ranges ({@linkcode parseTargets} parses those).
  *
  * @example
  * ```ts
@@ -129,7 +129,7 @@ function parseLiteral(text: string, whole: string): Address {
   throw new InputError(`Cannot parse "${whole}": ${addressFault(text)}`);
 }
 
-/** The fault of a text that looks like an address and is none. */
+/** The fault of a text that looks like an address but is not one. */
 function addressFault(text: string): string {
   if (text.includes("%")) return "zone names (%eth0) are not supported";
   if (text.includes(":")) return "not an IPv6 address";
@@ -258,7 +258,7 @@ function withLocation<T>(place: string, parse: () => T): T {
   }
 }
 
-/** Parts of a URL, which no target contains: a scheme, or the `@` after a user. */
+/** Parts of a URL: a scheme, or the `@` after a user. No target contains them. */
 const URL_PART = /^[a-z][a-z\d+.-]*:[/\\]|:\/\/|@/i;
 
 /**

@@ -6,7 +6,7 @@
 import { countOf, withCommas } from "../core/quantities.ts";
 import type { Targets } from "./compose.ts";
 
-/** Most addresses outside loopback that may be scanned without a permission. */
+/** Maximum number of private addresses that may be scanned without a permission. */
 const MOST_WITHOUT_PERMISSION = 2n ** 20n;
 
 /**

@@ -13,12 +13,12 @@ export const MOST_POSITIONS = 2 ** 48;
  *
  * Let 2^b be the smallest power of two, b >= 2, that is not below the size. A number of b bits is
  * split into a high half h of floor(b / 2) bits and a low half l of ceil(b / 2). A round replaces
- * one half by its sum, modulo its own size, with a function of the other half. Subtracting the same
- * function inverts the round. So each round, and all rounds together, is a bijection of 0 … 2^b - 1
- * (an unbalanced Feistel network). A result outside 0 … size - 1 is permuted again (cycle walking).
- * The walk stays on its cycle, which contains the start, so it returns into the range, and the
- * whole is a bijection of 0 … size - 1. As the size is above 2^(b - 1), the mean number of
- * permutations per position is below two.
+ * one half by its sum, modulo its own size, with a function of the other half. Subtracting the
+ * value of the same function inverts the round. So each round, and all rounds together, are a
+ * bijection of 0 … 2^b - 1 (an unbalanced Feistel network). A result outside 0 … size - 1 is
+ * permuted again (cycle walking). The walk stays on one cycle of the bijection. The cycle contains
+ * the start, so the walk returns into the range. The result is a bijection of 0 … size - 1. As the
+ * size is above 2^(b - 1), the mean number of permutations per position is below two.
  *
  * @example
  * ```ts
@@ -44,7 +44,7 @@ export class Permutation {
    * Creates a permutation.
    *
    * @param size Number of positions, 0 to 2^48.
-   * @param seed Selects the permutation: a whole number, up to 2^53.
+   * @param seed Selects the permutation: a whole number, at most 2^53.
    * @param tweak Selects one of several permutations of the same seed. Default: 0.
    */
   constructor(readonly size: number, seed: number, tweak = 0) {
@@ -84,7 +84,8 @@ export class Permutation {
     for (let i = inverse; i < to; i++) {
       let value = positions[i];
       do {
-        let high = value * scale | 0; // a power of two, and at most 24 bits: exact
+        // the factor is a power of two of at most 24 bits, so the result is exact
+        let high = value * scale | 0;
         let low = value - high * lowSize | 0;
         low = low + mix(high ^ k0) & lowMask;
         high = high + mix(low ^ k1) & highMask;

@@ -61,7 +61,7 @@ export function parsePorts(text: string): Ports {
 }
 
 function parseSpan(text: string): number[] {
-  if (text === "-") return parseSpan("1-65535"); // as nmap: -p-
+  if (text === "-") return parseSpan("1-65535"); // as `-p-` of nmap
   const dash = text.indexOf("-");
   if (dash < 0) return [parsePort(text)];
   const [first, last] = [
@@ -74,7 +74,7 @@ function parseSpan(text: string): number[] {
   return Array.from({ length: last - first + 1 }, (_, i) => first + i);
 }
 
-/** Ports, with those that follow each other as ranges. */
+/** Formats ports, with consecutive ports as a range. */
 export function portList(ports: readonly number[]): string {
   const sorted = [...new Set(ports)].sort((a, b) => a - b);
   const spans: [number, number][] = [];

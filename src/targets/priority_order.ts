@@ -1,11 +1,12 @@
 /**
- * The visiting order of a target space with chosen endpoints first. A place is the index of an
- * endpoint in the unshuffled space. A number is its position in the order.
+ * The visiting order of a target space with chosen endpoints first. In this file, a place is the
+ * index of an endpoint in the unshuffled space, and a number is the position of a place in the
+ * order.
  *
  * @module
  */
 
-/** A numbering of places without chosen ones first. */
+/** A numbering of places, without the chosen places first. */
 export interface Numbering {
   /** Number of valid numbers: 0 … `size` - 1. */
   readonly size: number;
@@ -17,14 +18,14 @@ export interface Numbering {
 
 /**
  * Gives the numbers 0 ... k - 1 to k chosen places. The places that had these numbers get the
- * former numbers of the chosen places, as far as those are valid. All other places keep their
- * numbers. So no place has two numbers. If every place had a valid number, every place still has
- * one.
+ * former numbers of the chosen places, if those numbers are valid. All other places keep their
+ * numbers. So no place has two numbers. If every place had a valid number before, every place has
+ * one afterwards.
  */
 export class PriorityOrder {
   readonly #places: Float64Array;
   readonly #listed: ReadonlySet<number>;
-  /** For each chosen place with a valid former number: the place that gets this number. */
+  /** For each chosen place whose former number is valid: the place that gets this number. */
   readonly #replacements = new Map<number, number>();
   /** The places that got the former number of a chosen place. */
   readonly #moved = new Set<number>();

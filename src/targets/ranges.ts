@@ -17,8 +17,8 @@ export interface Range<T extends Address = Address> {
 /**
  * A set of addresses of one family, as ascending ranges that neither overlap nor touch.
  *
- * Half-open ranges need only comparisons, so that the same code works for `number` (IPv4) and
- * `bigint` (IPv6).
+ * Operations on half-open ranges need only comparisons. The same code therefore works for `number`
+ * (IPv4) and `bigint` (IPv6).
  *
  * @example
  * ```ts
@@ -194,7 +194,8 @@ export function lastNotAbove<T extends Address>(
   value: T,
 ): number {
   let low = 0;
-  let high = values.length; // values before `low` are at most `value`, those from `high` on are greater
+  // values before `low` are at most `value`, and values from `high` on are greater
+  let high = values.length;
   while (low < high) {
     const middle = low + high >>> 1;
     if (values[middle] <= value) low = middle + 1;

@@ -11,13 +11,13 @@ import type { NamedService } from "./srv.ts";
 export interface RequestedNames {
   /** The name that resolved to the server. */
   readonly name?: string;
-  /** The name and the service, where an SRV record of the name points to the server. */
+  /** The name and the service, if an SRV record of the name points to the server. */
   readonly service?: NamedService;
 }
 
 /**
- * Parses `requested_as`: a name, or a name and its SRV record. Any other text, which another program may
- * have written, gives an empty object.
+ * Parses `requested_as`: a name, or a name and its SRV record. Any other text gives an empty object;
+ * another program may have written it.
  *
  * @example
  * ```ts

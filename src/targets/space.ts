@@ -50,7 +50,7 @@ export interface TargetOrder {
   readonly seed: number | undefined;
   /** The shard to visit. Default: all targets. */
   readonly shard?: Shard;
-  /** Most endpoints to visit, the same ones in every pass. Default: all. */
+  /** Maximum number of endpoints to visit. Every pass visits the same endpoints. Default: all. */
   readonly limit?: number;
   /**
    * Endpoints that are visited before all others, in this order, if they are targets. Default:
@@ -73,8 +73,8 @@ export function isWhole({ shard = WHOLE, limit = Infinity }: TargetOrder): boole
 }
 
 /**
- * Tweaks of the seed: passes use 0 and above, the choice of a limit -1, shards of segments -2 and
- * below.
+ * Tweaks of the seed. Passes use 0 and above, the choice of endpoints for a limit uses -1, and
+ * shards of segments use -2 and below.
  */
 const LIMIT_TWEAK = -1;
 const SHARD_TWEAK = -2;
@@ -82,7 +82,10 @@ const SHARD_TWEAK = -2;
 /** The part of a segment that the shard visits. */
 interface Part {
   readonly index: RangeIndex<Address>;
-  /** Permutes positions before sharding: the shard takes those ≡ `shard` (mod `count`). */
+  /**
+   * Permutes positions before sharding. The shard takes the permuted positions that are ≡ `shard`
+   * (mod `count`).
+   */
   readonly shuffle: Permutation | undefined;
   /** Number of addresses in the shard. */
   readonly taken: number;
@@ -90,10 +93,10 @@ interface Part {
 }
 
 /**
- * The positions of one pass. One permutation over all positions maps position p to p'. p' lies in a
- * part, and is split there into an address number j and a port number. j is the address at the
- * permuted index k - 1 + n·j, for shard k of n. Both permutations are bijections, so every endpoint
- * of a shard is visited once, and every address belongs to one shard.
+ * The positions of one pass. One permutation over all positions maps position p to p'. The position
+ * p' lies in one part, and is split there into an address number j and a port number. For shard k
+ * of n, j stands for the address at the permuted index k - 1 + n·j. Both permutations are
+ * bijections, so every endpoint of a shard is visited once, and every address belongs to one shard.
  *
  * @example Both shards of a small space, in order
  * ```ts
@@ -122,10 +125,10 @@ export class TargetSpace {
   #order: Permutation | undefined;
   readonly #seed: number | undefined;
   readonly #pass: number;
-  /** With a limit: the permutation that chooses the visited endpoints. */
+  /** The permutation that chooses the visited endpoints if there is a limit. */
   readonly #limitOrder?: Permutation;
   readonly #shard: Shard;
-  /** Endpoints that are visited first, and the numbering with them first. */
+  /** Endpoints that are visited first, and the numbering in which they come first. */
   readonly #prioritized: readonly Endpoint[];
   #numbering: PriorityOrder | undefined;
   /** Buffer for the positions of a call to `fill`. */
@@ -218,14 +221,17 @@ export class TargetSpace {
     return this.#priorityOrder()?.has(place) ?? this.#numberOf(place) < this.size;
   }
 
-  /** The number of a place in the choice of the limit; chosen places have numbers below `size`. */
+  /**
+   * The number that the permutation of the limit gives a place. Places with numbers below `size`
+   * are visited.
+   */
   #numberOf(place: number): number {
     return this.#limitOrder?.from(place) ?? place;
   }
 
   /**
-   * The numbering with prioritized endpoints first, computed on demand; `undefined`: there are
-   * none.
+   * The numbering with prioritized endpoints first, computed at first use; `undefined`: no endpoint
+   * is prioritized.
    */
   #priorityOrder(): PriorityOrder | undefined {
     if (this.#numbering !== undefined || this.#prioritized.length === 0) return this.#numbering;
@@ -261,7 +267,7 @@ export class TargetSpace {
   /** The place of an endpoint in ascending order; `undefined` if it is not in the space. */
   #placeOf({ address, port }: Endpoint): number | undefined {
     for (const [i, { index, shuffle, ports }] of this.#parts.entries()) {
-      // A lookup with an address of the other family would compare numbers with bigints.
+      // The families are compared first: a lookup must not compare a number with a bigint.
       const own = family(address) === index.family ? index.positionOf(address) : undefined;
       if (own === undefined) continue;
       const at = ports.indexOf(port);

@@ -70,7 +70,8 @@ export function serviceName(name: string): string {
  * Chooses an SRV record: the lowest priority, then the highest weight. Equal records always yield
  * the same server.
  *
- * @returns `undefined` when no record is usable, as with the target `.`: there is no such service.
+ * @returns `undefined` when no record is usable, for example when the target is `.` (the service
+ * does not exist).
  *
  * @example
  * ```ts
@@ -89,7 +90,7 @@ export function chooseService(records: readonly ServiceRecord[]): Service | unde
 }
 
 /**
- * Messages about SRV records with an invalid host or port, a line each. A target `.` is valid.
+ * Messages about SRV records with an invalid host or port, one line each. A target `.` is valid.
  *
  * @param name The requested name.
  */
@@ -109,6 +110,6 @@ function readService({ target, port }: ServiceRecord): Service | undefined {
     const host = parseTarget(target.replace(/\.$/, ""));
     return "name" in host && host.port === undefined ? { host: host.name, port } : undefined;
   } catch {
-    return undefined; // not a host name; an untrusted zone must not end a scan
+    return undefined; // an invalid host name in an untrusted zone must not end a scan
   }
 }

@@ -23,11 +23,11 @@ import {
   withFormat,
 } from "./style.ts";
 
-/** Most components in one text. */
+/** Maximum number of components in one text. */
 export const MOST_NODES = 1000;
-/** Most levels of nested components. */
+/** Maximum number of levels of nested components. */
 export const MOST_DEPTH = 32;
-/** Most UTF-16 units of text, codes and placeholders included. */
+/** Maximum number of UTF-16 units of text, codes and placeholders included. */
 export const MOST_UNITS = 32_768;
 
 /** A parsed component: its text runs and its unformatted text. */
@@ -36,7 +36,7 @@ export interface Component {
   readonly runs: readonly TextRun[];
   /** All texts of the component, concatenated, ineffective codes included. */
   readonly sent: string;
-  /** Whether a part was omitted for a bound. */
+  /** Whether a part was omitted because it exceeds a bound. */
   readonly cut: boolean;
 }
 
@@ -107,7 +107,7 @@ class ComponentReader {
 
   #content(json: Json, style: Style, depth: number): void {
     const key = ownValue(json, "translate");
-    const text = ownValue(json, "text") ?? ownValue(json, ""); // an NBT list of mixed types names it ""
+    const text = ownValue(json, "text") ?? ownValue(json, ""); // in NBT lists of mixed types, the key of a text is ""
     if (isScalar(text)) this.#text(String(text), style);
     else if (typeof key === "string") this.#translate(json, key, style, depth);
     else {
@@ -136,7 +136,7 @@ class ComponentReader {
       this.#text(pattern.slice(at, match.index) + (match[1] ?? ""), style);
       at = match.index + match[0].length;
       if (match[1] !== undefined) continue;
-      this.#spend(match[0].length); // placeholders count too, so that a pattern of them is bounded
+      this.#spend(match[0].length); // placeholders count, because they may be the whole pattern
       const index = match[2] === undefined ? next++ : Number(match[2]) - 1;
       if (index >= 0 && index < args.length) this.visit(args[index], style, depth + 1);
     }

@@ -20,7 +20,10 @@ export interface FormattedOptions {
   readonly base?: Style;
 }
 
-/** A hex colour in one of its two forms, or a code of one letter, as in `plainText`. */
+/**
+ * A hex colour in one of its two forms, or a code of one letter. `plainText` removes the same
+ * codes.
+ */
 const CODE = /§(?:x((?:§[0-9a-f]){6})|#([0-9a-f]{6})|([0-9a-ux]))/gi;
 const BEDROCK_COLORS = new Map([["m", "#971607"], ["n", "#b4684d"]]);
 
@@ -68,7 +71,7 @@ function styleAfter(style: Style, match: RegExpExecArray, base: Style, dialect: 
   if (rgb !== undefined) return { color: `#${rgb.toLowerCase()}`, formats };
   const code = letter.toLowerCase();
   if (code === "r") return base;
-  if (code === "x") return style; // begins a hex colour that does not follow
+  if (code === "x") return style; // `§x` without the six digits of a hex colour has no effect
   const material = dialect === "bedrock" ? BEDROCK_COLORS.get(code) : undefined;
   if (material !== undefined) return { color: material, formats };
   return "klmno".includes(code)
@@ -104,7 +107,7 @@ export function formatSections(runs: readonly TextRun[]): string {
   return whole;
 }
 
-/** The codes that lead from one style to another. */
+/** The codes that change one style into another. */
 function codesBetween(from: Style, to: Style): string {
   const keeps = from.color === to.color &&
     [...from.formats].every((one) => to.formats.includes(one));
@@ -112,7 +115,7 @@ function codesBetween(from: Style, to: Style): string {
   return formatCodes([...to.formats].filter((one) => !from.formats.includes(one)));
 }
 
-/** The codes that lead to a style from any other. */
+/** The codes that set a style, whatever the previous style is. */
 function codesOf({ color, formats }: Style): string {
   const start = color === null
     ? "§r"

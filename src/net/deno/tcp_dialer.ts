@@ -9,7 +9,7 @@ import { openSocket } from "./udp_socket.ts";
 import { isShortage } from "../file_descriptors.ts";
 import type { ConnectFailure, Dialer, Stream } from "../socket.ts";
 
-/** Most bytes of one read. */
+/** Maximum number of bytes of one read. */
 const CHUNK = 16 * 1024;
 
 /**
@@ -45,7 +45,7 @@ class DenoDialer implements Dialer {
     return new DenoStream(conn, (error) => this.count(error));
   }
 
-  /** Connects from a given address, which Deno.connect() does not support and node:net does. */
+  /** Connects from a given address. `node:net` supports that, and Deno.connect() does not. */
   async #connectFrom(own: Address, to: Endpoint, signal: AbortSignal): Promise<Stream> {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const { connect } = await import("node:net"); // loading it takes 25 ms
@@ -78,7 +78,7 @@ class DenoDialer implements Dialer {
   }
 }
 
-/** Whether this machine has an address of a family, at least that of loopback. */
+/** Whether this machine has an address of a family. The loopback address is enough. */
 function hasAddress(bits: 4 | 6): boolean {
   try {
     openSocket({ address: bits === 4 ? LOOPBACK : 1n, port: 0 }, 1)[Symbol.asyncDispose]();
@@ -152,7 +152,7 @@ class NodeStream implements Stream {
     private readonly socket: Socket,
     private readonly dialer: DenoDialer,
   ) {
-    // A reset during a write is reported by this event; a later read returns it.
+    // This event reports a reset during a write. A later read then returns the reset.
     socket.on("error", () => {});
     this.#chunks = socket[Symbol.asyncIterator]();
   }

@@ -56,7 +56,7 @@ export function openLinkSocket(address: bigint, zone: string): DatagramSocket {
   }
 }
 
-/** Descriptors that a zone lookup may need; musl and glibc need fewer. */
+/** Number of descriptors that a zone lookup may need. The lookups of musl and glibc need fewer. */
 const LOOKUP_DESCRIPTORS = 4;
 
 /**
@@ -115,9 +115,9 @@ function denoSocket(hostname: string, port: number, bits: 4 | 6, largest: number
 /** Number of buffers that are allocated at once. */
 const BUFFERS_AT_ONCE = 64;
 /**
- * Free buffers for the largest datagram. They are cut from large blocks and reused, so that only
- * the pages that held a datagram take memory. A buffer allocated alone would be filled with zeros
- * and stay until the next garbage collection.
+ * Free buffers for the largest datagram. They are parts of large blocks and are reused. Only pages
+ * that a datagram was written to take memory. A buffer that is allocated alone would be filled with
+ * zeros, and would take memory until the next garbage collection.
  */
 const freeBuffers: Uint8Array<ArrayBuffer>[] = [];
 
@@ -172,7 +172,7 @@ class DenoSocket implements DatagramSocket<DatagramBatch> {
   async drained(): Promise<void> {
     const most = this.#arrived + mostDatagramsIn(this.receiveBuffer);
     for (let before = -1; this.#arrived !== before && this.#arrived < most && !this.#closed;) {
-      await this.#full; // the receiver may accept datagrams again before this promise settles
+      await this.#full; // while the receiver accepts none, no datagram is delivered
       before = this.#arrived;
       await systemClock.pollSockets();
     }
@@ -235,7 +235,7 @@ function isClosed(error: unknown): boolean {
   return error instanceof Deno.errors.BadResource || error instanceof Deno.errors.Interrupted;
 }
 
-/** Whether an error concerns a peer, so that the socket still works. */
+/** Whether an error concerns a peer. The socket still works after such an error. */
 function isPeerError(error: unknown): boolean {
   return error instanceof Deno.errors.ConnectionReset ||
     error instanceof Deno.errors.ConnectionRefused ||

@@ -20,8 +20,8 @@ import type { SendThread } from "./thread/send_thread.ts";
 import type { SocketErrors } from "../socket.ts";
 
 /**
- * Most waits for send buffer space in one batch, and the length of each. Later datagrams are
- * refused.
+ * Maximum number of waits for send buffer space in one batch, and the length of each. Later
+ * datagrams are refused.
  */
 const MOST_WAITS = 1000;
 const WAIT_MS = 1;
@@ -94,7 +94,7 @@ export class BatchSender {
     if (--this.#busy === 0) this.#idle?.();
   }
 
-  /** Sends the rest of a batch of which the system accepted the first datagrams. */
+  /** Sends the rest of a batch after the system accepted its first datagrams. */
   async #sendRest(batch: PreparedBatch, accepted: number, signal?: AbortSignal): Promise<number> {
     this.#busy++;
     try {

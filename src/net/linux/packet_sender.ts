@@ -108,9 +108,7 @@ export class PacketSender implements FrameSender {
   }
 }
 
-/**
- * Checks that the system read the address as intended: its layout is the one of sockaddr_ll.ts.
- */
+/** Checks that the system uses the layout of socket addresses in sockaddr_ll.ts. */
 function checkAddressLayout(libc: Libc, socket: number, expected: Uint8Array): void {
   const name = new Uint8Array(expected.length);
   const isKnown = libc.call.getsockname(socket, name, int32(name.length)) === 0;

@@ -32,20 +32,20 @@ import {
   type Template,
 } from "../socket.ts";
 
-/** Most datagrams of one receive call. */
+/** Maximum number of datagrams of one receive call. */
 const ARRIVALS = 64;
 /**
- * Buffer space per datagram, bytes. It exceeds the largest UDP datagram, so that none is cut. It is
- * not a multiple of the page size, so that buffers do not share the same cache lines.
+ * Buffer space per datagram, bytes. It exceeds the largest UDP datagram, so none is cut. It is not
+ * a multiple of the page size, because buffers would then compete for the same cache lines.
  */
 const DATAGRAM_SPACE = 65_536 + 64;
-/** Most receive calls in a row: between two batches, and after a poll. */
+/** Maximum numbers of successive receive calls: between two batches, and after a poll. */
 const CALLS_BETWEEN_BATCHES = 4;
 const CALLS_PER_POLL = 16;
 /**
- * Datagrams sent between two polls from which on the receiver pauses instead of polling. Arrived
- * datagrams are then received between batches. A pending poll makes each send on the socket more
- * expensive (measured: 3 %).
+ * If at least this number of datagrams is sent between two polls, the receiver pauses instead of
+ * polling. Arrived datagrams are then received between batches. A pending poll makes each send on
+ * the socket more expensive (measured: 3 %).
  */
 const BUSY_SENDS = 32;
 /** Longest pause of the receiver while no datagram arrives, milliseconds. */
@@ -150,7 +150,7 @@ export class UdpSocket implements DatagramSocket<MessageBatch | TargetBatch> {
   #poll(): Promise<number> {
     const wanted = new Int32Array(4);
     wanted[0] = this.socket;
-    wanted[1] = POLLIN; // `events` in the low half, `revents` in the high one
+    wanted[1] = POLLIN; // `events` is in the low half of the word, `revents` in the high half
     wanted[2] = this.closing;
     wanted[3] = POLLIN;
     return this.libc.call.poll(wanted, 2n, POLL_MS);
@@ -217,7 +217,7 @@ export class UdpSocket implements DatagramSocket<MessageBatch | TargetBatch> {
     const { libc, socket } = this;
     const bytes = datagram as Uint8Array<ArrayBuffer>;
     for (let waits = 0; this.#closed === undefined; waits++) {
-      this.#to.set(0, to); // again after a wait, because other sends use the same memory
+      this.#to.set(0, to); // written again after a wait, because other sends use the same memory
       writeSockaddr(this.#nameView, 0, this.#to, 0);
       const size = BigInt(bytes.length);
       const name = this.#name;
@@ -252,7 +252,7 @@ export class UdpSocket implements DatagramSocket<MessageBatch | TargetBatch> {
     return sent;
   }
 
-  /** Sends the first of some messages: see {@linkcode flush}. */
+  /** Sends the first `length` messages, as {@linkcode flush} sends a batch. */
   flushMessages(
     messages: MessageHeaders,
     length: number,
@@ -275,7 +275,7 @@ export class UdpSocket implements DatagramSocket<MessageBatch | TargetBatch> {
   }
 
   async #close(): Promise<void> {
-    void this.dropped; // reads the count before the socket closes
+    void this.dropped; // stores the count before the socket closes
     this.#wake();
     await this.#sender.close();
     await Promise.allSettled([this.#receiving]); // the caller of listen() gets the error

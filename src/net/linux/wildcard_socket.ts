@@ -1,6 +1,6 @@
 /**
- * One UDP socket of Linux that replies from many local addresses, through FFI. It is loaded on
- * demand, so that only its users have to grant `--allow-ffi`.
+ * One UDP socket of Linux that replies from many local addresses, through FFI. It is loaded on demand.
+ * Only its users therefore have to grant `--allow-ffi`.
  *
  * The control message of a datagram, sizes and offsets in bytes:
  *

@@ -1,6 +1,7 @@
 /**
  * The announcement of a Java world that is "Open to LAN". The world sends it every 1.5 seconds to
- * 224.0.2.60 port 4445. It is UTF-8 text without a length; only its tags delimit it.
+ * 224.0.2.60 port 4445. An announcement is UTF-8 text without a length field; only its tags delimit
+ * the values.
  *
  *     [MOTD] Steve - New World [/MOTD]  [AD] 51234 [/AD]
  *
@@ -15,7 +16,7 @@
 import { concat, indexOfBytes, Malformed, Truncated } from "../../core/bytes.ts";
 import { decodeLatin1 } from "../../core/text.ts";
 
-/** Most bytes of a datagram that the game reads. */
+/** Maximum number of bytes of a datagram that the game reads. */
 export const LONGEST_ANNOUNCEMENT = 1024;
 
 const tag = (name: string) => new TextEncoder().encode(`[${name}]`);

@@ -11,8 +11,8 @@
  *     message    id 2, recipient 8  length 4  text
  *
  * The length counts the whole packet. Older software does not count the two bytes of the length
- * itself, so readers ignore it. Messages carry the signalling of connections. blocksweep decodes
- * them and never sends one.
+ * field itself, so readers ignore the length. Messages carry the signalling of connections.
+ * blocksweep decodes them and never sends one.
  *
  * Source: df-mc/go-nethernet, discovery/packet*.go.
  *
@@ -98,7 +98,7 @@ export function decodeNethernetPacket(bytes: Uint8Array): NethernetPacket | unde
   const id = reader.u16le("id");
   if (id > MESSAGE) return undefined;
   const sender = u64le(reader, "sender");
-  reader.take(8, "zeros"); // not checked: no known reader checks them
+  reader.take(8, "zeros"); // not checked, as in all known readers
   const body = readBody(reader, id);
   const flags: NethernetPacketFlag[] = [];
   if (length !== bytes.length && length !== bytes.length - 2) flags.push("lengthMismatch");

@@ -1,6 +1,6 @@
 /**
- * The encryption of NetherNet's discovery packets. Its key is public, so that it keeps nothing
- * secret and proves only that the sender knows the protocol.
+ * The encryption of NetherNet's discovery packets. Its key is public. The encryption therefore
+ * keeps nothing secret; it only shows that the sender implements the protocol.
  *
  *     HMAC-SHA256(key, packet) 32   AES-256-ECB(key, packet, padded as PKCS#7) 16, 32...
  *

@@ -1,6 +1,5 @@
 /**
- * The server data of a NetherNet response. Its first byte is a version, and each version has a
- * layout.
+ * The server data of a NetherNet response. Its first byte is the version of its layout.
  *
  *     4      name 1+n  level 1+n  gamemode << 1  players 4  slots 4  editor 1  hardcore 1
  *            transport << 1  connection << 1
@@ -21,7 +20,7 @@
  */
 import { concat, Malformed, Reader } from "../../core/bytes.ts";
 
-/** The server data of a world. A field that its version lacks is `null`. */
+/** The server data of a world. A field that is missing in this version is `null`. */
 export interface World {
   /** The version of the layout. */
   readonly version: 4 | 5 | 6 | 7;

@@ -11,8 +11,8 @@
  *                01 "player_" 00 00  (name 00)...  00
  *
  * Servers choose basic or full by the size of the request, with different rules, so the decoder
- * classifies a stat by its content. No server masks the session id, but old Java servers convert it
- * to a String and back: every byte of it must be below 0x80.
+ * classifies a stat by its content. No server masks the session id. Old Java servers convert the
+ * session id to a String and back, so each of its bytes must be below 0x80.
  *
  * Sources: the Query pages of wiki.vg, vanilla 1.7.10 and 1.16 (QueryThreadGs4), PocketMine-MP
  * (QueryHandler.php), Nukkit (QueryHandler.java), WaterdogPE, BungeeCord, Velocity, Glowstone.
@@ -46,7 +46,8 @@ export type QueryRequest =
     /** The token of the handshake, 32 bits. */
     readonly token: number;
     /**
-     * The bytes after the token: their number selects the kind of stat, their values do not matter.
+     * The bytes after the token: their number selects the kind of stat, and their values have no
+     * meaning.
      */
     readonly padding: Uint8Array;
   };

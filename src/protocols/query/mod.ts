@@ -35,18 +35,25 @@ export interface QueryStatus {
   readonly fullLost: boolean;
 }
 
-/** The session bits that every server repeats; each byte of a session stays below 0x80. */
+/**
+ * The bits of a session that every server repeats: seven of each byte, because each byte must be
+ * below 0x80.
+ */
 export const SESSION_MASK = 0x0f0f0f0f;
 
-/** For how long a token is used again, milliseconds. Vanilla changes its tokens every 30 s. */
+/** How long a token may be used again, milliseconds. Vanilla changes its tokens every 30 s. */
 const TOKEN_MS = 25_000;
 
-/** Most keys of a full stat in the facts: servers send about ten, plugins add a few. */
+/**
+ * Maximum number of keys of a full stat in the facts: servers send about ten, plugins add a few.
+ */
 const MOST_KEYS = 128;
-/** Most UTF-16 units of a software name in the facts. */
+/** Maximum number of UTF-16 units of a software name in the facts. */
 const MOST_BRAND = 256;
 
-/** Most tokens for one stat request: each resent handshake may bring another token. */
+/**
+ * Maximum number of tokens for one stat request: each resent handshake may bring another token.
+ */
 const MOST_TOKENS = 3;
 
 /** The meanings of Query's own flags. */
@@ -79,7 +86,7 @@ export const queryProtocol: Protocol<QueryStatus> = {
     template: encodeHandshake(0),
     macMask: SESSION_MASK,
     mayLackToken: false,
-    guessable: true, // 16 bits: 200,000 forged replies a second match about three tokens
+    guessable: true, // With 16 bits, about three of 200,000 forged replies match.
     tokenAt: 3,
     read(datagram) {
       const mac = readHeader(datagram, 0x09, "handshake");
@@ -138,8 +145,8 @@ function newerChallenge(
 }
 
 /**
- * Requests a basic stat after the full one got no reply. A second token alone still proves a
- * server.
+ * Requests a basic stat after the request for a full stat got no reply. Without a stat, a second
+ * reply to a handshake still proves that the endpoint is a server.
  */
 function* requestBasicStat(first: Challenge): Exchange<QueryStatus> {
   const { session } = first;

@@ -1,8 +1,8 @@
 /**
  * Encoder and decoder of Query's two stats, full and basic. See codec.ts for their layout.
  *
- * Values stay bytes here. Their encoding differs between servers, and is detected for each value
- * when the record is made.
+ * Values stay bytes here. Their encoding differs between servers. It is detected for each value
+ * when the record is created.
  *
  * @module
  */
@@ -26,7 +26,7 @@ const HEADER = 5;
 const FULL_MARK = Uint8Array.of(0x00, 0x80, 0x00);
 const FULL_MARK_AT = 13;
 const FULL_HEADER = 16;
-/** Least number of known keys in a full stat whose header is unknown. */
+/** Minimum number of known keys in a full stat whose header is unknown. */
 const LEAST_KNOWN_KEYS = 2;
 /** The bytes before the players: NUL of the last value, empty key, object 1. */
 const PLAYERS_MARK = concat([0, 0, 1], encodeLatin1("player_"), [0, 0]);
@@ -51,7 +51,10 @@ const KNOWN_KEYS = new Set([
 export type StatFlag =
   /** The stat ends inside a field. */
   | "truncated"
-  /** The bytes after the header word of a full stat are not `00 80 00`; its pairs are read. */
+  /**
+   * The bytes after the header word of a full stat are not `00 80 00`; its keys and values are read
+   * all the same.
+   */
   | "oddHeader"
   /** A full stat without a list of players; the names are unknown. */
   | "noPlayerSection"
@@ -252,7 +255,7 @@ function readPlayers(reader: Reader, flags: Set<StatFlag>): Uint8Array[] {
   const players: Uint8Array[] = [];
   for (;;) {
     const name = reader.untilNul();
-    if (name === undefined) { // the last name is cut: keep its start
+    if (name === undefined) { // the last name is incomplete; its start is kept
       flags.add("truncated");
       if (reader.left > 0) players.push(reader.rest());
       return players;
@@ -265,7 +268,7 @@ function readPlayers(reader: Reader, flags: Set<StatFlag>): Uint8Array[] {
   }
 }
 
-/** Most texts that are searched for the counts after a MOTD with NULs. */
+/** Maximum number of texts that are searched for the counts after a MOTD with NULs. */
 const MOST_MOTD_NULS = 64;
 
 function decodeBasic(bytes: Uint8Array, session: number): BasicStat {

@@ -1,6 +1,6 @@
 /**
  * Acknowledgements of an open RakNet connection: which datagrams arrived (ACK) and which are
- * missing (NAK). The page of 2012 calls an ACK "unknown 0xC0".
+ * missing (NAK). The Pocket Minecraft protocol page of 2012 calls an ACK "unknown 0xC0".
  *
  *     c0 ACK | a0 NAK   record count 2 (BE)   record, record, ...
  *     record   01  number 3 (LE)                                       one datagram
@@ -22,7 +22,7 @@ const KIND = 0xe0;
 
 /** Greatest difference between the two ends of a range. */
 const WIDEST = 512;
-/** Most datagrams in all ranges of a message together. */
+/** Maximum number of datagrams in all ranges of a message together. */
 const MOST_DATAGRAMS = 4096;
 
 /** A range of datagrams with consecutive sequence numbers. */

@@ -31,9 +31,9 @@ export type AdvertisementFlag =
   | PlaceFlag
   /** The text is not valid UTF-8; U+FFFD replaces each invalid sequence. */
   | "badUtf8"
-  /** A field that must be a number is none; it is `null`. */
+  /** A field is not a number although it must be one; it is `null`. */
   | "badNumber"
-  /** A hidden Pocket host: it replies with an empty name. */
+  /** The server is a hidden Pocket host, which replies with an empty name. */
   | "hidden";
 
 /** A Bedrock advertisement. A missing or empty field is `null`, never zero. */

@@ -40,9 +40,11 @@ export type PlaceFlag =
 
 /** The fields, each at its place. */
 export interface PlacedFields {
-  /** The fields; an omitted field is empty. Without any certain field the list is empty. */
+  /**
+   * The fields; an omitted field is empty. If the place of no field is certain, the list is empty.
+   */
   readonly fields: readonly string[];
-  /** Anomalies of the places where the fields stood. */
+  /** Anomalies of the places of the fields. */
   readonly flags: readonly PlaceFlag[];
 }
 
@@ -88,12 +90,12 @@ export function joinFields({ fields, terminated }: AdvertisementFields): string 
   return terminated ? `${text};` : text;
 }
 
-/** Places of the protocol and of the level in an advertisement without unescaped `;`. */
+/** Indexes of the fields `protocol` and `level` in an advertisement without unescaped `;`. */
 const PROTOCOL = 2;
 const LEVEL = 7;
 /** Distance from the protocol to the level, in fields. */
 const TO_LEVEL = LEVEL - PROTOCOL;
-/** Most fields after the game mode: its number, two ports, two flags. */
+/** Maximum number of fields after the game mode: its number, two ports, two flags. */
 const MOST_NUMBERS = 5;
 
 /** Bedrock's game modes; clients hide servers with other ones. */
@@ -120,7 +122,8 @@ export function placeFields(written: readonly string[], text: string): PlacedFie
     const at = fields.findIndex((_, i) => i >= PROTOCOL && followsMotd(fields, i));
     if (at >= 0) return placedAt(fields, at, fields !== written);
   }
-  // The text is too short, or its counts are not numbers: only the protocol number shows the place.
+  // The text is too short, or its counts are not numbers. Only the protocol number shows where the
+  // MOTD ends.
   const fields = splits.find((one) => /^(?:-?[0-9]+)?$/.test(one[PROTOCOL] ?? ""));
   return fields === undefined ? NOTHING_CERTAIN : placedAt(fields, PROTOCOL, fields !== written);
 }
@@ -128,7 +131,10 @@ export function placeFields(written: readonly string[], text: string): PlacedFie
 /** The result if the end of the MOTD is ambiguous. */
 const NOTHING_CERTAIN: PlacedFields = { fields: [], flags: ["motdSemicolon"] };
 
-/** The places at which the protocol can stand so that all later fields fit, up to the game mode. */
+/**
+ * The indexes at which the field `protocol` may be. All later fields, up to the game mode, must
+ * then have their required forms.
+ */
 function wholeReadings(fields: readonly string[]): number[] {
   const lastText = fields.findLastIndex((field) => !isInteger(field));
   const places: number[] = [];
@@ -139,15 +145,15 @@ function wholeReadings(fields: readonly string[]): number[] {
 }
 
 /**
- * Whether protocol, version, players and slots start at a place. A version is never a whole number.
- * This condition rejects MOTDs such as `Welcome;2024` or `1;2;3;4`.
+ * Whether the fields protocol, version, players and slots may start at an index. A version is never
+ * a whole number. This condition rejects MOTDs such as `Welcome;2024` or `1;2;3;4`.
  */
 function followsMotd(fields: readonly string[], at: number): boolean {
   return at + 3 < fields.length && [at, at + 2, at + 3].every((i) => isInteger(fields[i])) &&
     !isInteger(fields[at + 1]);
 }
 
-/** Moves the protocol from `at` to its place, and the later fields with it. */
+/** Moves the protocol and all later fields from index `at` to their places. */
 function placedAt(fields: readonly string[], at: number, resplit: boolean): PlacedFields {
   const head = [fields[0], fields.slice(1, at).join(";"), ...fields.slice(at, at + TO_LEVEL)];
   const rest = fields.slice(at + TO_LEVEL);
@@ -169,7 +175,7 @@ function placeLevel(
   if (mode < 1) return placeNumbers(rest);
   const numbers = rest.slice(mode + 1);
   const inPlace = isGamemode(rest[1]) && numbersFit(rest.slice(2, 2 + MOST_NUMBERS)) &&
-    mode >= 2 + MOST_NUMBERS; // a text after all known numbers: a field of a later version
+    mode >= 2 + MOST_NUMBERS; // a text after all known numbers is a field of a later version
   const moved = isGamemode(rest[mode]) && numbersFit(numbers);
   if (inPlace && !moved) return { fields: rest };
   const flag = "levelSemicolon";
@@ -179,7 +185,10 @@ function placeLevel(
   return { fields: ["", "", ...(numbersFit(numbers) && !inPlace ? numbers : [])], flag };
 }
 
-/** Assigns the numbers after a level: the first one is the game mode, or the mode is missing. */
+/**
+ * Assigns the numbers after a level. The first number is that of the game mode, or the game mode is
+ * missing.
+ */
 function placeNumbers(rest: readonly string[]): ReturnType<typeof placeLevel> {
   const [level, ...numbers] = rest;
   const modeIsNumber = numbersFit(numbers.slice(1));

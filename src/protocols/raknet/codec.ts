@@ -61,8 +61,8 @@ export interface Ping {
   /** 64 bits that the pong repeats. */
   readonly time: bigint;
   /**
-   * The client's GUID; `undefined` in the 25-byte form of 2012, for which modern servers block the
-   * sender.
+   * The client's GUID; `undefined` in the 25-byte form of 2012. Modern servers block the sender of
+   * that form.
    */
   readonly guid: bigint | undefined;
 }
@@ -92,7 +92,7 @@ export function decodePing(bytes: Uint8Array): Ping | undefined {
 export type PongFlag =
   /** The pong contains no advertisement: the magic is followed by nothing or an empty text. */
   | "noAdvertisement"
-  /** The length is not that of the text; the text is all remaining bytes. */
+  /** The length field differs from the length of the text. All remaining bytes are the text. */
   | "lengthMismatch"
   /** The text is longer than its length field; the rest is ignored. */
   | "trailingBytes"
@@ -142,7 +142,7 @@ export function decodePong(bytes: Uint8Array): Pong | undefined {
   if (magicAt(bytes, PONG_MAGIC_TIME32)) return decodePongTime32(bytes);
   if (bytes.length < PONG_SIZE) throw new Truncated("pong", 0, PONG_SIZE, bytes.length);
   if (!magicAt(bytes, PONG_MAGIC)) {
-    // RakLib writes a bare 0x1d with a text and no magic: another message.
+    // RakLib writes 0x1d with a text and without the magic. That is a message of another type.
     if (bytes[0] === PONG.advertise) return undefined;
     throw new Malformed("pong with a wrong magic", PONG_MAGIC);
   }

@@ -14,8 +14,8 @@
  *                                     addresses  the acceptance's time 8  time 8    164 with 20 IPv4
  *     disconnection               15                                                1
  *
- * The messages contain no count of their addresses. RakNet writes 10, Minecraft 20, other software
- * fewer. The last 16 bytes are the two times, as in go-raknet.
+ * The messages contain no count of their addresses. RakNet writes 10 addresses, Minecraft 20, other
+ * software fewer. The last 16 bytes are the two times, as in go-raknet.
  *
  * Sources: RakNet 4.081 (RakPeer.cpp), RakLib (protocol/Connect*.php, NewIncomingConnection.php),
  * go-raknet (internal/message).
@@ -50,7 +50,7 @@ export type AddressesFlag =
 export interface Addresses {
   /** The addresses of the sender's system; most are 0.0.0.0:0, "no address". */
   readonly addresses: readonly Endpoint[];
-  /** The time in the message to which this one replies. */
+  /** The time in the message to which this message replies. */
   readonly pingTime: bigint;
   /** The sender's clock, milliseconds. */
   readonly pongTime: bigint;
@@ -101,7 +101,7 @@ function encodeAddresses({ addresses, pingTime, pongTime }: Addresses): Uint8Arr
 /**
  * Decodes a message. Bytes after it are ignored.
  *
- * @returns `undefined` for another message, as those of the game.
+ * @returns `undefined` for another message, for example one of the game.
  * @throws Truncated when the message ends inside a field.
  * @throws Malformed when the type of an address is unknown.
  */

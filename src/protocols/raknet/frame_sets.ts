@@ -1,6 +1,6 @@
 /**
- * Frame sets: the datagrams of an open RakNet connection. The page of 2012 calls one of them
- * "unknown 0x84".
+ * Frame sets: the datagrams of an open RakNet connection. The Pocket Minecraft protocol page of
+ * 2012 calls one of them "unknown 0x84".
  *
  * Integers are big endian, except those of three bytes (LE), which are little endian.
  *
@@ -31,14 +31,17 @@ const CONTINUOUS_SEND = 0x08;
 const NEEDS_BANDWIDTH = 0x04;
 const SPLIT = 0x10;
 
-/** Most frames in one set; no datagram within an MTU holds as many. */
+/** Maximum number of frames in one set. A datagram within an MTU contains fewer. */
 const MOST_FRAMES = 4096;
 
 const RELIABLE: readonly number[] = [2, 3, 4, 6, 7];
 const SEQUENCED: readonly number[] = [1, 4];
 const ORDERED: readonly number[] = [1, 3, 4, 7];
 
-/** The place of a frame in a split message. The count is untrusted: never allocate memory by it. */
+/**
+ * The place of a frame in a split message. The count is untrusted: the size of allocated memory
+ * must not depend on it.
+ */
 export interface Split {
   /** Number of parts of the message. */
   readonly count: number;
@@ -72,7 +75,7 @@ export interface FrameSet {
   readonly packetPair: boolean;
   /** Whether the sender sends continuously. */
   readonly continuousSend: boolean;
-  /** Whether the receiver has to report its bandwidth; set in most datagrams. */
+  /** Whether the receiver has to report its bandwidth; true in most datagrams. */
   readonly needsBandwidth: boolean;
   /** Sequence number of the datagram, modulo 2^24. */
   readonly sequence: number;

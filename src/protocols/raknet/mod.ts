@@ -75,15 +75,16 @@ const joinableVerifier: Verifier<RaknetStatus> = {
   ],
 };
 
-/** Least random GUID; smaller ones are clocks, counters and constants. */
+/** Smallest random GUID; smaller ones are clocks, counters and constants. */
 const LEAST_GUID = String(2n ** 48n);
 /**
- * RakNet's "unassigned" GUID (RakNetTypes.h), and the scanner's own, which an echoed ping holds.
+ * RakNet's "unassigned" GUID (RakNetTypes.h), and the scanner's own GUID, which a host returns if
+ * it echoes pings.
  */
 const UNASSIGNED_GUID = String(2n ** 64n - 1n);
 const OWN_GUID = String(CLIENT_GUID);
 
-/** Whether a GUID is a random number of one server, and not a constant of its software. */
+/** Tests whether a GUID is a random number of one server, and not a constant of its software. */
 export function isServerGuid(guid: string): boolean {
   return guid !== UNASSIGNED_GUID && guid !== OWN_GUID && !isSmall(guid);
 }
@@ -126,7 +127,7 @@ export const raknetProtocol: Protocol<RaknetStatus> = {
   ports: { 4: [BEDROCK_PORTS[4]], 6: [BEDROCK_PORTS[4], BEDROCK_PORTS[6]] },
   broadcastPorts: { 4: [BEDROCK_PORTS[4]], 6: [BEDROCK_PORTS[6]] },
   isServerGuid,
-  guidChangesOnRestart: (guid) => guid !== "0", // 0: the software draws none
+  guidChangesOnRestart: (guid) => guid !== "0", // 0: the software has no random GUID
   playerFacts: [],
   probe: {
     template: encodePing({ openOnly: false, time: 0n, guid: CLIENT_GUID }),
@@ -195,7 +196,10 @@ function pongStatement(
   return { columns: { guid }, flags: [...flags, "otherGame"], facts: { payload } };
 }
 
-/** Most fields without an agreed meaning in the facts; no software sends more than five. */
+/**
+ * Maximum number of fields without an agreed meaning in the facts; no software sends more than
+ * five.
+ */
 const MOST_UNNAMED = 16;
 
 const EDITION_NAMES = { MCPE: "bedrock", MCEE: "education", MCCPP: "pocket" } as const;

@@ -13,8 +13,8 @@
  *     reply 2     08  M 16  server GUID 8  client's address  MTU 2  security 1          35, 57
  *
  * Protocol 5 (2012) and today's protocols (6 to 11) differ only in the number. The page of 2012
- * gives 39 bytes for request 2 and 30 for reply 2. They have 34 and 35: the page omits the port,
- * the MTU and the security byte. An MTU includes 28 bytes of IPv4 and UDP headers.
+ * gives 39 bytes for request 2 and 30 for reply 2. The messages have 34 and 35 bytes: the page
+ * omits the port, the MTU and the security byte. An MTU includes 28 bytes of IPv4 and UDP headers.
  *
  * Sources: RakNet 4.081 (RakPeer.cpp), RakLib (protocol/OpenConnection*.php), go-raknet
  * (internal/message/open_connection_*.go, dial.go), CloudburstMC Network
@@ -169,8 +169,8 @@ export function encodeOpenRequest2(
 /**
  * Decodes a second request, as a server does.
  *
- * @param secured Whether the message contains a cookie. A server knows it; the message does not state
- * it. Default: derived from the length.
+ * @param secured Whether the message contains a cookie. The message itself does not state it.
+ * Default: derived from the length.
  * @throws Truncated when the message ends before the end of the GUID.
  * @throws Malformed when the type of the address is unknown.
  */
@@ -190,13 +190,14 @@ export function decodeOpenRequest2(
 }
 
 /**
- * Whether a cookie is at an offset. If it looks like an address, the bytes after it and the
- * length decide.
+ * Whether a cookie is at an offset. If the bytes could also be an address, the bytes after them and
+ * the length decide.
  */
 function holdsCookie(bytes: Uint8Array, at: number): boolean {
   if (addressSize(bytes[at]) === undefined) return true;
   const type = bytes[at + COOKIE_SIZE];
-  const size = type === 0 ? undefined : addressSize(type); // type 0 is rare; zero bytes are common
+  // addresses of type 0 are rare, and zero bytes are common
+  const size = type === 0 ? undefined : addressSize(type);
   return size !== undefined && bytes.length === REQUEST_2_SIZE + COOKIE_SIZE + size;
 }
 

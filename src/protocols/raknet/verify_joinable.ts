@@ -20,15 +20,15 @@
  * a cookie is accepted, and whether RakNet has a free connection (0x14). If the advertisement
  * reports that all player slots are taken, `joinable` is unknown for this reason.
  *
- * - Request 1 is sent with the sizes of real clients, the largest first. The next size follows when
- *   a size gets no reply. The runtime cannot set the "don't fragment" bit, so the sizes test what
- *   the server accepts, not the MTU of the path.
+ * - Request 1 is sent with the sizes of real clients, the largest first. The next size follows when a
+ *   size gets no reply. The runtime cannot set the "don't fragment" bit, so the sizes test what the
+ *   server accepts; they do not test the MTU of the path.
  * - Protocol 11 is sent first. A server that names another protocol (0x19) gets one more request with
  *   that protocol. Other protocols are not tried: go-raknet ignores a client for a while after a
  *   wrong protocol.
  * - Replies with GUID 0, or with an MTU outside RakNet's bounds, come from flood filters (go-raknet,
- *   dial.go) and are ignored. GUID 0 is accepted if the server's pong has GUID 0 too, as that of
- *   JSPrismarine may.
+ *   dial.go) and are ignored. GUID 0 is accepted if the server's pong has GUID 0 too. Pongs of
+ *   JSPrismarine may have it.
  *
  * @module
  */
@@ -64,7 +64,9 @@ export const VERIFY_FLAGS = {
     "the server refuses a new connection of this address so soon; others may be able to join",
 } as const;
 
-/** What a refusal means for players. Some refusals concern the scanner's address alone. */
+/**
+ * The value of `joinable` after a refusal. Some refusals concern only the address of the scanner.
+ */
 const REFUSED: Record<
   RefusalReason,
   { joinable: boolean | null; flag: keyof typeof VERIFY_FLAGS }
@@ -78,7 +80,8 @@ const REFUSED: Record<
 };
 
 /**
- * A reply 1 with the protocol of its request; without a reply, the protocol that the server named.
+ * A reply 1 and the protocol number of its request. Without a reply 1: the protocol number that the
+ * server named.
  */
 type FirstReply =
   | { readonly protocol: number; readonly reply: OpenReply1 }
@@ -86,7 +89,7 @@ type FirstReply =
 
 /**
  * Checks whether a server accepts connections, after its reply to a ping. A missing reply is a
- * result too, so that the exchange never throws `NoReply`.
+ * result too. The exchange therefore never throws `NoReply`.
  *
  * @param pong The server's reply to the ping.
  * @param bedrock The advertisement in the pong, if it is one of Bedrock.
@@ -101,7 +104,8 @@ export function* verifyJoinable(
   const { protocol, reply } = first;
   const security = securityOf(reply);
   const known = { mtu: reply.mtu, raknet_protocol: protocol };
-  if (security === "publicKey") return finding(known, [], { security }); // only clients with the server's key may join
+  // on a server with LIBCAT, only clients with the server's key can join
+  if (security === "publicKey") return finding(known, [], { security });
   if (isFull(bedrock)) return finding(known, ["full"], { security });
   return finding({ ...known, joinable: true }, [], { security });
 }
@@ -142,7 +146,8 @@ function* orUndefined<T>(exchange: Exchange<T>): Exchange<T | undefined> {
 }
 
 /**
- * Reads a refusal. One that names the protocol under test is a duplicate for the earlier request.
+ * Reads a refusal. A refusal that names the protocol of the latest request is a duplicate reply to
+ * the earlier request.
  */
 function acceptRefusal(datagram: Uint8Array, named?: Refusal): Refusal | undefined {
   const refusal = decodeRefusal(datagram);
@@ -162,7 +167,8 @@ function securityOf({ security }: OpenReply1): string {
 }
 
 /**
- * The finding without a reply. A server that named a protocol may ignore the client for a while.
+ * The result when no reply 1 arrived. A server that named another protocol may ignore the client
+ * for a while.
  */
 function noReplyFinding(named: number | undefined): Statement {
   return named === undefined

@@ -1,6 +1,6 @@
 /**
- * Bounds untrusted JSON before it is parsed, so that a text of 2 MiB does not become a tree of a
- * million objects. Values beyond the bounds are omitted, and a flag reports it.
+ * Bounds untrusted JSON before it is parsed. Otherwise a text of 2 MiB could become a tree of a
+ * million objects. Values beyond the bounds are omitted, and a flag reports the omission.
  *
  * @module
  */
@@ -10,20 +10,25 @@ import { decodeUtf8 } from "../../core/text.ts";
 /** A JSON object with untrusted keys: read it with {@linkcode ownValue}. */
 export type JsonObject = Readonly<Record<string, unknown>>;
 
-/** Most levels of nested objects and lists; each level of a text component takes two. */
+/**
+ * Maximum number of levels of nested objects and lists; each level of a text component takes two.
+ */
 export const MOST_NESTING = 80;
-/** Most values in one text; a big mod pack has some thousands. */
+/** Maximum number of values in one text; a big mod pack has some thousands. */
 export const MOST_VALUES = 65_536;
-/** Values that each of the first keys may have even if earlier keys used up the others. */
+/**
+ * Number of values that each of the first keys may have in any case, even if earlier keys exceed
+ * the bounds.
+ */
 export const LEAST_VALUES = 1024;
-/** Number of keys with guaranteed values; a status has about ten. */
+/** Number of keys with a guaranteed number of values; a status has about ten keys. */
 const FIRST_KEYS = 64;
 
 /** An anomaly of a JSON text. */
 export type JsonFlag =
   /** Bytes are not valid UTF-8; U+FFFD replaces them. */
   | "badUtf8"
-  /** The text holds unescaped control characters or starts with a BOM, which JSON forbids. */
+  /** The text contains unescaped control characters or starts with a BOM. JSON forbids both. */
   | "badJson"
   /** The text exceeds the bounds on nesting or values; the rest is omitted. */
   | "cut";
@@ -59,7 +64,10 @@ export function parseBoundedJson(bytes: Uint8Array): ParsedJson {
 const BOM = "\ufeff";
 const CONTROL = /\p{Cc}/gu;
 
-/** The members of a string that {@linkcode boundJson} uses; a test counts their calls. */
+/**
+ * The members of a string that {@linkcode boundJson} uses. A test replaces them to count their
+ * calls.
+ */
 export type JsonText = Pick<string, "length" | "charCodeAt" | "indexOf" | "slice">;
 
 /**
@@ -86,9 +94,9 @@ class BoundedCopy {
   #depth = 0;
   #values = MOST_VALUES;
   #keys = 0;
-  /** Depth of the object or list that is being omitted, wholly or from some value on; 0: none. */
+  /** Depth of the object or list that is being omitted, wholly or in part; 0: none. */
   #omittedDepth = 0;
-  /** Whether that object or list is omitted wholly, its closing bracket included. */
+  /** Whether the object or list at that depth is omitted wholly, its closing bracket included. */
   #whole = false;
 
   constructor(readonly text: JsonText) {}
@@ -111,7 +119,7 @@ class BoundedCopy {
     this.#depth--;
   }
 
-  /** Handles a comma: another value of an object or list follows. */
+  /** Handles a comma. Another value of an object or list follows the comma. */
   comma(at: number): void {
     if (this.#omittedDepth > 0) return;
     const isFirst = this.#depth === 1 && this.#keys++ < FIRST_KEYS;
@@ -156,7 +164,10 @@ export function isObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** The value of an object's own property: `constructor` exists only if the server sent it. */
+/**
+ * The value of an object's own property. Inherited properties, for example `constructor`, are
+ * missing.
+ */
 export function ownValue(object: unknown, key: string): unknown {
   return isObject(object) && Object.hasOwn(object, key) ? object[key] : undefined;
 }

@@ -8,7 +8,7 @@
  *     handshake  id 0  VarInt protocol  text host  port 2 BE  VarInt next state (1: status)
  *     request    id 0                                       (in one write with the handshake)
  *     response   id 0  text JSON  [text of a mod]
- *     ping, pong id 1  8 bytes, any
+ *     ping, pong id 1 8 bytes of any value
  *
  * Protocol -1 is a client of unspecified version. A pong repeats the ping's bytes.
  *
@@ -100,7 +100,7 @@ export function frameEnd(bytes: Uint8Array, start = 0): number | undefined {
   return reader.offset + length;
 }
 
-/** The first byte of the packet id in the first frame, which may be incomplete. */
+/** The first byte of the packet id in the first frame. The frame may be incomplete. */
 export function peekId(bytes: Uint8Array): number | undefined {
   const end = bytes.findIndex((byte) => byte < 128);
   return end < 0 ? undefined : bytes.at(end + 1);
@@ -146,7 +146,7 @@ export interface Handshake {
 
 /** Protocol number of a client of unspecified version. */
 export const ANY_PROTOCOL: number = -1;
-/** Most UTF-16 units of a host name that vanilla accepts. */
+/** Maximum number of UTF-16 units of a host name that vanilla accepts. */
 const MOST_HOST = 255;
 
 /** Encodes handshake and status request, for one write. */

@@ -32,18 +32,23 @@ export type SlpStatus =
     readonly requestForm: string;
   };
 
-/** Most UTF-16 units of a MOTD; a colour gradient takes up to fifteen for one letter. */
+/**
+ * Maximum number of UTF-16 units of a MOTD; a colour gradient takes up to fifteen for one letter.
+ */
 const MOST_MOTD = 8192;
-/** Most UTF-16 units of any other text. */
+/** Maximum number of UTF-16 units of any other text. */
 const MOST_TEXT = 256;
-/** Most player names; vanilla sends twelve. */
+/** Maximum number of player names; vanilla sends twelve. */
 const MOST_PLAYERS = 128;
-/** Most mods; big packs have four hundred. */
+/** Maximum number of mods; big packs have four hundred. */
 const MOST_MODS = 512;
-/** Most keys of one object. */
+/** Maximum number of keys of one object. */
 const MOST_KEYS = 24;
 
-/** The protocol number in replies of newer software to legacy pings, instead of its own. */
+/**
+ * The protocol number that newer software writes in its replies to legacy pings, instead of its own
+ * number.
+ */
 const LEGACY_REPLY_PROTOCOL = 127;
 
 /** Converts a status into a statement. */
@@ -176,7 +181,10 @@ function reasonText(text: string): string {
  * 1.9.x`.
  */
 const BRANDED = /^([A-Za-z][\w+-]{0,31}) (v?\d[\w.+-]*(?:[,/ ]+v?\d[\w.+-]*)*)$/;
-/** First words of texts that state required versions, and are not software names. */
+/**
+ * First words of version texts that state the required versions of clients. These words are not
+ * software names.
+ */
 const NO_BRANDS = new Set(["requires", "minecraft", "version", "java", "only", "use", "mc"]);
 
 /** Splits a version name into software and version, if it contains both. */
@@ -189,7 +197,10 @@ function splitVersion(name: string | null): { software: string | null; version: 
 
 const PNG = "89504e470d0a1a0a";
 
-/** An icon with its hash and size in bytes; `isInvalid`: it is not a PNG in a data URL. */
+/**
+ * An icon with its hash and size in bytes. `isInvalid` means that the icon is not a PNG in a data
+ * URL.
+ */
 interface Icon {
   readonly bytes?: Uint8Array;
   readonly hash: string | null;
@@ -206,12 +217,12 @@ function readIcon(url: string | null): Icon {
   return { bytes, hash, size: bytes.length, isInvalid };
 }
 
-/** The bytes of a data URL; servers before 1.13 break its base64 into lines. */
+/** The bytes of a data URL. Servers before 1.13 split the base64 text into lines. */
 function base64Of(url: string): Uint8Array | undefined {
   const comma = url.indexOf(",");
   if (!url.startsWith("data:") || !url.slice(0, comma + 1).endsWith(";base64,")) return undefined;
   try {
-    return Uint8Array.fromBase64(url.slice(comma + 1)); // ignores white space
+    return Uint8Array.fromBase64(url.slice(comma + 1)); // atob() ignores white space
   } catch {
     return undefined;
   }

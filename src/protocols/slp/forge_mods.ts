@@ -18,7 +18,9 @@ import { decodePacked, type PackedMods } from "./packed_mods.ts";
 export interface Mod {
   /** The mod's id, as the server writes it. */
   readonly id: string;
-  /** The mod's version; `null` if the list has none, as for mods that clients do not need. */
+  /**
+   * The mod's version; `null` if the list has none, for example for a mod that clients do not need.
+   */
   readonly version: string | null;
 }
 
@@ -26,7 +28,7 @@ export interface Mod {
 export interface Modding {
   /** The form of the list: see the top of this file. */
   readonly form: "modinfo" | "forgeData" | "packed" | "isModded";
-  /** The network version of the mod loader; in the oldest form its name. */
+  /** The network version of the mod loader. In the oldest form: the name of the mod loader. */
   readonly loader: string | null;
   /** The mods; `null` if the form has no list. */
   readonly mods: readonly Mod[] | null;
@@ -36,10 +38,13 @@ export interface Modding {
   readonly truncated: boolean;
 }
 
-/** Texts in place of a version: the mod is on the server alone, or any version fits. */
+/**
+ * Texts in place of a version. They mean that only the server has the mod, or that clients may have
+ * any version.
+ */
 const NO_VERSION = new Set(["SERVER_ONLY", "ANY", "OHNOES\ud83d\ude31\ud83d\ude31\ud83d\ude31"]);
 
-/** Reads the mods in a status; `undefined` when it names none and no mod loader. */
+/** Reads the mods in a status; `undefined` when the status names neither mods nor a mod loader. */
 export function parseModding(json: unknown): Modding | undefined {
   const forge = ownValue(json, "forgeData");
   const info = ownValue(json, "modinfo");

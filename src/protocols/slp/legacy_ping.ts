@@ -7,14 +7,14 @@
  *     kick       ff  text
  *     text       UTF-16 units 2 BE  UTF-16BE                             (size: 7 + bytes of host)
  *
- * The kick's text is the status:
+ * The text of the kick is the status:
  *
  *     Beta 1.8   motd § online § max
  *     1.4        §1 NUL protocol NUL version NUL motd NUL online NUL max
  *
- * Servers before 1.4 reply to the `fe` of all three. `fe 01 fa` must not be sent alone, because
- * servers wait for the rest. Servers keep the connection open after the kick, so its length field
- * marks its end.
+ * Servers before 1.4 reply to the first byte of all three forms. `fe 01 fa` must not be sent alone,
+ * because servers wait for the rest of the ping. Servers keep the connection open after the kick,
+ * so its length field marks its end.
  *
  * Sources: minecraft.wiki "Server List Ping"; vanilla 1.7.10 (LegacyPingHandler.java), Paper
  * (LegacyQueryHandler.java.patch), BungeeCord (LegacyDecoder.java), Velocity
@@ -84,7 +84,7 @@ export function decodeLegacyPing(bytes: Uint8Array): LegacyPing | undefined {
 
 /** An anomaly of a kick. */
 export type LegacyFlag =
-  /** The length field exceeds the message; the bytes that arrived are read. */
+  /** The length field exceeds the message; the bytes that arrived are decoded. */
   | "lengthMismatch"
   /** Bytes follow the end of the kick; they are ignored. */
   | "trailingBytes"
@@ -143,8 +143,8 @@ export function legacyReplyEnd(bytes: Uint8Array): number | undefined {
 
 /**
  * Decodes a kick. A kick that is shorter than its length field is decoded too, because some servers
- * count bytes instead of UTF-16 units. The last number of a cut kick may be incomplete, and is
- * `null`.
+ * count bytes instead of UTF-16 units. The last number of an incomplete kick may be incomplete too,
+ * and is `null`.
  *
  * @returns `undefined` for another message.
  * @throws Truncated when the message ends inside the length field.
@@ -169,23 +169,24 @@ export function decodeLegacyReply(bytes: Uint8Array): LegacyReply | undefined {
   if (end > bytes.length) flags.push("lengthMismatch");
   if (end < bytes.length) flags.push("trailingBytes");
   if (text !== units) flags.push(LONE_SURROGATE);
-  const countsBytes = end - HEADER === 4 * text.length; // the length counts bytes, not units
+  // the length field counts bytes instead of units
+  const countsBytes = end - HEADER === 4 * text.length;
   const status = parseLegacyStatus(text, end > bytes.length && !countsBytes);
   if (status?.online === null || status?.max === null) flags.push("badNumber");
   return { status, text, flags };
 }
 
 /**
- * Parses the text of a kick as a status; `undefined` when it is none.
+ * Parses the text of a kick as a status; `undefined` when the text is not a status.
  *
- * @param cut Whether the end of the text is missing, so that the last number may be incomplete.
+ * @param cut Whether the end of the text is missing. The last number may then be incomplete.
  */
 function parseLegacyStatus(text: string, cut: boolean): LegacyStatus | undefined {
   if (text.startsWith("§1\0")) {
     const fields = text.split("\0").slice(1);
     return statusOfFields(withoutEnd(cut ? withoutLast(fields) : fields));
   }
-  // Matched from the right, because a MOTD may hold section signs.
+  // Matched from the right, because a MOTD may contain section signs.
   const match = /^(.*)§(-?\d{1,10})§(-?\d{1,10})$/s.exec(text);
   if (match === null) return undefined;
   const [, motd, online, max] = match;
@@ -199,13 +200,13 @@ function parseLegacyStatus(text: string, cut: boolean): LegacyStatus | undefined
   };
 }
 
-/** Drops a cut last field, unless it is the MOTD, whose start is still useful. */
+/** Drops an incomplete last field. A MOTD is kept, because its start is still useful. */
 function withoutLast(fields: string[]): string[] {
   const last = fields.length === 3 ? fields[2] : "";
   return [...fields.slice(0, -1), last, ...Array(Math.max(0, 5 - fields.length)).fill("")];
 }
 
-/** Drops empty fields after a whole status, which ends in two counts. */
+/** Drops empty fields after a complete status. Such a status ends with two counts. */
 function withoutEnd(fields: string[]): string[] {
   const whole = fields.slice(0, fields.findLastIndex((field) => field !== "") + 1);
   const counts = whole.slice(3).slice(-2).filter((field) => count(field) !== null);
@@ -218,7 +219,7 @@ function statusOfFields([protocol, version, ...rest]: string[]): LegacyStatus {
     form: "1.4",
     protocol: count(protocol),
     version: version || null,
-    motd: rest.join("\0") || null, // the MOTD may hold NULs
+    motd: rest.join("\0") || null, // the MOTD may contain NULs
     online: count(online),
     max: count(max),
   };

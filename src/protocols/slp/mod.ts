@@ -36,14 +36,17 @@ export * from "./packed_mods.ts";
 export * from "./status_json.ts";
 
 /**
- * Client protocol numbers of the requests, in order, while the peer closes the connection. Most
- * servers accept an unspecified version. 765 is 1.20.4, and 47 is 1.8, for software that replies
- * only to numbers that it knows (quarry knows 47 and not 765).
+ * Client protocol numbers, in the order of the requests. The next number is used if the peer closes
+ * the connection. Most servers accept an unspecified version. Some software replies only to certain
+ * numbers: 765 is 1.20.4, and 47 is 1.8 (quarry accepts 47 and not 765).
  */
 const CLIENT_PROTOCOLS = [ANY_PROTOCOL, 765, 47];
-/** Most UTF-16 units of a kick in reply to a status request; the game writes some hundreds. */
+/**
+ * Maximum number of UTF-16 units of a kick in reply to a status request; the game writes some
+ * hundreds.
+ */
 const MOST_KICK = 4095;
-/** Most bytes that a server may send before its pong. */
+/** Maximum number of bytes that a server may send before its pong. */
 const MOST_BEFORE_PONG = 65_536;
 
 /** A flag of Server List Ping alone. */
@@ -84,8 +87,7 @@ export const slpProtocol: Protocol<SlpStatus> = {
       if (status !== undefined) break;
     }
     if (status !== undefined && !isKick(status)) return status;
-    // Legacy pings come last: modern servers publish less in reply, or wait for the rest of the
-    // ping.
+    // Legacy pings come last. Modern servers publish less in reply to them, or wait for more bytes.
     const legacy = (yield* requestLegacyStatus("01")) ?? (yield* requestLegacyStatus("none"));
     if (legacy?.reply.status !== undefined) return legacy;
     const kick = status ?? legacy;
@@ -101,7 +103,10 @@ function isKick(status: SlpStatus): status is Legacy {
   return status.kind === "legacy";
 }
 
-/** Rejects a long kick that is cut: any other message that starts with `ff` looks like it. */
+/**
+ * Rejects a long kick that is incomplete. Any other message that starts with `ff` looks like such a
+ * kick.
+ */
 function checkedKick(status: Legacy): Legacy {
   const { text, flags } = status.reply;
   if (text.length > 255 && flags.includes("lengthMismatch")) {
@@ -139,7 +144,7 @@ function* requestStatus(
 
 /**
  * Writes a request and collects the bytes of the reply. `sizeOf` returns the reply's size once its
- * first bytes determine it. A reply that stops early is returned as far as it arrived.
+ * first bytes determine it. If the reply is incomplete, the bytes that arrived are returned.
  *
  * @returns The reply's size, bytes; `undefined` when the peer closed without a reply.
  */
@@ -164,8 +169,9 @@ function* requestBytes(
 }
 
 /**
- * Size of the kick or status whose first bytes have arrived; `undefined` while they are too few.
- * Another protocol (HTTP, SSH) is recognised by its first bytes, and ends the exchange.
+ * Size of the kick or status whose first bytes have arrived; `undefined` while too few bytes have
+ * arrived. Replies in another protocol (HTTP, SSH) are recognised by their first bytes, and end the
+ * exchange.
  */
 function replySize(bytes: Uint8Array): number | undefined {
   const isKick = isKickStart(bytes);
@@ -177,9 +183,9 @@ function replySize(bytes: Uint8Array): number | undefined {
 }
 
 /**
- * Whether the reply starts as a kick; `undefined` while too few bytes have arrived. `ff 00` starts
- * a kick: as a frame length it would have a needless second byte. `ff 01` starts a frame of 255
- * bytes where the id of a status follows, and then a length of two bytes or a `{`. Otherwise it
+ * Whether the reply is a kick; `undefined` while too few bytes have arrived. `ff 00` starts a kick:
+ * as the length of a frame, it would have a needless second byte. `ff 01` starts a frame of 255
+ * bytes if the id of a status follows, and then a length of two bytes or a `{`. Otherwise `ff 01`
  * starts a kick of 256 letters or more.
  */
 function isKickStart(bytes: Uint8Array): boolean | undefined {
@@ -191,7 +197,7 @@ function isKickStart(bytes: Uint8Array): boolean | undefined {
   return !isStatus;
 }
 
-/** Requests a pong; `undefined` when none arrives, which leaves the status valid. */
+/** Requests a pong; `undefined` when none arrives. The status is valid without a pong. */
 function* requestPong(payload: bigint, inbox: StreamBuffer): Exchange<bigint | undefined> {
   let bytes = 0;
   const accept = (chunk: Uint8Array) => {
@@ -239,7 +245,9 @@ function* requestLegacyStatus(data: "01" | "none"): Exchange<Legacy | undefined>
   }
 }
 
-/** Size of the kick whose first bytes have arrived; `undefined` while they are too few. */
+/**
+ * Size of the kick whose first bytes have arrived; `undefined` while too few bytes have arrived.
+ */
 function kickSize(bytes: Uint8Array): number | undefined {
   if (bytes.length > 0 && bytes[0] !== 0xff) {
     throw new Malformed("a reply to a legacy ping that is not a kick", 0);

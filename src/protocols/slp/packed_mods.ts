@@ -30,7 +30,7 @@ export interface Channel {
 export interface PackedMod {
   /** The mod's id, as the server writes it. */
   readonly id: string;
-  /** The mod's version; `null` for a mod on the server alone. */
+  /** The mod's version; `null` for a mod that only the server has. */
   readonly version: string | null;
   /** The mod's network channels. */
   readonly channels: readonly Channel[];
@@ -44,7 +44,7 @@ export interface PackedMods {
   readonly mods: readonly PackedMod[];
   /** Channels that belong to no mod. */
   readonly channels: readonly Channel[];
-  /** Whether the list is cut, or malformed from some place on. */
+  /** Whether the end of the list is missing or malformed. */
   readonly cut: boolean;
 }
 
@@ -72,7 +72,7 @@ function channelBytes({ name, version, required }: Channel): Uint8Array {
 }
 
 /**
- * Decodes a list of mods, as far as it is well-formed.
+ * Decodes a list of mods up to the first malformed byte.
  *
  * @example
  * ```ts
@@ -143,7 +143,7 @@ function packBits(bytes: Uint8Array): string {
   return count === 0 ? text : text + String.fromCharCode(bits);
 }
 
-/** The bytes in a text: the number that the text claims, or fewer if the text is shorter. */
+/** The bytes in a text. They are as many as the text declares, or fewer if the text is shorter. */
 function unpackBits(text: string): { bytes: Uint8Array; claimed: number } {
   if (text.length < 2) return { bytes: new Uint8Array(), claimed: 0 };
   const claimed = text.charCodeAt(0) & 0x7fff | (text.charCodeAt(1) & 0x7fff) << 15;

@@ -27,7 +27,7 @@ export type StatusFlag =
   | JsonFlag
   /** A number is invalid or out of range; it is ignored. */
   | "badNumber"
-  /** A number is written as text or with a fraction; it is read. */
+  /** A number is written as text or with a fraction; it is accepted. */
   | "looseNumber"
   /** The description exceeds the bounds on components; the rest is omitted. */
   | "motdCut";

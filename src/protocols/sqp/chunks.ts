@@ -8,7 +8,7 @@
  *     Metrics      count 1 (at most 25)  (float 4)...
  *
  * Text stays bytes here. Sources: see codec.ts. Unity's page describes ServerInfo alone; the other
- * chunks are those of go-svrquery. Metrics were added without a new version.
+ * chunks follow go-svrquery. Metrics were added without a new version.
  *
  * @module
  */
@@ -33,10 +33,10 @@ import {
   type TypedValue,
 } from "./typed_values.ts";
 
-/** Most metrics in a chunk, as in go-svrquery. */
+/** Maximum number of metrics in a chunk, as in go-svrquery. */
 const MOST_METRICS = 25;
 
-/** The ServerInfo chunk. A field is `null` when the message ends before it. */
+/** The ServerInfo chunk. A field is `null` when the message ends before that field. */
 export interface ServerInfo {
   /** Number of players online. */
   readonly online: number | null;
@@ -132,11 +132,11 @@ function encodeTable({ fields, rows }: SqpTable): Uint8Array {
 }
 
 /**
- * Decodes the chunks of a reply. If packets are missing, or a length field is not the packet's
- * length, the bytes within the declared length are decoded, and a flag reports it.
+ * Decodes the chunks of a reply. If packets are missing, or a length field is wrong, the available
+ * bytes within the declared length are decoded, and a flag reports the anomaly.
  *
  * @param packets The reply's packets in any order: at least one, each number once.
- * @param requested Bits of the requested chunks. The reply does not state which chunks it holds.
+ * @param requested Bits of the requested chunks. The reply does not state which chunks it contains.
  * @throws Truncated when a field ends too early in a complete reply.
  * @throws Malformed for unknown types, tables without fields, and too many metrics.
  *
@@ -168,13 +168,13 @@ export function decodeReply(packets: readonly SqpPacket[], requested: number): S
   return { version: packets[0].version, ...chunks as Chunks, flags: [...flags] };
 }
 
-/** A reader of one chunk, and whether the chunk's end is missing. */
+/** One chunk: a reader, and whether the end of the chunk is missing. */
 interface Chunk {
   readonly reader: Reader;
   readonly cut: boolean;
 }
 
-/** Opens the next chunk; `undefined` if the message ends before it. */
+/** Opens the next chunk; `undefined` if the message ends before that chunk. */
 function openChunk(reader: Reader, cut: boolean): Chunk | undefined {
   const size = orCut({ reader, cut }, () => reader.u32("chunk length"));
   if (size === null) return undefined;
@@ -186,7 +186,10 @@ function openChunk(reader: Reader, cut: boolean): Chunk | undefined {
   return { reader: new Reader(inside, start), cut: missing };
 }
 
-/** Reads a value; `null` if the cut message ends inside it. No further value is read then. */
+/**
+ * Reads a value; `null` if an incomplete message ends inside the value. No further value is read
+ * then.
+ */
 function orCut<T>({ reader, cut }: Chunk, read: () => T): T | null {
   try {
     return read();
@@ -261,7 +264,7 @@ function readSqpMetrics(chunk: Chunk): number[] {
   return readItems(chunk, (read) => read < count, () => readFloat(reader, "metric"));
 }
 
-/** Reads items while `more` returns true, up to the point where the message is cut. */
+/** Reads items while `more` returns true, or until an incomplete message ends. */
 function readItems<T>(chunk: Chunk, more: (read: number) => boolean, read: () => T): T[] {
   const items: T[] = [];
   while (more(items.length)) {

@@ -9,8 +9,9 @@
  *                bits, in the order of the chunks: 01 ServerInfo, 02 ServerRules, 04 PlayerInfo,
  *                08 TeamInfo, 10 Metrics
  *
- * A packet does not state which chunks it holds: they are those of the query. See chunks.ts for the
- * chunks. Unity's page describes replies of one packet, but the header has packet numbers.
+ * A packet does not state which chunks it contains: they are the chunks that the query requested.
+ * See chunks.ts for the chunks. Unity's page describes replies of one packet, but the header has
+ * packet numbers.
  *
  * A reply of any version is decoded, as in go-svrquery's client. FPSSample and DOTSSample leave
  * their version at 0, and a later version may add fields after the known ones.
@@ -29,12 +30,12 @@ const CHALLENGE_SIZE = 5;
 const HEADER = 11;
 /** The version of queries, the only one that is documented. */
 const VERSION = 1;
-/** Most packets of one reply. */
+/** Maximum number of packets of one reply. */
 const MOST_PACKETS = 16;
-/** Most bytes of chunks in the packets of one reply. */
+/** Maximum number of bytes of chunks in the packets of one reply. */
 const MOST_BYTES = 65_536;
 
-/** The bit of each chunk in a query. Replies hold chunks in this order. */
+/** The bit of each chunk in a query. Replies contain chunks in this order. */
 export const CHUNKS = {
   info: 0x01,
   rules: 0x02,
@@ -99,8 +100,8 @@ export function encodeSqpChallenge(challenge: number): Uint8Array<ArrayBuffer> {
 /**
  * Decodes a server's reply to a request for a challenge.
  *
- * @returns The challenge; `undefined` for another message. A stat of Query has the same first byte,
- * and is longer.
+ * @returns The challenge; `undefined` for another message. A stat of the Query protocol has the
+ * same first byte, and is longer.
  * @throws Truncated when the message ends inside the challenge.
  * @throws Malformed when the message is an echo of the request.
  *
@@ -115,7 +116,7 @@ export function encodeSqpChallenge(challenge: number): Uint8Array<ArrayBuffer> {
 export function decodeSqpChallenge(bytes: Uint8Array): number | undefined {
   if (bytes[0] !== CHALLENGE || bytes.length > CHALLENGE_SIZE) return undefined;
   const challenge = new Reader(bytes, 1).u32("challenge");
-  // A random challenge of 0 is rejected too: one in 2^32.
+  // A genuine challenge of 0 is rejected too; one challenge in 2^32 is 0.
   if (challenge === 0) throw new Malformed("an echo of the request for a challenge", 1);
   return challenge;
 }
@@ -202,9 +203,11 @@ export function addPacket(packets: SqpPacket[], packet: SqpPacket): boolean {
 
 /** The chunks of a reply, joined from its packets. */
 export interface JoinedPackets {
-  /** A reader at the first chunk; offsets are those of one packet that contains all chunks. */
+  /** A reader at the first chunk. Offsets are those in a single packet with all chunks. */
   readonly reader: Reader;
-  /** Whether the end is missing: a packet is missing, or shorter than its length field. */
+  /**
+   * Whether the end of the reply is missing: a packet is missing, or shorter than its length field.
+   */
   readonly cut: boolean;
 }
 
@@ -227,7 +230,7 @@ export function joinPackets(packets: readonly SqpPacket[]): JoinedPackets {
 /**
  * Encodes the packets of a reply.
  *
- * @param size Most bytes of chunks in each packet. Default: 65,535.
+ * @param size Maximum number of bytes of chunks in each packet. Default: 65,535.
  * @param version The protocol version in the packets. Default: 1.
  */
 export function encodePackets(

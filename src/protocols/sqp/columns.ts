@@ -59,7 +59,7 @@ function infoColumns(info: ServerInfo, flag: Flag): Partial<ServerRecord> {
     gamemode: text(info.gameType),
     players_online: info.online,
     players_max: info.max,
-    port_v4: info.port || null, // port 0 means none
+    port_v4: info.port || null, // port 0 means that the server has no port to join
   };
 }
 

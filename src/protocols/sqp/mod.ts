@@ -37,7 +37,7 @@ export interface SqpStatus extends SqpReply {
   readonly broken: boolean;
 }
 
-/** Most challenges for one query: each resent request may bring another challenge. */
+/** Maximum number of challenges for one query: each resent request may bring another challenge. */
 const MOST_CHALLENGES = 3;
 
 /** The meanings of SQP's own flags. */
@@ -48,9 +48,9 @@ const SQP_FLAGS: Readonly<
 };
 
 /**
- * SQP. Replies repeat no part of the probe, so a reply to the sweep proves little, and the exchange
- * verifies the server. The probe's five bytes make go-raknet ignore the sender for ten seconds, so
- * SQP is suppressed for endpoints that speak RakNet.
+ * SQP. Replies repeat no part of the probe. A reply to the sweep is therefore unverified, and the
+ * exchange verifies the server. The probe's five bytes make go-raknet ignore the sender for ten
+ * seconds, so SQP is suppressed for endpoints that speak RakNet.
  */
 export const sqpProtocol: Protocol<SqpStatus> = {
   name: "sqp",
@@ -70,11 +70,12 @@ export const sqpProtocol: Protocol<SqpStatus> = {
     macMask: 0,
     mayLackToken: true,
     read: (datagram) => decodeSqpChallenge(datagram) === undefined ? undefined : { mac: undefined },
-    readContent: () => ({}), // a challenge holds for the port that requested it, and for one query
+    readContent: () => ({}), // a challenge is valid for one query, from the port that requested it
   },
   /**
-   * Requests ServerInfo, which every server has, then the other chunks one at a time. A server that
-   * lacks some of the requested chunks does not state which ones it sends.
+   * Requests ServerInfo, which every server has, then the other chunks one at a time. If several
+   * chunks are requested and the server lacks some of them, its reply does not state which ones it
+   * contains.
    */
   *exchange({ lastAttempt }: ExchangeContext): Exchange<SqpStatus> {
     let status: SqpStatus = { ...(yield* requestChunk(CHUNKS.info, lastAttempt)), broken: false };
@@ -85,7 +86,8 @@ export const sqpProtocol: Protocol<SqpStatus> = {
           status = { ...status, ...reply, flags: [...status.flags, ...reply.flags] };
         }
       } catch (error) {
-        if (error instanceof NoReply) break; // a server that ignores one chunk ignores the others
+        // a server that ignores the query for one chunk ignores queries for the others too
+        if (error instanceof NoReply) break;
         if (!(error instanceof Malformed || error instanceof Truncated)) throw error;
         return { ...status, broken: true };
       }
@@ -100,7 +102,9 @@ export const sqpProtocol: Protocol<SqpStatus> = {
   },
 };
 
-/** Whether a reply lacks the requested chunk. Its other flags are then not anomalies. */
+/**
+ * Whether a reply lacks the requested chunk. The other flags of the reply are then not anomalies.
+ */
 function isEmpty({ version: _, flags, ...chunks }: SqpReply): boolean {
   return Object.keys(chunks).length === 0 && !flags.includes("truncated");
 }
@@ -109,7 +113,7 @@ function isEmpty({ version: _, flags, ...chunks }: SqpReply): boolean {
  * Requests a challenge, then a chunk with it. A resent request may bring a second challenge, and
  * the server then rejects the first one. The query is therefore repeated with the latest challenge.
  *
- * @param acceptPart Whether a part of the reply is returned if the rest does not arrive.
+ * @param acceptPart Whether an incomplete reply is returned when its other packets do not arrive.
  */
 function* requestChunk(chunk: number, acceptPart: boolean): Exchange<SqpReply> {
   let challenge = yield* request(encodeChallengeRequest(), decodeSqpChallenge, { resend: true });

@@ -12,7 +12,7 @@ export const VALUE_TYPES = ["u8", "u16", "u32", "u64", "string", "f32"] as const
 /** The type of a value. */
 export type SqpValueType = typeof VALUE_TYPES[number];
 
-/** A decoded value: u64 is a bigint, a string its bytes, other types are numbers. */
+/** A decoded value: a bigint for u64, the bytes for a string, and a number for all other types. */
 export type TypedValue = number | bigint | Uint8Array;
 
 /** Reads a type; throws Malformed when it is unknown. */
@@ -93,9 +93,7 @@ export function valueText(type: SqpValueType, value: TypedValue): Decoded {
   return { text, badUtf8: false };
 }
 
-/**
- * The shortest decimal text of a 32-bit float: `0.1`, where its value as a double has more digits.
- */
+/** The shortest decimal text that identifies a 32-bit float: `0.1`, not `0.10000000149011612`. */
 export function floatText(value: number): string {
   const digits = [6, 7, 8].find((count) => Math.fround(Number(value.toPrecision(count))) === value);
   return String(digits === undefined ? value : Number(value.toPrecision(digits)));

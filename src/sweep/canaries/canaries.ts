@@ -21,7 +21,7 @@ import type { Tokens } from "../token.ts";
 
 /** Number of canary probes in a row without a reply after which a server counts as stopped. */
 const MOST_MISSES = 8;
-/** Bit in the token's kind that distinguishes canary probes from the sweep's. */
+/** Bit in the token's kind that distinguishes canary probes from probes of the sweep. */
 const CANARY = 0x80;
 const ROUNDS = 16;
 const ROUND = 3;
@@ -48,20 +48,21 @@ export interface CanaryOptions extends CanaryLimits {
 }
 
 /**
- * Sends canary probes. They are sent among the sweep's probes and in the same batches, so that both
- * have equal losses. The position of a canary probe among the probes is random: if the network
- * cuts bursts off, loss depends on the position in a burst.
+ * Sends canary probes among the sweep's probes and in the same batches. Canary probes and other
+ * probes therefore have equal losses. The position of a canary probe among the probes is random,
+ * because loss depends on the position in a burst if the network drops the ends of bursts.
  *
- * A canary probe without a reply was lost, or the server has stopped. Misses are therefore counted
- * when the server replies again. After eight misses in a row the server is removed, and its misses
- * are not counted. A running server rarely misses eight: this understates a loss of 30 % by 0.03
- * points, and one of 50 % by 0.8. Servers with misses are probed first, so that few misses are
- * undecided at the end; these are counted as lost.
+ * A canary probe without a reply (a miss) was lost, or the server has stopped. A miss is therefore
+ * counted as lost only when the server replies again. After eight misses in a row the server is
+ * removed, and its misses are not counted. A running server rarely has eight misses in a row:
+ * ignoring them makes the estimate too low, by 0.03 percentage points at 30 % loss and by 0.8 at 50
+ * %. Servers with misses are probed first, which keeps the number of undecided misses at the end
+ * low. Undecided misses are counted as lost.
  */
 export class Canaries {
   /**
-   * Current number of canary probes per probe. Those above `options.share` are not counted in the
-   * tally.
+   * Current number of canary probes per probe of the sweep. Canary probes beyond `options.share`
+   * are not counted in the tally.
    */
   share: number;
   readonly #options: CanaryOptions;
@@ -74,7 +75,7 @@ export class Canaries {
   #due = 0;
   #delay: number;
   #draws = 0;
-  /** Number of due canary probes that are counted, with fractions. */
+  /** Number of due canary probes that the tally counts, with fractions. */
   #counted = 0;
   /** The server that is probed next. */
   #next: Canary | undefined;
@@ -97,12 +98,12 @@ export class Canaries {
     return this.#times.earlyTimeoutMs;
   }
 
-  /** Offers a server to the sample that has sent a valid reply to a kind of probe. */
+  /** Offers a server for the sample. The server has sent a valid reply to a kind of probe. */
   add(kind: ProbeKind, endpoint: Endpoint): void {
     if (kind.probe.macMask !== 0) this.#sample.add(kind, endpoint, this.#options.clock.now());
   }
 
-  /** Counts a probe of the sweep. Returns whether a canary probe is due after it. */
+  /** Counts a probe of the sweep. Returns whether a canary probe is due after this probe. */
   probe(): boolean {
     this.#due += this.share;
     this.#counted += this.#options.share;
@@ -121,7 +122,7 @@ export class Canaries {
    * @returns Whether a server was chosen. The caller then calls `start()` or `dismiss()`.
    */
   choose(kind: ProbeKind, target: Endpoints): boolean {
-    this.#due -= Math.floor(this.#due); // missed occasions are not made up for
+    this.#due -= Math.floor(this.#due); // only one of several due probes is sent
     this.#delay = this.#draw();
     this.#next = this.#sample.next(kind, this.#options.clock.now());
     if (this.#next !== undefined) target.set(0, this.#next.endpoint);
@@ -185,7 +186,7 @@ export class Canaries {
     if (last === undefined || last.replied) return "duplicate";
     const { clock, tally } = this.#options;
     last.replied = true;
-    if (last.missed) { // late, but the sweep would have accepted the reply
+    if (last.missed) { // the reply is late, but the sweep would still have accepted it
       if (last.isCounted) canary.uncountedMisses--;
     } else {
       this.#times.addRoundTrip(clock.now() - last.sentAt);
@@ -227,8 +228,8 @@ export class Canaries {
   }
 
   /**
-   * Counts the remaining outcomes at the end: probes without a reply count as lost,
-   * although a late reply is possible.
+   * Counts the remaining outcomes at the end. Probes without a reply count as lost, although a late
+   * reply is still possible.
    */
   end(): void {
     const { clock, tally } = this.#options;

@@ -23,7 +23,7 @@ export interface Canary {
   last: CanaryProbe | undefined;
   /** Number of misses in a row. */
   misses: number;
-  /** Number of these misses that the loss tally does not count yet. */
+  /** Number of misses that the loss tally does not count yet. */
   uncountedMisses: number;
   /** Whether the server was removed from the sample. */
   isRemoved: boolean;
@@ -35,7 +35,7 @@ export interface CanaryProbe {
   readonly sentAt: number;
   /** Whether the outcome counts for the scan's loss estimate. */
   readonly isCounted: boolean;
-  /** Whether the server replied to the canary probe before. */
+  /** Whether the server replied to the previous canary probe. */
   readonly isAfterReply: boolean;
   replied: boolean;
   /** Whether the probe has timed out. */
@@ -68,9 +68,10 @@ export class CanarySchedule {
   #seen = 0;
 
   /**
-   * Starts empty.
+   * Creates an empty sample.
    *
-   * @param seed 32 random bits, so that no host can influence the choice.
+   * @param seed 32 random bits, which hosts cannot predict. No host can therefore influence the
+   * choice.
    */
   constructor(limits: CanaryLimits, seed: number) {
     this.#limits = limits;
@@ -117,7 +118,7 @@ export class CanarySchedule {
     this.#all.pop();
   }
 
-  /** Queues a canary that was probed, or has replied, at a time. */
+  /** Queues a canary. `since` is the time of its last probe or reply. */
   wait(canary: Canary, since: number): void {
     canary.readyAt = since + this.#limits.gapMs;
     this.#queuesOf(canary.kind).ready.push(canary);
@@ -162,7 +163,7 @@ const ROUND_TRIPS = 4;
 const LEAST_MS = 250;
 /** Maximum of the early timeout, milliseconds. */
 const MOST_MS = 2000;
-/** Early timeout before a round-trip time is known, milliseconds. */
+/** Early timeout while no round-trip time is known, milliseconds. */
 const UNKNOWN_MS = 1000;
 
 /** A queue whose elements are not moved when the first one is removed. */
@@ -186,8 +187,8 @@ class Queue {
 }
 
 /**
- * Canary probes in flight. Each is yielded twice: early, after a few round-trip times, for the rate
- * search; and after the full timeout.
+ * Canary probes in flight. Each probe is yielded twice: after a few round-trip times for the rate
+ * search (early timeout), and after the full timeout.
  */
 export class CanaryRoundTrips {
   readonly #early = new Queue();
@@ -216,7 +217,10 @@ export class CanaryRoundTrips {
     return this.#early.until(now - this.earlyTimeoutMs);
   }
 
-  /** The probes that were sent until a time, which is the full timeout ago. */
+  /**
+   * The probes that were sent until a given time. The caller passes the time that is the full
+   * timeout ago.
+   */
   sentBefore(time: number): Iterable<CanaryProbe> {
     return this.#late.until(time);
   }

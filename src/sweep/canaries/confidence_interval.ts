@@ -12,7 +12,7 @@ export interface Interval {
   readonly high: number;
 }
 
-/** Steps of a bisection, enough for the precision of doubles. */
+/** Number of steps of a bisection: enough for the precision of doubles. */
 const STEPS = 60;
 
 /**
@@ -21,8 +21,8 @@ const STEPS = 60;
  * interval is shorter, but for some small proportions it contains the true one in only 84 of 100
  * cases.)
  *
- * The ends are quantiles of beta distributions, so the numbers may have fractions, such as those of a
- * sample with a reduced effective size.
+ * The ends are quantiles of beta distributions, so the numbers may have fractions, for example if the
+ * effective size of a sample is reduced.
  *
  * @param hits Number of events, 0 to `all`.
  * @param all Size of the sample, above 0.
@@ -48,7 +48,10 @@ function quantile(probability: number, a: number, b: number): number {
   return (low + high) / 2;
 }
 
-/** The regularised incomplete beta function I_x(a, b), by the continued fraction of its smaller side. */
+/**
+ * The regularised incomplete beta function I_x(a, b), by a continued fraction. The side with the
+ * smaller value is computed.
+ */
 function betaIntegral(x: number, a: number, b: number): number {
   if (x <= 0 || x >= 1) return x <= 0 ? 0 : 1;
   const front = Math.exp(

@@ -17,7 +17,9 @@ export interface CanaryCounts {
   sent: number;
   /** Number of canary probes without a reply. */
   lost: number;
-  /** Servers that stopped replying for good; `lost` does not count probes to them. */
+  /**
+   * Number of servers that stopped replying for good; `lost` does not count the probes to them.
+   */
   stopped: number;
   /** Number of complete batches of 50 probes in a row. */
   batches: number;
@@ -65,10 +67,10 @@ export interface LossEstimate extends Interval {
 /**
  * Estimates the lost proportion, with a 95 % confidence interval; `undefined` without canary probes.
  *
- * Losses in bursts carry less information than independent losses. When batches differ by more than
- * independent losses would, the effective sample size is reduced by the ratio of the variance to
- * that of independent losses (Pearson's statistic over its degrees of freedom, as for
- * quasi-binomial data).
+ * Losses in bursts carry less information than independent losses. The losses of batches then vary
+ * more than independent losses would. In that case the effective sample size is divided by the ratio
+ * of the two variances (Pearson's statistic over its degrees of freedom, as for quasi-binomial
+ * data).
  */
 export function estimateLoss(counts: CanaryCounts): LossEstimate | undefined {
   const { sent, lost } = counts;
@@ -86,8 +88,8 @@ function dispersion({ batches, batchLost, batchSquares }: CanaryCounts): number 
 
 /**
  * Estimates how many servers a scan has missed. A server is missed when all its probes are lost:
- * with loss p and k passes, this happens to the proportion p^k of all servers; `found` is the
- * number of the others.
+ * with loss p and k passes, this happens to the proportion p^k of all servers. `found` is the
+ * number of servers that were not missed.
  *
  * @param passes Number of probes to each server.
  */

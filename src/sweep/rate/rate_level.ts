@@ -3,7 +3,7 @@
  *
  * @module
  */
-/** The verdict on a rate: no more loss than at lower rates (`clear`), or more (`lost`). */
+/** The verdict on a rate. `clear`: no more loss than at lower rates; `lost`: more loss. */
 export type RateVerdict = "clear" | "lost";
 
 /** Numbers of canary probes, and of those without a reply. */
@@ -12,15 +12,19 @@ export interface Outcomes {
   readonly lost: number;
 }
 
-/** Minimum duration of a level, milliseconds: buffers and token buckets of the network fill up first. */
+/**
+ * Minimum duration of a level, milliseconds. Within it, buffers and token buckets of the network
+ * fill up.
+ */
 const LEAST_MS = 1000;
 /** Minimum number of outcomes for a verdict. */
 const LEAST = 12;
 /** Number of outcomes at which a verdict is forced. */
 const MOST = 400;
 /**
- * The additional loss that the test detects. While the rate doubles, an additional loss of less than 5 %
- * is missed at most once: at the next level, about half of the datagrams are lost.
+ * The additional loss that the test detects: normally, and while the search doubles the rate. A smaller
+ * loss is missed at most once during doubling, because about half of the datagrams are lost at the next
+ * level.
  */
 const EXCESS = 0.05;
 const DOUBLED_EXCESS = 0.15;
@@ -30,15 +34,18 @@ const DOUBLED_EXCESS = 0.15;
  */
 const LOSS_THRESHOLD = Math.log(1000);
 const NO_LOSS_THRESHOLD = Math.log(30);
-/** Prior of the usual loss: low, with the weight of 20 canary probes. */
+/** Prior estimate of the usual loss: a low loss, with the weight of 20 canary probes. */
 const PRIOR = { probes: 20, lost: 0.4 };
 /** Candidates for the usual loss, from 1 in 10,000 on. */
 const USUAL = Array.from({ length: 60 }, (_, i) => 1e-4 * 1.17 ** i).filter((share) => share < 1);
 /** Fraction of datagrams without buffer space from which the rate is too high for the system. */
 const MOST_UNBUFFERED = 0.002;
-/** Period over which the speed is averaged, milliseconds: caps allow bursts. */
+/**
+ * Period over which the speed is averaged, milliseconds. Caps allow bursts, so the speed varies
+ * within shorter periods.
+ */
 const SPEED_MS = 1000;
-/** Minimum difference of two losses, in standard deviations, to count as different. */
+/** Minimum difference of two losses at which they count as different, in standard deviations. */
 const DIFFERENT = 2.5;
 
 /** A rate, with the outcomes of canary probes sent at that rate. */
@@ -89,7 +96,7 @@ export class RateLevel {
     this.#begun = now;
   }
 
-  /** Whether the system lacks buffer space for this rate, not only for a burst. */
+  /** Whether the system lacks buffer space at this rate, and not only for a burst. */
   lacksBuffers(now: number): boolean {
     return now - this.since >= LEAST_MS && this.#full > MOST_UNBUFFERED * this.#all;
   }
@@ -100,9 +107,9 @@ export class RateLevel {
   }
 
   /**
-   * The verdict, as soon as it is certain enough: Wald's sequential test of the usual loss
-   * against a higher one. The usual loss is an estimate, so both likelihoods are averaged over its
-   * possible values.
+   * The verdict, as soon as it is certain enough: Wald's sequential test of the usual loss against
+   * a higher one. The usual loss is itself an estimate. Both likelihoods are therefore averaged
+   * over the possible values of the usual loss.
    */
   verdict(now: number, usual: Outcomes, doubled: boolean): RateVerdict | undefined {
     if (!this.hasOutcomes(LEAST, now)) return undefined;

@@ -42,12 +42,15 @@ export interface RateSearchOptions {
   readonly most: number;
 }
 
-/** Additive increase, as a fraction of the rate. It doubles above the highest known rate. */
+/**
+ * Additive increase, as a fraction of the rate. Above the goal, each increase is twice the previous
+ * one.
+ */
 const STEP = 0.03;
 /** Maximum increase towards the goal, as a fraction of the rate, or of the distance to the ceiling. */
 const APPROACH = 0.25;
 const NEARER = 0.5;
-/** The goal, as a fraction of the rate that passed the network at the rate with too much loss. */
+/** The goal, as a fraction of the rate that the network delivered when the loss was too high. */
 const MARGIN = 0.97;
 /** Minimum fraction of the rate that is kept after loss. */
 const LEAST_KEPT = 0.5;
@@ -55,61 +58,77 @@ const LEAST_KEPT = 0.5;
 const KEPT_WITHOUT_BUFFERS = 0.85;
 /** The rate is found when the rate with too much loss is at most this factor higher. */
 const TIGHT = 1.15;
-/** Number of outcomes for the loss of the first rate. */
+/** Minimum number of outcomes for an estimate of the loss at the first rate. */
 const LEAST_FIRST = 40;
-/** Number of outcomes for a high loss of the first rate. */
+/** Minimum number of outcomes for the conclusion that the loss at the first rate is high. */
 const SURE_FIRST = 100;
-/** Number of outcomes after which half the rate is taken to have no less loss. */
+/** Number of outcomes after which the search concludes that half the rate has no less loss. */
 const ENOUGH = 400;
-/** Number of outcomes for the measurement of a doubled rate. */
+/** Minimum number of outcomes for the measurement of a doubled rate. */
 const LEAST_DOUBLED = 60;
-/** Time for the measurement of a doubled rate, milliseconds. */
+/** Time after which fewer outcomes suffice for the measurement of a doubled rate, milliseconds. */
 const LONG_DOUBLED_MS = 3000;
-/** Minimum measured speed of a level, as a fraction of its rate; else the sender limits the speed. */
+/**
+ * Minimum measured speed of a level, as a fraction of its rate. If the speed is lower, the sender
+ * is the limit.
+ */
 const REACHED = 0.9;
-/** Number of such levels in a row: a machine may be busy for a short time. */
+/**
+ * Number of levels in a row with a lower speed, after which the sender counts as the limit. A
+ * machine may be busy for a short time.
+ */
 const MOST_SHORT = 3;
-/** Time for which a found rate is kept before a higher one is tried, milliseconds. */
+/**
+ * How long a found rate is kept before a higher rate is tried, milliseconds: at first, and at most.
+ */
 const HOLD_MS = 8000;
 const LONGEST_HOLD_MS = 128_000;
-/** Loss of the first rate from which half the rate is tried as well, 0 to 1. */
+/** Minimum loss at the first rate for which half the rate is tried as well, 0 to 1. */
 const SUSPICIOUS = 0.15;
 /** Lowest rate, datagrams per second. */
 const LOWEST = 10;
 
 /**
- * - `first`: measures the loss of the first rate, with which others are compared.
+ * - `first`: measures the loss at the first rate. The loss at other rates is compared with it.
  * - `down`: after a high loss, measures half the rate.
  * - `double`: doubles the rate after each clear level, until the first loss.
- * - `drain`: after too much loss, waits for the outcomes in flight, which show the rate that passed.
- * - `check`: measures whether the lower rate has less loss: else the rate is not the cause.
+ * - `drain`: after too much loss, waits for the outcomes in flight. They show which rate the network
+ *   delivered.
+ * - `check`: measures whether the lower rate has less loss. If not, the rate is not the cause of the
+ *   loss.
  * - `climb`: additive increase of the rate.
  * - `hold`: the rate is found.
  */
 type Phase = "first" | "down" | "double" | "drain" | "check" | "climb" | "hold";
 
 /**
- * The rate search: slow start, then additive increase and multiplicative decrease, by the loss of
- * canary probes. Loss that a path has at any rate does not count: a level is compared with lower
- * ones.
+ * The rate search: slow start, then additive increase and multiplicative decrease. The search
+ * reacts to the loss of canary probes. Loss that a path has at any rate does not count, because
+ * each level is compared with levels of lower rates.
  */
 export class RateSearch {
   readonly #most: number;
   #phase: Phase = "first";
   #level: RateLevel;
-  /** The level with too much loss, whose last outcomes are awaited or compared. */
+  /**
+   * The level with too much loss whose last outcomes are awaited, or with which lower levels are
+   * compared.
+   */
   #bad: RateLevel | undefined;
-  /** Whether the found rate has just had too much loss for the first time. */
+  /**
+   * Whether the last level at the found rate had too much loss. A second such level in a row lowers
+   * the rate.
+   */
   #hadExcess = false;
   /** The phase before the loss. */
   #before: Phase = "first";
   /** Outcomes at rates without additional loss. */
   #usual = { probes: 0, lost: 0 };
-  /** The last clear level. It counts as usual when a higher level is clear too. */
+  /** The last clear level. Its loss counts as usual when a higher level is clear too. */
   #pending: RateLevel | undefined;
   /** The last clear rate, datagrams per second. */
   #good: number;
-  /** The goal: most of the rate that passed the network, datagrams per second. */
+  /** The goal: 97 % of the rate that the network delivered, datagrams per second. */
   #goal = Infinity;
   /** The lowest rate with too much loss, datagrams per second. */
   #ceiling = Infinity;
@@ -120,7 +139,7 @@ export class RateSearch {
   /** The next increase, as a fraction of the rate. */
   #step = STEP;
   #reason: RateReason = "unknown";
-  /** The last found rate, the time since it is kept, and for how long. */
+  /** The last found rate, since when it is kept, and for how long, milliseconds. */
   #held = { rate: 0, since: 0, ms: HOLD_MS };
 
   /** Starts a search at a rate and a time. */
@@ -184,13 +203,14 @@ export class RateSearch {
     if (verdict === "clear") this.#clear(now);
     if (verdict !== "lost") return;
     if (doubled && level.probes < LEAST_DOUBLED && now - level.since < LONG_DOUBLED_MS) return;
-    if (this.#phase === "hold" && !this.#hadExcess) { // over a long time, the test has occasional false alarms
+    // over a long time, some verdicts are false alarms
+    if (this.#phase === "hold" && !this.#hadExcess) {
       this.#enter("hold", this.rate, now);
       this.#hadExcess = true;
     } else this.#lost(now);
   }
 
-  /** Judges the first rate: its loss is usual, unless half the rate has less loss. */
+  /** Judges the first rate. Its loss counts as usual, unless half the rate has less loss. */
   #first(now: number): void {
     if (!this.#level.hasOutcomes(LEAST_FIRST, now)) return;
     this.#reason = "searching";
@@ -203,7 +223,10 @@ export class RateSearch {
     this.#enter("down", this.rate / 2, now);
   }
 
-  /** Judges half a rate: with less loss, the rate was the cause; else the path has this loss. */
+  /**
+   * Judges half a rate. If its loss is lower, the higher rate was the cause. If not, the path has
+   * this loss at any rate.
+   */
   #down(now: number): void {
     const before = this.#bad!;
     const level = this.#level;
@@ -227,11 +250,11 @@ export class RateSearch {
     }
   }
 
-  /** Reacts to too much loss: half the rate at once, and later most of the rate that passed. */
+  /** Reacts to too much loss. The rate is halved at once. Later it rises to the goal. */
   #lost(now: number): void {
     const level = this.#level;
     if (this.#phase === "check" && !this.#bad!.isWorseThan(level)) {
-      this.#bad = level; // check whether the rate is the cause
+      this.#bad = level; // half the rate shows whether the rate is the cause
       return this.#enter("down", this.rate / 2, now);
     }
     this.#bad = level;
@@ -271,7 +294,7 @@ export class RateSearch {
     const { peak } = this.#level;
     if (phase === "hold") {
       if (now - this.#held.since < this.#held.ms) return this.#enter("hold", rate, now);
-      this.#goal = this.#ceiling = Infinity; // a higher rate may be possible by now
+      this.#goal = this.#ceiling = Infinity; // a higher rate may be possible after this time
       this.#step = STEP;
     }
     if (peak >= REACHED * rate) this.#short = 0;
@@ -312,7 +335,8 @@ export class RateSearch {
 
   #remember({ probes, lost }: Outcomes = NONE): void {
     const usual = this.#usual;
-    const weight = usual.probes > MOST_REMEMBERED ? 0.5 : 1; // the loss of a path may change
+    // old outcomes lose weight, because the loss of a path may change
+    const weight = usual.probes > MOST_REMEMBERED ? 0.5 : 1;
     this.#usual = { probes: weight * usual.probes + probes, lost: weight * usual.lost + lost };
   }
 
@@ -324,6 +348,6 @@ export class RateSearch {
 
 /** Reasons that end the search at a rate. */
 const SETTLED: ReadonlySet<RateReason> = new Set(["loss", "buffers", "sender", "limit"]);
-/** Maximum weight of the usual outcomes, number of canary probes. */
+/** Maximum weight of the usual outcomes, as a number of canary probes. */
 const MOST_REMEMBERED = 4000;
 const NONE = { probes: 0, lost: 0 };

@@ -101,7 +101,7 @@ function counted(value: unknown, count: { steps: number }): unknown {
   });
 }
 
-/** Most accesses for a component of any size. */
+/** Maximum number of accesses for a component of any size. */
 const MOST_STEPS = 60 * (MOST_NODES + 1);
 
 function stepsOf(value: unknown): number {

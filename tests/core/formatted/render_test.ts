@@ -17,7 +17,7 @@ const SGR = new RegExp("\u001b\\[0(?:;\\d{1,3})*m", "g");
 const OURS = /<bdi class="mc">|<\/bdi>|<span class="mc-[a-z0-9]+(?: mc-[a-z0-9]+)*">|<\/span>/g;
 const DANGEROUS = /[\p{Cc}\u202a-\u202e\u2066-\u2069\u2028\u2029]/u;
 
-/** Most combining marks on one character. */
+/** Maximum number of combining marks on one character. */
 function marks(text: string): number {
   const piles = text.match(/[\p{M}\p{Cf}]+/gu) ?? [];
   return Math.max(0, ...piles.map((pile) => (pile.match(/\p{M}/gu) ?? []).length));

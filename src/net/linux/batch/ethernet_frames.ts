@@ -2,7 +2,7 @@
  * Ethernet frames with a UDP datagram to many IPv4 targets. They are copies of one frame; only the
  * differing fields are written per target.
  *
- * A slot starts with two unused bytes, so that addresses lie on whole words:
+ * A slot starts with two unused bytes. The addresses then lie on whole words:
  *
  *     2   6 destination MAC  6 source MAC  2 type 0x0800
  *     16  1 version 4, 5 words  1 service 0  2 length  2 identification 0  2 flags: don't fragment
@@ -51,7 +51,7 @@ export interface FrameAddresses {
   readonly source: number;
 }
 
-/** Size of a slot, bytes: a power of two, so that no frame crosses a page boundary. */
+/** Size of a slot, bytes. It is a power of two; otherwise a frame could cross a page boundary. */
 export function slotSize(payload: number): number {
   return 2 ** Math.ceil(Math.log2(PAYLOAD + 4 * Math.ceil(payload / 4)));
 }

@@ -13,7 +13,8 @@ import type { AddressesBehindGateway } from "../netlink/routing_table.ts";
 import { type Batch, Stamp, type Template } from "../../socket.ts";
 
 /**
- * Whether a target gets a frame. Port 0 does not, because only the system refuses to send to it.
+ * Whether a target gets a frame. Targets with port 0 get none: the system has to refuse them, as it
+ * does without frames.
  */
 export function isFramed(
   behind: AddressesBehindGateway | undefined,

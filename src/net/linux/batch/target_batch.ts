@@ -30,7 +30,7 @@ export class TargetBatch implements Batch {
    * Allocates the memory.
    *
    * @param template The datagram.
-   * @param capacity Most targets, up to {@linkcode MOST_IN_BATCH}.
+   * @param capacity Maximum number of targets, up to {@linkcode MOST_IN_BATCH}.
    */
   constructor(readonly template: Template, capacity: number, readonly family: 4 | 6) {
     if (capacity > MOST_IN_BATCH) throw new RangeError(`A batch cannot hold ${capacity} targets`);

@@ -28,7 +28,9 @@ interface Span extends AddressRange {
   readonly route: Route | undefined;
 }
 
-/** Whether the routing rules are the default ones, so that the tables apply to all datagrams. */
+/**
+ * Whether the routing rules are the default ones. Only then do the tables apply to all datagrams.
+ */
 export function areDefaultRules(rules: readonly RoutingRule[]): boolean {
   const usual = [`0 ${LOCAL}`, `32766 ${MAIN}`, `32767 ${LAST}`];
   return rules.every(({ priority, table, isForAll }, i) =>

@@ -50,8 +50,8 @@ const NEIGHBOUR_ADDRESS = 1;
 const NEIGHBOUR_MAC = 2;
 const RULE_PRIORITY = 6;
 const RULE_TABLE = 15;
-/** Attributes of routes that lead elsewhere than to one IPv4 gateway. */
-const ROUTE_DETOURS = [9, 18, 21, 22]; // several hops, a gateway of IPv6, two of tunnels
+/** Attributes of routes that do not lead to a single IPv4 gateway. */
+const ROUTE_DETOURS = [9, 18, 21, 22]; // several next hops, an IPv6 gateway, and two kinds of tunnels
 
 /** A network interface, from an RTM_NEWLINK message. */
 export interface NetworkInterface {
@@ -65,7 +65,7 @@ export interface NetworkInterface {
   /** Hardware address; 6 bytes on Ethernet. */
   readonly mac: Uint8Array;
   readonly mtu: number;
-  /** Most send queues; fewer may be in use. */
+  /** Maximum number of send queues; fewer may be in use. */
   readonly queues: number;
 }
 

@@ -7,8 +7,8 @@ import { EAGAIN, EINTR, isFull, isLost, type Libc, POLLOUT } from "../ffi/libc.t
 import type { PreparedBatch, Transmit } from "../batch/transmit.ts";
 
 /**
- * Most waits for send buffer space in one batch, and the length of each. Later datagrams are
- * refused.
+ * Maximum number of waits for send buffer space in one batch, and the length of each. Later
+ * datagrams are refused.
  */
 const MOST_WAITS = 1000;
 const WAIT_MS = 1;

@@ -62,7 +62,8 @@ const COMPLETED = 16; // on another cache line, because the worker writes it
 /** Index of the number of completed jobs at which the worker wakes the main thread. */
 const WAKE_AT = 1;
 /**
- * Index of the flag that the worker sleeps. A needless wake-up would cost as much as a useful one.
+ * Index of the flag that the worker sleeps. The main thread wakes only a sleeping worker, because
+ * each wake-up is expensive.
  */
 const WORKER_SLEEPS = 17;
 const JOBS = 32;
@@ -70,7 +71,7 @@ const JOBS = 32;
  * Words of a job. The main thread writes socket, method, template, number of targets, source port
  * and time of submission. For the rest of an earlier job it adds the time since the first submission
  * of that job, and its id. The sender thread writes the numbers of accepted and tried datagrams, and
- * the error that stopped sending. A job without targets is the last.
+ * the error that stopped sending. A job without targets ends the worker.
  */
 const JOB = 16;
 const METHOD = 1;
@@ -83,15 +84,16 @@ const TRIED = 7;
 const ERRNO = 8;
 const EARLIER_WAIT = 9;
 const ID = 10;
-/** Most jobs in the queue. */
+/** Maximum number of jobs in the queue. */
 const DEPTH = 64;
 /**
- * Longest valid wait, microseconds. A longer one means that the wall clock was set between the
- * starts of the threads.
+ * Longest valid wait, microseconds. A longer wait means that the wall clock was set between the
+ * starts of the two threads.
  */
 const LONGEST_WAIT = 1_000_000;
 /**
- * Refusals since they were last read, by error number; numbers above the last index count there.
+ * Index of the number of refusals by error number, since they were last read. The last index counts
+ * all higher error numbers too.
  */
 const REFUSALS = JOBS + DEPTH * JOB;
 const ERRNOS = 256;
@@ -204,7 +206,8 @@ export class SharedJobQueue {
         this.#settle(this.#open.shift()!);
       }
       if (this.#open.length === 0) break;
-      // A wake-up costs as much as filling a batch, so it comes after half of the pending jobs.
+      // A wake-up costs as much time as filling a batch. The worker therefore wakes this thread
+      // only after half of the pending jobs.
       Atomics.store(this.#words, WAKE_AT, completed + Math.ceil(this.#open.length / 2) | 0);
       const wait = Atomics.waitAsync(this.#words, COMPLETED, completed);
       if (wait.async) await wait.value;
@@ -261,7 +264,9 @@ export function serveJobs(memory: SharedArrayBuffer, work: SendJobHandler): void
   };
   for (let done = 0;;) {
     if (Atomics.load(words, SUBMITTED) === done) {
-      Atomics.store(words, WORKER_SLEEPS, 1); // a later submit sees the flag; an earlier one is seen by wait()
+      // A job that is submitted after this line finds the flag set. For a job that was submitted
+      // before it, wait() returns at once.
+      Atomics.store(words, WORKER_SLEEPS, 1);
       Atomics.wait(words, SUBMITTED, done);
       Atomics.store(words, WORKER_SLEEPS, 0);
       continue;

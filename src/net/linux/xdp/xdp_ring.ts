@@ -23,7 +23,7 @@ import type { PreparedBatch } from "../batch/transmit.ts";
  */
 export const AREAS = 8;
 export const AREA = 32_768;
-/** Most frames in an area. */
+/** Maximum number of frames in an area. */
 const AREA_FRAMES = 256;
 /**
  * Entries of the rings, powers of two: for all frames, and twice as many, because a lost frame

@@ -149,7 +149,7 @@ export class XdpSocket implements Disposable {
     return at;
   }
 
-  /** Binds without flags, so that the kernel copies frames only if the driver requires it. */
+  /** Binds without flags. The kernel then copies frames only if the driver requires it. */
   #bind(index: number, queue: number): void {
     const { call } = this.#libc;
     const name = new Uint8Array(16);

@@ -58,6 +58,16 @@ export class SpillingStore implements AsyncDisposable {
     return this.store.database;
   }
 
+  /** Number of records in the spill file. */
+  get waiting(): number {
+    return this.#spilledRows;
+  }
+
+  /** Whether the database was unavailable at the last attempt to write. */
+  get failing(): boolean {
+    return this.#isBehind;
+  }
+
   /** Whether something is still to be written to the database. */
   get #isBehind(): boolean {
     return this.#spilledRows > 0 || this.#pendingStart !== undefined;

@@ -96,6 +96,11 @@ export class Journal {
   /** Starts with empty queues. */
   constructor(private readonly options: JournalOptions) {}
 
+  /** Number of results of polls that are not in the database yet: states, observations, opt-outs. */
+  get waiting(): number {
+    return this.#servers.size + this.#observations.length + this.#optOuts.length + this.#inFlight;
+  }
+
   /**
    * Writes the start of the watch. When that fails, it is repeated before the next write.
    *

@@ -23,6 +23,8 @@ export interface WatchCounts {
   events: number;
   /** Maximum delay of a poll behind its due time, milliseconds. */
   maxLateMs: number;
+  /** When the poll loop last ran, milliseconds of the clock; `undefined`: it has not begun. */
+  loopAt: number | undefined;
 }
 
 /**
@@ -68,7 +70,7 @@ export interface PollingSetup {
 
 /** The counters of a watch that has not begun. */
 export function newWatchCounts(): WatchCounts {
-  return { polls: 0, replied: 0, deferred: 0, events: 0, maxLateMs: 0 };
+  return { polls: 0, replied: 0, deferred: 0, events: 0, maxLateMs: 0, loopAt: undefined };
 }
 
 /** Minimum poll interval, milliseconds. Servers cache a full stat for this time. */
@@ -100,6 +102,7 @@ export async function pollServers(options: PollingSetup): Promise<void> {
   }
   const pollDueServers = async () => {
     while (!signal.aborted) {
+      options.counts.loopAt = clock.now();
       for (let due; (due = schedule.due(clock.now())) !== undefined;) {
         const { server, at } = due;
         pool.add(server.endpoint.address, async () => {

@@ -27,6 +27,8 @@ export interface WatchSocketsOptions {
 
 /** A demultiplexer that is replaced, with all its sockets, when one of its sockets fails. */
 export class WatchSockets {
+  /** Whether sockets failed, and no new ones are open yet. */
+  failing = false;
   #demultiplexer: Demultiplexer;
 
   /**
@@ -54,6 +56,7 @@ export class WatchSockets {
       const reason = await this.#listenUntilFailure();
       if (signal.aborted) break;
       report(`a socket failed (${reason}); opening new sockets`);
+      this.failing = true;
       await this.#demultiplexer[Symbol.asyncDispose]();
       await this.#reopen();
     }
@@ -88,6 +91,7 @@ export class WatchSockets {
       if (signal.aborted) return;
       try {
         this.#demultiplexer = this.#open();
+        this.failing = false;
         return report("sockets are open again");
       } catch (error) {
         if (error instanceof Deno.errors.NotCapable) throw error;

@@ -118,6 +118,7 @@ for (const lock of ["begin immediate", "begin exclusive"]) {
     await store.write([record(2)]);
     await store.write([record(3), record(2)]);
     assertEquals(await bench.spilled(), 3);
+    assertEquals([store.waiting, store.failing], [3, true]);
     if (Deno.build.os !== "windows") {
       assertEquals((await Deno.stat(bench.spill)).mode! & 0o777, 0o600);
     }

@@ -110,9 +110,11 @@ Deno.test("polls continue while the database is unavailable, and queued results 
     }
     await later(50_000);
     assertEquals([journal.written, list.told.length, journal.failing], [0, 1, true]);
+    assertEquals(journal.waiting, 7500); // the newest states, and two observations of each server
     list.away = false;
     await later(40_000);
     assertEquals([journal.written, journal.lost, journal.failing], [5000, 0, false]);
+    assertEquals(journal.waiting, 0);
     await journal.close(1000);
   })());
   assertEquals(list.told, [

@@ -50,10 +50,13 @@ Deno.test("failed sockets are replaced when the network is back, with messages",
     const listening = lasting.listen();
     assertEquals(await asks(), 7);
     reject(new Error("network is down (os error 100)"));
+    assertEquals(lasting.failing, false);
     await later(500);
     assertEquals(await asks(), undefined);
+    assertEquals(lasting.failing, true);
     await later(3000);
     assertEquals(await asks(), 7);
+    assertEquals(lasting.failing, false);
     controller.abort();
     await listening;
   })());

@@ -32,8 +32,12 @@ export interface HttpRequest {
   readonly method: string;
   /** The path, without a query. */
   readonly path: string;
+  /** The query of the URL, decoded. */
+  readonly query: URLSearchParams;
   /** The requested host, without a port; `undefined` if an HTTP/1.0 client sends none. */
   readonly host: string | undefined;
+  /** The headers by their names in lower case. The values of a repeated one have commas between them. */
+  readonly headers: ReadonlyMap<string, string>;
 }
 
 /** The response to a request. */
@@ -46,17 +50,21 @@ export interface HttpResponse {
 const REASONS = {
   200: "OK",
   400: "Bad Request",
+  401: "Unauthorized",
+  403: "Forbidden",
   404: "Not Found",
   405: "Method Not Allowed",
   408: "Request Timeout",
   421: "Misdirected Request",
+  429: "Too Many Requests",
   431: "Request Header Fields Too Large",
+  503: "Service Unavailable",
 } as const;
 
 /** Options of an HTTP server. */
 export interface HttpServerOptions {
-  /** The response to a request that could be read. */
-  readonly respond: (request: HttpRequest) => HttpResponse;
+  /** The response to a request that could be read. It must come in a bounded time, and not reject. */
+  readonly respond: (request: HttpRequest) => HttpResponse | Promise<HttpResponse>;
   /** The clock of timeouts and retries. */
   readonly clock: Clock;
   /** Receives the reason why connections cannot be accepted, once at the start of each failure. */
@@ -123,7 +131,7 @@ export class HttpServer implements AsyncDisposable {
     const response = typeof request === "number"
       ? refusal(request)
       : this.#isFor(request)
-      ? this.options.respond(request)
+      ? await this.options.respond(request)
       : refusal(421, "this server is on loopback: request localhost or a loopback address");
     const isHead = typeof request === "object" && request.method === "HEAD";
     await this.#within(REQUEST_MS, writeAll(conn, encodeResponse(response, isHead)));
@@ -192,33 +200,48 @@ const HEADER = /^([!#$%&'*+.^_`|~\w-]+):[ \t]*([\t\x20-\x7e\x80-\xff]*)$/;
  * import { assertEquals } from "@std/assert";
  *
  * const read = (text: string) => parseRequest(new TextEncoder().encode(text));
- * assertEquals(read("GET /metrics?x HTTP/1.1\r\nHost: A:9150"), {
+ * assertEquals(read("GET /metrics?x=1 HTTP/1.1\r\nHost: A:9150"), {
  *   method: "GET",
  *   path: "/metrics",
+ *   query: new URLSearchParams("x=1"),
  *   host: "a",
+ *   headers: new Map([["host", "A:9150"]]),
  * });
  * assertEquals(read("GET /metrics HTTP/1.1\r\nHost: ["), 400);
  * ```
  */
 export function parseRequest(head: Uint8Array): HttpRequest | 400 {
-  const [line, ...headers] = LATIN_1.decode(head).split("\r\n");
+  const [line, ...lines] = LATIN_1.decode(head).split("\r\n");
   const [, method, target, minor] = REQUEST_LINE.exec(line) ?? [];
-  const hosts: string[] = [];
-  for (const header of headers) {
-    const [, name, value] = HEADER.exec(header) ?? [];
-    if (name === undefined) return 400;
-    if (name.toLowerCase() === "host") hosts.push(value.trim());
-  }
-  const hostless = hosts.length === 0 && minor === "0";
-  if (method === undefined || hosts.length > 1 || !hostless && !hosts.every(isHost)) return 400;
-  if (hosts.length === 0 && !hostless) return 400;
-  if (target.startsWith("/")) {
-    const host = hostless ? undefined : URL.parse(`http://${hosts[0]}/`)?.hostname ?? "";
-    return { method, path: target.replace(/[?#].*$/, ""), host };
-  }
+  const headers = parseHeaders(lines);
+  if (method === undefined || headers === undefined) return 400;
+  const field = headers.get("host");
+  if (field === undefined ? minor !== "0" : !isHost(field)) return 400;
   // In absolute form, which proxies send, the target names the host (RFC 9112, 3.2.2).
-  const url = /^https?:\/\//i.test(target) ? URL.parse(target) : null;
-  return url === null ? 400 : { method, path: url.pathname, host: url.hostname };
+  const isAbsolute = /^https?:\/\//i.test(target);
+  if (!isAbsolute && !target.startsWith("/")) return 400;
+  const url = URL.parse(isAbsolute ? target : `http://a${target}`);
+  if (url === null) return 400;
+  const host = isAbsolute
+    ? url.hostname
+    : field === undefined
+    ? undefined
+    : URL.parse(`http://${field}/`)?.hostname ?? "";
+  return { method, path: url.pathname, query: url.searchParams, host, headers };
+}
+
+/** Parses header lines; `undefined` for an invalid one, and for two hosts. */
+function parseHeaders(lines: readonly string[]): Map<string, string> | undefined {
+  const headers = new Map<string, string>();
+  for (const header of lines) {
+    const [, written, value] = HEADER.exec(header) ?? [];
+    if (written === undefined) return undefined;
+    const name = written.toLowerCase();
+    const before = headers.get(name);
+    if (before !== undefined && name === "host") return undefined;
+    headers.set(name, before === undefined ? value.trim() : `${before}, ${value.trim()}`);
+  }
+  return headers;
 }
 
 const LATIN_1 = new TextDecoder("latin1");

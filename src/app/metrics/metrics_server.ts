@@ -6,37 +6,51 @@
 import { InputError } from "../../core/errors.ts";
 import { type Clock, systemClock } from "../../net/clock.ts";
 import { reason } from "../environment.ts";
-import { EXPOSITION_TYPE, type Family, prometheusText } from "./prometheus_text.ts";
+import { buildInfo } from "./build_info.ts";
+import { type Health, healthResponse } from "./health.ts";
 import { type HttpRequest, type HttpResponse, HttpServer } from "./http_server.ts";
+import { MetricsPage } from "./metrics_page.ts";
 import type { MetricsPlace } from "./metrics_place.ts";
+import type { Family } from "./prometheus_text.ts";
 
 /** A line about connections that cannot be accepted. */
 export function metricsTrouble(why: string): string {
   return `blocksweep: --metrics: cannot accept a connection (${why}): trying again`;
 }
 
-/** Minimum time between two renderings of the page, milliseconds. With 10,000 servers one takes about 30 ms. */
-const PAGE_MS = 1000;
+/** What a metrics server serves. */
+export interface MetricsSources {
+  /** The metric families of `/metrics`. Called at most once a second. */
+  readonly collect: () => readonly Family[];
+  /** The state of the program for `/healthz`. */
+  readonly health: () => Health;
+  /** The response to a request for `/probe`. Default: there is no such path. */
+  readonly probe?: (request: HttpRequest) => Promise<HttpResponse>;
+}
 
 /**
- * Serves metrics under `/metrics` until the server is disposed.
+ * Serves `/metrics`, `/healthz` and perhaps `/probe` until the server is disposed.
  *
- * @param collect Called at most once a second.
  * @param onTrouble Receives the reason why connections cannot be accepted.
  * @throws InputError when it cannot listen; Deno.errors.NotCapable.
  */
 export function serveMetrics(
   { hostname, port }: MetricsPlace,
-  collect: () => readonly Family[],
+  { collect, health, probe }: MetricsSources,
   onTrouble: (reason: string) => void,
   clock: Clock = systemClock,
 ): AsyncDisposable {
-  const page = metricsPage(collect, clock);
+  const page = new MetricsPage(() => [buildInfo(), ...collect()], clock);
+  const paths: Paths = {
+    "/metrics": (request) => page.respond(request),
+    "/healthz": () => healthResponse(health()),
+    "/probe": probe,
+  };
   const listener = listenOn(hostname, port);
   return new HttpServer(listener, {
     clock,
     onTrouble,
-    respond: (request) => respond(request, page),
+    respond: (request) => respond(request, paths),
   });
 }
 
@@ -50,28 +64,20 @@ function listenOn(hostname: string, port: number): Deno.TcpListener {
   }
 }
 
-/** Returns the page, and renders it again if the last rendering is too old. */
-function metricsPage(
-  collect: () => readonly Family[],
-  clock: Clock,
-): () => Uint8Array<ArrayBuffer> {
-  let page: Uint8Array<ArrayBuffer> | undefined;
-  let renderedAt = -Infinity;
-  return () => {
-    if (page === undefined || clock.now() - renderedAt >= PAGE_MS) {
-      page = encoder.encode(prometheusText(collect()));
-      renderedAt = clock.now();
-    }
-    return page;
-  };
-}
+/** The responses by path. */
+type Paths = Readonly<
+  Record<string, ((request: HttpRequest) => HttpResponse | Promise<HttpResponse>) | undefined>
+>;
 
 const encoder = new TextEncoder();
 
-function respond({ method, path }: HttpRequest, page: () => Uint8Array<ArrayBuffer>): HttpResponse {
-  if (path !== "/metrics") return { status: 404, body: encoder.encode("see /metrics\n") };
-  if (method !== "GET" && method !== "HEAD") {
-    return { status: 405, headers: { allow: "GET, HEAD" }, body: encoder.encode("GET it\n") };
+function respond(request: HttpRequest, paths: Paths): HttpResponse | Promise<HttpResponse> {
+  const { method, path } = request;
+  const answer = Object.hasOwn(paths, path) ? paths[path] : undefined;
+  if (answer === undefined) {
+    const known = Object.keys(paths).filter((one) => paths[one] !== undefined);
+    return { status: 404, body: encoder.encode(`see ${known.join(", ")}\n`) };
   }
-  return { status: 200, headers: { "content-type": EXPOSITION_TYPE }, body: page() };
+  if (method === "GET" || method === "HEAD") return answer(request);
+  return { status: 405, headers: { allow: "GET, HEAD" }, body: encoder.encode("GET it\n") };
 }

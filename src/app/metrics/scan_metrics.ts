@@ -6,9 +6,40 @@
 import type { ScanState } from "../../scan/scan_state.ts";
 import type { Family, Sample } from "./prometheus_text.ts";
 
+/** A database, and what is to be written to it. */
+export interface WrittenDatabase {
+  /** Number of results that are not in the database yet. */
+  readonly waiting: number;
+  /** Whether the last attempt to write failed. */
+  readonly failing: boolean;
+}
+
 /** The metric families of a scan. */
-export function scanFamilies(state: ScanState): Family[] {
-  return [...trafficFamilies(state), ...resultFamilies(state)];
+export function scanFamilies(
+  state: ScanState,
+  databases: readonly WrittenDatabase[] = [],
+): Family[] {
+  return [
+    ...trafficFamilies(state),
+    ...resultFamilies(state),
+    ...databaseFamilies(databases, "Rows in spill files, which wait for databases."),
+  ];
+}
+
+/**
+ * The families of databases.
+ *
+ * @param help What the backlog counts.
+ */
+export function databaseFamilies(databases: readonly WrittenDatabase[], help: string): Family[] {
+  return [
+    gauge("database_backlog", help, databases.reduce((sum, { waiting }) => sum + waiting, 0)),
+    gauge(
+      "databases_failing",
+      "Databases that could not be written at the last attempt.",
+      databases.filter(({ failing }) => failing).length,
+    ),
+  ];
 }
 
 /** The families of what a scan sends and receives. */

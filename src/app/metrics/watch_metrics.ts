@@ -4,6 +4,7 @@
  * @module
  */
 import { formatEndpoint } from "../../core/address.ts";
+import type { Clock } from "../../net/clock.ts";
 import {
   EVENT_KINDS,
   type Journal,
@@ -12,23 +13,61 @@ import {
   type WatchEvent,
 } from "../../watch/mod.ts";
 import { type Family, Histogram, type Sample } from "./prometheus_text.ts";
-import { counter, gauge, metricFamily } from "./scan_metrics.ts";
+import { counter, databaseFamilies, gauge, metricFamily } from "./scan_metrics.ts";
+import { ServerInfo } from "./server_info.ts";
 
 /** Maximum number of servers with a time series of their own; later ones have none. */
 const MOST_SERVERS = 10_000;
 /** Bucket bounds of the delay of polls, seconds. */
-const LATE = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 5, 30];
+export const DELAY_BOUNDS: readonly number[] = [
+  0.001,
+  0.002,
+  0.005,
+  0.01,
+  0.02,
+  0.05,
+  0.1,
+  0.2,
+  0.5,
+  1,
+  5,
+  30,
+];
+
+/** The counters of a webhook. */
+export interface WebhookCounts {
+  /** Number of events that the receiver accepted. */
+  readonly delivered: number;
+  /** Number of lost events. */
+  readonly lost: number;
+  /** Number of events in the queue. */
+  readonly waiting: number;
+}
+
+/** The parts of a watch that metrics describe. */
+export interface MeasuredWatch {
+  /** The watched servers. */
+  readonly servers: readonly WatchedServer[];
+  /** The counters of the watch. */
+  readonly counts: WatchCounts;
+  /** The journals of its databases. */
+  readonly journals: readonly Journal[];
+  /** Its webhooks. Default: none. */
+  readonly webhooks?: readonly WebhookCounts[];
+  /** Whether each server has an info series. Default: no. */
+  readonly info?: boolean;
+  /** The clock of the info series. */
+  readonly clock: Pick<Clock, "now">;
+}
+
 /** Counts what a watch does. */
 export class WatchMetrics {
-  readonly #late = new Histogram(LATE);
+  readonly #late = new Histogram(DELAY_BOUNDS);
   readonly #events = new Map(EVENT_KINDS.map((event) => [event, 0]));
+  readonly #info = new ServerInfo();
 
   /** Starts with zero events and no late polls. */
-  constructor(
-    private readonly servers: readonly WatchedServer[],
-    private readonly counts: WatchCounts,
-    private readonly journals: readonly Journal[],
-  ) {}
+  constructor(private readonly watch: MeasuredWatch) {}
 
   /** Counts the delay of a poll against its schedule, milliseconds. */
   late(ms: number): void {
@@ -42,12 +81,37 @@ export class WatchMetrics {
 
   /** All metric families, with their current values. */
   families(): Family[] {
-    return [...serverFamilies(this.servers), ...this.#pollFamilies(), ...this.#journalFamilies()];
+    const { servers, journals, webhooks = [], info = false } = this.watch;
+    return [
+      ...serverFamilies(servers),
+      ...(info ? [this.#infoFamily()] : []),
+      ...this.#pollFamilies(),
+      ...journalFamilies(journals),
+      ...webhookFamilies(webhooks),
+    ];
+  }
+
+  /** The family of the names, editions, software and versions of servers. */
+  #infoFamily(): Family {
+    const { servers, clock } = this.watch;
+    const now = clock.now();
+    const samples = servers.slice(0, MOST_SERVERS).flatMap((server): Sample[] => {
+      const labels = this.#info.labelsOf(server, now);
+      return labels === undefined
+        ? []
+        : [{ value: 1, labels: { ...serverLabel(server), ...labels } }];
+    });
+    return metricFamily(
+      "server_info",
+      "gauge",
+      "What a server publishes about itself; read anew once an hour.",
+      samples,
+    );
   }
 
   /** The families of polls, and of the events that they led to. */
   #pollFamilies(): Family[] {
-    const { polls, replied, deferred, maxLateMs } = this.counts;
+    const { polls, replied, deferred, maxLateMs } = this.watch.counts;
     return [
       counter("polls", "Finished polls.", polls),
       counter("polls_replied", "Polls with a reply.", replied),
@@ -71,31 +135,59 @@ export class WatchMetrics {
       ),
     ];
   }
+}
 
-  /** The families of the observations that databases store. */
-  #journalFamilies(): Family[] {
-    const sum = (of: (journal: Journal) => number) =>
-      this.journals.reduce((all, journal) => all + of(journal), 0);
-    return [
-      counter(
-        "observations_written",
-        "Observations written to databases.",
-        sum(({ written }) => written),
-      ),
-      counter(
-        "observations_lost",
-        "Observations that no database accepted.",
-        sum(({ lost }) => lost),
-      ),
-    ];
-  }
+/** The families of the results that databases store. */
+function journalFamilies(journals: readonly Journal[]): Family[] {
+  return [
+    counter(
+      "observations_written",
+      "Observations written to databases.",
+      sumOf(journals, ({ written }) => written),
+    ),
+    counter(
+      "observations_lost",
+      "Observations that no database accepted.",
+      sumOf(journals, ({ lost }) => lost),
+    ),
+    ...databaseFamilies(journals, "Results of polls that are not in the databases yet."),
+  ];
+}
+
+/** The families of webhooks. Without a webhook all their values are 0. */
+function webhookFamilies(webhooks: readonly WebhookCounts[]): Family[] {
+  return [
+    gauge(
+      "webhook_backlog",
+      "Events that wait for the webhook.",
+      sumOf(webhooks, ({ waiting }) => waiting),
+    ),
+    counter(
+      "webhook_events_delivered",
+      "Events that the webhook's receiver accepted.",
+      sumOf(webhooks, ({ delivered }) => delivered),
+    ),
+    counter(
+      "webhook_events_lost",
+      "Events that the webhook's receiver did not get.",
+      sumOf(webhooks, ({ lost }) => lost),
+    ),
+  ];
+}
+
+function sumOf<T>(parts: readonly T[], value: (part: T) => number): number {
+  return parts.reduce((sum, part) => sum + value(part), 0);
+}
+
+function serverLabel({ endpoint }: WatchedServer): { readonly server: string } {
+  return { server: formatEndpoint(endpoint) };
 }
 
 /** The families of the servers: their number by state, and series for each of the first ones. */
 function serverFamilies(servers: readonly WatchedServer[]): Family[] {
   const listed = servers.slice(0, MOST_SERVERS).map((server) => ({
     server,
-    labels: { server: formatEndpoint(server.endpoint) },
+    labels: serverLabel(server),
   }));
   const each = (value: (server: WatchedServer) => number): Sample[] =>
     listed.map(({ server, labels }) => ({ labels, value: value(server) }));
@@ -109,6 +201,7 @@ function serverFamilies(servers: readonly WatchedServer[]): Family[] {
       each(upOf),
     ),
     metricFamily("players", "gauge", "Players online; NaN: unknown.", each(playersOf)),
+    metricFamily("players_max", "gauge", "Player slots; NaN: unknown.", each(slotsOf)),
     metricFamily(
       "latency_seconds",
       "gauge",
@@ -135,6 +228,11 @@ function upOf({ online }: WatchedServer): number {
 /** An offline server has no players. */
 function playersOf({ online, row }: WatchedServer): number {
   return online === false ? 0 : row?.players_online ?? NaN;
+}
+
+/** The slots of an offline server are those of its last reply. */
+function slotsOf({ row }: WatchedServer): number {
+  return row?.players_max ?? NaN;
 }
 
 function latencyOf({ online, row }: WatchedServer): number {

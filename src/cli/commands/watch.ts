@@ -31,6 +31,7 @@ import { reportError, reportLine } from "../term/console.ts";
 import { EventPrinter } from "../term/event_lines.ts";
 import { EXIT } from "../../app/exit_codes.ts";
 import { onInterrupt } from "../../app/interrupt_signals.ts";
+import { watchHealth } from "../../app/metrics/health.ts";
 import { metricsTrouble, serveMetrics } from "../../app/metrics/metrics_server.ts";
 import { readServerRows } from "../../app/targets/servers_in_files.ts";
 import { systemNetwork } from "../../app/system_network.ts";
@@ -45,6 +46,10 @@ import {
 } from "../../app/engines/watch_sockets.ts";
 import { WatchDatabases } from "../../app/databases/watch_databases.ts";
 import { WatchMetrics } from "../../app/metrics/watch_metrics.ts";
+import {
+  type WatchMetricsSettings,
+  watchMetricsSettings,
+} from "../../app/metrics/watch_metrics_settings.ts";
 import { readWatchTargets, withoutOptedOut } from "../../app/targets/watch_targets.ts";
 import {
   openWebhook,
@@ -61,6 +66,8 @@ interface Chosen {
   readonly rules: WatchRules;
   readonly polling: PollingSettings;
   readonly webhook: WebhookPlace | undefined;
+  /** What is measured and served; `undefined`: nothing. */
+  readonly measured: WatchMetricsSettings | undefined;
   /** The options without secrets, as JSON. */
   readonly config: string;
 }
@@ -76,6 +83,7 @@ export async function runWatch(
     rules: watchRules(options, allProtocols),
     polling: pollingSettings(options, allProtocols),
     webhook: webhookPlace(options),
+    measured: watchMetricsSettings(options),
     config: formatConfig("watch", withoutSecrets(given, optionsOf("watch"))),
   };
   await using lists = await WatchDatabases.open({ ...options, words }, chosen.rules, reportLine);
@@ -137,7 +145,7 @@ interface Watch {
 /** Polls the servers until Ctrl-C; returns the exit code. */
 async function watchServers(watch: Watch): Promise<number> {
   const { servers, chosen, lists } = watch;
-  const { options: { quiet, json, keep: keepMs, metrics: serving }, rules, webhook } = chosen;
+  const { options: { quiet, json, keep: keepMs }, rules, webhook, measured } = chosen;
   using interrupt = onInterrupt(() => {});
   const printer = new EventPrinter(json || !Deno.stdout.isTerminal());
   const signal = AbortSignal.any([interrupt.signal, printer.signal]);
@@ -148,9 +156,19 @@ async function watchServers(watch: Watch): Promise<number> {
     reportLine(`watching ${countOf(servers.length, "endpoint")}, polled every ${seconds} s`);
   }
   const counts = newWatchCounts();
-  const metrics = new WatchMetrics(servers, counts, lists.journals);
-  await using _served = serving &&
-    serveMetrics(serving, () => metrics.families(), (why) => reportLine(metricsTrouble(why)));
+  const metrics = new WatchMetrics({
+    servers,
+    counts,
+    journals: lists.journals,
+    webhooks: hook === undefined ? [] : [hook],
+    info: measured?.info,
+    clock: systemClock,
+  });
+  const parts = { counts, sockets: polling.sockets, databases: lists.journals };
+  await using _served = measured && serveMetrics(measured.place, {
+    collect: () => metrics.families(),
+    health: () => watchHealth(parts, systemClock.now()),
+  }, (why) => reportLine(metricsTrouble(why)));
   await lists.begin(chosen.config);
   await Promise.all([
     pollServers({

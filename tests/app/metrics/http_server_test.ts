@@ -90,7 +90,16 @@ Deno.test("parseRequest() takes requests as the RFCs have them, and nothing else
       ["HEAD /metrics HTTP/1.1\r\nHost: [::1]:9150\r\nX-Empty:", "/metrics", "[::1]"],
       ["GET /metrics HTTP/1.1\r\nHost:", "/metrics", ""],
     ] as const
-  ) assertEquals(read(text), { method: text.split(" ")[0], path, host });
+  ) {
+    const request = read(text);
+    assert(request !== 400, text);
+    const { method, path: readPath, host: readHost } = request;
+    assertEquals([method, readPath, readHost], [text.split(" ")[0], path, host]);
+  }
+  const full = read("GET /p?a=b%20c&a=d#e HTTP/1.1\r\nHost: x\r\nAccept: a\r\nACCEPT:b");
+  assert(full !== 400);
+  assertEquals([...full.query], [["a", "b c"], ["a", "d"]]);
+  assertEquals(full.headers, new Map([["host", "x"], ["accept", "a, b"]]));
   for (
     const bad of [
       ...["", "GET", "GET /metrics", "GET /metrics HTTP/2.0", "GET  /metrics HTTP/1.1"],

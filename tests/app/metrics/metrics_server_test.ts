@@ -1,15 +1,33 @@
 /** Covers src/app/metrics/. */
 import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
+import { VERSION } from "../../../src/app/metrics/build_info.ts";
 import { Histogram, prometheusText } from "../../../src/app/metrics/prometheus_text.ts";
 import { parseMetrics } from "../../../src/app/metrics/metrics_place.ts";
-import { serveMetrics } from "../../../src/app/metrics/metrics_server.ts";
+import { type MetricsSources, serveMetrics } from "../../../src/app/metrics/metrics_server.ts";
 import { scanFamilies } from "../../../src/app/metrics/scan_metrics.ts";
-import { WatchMetrics } from "../../../src/app/metrics/watch_metrics.ts";
+import { type MeasuredWatch, WatchMetrics } from "../../../src/app/metrics/watch_metrics.ts";
 import { InputError } from "../../../src/core/errors.ts";
 import { emptyRecord } from "../../../src/core/record.ts";
 import { newState } from "../../../src/scan/scan_state.ts";
-import { newWatchCounts, WatchedServer } from "../../../src/watch/mod.ts";
+import { type Journal, newWatchCounts, WatchedServer } from "../../../src/watch/mod.ts";
 import { run, SCAN } from "../../cli/program.ts";
+
+/** The series of each server. */
+const SERIES = ["up", "players", "players_max", "latency_seconds"];
+
+const RULES = { intervalMs: 5000, downAfter: 2, scanId: "w", newEventId: () => "event" };
+
+/** Metrics of a watch of these servers. */
+function measured(servers: readonly WatchedServer[], more: Partial<MeasuredWatch> = {}) {
+  const clock = { now: () => 0 };
+  return new WatchMetrics({ servers, counts: newWatchCounts(), journals: [], clock, ...more });
+}
+
+/** What a scan without databases serves. */
+const SOURCES: MetricsSources = {
+  collect: () => scanFamilies(newState("s", 0)),
+  health: () => ({ failures: [], numbers: {} }),
+};
 
 /** Every line is as the format wants it, and no series is there twice. */
 function check(page: string): Map<string, string> {
@@ -58,14 +76,13 @@ Deno.test("labels and help are escaped, and numbers have Prometheus' format", ()
 });
 
 Deno.test("an offline server has the value 0, and no time series disappears", () => {
-  const rules = { intervalMs: 5000, downAfter: 2, scanId: "w", newEventId: () => "event" };
   const servers = [1, 2].map((port) =>
-    new WatchedServer({ address: 0x7f000001, port }, null, rules)
+    new WatchedServer({ address: 0x7f000001, port }, null, RULES)
   );
-  const metrics = new WatchMetrics(servers, newWatchCounts(), []);
+  const metrics = measured(servers);
   const row = {
     ...emptyRecord({ address: 0x7f000001, port: 1 }, 5),
-    ...{ players_online: 7, latency_ms: 20 },
+    ...{ players_online: 7, players_max: 20, latency_ms: 20 },
   };
   const values = () => check(prometheusText(metrics.families()));
   const one = '{server="127.0.0.1:1"}';
@@ -75,16 +92,16 @@ Deno.test("an offline server has the value 0, and no time series disappears", ()
   metrics.late(20);
   const up = values();
   assertEquals(
-    ["up", "players", "latency_seconds"].map((name) => up.get(`blocksweep_${name}${one}`)),
-    ["1", "7", "0.02"],
+    SERIES.map((name) => up.get(`blocksweep_${name}${one}`)),
+    ["1", "7", "20", "0.02"],
   );
   servers[0].addFailure(2);
   assertEquals(values().get(`blocksweep_up${one}`), "1");
   servers[0].addFailure(3);
   const down = values();
   assertEquals(
-    ["up", "players", "latency_seconds"].map((name) => down.get(`blocksweep_${name}${one}`)),
-    ["0", "0", "NaN"],
+    SERIES.map((name) => down.get(`blocksweep_${name}${one}`)),
+    ["0", "0", "20", "NaN"],
   );
   assertEquals([...down.keys()], [...before.keys()]);
   assertEquals(down.get('blocksweep_events_total{event="online"}'), "1");
@@ -92,14 +109,56 @@ Deno.test("an offline server has the value 0, and no time series disappears", ()
 });
 
 Deno.test("the number of time series is bounded", () => {
-  const rules = { intervalMs: 5000, downAfter: 2, scanId: "w", newEventId: () => "event" };
   const servers = Array.from(
     { length: 10_100 },
-    (_, port) => new WatchedServer({ address: 0x7f000001, port: port + 1 }, null, rules),
+    (_, port) => new WatchedServer({ address: 0x7f000001, port: port + 1 }, null, RULES),
   );
-  const values = check(prometheusText(new WatchMetrics(servers, newWatchCounts(), []).families()));
+  const values = check(prometheusText(measured(servers).families()));
   assertEquals(values.get("blocksweep_servers_without_series"), "100");
-  assert(values.size < 30_050, String(values.size));
+  assert(values.size < 40_050, String(values.size));
+});
+
+Deno.test("info series have servers' texts escaped, cut at 64 characters, and changed once an hour", () => {
+  const server = new WatchedServer({ address: 0x7f000001, port: 1 }, null, RULES);
+  let now = 0;
+  const metrics = measured([server], { info: true, clock: { now: () => now } });
+  const info = () =>
+    prometheusText(metrics.families()).split("\n")
+      .filter((line) => line.startsWith("blocksweep_server_info{"));
+  assertEquals(info(), []);
+  const hostile = 'a"} 1\nup{x="\\\u001b[2J\u202e';
+  server.addReply({
+    ...emptyRecord(server.endpoint, 5),
+    ...{ name: `${hostile}${"x".repeat(200_000)}🎮`, edition: "java", version: "1.21" },
+  }, 1);
+  check(prometheusText(metrics.families()));
+  const name = `a\\"} 1\u240aup{x=\\"\\\\\u241b[2J\ufffd${"x".repeat(64 - hostile.length)}`;
+  const labels = `server="127.0.0.1:1",name="${name}",edition="java",software="",version="1.21"`;
+  assertEquals(info(), [`blocksweep_server_info{${labels}} 1`]);
+  server.addReply({ ...server.row!, name: "🎮".repeat(40) }, 2);
+  now = 3_599_999;
+  assertEquals(info(), [`blocksweep_server_info{${labels}} 1`]);
+  now = 3_600_000;
+  assertEquals(info(), [`blocksweep_server_info{${labels.replace(name, "🎮".repeat(32))}} 1`]);
+});
+
+Deno.test("the backlogs of databases and the webhook are counted", () => {
+  const journals = [{ written: 5, lost: 2, waiting: 7, failing: true }, {
+    ...{ written: 1, lost: 0, waiting: 1, failing: false },
+  }] as unknown as readonly Journal[];
+  const webhooks = [{ delivered: 9, lost: 3, waiting: 11 }];
+  const values = check(prometheusText(measured([], { journals, webhooks }).families()));
+  assertEquals(
+    [
+      ...["database_backlog", "databases_failing", "observations_written_total"],
+      ...["webhook_backlog", "webhook_events_delivered_total", "webhook_events_lost_total"],
+    ].map((name) => values.get(`blocksweep_${name}`)),
+    ["8", "1", "6", "11", "9", "3"],
+  );
+  const databases = [{ waiting: 4, failing: true }];
+  const scan = check(prometheusText(scanFamilies(newState("s", 0), databases)));
+  assertEquals(scan.get("blocksweep_database_backlog"), "4");
+  assertEquals(scan.get("blocksweep_databases_failing"), "1");
 });
 
 Deno.test("the metrics of a scan exist from its start", () => {
@@ -128,19 +187,30 @@ Deno.test("metrics are served under /metrics, and the shutdown does not wait for
   {
     await using _served = serveMetrics(
       place,
-      () => scanFamilies(newState("s", 0)),
+      SOURCES,
       unexpected,
     );
     const page = await fetch(`${url}/metrics`);
     assertEquals(page.headers.get("content-type"), "text/plain; version=0.0.4; charset=utf-8");
-    check(await page.text());
-    for (const [path, method, status] of [["/", "GET", 404], ["/metrics", "POST", 405]] as const) {
+    const values = check(await page.text());
+    const versions = `version="${VERSION}",deno="${Deno.version.deno}"`;
+    assertEquals(values.get(`blocksweep_build_info{${versions}}`), "1");
+    const health = await fetch(`${url}/healthz`);
+    assertEquals([health.status, await health.text()], [200, '{"status":"ok"}\n']);
+    for (
+      const [path, method, status] of [
+        ["/", "GET", 404],
+        ["/probe", "GET", 404],
+        ["/constructor", "GET", 404],
+        ["/metrics", "POST", 405],
+      ] as const
+    ) {
       const other = await fetch(url + path, { method });
       await other.body?.cancel();
       assertEquals(other.status, status);
     }
     assertThrows(
-      () => serveMetrics(place, () => [], unexpected),
+      () => serveMetrics(place, SOURCES, unexpected),
       InputError,
       "Cannot serve metrics on 127.0.0.1",
     );

@@ -28,6 +28,7 @@ import {
   type OpenScanOptions,
 } from "../../../app/resume/open_with_checkpoint.ts";
 import type { OptOutFile } from "../../../app/targets/opt_out_file.ts";
+import { scanHealth } from "../../../app/metrics/health.ts";
 import { metricsTrouble, serveMetrics } from "../../../app/metrics/metrics_server.ts";
 import type { OutputPlan } from "../../../app/outputs/plan_outputs.ts";
 import type { Plan } from "../../../app/targets/scan_plan.ts";
@@ -36,7 +37,7 @@ import { whileRead } from "../../../app/outputs/closed_pipe.ts";
 import { resumeLine } from "../../../app/resume/read_resumed_scan.ts";
 import type { SpeedSettings } from "../../../app/settings/speed.ts";
 import { isLater } from "../../../sweep/trail.ts";
-import { scanFamilies } from "../../../app/metrics/scan_metrics.ts";
+import { scanFamilies, type WrittenDatabase } from "../../../app/metrics/scan_metrics.ts";
 import {
   queriedProtocolsOf,
   ScanDatabases,
@@ -150,14 +151,22 @@ export function startScan({ resumed, engine }: ScanJob): StartedScan {
   return { scanId, since, key, state };
 }
 
-/** Serves metrics, if the user requested them. */
+/**
+ * Serves metrics, if the user requested them.
+ *
+ * @param databases The databases of the scan, which may be added later.
+ */
 export function serveState(
   { options: { metrics: serving } }: ScanJob,
   state: ScanState,
+  databases: readonly WrittenDatabase[],
   { report }: Screen,
 ) {
-  return serving &&
-    serveMetrics(serving, () => scanFamilies(state), (why) => report(metricsTrouble(why)));
+  const sources = {
+    collect: () => scanFamilies(state, databases),
+    health: () => scanHealth(state, databases),
+  };
+  return serving && serveMetrics(serving, sources, (why) => report(metricsTrouble(why)));
 }
 
 /** Opens the databases among the outputs. */

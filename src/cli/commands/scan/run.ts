@@ -33,6 +33,7 @@ import {
   serveState,
   startScan,
 } from "./opening.ts";
+import type { WrittenDatabase } from "../../../app/metrics/scan_metrics.ts";
 import { randomBytes } from "../../../app/system_random.ts";
 
 /** Opens everything, scans, closes everything, and reports the result. */
@@ -41,9 +42,11 @@ export async function execute(job: ScanJob): Promise<number> {
   const screen = new Screen(job);
   const sockets = await openSockets(job);
   const started = startScan(job);
-  await using _served = serveState(job, started.state, screen);
+  const written: WrittenDatabase[] = [];
+  await using _served = serveState(job, started.state, written, screen);
   using interrupt = screen.onInterrupt();
   await using stores = await openDatabases(job, started.scanId, screen, interrupt.signal);
+  written.push(...stores.sinks);
   const opened = { ...started, ...sockets, stores, signal: interrupt.signal };
   const outputs = await openScanOutputs(job, opened, screen);
   const ended = await runAndClose(job, { ...opened, ...outputs }, screen);

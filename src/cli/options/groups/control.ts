@@ -149,6 +149,11 @@ export const WATCH = {
       help: "also write to this database; databases that are watched are always written to",
     },
     {
+      name: "metrics-info",
+      commands: ["watch"],
+      help: "add a series with each server's name, edition, software and version",
+    },
+    {
       name: "names",
       commands: ["watch"],
       help: "store the names of players, and report which players join and leave",

@@ -1,0 +1,52 @@
+/**
+ * The info series of servers: `--metrics-info`. Their labels are what servers publish about themselves,
+ * so that a server could make a new time series with each poll. Each series keeps its labels for an hour.
+ *
+ * @module
+ */
+import { cutText, harmlessText } from "../../core/text.ts";
+import type { WatchedServer } from "../../watch/mod.ts";
+
+/** How long a server's labels stay as they are, milliseconds: at most 24 series a day. */
+const KEPT_MS = 3_600_000;
+/** Maximum length of a label, characters. */
+const MOST_CHARACTERS = 64;
+
+/** The labels of a server's info series. Unknown ones are empty, which Prometheus reads as missing. */
+export type InfoLabels = Readonly<Record<"name" | "edition" | "software" | "version", string>>;
+
+/** The labels of servers, each with the time from which it is kept. */
+export class ServerInfo {
+  readonly #kept = new WeakMap<
+    WatchedServer,
+    { readonly labels: InfoLabels; readonly at: number }
+  >();
+
+  /**
+   * The labels of a server; `undefined` before its first reply.
+   *
+   * @param now The current time, milliseconds of any clock.
+   */
+  labelsOf(server: WatchedServer, now: number): InfoLabels | undefined {
+    const kept = this.#kept.get(server);
+    if (server.row === undefined || kept !== undefined && now - kept.at < KEPT_MS) {
+      return kept?.labels;
+    }
+    const { name, edition, software, version } = server.row;
+    const labels = {
+      name: label(name),
+      edition: label(edition),
+      software: label(software),
+      version: label(version),
+    };
+    this.#kept.set(server, { labels, at: now });
+    return labels;
+  }
+}
+
+/** A text of a server as a label: harmless where a page shows it, and not too long. */
+function label(text: string | null): string {
+  return text === null
+    ? ""
+    : cutText(harmlessText(cutText(text, 4 * MOST_CHARACTERS)), MOST_CHARACTERS);
+}

@@ -20,5 +20,5 @@ export * from "./library/lan.ts";
 export * from "./library/query.ts";
 export * from "./library/scan.ts";
 export * from "./library/watch.ts";
-export type { Change, WatchEvent } from "./watch/events.ts";
+export type { Change, WatchEvent } from "./store/events/watch_event.ts";
 export type { ScanOptions } from "./library/scan_options.ts";

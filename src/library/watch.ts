@@ -14,7 +14,7 @@ import type { Network } from "../net/network.ts";
 import { PROTOCOLS } from "../protocols/list.ts";
 import { OptedOutAddresses } from "../scan/opt_outs/opted_out_addresses.ts";
 import type { Range } from "../targets/ranges.ts";
-import type { WatchEvent } from "../watch/events.ts";
+import type { WatchEvent } from "../store/events/watch_event.ts";
 import { firstPollsMs, MIN_INTERVAL_MS, newWatchCounts, pollServers } from "../watch/watch.ts";
 import type { WatchedServer, WatchRules } from "../watch/watched_server.ts";
 import {

@@ -8,7 +8,7 @@ import type { Clock } from "../net/clock.ts";
 import { ATTACHMENTS, type RecordWithAttachments, type ServerRecord } from "../core/record.ts";
 import type { OptOut } from "../store/opt_outs.ts";
 import type { PolledServer, PollObservation } from "../store/poll_writer.ts";
-import type { WatchEvent } from "./events.ts";
+import type { WatchEvent } from "../store/events/watch_event.ts";
 import type { WatchedServer } from "./watched_server.ts";
 
 /** Delay before queued results are written, milliseconds. It doubles with each failure. */

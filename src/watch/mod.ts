@@ -4,7 +4,7 @@
  * @module
  */
 export * from "./watch_sockets.ts";
-export * from "./events.ts";
+export * from "../store/events/watch_event.ts";
 export * from "./journal.ts";
 export * from "./poller.ts";
 export * from "./schedule.ts";

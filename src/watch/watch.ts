@@ -7,7 +7,7 @@ import { InspectionPool } from "../inspect/inspection_pool.ts";
 import type { Clock } from "../net/clock.ts";
 import type { Address } from "../core/address.ts";
 import type { ServerRecord } from "../core/record.ts";
-import type { WatchEvent } from "./events.ts";
+import type { WatchEvent } from "../store/events/watch_event.ts";
 import { Schedule } from "./schedule.ts";
 import type { WatchedServer } from "./watched_server.ts";
 

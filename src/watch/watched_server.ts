@@ -9,7 +9,7 @@ import { isIncompleteFlag, scanOnlyColumns } from "../protocols/declared_facts.t
 import { PROTOCOLS } from "../protocols/list.ts";
 import type { Protocol } from "../protocols/protocol.ts";
 import { identityOf, type ServerIdentity } from "../store/rows/identity.ts";
-import { addedNames, changesOf, type WatchEvent } from "./events.ts";
+import { addedNames, changesOf, type WatchEvent } from "../store/events/watch_event.ts";
 
 /** Poll interval and limits of a watch. */
 export interface WatchRules {

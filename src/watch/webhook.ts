@@ -6,7 +6,7 @@
  */
 import { type Clock, sleep } from "../net/clock.ts";
 import { jsonText } from "../sinks/json.ts";
-import type { WatchEvent } from "./events.ts";
+import type { WatchEvent } from "../store/events/watch_event.ts";
 import type { EventSpool } from "./event_spool.ts";
 
 /** Maximum number of events in one request. */

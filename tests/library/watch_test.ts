@@ -3,7 +3,7 @@ import { assert, assertEquals, assertRejects } from "@std/assert";
 import { InputError } from "../../src/core/errors.ts";
 import { watch, type WatchOptions } from "../../src/library/watch.ts";
 import { SimulatedNetwork } from "../../src/testing/simulated_network.ts";
-import type { WatchEvent } from "../../src/watch/events.ts";
+import type { WatchEvent } from "../../src/store/events/watch_event.ts";
 
 const LOBBY = { host: "10.0.0.7", software: "pocketmine" };
 

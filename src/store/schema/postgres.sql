@@ -129,6 +129,22 @@ create table observations (
   primary key (server, at, scan)
 );
 
+-- Changes of servers, each written once, by the transaction that changed the server's state.
+create table events (
+  tx xid8 not null default pg_current_xact_id(),  -- transaction that wrote the event; 0 in SQLite
+  seq bigint generated always as identity,  -- order of events of one transaction
+  id uuid not null unique,                -- the event's identity, UUIDv7
+  at timestamptz not null,                -- when the change was detected
+  server integer,                         -- servers.id; null: the event is about no single server
+  scan integer,                           -- scans.id of the scan or watch that detected it
+  kind text collate "C" not null,         -- online, offline, changed, restarted, opted_out
+  data jsonb not null,                    -- what else the event says: an object
+  primary key (tx, seq)
+);
+
+create index events_server on events (server, at);
+create index events_at on events (at);
+
 -- One row per distinct icon.
 create table favicons (
   hash text collate "C" primary key,      -- SHA-256, hexadecimal

@@ -130,6 +130,21 @@ create table observations (
   primary key (server, at, scan)
 ) strict, without rowid;
 
+-- Changes of servers, each written once, by the transaction that changed the server's state.
+create table events (
+  tx integer not null default 0,          -- transaction that wrote the event; 0 in SQLite
+  seq integer primary key autoincrement,  -- order of events of one transaction
+  id text not null unique,                -- the event's identity, UUIDv7
+  at integer not null,                    -- when the change was detected
+  server integer,                         -- servers.id; null: the event is about no single server
+  scan integer,                           -- scans.id of the scan or watch that detected it
+  kind text not null,                     -- online, offline, changed, restarted, opted_out
+  data text not null                      -- what else the event says: an object
+) strict;
+
+create index events_server on events (server, at);
+create index events_at on events (at);
+
 -- One row per distinct icon.
 create table favicons (
   hash text primary key,                  -- SHA-256, hexadecimal

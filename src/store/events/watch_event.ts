@@ -3,8 +3,8 @@
  *
  * @module
  */
-import type { ServerRecord } from "../core/record.ts";
-import { storable } from "../store/rows/stored_values.ts";
+import type { ServerRecord } from "../../core/record.ts";
+import { storable } from "../rows/stored_values.ts";
 
 /** The members that all events have. */
 export interface WatchEventBase {

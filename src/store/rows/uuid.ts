@@ -1,0 +1,39 @@
+/**
+ * Identities of scans and events.
+ *
+ * @module
+ */
+
+/**
+ * A UUIDv7 (RFC 9562): 48 bits of time, then random bits, so that ids sort by time.
+ *
+ * @param wall Milliseconds since 1970.
+ * @param random Ten random bytes.
+ *
+ * @example
+ * ```ts
+ * import { uuidv7 } from "blocksweep/scan";
+ * import { assertEquals } from "@std/assert";
+ *
+ * assertEquals(uuidv7(0x0192_8d5e_0000, new Uint8Array(10)), "01928d5e-0000-7000-8000-000000000000");
+ * ```
+ */
+export function uuidv7(wall: number, random: Uint8Array): string {
+  const bytes = new Uint8Array(16);
+  const view = new DataView(bytes.buffer);
+  view.setUint16(0, Math.floor(wall / 2 ** 32));
+  view.setUint32(2, wall % 2 ** 32);
+  bytes.set(random.subarray(0, 10), 6);
+  bytes[6] = 0x70 | bytes[6] & 0x0f;
+  bytes[8] = 0x80 | bytes[8] & 0x3f;
+  return bytes.toHex().replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
+}
+
+/**
+ * A new identity of an event, UUIDv7.
+ *
+ * @param at When the change was detected, Unix milliseconds.
+ */
+export function newEventId(at: number): string {
+  return uuidv7(at, crypto.getRandomValues(new Uint8Array(10)));
+}

@@ -83,6 +83,18 @@ async function happen(database: Database): Promise<void> {
       optOuts: [{ address: 9, at: 1 }],
     },
   });
+  await rollUp(database);
+}
+
+/** Rows of the tables about uptime. */
+async function rollUp(database: Database): Promise<void> {
+  const at = database.engine === "postgres" ? "'2023-11-14 22:00Z'" : "1699999200000";
+  await database.script(
+    `insert into watch_spans values (1, ${at}, ${at});` +
+      `insert into rollups values (${at}, 1, 1, 4, 3, 2, 1, null);` +
+      `insert into rollup_totals values (${at}, 1, 'port', 1, '1', 1, 4, 3, 2);` +
+      `insert into dirty_hours values (${at}, 1, 0, 1);`,
+  );
 }
 
 /** Columns that only one engine has, or whose values are the engine's own. */

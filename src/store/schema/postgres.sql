@@ -168,6 +168,59 @@ create table opt_outs (
   noted_at timestamptz not null           -- when a reply first carried the opt-out
 );
 
+-- When a watch watched: one row per time without interruption. docs/database.md: "Uptime".
+create table watch_spans (
+  scan integer not null,                  -- scans.id of the watch
+  started_at timestamptz not null,        -- start
+  ended_at timestamptz not null,          -- end, or the time up to which all results are written
+  primary key (scan, started_at)
+);
+
+-- What watches saw of a server in an hour or a day (UTC).
+create table rollups (
+  at timestamptz not null,                -- start of the hour or day
+  hours integer not null,                 -- 1: an hour; 24: a day
+  server integer not null,                -- servers.id
+  player_s bigint not null,               -- player seconds: the sum of the times of all players
+  watched_s integer not null,             -- seconds watched
+  online_s integer not null,              -- seconds watched and online
+  players_min integer,                    -- minimum of players online; null: not published
+  players_max integer,                    -- maximum of players online; null: not published
+  primary key (hours, at, server)
+);
+
+-- Sums of rollups by a property of servers: the 1,000 values with the most seconds online, and the rest.
+create table rollup_totals (
+  at timestamptz not null,                -- start of the hour or day
+  hours integer not null,                 -- 1: an hour; 24: a day
+  kind text collate "C" not null,         -- edition, software, version, port, protocol
+  rank integer not null,                  -- 1: the most seconds online; 0: all values beyond 1,000
+  value text,                             -- the value, 64 characters; null: unknown, or rank 0
+  servers integer not null,               -- number of watched servers
+  player_s bigint not null,               -- sum of rollups.player_s
+  watched_s bigint not null,              -- sum of rollups.watched_s
+  online_s bigint not null,               -- sum of rollups.online_s
+  primary key (hours, at, kind, rank)
+);
+
+-- Hours whose rollups are to be computed again.
+create table dirty_hours (
+  hour timestamptz not null,              -- start of the hour
+  server integer not null,                -- servers.id; 0: all servers
+  next_server integer not null,           -- of 0: all smaller ids are computed; 2147483647: totals are left
+  marks integer not null,                 -- how often the hour was marked since its last computation
+  primary key (hour, server)
+);
+
+-- Up to where rollups are computed: one row. 1970: nowhere yet.
+create table rollup_state (
+  closing_until timestamptz not null,     -- rows before this time mark their hours in dirty_hours
+  closed_until timestamptz not null,      -- hours before this time were computed, or are in dirty_hours
+  sealed_until timestamptz not null       -- hours before this time are final: prune removed their rows
+);
+
+insert into rollup_state values ('1970-01-01Z', '1970-01-01Z', '1970-01-01Z');
+
 -- The servers for readers outside: its columns stay when tables change.
 create view server_list as
 select s.key, s.hostname, s.address, s.port, s.protocols, s.edition, s.software, s.name, s.motd_plain,

@@ -8,13 +8,13 @@ import type { ProtocolReply } from "./merge.ts";
 
 /** Limit on the stored bytes of a reply. */
 const MOST_REPLY = 32_768;
-/** Limit on an icon, bytes. Clients accept 64 by 64 pixels; larger icons are not kept. */
+/** Limit on an icon, bytes. Clients accept 64 by 64 pixels; larger icons are not stored. */
 const MOST_ICON = 65_536;
 
 /**
  * The raw replies and the icon to store with a record.
  *
- * @param withRaw Whether raw replies are kept. They may contain names of players.
+ * @param withRaw Whether raw replies are stored. They may contain names of players.
  */
 export function attachedOf(replies: readonly ProtocolReply[], withRaw: boolean): Attachments {
   const kept: Record<string, RawReply> = {};

@@ -12,7 +12,10 @@ const BAD_COLUMN = "badColumn";
 /** Maximum number of UTF-16 units of the texts in one column: more than a datagram can hold. */
 const MOST_UNITS = 65_536;
 
-/** The type tests of the columns that protocols fill; the scan fills those that are never null. */
+/**
+ * The type tests of the columns that protocols fill. Columns that are never null are missing,
+ * because the scan fills them.
+ */
 const TESTS: ReadonlyMap<string, (value: unknown) => boolean> = new Map(
   FIELDS.filter(({ nullable }) => nullable).map(({ name, type }) => [name, IS_TYPE[type]]),
 );
@@ -34,12 +37,14 @@ export function withFittingColumns(statement: Statement): Statement {
   return statement;
 }
 
-/** Whether a column can hold a value. This runs for every value of a row. */
+/**
+ * Whether a value has the type and size that its column allows. It runs for every value of a row.
+ */
 function fits(name: string, value: unknown): boolean {
   return value == null || (TESTS.get(name)?.(value) ?? false) && unitsOf(value) <= MOST_UNITS;
 }
 
-/** The size of a column's texts, UTF-16 units. Each item of a list counts as one unit more. */
+/** The size of a column's texts, UTF-16 units. Each item of a list adds one unit. */
 function unitsOf(value: unknown): number {
   if (typeof value === "string") return value.length;
   if (!Array.isArray(value)) return 0;

@@ -20,13 +20,17 @@ export interface ConverseOptions {
   /** Ends the exchange at the next reply or timeout. */
   readonly signal: AbortSignal;
   /**
-   * Whether nothing more may be sent, because the endpoint speaks another protocol. Called with
-   * each received datagram, and without an argument before each send. Default: never.
+   * Returns whether nothing more may be sent, because the endpoint speaks another protocol. It is
+   * called with each received datagram, and without an argument before each send. Default: sending
+   * is always allowed.
    */
   readonly forbids?: (datagram?: Uint8Array) => boolean;
 }
 
-/** Number of unrelated datagrams after which all further datagrams are ignored. */
+/**
+ * Maximum number of received datagrams that are no replies. After as many, further datagrams are
+ * ignored until the timeout.
+ */
 const MOST_UNRELATED = 16;
 /** Maximum number of raw bytes of a reply that are kept. */
 const MOST_RAW = 65_536;
@@ -141,7 +145,8 @@ class RunningExchange {
     const { timeoutMs, clock, signal } = this.options;
     for (;;) {
       const left = this.#sentAt + timeoutMs - clock.now();
-      const datagram = await this.link.next(Math.max(0, left)); // at least a poll
+      // with 0 the link still reads arrived datagrams
+      const datagram = await this.link.next(Math.max(0, left));
       // A stream's link has its own limits on bytes and time.
       if (this.link.stream !== undefined) return datagram;
       if (datagram === undefined || signal.aborted || this.#unrelated < MOST_UNRELATED) {
@@ -150,7 +155,7 @@ class RunningExchange {
     }
   }
 
-  /** The error for a missing reply. */
+  /** The error to throw into the exchange when no reply arrived. */
   missingReplyError(): NoReply {
     const end = this.link.stream?.end;
     return end === undefined || end === "slow" || end === "timeout" ? new NoReply() : new Closed();
@@ -162,7 +167,7 @@ class RunningExchange {
     return { kind: "noReply", replies: this.replies, ...(why === undefined ? {} : { why }) };
   }
 
-  /** The longest reply, its parts joined. */
+  /** The longest reply, with its parts joined. */
   get longest(): Uint8Array {
     return this.#longest.length === 1 ? this.#longest[0] : concat(...this.#longest);
   }

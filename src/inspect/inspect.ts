@@ -1,5 +1,5 @@
 /**
- * Inspects a sighted server: queries it in every selected protocol, one after the other.
+ * Inspects a sighted server: queries the server in every selected protocol, one after the other.
  *
  * @module
  */
@@ -14,11 +14,14 @@ import type { ProtocolReply } from "./merge.ts";
 
 /** Options of an inspection. */
 export interface InspectOptions extends RetryLimits {
-  /** The protocols to send, in order. */
+  /** The protocols in which servers are queried, in order. */
   readonly protocols: readonly Protocol[];
   /** Every protocol of the program, in order of rank. Default: PROTOCOLS. */
   readonly allProtocols?: readonly Protocol[];
-  /** Whether the protocols that did not sight the server are sent too. */
+  /**
+   * Whether each server is queried in the other protocols too, and not only in that of its first
+   * reply.
+   */
   readonly follow: boolean;
   /** Timeout for each reply, milliseconds. */
   readonly timeoutMs: number;
@@ -29,8 +32,8 @@ export interface InspectOptions extends RetryLimits {
   /** Whether to verify that the server accepts connections. Default: no. */
   readonly verify?: boolean;
   /**
-   * Opens a link over TCP, which has its own timeouts. Default: TCP protocols are not sent.
-   * `connectMs` is the timeout for opening the connection; `undefined`: the default.
+   * Opens a link over TCP. Such a link has its own timeouts. Default: servers are not queried over
+   * TCP. `connectMs` is the timeout for opening the connection; `undefined`: the default.
    */
   readonly streamLink?: (
     endpoint: Endpoint,
@@ -39,15 +42,15 @@ export interface InspectOptions extends RetryLimits {
   ) => Promise<Link>;
   /** The name that the user gave for an endpoint. */
   readonly nameOf?: (endpoint: Endpoint) => string | null | undefined;
-  /** Whether a reply is an opt-out, after which nothing more is sent. */
+  /** Returns whether a reply contains an opt-out. Nothing more is sent after such a reply. */
   readonly optsOut: (reply: ProtocolReply) => boolean;
-  /** Whether the address of an endpoint has opted out meanwhile. Default: no. */
+  /** Returns whether the address of an endpoint has opted out meanwhile. Default: no. */
   readonly optedOut?: (endpoint: Endpoint) => boolean;
-  /** The reply that holds the status of the sighting. Default: made from the status. */
+  /** The reply that contains the status of the sighting. Default: it is made from the status. */
   readonly firstReply?: ProtocolReply;
-  /** Whether an endpoint sent a datagram that suppresses some protocols. Default: no. */
+  /** Returns whether an endpoint sent a datagram that suppresses some protocols. Default: no. */
   readonly replied?: (endpoint: Endpoint) => boolean;
-  /** Whether an endpoint was probed in a protocol before, without a reply. Default: it was not. */
+  /** Returns whether an endpoint was probed in a protocol before, without a reply. Default: no. */
   readonly withoutReply?: (endpoint: Endpoint, protocol: string) => boolean;
 }
 
@@ -70,11 +73,13 @@ export interface Inspection {
   readonly failure?: "noReply" | "malformed" | "cancelled" | "exhausted";
 }
 
-/** Age after which the state from a sighting is not used: tokens of servers expire. */
+/**
+ * Maximum age of state from a sighting that is still used, milliseconds. Tokens of servers expire.
+ */
 const STALE_MS = 5000;
 
 /**
- * The inspection's result, if the sighting alone is enough.
+ * The result of an inspection for which the sighting alone is enough.
  *
  * @returns `undefined` when the server must be queried: the sighting has no status, or other
  * protocols are wanted too.
@@ -93,7 +98,9 @@ export function inspectionWithoutQuery(
   return { replies: [reply], latencyMs, hasOptedOut: optsOut(reply), isCutShort: false };
 }
 
-/** The reply that holds the status of a sighting; `undefined` for a sighting without a status. */
+/**
+ * The reply that contains the status of a sighting; `undefined` for a sighting without a status.
+ */
 export function firstReplyOf(
   { protocol: name, status, raw }: Pick<Sighting, "protocol" | "status" | "raw">,
   protocols: readonly Protocol[],
@@ -141,10 +148,11 @@ export async function inspect(sighting: Sighting, options: InspectOptions): Prom
 }
 
 /**
- * Interviews a server that was known before the scan: in all its known protocols, or, without
- * `follow`, until it replies in one.
+ * Interviews a server that was known before the scan. The server is queried in all its known
+ * protocols. Without `follow`, the interview ends after its first reply.
  *
- * @param spoken The known protocols; the others of the options are sent only after a reply.
+ * @param spoken The known protocols. The server is queried in the other protocols of the options
+ * only after a reply.
  */
 export async function inspectKnown(
   endpoint: Endpoint,
@@ -165,7 +173,10 @@ export async function inspectKnown(
   }
 }
 
-/** The interview plan of a sighted server. An unverified one must reply with a status. */
+/**
+ * The interview plan of a sighted server. If the sighting is unverified, the server must reply with
+ * a status.
+ */
 function planOf(
   { endpoint, protocol: sighted, verified, latencyMs }: Sighting,
   { protocols, allProtocols, follow, timeoutMs, withoutReply }: InspectOptions,
@@ -187,7 +198,10 @@ function planOf(
   };
 }
 
-/** The result of an interview. A verified sighting counts as a server without more replies. */
+/**
+ * The result of an interview. After a verified sighting, the endpoint counts as a server even
+ * without further replies.
+ */
 function inspectionOf(
   { sighted, needs }: InterviewPlan,
   { replies, latencyMs, outcomes, ended, isCutShort, exhausted }: InterviewResult,

@@ -1,8 +1,8 @@
 /**
- * Runs a bounded number of interviews at once, and only a few of one address, because each may wait
- * for late or missing replies. Each address has two lanes: one for proved endpoints, one for the
- * others. The first interview with a proved endpoint runs alone in its lane: an opt-out that it finds
- * applies to the whole address.
+ * Runs a bounded number of interviews at once, and only a few with endpoints of one address, because
+ * each interview may wait for late or missing replies. Each address has two lanes (queues): one for
+ * proved endpoints, and one for unproved endpoints. The first interview with a proved endpoint runs
+ * alone in its lane, because an opt-out in its replies applies to the whole address.
  *
  * @module
  */
@@ -43,7 +43,7 @@ class TaskQueue {
     this.#last = added;
   }
 
-  /** Removes the first task; `undefined`: there is none. */
+  /** Removes and returns the first task; `undefined` when the queue is empty. */
   take(): Task | undefined {
     const taken = this.#first;
     this.#first = taken?.next;
@@ -57,7 +57,7 @@ interface QueuedTask {
   next: QueuedTask | undefined;
 }
 
-/** Runs tasks, a limited number at once, in all and per address. */
+/** Runs a limited number of tasks at once, in all and per address. */
 export class InspectionPool {
   readonly #concurrency: number;
   /** Tasks that are ready to start, in order. */
@@ -69,10 +69,11 @@ export class InspectionPool {
   readonly #idle: (() => void)[] = [];
 
   /**
-   * Starts empty.
+   * Creates a pool without tasks.
    *
    * @param concurrency Maximum number of running tasks.
-   * @param onError Called with the error of a task. Its own errors are unhandled rejections.
+   * @param onError Called with the error of a task. Errors that `onError` throws are unhandled
+   * rejections.
    * @param atOnce Maximum number of running tasks of a lane.
    */
   constructor(

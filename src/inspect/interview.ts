@@ -1,17 +1,19 @@
 /**
- * Decides what an endpoint is sent: the next protocol, its time, timeout and socket, and the end of
- * the interview. The decisions are pure: {@linkcode runInterview} has the clock and the sockets.
+ * Decides in which protocol an endpoint is queried next, when, with which timeout, and on which socket;
+ * and when the interview ends. This file is pure: {@linkcode runInterview} has the clock and the
+ * sockets.
  *
  * - Order: the endpoint's known protocols, then the others, each group in the order of the options.
- * - Suppression: a protocol may harm servers of another one, its suppressor (`suppressedBy`): SQP harms
- *   RakNet servers. Such a suppressible protocol is sent last, and only if a probe in the suppressor had
- *   no reply. It is not sent once a datagram has arrived that is not a reply in it. An endpoint
- *   that is known to speak only the suppressible protocol is sent that one first, and never the
- *   suppressor. A reply that may be forged does not count as proof.
- * - Gap: a second passes between a datagram without a reply and the first one of the next protocol.
+ * - Suppression: a protocol may harm servers that speak another protocol, its suppressor
+ *   (`suppressedBy`). For example, SQP harms RakNet servers. A protocol with a suppressor is called
+ *   suppressible. It is used last, and only if a probe in the suppressor had no reply. It is no longer
+ *   used once the endpoint has sent a datagram that is not a reply in it. An endpoint that is known to
+ *   speak only the suppressible protocol is queried in that protocol first, and never in the suppressor.
+ *   A reply that may be forged does not count as proof.
+ * - Gap: a second passes between a datagram without a reply and the first datagram of the next protocol.
  *   After a reply the next datagram may be sent at once, and connections need no gap.
- * - Sockets: a protocol whose replies may lack our token uses its own socket until the
- *   endpoint has repeated a token. On such a socket any reply is proof.
+ * - Sockets: a protocol whose replies may lack the token uses a socket of its own until the endpoint has
+ *   repeated a token. On a socket of its own, any reply counts as proof.
  *
  * @module
  */
@@ -23,7 +25,7 @@ import type { Outcome } from "../core/record.ts";
 /** The time between two unsolicited datagrams of different protocols to an endpoint, milliseconds. */
 export const GAP_MS = 1000;
 
-/** Minimum timeout of a follow-up, milliseconds, and its timeout in round trips. */
+/** Timeout of a follow-up: its minimum in milliseconds, and its length in round trips. */
 const LEAST_FOLLOW_UP_MS = 250;
 const FOLLOW_UP_ROUND_TRIPS = 4;
 
@@ -32,19 +34,22 @@ export function followUpTimeout(latencyMs: number): number {
   return Math.max(LEAST_FOLLOW_UP_MS, FOLLOW_UP_ROUND_TRIPS * latencyMs);
 }
 
-/** The protocols to send to an endpoint, and earlier results from this endpoint. */
+/** The protocols in which an endpoint is queried, and earlier results from this endpoint. */
 export interface InterviewPlan {
   /** The protocols, in order. */
   readonly protocols: readonly Protocol[];
   /** Every protocol of the program, in order of rank. Default: PROTOCOLS. */
   readonly allProtocols?: readonly Protocol[];
-  /** Protocols that are sent only after a reply in another one. Default: none. */
+  /** Protocols that are used only after a reply in another protocol. Default: none. */
   readonly followUps?: readonly Protocol[];
   /** Names of protocols in which the endpoint replied before. Default: none. */
   readonly known?: readonly string[];
-  /** Name of the protocol that sighted the endpoint: without a reply, its exchange is repeated. */
+  /**
+   * Name of the protocol of the sighting. The exchange in this protocol is repeated if it gets no
+   * reply.
+   */
   readonly sighted?: string;
-  /** Names of protocols in which the endpoint has repeated our token. Default: none. */
+  /** Names of protocols in which the endpoint has repeated the token. Default: none. */
   readonly echoed?: ReadonlySet<string>;
   /** Names of protocols in which the endpoint was probed before, without a reply. Default: none. */
   readonly withoutReply?: ReadonlySet<string>;
@@ -53,17 +58,17 @@ export interface InterviewPlan {
   /** How long to wait for a reply while the round trip is not known, milliseconds. */
   readonly timeoutMs: number;
   /**
-   * What the first protocol must return, otherwise the interview ends: a status, or any reply.
-   * Default: nothing.
+   * What the exchange in the first protocol must return: a status, or any reply. Otherwise the
+   * interview ends. Default: nothing.
    */
   readonly needs?: "status" | "reply";
 }
 
-/** One protocol to send next. */
+/** One step of an interview: an exchange in one protocol. */
 export interface Step {
-  /** The protocol to send. */
+  /** The protocol of the exchange. */
   readonly protocol: Protocol;
-  /** Earliest time to send the protocol, milliseconds of the clock. */
+  /** Earliest time of the first datagram, milliseconds of the clock. */
   readonly at: number;
   /**
    * Timeout for each reply, milliseconds. For a stream: the timeout for opening the connection;
@@ -74,7 +79,7 @@ export interface Step {
   readonly medium: "shared" | "exclusive" | "stream";
   /** Whether the exchange is repeated even when its first request has no reply. */
   readonly retriesWithoutReply: boolean;
-  /** Whether the protocol is sent only to detect that another one must be suppressed. */
+  /** Whether the exchange serves only to detect that another protocol must be suppressed. */
   readonly isDetection: boolean;
 }
 
@@ -84,15 +89,18 @@ export interface InterviewEvent {
   readonly kind: Outcome<unknown>["kind"];
   /** Whether a datagram other than a reply in a suppressible protocol was received. */
   readonly suppresses: boolean;
-  /** When the last datagram without a later reply was sent, milliseconds of the clock. */
+  /**
+   * When the last datagram was sent, milliseconds of the clock; `undefined` if a reply followed.
+   */
   readonly noReplySince: number | undefined;
   /** Round-trip time, milliseconds; `undefined`: it was not measured. */
   readonly latencyMs?: number;
 }
 
 /**
- * Why an interview ended before all protocols were sent: the first protocol did not return what the
- * plan needs, the address opted out, the interview was cancelled, or no descriptor was free.
+ * Why an interview ended before the endpoint was queried in all protocols: the first exchange did
+ * not return what the plan needs, the address opted out, the interview was cancelled, or no
+ * descriptor was free.
  */
 export type Ended = "unconfirmed" | "optedOut" | "cancelled" | "exhausted";
 
@@ -105,7 +113,9 @@ export class Interview {
   readonly #plan: InterviewPlan;
   readonly #allProtocols: readonly Protocol[];
   readonly #queue: Protocol[];
-  /** The suppressible protocol, if the endpoint is known to speak no other one. */
+  /**
+   * The suppressible protocol of the endpoint, if the endpoint is known to speak no other protocol.
+   */
   #trusted: Protocol | undefined;
   readonly #done = new Set<string>();
   /** Whether a datagram other than a reply in a suppressible protocol was received. */
@@ -114,7 +124,7 @@ export class Interview {
   #noReplySince: number | undefined;
   #ended: Ended | undefined;
 
-  /** Starts an interview from its plan. */
+  /** Creates an interview from its plan. */
   constructor(plan: InterviewPlan) {
     this.#plan = plan;
     this.#allProtocols = plan.allProtocols ?? PROTOCOLS;
@@ -139,17 +149,20 @@ export class Interview {
     return this.latencyMs === null ? this.#plan.timeoutMs : followUpTimeout(this.latencyMs);
   }
 
-  /** Records that the endpoint sent a datagram outside the interview, which suppresses protocols. */
+  /**
+   * Records that the endpoint sent a datagram outside the interview. Such a datagram suppresses
+   * protocols.
+   */
   noteSuppression(): void {
     this.#isSuppressing = true;
   }
 
-  /** Whether a protocol must not be sent from now on. */
+  /** Whether a protocol must not be used from now on. */
   isSuppressed({ name, suppressedBy }: Protocol): boolean {
     return suppressedBy !== undefined ? this.#isSuppressing : this.#trusted?.suppressedBy === name;
   }
 
-  /** Records that the sighting already has the status of a protocol. */
+  /** Records that the sighting already contains the status in a protocol. */
   noteStatus({ name }: Protocol): void {
     this.#done.add(name);
     this.#hasReply = true;
@@ -161,7 +174,7 @@ export class Interview {
   }
 
   /**
-   * The step to take next. Returns the same step until {@linkcode recordResult} is called.
+   * The next step. Returns the same step until {@linkcode recordResult} is called.
    *
    * @param now Milliseconds of the clock.
    * @returns `undefined` when the interview has ended.
@@ -197,12 +210,12 @@ export class Interview {
     if (first && needs !== undefined && !enough) this.stop("unconfirmed");
   }
 
-  /** Whether a protocol is sent now: follow-ups are sent only after a reply. */
+  /** Whether a protocol may be used now. Follow-ups may be used only after a reply. */
   #isDue(protocol: Protocol): boolean {
     return this.#hasReply || this.#plan.protocols.includes(protocol);
   }
 
-  /** The protocol that suppresses this one, if the endpoint was not probed in that protocol yet. */
+  /** The suppressor of a protocol, if the endpoint was not probed in the suppressor yet. */
   #detectionFor(protocol: Protocol): Protocol | undefined {
     const found = suppressorOf(protocol, this.#allProtocols);
     if (found === undefined || this.#trusted !== undefined) return undefined;
@@ -233,9 +246,10 @@ export class Interview {
 }
 
 /**
- * The protocol that suppresses another one; `undefined`: none does.
+ * The suppressor of a protocol; `undefined` if it has none.
  *
- * @throws InputError when the list lacks that protocol: its servers would be harmed.
+ * @throws InputError when the list of protocols lacks the suppressor, because servers would be
+ * harmed.
  */
 export function suppressorOf(
   { name, suppressedBy }: Protocol,
@@ -251,8 +265,9 @@ export function suppressorOf(
 }
 
 /**
- * The suppressible protocol that is sent first to an endpoint that speaks these protocols: its
- * suppressor is never sent there. `undefined`: there is none, or another protocol suppresses it.
+ * The suppressible protocol in which an endpoint that speaks these protocols is queried first, and
+ * without its suppressor. `undefined`: the endpoint speaks no suppressible protocol, or it also
+ * speaks a protocol that suppresses others.
  */
 export function leadProtocol(
   spoken: ReadonlySet<string>,
@@ -265,8 +280,8 @@ export function leadProtocol(
 }
 
 /**
- * The known protocols of an endpoint that may be sent, the leading one first. A suppressed protocol
- * is left out.
+ * The known protocols in which an endpoint may be queried, in order: the result of {@linkcode
+ * leadProtocol} first. Suppressed protocols are left out.
  */
 export function sendable(
   spoken: ReadonlySet<string>,
@@ -279,7 +294,7 @@ export function sendable(
   return lead === undefined ? others : [lead, ...others];
 }
 
-/** Whether a reply in this protocol means that suppressible protocols must not be sent. */
+/** Whether a reply in this protocol means that suppressible protocols must not be used. */
 function repliesSuppress({ transport, suppressedBy }: Protocol): boolean {
   return transport === "udp" && suppressedBy === undefined;
 }
@@ -288,12 +303,12 @@ function namesSpoken({ known = [], sighted }: InterviewPlan): ReadonlySet<string
   return new Set(sighted === undefined ? known : [sighted, ...known]);
 }
 
-/** Names of protocols that the endpoint is known to speak, forgeable replies left out. */
+/** Names of protocols that the endpoint certainly speaks. Forgeable replies do not count. */
 function provedNames({ known = [], sighted, echoed }: InterviewPlan): ReadonlySet<string> {
   return new Set(sighted !== undefined && echoed?.has(sighted) ? [sighted, ...known] : known);
 }
 
-/** Sorts protocols: the endpoint's own first, suppressible ones last. */
+/** Sorts protocols: those that the endpoint speaks first, other suppressible protocols last. */
 function inOrder(protocols: readonly Protocol[], spoken: ReadonlySet<string>): Protocol[] {
   const rank = ({ name, suppressedBy }: Protocol) =>
     spoken.has(name) ? 0 : suppressedBy === undefined ? 1 : 2;

@@ -21,7 +21,7 @@ export interface ProtocolReply {
   readonly raw?: Uint8Array;
 }
 
-/** Columns in which protocols should agree, and the flag for when they do not. */
+/** Columns in which the values of all protocols should be equal, and the flag of a difference. */
 const DISAGREEMENTS: readonly (readonly [keyof ServerRecord, flag: string])[] = [
   ["edition", "editionDiffers"],
   ["motd_plain", "motdDiffers"],
@@ -109,7 +109,7 @@ function inOrder(replies: ProtocolReply[], protocols: readonly Protocol[]): Prot
   return replies.sort((a, b) => rank(a) - rank(b));
 }
 
-/** Copies the columns that are not null, all or only these, into a record. */
+/** Copies the columns that are not null into a record: all columns, or only the given ones. */
 function copyColumns(
   record: ServerRecord,
   columns: Partial<ServerRecord>,
@@ -131,7 +131,7 @@ function disagreements(replies: readonly ProtocolReply[]): string[] {
   }).map(([, flag]) => flag);
 }
 
-/** A version without its leading `v`: some software writes `v1.21.50` for `1.21.50`. */
+/** A version without its leading `v`: some software writes `v1.21.50` instead of `1.21.50`. */
 function comparable(value: unknown): unknown {
   return typeof value === "string" ? value.replace(/^v(?=\d)/, "") : value;
 }

@@ -17,7 +17,7 @@ import { converse, type ConverseOptions } from "./converse.ts";
 
 /** Retries, clock and cancellation, shared by all servers. */
 export interface RetryLimits {
-  /** Number of repetitions of an exchange, and of a handshake in it. */
+  /** Maximum number of repetitions of an exchange, and of a handshake within an exchange. */
   readonly retries: number;
   /** The clock of timeouts and pauses. */
   readonly clock: Clock;
@@ -35,7 +35,7 @@ export interface RetryOptions extends Pick<ConverseOptions, "timeoutMs" | "forbi
   readonly endpoint: Endpoint;
   /** Opens a link to the server. */
   readonly link: () => Link | Promise<Link>;
-  /** Whether the link's socket serves nothing else. */
+  /** Whether the socket of the link serves only this exchange. */
   readonly exclusive: boolean;
   /** The name that the user gave for the server. */
   readonly requestedAs?: string | null;
@@ -43,7 +43,7 @@ export interface RetryOptions extends Pick<ConverseOptions, "timeoutMs" | "forbi
   readonly statusOnly?: boolean;
   /** State from an earlier reply, such as a token, with which the first exchange may start. */
   readonly known?: unknown;
-  /** Whether the query ends without a retry when the first request has no reply. */
+  /** Whether the query ends without a retry when the first request gets no reply. */
   readonly stopsWithoutFirstReply: boolean;
   /** Whether the last exchange may return an incomplete status. Default: yes. */
   readonly acceptsIncomplete?: boolean;
@@ -75,7 +75,7 @@ export async function queryWithRetries<S>(
   }
 }
 
-/** Opens a link; `undefined` while no descriptor is free. */
+/** Opens a link; `undefined` when no descriptor is free. */
 async function linkUnlessShort(
   link: RetryOptions["link"],
   limits: ShortageRetryOptions,
@@ -84,7 +84,7 @@ async function linkUnlessShort(
   return open === "exhausted" ? undefined : open;
 }
 
-/** Whether an exchange failed for lack of descriptors, and not because of the server. */
+/** Whether an exchange failed because no descriptor was free, and not because of the server. */
 export function isExhausted(outcome: Outcome<unknown>): boolean {
   return outcome.kind === "noReply" && outcome.why === "exhausted";
 }

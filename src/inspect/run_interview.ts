@@ -20,7 +20,8 @@ export interface InterviewLinks {
   /** Opens a link on its own socket. */
   readonly exclusive: () => Link | Promise<Link>;
   /**
-   * Opens a link over TCP, which has its own timeouts. Default: TCP protocols are not sent.
+   * Opens a link over TCP. Such a link has its own timeouts. Default: the endpoint is not queried
+   * over TCP.
    *
    * @param connectMs Timeout for opening the connection, milliseconds; `undefined`: the default.
    */
@@ -39,20 +40,26 @@ export interface RunInterviewOptions extends RetryLimits {
   readonly statusOnly?: boolean;
   /** Whether to verify that the server accepts connections. Default: no. */
   readonly verify?: boolean;
-  /** The status from the sighting, and the reply that it was decoded from. */
+  /** The status from the sighting, and the reply from which the status was decoded. */
   readonly opening?: { readonly status: unknown; readonly reply: ProtocolReply };
   /** State with which the first exchange in a protocol may start. Default: none. */
   readonly startOf?: (protocol: Protocol) => unknown;
   /**
-   * Whether an exchange that fails with the state from {@linkcode startOf} is repeated without it,
-   * in addition to the retries. Default: no.
+   * Whether an exchange that fails with the state from {@linkcode startOf} is repeated once without
+   * that state, in addition to the retries. Default: no.
    */
   readonly restarts?: boolean;
-  /** Whether a reply is an opt-out, after which nothing more is sent. Default: never. */
+  /**
+   * Returns whether a reply contains an opt-out. Nothing more is sent after such a reply. Default:
+   * no reply does.
+   */
   readonly optsOut?: (reply: ProtocolReply) => boolean;
-  /** Whether the address has opted out meanwhile. Default: no. */
+  /** Returns whether the address has opted out meanwhile. Default: no. */
   readonly optedOut?: () => boolean;
-  /** Whether the endpoint has sent a datagram outside the interview, which suppresses protocols. */
+  /**
+   * Returns whether the endpoint has sent a datagram outside the interview. Such a datagram
+   * suppresses protocols. Default: no.
+   */
   readonly replied?: () => boolean;
   /** Called for every status. */
   readonly onStatus?: (protocol: Protocol, status: unknown) => void;
@@ -64,19 +71,21 @@ export interface InterviewResult {
   readonly replies: readonly ProtocolReply[];
   /** Round trip, milliseconds; `null` when it was not measured. */
   readonly latencyMs: number | null;
-  /** The outcome of each protocol that was sent, in the order of sending. */
+  /** The outcome of the exchange in each protocol, in the order of the exchanges. */
   readonly outcomes: readonly { readonly protocol: string; readonly outcome: Outcome<unknown> }[];
   /** Protocols that were suppressed. */
   readonly suppressed: readonly string[];
   /** Why the interview ended early; `undefined` when it did not. */
   readonly ended: Ended | undefined;
-  /** Whether exchanges were cancelled, or omitted for lack of descriptors. */
+  /** Whether exchanges were cancelled, or were omitted because no descriptor was free. */
   readonly isCutShort: boolean;
-  /** Whether a protocol was not sent because no descriptor was free. */
+  /** Whether the endpoint was not queried in a protocol because no descriptor was free. */
   readonly exhausted: boolean;
 }
 
-/** Sends the protocols to an endpoint one after the other, and collects their replies. */
+/**
+ * Queries an endpoint in the protocols of a plan, one after the other, and collects the replies.
+ */
 export async function runInterview(
   plan: InterviewPlan,
   options: RunInterviewOptions,
@@ -167,7 +176,7 @@ class InterviewRun {
     this.#replies.push(isVerified ? await this.#verified(protocol, reply, status) : reply);
   }
 
-  /** A reply with the result of a verification, if one is wanted. */
+  /** A reply with the result of a verification, if the verification is wanted. */
   async #verified(
     protocol: Protocol,
     reply: ProtocolReply,
@@ -181,7 +190,10 @@ class InterviewRun {
     return verified.reply;
   }
 
-  /** Runs an exchange with the known state; if that fails, runs another one without it. */
+  /**
+   * Runs an exchange with the known state. If the exchange fails, runs another exchange without the
+   * state.
+   */
   async #exchange(step: Step, recorder: LinkRecorder): Promise<Outcome<unknown>> {
     const { startOf, restarts } = this.options;
     const known = startOf?.(step.protocol);
@@ -201,7 +213,8 @@ class InterviewRun {
     const { endpoint, links, requestedAs, statusOnly, replied } = this.options;
     const { shared, exclusive, stream } = links;
     const useShared = medium === "shared" && shared !== undefined;
-    // Other links need no new descriptor, so their success does not end a shortage.
+    // Links on shared sockets need no new descriptor. Their success therefore does not end a
+    // shortage.
     const opens = medium !== "stream" && !useShared;
     return queryWithRetries(protocol, {
       endpoint,
@@ -214,7 +227,7 @@ class InterviewRun {
           ? await stream!(protocol.name, timeoutMs)
           : recorder.wrap(await (useShared ? shared() : exclusive())),
       exclusive: !useShared,
-      timeoutMs: medium === "stream" ? Infinity : timeoutMs!, // streams have their own timeouts
+      timeoutMs: medium === "stream" ? Infinity : timeoutMs!, // a stream has its own timeouts
       forbids: protocol.suppressedBy === undefined
         ? undefined
         : (datagram) =>
@@ -227,7 +240,10 @@ class InterviewRun {
 class LinkRecorder {
   /** Whether a datagram was received. */
   received = false;
-  /** When the last datagram was sent, if none was received since, milliseconds of the clock. */
+  /**
+   * When the last datagram was sent, if no datagram was received since then, milliseconds of the
+   * clock.
+   */
   noReplySince: number | undefined;
 
   constructor(private readonly options: Pick<RunInterviewOptions, "clock">) {}

@@ -1,6 +1,6 @@
 /**
- * Endpoints to which suppressible protocols must not be sent: those that sent any other datagram,
- * proved to be a reply or not.
+ * Endpoints that must not be queried in suppressible protocols: endpoints that sent a datagram in
+ * another protocol, whether it was proved to be a reply or not.
  *
  * @module
  */
@@ -8,10 +8,12 @@ import type { Endpoint } from "../core/address.ts";
 import { EndpointSet } from "../core/endpoint_set.ts";
 import type { Endpoints } from "../core/endpoints.ts";
 
-/** Maximum number of stored unproved endpoints, so that forged datagrams do not exhaust memory. */
+/**
+ * Maximum number of stored unproved endpoints. Without it, forged datagrams could exhaust memory.
+ */
 const MOST_UNPROVED = 65_536;
 
-/** The endpoints at which suppressible protocols are not sent. */
+/** The endpoints that are not queried in suppressible protocols. */
 export class SuppressedEndpoints {
   readonly #endpoints: EndpointSet;
   #unproved = 0;
@@ -21,18 +23,18 @@ export class SuppressedEndpoints {
     this.#endpoints = new EndpointSet(seed);
   }
 
-  /** Adds an endpoint. An unproved one is dropped if the maximum is reached. */
+  /** Adds an endpoint. An unproved endpoint is dropped if the maximum is reached. */
   add(endpoint: Endpoint, proved: boolean): void {
     if (!proved && this.#unproved >= MOST_UNPROVED) return;
     if (this.#endpoints.add(endpoint) && !proved) this.#unproved++;
   }
 
-  /** Whether an endpoint is suppressed. */
+  /** Whether suppressible protocols are suppressed for an endpoint. */
   has(endpoint: Endpoint): boolean {
     return this.#endpoints.has(endpoint);
   }
 
-  /** Whether a target in a batch is suppressed. */
+  /** Whether suppressible protocols are suppressed for a target in a batch. */
   hasAt(endpoints: Endpoints, i: number): boolean {
     return this.#endpoints.hasAt(endpoints, i);
   }

@@ -1,5 +1,5 @@
 /**
- * Verifies, on the user's request, that a server that replied accepts connections.
+ * Verifies that a server that replied accepts connections, if the user requests it.
  *
  * @module
  */
@@ -15,7 +15,7 @@ import type { ProtocolReply } from "./merge.ts";
 export interface Verification {
   /** The endpoint of the server. */
   readonly endpoint: Endpoint;
-  /** Opens a link to the server on a socket that serves nothing else. */
+  /** Opens a link to the server on a socket that serves only this verification. */
   readonly link: () => Link | Promise<Link>;
   /** Timeout for each reply, milliseconds. */
   readonly timeoutMs: number;
@@ -56,14 +56,14 @@ export async function verifyServer(
     clock,
     signal,
   });
-  if (signal.aborted) return { reply, isCutShort: true }; // a cancelled exchange proves nothing
+  if (signal.aborted) return { reply, isCutShort: true }; // a cancelled exchange has no result
   const found: Statement = outcome.kind === "replied"
     ? outcome.status
     : { columns: {}, flags: ["verifyMalformed"], facts: {} };
   return { reply: { ...reply, statement: joined(reply.statement, found) }, isCutShort: false };
 }
 
-/** A statement with the columns, flags and facts of another one added. */
+/** A statement, with the columns, flags and facts of another statement added. */
 function joined(statement: Statement, found: Statement): Statement {
   return {
     columns: { ...statement.columns, ...found.columns },

@@ -1,5 +1,5 @@
 /**
- * Brings the counters of a scan up to date with what its sockets, tables and other stages count.
+ * Copies the counters of sockets, tables and other stages into the state of a scan.
  *
  * @module
  */
@@ -26,11 +26,13 @@ export interface CountStageParts {
 /** Copies the counters of the other stages into the scan's state. */
 export class CountStage {
   readonly #errors: SendErrors;
-  /** Datagrams that found no buffer space in an earlier part of the scan. */
+  /**
+   * Number of datagrams that were dropped for lack of buffer space in an earlier part of the scan.
+   */
   readonly #dropped: number;
   #cancel = () => {};
 
-  /** Starts with the sockets' counters; the other counters are added later. */
+  /** Creates the stage with the counters of the sockets; the other counters are added later. */
   constructor(
     private readonly options: Pick<ScanSetup, "io" | "hooks">,
     private readonly tables: Pick<ScanTables, "floods">,
@@ -64,7 +66,7 @@ export class CountStage {
     state.lastRowAt = rows.lastAt ?? state.lastRowAt;
   }
 
-  /** Stops the updates after a last one. */
+  /** Updates the state for the last time, and stops the updates. */
   end(): void {
     this.#cancel();
     this.count();

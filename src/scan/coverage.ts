@@ -14,13 +14,18 @@ import type { ScanSelection } from "./scan_setup.ts";
 
 /** The options of a scan that determine its coverage. */
 export interface CoverageOptions extends ScanSelection {
-  /** Addresses of hosts that flooded, as text: their replies may not have been read. */
+  /** Addresses of hosts that flooded, as text. Replies of these hosts may not have been read. */
   readonly flooding?: readonly string[];
-  /** Protocols of which floods disturbed all passes: replies may have been lost. Default: none. */
+  /**
+   * Protocols all of whose passes were disturbed by floods. Replies in them may have been lost.
+   * Default: none.
+   */
   readonly disturbed?: readonly string[];
-  /** Whether floods disturbed any pass: replies in concurrent interviews may have been lost. */
+  /**
+   * Whether floods disturbed any pass. Replies in concurrent interviews may then have been lost.
+   */
   readonly interviewsDisturbed?: boolean;
-  /** Whether replies in protocols that echo nothing were omitted. Default: none were. */
+  /** Whether replies in protocols that echo nothing were omitted. Default: false. */
   readonly omitted?: boolean;
 }
 
@@ -31,9 +36,9 @@ export interface ScanCoverage {
   /**
    * Whether an endpoint was probed in one of these protocols; with an empty list, in any protocol.
    *
-   * A protocol that is only sent as a follow-up does not count as probed. A server that was known
-   * before the scan counts when all these protocols were sent, suppressed ones excepted. A server
-   * whose reply in one of these protocols may have been lost in a flood does not count.
+   * A protocol that is only used for follow-ups does not count as probed. A server that was known
+   * before the scan counts when it was probed in all these protocols, except suppressed ones. A
+   * server whose reply in one of these protocols may have been lost in a flood does not count.
    */
   readonly includes: (address: Address, port: number, protocols: readonly string[]) => boolean;
 }

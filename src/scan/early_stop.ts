@@ -8,8 +8,8 @@ import type { Marks } from "./checkpoint/low_water_mark.ts";
 import type { EndReason, ScanState } from "./scan_state.ts";
 
 /**
- * Time for pending interviews after a scan was stopped, milliseconds. After that their rows are
- * written with the data received so far, so that slow hosts do not delay the end of the scan.
+ * Time for pending interviews after a scan was stopped, milliseconds. After this time, the rows are
+ * written with the data received so far. Slow hosts therefore do not delay the end of the scan.
  */
 const GRACE_MS = 5000;
 
@@ -26,11 +26,11 @@ export class EarlyStop {
   #interrupted = false;
 
   /**
-   * Starts without a reason to stop.
+   * Creates the state of a scan that has no reason to stop.
    *
    * @param signal Interrupts the scan.
    * @param maxRuntimeMs Maximum runtime, milliseconds.
-   * @param abandon Stops the scan at once: pending rows are not waited for.
+   * @param abandon Stops the scan at once, without waiting for pending rows.
    */
   constructor(
     signal: AbortSignal,
@@ -68,8 +68,9 @@ export class EarlyStop {
   }
 
   /**
-   * Whether the scan must end without waiting for late replies. A scan out of time waits for
-   * them: otherwise a scan with a runtime shorter than its cooldown would make no progress.
+   * Whether the scan must end without waiting for late replies. A scan whose runtime is over does
+   * wait for late replies. Otherwise a scan with a runtime shorter than its cooldown would make no
+   * progress.
    */
   get skipsCooldown(): boolean {
     return this.reason !== "max-runtime" || this.#interrupted;
@@ -113,7 +114,7 @@ export class EarlyStop {
  * Why a scan ended. A scan that was stopped when nothing was left to do counts as done.
  *
  * @param stopped Why the scan was stopped early.
- * @param isCut Whether work is left that the marks do not show: further passes or interviews.
+ * @param isCut Whether work is left that the marks do not include: further passes or interviews.
  */
 export function endReason(
   stopped: EndReason | undefined,

@@ -1,5 +1,5 @@
 /**
- * The passes of a scan, over UDP and TCP, and what it counts before the first one begins.
+ * The passes of a scan over UDP and TCP, and the number of their positions.
  *
  * @module
  */
@@ -18,7 +18,7 @@ import { planSuppression } from "./sweep_stage/suppression_plan.ts";
 export interface DetectionPass extends Pass {
   /** The protocol that is probed. */
   readonly suppressor: Protocol;
-  /** The protocol that is not sent to the servers that reply. */
+  /** The protocol in which the servers that reply are not queried. */
   readonly suppressed: Protocol;
 }
 
@@ -36,9 +36,9 @@ export interface ScanPasses {
 export interface PassPlan extends ScanPasses {
   /** The kinds of probes that the scan sends for its protocols. */
   readonly kinds: readonly ProbeKind[];
-  /** All kinds of probes, those of the detecting passes included. */
+  /** All kinds of probes, including those of the detecting passes. */
   readonly allKinds: readonly ProbeKind[];
-  /** Pause between passes, milliseconds, in which servers have time to reply. */
+  /** Pause between passes, milliseconds. Servers have this time to reply. */
   readonly gapMs: number;
 }
 
@@ -84,7 +84,10 @@ function probed(protocols: readonly Protocol[]): Protocol[] {
   return protocols.filter(({ probe }) => probe !== undefined);
 }
 
-/** The probes of protocols; the number of each is its place among all. */
+/**
+ * The kinds of probes of protocols. The number of a kind is the index of its protocol among all
+ * protocols.
+ */
 function kindsOf(protocols: readonly Protocol[], allProtocols: readonly Protocol[]): ProbeKind[] {
   return probed(protocols).map(({ name, probe }) => ({
     protocol: name,

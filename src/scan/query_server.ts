@@ -18,11 +18,13 @@ import { requestText, type Service } from "../targets/srv.ts";
 
 /** Options of a query to one server. */
 export interface QueryServerOptions extends RetryLimits {
-  /** The protocols to try, in order. */
+  /** The protocols in which the server is queried, in order. */
   readonly protocols: readonly Protocol[];
   /** Every protocol of the program, in order of rank. Default: PROTOCOLS. */
   readonly allProtocols?: readonly Protocol[];
-  /** Protocols to send after a reply in one of `protocols`. Default: none. */
+  /**
+   * Protocols in which the server is queried after a reply in one of `protocols`. Default: none.
+   */
   readonly followUps?: readonly Protocol[];
   /** Timeout for each reply, milliseconds. */
   readonly timeoutMs: number;
@@ -32,27 +34,28 @@ export interface QueryServerOptions extends RetryLimits {
   readonly dialer: Dialer;
   /** Timeouts and size limit of connections. Default: those of real clients. */
   readonly streamLimits?: StreamLimits;
-  /** Whether it is verified that the server accepts connections. Default: no. */
+  /** Whether to verify that the server accepts connections. Default: no. */
   readonly verify?: boolean;
   /** The name that the user gave for the server; `null`: an address was given. */
   readonly requestedAs: string | null;
-  /** The SRV record of that name, if the endpoint comes from one. */
+  /** The SRV record of the name, if the endpoint comes from such a record. */
   readonly service?: Service;
-  /** The scan's id for the record. */
+  /** The value of the column `scan_id`. */
   readonly scanId: string;
 }
 
 /** The result of a query to one server. */
 export interface QueriedServer extends Pick<InterviewResult, "outcomes" | "suppressed"> {
-  /** The server's record; `undefined` when no protocol had a reply. */
+  /** The server's record; `undefined` when the server replied in no protocol. */
   readonly record: ServerRecord | undefined;
-  /** Whether a reply contains an opt-out: scans send nothing more to the server's address. */
+  /** Whether a reply contains an opt-out. Scans send nothing to the address of such a server. */
   readonly hasOptedOut: boolean;
 }
 
 /**
- * Queries one endpoint in every protocol, one by one. A suppressible protocol is sent after
- * a probe in its suppressor, even if the suppressor is not among the protocols of the options.
+ * Queries one endpoint in every protocol, one after the other. Before a protocol with a suppressor
+ * (`suppressedBy`), the endpoint is probed in the suppressor, even if the options do not name the
+ * suppressor.
  */
 export async function queryServer(
   endpoint: Endpoint,
@@ -68,7 +71,7 @@ export async function queryServer(
     endpoint,
     optsOut: ({ statement }) => {
       hasOptedOut ||= isOptOut(motdAsSent(statement));
-      return false; // the user named the server
+      return false; // the interview continues, because the user named the server
     },
     links: {
       exclusive: () => exclusiveLink(endpoint, open(family(endpoint.address)), throttle, clock),

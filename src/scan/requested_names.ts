@@ -13,13 +13,15 @@ export interface TargetNames {
   /** The SRV records that led to endpoints, by `endpointKey()`. Default: none. */
   readonly services?: ReadonlyMap<number | bigint, NamedService>;
   /**
-   * The names of known servers, by `endpointKey()`; `null`: a server that is known by its address, also
-   * if another server of the address has a name. Default: none.
+   * The names of known servers, by `endpointKey()`. `null` for a server that is known by its address;
+   * the name of another server at the same address does not apply to it. Default: none.
    */
   readonly knownNames?: ReadonlyMap<number | bigint, string | null>;
 }
 
-/** The name to send to a server: the one that the user gave, never the target of an SRV record. */
+/**
+ * The name to send to a server: the name that the user gave, never the target of an SRV record.
+ */
 export function requestedNameOf(
   targets: TargetNames,
   endpoint: Endpoint,
@@ -28,7 +30,7 @@ export function requestedNameOf(
     undefined;
 }
 
-/** The name that resolved to an endpoint, or by which its server is known. */
+/** The name of a known server at an endpoint, otherwise the name that resolved to its address. */
 function nameOf({ names, knownNames }: TargetNames, endpoint: Endpoint): string | null {
   const known = knownNames?.get(endpointKey(endpoint));
   return known === undefined ? names.get(endpoint.address) ?? null : known;

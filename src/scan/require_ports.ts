@@ -10,7 +10,7 @@ import { segmentsOf, type Targets } from "../targets/compose.ts";
 /**
  * Checks that every protocol has a port to probe on every target.
  *
- * @param how Text for the error: how a user selects ports.
+ * @param how How a user selects ports, for the text of the error.
  * @throws InputError for the first protocol without a port on some target.
  */
 export function requirePorts(

@@ -1,10 +1,10 @@
 /**
- * A scan: stages that are joined by queues. A full queue slows the stages before it down.
+ * A scan: stages that are joined by queues. A full queue slows down the stages before it.
  *
  *     passes ──> sweep ──> sightings ──> interviews ──> rows ──> outputs
  *
- * The plan and the tables are made first and passed down. A stage passes work on only through a queue;
- * the queue of rows is a part of {@linkcode WriteStage}.
+ * The plan and the tables are created first and passed to the stages. A stage passes work to the next
+ * stage only through a queue. The queue of rows is a part of {@linkcode WriteStage}.
  *
  * @module
  */
@@ -38,7 +38,8 @@ export async function runScan(options: ScanSetup): Promise<ScanEnd> {
   const { targets, limits, hooks, io } = options;
   const { state } = io;
   const stop = new EarlyStop(options.signal, io.clock, limits.maxRuntimeMs, options.abandon);
-  if (state.written >= (limits.maxResults ?? Infinity)) stop.stop("max-results"); // by an earlier part
+  // an earlier part of the scan wrote enough rows
+  if (state.written >= (limits.maxResults ?? Infinity)) stop.stop("max-results");
   const throttle = new Throttle(limits.rates, limits.capLoopback ? undefined : isLoopback);
   const sockets = familiesOf(targets.addresses).flatMap((bits) => io.openSockets(bits));
   await using demultiplexer = new Demultiplexer(sockets, throttle, io.clock);
@@ -59,8 +60,9 @@ export async function runScan(options: ScanSetup): Promise<ScanEnd> {
 }
 
 /**
- * Where a scan stands after its passes. If the system refused every probe over UDP, that is the start,
- * also over TCP if no connection reached a host: a resumed scan probes all targets.
+ * The marks of a scan after its passes. If the system refused every probe over UDP, the UDP mark is
+ * the start, and a resumed scan probes all targets again. The same holds for TCP if, in addition, no
+ * connection reached a host.
  */
 function marksAtEnd(marks: Marks, { order: { from }, io: { state } }: ScanSetup): Marks {
   if (!areAllRefused(state)) return marks;
@@ -142,7 +144,7 @@ function makeReceiver(
   });
 }
 
-/** Saves the progress of the scan each second; returns a function that ends this. */
+/** Saves the progress of the scan each second. Returns a function that stops the saving. */
 function saveEachSecond(
   { hooks, io: { clock, checkpoint, state } }: ScanSetup,
   { stop, lowWater }: ScanTables,
@@ -156,7 +158,7 @@ function saveEachSecond(
   });
 }
 
-/** Runs the stages to their ends, in their order; returns the marks after the passes. */
+/** Runs the stages until they end, in their order. Returns the marks after the passes. */
 async function runStages(
   { stop, floods }: ScanTables,
   { receiver, sightings, optOuts, udp, tcp, known, inspect, write, count }: Stages,
@@ -184,7 +186,7 @@ async function runStages(
   await inspect.drain();
   await inspecting;
   await write.idle();
-  isEnded = true; // nothing more is sent, so that opt-outs need not be looked for
+  isEnded = true; // nothing more is sent, so replies need not be searched for opt-outs
   await stop.guard(() => optOuts.saved(), undefined);
   return { udp: udpMark, tcp: tcpMark };
 }

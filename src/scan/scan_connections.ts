@@ -11,18 +11,21 @@ import type { Throttle } from "../net/throttle.ts";
 import type { ScanSetup } from "./scan_setup.ts";
 import type { ScanTables } from "./scan_tables.ts";
 
-/** Connections to one address at once: a client opens one, and a fallback or a follow-up another. */
+/**
+ * Maximum number of concurrent connections to one address. A client opens one, and opens another
+ * for a fallback or a follow-up.
+ */
 const MOST_OF_HOST = 4;
 
-/** Opens connections, a limited number at once. */
+/** Opens connections, with a limit on open ones. */
 export class ScanConnections {
-  /** How many may be open. */
+  /** Limits the number of open connections. */
   readonly slots: ConnectionSlots;
   /** The dialer, the limits and the timeouts of connections. */
   readonly link: StreamLinkOptions;
   readonly #ports: ScanSetup["targets"]["ports"];
 
-  /** Prepares connections without opening any. */
+  /** Prepares the limits and timeouts; it opens no connection. */
   constructor(
     { targets, limits, io: { dialer, clock } }: ScanSetup,
     { stop, shortage }: Pick<ScanTables, "stop" | "shortage">,
@@ -36,7 +39,7 @@ export class ScanConnections {
       clock,
       limits: limits.streamLimits ?? STREAM_LIMITS,
       signal: stop.interviewSignal,
-      onShortage: () => this.slots.reduceLimit(), // fewer connections are made from now on
+      onShortage: () => this.slots.reduceLimit(), // from now on, fewer connections are open at once
       shortage,
     };
   }

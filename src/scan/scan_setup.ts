@@ -18,7 +18,7 @@ import type { Marks } from "./checkpoint/low_water_mark.ts";
 import type { TargetNames } from "./requested_names.ts";
 import type { EndReason, ScanState } from "./scan_state.ts";
 
-/** Saves the progress of a scan, so that another process can resume it. No method rejects. */
+/** Saves the progress of a scan. Another process can then resume the scan. No method rejects. */
 export interface Checkpointer {
   /** Records rows that every sink has accepted. No sink has accepted later rows. */
   accepted(records: readonly ServerRecord[]): Promise<void>;
@@ -51,21 +51,22 @@ export interface ScanTargets extends TargetNames {
   /** The ports of a protocol for targets without an explicit port. */
   readonly ports: (protocol: string, family: 4 | 6) => readonly number[];
   /**
-   * Known servers among the targets. They are sent only their known protocols until they reply. Default: none.
+   * Known servers among the targets. Until such a server replies, it is queried only in its known protocols.
+   * Default: none.
    */
   readonly known?: readonly KnownTarget[];
   /**
-   * Whether known servers are sent all their known protocols. Default: only those among `protocols`.
-   * After a reply, a server is also sent the other `protocols`. If this is true, servers of a
-   * suppressible protocol are not.
+   * Whether known servers are queried in all their known protocols. Default: only in those among
+   * `protocols`. After a reply, a server is also queried in the other `protocols`. Servers of a
+   * suppressible protocol are the exception: they are not, if this option is true.
    */
   readonly queriesKnown?: boolean;
   /**
-   * Addresses that opted out before: they are sent nothing. They are not exclusions, because scans add
-   * to this list, and a change of the exclusions would change the order of the targets.
+   * Addresses that opted out before. Nothing is sent to them. They are not exclusions: scans add to
+   * this list, and a change of the exclusions would change the order of the targets.
    */
   readonly optedOut: Iterable<Range>;
-  /** Endpoints that count as responders: they are not probed and get no row. */
+  /** Endpoints that count as responders. They are not probed and get no row. */
   readonly responders: Iterable<Endpoint>;
 }
 
@@ -108,13 +109,13 @@ export interface ScanLimits {
 
 /** What interviews query, and which parts of the replies are stored. */
 export interface ScanInterviews {
-  /** Whether each server is sent the protocols other than that of its first reply. */
+  /** Whether each server is queried in the protocols other than that of its first reply. */
   readonly follow: boolean;
   /** Whether interviews verify that a server accepts connections. Default: no. */
   readonly verify?: boolean;
-  /** Whether a MOTD is an opt-out. */
+  /** Returns whether a MOTD contains an opt-out. */
   readonly optsOut: (motd: string) => boolean;
-  /** Whether rows name players. */
+  /** Whether rows contain names of players. */
   readonly players: boolean;
   /** Whether outputs store raw replies and icons. Default: no. */
   readonly attach?: boolean;
@@ -148,11 +149,11 @@ export interface ScanIo {
 export interface ScanHooks {
   /** Called for every address that opts out. */
   readonly onOptOut?: (address: Address) => void;
-  /** Called when a pass begins; the counters say which. */
+  /** Called when a pass begins; the counters contain its number. */
   readonly onPass?: (transport: "udp" | "tcp") => void;
   /** Called when the wall clock jumps against the monotonic clock: after sleep or a time change. */
   readonly onClockJump?: (ms: number) => void;
-  /** Called once for each error code of sends. */
+  /** Called once for each error code of sending. */
   readonly onTrouble?: (code: string, kind: "refused" | "waits" | "short") => void;
   /** Called each second. Must reject if written rows have disappeared. */
   readonly checkOutputs?: () => Promise<void>;
@@ -172,9 +173,9 @@ export interface ScanSetup {
   readonly io: ScanIo;
   /** Callbacks for events of the scan. Default: none. */
   readonly hooks?: ScanHooks;
-  /** Ends the sweep; interviews and rows that have begun are finished. */
+  /** Ends the sweep. Interviews that have begun are finished, and their rows are written. */
   readonly signal: AbortSignal;
-  /** Ends interviews that have begun too. Default: nothing does. */
+  /** Cancels also the interviews that have begun. Default: they are never cancelled. */
   readonly abandon?: AbortSignal;
 }
 

@@ -9,7 +9,7 @@ import { type CanaryCounts, noCanaries } from "../sweep/canaries/loss_estimate.t
 import type { RateReport } from "../sweep/rate/rate_search.ts";
 import { noReplies, type ReplyCounts } from "../sweep/reply_counts.ts";
 
-/** Maximum number of hosts that a line names. */
+/** Maximum number of hosts that one line of output names. */
 export const MOST_NAMED = 16;
 
 /** An endpoint that replied and was not interviewed. */
@@ -21,8 +21,9 @@ export interface OmittedEndpoint {
 }
 
 /**
- * Why a scan ended. `"incomplete"`: all passes ran, but targets were not probed, or servers not
- * inspected, for lack of descriptors; or the system refused every probe over UDP.
+ * Why a scan ended. `"incomplete"`: all passes ran, but some targets were not probed or some
+ * servers were not inspected, because no descriptor was free; or the system refused every probe
+ * over UDP.
  */
 export type EndReason =
   | "done"
@@ -48,13 +49,13 @@ export interface StreamCounts {
   valid: number;
   /** Open connections with another reply. */
   invalid: number;
-  /** Open connections without a reply, those that the peer closed included. */
+  /** Open connections without a reply, including those that the peer closed. */
   unresponsive: number;
   /** Connections, pending or open, that were cancelled because their address opted out. */
   cancelled: number;
 }
 
-/** How far the passes over UDP or TCP have come. */
+/** The progress of the passes over UDP or TCP. */
 export interface PassCounts {
   /** The pass that runs, from 1. */
   pass: number;
@@ -94,7 +95,7 @@ export interface ScanState extends PassCounts {
   readonly tcp: StreamState;
   /** Name of the engine that sends and receives datagrams. */
   engine: string;
-  /** Sender threads; 0: the main thread sends. */
+  /** Number of sender threads; 0: the main thread sends. */
   threads: number;
   /** Size of the receive buffers of all sockets, bytes. */
   receiveBuffer: number;
@@ -102,9 +103,12 @@ export interface ScanState extends PassCounts {
   refused: number;
   /** Datagrams that the system refused to send, by error code; follow-ups included. */
   errors: Readonly<Record<string, number>>;
-  /** How often sending had to wait, by error code. */
+  /** Number of times that sending had to wait, by error code. */
   waits: Readonly<Record<string, number>>;
-  /** Received datagrams that the system dropped for lack of buffer space, as far as it reports. */
+  /**
+   * Received datagrams that the system dropped for lack of buffer space, if the system reports
+   * their number.
+   */
   dropped: number;
   /** Received datagrams by class. */
   replies: ReplyCounts;
@@ -112,7 +116,7 @@ export interface ScanState extends PassCounts {
   readonly omittedAt: OmittedEndpoint[];
   /** Outcomes of the canaries, which measure packet loss. */
   canaries: CanaryCounts;
-  /** Hosts that sent far more datagrams than they were sent probes. */
+  /** Hosts that sent far more datagrams than the scan sent probes to them. */
   readonly floods: FloodReport;
   /** Result of the search for the highest rate, if there is one. */
   rate?: RateReport;
@@ -124,7 +128,7 @@ export interface ScanState extends PassCounts {
   aliases: number;
   /** Rows that could not be written. */
   lost: number;
-  /** Servers that replied to a probe, and to no follow-up. */
+  /** Servers that replied to a probe, but to no follow-up. */
   noStatus: number;
   /** Servers that opted out. */
   optedOut: number;
@@ -136,7 +140,7 @@ export interface ScanState extends PassCounts {
   ended?: EndReason;
 }
 
-/** Whether the system refused every probe over UDP, so that nothing can be known about the targets. */
+/** Whether the system refused every probe over UDP. The scan then has no result for any target. */
 export function areAllRefused({ sent, refused }: Pick<ScanState, "sent" | "refused">): boolean {
   return sent === 0 && refused > 0;
 }

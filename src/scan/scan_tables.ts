@@ -1,6 +1,6 @@
 /**
- * The tables that the stages of a scan share. They are made before the stages: a stage publishes to
- * tables and queues, and never calls another stage.
+ * The tables that the stages of a scan share. They are created before the stages. A stage never
+ * calls another stage: it changes tables, and adds to queues.
  *
  * @module
  */
@@ -29,23 +29,23 @@ export interface ScanTables {
   /** Endpoints that replied, and the holds of unproved ones. */
   readonly responders: Responders;
   /**
-   * Unproved endpoints in the queue of sightings, or in an interview: the sweep sends them nothing
-   * else. (Proved ones are responders.)
+   * Unproved endpoints in the queue of sightings, or in an interview. The sweep sends nothing more
+   * to them. (Proved endpoints are responders.)
    */
   readonly interviewed: EndpointSet;
   /** Addresses that opted out. */
   readonly optedOut: OptedOutAddresses;
-  /** Endpoints at which protocols are suppressed. */
+  /** Endpoints for which protocols are suppressed. */
   readonly suppression: SuppressionTable;
-  /** Hosts that send far more datagrams than they were sent probes. */
+  /** Hosts that flood: they send far more datagrams than the scan sent probes to them. */
   readonly floods: FloodingHosts;
-  /** The protocols that are sent to known servers. */
+  /** The protocols in which known servers are queried. */
   readonly known: KnownServers;
   /** Endpoints that are probed. */
   readonly probed: ProbedEndpoints;
   /** The low-water marks: all targets before them are finished. */
   readonly lowWater: LowWaterMark;
-  /** Servers that wait for an inspection, because no descriptor was free. */
+  /** Servers that wait for an inspection because no descriptor was free. */
   readonly uninspected: Uninspected;
   /** The state of a shortage of descriptors. */
   readonly shortage: Shortage;
@@ -56,9 +56,10 @@ export interface ScanTables {
 }
 
 /**
- * Makes the tables of a scan.
+ * Creates the tables of a scan.
  *
- * @param demultiplexer The shared sockets: links to hosts that flood or opt out end there.
+ * @param demultiplexer The shared sockets. Links of hosts that flood or opt out are cancelled on
+ * these sockets.
  */
 export function makeTables(
   options: ScanSetup,

@@ -1,7 +1,7 @@
 /**
- * Writes rows to the outputs, and then to the checkpoint's list. The stage contains the queue of rows,
- * which is bounded: while it is full, interviews wait, so that a slow disk slows the scan down and
- * memory stays flat.
+ * Writes rows to the outputs, and then to the checkpoint's list. The stage contains the queue of rows.
+ * The queue is bounded: while it is full, interviews wait. A slow disk therefore slows the scan down,
+ * and does not increase its memory.
  *
  * @module
  */
@@ -29,15 +29,16 @@ export class WriteStage {
   lastAt: number | undefined;
   #waiting: Waiting[] = [];
   #writing: Promise<void> | undefined;
-  /** Resolves when the queue is emptied, if a caller waits for that. */
+  /** Resolves when the queue is emptied; `undefined` if no caller waits for that. */
   #emptied: PromiseWithResolvers<void> | undefined;
   #failure: Error | undefined;
 
   /**
-   * Starts without rows.
+   * Creates the stage with an empty queue.
    *
-   * @param io Where rows go, each to all sinks; the state counts those of an earlier part of the scan.
-   * @param stop Ends the scan when a sink fails; rows that come after that are lost.
+   * @param io The sinks, of which each gets all rows, and the state with the number of rows of earlier
+   * parts of the scan.
+   * @param stop Ends the scan when a sink fails. Rows that are added later are lost.
    */
   constructor(
     private readonly io: Pick<ScanIo, "sinks" | "clock" | "checkpoint" | "state">,
@@ -49,7 +50,8 @@ export class WriteStage {
   /**
    * Puts a row into the queue.
    *
-   * @param onAccepted Called when every sink has accepted it; never if it is lost.
+   * @param onAccepted Called when every sink has accepted the row. It is never called if the row is
+   * lost.
    */
   add(record: ServerRecord, onAccepted: () => void): void {
     if (this.#failure !== undefined) {

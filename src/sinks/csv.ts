@@ -1,5 +1,5 @@
 /**
- * The CSV format (RFC 4180). A row is one line, even if a text has line feeds, and no cell is a
+ * The CSV format (RFC 4180). A row is one line, even if a text contains line feeds. No cell is a
  * formula in a spreadsheet.
  *
  * @module
@@ -23,7 +23,7 @@ export function csvFormat(fields: readonly Field[]): Format {
   };
 }
 
-/** Parses the cells of a line. Returns none when a quote is not closed. */
+/** Parses the cells of a line. Returns no cells when a quote is not closed. */
 export function cellsOf(line: string): readonly string[] {
   try {
     return parse(line)[0] ?? [];
@@ -32,7 +32,9 @@ export function cellsOf(line: string): readonly string[] {
   }
 }
 
-/** Formats a cell: empty for null, JSON for lists and objects, guarded text. */
+/**
+ * Formats a cell: nothing for null, JSON for lists and objects, guarded text for all other values.
+ */
 function cell(record: ServerRecord, { name, type }: Field): string {
   const value = record[name];
   if (value === null) return "";
@@ -44,8 +46,8 @@ function cell(record: ServerRecord, { name, type }: Field): string {
 
 /**
  * Guards a text against formula injection in spreadsheets. A text that would be a formula is prefixed
- * with an apostrophe; so is such a text that already has apostrophes, so that {@linkcode unguardText}
- * can restore the text.
+ * with an apostrophe. A text of apostrophes and a formula is prefixed with one more apostrophe;
+ * otherwise {@linkcode unguardText} could not restore that text.
  *
  * @example
  * ```ts
@@ -61,7 +63,7 @@ export function guardText(text: string): string {
   return /^'*[=+\-@]/.test(line) ? `'${line}` : line;
 }
 
-/** Reverses {@linkcode guardText}, except for control characters, which stay replaced. */
+/** Reverses {@linkcode guardText}. Control characters stay replaced. */
 export function unguardText(cell: string): string {
   return /^''*[=+\-@]/.test(cell) ? cell.slice(1) : cell;
 }

@@ -1,5 +1,5 @@
 /**
- * Errors of files: which of them a user can correct, and which are failures of the system.
+ * Errors of files. Some are mistakes that a user can correct, others are failures of the system.
  *
  * @module
  */
@@ -7,7 +7,7 @@ import { InputError, ShortageError } from "../core/errors.ts";
 import { isOutOfDescriptors, NO_DESCRIPTORS } from "../net/file_descriptors.ts";
 import { WriteError } from "./sink.ts";
 
-/** Codes of errors that another path or other permissions prevent. */
+/** Codes of errors that a user can correct by another path or by other permissions of the file. */
 const PATH_ERRORS: ReadonlySet<string> = new Set([
   "EACCES",
   "EBUSY",
@@ -25,12 +25,13 @@ const PATH_ERRORS: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * The error of a file that cannot be written, in a user's terms. A missing permission of Deno stays as it
- * is: its message names the option that grants it.
+ * The error to report when a file cannot be written. The error of a missing Deno permission is returned
+ * unchanged, because its message names the option that grants the permission.
  *
- * @param attempt What was tried, as `write to "rows.csv"`.
+ * @param attempt The failed action, for example `write to "rows.csv"`.
  * @param error The system's error.
- * @returns An InputError for a wrong path, a ShortageError without descriptors, else a WriteError.
+ * @returns An InputError for a wrong path, a ShortageError when no descriptor is free, otherwise a
+ * WriteError.
  */
 export function fileError(attempt: string, error: unknown): Error {
   if (error instanceof Deno.errors.NotCapable) return error;
@@ -42,7 +43,7 @@ export function fileError(attempt: string, error: unknown): Error {
   return PATH_ERRORS.has(code) ? new InputError(text) : new WriteError(text, { cause: error });
 }
 
-/** A system's error message without the call that failed. */
+/** An error message of the system, without the name of the failed call. */
 export function withoutCall(message: string): string {
   return message.replace(/: (open|stat|readfile|writefile|rename|mkdir) '.*$/s, "");
 }

@@ -1,6 +1,6 @@
 /**
- * Detects that an open output file was deleted, renamed or replaced. Rows written to such a file would
- * be lost.
+ * Detects that an open output file was deleted, renamed or replaced. Rows that are written to such a
+ * file would be lost.
  *
  * @module
  */
@@ -8,7 +8,10 @@
 /** Device and inode number, which identify a file independently of its path. */
 export type FileIdentity = Pick<Deno.FileInfo, "dev" | "ino">;
 
-/** The identity of the file at a path, through symbolic links; `undefined` when there is no file. */
+/**
+ * The identity of the file at a path. Symbolic links are followed. `undefined` when there is no
+ * file.
+ */
 export async function identityOf(path: string): Promise<FileIdentity | undefined> {
   try {
     return await Deno.stat(path);

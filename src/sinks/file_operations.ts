@@ -11,13 +11,16 @@ import { pathChangeOf } from "./file_identity.ts";
 export interface DiskFile extends AsyncDisposable {
   /** Reads the whole file. */
   read(): Promise<Uint8Array>;
-  /** Writes bytes at an offset. After an error, some of them may be written. */
+  /** Writes bytes at an offset. After an error, some of the bytes may be written. */
   write(at: number, bytes: Uint8Array): Promise<void>;
   /** Truncates the file to a length in bytes. */
   truncate(length: number): Promise<void>;
   /** Syncs the file to the disk. */
   sync(): Promise<void>;
-  /** Describes how the path changed since the file was opened; `undefined`: it leads to this file. */
+  /**
+   * Describes how the path changed since the file was opened; `undefined`: the path still leads to
+   * this file.
+   */
   pathChange(): Promise<string | undefined>;
   /** Locks the file until it is closed. `false`: another process has locked it. */
   lock(): Promise<boolean>;
@@ -26,8 +29,8 @@ export interface DiskFile extends AsyncDisposable {
 /** The operations of a file system. */
 export interface Disk {
   /**
-   * Opens a file: an existing one for reading (`read`) or for writing too (`edit`). `make` creates a
-   * missing file with mode 0600.
+   * Opens a file: an existing one for reading (`read`) or for writing too (`edit`). The mode `make`
+   * also creates a missing file, with permissions 0600.
    */
   open(path: string, how: "read" | "edit" | "make"): Promise<DiskFile>;
   /** Renames a file atomically; replaces a file that exists at the new path. */
@@ -103,11 +106,13 @@ class OpenFile implements DiskFile {
 /** Replaces a file's content atomically: a reader sees either the old bytes or the new ones. */
 export async function replaceFile(disk: Disk, path: string, bytes: Uint8Array): Promise<void> {
   const part = `${path}.part`;
-  await disk.remove(part); // an existing file would keep its mode
+  await disk.remove(part); // the file is new, because an existing file would keep its mode
   {
     await using file = await disk.open(part, "make");
     await file.write(0, bytes);
-    await file.sync(); // before the rename: a system crash must not leave an empty file at the path
+    // The sync comes before the rename. Otherwise a system crash could leave an empty file at the
+    // path.
+    await file.sync();
   }
   await disk.rename(part, path);
 }

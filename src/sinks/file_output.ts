@@ -13,7 +13,7 @@ import type { Format, Output } from "./sink.ts";
 /**
  * Standard output. It cannot be truncated or synced.
  *
- * @param beforeWrite Called before each write, to clear a status line for example.
+ * @param beforeWrite Called before each write, for example to clear a status line.
  */
 export function standardOutput(beforeWrite: () => void = () => {}): Output {
   return {
@@ -43,15 +43,18 @@ export interface OpenedFile {
   readonly output: Output;
   /** Number of bytes to keep: 0 unless rows are appended. */
   readonly length: number;
-  /** Text to write before the first row: a line feed when the last line has none, else empty. */
+  /**
+   * Text to write before the first row: a line feed if the last line of the file does not end with
+   * one, otherwise empty.
+   */
   readonly separator: string;
   /** Whether the output is a regular file. Pipes and devices cannot be truncated. */
   readonly regular: boolean;
 }
 
 /**
- * Opens a file for rows; creates a missing one. The caller must truncate the output to the returned
- * length: until then, the old content stays.
+ * Opens a file for rows; creates a missing one. The file keeps its old content until the caller
+ * truncates it to the returned length.
  *
  * @param append Keeps the file's rows, except an incomplete last row.
  * @param wait How to wait for the reader of a named pipe. Default: without limit.
@@ -166,10 +169,11 @@ async function findKeptPart(
   }
   const end = await endOfLastLine(file, size);
   const first = await readLine(file, 0);
-  if (end === 0 && format.head.startsWith(first)) return NOTHING; // an incomplete header
+  // the file has only an incomplete header
+  if (end === 0 && format.head.startsWith(first)) return NOTHING;
   const isTorn = end < size && !format.isComplete?.(await readLine(file, end));
   const length = isTorn ? end : size;
-  if (length === 0 && format.head === "") return NOTHING; // a single, incomplete row
+  if (length === 0 && format.head === "") return NOTHING; // the file has a single, incomplete row
   const isAccepted = format.canFollow?.(first) ??
     (format.head === "" || format.head === `${first}\n`);
   if (!isAccepted) {

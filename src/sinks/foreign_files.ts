@@ -15,23 +15,23 @@ import { jsonFromCells, recordFromJson } from "./read_rows.ts";
 
 /** A server that was read from a file. */
 export interface ImportedServer {
-  /** The server's record. `protocol` is empty when the line has an endpoint only. */
+  /** The server's record. `protocol` is empty when the line contains only an endpoint. */
   readonly record: ServerRecord;
-  /** All values of the line, when blocksweep wrote it. */
+  /** All values of the line, if blocksweep wrote the line. */
   readonly row?: Readonly<Record<string, unknown>>;
 }
 
 /**
- * Reads the servers of a line: none when the line is a header, a comment or the like; `undefined` when
- * the line cannot be parsed.
+ * Reads the servers of a line: no servers when the line is a header, a comment or an empty line;
+ * `undefined` when the line cannot be parsed.
  */
 export type LineReader = (line: string) => readonly ImportedServer[] | undefined;
 
-/** Values for lines that lack them. */
+/** Default values for lines without a port or a time. */
 export interface ImportDefaults {
-  /** The port of a line that has none. Default: such a line cannot be parsed. */
+  /** The port of a line without a port. Default: such a line cannot be parsed. */
   readonly port?: number;
-  /** The time of a line that has none, Unix milliseconds. */
+  /** The time of a line without a time, Unix milliseconds. */
   readonly seenAt: number;
 }
 
@@ -104,11 +104,11 @@ export function foreignLineReader(defaults: ImportDefaults): LineReader {
   return (line) => {
     const text = line.trim(); // a byte order mark counts as white space
     if (text === "" || text.startsWith("#")) return [];
-    if (/^[[\],]+$/.test(text)) return []; // brackets and commas around JSON objects
+    if (/^[[\],]+$/.test(text)) return []; // brackets and commas between JSON objects are skipped
     const object = trimCommas(text);
     if (object.startsWith("{")) return readObject(object, defaults);
     if (/^open (tcp|udp) /.test(text)) return readMasscanLine(text);
-    if (/^banner /.test(text)) return []; // masscan also writes the server on a separate line
+    if (/^banner /.test(text)) return []; // masscan writes the server on another line too
     if (/^(?:Timestamp|Host): /.test(text)) return readGrep(text, defaults);
     if (csv !== undefined) return csv(text);
     const head = cellsOf(text);

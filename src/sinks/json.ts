@@ -51,11 +51,11 @@ export function jsonFormat(fields: readonly Field[]): Format {
 }
 
 /**
- * Creates a function that formats records. With selected fields, the text is built key by key, which is
- * three times as fast as to build an object for `JSON.stringify`.
+ * Creates a function that formats records. With selected fields, the text is built key by key. That is
+ * three times as fast as building an object for `JSON.stringify`.
  */
 function rowWriter(fields: readonly Field[]): (record: ServerRecord) => string {
-  if (fields === FIELDS) { // a record has exactly these keys, in order
+  if (fields === FIELDS) { // a record has exactly these keys, in this order
     return (record) => harmlessJson(`{"schema":${SCHEMA},${JSON.stringify(record).slice(1)}`);
   }
   const pieces = fields.map(({ name }) => ({ name, key: `,${JSON.stringify(name)}:` }));

@@ -19,7 +19,10 @@ export const hostPortFormat: Format = {
   row: (record) => `${serverId(record)}\n`,
 };
 
-/** The greppable format of nmap and masscan. A server that replied over TCP is a TCP port. */
+/**
+ * The greppable format of nmap and masscan. The row of a server that replied over TCP names a TCP
+ * port.
+ */
 export function grepFormat(allProtocols: readonly Protocol[] = PROTOCOLS): Format {
   const overTcp = allProtocols.filter(({ transport }) => transport === "tcp");
   return {

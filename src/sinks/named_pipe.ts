@@ -1,6 +1,6 @@
 /**
  * Named pipes as outputs. Opening a pipe for writing blocks the thread until a reader opens the pipe, and
- * cannot be cancelled. Therefore a pipe is opened when it has a reader.
+ * cannot be cancelled. A pipe is therefore opened only when it has a reader.
  *
  * @module
  */
@@ -13,7 +13,7 @@ export interface ReaderWait {
   readonly clock: Clock;
   /** Cancels the wait. Default: none. */
   readonly signal?: AbortSignal;
-  /** Called once, with the path, when the pipe has no reader. */
+  /** Called once with the path when the pipe has no reader. */
   readonly report: (path: string) => void;
 }
 
@@ -58,11 +58,12 @@ async function openHeld(path: string, held: readonly number[]): Promise<Deno.FsF
 }
 
 /**
- * Opens a pipe for writing without blocking, which unblocks a waiting reader, and then for reading. While
- * these descriptors are open, another open for writing does not block, even if the reader has closed the
- * pipe.
+ * Opens a pipe twice without blocking: for writing, which unblocks a waiting reader, and then for
+ * reading. While the two descriptors are open, opening the pipe for writing does not block, even if the
+ * reader has closed the pipe.
  *
- * @returns Descriptors; none when the system refuses for another reason than a missing reader.
+ * @returns The descriptors; none when the system refuses to open the pipe for a reason other than a
+ * missing reader.
  */
 function hold(path: string): readonly number[] | "no reader" {
   const held: number[] = [];

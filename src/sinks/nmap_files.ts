@@ -15,7 +15,10 @@ export interface OpenPort {
   readonly seconds?: string;
 }
 
-/** Transports whose ports are read. Numbers of SCTP ports and IP protocols mean something else. */
+/**
+ * Transports whose ports are read. Entries of other transports are skipped, because a number of an
+ * SCTP port or an IP protocol has another meaning.
+ */
 const TRANSPORTS = new Set(["tcp", "udp"]);
 
 /**
@@ -56,13 +59,13 @@ export class NmapReader {
     return this.#xml.line;
   }
 
-  /** Whether the document is complete. The file of an interrupted scan is not. */
+  /** Whether the document is complete. The file of an interrupted scan is incomplete. */
   get isWhole(): boolean {
     return this.#xml.isWhole;
   }
 
   /**
-   * Reads the next part of the text, and returns the open ports that it completes.
+   * Reads the next part of the text. Returns the open ports whose elements end in this part.
    *
    * @throws XmlError for malformed XML, and for XML of another format.
    */

@@ -9,10 +9,11 @@ import { cellsOf } from "./csv.ts";
 import { parseRow } from "./json.ts";
 
 /**
- * Reads the endpoints in a file of rows. Returns none for a missing file. Skips lines that are not rows,
- * and an incomplete last row.
+ * Reads the endpoints in a file of rows. Returns no endpoints for a missing file. Skips lines that are
+ * not rows, and an incomplete last row.
  *
- * @param format `csv`, `ndjson`, `hostport`, `grep` or `table`. Returns none for other formats.
+ * @param format `csv`, `ndjson`, `hostport`, `grep` or `table`. Returns no endpoints for other
+ * formats.
  */
 export async function readEndpoints(path: string, format: string): Promise<Endpoint[]> {
   const read = READERS[format]?.();

@@ -26,7 +26,7 @@ export function recordFromJson(row: Readonly<Record<string, unknown>>): ServerRe
   return { ...record as unknown as ServerRecord, host: formatAddress(address) };
 }
 
-/** Defaults of fields that are not nullable: the row may have been written without their columns. */
+/** Default values of fields that must not be null. A row may lack the columns of these fields. */
 const DEFAULTS: Readonly<Record<string, unknown>> = {
   protocol: "",
   protocols: [],
@@ -51,7 +51,7 @@ export function jsonFromCells(
     try {
       row[name] = field === undefined ? cells[i] : valueOf(cells[i], field);
     } catch {
-      return undefined; // no JSON
+      return undefined; // the cell is not JSON
     }
   }
   return row;

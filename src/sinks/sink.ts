@@ -10,7 +10,7 @@ export interface Sink extends AsyncDisposable {
   /**
    * Writes records.
    *
-   * @returns Resolves when the file or database has accepted each record as a whole.
+   * @returns Resolves when the file or database has accepted every record completely.
    */
   write(records: readonly ServerRecord[]): Promise<void>;
   /** Syncs accepted records to the disk. */
@@ -18,7 +18,7 @@ export interface Sink extends AsyncDisposable {
   /** Number of accepted bytes; 0 for a database. */
   position(): number;
   /**
-   * Checks that accepted rows were not lost. Absent when this cannot be checked.
+   * Checks that accepted rows were not lost. Missing when this cannot be checked.
    *
    * @throws OutputLostError
    */
@@ -36,7 +36,8 @@ export interface Format {
   /** Whether rows can be appended to a complete file. */
   readonly appendable: boolean;
   /**
-   * Whether rows can be appended to a file with this first line. Default: when the line is the header.
+   * Whether rows can be appended to a file with this first line. Default: they can if the line is the
+   * header.
    */
   canFollow?(firstLine: string): boolean;
   /** Whether a last line without a line feed is a complete row. Default: it is not. */
@@ -60,20 +61,23 @@ export interface Output extends AsyncDisposable {
   /** Syncs a regular file to the disk. Does nothing for other outputs. */
   sync(): Promise<void>;
   /**
-   * Checks a regular file. Absent for other outputs.
+   * Checks a regular file. Missing for other outputs.
    *
    * @returns Its size in bytes; or text that describes how it was deleted or replaced.
    */
   readonly currentSize?: () => Promise<number | string>;
 }
 
-/** An output refused rows. The message names the output and the reason. */
+/** The error of an output that refused rows. The message names the output and the reason. */
 export class WriteError extends Error {
   /** The name in stack traces, always `"WriteError"`. */
   override readonly name = "WriteError";
 }
 
-/** An output file was deleted, replaced or changed by another program, so written rows are lost. */
+/**
+ * The error of an output file that was deleted, replaced or changed by another program. Written
+ * rows are lost.
+ */
 export class OutputLostError extends WriteError {
   /**
    * Creates the error for an output.
@@ -101,7 +105,7 @@ export class TextSink implements Sink {
   #pending = 0;
 
   /**
-   * Owns an output: disposing the sink closes the output.
+   * Takes ownership of an output: disposing of the sink closes the output.
    *
    * @param length Number of bytes in the output: more than 0 when rows are appended.
    * @param separator Text to write before the first appended row.
@@ -119,8 +123,8 @@ export class TextSink implements Sink {
   }
 
   /**
-   * Writes records. When the output accepts only a part of the bytes, it is truncated to its length before
-   * this call, and the records are lost.
+   * Writes records. If the output accepts only a part of the bytes, the output is truncated to its length
+   * before this call, and the records are lost.
    *
    * @throws WriteError
    */
@@ -156,7 +160,10 @@ export class TextSink implements Sink {
     this.#pending = 0;
   }
 
-  /** Compares the output's size with the number of written bytes: another program may have changed it. */
+  /**
+   * Compares the output's size with the number of written bytes, because another program may have
+   * changed the file.
+   */
   async check(): Promise<void> {
     if (this.output.currentSize === undefined || this.#failed) return;
     const minSize = this.#length;

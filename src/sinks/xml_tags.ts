@@ -1,11 +1,12 @@
 /**
  * A streaming reader for the tags of an XML document, for the subset of XML that scanners write. It
- * refuses DTDs, and entities other than XML's five predefined and numeric ones. All buffers are bounded.
+ * refuses DTDs. It accepts only the five predefined entities of XML and numeric entities. All buffers
+ * are bounded.
  *
  * @module
  */
 
-/** The text is not XML, or exceeds a limit of the reader. */
+/** The error of a text that is not XML, or that exceeds a limit of the reader. */
 export class XmlError extends Error {
   /** The name in stack traces, always `"XmlError"`. */
   override readonly name = "XmlError";
@@ -46,13 +47,13 @@ export class XmlReader {
   /** @param maxTagLength Maximum length of a tag, UTF-16 code units. Default: 2^20. */
   constructor(private readonly maxTagLength = MAX_TAG_LENGTH) {}
 
-  /** Whether the root element has begun and ended. */
+  /** Whether the root element has ended. */
   get isWhole(): boolean {
     return this.#rooted && this.#open.length === 0 && this.#length === 0;
   }
 
   /**
-   * Reads the next part of the text, and returns the opening and empty tags that it completes.
+   * Reads the next part of the text. Returns the opening and empty tags that end in this part.
    *
    * @throws XmlError
    */
@@ -77,7 +78,7 @@ export class XmlReader {
     if (this.#length > 0) this.#parts.push(text.slice(begin));
   }
 
-  /** Processes a character of a tag. Returns whether the tag ends with it. */
+  /** Processes a character of a tag. Returns whether the tag ends with this character. */
   #ends(code: number): boolean {
     if (++this.#length > this.maxTagLength) {
       throw new XmlError(`a tag has more than ${this.maxTagLength} characters`);

@@ -1,6 +1,6 @@
 /**
- * The checkpoint file: one JSON object, and a last line with its checksum. The file is small
- * because it is written each second. The configuration, which never changes, is in the list file.
+ * The checkpoint file: one JSON object, and a last line with its checksum. The file is written each
+ * second and therefore small. The configuration never changes; it is in the list file.
  *
  * @module
  */
@@ -57,11 +57,11 @@ export interface Checkpoint {
   readonly shard: string;
   /** The key of the tokens, hexadecimal. */
   readonly key: string;
-  /** How the scan ended; `running` before its end. A finished scan has no checkpoint. */
+  /** How the scan ended; `running` before the end. A finished scan has no checkpoint. */
   readonly state: CheckpointState;
   /** The low-water marks from which a resumed scan continues. */
   readonly marks: Marks;
-  /** Length of each output with these rows; `null`: the output cannot be truncated. */
+  /** Length of each output after these rows, bytes; `null`: the output cannot be truncated. */
   readonly outputs: Offsets;
   /** Number of rows written. */
   readonly rows: number;
@@ -71,7 +71,7 @@ export interface Checkpoint {
   readonly counters: Counters;
 }
 
-/** Lengths of outputs, bytes; `null` if one is a pipe, a device or standard output. */
+/** Lengths of outputs, bytes; `null` for an output that is a pipe, a device or standard output. */
 export type Offsets = readonly (number | null)[];
 
 /** Length and digest of a list file. */
@@ -113,8 +113,8 @@ export function countersOf(state: ScanState): Counters {
 /**
  * Sets the counters of a resumed scan.
  *
- * @param listed What the list beside the checkpoint holds. After a kill, some opt-outs may be later
- * than the checkpoint.
+ * @param listed The numbers of rows and opt-outs in the list beside the checkpoint. If the scan was
+ * killed, the list may contain opt-outs that are later than the checkpoint.
  */
 export function countFrom(
   state: ScanState,

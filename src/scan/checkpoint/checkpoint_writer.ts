@@ -1,7 +1,7 @@
 /**
  * Writes checkpoints while a scan runs. The order of writes keeps the checkpoint valid at any time:
- * rows are written to all outputs, then to the list. Outputs and list are flushed to the disk, then
- * the new checkpoint replaces the old one.
+ * rows are written to all outputs, then to the list. Then the outputs and the list are flushed to
+ * the disk. Then the new checkpoint replaces the old one.
  *
  * @module
  */
@@ -42,7 +42,9 @@ export interface WriterOptions {
   readonly sinks: readonly Sink[];
   /** Lengths of the outputs before the first row; `null`: the output cannot be truncated. */
   readonly offsets: Offsets;
-  /** Called when a save fails, with the reason; not again until a save has succeeded. */
+  /**
+   * Called with the reason when a save fails. It is not called again until a save has succeeded.
+   */
   readonly onFailure: (error: Error) => void;
 }
 
@@ -53,7 +55,7 @@ export class CheckpointWriter implements Checkpointer {
   readonly #digest: string;
   #offsets: Offsets;
   #rows: number;
-  /** Whether the outputs hold rows that are not flushed to the disk. */
+  /** Whether the outputs contain rows that are not flushed to the disk. */
   #dirty = false;
   #failing = false;
 
@@ -66,7 +68,7 @@ export class CheckpointWriter implements Checkpointer {
   }
 
   /**
-   * Starts a list and a checkpoint that replace older ones. The outputs have been emptied.
+   * Starts a list and a checkpoint that replace older ones. The caller has emptied the outputs.
    *
    * @param claimed The open file for the list.
    * @throws Error when a file cannot be written. The list file is then empty.
@@ -77,7 +79,7 @@ export class CheckpointWriter implements Checkpointer {
     from: Marks,
     state: ScanState,
   ): Promise<CheckpointWriter> {
-    await options.disk.remove(options.path); // no old checkpoint may stay beside a new list
+    await options.disk.remove(options.path); // an old checkpoint must not stay beside a new list
     const list = await WrittenRows.start(claimed, options.configuration);
     const writer = new CheckpointWriter(options, list, 0);
     try {
@@ -90,7 +92,7 @@ export class CheckpointWriter implements Checkpointer {
   }
 
   /**
-   * Continues a list. The outputs have been truncated.
+   * Continues a list. The caller has truncated the outputs.
    *
    * @param rows Number of rows in the list.
    */
@@ -129,7 +131,8 @@ export class CheckpointWriter implements Checkpointer {
       return false;
     }
     this.#dirty = false;
-    await this.#try(() => this.#save(marks, state, ended)); // if this fails, the previous checkpoint is still valid
+    // if this save fails, the previous checkpoint is still valid
+    await this.#try(() => this.#save(marks, state, ended));
     const change = await this.#list.pathChange();
     await this.#list[Symbol.asyncDispose]();
     return change === undefined;
@@ -145,7 +148,8 @@ export class CheckpointWriter implements Checkpointer {
 
   async #save(marks: Marks, state: ScanState, ended?: CheckpointState): Promise<void> {
     const { disk, path, sinks } = this.#options;
-    // Rows that are added to list and outputs from here on are not part of this checkpoint.
+    // Rows that are added to the list and the outputs after this line are not part of this
+    // checkpoint.
     const text = formatCheckpoint(this.#checkpoint(marks, state, ended));
     if (this.#dirty) {
       this.#dirty = false;

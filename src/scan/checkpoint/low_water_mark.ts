@@ -17,12 +17,13 @@ export interface Marks {
 /** The marks of a new scan. */
 export const START: Marks = { udp: { pass: 1, position: 0 }, tcp: { pass: 1, position: 0 } };
 
-/** Limit on marks that wait for earlier sightings. */
+/** Maximum number of marks that wait for earlier sightings. */
 const MOST_WAITING = 64;
 
 /**
- * Sightings are numbered. When a mark is recorded, all replies to earlier probes have become
- * sightings. The mark becomes the low-water mark when all sightings begun before it are finished.
+ * Computes the low-water mark. When a mark is recorded, all replies to earlier probes have become
+ * sightings. The mark becomes the low-water mark when all sightings that began before it are
+ * finished. Sightings are numbered for this purpose.
  */
 export class LowWaterMark {
   #marks: Marks;
@@ -31,7 +32,7 @@ export class LowWaterMark {
   readonly #open = new Set<number>();
   #waiting: { readonly marks: Marks; readonly next: number }[] = [];
 
-  /** Starts with the scan's first marks. */
+  /** Creates the low-water mark from the first marks of the scan. */
   constructor(from: Marks) {
     this.#marks = from;
   }
@@ -44,8 +45,9 @@ export class LowWaterMark {
   /**
    * Begins a sighting.
    *
-   * @returns A function to call when the sighting is finished: its row is written, or there is none.
-   * It is not called for a cancelled sighting: a resumed scan probes that endpoint again.
+   * @returns A function to call when the sighting is finished: its row is written, or it gets no
+   * row. The function is not called for a cancelled sighting: a resumed scan probes its endpoint
+   * again.
    */
   begin(): () => void {
     const number = this.#next++;
@@ -67,7 +69,7 @@ export class LowWaterMark {
       this.#marks = this.#waiting[settled].marks;
       this.#waiting.splice(0, settled + 1);
     }
-    // While a sighting takes long, half of the marks are dropped to bound memory.
+    // If a sighting takes long, every second mark is dropped to bound memory.
     if (this.#waiting.length > MOST_WAITING) this.#waiting = this.#waiting.filter((_, i) => i % 2);
     return this.#marks;
   }

@@ -1,6 +1,6 @@
 /**
- * Reads the list file of an interrupted scan, checks it against the checkpoint, and reduces it
- * to the rows that the outputs hold.
+ * Reads the list file of an interrupted scan, checks it against the checkpoint, and reduces it to
+ * the rows that the outputs contain.
  *
  * @module
  */
@@ -35,7 +35,10 @@ export async function resumeRows(disk: Disk, path: string, saved: SavedList): Pr
   }
 }
 
-/** One line of rows: the lengths of the outputs after them, and the position of the line's end. */
+/**
+ * One line of rows: their servers, the lengths of the outputs after these rows, and the position of
+ * the line's end.
+ */
 interface WrittenLine {
   readonly offsets: Offsets;
   readonly servers: readonly Endpoint[];
@@ -97,8 +100,8 @@ export class ResumedRows implements AsyncDisposable {
   }
 
   /**
-   * Drops the rows that outputs have lost since the checkpoint was saved: after a system crash, the
-   * list may hold rows that the outputs do not.
+   * Drops the rows that outputs have lost since the checkpoint was saved. After a system crash, the
+   * list may contain rows that the outputs do not.
    *
    * @param outputs The current outputs, none of them truncated yet.
    * @throws InputError for the first output that is shorter than at the checkpoint, or lacks rows
@@ -136,7 +139,10 @@ export class ResumedRows implements AsyncDisposable {
     };
   }
 
-  /** Rows after the checkpoint can be probed again; rows before the checkpoint cannot. */
+  /**
+   * Checks that no output lacks rows from before the checkpoint. The servers of later rows are
+   * probed again, but those of earlier rows are not.
+   */
   #checkMissing(outputs: readonly ReopenedOutput[]): void {
     const { list, rows } = this.saved;
     const saved = this.#batches.filter(({ end }) => end <= list.bytes);
@@ -165,7 +171,7 @@ export interface ReopenedOutput {
   readonly missing?: ReadonlySet<string>;
 }
 
-/** Number of missing rows among these servers. */
+/** Number of these servers whose rows are missing. */
 function countOf(servers: readonly Endpoint[], missing: ReadonlySet<string> = NONE): number {
   if (missing.size === 0) return 0;
   return servers.filter((server) => missing.has(formatEndpoint(server))).length;

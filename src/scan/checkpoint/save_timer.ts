@@ -7,15 +7,15 @@ import type { Clock } from "../../net/clock.ts";
 
 /** Interval between saves, milliseconds. */
 const EVERY_MS = 1000;
-/** Difference between the two clocks, per interval, above which it is reported, milliseconds. */
+/** Minimum difference between the two clocks in one interval that is reported, milliseconds. */
 const MOST_DRIFT_MS = 2000;
 
 /**
- * Calls `save` each second, one call at a time. Compares the wall clock with the monotonic clock,
- * which stops while a machine sleeps.
+ * Calls `save` each second, one call at a time. Compares the wall clock with the monotonic clock.
+ * The monotonic clock stops while a machine sleeps.
  *
  * @param onClockJump Called with the difference by which the wall clock jumped, milliseconds.
- * @param save Must not reject. The next call waits for its end.
+ * @param save Saves the scan. It must not reject. The next call waits for the end of this one.
  * @returns A function that stops the timer and resolves when the last call has ended.
  */
 export function eachSecond(

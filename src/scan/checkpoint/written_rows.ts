@@ -1,14 +1,15 @@
 /**
  * The list file beside a checkpoint: the configuration, the rows written, and the addresses that
- * opted out. Lines are only appended, after the outputs have accepted their rows:
+ * opted out. Lines are only appended. A line of rows is appended after the outputs have accepted
+ * these rows:
  *
  *     blocksweep rows {…}                       the configuration, JSON
  *     + 5120,4711,- 10.0.0.1:19132 [::1]:25565  rows, and the length of each output after them
  *     ! 10.0.0.9                                an address that opted out
  *
  * Bytes of an output after its last listed length belong to rows that not all outputs accepted, or
- * to a partial row. A resumed scan truncates them and probes those servers again. So outputs of any
- * format need not be read back, and all of them contain the same rows.
+ * to a partial row. A resumed scan removes these bytes and probes the servers again. It therefore
+ * need not read the outputs, whatever their format, and all outputs contain the same rows.
  *
  * @module
  */
@@ -32,7 +33,7 @@ export class WrittenRows implements AsyncDisposable {
   readonly #file: DiskFile;
   readonly #encoder = new TextEncoder();
   readonly #hash = createHash("sha256");
-  /** Bytes added, and how many of them are written. */
+  /** Number of bytes that were added, and number of bytes that are written. */
   #length = 0;
   #written = 0;
   #pending: Uint8Array[] = [];
@@ -60,7 +61,7 @@ export class WrittenRows implements AsyncDisposable {
     return list;
   }
 
-  /** Continues a list after the bytes that are kept, and truncates the rest. */
+  /** Continues a list after the bytes that are kept, and removes the rest. */
   static async behind(file: DiskFile, kept: Uint8Array): Promise<WrittenRows> {
     await file.truncate(kept.length);
     const list = new WrittenRows(file);
@@ -69,7 +70,7 @@ export class WrittenRows implements AsyncDisposable {
     return list;
   }
 
-  /** Length and digest of the list, lines that are not written yet included. */
+  /** Length and digest of the list, including lines that are not written yet. */
   get fingerprint(): ListFingerprint {
     return { bytes: this.#length, sha256: this.#hash.copy().digest("hex") };
   }
@@ -92,7 +93,10 @@ export class WrittenRows implements AsyncDisposable {
     this.#length += bytes.length;
   }
 
-  /** Writes the pending lines. A line that failed is written again at the same position. */
+  /**
+   * Writes the pending lines. A line that could not be written is written again at the same
+   * position.
+   */
   write(): Promise<void> {
     const write = async () => {
       while (this.#pending.length > 0) {

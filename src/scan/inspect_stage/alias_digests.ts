@@ -6,18 +6,21 @@
 import type { Address } from "../../core/address.ts";
 
 /**
- * `charCodeAt`, looked up once. V8 has more internal string types than one call site can cache, so
- * that a normal call would search for the method at each character.
+ * `charCodeAt`, looked up once. V8 has more internal string types than one call site can cache. A
+ * normal call would therefore search for the method at each character.
  */
 const unitAt = String.prototype.charCodeAt;
 
-/** Tags of parts other than texts. A text begins with its length, which is never below 0. */
+/**
+ * Tags of parts other than texts. They are negative; a text begins with its length, which is 0 or
+ * more.
+ */
 const TAG = { noText: -1, noNumber: -2, integer: -3, number: -4, ipv4: -5, ipv6: -6 };
 
 /**
  * A keyed 64-bit hash of several parts. The boundaries of parts are hashed too, and a missing part
- * differs from an empty text. The key prevents servers, which choose the hashed texts, from choosing
- * collisions. The hash is fast and not cryptographic: every row of a scan is hashed.
+ * differs from an empty text. Servers choose the hashed texts. Without the key, they could choose
+ * texts that collide. The hash is fast and not cryptographic: every row of a scan is hashed.
  */
 export class Digest {
   /** The lower half, signed. */
@@ -41,7 +44,7 @@ export class Digest {
     return this.resume(this.#key[0], this.#key[1]);
   }
 
-  /** Continues from the state of another digest. */
+  /** Sets the hash to the state of another digest. */
   resume(low: number, high: number): this {
     this.low = low;
     this.high = high;
@@ -63,7 +66,8 @@ export class Digest {
     if (text === null) return this.word(TAG.noText);
     const { length } = text;
     let { low, high } = this.word(length);
-    for (let i = 0; i < length; i += 2) { // word(), with the halves in registers
+    // this is word(), with both halves in local variables, which is faster
+    for (let i = 0; i < length; i += 2) {
       const first = unitAt.call(text, i);
       const second = i + 1 < length ? unitAt.call(text, i + 1) : 0;
       low = Math.imul(low ^ (first | second << 16), 0x85ebca6b);
@@ -74,7 +78,7 @@ export class Digest {
     return this.resume(low, high);
   }
 
-  /** Hashes a number, or its absence. */
+  /** Hashes a number, or that the number is missing. */
   number(value: number | null): this {
     if (value === null) return this.word(TAG.noNumber);
     return value === (value | 0)
@@ -109,7 +113,7 @@ export class DigestTable {
   /**
    * Starts empty.
    *
-   * @param most Limit on signatures.
+   * @param most Maximum number of signatures.
    */
   constructor(private readonly most: number) {}
 

@@ -1,23 +1,24 @@
 /**
  * Detects aliases: rows that describe a server that an earlier row has described.
  *
- * A row is stored as signatures. A signature is a hash of values that two rows of one server share,
- * and that two servers do not. Equal names and counts are not a signature: thousands of servers in a
- * hosting network publish "A Minecraft Server", version 1.21.4, 0 of 20. The signatures:
+ * A row is stored as signatures. A signature is a hash of values that are equal in two rows of one
+ * server, and differ between two servers. Names and counts alone are not a signature: thousands of
+ * servers in a hosting network publish "A Minecraft Server", version 1.21.4, 0 of 20. The signatures:
  *
  * - A RakNet GUID: 64 random bits, drawn when a server starts (PocketMine-MP, Geyser, Nukkit,
  *   gophertunnel, BDS). A GUID on many addresses is one server or one proxy. The versions must be
- *   equal too, because a constant GUID of a library may be shared by servers of many versions.
- * - The same players online, by name, on one host, with the same MOTD and slots.
+ *   equal too, because servers of many versions may have the same constant GUID of a library.
+ * - The same names of players online on one host, with the same MOTD and slots.
  * - The same proxy on one host, with a MOTD that is not a default, and equal slots, icon and number
  *   of players, above 0.
  * - Geyser beside a Java server: it repeats the first line of the MOTD (`;` as `:`) and the slots.
  *   If two Java servers of the host match, Geyser gets no alias.
  * - A Query port beside the game port: its reply has the game port, and the same MOTD and counts.
- * - The same reply on a hundred ports of a host (matscan): the host replies so on every port.
+ * - The same reply on more than a hundred ports of a host (as in matscan). Such a host sends this
+ *   reply on every port.
  *
- * Without a matching signature, a row is not an alias: a missed alias costs one row, and a false alias
- * hides a server.
+ * Without a matching signature, a row is not an alias. A missed alias adds a row, which is better than
+ * a false alias, which hides a server.
  *
  * @module
  */
@@ -35,14 +36,18 @@ import type { ServerRecord } from "../../core/record.ts";
 import { Digest, DigestTable } from "./alias_digests.ts";
 
 /**
- * Maximum number of stored signatures. Then later rows can still be aliases, but have no aliases. A
- * signature takes 16 to 32 bytes, and its server 8, or more for IPv6.
+ * Maximum number of stored signatures. When it is reached, later rows can still be aliases of
+ * earlier rows, but not the other way round. A signature takes 16 to 32 bytes, and its server 8
+ * bytes, or more for IPv6.
  */
 const MOST_SIGNATURES = 1 << 20;
-/** Number of ports of a host with the same reply that count as one server. */
+/** Maximum number of ports of a host with the same reply that count as different servers. */
 const SAME_ON_PORTS = 100;
 
-/** Kinds of signatures. The kind is the last word of a signature, so that kinds do not collide. */
+/**
+ * Kinds of signatures. The kind is the last hashed word of a signature, because signatures of
+ * different kinds must not be equal.
+ */
 const KIND = {
   guid: 1,
   players: 2,
@@ -53,11 +58,14 @@ const KIND = {
   beside: 7,
   reply: 8,
 };
-/** Limit on the signatures of a row. */
+/** Maximum number of signatures of a row. */
 const MOST_OF_ROW = 5;
-/** Words of a signature: two of the hash to store, two of the hash to search for. */
+/**
+ * Number of words of a signature: two for the hash that is stored, two for the hash that is
+ * searched.
+ */
 const WORDS = 4;
-/** Value of a signature that two or more servers share, in place of a server's number. */
+/** Value of a signature that two or more servers have, in place of a server's number. */
 const SEVERAL = -1;
 
 /** The signatures of a scan's rows. */
@@ -66,26 +74,30 @@ export class Aliases {
   readonly #signatures = new DigestTable(MOST_SIGNATURES);
   /** The endpoint of each server, at its number - 1. */
   readonly #servers: (number | bigint)[] = [];
-  /** For a reply that a host sent more than once, the number of times. */
+  /** For each reply that a host sent on more than one port, the number of ports. */
   readonly #repeats = new Map<number, number>();
   readonly #digest: Digest;
   /** The signatures of the current row, the strongest first. */
   readonly #row = new Int32Array(WORDS * MOST_OF_ROW);
-  /** For each signature of the current row, whether a second server makes it void. */
+  /**
+   * For each signature of the current row, whether the signature becomes void when a second server
+   * has it.
+   */
   readonly #unique: boolean[] = Array(MOST_OF_ROW).fill(false);
   #count = 0;
   readonly #allProtocols: readonly Protocol[];
-  /** Names of protocols whose servers may have a port beside the game's. */
+  /** Names of protocols whose servers may use another port than the game. */
   readonly #besideGame: ReadonlySet<string>;
   /** Flags of records whose players are lines of text. */
   readonly #textFlags: ReadonlySet<string>;
-  /** Names of protocols whose servers draw GUIDs. */
+  /** Names of protocols whose servers have random GUIDs. */
   readonly #withGuid: ReadonlySet<string>;
 
   /**
-   * Starts without rows.
+   * Creates the table without rows.
    *
-   * @param key 8 secret bytes. A server that knew them could choose colliding signatures.
+   * @param key 8 secret bytes. A server with access to these bytes could choose colliding
+   * signatures.
    * @param allProtocols Every protocol that rows may name.
    */
   constructor(key: Uint8Array, allProtocols: readonly Protocol[] = PROTOCOLS) {
@@ -117,7 +129,10 @@ export class Aliases {
     return null;
   }
 
-  /** The server of the strongest signature that has exactly one server; 0 when no signature has. */
+  /**
+   * The server of the strongest signature that exactly one server has; 0 when there is no such
+   * signature.
+   */
   #recognised(): number {
     for (let i = 0; i < this.#count; i++) {
       const server = this.#signatures.get(this.#row[WORDS * i + 2], this.#row[WORDS * i + 3]);
@@ -135,7 +150,10 @@ export class Aliases {
     }
   }
 
-  /** The server at the first port of a host with the same reply on 100 ports; 0: none. */
+  /**
+   * The server at the first port of a host that sent the same reply on more than 100 ports; 0 for
+   * other hosts.
+   */
   #everywhere(record: ServerRecord, hostLow: number, hostHigh: number, next: number): number {
     const digest = this.#digest.resume(hostLow, hostHigh).word(record.protocols.length);
     for (const protocol of record.protocols) digest.text(protocol);
@@ -216,12 +234,18 @@ function hasOwnGuid(
   return guid !== null && allProtocols.some((one) => one.isServerGuid?.(guid));
 }
 
-/** Whether a record has names of players: a list longer than their number contains lines of text. */
+/**
+ * Whether a record has names of players. A list that is longer than the number of players contains
+ * lines of text.
+ */
 function listsPlayers({ players, players_online: online }: ServerRecord): boolean {
   return players !== null && players.length > 0 && players.length <= (online ?? 0);
 }
 
-/** Whether a record is a network's proxy with players. Two such proxies on one host rarely agree. */
+/**
+ * Whether a record is a network's proxy with players. Two such proxies on one host rarely have
+ * equal values.
+ */
 function isBusyProxy({ proxy, players_online: online }: ServerRecord): boolean {
   return !!online && isNetworkProxy(proxy);
 }

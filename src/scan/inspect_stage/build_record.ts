@@ -9,7 +9,10 @@ import { mergeReplies } from "../../inspect/merge.ts";
 import { requestOf } from "../requested_names.ts";
 import type { ScanSetup } from "../scan_setup.ts";
 
-/** Builds the record of a server that replied, with its players and without an alias. */
+/**
+ * Builds the record of a server that replied. The record has the names of players; `alias_of` is
+ * not set yet.
+ */
 export function buildRecord(
   { endpoint, at }: Sighting,
   { replies, latencyMs, isCutShort }: Inspection,

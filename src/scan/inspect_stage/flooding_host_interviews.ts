@@ -1,6 +1,7 @@
 /**
- * Interviews of hosts that flood, or whose address is forged in a flood: one protocol, no follow-ups,
- * on a socket whose port no forger knows.
+ * Interviews of hosts that flood, or whose address is forged in a flood. Such an interview uses one
+ * protocol and no follow-ups. It uses a socket of its own, because a sender of forged datagrams does
+ * not know the port of that socket.
  *
  * @module
  */
@@ -15,7 +16,10 @@ import {
 import type { Protocol } from "../../protocols/protocol.ts";
 import type { Sighting } from "../../core/record.ts";
 
-/** Inspects a sighting or a known server; of a flooding host, no more than the first reply. */
+/**
+ * Inspects a sighting or a known server. For a flooding host, the inspection ends after the first
+ * reply.
+ */
 export async function inspectDespiteFloods(
   subject: Sighting | { readonly endpoint: Endpoint; readonly spoken: readonly Protocol[] },
   options: InspectOptions,
@@ -32,7 +36,7 @@ export async function inspectDespiteFloods(
   return withoutRest(await inspectFirstReply(subject, options), options);
 }
 
-/** Whether the first exchange had no result, for another reason than a lack of descriptors. */
+/** Whether the first exchange had no result, for a reason other than a lack of descriptors. */
 function isLost({ replies, failure, exhausted }: Inspection): boolean {
   return failure === "noReply" || failure === "cancelled" ||
     failure === undefined && replies.length === 0 && !exhausted;

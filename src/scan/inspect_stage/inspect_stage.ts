@@ -55,7 +55,7 @@ export interface InspectStageParts {
   readonly sightings: SightingQueue;
   /** The stage that writes rows. */
   readonly rows: WriteStage;
-  /** The loss measurement, which uses servers with a row as canaries. */
+  /** The loss measurement. It uses servers with a row as canaries. */
   readonly lossAndRate: LossAndRate;
   /** Records opt-outs. */
   readonly optOuts: OptOutRecorder;
@@ -72,10 +72,10 @@ export class InspectStage {
   /** Limits the number of sockets that serve one interview each. */
   readonly #exclusiveSlots: ConnectionSlots;
   readonly #aliases: Aliases;
-  /** Number of rows, those before a resume included. */
+  /** Number of rows, including those of earlier parts of the scan. */
   #accepted: number;
 
-  /** Creates the stage without running interviews. */
+  /** Creates the stage; no interview runs yet. */
   constructor(options: ScanSetup, tables: ScanTables, parts: InspectStageParts) {
     const { targets, limits, io: { random, state } } = options;
     this.#options = options;
@@ -90,7 +90,9 @@ export class InspectStage {
     this.#accepted = state.written;
   }
 
-  /** Takes servers from the queue until it is closed, and passes rows to the write stage. */
+  /**
+   * Takes servers from the queue until the queue is closed, and passes rows to the write stage.
+   */
   async run(): Promise<void> {
     const { sightings, rows } = this.#parts;
     while (await sightings.arrival()) {
@@ -134,7 +136,7 @@ export class InspectStage {
     }
   }
 
-  /** Builds the row if the sighted reply is enough. Returns whether it was. */
+  /** Builds the row if the first reply contains enough. Returns whether it did. */
   #needsNoQuery({ sighting, firstReply, onFinished }: Sighted): boolean {
     if (reasonToSkip(sighting, this.#tables) !== undefined) return false;
     const { follow, verify } = this.#options.interviews;
@@ -197,7 +199,7 @@ export class InspectStage {
     if (row !== "cut") this.#parts.rows.add(row, onFinished);
   }
 
-  /** The protocols to send to an endpoint after its first reply. */
+  /** The protocols in which an endpoint is queried after its first reply. */
   #protocolsFor(endpoint: Endpoint): readonly Protocol[] {
     return this.#tables.known.planOf(endpoint)?.all ?? this.#options.targets.protocols;
   }
@@ -243,7 +245,10 @@ export class InspectStage {
     }
   }
 
-  /** Inspects a sighting. Returns its row, or the reason without a row; `cut`: the scan ended first. */
+  /**
+   * Inspects a sighting. Returns its row, or the reason why it has none. `cut`: the scan ended
+   * first; `short`: no descriptor was free.
+   */
   async #inspect(
     { sighting, firstReply }: Sighted,
   ): Promise<ServerRecord | "nothing" | "cut" | "short"> {
@@ -272,7 +277,9 @@ export class InspectStage {
     return isFirst && !optedOut.has(address) ? this.#row(sighting, result) : "nothing";
   }
 
-  /** Inspects a sighting or a known server. A flooding host is sent only the first protocol. */
+  /**
+   * Inspects a sighting or a known server. A flooding host is queried only in the first protocol.
+   */
   #inspectEndpoint(
     subject: Parameters<typeof inspectDespiteFloods>[0],
     firstReply?: ProtocolReply,
@@ -289,7 +296,8 @@ export class InspectStage {
   /** Counts a sighting that no reply confirmed, and returns why it has no row. */
   #unconfirmed(sighting: Sighting, { failure }: Inspection): "nothing" | "cut" | "short" {
     if (failure === "exhausted") return "short";
-    // If the scan has not ended, the protocol has become suppressed before the interview.
+    // If the scan has not ended, the interview was cancelled because the protocol was suppressed
+    // meanwhile.
     if (failure === "cancelled" && this.#tables.stop.interviewSignal.aborted) return "cut";
     this.#settleUnverified(sighting, failure === "malformed" ? failure : "forged");
     return "nothing";
@@ -305,7 +313,9 @@ export class InspectStage {
     if (!verified || probe?.guessable) reclassify(state.replies, as);
   }
 
-  /** Builds the row of a server; `cut`: `--max-results` was reached before. */
+  /**
+   * Builds the row of a server; `cut`: the scan already has as many rows as `--max-results` allows.
+   */
   #row(sighting: Sighting, result: Inspection): ServerRecord | "cut" {
     const { targets, limits: { maxResults = Infinity }, interviews, io: { state } } = this.#options;
     if (result.failure !== undefined) state.noStatus++;

@@ -1,6 +1,6 @@
 /**
- * Plans what known servers are sent: before a reply their known protocols, and after a reply the
- * scan's other protocols too.
+ * Plans in which protocols known servers are queried: before a reply in their known protocols, and
+ * after a reply in the other protocols of the scan too.
  *
  * @module
  */
@@ -12,13 +12,13 @@ import { segmentsOf } from "../../targets/compose.ts";
 import { isWhole, TargetSpace } from "../../targets/space.ts";
 import type { KnownTarget, ScanSelection, ScanTargets } from "../scan_setup.ts";
 
-/** The protocols that a known server is sent. */
+/** The protocols in which a known server is queried. */
 export interface KnownPlan {
-  /** Protocols that are sent before a reply; empty: nothing is sent to the server. */
+  /** Protocols that are used before a reply; empty: nothing is sent to the server. */
   readonly probed: readonly Protocol[];
-  /** These protocols, and those that are sent after a reply. */
+  /** All protocols of the plan: `probed`, and those that are used after a reply. */
   readonly all: readonly Protocol[];
-  /** Whether an interview sends them instead of the passes. */
+  /** Whether an interview queries the server in the protocols `probed`, and not the passes. */
   readonly interviewed: boolean;
 }
 
@@ -29,10 +29,10 @@ export type KnownOptions = Pick<
 >;
 
 /**
- * Plans the protocols of a server. Before a reply: those of its known protocols that the scan may send.
- * After a reply: the scan's other protocols too, so that a protocol is found whose reply was lost, or
- * that was enabled since. With `queriesKnown`, a server of a suppressible protocol gets no follow-ups.
- * A server without known protocols is sent all protocols of the scan.
+ * Plans the protocols of a server. Before a reply: those of its known protocols that the scan may use.
+ * After a reply: the other protocols of the scan too, because the server may now support them, or an
+ * earlier reply in them may have been lost. With `queriesKnown`, a server of a suppressible protocol
+ * gets no follow-ups. A server without known protocols is queried in all protocols of the scan.
  */
 export function planFor(spoken: readonly string[], options: KnownOptions): KnownPlan {
   const { protocols, allProtocols, queriesKnown } = options;
@@ -71,7 +71,10 @@ export function isDetectionTarget({ probed, interviewed }: KnownPlan, { name }: 
   return !interviewed && probed.some(({ suppressedBy }) => suppressedBy === name);
 }
 
-/** Finds the known servers among the targets: exclusions, a limit and a shard omit some. */
+/**
+ * Returns a function that tests whether a known server is a target. Exclusions, a limit or a shard
+ * may omit it.
+ */
 export function targeted({ targets, order }: ScanSelection): (server: KnownTarget) => boolean {
   const { addresses, protocols: [{ name }], ports } = targets;
   if (isWhole(order)) {
@@ -98,8 +101,8 @@ export function countPlans(selection: ScanSelection): ReadonlyMap<KnownPlan, num
 }
 
 /**
- * Names of all protocols that a known server may be sent, follow-ups included; `undefined` for other
- * endpoints.
+ * Returns a function for the names of all protocols in which a known server may be queried,
+ * including follow-ups; `undefined` for other endpoints.
  */
 export function sentTo(
   options: KnownOptions,

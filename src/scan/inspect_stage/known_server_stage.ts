@@ -1,5 +1,6 @@
 /**
- * Interviews known servers that no pass visits: puts them into the queue of sightings.
+ * Puts known servers that no pass visits into the queue of sightings. They are interviewed like
+ * sighted servers.
  *
  * @module
  */
@@ -15,7 +16,7 @@ const PAUSE_MS = 10;
 
 /** The stage that puts known servers without a pass into the queue. */
 export class KnownServerStage {
-  /** Interviews that have not ended, and whether there are more to begin. */
+  /** Number of interviews that have not ended, and whether some have not begun. */
   #pending = 0;
   #hasMore = false;
 
@@ -26,12 +27,12 @@ export class KnownServerStage {
     private readonly sightings: SightingQueue,
   ) {}
 
-  /** Whether known servers are left whose interviews have not ended. */
+  /** Whether the interviews of some known servers have not ended. */
   get hasUnfinished(): boolean {
     return this.#hasMore || this.#pending > 0;
   }
 
-  /** Puts the servers into the queue, and waits while it is full. */
+  /** Puts the servers into the queue, and waits while the queue is full. */
   async run(): Promise<void> {
     const { io: { clock }, targets: { known = [], responders } } = this.options;
     const { stop: { sweepSignal: signal }, known: plans } = this.tables;

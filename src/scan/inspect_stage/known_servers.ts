@@ -1,5 +1,6 @@
 /**
- * The known servers of a scan: the protocols that they are sent, and those that are withheld.
+ * The known servers of a scan: the protocols in which each is queried, and those in which it is
+ * not.
  *
  * @module
  */
@@ -14,12 +15,12 @@ import type { ScanTargets } from "../scan_setup.ts";
 /** Endpoints by the name of a protocol. */
 type ByProtocol = ReadonlyMap<string, EndpointSet>;
 
-/** Decides which protocols the known servers of a scan are sent. */
+/** Decides in which protocols the known servers of a scan are queried. */
 export class KnownServers {
   readonly #plans: ReadonlyMap<number | bigint, KnownPlan>;
-  /** By protocol: servers to which passes do not send the protocol. */
+  /** By protocol: servers that the passes of the protocol skip. */
   readonly #withheld: ByProtocol;
-  /** By protocol: servers that its detecting passes skip. */
+  /** By protocol: servers that the detecting passes of the protocol skip. */
   readonly #undetected: ByProtocol;
   /**
    * Plans the protocols of all known servers.
@@ -41,7 +42,7 @@ export class KnownServers {
     );
   }
 
-  /** For each protocol, the servers that are not sent the protocol. */
+  /** For each protocol, the servers that `keeps` rejects. */
   #without(
     protocols: readonly Protocol[],
     keeps: (plan: KnownPlan, protocol: Protocol) => boolean,
@@ -60,13 +61,13 @@ export class KnownServers {
     return this.#plans.size === 0 ? undefined : this.#plans.get(endpointKey(endpoint));
   }
 
-  /** Whether no pass sends a protocol to an endpoint. */
+  /** Whether all passes of a protocol skip an endpoint. */
   withholds(endpoint: Endpoint, protocol: string): boolean {
     return this.#plans.size > 0 && this.#withheld.get(protocol)!.has(endpoint);
   }
 
   /**
-   * Whether a pass does not send a protocol to a target in a batch.
+   * Whether a pass of a protocol skips a target in a batch.
    *
    * @param isDetecting Whether the pass only detects servers of the protocol.
    */

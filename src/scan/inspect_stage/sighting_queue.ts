@@ -1,6 +1,7 @@
 /**
- * The queue between the sweep and the interviews. It is bounded: while it is full, the sweep sends
- * nothing. Replies received meanwhile are not dropped: they are bounded by the probes in flight.
+ * The queue between the sweep and the interviews. The queue is bounded: while it is full, the sweep
+ * sends nothing. Replies that are received meanwhile are still queued; their number is bounded by
+ * the number of probes in flight.
  *
  * @module
  */
@@ -16,16 +17,18 @@ import type { KnownPlan } from "./known_server_plan.ts";
 
 /** Number of unfinished sightings at which the queue is full and the sweep stops sending. */
 const CAPACITY = 4096;
-/** Number of waiting sightings at which no replies are read: they stay in socket buffers. */
+/**
+ * Number of waiting sightings from which on no replies are read. They stay in the socket buffers.
+ */
 const MOST_WAITING = 256;
 
 /** A server that replied. */
 export interface Sighted {
   /** The first reply of the server. */
   readonly sighting: Sighting;
-  /** The same reply as a part of a record, if it has a status. */
+  /** The first reply as a part of a record, if it contains a status. */
   readonly firstReply: ProtocolReply | undefined;
-  /** Called when the row is written, or there is none. Not called after a cancellation. */
+  /** Called when the row is written, or when the server gets no row; not after a cancellation. */
   readonly onFinished: () => void;
 }
 
@@ -35,14 +38,14 @@ export interface KnownSubject {
   readonly endpoint: Endpoint;
   /** The protocols to send to the server. */
   readonly plan: KnownPlan;
-  /** Called when the row is written, or there is none. Not called after a cancellation. */
+  /** Called when the row is written, or when the server gets no row; not after a cancellation. */
   readonly onFinished: () => void;
 }
 
 /** A server that is to be interviewed. */
 export type Subject = Sighted | KnownSubject;
 
-/** The tables that the queue reads, or publishes to. */
+/** The tables that the queue reads or changes. */
 export type QueueTables = Pick<
   ScanTables,
   "interviewed" | "lowWater" | "responders" | "optedOut" | "suppression" | "stop"
@@ -50,23 +53,23 @@ export type QueueTables = Pick<
 
 /** Servers that are to be interviewed. */
 export class SightingQueue {
-  /** Servers; those before `#next` were taken. */
+  /** The servers of the queue. Those before index `#next` were taken. */
   #subjects: Subject[] = [];
   #next = 0;
   /** Number of servers that were added and are not finished. */
   #unfinished = 0;
   #wake: (() => void) | undefined;
-  /** Resolves when few servers are waiting, if the receiver waits for that. */
+  /** Resolves when few servers are waiting; `undefined` if the receiver does not wait. */
   #readable: PromiseWithResolvers<void> | undefined;
   #idle: (() => void) | undefined;
   #isClosed = false;
 
   /**
-   * Starts empty.
+   * Creates an empty queue.
    *
    * @param state The state that counts replies.
    * @param rows The write stage, which receives the rows.
-   * @param optOuts Records the sightings that are opt-outs. These are not queued.
+   * @param optOuts Records sightings with an opt-out. They are not queued.
    */
   constructor(
     private readonly tables: QueueTables,
@@ -75,7 +78,7 @@ export class SightingQueue {
     private readonly optOuts: Pick<OptOutRecorder, "replyOf" | "isOptOut" | "recordWhenSaved">,
   ) {}
 
-  /** Number of servers that wait or are interviewed. */
+  /** Number of servers that wait for an interview or are being interviewed. */
   get load(): number {
     return this.#unfinished;
   }
@@ -84,7 +87,7 @@ export class SightingQueue {
     return this.#subjects.length - this.#next;
   }
 
-  /** Whether the queue is full: the sweep must not send probes. */
+  /** Whether the queue is full. While it is full, the sweep must not send probes. */
   get isFull(): boolean {
     return this.#unfinished > CAPACITY || this.rows.whenFree !== undefined ||
       this.tables.stop.interviewSignal.aborted;
@@ -113,7 +116,7 @@ export class SightingQueue {
 
   /**
    * Adds a sighting as soon as a hold is free for it. Until then the low-water mark stays before the
-   * sighting, so that a resumed scan probes the endpoint again.
+   * sighting, and a resumed scan would probe the endpoint again.
    */
   pushWhenHeld(sighting: Sighting): void {
     const { endpoint } = sighting;
@@ -139,12 +142,15 @@ export class SightingQueue {
     this.#wake?.();
   }
 
-  /** Takes the next server, if one waits. Call {@linkcode finish} for it afterwards. */
+  /**
+   * Takes the next server, if one waits. The caller must call {@linkcode finish} for this server
+   * later.
+   */
   take(): Subject | undefined {
     if (this.#waiting === 0) return undefined;
     const subject = this.#subjects[this.#next++];
     if (this.#next === MOST_WAITING || this.#waiting === 0) {
-      this.#subjects.splice(0, this.#next); // those that were taken need no memory any more
+      this.#subjects.splice(0, this.#next); // servers that were taken are removed from memory
       this.#next = 0;
     }
     if (this.#readable !== undefined && this.#waiting < MOST_WAITING) {
@@ -192,10 +198,10 @@ export function reasonToSkip(
   return unwanted ? "nothing" : undefined;
 }
 
-/** Limit on the omitted endpoints that are reported. */
+/** Maximum number of omitted endpoints that are reported. */
 const MOST_OMITTED_NAMED = 1024;
 
-/** Counts an unverified sighting as omitted: too many need an interview. */
+/** Counts an unverified sighting as omitted, because too many endpoints need an interview. */
 export function omit(
   { endpoint, protocol }: Sighting,
   { replies, omittedAt }: Pick<ScanState, "replies" | "omittedAt">,

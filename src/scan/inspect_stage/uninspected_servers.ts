@@ -1,6 +1,6 @@
 /**
- * Servers that were not inspected for lack of descriptors. A later pass may sight them again; until
- * then the low-water mark stays before them.
+ * Servers that were not inspected because no descriptor was free. A later pass may sight these
+ * servers again. Until then the low-water mark stays before them.
  *
  * @module
  */
@@ -12,18 +12,19 @@ interface Waiting {
   readonly callbacks: readonly (() => void)[];
 }
 
-/** Servers that wait for an inspection, counted in the state of the scan. */
+/** The servers that wait for an inspection. The state of the scan contains their number. */
 export class Uninspected {
-  /** Each endpoint, with the functions that finish its sightings. */
+  /** By endpoint: the functions that finish the sightings of the endpoint. */
   readonly #waiting = new Map<number | bigint, Waiting>();
 
-  /** Starts with no uninspected server. */
+  /** Creates a table without servers. */
   constructor(private readonly state: Pick<ScanState, "uninspected">) {}
 
   /**
    * Adds a server.
    *
-   * @param onFinished Called when the sighting is finished; never if the scan ends first.
+   * @param onFinished Called when the sighting is finished. It is never called if the scan ends
+   * first.
    */
   add(endpoint: Endpoint, onFinished: () => void): void {
     const key = endpointKey(endpoint);

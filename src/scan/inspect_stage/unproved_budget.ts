@@ -1,15 +1,15 @@
 /**
  * Limits the time that a scan spends on the unproved endpoints of each address.
  *
- * The time of an interview that proves nothing is charged to its address, but only the time after the
- * end of the sweep: before, nothing waits for the interview. Once an address has used up its budget,
- * its other unproved endpoints are omitted.
+ * The time of an interview without a valid reply is charged to the address. Only time after the end
+ * of the sweep counts, because nothing waits for the interview before. Once an address has used up
+ * its budget, its other unproved endpoints are omitted.
  *
  * @module
  */
 import type { Address } from "../../core/address.ts";
 
-/** Budget of an address, milliseconds for each interview that may run there at once. */
+/** Budget of an address: milliseconds for each interview that may run at once. */
 const BUDGET_MS = 45_000;
 
 /** The time that addresses have used up. */
@@ -23,12 +23,12 @@ export class UnprovedBudget {
     this.#budget = BUDGET_MS * atOnce;
   }
 
-  /** Records that the sweep has ended: from now on the scan only waits for interviews. */
+  /** Records that the sweep has ended. From now on the scan only waits for interviews. */
   sweepEnded(now: number): void {
     this.#sweepEnd = Math.min(this.#sweepEnd, now);
   }
 
-  /** Charges an interview that proved nothing to its address. */
+  /** Charges the time of an interview without a valid reply to its address. */
   charge(address: Address, from: number, to: number): void {
     const spent = to - Math.max(from, this.#sweepEnd);
     if (spent > 0) this.#spent.set(address, (this.#spent.get(address) ?? 0) + spent);

@@ -1,5 +1,6 @@
 /**
- * Discovery on the local networks: broadcasts probes, and reads what the servers there send.
+ * Discovery on the local networks: broadcasts probes, and reads the replies and announcements of
+ * servers.
  *
  * @module
  */
@@ -33,9 +34,14 @@ import {
 
 /** The limited broadcast address, 255.255.255.255. */
 const LIMITED_BROADCAST = 0xffffffff;
-/** The multicast address of all nodes, `ff02::1`. Bedrock is not known to have its own group. */
+/**
+ * The multicast address of all nodes, `ff02::1`. No multicast group of Bedrock servers is known.
+ */
 const ALL_NODES = 0xff02n << 112n | 1n;
-/** Time without a datagram after which a server is dropped, milliseconds, as in the games. */
+/**
+ * Time without a datagram after which a server is removed, milliseconds. The times are those of the
+ * games.
+ */
 const LIFETIME_MS = { announcement: 5000, nethernet: 15_000, raknet: 15_000, slp: 40_000 };
 /** Broadcasts probes, and reads the replies and announcements that start interviews. */
 export class Discovery {
@@ -81,7 +87,7 @@ export class Discovery {
   async #broadcast(bits: 4 | 6, datagram: Uint8Array, port: number): Promise<void> {
     for (const [i, network] of this.networks.entries()) {
       if (family(network.address) !== bits) continue;
-      // Some stacks drop the limited broadcast, and some routers drop the directed one.
+      // Some network stacks drop limited broadcasts, and some routers drop directed broadcasts.
       const all = "zone" in network ? [ALL_NODES] : [LIMITED_BROADCAST, broadcastOf(network)];
       for (const address of all) {
         if (address === undefined) continue;
@@ -90,7 +96,7 @@ export class Discovery {
     }
   }
 
-  /** Processes a datagram that a network's socket received. */
+  /** Processes a datagram that the socket of a network received. */
   receive(datagram: Uint8Array, from: Endpoint, socket: number): void {
     if (!isInsideNetwork(from, this.networks[socket])) return;
     if (this.#receivePong(datagram, from, socket)) return;

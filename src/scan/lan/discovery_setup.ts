@@ -28,9 +28,9 @@ export interface LocalLink {
   readonly zone: string;
 }
 
-/** Options of the sweep for dedicated Java servers, which broadcasts do not find. */
+/** Options of the sweep for dedicated Java servers. Broadcasts do not find these servers. */
 export interface JavaSweepOptions {
-  /** The networks to sweep, of at most /22 and at least /30. */
+  /** The networks to sweep: /22 or smaller, but not smaller than /30. */
   readonly networks: readonly LocalNetwork[];
   /** How long the sweep may take, milliseconds. */
   readonly mostMs: number;
@@ -66,15 +66,15 @@ export interface DiscoverySetup extends RetryLimits {
   readonly dial?: (endpoint: Endpoint, signal: AbortSignal) => Link;
   /** Options of the sweep for dedicated Java servers. Default: no sweep. */
   readonly sweep?: JavaSweepOptions;
-  /** Addresses that opted out: they get no row, and no datagrams but broadcasts. */
+  /** Addresses that opted out. They get no row, and no datagrams except broadcasts. */
   readonly optedOut?: readonly Range[];
-  /** 31 random bits: a pong that repeats them is a reply to our ping. */
+  /** 31 random bits. A pong that repeats these bits is a reply to a ping of this discovery. */
   readonly token: number;
-  /** Whether a MOTD is an opt-out. */
+  /** Returns whether a MOTD contains an opt-out. */
   readonly optsOut: (motd: string) => boolean;
-  /** Whether rows name players. */
+  /** Whether rows contain names of players. */
   readonly players: boolean;
-  /** The scan id of the rows. */
+  /** The value of the column `scan_id`. */
   readonly scanId: string;
   /** The list that receives the servers. */
   readonly servers: FoundServers;
@@ -99,9 +99,9 @@ export function broadcastProtocol(
 export interface LanEnd {
   /** Number of probes sent. */
   readonly sent: number;
-  /** Addresses that the sweep for dedicated Java servers did not reach in time. */
+  /** Number of addresses that the sweep for dedicated Java servers did not reach in time. */
   readonly unswept: number;
-  /** Addresses that the sweep skipped for lack of descriptors. */
+  /** Number of addresses that the sweep skipped because no descriptor was free. */
   readonly short: number;
   /** Error codes of sends and sockets that the system refused. */
   readonly refusals: readonly string[];

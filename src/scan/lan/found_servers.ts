@@ -7,7 +7,10 @@ import { type Address, family, parseAddress } from "../../core/address.ts";
 import type { ServerRecord } from "../../core/record.ts";
 import { BEDROCK_PORTS, isServerGuid } from "../../protocols/raknet/mod.ts";
 
-/** Limits on servers, in all and per address: one host cannot fill memory with its ports. */
+/**
+ * Maximum numbers of servers, in all and per address. Without the second limit, one host could fill
+ * the memory with servers on many ports.
+ */
 const MOST_SERVERS = 4096;
 const MOST_OF_ADDRESS = 32;
 
@@ -27,13 +30,13 @@ export interface FoundServer {
   isInterviewed: boolean;
   /** The server's record; `undefined` before the first interview has ended. */
   row: ServerRecord | undefined;
-  /** The server's identity, when another listed server already has this identity. */
+  /** The server's identity, if another listed server already has the same identity. */
   doubleOf: string | undefined;
 }
 
 /** A server in the list. */
 export interface Listed {
-  /** The server's record, as its last interview found it. */
+  /** The server's record from its last interview. */
   readonly row: ServerRecord;
   /** When the last valid datagram arrived, milliseconds of the clock. */
   readonly seenAt: number;
@@ -59,9 +62,9 @@ export interface Listed {
 export class FoundServers {
   readonly #all = new Map<string, FoundServer>();
   readonly #ofAddress = new Map<Address, number>();
-  /** The listed server of each identity. */
+  /** The listed server with each identity. */
   readonly #holders = new Map<string, FoundServer>();
-  /** Addresses that opted out, the latest last. */
+  /** Addresses that opted out, in the order of their opt-outs. */
   readonly #optedOut = new Set<Address>();
 
   /**
@@ -112,7 +115,7 @@ export class FoundServers {
     }
     this.#optedOut.add(address);
     if (this.#optedOut.size <= MOST_SERVERS) return;
-    const [oldest] = this.#optedOut; // its next reply opts out again
+    const [oldest] = this.#optedOut; // the next reply of this address contains the opt-out again
     this.#optedOut.delete(oldest);
   }
 
@@ -121,13 +124,16 @@ export class FoundServers {
     return this.#optedOut.has(address);
   }
 
-  /** Frees the identity with which a server is listed. */
+  /** Frees the identity of a listed server. Another server may then be listed with it. */
   #release({ row, address }: FoundServer): void {
     const identity = row && identityOf(row, address);
     if (identity !== undefined) this.#holders.delete(identity);
   }
 
-  /** Whether no interview is needed: one is in progress, or the server is listed elsewhere. */
+  /**
+   * Whether no interview is needed: an interview is in progress, or the server is listed at another
+   * address.
+   */
   isSettled({ doubleOf, isInterviewed }: FoundServer): boolean {
     return isInterviewed || doubleOf !== undefined && this.#holders.has(doubleOf);
   }
@@ -158,9 +164,10 @@ export class FoundServers {
 }
 
 /**
- * The identity of a server: GUID, MOTD and port. A server replies once for each of our interfaces,
- * and over IPv4 and IPv6; rows with the same identity describe one server. A GUID alone is not
- * enough: some software shares it, and others can copy it. `undefined` for a row without a GUID.
+ * The identity of a server: GUID, MOTD and port. A server replies once for each interface of this
+ * machine, and over IPv4 and IPv6; rows with the same identity describe one server. A GUID alone is
+ * not enough: some software has a constant GUID, and a GUID can be copied. `undefined` for a row
+ * without a GUID.
  */
 function identityOf(row: ServerRecord, address: Address): string | undefined {
   const { guid, motd, port, port_v4, port_v6 } = row;
@@ -169,7 +176,7 @@ function identityOf(row: ServerRecord, address: Address): string | undefined {
   return JSON.stringify([guid, motd, isPort6 ? port_v4 ?? BEDROCK_PORTS[4] : port]);
 }
 
-/** IPv4 before IPv6, and by value. */
+/** Compares two addresses: IPv4 before IPv6, then by value. */
 function compareHosts(a: string, b: string): number {
   const [first, second] = [parseAddress(a)!, parseAddress(b)!];
   if (typeof first !== typeof second) return typeof first === "number" ? -1 : 1;

@@ -1,6 +1,6 @@
 /**
- * Which of this machine's networks `lan` sweeps for dedicated Java servers: they neither announce
- * themselves nor reply to a broadcast.
+ * Chooses the networks of this machine that `lan` sweeps for dedicated Java servers. Dedicated
+ * servers neither announce themselves nor reply to broadcasts.
  *
  * @module
  */
@@ -15,7 +15,7 @@ export interface LocalInterface extends LocalNetwork {
   readonly mac: string;
 }
 
-/** Networks that are swept, and those that are not. */
+/** The networks that are swept, and those that are not. */
 export interface JavaNetworks {
   /** The networks that `lan` sweeps. */
   readonly swept: readonly LocalNetwork[];
@@ -35,10 +35,15 @@ const PRIVATE = [
   { address: 0xc0a80000, netmask: 0xffff0000 },
 ];
 
-/** Tunnels have no MAC address, or a name of TAP devices, ZeroTier, Tailscale or VPN clients. */
+/**
+ * A tunnel has no MAC address, or the name of a TAP device, of ZeroTier, of Tailscale or of a VPN
+ * client.
+ */
 const NO_MAC = /^[0:]*$/;
 const TUNNEL = /^(tun|tap|utun|wg|ppp|ipsec|gre|gif|sit|zt|tailscale|nordlynx|feth)/i;
-/** Names of container networks. Ports that containers publish are found on the machine's own address. */
+/**
+ * Names of container networks. Ports that containers publish are open on the machine's own address.
+ */
 const CONTAINERS = /^(docker|br-[0-9a-f]{12}$|podman|cni|flannel|cali|veth|lxc|lxd)/i;
 
 /**

@@ -37,7 +37,10 @@ import {
 const MOST_PENDING = 128;
 /** Rate limit of a /24, packets per second. */
 const NET_RATE = 100;
-/** A local host replies in milliseconds; the system resends a lost SYN packet after a second. */
+/**
+ * Limits of connections. A local host replies in milliseconds, but the system resends a lost SYN
+ * packet only after a second.
+ */
 const LIMITS: StreamLimits = {
   connectMs: 1500,
   firstByteMs: 3000,
@@ -47,7 +50,7 @@ const LIMITS: StreamLimits = {
 
 /** Sweeps the networks once, and later queries the servers that the sweep found. */
 export class JavaSweep {
-  /** Number of connections that were started, without those that the system refused. */
+  /** Number of started connections, except those that the system refused. */
   sent = 0;
   /** Number of addresses that were not visited within the time limit. */
   unswept = 0;
@@ -58,7 +61,7 @@ export class JavaSweep {
 
   /**
    * @param slp The protocol Server List Ping.
-   * @param optOuts Tells which addresses opted out, and cancels what is sent to them.
+   * @param optOuts The addresses that opted out, and the signals that cancel exchanges with them.
    * @param onSighting Called for each server that replied.
    */
   constructor(
@@ -80,7 +83,8 @@ export class JavaSweep {
       limits: LIMITS,
       signal,
       shortage: options.shortage,
-      onShortage: () => this.#slots.reduceLimit(), // fewer connections are made from now on
+      // from now on, fewer connections are open at once
+      onShortage: () => this.#slots.reduceLimit(),
     };
   }
 
@@ -104,7 +108,7 @@ export class JavaSweep {
     }
   }
 
-  /** The pass over all addresses of the networks, without the network address of each. */
+  /** The pass over all host addresses of the networks. */
   #pass(): Pass {
     const addresses = RangeSet.of<Address>(this.sweepOptions.networks.map((network) => ({
       start: firstOf(network) + 1,
@@ -133,7 +137,7 @@ export class JavaSweep {
     });
   }
 
-  /** Queries a server again that the sweep has found. */
+  /** Queries a server that the sweep has found once more. */
   async refresh(target: Endpoint): Promise<void> {
     const release = await this.#slots.acquire(target.address);
     try {
@@ -151,7 +155,7 @@ export class JavaSweep {
    * Connects to an address and queries the server there.
    *
    * @param ending Cancels the wait for the connection.
-   * @returns `done` after a connection or a failure to connect, `exhausted` without a free descriptor.
+   * @returns `done` after a connection or a failure to connect, `exhausted` if no descriptor was free.
    */
   #visit(target: Endpoint, ending: AbortSignal): Promise<"done" | "cancelled" | "exhausted"> {
     return this.optOuts.signals.run(
@@ -175,7 +179,7 @@ export class JavaSweep {
       link: () => new StreamLink(target, { ...this.#link, signal }, stream),
       exclusive: true,
       statusOnly: true,
-      timeoutMs: Infinity, // the link bounds it
+      timeoutMs: Infinity, // the link has its own time limits
       stopsWithoutFirstReply: true,
     }, { ...options, signal, retries: 0 });
     if (outcome.kind !== "replied") return "done";
@@ -193,7 +197,7 @@ export class JavaSweep {
   }
 }
 
-/** The network's own address. */
+/** The first address of a network, which is the address of the network itself. */
 function firstOf({ address, netmask }: LocalNetwork): number {
   return (address & netmask) >>> 0;
 }

@@ -1,5 +1,6 @@
 /**
- * Interviews of the servers on the local networks: when each is due, and what comes of it.
+ * Interviews of the servers on the local networks: when an interview is due, and how its result is
+ * listed.
  *
  * @module
  */
@@ -40,7 +41,7 @@ export interface Findings {
 export class LanInterviews {
   /** The pool in which interviews run. */
   readonly pool: InspectionPool;
-  /** Cancels what is sent to an address that opts out. */
+  /** Cancels the exchanges with an address that opts out. */
   readonly signals: AddressSignals;
   readonly #optedOut: AddressSet;
 
@@ -59,15 +60,18 @@ export class LanInterviews {
     this.#optedOut = new AddressSet(options.optedOut ?? []);
   }
 
-  /** Whether an address opted out: it is sent no unicast datagram and gets no row. */
+  /**
+   * Whether an address opted out. No unicast datagrams are sent to such an address, and it gets no
+   * row.
+   */
   isOptedOut(address: Address): boolean {
     return this.#optedOut.has(address) || this.options.servers.hasOptedOut(address);
   }
 
   /**
-   * Records the opt-out of an address, if a reply from there contains one.
+   * Records the opt-out of an address, if a reply from the address contains one.
    *
-   * @returns Whether it contains one.
+   * @returns Whether the reply contains an opt-out.
    */
   takeOptOut(address: Address, reply: ProtocolReply): boolean {
     const isOptOut = this.#isOptOut(reply);
@@ -79,7 +83,7 @@ export class LanInterviews {
     return this.options.optsOut(motdAsSent(statement));
   }
 
-  /** Removes all servers of an address, and cancels what is sent to it. */
+  /** Removes all servers of an address, and cancels the exchanges with the address. */
   #optOut(address: Address): void {
     this.options.servers.optOut(address);
     this.signals.cancel(address);
@@ -108,7 +112,9 @@ export class LanInterviews {
     return now - server.interviewedAt >= pause ? server : undefined;
   }
 
-  /** Interviews a server: first in all protocols, later only in those that its row names. */
+  /**
+   * Interviews a server: the first time in all protocols, later only in those that its row names.
+   */
   #start(
     server: FoundServer,
     interview: (
@@ -166,7 +172,7 @@ export class LanInterviews {
     );
   }
 
-  /** Lists a server whose reply contains all that is known of it. */
+  /** Lists a server without an interview. Its reply contains all known values. */
   list(server: FoundServer, findings: Findings): void {
     this.#start(server, () => Promise.resolve(findings));
   }
@@ -180,7 +186,8 @@ export class LanInterviews {
     const { endpoint, protocol, socket } = sighting;
     const { replies, latencyMs } = await inspect(sighting, {
       ...options,
-      // Another protocol may have found this endpoint before.
+      // An endpoint that was found in another protocol is queried in the protocol of this sighting
+      // too.
       protocols: options.protocols.filter((one) =>
         one.name === protocol || protocols.includes(one)
       ),
@@ -194,7 +201,7 @@ export class LanInterviews {
     return replies.length === 0 ? undefined : { endpoint, replies, latencyMs };
   }
 
-  /** Completes an announcement with a Server List Ping, when that protocol is selected. */
+  /** Adds the reply to a Server List Ping to an announcement, if that protocol is selected. */
   async #queryJava(
     endpoint: Endpoint,
     announcement: Announcement,

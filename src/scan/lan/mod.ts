@@ -23,13 +23,19 @@ export * from "./java_networks.ts";
 export * from "./found_servers.ts";
 export * from "./discovery_setup.ts";
 
-/** Number of pings, and the interval between them; watch mode continues at a longer interval. */
+/**
+ * Number of pings, and the interval between two pings, milliseconds; watch mode continues with a
+ * longer interval.
+ */
 const PINGS = 3;
 const PING_EVERY_MS = 1000;
 const WATCH_EVERY_MS = 3000;
-/** IPv6 pings follow the IPv4 pings: a server with both families is listed by its IPv4 address. */
+/**
+ * IPv6 pings follow the IPv4 pings. A server with addresses of both families is therefore listed by
+ * its IPv4 address.
+ */
 const LINKS_AFTER_MS = 500;
-/** Interval between NetherNet requests, as Bedrock clients send them. */
+/** Interval between NetherNet requests, milliseconds, as in Bedrock clients. */
 const REQUEST_EVERY_MS = 2000;
 /** In watch mode, the interval between two queries of a dedicated Java server, milliseconds. */
 const REFRESH_JAVA_MS = 15_000;
@@ -73,7 +79,7 @@ export async function discover(options: DiscoverySetup): Promise<LanEnd> {
   return { sent: discovery.sent + sent, unswept, short, refusals: [...refusals] };
 }
 
-/** The sweep for dedicated Java servers, if one is wanted. */
+/** The sweep for dedicated Java servers, if the options request one. */
 function javaSweep(
   interviews: LanInterviews,
   discovery: Discovery,
@@ -90,7 +96,7 @@ function javaSweep(
   );
 }
 
-/** Sweeps once. In watch mode, queries the servers found at regular intervals afterwards. */
+/** Sweeps once. In watch mode, the found servers are then queried at regular intervals. */
 async function sweepJava(java: JavaSweep, options: DiscoverySetup): Promise<void> {
   const { clock, signal, watch, servers } = options;
   await java.run();
@@ -103,12 +109,15 @@ async function sweepJava(java: JavaSweep, options: DiscoverySetup): Promise<void
   }
 }
 
-/** Whether the sweep found the server: announced worlds are queried after each announcement. */
+/**
+ * Whether the sweep found the server. Other servers are announced worlds, which are queried after
+ * each announcement.
+ */
 function isSwept({ protocols }: ServerRecord): boolean {
   return protocols.includes("slp") && !protocols.includes(LAN_PROTOCOLS.announcement);
 }
 
-/** Opens a socket in each network. A link without IPv6 is skipped and not reported. */
+/** Opens a socket in each network. A link without IPv6 is skipped without a report. */
 function openAll({ networks, open }: DiscoverySetup, refusals: Set<string>) {
   const opened: { network: LocalNetwork | LocalLink; socket: DatagramSocket }[] = [];
   for (const network of networks) {

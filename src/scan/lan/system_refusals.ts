@@ -19,7 +19,8 @@ export function refusalOf(error: unknown): string {
 }
 
 /**
- * Ignores an error of the operating system: a network may go down while a server is queried.
+ * Ignores an error of the operating system, because a network may go down while a server is
+ * queried.
  *
  * @throws Every other error.
  */

@@ -1,5 +1,5 @@
 /**
- * Cancels the exchanges with one address: when it opts out, it is sent nothing more.
+ * Cancels the exchanges with an address that opts out. Nothing more is sent to this address.
  *
  * @module
  */
@@ -23,7 +23,7 @@ export class AddressSignals {
     }, { once: true });
   }
 
-  /** Runs exchanges with an address. The signal aborts when they are cancelled. */
+  /** Runs exchanges with an address. The signal is aborted when the exchanges are cancelled. */
   async run<T>(address: Address, exchanges: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const running = this.#running.get(address) ?? { controller: new AbortController(), users: 0 };
     if (running.users++ === 0) this.#running.set(address, running);
@@ -35,7 +35,7 @@ export class AddressSignals {
     }
   }
 
-  /** Cancels the running exchanges with an address. Later ones are not affected. */
+  /** Cancels the running exchanges with an address. Later exchanges are not affected. */
   cancel(address: Address): void {
     this.#running.get(address)?.controller.abort();
   }

@@ -1,5 +1,6 @@
 /**
- * Finds the opt-out marker in replies when they arrive, and records the addresses that sent it.
+ * Searches replies for opt-out markers as soon as they arrive, and records the addresses that sent
+ * a marker.
  *
  * @module
  */
@@ -17,10 +18,10 @@ export class OptOutRecorder {
   readonly #options: ScanSetup;
   readonly #tables: Pick<ScanTables, "lowWater" | "optedOut" | "stop">;
   readonly #protocols: readonly Protocol[];
-  /** Settles when the checkpoint holds all opt-outs so far. */
+  /** Settles when the checkpoint contains all opt-outs so far. */
   #saved: Promise<void> = Promise.resolve();
 
-  /** Starts without opt-outs. */
+  /** Creates a recorder without opt-outs. */
   constructor(options: ScanSetup, tables: Pick<ScanTables, "lowWater" | "optedOut" | "stop">) {
     const { protocols, allProtocols = PROTOCOLS } = options.targets;
     this.#options = options;
@@ -28,19 +29,21 @@ export class OptOutRecorder {
     this.#protocols = [...protocols, ...allProtocols];
   }
 
-  /** Whether a reply holds the marker. */
+  /** Whether a reply contains an opt-out marker. */
   readonly isOptOut = ({ statement }: ProtocolReply): boolean =>
     this.#options.interviews.optsOut(motdAsSent(statement));
 
-  /** The reply that holds the status of a sighting; `undefined` for a sighting without a status. */
+  /**
+   * The reply that contains the status of a sighting; `undefined` for a sighting without a status.
+   */
   replyOf(sighting: Pick<Sighting, "protocol" | "status" | "raw">): ProtocolReply | undefined {
     return firstReplyOf(sighting, this.#protocols);
   }
 
   /**
-   * Records the address of a reply that does not give a sighting, if the reply contains the marker. The
-   * low-water mark waits until the checkpoint contains the opt-out; otherwise a resumed scan could
-   * probe later targets of the address.
+   * Records the address of a reply that becomes no sighting, if the reply contains an opt-out marker.
+   * The low-water mark does not advance until the checkpoint contains the opt-out. Otherwise a resumed
+   * scan could probe later targets of the address.
    */
   take(reply: Pick<Sighting, "endpoint" | "protocol" | "status" | "raw">): void {
     const decoded = this.replyOf(reply);
@@ -51,13 +54,16 @@ export class OptOutRecorder {
   /**
    * Records an opt-out.
    *
-   * @param onSaved Called when the checkpoint holds the opt-out.
+   * @param onSaved Called when the checkpoint contains the opt-out.
    */
   recordWhenSaved(address: Address, onSaved: () => void): void {
     this.record(address).then(onSaved, (error) => this.#tables.stop.fail(error));
   }
 
-  /** Records an opt-out; from now on the address is sent nothing. Resolves when it is saved. */
+  /**
+   * Records an opt-out. From now on nothing is sent to the address. Resolves when the opt-out is
+   * saved.
+   */
   record(address: Address): Promise<void> {
     const { io: { state, checkpoint }, hooks } = this.#options;
     const { optedOut } = this.#tables;
@@ -70,7 +76,7 @@ export class OptOutRecorder {
     return this.#saved;
   }
 
-  /** Resolves when the checkpoint holds all opt-outs so far. */
+  /** Resolves when the checkpoint contains all opt-outs so far. */
   saved(): Promise<void> {
     return this.#saved;
   }

@@ -18,7 +18,7 @@ export class OptedOutAddresses {
   readonly #listeners: ((address: Address) => void)[] = [];
 
   /**
-   * Starts with the addresses that opted out before the scan.
+   * Creates the set of the addresses that opted out before the scan.
    *
    * @param seed 32 unpredictable bits.
    */

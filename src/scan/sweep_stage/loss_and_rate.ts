@@ -15,9 +15,12 @@ import { seedOf } from "../random_numbers.ts";
 import type { ScanSetup } from "../scan_setup.ts";
 import type { ScanTables } from "../scan_tables.ts";
 
-/** Share of canary probes: one for each hundred probes of the sweep. */
+/** Number of canary probes per probe of the sweep: one in a hundred. */
 const CANARY_SHARE = 0.01;
-/** Canary probes per second during a rate search, and the lowest and highest share of them. */
+/**
+ * Number of canary probes per second during a rate search, and the limits of their number per probe
+ * of the sweep.
+ */
 const SEARCH_CANARY_RATE = 200;
 const MIN_SEARCH_SHARE = 0.05;
 const MAX_SEARCH_SHARE = 0.1;
@@ -29,7 +32,7 @@ const SEARCH_GAP_MS = 1000;
 const LATEST_MS = 5000;
 /** Interval between two measurements, milliseconds. */
 const INTERVAL_MS = 20;
-/** A longer gap between two measurements means that the process was stalled, milliseconds. */
+/** Minimum gap between two measurements that means that the process was stalled, milliseconds. */
 const STALL_MS = 100;
 
 /** The parts of the scan that the measurement uses. */
@@ -42,7 +45,7 @@ export interface LossAndRateParts {
   readonly kinds: readonly ProbeKind[];
 }
 
-/** Measures packet loss with canary probes and runs the rate search, if one is wanted. */
+/** Measures packet loss with canary probes, and runs the rate search if the user requested it. */
 export class LossAndRate {
   readonly canaries: Canaries;
   readonly #options: ScanSetup;
@@ -55,7 +58,7 @@ export class LossAndRate {
   #granted = 0;
   #full = 0;
 
-  /** Starts with no canaries, and with the rate search if `--rate auto` was given. */
+  /** Starts without canaries. It starts the rate search if `--rate auto` was given. */
   constructor(options: ScanSetup, tables: ScanTables, parts: LossAndRateParts) {
     this.#options = options;
     this.#parts = parts;
@@ -90,13 +93,13 @@ export class LossAndRate {
     return search;
   }
 
-  /** Makes a server with a row a canary, if its reply repeated our token. */
+  /** Adds a server with a row to the canaries, if its reply repeated the token. */
   add({ protocol, endpoint, verified }: Sighting): void {
     const kind = this.#kinds.get(protocol);
     if (kind !== undefined && verified) this.canaries.add(kind, endpoint);
   }
 
-  /** Evaluates the canary probes and adjusts the rate. Does so at most every 20 ms. */
+  /** Evaluates the canary probes and adjusts the rate, at most every 20 ms. */
   update(): void {
     const now = this.#options.io.clock.now();
     const ms = now - this.#measuredAt;
@@ -117,7 +120,7 @@ export class LossAndRate {
     this.#publishSearch();
   }
 
-  /** How often a send or receive buffer was full. */
+  /** Number of times that a send or receive buffer was full. */
   #countFull(): number {
     const { sockets } = this.#parts;
     let sum = sockets.reduce((all, { dropped }) => all + dropped, 0);

@@ -12,30 +12,31 @@ import { planSuppression } from "./suppression_plan.ts";
 
 /** The options of a scan that decide which endpoints it probes. */
 export interface Probing extends ScanSelection {
-  /** How often unresponsive targets are probed again. */
+  /** The number of times that unresponsive targets are probed again. */
   readonly limits: Pick<ScanLimits, "retries">;
 }
 
 /** The targets of one protocol. */
 interface Probes {
-  /** Ports by the group of the address, ascending. */
+  /** The ports of each target group, ascending. */
   readonly ports: readonly (readonly number[])[];
-  /** The positions, if a shard or a limit leaves some out; else `undefined`. */
+  /** The positions of the pass, if a shard or a limit omits some; otherwise `undefined`. */
   readonly space: TargetSpace | undefined;
 }
 
 /**
  * The endpoints that a scan probes, by protocol. A lookup is two binary searches and allocates
- * nothing for IPv4, so that it can be done for every datagram that arrives.
+ * nothing for IPv4. It is fast enough for every datagram that arrives.
  */
 export class ProbedEndpoints {
   readonly #groups: Readonly<Record<4 | 6, Groups>>;
   readonly #probes = new Map<string, Probes[]>();
 
   /**
-   * Collects the targets of all passes, detecting passes included.
+   * Collects the targets of all passes, including detecting passes.
    *
-   * @param withholds Whether no pass sends a protocol to an endpoint. Default: passes send it to all.
+   * @param withholds Returns whether all passes of a protocol skip an endpoint. Default: they skip
+   * none.
    */
   constructor(
     private readonly options: Probing,
@@ -75,7 +76,7 @@ export class ProbedEndpoints {
     return most * (this.options.limits.retries + 1);
   }
 
-  /** Whether an endpoint is probed in a protocol; without a protocol: in any protocol. */
+  /** Whether an endpoint is probed in a protocol, or in any protocol if none is given. */
   has(endpoint: Endpoint, protocol?: string): boolean {
     const group = this.#groups[family(endpoint.address)].of(endpoint.address);
     if (group < 0) return false;

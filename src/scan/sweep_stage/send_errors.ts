@@ -6,7 +6,10 @@
 import type { DatagramSocket } from "../../net/socket.ts";
 import type { ScanState } from "../scan_state.ts";
 
-/** Effect of an error: the send was refused, or waits; or a resource for connections is short. */
+/**
+ * Effect of an error: the system refused to send, or sending has to wait, or a resource for
+ * connections is exhausted.
+ */
 export type SendErrorKind = "refused" | "waits" | "short";
 
 /** Called when an error first occurs. */
@@ -14,11 +17,11 @@ export type SendErrorListener = (code: string, kind: SendErrorKind) => void;
 
 /** Adds up the send errors of all sockets, and reports each error code once. */
 export class SendErrors {
-  /** Error counters. Sockets may share one object, which is then counted once. */
+  /** Error counters. Several sockets may share one object, which is counted once. */
   readonly #errors: readonly DatagramSocket["errors"][];
   readonly #reported = new Set<string>();
 
-  /** Starts with the sockets whose errors are counted. */
+  /** Creates the sum of the errors of sockets. */
   constructor(sockets: readonly DatagramSocket[], private readonly report: SendErrorListener) {
     this.#errors = [...new Set(sockets.map(({ errors }) => errors))];
   }

@@ -11,8 +11,8 @@ import type { ScanTables } from "../scan_tables.ts";
 /** Decides from the tables of a scan which targets are skipped. */
 export class SkippedTargets {
   /**
-   * Whether the pass that runs is the first one of its protocol. In it hosts that flood are probed
-   * too: the flood may be forged in their name.
+   * Whether the running pass is the first one of its protocol. In the first pass, hosts that flood
+   * are probed too, because the source address of the flood may be forged.
    */
   isFirst = true;
   /** Names of the protocols whose replies repeat no part of the probe. */

@@ -1,6 +1,6 @@
 /**
- * Plans detecting passes: they find servers of a protocol that suppresses another one, before that
- * other one is sent.
+ * Plans detecting passes. Before the passes of a protocol with a suppressor, they find the servers
+ * of the suppressor.
  *
  * @module
  */
@@ -11,19 +11,20 @@ import { segmentsOf } from "../../targets/compose.ts";
 import type { Segment } from "../../targets/space.ts";
 import type { ScanSelection } from "../scan_setup.ts";
 
-/** A detecting pass of a protocol that suppresses another one. */
+/** The detecting passes of a suppressor. */
 export interface SuppressionPlan {
-  /** The protocol that suppresses the other one. */
+  /** The suppressor, in which the detecting passes probe. */
   readonly protocol: Protocol;
-  /** The protocol that is suppressed at servers of the other one. */
+  /** The protocol that is suppressed for servers of the suppressor. */
   readonly suppressed: Protocol;
   /** The targets of the suppressed protocol. */
   readonly segments: readonly Segment[];
 }
 
 /**
- * Plans the detecting passes of a scan. None is needed if the scan's own passes probe the suppressor
- * first, on the same ports. A resumed scan repeats them, because it does not store what they found.
+ * Plans the detecting passes of a scan. No detecting pass is needed if the other passes of the scan
+ * probe in the suppressor first, on the same ports. A resumed scan repeats the detecting passes,
+ * because their results are not stored.
  */
 export function planSuppression(
   { targets, order: { from: { udp: from } } }: ScanSelection,

@@ -1,6 +1,6 @@
 /**
- * The endpoints at which suppressible protocols are not sent: such a protocol harms servers of its
- * suppressor.
+ * The endpoints that are not queried in suppressible protocols: a protocol with a suppressor
+ * (`suppressedBy`) harms servers of that suppressor.
  *
  * @module
  */
@@ -9,7 +9,7 @@ import type { Endpoints } from "../../core/endpoints.ts";
 import { SuppressedEndpoints } from "../../inspect/suppressed_endpoints.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
 
-/** Records replies, and decides at which endpoints a protocol is suppressed. */
+/** Records replies, and decides for which endpoints a protocol is suppressed. */
 export class SuppressionTable {
   /** Whether the running pass is a detecting pass. */
   isDetecting = false;
@@ -17,11 +17,11 @@ export class SuppressionTable {
   readonly #replied: SuppressedEndpoints;
   /** Names of the suppressible protocols. */
   readonly #suppressible: ReadonlySet<string>;
-  /** Names of those whose passes have not begun. */
+  /** Names of the suppressible protocols whose passes have not begun. */
   readonly #unsent: Set<string>;
 
   /**
-   * Starts without replies.
+   * Creates a table without replies.
    *
    * @param protocols The protocols of the scan.
    * @param seed 32 unpredictable bits.
@@ -33,7 +33,10 @@ export class SuppressionTable {
     this.#unsent = new Set(this.#suppressible);
   }
 
-  /** Whether a protocol of the scan may be suppressed: otherwise no datagram needs to be recorded. */
+  /**
+   * Whether a protocol of the scan may be suppressed. If none may be, no datagram needs to be
+   * recorded.
+   */
   get isActive(): boolean {
     return this.#suppressible.size > 0;
   }
@@ -46,9 +49,9 @@ export class SuppressionTable {
   /**
    * Records a reply.
    *
-   * @param proved Whether the reply repeats our token.
-   * @returns Whether the reply is not processed further: it only shows what to suppress, or replies to
-   * a probe that was not sent.
+   * @param proved Whether the reply repeats the token.
+   * @returns Whether the reply is not processed further, because it only shows which protocol to
+   * suppress, or because no probe was sent in its protocol.
    */
   note(protocol: string, endpoint: Endpoint, proved: boolean): boolean {
     if (!this.isActive) return false;
@@ -57,7 +60,9 @@ export class SuppressionTable {
     return this.isDetecting || this.protocols.every(({ name }) => name !== protocol);
   }
 
-  /** Records any other datagram, with the protocol of which it is a malformed reply, if any. */
+  /**
+   * Records any other datagram. `protocol` is that of a malformed reply, otherwise `undefined`.
+   */
   noteStray(protocol: string | undefined, endpoint: Endpoint): void {
     const own = protocol !== undefined && this.#suppressible.has(protocol);
     if (!own || this.#unsent.has(protocol)) this.#replied.add(endpoint, false);
@@ -75,7 +80,10 @@ export class SuppressionTable {
     );
   }
 
-  /** Whether a protocol is not sent to an endpoint: it is suppressed, or the endpoint was detected. */
+  /**
+   * Whether the running pass of a protocol skips an endpoint, because the protocol is suppressed or
+   * a detecting pass has already detected the endpoint.
+   */
   suppresses(endpoint: Endpoint, protocol: string): boolean {
     return (this.isDetecting || this.#suppressible.has(protocol)) && this.#replied.has(endpoint);
   }

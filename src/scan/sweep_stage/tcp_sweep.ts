@@ -47,14 +47,19 @@ export class TcpSweep {
   readonly #parts: TcpSweepParts;
   readonly #visitor: ConnectionVisitor;
   readonly #progress: TransportProgress;
-  /** Open endpoints that sent another protocol or nothing: they are not probed again. */
+  /**
+   * Endpoints with an open port that replied in another protocol or not at all. They are not probed
+   * again.
+   */
   readonly #others: EndpointSet;
-  /** Targets for which no descriptor was free yet. */
+  /** Targets that were not probed yet, because no descriptor was free. */
   readonly #unprobed: EndpointSet;
-  /** The mark when the first such target was found; `undefined`: there is none. */
+  /**
+   * The mark when the first unprobed target was found; `undefined`: there is no unprobed target.
+   */
   #held: Mark | undefined;
 
-  /** Prepares the passes; {@linkcode run} opens connections. */
+  /** Prepares the passes. {@linkcode run} opens the connections. */
   constructor(options: ScanSetup, plan: PassPlan, tables: ScanTables, parts: TcpSweepParts) {
     this.#options = options;
     this.#plan = plan;
@@ -78,7 +83,10 @@ export class TcpSweep {
     });
   }
 
-  /** The low-water mark: all targets before it were visited, and probed in some pass. */
+  /**
+   * The low-water mark. All targets before the mark were visited, and each was probed in at least
+   * one pass.
+   */
   get mark(): Mark {
     return this.#held ?? this.#visitor.mark ?? this.#options.order.from.tcp;
   }
@@ -104,7 +112,7 @@ export class TcpSweep {
     return this.#options.targets.protocols.find((protocol) => protocol.name === name)!;
   }
 
-  /** Connects to a target and queries it; false when a resumed scan must repeat that. */
+  /** Connects to a target and queries it; false when a resumed scan must repeat the visit. */
   async #visit(protocol: Protocol, target: Endpoint): Promise<boolean> {
     const { optedOut, signals } = this.#tables;
     const isWhole = await signals.run(
@@ -136,7 +144,7 @@ export class TcpSweep {
     return outcome.kind !== "cancelled";
   }
 
-  /** Records whether a target was probed: the mark stays before targets that never were. */
+  /** Records whether a target was probed. The mark stays before targets that were never probed. */
   #note(target: Endpoint, probed: boolean): void {
     if (probed) this.#unprobed.delete(target);
     else this.#unprobed.add(target);
@@ -144,7 +152,9 @@ export class TcpSweep {
     this.#options.io.state.tcp.unprobed = this.#unprobed.size;
   }
 
-  /** Forgets the unprobed targets of an address that opted out: no pass visits them again. */
+  /**
+   * Removes the unprobed targets of an address that opted out, because no pass visits them again.
+   */
   #forgetUnprobed(address: Address): void {
     if (this.#unprobed.size === 0) return;
     const { targets: { protocols, ports }, io: { state } } = this.#options;
@@ -168,12 +178,15 @@ export class TcpSweep {
       exclusive: true,
       requestedAs: requestedNameOf(targets, target),
       statusOnly: true,
-      timeoutMs: Infinity, // the link bounds it
+      timeoutMs: Infinity, // the link has its own time limits
       stopsWithoutFirstReply: true,
     }, { retries: 0, clock, signal: link.signal, nonce: () => nonceOf(random) });
   }
 
-  /** Passes a sighting on. Of an endpoint that has replied over UDP, only an opt-out is looked for. */
+  /**
+   * Queues a sighting. If the endpoint has already replied over UDP, the sighting is only searched
+   * for an opt-out.
+   */
   #take(sighting: Sighting): void {
     const { optOuts, sightings } = this.#parts;
     if (this.#tables.responders.add(sighting.endpoint)) sightings.push(sighting);
@@ -202,7 +215,8 @@ export class TcpSweep {
         break;
       case "noReply":
         counts.unresponsive++;
-        // TCP resends lost packets: a host without a reply in this time is not probed again.
+        // TCP resends lost packets. A host that did not reply in this time is therefore not probed
+        // again.
         if (outcome.why === "slow") this.#others.add(target);
     }
   }

@@ -1,6 +1,7 @@
 /**
- * The UDP passes of a scan. First come detecting passes: they only find servers of protocols that
- * suppress others. Then come the passes of the scan, then repetitions of passes that floods disturbed.
+ * The UDP passes of a scan. The first ones are detecting passes, which only find servers of protocols
+ * that suppress others. The passes of the scan follow, and then repetitions of passes that floods
+ * disturbed.
  *
  * @module
  */
@@ -25,7 +26,7 @@ export interface UdpSweepParts {
   readonly sockets: readonly DatagramSocket[];
   /** The rate limit and the caps. */
   readonly throttle: Throttle;
-  /** The limit of probes in flight. */
+  /** Limits the probes in flight. */
   readonly window: ProbeWindow;
   /** The targets that are skipped. */
   readonly skipped: SkippedTargets;
@@ -35,7 +36,9 @@ export interface UdpSweepParts {
   readonly lossAndRate: LossAndRate;
 }
 
-/** Maximum number of repetitions of disturbed passes, those of earlier parts of the scan included. */
+/**
+ * Maximum number of repetitions of disturbed passes, including those of earlier parts of the scan.
+ */
 const MOST_FURTHER = 2;
 
 /** The start of the first pass. */
@@ -51,7 +54,7 @@ export class UdpSweep {
   readonly #progress: TransportProgress;
   #isCut = false;
 
-  /** Prepares the passes; {@linkcode run} sends the probes. */
+  /** Prepares the passes. {@linkcode run} sends the probes. */
   constructor(options: ScanSetup, plan: PassPlan, tables: ScanTables, parts: UdpSweepParts) {
     this.#options = options;
     this.#plan = plan;
@@ -62,7 +65,10 @@ export class UdpSweep {
     this.#progress = new TransportProgress(options, "udp");
   }
 
-  /** The low-water mark: all targets before it were probed, and had a cooldown's time to reply. */
+  /**
+   * The low-water mark. All targets before the mark were probed, and had the time of a cooldown to
+   * reply.
+   */
   get mark(): Mark {
     return this.#trail.settled(this.#options.io.clock.now());
   }
@@ -115,7 +121,7 @@ export class UdpSweep {
     };
   }
 
-  /** Probes for servers of protocols that suppress others. */
+  /** Runs the detecting passes. */
   async #detectSuppressors(): Promise<void> {
     const { detectionPasses: passes, gapMs } = this.#plan;
     if (passes.length === 0) return;
@@ -160,8 +166,8 @@ export class UdpSweep {
   }
 
   /**
-   * Probes unresponsive targets again in each protocol without an undisturbed pass: up to twice, and at
-   * most as often as retries are allowed. Hosts that flooded are skipped.
+   * Probes unresponsive targets again in each protocol all of whose passes were disturbed. It does so
+   * up to twice, and at most as often as retries are allowed. Hosts that flooded are skipped.
    *
    * @returns Whether repetitions are left, because the sweep was stopped.
    */
@@ -189,7 +195,7 @@ export class UdpSweep {
   }
 }
 
-/** One further pass for each protocol of these names, each with a new order. */
+/** One further pass for each of the given protocols, each with a new order. */
 function disturbedPasses(passes: readonly Pass[], names: readonly string[]): Pass[] {
   const last = new Map(passes.map((pass) => [pass.protocol, pass]));
   return [...last.values()].filter(({ protocol }) => names.includes(protocol))

@@ -1,0 +1,77 @@
+/**
+ * The RakNet ping: the probe of the sweep, and the exchange of an interview.
+ *
+ * @module
+ */
+import {
+  type Exchange,
+  type ExchangeContext,
+  type Probe,
+  type Reply,
+  request,
+} from "../protocol.ts";
+import { type BedrockStatus, decodeAdvertisement } from "./advertisement.ts";
+import { decodePong, decodeRefusal, encodePing, type Pong, type Refusal } from "./codec.ts";
+
+/**
+ * The client GUID of every ping: the ASCII letters "blockswp", by which operators can recognise it.
+ */
+export const CLIENT_GUID = 0x626c6f636b737770n;
+
+/** A server's reply to a ping. */
+export type RaknetStatus =
+  | {
+    readonly kind: "pong";
+    readonly pong: Pong;
+    /** The advertisement, if it is one of Bedrock. */
+    readonly bedrock: BedrockStatus | undefined;
+    /** Whether the pong repeats the ping's time; raknet-node writes its own clock instead. */
+    readonly echoed: boolean;
+  }
+  | { readonly kind: "refusal"; readonly refusal: Refusal };
+
+/** The ping of the sweep. */
+export const pingProbe: Probe<RaknetStatus> = {
+  template: encodePing({ openOnly: false, time: 0n, guid: CLIENT_GUID }),
+  macMask: 0x7fffffff, // the top bit stays clear, for servers that read a signed time
+  mayLackToken: true, // raknet-node does not repeat the time, and refusals contain no time
+  tokenAt: 1,
+  clockAt: 5,
+  read: readReply,
+  readContent: (raw) => ({ status: pongStatus(decodePong(raw)!, true), raw }),
+};
+
+/** Reads the token and clock of a pong; a refusal has neither. */
+function readReply(datagram: Uint8Array): Reply | undefined {
+  const pong = decodePong(datagram);
+  if (pong !== undefined) {
+    return { mac: Number(pong.time >> 32n), clock: Number(pong.time & 0xffffffffn) };
+  }
+  return decodeRefusal(datagram) && { mac: undefined };
+}
+
+/** Pings a server until it replies. */
+export function* pingExchange(
+  { nonce, exclusive }: ExchangeContext,
+): Exchange<RaknetStatus> {
+  const ping = encodePing({ openOnly: false, time: nonce, guid: CLIENT_GUID });
+  return yield* request(ping, (datagram) => accept(datagram, nonce, exclusive), { resend: true });
+}
+
+/**
+ * Reads a reply to a ping with this time. A reply with another time is accepted only on a socket
+ * that serves only this exchange, because other hosts do not know its port.
+ */
+function accept(datagram: Uint8Array, time: bigint, exclusive: boolean): RaknetStatus | undefined {
+  const pong = decodePong(datagram);
+  if (pong !== undefined) {
+    const echoed = pong.time === time;
+    return echoed || exclusive ? pongStatus(pong, echoed) : undefined;
+  }
+  const refusal = exclusive ? decodeRefusal(datagram) : undefined;
+  return refusal && { kind: "refusal", refusal };
+}
+
+function pongStatus(pong: Pong, echoed: boolean): RaknetStatus {
+  return { kind: "pong", pong, bedrock: pong.text && decodeAdvertisement(pong.text), echoed };
+}

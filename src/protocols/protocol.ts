@@ -6,19 +6,26 @@
 import type { Endpoint } from "../core/address.ts";
 import type { Facts, ServerRecord } from "../core/record.ts";
 
-/** The fields of a reply's fixed part that prove which probe it replies to. */
-export interface Reply {
+/** A reply to a probe: the fields that prove which probe it replies to, and what else it holds. */
+export interface Reply<S = unknown> {
   /** The token that the reply repeats, 32 bits; `undefined` for a kind of reply without a token. */
   readonly mac: number | undefined;
   /** The send time that the reply repeats: microseconds, modulo 2^32. */
   readonly clock?: number;
+  /**
+   * Reads the variable part of the reply, if the token is valid. Call it while the datagram is valid;
+   * the result holds no view into the datagram. Default: the reply has no such part.
+   *
+   * @throws Truncated, Malformed when that part is broken.
+   */
+  readonly content?: () => ReplyContent<S>;
 }
 
 /** What the variable part of a probe's reply holds. */
 export interface ReplyContent<S> {
   /** The whole status of the server; `undefined`: an exchange has to request it. */
   readonly status?: S;
-  /** The datagram that the status was read from. */
+  /** A copy of the datagram that the status was read from. */
   readonly raw?: Uint8Array;
   /** State that a later exchange may start from: see {@linkcode ExchangeContext.known}. */
   readonly known?: unknown;
@@ -60,17 +67,13 @@ export interface Probe<S> {
    */
   readonly clockAt?: number;
   /**
-   * Reads the fixed part of a reply. It runs on every datagram that arrives, so it must be cheap.
+   * Reads a reply. It runs on every datagram that arrives, so it must be cheap:
+   * {@linkcode Reply.content} reads what takes longer.
    *
    * @returns `undefined` when the datagram is not a reply to this probe.
    * @throws Truncated, Malformed when the datagram is a broken reply.
    */
-  read(datagram: Uint8Array): Reply | undefined;
-  /**
-   * Reads the variable part of a reply whose token is valid. The result may contain views into the
-   * datagram. Throws as `read` does.
-   */
-  readContent(datagram: Uint8Array): ReplyContent<S>;
+  read(datagram: Uint8Array): Reply<S> | undefined;
 }
 
 /** A datagram to send, and whether it may be resent while no reply arrives. */

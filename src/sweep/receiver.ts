@@ -7,7 +7,7 @@
 import type { Address, Endpoint } from "../core/address.ts";
 import { Malformed, Truncated } from "../core/bytes.ts";
 import type { Clock } from "../net/clock.ts";
-import type { Reply, ReplyContent } from "../protocols/protocol.ts";
+import type { Reply } from "../protocols/protocol.ts";
 import type { Sighting } from "../core/record.ts";
 import type { FloodingHosts } from "./flooding_hosts.ts";
 import type { ProbeWindow } from "./probe_window.ts";
@@ -164,7 +164,7 @@ export class Receiver {
     const mac = reply.mac === undefined ? undefined : reply.mac >>> 0;
     if (mac !== undefined && mac !== token) {
       const canary = this.#options.canaries?.reply(kind, from, mac);
-      if (canary !== undefined) this.#findOptOut(kind, datagram, from);
+      if (canary !== undefined) this.#findOptOut(protocol, reply, datagram, from);
       if (canary === "duplicate") return this.#surplus(canary, from);
       if (canary !== undefined) {
         counts[canary]++;
@@ -172,7 +172,7 @@ export class Receiver {
       }
     }
     if (this.#options.notes?.note(protocol, from, mac === token)) {
-      if (mac === token) this.#findOptOut(kind, datagram, from);
+      if (mac === token) this.#findOptOut(protocol, reply, datagram, from);
       return this.#surplus("suppressing", from);
     }
     if (mac !== token) {
@@ -180,10 +180,10 @@ export class Receiver {
       return;
     }
     if (responders.has(from)) {
-      this.#findOptOut(kind, datagram, from);
+      this.#findOptOut(protocol, reply, datagram, from);
       return this.#surplus("duplicate", from);
     }
-    const content = orBroken((): ReplyContent<unknown> => probe.readContent(datagram.slice()));
+    const content = orBroken(() => reply.content?.() ?? {});
     if (content === "broken") return this.#surplus("malformed", from);
     responders.add(from);
     counts[probe.guessable ? "unverified" : "valid"]++;
@@ -199,10 +199,10 @@ export class Receiver {
   }
 
   /** Searches for an opt-out in a reply that repeats the probe's token and becomes no sighting. */
-  #findOptOut({ probe, protocol }: ProbeKind, datagram: Uint8Array, from: Endpoint): void {
+  #findOptOut(protocol: string, reply: Reply, datagram: Uint8Array, from: Endpoint): void {
     const { optOuts } = this.#options;
     if (optOuts === undefined || datagram.length > MOST_SEARCHED) return;
-    const content = orBroken((): ReplyContent<unknown> => probe.readContent(datagram.slice()));
+    const content = orBroken(() => reply.content?.() ?? {});
     if (content !== "broken") optOuts.take({ endpoint: { ...from }, protocol, ...content });
   }
 
@@ -215,7 +215,9 @@ export class Receiver {
       const reply = orBroken(() => kind.probe.read(datagram));
       if (reply === "broken" || reply?.mac === undefined) continue;
       const isProved = reply.mac >>> 0 === this.#tokenOf(kind, from);
-      if (isProved && isTarget(from, kind.protocol)) this.#findOptOut(kind, datagram, from);
+      if (isProved && isTarget(from, kind.protocol)) {
+        this.#findOptOut(kind.protocol, reply, datagram, from);
+      }
     }
   }
 

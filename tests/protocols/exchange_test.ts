@@ -62,7 +62,7 @@ Deno.test("query: a token from the sweep replaces the handshake", () => {
   const peer = server("vanilla");
   const session = 0x01020304;
   const [reply] = peer.respond(query.encodeHandshake(session), US, 0);
-  const { known } = queryProtocol.probe!.readContent(reply);
+  const { known } = queryProtocol.probe!.read(reply)!.content!();
   const { questions } = talk(queryProtocol.exchange({ ...CONTEXT, known }), peer);
   assertEquals(questions.length, 1);
   assertEquals(questions[0].slice(6, 14), "01020304");
@@ -154,13 +154,21 @@ Deno.test("raknet: the pong repeats the probe's token, and a refusal has none", 
   const probe = raknetProtocol.probe!;
   const bytes = probe.template.slice();
   new Stamp(probe).write(new DataView(bytes.buffer), 0, 0x12345678, 0xfedcba98);
-  assertEquals(probe.read(server("bds").respond(bytes, US, 0)[0]), {
-    mac: 0x12345678,
-    clock: 0xfedcba98,
-  });
+  const { mac, clock } = probe.read(server("bds").respond(bytes, US, 0)[0])!;
+  assertEquals([mac, clock], [0x12345678, 0xfedcba98]);
   assertEquals(probe.read(server("banned").respond(bytes, US, 0)[0]), { mac: undefined });
   assertEquals(probe.read(bytes), undefined); // an echo
   assert((bytes[1] & 0x80) === 0);
+});
+
+Deno.test("raknet: the status of a pong survives the next datagram in the socket's buffer", () => {
+  const probe = raknetProtocol.probe!;
+  const [pong] = server("bds").respond(probe.template, US, 0);
+  const [buffer, sent] = [pong.slice(), pong.slice()];
+  const { status, raw } = probe.read(buffer)!.content!();
+  const before = raknetProtocol.record(status!);
+  buffer.fill(0);
+  assertEquals([raw, raknetProtocol.record(status!)], [sent, before]);
 });
 
 Deno.test("query: the reply to the handshake repeats the probe's token", () => {
@@ -168,7 +176,7 @@ Deno.test("query: the reply to the handshake repeats the probe's token", () => {
   const bytes = probe.template.slice();
   new Stamp(probe).write(new DataView(bytes.buffer), 0, 0x0a0b0c0d, 0);
   assertEquals(bytes.length, 7);
-  assertEquals(probe.read(server("vanilla").respond(bytes, US, 0)[0]), { mac: 0x0a0b0c0d });
+  assertEquals(probe.read(server("vanilla").respond(bytes, US, 0)[0])!.mac, 0x0a0b0c0d);
   assertEquals(probe.read(bytes), undefined); // an echo
 });
 
@@ -202,7 +210,7 @@ Deno.test("an opt-out marker counts in each text of a statement, whatever the ot
   });
   const text = new TextEncoder().encode(`MCPE;${marked};766;1.21.50;0;10;`);
   const pong = raknet.encodePong({ advertise: false, time: 1n, guid: 1n, text });
-  const { status } = raknetProtocol.probe!.readContent(pong);
+  const { status } = raknetProtocol.probe!.read(pong)!.content!();
   const cases = [
     statement({ name: marked, motd: "" }),
     statement({ name: marked }, ""),

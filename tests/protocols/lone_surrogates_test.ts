@@ -97,7 +97,10 @@ Deno.test("the bytes of a lone surrogate reach no column, from any protocol", ()
   const half = HALF_BYTES;
   const pong = (text: Uint8Array) => {
     const bytes = raknet.encodePong({ advertise: false, time: 1n, guid: 2n, text });
-    return rowOf("raknet", raknetProtocol.record(raknetProtocol.probe!.readContent(bytes).status!));
+    return rowOf(
+      "raknet",
+      raknetProtocol.record(raknetProtocol.probe!.read(bytes)!.content!().status!),
+    );
   };
   const stat = queryProtocol.record({
     stat: query.decodeStat(query.encodeFullStat({

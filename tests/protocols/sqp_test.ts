@@ -187,7 +187,7 @@ Deno.test("sqp: the probe requests a challenge, and replies repeat no part of it
   new Stamp(probe).write(new DataView(bytes.buffer), 0, 1, 7);
   assertEquals(bytes.toHex(), "0000000000");
   const [reply] = server("sqpInfo").respond(bytes, US);
-  assertEquals([probe.read(reply), probe.readContent(reply)], [{ mac: undefined }, {}]);
+  assertEquals(probe.read(reply), { mac: undefined });
   assertEquals(probe.read(concat(reply, [0])), undefined); // a stat of Query may start like this
   assertEquals([probe.macMask, probe.mayLackToken], [0, true]);
 });

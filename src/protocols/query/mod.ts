@@ -90,9 +90,9 @@ export const queryProtocol: Protocol<QueryStatus> = {
     tokenAt: 3,
     read(datagram) {
       const mac = readHeader(datagram, 0x09, "handshake");
-      return mac === undefined ? undefined : { mac };
+      if (mac === undefined) return undefined;
+      return { mac, content: () => ({ known: decodeQueryChallenge(datagram) }) };
     },
-    readContent: (datagram) => ({ known: decodeQueryChallenge(datagram) }),
   },
   *exchange(context: ExchangeContext): Exchange<QueryStatus> {
     const known = context.known as Challenge | undefined;

@@ -38,16 +38,20 @@ export const pingProbe: Probe<RaknetStatus> = {
   tokenAt: 1,
   clockAt: 5,
   read: readReply,
-  readContent: (raw) => ({ status: pongStatus(decodePong(raw)!, true), raw }),
 };
 
-/** Reads the token and clock of a pong; a refusal has neither. */
-function readReply(datagram: Uint8Array): Reply | undefined {
+/** Reads the token and clock of a pong, and then its status; a refusal has none of these. */
+function readReply(datagram: Uint8Array): Reply<RaknetStatus> | undefined {
   const pong = decodePong(datagram);
-  if (pong !== undefined) {
-    return { mac: Number(pong.time >> 32n), clock: Number(pong.time & 0xffffffffn) };
-  }
-  return decodeRefusal(datagram) && { mac: undefined };
+  if (pong === undefined) return decodeRefusal(datagram) && { mac: undefined };
+  return {
+    mac: Number(pong.time >> 32n),
+    clock: Number(pong.time & 0xffffffffn),
+    content() {
+      const raw = datagram.slice();
+      return { status: pongStatus(decodePong(raw)!, true), raw };
+    },
+  };
 }
 
 /** Pings a server until it replies. */

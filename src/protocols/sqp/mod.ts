@@ -69,8 +69,8 @@ export const sqpProtocol: Protocol<SqpStatus> = {
     template: encodeChallengeRequest(),
     macMask: 0,
     mayLackToken: true,
+    // A challenge is valid for one query, from the port that requested it.
     read: (datagram) => decodeSqpChallenge(datagram) === undefined ? undefined : { mac: undefined },
-    readContent: () => ({}), // a challenge is valid for one query, from the port that requested it
   },
   /**
    * Requests ServerInfo, which every server has, then the other chunks one at a time. If several

@@ -20,7 +20,6 @@ import {
   openPacket,
   sealPacket,
 } from "../../protocols/lan/mod.ts";
-import type { Reply, ReplyContent } from "../../protocols/protocol.ts";
 import type { Sighting } from "../../core/record.ts";
 import { stampClock } from "../../sweep/probe_kind.ts";
 import type { LanInterviews } from "./lan_interviews.ts";
@@ -108,13 +107,11 @@ export class Discovery {
   #receivePong(datagram: Uint8Array, from: Endpoint, socket: number): boolean {
     const { protocol, token, clock } = this.options;
     const probe = protocol.probe!;
-    const pong = orUndefined((): Reply | undefined => probe.read(datagram));
+    const pong = orUndefined(() => probe.read(datagram));
     if (pong === undefined) return false;
     const verified = pong.mac === (token & probe.macMask);
     if (!verified && !probe.mayLackToken) return true;
-    const content = verified
-      ? orUndefined((): ReplyContent<unknown> => probe.readContent(datagram.slice()))
-      : {};
+    const content = verified ? orUndefined(() => pong.content?.() ?? {}) : {};
     const reply = firstReplyOf({ protocol: protocol.name, ...content }, [protocol]);
     if (reply !== undefined && this.interviews.takeOptOut(from.address, reply)) return true;
     const server = this.interviews.due(

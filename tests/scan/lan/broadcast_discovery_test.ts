@@ -121,10 +121,14 @@ Deno.test("a network of one address gets only the limited broadcast", async () =
 
 Deno.test("malformed replies, and replies without the expected token, give no rows", async () => {
   const { probe } = raknetProtocol;
-  const learn = () => {
+  const content = () => {
     throw new Malformed("pong", 33);
   };
-  for (const broken of [{ readContent: learn }, { mayLackToken: false }]) {
+  const read = (datagram: Uint8Array) => {
+    const reply = probe!.read(datagram);
+    return reply && { ...reply, content };
+  };
+  for (const broken of [{ read }, { mayLackToken: false }]) {
     const network = new FakeNetwork(1);
     put(network, 0xc0a8010a, "mayLackToken" in broken ? "raknetNode" : "bds");
     const protocol = { ...raknetProtocol, probe: { ...probe, ...broken } } as Protocol;
@@ -136,7 +140,11 @@ Deno.test("an internal error ends the discovery", async () => {
   const bug = () => {
     throw new TypeError("a bug");
   };
-  for (const probe of [{ read: bug }, { readContent: bug }]) {
+  const read = (datagram: Uint8Array) => {
+    const reply = raknetProtocol.probe!.read(datagram);
+    return reply && { ...reply, content: bug };
+  };
+  for (const probe of [{ read: bug }, { read }]) {
     const network = new FakeNetwork(1);
     put(network, 0xc0a8010a, "bds");
     const protocol = { ...raknetProtocol, probe: { ...raknetProtocol.probe, ...probe } };

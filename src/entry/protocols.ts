@@ -1,8 +1,10 @@
 /**
- * Every protocol: messages read and written, exchanges, and the software that replies show.
+ * Every protocol: encoders and decoders of messages, exchanges, and the classification of server
+ * software.
  *
- * All of it is pure: it needs no permission, and runs wherever JavaScript does. A program that reads
- * one protocol imports that one alone: `blocksweep/protocols/raknet`, `/query`, `/slp`, `/sqp`, `/lan`.
+ * This code is pure: it needs no permission, and runs wherever JavaScript runs. A program that uses
+ * only one protocol imports that protocol alone: `blocksweep/protocols/raknet`, `/query`, `/slp`,
+ * `/sqp`, `/lan`.
  *
  * @example Read a pong
  * ```ts
@@ -25,13 +27,15 @@ export { LONE_SURROGATE } from "../protocols/lone_surrogates.ts";
 export * from "../protocols/protocol.ts";
 export * from "../protocols/usual_ports.ts";
 
-/** The local network: announcements of Java worlds and NetherNet discovery, read and written. */
+/**
+ * Local networks: encoders and decoders of Java worlds' announcements and of NetherNet discovery.
+ */
 export * as lan from "../protocols/lan/mod.ts";
-/** Query: requests, tokens and stats, read and written. */
+/** Query: encoders and decoders of requests, tokens and stats. */
 export * as query from "../protocols/query/mod.ts";
-/** RakNet: pings, pongs and advertisements, read and written. */
+/** RakNet: encoders and decoders of pings, pongs and advertisements. */
 export * as raknet from "../protocols/raknet/mod.ts";
-/** Server List Ping: requests, statuses and their old forms, read and written. */
+/** Server List Ping: encoders and decoders of requests, statuses and their old forms. */
 export * as slp from "../protocols/slp/mod.ts";
-/** SQP: challenges, queries, packets and chunks, read and written. */
+/** SQP: encoders and decoders of challenges, queries, packets and chunks. */
 export * as sqp from "../protocols/sqp/mod.ts";

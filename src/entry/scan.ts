@@ -1,10 +1,10 @@
 /**
  * The parts of a scan, a LAN discovery and a watch: engines, sweep, interviews, outputs, checkpoints.
  *
- * {@linkcode scan} of `blocksweep` puts them together with the defaults of the command line. These
- * parts are for programs that need another engine, output or order, or that continue a scan. They
- * take clock, sockets and random numbers as arguments. They check permission, exclusions and opt-outs
- * only as far as the caller passes them.
+ * The function {@linkcode scan} of `blocksweep` combines these parts with the defaults of the command
+ * line. The parts are for programs that need another engine, output or order, or that resume a scan.
+ * Clock, sockets and random numbers are arguments. The parts check permissions, exclusions and opt-outs
+ * only if the caller passes them.
  *
  * @example A scan that is interrupted, and continued where it stopped
  * ```ts

@@ -1,5 +1,6 @@
 /**
- * Databases of servers in SQLite and PostgreSQL: what scans and watches wrote, read and written.
+ * Databases of servers in SQLite and PostgreSQL: reading and writing the results of scans and
+ * watches.
  *
  * @module
  */

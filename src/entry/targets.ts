@@ -1,7 +1,7 @@
 /**
- * Targets: addresses, ranges and ports, what must not be probed, and the order of a sweep.
+ * Targets: addresses, ranges and ports, exclusions, and the order of a sweep.
  *
- * All of it is pure: it needs no permission.
+ * This code is pure: it needs no permission.
  *
  * @example Visit each endpoint of a range once, in a shuffled order
  * ```ts

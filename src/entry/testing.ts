@@ -1,6 +1,6 @@
 /**
- * Simulated servers for tests of programs that find servers: on a simulated network, whose clock
- * advances an hour in milliseconds, or on loopback for real sockets.
+ * Simulated servers for tests of programs that find servers: on a simulated network, where a
+ * simulated hour takes milliseconds, or on loopback with real sockets.
  *
  * @module
  */

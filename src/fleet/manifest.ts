@@ -1,6 +1,6 @@
 /**
- * The manifest of a fleet: its hosts, and what a correct scanner reports for each of them. A file has one
- * JSON object per line.
+ * The manifest of a fleet: its hosts, and the row that a correct scanner reports for each host. A file
+ * has one JSON object per line.
  *
  * @module
  */
@@ -10,7 +10,7 @@ import type { Facts, ServerRecord } from "../core/record.ts";
 export interface Label {
   /** Name of the software, with its version when the reply contains one. */
   readonly software: string;
-  /** Confidence of the classification, A is the highest. */
+  /** Confidence of the classification; A is the highest. */
   readonly confidence: "A" | "B" | "C";
   /** Name of the proxy, when the software is one. */
   readonly proxy?: string;
@@ -26,7 +26,7 @@ export interface Truth {
   readonly flags: readonly string[];
   /** The expected value of `extras.<protocol>` in the row. */
   readonly facts: Facts;
-  /** The classification; `undefined`: none is possible. */
+  /** The classification; `undefined` if the software cannot be classified. */
   readonly label?: Label;
 }
 
@@ -36,7 +36,7 @@ export interface ManifestEntry {
   readonly host: string;
   /** The host's UDP or TCP port. */
   readonly port: number;
-  /** A second `host:port` of the server: one of the two rows is an alias. */
+  /** A second `host:port` of the server. One of the two rows is an alias of the other. */
   readonly twin?: string;
   /** Name of the simulated software, or of the trick of a hostile host. */
   readonly software: string;
@@ -44,7 +44,10 @@ export interface ManifestEntry {
   readonly listed: boolean;
   /** What a correct scanner reads, by protocol. */
   readonly truth: Readonly<Record<string, Truth>>;
-  /** What verification adds to RakNet's truth; `undefined`: nothing to verify. */
+  /**
+   * What a verification adds to the expected RakNet values; `undefined`: the server cannot be
+   * verified.
+   */
   readonly verified?: Truth;
 }
 

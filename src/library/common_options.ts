@@ -1,6 +1,6 @@
 /**
- * Options that several functions of the library take. They have the names of the command line's
- * options, and its defaults.
+ * Options of several functions of the library. They have the names and defaults of the options of
+ * the command line.
  *
  * @module
  */
@@ -13,8 +13,8 @@ import { DEFAULTS } from "../app/settings/defaults.ts";
 /** Options of every function. */
 export interface CommonOptions {
   /**
-   * Receives a line about what went wrong without ending the work: a record of a name that must not
-   * be used, a lack of descriptors. Default: nothing is reported.
+   * Called with a line about each problem that does not end the work, for example an address of a
+   * name that must not be probed, or a lack of descriptors. Default: nothing is reported.
    */
   readonly onNote?: (line: string) => void;
   /** Ends the work early. */
@@ -28,22 +28,22 @@ export interface CommonOptions {
 /** Options of functions that query servers. */
 export interface InquiryOptions extends CommonOptions {
   /**
-   * Names of the protocols to probe: `raknet`, `slp`, `query`, `sqp`.
+   * Names of the protocols to use: `raknet`, `slp`, `query`, `sqp`.
    *
-   * @default all but `sqp`, which is probed only when it is named
+   * @default all except `sqp`, which is used only if it is named
    */
   readonly protocol?: readonly string[];
   /**
-   * Time limit of a reply, milliseconds, at least 1.
+   * Timeout for a reply, milliseconds, at least 1.
    *
-   * @default 1500; connections over TCP take the time limits of real clients
+   * @default 1500; TCP connections have the timeouts of real clients
    */
   readonly timeoutMs?: number;
-  /** Whether a name that is not a local one may resolve to private addresses. Default: no. */
+  /** Whether names that are not local may resolve to private addresses. Default: no. */
   readonly allowPrivate?: boolean;
 }
 
-/** The network of the options, or that of this machine. */
+/** The network in the options, or that of this machine. */
 export function networkOf(
   { network, onNote, allProtocols }: CommonOptions,
   optOutFile?: string,
@@ -52,28 +52,28 @@ export function networkOf(
   return network ?? systemNetwork({ optOutFile, note, report: note, allProtocols });
 }
 
-/** Passes lines to `onNote`, without the program name at their start. */
+/** Returns a function that passes lines to `onNote`, without the program name at their start. */
 export function noteOf({ onNote = () => {} }: CommonOptions): (line: string) => void {
   return (line) => onNote(line.replace(/^blocksweep: /, ""));
 }
 
-/** The signal of the options, or one that is never aborted. */
+/** The signal in the options, or a signal that is never aborted. */
 export function signalOf({ signal }: CommonOptions): AbortSignal {
   return signal ?? new AbortController().signal;
 }
 
 /** A number within bounds. */
 interface Bounds {
-  /** The least value that is allowed. */
+  /** The minimum value. */
   readonly least: number;
-  /** The greatest value that is allowed. */
+  /** The maximum value. */
   readonly most: number;
   /** Whether fractions are allowed. Default: no. */
   readonly fractions?: boolean;
 }
 
 /**
- * Checks a number that the caller gave.
+ * Checks a number in the options.
  *
  * @throws InputError that names the option.
  */
@@ -92,20 +92,20 @@ export function checked(
   );
 }
 
-/** 30 days: the longest time that an option takes, milliseconds. */
+/** Maximum time in an option, milliseconds: 30 days. */
 const MOST_MS = 30 * 24 * 3_600_000;
 
-/** A time of the options, milliseconds. */
+/** Checks a time in the options, milliseconds. */
 export function checkedMs(name: string, value: number | undefined, least = 0): number | undefined {
   return checked(name, value, { least, most: MOST_MS, fractions: true });
 }
 
-/** The time limit of the options, if they have one. */
+/** Checks the timeout in the options. */
 export function checkedTimeout({ timeoutMs }: InquiryOptions): number | undefined {
   return checkedMs("timeoutMs", timeoutMs, 1);
 }
 
-/** The repetitions of the options, or those of a command. */
+/** The number of repetitions in the options, or the default of a command. */
 export function checkedRetries(
   { retries }: { readonly retries?: number },
   command: "scan" | "query" | "watch",

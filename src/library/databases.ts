@@ -1,5 +1,5 @@
 /**
- * Opening databases from a program, as the command line names them.
+ * Opens databases from a program. Locations have the form of the command line.
  *
  * @module
  */
@@ -14,24 +14,27 @@ import { type ConnectionEnvironment, openStore, readStore } from "../store/open_
  *
  * @param location `servers.db`, `sqlite:FILE` or `postgres://USER@HOST/DATABASE`; the password comes
  * from PGPASSWORD, PGPASSFILE or ~/.pgpass if the URL has none.
- * @throws InputError when it names no database, there is none, or it cannot be used.
+ * @throws InputError when the location is invalid, or the database does not exist or cannot be used.
  */
 export async function readDatabase(location: string): Promise<Database> {
   return await readStore(locate(location), programEnvironment());
 }
 
 /**
- * Opens a database to write to it: it is made if there is none, and brought to the schema of this
- * version. `new Store(database)` takes records.
+ * Opens a database to write to it. A missing database is created. `new Store(database)` writes
+ * records.
  *
- * @param location As {@linkcode readDatabase} takes it.
- * @throws InputError when it names no database, or it cannot be used.
+ * @param location The location, in the form of {@linkcode readDatabase}.
+ * @throws InputError when the location is invalid, or the database cannot be used.
  */
 export async function openDatabase(location: string): Promise<Database> {
   return await openStore(locate(location), programEnvironment());
 }
 
-/** As for commands, but with paths relative to the program's own folder, as everywhere in Deno. */
+/**
+ * The environment of a database, as for commands. Paths are relative to the current folder, as
+ * everywhere in Deno.
+ */
 function programEnvironment(): ConnectionEnvironment {
   return { ...connectionEnvironment(() => {}), resolve: (path) => path };
 }

@@ -11,22 +11,23 @@ import type { DatagramSocket } from "../net/socket.ts";
 import type { Targets } from "../targets/compose.ts";
 import { settingsOf } from "./scan_options.ts";
 
-/** What opens the shared sockets of a scan. */
+/** A loaded engine, which opens the shared sockets of a scan. */
 export interface SocketOpener {
-  /** The engine: of `fastest` the one that was chosen. */
+  /** The name of the engine; for `fastest`, that of the chosen engine. */
   readonly name: string;
-  /** Opens a socket on an address of ours, 0 for any, and a port, 0 for any. */
+  /** Opens a socket on a local address and port; 0 stands for any. */
   readonly open: (local: Endpoint) => DatagramSocket;
 }
 
 /**
  * Loads an engine.
  *
- * @param engine `udp` and faster ones need Linux and `--allow-ffi`, `packet` and `xdp` the capability
- * CAP_NET_RAW.
- * @param targets What the scan probes: an engine that writes frames looks up the route to them.
- * @param note Receives a line when `fastest` finds no faster engine than another. Default: nothing does.
- * @throws InputError when the engine does not run here, with what it lacks.
+ * @param engine The engine. `udp`, `packet` and `xdp` need Linux and `--allow-ffi`. `packet` and `xdp`
+ * also need the capability CAP_NET_RAW.
+ * @param targets The targets of the scan. An engine that writes frames looks up the route to them.
+ * @param note Called with a line when `fastest` cannot use a faster engine. Default: nothing is
+ * reported.
+ * @throws InputError when the engine cannot run on this machine; the message names what is missing.
  */
 export async function loadEngine(
   engine: EngineChoice,

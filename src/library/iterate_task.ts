@@ -1,12 +1,15 @@
 /**
- * Runs a task whose results a loop consumes one by one. Leaving the loop ends the task.
+ * Runs a task whose results a loop consumes one by one. When the loop is left, the task ends.
  *
  * @module
  */
 
-/** Where a task puts its results. */
+/** The receiver of the results of a task. */
 export interface Results<T> {
-  /** Adds a result; settles when the loop takes it. Once the loop was left, results are dropped. */
+  /**
+   * Adds a result. Settles when the loop takes the result. After the loop was left, results are
+   * dropped.
+   */
   readonly add: (result: T) => Promise<void>;
   /** Resolves when the loop has taken all but one of the results. */
   readonly room: () => Promise<void>;
@@ -17,8 +20,8 @@ export interface Results<T> {
 /**
  * Runs a task, and yields its results.
  *
- * @param run Adds results; it has to end soon after `left`.
- * @throws What the task throws, after its last result.
+ * @param run The task, which adds results. It has to end soon after `left` is aborted.
+ * @throws The error of the task, after its last result.
  */
 export async function* iterateTask<T>(
   run: (results: Results<T>) => Promise<void>,
@@ -37,14 +40,16 @@ export async function* iterateTask<T>(
     room: () => unlessLeft(writer.ready),
     left,
   });
-  // The loop may be busy when the task fails: the error is thrown when the loop requests the next result.
+  // The loop may be busy when the task fails. The error is thrown when the loop requests the next
+  // result.
   const ended = task.finally(() => unlessLeft(writer.close()));
   ended.catch(() => {});
   const reader = readable.getReader();
   try {
     for (let next; !(next = await reader.read()).done;) yield next.value;
   } finally {
-    leaving.abort(); // before the reader is cancelled, so that pending writes see the reason
+    // comes before the cancellation of the reader, because rejected writes check this signal
+    leaving.abort();
     await reader.cancel();
     await ended;
   }

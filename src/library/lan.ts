@@ -15,23 +15,29 @@ import { FoundServers } from "../scan/lan/mod.ts";
 import { checkedMs, type CommonOptions, networkOf, noteOf, signalOf } from "./common_options.ts";
 import { iterateTask, type Results } from "./iterate_task.ts";
 
-/** What to discover: options of `blocksweep lan`, with its defaults. */
+/** Options of a discovery. They have the names and defaults of the options of `blocksweep lan`. */
 export interface LanOptions extends CommonOptions {
   /** How long to listen, milliseconds; `Infinity`: until the loop is left. Default: 3000. */
   readonly onceMs?: number;
-  /** UDP ports to which probes are broadcast, as `19132,19133`: at most 64. Default: the usual ones. */
+  /**
+   * UDP ports to which probes are broadcast, at most 64, for example `19132,19133`. Default: the
+   * usual ports.
+   */
   readonly ports?: string;
-  /** Whether dedicated Java servers are not swept for. Default: networks of at most /22 are swept. */
+  /**
+   * Whether the sweep for dedicated Java servers is omitted. Default: networks of /22 and smaller
+   * are swept.
+   */
   readonly noSweep?: boolean;
-  /** Whether records name no players. Default: they do. */
+  /** Whether records contain no names of players. Default: records contain them. */
   readonly noPlayers?: boolean;
   /** The opt-out file. Default: `blocksweep/opt-out.txt` in the user's configuration folder. */
   readonly optOutFile?: string;
 }
 
 /**
- * Discovers the servers on the networks of this machine, and yields a record of each as it is found.
- * Leaving the loop closes its sockets.
+ * Discovers the servers on the networks of this machine, and yields a record of each server as soon as
+ * the server is found. When the loop is left, the sockets are closed.
  *
  * RakNet servers reply to a broadcast, Java worlds announce themselves, and dedicated Java servers are
  * found by a sweep of the private networks. Needs `--allow-net`, `--allow-sys=networkInterfaces`,

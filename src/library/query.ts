@@ -1,5 +1,5 @@
 /**
- * Querying one server from a program.
+ * Queries one server from a program.
  *
  * @module
  */
@@ -18,34 +18,34 @@ import {
   signalOf,
 } from "./common_options.ts";
 
-/** How to query a server: the options of `blocksweep query`. */
+/** Options of a query. They have the names and defaults of the options of `blocksweep query`. */
 export interface QueryOptions extends InquiryOptions {
   /**
-   * Repetitions of an exchange without a reply, 0 to 3.
+   * Number of repetitions of an exchange without a reply, 0 to 3.
    *
    * @default 1
    */
   readonly retries?: number;
-  /** Whether to find out if a RakNet connection can be opened. Default: no. */
+  /** Whether to verify that servers accept RakNet connections. Default: no. */
   readonly verify?: boolean;
-  /** Whether records name no players. Default: they do. */
+  /** Whether records contain no names of players. Default: records contain them. */
   readonly noPlayers?: boolean;
 }
 
 /**
  * Queries the servers of one host.
  *
- * With a port, every protocol is queried there. Without one, each is queried on its usual port, and
- * Java's at the target of the name's SRV record. A name that is not a local one must not lead to
- * private addresses, unless `allowPrivate` is set. Needs `--allow-net`, and `"unstable": ["net"]` in
- * deno.json.
+ * If a port is given, it is queried in every protocol. Otherwise each protocol is queried on its
+ * usual port. Server List Ping is queried at the target of the name's SRV record, if the name has
+ * one. Names that are not local must not lead to private addresses, unless `allowPrivate` is set.
+ * Needs `--allow-net`, and `"unstable": ["net"]` in deno.json.
  *
- * @param host An address or a name, perhaps with a port: `play.example.org`, `192.0.2.1:19132`,
+ * @param host An address or a name, optionally with a port: `play.example.org`, `192.0.2.1:19132`,
  * `[2001:db8::1]:19133`.
- * @returns A record for each endpoint that replied, in order of rank: a host without a port may run
- * both Bedrock and Java. None: nothing replied in time.
- * @throws InputError for a host or options that cannot be used; the reason of the signal when that
- * is aborted.
+ * @returns A record for each endpoint that replied, in order of rank; for example two records if a
+ * host runs a Bedrock and a Java server. Empty when no endpoint replied in time.
+ * @throws InputError for a host or options that cannot be used; the reason of the signal when the
+ * signal is aborted.
  *
  * @example The status of a server
  * ```ts

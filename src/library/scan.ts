@@ -1,5 +1,5 @@
 /**
- * Finding servers from a program.
+ * Finds servers from a program.
  *
  * @module
  */
@@ -35,19 +35,19 @@ import { iterateTask, type Results } from "./iterate_task.ts";
 import { newScanId, randomBytes } from "../app/system_random.ts";
 
 /**
- * Scans targets, and yields a record of each server as it is found. Leaving the loop ends the scan and
- * closes its sockets.
+ * Scans targets, and yields a record of each server as soon as the server is found. When the loop is
+ * left, the scan ends and its sockets are closed.
  *
- * The rules of the command line apply: public addresses, and more than 1,048,576 private ones, need
- * `iHavePermission`; reserved addresses and those in the opt-out file are not probed; a name that is
- * not a local one must not resolve to private addresses; rate and caps apply except on loopback. Needs
+ * The rules of the command line apply. Public addresses, and more than 1,048,576 private addresses,
+ * need `iHavePermission`. Reserved addresses and those in the opt-out file are not probed. Names that
+ * are not local must not resolve to private addresses. Rate and caps apply, except on loopback. Needs
  * `--allow-net`, `--allow-env` and `--allow-read` (`--allow-write` to record opt-outs), and
  * `"unstable": ["net"]` in deno.json.
  *
- * @param targets Addresses, ranges (`10.0.0.0/24`, `10.0.0.1-10.0.0.99`) and names, each perhaps with
- * a port.
- * @throws InputError for targets or options that cannot be used; ShortageError when the machine has
- * no sockets left.
+ * @param targets Addresses, ranges (`10.0.0.0/24`, `10.0.0.1-10.0.0.99`) and names, each optionally
+ * with a port.
+ * @throws InputError for targets or options that cannot be used; ShortageError when no file
+ * descriptor is free.
  *
  * @example Servers in a range
  * ```ts
@@ -99,7 +99,7 @@ async function run(
 /**
  * Resolves the targets, and checks that they may be scanned.
  *
- * @throws InputError for the first that cannot be used.
+ * @throws InputError for the first target that cannot be used.
  */
 async function plan(
   words: readonly string[],
@@ -136,10 +136,10 @@ async function plan(
   };
 }
 
-/** What a scan opens. */
+/** The sockets and other resources that a scan opens. */
 type Opened = Omit<ScanIo, "sinks"> & { readonly capacity: Capacity };
 
-/** Opens the sockets, and divides the descriptors that are left. */
+/** Opens the sockets, and divides the remaining descriptors among connections and interviews. */
 async function openIo(
   targets: Targets,
   options: ScanOptions,
@@ -161,7 +161,7 @@ async function openIo(
   };
 }
 
-/** The engine of the options; a network that the caller gave has none. */
+/** The engine in the options. A network that the caller gave opens its own sockets. */
 async function engineFor(
   targets: Targets,
   options: ScanOptions,
@@ -172,7 +172,10 @@ async function engineFor(
   return await chooseEngine(chosen.engine, conditionsOf(targets, chosen, false), noteOf(options));
 }
 
-/** How many sockets and connections may be open at once, beside those of the sweep. */
+/**
+ * Maximum numbers of sockets and connections that may be open at once, in addition to those of the
+ * sweep.
+ */
 async function capacityOf(
   targets: Targets,
   options: ScanOptions,
@@ -191,10 +194,15 @@ async function capacityOf(
   }
 }
 
-/** Descriptors that a scan needs besides its sockets: some interviews, and what the program opens. */
+/**
+ * Number of descriptors that a scan needs in addition to its sockets: for some interviews, and for
+ * files of the program.
+ */
 const LEAST_DESCRIPTORS = 10;
 
-/** Hands records to the loop, one by one: the scan waits until they are taken. */
+/**
+ * A sink that passes records to the loop, one by one. The scan waits until each record is taken.
+ */
 function sinkOf({ add }: Results<ServerRecord>): Sink {
   let taken = 0;
   return {

@@ -1,5 +1,5 @@
 /**
- * The options of a scan from a program, and what they mean in the settings of the command line.
+ * The options of a scan from a program, and their conversion to settings of the command line.
  *
  * @module
  */
@@ -26,36 +26,47 @@ import {
 import { randomBytes } from "../app/system_random.ts";
 import { seedOf } from "../scan/random_numbers.ts";
 
-/** What to scan for, and how: options of `blocksweep scan`, with its defaults. */
+/** Options of a scan. They have the names and defaults of the options of `blocksweep scan`. */
 export interface ScanOptions extends InquiryOptions {
-  /** Ports to probe, as `19132,25565-25570`. Default: the usual ones of each protocol. */
+  /**
+   * Ports to probe, for example `19132,25565-25570`. Default: the usual ports of each protocol.
+   */
   readonly ports?: string;
   /** Addresses, ranges and names that are not probed. */
   readonly exclude?: readonly string[];
-  /** Whether you may scan these public addresses, or more than 1,048,576 private ones. */
+  /**
+   * Whether you have the permission to scan these public addresses, or more than 1,048,576 private
+   * addresses.
+   */
   readonly iHavePermission?: boolean;
   /** The opt-out file. Default: `blocksweep/opt-out.txt` in the user's configuration folder. */
   readonly optOutFile?: string;
-  /** Seed of the order. Default: a random one. */
+  /** Seed of the target order. Default: a random seed. */
   readonly seed?: number;
-  /** Whether endpoints are probed in ascending order. Default: in a shuffled one. */
+  /** Whether endpoints are probed in ascending order. Default: in shuffled order. */
   readonly noRandomize?: boolean;
-  /** Which part of the targets to scan; all machines need the same seed. Default: all of them. */
+  /**
+   * The part of the targets to scan. All machines that share the targets need the same seed.
+   * Default: all targets.
+   */
   readonly shard?: Shard;
-  /** Packets a second, or `auto` to search for the highest without loss. Default: 1000. */
+  /**
+   * Packets per second, or `auto` to search for the highest rate without additional loss. Default:
+   * 1000.
+   */
   readonly rate?: number | "auto";
-  /** Packets a second to one /24 (IPv6: /48), or `off`. Default: 50. */
+  /** Packets per second to one /24 (IPv6: /48), or `off`. Default: 50. */
   readonly netRate?: number | "off";
-  /** Packets a second to one address, or `off`. Default: 5. */
+  /** Packets per second to one address, or `off`. Default: 5. */
   readonly hostRate?: number | "off";
   /**
-   * Servers that are queried at once.
+   * Maximum number of servers that are queried at once.
    *
    * @default 256
    */
   readonly concurrency?: number;
   /**
-   * Repetitions of a probe or an exchange without a reply, 0 to 3.
+   * Number of repetitions of a probe or an exchange without a reply, 0 to 3.
    *
    * @default 1
    */
@@ -68,15 +79,18 @@ export interface ScanOptions extends InquiryOptions {
   readonly maxResults?: number;
   /** Maximum duration of the scan, milliseconds. Default: no limit. */
   readonly maxRuntimeMs?: number;
-  /** Whether servers are queried only in the protocol that found them. Default: in all. */
+  /**
+   * Whether servers are queried only in the protocol of their first reply. Default: in all
+   * protocols.
+   */
   readonly noFollow?: boolean;
-  /** Whether to find out if RakNet connections can be opened. Default: no. */
+  /** Whether to verify that servers accept RakNet connections. Default: no. */
   readonly verify?: boolean;
-  /** Whether records name no players. Default: they do. */
+  /** Whether records contain no names of players. Default: records contain them. */
   readonly noPlayers?: boolean;
   /**
-   * What sends datagrams: `portable`, `udp`, `packet`, `xdp` or `fastest`. Default: `udp` if
-   * `--allow-ffi` is granted, else `portable`.
+   * The engine that sends datagrams: `portable`, `udp`, `packet`, `xdp` or `fastest`. Default:
+   * `udp` if `--allow-ffi` is granted, else `portable`.
    */
   readonly engine?: EngineChoice;
 }
@@ -84,9 +98,9 @@ export interface ScanOptions extends InquiryOptions {
 const COUNT = { least: 1, most: 1e9 };
 
 /**
- * The options as the command line would read them.
+ * Converts the options to settings of the command line.
  *
- * @throws InputError for the first that cannot be used.
+ * @throws InputError for the first option that cannot be used.
  */
 export function settingsOf(options: ScanOptions): ScanSettings {
   const { allProtocols = PROTOCOLS, protocol: names, engine, shard = WHOLE } = options;
@@ -117,7 +131,7 @@ export function settingsOf(options: ScanOptions): ScanSettings {
 
 const WHOLE: Shard = { index: 1, count: 1 };
 
-/** Options that only the command line has. */
+/** Default settings for options that only the command line has. */
 const OTHER_CHOICES = {
   from: START,
   bandwidth: undefined,

@@ -1,5 +1,5 @@
 /**
- * Watching known servers from a program.
+ * Watches known servers from a program.
  *
  * @module
  */
@@ -31,37 +31,41 @@ import { iterateTask, type Results } from "./iterate_task.ts";
 import { eventIds, newScanId, randomBytes } from "../app/system_random.ts";
 import { seedOf } from "../scan/random_numbers.ts";
 
-/** How to watch servers: options of `blocksweep watch`, with its defaults. */
+/** Options of a watch. They have the names and defaults of the options of `blocksweep watch`. */
 export interface WatchOptions extends InquiryOptions {
-  /** From one poll of a server to the next, milliseconds, at least 5000. Default: 60,000. */
+  /** Interval between two polls of a server, milliseconds, at least 5000. Default: 60,000. */
   readonly intervalMs?: number;
-  /** Polls in a row without a reply after which a server counts as offline, 1 to 100. Default: 3. */
+  /**
+   * Number of successive polls without a reply after which a server counts as offline, 1 to 100.
+   * Default: 3.
+   */
   readonly downAfter?: number;
   /**
-   * Repetitions of an exchange without a reply, 0 to 3.
+   * Number of repetitions of an exchange without a reply, 0 to 3.
    *
    * @default 2
    */
   readonly retries?: number;
-  /** Packets a second. Default: 1000, and without limit if all servers are on loopback. */
+  /** Packets per second. Default: 1000, or no limit if all servers are on loopback. */
   readonly rate?: number;
-  /** Polls at once. Default: 256, or more if the interval needs it. */
+  /** Maximum number of concurrent polls. Default: 256, or more if the interval requires more. */
   readonly concurrency?: number;
-  /** Whether records and events name players. Default: they do not. */
+  /** Whether records and events contain names of players. Default: no. */
   readonly names?: boolean;
   /** The opt-out file. Default: `blocksweep/opt-out.txt` in the user's configuration folder. */
   readonly optOutFile?: string;
 }
 
 /**
- * Polls servers again and again, and yields an event for each change: a server is online, offline, has
- * other columns or players, was restarted, or opted out. It goes on until the loop is left, which
- * closes its sockets. While the loop is busy with an event, no further polls start.
+ * Polls servers at a regular interval, and yields an event for each change: a server goes online or
+ * offline, its columns or players change, it was restarted, or it opted out. The watch runs until the
+ * loop is left. Its sockets are then closed. While the loop is busy with an event, no further polls
+ * start.
  *
  * Needs `--allow-net`, `--allow-env` and `--allow-read` (`--allow-write` to record opt-outs), and
  * `"unstable": ["net"]` in deno.json.
  *
- * @param hosts Addresses and names, each perhaps with a port, as {@linkcode query} takes them.
+ * @param hosts Addresses and names, each optionally with a port, in the form of {@linkcode query}.
  * @throws InputError for a host or an option that cannot be used, and when every host opted out.
  *
  * @example Wait until a server is online
@@ -98,7 +102,7 @@ async function run(
   const network = networkOf(options, options.optOutFile);
   const before = await network.optOuts.read();
   const servers = await findServers(hosts, options, rules, network, before);
-  const failing = new AbortController(); // of two tasks, the one that fails ends the other
+  const failing = new AbortController(); // if one of the two tasks fails, the other is cancelled
   const signal = AbortSignal.any([signalOf(options), left, failing.signal]);
   const optOuts = new OptedOutAddresses(before, seedOf(randomBytes));
   const optedOut = (address: Address) => optOuts.has(address);
@@ -128,7 +132,7 @@ async function run(
   await endTogether([polls, sockets.listen()], failing);
 }
 
-/** The servers at the hosts that a program names. */
+/** The servers at the given hosts. */
 function findServers(
   hosts: readonly string[],
   options: WatchOptions,
@@ -154,7 +158,7 @@ function findServers(
   });
 }
 
-/** Waits for all tasks; the first that ends aborts the others. Throws the first error. */
+/** Waits for all tasks. The first task that ends aborts the others. Throws the first error. */
 async function endTogether(
   tasks: readonly Promise<void>[],
   others: AbortController,

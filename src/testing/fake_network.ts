@@ -1,6 +1,6 @@
 /**
- * A network in one process, with a simulated clock. Datagrams are delayed, lost, duplicated and reordered
- * by seed. An hour takes only as long as the computation of its events.
+ * A network in one process, with a simulated clock. A seed determines which datagrams are delayed, lost,
+ * duplicated and reordered. A simulated hour takes only as long as the computation of its events.
  */
 import {
   type Address,
@@ -32,11 +32,11 @@ interface Event {
   readonly run: () => void;
 }
 
-/** One datagram as the network saw it leave. */
+/** A datagram that was sent. */
 export interface Sent {
   /** Time of sending, milliseconds of the network's clock. */
   readonly at: number;
-  /** Which of our sockets sent it. */
+  /** The local endpoint of the socket that sent the datagram. */
   readonly from: Endpoint;
   /** The endpoint that the datagram was sent to. */
   readonly to: Endpoint;
@@ -45,25 +45,28 @@ export interface Sent {
 }
 
 /**
- * A network of simulated hosts and its clock, which stands still until {@linkcode FakeNetwork.run}
- * advances it from event to event.
+ * A network of simulated hosts, and its clock. The clock stands still until {@linkcode
+ * FakeNetwork.run} advances it from event to event.
  */
 export class FakeNetwork implements Clock {
-  /** Datagrams that our sockets sent, when `record` is set. */
+  /** Datagrams that the program's sockets sent, if `record` is true. */
   readonly sent: Sent[] = [];
-  /** Datagrams that reached the hosts or that they sent, for `audit()`, when `record` is set. */
+  /** Datagrams that hosts received or sent, for `audit()`, if `record` is true. */
   readonly lines: WitnessLine[] = [];
   /**
-   * Whether `sent` and `lines` are kept.
+   * Whether datagrams are recorded in `sent` and `lines`.
    *
    * @default false
    */
   record = false;
   /** Datagrams that our sockets sent. */
   count = 0;
-  /** Capacity of our sockets' buffers, and their read rate. Default: unlimited. */
+  /**
+   * Capacity of the receive buffers of the program's sockets, datagrams, and how many datagrams are
+   * read from each per millisecond. Default: unlimited.
+   */
   buffers: { readonly datagrams: number; readonly perMs: number } | undefined;
-  /** Datagrams that found no buffer space. */
+  /** Number of datagrams that were dropped for lack of buffer space. */
   overflowed = 0;
   /** Broadcast and multicast addresses, which reach all hosts. */
   readonly broadcasts: Address[] = [];
@@ -72,15 +75,15 @@ export class FakeNetwork implements Clock {
   #number = 0;
   readonly #heap: Event[] = [];
   readonly #hosts = new Map<number | bigint, Responder>();
-  /** Our sockets, by port: no two of them share one. */
+  /** The program's sockets, by port. Each port has at most one socket. */
   readonly #sockets = new Map<number, FakeSocket>();
   readonly #random: Random;
   #port = 40000;
 
   /**
-   * Makes a network without hosts.
+   * Creates a network without hosts.
    *
-   * @param seed Seed of delays and losses: equal seeds give equal ones.
+   * @param seed Seed of delays and losses. Equal seeds give equal delays and losses.
    * @param faults Loss, delay and other faults of datagrams. Default: none.
    */
   constructor(seed: number, readonly faults: Faults = NO_FAULTS) {
@@ -115,7 +118,7 @@ export class FakeNetwork implements Clock {
     this.#endpoints.push({ ...endpoint });
   }
 
-  /** Opens a socket of ours, on one of our addresses. */
+  /** Opens a socket of the program, on a local address. */
   open(bits: 4 | 6, address: Address = bits === 4 ? 0x7f000001 : 1n): DatagramSocket {
     const local = { address, port: this.#port++ };
     const socket = new FakeSocket(this, local);
@@ -123,22 +126,24 @@ export class FakeNetwork implements Clock {
     return socket;
   }
 
-  /** The ports of our open sockets. */
+  /** The ports of the program's open sockets. */
   get ports(): number[] {
     return [...this.#sockets.keys()];
   }
 
-  /** Closes a socket of ours: later datagrams to it are lost. */
+  /** Closes a socket of the program. Later datagrams to this socket are lost. */
   close(local: Endpoint): void {
     this.#sockets.delete(local.port);
   }
 
-  /** Lets a datagram arrive at one of our sockets, as if `from` had sent it. */
+  /** Delivers a datagram to a socket of the program, as if `from` had sent it. */
   inject(from: Endpoint, to: { port: number }, bytes: Uint8Array, delay = 0): void {
     this.#push(this.#time + delay, () => this.#sockets.get(to.port)?.receive(bytes, from));
   }
 
-  /** Sends a datagram of one of our sockets to a host, or to all hosts if it is a broadcast. */
+  /**
+   * Sends a datagram from a socket of the program to a host, or to all hosts if it is a broadcast.
+   */
   transmit(from: Endpoint, to: Endpoint, bytes: Uint8Array): void {
     this.count++;
     if (this.record) this.sent.push({ at: this.#time, from, to: { ...to }, bytes: bytes.slice() });
@@ -151,7 +156,9 @@ export class FakeNetwork implements Clock {
     }
   }
 
-  /** @param toAll Whether the datagram was broadcast: the log of one host does not determine its arrival. */
+  /**
+   * @param toAll Whether the datagram was broadcast.
+   */
   #deliver(from: Endpoint, peer: Endpoint, bytes: Uint8Array, toAll = false): void {
     const host = this.#hosts.get(endpointKey(peer));
     if (host === undefined) return;
@@ -175,7 +182,9 @@ export class FakeNetwork implements Clock {
     this.lines.push({ at: this.#time, way, host, peer, lost, hex, size: bytes.length });
   }
 
-  /** Runs until the promise settles. Fails when nothing is left that could settle it. */
+  /**
+   * Advances the clock until the promise settles. Fails when no event is left that could settle it.
+   */
   async run<T>(promise: Promise<T>): Promise<T> {
     let settled = false;
     const done = () => settled = true;
@@ -276,7 +285,8 @@ class FakeSocket implements DatagramSocket<DatagramBatch> {
     while (this.#held.length > 0) {
       const full = this.#room?.();
       if (full !== undefined) return void full.then(() => this.#handOn());
-      // One buffer for all datagrams, as in a real socket: a view of it changes with the next datagram.
+      // All datagrams share one buffer, as in a real socket. A view of the buffer changes with the
+      // next datagram.
       const [buffer, from] = this.#held[0];
       this.#receiver?.(buffer, from);
       buffer.fill(0xee);

@@ -16,13 +16,13 @@ export interface StreamFaults {
   readonly jitter: number;
   /** Maximum size of a chunk, bytes. */
   readonly largest: number;
-  /** Share of chunks in place of which the connection is reset. */
+  /** Share of chunks that are replaced by a reset of the connection. */
   readonly reset: number;
   /** Share of connections that lose all data. */
   readonly halfOpen: number;
 }
 
-/** A network that loses and delays nothing. */
+/** No faults: nothing is lost or delayed. */
 export const NO_STREAM_FAULTS: StreamFaults = {
   delay: 0,
   jitter: 0,
@@ -39,12 +39,12 @@ export class FakeStreams implements Dialer {
   readonly errors: Map<string, number> = new Map();
   /** The endpoint and time of each connection attempt. */
   readonly begun: { readonly at: number; readonly to: Endpoint }[] = [];
-  /** The written bytes, by connection, and when. */
+  /** The written bytes with their time and destination. */
   readonly written: { readonly at: number; readonly to: Endpoint; readonly bytes: Uint8Array }[] =
     [];
-  /** Connections that are pending or open. */
+  /** Number of connections that are pending or open. */
   open = 0;
-  /** The most that were pending or open at once. */
+  /** Maximum number of connections that were pending or open at once. */
   most = 0;
   /** The behaviour of endpoints without a server. */
   absent: EndpointBehaviour = "refused";
@@ -53,9 +53,9 @@ export class FakeStreams implements Dialer {
   readonly #behaviours = new Map<number | bigint, EndpointBehaviour>();
 
   /**
-   * Makes a dialer without hosts.
+   * Creates a dialer without hosts.
    *
-   * @param network The network whose clock is used.
+   * @param network The network, for its clock.
    * @param seed Seed of the faults: equal seeds give equal faults.
    * @param faults Faults of connections. Default: none.
    */
@@ -67,7 +67,7 @@ export class FakeStreams implements Dialer {
     this.random = new Random(seed);
   }
 
-  /** Places a host that accepts connections, or what fails in its place. */
+  /** Places a host that accepts connections, or an endpoint at which connections fail. */
   host(endpoint: Endpoint, behaviour: EndpointBehaviour): void {
     this.#behaviours.set(endpointKey(endpoint), behaviour);
   }
@@ -153,7 +153,8 @@ class FakeStream implements Stream {
     }
     if (this.#over) return "closed";
     const [next] = this.#arrived;
-    if (typeof next !== "string") this.#arrived.shift(); // an end stays
+    // the end of a stream is returned by all later reads
+    if (typeof next !== "string") this.#arrived.shift();
     return next;
   }
 

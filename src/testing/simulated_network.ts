@@ -34,29 +34,34 @@ export interface SimulatedNetworkOptions {
    */
   readonly seed?: number;
   /**
-   * The program's address in a local network, as `192.168.1.2/24`: servers in this network receive its
-   * broadcasts. Default: no local network.
+   * The program's address in a local network, for example `192.168.1.2/24`. Servers in this network
+   * receive broadcasts of the program. Default: no local network.
    */
   readonly local?: string;
   /** Losses, copies and delays of datagrams, and delays of connections. Default: none. */
   readonly faults?: Faults;
 }
 
-/** The address of a simulated server, and its status. */
+/** A simulated server: its address, software and status. */
 export interface SimulatedServerPlan {
-  /** Its address; its port is the usual one of its software. */
+  /** The address of the server. Its port is the usual port of the software. */
   readonly host: string;
-  /** Its software, as `blocksweep fleet --software` names it: `bds`, `geyser`, `vanilla`, … */
+  /**
+   * The name of the software, as in `blocksweep fleet --software`: `bds`, `geyser`, `vanilla`, …
+   */
   readonly software: string;
-  /** Its status. Missing values are random; software that publishes fewer fields leaves some out. */
+  /**
+   * The status of the server. Missing values are random. Values that the software does not publish
+   * are ignored.
+   */
   readonly status?: Partial<
     Pick<ServerRecord, "name" | "version" | "players_online" | "players_max" | "players" | "map">
   >;
 }
 
-/** Simulated servers in a range. */
+/** Simulated servers in a range of addresses. */
 export interface SimulatedFleetPlan {
-  /** The range of their addresses, with at most one server on each. */
+  /** The range of addresses, with at most one server on each address. */
   readonly range: string;
   /**
    * The number of servers.
@@ -65,22 +70,25 @@ export interface SimulatedFleetPlan {
    */
   readonly servers?: number;
   /**
-   * The number of further hosts that must not give a record: hostile or opted-out ones.
+   * The number of additional hosts that must not be reported: hostile or opted-out hosts.
    *
    * @default 0
    */
   readonly hostile?: number;
-  /** Their software: see {@linkcode SimulatedServerPlan.software}. Default: a usual mix. */
+  /**
+   * The names of their software, in the form of {@linkcode SimulatedServerPlan.software}. Default:
+   * a mix of the usual software.
+   */
   readonly software?: readonly string[];
   /**
-   * Seed of the servers: equal seeds give equal servers.
+   * Seed of the servers. Equal seeds give equal servers.
    *
    * @default 1
    */
   readonly seed?: number;
 }
 
-/** Makes the random servers of a plan. */
+/** Creates the random servers of a plan. */
 export function drawPlan(
   { range, servers = 100, seed = 1, ...rest }: SimulatedFleetPlan,
 ): FleetHost[] {
@@ -94,8 +102,9 @@ function rangeOf(text: string): Range {
 }
 
 /**
- * A network of simulated servers, with a simulated clock: an hour takes only as long as the computation
- * of its events, and no packet leaves the process. Functions of the library take it as the option `network`.
+ * A network of simulated servers, with a simulated clock. A simulated hour takes only as long as the
+ * computation of its events, and no packet leaves the process. Functions of the library accept the network
+ * as the option `network`.
  *
  * @example A test of a program that counts players
  * ```ts
@@ -123,7 +132,7 @@ export class SimulatedNetwork implements Network {
   readonly #services = new Map<string, Service>();
   readonly #seed: number;
 
-  /** Makes a network without hosts. */
+  /** Creates a network without hosts. */
   constructor({ seed = 1, faults = NO_FAULTS, local }: SimulatedNetworkOptions = {}) {
     this.#seed = seed;
     this.datagrams = new FakeNetwork(seed, faults);
@@ -139,12 +148,12 @@ export class SimulatedNetwork implements Network {
     };
   }
 
-  /** The network's clock: it stands still outside of {@linkcode SimulatedNetwork.run}. */
+  /** The clock of the network. It advances only while {@linkcode SimulatedNetwork.run} runs. */
   get clock(): Clock {
     return this.datagrams;
   }
 
-  /** Opens connections to the servers; other hosts refuse them. */
+  /** Opens connections to the servers. Other hosts refuse connections. */
   get dialer(): Dialer {
     return this.streams;
   }
@@ -164,7 +173,7 @@ export class SimulatedNetwork implements Network {
   /**
    * Resolves a name that was added.
    *
-   * @throws InputError for any other.
+   * @throws InputError for a name that was not added.
    */
   readonly resolve = (name: string): Promise<readonly Address[]> => {
     const addresses = this.#names.get(name);
@@ -179,7 +188,7 @@ export class SimulatedNetwork implements Network {
    * Adds a server. A server that is already on the endpoint is replaced.
    *
    * @returns The values that a record of the server must contain.
-   * @throws InputError when its software is unknown, or its host no address.
+   * @throws InputError when the software is unknown, or the host is not an address.
    */
   addServer({ host, software, status = {} }: SimulatedServerPlan): ManifestEntry {
     const address = parseAddress(host);
@@ -198,7 +207,7 @@ export class SimulatedNetwork implements Network {
     return drawPlan(plan).map((host) => this.#add(host));
   }
 
-  /** Removes a server from the network: packets to it get no reply. */
+  /** Removes a server from the network. Packets to the server then get no reply. */
   removeServer({ host, port }: Pick<ServerRecord, "host" | "port">): void {
     const endpoint = { address: parseAddress(host)!, port };
     this.datagrams.host(endpoint, { respond: () => [] });
@@ -226,7 +235,7 @@ export class SimulatedNetwork implements Network {
 /** The limited broadcast address, 255.255.255.255. */
 const BROADCAST = 0xffffffff;
 
-/** The interface of a machine on an address of a network: `192.168.1.2/24`. */
+/** The interface of a machine with an address in a network, for example `192.168.1.2/24`. */
 function interfaceOf(text: string): Deno.NetworkInterfaceInfo {
   const [address, bits] = text.split("/");
   const range = rangeOf(text);

@@ -8,7 +8,7 @@ import { openFleet } from "../fleet/simulate/open_fleet.ts";
 import { systemClock } from "../net/clock.ts";
 import { drawPlan, type SimulatedFleetPlan } from "./simulated_network.ts";
 
-/** Servers that run until they are disposed of. */
+/** Simulated servers. They run until they are disposed of. */
 export interface StartedFleet extends AsyncDisposable {
   /** The values that a record of each server must contain; `listed` is false for hosts without a record. */
   readonly servers: readonly ManifestEntry[];
@@ -19,8 +19,8 @@ export interface StartedFleet extends AsyncDisposable {
  *
  * Needs `--allow-net=127.0.0.0/8`, and Linux for addresses other than 127.0.0.1.
  *
- * @throws InputError for a plan that cannot be used, and for an address that is not loopback or is
- * taken.
+ * @throws InputError for a plan that cannot be used, and for an address that is not loopback or is in
+ * use.
  *
  * @example
  * ```ts

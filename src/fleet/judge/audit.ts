@@ -19,8 +19,8 @@ export interface AuditRules {
   /** Endpoints (`host:port`) that the scanner knew as SQP servers before the log begins. */
   readonly knownForSqp?: ReadonlySet<string>;
   /**
-   * Protocols that each endpoint (`host:port`) may be sent. An endpoint that is not in the map may be
-   * sent all protocols.
+   * Protocols in which each endpoint (`host:port`) may be queried. An endpoint that is not in the map
+   * may be queried in all protocols.
    */
   readonly sendable?: ReadonlyMap<string, readonly string[]>;
 }
@@ -35,7 +35,10 @@ type Kind =
   | "request1"
   | "other";
 
-/** The kind of a datagram. An SQP query has a ping's first byte and 8 bytes. */
+/**
+ * The kind of a datagram. The first byte of an SQP query is that of a ping; an SQP query has 8
+ * bytes.
+ */
 function kindOf(hex: string): Kind {
   if (hex.startsWith("01") && hex.length === 16) return "query";
   if (hex.startsWith("01")) return "ping";
@@ -45,7 +48,10 @@ function kindOf(hex: string): Kind {
   return hex.startsWith("00") ? "challenge" : "other";
 }
 
-/** The kind of first message that a datagram belongs to: follow-ups belong to their handshake. */
+/**
+ * The kind of the first message of an exchange. A stat belongs to a handshake, and an SQP query to
+ * a challenge request.
+ */
 function protocolOf(kind: Kind): string {
   return kind === "stat" ? "handshake" : kind === "query" ? "challenge" : kind;
 }
@@ -74,10 +80,11 @@ const SIZES: Record<Kind, readonly number[]> = {
 };
 
 /**
- * Checks a log for violations: sizes of datagrams, tokens of stats, challenges of queries, SQP probes
- * to endpoints that were not pinged or have replied otherwise, pings to SQP servers, open connection
- * requests, unsolicited kinds within a second of each other, TCP queries, suppressed protocols,
- * exclusions, and caps. Connections and the queries on them count as datagrams for caps.
+ * Checks a log for violations. It checks the sizes of datagrams, the tokens of stat requests, the
+ * challenges of SQP queries, open connection requests, TCP queries, suppressed protocols, exclusions
+ * and caps. It reports SQP probes to endpoints that were not pinged or that replied in another
+ * protocol, pings to SQP servers, and unsolicited datagrams of two kinds within a second. For caps,
+ * each connection and each query on a connection counts as a datagram.
  *
  * @returns One line per violation.
  */
@@ -122,7 +129,10 @@ function append(lists: Map<string, number[]>, key: string, at: number): void {
   else list.push(at);
 }
 
-/** The window of caps: a second, less the delay with which the log may be written. */
+/**
+ * The period in which datagrams are counted for caps, milliseconds: a second, less the possible
+ * delay of the log.
+ */
 const WINDOW_MS = 950;
 
 /** Hosts or networks that received more datagrams within a second than a cap allows. */
@@ -142,12 +152,14 @@ class HostAudit {
   readonly #openConnections = new OpenConnectionAudit();
   readonly #streams = new ConnectionAudit();
   #last: { kind: Kind; at: number; answered: boolean } | undefined;
-  /** SQP challenges that were issued and not used, by peer and port. */
+  /** SQP challenges that were issued but not used, by peer and port. */
   readonly #challenges = new Map<string, Set<string>>();
   #pinged = false;
   /** Whether the host sent anything except SQP replies. */
   #replied = false;
-  /** Whether the host is known as an SQP server: before the log, or since it replied to a query. */
+  /**
+   * Whether the host is known as an SQP server, from before the log or by its reply to a query.
+   */
   #speaksSqp: boolean;
 
   constructor(knownForSqp: boolean) {
@@ -175,7 +187,7 @@ class HostAudit {
       faults.push("a stat without a token of this host");
     }
     faults.push(...this.#judgeSqp(kind, line));
-    // A follow-up of a pong is not unsolicited.
+    // An open connection request follows a pong, so it is not unsolicited.
     if (kind === "request1") return faults;
     const last = this.#last;
     const other = last !== undefined && protocolOf(last.kind) !== protocolOf(kind);

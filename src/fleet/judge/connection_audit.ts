@@ -2,7 +2,7 @@
  * Checks the connections of a scanner, of RakNet and over TCP, in the log of a simulated fleet.
  *
  * A scanner must not send an open connection request before a pong, and must not leave a connection
- * half open: that crashes some servers and counts as a player on others
+ * half open. A half-open connection crashes some servers, and counts as a player on others
  * (protocols/raknet/verify_joinable.ts).
  *
  * @module
@@ -11,7 +11,7 @@ import { Malformed, Truncated } from "../../core/bytes.ts";
 import { decodeSlpPing, decodeStatusRequest } from "../../protocols/slp/mod.ts";
 import type { WitnessLine } from "../witness_log.ts";
 
-/** Recognises a pong by its id and the magic, as far as the log has it. */
+/** Recognises a pong by its id and by the logged part of the magic. */
 const isPong = (hex: string) => hex.startsWith("1c") && hex.startsWith("00ffff00", 34);
 
 /** Checks the open connection requests to one host. */
@@ -51,7 +51,7 @@ export class ConnectionAudit {
   /** Peers that have sent a status request. */
   readonly #statusPeers = new Set<string>();
 
-  /** Returns the violations of a line, which has a connection number. */
+  /** Returns the violations of a line of a connection. */
   read(line: WitnessLine): string[] {
     const number = line.connection!;
     const peer = line.peer.slice(0, line.peer.lastIndexOf(":"));

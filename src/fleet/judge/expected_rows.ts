@@ -1,6 +1,6 @@
 /**
  * The record that a correct scan reports for a host of a fleet. The rules of merging and labelling are
- * implemented here independently of the scanner, so that each implementation checks the other.
+ * implemented here independently of the scanner. Each implementation therefore checks the other.
  *
  * @module
  */
@@ -13,7 +13,7 @@ export interface ScannedSelection {
   readonly protocols: readonly string[];
   /** The swept ports of a protocol. */
   readonly ports: (protocol: string) => readonly number[];
-  /** Whether servers were sent the other protocols after the first reply. */
+  /** Whether servers were queried in the other protocols after the first reply. */
   readonly follow: boolean;
   /** Whether the scan verified that players can join. Default: no. */
   readonly verify?: boolean;
@@ -30,7 +30,7 @@ const ORDER = ["raknet", "slp", "query", "sqp", "nethernet", "lan"];
 const QUERY_FIRST = ["players_online", "players_max", "players", "plugins", "map", "software"];
 /** Order of precedence of labels with equal confidence. */
 const LABELLERS = ["query", "slp", "raknet", "sqp"];
-/** Flags for disagreement between protocols, and the compared columns. */
+/** Flags for different values in two protocols, and the compared columns. */
 const AGREE: readonly (readonly [flag: string, columns: readonly (keyof ServerRecord)[]])[] = [
   ["editionDiffers", ["edition"]],
   ["motdDiffers", ["motd_plain"]],
@@ -38,7 +38,7 @@ const AGREE: readonly (readonly [flag: string, columns: readonly (keyof ServerRe
   ["playersDiffer", ["players_online", "players_max"]],
 ];
 
-/** The protocols in which a scan finds a host; none when the host must not or cannot be found. */
+/** The protocols in which a scan finds a host; none if the host must not or cannot be found. */
 export function findable({ listed, port, truth }: ManifestEntry, scan: ScannedSelection): string[] {
   const speaks = ORDER.filter((name) => name in truth && scan.protocols.includes(name));
   const found = speaks.filter((name) => scan.ports(name).includes(port));

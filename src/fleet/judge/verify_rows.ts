@@ -98,14 +98,17 @@ export function verifyAgainstManifest(
 }
 
 /**
- * Whether a flag excuses missing columns: replies were lost, or not requested. A status that cannot
- * be decoded is not an excuse, because the fleet's servers are decodable.
+ * Whether a flag excuses missing columns, because replies were lost or not requested. A flag for a
+ * status that cannot be decoded is no excuse, because every status of the fleet can be decoded.
  */
 function isLossy(flag: string, allProtocols: readonly Protocol[] = PROTOCOLS): boolean {
   return flag !== "statusMalformed" && isIncompleteFlag(flag, allProtocols);
 }
 
-/** Checks aliases: of a server on two endpoints, exactly one row is an alias; no other row is. */
+/**
+ * Checks aliases. For a server on two endpoints, exactly one row must be an alias. No other row may
+ * be one.
+ */
 function aliasFaults(
   entry: ManifestEntry,
   { alias_of: alias }: ServerRecord,
@@ -146,14 +149,17 @@ function judge(
   return answered.length === protocols.length ? "right" : "partial";
 }
 
-/** Whether SQP chunks after the first are missing. A server without such chunks sends no reply. */
+/**
+ * Whether SQP chunks after the first are missing, because their replies were lost. No flag reports
+ * that, because a server without these chunks sends no reply either.
+ */
 function lacksChunks({ truth }: ManifestEntry, { extras }: ServerRecord): boolean {
   const chunksOf = (facts?: Facts) => (facts?.chunks ?? []) as readonly string[];
   const [all, some] = [chunksOf(truth.sqp?.facts), chunksOf(extras?.sqp)];
   return some.length > 0 && some.length < all.length && some.every((name, i) => name === all[i]);
 }
 
-/** Checks columns that vary between scans, so that no manifest has them. */
+/** Checks the columns that vary between scans. A manifest does not contain them. */
 function implausible(row: ServerRecord): string[] {
   const { latency_ms: latency, seen_at: seen, scan_id: scan } = row;
   const wrong: string[] = [];

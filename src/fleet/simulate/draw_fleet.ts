@@ -24,7 +24,7 @@ import { SlpConnections } from "./slp/slp_connection.ts";
 import { SqpServer } from "./sqp/sqp_server.ts";
 import { HostileListener, SLOW_TRICKS, STREAM_TRICKS } from "./hostile/hostile_listeners.ts";
 
-/** Number of names of software that an error lists. */
+/** Maximum number of software names in an error message. */
 const SHOWN_SOFTWARE = 8;
 
 /** A host of a fleet: its endpoint, its behaviour and its manifest entry. */
@@ -51,7 +51,10 @@ export interface FleetPlan {
   readonly range: Range;
   /** Seed of the random choices: an equal seed gives an equal fleet. */
   readonly seed: number;
-  /** Names of software to draw from. Default: all that a fleet contains without being named. */
+  /**
+   * Names of software to draw from. Default: all software that a fleet may contain without being
+   * named.
+   */
   readonly software?: readonly string[];
   /** Whether hosts accept TCP connections; each needs a file descriptor. Default: yes. */
   readonly tcp?: boolean;
@@ -190,7 +193,10 @@ function hostile(trick: string, random: Random): Pick<FleetHost, "responder" | "
     : { responder: new HostileHost(trick, random) };
 }
 
-/** Tricks of UDP hosts that are drawn without being named: not those that disturb other hosts. */
+/**
+ * Tricks of UDP hosts that a fleet may contain without being named: those that do not disturb other
+ * hosts.
+ */
 const PLAYED_UDP = Object.keys(HOSTILE_BEHAVIOURS).filter((name) => !NAMED_TRICKS.includes(name));
 const PLAYED = [
   ...PLAYED_UDP,

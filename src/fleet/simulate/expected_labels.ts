@@ -22,7 +22,7 @@ const built = (software: string, proxy?: string): Labelled => () => ({
 });
 const hinted = (software: string): Labelled => () => ({ software, confidence: "C" });
 
-/** Only Nukkit writes its GUID as a signed number, so that half of them are negative. */
+/** Only Nukkit writes its GUID as a signed number. Half of its GUIDs are therefore negative. */
 const signed: Labelled = ({ guid }) =>
   guid >> 63n === 1n ? { software: "Nukkit", confidence: "B" } : undefined;
 
@@ -49,7 +49,7 @@ const javaLabels: Readonly<Record<string, Labelled>> = {
   forge118: named("Forge"),
   neoforge: built("NeoForge"),
   cuberite: named("Cuberite"),
-  /** With the owner's MOTD, this reply equals that of vanilla with hidden players. */
+  /** With a MOTD of the owner, this reply is equal to a reply of vanilla with hidden players. */
   bareiron: hinted("bareiron"),
   /** Only this software lists no names while players are online. */
   nodeMinecraftProtocol: ({ online }) => ({

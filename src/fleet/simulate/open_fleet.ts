@@ -27,11 +27,17 @@ export interface FleetOptions {
   readonly seed: number;
   /** The log of all traffic. Default: none. */
   readonly witness?: WitnessLog;
-  /** Laboratory networks: hosts may have their addresses, and receive their broadcasts. */
+  /**
+   * Laboratory networks. Hosts may have addresses in these networks, and receive broadcasts to
+   * them.
+   */
   readonly lab?: readonly { readonly address: number; readonly netmask: number }[];
 }
 
-/** Above this number of hosts, all hosts of a port share one socket, by FFI. */
+/**
+ * Maximum number of hosts with a socket each. If there are more hosts, all hosts with the same port
+ * share one socket, by FFI.
+ */
 const MOST_SOCKETS = 4000;
 
 /**
@@ -73,7 +79,7 @@ async function openDatagrams(
   hosts: readonly FleetHost[],
   { lab }: FleetOptions,
 ): Promise<DatagramNetwork> {
-  // A host that only announces itself needs a socket as well.
+  // A host that only sends announcements needs a socket too.
   const endpoints = hosts.filter(({ responder, announcement }) => responder ?? announcement)
     .map(({ endpoint }) => endpoint);
   if (endpoints.length <= MOST_SOCKETS) return new SocketPerHost(endpoints, lab ?? []);
@@ -89,7 +95,7 @@ export interface Fronts {
   readonly streams: StreamNetwork;
 }
 
-/** A running fleet. Disposing it closes all sockets. */
+/** A running fleet. Disposing of it closes all sockets. */
 export class Fleet implements AsyncDisposable {
   /** Number of received datagrams. */
   received = 0;

@@ -35,7 +35,7 @@ export class SimulatedServer implements Responder {
   constructor(readonly software: Software, readonly identity: ServerIdentity, random: Random) {
     this.#random = random;
     const style = software.bedrock?.openConnection;
-    // The secret is not drawn from `random`, so that the sequence of tokens stays unchanged.
+    // The secret is not drawn from `random`, because that would change the sequence of tokens.
     this.#connectionOpener = style &&
       new ConnectionOpener(style, identity.guid, Number(identity.guid >> 32n));
   }

@@ -54,7 +54,7 @@ export interface Software {
   readonly adapt?: (identity: ServerIdentity) => ServerIdentity;
   /** Number of copies of each reply. Default: 1. */
   readonly repeats?: number;
-  /** Whether the MOTD contains an opt-out, so that the server must not be reported. */
+  /** Whether the MOTD contains an opt-out. Such a server must not be reported. */
   readonly optedOut?: boolean;
 }
 

@@ -64,7 +64,8 @@ async function perform(
   { clock, delay, signal, note }: ConnectionOptions,
 ): Promise<boolean> {
   for (const act of acts) {
-    // The system resets a connection that is closed with unread bytes. There is no call for a reset.
+    // There is no call that resets a connection. The system resets a connection that is closed with
+    // unread bytes.
     if (act === "close" || act === "reset") return false;
     const wait = "waitMs" in act ? act.waitMs : delay();
     if (wait > 0) await sleep(clock, wait, signal);

@@ -23,7 +23,9 @@ export interface QueryStyle {
   readonly token: TokenForm;
   /** Whether a token is bound to the address, or to address and port. */
   readonly binding: "address" | "endpoint";
-  /** Whether any stat request uses the token up, even one with a wrong token. */
+  /**
+   * Whether the token is invalid after any stat request, even after a request with a wrong token.
+   */
   readonly singleUse?: boolean;
   /** The kind of reply to a stat request with a number of bytes after the token. */
   readonly form: (padding: number) => "full" | "basic" | "none";

@@ -120,9 +120,11 @@ const withV = ({ version }: ServerIdentity) => `v${version}`;
 
 /** Query behaviour by software. */
 export const QUERY_STYLES: Record<string, QueryStyle> = {
-  /** Vanilla: 15 bytes are a full request, any other size is a basic one. */
+  /**
+   * Vanilla: a stat request of 15 bytes gets a full stat, a request of any other size a basic stat.
+   */
   vanilla: style({ software: null }, vanilla),
-  /** Vanilla with U+4E00 in its MOTD, of which it writes the low byte: 00. */
+  /** Vanilla with U+4E00 in its MOTD. It writes only the low byte of this character, 00. */
   vanillaNul: style({ software: null, flags: ["motdNul"] }, vanilla),
   /** A Paper server that lists its plugins. */
   paper: style({ software: paper, lists: true, plugins: (id) => `${paper}: ${list(id)}` }, vanilla),
@@ -142,7 +144,9 @@ export const QUERY_STYLES: Record<string, QueryStyle> = {
       form: (padding) => padding === 4 ? "full" : padding === 0 ? "basic" : "none",
     },
   ),
-  /** BungeeCord: full for 4 bytes, basic for none, else no reply. */
+  /**
+   * BungeeCord: a full stat for 4 bytes after the token, a basic stat for none, otherwise no reply.
+   */
   bungeecord: style(
     { software: null, map: () => "BungeeCord_Proxy", port: 25577 },
     {
@@ -177,7 +181,7 @@ export const QUERY_STYLES: Record<string, QueryStyle> = {
     ],
     truth: statementOf({ software: null, hostip: "127.0.0.1", flags: ["duplicateKey"] }),
   },
-  /** A server whose full stats never arrive, as with lost fragments. */
+  /** A server whose full stats never arrive, as if fragments were lost. */
   fullLost: {
     ...vanilla,
     form: (padding) => padding === 4 ? "none" : "basic",
@@ -225,7 +229,10 @@ export const QUERY_STYLES: Record<string, QueryStyle> = {
       form: (padding) => padding === 4 ? "full" : padding === 0 ? "none" : "basic",
     },
   ),
-  /** Nukkit: binary tokens, full for eight bytes only, a truncated plugin list, a stale count. */
+  /**
+   * Nukkit: binary tokens, a full stat only for eight bytes after the token, a truncated list of
+   * plugins, an outdated player count.
+   */
   nukkit: style(
     {
       gameId: "MINECRAFTPE",
@@ -249,7 +256,10 @@ export const QUERY_STYLES: Record<string, QueryStyle> = {
       form: (padding) => padding === 8 ? "full" : "basic",
     },
   ),
-  /** WaterdogPE: an inverted condition, each token for one stat, a different key order. */
+  /**
+   * WaterdogPE: it confuses full and basic stats, each token is valid for one stat, and the order
+   * of keys differs.
+   */
   waterdog: style(
     {
       gameId: "MINECRAFTPE",

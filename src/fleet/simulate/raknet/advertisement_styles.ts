@@ -71,7 +71,10 @@ const semicolonToColon = ({ text, plain }: Motd): Motd => ({
 });
 const escaped = (text: string) => text.replaceAll(";", "\\;");
 const markedSemicolon = ({ text }: Motd) => text.includes(";") ? ["motdSemicolon"] : [];
-/** Derived from the GUID, so that it depends on the seed. Bits 12 to 15 are the UUID's version. */
+/**
+ * The high half of a UUID, derived from the GUID. It therefore depends on the seed. Bits 12 to 15
+ * are the version of the UUID.
+ */
 const halfUuid = ({ guid }: ServerIdentity) => (guid >> 1n & ~0xf000n | 0x4000n).toString();
 const twoLevels = ({ level }: ServerIdentity) => `${level}; 2`;
 const signed = ({ guid }: ServerIdentity) => BigInt.asIntN(64, guid).toString();
@@ -198,7 +201,10 @@ export const BEDROCK_STYLES = {
       flags: markedSemicolon,
     }),
   },
-  /** JSPrismarine: 9 fields, an id of 0, sometimes a GUID of 0: it uses uninitialised memory. */
+  /**
+   * JSPrismarine: 9 fields, an id of 0, sometimes a GUID of 0, because it uses uninitialised
+   * memory.
+   */
   jsprismarine: {
     text: (id) => `MCPE;${id.motd.text};${head(id)};0;JSRakNet;${id.gamemode.toLowerCase()};`,
     openConnection: OPEN_CONNECTION_STYLES.plain,

@@ -1,6 +1,7 @@
 /**
  * The behaviour of each software for open connection requests, and what a correct scanner reads.
- * Expected values are written by hand, not produced by a decoder: a request of 1,464 bytes arrives.
+ * Expected values are written by hand, not produced by a decoder. They assume that a request of
+ * 1,464 bytes arrives.
  *
  * @module
  */
@@ -55,7 +56,10 @@ export const OPEN_CONNECTION_STYLES = {
   pocket2012: { ...plain, protocols: [5], truth: open(1492, "none", 5) },
   /** RakNet 4.081, as in other games. */
   raknet4: { ...plain, protocols: [6], truth: open(1492, "none", 6) },
-  /** A full server: RakNet refuses request 2 only; the advertisement shows it to all. */
+  /**
+   * A full server. RakNet refuses only request 2, but the advertisement shows that all slots are
+   * taken.
+   */
   full: {
     ...plain,
     refusal: { to: "request2", reason: "noFreeConnections" },

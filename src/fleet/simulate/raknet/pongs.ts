@@ -25,7 +25,10 @@ export interface BedrockStyle {
   readonly refusal?: RefusalReason;
   /** Seconds for which the sender of a malformed ping is ignored. Default: 0. */
   readonly punishes?: number;
-  /** Whether unknown datagrams are punished too, as in go-raknet when bit 7 is clear. Default: no. */
+  /**
+   * Whether the sender of an unknown datagram is ignored too, as in go-raknet if bit 7 of the first
+   * byte is 0. Default: no.
+   */
   readonly punishesUnknown?: boolean;
   /** Whether the server responds to "unconnected ping open connections". Default: yes. */
   readonly answersOpen?: boolean;

@@ -1,5 +1,5 @@
 /**
- * Simulates Server List Ping: received bytes of a connection to reply bytes.
+ * Simulates Server List Ping: computes the reply to the received bytes of a connection.
  *
  * @module
  */
@@ -37,7 +37,10 @@ export interface SlpStyle {
   readonly legacy?: (identity: ServerIdentity) => LegacyStatus;
   /** Whether the version is before 1.4, which responds to the first byte of any legacy ping. */
   readonly beta?: boolean;
-  /** What a correct scanner reads if it sends no protocol number, and `fe01` before `fe`. */
+  /**
+   * What a correct scanner reads. It sends protocol number -1, and the legacy ping `fe01` before
+   * `fe`.
+   */
   readonly truth: (identity: ServerIdentity) => Statement;
 }
 
@@ -86,7 +89,10 @@ function reading<T>(read: () => T): T | Truncated | Malformed {
   }
 }
 
-/** The reaction to a frame: a ping, after which vanilla closes, or a status request. */
+/**
+ * The reaction to a frame with a ping or a status request. Vanilla closes the connection after a
+ * ping.
+ */
 function answerFrame(style: SlpStyle, identity: ServerIdentity, received: Uint8Array): SlpAnswer {
   const end = frameEnd(received) ?? 0;
   const payload = decodeSlpPing(received);
@@ -106,7 +112,10 @@ function answerFrame(style: SlpStyle, identity: ServerIdentity, received: Uint8A
   return { used: frameEnd(received, end)!, reply, close: false };
 }
 
-/** The reaction to a legacy ping of one byte, two bytes, or the form of 1.6. Servers do not close. */
+/**
+ * The reaction to a legacy ping of one byte, two bytes, or the form of 1.6. Servers do not close
+ * the connection.
+ */
 function answerLegacy(
   { legacy, beta }: SlpStyle,
   identity: ServerIdentity,

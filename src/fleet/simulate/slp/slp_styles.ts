@@ -74,7 +74,7 @@ export const SLP_STYLES: Record<string, SlpStyle> = {
   }),
   /** Vanilla before 1.9: the description is a JSON string. */
   vanillaString: statusStyle({ order: OLD_ORDER, description: STRING_MOTD }),
-  /** Paper: a further key, its name before the version, a MOTD of many components. */
+  /** Paper: an additional key, its name before the version, a MOTD of many components. */
   paper: statusStyle({
     order: [...ORDER, "enforcesSecureChat"],
     brand: "Paper",
@@ -210,7 +210,7 @@ export const SLP_STYLES: Record<string, SlpStyle> = {
     order: [...ORDER, "favicon"],
     icon: {
       ...HUGE_ICON,
-      // Created at each use, so that a fleet does not keep it in memory.
+      // The icon is created at each use, because a fleet would otherwise keep it in memory.
       get url() {
         return `data:image/png;base64,iVBORw0KGgo${"A".repeat(HUGE_ICON.size / 3 * 4 - 11)}`;
       },
@@ -218,7 +218,7 @@ export const SLP_STYLES: Record<string, SlpStyle> = {
   }),
   /** A server that closes the connection when the protocol number is -1. */
   wantsProtocol: statusStyle({ order: ORDER }, { closesOn: [-1] }),
-  /** quarry: a server of 1.8 that closes connections of unknown client versions. */
+  /** quarry: a server of version 1.8 that closes connections of unknown client versions. */
   quarry: statusStyle(
     { order: PROXY_ORDER.slice(0, 3), version: "1.8.9" },
     { closesOn: [-1, 765] },

@@ -1,6 +1,6 @@
 /**
  * Derives two things from one description of a status: the JSON of the simulated server, and what a
- * correct scanner reads. The rules are independent of the scanner's.
+ * correct scanner reads. The rules do not use code of the scanner.
  *
  * @module
  */
@@ -18,7 +18,10 @@ export interface SlpShape {
   readonly brand?: string;
   /** Version name. Default: the identity's. */
   readonly version?: string;
-  /** Highest protocol number of a proxy, which repeats the client's. Default: the identity's number. */
+  /**
+   * Highest protocol number of a proxy. The proxy repeats the protocol number of the client up to
+   * this number. Default: the identity's number.
+   */
   readonly protocol?: { readonly most: number };
   /** Protocol number in replies to legacy pings. Default: 127, as vanilla. */
   readonly legacyProtocol?: number;
@@ -28,7 +31,7 @@ export interface SlpShape {
     readonly motd: (motd: Motd) => Motd;
     readonly form: string;
   };
-  /** When names of players are listed. Default: `some`, when there are players, as vanilla. */
+  /** When names of players are listed. Default: `some`, if there are players, as in vanilla. */
   readonly sample?: "some" | "always" | "empty" | "never";
   /** Whether names of players are hidden. */
   readonly hidden?: boolean;

@@ -45,7 +45,9 @@ type Query = Extract<SqpRequest, { type: "query" }>;
  */
 const UNFILLED = new Uint8Array(14);
 
-/** A simulated SQP server. As in go-svrquery's sample server, any query uses a challenge up. */
+/**
+ * A simulated SQP server. As in go-svrquery's sample server, a challenge is valid for one query.
+ */
 export class SqpServer implements Responder {
   readonly #challenges = new Map<number | bigint, number>();
   readonly #style: SqpStyle;

@@ -1,7 +1,7 @@
 /**
  * Writes the generated sections of `reference.md`, and checks all documents: `deno task docs`. Each
- * section stands between two comments in the document; what stands elsewhere is written by hand. With
- * `--check` nothing is written, and a section that would change is a failure.
+ * section is between two comments in the document; the rest is written by hand. With `--check`
+ * nothing * is written, and a section that is not up to date is a failure.
  */
 import { EXIT_CODES } from "../src/app/exit_codes.ts";
 import { ENVIRONMENT_VARIABLES } from "../src/app/environment.ts";
@@ -55,7 +55,7 @@ function commandTable(): string {
   );
 }
 
-/** An option as a reference lists it, with its other names. */
+/** The table cell of an option: its usage, and its aliases. */
 function optionCell(option: Option): string {
   const aliases = (option.aliases ?? []).map((alias) => code(dashed(alias)));
   return code(usageOf(option)) + (aliases.length === 0 ? "" : `, ${aliases.join(", ")}`);
@@ -77,7 +77,7 @@ function optionSections(): string {
   }).join("\n\n");
 }
 
-/** Options of a scan that a resumed one may get anew. */
+/** The list of the options for which a resumed scan may get new values. */
 function resumeList(): string {
   return optionsOf("scan").filter(({ onResume }) => onResume === "free")
     .map(({ name }) => `- ${code(dashed(name))}`).join("\n");
@@ -90,13 +90,13 @@ function formatTable(): string {
     return [code(name), chosenBy.map(code).join(", "), holds];
   });
   const databases = [".db", ".sqlite", "sqlite:FILE", "postgres://..."].map(code).join(", ");
-  return table(["Format", "Suffix, option", "Holds"], [
+  return table(["Format", "Suffix, option", "Content"], [
     ...formats,
     ["a database", databases, "[SQLite or PostgreSQL](guide/databases.md)"],
   ]);
 }
 
-/** Every flag of a record, whose it is, and what it means. */
+/** Every flag of a record, the protocol that sets it, and its meaning. */
 export function documentedFlags(): readonly (readonly [
   flag: string,
   of: string,
@@ -154,8 +154,7 @@ export const SECTIONS: Readonly<Record<string, () => string>> = {
     ),
 };
 
-/**
- * A document with its sections written anew.
+/** Returns the document with its generated sections up to date.
  *
  * @throws Error for a section that the document lacks, or that nothing generates.
  */

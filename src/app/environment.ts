@@ -9,12 +9,12 @@ import { fileError, withoutCall } from "../sinks/file_errors.ts";
 
 /** The variables that the program reads, with their purposes. */
 export const ENVIRONMENT_VARIABLES = {
-  NO_COLOR: "no colours, like `--no-color`, whatever the value",
-  TERM: "`dumb`: no live table and no colours, in `lan` and `query`",
-  INIT_CWD: "the folder that relative paths start from, which tasks of Deno set",
-  HOME: "the folder of `.config/blocksweep` and `.pgpass`",
-  XDG_CONFIG_HOME: "the folder of `blocksweep/`, in place of `~/.config`",
-  APPDATA: "the same on Windows",
+  NO_COLOR: "any value: no colours, as with `--no-color`",
+  TERM: "the value `dumb`: `lan` and `query` print no live table and no colours",
+  INIT_CWD: "the folder from which relative paths start; tasks of Deno set this variable",
+  HOME: "the folder that contains `.config/blocksweep` and `.pgpass`",
+  XDG_CONFIG_HOME: "the folder that contains `blocksweep/`, in place of `~/.config`",
+  APPDATA: "the folder that contains `blocksweep/` on Windows",
   USERPROFILE: "the home folder on Windows",
   PGPASSWORD: "the password for PostgreSQL",
   PGPASSFILE: "the file of passwords for PostgreSQL, in place of `~/.pgpass`",

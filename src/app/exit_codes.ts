@@ -18,23 +18,24 @@ export const EXIT_CODES: readonly {
   {
     code: EXIT.done,
     meaning: "done",
-    cases: "`scan` also after `--max-results` and `--max-runtime`; `query` when every host replied",
+    cases: "the command did its work; a `scan` that `--max-results` or `--max-runtime` ended; a " +
+      "`query` to which every host replied",
   },
   {
     code: EXIT.failed,
     meaning: "failed or incomplete",
-    cases: "an error while running, or results that are incomplete, for example because file " +
-      "descriptors ran out or the system refused every probe; `query` when a host did not " +
-      "reply; `demo` and `fleet --check` when a row is wrong",
+    cases: "an error after the start; results that are incomplete, for example because file " +
+      "descriptors ran out or the system refused every probe; a `query` to which a host did not " +
+      "reply; a `demo` or `fleet --check` that finds a wrong row",
   },
   {
     code: EXIT.usage,
     meaning: "wrong usage or input",
-    cases: "any command, before it sends or writes anything",
+    cases: "any command; it has sent and written nothing",
   },
   {
     code: EXIT.interrupted,
     meaning: "ended by Ctrl-C or SIGTERM",
-    cases: "any command; also those that run until then: `watch`, `fleet`, `lan` on a terminal",
+    cases: "any command, also `watch`, `fleet` and `lan` on a terminal, which run until Ctrl-C",
   },
 ];

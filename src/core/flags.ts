@@ -11,15 +11,15 @@ export type FlagMeanings = Readonly<Record<string, string>>;
 /** Flags that replies of several protocols may have, or a comparison of them. */
 export const GENERAL_FLAGS = {
   badUtf8: "text is not valid UTF-8",
-  loneSurrogate: "half of a UTF-16 surrogate pair; U+FFFD replaces it",
+  loneSurrogate: "a text contains half of a UTF-16 surrogate pair, replaced by U+FFFD",
   badNumber: "a number is invalid",
-  countClamped: "a number of players has more than 32 bits; databases hold the nearest number",
+  countClamped: "a number of players has more than 32 bits; databases contain the nearest number",
   badColumn: "a value has the wrong type for its column, or is too long; it is omitted",
   lengthMismatch: "a length field does not match its data",
   trailingBytes: "bytes follow the end of the message",
   truncated: "the message ends too early, or a part of it is missing",
   duplicateKey: "a key occurs twice; the first value is kept",
-  factsCut: "there are more facts than a row holds",
+  factsCut: "the server sent more facts than a row may contain; the rest is omitted",
   editionDiffers: "two protocols report different editions",
   motdDiffers: "two protocols report different MOTDs",
   versionDiffers: "two protocols report different versions",
@@ -27,7 +27,7 @@ export const GENERAL_FLAGS = {
   softwareDiffers: "two protocols name different software",
   statusLost: "the server replied, but sent no status",
   statusMalformed: "the status cannot be decoded",
-  verifyMalformed: "a reply to the check of `--verify` cannot be decoded",
+  verifyMalformed: "a reply to the request of `--verify` cannot be decoded",
   cutShort:
     "the interview ended early (Ctrl-C, --max-runtime, a flood, too few file descriptors): protocols may be missing",
 } as const satisfies FlagMeanings;

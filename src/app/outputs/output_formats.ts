@@ -22,16 +22,16 @@ export const OUTPUT_FORMATS = {
     option: "oD",
     holds: 'one JSON object per line, with `"schema": 1`',
   },
-  json: { suffixes: ["json"], option: "oJ", holds: "a JSON array of the same objects" },
-  hostport: { suffixes: ["txt"], option: "oL", holds: "`host:port` per line" },
+  json: { suffixes: ["json"], option: "oJ", holds: "a JSON array of these objects" },
+  hostport: { suffixes: ["txt"], option: "oL", holds: "one `host:port` per line" },
   grep: {
     suffixes: ["gnmap"],
     option: "oG",
-    holds: "the grepable line of nmap and masscan",
+    holds: "one line per row, in the grepable format of nmap and masscan",
   },
   table: {
     suffixes: [],
-    holds: "a table for people: the default on a terminal (in a pipe: `ndjson`)",
+    holds: "a table for people: the default on a terminal; the default in a pipe is `ndjson`",
   },
 } as const satisfies Readonly<Record<string, OutputFormatDescription>>;
 

@@ -1,6 +1,4 @@
-/**
- * What commands with `--json` print that is not a row, observation or event: one object per result. The
- * keys are declared here once, for the programs that read them and for the reference.
+/** The JSON objects that commands with `--json` print, except rows, observations and events: one * object per result. The keys are declared here once, for the commands that print them and for the * reference.
  *
  * @module
  */
@@ -13,23 +11,25 @@ export const JSON_RESULTS = {
     targets: "number of targets: `all`, `public`, `private`, `loopback`",
     excluded: "number of excluded targets: `never_probed`, `private`, `by_option`, `opted_out`",
     srv_records: "SRV records that led from a requested name to a target",
-    known_servers: "with `--rescan`: number of `all`, of `interviewed` and of `unprobed` ones",
+    known_servers: "with `--rescan`: the numbers of `all` servers of the database, of those that " +
+      "are only `interviewed`, and of those that stay `unprobed`",
     permission: "targets for which `--i-have-permission` is needed; `null`: none",
     ports:
-      "a list: `protocol`, `ports`, and `interviews`: whether interviews use them instead of passes",
+      "a list: `protocol`, its `ports`, and `interviews`: whether only interviews use these ports",
     seed: "the seed of the order; `null`: ascending",
     shard: "`index` and `count`",
-    suppression: "passes before the others: `protocol`, `probes`, and the protocol `suppressed`",
+    suppression: "passes that come first: `protocol`, `probes`, and the protocol that is " +
+      "`suppressed` at endpoints that reply to them",
     passes: "a list: `transport`, `protocol`, `probes`",
-    probes: "most probes over UDP",
-    connections: "most connections over TCP",
-    concurrency: "most connections and interviews at once",
-    verify: "what `--verify` does, a list",
-    limits:
-      "packets per second: `rate`, `rate_auto` (its highest), `net_rate`, `host_rate`, or `null`",
+    probes: "maximum number of probes over UDP",
+    connections: "maximum number of connections over TCP",
+    concurrency: "maximum number of simultaneous connections and of simultaneous interviews",
+    verify: "a list of texts: what `--verify` does",
+    limits: "packets per second: `rate`, `rate_auto` (the maximum of `--rate auto`), `net_rate`, " +
+      "`host_rate`; `null`: no limit",
     engine: "`name`, `threads`, and the `route` of an engine that writes frames",
     limited_by: "the option that limits the speed; `null`: this machine",
-    duration_s: "the least duration, seconds",
+    duration_s: "minimum duration, seconds",
     outputs: "a list: `path`, `format`",
   },
   "scan --list-targets": {
@@ -39,7 +39,7 @@ export const JSON_RESULTS = {
   },
   "fleet": {
     event: "`ready`: all hosts respond",
-    hosts: "number of simulated hosts, further ones included",
+    hosts: "number of simulated hosts, including hostile and opted-out ones",
     servers: "number of servers",
     range: "addresses of the hosts",
     seed: "the seed of the hosts",
@@ -56,15 +56,15 @@ export const JSON_RESULTS = {
     servers: "number of servers that the scan had to find",
     found: "number of servers that it found",
     right: "number of rows that are right in every field",
-    in_part: "number of rows that lack protocols and are right otherwise",
-    faults: "a line for each fault, all of them",
+    in_part: "number of rows that lack some protocols and have no wrong field",
+    faults: "a list of texts, one for each fault",
   },
   "import": {
     file: "file that was read",
     servers: "number of servers in the file",
-    changed: "number of servers that were new, or newer than what was known",
+    changed: "number of servers that were new, or newer than their row in the database",
     ignored_lines: "number of lines that cannot be read",
-    first_ignored_line: "number of the first of them; `null`: none",
+    first_ignored_line: "line number of the first line that cannot be read; `null`: none",
   },
   "prune": {
     database: "database that was pruned",

@@ -60,12 +60,12 @@ const MOST_TOKENS = 3;
 const QUERY_FLAGS: Readonly<
   Record<Exclude<StatFlag | ChallengeFlag, GeneralFlag> | "fullLost" | "statLost", string>
 > = {
-  motdNul: "a NUL in the name: the server's owner may have forged other fields",
-  oddHeader: "a full stat with another header",
-  unterminated: "no NUL ends the token",
-  noPlayerSection: "a full stat without players",
+  motdNul: "a NUL byte in the MOTD: the server's owner may have forged other fields",
+  oddHeader: "a full stat with another header than `splitnum`",
+  unterminated: "the token does not end with a NUL byte",
+  noPlayerSection: "a full stat without a list of players",
   fullLost: "a basic stat arrived, but no full stat",
-  statLost: "a token arrived, but no stat",
+  statLost: "a handshake reply arrived, but no stat",
 };
 
 /** Query, as Java servers and Bedrock software speak it. */

@@ -68,15 +68,15 @@ type RaknetFlag =
 
 /** The meanings of RakNet's own flags. */
 const RAKNET_FLAGS: Readonly<Record<RaknetFlag, string>> = {
-  motdSemicolon: "unescaped separators in the name; it is joined again, or omitted if ambiguous",
-  levelSemicolon: "unescaped separators in the level or the game mode",
+  motdSemicolon: "unescaped `;` in the name; the name is restored, or omitted if ambiguous",
+  levelSemicolon: "unescaped `;` in the level or the game mode",
   noAdvertisement: "the pong has no status",
-  noGamemode: "the game mode is missing: numbers follow the level",
-  otherGame: "the status is that of another game",
-  refused: "the server refuses the scanner",
-  hidden: "a Pocket host hides its name",
-  time32: "the server's RakNet has 32-bit times",
-  timeNotEchoed: "the server does not repeat the token; a second query confirmed it",
+  noGamemode: "the game mode is missing: only numbers follow the level",
+  otherGame: "the pong contains the status of another game",
+  refused: "the server replies to pings with a refusal of the scanner's address",
+  hidden: "a Pocket Edition host that hides its name",
+  time32: "the server uses a form of RakNet with 32-bit times",
+  timeNotEchoed: "the server does not repeat the token; its reply to a second query confirmed it",
 };
 
 /** The ports of Bedrock servers if their owners choose none, by address family. */

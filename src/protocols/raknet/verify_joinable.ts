@@ -54,14 +54,14 @@ const PROTOCOL = 11;
 export const VERIFY_FLAGS = {
   advertOnly: "the server replies to pings, but not to connection requests",
   full:
-    "all slots are taken: the server refuses for that reason, or its counts say so (then `joinable` is empty)",
+    "all slots are taken: the server refuses connections for that reason, or its number of players equals its slots (then `joinable` is empty)",
   banned: "the server refuses the scanner's address",
-  incompatibleProtocol: "the server refuses the protocol number",
+  incompatibleProtocol: "the server refuses the RakNet protocol number of the request",
   connectionAttemptFailed: "the server refuses connections",
   alreadyConnected:
-    "the server refuses a second connection of this address; others may be able to join",
+    "the server refuses a second connection from the scanner's address; others may be able to join",
   recentlyConnected:
-    "the server refuses a new connection of this address so soon; others may be able to join",
+    "the server refuses a new connection from the scanner's address so soon; others may be able to join",
 } as const;
 
 /**

@@ -59,14 +59,14 @@ type SlpFlag =
 
 /** The meanings of Server List Ping's own flags. */
 const SLP_FLAGS: Readonly<Record<SlpFlag, string>> = {
-  disconnected: "a reason why players cannot join, in place of a status",
+  disconnected: "the server sent a reason why players cannot join, in place of a status",
   looseNumber: "a number is written as text, or with a fraction",
   badJson: "unescaped control characters in the JSON, or a byte order mark before it",
   badFavicon: "the icon is not a PNG in a data URL",
   pongDiffers: "the pong's bytes differ from the ping's",
-  sampleText: "lines of text in place of players' names",
-  motdCut: "the MOTD exceeds the bounds; the rest is omitted",
-  cut: "the status exceeds the bounds of the decoder or of a row",
+  sampleText: "the player sample contains lines of text in place of players' names",
+  motdCut: "the MOTD is larger than the limits of the decoder; the rest is omitted",
+  cut: "the status is larger than the limits of the decoder or of a row; the rest is omitted",
 };
 
 /** Server List Ping, as Java servers speak it. */

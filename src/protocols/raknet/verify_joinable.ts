@@ -54,7 +54,7 @@ const PROTOCOL = 11;
 export const VERIFY_FLAGS = {
   advertOnly: "the server replies to pings, but not to connection requests",
   full:
-    "all slots are taken: the server refuses connections for that reason, or its number of players equals its slots (then `joinable` is empty)",
+    "all slots are taken: the server refuses connections for that reason, or its number of players reaches its slots (then `joinable` is empty)",
   banned: "the server refuses the scanner's address",
   incompatibleProtocol: "the server refuses the RakNet protocol number of the request",
   connectionAttemptFailed: "the server refuses connections",

@@ -17,6 +17,7 @@ export const ENVIRONMENT_VARIABLES = {
   APPDATA: "the folder that contains `blocksweep/` on Windows",
   USERPROFILE: "the home folder on Windows",
   PGPASSWORD: "the password for PostgreSQL",
+  BLOCKSWEEP_PROBE_TOKEN: "the token that clients of `/probe` send",
   PGPASSFILE: "the file of passwords for PostgreSQL, in place of `~/.pgpass`",
 } as const satisfies Readonly<Record<string, string>>;
 

@@ -108,10 +108,10 @@ async function run(
   const optedOut = (address: Address) => optOuts.has(address);
   const report = noteOf(options);
   const around = { network, scanId: rules.scanId, signal, report, attach: undefined, optedOut };
-  const { poller, sockets, concurrency } = await openPollingSockets(servers, polling, around);
+  const { poller, sockets, pool } = await openPollingSockets(servers, polling, around);
   const polls = pollServers({
     servers,
-    concurrency,
+    pool,
     optedOut,
     signal,
     clock: network.clock,

@@ -43,8 +43,8 @@ export interface PollingSetup {
   readonly optedOut?: (address: Address) => boolean;
   /** Called with an address when a reply from it contains an opt-out. */
   readonly onOptOut?: (address: Address) => void;
-  /** Maximum number of polls at a time. */
-  readonly concurrency: number;
+  /** Where polls run. */
+  readonly pool: PollPool;
   /** The first polls of all servers are spread evenly over this time, milliseconds. */
   readonly spreadMs: number;
   /** Returns random numbers from 0 to 1, for jitter. */
@@ -83,12 +83,28 @@ export function firstPollsMs(servers: number, intervalMs: number): number {
   return Math.min(intervalMs, 1000 * servers / FIRST_POLLS_PER_SECOND);
 }
 
+/** Runs polls: a limited number at a time, and one at a time for each address. */
+export interface PollPool {
+  /** The pool of running and waiting polls. */
+  readonly tasks: InspectionPool;
+  /** Rejects with the error of a poll. */
+  readonly failed: Promise<never>;
+}
+
+/**
+ * Creates a pool without polls.
+ *
+ * @param concurrency Maximum number of polls at a time.
+ */
+export function newPollPool(concurrency: number): PollPool {
+  const { promise: failed, reject } = Promise.withResolvers<never>();
+  return { tasks: new InspectionPool(concurrency, reject), failed };
+}
+
 /** Polls servers until the signal. Polls that are in flight at that time report no events. */
 export async function pollServers(options: PollingSetup): Promise<void> {
-  const { servers, clock, signal, spreadMs, concurrency } = options;
-  const { promise: failed, reject } = Promise.withResolvers<never>();
+  const { servers, clock, signal, spreadMs, pool: { tasks: pool, failed } } = options;
   const schedule = new Schedule<{ readonly server: WatchedServer; readonly at: number }>();
-  const pool = new InspectionPool(concurrency, reject);
   let wake: (() => void) | undefined;
   const plan = (server: WatchedServer, at: number) => {
     const first = at < schedule.next;

@@ -12,6 +12,7 @@ import { PROTOCOLS, USUAL_PROTOCOLS } from "../../src/protocols/list.ts";
 import type { Protocol } from "../../src/protocols/protocol.ts";
 import { emptyRecord } from "../../src/core/record.ts";
 import {
+  newPollPool,
   newWatchCounts,
   Poller,
   pollServers,
@@ -120,7 +121,7 @@ async function watchFleet(setting: Setting) {
   network.after(runMs, () => controller.abort());
   await network.run(pollServers({
     servers,
-    concurrency: 256,
+    pool: newPollPool(256),
     spreadMs: 1000,
     clock: network,
     signal,
@@ -299,7 +300,7 @@ Deno.test("an exception in a poll ends the watch and is thrown", async () => {
   const rules = { intervalMs: 5000, downAfter: 3, scanId: "watch", newEventId: () => "event" };
   const broken = pollServers({
     servers: [new WatchedServer({ address: 1, port: 1 }, null, rules)],
-    concurrency: 1,
+    pool: newPollPool(1),
     spreadMs: 0,
     random: () => 0.5,
     clock: network,

@@ -13,7 +13,13 @@ import { socketsFor } from "../../sweep/probe_window.ts";
 import { optOutCheck } from "../../targets/builtin_lists.ts";
 import { usualProtocols } from "../../protocols/list.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
-import { Poller, type WatchedServer, WatchSockets } from "../../watch/mod.ts";
+import {
+  newPollPool,
+  Poller,
+  type PollPool,
+  type WatchedServer,
+  WatchSockets,
+} from "../../watch/mod.ts";
 import { DEFAULTS } from "../settings/defaults.ts";
 import { streamLimits } from "../settings/scan_settings.ts";
 import { shortageLine } from "./send_error_lines.ts";
@@ -67,8 +73,22 @@ export interface PollingSockets {
   readonly poller: Poller;
   /** The sockets of the poller. The caller calls their `listen()`. */
   readonly sockets: WatchSockets;
-  /** Maximum number of concurrent polls. */
-  readonly concurrency: number;
+  /** Runs the polls. */
+  readonly pool: PollPool;
+  /** Makes a poller for some protocols alone, with the same sockets and limits. */
+  readonly pollerFor: (protocols: readonly Protocol[]) => Poller;
+  /** The address families of the sockets. */
+  readonly families: readonly (4 | 6)[];
+}
+
+/** Endpoints that polls may probe besides the servers. */
+export interface OtherEndpoints {
+  /** Their address families. */
+  readonly families: readonly (4 | 6)[];
+  /** Whether all of them are on loopback. */
+  readonly areLoopback: boolean;
+  /** Maximum number of them that are probed at a time. */
+  readonly atOnce: number;
 }
 
 /** What polls use and obey: the network, the end of the watch, and opt-outs. */
@@ -83,7 +103,11 @@ export interface PollingContext {
   readonly attach: "icons" | "all" | undefined;
   /** Whether an address has opted out. */
   readonly optedOut: (address: Address) => boolean;
+  /** Endpoints that are probed besides the servers. Default: none. */
+  readonly others?: OtherEndpoints;
 }
+
+const NO_OTHERS: OtherEndpoints = { families: [], areLoopback: true, atOnce: 0 };
 
 /** Opens the sockets that poll these servers. */
 export async function openPollingSockets(
@@ -92,40 +116,46 @@ export async function openPollingSockets(
   context: PollingContext,
 ): Promise<PollingSockets> {
   const { limits, rate } = settings;
-  const { signal, network: { clock, dialer, openSocket } } = context;
+  const { signal, network: { clock, dialer, openSocket }, others = NO_OTHERS } = context;
   const openExclusive = (family: 4 | 6) => openSocket({ address: anyAddress(family), port: 0 });
-  const concurrency = await concurrencyFor(servers, settings, openExclusive);
-  const throttle = throttleFor(servers, rate);
+  const concurrency = await concurrencyFor(servers, settings, others.atOnce, openExclusive);
+  const throttle = throttleFor(servers, others, rate);
+  const families = [...new Set([...Poller.families(servers), ...others.families])];
   const open = () =>
-    Poller.families(servers).flatMap((family) =>
-      openShared(() => openExclusive(family), concurrency)
-    );
+    families.flatMap((family) => openShared(() => openExclusive(family), concurrency));
   const sockets = new WatchSockets({ open, throttle, clock, signal, report: context.report });
   const shortage = new Shortage(
     clock,
     (code) => context.report(`${shortageLine("polls", code)}; polls are deferred meanwhile`),
   );
   const stream = { dialer, throttle, clock, signal, shortage };
-  const poller = new Poller({
-    ...settings,
-    ...context,
-    clock,
-    openExclusive: openExclusive,
-    optsOut: optOutCheck(),
-    shortage,
-    get demultiplexer() {
-      return sockets.current;
-    },
-    nonce: () => nonceOf(randomBytes),
-    connect: (endpoint, connectMs = limits.connectMs) =>
-      new StreamLink(endpoint, { ...stream, limits: { ...limits, connectMs } }),
-  });
-  return { poller, sockets, concurrency };
+  const pollerFor = (protocols: readonly Protocol[]) =>
+    new Poller({
+      ...settings,
+      ...context,
+      protocols,
+      clock,
+      openExclusive: openExclusive,
+      optsOut: optOutCheck(),
+      shortage,
+      get demultiplexer() {
+        return sockets.current;
+      },
+      nonce: () => nonceOf(randomBytes),
+      connect: (endpoint, connectMs = limits.connectMs) =>
+        new StreamLink(endpoint, { ...stream, limits: { ...limits, connectMs } }),
+    });
+  const poller = pollerFor(settings.protocols);
+  return { poller, pollerFor, pool: newPollPool(concurrency), sockets, families };
 }
 
-/** The rate limit and caps of polls. If all servers are on loopback, there is no default limit. */
-function throttleFor(servers: readonly WatchedServer[], rate: number | undefined): Throttle {
-  const local = servers.every(({ endpoint }) => isLoopback(endpoint.address));
+/** The rate limit and caps of polls. If all endpoints are on loopback, there is no default limit. */
+function throttleFor(
+  servers: readonly WatchedServer[],
+  others: OtherEndpoints,
+  rate: number | undefined,
+): Throttle {
+  const local = others.areLoopback && servers.every(({ endpoint }) => isLoopback(endpoint.address));
   const usual = local ? undefined : DEFAULTS.watch.rate;
   return new Throttle({ rate: rate ?? usual, netRate: undefined, hostRate: HOST_RATE }, isLoopback);
 }
@@ -141,12 +171,13 @@ const SPARE_DESCRIPTORS = 128;
 async function concurrencyFor(
   servers: readonly WatchedServer[],
   { concurrency }: PollingSettings,
+  others: number,
   openExclusive: (family: 4 | 6) => DatagramSocket,
 ): Promise<number> {
   const [{ rules: { intervalMs } }] = servers;
   const enough = Math.ceil(servers.length * SILENT_MS / intervalMs);
   const wanted = concurrency ?? Math.max(DEFAULTS.watch.concurrency, Math.min(MOST, enough));
-  const most = Math.min(wanted, servers.length);
+  const most = Math.min(wanted, servers.length + others);
   const left = await descriptorsLeft(most + SPARE_DESCRIPTORS, () => openExclusive(4));
   return Math.max(1, Math.min(most, left - SPARE_DESCRIPTORS));
 }

@@ -4,8 +4,8 @@
  *
  * @module
  */
+import type { ServerRecord } from "../../core/record.ts";
 import { cutText, harmlessText } from "../../core/text.ts";
-import type { WatchedServer } from "../../watch/mod.ts";
 
 /** How long a server's labels stay as they are, milliseconds: at most 24 series a day. */
 const KEPT_MS = 3_600_000;
@@ -18,21 +18,21 @@ export type InfoLabels = Readonly<Record<"name" | "edition" | "software" | "vers
 /** The labels of servers, each with the time from which it is kept. */
 export class ServerInfo {
   readonly #kept = new WeakMap<
-    WatchedServer,
+    WeakKey,
     { readonly labels: InfoLabels; readonly at: number }
   >();
 
   /**
-   * The labels of a server; `undefined` before its first reply.
+   * The labels of a server.
    *
+   * @param server Identifies the server.
+   * @param row Its last record.
    * @param now The current time, milliseconds of any clock.
    */
-  labelsOf(server: WatchedServer, now: number): InfoLabels | undefined {
+  labelsOf(server: WeakKey, row: ServerRecord, now: number): InfoLabels {
     const kept = this.#kept.get(server);
-    if (server.row === undefined || kept !== undefined && now - kept.at < KEPT_MS) {
-      return kept?.labels;
-    }
-    const { name, edition, software, version } = server.row;
+    if (kept !== undefined && now - kept.at < KEPT_MS) return kept.labels;
+    const { name, edition, software, version } = row;
     const labels = {
       name: label(name),
       edition: label(edition),

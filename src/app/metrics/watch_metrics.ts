@@ -14,7 +14,7 @@ import {
 } from "../../watch/mod.ts";
 import { type Family, Histogram, type Sample } from "./prometheus_text.ts";
 import { counter, databaseFamilies, gauge, metricFamily } from "./scan_metrics.ts";
-import { ServerInfo } from "./server_info.ts";
+import type { ServerInfo } from "./server_info.ts";
 
 /** Maximum number of servers with a time series of their own; later ones have none. */
 const MOST_SERVERS = 10_000;
@@ -54,8 +54,8 @@ export interface MeasuredWatch {
   readonly journals: readonly Journal[];
   /** Its webhooks. Default: none. */
   readonly webhooks?: readonly WebhookCounts[];
-  /** Whether each server has an info series. Default: no. */
-  readonly info?: boolean;
+  /** The labels of the servers' info series. Default: there are no such series. */
+  readonly info?: ServerInfo;
   /** The clock of the info series. */
   readonly clock: Pick<Clock, "now">;
 }
@@ -64,7 +64,6 @@ export interface MeasuredWatch {
 export class WatchMetrics {
   readonly #late = new Histogram(DELAY_BOUNDS);
   readonly #events = new Map(EVENT_KINDS.map((event) => [event, 0]));
-  readonly #info = new ServerInfo();
 
   /** Starts with zero events and no late polls. */
   constructor(private readonly watch: MeasuredWatch) {}
@@ -81,10 +80,10 @@ export class WatchMetrics {
 
   /** All metric families, with their current values. */
   families(): Family[] {
-    const { servers, journals, webhooks = [], info = false } = this.watch;
+    const { servers, journals, webhooks = [], info } = this.watch;
     return [
       ...serverFamilies(servers),
-      ...(info ? [this.#infoFamily()] : []),
+      ...(info === undefined ? [] : [this.#infoFamily(info)]),
       ...this.#pollFamilies(),
       ...journalFamilies(journals),
       ...webhookFamilies(webhooks),
@@ -92,14 +91,13 @@ export class WatchMetrics {
   }
 
   /** The family of the names, editions, software and versions of servers. */
-  #infoFamily(): Family {
+  #infoFamily(info: ServerInfo): Family {
     const { servers, clock } = this.watch;
     const now = clock.now();
     const samples = servers.slice(0, MOST_SERVERS).flatMap((server): Sample[] => {
-      const labels = this.#info.labelsOf(server, now);
-      return labels === undefined
-        ? []
-        : [{ value: 1, labels: { ...serverLabel(server), ...labels } }];
+      if (server.row === undefined) return [];
+      const labels = info.labelsOf(server, server.row, now);
+      return [{ value: 1, labels: { ...serverLabel(server), ...labels } }];
     });
     return metricFamily(
       "server_info",

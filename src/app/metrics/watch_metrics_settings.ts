@@ -4,12 +4,17 @@
  * @module
  */
 import { InputError } from "../../core/errors.ts";
+import type { Target } from "../../targets/parse.ts";
 import type { MetricsPlace } from "./metrics_place.ts";
+import { readProbeToken } from "./probe/probe_access.ts";
 
 /** The options as the command line has them. */
 export interface WatchMetricsOptions {
   readonly metrics: MetricsPlace | undefined;
   readonly metricsInfo: boolean;
+  readonly probe: boolean;
+  readonly probeAllow: readonly (readonly Target[])[];
+  readonly probeTokenFile: string | undefined;
 }
 
 /** What a watch serves, and where. */
@@ -18,17 +23,40 @@ export interface WatchMetricsSettings {
   readonly place: MetricsPlace;
   /** Whether each server has an info series. */
   readonly info: boolean;
+  /** Who may probe what; `undefined`: nobody may probe. */
+  readonly probe: ProbeSettings | undefined;
+}
+
+/** Who may probe what. */
+export interface ProbeSettings {
+  /** Targets besides the servers of the watch. */
+  readonly allowed: readonly Target[];
+  /** The token that clients have to send; `undefined`: none. */
+  readonly token: string | undefined;
 }
 
 /**
  * What the options select; `undefined`: nothing is served.
  *
- * @throws InputError for an option that needs `--metrics`.
+ * @throws InputError for an option that lacks another one, and for a token that cannot be used.
  */
-export function watchMetricsSettings(
-  { metrics: place, metricsInfo: info }: WatchMetricsOptions,
-): WatchMetricsSettings | undefined {
-  if (place !== undefined) return { place, info };
-  if (info) throw new InputError("Cannot use --metrics-info without --metrics");
-  return undefined;
+export async function watchMetricsSettings(
+  options: WatchMetricsOptions,
+): Promise<WatchMetricsSettings | undefined> {
+  const { metrics: place, metricsInfo: info, probe, probeAllow, probeTokenFile } = options;
+  const needs = (isGiven: boolean, option: string, needed: string) => {
+    if (isGiven) throw new InputError(`Cannot use ${option} without ${needed}`);
+  };
+  if (place === undefined) {
+    needs(info, "--metrics-info", "--metrics");
+    needs(probe, "--probe", "--metrics");
+  }
+  if (!probe) {
+    needs(probeAllow.length > 0, "--probe-allow", "--probe");
+    needs(probeTokenFile !== undefined, "--probe-token-file", "--probe");
+  }
+  if (place === undefined) return undefined;
+  if (!probe) return { place, info, probe: undefined };
+  const token = await readProbeToken(probeTokenFile, place);
+  return { place, info, probe: { allowed: probeAllow.flat(), token } };
 }

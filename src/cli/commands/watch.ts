@@ -31,8 +31,7 @@ import { reportError, reportLine } from "../term/console.ts";
 import { EventPrinter } from "../term/event_lines.ts";
 import { EXIT } from "../../app/exit_codes.ts";
 import { onInterrupt } from "../../app/interrupt_signals.ts";
-import { watchHealth } from "../../app/metrics/health.ts";
-import { metricsTrouble, serveMetrics } from "../../app/metrics/metrics_server.ts";
+import { probedEndpoints, serveWatch } from "../../app/metrics/serve_watch.ts";
 import { readServerRows } from "../../app/targets/servers_in_files.ts";
 import { systemNetwork } from "../../app/system_network.ts";
 import type { Network } from "../../net/network.ts";
@@ -45,7 +44,6 @@ import {
   type PollingSockets,
 } from "../../app/engines/watch_sockets.ts";
 import { WatchDatabases } from "../../app/databases/watch_databases.ts";
-import { WatchMetrics } from "../../app/metrics/watch_metrics.ts";
 import {
   type WatchMetricsSettings,
   watchMetricsSettings,
@@ -83,7 +81,7 @@ export async function runWatch(
     rules: watchRules(options, allProtocols),
     polling: pollingSettings(options, allProtocols),
     webhook: webhookPlace(options),
-    measured: watchMetricsSettings(options),
+    measured: await watchMetricsSettings(options),
     config: formatConfig("watch", withoutSecrets(given, optionsOf("watch"))),
   };
   await using lists = await WatchDatabases.open({ ...options, words }, chosen.rules, reportLine);
@@ -145,7 +143,7 @@ interface Watch {
 /** Polls the servers until Ctrl-C; returns the exit code. */
 async function watchServers(watch: Watch): Promise<number> {
   const { servers, chosen, lists } = watch;
-  const { options: { quiet, json, keep: keepMs }, rules, webhook, measured } = chosen;
+  const { options: { quiet, json, keep: keepMs, allowPrivate }, rules, webhook, measured } = chosen;
   using interrupt = onInterrupt(() => {});
   const printer = new EventPrinter(json || !Deno.stdout.isTerminal());
   const signal = AbortSignal.any([interrupt.signal, printer.signal]);
@@ -156,27 +154,26 @@ async function watchServers(watch: Watch): Promise<number> {
     reportLine(`watching ${countOf(servers.length, "endpoint")}, polled every ${seconds} s`);
   }
   const counts = newWatchCounts();
-  const metrics = new WatchMetrics({
-    servers,
+  const setup = pollingSetup(watch, polling);
+  await using served = serveWatch(measured, {
+    ...watch,
+    ...setup,
+    rules,
+    polling,
     counts,
     journals: lists.journals,
     webhooks: hook === undefined ? [] : [hook],
-    info: measured?.info,
-    clock: systemClock,
-  });
-  const parts = { counts, sockets: polling.sockets, databases: lists.journals };
-  await using _served = measured && serveMetrics(measured.place, {
-    collect: () => metrics.families(),
-    health: () => watchHealth(parts, systemClock.now()),
-  }, (why) => reportLine(metricsTrouble(why)));
+    allowPrivate,
+    signal,
+  }, reportLine);
   await lists.begin(chosen.config);
   await Promise.all([
     pollServers({
-      ...pollingSetup(watch, polling),
+      ...setup,
       signal,
       counts,
-      onPoll: (lateMs) => metrics.late(lateMs),
-      onEvent: (event) => [metrics, printer, hook].forEach((one) => one?.add(event)),
+      onPoll: (lateMs) => served.metrics.late(lateMs),
+      onEvent: (event) => [served.metrics, printer, hook].forEach((one) => one?.add(event)),
     }),
     polling.sockets.listen(),
     keepDownsampled(lists.places, keepMs, connectionEnvironment(reportLine), signal, report),
@@ -196,7 +193,7 @@ function report(line: string): void {
 
 /** Opens the sockets of a watch. */
 function openPolling(
-  { servers, chosen: { polling, options, rules }, network, lists, optedOut }: Watch,
+  { servers, chosen: { polling, options, rules, measured }, network, lists, optedOut }: Watch,
   signal: AbortSignal,
 ): Promise<PollingSockets> {
   return openPollingSockets(servers, polling, {
@@ -206,18 +203,22 @@ function openPolling(
     report,
     attach: attachedTo(lists, options.names),
     optedOut: (address) => optedOut.has(address),
+    others: probedEndpoints(measured),
   });
 }
+
+/** Reads and records opt-outs. */
+type OptOutHooks = Required<Pick<PollingSetup, "optedOut" | "onOptOut">>;
 
 /** The servers to poll, their schedule, and the recording of opt-outs and replies. */
 function pollingSetup(
   { servers, chosen: { options: { names }, rules, polling }, network, lists, optedOut }: Watch,
-  { poller, concurrency }: PollingSockets,
-): Omit<PollingSetup, "signal" | "counts" | "onEvent"> {
+  { poller, pool }: PollingSockets,
+): Omit<PollingSetup, "signal" | "counts" | "onEvent"> & OptOutHooks {
   const { allProtocols = PROTOCOLS } = polling;
   return {
     servers,
-    concurrency,
+    pool,
     random: Math.random,
     clock: systemClock,
     spreadMs: firstPollsMs(servers.length, rules.intervalMs),

@@ -13,7 +13,7 @@ import type { Field } from "../../core/record.ts";
 import { parseMac } from "../../net/mac_address.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
 import type { Marks } from "../../scan/checkpoint/low_water_mark.ts";
-import { parseTarget } from "../../targets/parse.ts";
+import { parseTarget, parseTargets, type Target } from "../../targets/parse.ts";
 import { parsePorts } from "../../targets/ports.ts";
 import type { Range } from "../../targets/ranges.ts";
 import { parseShard, type Shard } from "../../targets/space.ts";
@@ -149,6 +149,16 @@ export const PAST_TIME: ValueType<PastTime> = valueType(
     return Number.isNaN(date) ? undefined : () => date;
   },
 );
+
+/** Addresses, ranges and names, each perhaps with a port. */
+export const TARGET_LIST: ValueType<readonly Target[]> = {
+  placeholder: "LIST",
+  parse: (text, { option }) => {
+    const targets = splitList(text).flatMap((word) => parseTargets(word));
+    if (targets.length === 0) throw wrongValue(option, text, "addresses, ranges or names");
+    return targets;
+  },
+};
 
 /** The address and the port of the metrics page. */
 export const METRICS_PLACE: ValueType<MetricsPlace> = {

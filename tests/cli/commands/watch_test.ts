@@ -149,6 +149,8 @@ for (
     [["127.0.0.1", "--webhook", "ftp://x"], "a URL that starts with http: or https:"],
     [["no/such/file.ndjson"], 'Cannot read "no/such/file.ndjson"'],
     [["224.0.0.1:19132"], "never probed"],
+    [["127.0.0.1", "--metrics", "0.0.0.0:9150", "--probe"], "without a token"],
+    [["127.0.0.1", "--metrics", "9150", "--probe", "--probe-allow", "10.0.0.0/99"], "the prefix"],
     [["127.0.0.1", "--metrics-info"], "Cannot use --metrics-info without --metrics"],
     [["10.0.0.0/8"], "it is a range"],
   ] as const

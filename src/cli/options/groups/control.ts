@@ -9,7 +9,7 @@ import { redactUrl } from "../../../core/redact.ts";
 import { DEFAULTS } from "../../../app/settings/defaults.ts";
 import { MIN_INTERVAL_MS } from "../../../watch/watch.ts";
 import { COMMAND_NAMES } from "../commands.ts";
-import { HTTP_URL, METRICS_PLACE } from "../domain_value_types.ts";
+import { HTTP_URL, METRICS_PLACE, TARGET_LIST } from "../domain_value_types.ts";
 import type { OptionGroup } from "../option.ts";
 import { COUNT, FILE, time, wholeNumber } from "../value_types.ts";
 
@@ -152,6 +152,24 @@ export const WATCH = {
       name: "metrics-info",
       commands: ["watch"],
       help: "add a series with each server's name, edition, software and version",
+    },
+    {
+      name: "probe",
+      commands: ["watch"],
+      help: "also serve /probe?target=HOST:PORT beside the metrics: it probes a server at once",
+    },
+    {
+      name: "probe-allow",
+      commands: ["watch"],
+      takes: TARGET_LIST,
+      repeat: true,
+      help: "servers that clients of --probe may name besides the watched ones",
+    },
+    {
+      name: "probe-token-file",
+      commands: ["watch"],
+      takes: FILE,
+      help: "the file with the token that clients of --probe send; needed beyond loopback",
     },
     {
       name: "names",

@@ -1,0 +1,75 @@
+/**
+ * Who may use `/probe`: clients with the token, if there is one, and no web page.
+ *
+ * @module
+ */
+import { createHash, timingSafeEqual } from "node:crypto";
+import { isLoopback, parseAddress } from "../../../core/address.ts";
+import { InputError } from "../../../core/errors.ts";
+import { env, readTextFile } from "../../environment.ts";
+import type { HttpRequest } from "../http_server.ts";
+import type { MetricsPlace } from "../metrics_place.ts";
+
+/** Minimum length of a token, characters. */
+const LEAST_TOKEN = 16;
+/** What a header of HTTP can contain as a token (RFC 6750, 2.1). */
+const TOKEN = /^[A-Za-z0-9._~+/-]+=*$/;
+
+/**
+ * The token of `/probe`: the first line of a file, else `BLOCKSWEEP_PROBE_TOKEN`.
+ *
+ * @param file Path of the file; `undefined`: the user named none.
+ * @throws InputError when there is none although other machines can reach the server, and for a token
+ * that is too short; the error does not contain the token.
+ */
+export async function readProbeToken(
+  file: string | undefined,
+  { hostname }: MetricsPlace,
+): Promise<string | undefined> {
+  const source = file === undefined ? "BLOCKSWEEP_PROBE_TOKEN" : `"${file}"`;
+  const token = file === undefined
+    ? env("BLOCKSWEEP_PROBE_TOKEN")
+    : (await readTextFile(file)).split(/\r?\n/)[0].trim();
+  if (token === undefined) {
+    if (isLoopback(parseAddress(hostname)!)) return undefined;
+    throw new InputError(
+      `Cannot serve --probe on ${hostname} without a token: write one into a file for ` +
+        "--probe-token-file, or into the variable BLOCKSWEEP_PROBE_TOKEN",
+    );
+  }
+  if (token.length >= LEAST_TOKEN && TOKEN.test(token)) return token;
+  throw new InputError(
+    `Cannot use the token of ${source}: expected at least ${LEAST_TOKEN} letters, digits and -._~+/=`,
+  );
+}
+
+/** Why a request is refused. */
+export interface Refusal {
+  readonly status: 401 | 403;
+  readonly line: string;
+}
+
+/** Why a request for `/probe` is refused; `undefined` if it is not. */
+export function refusalOf(
+  { headers }: Pick<HttpRequest, "headers">,
+  token: string | undefined,
+): Refusal | undefined {
+  if (token !== undefined) {
+    const [, given = ""] = /^bearer +(\S+)$/i.exec(headers.get("authorization") ?? "") ?? [];
+    if (!isEqual(given, token)) {
+      return { status: 401, line: "send the token: Authorization: Bearer TOKEN" };
+    }
+  }
+  // A web page can make a browser request a loopback address, although it cannot read the response.
+  const site = headers.get("sec-fetch-site");
+  if (site !== undefined && site !== "none" && site !== "same-origin" || headers.has("origin")) {
+    return { status: 403, line: "web pages may not probe" };
+  }
+  return undefined;
+}
+
+/** Compares two texts in a time that does not depend on where they differ. */
+function isEqual(a: string, b: string): boolean {
+  const [first, second] = [a, b].map((text) => createHash("sha256").update(text).digest());
+  return timingSafeEqual(first, second);
+}

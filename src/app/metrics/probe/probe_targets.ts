@@ -1,0 +1,166 @@
+/**
+ * The targets that a client of `/probe` may name: the servers of the watch, and those of
+ * `--probe-allow`. Clients are not the user, so that an address or a name alone permits nothing.
+ *
+ * @module
+ */
+import {
+  type Address,
+  type Endpoint,
+  endpointKey,
+  family,
+  isLoopback,
+} from "../../../core/address.ts";
+import { InputError } from "../../../core/errors.ts";
+import { neverProbedReason, privateRanges } from "../../../targets/builtin_lists.ts";
+import { parseTarget, type Target } from "../../../targets/parse.ts";
+import { AddressSet, type Range } from "../../../targets/ranges.ts";
+import type { WatchedServer } from "../../../watch/mod.ts";
+import { lookUpName, type Lookups } from "../../targets/name_lookup.ts";
+
+/** A target of a client: an endpoint, or a name that is still to be resolved. */
+export type ProbeTarget = Endpoint | { readonly name: string; readonly port: number };
+
+/** Why a target must not be probed. */
+export class ForbiddenTarget extends InputError {}
+
+/**
+ * Parses `HOST:PORT`.
+ *
+ * @throws InputError for any other text.
+ */
+export function parseProbeTarget(text: string): ProbeTarget {
+  const target = parseTarget(text);
+  if (target.port === undefined) {
+    throw new InputError(`Cannot probe "${text}": expected HOST:PORT, for example 192.0.2.1:19132`);
+  }
+  if ("name" in target) return { name: target.name, port: target.port };
+  const { range: { start: address, end } } = target;
+  if (BigInt(end) - BigInt(address) === 1n) return { address, port: target.port };
+  throw new InputError(`Cannot probe "${text}": it is a range; expected one address or name`);
+}
+
+/** What {@linkcode ProbeTargets} permits. */
+export interface ProbeTargetsOptions {
+  /** The servers of the watch. */
+  readonly servers: readonly WatchedServer[];
+  /** The targets of `--probe-allow`. */
+  readonly allowed: readonly Target[];
+  /** Finds the addresses of a name. */
+  readonly resolve: Lookups["resolve"];
+  /** Whether every name may lead to private addresses. */
+  readonly allowPrivate: boolean;
+}
+
+/** Decides which targets may be probed, and resolves names. */
+export class ProbeTargets {
+  readonly #servers = new Map<number | bigint, WatchedServer>();
+  /** `name:port` of watched servers. */
+  readonly #names = new Set<string>();
+  readonly #privates = privateRanges().map(({ range }) => range);
+  readonly #private = new AddressSet(this.#privates);
+
+  /** Starts with the servers that are watched now. */
+  constructor(private readonly options: ProbeTargetsOptions) {
+    for (const server of options.servers) {
+      const { endpoint, name } = server;
+      this.#servers.set(endpointKey(endpoint), server);
+      if (name !== null) this.#names.add(`${name}:${endpoint.port}`);
+    }
+  }
+
+  /** The watched server of an endpoint; `undefined`: there is none. */
+  watched(endpoint: Endpoint): WatchedServer | undefined {
+    return this.#servers.get(endpointKey(endpoint));
+  }
+
+  /**
+   * Checks that a target may be probed. Looks nothing up.
+   *
+   * @throws ForbiddenTarget when it may not.
+   */
+  require(target: ProbeTarget, text: string): void {
+    const reason = "address" in target ? neverProbedReason(target.address) : undefined;
+    if (reason !== undefined) {
+      throw new ForbiddenTarget(`Cannot probe "${text}": never probed: ${reason}`);
+    }
+    if (this.#permits(target)) return;
+    throw new ForbiddenTarget(
+      `Cannot probe "${text}": it is no server of this watch, and no target of --probe-allow`,
+    );
+  }
+
+  /**
+   * Finds the endpoint of a name that may be probed.
+   *
+   * @param families The address families of open sockets.
+   * @throws ForbiddenTarget when the name leads only to addresses that must not be probed; InputError
+   * when it cannot be resolved.
+   */
+  async resolve(
+    { name, port }: ProbeTarget & { readonly name: string },
+    families: readonly (4 | 6)[],
+  ): Promise<Endpoint> {
+    const { resolve, allowPrivate } = this.options;
+    const note = () => {}; // the reasons are in the error, if no address is left
+    const { addresses, refused } = await lookUpName(name, { resolve, allowPrivate, note });
+    if (refused !== undefined) throw new ForbiddenTarget(refused[0]);
+    const address = addresses.find((one) => families.includes(family(one))) ?? addresses[0];
+    return this.requireFamily({ address, port }, families);
+  }
+
+  /**
+   * Returns an endpoint for whose family a socket is open.
+   *
+   * @throws ForbiddenTarget when there is none.
+   */
+  requireFamily(endpoint: Endpoint, families: readonly (4 | 6)[]): Endpoint {
+    const bits = family(endpoint.address);
+    if (families.includes(bits)) return endpoint;
+    throw new ForbiddenTarget(`Cannot probe IPv${bits}: the watch has no socket for it`);
+  }
+
+  #permits(target: ProbeTarget): boolean {
+    const { allowed } = this.options;
+    if ("name" in target) {
+      return this.#names.has(`${target.name}:${target.port}`) ||
+        allowed.some((one) => "name" in one && one.name === target.name && isPort(one, target));
+    }
+    return this.watched(target) !== undefined ||
+      allowed.some((one) =>
+        "range" in one && contains(one.range, target.address) && isPort(one, target) &&
+        (!this.#private.has(target.address) || this.#isPrivate(one.range))
+      );
+  }
+
+  /** Whether a range lies wholly inside a private one: only then its private addresses are meant. */
+  #isPrivate({ start, end }: Range): boolean {
+    return this.#privates.some((one) =>
+      typeof one.start === typeof start && one.start <= start && end <= one.end
+    );
+  }
+}
+
+function isPort({ port }: Target, target: ProbeTarget): boolean {
+  return port === undefined || port === target.port;
+}
+
+function contains({ start, end }: Range, address: Address): boolean {
+  return typeof start === typeof address && start <= address && address < end;
+}
+
+/** The address families of targets. A name may have addresses of both, and IPv4 is probed. */
+export function familiesOfTargets(targets: readonly Target[]): readonly (4 | 6)[] {
+  const families = targets.map((target) => "range" in target ? family(target.range.start) : 4);
+  return [...new Set(families)];
+}
+
+/** Whether all targets are loopback addresses. */
+export function areLoopback(targets: readonly Target[]): boolean {
+  return targets.every((target) =>
+    "range" in target && isLoopback(target.range.start) &&
+    isLoopback(
+      typeof target.range.end === "number" ? target.range.end - 1 : target.range.end as bigint - 1n,
+    )
+  );
+}

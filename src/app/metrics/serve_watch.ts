@@ -1,0 +1,103 @@
+/**
+ * Serves the metrics and the health of a watch, and probes for clients: `--metrics`, `--probe`.
+ *
+ * @module
+ */
+import type { Address } from "../../core/address.ts";
+import type { Clock } from "../../net/clock.ts";
+import type { Network } from "../../net/network.ts";
+import { PROTOCOLS } from "../../protocols/list.ts";
+import type { WatchRules } from "../../watch/mod.ts";
+import type { OtherEndpoints, PollingSockets } from "../engines/watch_sockets.ts";
+import { watchHealth } from "./health.ts";
+import { metricsTrouble, serveMetrics } from "./metrics_server.ts";
+import { MOST_PROBES, Probes } from "./probe/probes.ts";
+import { areLoopback, familiesOfTargets, ProbeTargets } from "./probe/probe_targets.ts";
+import { ServerInfo } from "./server_info.ts";
+import { type MeasuredWatch, WatchMetrics } from "./watch_metrics.ts";
+import type { ProbeSettings, WatchMetricsSettings } from "./watch_metrics_settings.ts";
+
+/** A watch that is served. */
+export interface ServedWatch extends Omit<MeasuredWatch, "info" | "clock"> {
+  /** How servers are watched. */
+  readonly rules: WatchRules;
+  /** Poller, pool and sockets. */
+  readonly polling: PollingSockets;
+  /** Finds the addresses of names. */
+  readonly network: Pick<Network, "resolve">;
+  /** Whether every name may lead to private addresses. */
+  readonly allowPrivate: boolean;
+  /** Whether an address has opted out. */
+  readonly optedOut: (address: Address) => boolean;
+  /** Called with an address whose reply contains an opt-out. */
+  readonly onOptOut: (address: Address) => void;
+  /** The clock of the watch. */
+  readonly clock: Clock;
+  /** Ends the watch. */
+  readonly signal: AbortSignal;
+}
+
+/** What is served of a watch. */
+export interface WatchServer extends AsyncDisposable {
+  /** The metrics, which the watch has to count. */
+  readonly metrics: WatchMetrics;
+}
+
+/**
+ * Makes the metrics of a watch, and serves them until they are disposed of.
+ *
+ * @param settings What is served; `undefined`: nothing, the metrics are only counted.
+ * @param report Receives a line when connections cannot be accepted.
+ * @throws InputError when it cannot listen; Deno.errors.NotCapable.
+ */
+export function serveWatch(
+  settings: WatchMetricsSettings | undefined,
+  watch: ServedWatch,
+  report: (line: string) => void,
+): WatchServer {
+  const { counts, polling: { sockets }, journals: databases, clock } = watch;
+  const info = settings?.info ? new ServerInfo() : undefined;
+  const metrics = new WatchMetrics({ ...watch, info });
+  const probes = settings?.probe && probesOf(settings.probe, watch, info);
+  const server = settings && serveMetrics(
+    settings.place,
+    {
+      collect: () => metrics.families(),
+      health: () => watchHealth({ counts, sockets, databases }, clock.now()),
+      probe: probes && ((request) => probes.respond(request)),
+    },
+    (why) => report(metricsTrouble(why)),
+    clock,
+  );
+  return { metrics, [Symbol.asyncDispose]: async () => await server?.[Symbol.asyncDispose]() };
+}
+
+function probesOf(
+  { token, allowed }: ProbeSettings,
+  watch: ServedWatch,
+  info: ServerInfo | undefined,
+): Probes {
+  const { servers, counts, rules, allowPrivate, network } = watch;
+  const resolve = (name: string) => network.resolve(name);
+  return new Probes({
+    ...watch,
+    targets: new ProbeTargets({ servers, allowed, allowPrivate, resolve }),
+    token,
+    info,
+    allProtocols: rules.allProtocols ?? PROTOCOLS,
+    isRunning: () => counts.loopAt !== undefined,
+  });
+}
+
+/** The endpoints that clients may probe besides the servers of the watch. */
+export function probedEndpoints(
+  settings: WatchMetricsSettings | undefined,
+): OtherEndpoints | undefined {
+  if (settings?.probe === undefined) return undefined;
+  const { allowed } = settings.probe;
+  return {
+    families: familiesOfTargets(allowed),
+    areLoopback: areLoopback(allowed),
+    atOnce: MOST_PROBES,
+  };
+}

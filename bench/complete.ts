@@ -1,34 +1,36 @@
 // deno-lint-ignore-file no-console
 /**
- * Shows that no live server is missing, whatever `--concurrency` says: every target of a simulated
- * fleet on loopback is alive, and every row is held against the fleet's manifest. With `--peers` it
- * compares the scan with two Node libraries on the same servers.
+ * Shows that a scan finds every live server, at any `--concurrency`. All targets are servers of a
+ * simulated fleet on loopback, and every row is compared with the manifest of the fleet. With
+ * `--peers`, two Node libraries query the same servers for comparison.
  *
  *     deno run --allow-read --allow-write --allow-run bench/complete.ts [--targets 20000]
  *         [--rounds 1] [--concurrency 16,256,2000] [--job raknet,query] [--engine portable]
  *         [--peers 16,64,256] [--modules FOLDER]
  *
- * It needs Linux, and no other program on the ports 19132 and 25565 of loopback: where one is, run it in a
- * network namespace (`unshare --net`, then `ip link set lo up`). For peers it needs Node and npm, and
- * downloads the libraries (bench/peers/package.json names their versions) into a folder that it
- * removes again, or takes those that `npm install` put into `--modules`.
+ * It needs Linux. No other program may use the ports 19132 and 25565 of loopback. If one does, run
+ * the benchmark in a network namespace (`unshare --net`, then `ip link set lo up`). For `--peers`
+ * it needs Node and npm. It downloads the libraries (bench/peers/package.json names their versions)
+ * into a folder that it removes at the end. With `--modules` it uses the libraries that `npm
+ * install` put into that folder.
  *
- * Scans run as users run them, with one retry. `--peers` names how many queries of a peer may be in
- * flight: for each number, every peer and a scan with each `--concurrency` take a turn in a round; a
- * scan that is not counted warms the fleet up. All wait 1,500 ms for a reply; the peers' default is to
- * send once.
+ * Scans have the options that users use, with one retry. `--peers` names the numbers of concurrent
+ * queries of a peer. In each round, every peer runs with each of these numbers, and a scan with
+ * each `--concurrency`. One scan before the rounds is not counted. All programs have a timeout of
+ * 1,500 ms for a reply. The peers send each request once, which is their default.
  *
- * - `found`: of ours, rows that are right in every field. Of a peer, statuses that are the server's
- *   own, by the GUID or name, or by version, map and counts. The least of all rounds.
- * - `partial`: rows that lack what a later reply would have held; `faults`: all else that is wrong.
- * - `servers/s`: servers found ÷ time from the first probe to the last row, so that neither start-up
- *   nor the waits at a scan's end count; a peer's own process reports the same two moments.
- * - `CPU us`: user and system time of the whole process, start-up included, ÷ servers found.
- * - `run s`: from the start of the process to its end.
- * - `resent`: probes of the second pass; `lost`: datagrams that found a full buffer, at the fleet or
- *   at the program, from the kernel's counter.
+ * - `found`: of a scan, rows that are correct in every field. Of a peer, statuses that belong to
+ *   the server, recognised by the GUID or name, or by version, map and counts. Minimum of all
+ *   rounds.
+ * - `partial`: rows that lack values of a later reply; `faults`: all other errors.
+ * - `servers/s`: number of found servers, divided by the time from the first probe to the last row.
+ *   Start-up and the cooldown of a scan do not count. A peer's process measures the same period.
+ * - `CPU us`: user and system time of the whole process, start-up included, per found server.
+ * - `run s`: time from the start of the process to its end.
+ * - `resent`: number of probes in the second pass; `lost`: number of datagrams that were dropped
+ *   because a receive buffer of the fleet or of the program was full, from the kernel's counter.
  *
- * Exits with 1 when a row of ours is missing or wrong.
+ * Exits with 1 when a row of a scan is missing or wrong.
  */
 import { readNdjson, verifyAgainstManifest } from "../src/fleet/judge/verify_rows.ts";
 import type { ManifestEntry } from "../src/fleet/manifest.ts";
@@ -39,7 +41,7 @@ import { runTimed, scanCommand, startFleet, udpCounters } from "./shared/process
 import { median, table } from "./shared/table.ts";
 import { inTurns } from "./shared/turns.ts";
 
-const options = readOptions("that no live server is missing; servers per second", {
+const options = readOptions("finds every live server; servers per second", {
   targets: "20000",
   rounds: "1",
   concurrency: "16,256,2000",
@@ -53,17 +55,17 @@ const OURS = "blocksweep";
 const HEAD = ["program", "in flight", "alive", "found", "partial", "faults", "resent"];
 const TIMES = ["servers/s", "CPU us", "run s", "lost"];
 
-/** What one run came to. */
+/** The result of one run. */
 interface Run {
   readonly found: number;
   readonly partial: number;
   readonly faults: readonly string[];
   readonly resent: number;
-  /** From the first probe to the last row, seconds. */
+  /** Time from the first probe to the last row, seconds. */
   readonly seconds: number;
 }
 
-/** And what the kernel knows of it. */
+/** The result of one run, with the kernel's numbers. */
 interface Measured extends Run {
   readonly cpu: number;
   readonly elapsed: number;
@@ -106,7 +108,7 @@ async function runPeer({ job, entries, targets, folder }: Arena, peer: string, i
   });
 }
 
-/** Runs a program, then reads what it left behind. */
+/** Runs a program, then reads its results. */
 async function measured(
   command: readonly string[],
   folder: string,
@@ -118,7 +120,7 @@ async function measured(
   return { ...await read(), cpu, elapsed, lost: after.RcvbufErrors - before.RcvbufErrors };
 }
 
-/** What takes turns, by program and number in flight. */
+/** The programs to run, by name and number of concurrent queries. */
 function programs(arena: Arena): Map<string, () => Promise<Measured>> {
   const all = new Map<string, () => Promise<Measured>>();
   for (const number of options.concurrency.split(",")) {
@@ -132,7 +134,10 @@ function programs(arena: Arena): Map<string, () => Promise<Measured>> {
   return all;
 }
 
-/** A line of the table: medians, but for what is found and what is wrong. */
+/**
+ * A line of the table. `found` is a minimum, the numbers of errors and lost datagrams are sums, and
+ * all other numbers are medians.
+ */
 function lineOf(name: string, alive: number, runs: readonly Measured[]): (string | number)[] {
   const sum = (of: (run: Measured) => number) => runs.reduce((total, run) => total + of(run), 0);
   const middle = (of: (run: Measured) => number) => median(runs.map(of));
@@ -152,7 +157,10 @@ function lineOf(name: string, alive: number, runs: readonly Measured[]): (string
   ];
 }
 
-/** Runs a job's programs and prints the table; returns whether our rows are all right. */
+/**
+ * Runs the programs of a job and prints the table. Returns whether all rows of the scans are
+ * correct.
+ */
 async function compare(arena: Arena): Promise<boolean> {
   const all = programs(arena);
   if (options.peers !== "") await scan(arena, "256");

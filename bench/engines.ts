@@ -1,20 +1,22 @@
 // deno-lint-ignore-file no-console
 /**
- * Compares what the engines send with the same calls in a small C program (bench/c/send.c), or with
- * masscan and zmap: the same datagram, the same targets, the same link, and no host replies.
+ * Compares the speed at which the engines send with that of a small C program that uses the same
+ * system calls (bench/c/send.c), or with masscan and zmap. All programs send the same datagram to
+ * the same targets over the same link, and no host replies.
  *
  *     deno run -A bench/engines.ts [--targets 1048576] [--rounds 3] [--threads 0,1,2]
  *       [--engines udp,portable,packet,xdp] [--against c]
  *
- * It needs Linux, root, iproute2 and a C compiler, or with `--against scanners` masscan and zmap
- * (Debian's packages); see bench/shared/link.ts for where and how it counts. Ours is the whole program
- * doing its whole job: `scan` with permutation, exclusion, tokens and the receiver at work. C only
- * sends. With threads, an engine is held against the same calls in C on as many; without, against C on
- * one; `portable` against what `udp` calls. masscan has one thread that sends, zmap as many as it is
- * told; each engine is held against zmap on as many.
+ * It needs Linux, root, iproute2 and a C compiler. `--against scanners` needs masscan and zmap
+ * (Debian's packages). bench/shared/link.ts describes the link and how datagrams are counted.
+ * blocksweep runs a complete `scan` with permutation, exclusions, tokens and receiver. The C
+ * program only sends. An engine with sender threads is compared with the C program on the same
+ * number of threads, and an engine without them with the C program on one thread. `portable` is
+ * compared with the calls of `udp`. masscan has one sender thread, and zmap a configurable number.
+ * Each engine is compared with zmap on the same number of threads.
  *
- * Ratios are the middle of those of the rounds; `arrived` is the least of all rounds, to be held
- * against the targets; other numbers are medians.
+ * Ratios are the medians of the ratios of all rounds. `arrived` is the minimum of all rounds;
+ * compare it with `of`, the number of targets. Other numbers are medians.
  */
 import {
   atFarEnd,
@@ -32,22 +34,28 @@ import { readOptions } from "./shared/options.ts";
 import { masscan, zmap } from "./shared/scanners.ts";
 import { table } from "./shared/table.ts";
 
-const options = readOptions("packets per second of each engine, against C or other scanners", {
-  targets: String(2 ** 20),
-  rounds: "3",
-  engines: "udp,portable,packet,xdp",
-  threads: "0,1,2",
-  against: "c",
-});
+const options = readOptions(
+  "datagrams per second of each engine, compared with C or other scanners",
+  {
+    targets: String(2 ** 20),
+    rounds: "3",
+    engines: "udp,portable,packet,xdp",
+    threads: "0,1,2",
+    against: "c",
+  },
+);
 const TARGETS = Number(options.targets);
 
-/** Programs that take turns, and the column in which each is held against which other one. */
+/**
+ * The programs to run alternately. `ratios` has, for each column of ratios, the program with which
+ * each one is compared.
+ */
 interface Contest {
   readonly programs: Map<string, readonly string[]>;
   readonly ratios: Readonly<Record<string, Map<string, string>>>;
 }
 
-/** Our engines with each number of threads; `portable` has none. */
+/** The engines of blocksweep with each number of threads; `portable` has no sender threads. */
 function engines(): { readonly engine: string; readonly threads: number }[] {
   const numbers = options.threads.split(",").map(Number);
   return options.engines.split(",").flatMap((engine) =>
@@ -93,7 +101,10 @@ async function againstScanners(folder: string): Promise<Contest> {
   return { programs, ratios: { "by masscan": masscans, "by zmap": zmaps } };
 }
 
-/** masscan ends only when a datagram arrives, so that one is sent ten times a second. */
+/**
+ * Sends ten datagrams per second to the near end, because masscan ends only when a datagram
+ * arrives.
+ */
 function murmur(): Disposable {
   const socket = Deno.listenDatagram({ transport: "udp", hostname: NEAR.gateway, port: 0 });
   const hostname = NEAR.gateway.replace(/\d+$/, "255");

@@ -1,17 +1,19 @@
 // deno-lint-ignore-file no-console
 /**
- * Stops a default scan by SIGINT, by SIGTERM and by `--max-runtime`, at points spread over its whole
- * run, runs each printed command as it is in a shell until none is printed, and shows that every
- * server is in both outputs once.
+ * Stops a default scan by SIGINT, by SIGTERM and by `--max-runtime`, at times spread over its whole
+ * duration. It then runs each printed command in a shell until no command is printed, and shows
+ * that every server is in both outputs exactly once.
  *
  *     deno run --allow-read --allow-write --allow-run --allow-env=PATH bench/interrupts.ts
  *         [--points 50] [--range 127.16.0.0/22] [--servers 200] [--rate RATE]
  *
- * It needs a POSIX shell, and no other program on the usual ports of loopback. The three ways run beside
- * each other. A point counts from the moment when the first checkpoint is saved; `udp` and `tcp` are
- * pass and position at which the first part stopped, `parts` says how many processes the scan took.
- * Rows flagged `cutShort`, of hosts that a scan which was to end did not wait for, are counted.
- * Exits with 1 when a printed command is refused, or a server is missing, twice, or wrong.
+ * It needs a POSIX shell. No other program may use the usual ports of loopback. The three ways run
+ * at the same time. A time counts from the moment when the first checkpoint is saved. `udp` and
+ * `tcp` are pass and position at which the first part stopped; `parts` is the number of processes
+ * of the scan. The summary also has the number of rows with the flag `cutShort`: rows of hosts for
+ * which a stopped scan did not wait.
+ *
+ * Exits with 1 when a printed command is refused, or a server is missing, duplicate or wrong.
  */
 import { readCsv, readNdjson, verifyAgainstManifest } from "../src/fleet/judge/verify_rows.ts";
 import { serverId } from "../src/core/record.ts";
@@ -22,7 +24,7 @@ import { readOptions } from "./shared/options.ts";
 import { programWords, type RunningFleet, startFleet } from "./shared/processes.ts";
 import { table } from "./shared/table.ts";
 
-const options = readOptions("a default scan that is stopped again and again, and resumed", {
+const options = readOptions("a default scan that is stopped at many times and resumed", {
   points: "50",
   range: "127.16.0.0/22",
   servers: "200",
@@ -33,18 +35,18 @@ const WAYS = ["SIGINT", "SIGTERM", "--max-runtime"] as const;
 const folder = await Deno.makeTempDir({ prefix: "blocksweep-interrupts-" });
 const scan = ["scan", options.range, ...options.rate === "" ? [] : ["--rate", options.rate]];
 
-/** What came of one point. */
+/** The result of stopping a scan at one time. */
 interface Outcome {
-  /** Where the first part stopped; `done` where it had finished. */
+  /** The marks at which the first part stopped; `done` if it had finished. */
   readonly stopped: string;
   readonly parts: number;
-  /** Rows that say that a host which kept the scan waiting was cut short. */
+  /** Number of rows with the flag `cutShort`. */
   readonly cut: number;
-  /** What is wrong; empty where nothing is. */
+  /** The errors that were found. */
   readonly faults: readonly string[];
 }
 
-/** A line of a shell that finds the program. */
+/** Runs a line in a shell whose PATH contains the program. */
 async function shell(line: string): Promise<{ code: number; said: string }> {
   const env = { PATH: `${folder}:${Deno.env.get("PATH")}`, NO_COLOR: "1" };
   const command = new Deno.Command("sh", { args: ["-c", line], env, stdin: "null" });
@@ -52,7 +54,7 @@ async function shell(line: string): Promise<{ code: number; said: string }> {
   return { code, said: new TextDecoder().decode(stderr) };
 }
 
-/** Starts the scan, and stops it so long after its first checkpoint. */
+/** Starts the scan, and stops it a given time after its first checkpoint. */
 async function stop(way: typeof WAYS[number], ms: number, outputs: readonly string[]) {
   const words = [...scan, ...outputs.flatMap((path) => ["-o", path])];
   if (way === "--max-runtime") words.push(way, `${ms}ms`);
@@ -98,7 +100,7 @@ async function tryPoint(
     if (command === undefined) break;
     ({ code, said } = await shell(command));
   }
-  if (await textOf(checkpoint) !== "") faults.push("the checkpoint was left behind");
+  if (await textOf(checkpoint) !== "") faults.push("the checkpoint was not removed");
   const [csv, ndjson] = await Promise.all(outputs.map(textOf));
   const rows = readNdjson(ndjson);
   const selection = usualSelection(USUAL_PROTOCOLS.map(({ name }) => name));
@@ -107,7 +109,7 @@ async function tryPoint(
   faults.push(...verdict.faults.filter((fault) => !cut.some((id) => fault.startsWith(`${id} `))));
   const ids = rows.map(serverId);
   if (verdict.found !== verdict.expected) faults.push(`${verdict.found} of ${verdict.expected}`);
-  if (new Set(ids).size !== ids.length) faults.push("a server is there twice");
+  if (new Set(ids).size !== ids.length) faults.push("a server is in the output twice");
   if (readCsv(csv).map(serverId).join() !== ids.join()) faults.push("CSV and NDJSON differ");
   return { stopped, parts, cut: cut.length, faults };
 }
@@ -157,8 +159,8 @@ try {
   console.log(table(["ms", ...heads], lines));
   for (const [j, { stopped, oneSide, parts, cut, faults }] of totals.entries()) {
     console.log(
-      `${WAYS[j]}: ${lines.length} points of ${seconds} s, ${stopped} stopped before the end, ` +
-        `${oneSide} with one side done, ${parts} processes, ${cut} rows cut short, ${faults} faults`,
+      `${WAYS[j]}: ${lines.length} times within ${seconds} s, ${stopped} stopped before the end, ` +
+        `${oneSide} with only UDP or TCP done, ${parts} processes, ${cut} rows cut short, ${faults} faults`,
     );
   }
 } finally {

@@ -1,24 +1,27 @@
 // deno-lint-ignore-file no-console
 /**
- * Kills a scan into files and databases with SIGKILL again and again, resumes it each time, and shows
- * that every server is in each output, once, and every row right.
+ * Kills a scan that writes files or a database with SIGKILL at many times, and resumes the scan
+ * each time. It shows that every server is in each output exactly once, and that every row is
+ * correct.
  *
  *     deno run -A bench/kill.ts [--outputs files,postgres] [--moments 20] [--seed 1]
  *         [--range 127.16.0.0/12] [--servers 2000] [--protocol raknet,slp,query] [--rate 100k]
  *         [--lived 8000] [--engine portable] [--last RATE]
  *
- * `files` are CSV, NDJSON and SQLite, all three of one scan; `postgres` needs Debian's `postgresql`, of
- * which it starts a server of its own, with the usual settings. It needs Linux, and no other program on the
- * usual ports of loopback. The moments are drawn by seed: every second one is a time, the others are
- * things that happen to an output: a row is written, the list or SQLite's log grows, the next
- * checkpoint is made, is written, takes its place, PostgreSQL is within a transaction of ours. What
- * does not happen within twice `--lived` is not waited for.
+ * `files` is one scan with three outputs: CSV, NDJSON and SQLite. `postgres` needs Debian's
+ * `postgresql`; the benchmark starts a server of its own with the default settings. It needs Linux.
+ * No other program may use the usual ports of loopback. The seed determines the times of the kills.
+ * Every second kill comes after a random time. The others come at an event of an output: a row is
+ * written, the list or SQLite's log grows, the next checkpoint is created, is written or replaces
+ * the old one, or PostgreSQL is within a transaction of the scan. If the event does not occur
+ * within twice the time of `--lived`, the scan is killed then.
  *
- * `lived` is how long that part of the scan did, milliseconds, start-up included; `listed` the rows
- * that the checkpoint's list holds then, all of them acknowledged; `behind` those that each output
- * holds and the list does not; `gone` listed rows that one of them lacks; `udp` and `tcp` are pass and
- * position of the checkpoint; `--last` is the rate of the last part. Exits with 1 when a listed row is
- * gone, a server is missing, twice or wrong, an observation is missing or twice, or SQLite's
+ * `lived` is the duration of the killed part of the scan, milliseconds, start-up included. `listed`
+ * is the number of rows in the checkpoint's list at the time of the kill; the outputs had accepted
+ * them. `behind` is the number of rows in each output that the list does not contain. `gone` is the
+ * number of listed rows that an output lacks. `udp` and `tcp` are pass and position of the
+ * checkpoint. `--last` is the rate of the last part. Exits with 1 when a listed row is gone, a
+ * server is missing, duplicate or wrong, an observation is missing or duplicate, or SQLite's
  * `integrity_check` is not ok.
  */
 import { serverId } from "../src/core/record.ts";
@@ -33,7 +36,7 @@ import { readOptions } from "./shared/options.ts";
 import { runTimed, scanCommand, start, startFleet } from "./shared/processes.ts";
 import { table } from "./shared/table.ts";
 
-const options = readOptions("a scan that is killed again and again, and resumed", {
+const options = readOptions("a scan that is killed at many times and resumed", {
   outputs: "files,postgres",
   moments: "20",
   seed: "1",
@@ -50,7 +53,10 @@ const LIVED = Number(options.lived);
 const random = new Random(Number(options.seed));
 const folder = await Deno.makeTempDir({ prefix: "blocksweep-kill-" });
 
-/** The words of a scan, or of what resumes it: a password in a URL is not kept, and named again. */
+/**
+ * The arguments of a scan, or of a resumed scan. Outputs are named again, because a checkpoint
+ * contains no passwords of URLs.
+ */
 function wordsOf({ paths, checkpoint }: Outputs, begun: boolean): string[] {
   const outputs = paths.flatMap((path) => ["-o", path]);
   if (begun) return ["--resume", checkpoint, ...outputs];
@@ -58,7 +64,7 @@ function wordsOf({ paths, checkpoint }: Outputs, begun: boolean): string[] {
   return [...targets, ...outputs, "--checkpoint", checkpoint];
 }
 
-/** Starts a part of the scan and kills it at a moment: a line of the table. */
+/** Starts a part of the scan and kills it at a moment. Returns a line of the table. */
 async function kill(outputs: Outputs, i: number, begun: boolean) {
   const ms = 200 + random.below(LIVED);
   const moment = i % 2 === 0 ? after(ms) : within(2 * LIVED, outputs.border());
@@ -80,7 +86,7 @@ async function kill(outputs: Outputs, i: number, begun: boolean) {
   return { line, gone, begun: saved !== "" };
 }
 
-/** Kills and resumes a scan; returns whether all is as it should be. */
+/** Kills and resumes a scan. Returns whether there was no error. */
 async function run(
   name: string,
   outputs: Outputs,
@@ -104,8 +110,8 @@ async function run(
   const verdict = verifyAgainstManifest(entries, rows, selection, "ndjson");
   const faults = await outputs.faults(ids);
   const left = await textOf(outputs.checkpoint) + await textOf(`${outputs.checkpoint}.list`);
-  if (left !== "") faults.push("the checkpoint or its list was left behind");
-  const ending = `killed ${lines.length} times, then to the end in ${elapsed.toFixed(1)} s`;
+  if (left !== "") faults.push("the checkpoint or its list was not removed");
+  const ending = `killed ${lines.length} times; the last part took ${elapsed.toFixed(1)} s`;
   console.log(verdictLines(ending, verdict).join("\n"));
   console.log(`${faults.length} other faults, ${gone} listed rows gone\n`);
   for (const fault of faults) console.error(`  ${fault}`);

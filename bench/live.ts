@@ -1,16 +1,17 @@
 // deno-lint-ignore-file no-console
 /**
- * Shows how fast servers are found where every address is one: each sweeps the range once, and each
- * row is held against the range.
+ * Measures how fast servers are found if every address has a server. Each engine sweeps the range
+ * once per round, and the rows are compared with the range.
  *
  *     deno run -A bench/live.ts [--targets 524288] [--live 524288] [--rounds 3]
  *         [--engines udp,portable] [--format ndjson]
  *
- * It needs Linux, root, iproute2 and a C compiler: the servers are bench/c/respond.c, in a network
- * namespace of its own, behind a veth pair. `servers/s` is from the first probe to the last row in the
- * file, `CPU us` user and system time of the whole process by server, start-up included, `peak` its
- * VmHWM, `no room` the datagrams that found a full buffer on either side. Medians of all rounds, but
- * for `missing`, `twice` and `no room`, which are sums. Exits with 1 when a server is missing or twice.
+ * It needs Linux, root, iproute2 and a C compiler. The servers (bench/c/respond.c) are in a network
+ * namespace of their own, behind a veth pair. `servers/s` counts from the first probe to the last
+ * row in the file. `CPU us` is the user and system time of the whole process per server, start-up
+ * included. `peak` is its VmHWM. `dropped` is the number of datagrams that were dropped because a
+ * receive buffer on either side was full. `missing`, `twice` and `dropped` are sums of all rounds,
+ * the other numbers are medians. Exits with 1 when a server is missing or duplicate.
  */
 import { beFarEnd, joinNear, near } from "./shared/namespaces.ts";
 import { readOptions } from "./shared/options.ts";
@@ -19,7 +20,7 @@ import { build, respond } from "./shared/responders.ts";
 import { median, table } from "./shared/table.ts";
 import { inTurns } from "./shared/turns.ts";
 
-const options = readOptions("servers per second where every address is one", {
+const options = readOptions("servers per second if every address has a server", {
   targets: String(2 ** 19),
   live: String(2 ** 19),
   rounds: "3",
@@ -32,14 +33,14 @@ const PORT = 19132;
 const folder = await Deno.makeTempDir({ prefix: "blocksweep-live-" });
 const [targets, live] = [Number(options.targets), Number(options.live)];
 
-/** What one run came to. */
+/** The result of one run. */
 interface Run {
   readonly rate: number;
   readonly cpu: number;
   readonly peak: number;
   readonly missing: number;
   readonly twice: number;
-  readonly noRoom: number;
+  readonly dropped: number;
 }
 
 async function run(engine: string, program: string): Promise<Run> {
@@ -53,7 +54,7 @@ async function run(engine: string, program: string): Promise<Run> {
   for await (const taken of takenUntilEnd(child, 50)) last = taken;
   const { code } = await child.status;
   if (code !== 0) throw new Error(`the scan with ${engine} failed with ${code}`);
-  const { noRoom: theirs } = await end();
+  const { dropped: theirs } = await end();
   const found = await hosts(rows);
   const { first_probe_at, last_row_at, datagrams_dropped: ours } = JSON.parse(
     await Deno.readTextFile(metadata),
@@ -64,7 +65,7 @@ async function run(engine: string, program: string): Promise<Run> {
     peak: last.peak,
     missing: live - new Set(found).size,
     twice: found.length - new Set(found).size,
-    noRoom: theirs + Number(ours ?? 0),
+    dropped: theirs + Number(ours ?? 0),
   };
 }
 
@@ -82,7 +83,7 @@ const sum = (all: readonly Run[], of: keyof Run) => all.reduce((total, one) => t
 /** A line of the table. */
 function lineOf([engine, all]: readonly [string, readonly Run[]]): (string | number)[] {
   const medians = [Math.round(middle(all, "rate")), middle(all, "cpu"), middle(all, "peak")];
-  return [engine, live, ...medians, sum(all, "missing"), sum(all, "twice"), sum(all, "noRoom")];
+  return [engine, live, ...medians, sum(all, "missing"), sum(all, "twice"), sum(all, "dropped")];
 }
 
 let wrong = 0;
@@ -97,7 +98,7 @@ try {
   });
   for (const all of runs.values()) wrong += sum(all, "missing") + sum(all, "twice");
   console.log(table(
-    ["engine", "servers", "servers/s", "CPU us", "peak MiB", "missing", "twice", "no room"],
+    ["engine", "servers", "servers/s", "CPU us", "peak MiB", "missing", "twice", "dropped"],
     [...runs].map(lineOf),
   ));
 } finally {

@@ -1,9 +1,9 @@
 /**
- * The pieces that run for every target, every datagram or every server, each on its own:
+ * Measures single functions that run for every target, every datagram or every server:
  *
  *     deno task bench [--filter NAME]
  *
- * Read them beside each other: the times themselves depend on the machine.
+ * Compare the times with each other, because each time depends on the machine.
  */
 import { Endpoints } from "../src/core/endpoints.ts";
 import { classify } from "../src/classify/mod.ts";
@@ -27,12 +27,15 @@ import { rowOf, sayings } from "./shared/rows.ts";
 
 const utf8 = (text: string) => new TextEncoder().encode(text);
 const SEED = 7;
-/** Calls a round: it keeps the loop's own cost and the clock's grain out of the result. */
+/**
+ * Number of calls per round. With many calls, the cost of the loop and the resolution of the clock
+ * do not affect the result.
+ */
 const CALLS = 1000;
-/** Servers a round, of what is only worth something with many different rows. */
+/** Number of servers per round, for functions that must be measured with many different rows. */
 const SERVERS = 20_000;
 
-/** Benchmarks a call; its time is that of {@linkcode CALLS} of them. */
+/** Benchmarks {@linkcode CALLS} calls of a function. */
 function bench(group: string, name: string, call: (i: number) => unknown): void {
   let kept: unknown;
   Deno.bench({
@@ -45,12 +48,15 @@ function bench(group: string, name: string, call: (i: number) => unknown): void 
   void kept;
 }
 
-/** Benchmarks a call for {@linkcode CALLS} targets. */
+/** Benchmarks one call for {@linkcode CALLS} targets. */
 function benchRow(group: string, name: string, call: () => unknown): void {
   Deno.bench({ name: `${name}, ${CALLS} times`, group, fn: () => void call() });
 }
 
-/** Positions are visited one after the other; a large one is no small integer of the machine's. */
+/**
+ * The first position. Positions are visited in order. This one is too large for V8's small
+ * integers.
+ */
 const POSITION = 3_000_000_000;
 const order = new Permutation(2 ** 32, SEED);
 const positions = Float64Array.from({ length: CALLS }, (_, i) => POSITION + i);
@@ -241,7 +247,7 @@ bench("row", "a statement as a record", merged);
 bench("row", "a record as NDJSON", () => ndjson.row(row, false));
 bench("row", "a record as CSV", () => csv.row(row, false));
 
-/** Benchmarks something for many servers: its time is that of all of them, one after the other. */
+/** Benchmarks functions for {@linkcode SERVERS} servers, one after the other. */
 function benchRows(name: string, protocol: "raknet" | "query" | "slp"): void {
   const said = sayings(protocol, SERVERS);
   const fresh = (): ServerRecord[] => said.map(rowOf);

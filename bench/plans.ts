@@ -1,17 +1,18 @@
 // deno-lint-ignore-file no-console
 /**
- * Fills lists with servers and observations, and shows the query plans of each engine for what commands read of
- * them: the plan, and how long it takes.
+ * Fills databases with servers and observations, and shows the query plan and the time of each
+ * query that commands run.
  *
  *     deno run -A bench/plans.ts [--servers 1000000] [--observations 20000000]
  *         [--engines sqlite,postgres] [--folder DIR]
  *
- * It needs some 12 GB in the folder (by default the system's for temporary files), and Debian's
- * `postgresql`, of which it starts a server of its own, with the usual settings. The statements are
- * those that the commands run, caught on their way; parameters are theirs. `first` is the time of the
- * first run, `again` the median of five more, until the last row was read; `rows` how many there were.
- * Servers answer in `scans` of all of them, an hour apart; one in five is offline. Exits with 1 where
- * a plan reads a table without an index, but for searches in texts and orders of them, which have none.
+ * It needs about 12 GB in the folder; the default is the system's folder for temporary files. For
+ * PostgreSQL it needs Debian's `postgresql`, and starts a server of its own with the default
+ * settings. The statements and their parameters are those of the commands: a wrapped database
+ * records them. `first` is the time of the first run until the last row was read, `again` the
+ * median of five more runs; `rows` is the number of rows. Each of several scans, an hour apart, has
+ * found all servers; one server in five is offline. Exits with 1 when a plan reads a whole table
+ * without an index. Searches in texts, and orders that no index has, are excepted.
  */
 import type { Database, Row, Value } from "../src/store/database/database.ts";
 import { historyOf } from "../src/store/history_queries.ts";
@@ -38,7 +39,7 @@ const HOUR = 3_600_000;
 const NOW = 1_800_000_000_000;
 const START = NOW - SCANS * HOUR;
 
-/** Numbers from 0 on, as a table `n (i)`. */
+/** SQL for a table `n (i)` with the numbers from 0 on. */
 function series(engine: Database["engine"], count: number): string {
   return engine === "postgres"
     ? `(select i::bigint from generate_series(0, ${count - 1}) as s (i)) as n`
@@ -49,10 +50,13 @@ function series(engine: Database["engine"], count: number): string {
 const ADDRESS = `'10.' || ((i / 65536) % 256) || '.' || ((i / 256) % 256) || '.' || (i % 256)`;
 const KEY = `${ADDRESS} || ':19132'`;
 
-/** Seven in ten are of one kind, others are of a hundred versions of another. */
+/**
+ * SQL for a server's software: seven in ten servers have one software, the others a hundred
+ * versions of another one.
+ */
 const SOFTWARE = "case when i % 10 < 7 then 'Paper' else 'PocketMine-MP 5.' || (i % 100) end";
 
-/** What columns of servers hold, for SQL of an engine. */
+/** The columns of `servers`, and SQL for their values. */
 function serverColumns(engine: Database["engine"]): Readonly<Record<string, string>> {
   const isPostgres = engine === "postgres";
   const json = isPostgres ? "::jsonb" : "";
@@ -85,7 +89,7 @@ function serverColumns(engine: Database["engine"]): Readonly<Record<string, stri
   };
 }
 
-/** What columns of server_state hold. */
+/** The columns of `server_state`, and SQL for their values. */
 function stateColumns(engine: Database["engine"]): Readonly<Record<string, string>> {
   const time = (ms: string) => engine === "postgres" ? `to_timestamp((${ms}) / 1000.0)` : ms;
   return {
@@ -101,11 +105,12 @@ function stateColumns(engine: Database["engine"]): Readonly<Record<string, strin
   };
 }
 
-/** Fills a database; seconds that it took. */
+/** Fills a database. Returns how long that took, seconds. */
 async function fill(database: Database): Promise<number> {
   const begun = performance.now();
   const { engine } = database;
-  // One by one, entries would be sorted into indices that do not fit into memory.
+  // Indexes are dropped and created again at the end, because inserting into indexes that do not
+  // fit into memory is slow.
   const indices = (await database.rows(
     engine === "sqlite"
       ? "select name, sql from sqlite_master where type = 'index' and sql is not null"
@@ -143,8 +148,8 @@ async function fill(database: Database): Promise<number> {
   return (performance.now() - begun) / 1000;
 }
 
-/** A database that notes which queries go through it. */
-function noting(database: Database, queries: [string, readonly Value[]][]): Database {
+/** A database that records the queries that it runs. */
+function recording(database: Database, queries: [string, readonly Value[]][]): Database {
   const note = (sql: string, values: readonly Value[] = []) => void queries.push([sql, values]);
   const cursor = database.engine === "postgres" ? "declare list no scroll cursor for " : "";
   return {
@@ -162,17 +167,17 @@ function noting(database: Database, queries: [string, readonly Value[]][]): Data
   };
 }
 
-/** Takes some of what is read, and ends. */
+/** Reads at most a number of rows. Returns the number of rows read. */
 async function take(rows: AsyncIterable<unknown>, most: number): Promise<number> {
   let count = 0;
   for await (const _ of rows) if (++count >= most) break;
   return count;
 }
 
-type Asked = (database: Database) => Promise<number>;
+type Query = (database: Database) => Promise<number>;
 
 /** The queries of commands on databases. */
-const QUESTIONS: readonly (readonly [name: string, ask: Asked])[] = [
+const QUERIES: readonly (readonly [name: string, query: Query])[] = [
   ...Object.keys(SERVER_ORDERS).map((sort) =>
     [
       sort === "players" ? "servers" : `servers --sort ${sort}`,
@@ -181,31 +186,31 @@ const QUESTIONS: readonly (readonly [name: string, ask: Asked])[] = [
     ] as const
   ),
   [
-    "list --online",
+    "servers --online",
     (db) => take(selectServers(db, { sort: "players", online: true, limit: 100 }), Infinity),
   ],
   [
-    "list --software rare",
+    "servers --software rare",
     (db) => take(selectServers(db, { sort: "players", software: "rare", limit: 100 }), Infinity),
   ],
   [
-    "list --software of 4 names",
+    "servers --software mp 5.7 (4 names)",
     (db) => take(selectServers(db, { sort: "players", software: "mp 5.7", limit: 100 }), Infinity),
   ],
   [
-    "list --software paper",
+    "servers --software paper",
     (db) => take(selectServers(db, { sort: "players", software: "paper", limit: 100 }), Infinity),
   ],
   [
     "servers --game-version 1.21",
     (db) => take(selectServers(db, { sort: "players", version: "1.21", limit: 100 }), Infinity),
   ],
-  ["list --min-players 100 --online", (db) => {
+  ["servers --min-players 100 --online", (db) => {
     const selection = { sort: "players", minPlayers: 100, online: true, limit: 100 } as const;
     return take(selectServers(db, selection), Infinity);
   }],
   [
-    "list --text 99999 (10 match)",
+    "servers --text 99999 (10 match)",
     (db) =>
       take(selectServers(db, { sort: "players", text: "number 99999", limit: 100 }), Infinity),
   ],
@@ -228,16 +233,17 @@ const QUESTIONS: readonly (readonly [name: string, ask: Asked])[] = [
   }],
 ];
 
-/** Texts of strangers are in no index: these read all servers. */
+/** Queries that read all servers, because their columns are in no index. */
 const UNINDEXED = [
-  "servers --sort seen", // times of polls are in no index: each poll would have to change it
+  // no index contains times of polls, because each poll would have to change it
+  "servers --sort seen",
   "servers --sort overdue",
   "export --since 10m",
   "scan --rescan, first 1000",
-  "list --text 99999 (10 match)",
+  "servers --text 99999 (10 match)",
 ];
 
-/** A plan in a line. */
+/** A query plan on one line. */
 async function planOf(
   database: Database,
   sql: string,
@@ -260,15 +266,15 @@ async function show(database: Database): Promise<boolean> {
   const lines: (string | number)[][] = [];
   const plans: string[] = [];
   let full = false;
-  for (const [name, ask] of QUESTIONS) {
+  for (const [name, query] of QUERIES) {
     const queries: [string, readonly Value[]][] = [];
     const begun = performance.now();
-    const rows = await ask(noting(database, queries));
+    const rows = await query(recording(database, queries));
     const first = performance.now() - begun;
     const again: number[] = [];
     for (let i = 0; i < 5; i++) {
       const from = performance.now();
-      await ask(database);
+      await query(database);
       again.push(performance.now() - from);
     }
     const plan = await planOf(database, ...queries.at(-1)!);

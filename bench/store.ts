@@ -1,22 +1,23 @@
 // deno-lint-ignore-file no-console
 /**
- * Writes records into lists, twice, and beside that the same rows by a bare loop: rows a second, and
- * memory at the peak.
+ * Measures how many rows per second are written into databases, and the peak of memory. A loop that
+ * runs only the SQL statements (`bare`) writes the same rows for comparison.
  *
  *     deno run --allow-read --allow-write --allow-env --allow-net=127.0.0.1 --allow-sys=uid --allow-run
  *         bench/store.ts [--records 200000] [--rounds 2] [--engines sqlite,postgres]
  *
- * It needs Linux; for PostgreSQL Debian's `postgresql`, of which it starts a server of its own, with
- * the usual settings (fsync too). Records come in batches of 1,000; making them is not timed. Both ways
- * write each batch, one after the other, into a list of their own, so that a busy machine slows both;
- * the peak is that of a process which does one of them alone. `insert` writes them for the first
- * time, `upsert` again, as another scan that finds the same servers does.
+ * It needs Linux. For PostgreSQL it needs Debian's `postgresql`, and starts a server of its own
+ * with the default settings (fsync is on). Records come in batches of 1,000; the time to create
+ * them does not count. The two programs write each batch alternately, each into a database of its
+ * own, because a busy machine then slows both. The peak is that of a process that runs only one of
+ * them. `insert` writes all records for the first time. `upsert` writes them again, as a second
+ * scan that finds the same servers.
  *
- * Ours is what a scan calls (`Store.write`): records to values, the hash of the content, the same
- * server twice looked for, the transaction. The bare loop is given those values, made outside of its
- * time, and does nothing but the two statements of a batch in one transaction: for SQLite prepared
- * ones, row by row; for PostgreSQL `insert ... select unnest`. `share` is ours of bare's rows a second,
- * the median of the rounds; a row is one of `servers` and one of `observations`.
+ * `ours` is what a scan calls (`Store.write`): it converts records to values, hashes the content,
+ * searches for duplicate servers, and runs the transaction. `bare` gets these values, computed
+ * outside of its time. It only runs the statements of a batch in one transaction: for SQLite
+ * prepared statements, row by row; for PostgreSQL `insert ... select unnest`. `share` is the rows
+ * per second of `ours` divided by those of `bare`, the median of the rounds.
  */
 import { formatAddress } from "../src/core/address.ts";
 import type { ServerRecord } from "../src/core/record.ts";
@@ -49,12 +50,12 @@ const options = readOptions("rows per second into databases", {
   records: "200000",
   rounds: "2",
   engines: "sqlite,postgres",
-  case: "", // this and the next one are for processes that the benchmark starts
+  case: "", // this option and the next one are for processes that the benchmark starts
   places: "",
 });
 const records = Number(options.records);
 
-/** Records of many kinds, each of a server of its own. */
+/** Records of different kinds, each of another server. */
 function* batches(scan: number): Iterable<ServerRecord[]> {
   const base = (["raknet", "query", "slp"] as const).flatMap((name) =>
     sayings(name, Math.ceil(BASE / 3)).map(rowOf)
@@ -87,7 +88,7 @@ async function ours(place: string): Promise<Write> {
   return (batch) => store.write(batch);
 }
 
-/** The rows of a batch, by table. The number of a server is its place among all records. */
+/** The rows of a batch, by table. The id of a server is the index of its record, plus one. */
 function rowsOf(batch: readonly ServerRecord[], first: number): Record<Table, Value[][]> {
   const rows: Record<Table, Value[][]> = {
     servers: [],
@@ -111,7 +112,7 @@ function rowsOf(batch: readonly ServerRecord[], first: number): Record<Table, Va
   return rows;
 }
 
-/** Tables that the bare loop writes. */
+/** The tables that the loop writes. */
 type Table = "servers" | "state" | "players" | "replied" | "seen";
 
 const UPSERT_STATE = insertInto(
@@ -122,7 +123,7 @@ const UPSERT_STATE = insertInto(
   }`,
 );
 
-/** Nothing but the statements that change rows; the time that they take is added up by `timed`. */
+/** A function that runs only the statements that change rows. `timed` adds up their time. */
 async function bare(place: string, timed: Timed): Promise<Write> {
   const database = await open(place);
   const begin = { kind: "sweep", at: 0, shards: 1, config: "{}" } as const;
@@ -147,16 +148,18 @@ async function bare(place: string, timed: Timed): Promise<Write> {
   };
 }
 
-/** Runs work and adds its time up. */
+/** Runs work and adds its time to a sum. */
 type Timed = (work: () => void | Promise<void>) => Promise<void>;
 
-/** What a child measures: rows a second of each way, and its memory at the peak, MiB. */
+/**
+ * The result of a child process: rows per second of each program, and the peak of its memory, MiB.
+ */
 interface Measured {
   readonly speeds: Readonly<Record<string, readonly number[]>>;
   readonly peak: number;
 }
 
-/** Writes all records twice, each batch in all of these ways, whose turn to be first changes. */
+/** Writes all records twice. Each batch is written by all programs, in alternating order. */
 async function measure(names: readonly string[], places: readonly string[]): Promise<Measured> {
   const spent = new Map<string, number>();
   const ways: { name: string; write: Write }[] = [];
@@ -200,7 +203,7 @@ async function child(names: string, places: readonly string[]): Promise<Measured
   return JSON.parse(new TextDecoder().decode(stdout));
 }
 
-/** Measures an engine: lines of the table. */
+/** Measures an engine. Returns lines of the table. */
 async function compare(
   engine: string,
   newPlace: () => Promise<string>,
@@ -248,5 +251,5 @@ async function compareAll(): Promise<void> {
 if (options.case === "") await compareAll();
 else {
   console.log(JSON.stringify(await measure(options.case.split(","), options.places.split(" "))));
-  Deno.exit(); // its databases stay open to the end
+  Deno.exit(); // exits explicitly, because the databases are still open
 }

@@ -1,16 +1,18 @@
 // deno-lint-ignore-file no-console
 /**
- * Measures what polls and observations cost in a database.
+ * Measures the cost of polls and observations in a database.
  *
  *     deno run -A bench/store_polls.ts [--servers 20000] [--rounds 5] [--engines sqlite,postgres]
  *
- * For PostgreSQL it starts a server of its own with the usual settings (fsync and full_page_writes on).
- * A watch's polls are written as a watch writes them (`writePolls`, 1,000 servers a transaction).
- * WAL is the difference of LSNs divided by polls. The checkpoint before the first of the rounds makes the
- * first touch of each page write the whole page; `first` is that round alone, `mean` all rounds, and
- * `players` a round in which every server's number of players changes, with an observation each. `HOT`
- * is the share of updates that changed no index. Bytes per observation are those of the table with its
- * index, after as many rounds of observations as given, of all servers in turn.
+ * For PostgreSQL it starts a server of its own with the default settings (fsync and
+ * full_page_writes are on). Polls are written as in a watch (`writePolls`, 1,000 servers per
+ * transaction). The amount of WAL per poll is the difference of two LSNs, divided by the number of
+ * polls. After a checkpoint, PostgreSQL logs the whole page at the first change of each page. A
+ * checkpoint comes before the first round: `first` is that round alone, and `mean` all rounds. In
+ * the round `other players`, the number of players of every server changes, with an observation
+ * each. `HOT` is the share of updates that changed no index. Bytes per observation are those of the
+ * table with its index, after five times as many rounds of observations as `--rounds`, with all
+ * servers in turn.
  */
 import { emptyRecord, type ServerRecord } from "../src/core/record.ts";
 import type { Database, Value } from "../src/store/database/database.ts";
@@ -91,7 +93,7 @@ async function updates(database: Database): Promise<{ all: number; hot: number }
   return { all: Number(n), hot: Number(hot) };
 }
 
-/** Polls PostgreSQL, and gives lines of WAL. */
+/** Writes polls into PostgreSQL, and returns the lines about WAL. */
 async function pollPostgres(database: Database): Promise<(string | number)[][]> {
   await poll(database, 0, 0);
   await database.script("vacuum analyze");
@@ -115,7 +117,7 @@ async function pollPostgres(database: Database): Promise<(string | number)[][]> 
   ];
 }
 
-/** Writes observations of all servers in turn, and gives the bytes of one. */
+/** Writes observations of all servers in turn, and returns the size of one observation, bytes. */
 async function observationBytes(database: Database): Promise<string> {
   await database.script("delete from observations");
   if (database.engine === "postgres") await database.script("vacuum full observations");

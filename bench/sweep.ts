@@ -1,11 +1,12 @@
 /**
- * Measures sweeps, one thing at a time: `CASE` is the name of a file in `bench/sweep/`, whose first
- * comment describes its table.
+ * Runs one measurement of sweeps. `CASE` is the name of a file in `bench/sweep/`; the first comment
+ * of that file describes its table.
  *
  *     deno run -A bench/sweep.ts CASE [options]
  *
- * It needs Linux, root, iproute2 and mostly a C compiler. Servers are in a network namespace of their
- * own, and nothing leads out of it. Exits with 1 when a case finds something wrong.
+ * It needs Linux, root and iproute2; most cases need a C compiler. Servers are in a network
+ * namespace of their own, which has no route to other networks. Exits with 1 when a case finds an
+ * error.
  */
 import { beFarEnd } from "./shared/namespaces.ts";
 import { printUse, readOptions } from "./shared/options.ts";

@@ -1,24 +1,25 @@
 // deno-lint-ignore-file no-console
 /**
- * Watches a list of simulated servers on one core, kills and revives some of them, and shows how
- * late polls begin, what it costs, and that every transition is reported once and none is invented.
+ * Watches simulated servers on one core, and stops and restarts some of them. It measures how late
+ * polls begin and what they cost, and shows that every transition is reported once, and no other
+ * transition is.
  *
  *     deno run -A bench/watch.ts [--servers 10000] [--mortal 200] [--interval 10s] [--minutes 10]
  *         [--cases raknet,query] [--rescans no]
  *
- * It needs Linux with `taskset` and two cores: the watch has the first, all else the second; and
- * no other program on the usual ports of loopback. The list is that of a scan, in SQLite, and kept up to
- * date. `raknet` loses nothing; `query` are servers that speak nothing else, and 2 % of all
- * datagrams are lost, each way. `mortal` servers stand in a process of their own, which is killed
- * after a third of the time and started anew after two thirds. `mixed` are servers of all kinds, over
- * UDP and TCP. With `--rescans yes` a scan probes the servers of the database again each minute and
- * writes into it too, which shows whether the memory of the watch stays flat beside another writer:
+ * It needs Linux with `taskset` and two cores: the watch runs on the first core, all other programs
+ * on the second. No other program may use the usual ports of loopback. A scan fills the database of
+ * the watch, in SQLite, and the watch updates it. `raknet` servers lose no datagrams. `query`
+ * servers support only Query, and lose 2 % of all datagrams in each direction. `mixed` are servers
+ * of all kinds, over UDP and TCP. `--mortal` servers run in a process of their own, which is killed
+ * after a third of the time and restarted after two thirds. With `--rescans yes`, a scan probes the
+ * servers of the database again each minute and writes into the database. That shows whether the
+ * memory of the watch stays constant beside another writer:
  *
  *     deno run -A bench/watch.ts --cases mixed --servers 2000 --interval 60s --minutes 30 --rescans yes
  *
- * Lateness is from `--metrics`: up to
- * the upper bound of a bucket. Exits with 1 when an event is missing or invented, or the 99th
- * percentile is a second or more.
+ * Delays come from `--metrics`: each is the upper bound of its bucket. Exits with 1 when an event
+ * is missing or invented, or the 99th percentile of the delay is a second or more.
  */
 import { serverId } from "../src/core/record.ts";
 import { readOptions } from "./shared/options.ts";
@@ -46,11 +47,14 @@ const CASES: Record<string, { software: string; loss?: number; port?: string; tc
 };
 const MAIN = new URL("../main.ts", import.meta.url).pathname;
 const PORT = 9150;
-/** A fleet of more servers would have one socket for all, and no room for another fleet. */
+/**
+ * Maximum number of servers of a fleet. A larger fleet would use one socket for all addresses of a
+ * port, and no other fleet could then use that port.
+ */
 const MOST = 3500;
 
-/** An event, as the watch prints it. */
-interface Told {
+/** An event in the output of the watch. */
+interface WatchEvent {
   readonly event: string;
   readonly at: number;
   readonly host: string;
@@ -59,7 +63,7 @@ interface Told {
 
 const wait = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
 
-/** The values of a page of numbers. */
+/** The values of the page of metrics. */
 async function numbers(): Promise<Map<string, number>> {
   const page = await (await fetch(`http://127.0.0.1:${PORT}/metrics`)).text();
   return new Map(
@@ -70,7 +74,9 @@ async function numbers(): Promise<Map<string, number>> {
   );
 }
 
-/** The upper bound of the bucket in which a share of the polls is reached, milliseconds. */
+/**
+ * The upper bound of the bucket that contains a percentile of the delays of polls, milliseconds.
+ */
 function percentile(values: ReadonlyMap<string, number>, share: number): number {
   const name = "blocksweep_poll_delay_seconds";
   const all = values.get(`${name}_count`)!;
@@ -94,28 +100,28 @@ function startWatch(list: string) {
     stdout: "piped",
     stderr: "inherit",
   }).spawn();
-  const told: Told[] = [];
+  const reported: WatchEvent[] = [];
   const reading = (async () => {
     let rest = "";
     for await (const part of child.stdout.pipeThrough(new TextDecoderStream())) {
       const lines = (rest + part).split("\n");
       rest = lines.pop()!;
-      told.push(...lines.map((line) => JSON.parse(line)));
+      reported.push(...lines.map((line) => JSON.parse(line)));
     }
   })();
-  return { child, told, reading };
+  return { child, reported, reading };
 }
 
 /** Compares the reported transitions with the real ones; returns the differences. */
 function judge(
-  told: readonly Told[],
+  reported: readonly WatchEvent[],
   mortal: readonly string[],
   killed: number,
   revived: number,
 ): string[] {
   const faults: string[] = [];
   const events = Map.groupBy(
-    told.filter(({ event }) => event === "online" || event === "offline"),
+    reported.filter(({ event }) => event === "online" || event === "offline"),
     serverId,
   );
   for (const id of mortal) {
@@ -152,7 +158,7 @@ async function run(name: string): Promise<boolean> {
   const found = ["-iL", `${folder}/targets.txt`, ...asked, "-o", list];
   await runTimed(scanCommand([...found, "--retries", "3", "--rate", "20k"]));
   const rescan = scanCommand(["--rescan", list, ...asked, "-o", list, "--rate", "20k", "--quiet"]);
-  const { child, told, reading } = startWatch(list);
+  const { child, reported, reading } = startWatch(list);
   const minutes = Number(options.minutes);
   const [killAt, reviveAt] = [minutes / 3, 2 * minutes / 3].map((part) => 60_000 * part);
   await wait(3000);
@@ -170,7 +176,8 @@ async function run(name: string): Promise<boolean> {
     mortal = await begin(mortals, 0);
   })();
   for (let minute = 1; minute <= minutes; minute++) {
-    await wait(Math.max(0, begun + 60_000 * minute - performance.now())); // a rescan may take a minute
+    // no wait if the rescan took a minute
+    await wait(Math.max(0, begun + 60_000 * minute - performance.now()));
     memory.push((await takenBy(child.pid))!.resident);
     if (options.rescans === "yes") await runTimed(rescan);
   }
@@ -180,39 +187,39 @@ async function run(name: string): Promise<boolean> {
   const seconds = (performance.now() - begun) / 1000;
   child.kill("SIGINT");
   await Promise.all([child.status, reading]);
-  const faults = judge(told, ids, killed, revived);
+  const faults = judge(reported, ids, killed, revived);
   const delays = (event: string, since: number) =>
-    told.filter((one) => one.event === event && ids.includes(serverId(one)))
+    reported.filter((one) => one.event === event && ids.includes(serverId(one)))
       .map(({ at }) => (at - since) / 1000);
   const [down, up] = [delays("offline", killed), delays("online", revived)];
   const [p50, p99] = [percentile(values, 0.5), percentile(values, 0.99)];
   const value = (series: string) => values.get(`blocksweep_${series}`)!;
   console.log(table(["watch", name], [
-    ["servers, each every", `${targets.length}, ${options.interval}`],
-    ["polls, with a reply", `${value("polls_total")}, ${value("polls_replied_total")}`],
+    ["servers, and interval of polls", `${targets.length}, ${options.interval}`],
+    ["polls, and polls with a reply", `${value("polls_total")}, ${value("polls_replied_total")}`],
     [
-      "late, p50 and p99 at most, worst",
+      "delay: upper bounds of p50 and p99, maximum",
       `${p50} ms, ${p99} ms, ${(1000 * value("poll_delay_max_seconds")).toFixed(0)} ms`,
     ],
-    ["of one core", `${(100 * (last.cpu - first.cpu) / seconds).toFixed(0)} %`],
+    ["processor time, % of one core", `${(100 * (last.cpu - first.cpu) / seconds).toFixed(0)} %`],
     ["memory at each minute, MiB", memory.map((one) => one.toFixed(0)).join(" ")],
-    ["killed: told after, median and last", `${spread(down)}`],
-    ["revived: told after, median and last", `${spread(up)}`],
+    ["killed: reported after, median and last", `${spread(down)}`],
+    ["restarted: reported after, median and last", `${spread(up)}`],
     [
       "observations written, lost",
       `${value("observations_written_total")}, ${value("observations_lost_total")}`,
     ],
     ["transitions missing or invented", `${faults.length} of ${2 * ids.length}`],
-    ["events besides", besides(told)],
+    ["other events", besides(reported)],
   ]));
   console.log();
   for (const fault of faults.slice(0, 10)) console.error(`  ${fault}`);
   return faults.length === 0 && p99 < 1000;
 }
 
-/** The events that are not transitions, each with its content. */
-function besides(told: readonly Told[]): string {
-  const others = told.filter(({ event }) => event !== "online" && event !== "offline");
+/** The number of events that are not transitions, and the first three events. */
+function besides(reported: readonly WatchEvent[]): string {
+  const others = reported.filter(({ event }) => event !== "online" && event !== "offline");
   const shown = others.slice(0, 3).map((one) => JSON.stringify(one)).join(" ");
   return others.length === 0 ? "none" : `${others.length}: ${shown}`;
 }
@@ -222,7 +229,7 @@ function spread(seconds: readonly number[]): string {
   return `${median(seconds).toFixed(1)} s, ${Math.max(...seconds).toFixed(1)} s`;
 }
 
-// All that is started from here on has the second core, unless another one is given.
+// Programs that are started from here on run on the second core, unless they are given another one.
 await new Deno.Command("taskset", { args: ["-acp", "1", String(Deno.pid)] }).output();
 let right = true;
 for (const name of options.cases.split(",")) right = await run(name) && right;

@@ -1,11 +1,11 @@
 /*
- * The far end of bench/sweep/pace.ts: when datagrams arrive.
+ * The receiver of bench/sweep/pace.ts: records when datagrams arrive.
  *
  *     arrivals PORT MOST
  *
- * Notes the time of each of up to MOST datagrams as the kernel's driver saw it (SO_TIMESTAMPNS), which
- * on a veth pair is when the sender's call put it there. Prints "ready"; ended by SIGTERM, the times as
- * nanoseconds since the first, 8 bytes each.
+ * Records the arrival time of at most MOST datagrams, by the kernel's clock (SO_TIMESTAMPNS). On a
+ * veth pair this is the time of the sender's system call. Prints "ready" when the socket is open. On
+ * SIGTERM it writes the times: nanoseconds since the first datagram, 8 bytes each.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -45,7 +45,7 @@ int main(int argc, char **argv) {
         perror("socket");
         return 1;
     }
-    struct sigaction action = {.sa_handler = end}; /* no SA_RESTART: it wakes us up */
+    struct sigaction action = {.sa_handler = end}; /* no SA_RESTART: the signal ends a blocking call */
     sigaction(SIGTERM, &action, NULL);
     static struct mmsghdr messages[BATCH];
     static struct iovec parts[BATCH];

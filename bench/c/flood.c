@@ -1,12 +1,13 @@
 /*
- * The attacker of bench/sweep/flood.ts: sees none of our probes, but knows our address and port, and sends
- * what servers would, under the names of all targets in turn.
+ * The attacker of bench/sweep/flood.ts. It does not receive the probes of the scan, but it knows the
+ * address and port of the scan. It sends datagrams that look like replies of servers, with the
+ * addresses of all targets as sources, in turn.
  *
- *     flood FIRST_ADDRESS COUNT OUR_ADDRESS OUR_PORT RATE SECONDS
+ *     flood FIRST_ADDRESS COUNT SCAN_ADDRESS SCAN_PORT RATE SECONDS
  *
- * Every other datagram is a RakNet pong with a time at random, the rest are answers to Query's
- * handshake with a session at random, as servers repeat it. Raw sockets: the source is what we write.
- * Prints how many datagrams of either kind were sent.
+ * Every second datagram is a RakNet pong with a random time. The others are replies to Query
+ * handshakes with a random session, in the form of servers. It uses raw sockets, because the source
+ * addresses are forged. Prints how many datagrams of each kind were sent.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -67,7 +68,7 @@ static int handshake(unsigned char *to) {
 
 int main(int argc, char **argv) {
     if (argc != 7) {
-        fprintf(stderr, "flood FIRST_ADDRESS COUNT OUR_ADDRESS OUR_PORT RATE SECONDS\n");
+        fprintf(stderr, "flood FIRST_ADDRESS COUNT SCAN_ADDRESS SCAN_PORT RATE SECONDS\n");
         return 2;
     }
     uint32_t first = ntohl(inet_addr(argv[1])), count = strtoul(argv[2], NULL, 10), at = 0;
@@ -94,7 +95,7 @@ int main(int argc, char **argv) {
                                  .tot_len = htons(size), .daddr = us.sin_addr.s_addr};
             ip->saddr = htonl(first + (uint32_t)(at++ * 2654435761ull % count));
             *udp = (struct udphdr){.source = htons(GAME_PORT), .dest = port,
-                                   .len = htons(size - sizeof *ip)}; /* no checksum: allowed */
+                                   .len = htons(size - sizeof *ip)}; /* IPv4 allows UDP without a checksum */
             parts[i] = (struct iovec){packet, size};
             messages[i].msg_hdr = (struct msghdr){.msg_name = &us, .msg_namelen = sizeof us,
                                                   .msg_iov = &parts[i], .msg_iovlen = 1};

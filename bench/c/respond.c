@@ -1,14 +1,15 @@
 /*
- * The far end of bench/live.ts: servers that answer RakNet pings at once, as many as one thread of C
- * can be.
+ * The servers of bench/live.ts and other benchmarks: they reply to RakNet pings at once, as fast as
+ * one thread can.
  *
  *     respond FIRST_ADDRESS COUNT LIVE PORT
  *
- * Of COUNT addresses from the first on, which have to be addresses of this machine, LIVE are servers,
- * evenly spread. Each has a GUID of its own: its address. Datagrams come and go 256 at a time, and an
- * answer leaves from the address that was asked (IP_PKTINFO). Prints "ready"; ended by SIGTERM, the
- * pings that it answered, those to where no server is, other datagrams, and the datagrams that found
- * no room (SO_RXQ_OVFL).
+ * Of COUNT addresses from the first one on, LIVE are servers, evenly distributed. All must be
+ * addresses of this machine. The GUID of a server is its address. Up to 256 datagrams are received
+ * or sent per system call. A reply leaves from the address that was pinged (IP_PKTINFO). Prints
+ * "ready" when the socket is open. On SIGTERM it prints the number of replies, of pings to addresses
+ * without a server, of other datagrams, and of datagrams that were dropped because the receive
+ * buffer was full (SO_RXQ_OVFL).
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -43,7 +44,7 @@ static void fail(const char *what) {
     exit(1);
 }
 
-/* Whether the server at this offset is one of the live: every (count / live)th is. */
+/* Whether the address at this offset is a server: every (count / live)th address is. */
 static int is_live(uint64_t offset, uint64_t count, uint64_t live) {
     return offset < count && (offset + 1) * live / count != offset * live / count;
 }
@@ -63,7 +64,7 @@ int main(int argc, char **argv) {
         setsockopt(socket_, IPPROTO_IP, IP_PKTINFO, &on, sizeof on) < 0 ||
         bind(socket_, (struct sockaddr *)&all, sizeof all) < 0)
         fail("socket");
-    struct sigaction action = {.sa_handler = end}; /* no SA_RESTART: it wakes us up */
+    struct sigaction action = {.sa_handler = end}; /* no SA_RESTART: the signal ends a blocking call */
     sigaction(SIGTERM, &action, NULL);
     static struct mmsghdr pings[BATCH], pongs[BATCH];
     static struct iovec ping_parts[BATCH], pong_parts[BATCH];
@@ -134,7 +135,7 @@ int main(int argc, char **argv) {
         }
         answered += n;
     }
-    printf("%ld answered, %ld to nobody, %ld others, %u found no room\n", answered, pings_to_nobody,
+    printf("%ld replies, %ld pings without a server, %ld others, %u dropped\n", answered, pings_to_nobody,
            others, lost);
     return 0;
 }

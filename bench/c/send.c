@@ -1,16 +1,18 @@
 /*
- * The yardstick of bench/engines.ts: the same RakNet ping to as many distinct destinations, by the
- * same calls, and nothing else. No order but the ascending one, no token, no receiver.
+ * The sender with which bench/engines.ts compares the engines. It sends the same RakNet ping to the
+ * same number of different targets, by the same system calls. It does nothing else: the order is
+ * ascending, and there are no tokens and no receiver.
  *
  *     send udp FIRST_ADDRESS COUNT PORT THREADS
- *     send packet|xdp FIRST_ADDRESS COUNT PORT THREADS INTERFACE OUR_ADDRESS GATEWAY_MAC
+ *     send packet|xdp FIRST_ADDRESS COUNT PORT THREADS INTERFACE LOCAL_ADDRESS GATEWAY_MAC
  *
- * Each thread sends its part of them from a socket of its own:
- *   udp     IP_MTU_DISCOVER=2 (never split, which saves the kernel a number for each datagram),
- *           sendmmsg with 256 messages
+ * Each thread sends its part of the pings from a socket of its own:
+ *   udp     sendmmsg with 256 messages; IP_MTU_DISCOVER=2 (datagrams are never fragmented, so the
+ *           kernel need not choose an identification for each)
  *   packet  AF_PACKET with PACKET_QDISC_BYPASS, sendmmsg with 256 frames, no UDP checksum
- *   xdp     AF_XDP on queue 0, 1…, batches of 256 frames, refused ones again; no UDP checksum
- * Prints the datagrams that the kernel took, and the seconds.
+ *   xdp     AF_XDP on queue 0, 1…, batches of 256 frames, no UDP checksum; refused frames are sent
+ *           again
+ * Prints the number of datagrams that the kernel accepted, and the duration in seconds.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -64,7 +66,7 @@ static void fail(const char *what) {
     exit(1);
 }
 
-/* What is the same in all frames, and its sum. */
+/* The fields that are equal in all frames, and their checksum. */
 static void make_frame(int port, const char *name, const char *source, const char *mac) {
     struct ifreq request = {0};
     int one = socket(AF_INET, SOCK_DGRAM, 0);
@@ -211,7 +213,7 @@ static void *send_xdp(void *argument) {
     long open_ = 0;
     for (long left = part->count; left > 0;) {
         int batch = left < BATCH ? (int)left : BATCH;
-        /* Frames are done in their order here; those that were lost are done twice. */
+        /* The kernel completes frames in order, and completes a lost frame twice. */
         while (open_ > SLOTS - 2 * BATCH) {
             uint32_t end = __atomic_load_n(done.producer, __ATOMIC_ACQUIRE);
             open_ -= end - reaped;
@@ -258,12 +260,12 @@ int main(int count, char **words) {
     if (send_part == NULL || threads < 1 || threads > MOST_THREADS) {
         fprintf(stderr, "usage: send udp FIRST_ADDRESS COUNT PORT THREADS\n"
                         "       send packet|xdp FIRST_ADDRESS COUNT PORT THREADS INTERFACE "
-                        "OUR_ADDRESS GATEWAY_MAC\n");
+                        "LOCAL_ADDRESS GATEWAY_MAC\n");
         return 2;
     }
     struct in_addr first;
     if (inet_pton(AF_INET, words[2], &first) != 1) {
-        fprintf(stderr, "\"%s\" is no address\n", words[2]);
+        fprintf(stderr, "\"%s\" is not an address\n", words[2]);
         return 2;
     }
     if (raw) make_frame(atoi(words[4]), words[6], words[7], words[8]);

@@ -1,10 +1,13 @@
-/** gamedig, with the protocols named: its `minecraft` asks three of them and waits for the slowest. */
-// @ts-ignore: installed by peers.ts
+/**
+ * gamedig, with the protocols named. Its type `minecraft` would query three protocols and wait for
+ * the slowest one.
+ */
+// @ts-ignore: installed by shared/node_peers.ts
 import { GameDig } from "gamedig";
-import { askAll } from "./loop.mjs";
+import { queryAll } from "./loop.mjs";
 
 const gamedig = new GameDig();
 const query = (protocol) => (host, port, socketTimeout) =>
   gamedig.query({ type: `protocol-${protocol}`, host, port, socketTimeout, givenPortOnly: true });
 
-await askAll({ raknet: query("minecraftbedrock"), query: query("gamespy3") });
+await queryAll({ raknet: query("minecraftbedrock"), query: query("gamespy3") });

@@ -1,11 +1,12 @@
 /**
- * What each peer's program does: it asks every target of a list, so many at once, writes what it
- * understood of each server as a line of JSON, and reports how long that took.
+ * The loop of each peer's program. It queries every target of a list, with a limited number of
+ * concurrent queries. It writes the decoded status of each server as a line of JSON, and reports
+ * how long all queries took.
  *
  *     node PEER.mjs raknet|query TARGETS IN_FLIGHT TIMEOUT_MS ROWS REPORT
  *
- * One server is asked before the clock starts: gamedig opens a socket for every query that begins
- * while its first socket is still being bound, and would start with hundreds of them.
+ * One server is queried before the clock starts, because gamedig opens a new socket for every query
+ * that begins before its first socket is bound. Otherwise it would start with hundreds of sockets.
  */
 import { createWriteStream, readFileSync, writeFileSync } from "node:fs";
 import { performance } from "node:perf_hooks";
@@ -14,18 +15,19 @@ import { finished } from "node:stream/promises";
 
 const [job, targets, inFlight, timeout, rows, report] = process.argv.slice(2);
 
-/** A GUID is a BigInt, which JSON does not know. */
+/** Converts a BigInt, such as a GUID, to text, because JSON has no BigInt. */
 const textOfBigInt = (_, value) => typeof value === "bigint" ? String(value) : value;
 
 /**
- * Asks all targets.
+ * Queries all targets.
  *
- * @param jobs By name: from host, port and timeout to a promise of what was understood.
+ * @param jobs By name, a function that queries a host and port with a timeout and returns a promise
+ * of the status.
  */
-export async function askAll(jobs) {
-  const ask = (host, port) => jobs[job](host, port, Number(timeout));
+export async function queryAll(jobs) {
+  const query = (host, port) => jobs[job](host, port, Number(timeout));
   const list = readFileSync(targets, "utf8").trim().split("\n").map((line) => line.split(":"));
-  await ask(list[0][0], Number(list[0][1]));
+  await query(list[0][0], Number(list[0][1]));
   const out = createWriteStream(rows);
   const begun = performance.now();
   let next = 0;
@@ -33,7 +35,7 @@ export async function askAll(jobs) {
     while (next < list.length) {
       const [host, port] = list[next++];
       try {
-        const status = await ask(host, Number(port));
+        const status = await query(host, Number(port));
         out.write(`${JSON.stringify({ host, port: Number(port), status }, textOfBigInt)}\n`);
       } catch {
         // a server that was not found is not counted

@@ -1,9 +1,9 @@
-/** minecraft-server-util, without its DNS look-up of SRV records. */
-// @ts-ignore: installed by peers.ts
+/** minecraft-server-util, without its lookup of SRV records. */
+// @ts-ignore: installed by shared/node_peers.ts
 import { queryFull, statusBedrock } from "minecraft-server-util";
-import { askAll } from "./loop.mjs";
+import { queryAll } from "./loop.mjs";
 
-await askAll({
+await queryAll({
   raknet: (host, port, timeout) => statusBedrock(host, port, { timeout, enableSRV: false }),
   query: (host, port, timeout) => queryFull(host, port, { timeout, enableSRV: false }),
 });

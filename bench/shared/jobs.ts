@@ -1,15 +1,15 @@
-/** The two jobs of the comparisons: every target is alive, and all of them speak one protocol. */
+/** The two jobs of the comparisons. In each, all targets are servers that speak one protocol. */
 import type { ScannedSelection } from "../../src/fleet/judge/expected_rows.ts";
 import type { ManifestEntry } from "../../src/fleet/manifest.ts";
 import { serverId } from "../../src/core/record.ts";
 import { PROTOCOLS } from "../../src/protocols/list.ts";
 import { usualPorts } from "../../src/protocols/usual_ports.ts";
 
-/** A job. */
+/** A job of a comparison. */
 export interface Job {
-  /** The protocol, as `--protocol` names it. */
+  /** The name of the protocol, as in `--protocol`. */
   readonly name: "raknet" | "query";
-  /** What it is in words. */
+  /** The title of the table. */
   readonly title: string;
   /** The software of the fleet. */
   readonly software: string;
@@ -28,7 +28,7 @@ export const JOBS: readonly Job[] = [
   },
 ];
 
-/** Writes a file with one `host:port` a line. */
+/** Writes a file with one `host:port` per line. */
 export async function writeTargets(
   entries: readonly ManifestEntry[],
   folder: string,
@@ -38,18 +38,18 @@ export async function writeTargets(
   return path;
 }
 
-/** The options of a scan that does a job and nothing else. */
+/** The options of a scan that does only this job. */
 export function jobOptions({ name }: Job, targets: string): string[] {
   return ["--input-file", targets, "--protocol", name, "--no-follow"];
 }
 
-/** What a scan of these protocols on their usual ports has to find. */
+/** The selection of a scan in these protocols on their usual ports. */
 export function usualSelection(protocols: readonly string[]): ScannedSelection {
   const ports = usualPorts(PROTOCOLS);
   return { protocols, ports: (name) => ports(name, 4), follow: true };
 }
 
-/** What a scan of a job has to find. */
+/** The selection of the scan of a job. */
 export function selectionOf({ name, port }: Job): ScannedSelection {
   return { protocols: [name], ports: () => [port], follow: false };
 }

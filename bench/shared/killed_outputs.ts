@@ -1,4 +1,4 @@
-/** The outputs of a scan that is killed: what they hold, and what is wrong with them at the end. */
+/** The outputs of a scan that is killed: their servers at any time, and their errors at the end. */
 import { serverId, type ServerRecord } from "../../src/core/record.ts";
 import { readCsv, readNdjson } from "../../src/fleet/judge/verify_rows.ts";
 import type { Random } from "../../src/fleet/random.ts";
@@ -9,26 +9,28 @@ import { openSqlite } from "../../src/store/database/sqlite.ts";
 import { storedServers } from "../../tests/store/databases.ts";
 import { fileEvent, type Moment, textOf } from "./moments.ts";
 
-/** Outputs of one scan. */
+/** The outputs of one scan. */
 export interface Outputs {
-  /** What `-o` is given. */
+  /** The values of `-o`. */
   readonly paths: readonly string[];
-  /** The checkpoint. */
+  /** The path of the checkpoint. */
   readonly checkpoint: string;
-  /** Draws something that happens to them: a kill then may find them half written. */
+  /**
+   * Chooses a random event of an output. A kill at this moment may leave the output partly written.
+   */
   readonly border: () => Moment;
-  /** The servers that each holds now. */
+  /** The servers that each output contains now. */
   readonly held: () => Promise<Set<string>[]>;
   /** The rows at the end. */
   readonly rows: () => Promise<ServerRecord[]>;
-  /** What is wrong beside the rows at the end. */
+  /** The errors at the end, except those of rows. */
   readonly faults: (ids: readonly string[]) => Promise<string[]>;
 }
 
-/** Whole lines: a kill may have torn the last one. */
+/** The complete lines of a text. A kill may leave the last line incomplete. */
 const wholeLines = (text: string) => text.slice(0, text.lastIndexOf("\n") + 1);
 
-/** A CSV file, an NDJSON file and a database in SQLite. */
+/** The outputs CSV, NDJSON and SQLite of one scan. */
 export function fileOutputs(folder: string, random: Random): Outputs {
   const [csv, ndjson] = [`${folder}/rows.csv`, `${folder}/rows.ndjson`];
   const database = `${folder}/servers.db`;
@@ -38,9 +40,9 @@ export function fileOutputs(folder: string, random: Random): Outputs {
       ["a row is written", "modify", ndjson, 60],
       ["the list grows", "modify", `${checkpoint}.list`, 60],
       ["the database's log grows", "modify", `${database}-wal`, 60],
-      ["the next checkpoint is made", "create", `${checkpoint}.part`, 6],
+      ["the next checkpoint is created", "create", `${checkpoint}.part`, 6],
       ["the next checkpoint is written", "modify", `${checkpoint}.part`, 6],
-      ["the next checkpoint takes its place", "rename", checkpoint, 6],
+      ["the next checkpoint replaces the old one", "rename", checkpoint, 6],
     ];
   const csvIds = async () => {
     const text = wholeLines(await textOf(csv));
@@ -67,14 +69,14 @@ export function fileOutputs(folder: string, random: Random): Outputs {
       await using open = openSqlite(database);
       const [{ integrity_check: integrity }] = await open.rows("pragma integrity_check");
       const faults = await databaseFaults(open, ids);
-      if ((await csvIds()).join() !== ids.join()) faults.push("CSV and NDJSON hold other rows");
+      if ((await csvIds()).join() !== ids.join()) faults.push("CSV and NDJSON differ");
       if (integrity !== "ok") faults.push(`integrity ${integrity}`);
       return faults;
     },
   };
 }
 
-/** A database in PostgreSQL. */
+/** A PostgreSQL database as the only output of a scan. */
 export function postgresOutput(folder: string, url: string, random: Random): Outputs {
   const place = parsePostgres(url);
   const open = () => openPostgres(place, "the server", place.password);
@@ -112,13 +114,16 @@ export function postgresOutput(folder: string, url: string, random: Random): Out
   };
 }
 
-/** The servers of a database; none where a kill came before it was made. */
+/** The servers of a database; none if the scan was killed before it created the tables. */
 async function heldBy(database: Database): Promise<Set<string>> {
   const rows = await database.rows("select key as id from servers").catch(() => []);
   return new Set(rows.map(({ id }) => String(id)));
 }
 
-/** Whether a database holds these servers, each once and observed once, of one finished scan. */
+/**
+ * The errors of a database. It must contain exactly these servers, one observation of each, and one
+ * finished scan.
+ */
 async function databaseFaults(database: Database, ids: readonly string[]): Promise<string[]> {
   const held = await heldBy(database);
   const [{ n, servers, scans }] = await database.rows(
@@ -131,7 +136,9 @@ async function databaseFaults(database: Database, ids: readonly string[]): Promi
   const counted = [n, servers, scans, finished.n].join();
   const wanted = [ids.length, ids.length, 1, 1].join();
   const faults: string[] = [];
-  if ([...held].sort().join() !== ids.toSorted().join()) faults.push("a database holds others");
+  if ([...held].sort().join() !== ids.toSorted().join()) {
+    faults.push("a database has other servers");
+  }
   if (counted !== wanted) {
     faults.push(`observations, servers, scans, finished: ${counted}, not ${wanted}`);
   }

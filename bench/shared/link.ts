@@ -1,16 +1,20 @@
 // deno-lint-ignore-file no-console
 /**
- * How many datagrams come to the far end of a veth pair: for benchmarks of sending.
+ * Counts the datagrams that arrive at the far end of a veth pair, for benchmarks of sending.
  *
- * The far end drops what comes before it is routed, and is where datagrams are counted: the interface's
- * counter is read every 10 ms, and the rate is that between the first and the last tenth of them.
+ * The far end drops datagrams before they are routed. They are counted by the interface: its
+ * counter is read every 10 ms, and the rate is measured between the first and the last tenth of all
+ * datagrams.
  */
 import { beFarEnd, joinNear, NEAR, near, system } from "./namespaces.ts";
 import { pingScan, runTimed } from "./processes.ts";
 import { median } from "./table.ts";
 import { inTurns } from "./turns.ts";
 
-/** A station that is not the far end: it drops what is meant for others as soon as IP sees it. */
+/**
+ * The MAC of no machine. Frames to this MAC arrive at the far end, and its IP layer drops them at
+ * once.
+ */
 export const NOBODY = "02:00:00:00:00:01";
 /** The first target. */
 export const FIRST = "10.0.0.0";
@@ -18,10 +22,10 @@ export const PORT = 19132;
 const TENTH = 0.1;
 
 /**
- * Runs a benchmark at the far end, behind which the targets are.
+ * Runs a benchmark at the far end. The targets are behind the far end.
  *
  * @param script Its `import.meta.url`.
- * @param run Gets a folder that is removed at the end.
+ * @param run The benchmark. Its argument is a folder that is removed at the end.
  */
 export async function atFarEnd(script: string, run: (folder: string) => Promise<void>) {
   await beFarEnd(script);
@@ -36,20 +40,20 @@ export async function atFarEnd(script: string, run: (folder: string) => Promise<
   }
 }
 
-/** Datagrams that have come to the far end. */
+/** Number of datagrams that have arrived at the far end. */
 function arrived(): number {
   const line = Deno.readTextFileSync("/proc/self/net/dev").split("\n")
     .find((one) => one.trim().startsWith("far0:"))!;
   return Number(line.split(":")[1].trim().split(/\s+/)[1]);
 }
 
-/** What one run came to. */
+/** The result of one run. */
 export interface Run {
-  /** Datagrams a second. */
+  /** Datagrams per second. */
   readonly rate: number;
-  /** User and system time of the whole process, start-up included, by datagram, microseconds. */
+  /** User and system time of the whole process per datagram, start-up included, microseconds. */
   readonly cpu: number;
-  /** Datagrams. */
+  /** Number of datagrams that arrived. */
   readonly arrived: number;
 }
 
@@ -67,15 +71,13 @@ async function measure(command: readonly string[]): Promise<Run> {
   return { rate, cpu: cpu / all * 1e6, arrived: all };
 }
 
-/** Medians of runs; of what arrived, the least. */
+/** Medians of runs; `arrived` is the minimum. */
 export interface Summary extends Run {
   /** The rates of all rounds. */
   readonly rates: readonly number[];
 }
 
-/**
- * Measures programs in turns. Each runs once before, and that is not counted.
- */
+/** Measures programs alternately. The first run of each is not counted. */
 export async function takeTurns(
   programs: ReadonlyMap<string, readonly string[]>,
   rounds: number,
@@ -99,20 +101,20 @@ function summaryOf(runs: readonly Run[]): Summary {
   };
 }
 
-/** The middle of the ratios of two programs, round by round. */
+/** The median of the ratios of two programs in each round. */
 export function ratio(summaries: ReadonlyMap<string, Summary>, name: string, by: string): number {
   const [a, b] = [summaries.get(name)!, summaries.get(by)!];
   return median(a.rates.map((rate, i) => rate / b.rates[i]));
 }
 
-/** A scan as the whole program does it: without caps, and with a rate that no machine reaches. */
+/** The command line of a complete scan without caps, with a rate that no machine reaches. */
 export function scanWith(engine: string, threads: number, targets: number): string[] {
   const range = `${FIRST}/${32 - Math.log2(targets)}`;
   const scan = { range, port: PORT, engine, threads, cooldown: "100ms" };
   return pingScan(scan, ["--format", "hostport"]);
 }
 
-/** A name with its number of threads, where it has threads of its own to send. */
+/** The name of a program, with its number of sender threads if it has any. */
 export function titled(name: string, threads: number): string {
   return threads === 0 ? name : `${name}, ${threads} thread${threads === 1 ? "" : "s"}`;
 }

@@ -1,19 +1,19 @@
-/** Moments at which a scan is killed, and what its checkpoint says then. */
+/** Moments at which a scan is killed, and what its checkpoint contains then. */
 
-/** When to kill. */
+/** A moment at which a scan is killed. */
 export interface Moment {
-  /** What it is, for a table. */
+  /** Its description in a table. */
   readonly name: string;
-  /** Resolves when it has come. */
+  /** Resolves at the moment. */
   readonly come: () => Promise<void>;
 }
 
-/** So long after the start. */
+/** A time after the start. */
 export function after(ms: number): Moment {
   return { name: `after ${ms} ms`, come: () => new Promise((come) => setTimeout(come, ms)) };
 }
 
-/** When something happens to a file of a folder for the n-th time, as reported by inotify. */
+/** The n-th event of a file in a folder, as reported by inotify. */
 export function fileEvent(
   { name, folder, kind, path, nth }: {
     readonly name: string;
@@ -35,18 +35,18 @@ export function fileEvent(
   };
 }
 
-/** The text of a file; nothing where there is none. */
+/** The text of a file; empty if the file does not exist. */
 export function textOf(path: string): Promise<string> {
   return Deno.readTextFile(path).catch(() => "");
 }
 
-/** The rows that a checkpoint's list names; a torn last line names none. */
+/** The servers whose rows are in a checkpoint's list. An incomplete last line is ignored. */
 export function listed(lines: string): string[] {
   return lines.split("\n").slice(0, -1).filter((line) => line.startsWith("+ "))
     .flatMap((line) => line.split(" ").slice(2));
 }
 
-/** Pass and position, as a table shows them. */
+/** The pass and position of each mark, for a table. */
 export function marksOf(checkpoint: string): [udp: string, tcp: string] {
   const { marks } = JSON.parse(checkpoint.split("sha256 ")[0]);
   return [marks.udp, marks.tcp].map(({ pass, position }) => `${pass}:${position}`) as [
@@ -55,7 +55,7 @@ export function marksOf(checkpoint: string): [udp: string, tcp: string] {
   ];
 }
 
-/** When a moment comes, or so long after the start: some things happen no more late in a scan. */
+/** The earlier of a moment and a time after the start. Some events do not occur late in a scan. */
 export function within(ms: number, moment: Moment): Moment {
   return {
     name: moment.name,

@@ -1,15 +1,15 @@
 /**
- * Two network namespaces joined by a veth pair, for benchmarks that want a far end; nothing leads
- * out of them. The script itself runs at the far end, scanners at the near one.
+ * Two network namespaces joined by a veth pair, for benchmarks that need a remote host. No route
+ * leads out of them. The benchmark itself runs at the far end, scanners at the near end.
  */
 
-/** The near end's interface, its address, and its gateway: the far end. */
+/** The near end: its interface, its address, and its gateway, which is the far end. */
 export const NEAR = { interface: "near0", address: "192.168.79.1", gateway: "192.168.79.2" };
 
 /** The name of the near end's namespace. */
 const NAMESPACE = `blocksweep-${Deno.pid}`;
 const MARK = "BLOCKSWEEP_BENCH";
-/** Two threads can send by a queue each. */
+/** Two queues: each of two threads can send by its own queue. */
 const QUEUES = "numtxqueues 2 numrxqueues 2";
 
 /** Runs a command to its end, and returns what it prints. */
@@ -21,13 +21,13 @@ export async function system(command: string): Promise<string> {
   return decode(stdout);
 }
 
-/** A command of the near end. */
+/** The command line that runs a command at the near end. */
 export function near(command: readonly string[]): string[] {
   return ["ip", "netns", "exec", NAMESPACE, ...command];
 }
 
 /**
- * Starts a script again in a namespace of its own, the far end, unless it runs there already.
+ * Restarts a script in a network namespace of its own, the far end, unless it already runs there.
  *
  * @param script Its `import.meta.url`.
  */
@@ -41,17 +41,19 @@ export async function beFarEnd(script: string): Promise<void> {
 }
 
 /**
- * Joins the far end, which this process runs in, to a near one, until it is disposed of.
+ * Creates a near end, and joins it to the far end, in which this process runs. Disposing of the
+ * result removes the near end.
  *
- * @param targets The range behind the far end; it is the far end's own where `answers`.
+ * @param targets The range behind the far end.
+ * @param isLocal Whether the addresses of the range are local addresses of the far end.
  */
-export async function joinNear(targets: string, answers: boolean): Promise<AsyncDisposable> {
+export async function joinNear(targets: string, isLocal: boolean): Promise<AsyncDisposable> {
   await system(`ip netns add ${NAMESPACE}`);
   const inside = `ip -n ${NAMESPACE}`;
   const quiet = "sysctl -qw net.ipv6.conf.all.disable_ipv6=1 net.ipv6.conf.default.disable_ipv6=1";
   for (
     const command of [
-      quiet, // IPv6 would send datagrams of its own
+      quiet, // off, because IPv6 sends datagrams of its own
       `ip netns exec ${NAMESPACE} ${quiet}`,
       `ip link add far0 ${QUEUES} type veth peer name ${NEAR.interface} ${QUEUES} ` +
       `netns ${NAMESPACE}`,
@@ -62,7 +64,7 @@ export async function joinNear(targets: string, answers: boolean): Promise<Async
       `${inside} link set lo up`,
       `${inside} link set ${NEAR.interface} up`,
       `${inside} route add ${targets} via ${NEAR.gateway}`,
-      ...(answers ? [`ip route add local ${targets} dev lo`] : []),
+      ...(isLocal ? [`ip route add local ${targets} dev lo`] : []),
     ]
   ) await system(command);
   return {

@@ -1,19 +1,20 @@
 /**
- * Two Node libraries that send what our scans send: programs of their own in `bench/peers/`, given the
- * targets, how many may be in flight, and how long to wait.
+ * Two Node libraries (peers) that send the same requests as blocksweep. Each is a program in
+ * `bench/peers/`. Its arguments are the targets, the number of concurrent queries, and the timeout.
  */
 import { serverId } from "../../src/core/record.ts";
 import type { ManifestEntry } from "../../src/fleet/manifest.ts";
 import type { Job } from "./jobs.ts";
 import { runTimed } from "./processes.ts";
 
-/** Their names, which their programs have too. */
+/** The names of the libraries, and of their programs. */
 export const NODE_PEERS: readonly string[] = ["gamedig", "minecraft-server-util"];
 
 /**
- * Puts the programs into a folder, and what they import beside them.
+ * Copies the programs into a folder, and installs the libraries there.
  *
- * @param modules A folder where `npm install` put that already; empty: it is downloaded.
+ * @param modules A folder in which `npm install` has installed the libraries; empty: they are
+ * downloaded.
  */
 export async function installPeers(folder: string, modules: string): Promise<void> {
   const files = ["package.json", "loop.mjs", ...NODE_PEERS.map((name) => `${name}.mjs`)];
@@ -27,7 +28,7 @@ export async function installPeers(folder: string, modules: string): Promise<voi
   await runTimed(["npm", "install", "--ignore-scripts", "--no-audit", "--no-fund"], folder);
 }
 
-/** The servers of which a peer's rows hold the server's own status. */
+/** The servers whose correct status is in the rows of a peer. */
 export async function foundByPeer(
   rows: string,
   entries: readonly ManifestEntry[],
@@ -43,14 +44,14 @@ export async function foundByPeer(
   });
 }
 
-/** A line that a peer's program writes. */
+/** A line of the output of a peer's program. */
 interface Row {
   readonly host: string;
   readonly port: number;
   readonly status: Status;
 }
 
-/** The parts of the peers' statuses that are looked at: those of either have names of their own. */
+/** The compared parts of statuses. Each peer has its own names for them. */
 interface Status {
   // gamedig
   readonly name?: string;
@@ -64,7 +65,10 @@ interface Status {
   readonly players?: { readonly online?: number; readonly max?: number };
 }
 
-/** Whether a status is the server's own. What a peer's parser makes of a MOTD is not judged. */
+/**
+ * Whether a status belongs to a server. The MOTD is not compared, because parsers of peers change
+ * it.
+ */
 function isOwn({ truth }: ManifestEntry, job: Job, status: Status): boolean {
   const { columns } = truth[job.name];
   if (job.name === "query") {
@@ -76,6 +80,6 @@ function isOwn({ truth }: ManifestEntry, job: Job, status: Status): boolean {
   if (status.serverGUID !== undefined) {
     return BigInt.asUintN(64, BigInt(status.serverGUID)) === BigInt(columns.guid!);
   }
-  const beginning = status.name?.replace(/\\$/, "") ?? ""; // gamedig ends it at the first `;`
+  const beginning = status.name?.replace(/\\$/, "") ?? ""; // gamedig cuts the name at the first `;`
   return beginning !== "" && columns.motd!.startsWith(beginning);
 }

@@ -1,12 +1,12 @@
-/** Options of a benchmark: all of them take a value and have a usual one. */
+/** Options of a benchmark. Each option has a value and a default. */
 import { parseArgs } from "@std/cli";
 
 /**
  * Reads the command line. With `--help` it prints the purpose and the options, and ends.
  *
- * @param purpose What the benchmark shows, in a line.
- * @param usual The options' values where they are not given.
- * @param words The words in front of the options, for the line of use.
+ * @param purpose What the benchmark shows, on one line.
+ * @param usual The defaults of the options.
+ * @param words The words before the options, for the usage line.
  * @throws TypeError for an option that does not exist.
  */
 export function readOptions<Name extends string>(
@@ -35,7 +35,7 @@ export function readOptions<Name extends string>(
   return { ...usual, ...given as Partial<Record<Name, string>> };
 }
 
-/** Prints what a benchmark shows, and how it is started. */
+/** Prints what a benchmark shows, and its usage line. */
 export function printUse(
   purpose: string,
   words: readonly string[],

@@ -1,4 +1,7 @@
-/** The processes that benchmarks run: the fleet, scans, peers; and what the kernel says of them. */
+/**
+ * The processes that benchmarks start: the fleet, scans and peers; and their use of memory and
+ * processor time.
+ */
 import { type ManifestEntry, parseManifest } from "../../src/fleet/manifest.ts";
 
 const MAIN = new URL("../../main.ts", import.meta.url).pathname;
@@ -6,17 +9,17 @@ const ENV = { DENO_NO_UPDATE_CHECK: "1", NO_COLOR: "1" };
 
 /** A fleet in a process of its own, until it is disposed of. */
 export interface RunningFleet extends AsyncDisposable {
-  /** The truth about it. */
+  /** The hosts of the fleet, from its manifest. */
   readonly entries: readonly ManifestEntry[];
 }
 
-/** Starts a fleet on loopback and waits until it answers. */
+/** Starts a fleet on loopback, and waits until it responds. */
 export async function startFleet(
   { servers, software, range, loss, tcp = false, folder }: {
     servers: number;
     software: string;
     range?: string;
-    /** Datagrams that are lost each way, in percent. */
+    /** Datagrams that are lost in each direction, percent. */
     loss?: number;
     /** Whether Java servers accept connections too. Default: no. */
     tcp?: boolean;
@@ -45,10 +48,14 @@ export async function startFleet(
   };
 }
 
-/** Waits until a fleet answers whose process was started, its standard error piped; ends it later. */
+/**
+ * Waits until a started fleet responds. Its standard error must be piped. Disposing of the result
+ * ends the fleet.
+ */
 export async function fleetOf(child: Deno.ChildProcess): Promise<AsyncDisposable> {
   const said = child.stderr.getReader();
-  const { value } = await said.read(); // it speaks when it is open and the manifest written
+  // the fleet prints a line when its sockets are open and the manifest is written
+  const { value } = await said.read();
   const text = new TextDecoder().decode(value);
   if (!text.includes("simulated hosts")) throw new Error(`the fleet did not start: ${text}`);
   return {
@@ -60,7 +67,7 @@ export async function fleetOf(child: Deno.ChildProcess): Promise<AsyncDisposable
   };
 }
 
-/** The program with the permissions of a scan, to which its arguments are added. */
+/** The command line of the program, with the permissions of a scan and without arguments. */
 export function programWords(engine = "portable"): string[] {
   const permissions = [
     ...["--no-prompt", "--allow-net", "--allow-read", "--allow-write"],
@@ -70,25 +77,25 @@ export function programWords(engine = "portable"): string[] {
   return ["deno", "run", ...permissions, MAIN];
 }
 
-/** How to start a scan with these options, as a program and its arguments. */
+/** The command line of a scan with these options. */
 export function scanCommand(options: readonly string[], engine = "portable"): string[] {
   return [...programWords(engine), "scan", "--quiet", "--engine", engine, ...options];
 }
 
-/** A sweep of a range: one RakNet ping for each target, and no cap on it. */
+/** A sweep of a range: one RakNet ping per target, without caps. */
 export interface PingScan {
   readonly range: string;
   readonly port: number;
   readonly engine: string;
-  /** Sender threads, for engines that have them. Default: 0. */
+  /** Number of sender threads. Default: 0. */
   readonly threads?: number | string;
-  /** As `--rate`. Default: more than any machine reaches. */
+  /** The value of `--rate`. Default: more than any machine reaches. */
   readonly rate?: number | string;
-  /** As `--cooldown`. Default: a second. */
+  /** The value of `--cooldown`. Default: one second. */
   readonly cooldown?: string;
 }
 
-/** How to start such a sweep. */
+/** The command line of such a sweep. */
 export function pingScan(
   { range, port, engine, threads = 0, rate = "1000M", cooldown = "1s" }: PingScan,
   more: readonly string[],
@@ -99,22 +106,25 @@ export function pingScan(
   return scanCommand([range, ...`${options} ${caps}${threading}`.split(" "), ...more], engine);
 }
 
-/** Starts a process; its pid is the program's own, for there is no shell and no task around it. */
+/**
+ * Starts a process without a shell or a task around it. Its process id is therefore that of the
+ * program.
+ */
 export function start([program, ...args]: readonly string[]): Deno.ChildProcess {
   return new Deno.Command(program, { args, env: ENV, stdin: "null", stdout: "null" }).spawn();
 }
 
-/** What a process used. */
+/** The time that a process took. */
 export interface Usage {
   /** User and system time of the whole process, start-up included, seconds. */
   readonly cpu: number;
-  /** From its start to its end, seconds. */
+  /** Time from the start to the end, seconds. */
   readonly elapsed: number;
 }
 
 /**
- * Runs a process to its end. Its processor time is the kernel's, as the shell's `times` prints it,
- * in hundredths of a second.
+ * Runs a process to its end. The processor time comes from the shell's `times`, with a resolution
+ * of 0.01 s.
  */
 export async function runTimed(command: readonly string[], folder?: string): Promise<Usage> {
   const begun = performance.now();
@@ -132,20 +142,23 @@ export async function runTimed(command: readonly string[], folder?: string): Pro
   return { cpu: seconds.reduce((sum, one) => sum + one, 0), elapsed };
 }
 
-/** The kernel's counters of UDP over IPv4, all processes together. */
+/** The kernel's counters of UDP over IPv4, for all processes together. */
 export async function udpCounters(): Promise<Readonly<Record<string, number>>> {
   const [names, values] = (await readProc("/proc/net/snmp")).split("\n")
     .filter((line) => line.startsWith("Udp:")).map((line) => line.split(/\s+/).slice(1));
   return Object.fromEntries(names.map((name, i) => [name, Number(values[i])]));
 }
 
-/** A file of the kernel's. Deno itself may read few of them without all permissions. */
+/**
+ * Reads a file in /proc. It uses `cat`, because Deno may read few of these files without all
+ * permissions.
+ */
 export async function readProc(path: string): Promise<string> {
   const { stdout } = await new Deno.Command("cat", { args: [path], stdin: "null" }).output();
   return new TextDecoder().decode(stdout);
 }
 
-/** What a running process takes. */
+/** The memory and processor time of a running process. */
 export interface Taken {
   /** Resident memory, MiB. */
   readonly resident: number;
@@ -155,10 +168,10 @@ export interface Taken {
   readonly cpu: number;
 }
 
-/** In a second of a process's time, as /proc/PID/stat has it. */
+/** Number of ticks per second in /proc/PID/stat. */
 const TICKS = 100;
 
-/** What a process takes now; `undefined` where it has ended. */
+/** The current usage of a process; `undefined` if it has ended. */
 export async function takenBy(pid: number): Promise<Taken | undefined> {
   const status = await readProc(`/proc/${pid}/status`);
   const mebibytes = (name: string) =>
@@ -169,7 +182,7 @@ export async function takenBy(pid: number): Promise<Taken | undefined> {
   return { resident, peak, cpu: (Number(times[11]) + Number(times[12])) / TICKS };
 }
 
-/** Looks at what a process takes every so many milliseconds until it has ended. */
+/** Measures the usage of a process at an interval, milliseconds, until the process has ended. */
 export async function* takenUntilEnd(child: Deno.ChildProcess, ms: number): AsyncIterable<Taken> {
   let ended = false;
   void child.status.then(() => ended = true);

@@ -1,19 +1,19 @@
-/** The servers of bench/c/respond.c: built once, and run at the far end. */
+/** The servers of bench/c/respond.c, which is compiled once and runs at the far end. */
 import { system } from "./namespaces.ts";
 
-/** What servers saw. */
+/** Numbers of the datagrams that the servers received. */
 export interface Seen {
-  /** Pings that they answered. */
-  readonly answered: number;
-  /** Pings to addresses where no server is. */
-  readonly toNobody: number;
+  /** Pings with a reply. */
+  readonly replied: number;
+  /** Pings to addresses without a server. */
+  readonly withoutServer: number;
   /** Other datagrams. */
   readonly others: number;
-  /** Datagrams that found no room. */
-  readonly noRoom: number;
+  /** Datagrams that were dropped because the receive buffer was full. */
+  readonly dropped: number;
 }
 
-/** Builds a program of this folder: its path. */
+/** Compiles a program of bench/c. Returns its path. */
 export async function build(name: string, folder: string): Promise<string> {
   const source = new URL(`../c/${name}.c`, import.meta.url).pathname;
   await system(`cc -O2 -o ${folder}/${name} ${source}`);
@@ -23,7 +23,7 @@ export async function build(name: string, folder: string): Promise<string> {
 /**
  * Starts the servers.
  *
- * @returns A function that ends them and returns what they received.
+ * @returns A function that ends the servers and returns the numbers of received datagrams.
  */
 export async function respond(
   program: string,
@@ -40,7 +40,7 @@ export async function respond(
     child.kill("SIGTERM");
     const { value = "" } = await lines.read();
     await child.status;
-    const [answered, toNobody, others, noRoom] = value.match(/\d+/g)!.map(Number);
-    return { answered, toNobody, others, noRoom };
+    const [replied, withoutServer, others, dropped] = value.match(/\d+/g)!.map(Number);
+    return { replied, withoutServer, others, dropped };
   };
 }

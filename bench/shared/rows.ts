@@ -1,4 +1,4 @@
-/** Rows as a scan of many servers makes them: no two the same, nothing of them seen before. */
+/** Rows of many simulated servers. No two rows are equal. */
 import type { Endpoint } from "../../src/core/address.ts";
 import { drawFleet, type FleetHost } from "../../src/fleet/simulate/draw_fleet.ts";
 import { mergeReplies } from "../../src/inspect/merge.ts";
@@ -8,20 +8,23 @@ import { type JavaStatus, parseStatus, slpProtocol } from "../../src/protocols/s
 import type { Statement } from "../../src/protocols/protocol.ts";
 import type { ServerRecord } from "../../src/core/record.ts";
 
-/** What a server said, and where. */
+/** A decoded reply of a server. */
 export interface Said {
-  /** Where. */
+  /** The endpoint of the server. */
   readonly endpoint: Endpoint;
-  /** The protocol. */
+  /** The name of the protocol. */
   readonly protocol: string;
-  /** What. */
+  /** The statement from the reply. */
   readonly statement: Statement;
 }
 
 const KINDS = { raknet: ["bds"], query: ["vanilla", "paper"], slp: ["vanilla", "paper"] };
 const RANGE = { start: 0x7f100000, end: 0x7f200000 };
 
-/** What servers of a simulated fleet say in a protocol; over TCP, what they would. */
+/**
+ * The decoded replies of a simulated fleet in a protocol. For Server List Ping they are built from
+ * the fleet's expected values.
+ */
 export function sayings(protocol: keyof typeof KINDS, servers: number): Said[] {
   const hosts = drawFleet({ servers, range: RANGE, seed: 7, software: KINDS[protocol] });
   return hosts.map((host) => ({
@@ -31,7 +34,7 @@ export function sayings(protocol: keyof typeof KINDS, servers: number): Said[] {
   }));
 }
 
-/** The row of it. */
+/** The row of a reply. */
 export function rowOf({ endpoint, protocol, statement }: Said): ServerRecord {
   return mergeReplies([{ protocol, statement }], {
     endpoint,

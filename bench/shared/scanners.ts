@@ -1,24 +1,29 @@
-/** masscan and zmap, configured to send what our scans send: one RakNet ping for each target. */
+/** Command lines of masscan and zmap that send what blocksweep sends: one RakNet ping per target. */
 import { NEAR } from "./namespaces.ts";
 
-/** RakNet's ping as we send it, with one time for all: they have no token to put there. */
+/**
+ * The RakNet ping of blocksweep, with the same time in all pings: masscan and zmap write no tokens.
+ */
 const PING = "01" + "0000000000000001" + "00ffff00fefefefefdfdfdfd12345678" + "626c6f636b737770";
-/** Packets a second that no machine reaches: with `-r 0` zmap would send one by one. */
+/**
+ * Packets per second, more than any machine reaches. With `-r 0`, zmap would send packets one by
+ * one.
+ */
 const RATE = "100000000";
 
-/** What to sweep, and how. */
+/** A sweep with masscan or zmap. */
 export interface PeerSweep {
   readonly range: string;
   readonly port: number;
   /** The gateway's MAC. */
   readonly gateway: string;
-  /** Where their files are. */
+  /** The folder for their files. */
   readonly folder: string;
-  /** Where their results go, `-` for standard output. */
+  /** The path of the results; `-` for standard output. */
   readonly output: string;
 }
 
-/** How to start masscan. With `--wait 0` it never ends. */
+/** The command line of masscan. With `--wait 0`, masscan would never end. */
 export async function masscan(sweep: PeerSweep): Promise<string[]> {
   const { range, port, gateway, folder, output } = sweep;
   const payloads = `${folder}/payloads`;
@@ -29,7 +34,7 @@ export async function masscan(sweep: PeerSweep): Promise<string[]> {
   return `masscan ${range} ${options} ${link} -oL ${output}`.split(" ");
 }
 
-/** How to start zmap, on so many threads. */
+/** The command line of zmap with a number of threads. */
 export async function zmap(sweep: PeerSweep, threads: number): Promise<string[]> {
   const { range, port, gateway, folder, output } = sweep;
   const nobody = `${folder}/nobody`;

@@ -1,6 +1,6 @@
-/** Tables for a terminal: text to the left, numbers to the right. */
+/** Tables for a terminal: text is aligned to the left, numbers to the right. */
 
-/** Lines of a table; cells that are numbers are written with commas and aligned to the right. */
+/** Formats a table. Cells that are numbers are written with commas and aligned to the right. */
 export function table(head: readonly string[], rows: readonly (readonly (string | number)[])[]) {
   const cells = rows.map((row) =>
     row.map((cell) => typeof cell === "number" ? number(cell) : cell)
@@ -19,7 +19,7 @@ export function table(head: readonly string[], rows: readonly (readonly (string 
   ].join("\n");
 }
 
-/** A number with commas: whole from 100 on, else with three digits. */
+/** Formats a number with commas: rounded from 100 on, otherwise with three digits. */
 function number(value: number): string {
   if (Number.isInteger(value) || Math.abs(value) >= 100) {
     return Math.round(value).toLocaleString("en-US");
@@ -27,7 +27,7 @@ function number(value: number): string {
   return value.toPrecision(3);
 }
 
-/** The middle of some numbers. */
+/** The median of some numbers. */
 export function median(values: readonly number[]): number {
   const sorted = [...values].sort((a, b) => a - b);
   const middle = Math.floor(sorted.length / 2);

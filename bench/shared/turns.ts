@@ -1,9 +1,9 @@
-/** Programs that take turns, so that a busy machine slows all of them. */
+/** Runs programs alternately. A busy machine then slows all of them. */
 
 /**
- * Runs every program once a round, in an order that changes with every round.
+ * Runs every program once per round, in an order that changes with every round.
  *
- * @returns What the runs of each came to.
+ * @returns The results of the runs, by program.
  */
 export async function inTurns<T>(
   names: readonly string[],

@@ -1,16 +1,18 @@
 // deno-lint-ignore-file no-console
 /**
- * What `--rate auto` comes to on a path with a limit, and with loss besides.
+ * Shows which rate `--rate auto` finds on a path with a rate limit and, optionally, additional
+ * loss.
  *
- * It needs the queueing discipline tbf. Three network namespaces in a row: the scanner, a router, the
- * fleet. The router lets so many pings a second through to the fleet, by a bucket of 10 ms' worth with
- * a queue of 40 behind it, and drops the others. What is lost at any rate, the fleet loses itself
- * (`--losses`, per cent there and back), for not every kernel has netem.
+ * It needs the queueing discipline tbf. Three network namespaces are connected in a row: the
+ * scanner, a router and the fleet. The router forwards a limited number of pings per second to the
+ * fleet, with a token bucket of 10 ms and a queue of 40 pings. It drops all other pings. Loss that
+ * does not depend on the rate is simulated by the fleet (`--losses`, percent of a round trip),
+ * because some kernels lack netem.
  *
- * `10 s`, `20 s` and `30 s` are the rates of the status file then, over the limit; `settled` is the
- * last one, in packets a second, and why. `loss` is the loss of the whole scan that canaries estimate,
- * with its confidence interval, `true` the one that router and fleet made, `held` whether the interval
- * holds it.
+ * `10 s`, `20 s` and `30 s` are the rates of the status file at these times, divided by the limit.
+ * `settled` is the last rate, in packets per second, with its reason. `loss` is the loss of the
+ * whole scan that canaries estimate, with its confidence interval. `true` is the loss that router
+ * and fleet caused. `held` is whether the interval contains it.
  */
 import { system } from "../shared/namespaces.ts";
 import { fleetOf, scanCommand } from "../shared/processes.ts";
@@ -27,7 +29,10 @@ const OPTIONS = {
 };
 const MAIN = new URL("../../main.ts", import.meta.url).pathname;
 const ENV = { DENO_NO_UPDATE_CHECK: "1", NO_COLOR: "1" };
-/** A ping of 33 bytes with the headers that the discipline counts: UDP, IPv4 and Ethernet. */
+/**
+ * Size of a ping as the queueing discipline counts it, bytes: 33 bytes, and the headers of UDP,
+ * IPv4 and Ethernet.
+ */
 const PING = 33 + 8 + 20 + 14;
 const QUEUE = 40 * PING;
 const [SCANNER, ROUTER, FLEET] = ["scanner", "router", "fleet"].map((name) =>
@@ -61,7 +66,7 @@ export const auto: Case = {
   },
 };
 
-/** Namespaces, links and routes; none leads out. */
+/** Creates the namespaces, links and routes. No route leads out of them. */
 async function connect(range: string): Promise<void> {
   const commands = [SCANNER, ROUTER, FLEET].flatMap((name) => [
     `ip netns add ${name}`,
@@ -82,13 +87,13 @@ async function connect(range: string): Promise<void> {
   commands.push(`ip -n ${SCANNER} route add ${range} via 10.78.0.2`);
   commands.push(`ip -n ${ROUTER} route add ${range} via 10.79.0.2`);
   commands.push(`ip -n ${FLEET} route add 10.78.0.0/30 via 10.79.0.1`);
-  // All of the range lives there, whether something listens or not.
+  // All addresses of the range are local there, with and without a server.
   commands.push(`ip -n ${FLEET} route add local ${range} dev lo`);
   commands.push(`ip netns exec ${ROUTER} sysctl -qw net.ipv4.ip_forward=1`);
   for (const command of commands) await system(command);
 }
 
-/** Starts a fleet that loses so many of a hundred, there and back. */
+/** Starts a fleet that loses a percentage of round trips. */
 async function startFleet(options: Options, loss: number, folder: string) {
   const eachWay = 100 * (1 - Math.sqrt(1 - loss / 100));
   const manifest = `${folder}/truth.ndjson`;
@@ -110,7 +115,7 @@ interface Status {
   readonly loss: { readonly share: number; readonly low: number; readonly high: number } | null;
 }
 
-/** One scan with a limit; the table's line. */
+/** Runs one scan with a limit. Returns a line of the table. */
 async function measure(options: Options, limit: number, loss: number, folder: string) {
   await limitTo(limit);
   const file = `${folder}/status.json`;
@@ -144,7 +149,7 @@ async function measure(options: Options, limit: number, loss: number, folder: st
   ];
 }
 
-/** Lets so many pings a second through to the fleet. */
+/** Limits the number of pings per second that the router forwards. */
 async function limitTo(limit: number): Promise<void> {
   const bits = limit * PING * 8;
   const bucket = Math.max(2000, Math.round(bits / 8 / 100));
@@ -153,7 +158,7 @@ async function limitTo(limit: number): Promise<void> {
   await system(`${root} add dev eth1 root tbf rate ${bits}bit burst ${bucket} limit ${QUEUE}`);
 }
 
-/** What the discipline has let through and dropped. */
+/** Numbers of packets that the queueing discipline forwarded and dropped. */
 async function counted(): Promise<{ sent: number; dropped: number }> {
   const [, sent, dropped] = /Sent \d+ bytes (\d+) pkt \(dropped (\d+)/
     .exec(await system(`tc -n ${ROUTER} -s qdisc show dev eth1`))!;

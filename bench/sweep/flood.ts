@@ -1,13 +1,15 @@
 // deno-lint-ignore-file no-console
 /**
- * A scan under a flood of forged replies: servers must all be found, nothing forged may reach an
- * output, memory must stay flat, and hosts whose addresses are abused must not be probed for it.
+ * Runs a scan under a flood of forged replies. All servers must be found, no forged reply may get
+ * into an output, memory must not grow, and hosts whose addresses are forged must not get
+ * additional probes.
  *
  * Servers (bench/c/respond.c) and attacker (bench/c/flood.c) are behind a veth pair. The scan sends
- * RakNet pings and then Query handshakes to every target once, at a rate at which it outlasts the
- * flood. Prints its resident memory each second, its summary, what the attacker sent and what the
- * targets got. A row that is missing, twice or forged is wrong, and so are targets that were pinged
- * again beyond the 4,096 pongs that are held at the most, four times each.
+ * a RakNet ping and then a Query handshake to every target, at a rate at which the scan lasts
+ * longer than the flood. The benchmark prints the resident memory of the scan each second, the
+ * summary of the scan, and the numbers of datagrams that the attacker sent and the targets
+ * received. A missing, duplicate or forged row is an error. More pings than one per target are
+ * allowed only for the at most 4,096 held endpoints, four for each.
  */
 import { joinNear, NEAR, near } from "../shared/namespaces.ts";
 import { scanCommand, start, takenUntilEnd } from "../shared/processes.ts";
@@ -23,7 +25,7 @@ const OPTIONS = {
 };
 const FIRST = "10.80.0.0";
 const PORT = 19132;
-/** The scan's own port. */
+/** The source port of the scan. */
 const OURS = 40_000;
 const MOST_HELD = 4096;
 const PINGS_EACH = 4;
@@ -43,7 +45,8 @@ export const flood: Case = {
       takenUntilEnd(scan, 1000),
       ({ resident }) => Math.round(resident),
     );
-    await new Promise((resolve) => setTimeout(resolve, 1000)); // until its sockets are open
+    // waits until the sockets of the scan are open
+    await new Promise((resolve) => setTimeout(resolve, 1000));
     const { stdout } = await new Deno.Command(attacker, {
       args: [FIRST, options.targets, NEAR.address, `${OURS}`, options.rate, options.seconds],
     }).output();
@@ -63,21 +66,24 @@ function scanOptions({ targets, seconds }: Readonly<Record<string, string>>): st
   return `${range} ${probes} ${limits}`.split(" ");
 }
 
-/** Prints what the scan found; returns whether that is every server once, and nothing else. */
+/**
+ * Prints the results of the scan. Returns whether every server was found exactly once, and nothing
+ * else.
+ */
 async function printFound(rows: string, metadata: string, live: number): Promise<boolean> {
   const found = (await Deno.readTextFile(rows)).trim().split("\n").map((line) => JSON.parse(line));
   const { replies, datagrams_dropped } = JSON.parse(await Deno.readTextFile(metadata));
   const hosts = new Set(found.map(({ host }) => host));
   const forged = found.filter(({ name }) => !`${name}`.startsWith("Server ")).length;
   console.log(`rows ${found.length} of ${live}, ${forged} forged`);
-  console.log(`replies ${JSON.stringify(replies)}, ${datagrams_dropped} found no room`);
+  console.log(`replies ${JSON.stringify(replies)}, ${datagrams_dropped} dropped`);
   return found.length === live && hosts.size === live && forged === 0;
 }
 
-/** Prints what the targets got; returns whether few of them were pinged again. */
+/** Prints what the targets received. Returns whether few of them got additional pings. */
 function printSeen(seen: Seen, targets: number): boolean {
-  const again = seen.answered + seen.toNobody - targets;
-  console.log(`the targets got ${JSON.stringify(seen)}`);
+  const again = seen.replied + seen.withoutServer - targets;
+  console.log(`the targets received ${JSON.stringify(seen)}`);
   console.log(`pings beyond the first to each target: ${again}`);
   return again <= PINGS_EACH * MOST_HELD;
 }

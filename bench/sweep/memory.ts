@@ -1,15 +1,16 @@
 // deno-lint-ignore-file no-console
 /**
- * Memory and processor time of a sweep: at a quarter, a half, three quarters and the end of 2^16 to
- * 2^24 addresses, of which none, or some, are servers.
+ * Measures memory and processor time of sweeps of 2^16 to 2^24 addresses, with and without servers.
+ * Memory is measured after a quarter, a half and three quarters of a sweep, and at its end.
  *
- * Every probe is really sent, one RakNet ping an address, without caps, without retries, over a veth
- * pair into a network namespace where bench/c/respond.c answers for the servers; `arrived` counts what
- * came there. Rows go to a file. Sweeps of up to 2^18 addresses are slowed down to `--slow` a second,
- * or they would be over before they are looked at.
+ * Each probe is really sent: one RakNet ping per address, without caps and retries, over a veth
+ * pair into a network namespace. There bench/c/respond.c responds for the servers; `arrived` is the
+ * number of datagrams that it received. Rows are written to a file. Sweeps of up to 2^18 addresses
+ * have the rate `--slow`, because they would otherwise end before they can be measured.
  *
- * Memory is resident memory of the scan's process, MiB, `peak` the most; `CPU us` its user and system
- * time by probe, start-up included; the share done is from its status file.
+ * Memory is the resident memory of the scan's process, MiB; `peak` is its maximum. `CPU us` is its
+ * user and system time per probe, start-up included. The progress of the scan is read from its
+ * status file.
  */
 import { joinNear, near } from "../shared/namespaces.ts";
 import { pingScan, start, takenBy } from "../shared/processes.ts";
@@ -27,7 +28,7 @@ const OPTIONS = {
 const FIRST = "10.0.0.0";
 const PORT = 19132;
 const SHARES = [0.25, 0.5, 0.75, 1];
-/** Sweeps up to this size are slowed down. */
+/** Maximum size of sweeps with the rate `--slow`, bits. */
 const SMALL = 18;
 const HEAD = [
   "engine",
@@ -40,7 +41,7 @@ const HEAD = [
   "rows",
 ];
 
-/** What is measured beside each other. */
+/** The parameters of one sweep. */
 interface Sweep {
   readonly engine: string;
   readonly bits: number;
@@ -72,7 +73,7 @@ function sweeps(options: Readonly<Record<string, string>>): Sweep[] {
   );
 }
 
-/** Which share of a scan is done; 0 while it does not say. */
+/** The proportion of a scan that is done; 0 before the first status. */
 async function shareDone(statusFile: string): Promise<number> {
   const text = await Deno.readTextFile(statusFile).catch(() => "");
   if (text === "") return 0;
@@ -80,7 +81,7 @@ async function shareDone(statusFile: string): Promise<number> {
   return total === 0 ? 0 : visited / total;
 }
 
-/** One sweep; the table's line. */
+/** Runs one sweep. Returns a line of the table. */
 async function measure(
   { engine, bits, live }: Sweep,
   { slow, threads }: Readonly<Record<string, string>>,
@@ -109,14 +110,16 @@ async function measure(
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
     last = await takenBy(child.pid);
-    if (last === undefined) throw new Error(`the scan was over before ${100 * share} % were seen`);
+    if (last === undefined) {
+      throw new Error(`the scan ended before ${100 * share} % of it were measured`);
+    }
     resident.push(last.resident);
   }
   const { success } = await child.status;
   if (!success) throw new Error("the scan failed");
-  const { answered, toNobody } = await end();
+  const { replied, withoutServer } = await end();
   const written = (await Deno.readTextFile(rows)).split("\n").length - 1;
   const { peak, cpu } = last!;
   const perProbe = cpu / 2 ** bits * 1e6;
-  return [engine, `2^${bits}`, live, ...resident, peak, perProbe, answered + toNobody, written];
+  return [engine, `2^${bits}`, live, ...resident, peak, perProbe, replied + withoutServer, written];
 }

@@ -1,12 +1,13 @@
 // deno-lint-ignore-file no-console
 /**
- * How evenly probes leave: what arrives at the far end of a veth pair, by the kernel's clock
- * (bench/c/arrivals.c).
+ * Measures how evenly probes are sent: when they arrive at the far end of a veth pair, by the
+ * kernel's clock (bench/c/arrivals.c).
  *
- * `thousand` and `second` are the lowest and the highest rate over any 1,000 probes in a row, and over
- * any second, by the requested rate; then the counts of every 100 ms, from the first probe on,
- * by what is due: the least, the tenth, middle and nine tenths of them, and the most; `in 2 ms` is the
- * largest burst, in probes, to be held against what is due in 2 ms and a batch of 256.
+ * `thousand` and `second` are the lowest and the highest rate over any 1,000 successive probes and
+ * over any second, divided by the requested rate. The next columns are the numbers of probes in
+ * each period of 100 ms, divided by the expected number: the minimum, the 10th, 50th and 90th
+ * percentile, and the maximum. `in 2 ms` is the largest number of probes in any 2 ms. Compare it
+ * with the expected number in 2 ms and with a batch of 256.
  */
 import { joinNear, near } from "../shared/namespaces.ts";
 import { pingScan, runTimed } from "../shared/processes.ts";
@@ -40,7 +41,7 @@ const HEAD = [
 ];
 
 export const pace: Case = {
-  purpose: "how evenly probes leave, at each of some rates",
+  purpose: "how evenly probes are sent, at several rates",
   options: OPTIONS,
   async run({ rates, seconds, engines, threads }, folder) {
     const program = await build("arrivals", folder);
@@ -61,7 +62,7 @@ export const pace: Case = {
   },
 };
 
-/** When probes arrived, milliseconds since the first. */
+/** Times at which probes arrived, milliseconds since the first probe. */
 async function arrivals(
   program: string,
   scan: readonly string[],
@@ -84,7 +85,7 @@ async function arrivals(
   return Float64Array.from(new BigInt64Array(bytes.buffer), (time) => Number(time) / 1e6);
 }
 
-/** The lowest and the highest rate over so many probes in a row, a second. */
+/** The lowest and the highest rate over a number of successive probes, probes per second. */
 function overRows(times: Float64Array, count: number): [number, number] {
   let [least, most] = [Infinity, 0];
   for (let i = 0; i + count < times.length; i++) {
@@ -94,7 +95,10 @@ function overRows(times: Float64Array, count: number): [number, number] {
   return [least, most];
 }
 
-/** The fewest and the most probes in any time so long, within the first and the last. */
+/**
+ * The minimum and maximum number of probes in any period of this length between the first and the
+ * last probe.
+ */
 function within(times: Float64Array, ms: number): [number, number] {
   let [least, most] = [Infinity, 0];
   for (let i = 0, end = 0; i < times.length && times[i] + ms <= times.at(-1)!; i++) {

@@ -1,11 +1,13 @@
 // deno-lint-ignore-file no-console
 /**
- * A race to the last of 1,000 live servers in a /16: from the start of the process to the moment at
- * which its output names the last one, for our engines, masscan and zmap (Debian's packages).
+ * Measures the time until a scanner has found the last of 1,000 servers in a /16: from the start of
+ * the process to the moment when its output contains the last server. It compares the engines of
+ * blocksweep with masscan and zmap (Debian's packages).
  *
- * The servers are bench/c/respond.c, behind a veth pair. All send the same 33 bytes as fast as they
- * can, from one thread; theirs are given the interface and the gateway's address, ours finds them.
- * `seconds` is the median, `least found` the least of all rounds, `by masscan` the median's ratio.
+ * The servers (bench/c/respond.c) are behind a veth pair. All scanners send the same 33 bytes as
+ * fast as they can, from one thread. masscan and zmap are given the interface and the gateway's
+ * address; blocksweep finds them itself. `seconds` is the median. `least found` is the minimum of
+ * all rounds. `by masscan` is the median time divided by that of masscan.
  */
 import { joinNear, near, system } from "../shared/namespaces.ts";
 import { pingScan } from "../shared/processes.ts";
@@ -25,17 +27,18 @@ const FIRST = "10.80.0.0";
 const BITS = 16;
 const PORT = 19132;
 const RANGE = `${FIRST}/${BITS}`;
-/** How long a process may take in all, milliseconds: masscan has been seen to wait for minutes. */
+/** Maximum duration of a process, milliseconds. masscan sometimes waits for minutes. */
 const MOST_MS = 20_000;
 
-/** What one run came to. */
+/** The result of one run. */
 interface Run {
   readonly seconds: number;
   readonly found: number;
 }
 
 export const race: Case = {
-  purpose: "seconds to the last of 1,000 servers in a /16, against masscan and zmap",
+  purpose:
+    "seconds until the last of 1,000 servers in a /16 is found, compared with masscan and zmap",
   options: OPTIONS,
   async run(options, folder) {
     const program = await build("respond", folder);
@@ -63,7 +66,7 @@ export const race: Case = {
   },
 };
 
-/** The commands, by name. */
+/** The command lines, by name. */
 async function programs(
   options: Readonly<Record<string, string>>,
   folder: string,
@@ -86,7 +89,7 @@ async function programs(
   return commands;
 }
 
-/** Runs a scanner; what matters is when the last server stood in its output. */
+/** Runs a scanner. The time ends when the last server is in its output. */
 async function runToLast(command: readonly string[]): Promise<Run> {
   const begun = performance.now();
   const [program, ...args] = near(command);

@@ -80,6 +80,7 @@ export * from "../core/record.ts";
 export * from "../inspect/converse.ts";
 export * from "../inspect/interview.ts";
 export * from "../inspect/merge.ts";
+export type { ProtocolReply } from "../inspect/protocol_reply.ts";
 export * from "../inspect/retry.ts";
 export * from "../inspect/run_interview.ts";
 export * from "../library/engines.ts";

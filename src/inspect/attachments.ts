@@ -4,7 +4,7 @@
  * @module
  */
 import type { Attachments, RawReply } from "../core/record.ts";
-import type { ProtocolReply } from "./merge.ts";
+import type { ProtocolReply } from "./protocol_reply.ts";
 
 /** Limit on the stored bytes of a reply. */
 const MOST_REPLY = 32_768;

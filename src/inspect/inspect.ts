@@ -10,7 +10,7 @@ import type { Outcome, Sighting } from "../core/record.ts";
 import { isExhausted, type RetryLimits } from "./retry.ts";
 import { type InterviewResult, runInterview, type RunInterviewOptions } from "./run_interview.ts";
 import type { InterviewPlan } from "./interview.ts";
-import type { ProtocolReply } from "./merge.ts";
+import { firstReplyOf, type ProtocolReply } from "./protocol_reply.ts";
 
 /** Options of an inspection. */
 export interface InspectOptions extends RetryLimits {
@@ -96,18 +96,6 @@ export function inspectionWithoutQuery(
   if (reply === undefined) return undefined;
   const { latencyMs = null } = sighting;
   return { replies: [reply], latencyMs, hasOptedOut: optsOut(reply), isCutShort: false };
-}
-
-/**
- * The reply that contains the status of a sighting; `undefined` for a sighting without a status.
- */
-export function firstReplyOf(
-  { protocol: name, status, raw }: Pick<Sighting, "protocol" | "status" | "raw">,
-  protocols: readonly Protocol[],
-): ProtocolReply | undefined {
-  if (status === undefined) return undefined;
-  const protocol = protocols.find((one) => one.name === name)!;
-  return { protocol: name, statement: protocol.record(status), raw };
 }
 
 /** The options of a scan's interview with an endpoint. */

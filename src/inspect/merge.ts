@@ -7,19 +7,10 @@ import type { Endpoint } from "../core/address.ts";
 import { classify } from "../classify/mod.ts";
 import { emptyRecord, type Facts, type ServerRecord } from "../core/record.ts";
 import { PROTOCOLS, rankedNames } from "../protocols/list.ts";
-import type { Protocol, Statement } from "../protocols/protocol.ts";
+import type { Protocol } from "../protocols/protocol.ts";
 import { wellFormed } from "../protocols/lone_surrogates.ts";
 import { withFittingColumns } from "./checked_columns.ts";
-
-/** The reply of one protocol, decoded. */
-export interface ProtocolReply {
-  /** Name of the protocol. */
-  readonly protocol: string;
-  /** Columns, flags and facts from the reply. */
-  readonly statement: Statement;
-  /** The reply as raw bytes. */
-  readonly raw?: Uint8Array;
-}
+import type { ProtocolReply } from "./protocol_reply.ts";
 
 /** Columns in which the values of all protocols should be equal, and the flag of a difference. */
 const DISAGREEMENTS: readonly (readonly [keyof ServerRecord, flag: string])[] = [

@@ -10,7 +10,7 @@ import type { Protocol } from "../protocols/protocol.ts";
 import type { Outcome } from "../core/record.ts";
 import { isExhausted, queryWithRetries, type RetryLimits } from "./retry.ts";
 import { type Ended, Interview, type InterviewPlan, type Step } from "./interview.ts";
-import type { ProtocolReply } from "./merge.ts";
+import type { ProtocolReply } from "./protocol_reply.ts";
 import { verifyServer } from "./verify_joinable.ts";
 
 /** Functions that open links to an endpoint. */

@@ -9,7 +9,7 @@ import type { Link } from "../net/socket.ts";
 import type { Protocol, Statement } from "../protocols/protocol.ts";
 import type { RetryLimits } from "./retry.ts";
 import { converse } from "./converse.ts";
-import type { ProtocolReply } from "./merge.ts";
+import type { ProtocolReply } from "./protocol_reply.ts";
 
 /** Options of a verification. */
 export interface Verification {

@@ -10,7 +10,8 @@ import {
 } from "../../src/protocols/query/mod.ts";
 import { slpProtocol } from "../../src/protocols/slp/mod.ts";
 import { NoReply } from "../../src/protocols/protocol.ts";
-import { mergeReplies, type ProtocolReply } from "../../src/inspect/merge.ts";
+import { mergeReplies } from "../../src/inspect/merge.ts";
+import type { ProtocolReply } from "../../src/inspect/protocol_reply.ts";
 import type { ServerRecord } from "../../src/core/record.ts";
 
 /** The replies of a server, by protocol. */

@@ -10,7 +10,7 @@ import {
   inspectionWithoutQuery,
   type InspectOptions,
 } from "../../inspect/inspect.ts";
-import type { ProtocolReply } from "../../inspect/merge.ts";
+import type { ProtocolReply } from "../../inspect/protocol_reply.ts";
 import { InspectionPool, interviewsAtOnce } from "../../inspect/inspection_pool.ts";
 import { ConnectionSlots } from "../../net/connection_slots.ts";
 import type { Demultiplexer } from "../../net/demultiplexer.ts";
@@ -36,14 +36,8 @@ import type { LossAndRate } from "../sweep_stage/loss_and_rate.ts";
 import { reclassify } from "../../sweep/reply_counts.ts";
 import { buildRecord } from "./build_record.ts";
 import { UnprovedBudget } from "./unproved_budget.ts";
-import {
-  type KnownSubject,
-  omit,
-  reasonToSkip,
-  type Sighted,
-  type SightingQueue,
-  type Subject,
-} from "./sighting_queue.ts";
+import type { KnownSubject, Sighted, SightingQueue, Subject } from "./sighting_queue.ts";
+import { omit, reasonToSkip } from "./skipped_sightings.ts";
 
 /** The parts of the scan that interviews use, apart from the tables. */
 export interface InspectStageParts {

@@ -7,13 +7,14 @@
  */
 import type { Endpoint } from "../../core/address.ts";
 import type { Sighting } from "../../core/record.ts";
-import type { ProtocolReply } from "../../inspect/merge.ts";
+import type { ProtocolReply } from "../../inspect/protocol_reply.ts";
 import { reclassify } from "../../sweep/reply_counts.ts";
 import type { OptOutRecorder } from "../opt_outs/opt_out_recorder.ts";
 import type { ScanState } from "../scan_state.ts";
 import type { ScanTables } from "../scan_tables.ts";
 import type { WriteStage } from "../write_stage.ts";
 import type { KnownPlan } from "./known_server_plan.ts";
+import { omit, reasonToSkip } from "./skipped_sightings.ts";
 
 /** Number of unfinished sightings at which the queue is full and the sweep stops sending. */
 const CAPACITY = 4096;
@@ -186,31 +187,4 @@ export class SightingQueue {
     this.#isClosed = true;
     this.#wake?.();
   }
-}
-
-/** Why a sighting is not interviewed. `nothing`: no row is wanted; `cut`: the scan ended first. */
-export function reasonToSkip(
-  { endpoint, protocol }: Sighting,
-  { stop: { reason }, suppression, optedOut }: QueueTables,
-): "nothing" | "cut" | undefined {
-  if (reason === "failed" || reason === "max-results") return "cut";
-  const unwanted = optedOut.has(endpoint.address) || suppression.suppresses(endpoint, protocol);
-  return unwanted ? "nothing" : undefined;
-}
-
-/** Maximum number of omitted endpoints that are reported. */
-const MOST_OMITTED_NAMED = 1024;
-
-/** Counts an unverified sighting as omitted, because too many endpoints need an interview. */
-export function omit(
-  { endpoint, protocol }: Sighting,
-  { replies, omittedAt }: Pick<ScanState, "replies" | "omittedAt">,
-): void {
-  reclassify(replies, "omitted");
-  const { address, port } = endpoint;
-  if (omittedAt.length >= MOST_OMITTED_NAMED) return;
-  const isNamed = omittedAt.some(({ endpoint }) =>
-    endpoint.address === address && endpoint.port === port
-  );
-  if (!isNamed) omittedAt.push({ endpoint: { address, port }, protocol });
 }

@@ -6,7 +6,7 @@
  */
 import { type Endpoint, family, formatEndpoint } from "../../core/address.ts";
 import { Malformed, Truncated } from "../../core/bytes.ts";
-import { firstReplyOf } from "../../inspect/inspect.ts";
+import { firstReplyOf } from "../../inspect/protocol_reply.ts";
 import { Stamp } from "../../net/socket.ts";
 import type { Demultiplexer } from "../../net/demultiplexer.ts";
 import {

@@ -7,7 +7,8 @@
 import type { Address, Endpoint } from "../../core/address.ts";
 import { queryWithRetries } from "../../inspect/retry.ts";
 import { inspect } from "../../inspect/inspect.ts";
-import { mergeReplies, type ProtocolReply } from "../../inspect/merge.ts";
+import { mergeReplies } from "../../inspect/merge.ts";
+import type { ProtocolReply } from "../../inspect/protocol_reply.ts";
 import { InspectionPool } from "../../inspect/inspection_pool.ts";
 import type { Demultiplexer } from "../../net/demultiplexer.ts";
 import {

@@ -6,8 +6,8 @@
  */
 import type { Address } from "../../core/address.ts";
 import type { Sighting } from "../../core/record.ts";
-import { firstReplyOf } from "../../inspect/inspect.ts";
-import type { ProtocolReply } from "../../inspect/merge.ts";
+import { firstReplyOf } from "../../inspect/protocol_reply.ts";
+import type { ProtocolReply } from "../../inspect/protocol_reply.ts";
 import { PROTOCOLS } from "../../protocols/list.ts";
 import { motdAsSent, type Protocol } from "../../protocols/protocol.ts";
 import type { ScanSetup } from "../scan_setup.ts";

@@ -1,0 +1,29 @@
+/**
+ * The reply of a server in one protocol, decoded.
+ *
+ * @module
+ */
+import type { Sighting } from "../core/record.ts";
+import type { Protocol, Statement } from "../protocols/protocol.ts";
+
+/** The reply of one protocol, decoded. */
+export interface ProtocolReply {
+  /** Name of the protocol. */
+  readonly protocol: string;
+  /** Columns, flags and facts from the reply. */
+  readonly statement: Statement;
+  /** The reply as raw bytes. */
+  readonly raw?: Uint8Array;
+}
+
+/**
+ * The reply that contains the status of a sighting; `undefined` for a sighting without a status.
+ */
+export function firstReplyOf(
+  { protocol: name, status, raw }: Pick<Sighting, "protocol" | "status" | "raw">,
+  protocols: readonly Protocol[],
+): ProtocolReply | undefined {
+  if (status === undefined) return undefined;
+  const protocol = protocols.find((one) => one.name === name)!;
+  return { protocol: name, statement: protocol.record(status), raw };
+}

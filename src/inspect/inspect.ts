@@ -4,7 +4,6 @@
  * @module
  */
 import type { Endpoint } from "../core/address.ts";
-import type { Link } from "../net/socket.ts";
 import type { Protocol } from "../protocols/protocol.ts";
 import type { Outcome, Sighting } from "../core/record.ts";
 import { isExhausted, type RetryLimits } from "./retry.ts";
@@ -12,8 +11,11 @@ import { type InterviewResult, runInterview, type RunInterviewOptions } from "./
 import type { InterviewPlan } from "./interview.ts";
 import { firstReplyOf, type ProtocolReply } from "./protocol_reply.ts";
 
-/** Options of an inspection. */
-export interface InspectOptions extends RetryLimits {
+/** Options of an inspection; the links and the functions are those of its endpoint. */
+export interface InspectOptions
+  extends
+    RetryLimits,
+    Pick<RunInterviewOptions, "links" | "requestedAs" | "verify" | "optedOut" | "replied"> {
   /** The protocols in which servers are queried, in order. */
   readonly protocols: readonly Protocol[];
   /** Every protocol of the program, in order of rank. Default: PROTOCOLS. */
@@ -25,33 +27,12 @@ export interface InspectOptions extends RetryLimits {
   readonly follow: boolean;
   /** Timeout for each reply, milliseconds. */
   readonly timeoutMs: number;
-  /** Opens a link on one of the shared sockets. */
-  readonly link: (endpoint: Endpoint, socket: number) => Link | Promise<Link>;
-  /** Opens a link on its own socket. */
-  readonly exclusiveLink: (endpoint: Endpoint) => Link | Promise<Link>;
-  /** Whether to verify that the server accepts connections. Default: no. */
-  readonly verify?: boolean;
-  /**
-   * Opens a link over TCP. Such a link has its own timeouts. Default: servers are not queried over
-   * TCP. `connectMs` is the timeout for opening the connection; `undefined`: the default.
-   */
-  readonly streamLink?: (
-    endpoint: Endpoint,
-    protocol: string,
-    connectMs: number | undefined,
-  ) => Promise<Link>;
-  /** The name that the user gave for an endpoint. */
-  readonly nameOf?: (endpoint: Endpoint) => string | null | undefined;
   /** Returns whether a reply contains an opt-out. Nothing more is sent after such a reply. */
   readonly optsOut: (reply: ProtocolReply) => boolean;
-  /** Returns whether the address of an endpoint has opted out meanwhile. Default: no. */
-  readonly optedOut?: (endpoint: Endpoint) => boolean;
   /** The reply that contains the status of the sighting. Default: it is made from the status. */
   readonly firstReply?: ProtocolReply;
-  /** Returns whether an endpoint sent a datagram that suppresses some protocols. Default: no. */
-  readonly replied?: (endpoint: Endpoint) => boolean;
-  /** Returns whether an endpoint was probed in a protocol before, without a reply. Default: no. */
-  readonly withoutReply?: (endpoint: Endpoint, protocol: string) => boolean;
+  /** Returns whether the endpoint was probed in a protocol before, without a reply. Default: no. */
+  readonly withoutReply?: (protocol: string) => boolean;
 }
 
 /** The result of an inspection. */
@@ -78,57 +59,16 @@ export interface Inspection {
  */
 const STALE_MS = 5000;
 
-/**
- * The result of an inspection for which the sighting alone is enough.
- *
- * @returns `undefined` when the server must be queried: the sighting has no status, or other
- * protocols are wanted too.
- */
-export function inspectionWithoutQuery(
-  sighting: Sighting,
-  { protocols, follow, verify, optsOut, firstReply }: Pick<
-    InspectOptions,
-    "protocols" | "follow" | "verify" | "optsOut" | "firstReply"
-  >,
-): Inspection | undefined {
-  if (verify || follow && protocols.length > 1) return undefined;
-  const reply = firstReply ?? firstReplyOf(sighting, protocols);
-  if (reply === undefined) return undefined;
-  const { latencyMs = null } = sighting;
-  return { replies: [reply], latencyMs, hasOptedOut: optsOut(reply), isCutShort: false };
-}
-
-/** The options of a scan's interview with an endpoint. */
-function interviewOptions(
-  endpoint: Endpoint,
-  socket: number,
-  options: InspectOptions,
-): RunInterviewOptions {
-  const { link, exclusiveLink, streamLink, nameOf, optsOut, optedOut, replied } = options;
-  return {
-    ...options,
-    endpoint,
-    links: {
-      shared: () => link(endpoint, socket),
-      exclusive: () => exclusiveLink(endpoint),
-      stream: streamLink && ((protocol, connectMs) => streamLink(endpoint, protocol, connectMs)),
-    },
-    requestedAs: nameOf?.(endpoint),
-    statusOnly: true,
-    optsOut,
-    optedOut: optedOut && (() => optedOut(endpoint)),
-    replied: replied && (() => replied(endpoint)),
-  };
-}
-
 /** Interviews the server of one sighting. */
 export async function inspect(sighting: Sighting, options: InspectOptions): Promise<Inspection> {
-  const { endpoint, socket, status } = sighting;
+  const { endpoint, status } = sighting;
   const fresh = options.clock.now() - sighting.at < STALE_MS;
   const plan = planOf(sighting, options);
   const reply = options.firstReply ?? firstReplyOf(sighting, options.protocols);
   const found = await runInterview(plan, {
-    ...interviewOptions(endpoint, socket, options),
+    ...options,
+    endpoint,
+    statusOnly: true,
     opening: reply && { status, reply },
     startOf: ({ name }) => fresh && name === sighting.protocol ? sighting.known : undefined,
   });
@@ -153,7 +93,7 @@ export async function inspectKnown(
     ? [{ protocols: spoken, followUps: protocols, allProtocols, known, timeoutMs }]
     : spoken.map((one) => ({ protocols: [one], allProtocols, known, timeoutMs }));
   for (;;) {
-    const found = await runInterview(plans.shift()!, interviewOptions(endpoint, -1, options));
+    const found = await runInterview(plans.shift()!, { ...options, endpoint, statusOnly: true });
     const { replies, latencyMs, ended, isCutShort, exhausted } = found;
     if (replies.length > 0 || ended !== undefined || plans.length === 0) {
       return { replies, latencyMs, hasOptedOut: ended === "optedOut", isCutShort, exhausted };
@@ -166,7 +106,7 @@ export async function inspectKnown(
  * a status.
  */
 function planOf(
-  { endpoint, protocol: sighted, verified, latencyMs }: Sighting,
+  { protocol: sighted, verified, latencyMs }: Sighting,
   { protocols, allProtocols, follow, timeoutMs, withoutReply }: InspectOptions,
 ): InterviewPlan {
   const first = protocols.find(({ name }) => name === sighted)!;
@@ -181,7 +121,7 @@ function planOf(
     needs,
     echoed: new Set(verified ? [sighted] : []),
     withoutReply: new Set(
-      suppressedBy && withoutReply?.(endpoint, suppressedBy) ? [suppressedBy] : [],
+      suppressedBy && withoutReply?.(suppressedBy) ? [suppressedBy] : [],
     ),
   };
 }

@@ -61,6 +61,11 @@ export class KnownServers {
     return this.#plans.size === 0 ? undefined : this.#plans.get(endpointKey(endpoint));
   }
 
+  /** The protocols in which an endpoint is queried after its first reply. */
+  protocolsFor(endpoint: Endpoint): readonly Protocol[] {
+    return this.planOf(endpoint)?.all ?? this.targets.protocols;
+  }
+
   /** Whether all passes of a protocol skip an endpoint. */
   withholds(endpoint: Endpoint, protocol: string): boolean {
     return this.#plans.size > 0 && this.#withheld.get(protocol)!.has(endpoint);

@@ -194,9 +194,11 @@ export class LanInterviews {
       ),
       signal,
       follow: socket >= 0,
-      link: (peer, number) => demultiplexer.link(peer, number),
-      exclusiveLink: (peer) => demultiplexer.exclusiveLink(peer, options.open(networks[socket])),
-      optedOut: ({ address }) => this.isOptedOut(address),
+      links: {
+        shared: () => demultiplexer.link(endpoint, socket),
+        exclusive: () => demultiplexer.exclusiveLink(endpoint, options.open(networks[socket])),
+      },
+      optedOut: () => this.isOptedOut(endpoint.address),
       optsOut: (reply) => this.#isOptOut(reply),
     });
     return replies.length === 0 ? undefined : { endpoint, replies, latencyMs };

@@ -9,6 +9,7 @@ import { scanSettings } from "../src/app/settings/scan_settings.ts";
 import { demoFleet } from "../src/cli/commands/demo.ts";
 import { InputError } from "../src/core/errors.ts";
 import { serverId } from "../src/core/record.ts";
+import { parseJsonTemplate, PLACEHOLDER_NAMES } from "../src/watch/webhook/template.ts";
 import { PROTOCOLS } from "../src/protocols/list.ts";
 import { goldenPaths, indexOf } from "./golden/write_index.ts";
 import { documentedFlags, SECTIONS, withSections } from "../docs/write_reference.ts";
@@ -73,6 +74,15 @@ Deno.test("every flag that the sources set is in the reference", async () => {
     }
   }
   assert(count > 20, `only ${count} flags`);
+});
+
+Deno.test("the guide to webhooks lists the placeholders, and its templates are valid", () => {
+  const guide = textOf("docs/guide/webhooks.md");
+  const listed = table(guide, "placeholders").map(([name]) => name.slice(2, -2));
+  assertEquals(listed, PLACEHOLDER_NAMES);
+  const templates = [...guide.matchAll(/```json\n(.*?)```/gs)].map(([, text]) => text);
+  assertEquals(templates.length, 2);
+  for (const text of templates) parseJsonTemplate(text, "guide");
 });
 
 Deno.test("the guide to scans lists the protocols in order of rank", () => {

@@ -19,6 +19,7 @@ export const ENVIRONMENT_VARIABLES = {
   PGPASSWORD: "the password for PostgreSQL",
   BLOCKSWEEP_PROBE_TOKEN: "the token that clients of `/probe` send",
   PGPASSFILE: "the file of passwords for PostgreSQL, in place of `~/.pgpass`",
+  "BLOCKSWEEP_*": "secrets of a webhook, by the names in options such as `--webhook env:NAME`",
 } as const satisfies Readonly<Record<string, string>>;
 
 /** An environment variable; `undefined` without permission to read it. */

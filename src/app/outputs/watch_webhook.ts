@@ -1,5 +1,5 @@
 /**
- * The webhook of a watch: its URL, and the spool file of undelivered events.
+ * The webhook of a watch: its receiver, and the spool file of undelivered events.
  *
  * @module
  */
@@ -7,33 +7,88 @@ import { dirname } from "node:path";
 import { InputError } from "../../core/errors.ts";
 import { systemClock } from "../../net/clock.ts";
 import type { DatabaseLocation } from "../../store/database_location.ts";
-import { EventSpool, MAX_SPOOLED_BYTES, Webhook } from "../../watch/mod.ts";
-import { reason, userPath } from "../environment.ts";
+import {
+  EventSpool,
+  MAX_SPOOLED_BYTES,
+  newReceiver,
+  type Receiver,
+  Webhook,
+  type WebhookFormat,
+} from "../../watch/mod.ts";
+import { readTextFile, reason, userPath } from "../environment.ts";
+import {
+  type HeaderSource,
+  readHeaders,
+  readSecret,
+  readUrl,
+  type SecretSource,
+  type WebhookUrl,
+} from "./webhook_secrets.ts";
 import { configurationPath } from "../targets/opt_out_file.ts";
 import { withCommas } from "../../core/quantities.ts";
 
-/** The options of a webhook. */
-export interface WebhookPlace {
-  /** The URL, which may contain secrets. */
-  readonly url: string;
+/** A webhook as the options describe it, with its secrets. */
+export interface WebhookSetup {
+  /** The receiver; its URL may contain secrets. */
+  readonly receiver: Receiver;
+  /** The kinds of events to send; `undefined`: all. */
+  readonly events: readonly string[] | undefined;
+  /** Additional headers of requests. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** The key of signatures; `undefined`: requests are not signed. */
+  readonly secret: string | undefined;
   /** The spool file that the user names. */
   readonly spool: string | undefined;
 }
 
+/** The options of a webhook. */
+export interface WebhookOptionValues {
+  readonly webhook: WebhookUrl | undefined;
+  readonly webhookFormat: WebhookFormat | undefined;
+  readonly webhookEvents: readonly string[] | undefined;
+  readonly webhookTemplate: string | undefined;
+  readonly webhookHeader: readonly HeaderSource[];
+  readonly webhookSecret: SecretSource | undefined;
+  readonly webhookSpool: string | undefined;
+}
+
 /**
- * The webhook that the options name.
+ * Reads the files and variables that the options name.
  *
- * @throws InputError for a spool without a webhook.
+ * @param warn Receives a line for a file of secrets that other users can read.
+ * @returns `undefined` without a webhook.
+ * @throws InputError for an option without a webhook, and for an unusable secret or template;
+ * Deno.errors.NotCapable.
  */
-export function webhookPlace(
-  { webhook, webhookSpool }: {
-    readonly webhook: string | undefined;
-    readonly webhookSpool: string | undefined;
-  },
-): WebhookPlace | undefined {
-  if (webhook !== undefined) return { url: webhook, spool: webhookSpool };
-  if (webhookSpool === undefined) return undefined;
-  throw new InputError("Cannot use --webhook-spool without --webhook");
+export async function readWebhook(
+  options: WebhookOptionValues,
+  warn: (message: string) => void,
+): Promise<WebhookSetup | undefined> {
+  const { webhook, webhookFormat = "json", webhookTemplate, webhookSecret } = options;
+  if (webhook === undefined) {
+    requireNoOthers(options);
+    return undefined;
+  }
+  const url = typeof webhook === "string" ? webhook : await readUrl(webhook, warn);
+  const template = webhookTemplate === undefined
+    ? undefined
+    : { text: await readTextFile(webhookTemplate), source: webhookTemplate };
+  return {
+    receiver: newReceiver(webhookFormat, url, template),
+    events: options.webhookEvents,
+    headers: await readHeaders(options.webhookHeader, warn),
+    secret: webhookSecret && await readSecret("webhook-secret", webhookSecret, warn),
+    spool: options.webhookSpool,
+  };
+}
+
+function requireNoOthers(options: WebhookOptionValues): void {
+  const given = Object.entries(options).find(([name, value]) =>
+    /^webhook./.test(name) && value !== undefined && !(Array.isArray(value) && value.length === 0)
+  );
+  if (given === undefined) return;
+  const option = given[0].replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+  throw new InputError(`Cannot use --${option} without --webhook`);
 }
 
 /**
@@ -44,11 +99,11 @@ export function webhookPlace(
  * @throws InputError if the spool cannot be used; Deno.errors.NotCapable.
  */
 export async function openWebhook(
-  { url, spool: path }: WebhookPlace,
+  { receiver, spool: path, ...options }: WebhookSetup,
   places: readonly DatabaseLocation[],
   warn: (message: string) => void,
 ): Promise<Webhook> {
-  const { protocol, hostname, port } = new URL(url);
+  const { protocol, hostname, port } = new URL(receiver.url);
   const host = `${hostname}:${port || (protocol === "https:" ? 443 : 80)}`;
   if (Deno.permissions.querySync({ name: "net", host }).state !== "granted") {
     throw new Deno.errors.NotCapable(
@@ -58,7 +113,7 @@ export async function openWebhook(
   const spool = path === undefined
     ? await openUsual(usualPath(places), warn)
     : await openSpool(userPath(path), warn);
-  return new Webhook(url, { fetch, clock: systemClock, spool, report: warn });
+  return new Webhook(receiver, { ...options, fetch, clock: systemClock, spool, report: warn });
 }
 
 /** The default spool file, as an absolute path: a task changes the current folder. */

@@ -51,8 +51,8 @@ import {
 import { readWatchTargets, withoutOptedOut } from "../../app/targets/watch_targets.ts";
 import {
   openWebhook,
-  type WebhookPlace,
-  webhookPlace,
+  readWebhook,
+  type WebhookSetup,
   webhookSummary,
 } from "../../app/outputs/watch_webhook.ts";
 import { eventIds, newScanId, randomBytes } from "../../app/system_random.ts";
@@ -63,7 +63,7 @@ interface Chosen {
   readonly options: OptionsOf<"watch">;
   readonly rules: WatchRules;
   readonly polling: PollingSettings;
-  readonly webhook: WebhookPlace | undefined;
+  readonly webhook: WebhookSetup | undefined;
   /** What is measured and served; `undefined`: nothing. */
   readonly measured: WatchMetricsSettings | undefined;
   /** The options without secrets, as JSON. */
@@ -80,7 +80,7 @@ export async function runWatch(
     options,
     rules: watchRules(options, allProtocols),
     polling: pollingSettings(options, allProtocols),
-    webhook: webhookPlace(options),
+    webhook: await readWebhook(options, reportError),
     measured: await watchMetricsSettings(options),
     config: formatConfig("watch", withoutSecrets(given, optionsOf("watch"))),
   };

@@ -4,6 +4,14 @@
  * @module
  */
 import { type MetricsPlace, parseMetrics } from "../../app/metrics/metrics_place.ts";
+import {
+  type HeaderSource,
+  parseHeaderSource,
+  parseHttpUrl,
+  parseSecretSource,
+  type SecretSource,
+  type WebhookUrl,
+} from "../../app/outputs/webhook_secrets.ts";
 import { chosenProtocols } from "../../app/settings/chosen_protocols.ts";
 import type { WrittenPorts } from "../../app/settings/scan_settings.ts";
 import { type Address, parseAddress } from "../../core/address.ts";
@@ -166,14 +174,39 @@ export const METRICS_PLACE: ValueType<MetricsPlace> = {
   parse: (text) => parseMetrics(text),
 };
 
-/** An HTTP URL. It may contain secrets, so that errors do not show it. */
-export const HTTP_URL: ValueType<string> = {
-  placeholder: "URL",
-  parse: (text: string, { option }: ValueContext) => {
-    const url = URL.parse(text);
-    if (url !== null && /^https?:$/.test(url.protocol)) return url.href;
-    throw new InputError(
-      `Cannot use --${option}: expected a URL that starts with http: or https:`,
-    );
-  },
-};
+/** A type of values that are or may be secrets, so that errors do not show them. */
+function secretType<Value>(
+  placeholder: string,
+  wanted: string,
+  read: (text: string) => Value | undefined,
+): ValueType<Value> {
+  return {
+    placeholder,
+    parse: (text: string, { option }: ValueContext) => {
+      const value = read(text);
+      if (value !== undefined) return value;
+      throw new InputError(`Cannot use --${option}: expected ${wanted}`);
+    },
+  };
+}
+
+/** The URL of a webhook, or where it is. */
+export const WEBHOOK_URL: ValueType<WebhookUrl> = secretType(
+  "URL",
+  "a URL that starts with http: or https:, or @FILE or env:NAME where the URL is",
+  (text) => parseSecretSource(text) ?? parseHttpUrl(text),
+);
+
+/** Where a secret is. */
+export const SECRET: ValueType<SecretSource> = secretType(
+  "@FILE|env:NAME",
+  "@FILE or env:NAME, because other users can read the arguments of a command",
+  parseSecretSource,
+);
+
+/** A header of requests, and where its value is. */
+export const HEADER: ValueType<HeaderSource> = secretType(
+  "HEADER=@FILE",
+  "HEADER=@FILE or HEADER=env:NAME, with a header that the program does not set itself",
+  parseHeaderSource,
+);

@@ -89,15 +89,33 @@ export const FILE: ValueType<string> = {
 export function oneOf<const Word extends string>(words: readonly Word[]): ValueType<Word> {
   return {
     placeholder: "NAME",
-    parse: (text, { option }) => {
-      const found = words.find((word) => word === text);
-      if (found !== undefined) return found;
-      const meant = closestName(text, words);
-      const hint = meant === undefined ? "" : `; did you mean ${meant}?`;
-      throw wrongValue(option, text, words.join(", ") + hint);
-    },
+    parse: (text, { option }) => wordOf(text, words, option),
     completions: { kind: "one", words },
   };
+}
+
+/** One or more of some words, with commas between them. */
+export function someOf<const Word extends string>(
+  words: readonly Word[],
+): ValueType<readonly Word[]> {
+  return {
+    placeholder: "LIST",
+    parse: (text, { option }) => {
+      const given = splitList(text);
+      if (given.length === 0) throw wrongValue(option, text, `some of ${words.join(", ")}`);
+      return given.map((word) => wordOf(word, words, option));
+    },
+    completions: { kind: "some", words },
+  };
+}
+
+/** Returns the word that equals a text. */
+function wordOf<Word extends string>(text: string, words: readonly Word[], option: string): Word {
+  const found = words.find((word) => word === text);
+  if (found !== undefined) return found;
+  const meant = closestName(text, words);
+  const hint = meant === undefined ? "" : `; did you mean ${meant}?`;
+  throw wrongValue(option, text, words.join(", ") + hint);
 }
 
 /** One of the keys of an object. */

@@ -9,7 +9,7 @@ import { cutText, harmlessText } from "../../core/text.ts";
 import { jsonText, SCHEMA } from "../../sinks/json.ts";
 import { type TableColumn, tableLine } from "../../app/outputs/table_format.ts";
 import type { Change, WatchEvent } from "../../watch/mod.ts";
-import { countOf } from "../../core/quantities.ts";
+import { countOf, roughDuration } from "../../core/quantities.ts";
 
 /** Maximum width of a line, columns, and maximum length of a field, UTF-16 units. */
 const LONGEST = 300;
@@ -56,7 +56,7 @@ function changeText(event: WatchEvent): string {
   switch (event.event) {
     case "online": {
       const { server: { name, version, players_online: online, players_max: max } } = event;
-      const back = event.offline_ms === null ? "" : ` after ${duration(event.offline_ms)}`;
+      const back = event.offline_ms === null ? "" : ` after ${roughDuration(event.offline_ms)}`;
       return `${online ?? "?"}/${max ?? "?"}  ${field(version ?? "?")}  ${
         field(name ?? "")
       }${back}`;
@@ -84,12 +84,6 @@ function change([before, now]: Change): string {
 
 function shown(value: unknown): string {
   return value === null ? "none" : field(typeof value === "string" ? value : JSON.stringify(value));
-}
-
-function duration(ms: number): string {
-  const seconds = Math.round(ms / 1000);
-  if (seconds < 120) return `${seconds} s`;
-  return seconds < 7200 ? `${Math.round(seconds / 60)} min` : `${Math.round(seconds / 3600)} h`;
 }
 
 /** Prints events, one after the other. */

@@ -1,4 +1,5 @@
 /** A watch that is killed while its webhook's receiver is down, as real processes. */
+import { createHmac } from "node:crypto";
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { formatEndpoint } from "../../../src/core/address.ts";
 import { drawFleet } from "../../../src/fleet/simulate/draw_fleet.ts";
@@ -149,6 +150,145 @@ Deno.test("an unusable spool file is refused in one line, and stays unchanged", 
       assert(!stderr.includes("T0K3N"), stderr);
     }
     assertEquals(await Deno.readTextFile(file), "my notes\n");
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
+/** All files below a folder, and the texts, in which a secret stands. */
+async function placesOf(secrets: readonly string[], folder: string, texts: readonly string[]) {
+  const places = texts.filter((text) => secrets.some((secret) => text.includes(secret)));
+  for await (const { name, isFile } of Deno.readDir(folder)) {
+    if (!isFile || name.startsWith("secret-")) continue;
+    const text = new TextDecoder("latin1").decode(await Deno.readFile(`${folder}/${name}`));
+    if (secrets.some((secret) => text.includes(secret))) places.push(name);
+  }
+  return places;
+}
+
+Deno.test("a receiver verifies signatures, and the secrets are in no file, database, message or argument", async () => {
+  const folder = await Deno.makeTempDir();
+  const secrets = ["T0K3Nurl", "s3cr3tkey", "b34r3rtok"];
+  try {
+    const hosts = drawFleet({ servers: 3, range: RANGE, seed: 2, software: ["pocketmine"] });
+    await using _fleet = await openFleet(hosts, { clock: systemClock, seed: 1 });
+    const servers = hosts.map(({ endpoint }) => formatEndpoint(endpoint));
+    const verified: { id: string; name: string }[] = [];
+    const wrong: string[] = [];
+    await using receiver = Deno.serve(
+      { hostname: "127.0.0.1", port: 0, onListen: () => {} },
+      async (one) => {
+        const timestamp = one.headers.get("x-blocksweep-timestamp")!;
+        const body = await one.text();
+        const mac = createHmac("sha256", secrets[1]).update(`${timestamp}.${body}`).digest("hex");
+        const isRecent = Math.abs(Date.now() / 1000 - Number(timestamp)) < 60;
+        const isSigned = one.headers.get("x-blocksweep-signature") === `sha256=${mac}`;
+        const isAuthorized = one.headers.get("authorization") === `Bearer ${secrets[2]}`;
+        if (isRecent && isSigned && isAuthorized && one.url.endsWith(`/${secrets[0]}`)) {
+          verified.push(...JSON.parse(body));
+        } else wrong.push(one.url);
+        return new Response("");
+      },
+    );
+    const write = (name: string, text: string) => {
+      Deno.writeTextFileSync(`${folder}/${name}`, text, { mode: 0o600 });
+      return `${folder}/${name}`;
+    };
+    const url = write("secret-url", `http://127.0.0.1:${receiver.addr.port}/${secrets[0]}\n`);
+    const key = write("secret-key", secrets[1]);
+    const args = [
+      ...["watch", ...servers, "--interval", "5s", "--protocol", "raknet", "--json"],
+      ...["-o", `${folder}/servers.db`, "--webhook", `@${url}`, "--webhook-secret", `@${key}`],
+      ...["--webhook-header", "Authorization=env:BLOCKSWEEP_AUTHORIZATION"],
+    ];
+    const child = start(args, {
+      permissions: [...SCAN, "--allow-env=BLOCKSWEEP_AUTHORIZATION"],
+      env: { BLOCKSWEEP_AUTHORIZATION: `Bearer ${secrets[2]}` },
+    });
+    await until(child, () => verified.length >= 3);
+    child.kill("SIGINT");
+    const { stdout, stderr } = await finish(child);
+    assertEquals(wrong, []);
+    assertStringIncludes(stderr, "webhook: 3 delivered, 0 waiting, 0 lost");
+    const printed = stdout.trim().split("\n").map((line) => JSON.parse(line));
+    const key2 = ({ id, name }: { id: string; name: string }) => `${id} ${name}`;
+    assertEquals(verified.map(key2).sort(), printed.map(key2).sort());
+    assertEquals(await placesOf(secrets, folder, [stdout, stderr, ...args]), []);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
+Deno.test("a redirect of the receiver is not followed", async () => {
+  const folder = await Deno.makeTempDir();
+  const paths: string[] = [];
+  await using receiver = Deno.serve(
+    { hostname: "127.0.0.1", port: 0, onListen: () => {} },
+    (one) => {
+      paths.push(new URL(one.url).pathname);
+      return Response.redirect(new URL("/elsewhere", one.url), 307);
+    },
+  );
+  try {
+    const hosts = drawFleet({ servers: 1, range: RANGE, seed: 2, software: ["pocketmine"] });
+    await using _fleet = await openFleet(hosts, { clock: systemClock, seed: 1 });
+    const url = `http://127.0.0.1:${receiver.addr.port}/hook`;
+    const spool = ["--webhook-spool", `${folder}/spool`];
+    const child = start(["watch", formatEndpoint(hosts[0].endpoint), "--webhook", url, ...spool]);
+    await until(child, () => paths.length >= 2);
+    child.kill("SIGINT");
+    const { stderr } = await finish(child);
+    assertEquals(new Set(paths), new Set(["/hook"]));
+    assertStringIncludes(stderr, "HTTP status 307, a redirect, which is not followed");
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
+Deno.test("unusable webhook options are refused in one line without secrets", async () => {
+  const folder = await Deno.makeTempDir();
+  try {
+    const url = ["--webhook", "http://127.0.0.1:9/T0K3N"];
+    const template = `${folder}/t.txt`;
+    await Deno.writeTextFile(template, "{nmae} T0K3N");
+    for (
+      const [args, message] of [
+        [
+          ["--webhook-secret", "T0K3N", ...url],
+          "Cannot use --webhook-secret: expected @FILE or env:",
+        ],
+        [
+          ["--webhook-header", "A: T0K3N", ...url],
+          "Cannot use --webhook-header: expected HEADER=@FILE",
+        ],
+        [["--webhook", "ftp://T0K3N"], "expected a URL that starts with http: or https:, or @FILE"],
+        [["--webhook", "@http://u:T0K3N@h/T0K3N"], "there is no such file"],
+        [["--webhook", `@${folder}/none`], 'none": there is no such file'],
+        [["--webhook", "env:T0"], 'Requires env access to "T0", run again with the --allow-env'],
+        [["--webhook-format", "teams", ...url], "expected json, discord, slack, ntfy"],
+        [
+          ["--webhook-format", "ntfy", "--webhook", "http://127.0.0.1/a/T0K3N"],
+          "the URL of a topic",
+        ],
+        [
+          ["--webhook-template", template, "--webhook-format", "slack", ...url],
+          'there is no placeholder "{nmae}"; known are {message}',
+        ],
+        [["--webhook-template", template, ...url], "it must be a JSON document"],
+        [["--webhook-events", "offlin", ...url], "did you mean offline?"],
+        [["--webhook-events", ",", ...url], "expected some of online, offline"],
+        [["--webhook-events", "online"], "Cannot use --webhook-events without --webhook"],
+        [["--webhook-format", "slack"], "Cannot use --webhook-format without --webhook"],
+        [["--webhook-header", "A=@t"], "Cannot use --webhook-header without --webhook"],
+        [["--webhook-template", template], "Cannot use --webhook-template without --webhook"],
+      ] as const
+    ) {
+      const { code, stderr } = await run(["watch", "127.0.0.1:1", ...args]);
+      assertEquals(code, 2, stderr);
+      assertStringIncludes(stderr, message);
+      assertEquals(stderr.trim().split("\n").length, 1, stderr);
+      assert(!stderr.includes("T0K3N"), stderr);
+    }
   } finally {
     await Deno.remove(folder, { recursive: true });
   }

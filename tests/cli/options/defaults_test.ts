@@ -30,6 +30,7 @@ function told(command: Command, option: string): string | undefined {
 const WORDED = new Set([
   ...["ports", "protocol", "rate", "net-rate", "host-rate", "timeout", "cooldown", "engine"],
   ...["interface", "gateway-mac", "software", "once", "checkpoint", "webhook-spool", "format"],
+  ...["webhook-format", "webhook-events"],
 ]);
 const WORDED_FOR = new Set(["scan seed", "watch concurrency", "export sort"]);
 

@@ -7,11 +7,13 @@
 import { withoutPassword } from "../../../app/databases/connection_environment.ts";
 import { redactUrl } from "../../../core/redact.ts";
 import { DEFAULTS } from "../../../app/settings/defaults.ts";
+import { EVENT_KINDS } from "../../../store/events/watch_event.ts";
 import { MIN_INTERVAL_MS } from "../../../watch/watch.ts";
+import { WEBHOOK_FORMATS } from "../../../watch/webhook/receivers.ts";
 import { COMMAND_NAMES } from "../commands.ts";
-import { HTTP_URL, METRICS_PLACE, TARGET_LIST } from "../domain_value_types.ts";
+import { HEADER, METRICS_PLACE, SECRET, TARGET_LIST, WEBHOOK_URL } from "../domain_value_types.ts";
 import type { OptionGroup } from "../option.ts";
-import { COUNT, FILE, time, wholeNumber } from "../value_types.ts";
+import { COUNT, FILE, oneOf, someOf, time, wholeNumber } from "../value_types.ts";
 
 /** Options that prepare, limit, checkpoint and observe a scan. */
 export const CONTROL = {
@@ -179,9 +181,42 @@ export const WATCH = {
     {
       name: "webhook",
       commands: ["watch"],
-      takes: HTTP_URL,
+      takes: WEBHOOK_URL,
       withoutSecrets: redactUrl,
-      help: "also POST events to this URL, as JSON",
+      help: "also POST events to this URL, or to the one in @FILE or env:NAME",
+    },
+    {
+      name: "webhook-format",
+      commands: ["watch"],
+      takes: oneOf(WEBHOOK_FORMATS),
+      defaultText: "json",
+      help: `the receiver's format: ${WEBHOOK_FORMATS.join(", ")}`,
+    },
+    {
+      name: "webhook-events",
+      commands: ["watch"],
+      takes: someOf(EVENT_KINDS),
+      defaultText: "all",
+      help: "only send events of these kinds",
+    },
+    {
+      name: "webhook-template",
+      commands: ["watch"],
+      takes: FILE,
+      help: "the message for each event, or its JSON document, with {name} and others",
+    },
+    {
+      name: "webhook-header",
+      commands: ["watch"],
+      takes: HEADER,
+      repeat: true,
+      help: "send this header, with its value from a file or env:NAME",
+    },
+    {
+      name: "webhook-secret",
+      commands: ["watch"],
+      takes: SECRET,
+      help: "sign requests with this key (HMAC-SHA-256)",
     },
     {
       name: "webhook-spool",

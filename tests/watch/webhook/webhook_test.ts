@@ -1,7 +1,9 @@
+import { createHmac } from "node:crypto";
 import { assert, assertEquals } from "@std/assert";
-import { EventSpool, type WatchEvent, Webhook } from "../../src/watch/mod.ts";
-import { FakeDisk } from "../fakes/disk.ts";
-import { FakeNetwork } from "../../src/testing/fake_network.ts";
+import { EventSpool, newReceiver, type WatchEvent, Webhook } from "../../../src/watch/mod.ts";
+import { eachKind } from "./events.ts";
+import { FakeDisk } from "../../fakes/disk.ts";
+import { FakeNetwork } from "../../../src/testing/fake_network.ts";
 
 const event = (at: number): WatchEvent => ({
   event: "offline",
@@ -34,7 +36,7 @@ async function hooked(answer: (asked: number, now: number) => Answer, given: {
   const report = (line: string) => lines.push(line);
   const spool = await EventSpool.open({ path, disk, onWriteError: report });
   const start = clock.now();
-  const hook = new Webhook(SECRET, {
+  const hook = new Webhook(newReceiver("json", SECRET), {
     clock,
     spool,
     report,
@@ -179,7 +181,7 @@ Deno.test("a refused batch is halved until the refused event is alone", async ()
   const taken: number[] = [];
   const lines: string[] = [];
   const spool = await EventSpool.open({ path: undefined, onWriteError: unexpected });
-  const hook = new Webhook(SECRET, {
+  const hook = new Webhook(newReceiver("json", SECRET), {
     clock,
     spool,
     report: (line) => lines.push(line),
@@ -203,10 +205,19 @@ Deno.test("a refused batch is halved until the refused event is alone", async ()
 Deno.test("Retry-After is honoured, up to ten minutes", async () => {
   const date = new Date(1_700_000_000_000 + 3_600_000).toUTCString();
   for (
-    const [after, waited] of [["30", 30_000], ["999999", 600_000], ["-5", 1000], ["soon", 1000], [
-      "0",
-      1000,
-    ], [date, undefined]] as const
+    const [after, waited] of [
+      ["30", 30_000],
+      ["2.345", 2345],
+      ["0.5", 1000],
+      ["999999", 600_000],
+      ["-5", 1000],
+      ["soon", 1000],
+      [
+        "0",
+        1000,
+      ],
+      [date, undefined],
+    ] as const
   ) {
     const { hook, clock, times, add } = await hooked((i) => i > 0 ? 200 : { status: 503, after });
     add(1, 1);
@@ -251,6 +262,88 @@ Deno.test("the end waits three seconds for a receiver that hangs, and not at all
     assert(clock.now() - start <= most, String(clock.now() - start));
     assertEquals([hook.delivered, hook.waiting, hook.lost], [0, 5, 0]);
   }
+});
+
+Deno.test("events of two seconds are one message to people, and the end sends them at once", async () => {
+  const clock = new FakeNetwork(1);
+  const texts: string[] = [];
+  const spool = await EventSpool.open({ path: undefined, onWriteError: unexpected });
+  const hook = new Webhook(newReceiver("discord", SECRET), {
+    clock,
+    spool,
+    report: unexpected,
+    fetch: (_, { body }) => {
+      texts.push(JSON.parse(new TextDecoder().decode(body as Uint8Array)).content);
+      return Promise.resolve(new Response(null, { status: 204 }));
+    },
+  });
+  for (const ms of [0, 500, 1900, 3000]) clock.after(ms, () => hook.add(event(ms)));
+  const after = (ms: number) => new Promise<void>((resolve) => clock.after(ms, resolve));
+  await clock.run(after(2100));
+  assertEquals([texts.length, hook.delivered], [1, 3]);
+  assertEquals(texts[0].split("\n").length, 3);
+  await clock.run(after(1000));
+  const start = clock.now();
+  await clock.run(hook.close());
+  assertEquals([texts.length, hook.delivered, hook.waiting, hook.lost], [2, 4, 0, 0]);
+  assert(clock.now() - start < 100, String(clock.now() - start));
+});
+
+Deno.test("requests have the given headers, and a signature of each attempt", async () => {
+  const clock = new FakeNetwork(1);
+  const requests: (readonly [Headers, string])[] = [];
+  const spool = await EventSpool.open({ path: undefined, onWriteError: unexpected });
+  const hook = new Webhook(newReceiver("json", SECRET), {
+    ...{ clock, spool, report: () => {}, secret: "k3y" },
+    headers: { authorization: "Bearer abc" },
+    fetch: (_, { headers, body, redirect }) => {
+      assertEquals(redirect, "manual");
+      requests.push([new Headers(headers), new TextDecoder().decode(body as Uint8Array)]);
+      return Promise.resolve(new Response("", { status: requests.length === 1 ? 503 : 200 }));
+    },
+  });
+  hook.add(event(1));
+  await clock.run(hook.idle());
+  await clock.run(hook.close());
+  const times = requests.map(([headers, body]) => {
+    assertEquals(headers.get("authorization"), "Bearer abc");
+    assertEquals(headers.get("content-type"), "application/json");
+    const timestamp = headers.get("x-blocksweep-timestamp")!;
+    const mac = createHmac("sha256", "k3y").update(`${timestamp}.${body}`).digest("hex");
+    assertEquals(headers.get("x-blocksweep-signature"), `sha256=${mac}`);
+    return Number(timestamp);
+  });
+  assertEquals(times[1] - times[0], 1);
+});
+
+Deno.test("with a list of kinds, other events are not sent", async () => {
+  const clock = new FakeNetwork(1);
+  const kinds: string[] = [];
+  const spool = await EventSpool.open({ path: undefined, onWriteError: unexpected });
+  const hook = new Webhook(newReceiver("json", SECRET), {
+    ...{ clock, spool, report: unexpected, events: ["offline", "restarted"] },
+    fetch: (_, { body }) => {
+      const list = JSON.parse(new TextDecoder().decode(body as Uint8Array)) as WatchEvent[];
+      kinds.push(...list.map((one) => one.event));
+      return Promise.resolve(new Response(""));
+    },
+  });
+  for (const one of eachKind()) hook.add(one);
+  await clock.run(hook.close());
+  assertEquals(kinds, ["offline", "restarted"]);
+  assertEquals([hook.delivered, hook.waiting, hook.lost], [2, 0, 0]);
+});
+
+Deno.test("a redirect is a failure that says so", async () => {
+  const { hook, clock, lines, add } = await hooked((i) => i === 0 ? 307 : 200);
+  add(1, 1);
+  await clock.run(hook.idle());
+  await clock.run(hook.close());
+  assertEquals(
+    lines[0],
+    "webhook delivery failed (HTTP status 307, a redirect, which is not followed): events are queued",
+  );
+  assertEquals(hook.delivered, 1);
 });
 
 function unexpected(reason: string): never {

@@ -4,13 +4,13 @@
  *
  * @module
  */
-import { type Clock, sleep } from "../net/clock.ts";
-import { jsonText } from "../sinks/json.ts";
-import type { WatchEvent } from "../store/events/watch_event.ts";
+import { type Clock, sleep } from "../../net/clock.ts";
+import { jsonText } from "../../sinks/json.ts";
+import type { WatchEvent } from "../../store/events/watch_event.ts";
 import type { EventSpool } from "./event_spool.ts";
+import type { Receiver } from "./receivers.ts";
+import { signatureHeaders } from "./signature.ts";
 
-/** Maximum number of events in one request. */
-const BATCH = 100;
 /** Pause before a failed request is repeated, milliseconds. It doubles with each failure. */
 const PAUSE_MS = 1000;
 /** Maximum of the doubled pause, milliseconds. */
@@ -27,6 +27,12 @@ const REFUSALS = new Set([400, 413, 422]);
 
 /** Options of a {@linkcode Webhook}. */
 export interface WebhookOptions {
+  /** The kinds of events to send. Default: all. */
+  readonly events?: readonly string[];
+  /** Additional headers of requests. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** The key of signatures. Default: requests are not signed. */
+  readonly secret?: string;
   /** Sends a request, as the global `fetch`. */
   readonly fetch: (url: string, init: RequestInit) => Promise<Response>;
   /** The clock of pauses and timeouts. */
@@ -43,7 +49,7 @@ type Delivery =
   | { readonly kind: "refused"; readonly reason: string }
   | { readonly kind: "failed"; readonly reason: string; readonly pauseMs: number };
 
-/** Sends events to a URL as JSON arrays, with POST requests. */
+/** Sends events to a receiver, with POST requests. */
 export class Webhook implements AsyncDisposable {
   /** Number of events that the receiver accepted. */
   delivered = 0;
@@ -57,14 +63,16 @@ export class Webhook implements AsyncDisposable {
   /** `false` after the queue was lost because it has no file. */
   #kept = true;
   #closing: Promise<void> | undefined;
+  /** Aborted when the webhook begins to close: events are gathered no longer. */
+  readonly #closes = new AbortController();
   readonly #ended = new AbortController();
 
   /**
    * Starts to send the events that an earlier watch has left in the spool.
    *
-   * @param url The receiver's URL. It may contain a password, so no message contains any part of it.
+   * @param receiver The receiver. Its URL may contain a password, so no message contains any part of it.
    */
-  constructor(private readonly url: string, private readonly options: WebhookOptions) {
+  constructor(private readonly receiver: Receiver, private readonly options: WebhookOptions) {
     const { damaged, size } = options.spool;
     if (damaged > 0) this.#lose(damaged, "their lines in the spool are damaged");
     if (size > 0) this.#sending = this.#send();
@@ -86,8 +94,9 @@ export class Webhook implements AsyncDisposable {
     return recovered + damaged;
   }
 
-  /** Queues an event. */
+  /** Queues an event, if its kind is to be sent. */
   add(event: WatchEvent): void {
+    if (this.options.events?.includes(event.event) === false) return;
     const dropped = this.options.spool.add(event.id, jsonText(event));
     if (dropped > 0) this.#lose(dropped, "the queue is full");
     this.#sending ??= this.#send();
@@ -113,6 +122,7 @@ export class Webhook implements AsyncDisposable {
 
   async #close(): Promise<void> {
     const { clock, spool } = this.options;
+    this.#closes.abort();
     if (!this.#failing && this.#sending !== undefined) {
       const timeout = sleep(clock, GRACE_MS, this.#ended.signal);
       await Promise.race([this.#sending, timeout]);
@@ -126,13 +136,16 @@ export class Webhook implements AsyncDisposable {
 
   async #send(): Promise<void> {
     const { clock, spool } = this.options;
+    const { maxEvents, gatherMs, body } = this.receiver;
     const { signal } = this.#ended;
-    let batchSize = BATCH;
+    let batchSize = maxEvents;
     let pauseMs = PAUSE_MS;
     await Promise.resolve(); // events of one iteration of the event loop are one request
     while (spool.size > 0 && !signal.aborted) {
-      const { count, last, body } = spool.oldest(batchSize);
-      const delivery = await this.#post(body);
+      if (gatherMs > 0) await sleep(clock, gatherMs, this.#closes.signal);
+      const batch = spool.oldest(batchSize);
+      const last = batch[batch.length - 1].id;
+      const delivery = await this.#post(body(batch.map(({ line }) => line)));
       if (delivery.kind === "failed") {
         if (signal.aborted) break;
         if (!this.#failing) {
@@ -149,8 +162,8 @@ export class Webhook implements AsyncDisposable {
       if (delivery.kind === "accepted") {
         this.delivered += spool.removeUpTo(last);
         this.#losing = false;
-        batchSize = Math.min(BATCH, 2 * batchSize);
-      } else if (count > 1) batchSize = count >> 1; // perhaps a single event is the cause
+        batchSize = Math.min(maxEvents, 2 * batchSize);
+      } else if (batch.length > 1) batchSize = batch.length >> 1; // perhaps a single event is the cause
       else this.#lose(spool.removeUpTo(last), delivery.reason);
     }
     this.#sending = undefined;
@@ -164,14 +177,18 @@ export class Webhook implements AsyncDisposable {
   }
 
   async #post(body: Uint8Array<ArrayBuffer>): Promise<Delivery> {
-    const { clock, fetch } = this.options;
+    const { clock, fetch, headers, secret } = this.options;
     const timeout = new AbortController();
     const cancel = clock.after(TIMEOUT_MS, () => timeout.abort());
     try {
-      const response = await fetch(this.url, {
+      const response = await fetch(this.receiver.url, {
         method: "POST",
         body,
-        headers: { "content-type": "application/json" },
+        headers: {
+          ...headers,
+          "content-type": "application/json",
+          ...(secret !== undefined && signatureHeaders(secret, clock.wall(), body)),
+        },
         redirect: "manual",
         signal: AbortSignal.any([this.#ended.signal, timeout.signal]),
       });
@@ -189,15 +206,19 @@ export class Webhook implements AsyncDisposable {
 /** Classifies a response. The reason does not quote the response, which may repeat the URL. */
 function deliveryOf({ ok, status, headers }: Response, now: number): Delivery {
   if (ok) return { kind: "accepted" };
-  const reason = `HTTP status ${status}`;
+  const isRedirect = status >= 300 && status < 400;
+  const reason = `HTTP status ${status}${isRedirect ? ", a redirect, which is not followed" : ""}`;
   if (REFUSALS.has(status)) return { kind: "refused", reason };
   return { kind: "failed", reason, pauseMs: retryAfter(headers.get("retry-after"), now) };
 }
 
-/** Parses `Retry-After`, seconds or a date (RFC 9110, 10.2.3), to bounded milliseconds. */
+/**
+ * Parses `Retry-After`, seconds or a date (RFC 9110, 10.2.3), to bounded milliseconds. Discord's
+ * seconds have a fraction.
+ */
 function retryAfter(text: string | null, now: number): number {
   if (text === null) return 0;
-  const ms = /^\d{1,9}$/.test(text) ? Number(text) * 1000 : Date.parse(text) - now;
+  const ms = /^\d{1,9}(?:\.\d{1,9})?$/.test(text) ? Number(text) * 1000 : Date.parse(text) - now;
   return Number.isNaN(ms) ? 0 : Math.max(0, Math.min(ms, MAX_RETRY_AFTER_MS));
 }
 

@@ -7,7 +7,8 @@
  *
  * @module
  */
-import { InputError } from "../core/errors.ts";
+import { InputError } from "../../core/errors.ts";
+import { parseWatchEvent } from "./valid_event.ts";
 
 /** The first line of a spool file. */
 export const SPOOL_HEAD = "blocksweep webhook spool 1\n";
@@ -16,6 +17,7 @@ export const NEW_LINE = Uint8Array.of(10);
 
 /** An event in the queue. */
 export interface QueuedEvent {
+  /** The event's id. */
   readonly id: string;
   /** The event's line, without its line feed. */
   readonly line: Uint8Array<ArrayBuffer>;
@@ -60,21 +62,11 @@ export function parseSpool(bytes: Uint8Array, path: string): SpoolContent {
     const end = bytes.indexOf(10, at);
     const line = bytes.slice(at, end);
     const removed = /^- (.+)$/.exec(decoder.decode(line.subarray(0, 100)))?.[1];
-    const id = removed === undefined ? parseId(decoder.decode(line)) : undefined;
+    const id = removed === undefined ? parseWatchEvent(decoder.decode(line))?.id : undefined;
     if (id !== undefined) events.push({ id, line });
     else if (removed === undefined) damaged++;
     else events = events.slice(events.findIndex((event) => event.id === removed) + 1);
     at = end + 1;
   }
   return { events, damaged, length };
-}
-
-/** Parses the id of an event; `undefined` when the line is not an event. */
-function parseId(text: string): string | undefined {
-  try {
-    const { id } = JSON.parse(text);
-    return typeof id === "string" ? id : undefined;
-  } catch {
-    return undefined; // a crash of the system may leave arbitrary bytes
-  }
 }

@@ -5,8 +5,8 @@
  *
  * @module
  */
-import { InputError } from "../core/errors.ts";
-import { type Disk, type DiskFile, systemDisk } from "../sinks/file_operations.ts";
+import { InputError } from "../../core/errors.ts";
+import { type Disk, type DiskFile, systemDisk } from "../../sinks/file_operations.ts";
 import {
   concatenate,
   emptyContent,
@@ -122,12 +122,9 @@ export class EventSpool {
     return dropped;
   }
 
-  /** The oldest events, at most `limit`: their number, the id of the last, and a JSON array as bytes. */
-  oldest(limit: number): { count: number; last: string; body: Uint8Array<ArrayBuffer> } {
-    const events = this.#queue.slice(this.#first, this.#first + limit);
-    const parts = events.flatMap(({ line }, i) => [i === 0 ? OPEN : COMMA, line]);
-    const body = concatenate([...parts, CLOSE]);
-    return { count: events.length, last: events[events.length - 1].id, body };
+  /** The oldest events, at most `limit`. There must be one. */
+  oldest(limit: number): readonly QueuedEvent[] {
+    return this.#queue.slice(this.#first, this.#first + limit);
   }
 
   /**
@@ -240,4 +237,3 @@ export class EventSpool {
 }
 
 const encoder = new TextEncoder();
-const [OPEN, COMMA, CLOSE] = ["[", ",", "]"].map((text) => encoder.encode(text));

@@ -1,13 +1,13 @@
 /**
  * Tests of the spool file with simulated crashes after each operation and within writes.
  *
- * Covers src/watch/event_spool.ts and src/watch/spool_format.ts.
+ * Covers src/watch/webhook/event_spool.ts and src/watch/webhook/spool_format.ts.
  */
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { InputError } from "../../src/core/errors.ts";
-import { Random } from "../../src/fleet/random.ts";
-import { EventSpool } from "../../src/watch/mod.ts";
-import { FakeDisk } from "../fakes/disk.ts";
+import { InputError } from "../../../src/core/errors.ts";
+import { Random } from "../../../src/fleet/random.ts";
+import { EventSpool } from "../../../src/watch/mod.ts";
+import { FakeDisk } from "../../fakes/disk.ts";
 
 const PATH = "servers.db.webhook";
 const decoder = new TextDecoder();
@@ -19,7 +19,11 @@ function unexpected(reason: string): never {
   throw new Error(reason);
 }
 
-const line = (id: number) => JSON.stringify({ id: `w:${id}`, text: "§ä".repeat(id % 7) });
+const line = (id: number) =>
+  JSON.stringify({
+    ...{ id: `w:${id}`, event: "opted_out", at: 1, host: "127.0.0.1", port: 1, requested_as: null },
+    ...{ scan_id: "w", name: "§ä".repeat(id % 7) },
+  });
 
 function add(spool: EventSpool, from: number, to: number): number {
   let dropped = 0;
@@ -30,10 +34,11 @@ function add(spool: EventSpool, from: number, to: number): number {
 /** The numbers of the queued events. */
 function numbers(spool: EventSpool): number[] {
   if (spool.size === 0) return [];
-  const { body, count } = spool.oldest(Infinity);
-  const list = JSON.parse(decoder.decode(body)) as { id: string }[];
-  assertEquals(list.length, count);
-  return list.map(({ id }) => Number(id.slice(2)));
+  return spool.oldest(Infinity).map((event) => {
+    const { id } = JSON.parse(decoder.decode(event.line)) as { id: string };
+    assertEquals(id, event.id);
+    return Number(id.slice(2));
+  });
 }
 
 const upTo = (from: number, to: number) =>
@@ -45,7 +50,12 @@ Deno.test("events are queued in order and recovered when the file is reopened", 
   add(spool, 1, 250);
   assertEquals(spool.removeUpTo("w:100"), 100);
   assertEquals(spool.removeUpTo("w:50"), 0);
-  assertEquals([spool.size, spool.oldest(3).count, spool.oldest(3).last], [150, 3, "w:103"]);
+  assertEquals([spool.size, ...spool.oldest(3).map(({ id }) => id)], [
+    150,
+    "w:101",
+    "w:102",
+    "w:103",
+  ]);
   assertEquals(await spool.close(), true);
   const again = await open(disk);
   assertEquals([again.recovered, again.damaged, numbers(again)], [150, 0, upTo(101, 250)]);

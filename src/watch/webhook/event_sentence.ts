@@ -1,0 +1,142 @@
+/**
+ * Events as sentences for people, for example `Hypixel (mc.example.org:25565) is offline, last reply
+ * 14:03 UTC`.
+ *
+ * @module
+ */
+import { formatEndpoint, parseAddress } from "../../core/address.ts";
+import { countOf, roughDuration, withCommas } from "../../core/quantities.ts";
+import { cutText, plainText } from "../../core/text.ts";
+import type { Change, WatchEvent } from "../../store/events/watch_event.ts";
+
+/** Makes a text of strangers harmless for one receiver. */
+export type Escape = (text: string) => string;
+
+/** Maximum length of a server's or player's name, UTF-16 units. */
+const LONGEST_NAME = 60;
+/** Maximum length of a column's value, UTF-16 units. */
+const LONGEST_VALUE = 80;
+/** Maximum number of columns, and of players who joined or left, in a sentence. */
+const MOST_LISTED = 5;
+
+/** Successive slashes, as in URLs. With one slash, receivers make no link. */
+const SLASHES = /\/{2,}/g;
+
+/** A text of strangers on one line, without formatting codes and links, cut to a length. */
+function tidy(text: string, longest: number, escape: Escape): string {
+  const plain = plainText(cutText(text, 8 * longest));
+  const short = plain.length > longest ? `${cutText(plain, longest - 1)}…` : plain;
+  return escape(short.replace(SLASHES, "/"));
+}
+
+/** The server's name; `undefined`: it has none. */
+function nameOf({ name }: WatchEvent, escape: Escape): string | undefined {
+  return name === null ? undefined : tidy(name, LONGEST_NAME, escape) || undefined;
+}
+
+/** The host name that the user gave, otherwise the address. */
+export function hostOf({ host, requested_as: name }: WatchEvent, escape: Escape): string {
+  return tidy(name ?? host, 253, escape);
+}
+
+/** The host and the port: `mc.example.org:25565`, `[2001:db8::1]:19132`. */
+export function endpointOf(event: WatchEvent, escape: Escape): string {
+  const { host, port, requested_as: name } = event;
+  const endpoint = name === null
+    ? formatEndpoint({ address: parseAddress(host)!, port })
+    : `${name}:${port}`;
+  return tidy(endpoint, 260, escape);
+}
+
+/** The server's name; without one, its host and port. */
+export function serverOf(event: WatchEvent, escape: Escape): string {
+  return nameOf(event, escape) ?? endpointOf(event, escape);
+}
+
+/** An event as one sentence: the server, and what changed. */
+export function eventSentence(event: WatchEvent, escape: Escape): string {
+  const endpoint = endpointOf(event, escape);
+  const name = nameOf(event, escape);
+  return `${name === undefined ? endpoint : `${name} (${endpoint})`} ${changeOf(event, escape)}`;
+}
+
+/** What changed: the end of the sentence. */
+export function changeOf(event: WatchEvent, escape: Escape): string {
+  switch (event.event) {
+    case "online":
+      return onlineText(event, escape);
+    case "offline": {
+      const { last_seen: seen, at } = event;
+      return `is offline, ${seen === null ? "no reply yet" : `last reply ${timeText(seen, at)}`}`;
+    }
+    case "changed":
+      return changedText(event.changes, escape);
+    case "players": {
+      const [before, now] = event.players_online.map(count);
+      const joined = namesText("joined", event.joined ?? [], escape);
+      return `has ${now} online (${before} before)${joined}${
+        namesText("left", event.left ?? [], escape)
+      }`;
+    }
+    case "restarted":
+      return "restarted";
+    case "opted_out":
+      return "opted out and is no longer polled";
+  }
+}
+
+function onlineText(
+  { server, offline_ms: offlineMs }: WatchEvent & { readonly event: "online" },
+  escape: Escape,
+): string {
+  const { players_online: online, players_max: max, version } = server;
+  const again = offlineMs === null ? "" : ` again after ${roughDuration(offlineMs)}`;
+  const slots = max === null ? "" : ` of ${withCommas(max)}`;
+  const players = online === null ? "" : `, ${withCommas(online)}${slots} players`;
+  const shown = version === null ? "" : `, version ${tidy(version, LONGEST_VALUE, escape)}`;
+  return `is online${again}${players}${shown}`;
+}
+
+function changedText(changes: Readonly<Record<string, Change>>, escape: Escape): string {
+  const value = (one: unknown) =>
+    one === null
+      ? "none"
+      : tidy(typeof one === "string" ? one : JSON.stringify(one), LONGEST_VALUE, escape);
+  const all = Object.entries(changes).map(([column, [before, now]]) =>
+    `${escape(column)} ${value(before)} → ${value(now)}`
+  );
+  return `changed: ${listText(all)}`;
+}
+
+function namesText(verb: string, names: readonly string[], escape: Escape): string {
+  if (names.length === 0) return "";
+  return `; ${verb}: ${listText(names.map((name) => tidy(name, LONGEST_NAME, escape)))}`;
+}
+
+/** The first parts with commas, and the number of the others. */
+function listText(parts: readonly string[]): string {
+  const more = parts.length - MOST_LISTED;
+  const shown = parts.slice(0, MOST_LISTED).join(", ");
+  return more > 0 ? `${shown} and ${withCommas(more)} more` : shown;
+}
+
+function count(players: unknown): string {
+  return typeof players === "number" ? countOf(players, "player") : "an unknown number";
+}
+
+/** A time of day in UTC, with its date if the event has another. */
+function timeText(time: number, eventAt: number): string {
+  const [day, clock] = new Date(time).toISOString().split("T");
+  const isSameDay = new Date(eventAt).toISOString().startsWith(day);
+  return `${isSameDay ? "" : `${day} `}${clock.slice(0, 5)} UTC`;
+}
+
+/** The player count of an event; empty for events without one. */
+export function playersOf(event: WatchEvent): string {
+  const players = event.event === "online"
+    ? event.server.players_online
+    : event.event === "players"
+    ? event.players_online[1]
+    : null;
+  return players === null ? "" : String(players);
+}

@@ -1,0 +1,238 @@
+/**
+ * The receivers of a webhook: what each accepts in one request, and in which form.
+ *
+ * - `json`: an array of events, or a JSON template for each event
+ * - `discord`: "Execute Webhook" with `content` of at most 2,000 characters
+ * - `slack`: an incoming webhook with `text`
+ * - `ntfy`: a message published as JSON, so that no text of a server is in a header
+ *
+ * @module
+ */
+import { InputError } from "../../core/errors.ts";
+import { countOf } from "../../core/quantities.ts";
+import { cutText } from "../../core/text.ts";
+import { jsonText } from "../../sinks/json.ts";
+import type { WatchEvent } from "../../store/events/watch_event.ts";
+import { changeOf, type Escape, eventSentence, serverOf } from "./event_sentence.ts";
+import { concatenate } from "./spool_format.ts";
+import { type JsonTemplate, parseJsonTemplate, parseTextTemplate } from "./template.ts";
+
+/** The URL of a receiver, and the form of its requests. */
+export interface Receiver {
+  /** The URL of requests. It may contain secrets. */
+  readonly url: string;
+  /** Maximum number of events in one request. */
+  readonly maxEvents: number;
+  /** How long events are gathered before a request, milliseconds. */
+  readonly gatherMs: number;
+  /** Formats events, each given as JSON, as the body of a request. */
+  readonly body: (lines: readonly Uint8Array[]) => Uint8Array<ArrayBuffer>;
+}
+
+/** A template file: its text, and its name for errors. */
+export interface TemplateFile {
+  /** The content of the file. */
+  readonly text: string;
+  /** The name of the file. */
+  readonly source: string;
+}
+
+/** Maximum number of events in one request to a program. */
+const BATCH = 100;
+/** Maximum number of events in one message to people. Those that do not fit are counted. */
+const MESSAGE_BATCH = 1000;
+/** How long events for people are gathered: at most 30 messages a minute, which Discord allows. */
+const GATHER_MS = 2000;
+
+/** Creates a receiver of a URL; the template is optional. */
+type NewReceiver = (url: string, template: TemplateFile | undefined) => Receiver;
+
+/** The name of a format. */
+export type WebhookFormat = "json" | "discord" | "slack" | "ntfy";
+
+/** The receivers by the names of their formats. */
+const RECEIVERS: Readonly<Record<WebhookFormat, NewReceiver>> = {
+  json: jsonReceiver,
+  discord: discordReceiver,
+  slack: slackReceiver,
+  ntfy: ntfyReceiver,
+};
+
+/** The names of all formats. */
+export const WEBHOOK_FORMATS: readonly WebhookFormat[] = Object.keys(RECEIVERS) as WebhookFormat[];
+
+/**
+ * Creates a receiver.
+ *
+ * @throws InputError for a template or a URL that the format does not allow.
+ */
+export function newReceiver(
+  format: WebhookFormat,
+  url: string,
+  template?: TemplateFile,
+): Receiver {
+  return RECEIVERS[format](url, template);
+}
+
+function jsonReceiver(url: string, template: TemplateFile | undefined): Receiver {
+  if (template === undefined) return { url, maxEvents: BATCH, gatherMs: 0, body: arrayOf };
+  const render: JsonTemplate = parseJsonTemplate(template.text, template.source);
+  const body = ([line]: readonly Uint8Array[]) => encodeJson(render(parseEvent(line)));
+  return { url, maxEvents: 1, gatherMs: 0, body };
+}
+
+/** A JSON array of values that are JSON already. */
+function arrayOf(lines: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
+  return concatenate([...lines.flatMap((line, i) => [i === 0 ? OPEN : COMMA, line]), CLOSE]);
+}
+
+/** Limits and escaping of a receiver that shows messages to people. */
+interface MessageRules {
+  readonly escape: Escape;
+  /** Maximum length of a message. */
+  readonly longest: number;
+  /** The length of a text. Default: UTF-16 units. */
+  readonly lengthOf?: (text: string) => number;
+}
+
+function messageReceiver(
+  url: string,
+  template: TemplateFile | undefined,
+  rules: MessageRules,
+  content: (text: string, events: readonly WatchEvent[]) => unknown,
+): Receiver {
+  const render = template === undefined
+    ? eventSentence
+    : parseTextTemplate(template.text, template.source);
+  const body = (lines: readonly Uint8Array[]) => {
+    const events = lines.map(parseEvent);
+    const text = messageOf(events, (event) => render(event, rules.escape), rules);
+    return encodeJson(content(text, events));
+  };
+  return { url, maxEvents: MESSAGE_BATCH, gatherMs: GATHER_MS, body };
+}
+
+/** One line for each event, as many as fit, and the number of the others. */
+function messageOf(
+  events: readonly WatchEvent[],
+  lineOf: (event: WatchEvent) => string,
+  { longest, lengthOf = (text) => text.length }: MessageRules,
+): string {
+  const restOf = (from: number) =>
+    from === events.length ? "" : `\nand ${countOf(events.length - from, "more event")}`;
+  const reserved = lengthOf(restOf(0));
+  let text = cutTo(lineOf(events[0]), longest - reserved, lengthOf);
+  let shown = 1;
+  for (; shown < events.length; shown++) {
+    const longer = `${text}\n${lineOf(events[shown])}`;
+    const isLast = shown === events.length - 1;
+    if (lengthOf(longer) > (isLast ? longest : longest - reserved)) break;
+    text = longer;
+  }
+  return text + restOf(shown);
+}
+
+/** Cuts a text to a length. */
+function cutTo(text: string, longest: number, lengthOf: (text: string) => number): string {
+  let cut = cutText(text, longest);
+  while (lengthOf(cut) > longest) cut = cutText(cut, cut.length - 1);
+  return cut;
+}
+
+/**
+ * Flag of a message: links in it get no preview.
+ * https://docs.discord.com/developers/resources/message#message-object-message-flags
+ */
+const SUPPRESS_EMBEDS = 4;
+
+function discordReceiver(url: string, template: TemplateFile | undefined): Receiver {
+  return messageReceiver(url, template, { escape: escapeDiscord, longest: 2000 }, (content) => ({
+    content,
+    allowed_mentions: { parse: [] },
+    flags: SUPPRESS_EMBEDS,
+  }));
+}
+
+/** Escapes Markdown and mentions, and the mark of a list at the start of a text. */
+function escapeDiscord(text: string): string {
+  return text.replace(/[\\*_~`|<>[\]#@]/g, "\\$&").replace(/^(\d*)([-+.)])(?=\s|$)/, "$1\\$2");
+}
+
+/** Maximum length of a message for Slack, which recommends it. */
+const SLACK_LENGTH = 4000;
+
+/**
+ * Markdown is off, because Slack has no escape for its characters; the three control characters are
+ * escaped. https://docs.slack.dev/messaging/formatting-message-text
+ */
+function slackReceiver(url: string, template: TemplateFile | undefined): Receiver {
+  const rules = { escape: escapeSlack, longest: SLACK_LENGTH };
+  return messageReceiver(url, template, rules, (text) => ({
+    text,
+    mrkdwn: false,
+    unfurl_links: false,
+    unfurl_media: false,
+  }));
+}
+
+function escapeSlack(text: string): string {
+  return text.replace(/[&<>]/g, (one) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;" })[one]!);
+}
+
+/** Maximum size of a message of ntfy, bytes. A longer one becomes an attachment. */
+const NTFY_BYTES = 4096;
+/** The name of a topic. */
+const TOPIC = /^\/([-\w]{1,64})\/?$/;
+
+/** Emoji names and priorities of events, 1 to 5 (default: 3). https://docs.ntfy.sh/publish/ */
+const NTFY_EVENTS: Readonly<Record<WatchEvent["event"], readonly [tag: string, number]>> = {
+  online: ["green_circle", 3],
+  offline: ["red_circle", 4],
+  changed: ["pencil2", 3],
+  players: ["busts_in_silhouette", 2],
+  restarted: ["arrows_counterclockwise", 3],
+  opted_out: ["no_entry_sign", 3],
+};
+
+function ntfyReceiver(url: string, template: TemplateFile | undefined): Receiver {
+  const root = new URL(url);
+  const [, topic] = TOPIC.exec(root.pathname) ?? [];
+  if (topic === undefined) {
+    throw new InputError(
+      "Cannot use --webhook with the format ntfy: expected the URL of a topic, for example " +
+        "https://ntfy.sh/TOPIC",
+    );
+  }
+  root.pathname = "/";
+  const lengthOf = (text: string) => encoder.encode(text).length;
+  const rules = { escape: (text: string) => text, longest: NTFY_BYTES, lengthOf };
+  return messageReceiver(root.href, template, rules, (message, events) => ({
+    topic,
+    title: titleOf(events),
+    message,
+    priority: Math.max(...events.map(({ event }) => NTFY_EVENTS[event][1])),
+    tags: [...new Set(events.map(({ event }) => NTFY_EVENTS[event][0]))],
+  }));
+}
+
+/** `Hypixel is offline`, or the number of events. */
+function titleOf(events: readonly WatchEvent[]): string {
+  if (events.length > 1) return countOf(events.length, "event");
+  const [event] = events;
+  const asIs = (text: string) => text;
+  const [change] = changeOf(event, asIs).split(/[,:;(]/, 1);
+  return `${serverOf(event, asIs)} ${change.trim()}`;
+}
+
+/** Parses an event of the spool, which contains valid events only. */
+function parseEvent(line: Uint8Array): WatchEvent {
+  return JSON.parse(decoder.decode(line));
+}
+
+function encodeJson(value: unknown): Uint8Array<ArrayBuffer> {
+  return encoder.encode(jsonText(value));
+}
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();
+const [OPEN, COMMA, CLOSE] = ["[", ",", "]"].map((text) => encoder.encode(text));

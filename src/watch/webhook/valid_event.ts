@@ -1,0 +1,71 @@
+/**
+ * Checks events that are read from a file: another program, or a crash, may have changed them.
+ *
+ * @module
+ */
+import { parseAddress } from "../../core/address.ts";
+import type { WatchEvent } from "../../store/events/watch_event.ts";
+
+/** Whether a value is valid. */
+type Check = (value: unknown) => boolean;
+
+const isText: Check = (value) => typeof value === "string";
+const isNumber: Check = (value) => typeof value === "number";
+/** Unix milliseconds that a `Date` can represent. */
+const isTime: Check = (value) => Number.isInteger(value) && Math.abs(value as number) <= 8.64e15;
+const isPair: Check = (value) => Array.isArray(value) && value.length === 2;
+const isTexts: Check = (value) => Array.isArray(value) && value.every(isText);
+const isObject: Check = (value) =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+const orNull = (check: Check): Check => (value) => value === null || check(value);
+const orMissing = (check: Check): Check => (value) => value === undefined || check(value);
+
+const isServer: Check = (value) =>
+  isObject(value) && isValid(value, {
+    players_online: orNull(isNumber),
+    players_max: orNull(isNumber),
+    version: orNull(isText),
+  });
+
+const BASE: Readonly<Record<string, Check>> = {
+  id: (value) => isText(value) && /^[\w:-]{1,64}$/.test(value as string),
+  at: isTime,
+  host: (value) => isText(value) && parseAddress(value as string) !== undefined,
+  port: (value) => Number.isInteger(value) && (value as number) >= 0 && (value as number) < 65536,
+  requested_as: orNull(isText),
+  scan_id: isText,
+  name: orNull(isText),
+};
+
+/** The members of each kind of event that sentences and templates use. */
+const KINDS: Readonly<Record<WatchEvent["event"], Readonly<Record<string, Check>>>> = {
+  online: { server: isServer, offline_ms: orNull(isNumber) },
+  offline: { misses: isNumber, last_seen: orNull(isTime) },
+  changed: {
+    changes: (value) => isObject(value) && Object.values(value as object).every(isPair),
+  },
+  players: { players_online: isPair, joined: orMissing(isTexts), left: orMissing(isTexts) },
+  restarted: { guid: isPair },
+  opted_out: {},
+};
+
+function isValid(value: unknown, checks: Readonly<Record<string, Check>>): boolean {
+  const members = value as Readonly<Record<string, unknown>>;
+  return Object.entries(checks).every(([name, check]) => check(members[name]));
+}
+
+/** Parses an event from JSON; `undefined` when it is not one. */
+export function parseWatchEvent(text: string): WatchEvent | undefined {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return undefined; // a crash of the system may leave arbitrary bytes
+  }
+  if (!isObject(value) || !isValid(value, BASE)) return undefined;
+  const { event } = value as { readonly event: unknown };
+  const isKnown = typeof event === "string" && Object.hasOwn(KINDS, event);
+  return isKnown && isValid(value, KINDS[event as WatchEvent["event"]])
+    ? value as WatchEvent
+    : undefined;
+}

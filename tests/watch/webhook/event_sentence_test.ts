@@ -1,0 +1,57 @@
+import { assert, assertEquals } from "@std/assert";
+import { eventSentence } from "../../../src/watch/webhook/event_sentence.ts";
+import { eachKind, NOW, offline } from "./events.ts";
+
+const asIs = (text: string) => text;
+const sentence = (...[over]: Parameters<typeof offline>) => eventSentence(offline(over), asIs);
+
+Deno.test("each kind of event is one readable sentence", () => {
+  assertEquals(eachKind().map((event) => eventSentence(event, asIs)), [
+    "Hypixel (mc.example.org:25565) is online again after 5 min, 1,200 of 2,000 players, version 1.21",
+    "Hypixel (mc.example.org:25565) is offline, last reply 14:03 UTC",
+    "Hypixel (mc.example.org:25565) changed: version 1.20 → 1.21, map world → none",
+    "Hypixel (mc.example.org:25565) has 2 players online (1 player before); joined: Ann",
+    "Hypixel (mc.example.org:25565) restarted",
+    "Hypixel (mc.example.org:25565) opted out and is no longer polled",
+  ]);
+});
+
+Deno.test("a sentence names the address without a host name, and the endpoint alone without a name", () => {
+  assertEquals(
+    sentence({ requested_as: null, name: null, host: "2001:db8::1" }),
+    "[2001:db8::1]:25565 is offline, last reply 14:03 UTC",
+  );
+  assertEquals(
+    sentence({ requested_as: null }),
+    "Hypixel (192.0.2.7:25565) is offline, last reply 14:03 UTC",
+  );
+});
+
+Deno.test("a last reply on another day has its date", () => {
+  const day = 86_400_000;
+  const at = (last_seen: number | null) => {
+    const event = { ...offline(), last_seen } as ReturnType<typeof offline>;
+    return eventSentence(event, asIs).replace(/^.*offline, /, "");
+  };
+  assertEquals(at(NOW - day), "last reply 2026-11-21 14:05 UTC");
+  assertEquals(at(null), "no reply yet");
+});
+
+Deno.test("names lose formatting codes, bidi controls, line breaks and links, and are cut", () => {
+  const shown = (name: string) => sentence({ name }).replace(/ \(mc.*/s, "");
+  assertEquals(shown("§6§lHy\u202epi\u2066xel\r\nis  \u200bonline"), "Hypi" + "xel is online");
+  assertEquals(shown("http:/http:///evil.example https://x"), "http:/http:/evil.example https:/x");
+  assertEquals(shown("x".repeat(100_000)), `${"x".repeat(59)}…`);
+  assertEquals(shown("🎮".repeat(100)).length, 59);
+  assert(sentence({ name: "§r\u200b" }).startsWith("mc.example.org:25565 is offline"));
+});
+
+Deno.test("many columns and players are cut with a count", () => {
+  const [, , changed, players] = eachKind();
+  const names = Array.from({ length: 12 }, (_, i) => `p${i}`);
+  const joined = { ...players, joined: names } as typeof players;
+  assert(eventSentence(joined, asIs).endsWith("joined: p0, p1, p2, p3, p4 and 7 more"));
+  const changes = Object.fromEntries(names.map((name) => [name, ["a".repeat(999), null]]));
+  const text = eventSentence({ ...changed, changes } as unknown as typeof changed, asIs);
+  assert(text.length < 600 && text.endsWith("→ none and 7 more"), text);
+});

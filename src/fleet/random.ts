@@ -48,6 +48,8 @@ export class Random {
 
   /** An array of `size` random bytes. */
   bytes(size: number): Uint8Array<ArrayBuffer> {
-    return Uint8Array.from({ length: size }, () => this.below(256));
+    const bytes = new Uint8Array(size);
+    for (let i = 0; i < size; i++) bytes[i] = this.u32() >>> 24;
+    return bytes;
   }
 }

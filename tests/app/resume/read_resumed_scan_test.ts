@@ -1,63 +1,20 @@
-import { DatabaseSync } from "node:sqlite";
-import {
-  assert,
-  assertEquals,
-  assertMatch,
-  assertRejects,
-  assertStringIncludes,
-} from "@std/assert";
-import { drawFleet, type FleetPlan } from "../../../src/fleet/simulate/draw_fleet.ts";
-import type { ScannedSelection } from "../../../src/fleet/judge/expected_rows.ts";
-import { openFleet } from "../../../src/fleet/simulate/open_fleet.ts";
-import { Random } from "../../../src/fleet/random.ts";
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { serverId } from "../../../src/core/record.ts";
 import {
   readCsv,
   readNdjson,
   verifyAgainstManifest,
 } from "../../../src/fleet/judge/verify_rows.ts";
-import { systemClock } from "../../../src/net/clock.ts";
-import { serverId } from "../../../src/core/record.ts";
-import { parseCheckpoint, sha256 } from "../../../src/scan/checkpoint/checkpoint_file.ts";
-import { SEEN } from "../../store/databases.ts";
-import { createTables } from "../../../src/store/schema/create_tables.ts";
-import { openSqlite } from "../../../src/store/database/sqlite.ts";
-import {
-  ENVIRONMENT,
-  finish,
-  type Finished,
-  programWords,
-  run,
-  SCAN,
-  start,
-  until,
-} from "../../cli/program.ts";
+import { Random } from "../../../src/fleet/random.ts";
+import { sha256 } from "../../../src/scan/checkpoint/checkpoint_file.ts";
+import { run, start, until } from "../../cli/program.ts";
+import { fleetAt, inFolder, kill, listed, put, SELECTION, text } from "./stopped_programs.ts";
 
-const FLEET: FleetPlan = {
-  servers: 60,
-  hostile: 10,
-  range: { start: 0x7f240000, end: 0x7f240200 },
-  seed: 8,
-};
+const FLEET = fleetAt(0x7f240000, 10);
 const TARGETS = "127.36.0.0/23";
-const ENTRIES = drawFleet(FLEET).map(({ entry }) => entry);
-const SELECTION: ScannedSelection = {
-  protocols: ["raknet", "slp", "query"],
-  ports: (name) => name === "raknet" ? [19132] : [25565],
-  follow: true,
-};
-
-/** A folder that is gone afterwards. */
-async function inFolder(test: (folder: string) => Promise<void>): Promise<void> {
-  const folder = await Deno.makeTempDir();
-  try {
-    await test(folder);
-  } finally {
-    await Deno.remove(folder, { recursive: true });
-  }
-}
 
 async function withFleet(test: () => Promise<void>): Promise<void> {
-  await using _fleet = await openFleet(drawFleet(FLEET), { clock: systemClock, seed: 1 });
+  await using _fleet = await FLEET.open();
   await test();
 }
 
@@ -67,18 +24,6 @@ async function touched(child: Deno.ChildProcess, folder: string, path: string): 
   void child.status.then(() => watcher[Symbol.dispose]());
   for await (const { paths } of watcher) if (paths.includes(path)) return true;
   return false;
-}
-
-/** Ends a process at once, as it stands. */
-async function kill(child: Deno.ChildProcess): Promise<void> {
-  child.kill("SIGKILL");
-  assertEquals((await finish(child)).code, 137);
-}
-
-/** How many servers a list names. */
-async function listed(path: string): Promise<number> {
-  return (await Deno.readTextFile(path)).split("\n").filter((line) => line.startsWith("+ "))
-    .reduce((sum, line) => sum + line.split(" ").length - 2, 0);
 }
 
 const SCAN_ARGS = ["scan", TARGETS, "--cooldown", "300ms", "--timeout", "300ms"];
@@ -117,7 +62,7 @@ Deno.test("a scan that is killed at random moments and resumed finds every serve
       const servers = rows.map(serverId);
       assertEquals(servers.toSorted(), [...new Set(servers)].toSorted());
       assertEquals(readCsv(await Deno.readTextFile(csv)).map(serverId), servers);
-      const { found, faults } = verifyAgainstManifest(ENTRIES, rows, SELECTION, "ndjson");
+      const { found, faults } = verifyAgainstManifest(FLEET.entries, rows, SELECTION, "ndjson");
       assertEquals([found, servers.length, faults], [60, 60, []]);
       assertEquals(new Set(rows.map(({ scan_id }) => scan_id)).size, 1);
       const done = await run(goOn);
@@ -225,8 +170,6 @@ Deno.test("a scan that cannot be resumed is refused in one line, and no file cha
 });
 
 const noChange = () => Promise.resolve();
-const text = (path: string) => Deno.readTextFile(path);
-const put = (path: string, content: string) => Deno.writeTextFile(path, content);
 
 async function contents(folder: string): Promise<Record<string, string>> {
   const files: Record<string, string> = {};
@@ -270,265 +213,6 @@ Deno.test("rows on standard output may repeat after a kill, and never after Ctrl
       assertEquals([...Deno.readDirSync(folder)], []);
     })
   );
-});
-
-/** A program `blocksweep` in a folder, as `deno task install` makes one. */
-async function install(folder: string): Promise<void> {
-  const words = programWords([]).map((word) => `'${word}'`).join(" ");
-  await put(`${folder}/blocksweep`, `#!/bin/sh\nexec ${words} "$@"\n`);
-  await Deno.chmod(`${folder}/blocksweep`, 0o755);
-}
-
-/** Runs a line in a shell that finds the program of a folder. */
-async function shell(line: string, folder: string): Promise<Finished> {
-  const PATH = `${folder}:${Deno.env.get("PATH")}`;
-  const child = new Deno.Command("sh", {
-    args: ["-c", line],
-    env: { ...ENVIRONMENT, PATH },
-    stdin: "null",
-    stdout: "piped",
-    stderr: "piped",
-  }).spawn();
-  return await finish(child);
-}
-
-/** A default scan of a fleet without slow hosts: TCP finishes after a third of it. */
-const QUIET_FLEET: FleetPlan = {
-  ...FLEET,
-  hostile: 0,
-  range: { start: 0x7f250000, end: 0x7f250200 },
-};
-
-/** What a status file says at two moments: when few rows are written, and when TCP has finished. */
-const POINTS: Readonly<Record<string, (status: ReturnType<typeof JSON.parse>) => boolean>> = {
-  early: ({ written }) => written >= 3,
-  late: ({ pass, tcp }) => pass >= 3 && tcp.pass === 2 && tcp.position === tcp.pass_size,
-};
-const RUNTIMES: Readonly<Record<string, string>> = { early: "1s", late: "3s" };
-
-/** Stops a default scan; returns what it printed. */
-async function stopped(way: string, point: string, output: string): Promise<Finished> {
-  const args = ["scan", "127.37.0.0/23", "-o", output];
-  if (way === "--max-runtime") return await run([...args, way, RUNTIMES[point]]);
-  const status = `${output}.status`;
-  const child = start([...args, "--status-file", status]);
-  await until(child, async () => POINTS[point](JSON.parse(await text(status))));
-  child.kill(way as Deno.Signal);
-  return await finish(child);
-}
-
-for (const way of ["SIGINT", "SIGTERM", "--max-runtime"]) {
-  Deno.test(`a scan stopped by ${way}, early or late, continues with the printed command`, async () => {
-    await using _fleet = await openFleet(drawFleet(QUIET_FLEET), { clock: systemClock, seed: 1 });
-    await inFolder(async (folder) => {
-      await install(folder);
-      for (const point of ["early", "late"]) {
-        const output = `${folder}/rows of ${point}.ndjson`;
-        let part = await stopped(way, point, output);
-        assertEquals(part.code, way === "--max-runtime" ? 0 : 130, part.stderr);
-        const { marks } = parseCheckpoint(await text(`${output}.checkpoint`), "0.1.0", "it");
-        if (way !== "--max-runtime" && point === "late") assertEquals(marks.tcp.pass, 3);
-        for (let parts = 1;; parts++) {
-          const [, command] = /^continue with: (.*)$/m.exec(part.stderr) ?? [];
-          if (command === undefined) break;
-          assert(parts < 40, "each part gets further");
-          part = await shell(command, folder);
-          assertEquals(part.code, 0, part.stderr);
-        }
-        assertStringIncludes(part.stderr, "done in ");
-        const rows = readNdjson(await text(output));
-        const ids = rows.map(serverId);
-        // A scan that is to end waits five seconds for a slow host, and says so in its row.
-        const cut = rows.filter(({ flags }) => flags.includes("cutShort")).map(serverId);
-        const expected = drawFleet(QUIET_FLEET).map(({ entry }) => entry);
-        const { found, faults } = verifyAgainstManifest(expected, rows, SELECTION, "ndjson");
-        assertEquals([ids.length, new Set(ids).size, found], [60, 60, 60]);
-        assertEquals(faults.filter((fault) => !cut.some((id) => fault.startsWith(`${id} `))), []);
-      }
-    });
-  });
-}
-
-/** What others do to a database while no scan runs, with the servers that it lost. */
-function forget(path: string, ids: readonly string[]): void {
-  const database = new DatabaseSync(path);
-  for (const id of ids) {
-    const number = "(select id from servers where key = ?)";
-    for (const table of ["observations", "scan_servers", "server_state"]) {
-      database.prepare(`delete from ${table} where server = ${number}`).run(id);
-    }
-    database.prepare("delete from servers where key = ?").run(id);
-  }
-  database.close();
-}
-
-/** The servers of a scan in a database, each once. */
-function observed(path: string): unknown[] {
-  const database = new DatabaseSync(path);
-  const rows = database.prepare(`select server_id from ${SEEN} where online`).all();
-  database.close();
-  return rows.map((row) => row.server_id).toSorted();
-}
-
-Deno.test("a database that lost rows of a scan is refused, or gets the rows when the targets are probed again", async () => {
-  await using _fleet = await openFleet(drawFleet(QUIET_FLEET), { clock: systemClock, seed: 1 });
-  await inFolder(async (folder) => {
-    const [rows, database] = [`${folder}/rows.ndjson`, `${folder}/rows.db`];
-    const checkpoint = `${rows}.checkpoint`;
-    const saved = async () => parseCheckpoint(await text(checkpoint), "0.1.0", "it").rows;
-    const named = async () =>
-      (await text(`${checkpoint}.list`)).split("\n").filter((line) => line.startsWith("+ "))
-        .flatMap((line) => line.split(" ").slice(2));
-    const args = ["scan", "127.37.0.0/23", "--rate", "900", "-o", rows, "-o", database];
-    const child = start(args);
-    await until(
-      child,
-      async () => await saved() >= 10 && await listed(`${checkpoint}.list`) >= await saved() + 3,
-    );
-    await kill(child);
-    const [before, all] = [await saved(), await named()];
-    assert(all.length > before);
-
-    forget(database, all.slice(-1)); // as a crash of the system would
-    const goOn = ["scan", "--resume", checkpoint];
-    const files = [rows, checkpoint, `${checkpoint}.list`];
-    const texts = await Promise.all(files.map(text));
-    await Deno.rename(database, `${database}.kept`);
-    for (const suffix of ["-wal", "-shm"]) {
-      await Deno.rename(database + suffix, `${database}.kept${suffix}`).catch(() => {});
-    }
-    const gone = await run(goOn);
-    assertEquals([gone.code, gone.stderr], [
-      2,
-      `blocksweep: Cannot resume: "${database}", which holds rows of the scan, no longer exists; ` +
-      "restore it, import another output of the scan into it, or start a new scan\n",
-    ]);
-    await assertRejects(() => Deno.stat(database), Deno.errors.NotFound);
-    {
-      await using empty = openSqlite(database);
-      await createTables(empty);
-    }
-    const lost = await run(goOn);
-    assertEquals(
-      [lost.code, lost.stderr],
-      [
-        2,
-        `blocksweep: Cannot resume: "${database}" lacks ${before} of the ${before} rows that the ` +
-        "scan had written; restore it, import another output of the scan into it, or start a new " +
-        "scan\n",
-      ],
-    );
-    assertEquals(await Promise.all(files.map(text)), texts);
-    for (const suffix of ["", "-wal", "-shm"]) {
-      await Deno.rename(`${database}.kept${suffix}`, database + suffix).catch(() => {});
-    }
-
-    const resumed = await run([...goOn, "--rate", "1M"]);
-    assertEquals(resumed.code, 0, resumed.stderr);
-    const ids = readNdjson(await text(rows)).map(serverId);
-    assertEquals([ids.length, new Set(ids).size], [60, 60]);
-    assertEquals(observed(database), ids.toSorted());
-  });
-});
-
-Deno.test("rows that were imported from another output count as written, and the scan continues", async () => {
-  await using _fleet = await openFleet(drawFleet(QUIET_FLEET), { clock: systemClock, seed: 1 });
-  await inFolder(async (folder) => {
-    const [rows, database] = [`${folder}/rows.ndjson`, `${folder}/rows.db`];
-    const status = `${folder}/status`;
-    const outputs = ["-o", rows, "-o", database, "--status-file", status];
-    const child = start(["scan", "127.37.0.0/23", ...outputs]);
-    await until(child, async () => JSON.parse(await text(status)).written >= 5);
-    for (const suffix of ["", "-wal", "-shm"]) await Deno.remove(database + suffix);
-    const part = await finish(child);
-    assertEquals(part.code, 1, part.stderr);
-    const goOn = ["scan", "--resume", `${rows}.checkpoint`];
-    const refused = await run(goOn);
-    assertEquals(refused.code, 2, refused.stderr);
-    assertMatch(refused.stderr, /no longer exists; restore it, import another output/);
-    const imported = await run(["import", database, rows]);
-    assertEquals(imported.code, 0, imported.stderr);
-    const resumed = await run(goOn);
-    assertEquals(resumed.code, 0, resumed.stderr);
-    const ids = readNdjson(await text(rows)).map(serverId);
-    assertEquals([ids.length, observed(database)], [60, ids.toSorted()]);
-  });
-});
-
-Deno.test("an opt-out before a kill is marked in the database when the scan is resumed", async () => {
-  await inFolder(async (folder) => {
-    const database = `${folder}/rows.db`;
-    const checkpoint = `${database}.checkpoint`;
-    const child = start(["scan", "127.60.0.1", "--cooldown", "2s", "-o", database]);
-    await until(child, async () => (await text(checkpoint)).length > 0);
-    await kill(child);
-    const list = await text(`${checkpoint}.list`);
-    await put(`${checkpoint}.list`, `${list}! 127.60.0.9\n`);
-    const resumed = await run(["scan", "--resume", checkpoint, "--max-runtime", "1s"]);
-    assertEquals(resumed.code, 0, resumed.stderr);
-    const opened = new DatabaseSync(database);
-    const marked = opened.prepare("select address from opt_outs").all()
-      .map(({ address }) => address);
-    opened.close();
-    assertEquals(marked, ["127.60.0.9"]);
-  });
-});
-
-/** What others do to an output while a scan runs, and what the scan says of it. */
-const LOSSES: Readonly<Record<string, [loss: (path: string) => Promise<unknown>, fate: string]>> = {
-  "deleted": [(path) => Deno.remove(path), "it was deleted or renamed since it was opened"],
-  "rotated": [async (path) => {
-    await Deno.rename(path, `${path}.1`);
-    await put(path, "");
-  }, "another file has taken its place since it was opened"],
-  "truncated": [(path) => Deno.truncate(path), "another program changed it: it has "],
-};
-
-Deno.test("an output that is lost during a scan ends it with exit code 1, and the other outputs are complete", async () => {
-  await using _fleet = await openFleet(drawFleet(QUIET_FLEET), { clock: systemClock, seed: 1 });
-  await inFolder(async (folder) => {
-    const lose = async (name: string, lost: string, permissions?: readonly string[]) => {
-      for (const { name } of Deno.readDirSync(folder)) {
-        if (!name.startsWith("rotated")) await Deno.remove(`${folder}/${name}`);
-      }
-      const at = (file: string) => `${folder}/${name}.${file}`;
-      const outputs = ["csv", "ndjson"].map(at);
-      if (permissions === undefined) outputs.push(at("db"));
-      const args = ["scan", "127.37.0.0/23", "--append", ...outputs.flatMap((one) => ["-o", one])];
-      const child = start([...args, "--status-file", at("s")], { permissions });
-      await until(child, async () => JSON.parse(await text(at("s"))).written >= 5);
-      const [loss, fate] = LOSSES[name];
-      await loss(at(lost));
-      const { code, stderr } = await finish(child);
-      assertEquals(code, 1, stderr);
-      assertStringIncludes(stderr, `\nblocksweep: Cannot write to "${at(lost)}": ${fate}`);
-      assertEquals(stderr.match(/Cannot write|no longer/g)?.length, 1, stderr);
-      const [, rows] = /(\d+) rows written/.exec(stderr)!;
-      for (const file of ["csv", "ndjson"].filter((one) => one !== lost)) {
-        const read = file === "csv" ? readCsv : readNdjson;
-        const ids = read(await text(at(file))).map(serverId);
-        assertEquals([ids.length, new Set(ids).size], [Number(rows), Number(rows)], file);
-      }
-      return stderr;
-    };
-    for (const name of Object.keys(LOSSES)) {
-      const stderr = await lose(name, "ndjson");
-      assertMatch(stderr, /once the file is restored, continue with: .* scan --resume/);
-    }
-    await Deno.rename(`${folder}/rotated.ndjson.1`, `${folder}/rotated.ndjson`);
-    const resumed = await run(["scan", "--resume", `${folder}/rotated.csv.checkpoint`]);
-    assertEquals(resumed.code, 0, resumed.stderr);
-    const ids = readNdjson(await text(`${folder}/rotated.ndjson`)).map(serverId);
-    assertEquals([ids.length, new Set(ids).size], [60, 60]);
-    assertMatch(await lose("deleted", "db"), /continue with/);
-    const files = ["csv", "ndjson", "s", "s.part"].map((file) => `${folder}/deleted.${file}`);
-    const permissions = SCAN.map((flag) =>
-      flag === "--allow-write" ? `${flag}=${files.join()}` : flag
-    );
-    const stderr = await lose("deleted", "csv", permissions);
-    assertMatch(stderr, /cannot keep a checkpoint/);
-    assertEquals(stderr.includes("continue with"), false, stderr);
-  });
 });
 
 /** What a process that may be killed prints: whole rows of it. */

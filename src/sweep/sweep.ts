@@ -3,60 +3,15 @@
  *
  * @module
  */
-import type { TargetSpace } from "../targets/space.ts";
 import { cooldown, Outstanding, type SentPass } from "./cooldown.ts";
-import {
-  type Pass,
-  type PassOptions,
-  type PassVisitor,
-  runPasses,
-  spaceOf,
-  type Visited,
-} from "./passes.ts";
-import type { ProbeKind } from "./probe_kind.ts";
-import { type Mark, Trail } from "./trail.ts";
-import { Sender, type SenderOptions, type SendProgress } from "./sender.ts";
+import { runPasses, spaceOf } from "./passes.ts";
+import { type ProbePassOptions, ProbeVisitor } from "./probe_passes.ts";
+import type { Mark } from "./trail.ts";
 
-/** Options of {@linkcode sweep}, with those of its passes and senders. */
-export interface SweepOptions extends PassOptions, Omit<SenderOptions, "onProgress"> {
-  /** The kinds of probes, for the protocols of all passes. */
-  readonly kinds: readonly ProbeKind[];
-  /** How long late replies are awaited after the last probe, milliseconds. */
-  readonly cooldownMs: number;
-  /** Records the sweep's progress over time. Default: none. */
-  readonly trail?: Trail;
+/** Options of {@linkcode sweep}, with those of its passes. */
+export interface SweepOptions extends ProbePassOptions {
   /** Whether a cancelled sweep shortens the cooldown. Default: yes. */
   readonly skipsCooldown?: () => boolean;
-}
-
-/** Runs the passes of UDP protocols. */
-class ProbeVisitor implements PassVisitor {
-  /** When the last probe was sent, milliseconds of the clock. */
-  lastSent = -Infinity;
-  readonly trail: Trail;
-
-  constructor(private readonly options: SweepOptions) {
-    const { from, clock, cooldownMs } = options;
-    this.trail = options.trail ?? new Trail(from, clock.now(), cooldownMs);
-  }
-
-  async visit(pass: Pass, space: TargetSpace, from: Mark): Promise<Visited> {
-    const { clock, progress, kinds } = this.options;
-    const kind = kinds.find(({ protocol }) => protocol === pass.protocol)!;
-    let visited = from.position;
-    let isQuiet = true;
-    const onProgress = (sending: SendProgress) => {
-      visited += sending.visited;
-      if (sending.sent > 0) {
-        this.lastSent = clock.now();
-        isQuiet = false;
-      }
-      this.trail.record(from.pass, visited, clock.now());
-      progress.note(sending.visited, sending.sent, sending.refused);
-    };
-    const sender = new Sender(kind, { ...this.options, onProgress });
-    return { position: await sender.send(space, from.position), isQuiet };
-  }
 }
 
 /**

@@ -13,14 +13,14 @@ import {
   requireDescriptors,
   type Sockets,
 } from "../app/engines/scan_sockets.ts";
+import { scanSelectionOf } from "../app/settings/scan_selection.ts";
 import { type ScanSettings } from "../app/settings/scan_settings.ts";
-import { interviewsOf, limitsOf } from "../app/settings/scan_setup_parts.ts";
+import { interviewsOf, limitsOf } from "../app/settings/scan_limits.ts";
 import { fastest, speedFor } from "../app/settings/speed.ts";
 import { composeTargets, findTargets } from "../app/targets/find_targets.ts";
 import { haveService } from "../app/targets/name_lookup.ts";
 import { planScan } from "../app/targets/scan_plan.ts";
 import { requirePermission } from "../app/targets/require_permission.ts";
-import { scanSelectionOf } from "../app/settings/scan_setup_parts.ts";
 import type { ServerRecord } from "../core/record.ts";
 import { anyAddress, type Network } from "../net/network.ts";
 import { requirePorts } from "../scan/require_ports.ts";

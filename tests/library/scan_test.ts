@@ -1,8 +1,8 @@
 /**
  * scan() of the library, on a simulated network.
  *
- * Covers src/library/, src/testing/simulated_network.ts, src/scan/require_ports.ts and
- * src/scan/scan_id.ts.
+ * Covers src/library/, src/testing/simulated_network.ts, src/app/settings/scan_limits.ts,
+ * src/scan/require_ports.ts and src/scan/scan_id.ts.
  */
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { InputError } from "../../src/core/errors.ts";

@@ -9,7 +9,7 @@ import { optionsOf } from "../../../src/cli/options/option_table.ts";
 import { readArgs } from "../../../src/cli/options/parse_arguments.ts";
 import { planOutputs } from "../../../src/app/outputs/plan_outputs.ts";
 import { planScan } from "../../../src/app/targets/scan_plan.ts";
-import { scanSelectionOf } from "../../../src/app/settings/scan_setup_parts.ts";
+import { scanSelectionOf } from "../../../src/app/settings/scan_selection.ts";
 import { checkMarks, readResumed, resumeLine } from "../../../src/app/resume/read_resumed_scan.ts";
 import { scanSettings } from "../../../src/app/settings/scan_settings.ts";
 import { speedFor } from "../../../src/app/settings/speed.ts";

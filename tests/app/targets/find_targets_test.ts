@@ -1,7 +1,7 @@
 /**
  * Covers src/app/targets/scan_plan.ts, src/app/targets/require_permission.ts,
- * src/app/settings/scan_setup_parts.ts, src/scan/requested_names.ts, src/targets/builtin_lists.ts, src/targets/permission.ts and
- * src/targets/density.ts.
+ * src/app/settings/scan_selection.ts, src/scan/requested_names.ts, src/targets/builtin_lists.ts,
+ * src/targets/permission.ts and src/targets/density.ts.
  */
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { type Address, endpointKey, parseAddress } from "../../../src/core/address.ts";
@@ -9,7 +9,7 @@ import { readCommandLine } from "../../../src/cli/options/read_options.ts";
 import { planLines } from "../../../src/cli/commands/scan/dry_run.ts";
 import { planScan } from "../../../src/app/targets/scan_plan.ts";
 import { requirePermission } from "../../../src/app/targets/require_permission.ts";
-import { scanSelectionOf } from "../../../src/app/settings/scan_setup_parts.ts";
+import { scanSelectionOf } from "../../../src/app/settings/scan_selection.ts";
 import { clockTime } from "../../../src/core/quantities.ts";
 import { scanSettings } from "../../../src/app/settings/scan_settings.ts";
 import { speedFor } from "../../../src/app/settings/speed.ts";
@@ -139,8 +139,17 @@ function dryRun(named: NamedTargets): string[] {
   const chosen = scanSettings(readCommandLine("scan", ["--protocol", "slp"]).options, () => 1);
   const speed = speedFor(named.targets, chosen);
   const limits = { retries: chosen.retries, rates: speed.limits };
-  const plan = planScan({ ...scanSelectionOf(chosen, named), limits });
-  return planLines({ plan, named, chosen, speed, written: [], engine: { name: "portable" } });
+  const selection = scanSelectionOf(chosen, named);
+  const plan = planScan({ ...selection, limits });
+  return planLines({
+    plan,
+    named,
+    selection,
+    chosen,
+    speed,
+    written: [],
+    engine: { name: "portable" },
+  });
 }
 
 Deno.test("exclusions come from words, files and names", async () => {

@@ -18,7 +18,6 @@ import { permissionNeeded } from "../../../targets/permission.ts";
 import { requestText } from "../../../targets/srv.ts";
 import type { Engine } from "../../../app/engines/choose_engine.ts";
 import { mostSent, type Passes, type Plan } from "../../../app/targets/scan_plan.ts";
-import { scanSelectionOf } from "../../../app/settings/scan_setup_parts.ts";
 import { clockTime, countOf, withCommas } from "../../../core/quantities.ts";
 import type { ScanSettings } from "../../../app/settings/scan_settings.ts";
 import type { SpeedSettings } from "../../../app/settings/speed.ts";
@@ -33,6 +32,8 @@ export interface PlannedScan {
   readonly plan: Plan;
   /** The resolved targets, and their names. */
   readonly named: NamedTargets;
+  /** The targets and protocols of the scan, and their order. */
+  readonly selection: ScanSelection;
   /** The settings that the user chose. */
   readonly chosen: ScanSettings;
   /** The rate limit, the caps and the cooldown. */
@@ -48,7 +49,7 @@ export interface PlannedScan {
 
 /** The plan of a scan as lines. */
 export function planLines(
-  { plan, named, chosen, speed, written, engine }: PlannedScan,
+  { plan, named, selection, chosen, speed, written, engine }: PlannedScan,
 ): string[] {
   const needed = permissionNeeded(named.targets);
   const rows: readonly Row[] = [
@@ -57,7 +58,7 @@ export function planLines(
     ["rescan", knownText(named.first.length, plan)],
     ["excluded", excludedText(named)],
     ["permission", needed === undefined ? "not needed" : `--i-have-permission, for ${needed}`],
-    ["ports", portsText(scanSelectionOf(chosen, named))],
+    ["ports", portsText(selection)],
     ["order", chosen.seed === undefined ? "ascending" : `shuffled, --seed ${chosen.seed}`],
     ["shard", `${chosen.shard.index}/${chosen.shard.count}`],
     ["suppression", suppressionText(plan)],

@@ -6,6 +6,7 @@
 import { connectionEnvironment } from "../../../app/databases/connection_environment.ts";
 import type { Endpoint } from "../../../core/address.ts";
 import { systemClock } from "../../../net/clock.ts";
+import type { ScanSelection } from "../../../scan/scan_setup.ts";
 import { newState, type ScanState } from "../../../scan/scan_state.ts";
 import { readEndpoints } from "../../../sinks/read_endpoints.ts";
 import type { Sink } from "../../../sinks/sink.ts";
@@ -60,6 +61,7 @@ import { beganAt } from "../../../scan/scan_id.ts";
 /** Everything that a scan needs, after all checks. */
 export interface ScanJob extends ScanRequest, LocatedTargets {
   readonly engine: Engine;
+  readonly selection: ScanSelection;
   readonly speed: SpeedSettings;
   readonly plan: Plan;
   readonly optOuts: OptOutFile;

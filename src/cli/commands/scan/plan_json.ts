@@ -3,7 +3,6 @@
  *
  * @module
  */
-import { scanSelectionOf } from "../../../app/settings/scan_setup_parts.ts";
 import type { SpeedSettings } from "../../../app/settings/speed.ts";
 import { mostSent, type Plan } from "../../../app/targets/scan_plan.ts";
 import type { NamedTargets } from "../../../app/targets/find_targets.ts";
@@ -19,14 +18,16 @@ import {
 } from "./dry_run.ts";
 
 /** The plan of a scan as one line of JSON. */
-export function planJson({ plan, named, chosen, speed, written, engine }: PlannedScan): string {
+export function planJson(
+  { plan, named, selection, chosen, speed, written, engine }: PlannedScan,
+): string {
   const { udp, tcp } = mostSent(plan);
   return resultLine("scan --dry-run", {
     ...targetCounts(named),
     srv_records: requestsOf(named),
     known_servers: knownCounts(named, plan),
     permission: permissionNeeded(named.targets) ?? null,
-    ports: sentPorts(scanSelectionOf(chosen, named))
+    ports: sentPorts(selection)
       .map((sent) => ({ ...sent, ports: portList(sent.ports) })),
     seed: chosen.seed ?? null,
     shard: chosen.shard,

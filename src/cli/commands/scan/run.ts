@@ -14,11 +14,10 @@ import { reportLine } from "../../term/console.ts";
 import { writeTextFile } from "../../../app/environment.ts";
 import { checkWritten } from "../../../app/outputs/path_conflicts.ts";
 import { closeOutputs } from "../../../app/outputs/open_outputs.ts";
-import { scanSelectionOf } from "../../../app/settings/scan_setup_parts.ts";
 import { clockJumpLine, Progress, statusOf } from "../../term/scan_progress.ts";
 import { type ScanWork, scanWork } from "../../term/status_line.ts";
 import { isClosedPipe } from "../../../app/outputs/closed_pipe.ts";
-import { interviewsOf, limitsOf } from "../../../app/settings/scan_setup_parts.ts";
+import { interviewsOf, limitsOf } from "../../../app/settings/scan_limits.ts";
 import { localAddress } from "../../../app/engines/scan_sockets.ts";
 import { endLines, exitCode, summary, unprobedLines } from "../../term/scan_summary.ts";
 import { sendErrorLine } from "../../../app/engines/send_error_lines.ts";
@@ -126,12 +125,11 @@ function workOf({ plan, chosen, speed }: ScanJob): ScanWork {
 }
 
 function scanOptions(
-  { chosen, speed, named }: ScanJob,
+  { chosen, speed, selection: { targets, order } }: ScanJob,
   opened: Opened & ScanOutputs,
   hooks: ScanHooks,
 ): ScanSetup {
   const { state, key, sockets, capacity, openedScan, stores, sinks, tally, signal } = opened;
-  const { targets, order } = scanSelectionOf(chosen, named);
   return {
     targets: {
       ...targets,

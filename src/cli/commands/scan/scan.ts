@@ -21,7 +21,7 @@ import type { NamedTargets } from "../../../app/targets/find_targets.ts";
 import { OptOutFile } from "../../../app/targets/opt_out_file.ts";
 import { planScan } from "../../../app/targets/scan_plan.ts";
 import { requirePermission } from "../../../app/targets/require_permission.ts";
-import { scanSelectionOf } from "../../../app/settings/scan_setup_parts.ts";
+import { scanSelectionOf } from "../../../app/settings/scan_selection.ts";
 import { formatConfig, mergeOptions, parseConfig } from "../../options/config_file.ts";
 import { optionsOf } from "../../options/option_table.ts";
 import { readArgs } from "../../options/parse_arguments.ts";
@@ -101,7 +101,7 @@ async function runWith(
   const conditions = conditionsOf(targets, chosen, options.dryRun);
   const engine = await chooseEngine(chosen.engine, conditions, report);
   const written = [...request.outputs, ...request.databases.places];
-  const planned = { plan, named: located.named, chosen, speed, written, engine };
+  const planned = { plan, named: located.named, selection, chosen, speed, written, engine };
   if (options.dryRun) {
     return await printAll(options.json ? [planJson(planned)] : planLines(planned));
   }
@@ -110,6 +110,7 @@ async function runWith(
   return await execute({
     ...request,
     ...located,
+    selection,
     speed,
     plan,
     engine,

@@ -1,9 +1,9 @@
-/** `deno task docs`: docs/write_reference.ts with the permissions that the task grants. */
+/** `deno task docs`, which runs docs/write_reference.ts with the permissions of the task. */
 import { assertEquals, assertStringIncludes } from "@std/assert";
 
 const ROOT = new URL("../", import.meta.url);
 const { tasks } = JSON.parse(await Deno.readTextFile(new URL("deno.json", ROOT)));
-/** The task without its permission to write. */
+/** The command line of the task, without the permission to write. */
 const UNABLE_TO_WRITE = tasks.docs.command.replace(/--allow-write=\S+/, "");
 
 /** Runs a command of a shell at the root of the repository. */

@@ -1,6 +1,6 @@
 /**
- * The documents are true: their links lead somewhere, their commands parse, their tables are the
- * code's, and each flag has a meaning (src/core/flags.ts).
+ * Checks the documents: their links lead to existing files, their commands parse, their tables
+ * agree with the code, and each flag has a meaning (src/core/flags.ts).
  */
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { type Command, COMMANDS } from "../src/cli/options/commands.ts";
@@ -35,7 +35,7 @@ function textOf(path: string): string {
   return DOCUMENTS.find((document) => document.path === path)!.text;
 }
 
-/** Cells of the table that follows a mark in a document. */
+/** The cells of the table after a mark in a document. */
 function table(document: string, mark: string): string[][] {
   const [, text] = document.split(`<!-- ${mark} -->\n\n`);
   const [rows] = text.split("\n\n");
@@ -44,18 +44,18 @@ function table(document: string, mark: string): string[][] {
   );
 }
 
-Deno.test("the reference is what `deno task docs` writes", () => {
+Deno.test("the reference equals the output of `deno task docs`", () => {
   assertEquals(withSections(REFERENCE), REFERENCE, "run deno task docs");
 });
 
-Deno.test("a section of the reference that is missing, or that nothing writes, is an error", () => {
+Deno.test("a section of the reference that is missing, or that the task does not write, is an error", () => {
   const [first] = Object.keys(SECTIONS);
   assertThrows(() => withSections("# Reference\n"), Error, `lacks the section "${first}"`);
   const unknown = "<!-- generated: none -->\n<!-- end -->\n";
   assertThrows(() => withSections(unknown), Error, 'nothing generates the section "none"');
 });
 
-/** Flags of messages that no row has. */
+/** Flags of messages that occur in no row. */
 const NOT_IN_ROWS = ["foreignMtu", "fewAddresses"];
 
 Deno.test("every flag that the sources set is in the reference", async () => {
@@ -92,10 +92,10 @@ Deno.test("the guide to scans lists the protocols in order of rank", () => {
   );
 });
 
-/** Tasks, by name. */
+/** The tasks of deno.json, by name. */
 const TASKS: Record<string, { readonly command: string }> = CONFIG.tasks;
 
-/** Throws where a command of a document would be refused for how it is written. */
+/** Throws if the program would refuse a command of a document. */
 async function checkCommand([program, ...words]: readonly string[]): Promise<void> {
   if (program === "blocksweep") return checkArgs(words);
   if (words[0] === "run") return await checkRun(words.slice(1));
@@ -119,14 +119,15 @@ function checkArgs([command, ...args]: readonly string[]): void {
   }
 }
 
-/** Checks the arguments of `deno run`: its script is there, and has the options. */
+/** Checks the arguments of `deno run`: the script exists and has the options. */
 async function checkRun(words: readonly string[]): Promise<void> {
   const at = words.findIndex((word) => word.endsWith(".ts"));
-  if (at < 0) return; // a package's
+  if (at < 0) return; // a script of a package
   const [script, ...args] = words.slice(at);
   assert(await exists(script), `no script ${script}`);
   if (script === "main.ts") return checkArgs(args);
-  const file = script === "bench/sweep.ts" ? `bench/sweep/${args[0]}.ts` : script; // by its case
+  // the file of the case
+  const file = script === "bench/sweep.ts" ? `bench/sweep/${args[0]}.ts` : script;
   const source = await Deno.readTextFile(new URL(`../${file}`, import.meta.url));
   const [, options] = /(?:readOptions\([^{]*|OPTIONS = )\{(.*?)\n\}/s.exec(source) ?? [];
   for (const name of args.filter((arg) => arg.startsWith("--")).map((arg) => arg.slice(2))) {
@@ -144,7 +145,7 @@ Deno.test("the protocol in the architecture is the one that the tests run", asyn
 Deno.test("every command in a document parses", async () => {
   let count = 0;
   for (const { path, text } of DOCUMENTS) {
-    if (path === "CHANGELOG.md") continue; // it also names what was
+    if (path === "CHANGELOG.md") continue; // it also names former commands
     for (const words of commandsIn(text)) {
       count++;
       try {
@@ -157,7 +158,7 @@ Deno.test("every command in a document parses", async () => {
   assert(count > 50, `only ${count} commands`);
 });
 
-Deno.test("every link in a document leads to a file and heading that are there", async () => {
+Deno.test("every link in a document leads to an existing file and heading", async () => {
   for (const { path, text } of DOCUMENTS) {
     for (const link of linksIn(text).filter((target) => !target.includes("://"))) {
       const [file, anchor] = link.split("#");
@@ -209,7 +210,7 @@ Deno.test("every document is linked from the README", () => {
   }
 });
 
-Deno.test("the checks of documents find what is wrong", async () => {
+Deno.test("the checks of documents find errors", async () => {
   const text = "See [a](docs/a.md#b-c) and `src/core/none.ts`, `deno task\n  nothing`.\n\n" +
     "```sh\nblocksweep scan 10.0.0.1 --bad | head   # a comment\ndeno run -A bench/engines.ts " +
     "\\\n  --none 1 > out\n```\n";
@@ -229,7 +230,7 @@ Deno.test("the checks of documents find what is wrong", async () => {
   assertThrows(() => checkArgs(["scan", "10.0.0.1", "-p", "U:9"]), Error, "no port for slp");
 });
 
-Deno.test("every task that runs the program asks for nothing, and grants by name", () => {
+Deno.test("every task that runs the program has --no-prompt, and names each permission", () => {
   for (const [name, { command }] of Object.entries<{ command: string }>(CONFIG.tasks)) {
     if (!/deno (run|install) /.test(command)) continue;
     assert(command.includes("--no-prompt"), name);
@@ -237,7 +238,7 @@ Deno.test("every task that runs the program asks for nothing, and grants by name
   }
 });
 
-Deno.test("the driver of PostgreSQL is in the lock, though no import names it", async () => {
+Deno.test("the driver of PostgreSQL is in the lock file, although no import names it", async () => {
   const source = await Deno.readTextFile(
     new URL("../src/store/database/postgres.ts", import.meta.url),
   );
@@ -245,14 +246,14 @@ Deno.test("the driver of PostgreSQL is in the lock, though no import names it", 
   assert(version in LOCK.npm, version);
 });
 
-Deno.test("the standard library is the one that was checked", () => {
+Deno.test("the standard library has the pinned version", () => {
   assertEquals(
     LOCK.npm["deno-std@1.4.0"].integrity,
     "sha512-7c0Y6tyn0Sx0NKiaAeGtDwrpG+C7VFcOStVcYXPnjAuIEonxzVV+n6s8iuFjg6keqzxo/zrPbR/J9EY9BLNsRA==",
   );
 });
 
-Deno.test("the index of golden messages is what `deno task golden` writes", async () => {
+Deno.test("the index of golden messages equals the output of `deno task golden`", async () => {
   const index = await Deno.readTextFile(new URL("./golden/index.ts", import.meta.url));
   assert(index === indexOf(await goldenPaths()), "run `deno task golden`");
 });

@@ -1,10 +1,10 @@
 /** Markdown documents of the repository: their links, their commands, and the paths that they name. */
 
-/** A document. */
+/** A Markdown document. */
 export interface Document {
-  /** Its path in the repository. */
+  /** The path of the document in the repository. */
   readonly path: string;
-  /** Its text. */
+  /** The text of the document. */
   readonly text: string;
 }
 
@@ -53,7 +53,7 @@ export function linksIn(text: string): string[] {
   return [...text.replace(FENCED, "").matchAll(/\]\(([^)\s]+)\)/g)].map(([, target]) => target);
 }
 
-/** Anchors of a document's headings, as code hosts make them. */
+/** The anchors of a document's headings, in the form of code hosting sites. */
 export function anchorsIn(text: string): string[] {
   const headings = text.replace(FENCED, "").matchAll(/^#+ (.*)$/gm);
   return [...headings].map(([, heading]) =>
@@ -61,7 +61,7 @@ export function anchorsIn(text: string): string[] {
   );
 }
 
-/** Code spans in the running text, their lines joined. */
+/** The code spans in the text outside of blocks, with their lines joined. */
 function spansIn(text: string): string[] {
   return [...text.replace(FENCED, "").matchAll(INLINE)].map(([, span]) =>
     span.replace(/\s*\n\s*/g, " ")
@@ -70,12 +70,12 @@ function spansIn(text: string): string[] {
 
 const PATH = /^(?:src|tests|bench|data|docs|examples|std|\.ci)\/[\w.\/-]*$/;
 
-/** Paths of the repository in code spans; those with a placeholder in capitals are left out. */
+/** The paths of the repository in code spans. Paths with a placeholder in capitals are omitted. */
 export function pathsIn(text: string): string[] {
   return spansIn(text).filter((span) => PATH.test(span) && !/[A-Z]{4}/.test(span));
 }
 
-/** Commands in blocks of shell and in code spans, each as its words. */
+/** The commands in shell blocks and in code spans, each split into words. */
 export function commandsIn(text: string): string[][] {
   const blocks = [...text.matchAll(FENCED)].filter(([, language]) => language === "sh")
     .flatMap(([, , block]) => block.replace(/\\\n\s*/g, "").split("\n"));
@@ -84,7 +84,7 @@ export function commandsIn(text: string): string[][] {
     .filter(([program, word]) => ["deno", "blocksweep"].includes(program) && word !== undefined);
 }
 
-/** The commands of one line: what quotes hold is one word; comments and redirections are none. */
+/** The commands of one line. A quoted text is one word. Comments and redirections are omitted. */
 function splitCommands(line: string): string[][] {
   const commands: string[][] = [[]];
   for (const [word] of line.matchAll(/"[^"]*"|'[^']*'|[^\s"']+/g)) {

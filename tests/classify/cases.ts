@@ -1,8 +1,8 @@
 /**
  * The servers that classification is tested with:
  *
- * - blind.json: what servers send, and what is to be concluded. It was written from the dossier
- *   alone, before there were rules, and no rule is written to suit it.
+ * - blind.json: replies of servers, and the expected labels. It was written from documented
+ *   behaviour before the rules, and no rule is adapted to it.
  * - golden.json: the expected labels of the golden messages.
  * - real.json: recorded replies of real servers.
  * - the fleet: its expected labels of each kind of server (src/fleet/simulate/expected_labels.ts).
@@ -155,7 +155,7 @@ export function nameOf({ software }: ServerRecord): string | null {
 
 /** The difference between actual and expected labels; `undefined`: none. */
 export function faultOf({ source, expect, row }: Case): string | undefined {
-  // A name from the server alone, without a rule, is not a label.
+  // A name that only the server gives, without a rule, is not a label.
   const concluded = row.software_confidence === null ? null : nameOf(row);
   const software = source === "blind" ? concluded : row.software;
   const pairs: [string, unknown, unknown][] = [
@@ -174,7 +174,7 @@ export function faultOf({ source, expect, row }: Case): string | undefined {
     ).join("; ");
 }
 
-/** Whether a wrong label has confidence A, which must never happen. */
+/** Whether a wrong label has confidence A. This must never happen. */
 export function isWrongA({ expect, row }: Case): boolean {
   if (row.software_confidence !== "A") return false;
   return ![expect.confidence].flat().includes("A") ||

@@ -9,7 +9,7 @@ import book from "../../data/software.json" with { type: "json" };
 // deno-lint-ignore no-explicit-any
 type Any = any;
 
-/** A rule whose conditions all hold. */
+/** A rule all of whose conditions are met. */
 interface Match {
   readonly rule: Any;
   readonly confidence: string;

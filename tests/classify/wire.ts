@@ -18,7 +18,7 @@ import type { ServerRecord } from "../../src/core/record.ts";
 export interface Sent {
   /** A pong. */
   readonly raknet?: { readonly guid: string; readonly text: string };
-  /** A stat; a full one where no form is given. */
+  /** A stat. Default: a full stat. */
   readonly query?: {
     readonly form?: "none" | "basic";
     readonly rawToken: boolean;

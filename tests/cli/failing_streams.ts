@@ -1,6 +1,6 @@
-/** Standard streams that fail, or are read. */
+/** Replaces standard streams: they fail, or the test reads them. */
 
-/** What the system reports of a device without space. */
+/** The error of a device without free space. */
 export const FULL = Object.assign(new Error("No space left on device (os error 28)"), {
   code: "ENOSPC",
 });
@@ -25,7 +25,7 @@ export async function withFault<T>(
   }
 }
 
-/** Runs a test, and returns what it wrote to standard error besides its result. */
+/** Runs a test. Returns its result and its output on standard error. */
 export async function withMessages<T>(test: () => Promise<T>): Promise<[T, string]> {
   const { writeSync } = Deno.stderr;
   let text = "";
@@ -40,7 +40,7 @@ export async function withMessages<T>(test: () => Promise<T>): Promise<[T, strin
   }
 }
 
-/** Runs a test, and returns what it printed to standard output besides its result. */
+/** Runs a test. Returns its result and its output on standard output. */
 export async function withResults<T>(test: () => Promise<T>): Promise<[T, string]> {
   const { write } = Deno.stdout;
   let text = "";

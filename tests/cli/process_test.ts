@@ -1,7 +1,7 @@
 import { assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { finish, PrintedText, start, until } from "./program.ts";
 
-Deno.test("a wait for a program that ends too early fails, with what the program printed", async () => {
+Deno.test("a wait for a program that ends too early fails, with the output of the program", async () => {
   const error = await assertRejects(() => until(start(["scn"]), () => false), Error);
   assertEquals(
     error.message,
@@ -18,7 +18,7 @@ Deno.test("a condition that becomes true just before a program ends is noticed",
   assertEquals((await finish(child)).code, 0);
 });
 
-Deno.test("a wait for words that a program does not print fails, with what it printed", async () => {
+Deno.test("a wait for words that a program does not print fails, with the output of the program", async () => {
   const ending = start(["--version"]);
   const printed = new PrintedText(ending, ending.stdout);
   const ended = await assertRejects(() => printed.until("no such words"), Error);

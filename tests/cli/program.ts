@@ -1,9 +1,9 @@
-/** Running the program as a user does. */
+/** Runs the program as a user does. */
 
 const MAIN = new URL("../../main.ts", import.meta.url).pathname;
 const CONFIG = new URL("../../deno.json", import.meta.url).pathname;
 
-/** What a run left behind. */
+/** The result of a run. */
 export interface Finished {
   readonly code: number;
   readonly stdout: string;
@@ -18,7 +18,7 @@ export const SCAN = [
   "--allow-env=INIT_CWD,HOME,XDG_CONFIG_HOME,APPDATA,USERPROFILE",
 ];
 
-/** How to run. */
+/** Options of a run. */
 export interface RunOptions {
   readonly permissions?: readonly string[];
   /** The program. Default: main.ts. */
@@ -26,18 +26,18 @@ export interface RunOptions {
   readonly stdin?: string;
   readonly cwd?: string;
   readonly env?: Readonly<Record<string, string>>;
-  /** How many descriptors it may have. Default: as many as this process. */
+  /** Limit on file descriptors. Default: that of this process. */
   readonly descriptors?: number;
 }
 
-/** What the program runs in, whatever the user's environment is. */
+/** The environment of the program, independent of that of the user. */
 export const ENVIRONMENT = {
   DENO_NO_UPDATE_CHECK: "1",
   NO_COLOR: "1",
   XDG_CONFIG_HOME: "/nonexistent",
 };
 
-/** The words that run the program. */
+/** The command line of the program. */
 export function programWords(
   args: readonly string[],
   permissions: readonly string[] = SCAN,
@@ -75,10 +75,10 @@ export async function run(args: readonly string[], options: RunOptions = {}): Pr
 }
 
 /**
- * Waits until something holds: a file that is written by another process has no other sign.
+ * Polls until a condition is met. It serves, for example, to wait for a file of another process.
  *
- * @param holds A condition that is not met where this throws.
- * @throws Error with what the program printed, where the program ends before the condition is met.
+ * @param holds The condition. If it throws, it is not met.
+ * @throws Error with the output of the program, when the program ends before the condition is met.
  */
 export async function until(
   child: Deno.ChildProcess,
@@ -87,25 +87,28 @@ export async function until(
   let ended = false;
   void child.status.then(() => ended = true);
   for (;;) {
-    const last = ended; // a program may write a file just before it ends
+    const last = ended; // the program may have written the file just before it ended
     if (await Promise.resolve().then(holds).catch(() => false)) return;
     if (last) throw new Error(`The program ended too early: ${outcomeOf(await finish(child))}`);
     await new Promise((resolve) => setTimeout(resolve, 1));
   }
 }
 
-/** How long a test waits for words of a program, milliseconds: a busy machine needs seconds. */
+/**
+ * Maximum time that a test waits for words of a program, milliseconds. A busy machine needs
+ * seconds.
+ */
 const PATIENCE_MS = 60_000;
 
-/** What a program prints, read as far as a test needs it. */
+/** The output of a program, which is read when a test needs it. */
 export class PrintedText {
-  /** What was read. */
+  /** The text that was read. */
   text = "";
   readonly #child: Deno.ChildProcess;
   readonly #reader: ReadableStreamDefaultReader<string>;
   #isRunning = true;
 
-  /** Reads nothing yet. */
+  /** Prepares reading. */
   constructor(child: Deno.ChildProcess, stream: Deno.ChildProcess["stderr"] = child.stderr) {
     this.#child = child;
     this.#reader = stream.pipeThrough(new TextDecoderStream()).getReader();
@@ -115,14 +118,16 @@ export class PrintedText {
   /**
    * Reads until the program has printed some words.
    *
-   * @throws Error with what it printed, where it ends before, or takes too long and is killed.
+   * @throws Error with the output, when the program ends before, or takes too long and is killed.
    */
   async until(words: string, patienceMs: number = PATIENCE_MS): Promise<void> {
     if (await this.#read(() => this.text.includes(words), patienceMs)) return;
     throw new Error(`The program did not print "${words}", but: ${this.text}`);
   }
 
-  /** Reads what is left, to the end of the program; one that takes too long is killed. */
+  /**
+   * Reads the rest of the output until the program ends. A program that takes too long is killed.
+   */
   async rest(): Promise<string> {
     await this.#read(() => false, PATIENCE_MS);
     return this.text;
@@ -150,7 +155,7 @@ function outcomeOf({ code, stdout, stderr }: Finished): string {
   return `exit code ${code}\n${stdout}${stderr}`;
 }
 
-/** Waits for the program's end. */
+/** Waits until the program has ended. */
 export async function finish(child: Deno.ChildProcess): Promise<Finished> {
   const { code, stdout, stderr } = await child.output();
   const text = (bytes: Uint8Array) => new TextDecoder().decode(bytes);

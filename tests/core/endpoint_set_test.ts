@@ -5,7 +5,9 @@ import { type Endpoint, endpointKey } from "../../src/core/address.ts";
 import { Endpoints } from "../../src/core/endpoints.ts";
 import { EndpointSet } from "../../src/core/endpoint_set.ts";
 
-/** Few addresses and ports, so that endpoints collide: extreme values of both families. */
+/**
+ * Few addresses and ports, with extreme values of both families. Endpoints therefore collide often.
+ */
 const endpoints = fc.record({
   address: fc.oneof(fc.nat(40), fc.constant(0xffffffff), fc.bigInt(0n, 5n)),
   port: fc.constantFrom(0, 1, 2, 19132, 65534, 65535),
@@ -49,11 +51,11 @@ Deno.test("EndpointSet grows without losing endpoints, and stays small", () => {
   assert(set.bytes <= 32 * set.size, `${set.bytes} bytes`);
   const { bytes } = set;
   for (let i = 0; i < 100_000; i++) set.add(at(i));
-  assertEquals(set.bytes, bytes, "those that come again take no room");
+  assertEquals(set.bytes, bytes, "endpoints that are added again take no memory");
   for (let i = 0; i < 200_000; i++) assertEquals(set.has(at(i)), i < 100_000, `${i}`);
 });
 
-Deno.test("a list of endpoints holds either family at any index, one after the other", () => {
+Deno.test("a list of endpoints can store either family at any index, also in turn", () => {
   fc.assert(
     fc.property(fc.array(endpoints, { minLength: 1, maxLength: 8 }), (all) => {
       const row = new Endpoints(1);

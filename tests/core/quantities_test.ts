@@ -20,7 +20,7 @@ Deno.test("withCommas() formats numbers as the runtime", () => {
   for (const value of [...numbers, ...sizes]) {
     assertEquals(withCommas(value), value.toLocaleString("en-US"));
   }
-  assertEquals(withCommas(2 ** 64), "18,446,744,073,709,551,616"); // to the last digit
+  assertEquals(withCommas(2 ** 64), "18,446,744,073,709,551,616"); // equal to the last digit
 });
 
 Deno.test("countOf() and clockTime() format counts and durations", () => {

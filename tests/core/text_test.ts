@@ -23,7 +23,7 @@ Deno.test("decodeField() decodes valid UTF-8, and other bytes as Latin-1", () =>
 Deno.test("decodeUtf8() flags invalid bytes", () => {
   assertEquals(decodeUtf8(Uint8Array.of(0x41, 0xff)), { text: "A\ufffd", badUtf8: true });
   assertEquals(decodeUtf8(utf8("§a")), { text: "§a", badUtf8: false });
-  assertEquals(decodeUtf8(utf8("a\ufffd")), { text: "a\ufffd", badUtf8: false }); // as written
+  assertEquals(decodeUtf8(utf8("a\ufffd")), { text: "a\ufffd", badUtf8: false }); // unchanged
   assertEquals(decodeUtf8(Uint8Array.of(0xf0, 0x9f, 0x98)), { text: "\ufffd", badUtf8: true });
 });
 

@@ -1,12 +1,12 @@
 /**
- * A disk in memory that remembers what was done to it, so that a program, or the whole system, can
- * end between any two operations, and in the middle of one.
+ * A disk in memory that records its operations. A test can let a program, or the whole system, end
+ * between any two operations or during one.
  */
 import type { Random } from "../../src/fleet/random.ts";
 import type { Disk, DiskFile } from "../../src/sinks/file_operations.ts";
 import type { Output } from "../../src/sinks/sink.ts";
 
-/** What was done. A file keeps its number under whatever name. */
+/** A recorded operation. A file keeps its number when it is renamed. */
 export type Operation =
   | { readonly kind: "make"; readonly file: number; readonly path: string }
   | { readonly kind: "rename"; readonly from: string; readonly path: string }
@@ -24,16 +24,19 @@ const NAMING = new Set(["make", "rename", "remove"]);
 
 export class FakeDisk implements Disk {
   readonly operations: Operation[] = [];
-  /** How many bytes it takes. */
+  /** Capacity of the disk, bytes. */
   room = Infinity;
-  /** What fails, and how. */
+  /** Returns the error of an operation; `undefined` if the operation succeeds. */
   fault: (operation: Operation, path: string) => Error | undefined = () => undefined;
   readonly #names = new Map<string, number>();
   readonly #data = new Map<number, Uint8Array>();
   readonly #locked = new Set<number>();
   #next = 0;
 
-  /** What a disk holds after some operations; of the one behind them, a write is torn there. */
+  /**
+   * The content of a disk after some operations. If the next operation is a write, a part of it is
+   * done.
+   */
   static after(operations: readonly Operation[], count: number, torn = 0): FakeDisk {
     const disk = new FakeDisk();
     const done = operations.slice(0, count);
@@ -44,8 +47,8 @@ export class FakeDisk implements Disk {
   }
 
   /**
-   * What a disk holds when the system crashes after some operations: of each file what was handed
-   * on, and a part of the rest; names as they were then or when something was last handed on.
+   * The content of a disk when the system crashes after some operations: the synced bytes of each
+   * file, and a part of the others. Names are those of this time, or of the last sync.
    */
   static crashed(operations: readonly Operation[], count: number, random: Random): FakeDisk {
     const disk = new FakeDisk();
@@ -66,7 +69,7 @@ export class FakeDisk implements Disk {
     return disk;
   }
 
-  /** The text of a file; `undefined` where there is none. */
+  /** The text of a file; `undefined` if the file does not exist. */
   text(path: string): string | undefined {
     const bytes = this.bytes(path);
     return bytes && new TextDecoder().decode(bytes);
@@ -77,7 +80,7 @@ export class FakeDisk implements Disk {
     return file === undefined ? undefined : this.#data.get(file) ?? new Uint8Array(0);
   }
 
-  /** Puts a file there, or replaces what it holds. */
+  /** Creates a file, or replaces its content. */
   put(path: string, content: string | Uint8Array): void {
     const bytes = typeof content === "string" ? new TextEncoder().encode(content) : content;
     const file = this.#names.get(path) ?? this.#make(path);

@@ -5,7 +5,10 @@ import type { DatagramSocket } from "../../src/net/socket.ts";
 import { openSocket } from "../../src/net/deno/udp_socket.ts";
 import type { ServiceRecord } from "../../src/targets/srv.ts";
 
-/** What it does with a question: SRV records, a code (3: no such name), other bytes, nothing. */
+/**
+ * The reaction to a query: SRV records, an error code (3: the name does not exist), other bytes, or
+ * no reply.
+ */
 export type DnsAnswer = readonly ServiceRecord[] | number | Uint8Array | "silence";
 
 const LOOPBACK = 0x7f000001;
@@ -18,7 +21,7 @@ export interface FakeDns extends AsyncDisposable {
   readonly asked: readonly string[];
 }
 
-/** Starts one that does the same with every question. */
+/** Starts a name server that reacts in the same way to every query. */
 export function openDns(answer: DnsAnswer): FakeDns {
   const asked: string[] = [];
   const socket: DatagramSocket = openSocket({ address: LOOPBACK, port: 0 });
@@ -54,13 +57,13 @@ function readQuestion(query: Uint8Array): { name: string; end: number } {
 function reply(question: Uint8Array, answer: readonly ServiceRecord[] | number): Uint8Array {
   const records = typeof answer === "number" ? [] : answer;
   const message = concat(question, ...records.map(encodeRecord));
-  message[2] |= 0x80; // it is an answer
+  message[2] |= 0x80; // the flag of a response
   message[3] = 0x80 | (typeof answer === "number" ? answer : 0);
   message.set([0, records.length, 0, 0, 0, 0], 6);
   return message;
 }
 
-/** A record of the name in question. */
+/** A record of the queried name. */
 function encodeRecord({ priority, weight, port, target }: ServiceRecord): Uint8Array {
   const data = concat(u16(priority), u16(weight), u16(port), encodeName(target));
   const ttl = concat(u16(0), u16(60));

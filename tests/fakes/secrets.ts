@@ -1,15 +1,15 @@
-/** Secrets with marks in them, and URLs that hold them. */
+/** Secrets that contain marks, and URLs that contain the secrets. */
 import fc from "npm:fast-check@4.10.2";
 
 const MARKS = ["Kq7xWv", "Zj3tRb", "Yd9mNc"];
 
-/** What URLs, shells and messages give a meaning to, and what they do not. */
+/** Characters with and without a meaning in URLs, shells and messages. */
 const junk = fc.array(
   fc.oneof(fc.constantFrom(...":/@?#%&=+ \\\"'[];,.-$<>()|`~\t\n\u00e9\u{1f600}"), fc.string()),
   { maxLength: 4 },
 ).map((parts) => parts.join(""));
 
-/** A secret: wherever it is cut, a mark is on each side. */
+/** A secret. If it is cut at any place, both parts contain a mark. */
 export const secret = fc.tuple(junk, junk, junk).map(([a, b, c]) =>
   `${MARKS[0]}${a}${MARKS[1]}${b}${MARKS[2]}${c.replace(/[\s"]+$/, "")}`
 );

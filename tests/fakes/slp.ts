@@ -1,4 +1,4 @@
-/** The Server List Ping half of the fleet's software on connections, fake ones and real ones. */
+/** Servers of the fleet that support Server List Ping, on simulated and real connections. */
 import { concat } from "../../src/core/bytes.ts";
 import { drawIdentity } from "../../src/fleet/simulate/server_identity.ts";
 import { Random } from "../../src/fleet/random.ts";
@@ -8,7 +8,7 @@ import type { StreamAct, StreamResponder, StreamTalk } from "../../src/fleet/sim
 
 export const IDENTITY = drawIdentity(new Random(1));
 
-/** A server of a software, and the bytes that came to it, all connections together. */
+/** A server of a software, and the bytes that it received on all connections. */
 export function slpServer(software: string): StreamResponder & { readonly heard: Uint8Array[] } {
   const heard: Uint8Array[] = [];
   return { heard, accept: () => new SlpTalk(software, heard) };
@@ -34,7 +34,7 @@ class SlpTalk implements StreamTalk {
   }
 }
 
-/** A responder on a real socket, until it is disposed of. */
+/** Runs a responder on a real socket until the result is disposed of. */
 export function listenSlp(
   responder: StreamResponder,
   hostname: string,
@@ -68,7 +68,7 @@ async function talk(conn: Deno.TcpConn, responder: StreamResponder): Promise<voi
       }
     }
   } catch (error) {
-    const { ConnectionReset, BrokenPipe } = Deno.errors; // a client that has closed the connection
+    const { ConnectionReset, BrokenPipe } = Deno.errors; // the client has closed the connection
     if (!(error instanceof ConnectionReset || error instanceof BrokenPipe)) throw error;
   }
 }

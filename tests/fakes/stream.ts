@@ -1,4 +1,4 @@
-/** A peer at the other end of a stream, and an exchange talked through with it, without a socket. */
+/** A simulated peer of a stream, and an exchange with it without a socket. */
 import {
   Closed,
   type Exchange,
@@ -6,27 +6,27 @@ import {
   NoReply,
 } from "../../src/protocols/protocol.ts";
 
-/** What a peer does with the bytes of a connection that it has not dealt with. */
+/** The reaction of a peer to the unprocessed bytes of a connection. */
 export type Peer = (received: Uint8Array) =>
   | { readonly used: number; readonly reply: Uint8Array; readonly close: boolean }
   | undefined;
 
-/** How bytes arrive: their cuts, as the network makes them. */
+/** How the network splits bytes into chunks. */
 export type Chunking = (bytes: Uint8Array) => readonly Uint8Array[];
 
-/** All at once. */
+/** All bytes in one chunk. */
 export const WHOLE: Chunking = (bytes) => [bytes];
 
-/** One byte after the other. */
+/** Chunks of one byte. */
 export const DRIP: Chunking = (bytes) => Array.from(bytes, (byte) => Uint8Array.of(byte));
 
-/** What came of a talk. */
+/** The result of an exchange. */
 export interface Talk<S> {
   readonly status: S;
   readonly questions: readonly ExchangeRequest[];
 }
 
-/** Talks an exchange through; the peer's end of a connection comes behind its last byte. */
+/** Runs an exchange to its end. The end of a connection arrives after the peer's last byte. */
 export function talkStream<S>(exchange: Exchange<S>, peer: Peer, chunking: Chunking): Talk<S> {
   const questions: ExchangeRequest[] = [];
   let received = new Uint8Array();

@@ -1,23 +1,23 @@
 /**
- * The golden messages: bytes of servers and clients with their decoded values, one file each.
+ * The golden messages: messages of servers and clients with their decoded values, one file each.
  *
- * A file holds what the message is (`about`), its bytes, the decoder, the value that it yields
- * (bytes as Latin-1 text, 64-bit integers as decimal text), whether that value is written back to
- * the same bytes, and what a record made of it says.
+ * A file contains a description of the message (`about`), its bytes, the decoder, the decoded value
+ * (bytes as Latin-1 text, 64-bit integers as decimal text), whether the value is encoded to the
+ * same bytes, and the values of the record that is built from it.
  */
 
 /** The expected value of a golden message. */
 export interface Expected {
-  /** Which decoder reads it. */
+  /** The name of the decoder. */
   readonly decoder: string;
-  /** Who sends it. */
+  /** The sender: server or client. */
   readonly from: "client" | "server";
-  /** What the decoder yields: a value, `null` for "another message", or the name of an error. */
+  /** The result of the decoder: a value, `null` for "another message", or the name of an error. */
   readonly value?: unknown;
   readonly throws?: string;
-  /** Whether the value is written back to the same bytes. */
+  /** Whether the value is encoded to the same bytes. */
   readonly encodes: boolean;
-  /** What a record made of it says: columns, flags and facts. */
+  /** The values of the record that is built from the message: columns, flags and facts. */
   readonly statement?: unknown;
 }
 
@@ -27,7 +27,7 @@ export interface Golden extends Expected {
   readonly bytes: Uint8Array;
 }
 
-/** The golden message in a file: its bytes are spaced hexadecimal digits. */
+/** The golden message in a file. Its bytes are hexadecimal digits with spaces. */
 export function golden(name: string, content: unknown): Golden {
   const { bytes, ...expected } = content as Expected & { readonly bytes: readonly string[] };
   return { ...expected, name, bytes: Uint8Array.fromHex(bytes.join("").replaceAll(" ", "")) };

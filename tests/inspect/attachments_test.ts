@@ -18,7 +18,7 @@ Deno.test("replies are stored up to a length, and icons up to a size", () => {
   assertEquals([Object.keys(replies), icon], [["raknet", "query"], "Aw=="]);
 });
 
-Deno.test("without raw replies no player is named; an icon that is too large is not stored", () => {
+Deno.test("without raw replies no names of players are stored; an icon that is too large is not stored", () => {
   const icon = new Uint8Array(65_537);
   const answer = { protocol: "slp", statement: { ...statement, icon }, raw: Uint8Array.of(1) };
   assertEquals(attachedOf([answer], false), { replies: {} });

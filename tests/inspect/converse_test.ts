@@ -9,7 +9,7 @@ import { FakeNetwork } from "../../src/testing/fake_network.ts";
 const PEER = { address: 0x7f000002, port: 1 };
 const FREE = { rate: undefined, netRate: undefined, hostRate: undefined };
 
-/** Two questions: the first may be repeated, the second not. */
+/** An exchange of two requests. The first may be resent, the second must not. */
 function* twoQuestions(): Exchange<number> {
   const accept = (want: number) => (datagram: Uint8Array) => {
     if (datagram[0] === 99) throw new Malformed("ninety-nine", 0);
@@ -42,7 +42,7 @@ async function run(
 const answers = ([question, token]: Uint8Array) =>
   question === 1 ? [Uint8Array.of(1, 7)] : [Uint8Array.of(2, token * 2)];
 
-/** Of two that are as long, the first one. */
+/** Of two replies with the same length, the first one. */
 const ANSWER = Uint8Array.of(1, 7);
 
 Deno.test("converse() sends, receives, and measures the round trip of the first request", async () => {
@@ -78,7 +78,8 @@ Deno.test("converse() ignores unrelated datagrams, but not a flood of them", asy
     ...answers(datagram),
   ];
   assertEquals((await run(strays(6))).outcome.kind, "replied");
-  assertEquals((await run(strays(14))).outcome.kind, "replied"); // each question counts its own
+  // unrelated datagrams are counted for each request
+  assertEquals((await run(strays(14))).outcome.kind, "replied");
   assertEquals((await run(strays(17))).outcome.kind, "noReply");
 });
 

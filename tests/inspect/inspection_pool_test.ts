@@ -62,7 +62,7 @@ Deno.test("InspectionPool keeps the order of one address", async () => {
   assertEquals(order, [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
 });
 
-Deno.test("InspectionPool reports what a task throws, and continues", async () => {
+Deno.test("InspectionPool reports the error of a task, and continues", async () => {
   const errors: string[] = [];
   const pool = new InspectionPool(1, (error) => errors.push(error.message));
   let ran = false;
@@ -95,7 +95,7 @@ Deno.test("InspectionPool continues after an error of its error handler, which i
   }
 });
 
-/** How many elements of arrays the functions that remove some have moved, while a pool ran tasks. */
+/** The number of array elements that were moved by removals while a pool ran tasks. */
 async function movedBy(tasks: number): Promise<number> {
   const { shift, splice } = Array.prototype;
   let moved = 0;

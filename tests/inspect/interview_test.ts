@@ -1,4 +1,4 @@
-/** The policy of what an endpoint is sent, under random outcomes, and rule by rule. */
+/** The policy of interviews, with random outcomes and for each rule. */
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { Random } from "../../src/fleet/random.ts";
 import {
@@ -23,7 +23,9 @@ interface Sent {
   readonly timeoutMs: number | undefined;
 }
 
-/** Holds an interview with an endpoint that answers so, and lists what it was sent. */
+/**
+ * Runs an interview with an endpoint that replies in a given way. Lists the datagrams sent to it.
+ */
 function hold(plan: InterviewPlan, answers: Answers) {
   const interview = new Interview(plan);
   const sent: Sent[] = [];
@@ -73,7 +75,7 @@ Deno.test("interview: the rules hold for any outcomes", () => {
       const told = `${name} in ${[...sent]}, known ${[...spoken]}`;
       assert(!over, `after the end: ${told}`);
       assert(!sent.has(name), `twice: ${told}`);
-      assertEquals(interview.next(now), step); // the same, until it went
+      assertEquals(interview.next(now), step); // the step is the same until its result is recorded
       if (name === "sqp") assert(!replied && (trusted || pinged), told);
       if (name === "raknet") assert(!trusted, told);
       now = Math.max(now, at);
@@ -111,7 +113,7 @@ Deno.test("interview: the rules hold for any outcomes", () => {
   }
 });
 
-Deno.test("interview: known protocols come first, then the list, and suppressible protocols last", () => {
+Deno.test("interview: known protocols come first, then those of the list, suppressible ones last", () => {
   assertEquals(hold(ALL, {}).names, ["raknet", "slp", "query", "sqp"]);
   assertEquals(hold({ ...ALL, sighted: "query" }, { query: OK }).names, ["query", "raknet", "slp"]);
   assertEquals(hold({ ...ALL, known: ["slp"] }, {}).names, ["slp", "raknet", "query", "sqp"]);
@@ -120,7 +122,7 @@ Deno.test("interview: known protocols come first, then the list, and suppressibl
   assertEquals(hold({ ...ALL, known: ["query", "sqp"] }, {}).names, ["query", "raknet", "slp"]);
 });
 
-Deno.test("interview: a suppressible protocol is sent only after its suppressor had no reply", () => {
+Deno.test("interview: a suppressible protocol is used only after its suppressor had no reply", () => {
   const sqp = { protocols: named("sqp"), timeoutMs: 1500 };
   assertEquals(hold(sqp, {}).names, ["raknet", "sqp"]);
   for (
@@ -131,7 +133,7 @@ Deno.test("interview: a suppressible protocol is sent only after its suppressor 
   }
   assertEquals(hold(ALL, { query: { kind: "malformed" } }).names, ["raknet", "slp", "query"]);
   assertEquals(hold(ALL, { slp: OK }).names, ["raknet", "slp", "query", "sqp"]); // no datagram
-  // A detecting exchange does not count as a reply, so that follow-ups are not sent.
+  // A detecting exchange without a reply does not lead to follow-ups.
   const followUps = named("slp");
   assertEquals(hold({ ...sqp, followUps }, { raknet: OK }).names, ["raknet"]);
   assertEquals(hold({ ...sqp, followUps }, { sqp: OK }).names, ["raknet", "sqp", "slp"]);
@@ -162,7 +164,7 @@ Deno.test("interview: a protocol whose replies may lack the token gets a socket 
   assertEquals(media(["raknet"]), ["shared", "stream", "shared", "exclusive"]);
 });
 
-Deno.test("interview: a required first reply that is missing ends it", () => {
+Deno.test("interview: it ends when a required first reply is missing", () => {
   const sent = (needs: InterviewPlan["needs"], raknet: Answers[string]) => {
     const { names, interview: { ended } } = hold({ ...ALL, sighted: "raknet", needs }, { raknet });
     return [names.length, ended];
@@ -179,12 +181,12 @@ Deno.test("interview: a reply that may be forged leads to no SQP without a RakNe
   const plan = { ...ALL, protocols, sighted: "sqp" };
   assertEquals(hold(plan, { raknet: OK, sqp: OK }).names, ["raknet"]);
   assertEquals(hold(plan, { sqp: OK }).names, ["raknet", "sqp"]);
-  // It was looked for, or the reply is proved: what speaks SQP is not pinged again.
+  // RakNet was probed before, or the reply is proved: an SQP server is not pinged again.
   assertEquals(hold({ ...plan, withoutReply: new Set(["raknet"]) }, { sqp: OK }).names, ["sqp"]);
   assertEquals(hold({ ...plan, echoed: new Set(["sqp"]) }, { sqp: OK }).names, ["sqp"]);
 });
 
-Deno.test("a protocol is not sent if the list lacks its suppressor", () => {
+Deno.test("a protocol is refused if the list lacks its suppressor", () => {
   const [sqp] = named("sqp");
   const plan = { protocols: [sqp], timeoutMs: 1500, allProtocols: [sqp] };
   assertThrows(

@@ -58,7 +58,7 @@ Deno.test("mergeReplies() fills missing values, and distinguishes zero from null
   assertEquals(row.flags, ["playersDiffer"]);
 });
 
-Deno.test("mergeReplies() flags columns on which protocols disagree", () => {
+Deno.test("mergeReplies() flags columns with different values in two protocols", () => {
   const differ = (a: Partial<ServerRecord>, b: Partial<ServerRecord>) =>
     mergeReplies([answer("raknet", a), answer("query", b)], CONTEXT).flags;
   assertEquals(differ({ edition: "bedrock" }, { edition: "java" }), ["editionDiffers"]);
@@ -98,7 +98,7 @@ Deno.test("a value that does not fit its column is omitted, and flagged once", (
   }
 });
 
-Deno.test("valid values stay, up to a text as long as a datagram", () => {
+Deno.test("valid values are kept, up to a text with the length of a datagram", () => {
   const columns = {
     name: "x".repeat(65_536),
     players_online: -0,

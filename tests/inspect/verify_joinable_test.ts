@@ -18,7 +18,7 @@ const PEER = { address: 0x7f000002, port: 1 };
 const FREE = { rate: undefined, netRate: undefined, hostRate: undefined };
 const SAID = { columns: { name: "A", mtu: 1 }, flags: ["odd"], facts: { a: "1" } };
 
-/** A protocol whose servers answer 2 to a 1 when they can be used; 99 is broken. */
+/** A protocol whose servers reply 2 to a 1 if clients can join; 99 is a malformed reply. */
 const protocol: Protocol<string> = {
   name: "test",
   ...{ finds: "toys", probeText: "toys" },
@@ -46,7 +46,7 @@ function* knock(): Exchange<Statement> {
   }
 }
 
-/** Verifies a server with these replies; returns the result, and the times of requests. */
+/** Verifies a server that sends these replies. Returns the result and the times of requests. */
 async function run(
   answer: number | undefined,
   {
@@ -89,7 +89,7 @@ Deno.test("verifyServer() replaces columns by verified values", async () => {
   });
 });
 
-Deno.test("verifyServer() sets its timeout by a known round-trip time", async () => {
+Deno.test("verifyServer() derives its timeout from a known round-trip time", async () => {
   const quick = await run(undefined);
   assertEquals([quick.reply.statement.flags, quick.asked, quick.took], [
     ["odd", "shut"],

@@ -1,4 +1,4 @@
-/** Passwords and tokens in URLs on the command line: neither shown, nor stored. */
+/** Passwords and tokens in URLs on the command line are neither shown nor stored. */
 import { assert, assertEquals } from "@std/assert";
 import fc from "npm:fast-check@4.10.2";
 import { optionsOf } from "../../../src/cli/options/option_table.ts";
@@ -16,10 +16,10 @@ import { leaksOf, secret, urlsWith } from "../../fakes/secrets.ts";
 import { all } from "../../store/databases.ts";
 import { watchId } from "../../store/records.ts";
 
-/** A port of loopback on which nothing listens. */
+/** A port on loopback without a listener. */
 const HOST = "127.0.0.1:1";
 
-/** Runs a command in this process; returns what it printed, and its exit code. */
+/** Runs a command in this process. Returns its output and its exit code. */
 async function told(args: readonly string[]): Promise<{ text: string; code: number }> {
   const writers = [Deno.stderr.writeSync, Deno.stdout.writeSync, Deno.stdout.write] as const;
   let text = "";

@@ -1,4 +1,4 @@
-/** What databases note of servers whose replies were lost in a flood. */
+/** Servers whose replies were lost in a flood, in databases. */
 import { assertEquals } from "@std/assert";
 import { readCommandLine } from "../../../src/cli/options/read_options.ts";
 import { connectionEnvironment } from "../../../src/app/databases/connection_environment.ts";
@@ -19,7 +19,10 @@ const SETTING: Setting = {
   rates: { rate: 10_000, netRate: undefined, hostRate: undefined },
 };
 
-/** Floods our sockets while the scan probes all targets; the replies of eight servers are lost. */
+/**
+ * Floods the sockets of the scan while it probes all targets. The replies of eight servers are
+ * lost.
+ */
 const FLOOD: Setting["prepare"] = (network, hosts) => {
   for (const { endpoint } of hosts.slice(0, 8)) network.host(endpoint, { respond: () => [] });
   const end = network.now() + 1000;
@@ -47,7 +50,7 @@ async function scanInto(path: string, id: string, setting: Setting): Promise<Res
     scope,
     environment: connectionEnvironment(() => {}),
   });
-  const since = network!.wall() - 1; // a program takes that long to begin
+  const since = network!.wall() - 1; // a program takes about this time to start
   await stores.begin(id, since, 1, "{}");
   const state = newState(id, network!.now());
   const result = await scanFleet({ ...setting, sinks: stores.sinks, state });
@@ -63,7 +66,7 @@ async function countFailures(path: string): Promise<unknown> {
 
 const SQP = { ...FLEET, software: ["sqpFull"] };
 const listed = drawFleet(SQP).map(({ endpoint }) => endpoint);
-/** Known servers of SQP: they are interviewed beside the pass, which probes all other targets. */
+/** Known SQP servers. They are interviewed while the pass probes all other targets. */
 const INTERVIEWED: Setting = {
   ...{ ...SETTING, fleet: SQP, ports: () => [9000], first: listed, queriesKnown: true },
   known: listed.map((endpoint) => ({ endpoint, protocols: ["sqp"] })),

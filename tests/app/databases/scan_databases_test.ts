@@ -28,13 +28,13 @@ const RANGE = "127.34.0.0/26";
 const FLEET = { servers: 30, hostile: 5, range: { start: 0x7f220000, end: 0x7f220040 }, seed: 8 };
 const QUICK = ["--cooldown", "200ms", "--timeout", "500ms"];
 
-/** The rows of a list, in the order of their ids. */
+/** The rows of a database, in the order of their ids. */
 async function listOf(path: string) {
   await using database = openSqlite(path, { readOnly: true });
   return await storedServers(database);
 }
 
-/** The fields of a record, as a list holds them. */
+/** The fields of a record, as a database stores them. */
 function fieldsOf(record: ServerRecord): unknown[] {
   return FIELDS.map(({ name }) => {
     const value = record[name];
@@ -134,7 +134,7 @@ Deno.test("an unusable database ends a scan before its first probe, and before a
   }
 });
 
-Deno.test("a database that another program locks during a scan gets every row, each once", async () => {
+Deno.test("a database that another program locks during a scan gets every row exactly once", async () => {
   const folder = await Deno.makeTempDir();
   try {
     const [list, file] = [`${folder}/a.db`, `${folder}/a.ndjson`];
@@ -298,7 +298,7 @@ Deno.test("the end of a watch is recorded in every database, even if another pro
 });
 
 /**
- * Ends a scan of one known server, of which it wrote no row; returns the server's failures.
+ * Ends a scan of one known server without a row. Returns the number of the server's failures.
  *
  * @param flooding Hosts that flooded.
  */
@@ -351,7 +351,7 @@ Deno.test("a scan that was short of descriptors, or flooded, counts no failures 
     {
       await using database = openSqlite(path, { readOnly: true });
       const [scan] = await all(database, `select state from scans where uuid = '${scanId(2)}'`);
-      assertEquals(scan.state, "interrupted"); // it may be resumed
+      assertEquals(scan.state, "interrupted"); // the scan can be resumed
     }
     assertEquals(await failuresAfter(path, "done", ["127.0.0.1"]), 0);
     assertEquals(await failuresAfter(path, "done"), 1);

@@ -1,5 +1,5 @@
 /**
- * Which engine a scan uses, and what it says of it.
+ * The engine that a scan uses, and the messages about it.
  *
  * Covers src/app/engines/.
  */
@@ -65,7 +65,7 @@ Deno.test("a named fast engine that cannot run is refused with the missing permi
   }
 });
 
-/** Grounds on which only some engines run; others are unsuited, or fail. */
+/** Conditions under which only some engines run. Others are unsuitable, or fail. */
 function groundsWith(
   running: readonly string[],
   unsuited: Record<string, string>,
@@ -178,7 +178,7 @@ const RANGE = { start: 0x7f2d0000, end: 0x7f2d0100 };
 const FAST = ["--allow-net", "--allow-ffi", ...SCAN.filter((one) => !one.includes("net"))];
 
 Deno.test({
-  name: "a scan with the fast engine finds what one with the portable engine finds",
+  name: "a scan with the fast engine finds the same servers as a scan with the portable engine",
   ignore: Deno.build.os !== "linux",
   async fn() {
     const hosts = drawFleet({ servers: 60, hostile: 10, range: RANGE, seed: 6 });

@@ -1,4 +1,4 @@
-/** The server of --metrics on loopback, attacked. */
+/** Attacks on the server of --metrics on loopback. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import {
   HttpServer,
@@ -10,7 +10,7 @@ import { type Clock, systemClock } from "../../../src/net/clock.ts";
 const bytes = (text: string) => new TextEncoder().encode(text);
 const GET = "GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n";
 
-/** A clock that stands still until it is moved. */
+/** A clock that stands still until the test advances it. */
 class ManualClock implements Clock {
   #now = 0;
   readonly #timers = new Set<{ at: number; callback: () => void }>();
@@ -54,7 +54,7 @@ function serve(hostname = "127.0.0.1") {
   return { server, clock, connect, paths };
 }
 
-/** All that a connection brings until its end; a reset is an end too. */
+/** All bytes of a connection until it ends or is reset. */
 async function readAll(conn: Deno.TcpConn): Promise<string> {
   const text: string[] = [];
   const buffer = new Uint8Array(4096);
@@ -69,7 +69,7 @@ async function readAll(conn: Deno.TcpConn): Promise<string> {
   return text.join("");
 }
 
-/** Sends a text, perhaps in pieces, and reads the response. */
+/** Sends a text, optionally in pieces, and reads the response. */
 async function exchange(conn: Deno.TcpConn, ...pieces: string[]): Promise<string> {
   for (const piece of pieces) {
     for (let rest = bytes(piece); rest.length > 0;) {
@@ -80,7 +80,7 @@ async function exchange(conn: Deno.TcpConn, ...pieces: string[]): Promise<string
   return await readAll(conn);
 }
 
-Deno.test("parseRequest() takes requests as the RFCs have them, and nothing else", () => {
+Deno.test("parseRequest() accepts only requests that conform to the RFCs", () => {
   const read = (text: string) => parseRequest(new TextEncoder().encode(text));
   for (
     const [text, path, host] of [
@@ -229,7 +229,7 @@ Deno.test("a client that sends or reads endlessly holds one connection, for a bo
   const flood = async () => {
     for (;;) await conn.write(new Uint8Array(1 << 16));
   };
-  await flood().catch(() => {}); // it is reset after a hundred KiB or so
+  await flood().catch(() => {}); // the connection is reset after about a hundred KiB
   await until(() => server.connections === 0);
   conn.close();
   const holder = await connect();
@@ -266,7 +266,7 @@ Deno.test("a failure to accept connections is reported once, and accepting is re
   assertEquals(troubles, ["Too many open files (os error 24)"]);
 });
 
-/** Lets sockets be looked at until something holds. */
+/** Polls sockets until a condition is met. */
 async function until(holds: () => boolean): Promise<void> {
   for (let looks = 0; !holds(); looks++) {
     assert(looks < 2000, "it never holds");

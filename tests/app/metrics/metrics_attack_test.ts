@@ -1,4 +1,7 @@
-/** A scan and a watch whose metrics are attacked, as real processes with 1,024 descriptors each. */
+/**
+ * Attacks on the metrics of a scan and of a watch, which are real processes with 1,024 descriptors
+ * each.
+ */
 import { assert, assertEquals } from "@std/assert";
 import { drawFleet } from "../../../src/fleet/simulate/draw_fleet.ts";
 import { openFleet } from "../../../src/fleet/simulate/open_fleet.ts";
@@ -15,11 +18,11 @@ function freePort(): number {
   return listener.addr.port;
 }
 
-/** The program, and where its metrics are. */
+/** The program, and the address of its metrics. */
 interface Victim {
   readonly child: Deno.ChildProcess;
   readonly port: number;
-  /** Whether it has ended. */
+  /** Whether the program has ended. */
   ended: boolean;
 }
 
@@ -39,7 +42,7 @@ function isGone(error: unknown): boolean {
   return error instanceof Deno.errors.ConnectionRefused || isReset(error);
 }
 
-/** A page of the metrics, as often as it takes until one is whole and says so. */
+/** Requests the page of metrics until a complete response arrives. */
 async function scrape(victim: Victim, enough: (page: string) => boolean): Promise<void> {
   for (;;) {
     using conn = await connect(victim);
@@ -49,7 +52,7 @@ async function scrape(victim: Victim, enough: (page: string) => boolean): Promis
       const page = await new Response(conn.readable).text();
       if (page.startsWith("HTTP/1.1 200") && enough(page)) return;
     } catch (error) {
-      if (!isReset(error)) throw error; // there were too many connections
+      if (!isReset(error)) throw error; // the server had too many connections
     }
     await systemClock.pollSockets();
   }
@@ -59,7 +62,7 @@ function isReset(error: unknown): boolean {
   return error instanceof Deno.errors.ConnectionReset || error instanceof Deno.errors.BrokenPipe;
 }
 
-/** 2,000 connections that say nothing, and 2,000 that say a byte now and then. */
+/** 2,000 connections that send nothing, and 2,000 that sometimes send a byte. */
 async function attack(victim: Victim): Promise<AsyncDisposable> {
   const conns = await Promise.all(Array.from({ length: 4000 }, () => connect(victim)));
   let over = false;
@@ -72,7 +75,8 @@ async function attack(victim: Victim): Promise<AsyncDisposable> {
       await systemClock.pollSockets();
     }
   };
-  const dripping = conns.slice(2000).map((conn) => drip(conn).catch(() => {})); // it was closed
+  // the server closed the connection
+  const dripping = conns.slice(2000).map((conn) => drip(conn).catch(() => {}));
   return {
     async [Symbol.asyncDispose]() {
       over = true;
@@ -82,7 +86,7 @@ async function attack(victim: Victim): Promise<AsyncDisposable> {
   };
 }
 
-/** Runs the program with 1,024 descriptors, attacks it, and returns what came of it. */
+/** Runs the program with 1,024 descriptors, attacks it, and returns its result. */
 async function attacked(
   args: readonly string[],
   meanwhile: (victim: Victim) => Promise<void>,
@@ -123,7 +127,8 @@ Deno.test("2,000 idle and 2,000 slow connections to --metrics change no row and 
 
   const servers = records.map(({ host, port }) => `${host}:${port}`);
   const polls = (page: string) => Number(/^blocksweep_polls_total (\d+)$/m.exec(page)?.[1]);
-  const isKnown = (page: string) => !/^blocksweep_up\{.*\} NaN$/m.test(page); // some are slow
+  // some connections are slow
+  const isKnown = (page: string) => !/^blocksweep_up\{.*\} NaN$/m.test(page);
   const watch = await attacked(
     ["watch", ...servers, "--interval", "5s", "--json"],
     async (victim) => {

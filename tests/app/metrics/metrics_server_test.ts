@@ -24,13 +24,13 @@ function measured(servers: readonly WatchedServer[], more: Partial<MeasuredWatch
   return new WatchMetrics({ servers, counts: newWatchCounts(), journals: [], clock, ...more });
 }
 
-/** What a scan without databases serves. */
+/** The metrics of a scan without databases. */
 const SOURCES: MetricsSources = {
   collect: () => scanFamilies(newState("s", 0)),
   health: () => ({ failures: [], numbers: {} }),
 };
 
-/** Every line is as the format wants it, and no series is there twice. */
+/** Checks that every line conforms to the format, and that no time series occurs twice. */
 function check(page: string): Map<string, string> {
   const values = new Map<string, string>();
   const seen = new Set<string>();
@@ -168,7 +168,7 @@ Deno.test("the metrics of a scan exist from its start", () => {
     assertEquals(values.get(`blocksweep_${name}`), "0");
   }
   assertEquals(values.get('blocksweep_replies_total{class="forged"}'), "0");
-  // Unverified replies become fewer, and a counter only grows.
+  // The number of unverified replies decreases, but a counter only increases.
   assertEquals(values.get('blocksweep_replies_total{class="unverified"}'), undefined);
   assertEquals(values.get("blocksweep_replies_unverified"), "0");
 });

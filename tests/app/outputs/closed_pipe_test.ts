@@ -1,4 +1,4 @@
-/** Outputs whose readers leave. */
+/** Outputs whose readers close the pipe. */
 import { assertEquals, assertRejects, unreachable } from "@std/assert";
 import { whileRead } from "../../../src/app/outputs/closed_pipe.ts";
 import { type Sink, WriteError } from "../../../src/sinks/sink.ts";
@@ -47,7 +47,7 @@ Deno.test("an output whose reader has closed the pipe gets no more rows; the las
   assertEquals([[...unread], log.slice(-2), lines], [[0], ["0 closed", "1 closed"], []]);
 });
 
-Deno.test("an output that fails for another reason fails the command, with other outputs or without", async () => {
+Deno.test("an output that fails for another reason ends the command, with and without other outputs", async () => {
   const full = new WriteError("Cannot write to it: No space left on device", {
     cause: new Error("No space left on device"),
   });

@@ -24,7 +24,7 @@ Deno.test("a target that is a file is refused, with the option that reads it", a
       `Cannot scan "${list}": it is a file; -iL '${list}' reads targets from a file (--rescan`,
     );
     assertThrows(() => refuseFiles([database]), InputError, `--rescan ${database} probes`);
-    refuseFiles([folder, "example.org"]); // no files: judged as targets later
+    refuseFiles([folder, "example.org"]); // not files: they are checked as targets later
     const missing = `Cannot scan "${folder}/none": there is no such file`;
     assertThrows(() => refuseFiles([`${folder}/none`]), InputError, missing);
   } finally {
@@ -70,7 +70,7 @@ Deno.test("an unwritable checkpoint leaves no new list file, and an older list f
   }
 });
 
-Deno.test("a checkpoint is beside the first file of -o, else beside that of a short option", () => {
+Deno.test("a checkpoint is beside the first file of -o, otherwise beside the file of a short option", () => {
   const placeOf = (...args: string[]) => {
     const { options } = readCommandLine("scan", ["127.0.0.1", ...args]);
     const paths = outputPaths(options, planOutputs(options, undefined));
@@ -89,7 +89,7 @@ Deno.test("a checkpoint is beside the first file of -o, else beside that of a sh
 });
 
 Deno.test({
-  name: "without read permission no target is taken for a file, and Deno does not prompt",
+  name: "without read permission no target is mistaken for a file, and Deno does not prompt",
   permissions: { read: false },
   fn: () => refuseFiles([THIS, "example.org"]),
 });

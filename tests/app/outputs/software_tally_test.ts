@@ -65,7 +65,8 @@ Deno.test("the table of servers ends with the counts", async () => {
       "versions: 3 × 1.21",
       "",
     ]]);
-    assertEquals((await list("ndjson"))[1].split("\n").length, 2); // rows for programs: no more
+    // an output for programs has only rows
+    assertEquals((await list("ndjson"))[1].split("\n").length, 2);
   } finally {
     Deno.stdout.write = write;
     await Deno.remove(folder, { recursive: true });

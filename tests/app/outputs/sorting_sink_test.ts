@@ -18,7 +18,7 @@ const ROWS = [
   row("10.0.0.9", 8, { name: "alpha 9", players_online: 40 }),
 ];
 
-/** What a table would show in an order. */
+/** The rows of a table in an order. */
 async function sorted(order: keyof typeof ROW_ORDERS): Promise<string[]> {
   const [written, calls]: [string[], string[]] = [[], []];
   const inner: Sink = {
@@ -50,7 +50,7 @@ Deno.test("rows are sorted by address as numbers, players, or name", async () =>
   assertEquals(await sorted("name"), [a, b, c, d]);
 });
 
-Deno.test("--sort is for the table on standard output", () => {
+Deno.test("--sort is allowed only for the table on standard output", () => {
   const plan = (...args: string[]) => {
     const { options } = readCommandLine("scan", args);
     const order = options.sort && ROW_ORDERS[options.sort];

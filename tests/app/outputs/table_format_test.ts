@@ -1,4 +1,4 @@
-/** Tables: as wide as the terminal, whatever servers say. */
+/** Tables have the width of the terminal, for any texts of servers. */
 import { assert, assertEquals } from "@std/assert";
 import { readCommandLine } from "../../../src/cli/options/read_options.ts";
 import { storedServersTable } from "../../../src/app/databases/select_servers.ts";
@@ -31,7 +31,7 @@ Deno.test("a wide table has the column for the edition, and names in full", () =
     "192.168.1.9:19132     raknet+query            3/20      1.3    1.21.50      Lobby (Nukkit)",
   ]);
   const long = { ...RECORD, name: "x".repeat(500) };
-  assert(lines(serverTable(Infinity), long)[1].endsWith("x".repeat(500))); // into a file
+  assert(lines(serverTable(Infinity), long)[1].endsWith("x".repeat(500))); // for a file
 });
 
 Deno.test("a narrow terminal loses columns, the edition first, and keeps address and name", () => {

@@ -10,7 +10,7 @@ import { finish, run, SCAN, start, until } from "../../cli/program.ts";
 const RANGE = { start: 0x7f360000, end: 0x7f360100 };
 const SERVERS = 40;
 
-/** A receiver that can be down. */
+/** A receiver that can be stopped. */
 function receive() {
   const ids: string[] = [];
   let isUp = false;
@@ -52,7 +52,7 @@ Deno.test("events that waited when a watch was killed are delivered by the next 
     await using receiver = receive();
     const asked = ["--interval", "5s", "--protocol", "raknet", "--webhook", receiver.url];
     const args = ["watch", ...servers, ...asked, "-o", `${folder}/servers.db`];
-    const spool = `${folder}/servers.db.webhook`; // beside the database
+    const spool = `${folder}/servers.db.webhook`; // the spool file is beside the database
     const killed = start(args);
     await until(killed, () => linesOf(spool).length >= SERVERS && receiver.asked > 0);
     killed.kill("SIGKILL");
@@ -63,7 +63,7 @@ Deno.test("events that waited when a watch was killed are delivered by the next 
     Deno.writeTextFileSync(spool, `{"id":"torn`, { append: true });
 
     receiver.up();
-    Deno.removeSync(`${folder}/servers.db`); // so that each server is news again
+    Deno.removeSync(`${folder}/servers.db`); // each server is then reported as new again
     const next = start(args);
     await until(next, () => receiver.ids.length >= 2 * SERVERS);
     next.kill("SIGINT");

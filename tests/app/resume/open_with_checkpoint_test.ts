@@ -38,7 +38,7 @@ const ARGS = [
   ...["--rate", "100", "--verify", "--retries", "1"],
 ];
 
-/** A scan that was interrupted: its checkpoint and its list. */
+/** An interrupted scan: its checkpoint and its list. */
 async function interrupted(folder: string): Promise<{ path: string; output: string }> {
   const output = `${folder}/rows.ndjson`;
   const path = `${output}.checkpoint`;
@@ -96,7 +96,7 @@ async function interrupted(folder: string): Promise<{ path: string; output: stri
   return { path, output };
 }
 
-/** All that is read and shown of a checkpoint, up to where outputs are cut. */
+/** Reads a checkpoint, and shows everything from it. The outputs are not truncated. */
 async function resume(path: string, folder: string): Promise<void> {
   const checkpoint = await readCheckpoint(systemDisk, path, "1.2.3");
   const resumed = await readResumed(
@@ -126,7 +126,8 @@ async function resume(path: string, folder: string): Promise<void> {
   );
   assert(offsets.every((offset) => offset === null || offset >= 0));
   const state = newState(checkpoint.scanId, 0);
-  const optOuts = checkpoint.counters.optedOut + 3; // three since the checkpoint was saved
+  // three rows were written after the checkpoint was saved
+  const optOuts = checkpoint.counters.optedOut + 3;
   countFrom(state, checkpoint.counters, { rows: answered.length, optOuts });
   assertEquals([state.written, state.optedOut], [answered.length, optOuts]);
   const lines = [
@@ -141,7 +142,7 @@ async function resume(path: string, folder: string): Promise<void> {
   for (const line of lines) assertEquals(/NaN|undefined|Infinity|object/.exec(line), null, line);
 }
 
-/** Whether a checkpoint is taken, or the line that says why it is not. */
+/** Returns whether a checkpoint is accepted, or the line of the error. */
 async function outcome(path: string, folder: string): Promise<string> {
   try {
     await resume(path, folder);
@@ -174,7 +175,7 @@ const HOSTILE: readonly Json[] = [
   ...[["x"], [[[]]], {}, { x: 1 }, { __proto__: 1, length: 1e9 }, [1, 2, 3], ["a", "b"], ["true"]],
 ];
 
-/** Every place in a value, with a way to put another value there; and unknown fields. */
+/** Every place in a value, with a function that sets another value there; and unknown fields. */
 function* placesOf(value: Json, path: readonly (string | number)[] = []): Generator<
   readonly (string | number)[]
 > {
@@ -209,7 +210,7 @@ async function withInterrupted(
     const [body] = (await Deno.readTextFile(path)).split("sha256 ");
     const lines = (await Deno.readTextFile(`${path}.list`)).trimEnd().split("\n");
     const checkpoint = JSON.parse(body);
-    // Both stand for checksums that are worked out anew.
+    // These two are replaced by new checksums.
     checkpoint.list.sha256 = "list";
     checkpoint.configuration = "head";
     assertEquals(await outcome(path, folder), "taken");
@@ -234,7 +235,7 @@ Deno.test("a checkpoint with other fields, or with another list, has another ver
     return Promise.resolve();
   }));
 
-/** The name of a part of a place: items of a list share one. */
+/** The name of a part of a place. All items of a list have the same name. */
 function nameOf(part: string | number): string {
   return typeof part === "number" ? "#" : part;
 }

@@ -51,7 +51,7 @@ Deno.test("a configuration is unchanged after writing and reading", () => {
   assertEquals(parseConfiguration(text, OPTIONS), configuration);
 });
 
-Deno.test("stored options have absolute paths and the drawn seed, and name no configuration file", () => {
+Deno.test("stored options have absolute paths and the random seed, and name no configuration file", () => {
   const { words, given } = lastingOptions(
     values("10.0.0.0/30", "-o", "a.csv", "-o", "-", "-p", "7", "--config", "x.json", "-iL", "/b"),
     42,

@@ -7,7 +7,7 @@ import { speedFor } from "../../../src/app/settings/speed.ts";
 import { compose } from "../../../src/targets/compose.ts";
 import { parseTarget } from "../../../src/targets/parse.ts";
 
-/** The speed that options come to. */
+/** The speed that results from options. */
 function speed(target: string, ...args: string[]) {
   const chosen = scanSettings(readCommandLine("scan", args).options, () => 1);
   const parsed = parseTarget(target);
@@ -16,27 +16,27 @@ function speed(target: string, ...args: string[]) {
   return speedFor(targets, chosen);
 }
 
-/** The rate, whole. */
+/** The rate, rounded. */
 function rate(target: string, ...args: string[]): number {
   return Math.floor(speed(target, ...args).limits.rate ?? Infinity);
 }
 
-Deno.test("a bandwidth is a rate of the largest probe that is sent", () => {
-  // The shortest frames of Ethernet: 14,880 a second fill 10 Mbit/s, the well-known number.
+Deno.test("a bandwidth is converted to a rate by the size of the largest probe", () => {
+  // 14,880 of the shortest Ethernet frames per second fill 10 Mbit/s; the number is well known.
   const query = ["--protocol", "query"];
   assertEquals(rate("10.0.0.0/24", "--bandwidth", "10M", ...query), 14_880);
   assertEquals(rate("10.0.0.0/24", "--bandwidth", "1G", ...query), 1_488_095);
-  // 33 bytes in UDP, IPv4, a frame, with what lies between frames: 99.
+  // 33 bytes with UDP, IPv4 and Ethernet headers and the gap between frames are 99 bytes.
   assertEquals(rate("10.0.0.0/24", "--bandwidth", "99k", "--protocol", "raknet"), 125);
   assertEquals(rate("10.0.0.0/24", "--bandwidth", "99k"), 125);
   assertEquals(rate("fd00::/120", "--bandwidth", "119k", "--protocol", "raknet"), 125);
-  // A RakNet ping precedes SQP; a connection begins with 98 bytes.
+  // A RakNet ping precedes SQP. A connection begins with a packet of 98 bytes.
   assertEquals(rate("10.0.0.0/24", "--bandwidth", "99k", "--protocol", "sqp"), 125);
   assertEquals(rate("10.0.0.0/24", "--bandwidth", "98k", "--protocol", "slp"), 125);
   assertEquals([wireSize(0, 4), wireSize(18, 4), wireSize(19, 4)], [84, 84, 85]);
 });
 
-Deno.test("of a rate and a bandwidth the lower one applies; either replaces the default", () => {
+Deno.test("if a rate and a bandwidth are given, the lower one applies; either replaces the default", () => {
   assertEquals(rate("10.0.0.0/24"), 1000);
   assertEquals(rate("10.0.0.0/24", "--rate", "500", "--bandwidth", "1G"), 500);
   assertEquals(rate("10.0.0.0/24", "--rate", "1M", "--bandwidth", "99k"), 125);

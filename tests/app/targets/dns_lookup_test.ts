@@ -9,7 +9,7 @@ const record = (target: string, port: number, priority = 0, weight = 0): Service
   ...{ target, port, priority, weight },
 });
 
-/** Looks a name up where every question is answered so. */
+/** Looks up a name at a name server that sends the same reply to every query. */
 async function find(answer: DnsAnswer, name = "play.example.org") {
   await using dns = openDns(answer);
   const service = await serviceFinder({ nameServer: dns.nameServer })(name);
@@ -55,7 +55,7 @@ Deno.test("SRV records without a host name are reported, with their text escaped
     [
       line("0x7f.1:25565"),
       line("10.0.0.1:25565"),
-      line(String.raw`\033\[2Jx:25565`), // so the system has it
+      line(String.raw`\033\[2Jx:25565`), // the host name has this form in the system
       'Cannot use the record "play.example SRV a.example:0": 0 is not a port',
     ].sort(),
   );
@@ -103,7 +103,7 @@ Deno.test("a lookup at an unresponsive name server, or one with invalid replies,
       InputError,
       'Cannot look up the SRV record of "play.example.org": the name server does not reply',
     );
-    assert(performance.now() - begun < 1000); // the system itself would take two seconds
+    assert(performance.now() - begun < 1000); // the lookup of the system itself takes two seconds
     assertEquals(dns.asked.length, 1);
   }
 });

@@ -115,7 +115,7 @@ Deno.test("the target of an SRV record is a target of the scan when the name has
     targets.groups.filter(({ addresses }) => [...addresses].some(({ start }) => start === address))
       .map(({ ports, usesScanPorts }) => `${ports.join()} ${usesScanPorts}`);
   assertEquals([portsOf(0x0a000001), portsOf(fc)], [["9,25570 true"], ["9,25570 false"]]);
-  assertEquals(names.get(0x0a000001), "two.example"); // the last one counts
+  assertEquals(names.get(0x0a000001), "two.example"); // the last one is used
   const named = { name: "same.example", service };
   assertEquals(
     [...services],
@@ -210,7 +210,7 @@ Deno.test("targets, exclusions and files share one limit on octet ranges", async
     { length: 66_000 },
     (_, i) => `${10 + (i >> 16)}.${i >> 8 & 255}.${i & 255}.1-2`,
   );
-  assertEquals((await collect({ files: file(...many) })).targets.size, 132_000n); // one each
+  assertEquals((await collect({ files: file(...many) })).targets.size, 132_000n); // one range each
 });
 
 async function plan(words: string[], rates = { rate: 1000, netRate: 50, hostRate: 5 }, over = {}) {

@@ -15,7 +15,7 @@ const ADDRESSES: Record<string, readonly string[]> = {
   "mixed.example": ["224.0.0.1", "10.0.0.9"],
 };
 
-/** A name server; `asked` are the names whose SRV records were looked up. */
+/** A fake name server; `asked` contains the names whose SRV records were looked up. */
 function names(services: Record<string, Service | Error> = {}) {
   const asked: string[] = [];
   const notes: string[] = [];
@@ -38,7 +38,10 @@ function names(services: Record<string, Service | Error> = {}) {
 
 const named = (...wanted: string[]) => PROTOCOLS.filter(({ name }) => wanted.includes(name));
 
-/** Endpoints, with the protocols queried there always, then after a reply, then the SRV record. */
+/**
+ * Endpoints with their protocols: those that are always queried, those that are queried after a
+ * reply, and the SRV record.
+ */
 async function located(word: string, services = {}, protocols = named("raknet", "slp", "query")) {
   const { lookups, asked, notes } = names(services);
   const { endpoints, name } = await locate(word, protocols, lookups);

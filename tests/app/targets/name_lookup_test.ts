@@ -1,4 +1,4 @@
-/** Where a stranger's DNS may lead, with a made-up name server. */
+/** The addresses to which an untrusted DNS zone may lead, with a fake name server. */
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import {
   type Address,
@@ -16,12 +16,12 @@ import { PROTOCOLS, USUAL_PROTOCOLS } from "../../../src/protocols/list.ts";
 import { openDns } from "../../fakes/dns.ts";
 import { run } from "../../cli/program.ts";
 
-/** Addresses to which only a local name leads, or any with the option. */
+/** Addresses to which only local names may lead, or any name with the option. */
 const PRIVATE = [
   ...["127.0.0.1", "10.1.2.3", "172.16.0.1", "192.168.0.1", "100.64.0.1", "198.18.0.1"],
   ...["::1", "::7f00:1", "fc00::1", "fd00::1", "fec0::1"],
 ];
-/** Addresses to which no name leads. */
+/** Addresses to which no name may lead. */
 const NEVER = [
   ...["169.254.169.254", "169.254.0.1", "0.0.0.0", "224.0.0.1", "255.255.255.255"],
   ...["::ffff:127.0.0.1", "::ffff:169.254.169.254", "64:ff9b::7f00:1", "64:ff9b:1::1", "::"],
@@ -140,7 +140,7 @@ Deno.test("of many refused records ten are reported, with the number of the othe
   assertEquals(alone.notes.length, 2);
 });
 
-/** The servers that a watch of these words is of, joined; then what is reported. */
+/** The servers of a watch with these words, joined, and the reported lines. */
 async function watched(lookups: Lookups, ...words: string[]): Promise<string[]> {
   const notes: string[] = [];
   const servers = await readWatchTargets({

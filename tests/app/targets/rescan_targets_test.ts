@@ -30,7 +30,7 @@ async function withList(work: (list: string, folder: string) => Promise<void>): 
   }
 }
 
-/** What a query gives. */
+/** The rows of a query. */
 async function query(path: string, sql: string) {
   await using database = openSqlite(path);
   return await all(database, sql);
@@ -96,7 +96,7 @@ Deno.test("permission rules, and the ranges that are never probed, apply to know
     assertStringIncludes(open.stderr, "Cannot scan 1 public address without --i-have-permission");
   }));
 
-Deno.test("databases that cannot be rescanned are refused in one line", async () => {
+Deno.test("databases that cannot be used for a rescan are refused in one line", async () => {
   const folder = await Deno.makeTempDir();
   try {
     const refused = async (...args: string[]) => {

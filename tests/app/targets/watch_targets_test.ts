@@ -68,7 +68,7 @@ Deno.test("watch reads the state offline from a row", async () => {
   assertEquals([server.online, server.misses], [false, 4]);
 });
 
-Deno.test("watch refuses a file without a server, and XML that is not a scan's", async () => {
+Deno.test("watch refuses a file without a server, and XML of other programs", async () => {
   await assertRejects(
     () => serversOf("a.ndjson", "{}\n"),
     InputError,

@@ -1,9 +1,9 @@
-/** The program in a process that may have few descriptors. */
+/** The program in a process with a low limit on descriptors. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { divide } from "../../../src/app/engines/scan_sockets.ts";
 import { run, SCAN } from "../program.ts";
 
-/** How many descriptors a scan with one output to a file needs besides its sockets. */
+/** Number of descriptors that a scan with one output file needs in addition to its sockets. */
 const NEEDED = 11;
 
 Deno.test("a scan without enough descriptors is refused in one line, with exit code 1", async () => {
@@ -11,7 +11,8 @@ Deno.test("a scan without enough descriptors is refused in one line, with exit c
   const path = `${folder}/rows.csv`;
   const args = ["scan", "127.7.7.7", "--protocol", "raknet", "--concurrency", "1", "-o", path];
   try {
-    // How many the runtime uses itself differs: no step passes over all refusals of the scan.
+    // The runtime uses a varying number of descriptors. The step is smaller than the range in which
+    // the scan is refused.
     for (let descriptors = 28;; descriptors += NEEDED - 1) {
       const { code, stdout, stderr } = await run([...args, "--cooldown", "1ms"], { descriptors });
       assert(
@@ -38,7 +39,7 @@ Deno.test("an export without descriptors for its output exits with code 1, not a
     assertEquals((await run(["import", `${folder}/x.db`, `${folder}/rows.txt`])).code, 0);
     const args = ["export", `${folder}/x.db`, "-o", `${folder}/rows.csv`, "-q"];
     const refused: string[] = [];
-    // The runtime itself ends in a panic when it has too few.
+    // With too few descriptors, the runtime itself panics.
     for (let descriptors = 20;; descriptors++) {
       const { code, stderr } = await run(args, { descriptors });
       if (code === 0) break;

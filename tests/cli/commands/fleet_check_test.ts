@@ -1,4 +1,4 @@
-/** `fleet --check`, on rows of a perfect scan, and on rows with faults. */
+/** `fleet --check` with rows of a perfect scan, and with faulty rows. */
 import { assert, assertEquals } from "@std/assert";
 import { main } from "../../../src/cli/mod.ts";
 import { FIELDS, serverId, type ServerRecord } from "../../../src/core/record.ts";
@@ -16,7 +16,7 @@ const ENTRIES = drawFleet({
   seed: 5,
 }).map(({ entry }) => entry);
 
-/** The rows of a perfect scan of these protocols. */
+/** The rows of a perfect scan in these protocols. */
 function perfect(protocols: readonly string[]): ServerRecord[] {
   const ports = (protocol: string) => protocol === "raknet" ? [19132] : [25565];
   return ENTRIES.flatMap((entry) => {
@@ -49,7 +49,7 @@ async function withFiles(
 const USUAL = ["raknet", "slp", "query"];
 const COUNT = perfect(USUAL).length;
 
-/** Words that check both files. */
+/** The arguments that check both files. */
 function checkBoth(folder: string, ...more: readonly string[]): string[] {
   const files = ["--check", `${folder}/rows.csv`, "--check", `${folder}/rows.ndjson`];
   return ["fleet", ...files, "--manifest", `${folder}/truth.ndjson`, ...more];
@@ -65,7 +65,7 @@ Deno.test("fleet --check finds nothing wrong with a perfect scan", () =>
     assertEquals([code, text], [0, expected.join("")]);
   }));
 
-Deno.test("fleet --check prints what is missing, invented and wrong, and exits with 1", () => {
+Deno.test("fleet --check prints missing, invented and wrong rows, and exits with 1", () => {
   const [, second, ...rest] = perfect(USUAL);
   const wrong = { ...second, version: "9\u001b[2J" };
   const invented = { ...rest[0], host: "127.16.255.1" };
@@ -94,14 +94,14 @@ Deno.test("fleet --check prints keys that rows of scans and of databases do not 
     ]);
   }));
 
-Deno.test("fleet --check expects of a scan of one protocol only its rows", () =>
+Deno.test("fleet --check expects only the rows of the scanned protocol", () =>
   withFiles(perfect(["raknet"]), async (folder) => {
     const [all] = await withResults(() => main(checkBoth(folder)));
     const [one] = await withResults(() => main(checkBoth(folder, "--protocol", "raknet")));
     assertEquals([all, one], [1, 0]);
   }));
 
-Deno.test("fleet --check refuses what it cannot read, and says what is wanted", () =>
+Deno.test("fleet --check refuses unreadable files and names the expected format", () =>
   withFiles(perfect(USUAL), async (folder) => {
     const [bad, csv] = [`${folder}/bad.ndjson`, `${folder}/bad.csv`];
     await Deno.writeTextFile(bad, "null\n");

@@ -1,4 +1,4 @@
-/** Standard output on a full device, or closed by its reader: of every command that prints. */
+/** Commands whose standard output is a full device or is closed by its reader. */
 import { DatabaseSync } from "node:sqlite";
 import { assert, assertEquals, assertMatch, assertRejects, assertThrows } from "@std/assert";
 import { EventPrinter } from "../../../src/cli/term/event_lines.ts";
@@ -49,7 +49,7 @@ Deno.test("a full device ends every command with one line and exit code 1", () =
       const full = await withMessages(() => withFault("stdout", FULL, run));
       assertEquals(full, [1, MESSAGE], line);
       const closed = await withMessages(() => withFault("stdout", CLOSED, run));
-      assertEquals(closed, [1, ""], line); // `| head` has what it wants
+      assertEquals(closed, [1, ""], line); // a closed pipe is no error: `| head` has read enough
     }
   }));
 
@@ -101,7 +101,7 @@ Deno.test("a full device ends a scan even if it has other outputs", () =>
   withList(async (list) => {
     const outputs = ["-o", "-", "-o", `${list}.ndjson`];
     const args = ["scan", "127.52.0.1", "--protocol", "raknet", "--cooldown", "200ms", ...outputs];
-    // The head of a CSV is written where there is no row.
+    // The header of a CSV file is written even without a row.
     const run = () => main([...args, "--format", "csv"]);
     const [code, text] = await withMessages(() => withFault("stdout", FULL, run));
     assertEquals([code, text.includes(MESSAGE)], [1, true], text);
@@ -126,7 +126,7 @@ Deno.test({
         ]);
       const read = async () => {
         (await Deno.open(left)).close();
-        // The scan opens this one behind the other: it is not read before the reader has left.
+        // The scan opens this pipe after the other one, whose reader has closed it by then.
         return await Deno.readTextFile(gate);
       };
       const rows = `${folder}/rows.ndjson`;
@@ -218,7 +218,7 @@ Deno.test("a fleet whose log cannot be written ends with a message", async () =>
     for (let i = 0; i < 3000; i++) {
       witness.note(i, "in", endpoint, endpoint, new Uint8Array(64), false);
     }
-    assertEquals(witness.failed.aborted, true); // and no handler of datagrams threw
+    assertEquals(witness.failed.aborted, true); // no handler of datagrams threw an error
     assertThrows(
       () => witness[Symbol.dispose](),
       WriteError,

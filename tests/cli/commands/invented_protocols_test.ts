@@ -1,4 +1,4 @@
-/** What the command line makes of protocols that it has never seen: tests/protocols/invented/. */
+/** The command line with invented protocols (tests/protocols/invented/). */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { encodeMessage } from "../../protocols/invented/herald/codec.ts";
 import { type Finished, run as runProgram } from "../program.ts";
@@ -47,7 +47,7 @@ Deno.test("a dry run refuses an invented protocol without a usual port by name",
   assertStringIncludes(wrong.stderr, "sqp, herald, ledger; did you mean herald?");
 });
 
-Deno.test("a dry run plans invented protocols, on their usual ports or on given ones", async () => {
+Deno.test("a dry run plans invented protocols on their usual ports or on given ports", async () => {
   const plan = async (...args: string[]) => {
     const { code, stdout, stderr } = await run("scan", "127.0.0.1", ...args, "--dry-run");
     assertEquals(code, 0, stderr);

@@ -8,7 +8,7 @@ import { record } from "../../store/records.ts";
 
 const SCAN = ["scan", "127.37.0.0/30", "10.37.0.0/31", "--exclude", "127.37.0.3", "--seed", "5"];
 
-/** The objects that a command prints. */
+/** The JSON objects that a command prints. */
 async function results(args: readonly string[], exit = 0): Promise<Record<string, unknown>[]> {
   const [code, text] = await withResults(() => main(args));
   assertEquals([code, text.at(-1)], [exit, "\n"], args.join(" "));
@@ -57,7 +57,7 @@ Deno.test("a list of targets is one object for each, in the order of the lines",
   assertEquals(lines.join(""), text);
 });
 
-Deno.test("--json of a scan that probes is refused with the option that means it", async () => {
+Deno.test("--json of a scan that probes is refused, and the error names the right option", async () => {
   const [code, text] = await withMessages(() => main(["scan", "127.0.0.1", "--json"]));
   assertEquals(code, 2);
   assertStringIncludes(text, "rows are JSON with --format ndjson");

@@ -1,4 +1,6 @@
-/** Named pipes as outputs of commands, in processes of their own: signals end them. */
+/**
+ * Named pipes as outputs of commands, which run in processes of their own and are ended by signals.
+ */
 import { assertEquals, assertMatch } from "@std/assert";
 import { finish, run, start } from "../program.ts";
 
@@ -22,10 +24,12 @@ function test(name: string, fn: (pipe: string, folder: string) => Promise<void>)
   });
 }
 
-/** After how long a program that ignores its signal is killed, so that the test fails, milliseconds. */
+/**
+ * Time after which a program that ignores its signal is killed, milliseconds. The test then fails.
+ */
 const PATIENCE_MS = 20_000;
 
-/** Sends a signal to the program when it has printed something; returns how it ended. */
+/** Sends a signal to the program after its first output. Returns the result of the program. */
 async function endWaiting(
   args: readonly string[],
   signal: Deno.Signal,
@@ -55,7 +59,8 @@ test(
       const outputs = ["-o", `${folder}/rows.ndjson`, "-o", pipe, "-o", `${folder}/rows.db`];
       assertEquals(await endWaiting([...SCAN, ...outputs], signal), [130, waits]);
       const left = [...Deno.readDirSync(folder)].map(({ name }) => name).sort();
-      assertEquals(left, ["pipe", "rows.db", "rows.ndjson"]); // no checkpoint, and no list of rows
+      // there is no checkpoint and no list of rows
+      assertEquals(left, ["pipe", "rows.db", "rows.ndjson"]);
     }
     await target.send(new Uint8Array([7]), target.addr as Deno.NetAddr);
     assertEquals((await target.receive())[0].length, 1);

@@ -1,4 +1,4 @@
-/** What --no-players leaves out of the outputs, over all protocols: src/protocols/declared_facts.ts. */
+/** What --no-players omits from outputs, for all protocols: src/protocols/declared_facts.ts. */
 import { DatabaseSync } from "node:sqlite";
 import { assert, assertEquals } from "@std/assert";
 import { main } from "../../../src/cli/mod.ts";
@@ -15,9 +15,9 @@ const HOSTS = drawFleet({
   seed: 3,
   software: ["sqpFull", "paper", "vanillaString", "pocketmine"],
 });
-/** Names that only lists of players hold. */
+/** Names that occur only in lists of players. */
 const NAMES = ["barneygale", "Vivalahelvig"];
-/** An output in each format that holds more than endpoints. */
+/** An output in each format that contains more than endpoints. */
 const OUTPUTS = ["rows.csv", "rows.ndjson", "rows.json", "rows.db"];
 
 const namesPlayers = (text: string) => NAMES.some((name) => text.includes(name));
@@ -39,7 +39,7 @@ async function scan(folder: string, ...more: string[]): Promise<Record<string, s
   return texts;
 }
 
-/** The raw replies in a database, and whether any of them names players. */
+/** The raw replies in a database, and whether any of them contains names of players. */
 function repliesIn(folder: string): { readonly count: number; readonly named: boolean } {
   using database = new DatabaseSync(`${folder}/rows.db`, { readOnly: true });
   const replies = database.prepare("select data from replies").all() as { data: string }[];
@@ -57,7 +57,8 @@ Deno.test("--no-players keeps names of players out of every output, for all prot
     const bringNames = PROTOCOLS.map(({ name }) => name).filter((name) =>
       rows.some(({ protocols, players }) => protocols[0] === name && players?.includes(NAMES[0]))
     );
-    assertEquals(bringNames, ["raknet", "slp", "sqp"]); // Query is beside the first two
+    // Query servers are beside the first two kinds
+    assertEquals(bringNames, ["raknet", "slp", "sqp"]);
 
     const texts = await scan(nameless, "--no-players");
     assertEquals(readNdjson(texts["rows.ndjson"]).length, rows.length);

@@ -36,7 +36,7 @@ const PORTS: Record<string, readonly number[]> = {
 };
 const QUICK = ["--cooldown", "200ms", "--timeout", "500ms"];
 
-/** A folder that is gone afterwards. */
+/** A folder that is removed after the test. */
 async function inFolder(test: (folder: string) => Promise<void>): Promise<void> {
   const folder = await Deno.makeTempDir();
   try {
@@ -177,7 +177,7 @@ Deno.test("a missing permission names the flag that grants it", async () => {
   assertStringIncludes(far.stderr, "--allow-net");
 });
 
-Deno.test("the guide's recipe that keeps a scan inside a range grants what it needs", async () => {
+Deno.test("the guide's permissions that restrict a scan to a range are sufficient", async () => {
   const path = new URL("../../../docs/guide/privacy-and-politeness.md", import.meta.url);
   const guide = await Deno.readTextFile(path);
   const [, recipe] = /^deno run --no-prompt ((?:.*\\\n)*.*)$/m.exec(guide)!;
@@ -377,7 +377,7 @@ Deno.test("a closed terminal, which sends two signals, counts as one Ctrl-C", as
 });
 
 Deno.test({
-  name: "a closed terminal ends a command in order even if its errors go to a file",
+  name: "a closed terminal ends a command normally even if its errors go to a file",
   ignore: Deno.build.os !== "linux",
   fn: () =>
     inFolder(async (folder) => {
@@ -416,7 +416,8 @@ Deno.test({
     const ended = finish(child);
     const targets = child.stdin.getWriter();
     try {
-      // More than a pipe holds: when it is written, the program runs and reads its targets.
+      // This is more than a pipe can hold. When it is written, the program runs and reads its
+      // targets.
       await targets.write(new TextEncoder().encode("# no target\n".repeat(20_000)));
       child.kill("SIGHUP");
       await targets.write(new TextEncoder().encode("127.41.0.1\n"));
@@ -424,7 +425,7 @@ Deno.test({
       await Promise.race([silent.receive(), ended]);
       child.kill("SIGHUP");
     } catch {
-      // It has ended: the exit code shows the reason.
+      // If the program has ended, the exit code shows the reason.
     } finally {
       silent.close();
     }
@@ -510,13 +511,14 @@ Deno.test("a dry run and a list of targets send nothing", async () => {
   });
 });
 
-Deno.test("what --echo-config prints, --config reads", async () => {
+Deno.test("--config reads the output of --echo-config", async () => {
   await inFolder(async (folder) => {
     const args = ["127.33.0.0/30", "-p", "7,U:9", "--seed", "5", "--exclude", "127.33.0.2"];
     const config = await run(["scan", ...args, "--echo-config"], { permissions: [] });
     assertEquals([config.code, config.stderr], [0, ""]);
     const list = await run(["scan", ...args, "-sL"]);
-    assertEquals(list.stdout.trim().split("\n").length, 3 * (2 + 1 + 2)); // U:9 is for UDP
+    // U:9 is a port for UDP only
+    assertEquals(list.stdout.trim().split("\n").length, 3 * (2 + 1 + 2));
     for (const text of [config.stdout, `\ufeff${config.stdout}`]) {
       await Deno.writeTextFile(`${folder}/scan.json`, text);
       assertEquals(await run(["scan", "--config", `${folder}/scan.json`, "-sL"]), list);

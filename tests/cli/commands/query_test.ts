@@ -38,7 +38,7 @@ for (const host of ["127.0.0.1", "[::1]"]) {
   });
 }
 
-Deno.test("query shows a server that opts out, and says so", async () => {
+Deno.test("query shows a server that opts out, and reports the opt-out", async () => {
   const status = { version: { name: "1.21", protocol: 767 }, description: "§b§d§f§d§bA server" };
   const json = new TextEncoder().encode(JSON.stringify(status));
   const bytes = slp.encodeStatusResponse({ json, trailing: new Uint8Array() });
@@ -102,7 +102,7 @@ async function freePort(): Promise<number> {
   return listener.port;
 }
 
-Deno.test("query waits as long as --timeout for a server", async () => {
+Deno.test("query waits for a server up to --timeout", async () => {
   await using listener = listenSlp(
     { accept: () => ({ opening: [], receive: () => [] }) },
     "127.0.0.1",
@@ -130,7 +130,7 @@ Deno.test("a name with an SRV record is queried at the record's target", async (
         note: (text) => {
           throw new Error(text);
         },
-        allowPrivate: true, // the record leads to this machine
+        allowPrivate: true, // the SRV record leads to this machine
       },
     );
     const { record } = await queryServer(endpoint, {

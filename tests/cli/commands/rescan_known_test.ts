@@ -1,5 +1,5 @@
 /**
- * `--rescan` sends each server of a database what it is known to speak, and nothing else before a reply.
+ * `--rescan` queries each server of a database only in its known protocols until the server replies.
  */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { formatEndpoint } from "../../../src/core/address.ts";
@@ -14,7 +14,9 @@ import { portList } from "../../../src/targets/ports.ts";
 import { run } from "../program.ts";
 
 const RANGE = { start: 0x7f5a0000, end: 0x7f5a0020 };
-/** SQP weighs little: it is drawn as often as others. */
+/**
+ * The weight of SQP is low, so its software is named here to be drawn as often as other software.
+ */
 const SOFTWARE = ["bds", "pocketmine", "vanilla", ...Array(10).fill("sqpFull")];
 const HOSTS = drawFleet({ servers: 16, range: RANGE, seed: 4, software: SOFTWARE });
 const SCAN = ["127.90.0.0/27", "-p", "9000,19132,25565", "--protocol", "raknet,slp,query,sqp"];
@@ -26,13 +28,16 @@ async function query(path: string, sql: string) {
   return await all(database, sql);
 }
 
-/** What servers of a database are known to speak, by id. */
+/** The known protocols of the servers in a database, by id. */
 async function knownIn(list: string): Promise<Map<string, string[]>> {
   const rows = await query(list, "select key as id, protocols from servers order by key");
   return new Map(rows.map(({ id, protocols }) => [String(id), JSON.parse(String(protocols))]));
 }
 
-/** A database of what a fleet speaks, and of dead servers, of which one is known for nothing. */
+/**
+ * A database with the servers of a fleet, and with servers that do not exist. One of these has no
+ * known protocol.
+ */
 async function withList(
   work: (list: string, folder: string, out: readonly string[]) => Promise<void>,
 ): Promise<void> {
@@ -63,7 +68,7 @@ async function withList(
   }
 }
 
-/** Runs a command while hosts of the fleet are up, and returns what its hosts were sent. */
+/** Runs a command while the fleet runs. Returns the datagrams that the hosts received. */
 async function watched(folder: string, args: readonly string[], hosts = HOSTS) {
   const log = `${folder}/log.ndjson`;
   let result;
@@ -81,7 +86,10 @@ async function watched(folder: string, args: readonly string[], hosts = HOSTS) {
 /** The protocols of a scan without `--protocol`. */
 const USUAL = ["raknet", "slp", "query"];
 
-/** What servers may be sent that reply: servers that are known for SQP get no follow-ups. */
+/**
+ * The protocols in which servers may be queried after a reply. Servers known for SQP get no
+ * follow-ups.
+ */
 function followUpsOf(known: ReadonlyMap<string, string[]>): Map<string, string[]> {
   return new Map(
     [...known].map(([id, names]) => [id, names.includes("sqp") ? names : [...names, ...USUAL]]),
@@ -98,10 +106,10 @@ function beforeReply(lines: readonly WitnessLine[]): WitnessLine[] {
 }
 
 /**
- * What an audit says of lines.
+ * The result of an audit of lines.
  *
- * @param known What hosts are known to speak, and may be sent before they reply.
- * @param sendable What hosts may be sent at all.
+ * @param known The known protocols of hosts, in which they may be queried before a reply.
+ * @param sendable The protocols in which hosts may be queried at any time.
  */
 function faultsOf(
   lines: readonly WitnessLine[],
@@ -117,7 +125,7 @@ function faultsOf(
   ];
 }
 
-Deno.test("--rescan sends each server its known protocols before it counts as missing", () =>
+Deno.test("--rescan queries each server in its known protocols before it counts as missing", () =>
   withList(async (list, folder, out) => {
     const known = await knownIn(list);
     const args = ["scan", "--rescan", list, ...QUICK, ...out];
@@ -132,7 +140,7 @@ Deno.test("--rescan sends each server its known protocols before it counts as mi
     assertEquals(missed.map(({ id }) => id), DEAD);
   }));
 
-Deno.test("--rescan finds protocols again that the database has lost, once the server has replied", () =>
+Deno.test("--rescan finds protocols that are missing in the database after a first reply of the server", () =>
   withList(async (list, folder, out) => {
     const whole = await knownIn(list);
     const pocketmine = HOSTS.filter(({ entry }) => entry.software === "pocketmine");
@@ -178,7 +186,7 @@ Deno.test("--rescan with --protocol leaves out servers that speak none of them, 
     );
   }));
 
-/** The numbers of a line of text. */
+/** The numbers in a line of text. */
 const numbers = (text: string, line: RegExp) => line.exec(text)!.slice(1).map(Number);
 
 Deno.test("a dry run of --rescan, the list of targets and the scan agree on what is sent", () =>
@@ -217,20 +225,20 @@ Deno.test("a dry run of --rescan, the list of targets and the scan agree on what
     assertStringIncludes(stdout, `; ${sqp} queried over sqp outside the passes\n`);
     assertEquals(numbers(stdout, /probes {7}at most (\d+)/), [2 * (raknet + query + sqp)]);
     assertEquals(numbers(stdout, /connections {2}at most (\d+)/), [2 * slp]);
-    // Nobody replies: all that may be sent is.
+    // No server replies, so everything that may be sent is sent.
     const { stderr } = await run([...args, "-v", "-o", `${folder}/rows.csv`]);
     assertEquals(numbers(stderr, /\nUDP: sent (\d+) probes/), [2 * (raknet + query)]);
     assertEquals(numbers(stderr, /\nTCP: started (\d+) connections/), [2 * slp]);
     assertStringIncludes(stderr, `pass 1 of 4: raknet, ${raknet} of 20 targets`);
   }));
 
-Deno.test("a resumed rescan sends servers the protocols that they were known for at its start", () =>
+Deno.test("a resumed rescan queries servers in the protocols that were known at its start", () =>
   withList(async (list, folder, out) => {
     const known = await knownIn(list);
     const checkpoint = `${folder}/c`;
     const sqp = HOSTS.filter(({ entry }) => "sqp" in entry.truth)
       .map(({ endpoint }) => formatEndpoint(endpoint));
-    // Servers of SQP are interviewed first: they are down in the first part.
+    // SQP servers are interviewed first, and do not run in the first part.
     const first = await watched(folder, [
       ...["scan", "--rescan", list, "-o", list, "--checkpoint", checkpoint, ...QUICK, ...out],
       ...["--rate", "8", "--max-runtime", "1500ms", "--retries", "0"],
@@ -253,12 +261,13 @@ Deno.test("a resumed rescan sends servers the protocols that they were known for
     // Columns that were not queried stay: servers known for SQP at the start get no follow-ups.
     const now = await knownIn(list);
     for (const id of sqp) assertEquals(now.get(id), ["slp", "sqp"], id);
-    // Columns of queried protocols without a reply do not stay, for servers that replied in the second part.
+    // For servers that replied in the second part, columns of queried protocols without a reply are
+    // not kept.
     const asked = new Set(second.lines.map(({ host }) => host));
     const bds = HOSTS.filter(({ entry }) => entry.software === "bds")
       .map(({ endpoint }) => formatEndpoint(endpoint));
     for (const id of bds) assertEquals(now.get(id), asked.has(id) ? ["raknet"] : USUAL, id);
-    // The other servers were not queried in all protocols that the database has for them now.
+    // The other servers were not queried in all protocols that the database now contains for them.
     const missed = await query(list, `select id from ${STATES} where failures > 0 order by id`);
     assertEquals(missed.map(({ id }) => id), [DEAD[0], DEAD[3]]);
   }));

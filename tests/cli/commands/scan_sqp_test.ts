@@ -18,7 +18,7 @@ const FLEET: FleetPlan = {
   software: ["sqpSample", "sqpFull", "sqpInfo", "sqpPackets", "sqpEcho", "bds", "dragonfly"],
 };
 const QUICK = ["--cooldown", "200ms", "--timeout", "500ms", "--retries", "0"];
-/** For scans in which every server has to reply, on a busy machine too. */
+/** Options for scans in which every server has to reply, even on a busy machine. */
 const PATIENT = ["--cooldown", "1s", "--timeout", "2s", "--retries", "0"];
 const SQP = ["--protocol", "sqp"];
 const BRIEF = ["--timeout", "2s", "--retries", "0"];
@@ -43,7 +43,7 @@ Deno.test("a dry run shows the detecting pass before SQP", async () => {
   assertStringIncludes(asks.stderr, "RakNet pings of 33 bytes and SQP challenges of 5 bytes");
 });
 
-Deno.test("SQP over real sockets finds each server once, and is not sent to RakNet servers", async () => {
+Deno.test("a scan with SQP over real sockets finds each server once, and sends no SQP to RakNet servers", async () => {
   const hosts = drawFleet(FLEET);
   await using _fleet = await openFleet(hosts, { clock: systemClock, seed: 1 });
   const ports = ["-p", "9000,19132"];
@@ -77,7 +77,7 @@ Deno.test("the command for omitted endpoints finds the servers among them", asyn
     let requests = 0;
     const serving = serve(socket, (datagram, from) => {
       if (datagram.length === 5) requests++;
-      // The servers reply in the second pass, when the forgers have all holds.
+      // The servers reply in the second pass. By then the forging hosts have all holds.
       if (i >= forgers) return requests > 1 ? server.respond(datagram, from) : [];
       return datagram.length === 5 ? [encodeSqpChallenge(random.u32() || 1)] : [];
     });

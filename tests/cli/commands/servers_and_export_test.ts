@@ -11,7 +11,7 @@ import type { Observation } from "../../../src/store/history_queries.ts";
 import { record, scanId } from "../../store/records.ts";
 import { run, start } from "../program.ts";
 
-/** What the tasks grant, and no more. */
+/** The permissions of the tasks. */
 const READ = ["--allow-read", "--allow-env=INIT_CWD"];
 const WRITE = [...READ, "--allow-write"];
 
@@ -132,7 +132,7 @@ Deno.test("a database is unchanged after export and import", async () => {
   }
 });
 
-Deno.test("servers that have names are imported, and their history is found by name and by address", async () => {
+Deno.test("servers with names are imported, and their history is found by name and by address", async () => {
   const folder = await Deno.makeTempDir();
   try {
     const list = `${folder}/a.db`;
@@ -251,7 +251,7 @@ Deno.test("no command creates a database after a typing error or a failed import
   }
 });
 
-Deno.test("a database that fails during an export ends it with a message, a closed pipe without one", async () => {
+Deno.test("an export ends with a message when the database fails, and without one when the pipe is closed", async () => {
   const folder = await Deno.makeTempDir();
   try {
     const list = `${folder}/a.db`;

@@ -55,10 +55,12 @@ Deno.test("the summary counts one of each in the singular", () => {
   );
 });
 
-/** What no terminal should get as it is: controls, separators, bidi controls. */
+/**
+ * Characters that must not be written to a terminal unescaped: controls, separators, bidi controls.
+ */
 const RAW = "\u009b31m\u0090x\u009c\u0085\u007f\u202e\u2066\u200f\u061c\u2028\u2029\u001b";
 
-Deno.test("events as JSON escape what would reach a terminal, and lose nothing", async () => {
+Deno.test("events as JSON escape terminal control characters, and lose no data", async () => {
   const lines: string[] = [];
   const printer = new EventPrinter(true, (line) => Promise.resolve(void lines.push(line)));
   const event: WatchEvent = { ...TOLD, event: "changed", changes: { motd: [RAW, [RAW]] } };
@@ -122,7 +124,7 @@ Deno.test("watch reports servers of a file and of the command line, until Ctrl-C
       if (stdout.split("\n").length > 3) child.kill("SIGINT");
     }
     const [{ code }, stderr] = await Promise.all([child.status, said]);
-    assertEquals(code, 130, stderr); // as every command that Ctrl-C ends
+    assertEquals(code, 130, stderr); // the exit code of every command that Ctrl-C ends
     const events = stdout.trim().split("\n").map((line) => JSON.parse(line));
     assertEquals(
       events.map(({ event, schema }) => `${event} ${schema}`),
@@ -211,12 +213,12 @@ Deno.test("a watched database is kept up to date, and only later changes are rep
     for await (const part of child.stdout.pipeThrough(new TextDecoderStream())) {
       stdout += part;
       if (stdout.split("\n").length > 2 && !ended) {
-        ended = true; // a second signal would end it at once
+        ended = true; // a second signal would end the watch at once
         child.kill("SIGINT");
       }
     }
     const [{ code }, stderr] = await Promise.all([child.status, said]);
-    assertEquals(code, 130, stderr); // as every command that Ctrl-C ends
+    assertEquals(code, 130, stderr); // the exit code of every command that Ctrl-C ends
     const events = stdout.trim().split("\n").map((line) => JSON.parse(line));
     assertEquals(
       events.map(({ event, host, port }) => `${event} ${host}:${port}`).toSorted(),
@@ -298,7 +300,7 @@ Deno.test("a server that opts out is marked in the database, and not watched aga
   }
 });
 
-/** Whether a program has a SQLite file open: the write-ahead log exists meanwhile. */
+/** Whether a program has a SQLite file open. While it has, the write-ahead log exists. */
 function isOpen(list: string): boolean {
   try {
     return Deno.statSync(`${list}-wal`).isFile;
@@ -319,7 +321,7 @@ Deno.test("a watch whose database is locked at its start is recorded when the lo
       await createTables(made);
     }
     const child = start(["watch", list, "-iL", "-", "--interval", "5s"], { stdin: "" });
-    let looks = 0; // the watch goes on to check the file's version, which a lock would delay
+    let looks = 0; // the watch then checks the version of the file, which a lock would delay
     await until(child, () => isOpen(list) && ++looks > 20);
     const printed = new PrintedText(child);
     {

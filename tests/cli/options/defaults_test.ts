@@ -17,7 +17,7 @@ import { PROTOCOLS, USUAL_PROTOCOLS } from "../../../src/protocols/list.ts";
 import { STREAM_LIMITS } from "../../../src/net/stream_link.ts";
 import { compose } from "../../../src/targets/compose.ts";
 
-/** What help says that an option is without being given. */
+/** The default of an option in the help. */
 function told(command: Command, option: string): string | undefined {
   const start = new RegExp(`^ +(-\\w, )?--?${option}( |$)`);
   const lines = commandHelp(command).replaceAll(/\n {30}/g, " ").split("\n");
@@ -26,7 +26,7 @@ function told(command: Command, option: string): string | undefined {
   return /; default: (.*)$/.exec(line)?.[1];
 }
 
-/** Options whose defaults are words, for they depend on more than the command. */
+/** Options whose defaults are described in words, because they depend on more than the command. */
 const WORDED = new Set([
   ...["ports", "protocol", "rate", "net-rate", "host-rate", "timeout", "cooldown", "engine"],
   ...["interface", "gateway-mac", "software", "once", "checkpoint", "webhook-spool", "format"],
@@ -99,7 +99,8 @@ Deno.test("help shows each command's own default of a shared option", () => {
   assertEquals(told("query", "retries"), "1");
   assertEquals([told("fleet", "servers"), told("demo", "servers")], ["100", "500"]);
   assertEquals([told("servers", "limit"), told("history", "limit")], ["100", "50"]);
-  assertEquals(told("export", "limit"), undefined); // all are written
+  // every shared option with different defaults is checked
+  assertEquals(told("export", "limit"), undefined);
   for (const { name, help, commands } of OPTIONS) {
     for (const other of commands.length > 1 ? ["in watch", "in list", "demo:"] : []) {
       const text = textFor(help, PROTOCOLS);

@@ -17,12 +17,12 @@ import { withMessages } from "../failing_streams.ts";
 const read = (...args: string[]) => readArgs("scan", args);
 const options = (...args: string[]) => readOptions("scan", read(...args));
 
-Deno.test("options in every form, targets between them", () => {
+Deno.test("options are parsed in every form, and targets may stand between them", () => {
   const { words, given } = read(
     ...["10.0.0.1", "-p", "1,2", "--rate=10k", "42", "-o", "a.csv", "-o", "-", "--append", "1e3"],
     ...["-iL", "-", "-sL", "-oJ", "x.json", "--max-retries", "2", "-c64", "--wait", "2s"],
   );
-  assertEquals(words, ["10.0.0.1", "42", "1e3"]); // texts, not numbers
+  assertEquals(words, ["10.0.0.1", "42", "1e3"]); // these values are texts, not numbers
   assertEquals(Object.fromEntries(given), {
     "ports": ["1,2"],
     "rate": ["10k"],
@@ -57,10 +57,10 @@ Deno.test("an unknown option is refused, with a suggestion if one is close", () 
   }
   refused(["-q=no"], 'Cannot use --quiet "no": it takes no value');
   refused(["-q5"], 'Cannot use --quiet "5": it takes no value');
-  refused(["--manifest", "x"], "Unknown option --manifest"); // the fleet's, not the scan's
+  refused(["--manifest", "x"], "Unknown option --manifest"); // an option of fleet, not of scan
 });
 
-Deno.test("a suggestion never is the opposite of the word", () => {
+Deno.test("a suggestion is never the opposite of the word", () => {
   const hint = (command: Command, word: string) => {
     const error = assertThrows(() => readArgs(command, [word, "x"]), InputError);
     return /did you mean --([\w-]+)/.exec(error.message)?.[1];
@@ -75,7 +75,7 @@ Deno.test("a suggestion never is the opposite of the word", () => {
   assertEquals(hint("scan", "--nofollow"), "no-follow");
 });
 
-Deno.test("words that a command does not take are refused", async () => {
+Deno.test("arguments that a command does not have are refused", async () => {
   const lines: [line: string, message: string][] = [
     ["demo extra", 'Cannot use "extra": demo takes no arguments'],
     ["schema foo", 'Cannot use "foo": schema takes no arguments'],
@@ -195,7 +195,7 @@ for (const [args, message] of WRONG) {
   });
 }
 
-Deno.test("a configuration file holds the same options", () => {
+Deno.test("a configuration file has the same options as the command line", () => {
   const text = JSON.stringify({
     targets: ["10.0.0.0/24"],
     rate: 500,

@@ -1,5 +1,5 @@
 /**
- * What help says of protocols: src/cli/options/protocol_help.ts.
+ * The help about protocols: src/cli/options/protocol_help.ts.
  *
  * Covers src/core/schema.ts.
  */
@@ -20,7 +20,7 @@ Deno.test("the help of --protocol names every protocol, and those that are left 
   assertEquals(defaultProtocols(PROTOCOLS.slice(0, 2)), "all");
 });
 
-Deno.test("the help of --verify is the protocols' own", () => {
+Deno.test("the help of --verify comes from the protocols", () => {
   assertEquals(
     verifyHelp(PROTOCOLS),
     "check whether RakNet servers accept connections, without opening one",
@@ -34,7 +34,7 @@ Deno.test("the overview has a line for each protocol, of at most 80 columns", ()
   assertEquals(lines.filter((line) => line.length > 80), []);
 });
 
-Deno.test("the schema lists the names that rows may hold", () => {
+Deno.test("the schema lists the protocol names that rows may contain", () => {
   const described = (names?: readonly string[]) =>
     (recordSchema(names).properties as Record<string, { description: string }>).protocol;
   assertStringIncludes(

@@ -1,4 +1,4 @@
-/** Covers src/cli/options/read_options.ts: what a command gets for its options. */
+/** Covers src/cli/options/read_options.ts: the values that a command gets for its options. */
 import { assertEquals } from "@std/assert";
 import { camelCase } from "../../../src/cli/options/option.ts";
 import { optionsOf } from "../../../src/cli/options/option_table.ts";
@@ -23,13 +23,13 @@ Deno.test("a command gets typed values: numbers, lists, and whether a flag was g
   assertEquals(protocol?.map(({ name }) => name), ["raknet", "query"]);
 });
 
-Deno.test("a misspelled option, and one that the command lacks, do not compile", () => {
+Deno.test("a misspelled option, and an option of another command, do not compile", () => {
   const { options } = readCommandLine("query", []);
   // @ts-expect-error: there is no such option
   assertEquals(options.retrys, undefined);
   // @ts-expect-error: a query has no rate
   assertEquals(options.rate, undefined);
-  // @ts-expect-error: without a default a time may be undefined
+  // @ts-expect-error: a time without a default may be undefined
   const timeout: number = options.timeout;
   assertEquals(timeout, undefined);
 });

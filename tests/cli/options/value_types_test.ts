@@ -1,4 +1,4 @@
-/** Options that take a time, of every command. */
+/** Options of every command whose value is a time. */
 import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { readCommandLine, readOptions } from "../../../src/cli/options/read_options.ts";
 import { parseConfig } from "../../../src/cli/options/config_file.ts";
@@ -9,9 +9,9 @@ import { scanSettings } from "../../../src/app/settings/scan_settings.ts";
 import { InputError } from "../../../src/core/errors.ts";
 import { withMessages } from "../failing_streams.ts";
 
-/** Options for which a bare number has one meaning: milliseconds. */
+/** Options for which a number without a unit has one meaning: milliseconds. */
 const MILLISECONDS = ["timeout", "delay", "jitter"];
-/** What a command needs besides, so that its options are read. */
+/** Other arguments that a command requires before its options are read. */
 const WORDS: Partial<Record<Command, readonly string[]>> = {
   scan: ["127.0.0.1"],
   watch: ["127.0.0.1"],
@@ -19,7 +19,7 @@ const WORDS: Partial<Record<Command, readonly string[]>> = {
   export: ["/nonexistent/x.db"],
   prune: ["/nonexistent/x.db"],
 };
-/** The two readings of a bare 90. */
+/** The two possible meanings of 90 without a unit. */
 const READINGS: Readonly<Record<string, string>> = {
   keep: "90h or 90d",
   since: "90m, 24h or 7d ago",
@@ -38,7 +38,7 @@ for (const { name, takes, commands } of OPTIONS) {
   }
 }
 
-Deno.test("a configuration file's bare numbers are refused as those of the command line", () => {
+Deno.test("numbers without a unit are refused in a configuration file as on the command line", () => {
   const settings = (text: string) =>
     scanSettings(readOptions("scan", parseConfig("scan", text, "x.json")), () => 1);
   const refused = (text: string, message: string) =>
@@ -48,7 +48,7 @@ Deno.test("a configuration file's bare numbers are refused as those of the comma
   assertEquals(settings('{"timeout": 800}').timeoutMs, 800);
 });
 
-Deno.test("masscan's --wait 10 is refused; a unit, and bare milliseconds, are read", () => {
+Deno.test("masscan's --wait 10 is refused; a time with a unit, and milliseconds without one, are read", () => {
   const scan = (...args: string[]) => readCommandLine("scan", args).options;
   const fleet = (...args: string[]) => readCommandLine("fleet", args).options;
   assertThrows(

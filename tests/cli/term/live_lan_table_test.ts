@@ -95,7 +95,7 @@ Deno.test("text of servers cannot move the cursor", () => {
   for (const line of lanTableLines(rows, SPACE)) assert(!/[\p{Cc}\u202e\u200b]/u.test(line));
 });
 
-/** A terminal that understands what the live table writes, and no more. */
+/** A terminal with only those escape sequences that the live table writes. */
 class Terminal {
   lines: string[] = [];
   cursorShown = true;

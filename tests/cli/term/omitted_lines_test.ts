@@ -3,7 +3,9 @@ import { newState } from "../../../src/scan/scan_state.ts";
 import { programName } from "../../../src/cli/term/console.ts";
 import { omittedLines } from "../../../src/cli/term/omitted_lines.ts";
 
-/** The lines for hosts 127.0.0.0, 127.0.0.1 and so on, of which each has so many omitted endpoints. */
+/**
+ * The lines for hosts 127.0.0.0, 127.0.0.1 and so on, with the given numbers of omitted endpoints.
+ */
 function linesFor(counts: readonly number[]) {
   const state = newState("", 0);
   counts.forEach((count, host) => {
@@ -16,7 +18,7 @@ function linesFor(counts: readonly number[]) {
   return omittedLines(state, { given: new Map(), databases: [], isResumable: false });
 }
 
-/** The first line, and the one with the command. */
+/** The first line, and the line with the command. */
 function expected(count: string, hosts: string, again: string, command: string): string[] {
   return [
     `results may be incomplete: ${count} omitted, because too many replies were unverified: ${hosts}`,
@@ -60,7 +62,7 @@ Deno.test("hosts with the fewest omitted endpoints come first, and share a comma
   assert(many[0].endsWith(", and others"));
 });
 
-Deno.test("a resumed scan, which knows only how many were omitted, names no host", () => {
+Deno.test("a resumed scan, which has only the number of omitted endpoints, names no host", () => {
   const state = newState("", 0);
   state.replies.omitted = 7;
   assertEquals(omittedLines(state, { given: new Map(), databases: [], isResumable: false }), [

@@ -13,10 +13,12 @@ import { continueCommand, resumeCommand } from "../../../src/cli/term/scan_conti
 import { type Endpoint, parseEndpoint } from "../../../src/core/address.ts";
 import { newState } from "../../../src/scan/scan_state.ts";
 
-/** How each shell runs a command without its configuration. `sh` alone is always installed. */
+/** The command line of each shell without its configuration. Only `sh` is always installed. */
 const SHELLS = ["sh -c", "bash --norc -c", "zsh -f -c", "fish --no-config -c"];
 
-/** Words that shells or the parser of options read otherwise if they are not quoted. */
+/**
+ * Words that have another meaning for shells, or for the parser of options, if they are not quoted.
+ */
 const ODD_WORDS = [
   ...["[::1]:9000", "=ls", "%self", "%1", "~", "a b", "it's", 'say "it"', "back\\slash", "\\\\'"],
   ...["$HOME", "`id`", "*", "{a,b}", "a;b", "#a", "!!", "a\nb", "-dash.txt", "--rate", "-", "ä=ö"],
@@ -24,7 +26,7 @@ const ODD_WORDS = [
 
 /**
  * The arguments of the program in a command that a shell runs, as `blocksweep` or as `deno task`. The
- * shell finds no other programs. `undefined`: it is not installed.
+ * shell finds no other programs. `undefined`: the shell is not installed.
  */
 async function argumentsIn(shell: string, command: string): Promise<string[] | undefined> {
   const folder = await Deno.makeTempDir();
@@ -50,7 +52,7 @@ async function argumentsIn(shell: string, command: string): Promise<string[] | u
   }
 }
 
-/** What each installed shell makes of a command: words and options of `scan`. */
+/** The words and options of `scan` that each installed shell passes for a command. */
 async function readByShells(command: string): Promise<GivenOptions> {
   const [first, ...others] = (await Promise.all(SHELLS.map((one) => argumentsIn(one, command))))
     .filter((args) => args !== undefined);
@@ -60,7 +62,7 @@ async function readByShells(command: string): Promise<GivenOptions> {
   return readArgs("scan", args);
 }
 
-/** What a scan with these arguments has. */
+/** The options of a scan with these arguments. */
 function scanOf(args: readonly string[]) {
   const secret = readCommandLine("scan", args);
   const databases = planDatabases(secret.options).places;
@@ -83,7 +85,7 @@ function linesAfter(
   return omittedLines(state, { given, databases, isResumable });
 }
 
-/** The command in some lines. */
+/** The command in the given lines. */
 function commandIn(lines: readonly string[]): string {
   return lines[1].replace(/^scan .* again with: /, "");
 }
@@ -122,8 +124,8 @@ Deno.test("the commands that continue and resume a scan keep values that begin w
 });
 
 /**
- * Options of a scan that the command for omitted endpoints need not repeat. Without them it sends no
- * more, to no other hosts, no faster, and obeys the same opt-outs.
+ * Options of a scan that the command for omitted endpoints need not repeat. Without these options,
+ * the command sends nothing more, to no other hosts and no faster, and it obeys the same opt-outs.
  */
 const NOT_REPEATED: Readonly<Record<string, readonly string[]>> = {
   "the command names endpoints and protocols": [
@@ -142,7 +144,7 @@ const NOT_REPEATED: Readonly<Record<string, readonly string[]>> = {
   "they concern the terminal": ["stats-every", "quiet", "verbose", "no-color"],
 };
 
-/** Values of the options that are repeated. */
+/** Values of the repeated options. */
 const REPEATED: Readonly<Record<string, string>> = {
   "exclude": "127.0.0.9",
   "exclude-file": "-my list.txt",

@@ -4,7 +4,7 @@ import { Progress, statusOf } from "../../../src/cli/term/scan_progress.ts";
 import { newState } from "../../../src/scan/scan_state.ts";
 import { withMessages } from "../failing_streams.ts";
 
-/** Shows progress on a terminal: ticks come when the test says so. */
+/** Shows progress on a terminal. The test triggers each update. */
 async function drawn(test: (tick: () => void) => void): Promise<string> {
   const { setInterval } = globalThis;
   const [, text] = await withMessages(() => {
@@ -39,7 +39,7 @@ Deno.test("the status line is drawn in its place without escape sequences, for a
   const [, first, second, cleared, rest] = text.split("\r");
   assertStringIncludes(first, "10.0%  ETA ");
   assertStringIncludes(second, "20.0%  ETA ");
-  assertEquals([cleared.trim(), rest], ["", ""]); // covered with spaces, and begun anew
+  assertEquals([cleared.trim(), rest], ["", ""]); // the old line is overwritten with spaces
   assert(cleared.length >= second.trimEnd().length);
 });
 
@@ -51,7 +51,7 @@ Deno.test("the status file has how many endpoints were omitted, and their hosts"
   assertEquals([replies.omitted, omitted_at], [3, ["127.0.0.1:9000"]]);
 });
 
-Deno.test("a terminal without escape sequences is known by its name", () => {
+Deno.test("a terminal without escape sequences is recognised by its name", () => {
   const before = Deno.env.get("TERM");
   try {
     Deno.env.set("TERM", "dumb");

@@ -13,7 +13,7 @@ const DONE = {
   marks: { udp: { pass: 1, position: 0 }, tcp: { pass: 1, position: 0 } },
 } as ScanEnd;
 
-/** The state of a scan in which all went well. */
+/** The state of a scan without problems. */
 function usualState() {
   const state = { ...newState("", performance.now()), passes: 2, pass: 2, sent: 4000, written: 31 };
   Object.assign(state.tcp, { passes: 1, pass: 1, sent: 2000 });
@@ -68,7 +68,7 @@ Deno.test("summary() names hosts that flooded, and reports incomplete results", 
   const one =
     "floods: 1 host sent 12,345 more datagrams than expected (source addresses may be forged), " +
     "and got no retries or follow-ups";
-  // To exclude a host in whose name others flood is no remedy.
+  // The exclusion of a host does not help if its address is forged.
   assertEquals(lines(1, []), [one]);
   assertEquals(lines(1, [], true), [`${one}: 127.0.0.0`]);
   const [first, second] = lines(18, ["raknet", "query"]);
@@ -85,7 +85,7 @@ Deno.test("summary() names hosts that flooded, and reports incomplete results", 
   );
 });
 
-/** The state of a scan that was short of descriptors. */
+/** The state of a scan that lacked descriptors. */
 function shortState(unprobed: number, uninspected: number, inspectedInPart: number) {
   const state = { ...newState("", performance.now()), passes: 2, uninspected, inspectedInPart };
   state.tcp.unprobed = unprobed;

@@ -9,11 +9,11 @@ import {
 } from "../../../src/cli/term/status_line.ts";
 import { newState, type ScanState } from "../../../src/scan/scan_state.ts";
 
-/** A scan on paper: speeds, pauses and the cooldown are known, and so is its end. */
+/** A simulated scan. Its speeds, pauses and cooldown are known, and so is the time of its end. */
 interface Paper {
   readonly udp: readonly number[];
   readonly tcp?: readonly number[];
-  /** Positions a second. */
+  /** Positions per second. */
   readonly rate: number;
   readonly tcpRate?: number;
   readonly cooldown?: number;
@@ -46,7 +46,7 @@ function at(paper: Paper, t: number): { state: ScanState; sent: number } {
     }
     left -= seconds;
     if (left < 1 || pass === udp.length) {
-      position = udp[pass - 1]; // it pauses, or cools down
+      position = udp[pass - 1]; // the scan is in a pause or in the cooldown
       break;
     }
     left--;
@@ -65,10 +65,10 @@ function at(paper: Paper, t: number): { state: ScanState; sent: number } {
   return { state, sent: visited - earlier };
 }
 
-/** The paces at every half second up to a time. */
+/** The speeds at every half second up to a time. */
 function progressOf(paper: Paper, until: number, work: ScanWork = workOf(paper)): ScanProgress[] {
   const { from = START, udp } = paper;
-  const before = newState("x", 0); // a resumed scan has sent before, and has not begun anew
+  const before = newState("x", 0); // a resumed scan continues the counters of its earlier part
   before.sent = sum(udp.slice(0, from.pass - 1)) + from.position;
   const meter = new ProgressMeter(work, before, 0);
   const all: ScanProgress[] = [];
@@ -87,7 +87,7 @@ Deno.test("the first line has a rate and the time left; each that follows counts
   }
 });
 
-Deno.test("a resumed scan does not take its earlier work for that of the last second", () => {
+Deno.test("a resumed scan does not count its earlier work as that of the last second", () => {
   const paper: Paper = { udp: [100_000, 100_000], rate: 1000, from: { pass: 1, position: 90_000 } };
   const end = 10 + 1 + 100 + 5;
   const all = progressOf(paper, 100);
@@ -103,7 +103,8 @@ Deno.test("resumed after the last UDP pass, the time left is that of TCP", () =>
   const paper: Paper = { udp: [500, 500], tcp: [3000], rate: 100, from };
   const [first] = progressOf(paper, 0.5);
   assertAlmostEquals(first.left, 29.5 + 3, 1);
-  assertEquals(first.rate, 0); // the paper sends nothing over UDP, and counts no connections
+  // the simulated scan sends nothing over UDP, and counts no connections
+  assertEquals(first.rate, 0);
 });
 
 Deno.test("in the cooldown the time left is that of the cooldown, until it is over", () => {
@@ -111,7 +112,7 @@ Deno.test("in the cooldown the time left is that of the cooldown, until it is ov
   const all = progressOf(paper, 8);
   const left = (t: number) => all[2 * t - 1].left;
   assertEquals([left(1), left(2), left(5.5)], [5, 4, 0.5]);
-  assertEquals(left(7), Infinity); // unknown: the last inspections take their time
+  assertEquals(left(7), Infinity); // unknown, because the last inspections may take some time
   assertEquals(all.at(-1)!.share, 1);
 });
 
@@ -135,7 +136,7 @@ Deno.test("while only interviews are left, the time left is that of the intervie
 Deno.test("with UDP and TCP passes, the transport that ends last determines the time left", () => {
   const slow: Paper = { udp: [1000], rate: 1000, tcp: [1000], tcpRate: 10 };
   assertAlmostEquals(progressOf(slow, 10).at(-1)!.left, 90 + 3, 1);
-  // What TCP no longer takes of the rate, UDP does: 300 and 100 s alone, 200 s together.
+  // After TCP has ended, UDP gets the whole rate: 300 s and 100 s alone are 200 s together.
   const shared: Paper = { udp: [150_000], rate: 500, tcp: [50_000], tcpRate: 500 };
   assertAlmostEquals(progressOf(shared, 10).at(-1)!.left, 190 + 5, 1);
 });

@@ -95,7 +95,7 @@ Deno.test("runs are bounded by the number of codes, and their text by the input"
       const signs = text.split("§").length - 1;
       assert(runs.length <= signs + 1);
       assert(runs.reduce((sum, run) => sum + run.text.length, 0) <= text.length);
-      // A style takes at most a hex colour and five formats, 24 units, before each sign.
+      // A style takes at most a hex colour and five formats before each section sign: 24 units.
       assert(formatSections(runs).length <= text.length + 24 * signs);
     }),
     { seed: 3, numRuns: 2000 },

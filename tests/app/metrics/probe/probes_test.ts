@@ -24,7 +24,7 @@ const RULES = { intervalMs: 60_000, downAfter: 3, scanId: "watch", newEventId: (
 const WATCHED = "10.0.0.7:19132";
 const STATUS = { name: "Lobby", players_online: 3, players_max: 20, version: "1.21.0" };
 
-/** How probes are tested. */
+/** Options of a test of probes. */
 interface Setting {
   /** The list of `--probe-allow`. */
   readonly allow?: string;
@@ -113,7 +113,7 @@ Deno.test("a probe of a watched server reports what the server replied", async (
   assertStringIncludes(text, 'blocksweep_probe_info{name="Lobby",edition="bedrock",');
 });
 
-Deno.test("a server is probed once in five seconds, however many clients ask", async () => {
+Deno.test("a server is probed once in five seconds, whatever the number of requests", async () => {
   const { get, run, later, sent, network } = await bench();
   await run(async () => {
     const pages = await Promise.all(Array.from({ length: 1000 }, () => get(`target=${WATCHED}`)));
@@ -148,7 +148,7 @@ Deno.test("a server that the watch polled less than five seconds ago is not quer
   assertEquals([valueOf(text, "blocksweep_probe_players"), sent()], ["9", 0]);
 });
 
-Deno.test("targets that nobody allowed are refused without a packet and without a lookup", async () => {
+Deno.test("targets that are not allowed are refused without a packet and without a lookup", async () => {
   const allow = "10.1.0.0/24:19132,0.0.0.0/0,mc.example.org:19132,[fd00::1]:19133";
   const { get, run, sent, lookups, network } = await bench({ allow });
   network.addName("mc.example.org", ["192.168.0.1"]);
@@ -182,7 +182,7 @@ Deno.test("targets that nobody allowed are refused without a packet and without 
   assertEquals([sent(), lookups], [0, []]);
 });
 
-Deno.test("an allowed name is resolved for each probe, and leads to no private address", async () => {
+Deno.test("an allowed name is resolved for each probe, and must not lead to a private address", async () => {
   const allow = "play.example.org,rebound.example.org:19132,mc.lan:19132,gone.example.org";
   const { get, run, sent, later, network } = await bench({ allow });
   network.addServer({ host: "192.168.0.1", software: "bds" });
@@ -279,7 +279,7 @@ Deno.test("a client gets a response before its timeout, while the probe goes on"
   });
 });
 
-Deno.test("a token is needed where there is one, and web pages may not probe", async () => {
+Deno.test("a token is required if one is configured, and web pages must not probe", async () => {
   const token = "0123456789abcdef";
   const { get, run, sent } = await bench({ more: { token } });
   const target = `target=${WATCHED}`;

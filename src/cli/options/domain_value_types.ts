@@ -199,14 +199,14 @@ export const WEBHOOK_URL: ValueType<WebhookUrl> = secretType(
 
 /** Where a secret is. */
 export const SECRET: ValueType<SecretSource> = secretType(
-  "@FILE|env:NAME",
+  "@FILE",
   "@FILE or env:NAME, because other users can read the arguments of a command",
   parseSecretSource,
 );
 
 /** A header of requests, and where its value is. */
 export const HEADER: ValueType<HeaderSource> = secretType(
-  "HEADER=@FILE",
-  "HEADER=@FILE or HEADER=env:NAME, with a header that the program does not set itself",
+  "NAME=@FILE",
+  "NAME=@FILE or NAME=env:VARIABLE, with a header that the program does not set itself",
   parseHeaderSource,
 );

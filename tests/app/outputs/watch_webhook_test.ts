@@ -259,7 +259,7 @@ Deno.test("unusable webhook options are refused in one line without secrets", as
         ],
         [
           ["--webhook-header", "A: T0K3N", ...url],
-          "Cannot use --webhook-header: expected HEADER=@FILE",
+          "Cannot use --webhook-header: expected NAME=@FILE",
         ],
         [["--webhook", "ftp://T0K3N"], "expected a URL that starts with http: or https:, or @FILE"],
         [["--webhook", "@http://u:T0K3N@h/T0K3N"], "there is no such file"],

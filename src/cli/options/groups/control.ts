@@ -216,7 +216,7 @@ export const WATCH = {
       name: "webhook-secret",
       commands: ["watch"],
       takes: SECRET,
-      help: "sign requests with this key (HMAC-SHA-256)",
+      help: "sign requests with the key in a file or env:NAME (HMAC-SHA-256)",
     },
     {
       name: "webhook-spool",

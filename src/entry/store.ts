@@ -22,3 +22,14 @@ export * from "../store/rows/server_values.ts";
 export * from "../store/rows/stored_record.ts";
 export * from "../store/server_queries.ts";
 export * from "../store/store.ts";
+export {
+  addUptime,
+  integrate,
+  type SeenState,
+  type StoredSpan,
+  type Uptime,
+} from "../store/uptime/integrate.ts";
+export { rollUp, type RollUpOptions } from "../store/uptime/roll_up.ts";
+export { removeHours, sealHours } from "../store/uptime/seal_hours.ts";
+export * from "../store/uptime/uptime_queries.ts";
+export * from "../store/uptime/watch_spans.ts";

@@ -9,7 +9,9 @@ import { ATTACHMENTS, type RecordWithAttachments, type ServerRecord } from "../c
 import type { OptOut } from "../store/opt_outs.ts";
 import type { PolledServer, PollObservation } from "../store/poll_writer.ts";
 import type { WatchEvent } from "../store/events/watch_event.ts";
+import type { WatchSpan } from "../store/uptime/watch_spans.ts";
 import type { WatchedServer } from "./watched_server.ts";
+import { WatchSpans } from "./watch_spans.ts";
 
 /** Delay before queued results are written, milliseconds. It doubles with each failure. */
 const WRITE_DELAY_MS = 1000;
@@ -23,6 +25,8 @@ const MAX_QUEUED = 200_000;
 const UNCHANGED_MS = 3_600_000;
 /** Interval at which the state of a server without a change is written, milliseconds. */
 const STATE_INTERVAL_MS = 60_000;
+/** Maximum interval at which the span of the watch is extended, milliseconds. */
+const SPAN_INTERVAL_MS = 60_000;
 /** The writes of unchanged servers are spread over this number of seconds. */
 const SPREAD_SECONDS = 60;
 
@@ -38,6 +42,8 @@ export interface JournalOptions {
     observations: readonly PollObservation[],
     optOuts: readonly OptOut[],
   ) => Promise<void>;
+  /** Writes when the watch watched. Default: not written. */
+  readonly writeSpans?: (spans: readonly WatchSpan[]) => Promise<void>;
   /** The clock of delays and deadlines. */
   readonly clock: Clock;
   /** Receives a message when writing begins to fail, and when it succeeds again. */
@@ -63,6 +69,8 @@ interface PollProgress {
   queuedAt: number;
   /** Number of failed polls in a row after the last poll. */
   misses: number;
+  /** When the first of these polls ended, Unix milliseconds. */
+  failedAt: number;
 }
 
 /** Queues the results of polls and writes them to a database in the background. */
@@ -87,6 +95,11 @@ export class Journal {
   #delayMs = WRITE_DELAY_MS;
   /** Writes the start of the watch, until that succeeds: observations refer to its row. */
   #begin: (() => Promise<void>) | undefined;
+  readonly #spans = new WatchSpans();
+  /** Whether the span of the watch is to be extended. */
+  #isSpanDue = false;
+  /** Cancels the timer that extends the span. */
+  #cancelSpan: (() => void) | undefined;
   /** Number of observations in the transaction that is under way. */
   #inFlight = 0;
   /** Whether the last write failed. */
@@ -108,7 +121,30 @@ export class Journal {
    */
   async begin(writeStart: () => Promise<void>): Promise<void> {
     this.#begin = writeStart;
+    this.online(this.options.clock.wall());
     await this.#start();
+  }
+
+  /**
+   * Notes that the watch reaches its servers from now on. Their states are unknown until their next poll.
+   *
+   * @param at Unix milliseconds.
+   */
+  online(at: number): void {
+    this.#spans.begin(at);
+    this.#isSpanDue = true;
+  }
+
+  /**
+   * Notes that the watch does not reach its servers, because its own network is down: nothing is watched
+   * until {@linkcode online}.
+   *
+   * @param since The last time at which it reached servers, Unix milliseconds.
+   */
+  offline(since: number): void {
+    this.#spans.end(since);
+    this.#isSpanDue = true;
+    this.#schedule();
   }
 
   /**
@@ -130,6 +166,9 @@ export class Journal {
     const { key } = identity;
     const current = misses === 0 ? row : undefined;
     const progress = this.#progress.get(server) ?? this.#startProgress(server, at);
+    this.#spans.alive(this.options.clock.wall());
+    this.#cancelSpan ??= this.#extendLater();
+    if (misses > 0 && progress.misses === 0) progress.failedAt = at;
     const earlier = this.#servers.get(key) ?? this.#unchanged.get(key);
     const state = { identity, record: current ?? earlier?.record, online, failures: misses, at };
     const isChanged = events.length > 0 || misses !== progress.misses;
@@ -140,12 +179,16 @@ export class Journal {
       this.#servers.set(key, state);
     } else this.#unchanged.set(key, state);
     // No observation after a failed poll of an online server: the server is not yet known to be offline.
-    const isDue = events.length > 0 || at - progress.observedAt >= UNCHANGED_MS;
+    const isDue = events.length > 0 || at - progress.observedAt >= UNCHANGED_MS ||
+      progress.observedAt < this.#spans.observeSince;
     if (isDue && row !== undefined && (current !== undefined || !online)) {
       progress.observedAt = at;
       const { scanId } = this.options;
       const record = current && withAttachments(current, reply);
-      this.#observations.push({ scanId, identity, at, record });
+      // The server has been offline since the first of the failed polls.
+      const isNew = events.some(({ event }) => event === "offline");
+      const observedAt = isNew ? progress.failedAt : at;
+      this.#observations.push({ scanId, identity, at: observedAt, record });
       this.#dropOldest();
     }
     this.#schedule();
@@ -167,6 +210,8 @@ export class Journal {
     const deadline = clock.now() + maxWaitMs;
     this.#closed = true;
     this.#cancel?.();
+    this.#cancelSpan?.();
+    this.offline(clock.wall());
     for (const [key, state] of this.#unchanged) this.#servers.set(key, state);
     this.#unchanged.clear();
     const { promise: timeout, resolve } = Promise.withResolvers<void>();
@@ -177,6 +222,7 @@ export class Journal {
       const delayMs = Math.min(WRITE_DELAY_MS, deadline - clock.now());
       if (delayMs > 0) await new Promise<void>((resolve) => clock.after(delayMs, resolve));
     }
+    if (this.#isSpanDue && !this.failing) await Promise.race([this.#start(), timeout]);
     cancel();
     const unwritten = this.#observations.length + this.#inFlight;
     if (unwritten > 0 || this.#hasQueued) this.failing = true;
@@ -188,7 +234,7 @@ export class Journal {
   #startProgress(server: WatchedServer, at: number): PollProgress {
     const second = this.#progress.size % SPREAD_SECONDS;
     const queuedAt = at - STATE_INTERVAL_MS * second / SPREAD_SECONDS;
-    const progress = { observedAt: -Infinity, queuedAt, misses: 0 };
+    const progress = { observedAt: -Infinity, queuedAt, misses: 0, failedAt: at };
     this.#progress.set(server, progress);
     return progress;
   }
@@ -197,13 +243,14 @@ export class Journal {
     const { maxQueued = MAX_QUEUED } = this.options;
     const excess = this.#observations.length - maxQueued;
     if (excess <= 0) return;
-    this.#observations.splice(0, excess);
+    const [{ at: from }] = this.#observations.splice(0, excess);
+    this.#spans.leaveOut(from, this.#observations[0]?.at ?? from);
     this.lost += excess;
   }
 
   #schedule(): void {
     if (this.#closed || this.#cancel !== undefined || this.#writing !== undefined) return;
-    if (!this.#hasQueued) return;
+    if (!this.#hasQueued && !this.#isSpanDue) return;
     this.#cancel = this.options.clock.after(this.#delayMs, () => {
       this.#cancel = undefined;
       void this.#start();
@@ -246,8 +293,10 @@ export class Journal {
           this.#inFlight = 0;
         }
         this.written += observations.length;
+        await this.#extendSpan();
         await clock.yieldToEvents(); // polls continue between transactions
       }
+      if (this.#isSpanDue) await this.#extendSpan();
       if (this.failing) report(`${name} can be written again`);
       this.failing = false;
       this.#delayMs = WRITE_DELAY_MS;
@@ -258,6 +307,27 @@ export class Journal {
       this.failing = true;
       this.#delayMs = Math.min(2 * this.#delayMs, MAX_DELAY_MS);
     }
+  }
+
+  /** Extends the span of the watch at an interval, also while no result is written. */
+  #extendLater(): () => void {
+    const { clock } = this.options;
+    return clock.after(SPAN_INTERVAL_MS, () => {
+      this.#spans.alive(clock.wall());
+      this.#isSpanDue = true;
+      this.#cancelSpan = this.#extendLater();
+      this.#schedule();
+    });
+  }
+
+  /** Writes the spans of the watch, up to the oldest observation that is not yet written. */
+  async #extendSpan(): Promise<void> {
+    const { clock, writeSpans } = this.options;
+    const isWhole = this.#observations.length === 0;
+    const spans = this.#spans.pending(isWhole ? clock.wall() : this.#observations[0].at);
+    if (spans.length > 0) await writeSpans?.(spans);
+    this.#spans.written(spans);
+    if (isWhole) this.#isSpanDue = false;
   }
 
   /** Returns a batch to the queues. A newer state of a server that was queued meanwhile is kept. */

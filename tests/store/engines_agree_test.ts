@@ -9,6 +9,9 @@ import { identityOf } from "../../src/store/rows/identity.ts";
 import { writeEvents } from "../../src/store/events/write_events.ts";
 import { writePolls } from "../../src/store/poll_writer.ts";
 import { createTables, TABLE_NAMES } from "../../src/store/schema/create_tables.ts";
+import { rollUp } from "../../src/store/uptime/roll_up.ts";
+import { sealHours } from "../../src/store/uptime/seal_hours.ts";
+import { writeSpans } from "../../src/store/uptime/watch_spans.ts";
 import { Store } from "../../src/store/store.ts";
 import { openSqlite } from "../../src/store/database/sqlite.ts";
 import { connect, SERVER, withPostgres } from "./databases.ts";
@@ -83,18 +86,21 @@ async function happen(database: Database): Promise<void> {
       optOuts: [{ address: 9, at: 1 }],
     },
   });
-  await rollUp(database);
+  await watchUptime(database);
 }
 
-/** Rows of the tables about uptime. */
-async function rollUp(database: Database): Promise<void> {
-  const at = database.engine === "postgres" ? "'2023-11-14 22:00Z'" : "1699999200000";
-  await database.script(
-    `insert into watch_spans values (1, ${at}, ${at});` +
-      `insert into rollups values (${at}, 1, 1, 4, 3, 2, 1, null);` +
-      `insert into rollup_totals values (${at}, 1, 'port', 1, '1', 1, 4, 3, 2);` +
-      `insert into dirty_hours values (${at}, 1, 0, 1);`,
-  );
+/** Uptime of the watch, and a row that comes late. */
+async function watchUptime(database: Database): Promise<void> {
+  const spans = [{ startedAt: NOW, endedAt: NOW + 9_000_000 }];
+  await database.transaction(() => writeSpans(database, watchId(1), spans));
+  const now = NOW + 90_000_000;
+  await rollUp(database, { now, between: () => Promise.resolve() });
+  await sealHours(database, NOW - 18_000_000);
+  const seen = record(7, { seen_at: NOW + 100, scan_id: watchId(1), players_online: 3 });
+  const identity = identityOf(seen)!;
+  const late = { identity, scanId: watchId(1), at: NOW + 100, record: seen };
+  const state = { identity, failures: 0, online: true, at: NOW + 100, record: seen };
+  await writePolls(database, [state], [late]);
 }
 
 /** Columns that only one engine has, or whose values are the engine's own. */

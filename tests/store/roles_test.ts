@@ -6,6 +6,9 @@ import { selectServers } from "../../src/store/server_queries.ts";
 import { writePolls } from "../../src/store/poll_writer.ts";
 import { createTables } from "../../src/store/schema/create_tables.ts";
 import { Store } from "../../src/store/store.ts";
+import { rollUp } from "../../src/store/uptime/roll_up.ts";
+import { removeHours, sealHours } from "../../src/store/uptime/seal_hours.ts";
+import { writeSpans } from "../../src/store/uptime/watch_spans.ts";
 import { all, connect, SERVER, withPostgres } from "./databases.ts";
 import { record, scanId } from "./records.ts";
 
@@ -36,6 +39,11 @@ Deno.test({
           const seen = record(1, { seen_at: 3000 });
           const polled = { identity: identityOf(seen)!, online: true, failures: 0, at: 3000 };
           await writePolls(owner, [{ ...polled, record: seen }], [], [{ address: 5, at: 1 }]);
+          const spans = [{ startedAt: 1, endedAt: 3_600_000 }];
+          await owner.transaction(() => writeSpans(owner, scanId(1), spans));
+          const between = () => Promise.resolve();
+          await rollUp(owner, { between });
+          await removeHours(owner, await sealHours(owner, 3_600_000), between);
           const counts = { downAfter: 3, probesSent: 1, replies: 1, found: 1 };
           await store.end({
             id: scanId(1),

@@ -67,7 +67,7 @@ Deno.test("changes are observed at once, unchanged servers once an hour, and all
       [hour, 3],
       [hour + 1, 4],
       [hour + 2, 4],
-      [hour + 5, null],
+      [hour + 3, null], // the first of the failed polls
       [2 * hour + 7, null],
       [2 * hour + 8, 4],
     ],
@@ -221,4 +221,83 @@ Deno.test("the state of an unchanged server is written once a minute and at the 
   })());
   assertEquals(stands, [0, 60_000, 120_000, 180_000]);
   assertEquals(list.servers.get("127.0.0.1:1")!.at, 190_000);
+});
+
+/** A journal whose spans and observations are recorded. */
+function spanJournal(network: FakeNetwork) {
+  const list = { away: false, spans: new Map<number, number>(), seen: [] as number[] };
+  const attempt = (work: () => void) =>
+    list.away ? Promise.reject(new Error("gone")) : Promise.resolve(work());
+  const journal = new Journal({
+    name: "a.db",
+    scanId: "watch",
+    clock: network,
+    report: () => {},
+    write: (_, seen) => attempt(() => list.seen.push(...seen.map(({ at }) => at))),
+    writeSpans: (spans) =>
+      attempt(() => {
+        for (const { startedAt, endedAt } of spans) list.spans.set(startedAt, endedAt);
+      }),
+  });
+  return { list, journal };
+}
+
+Deno.test("the span of a watch grows with each write and each minute, and ends with the watch", async () => {
+  const network = new FakeNetwork(1);
+  const { list, journal } = spanJournal(network);
+  const later = (ms: number) => new Promise<void>((resolve) => network.after(ms, resolve));
+  const one = server(1);
+  const poll = () =>
+    journal.addPoll(one, one.addReply(row(1), network.wall()), Math.round(network.wall()));
+  await network.run((async () => {
+    const start = network.wall();
+    await journal.begin(() => Promise.resolve());
+    assertEquals([...list.spans], [[start, start]]);
+    poll();
+    await later(1500);
+    const end = list.spans.get(start)!;
+    assert(end >= start + 1000 && end <= start + 1500, `${end - start}`);
+    await later(60_000); // nothing is written for a minute
+    assert(list.spans.get(start)! >= start + 60_000);
+    list.away = true;
+    poll();
+    await later(400_000);
+    assert(list.spans.get(start)! < start + 130_000, "a write that failed extends nothing");
+    list.away = false;
+    await later(60_000);
+    assert(list.spans.get(start)! > start + 440_000);
+    await later(10_000);
+    await journal.close(1000);
+    assertEquals([...list.spans], [[start, start + 531_500]]);
+  })());
+});
+
+Deno.test("an outage of the watch ends its span, and each server is observed after it", async () => {
+  const network = new FakeNetwork(1);
+  const { list, journal } = spanJournal(network);
+  const later = (ms: number) => new Promise<void>((resolve) => network.after(ms, resolve));
+  const one = server(1);
+  const poll = () =>
+    journal.addPoll(one, one.addReply(row(1), network.wall()), Math.round(network.wall()));
+  await network.run((async () => {
+    const start = network.wall();
+    await journal.begin(() => Promise.resolve());
+    for (let i = 0; i < 5; i++) {
+      poll();
+      await later(10_000);
+    }
+    journal.offline(start + 20_000);
+    await later(100_000);
+    journal.online(network.wall());
+    for (let i = 0; i < 5; i++) {
+      await later(10_000);
+      poll();
+    }
+    await journal.close(1000);
+    assertEquals([...list.spans], [
+      [start, start + 20_000],
+      [start + 150_000, start + 200_000],
+    ]);
+    assertEquals(list.seen, [start, start + 160_000]);
+  })());
 });

@@ -9,6 +9,9 @@ import { downsampleCutoffs, downsampleObservations } from "../../store/downsampl
 import type { DatabaseLocation } from "../../store/database_location.ts";
 import { type ConnectionEnvironment, openExisting } from "../../store/open_store.ts";
 import { withDatabaseErrors } from "../../store/store.ts";
+import { DAY_MS, startOf } from "../../store/uptime/hours.ts";
+import { rollUp } from "../../store/uptime/roll_up.ts";
+import { removeHours, sealHours } from "../../store/uptime/seal_hours.ts";
 import { countOf } from "../../core/quantities.ts";
 
 /** Pause between two transactions, milliseconds: other programs write meanwhile, and polls continue. */
@@ -35,11 +38,14 @@ async function downsample(
 ): Promise<Downsampled> {
   const between = () => sleep(systemClock, PAUSE_MS, signal);
   const cuts = downsampleCutoffs(Date.now(), keepMs);
-  const pruned = await withDatabaseErrors(
-    "write to",
-    database,
-    () => downsampleObservations(database, cuts, between, signal),
-  );
+  const pruned = await withDatabaseErrors("write to", database, async () => {
+    // Uptime is computed from observations: it is computed before they are removed.
+    await rollUp(database, { between, signal });
+    const hourly = await sealHours(database, cuts.hourly);
+    const daily = Math.min(cuts.daily, startOf(hourly, DAY_MS));
+    await removeHours(database, hourly, between, signal);
+    return await downsampleObservations(database, { hourly, daily }, between, signal);
+  });
   return { name: database.name, pruned };
 }
 

@@ -11,6 +11,7 @@ import { type DatabaseLocation, parseDatabaseLocation } from "../../store/databa
 import { openExisting, openStore } from "../../store/open_store.ts";
 import { writePolls } from "../../store/poll_writer.ts";
 import { Store, withDatabaseErrors } from "../../store/store.ts";
+import { writeSpans } from "../../store/uptime/watch_spans.ts";
 import type { Range } from "../../targets/ranges.ts";
 import { Journal, type WatchCounts, type WatchRules } from "../../watch/mod.ts";
 import { Interrupted, onInterrupt } from "../interrupt_signals.ts";
@@ -140,6 +141,12 @@ export class WatchDatabases implements AsyncDisposable {
             database,
             () => writePolls(database, ...polled, this.rules.allProtocols),
           ),
+        writeSpans: (spans) =>
+          withDatabaseErrors(
+            "write to",
+            database,
+            () => database.transaction(() => writeSpans(database, this.rules.scanId, spans)),
+          ),
       }),
     );
   }
@@ -190,7 +197,7 @@ export class WatchDatabases implements AsyncDisposable {
       if (journal.lost > 0) {
         failures.push(`blocksweep: ${database.name}: lost ${countOf(journal.lost, "observation")}`);
       }
-      if (journal.failing) continue;
+      if (journal.failing && journal.lost > 0) continue;
       try {
         await new Store(database).end({
           id,

@@ -37,6 +37,7 @@ import { systemNetwork } from "../../app/system_network.ts";
 import type { Network } from "../../net/network.ts";
 import { countOf, withCommas } from "../../core/quantities.ts";
 import { keepDownsampled } from "../../app/databases/downsample.ts";
+import { keepRolledUp } from "../../app/databases/roll_up_databases.ts";
 import {
   openPollingSockets,
   type PollingSettings,
@@ -176,6 +177,7 @@ async function watchServers(watch: Watch): Promise<number> {
       onEvent: (event) => [served.metrics, printer, hook].forEach((one) => one?.add(event)),
     }),
     polling.sockets.listen(),
+    keepRolledUp(lists.places, connectionEnvironment(reportLine), signal, report),
     keepDownsampled(lists.places, keepMs, connectionEnvironment(reportLine), signal, report),
   ]);
   const online = servers.filter((server) => server.online).length;

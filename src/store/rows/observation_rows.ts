@@ -10,6 +10,7 @@ import {
   insertInto,
   type Value,
 } from "../database/database.ts";
+import { markLateRows } from "../uptime/dirty_hours.ts";
 import type { ServerValues } from "./server_values.ts";
 import { storableTime } from "./stored_values.ts";
 import type { WrittenServer } from "./write_servers.ts";
@@ -86,7 +87,7 @@ export async function observeReplies(
   await writeObservations(database, rows);
 }
 
-/** Writes observations in the order of servers. */
+/** Writes observations in the order of servers. Late ones mark the hours in which they hold. */
 export async function writeObservations(
   database: Database,
   rows: readonly (readonly Value[])[],
@@ -95,6 +96,14 @@ export async function writeObservations(
     a === b ? Number(at) - Number(other) : Number(a) - Number(b)
   );
   await database.bulk(INSERT_OBSERVATION, inOrder);
+  await markLateRows(
+    database,
+    inOrder.map(([server, at, scan]) => ({
+      server: Number(server),
+      at: Number(at),
+      scan: Number(scan),
+    })),
+  );
 }
 
 /** Writes which servers replied to scans, in the order of the scans and of the servers. */

@@ -1,0 +1,59 @@
+/**
+ * Computes the uptime of servers in databases every hour while a watch runs.
+ *
+ * @module
+ */
+import { type Clock, sleep, systemClock } from "../../net/clock.ts";
+import type { DatabaseLocation } from "../../store/database_location.ts";
+import { type ConnectionEnvironment, openExisting } from "../../store/open_store.ts";
+import { withDatabaseErrors } from "../../store/store.ts";
+import { GRACE_MS } from "../../store/uptime/dirty_hours.ts";
+import { HOUR_MS } from "../../store/uptime/hours.ts";
+import { rollUp } from "../../store/uptime/roll_up.ts";
+
+/** Pause between two transactions, milliseconds: other programs write meanwhile, and polls continue. */
+const PAUSE_MS = 10;
+/** After how long the first time, milliseconds. */
+const FIRST_MS = 30_000;
+/** How long after the time at which an hour can be closed, milliseconds. */
+const AFTER_MS = 30_000;
+
+/**
+ * Computes the rollups of databases until the signal: every hour, each over a connection of its own, so
+ * that other transactions go on meanwhile. A failure is reported.
+ */
+export async function keepRolledUp(
+  places: readonly DatabaseLocation[],
+  environment: ConnectionEnvironment,
+  signal: AbortSignal,
+  report: (line: string) => void,
+  clock: Clock = systemClock,
+): Promise<void> {
+  if (places.length === 0) return;
+  for (let wait = FIRST_MS; !signal.aborted; wait = untilNextHour(clock.wall())) {
+    await sleep(clock, wait, signal);
+    for (const place of places) {
+      if (signal.aborted) return;
+      await rollUpOnce(place, environment, signal).catch((error) =>
+        report((error as Error).message)
+      );
+    }
+  }
+}
+
+/** The time until the next hour can be closed, milliseconds. */
+export function untilNextHour(now: number): number {
+  const after = now - GRACE_MS - AFTER_MS;
+  return HOUR_MS - (after % HOUR_MS);
+}
+
+/** Computes the rollups of a database over a connection of its own. */
+export async function rollUpOnce(
+  place: DatabaseLocation,
+  environment: ConnectionEnvironment,
+  signal: AbortSignal,
+): Promise<void> {
+  await using database = await openExisting(place, environment);
+  const between = () => sleep(systemClock, PAUSE_MS, signal);
+  await withDatabaseErrors("write to", database, () => rollUp(database, { between, signal }));
+}

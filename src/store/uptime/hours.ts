@@ -1,0 +1,92 @@
+/**
+ * Hours and days of uptime, in UTC.
+ *
+ * @module
+ */
+import { type Database, listValue, timeParameter } from "../database/database.ts";
+
+/** The length of an hour, milliseconds. */
+export const HOUR_MS = 3_600_000;
+/** The length of a day, milliseconds. */
+export const DAY_MS = 24 * HOUR_MS;
+/**
+ * How long an observation holds at most, milliseconds. A watch writes an observation of each server at
+ * least every hour, and of an offline server with its next poll, which comes within 1.1 hours.
+ */
+export const HOLDS_MS = 3 * HOUR_MS;
+
+/** The start of the hour or day that contains a time, Unix milliseconds. */
+export function startOf(at: number, lengthMs: number): number {
+  return Math.floor(at / lengthMs) * lengthMs;
+}
+
+/** The starts of all hours that overlap the time from `from` to `to`, Unix milliseconds. */
+export function hoursBetween(from: number, to: number): number[] {
+  const hours: number[] = [];
+  for (let hour = startOf(from, HOUR_MS); hour < to; hour += HOUR_MS) hours.push(hour);
+  return hours;
+}
+
+/** Up to where rollups are computed: the only row of `rollup_state`. Times are Unix milliseconds. */
+export interface RollupState {
+  /** Rows before this time are late: they mark their hours in `dirty_hours`. */
+  readonly closingUntil: number;
+  /** Hours before this time were computed, or are in `dirty_hours`. */
+  readonly closedUntil: number;
+  /** Hours before this time are final. */
+  readonly sealedUntil: number;
+}
+
+/** Reads the row of `rollup_state`. */
+export async function readState(database: Database): Promise<RollupState> {
+  const [row] = await database.rows(
+    "select closing_until, closed_until, sealed_until from rollup_state",
+  );
+  return {
+    closingUntil: Number(row.closing_until),
+    closedUntil: Number(row.closed_until),
+    sealedUntil: Number(row.sealed_until),
+  };
+}
+
+/** Sets a column of `rollup_state` to a later time. An earlier time changes nothing. */
+export async function advanceState(
+  database: Database,
+  column: "closing_until" | "closed_until" | "sealed_until",
+  until: number,
+): Promise<void> {
+  const time = timeParameter(database);
+  await database.run(
+    `update rollup_state set ${column} = ${time} where ${column} < ${time}`,
+    [until, until],
+  );
+}
+
+/** SQL of a condition: a column has one of the times of a list, which is one `?` parameter. */
+export function isTimeIn({ engine }: Database, column: string): string {
+  return engine === "postgres"
+    ? `${column} = any (?::timestamptz[])`
+    : `${column} in (select value from json_each(?))`;
+}
+
+/** The parameter of {@linkcode isTimeIn}. */
+export function timeList(database: Database, times: readonly number[]): string {
+  const isPostgres = database.engine === "postgres";
+  return listValue(
+    database,
+    isPostgres ? times.map((at) => new Date(at).toISOString()) : times,
+  );
+}
+
+/** The key of the advisory lock of those who compute rollups. */
+const LOCK = 7022642159;
+
+/** Runs `work` in a transaction, one at a time of all programs that compute rollups. */
+export async function alone<T>(database: Database, work: () => Promise<T>): Promise<T> {
+  return await database.transaction(async () => {
+    if (database.engine === "postgres") {
+      await database.script(`select pg_advisory_xact_lock(${LOCK})`);
+    }
+    return await work();
+  });
+}

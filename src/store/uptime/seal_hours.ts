@@ -1,0 +1,65 @@
+/**
+ * Makes hours final, so that their observations and the rollups of single hours can be removed.
+ *
+ * @module
+ */
+import { type Database, timeParameter } from "../database/database.ts";
+import { advanceState, alone, DAY_MS, HOLDS_MS, HOUR_MS, readState, startOf } from "./hours.ts";
+
+/** Rows per transaction. */
+const PAGE = 5000;
+
+/**
+ * Makes the hours before a time final, as far as they are closed and clean. Late rows change them no more.
+ *
+ * @param until Unix milliseconds.
+ * @returns The time before which observations may be removed, Unix milliseconds: no later than `until`.
+ * The state at the start of the first hour that is not final depends on the hours before.
+ */
+export async function sealHours(database: Database, until: number): Promise<number> {
+  return await alone(database, async () => {
+    const [{ watched }] = await database.rows(
+      "select count(*) as watched from (select 1 from watch_spans limit 1) as spans",
+    );
+    if (Number(watched) === 0) return until;
+    const { closedUntil, sealedUntil } = await readState(database);
+    const [{ dirty }] = await database.rows("select min(hour) as dirty from dirty_hours");
+    const clean = Math.min(closedUntil, dirty === null ? Infinity : Number(dirty));
+    const sealed = Math.max(sealedUntil, Math.min(startOf(until + HOLDS_MS, HOUR_MS), clean));
+    await advanceState(database, "sealed_until", sealed);
+    return Math.min(until, sealed - HOLDS_MS);
+  });
+}
+
+/**
+ * Removes the rollups of single hours, where those of their days stay, and spans that no hour needs.
+ *
+ * @param until Only days that end no later are concerned, Unix milliseconds.
+ * @param between Awaited between two transactions.
+ * @param signal Cancels the rest.
+ */
+export async function removeHours(
+  database: Database,
+  until: number,
+  between: () => Promise<void>,
+  signal?: AbortSignal,
+): Promise<void> {
+  const { sealedUntil } = await readState(database);
+  const end = startOf(Math.min(until, sealedUntil), DAY_MS);
+  const time = timeParameter(database);
+  await database.run(`delete from watch_spans where ended_at < ${time}`, [sealedUntil - HOLDS_MS]);
+  await database.run(`delete from rollup_totals where hours = 1 and at < ${time}`, [end]);
+  while (!signal?.aborted) {
+    const page = await database.rows(
+      `select at, server from rollups where hours = 1 and at < ${time} order by at, server limit ${PAGE}`,
+      [end],
+    );
+    if (page.length === 0) return;
+    const { at, server } = page.at(-1)!;
+    await database.run(
+      `delete from rollups where hours = 1 and (at < ${time} or at = ${time} and server <= ?)`,
+      [at, at, server],
+    );
+    await between();
+  }
+}

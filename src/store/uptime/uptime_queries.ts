@@ -1,0 +1,147 @@
+/**
+ * Reads the uptime of one server.
+ *
+ * @module
+ */
+import type { Database, Row, Value } from "../database/database.ts";
+import { DAY_MS, HOLDS_MS, HOUR_MS, isTimeIn, readState, startOf, timeList } from "./hours.ts";
+import { addUptime, integrate, UNWATCHED, type Uptime } from "./integrate.ts";
+import { optOutsOf, spansIn, statesIn } from "./rollup_rows.ts";
+
+/** The uptime of a server in an hour or a day. */
+export interface UptimePoint extends Uptime {
+  /** Start, Unix milliseconds. */
+  readonly at: number;
+  /** 1: an hour; 24: a day. */
+  readonly hours: 1 | 24;
+}
+
+/** The uptime of a server in the last day, week and month. */
+export interface RecentUptime {
+  /** The last 24 hours, from the start of an hour. */
+  readonly "24h": Uptime;
+  /** The last 7 days, from the start of a day (UTC). */
+  readonly "7d": Uptime;
+  /** The last 30 days, from the start of a day (UTC). */
+  readonly "30d": Uptime;
+}
+
+/**
+ * Reads the uptime of a server in the last day, week and month. Hours whose rollups are not yet computed
+ * are computed from observations.
+ *
+ * @param server `servers.id`.
+ * @param now Unix milliseconds.
+ */
+export async function recentUptime(
+  database: Database,
+  server: number,
+  now: number,
+): Promise<RecentUptime> {
+  const today = startOf(now, DAY_MS);
+  const starts = {
+    "24h": startOf(now - DAY_MS, HOUR_MS),
+    "7d": today - 7 * DAY_MS,
+    "30d": today - 30 * DAY_MS,
+  };
+  const points = await uptimePoints(database, server, starts["30d"], now);
+  const since = (start: number) =>
+    points.filter(({ at }) => at >= start).reduce<Uptime>(addUptime, UNWATCHED);
+  // The 24 hours may begin in the middle of a day that is one row.
+  const day = points.some(({ at, hours }) => hours === 24 && at + DAY_MS > starts["24h"])
+    ? (await hourPoints(database, server, starts["24h"], now)).reduce<Uptime>(addUptime, UNWATCHED)
+    : since(starts["24h"]);
+  return { "24h": day, "7d": since(starts["7d"]), "30d": since(starts["30d"]) };
+}
+
+/**
+ * Reads the uptime of a server per day where days are complete, and per hour after that. Periods in which
+ * nothing was watched are missing. In the order of times.
+ *
+ * @param server `servers.id`.
+ * @param from Start of a day (UTC), Unix milliseconds.
+ * @param to Unix milliseconds.
+ */
+export async function uptimePoints(
+  database: Database,
+  server: number,
+  from: number,
+  to: number,
+): Promise<UptimePoint[]> {
+  const { closedUntil } = await readState(database);
+  const days = Math.max(from, startOf(Math.min(closedUntil, to), DAY_MS));
+  return [
+    ...await readPoints(database, server, 24, from, days),
+    ...await hourPoints(database, server, days, to),
+  ];
+}
+
+/** The uptime of a server per hour: rollups, and after those what observations say now. */
+export async function hourPoints(
+  database: Database,
+  server: number,
+  from: number,
+  to: number,
+): Promise<UptimePoint[]> {
+  const state = await readState(database);
+  const computed = Math.min(Math.max(from, state.closedUntil), to);
+  return [
+    ...await readPoints(database, server, 1, from, computed),
+    ...await currentPoints(database, server, computed, to),
+  ];
+}
+
+/** Reads rollups by their keys: the times between would be those of other servers. */
+async function readPoints(
+  database: Database,
+  server: number,
+  hours: 1 | 24,
+  from: number,
+  to: number,
+): Promise<UptimePoint[]> {
+  const times: number[] = [];
+  for (let at = from; at < to; at += hours * HOUR_MS) times.push(at);
+  if (times.length === 0) return [];
+  const rows = await database.rows(
+    "select r.at, r.player_s, r.watched_s, r.online_s, r.players_min, r.players_max " +
+      `from rollups r where r.hours = ? and ${
+        isTimeIn(database, "r.at")
+      } and r.server = ? order by r.at`,
+    [hours, timeList(database, times), server],
+  );
+  return rows.map((row) => ({ hours, ...pointOf(row) }));
+}
+
+function pointOf(row: Row): Omit<UptimePoint, "hours"> {
+  const count = (value: Value) => value === null ? null : Number(value);
+  return {
+    at: Number(row.at),
+    watchedS: Number(row.watched_s),
+    onlineS: Number(row.online_s),
+    playerS: Number(row.player_s),
+    playersMin: count(row.players_min),
+    playersMax: count(row.players_max),
+  };
+}
+
+/** Computes hours from observations, as rollups are. */
+async function currentPoints(
+  database: Database,
+  server: number,
+  from: number,
+  to: number,
+): Promise<UptimePoint[]> {
+  if (from >= to) return [];
+  const spans = await spansIn(database, from, to);
+  if (spans.length === 0) return [];
+  const seen = (await statesIn(database, [server], spans, from, to)).get(server) ?? [];
+  const optedOutAt = (await optOutsOf(database, [server])).get(server);
+  const points: UptimePoint[] = [];
+  for (let at = startOf(from, HOUR_MS); at < to; at += HOUR_MS) {
+    const end = Math.min(at + HOUR_MS, to);
+    const near = seen.filter((one) => one.at >= at - HOLDS_MS && one.at < end);
+    const uptime = integrate(near, spans, at, end, optedOutAt);
+    if (uptime.watchedS > 0) points.push({ at, hours: 1, ...uptime });
+  }
+  return points;
+}

@@ -1,0 +1,90 @@
+/**
+ * When a watch watched: the spans of time without interruption.
+ *
+ * @module
+ */
+import type { WatchSpan } from "../store/uptime/watch_spans.ts";
+
+/**
+ * Longer times without a sign of life end a span, milliseconds: the machine was suspended, or the
+ * process was stopped.
+ */
+const MAX_SILENCE_MS = 180_000;
+
+/** The spans of a watch that are not written, and the current one. Times are Unix milliseconds. */
+export class WatchSpans {
+  /** Ended spans that are not written. */
+  #ended: WatchSpan[] = [];
+  /** Start of the current span; `undefined`: the watch does not watch. */
+  #startedAt: number | undefined;
+  /** The last sign of life of the current span. */
+  #aliveAt = 0;
+  /** Whether the current span has been written. */
+  #isWritten = false;
+  /**
+   * The first poll of each server after this time is observed: until then, the state of the server is
+   * unknown.
+   */
+  observeSince = -Infinity;
+
+  /** Whether the watch watches. */
+  get isOpen(): boolean {
+    return this.#startedAt !== undefined;
+  }
+
+  /** Begins a span, unless there is one. */
+  begin(at: number): void {
+    if (this.isOpen) return;
+    this.#startedAt = this.#aliveAt = this.observeSince = at;
+    this.#isWritten = false;
+  }
+
+  /** Ends the current span. An earlier end than its start makes it empty. */
+  end(at: number): void {
+    if (this.#startedAt === undefined) return;
+    const startedAt = this.#startedAt;
+    this.#startedAt = undefined;
+    if (at > startedAt || this.#isWritten) {
+      this.#ended.push({ startedAt, endedAt: Math.max(startedAt, at) });
+    }
+  }
+
+  /** Notes that the process runs. After a long silence, a new span begins. */
+  alive(at: number): void {
+    if (!this.isOpen) return;
+    if (at - this.#aliveAt > MAX_SILENCE_MS) {
+      this.end(this.#aliveAt);
+      this.begin(at);
+    }
+    this.#aliveAt = Math.max(this.#aliveAt, at);
+  }
+
+  /** Leaves out a time whose observations were lost. */
+  leaveOut(from: number, to: number): void {
+    if (this.#startedAt === undefined) return;
+    const { observeSince } = this;
+    const aliveAt = this.#aliveAt;
+    this.end(from);
+    this.begin(to);
+    this.#aliveAt = Math.max(aliveAt, to);
+    this.observeSince = observeSince; // to observe all servers again would lose more observations
+  }
+
+  /**
+   * The spans to write, without what is later than a time.
+   *
+   * @param until The time up to which all results are written.
+   */
+  pending(until: number): WatchSpan[] {
+    const ended = this.#ended.filter(({ startedAt }) => startedAt <= until)
+      .map((span) => span.endedAt <= until ? span : { ...span, endedAt: until });
+    if (this.#startedAt === undefined || this.#startedAt > until) return ended;
+    return [...ended, { startedAt: this.#startedAt, endedAt: until }];
+  }
+
+  /** Notes that spans were written. */
+  written(spans: readonly WatchSpan[]): void {
+    this.#ended = this.#ended.filter((span) => !spans.includes(span));
+    this.#isWritten ||= spans.some(({ startedAt }) => startedAt === this.#startedAt);
+  }
+}

@@ -1,0 +1,103 @@
+import { assertEquals } from "@std/assert";
+import { Random } from "../../../src/fleet/random.ts";
+import { HOLDS_MS, HOUR_MS } from "../../../src/store/uptime/hours.ts";
+import {
+  addUptime,
+  integrate,
+  type SeenState,
+  type StoredSpan,
+  UNWATCHED,
+  type Uptime,
+} from "../../../src/store/uptime/integrate.ts";
+
+const START = 1_700_000_000_000 - 1_700_000_000_000 % HOUR_MS;
+const SECOND = 1000;
+
+/** The uptime of a period by looking at each second. All times are whole seconds. */
+function bySecond(
+  observed: readonly SeenState[],
+  spans: readonly StoredSpan[],
+  from: number,
+  to: number,
+  optedOutAt: number,
+): Uptime {
+  let sum = UNWATCHED;
+  for (let at = from; at < Math.min(to, optedOutAt); at += SECOND) {
+    const states = spans.filter(({ startedAt, endedAt }) => startedAt <= at && at < endedAt)
+      .flatMap(({ scan, startedAt }) =>
+        observed.filter((one) => one.scan === scan && one.at >= startedAt && one.at <= at).slice(-1)
+      )
+      .filter((one) => at < one.at + HOLDS_MS);
+    if (states.length === 0) continue;
+    const online = states.filter((one) => one.online)
+      .toSorted((a, b) => a.at - b.at || a.scan - b.scan).at(-1);
+    const players = online?.players ?? null;
+    sum = addUptime(sum, {
+      watchedS: 1,
+      onlineS: online === undefined ? 0 : 1,
+      playerS: Math.min(Math.max(players ?? 0, 0), 1_000_000),
+      playersMin: players,
+      playersMax: players,
+    });
+  }
+  return sum;
+}
+
+/** Spans of several watches, which overlap arbitrarily; those of one watch do not. */
+function drawSpans(random: Random): StoredSpan[] {
+  const spans: StoredSpan[] = [];
+  for (let scan = 1; scan <= 1 + random.below(3); scan++) {
+    let at = START - 4 * HOUR_MS + SECOND * random.below(20_000);
+    for (let i = random.below(4); i >= 0; i--) {
+      const startedAt = at;
+      at += SECOND * random.below(12_000);
+      spans.push({ scan, startedAt, endedAt: at });
+      at += SECOND * (1 + random.below(1000));
+    }
+  }
+  return spans;
+}
+
+function drawStates(random: Random, count: number): SeenState[] {
+  const states = new Map<string, SeenState>();
+  for (let i = 0; i < count; i++) {
+    const scan = 1 + random.below(4);
+    const at = START + SECOND * (random.below(30_000) - 15_000);
+    const players = [null, random.below(30), -5, 2 ** 31 - 1][random.below(4)];
+    states.set(`${scan} ${at}`, { at, scan, online: random.below(3) > 0, players });
+  }
+  return [...states.values()].sort((a, b) => a.at - b.at);
+}
+
+Deno.test("uptime is what a look at each second finds, and the hours of a period add up", () => {
+  for (let seed = 1; seed <= 150; seed++) {
+    const random = new Random(seed);
+    const [spans, states] = [drawSpans(random), drawStates(random, random.below(40))];
+    const optedOutAt = random.below(3) === 0 ? START + SECOND * random.below(9000) : Infinity;
+    const hour = (at: number) => integrate(states, spans, at, at + HOUR_MS, optedOutAt);
+    const expected = bySecond(states, spans, START, START + HOUR_MS, optedOutAt);
+    assertEquals(hour(START), expected, `seed ${seed}`);
+    const both = integrate(states, spans, START, START + 2 * HOUR_MS, optedOutAt);
+    assertEquals(addUptime(hour(START), hour(START + HOUR_MS)), both, `seed ${seed}`);
+  }
+});
+
+Deno.test("an hour of overlapping watches is an hour, and a watch without observations watched nothing", () => {
+  const span = (scan: number) => ({ scan, startedAt: START, endedAt: START + HOUR_MS });
+  const seen = (scan: number, minute: number, online: boolean): SeenState => ({
+    at: START + 60_000 * minute,
+    scan,
+    online,
+    players: online ? scan : null,
+  });
+  const states = [seen(1, 0, true), seen(2, 10, true), seen(1, 30, false), seen(2, 40, false)];
+  const end = START + HOUR_MS;
+  assertEquals(integrate(states, [span(1), span(2), span(3)], START, end), {
+    watchedS: 3600,
+    onlineS: 2400,
+    playerS: 600 + 1800 * 2,
+    playersMin: 1,
+    playersMax: 2,
+  });
+  assertEquals(integrate(states, [span(3)], START, end), UNWATCHED);
+});

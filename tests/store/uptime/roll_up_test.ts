@@ -1,0 +1,266 @@
+/** Rollups of hours and days. Covers src/store/uptime/. */
+import { assert, assertEquals } from "@std/assert";
+import { Random } from "../../../src/fleet/random.ts";
+import type { Database } from "../../../src/store/database/database.ts";
+import { downsampleObservations } from "../../../src/store/downsample.ts";
+import { writeObservations } from "../../../src/store/rows/observation_rows.ts";
+import { Store } from "../../../src/store/store.ts";
+import { DAY_MS, HOUR_MS, readState, startOf } from "../../../src/store/uptime/hours.ts";
+import {
+  addUptime,
+  integrate,
+  type SeenState,
+  type StoredSpan,
+  UNWATCHED,
+  type Uptime,
+} from "../../../src/store/uptime/integrate.ts";
+import { rollUp } from "../../../src/store/uptime/roll_up.ts";
+import { removeHours, sealHours } from "../../../src/store/uptime/seal_hours.ts";
+import { hourPoints, recentUptime } from "../../../src/store/uptime/uptime_queries.ts";
+import { writeSpans } from "../../../src/store/uptime/watch_spans.ts";
+import { all, onEngines } from "../databases.ts";
+import { record, watchId } from "../records.ts";
+
+const START = startOf(1_700_000_000_000, DAY_MS);
+const SERVERS = [1, 2, 3, 4, 5];
+const between = () => Promise.resolve();
+
+/** Writes servers 1 to 5 and three watches, whose numbers are 2, 3 and 4. */
+async function prepare(database: Database): Promise<void> {
+  const store = new Store(database, between);
+  await store.write(SERVERS.map((port) => record(port, { version: `v${port % 2}` })));
+  for (const n of [2, 3, 4]) {
+    await store.begin({ id: watchId(n), kind: "watch", at: START, shards: 1, config: "{}" });
+  }
+}
+
+/** An observation of a server. */
+interface Seen extends SeenState {
+  readonly server: number;
+}
+
+async function observe(database: Database, seen: readonly Seen[]): Promise<void> {
+  const rows = seen.map(({ server, at, scan, online, players }) => [
+    ...[server, at, scan, online ? 1 : 0, players, null, null, null],
+  ]);
+  await database.transaction(() => writeObservations(database, rows));
+}
+
+async function watch(database: Database, span: StoredSpan): Promise<void> {
+  const { scan, startedAt, endedAt } = span;
+  await database.transaction(() => writeSpans(database, watchId(scan), [{ startedAt, endedAt }]));
+}
+
+/** The rollups of a database, by length, time and server. */
+async function readRollups(database: Database): Promise<Map<string, Uptime>> {
+  const rows = await all(database, "select * from rollups");
+  return new Map(rows.map((row) => [
+    `${row.hours} ${new Date(Number(row.at)).toISOString()} ${row.server}`,
+    {
+      watchedS: Number(row.watched_s),
+      onlineS: Number(row.online_s),
+      playerS: Number(row.player_s),
+      playersMin: row.players_min as number | null,
+      playersMax: row.players_max as number | null,
+    },
+  ]));
+}
+
+/** The rollups of all hours and days, computed at once from everything that was written. */
+function expectedRollups(
+  seen: readonly Seen[],
+  spans: readonly StoredSpan[],
+  until: number,
+): Map<string, Uptime> {
+  const rollups = new Map<string, Uptime>();
+  for (const server of SERVERS) {
+    const states = seen.filter((one) => one.server === server).toSorted((a, b) => a.at - b.at);
+    for (let day = START; day < until; day += DAY_MS) {
+      let sum = UNWATCHED;
+      for (let at = day; at < day + DAY_MS; at += HOUR_MS) {
+        const uptime = integrate(states, spans, at, at + HOUR_MS);
+        sum = addUptime(sum, uptime);
+        if (uptime.watchedS > 0) rollups.set(`1 ${new Date(at).toISOString()} ${server}`, uptime);
+      }
+      if (sum.watchedS > 0) rollups.set(`24 ${new Date(day).toISOString()} ${server}`, sum);
+    }
+  }
+  return rollups;
+}
+
+function sorted<T>(map: ReadonlyMap<string, T>): [string, T][] {
+  return [...map].sort(([a], [b]) => a < b ? -1 : 1);
+}
+
+/** Arbitrary observations and spans of three watches in three days. */
+function draw(random: Random): { seen: Seen[]; spans: StoredSpan[] } {
+  const spans: StoredSpan[] = [];
+  for (const scan of [2, 3, 4]) {
+    let at = START + random.below(20 * HOUR_MS);
+    for (let i = random.below(4); i >= 0; i--) {
+      const endedAt = Math.min(at + random.below(18 * HOUR_MS), START + 3 * DAY_MS);
+      if (endedAt > at) spans.push({ scan, startedAt: at, endedAt });
+      at = endedAt + 1 + random.below(6 * HOUR_MS);
+    }
+  }
+  const seen = new Map<string, Seen>();
+  for (let i = 0; i < 200; i++) {
+    const [scan, server] = [2 + random.below(3), 1 + random.below(SERVERS.length)];
+    const at = START + random.below(3 * DAY_MS);
+    const players = random.below(4) === 0 ? null : random.below(50);
+    seen.set(`${scan} ${server} ${at}`, { scan, server, at, online: random.below(3) > 0, players });
+  }
+  return { seen: [...seen.values()], spans };
+}
+
+onEngines(
+  "rows that come late, in any order, lead to the same rollups as all at once",
+  async (db) => {
+    await prepare(db);
+    for (let seed = 1; seed <= (db.engine === "sqlite" ? 6 : 2); seed++) {
+      const random = new Random(seed);
+      for (
+        const table of ["observations", "rollups", "rollup_totals", "dirty_hours", "watch_spans"]
+      ) {
+        await db.script(`delete from ${table}`);
+      }
+      const zero = db.engine === "postgres" ? "'1970-01-01Z'" : "0";
+      await db.script(
+        `update rollup_state set closing_until = ${zero}, closed_until = ${zero}, sealed_until = ${zero}`,
+      );
+      const { seen, spans } = draw(random);
+      const delay = () => random.below(3) > 0 ? random.below(60_000) : random.below(30 * HOUR_MS);
+      const written = [
+        ...seen.map((one) => ({ at: one.at + delay(), write: () => observe(db, [one]) })),
+        ...spans.flatMap((span) =>
+          [0.3, 0.7, 1].map((part) => {
+            const endedAt = Math.round(span.startedAt + part * (span.endedAt - span.startedAt));
+            return { at: endedAt + (part === 1 ? 31 * HOUR_MS : delay()), span, endedAt };
+          })
+        ).map(({ at, span, endedAt }) => ({ at, write: () => watch(db, { ...span, endedAt }) })),
+      ].sort((a, b) => a.at - b.at);
+      let next = START;
+      for (const { at, write } of written) {
+        for (; next < at; next += random.below(8 * HOUR_MS)) {
+          await rollUp(db, {
+            now: next,
+            between,
+          });
+        }
+        await write();
+      }
+      const end = START + 6 * DAY_MS;
+      assert(await rollUp(db, { now: end, between }));
+      assertEquals(await all(db, "select * from dirty_hours"), []);
+      const expected = sorted(expectedRollups(seen, spans, end));
+      assertEquals(sorted(await readRollups(db)), expected, `seed ${seed}`);
+      await db.script("delete from rollup_totals where hours = 24"); // of a day that is computed again
+      assertEquals(await rollUp(db, { now: end, between }), true);
+      const sums = await all(
+        db,
+        "select sum(watched_s) as watched, sum(player_s) as players from rollup_totals where kind = 'port'",
+      );
+      const hours = expected.filter(([key]) => key.startsWith("1 ")).map(([, uptime]) => uptime);
+      const total = hours.reduce<Uptime>(addUptime, UNWATCHED);
+      assertEquals([Number(sums[0].watched), Number(sums[0].players)], [
+        total.watchedS,
+        total.playerS,
+      ]);
+    }
+  },
+);
+
+/** A watch of all servers that sees each every half an hour. */
+async function watchAll(database: Database, scan: number, from: number, to: number): Promise<void> {
+  const seen: Seen[] = [];
+  for (let at = from; at < to; at += HOUR_MS / 2) {
+    for (const server of SERVERS) {
+      seen.push({ server, at: at + server, scan, online: at / HOUR_MS % 5 !== 0, players: server });
+    }
+  }
+  await observe(database, seen);
+  await watch(database, { scan, startedAt: from, endedAt: to });
+}
+
+onEngines("prune changes no rollup of a day, and a late row changes no final hour", async (db) => {
+  await prepare(db);
+  await watchAll(db, 2, START, START + 10 * DAY_MS);
+  const now = START + 10 * DAY_MS;
+  await rollUp(db, { now, between });
+  const before = await readRollups(db);
+  const uptime = await recentUptime(db, 1, now);
+  const until = START + 8 * DAY_MS;
+  assertEquals(await sealHours(db, until), until);
+  const removed = await downsampleObservations(db, { hourly: until, daily: until }, between);
+  assert(removed > 1000, String(removed));
+  await removeHours(db, until, between);
+  const late = { server: 1, scan: 2, online: false, players: null };
+  await observe(db, [{ ...late, at: START + DAY_MS + 5 }, { ...late, at: now - 2 * HOUR_MS + 5 }]);
+  await rollUp(db, { now: now + HOUR_MS, between });
+  const after = await readRollups(db);
+  for (const [key, value] of before) {
+    const [hours, at, server] = key.split(" ");
+    if (hours === "1" && Date.parse(at) < until) assert(!after.has(key), key);
+    else if (server !== "1" || Date.parse(at) < until) assertEquals(after.get(key), value, key);
+  }
+  const { "30d": month } = await recentUptime(db, 1, now);
+  assertEquals(month.watchedS, uptime["30d"].watchedS);
+  assert(month.onlineS < uptime["30d"].onlineS, "the late row of an hour that is not final counts");
+});
+
+onEngines(
+  "no observation of a dirty hour, or of an hour that is not closed, may be removed",
+  async (db) => {
+    await prepare(db);
+    assertEquals(await sealHours(db, START + DAY_MS), START + DAY_MS); // nothing was watched
+    await watchAll(db, 2, START, START + 2 * DAY_MS);
+    await rollUp(db, { now: START + DAY_MS, between });
+    const { closedUntil } = await readState(db);
+    assertEquals(closedUntil, START + DAY_MS - HOUR_MS);
+    await observe(db, [{ server: 1, scan: 2, at: START + 9 * HOUR_MS, online: true, players: 1 }]);
+    assertEquals(await sealHours(db, START + 2 * DAY_MS), START + 6 * HOUR_MS);
+    await rollUp(db, { now: START + DAY_MS, between });
+    assertEquals(await sealHours(db, START + 2 * DAY_MS), closedUntil - 3 * HOUR_MS);
+  },
+);
+
+onEngines("what is not yet rolled up is computed from observations", async (db) => {
+  await prepare(db);
+  await watchAll(db, 2, START, START + 2 * DAY_MS);
+  const now = START + 2 * DAY_MS;
+  const fresh = await hourPoints(db, 3, START, now);
+  const uptime = await recentUptime(db, 3, now);
+  await rollUp(db, { now: START + 1.5 * DAY_MS, between });
+  assertEquals(await hourPoints(db, 3, START, now), fresh);
+  assertEquals(await recentUptime(db, 3, now), uptime);
+  await rollUp(db, { now: now + DAY_MS, between });
+  assertEquals(await hourPoints(db, 3, START, now), fresh);
+  assertEquals(await recentUptime(db, 3, now), uptime);
+  assertEquals(uptime["24h"].watchedS, 24 * 3600);
+});
+
+onEngines("a computation that is cancelled at any page continues where it was", async (db) => {
+  await prepare(db);
+  const ports = Array.from({ length: 1200 }, (_, i) => 100 + i);
+  await new Store(db, between).write(ports.map((port) => record(port)));
+  await watchAll(db, 2, START, START + 3 * HOUR_MS);
+  const now = START + DAY_MS;
+  let runs = 0;
+  for (let isDone = false; !isDone; runs++) {
+    const controller = new AbortController();
+    const stop = () => Promise.resolve(controller.abort());
+    isDone = await rollUp(db, { now, between: stop, signal: controller.signal });
+  }
+  assert(runs > 9, String(runs));
+  assertEquals((await readRollups(db)).size, 15);
+});
+
+onEngines("an address that opts out is watched until then", async (db) => {
+  await prepare(db);
+  await watchAll(db, 2, START, START + HOUR_MS);
+  const time = db.engine === "postgres" ? `to_timestamp(${START / 1000 + 600})` : START + 600_000;
+  await db.script(`insert into opt_outs (address, noted_at) values ('127.0.0.1', ${time})`);
+  await rollUp(db, { now: START + DAY_MS, between });
+  const [point] = await hourPoints(db, 1, START, START + HOUR_MS);
+  assertEquals(point.watchedS, 600);
+});

@@ -1,25 +1,25 @@
 /**
- * Clients that others wrote, with types for as much of them as is used.
+ * Clients of other projects, with types for those parts that the tests use.
  *
- * Their names are no literals to `import()`: only this folder's configuration knows them, and the
- * project's own type check passes over them.
+ * The names of the packages are not literals in `import()`, because only the configuration of this
+ * folder has these packages. The type check of the project therefore skips them.
  */
 import process from "node:process";
 
-// minecraft-server-util warns of its older functions, a line each time that they are called.
+// minecraft-server-util prints a warning at each call of its deprecated functions.
 Object.assign(process, { noDeprecation: true });
 
 const load = (name: string) => import(name);
 
 /** Options of queries by minecraft-server-util. */
 export interface UtilOptions {
-  /** Never a question to a name server. */
+  /** Always false: no lookup of SRV records. */
   readonly enableSRV: false;
-  /** Milliseconds. Default: 5000. */
+  /** Timeout, milliseconds. Default: 5000. */
   readonly timeout?: number;
 }
 
-/** What minecraft-server-util makes of a pong. */
+/** A pong as minecraft-server-util returns it. */
 export interface UtilStatus {
   readonly edition: string;
   readonly motd: { readonly clean: string };
@@ -32,7 +32,7 @@ export interface UtilStatus {
   readonly portIPv6: number | null;
 }
 
-/** What it makes of a basic stat. */
+/** A basic stat as minecraft-server-util returns it. */
 export interface UtilBasic {
   readonly motd: { readonly clean: string };
   readonly gameType: string;
@@ -42,7 +42,7 @@ export interface UtilBasic {
   readonly hostIP: string;
 }
 
-/** What it makes of a full stat. */
+/** A full stat as minecraft-server-util returns it. */
 export interface UtilFull {
   readonly motd: { readonly clean: string };
   readonly version: string;
@@ -58,7 +58,7 @@ export interface UtilFull {
   readonly hostIP: string;
 }
 
-/** What it makes of the status of a Java server. */
+/** The status of a Java server as minecraft-server-util returns it. */
 export interface UtilJava {
   readonly version: { readonly name: string; readonly protocol: number };
   readonly players: {
@@ -70,7 +70,7 @@ export interface UtilJava {
   readonly favicon: string | null;
 }
 
-/** Its result for a kick in reply to `fe 01`, if it expects that of 1.4. */
+/** A kick in reply to `fe 01`, as its function for the form of 1.4 returns it. */
 export interface UtilFE01 {
   readonly protocolVersion: number;
   readonly version: string;
@@ -78,17 +78,17 @@ export interface UtilFE01 {
   readonly motd: { readonly clean: string };
 }
 
-/** The same, if it is to find out whose it is. */
+/** A kick, as its function that detects the form returns it. */
 export interface UtilLegacy {
   readonly version: { readonly name: string; readonly protocol: number } | null;
   readonly players: { readonly online: number; readonly max: number };
   readonly motd: { readonly clean: string };
 }
 
-/** What it makes of a kick in answer to `fe`. */
+/** A kick in reply to `fe`, as minecraft-server-util returns it. */
 export interface UtilFE {
   readonly players: { readonly online: number; readonly max: number };
-  /** With formatting codes. */
+  /** The MOTD with formatting codes. */
   readonly motd: string;
 }
 
@@ -110,17 +110,17 @@ export const util: Util = await load("minecraft-server-util");
 
 /** Options of a query by gamedig. */
 export interface DigQuestion {
-  /** A game, or `protocol-` and the name of a protocol. */
+  /** The name of a game, or `protocol-` and the name of a protocol. */
   readonly type: string;
   readonly host: string;
   readonly port: number;
-  /** How long to wait for one datagram, milliseconds. */
+  /** Timeout for one datagram, milliseconds. */
   readonly socketTimeout: number;
-  /** How texts are decoded, where its protocol lets one choose. */
+  /** The encoding of texts, in protocols with this option. */
   readonly encoding?: "utf8" | "latin1";
 }
 
-/** What gamedig answers. */
+/** The result of a query by gamedig. */
 export interface DigAnswer {
   readonly name: string;
   readonly map: string;
@@ -138,11 +138,11 @@ interface Dig {
 
 const { GameDig }: { readonly GameDig: new () => Dig } = await load("gamedig");
 
-/** gamedig, which sends all queries from one socket. */
+/** The client of gamedig. It sends all queries from one socket. */
 export class DigClient implements Disposable {
   readonly #dig = new GameDig();
 
-  /** Asks one server once; rejects when nothing that it understands comes back. */
+  /** Queries one server once. Rejects when no valid reply arrives. */
   query(question: DigQuestion): Promise<DigAnswer> {
     return this.#dig.query({ ...question, givenPortOnly: true });
   }

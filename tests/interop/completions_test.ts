@@ -1,4 +1,4 @@
-/** The shells themselves read what `completions` prints, and complete with it. */
+/** Real shells load the output of `completions`, and complete with it. */
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { debianTest, requireProgram } from "./debian.ts";
 import { blocksweep, run } from "./processes.ts";
@@ -19,7 +19,7 @@ async function inFolder(
   }
 }
 
-/** What bash offers for the last word of a line. */
+/** The completions of bash for the last word of a line. */
 async function bashOffers(folder: string, before: string, words: string[]): Promise<string[]> {
   const script = `cd "$1"; source ./script; ${before}; shift; COMP_WORDS=("$@"); ` +
     `COMP_CWORD=$(($# - 1)); _blocksweep; for one in "\${COMPREPLY[@]}"; do echo "$one"; done`;
@@ -47,15 +47,15 @@ Deno.test("bash completes commands, options and files", () =>
       assertEquals(await offers(command, "my"), "my *.ndjson", command);
     }
     assertEquals(await offers("watch", "-o", "my"), "my *.ndjson");
-    assertEquals(await offers("scan", "my"), ""); // its words are addresses
+    assertEquals(await offers("scan", "my"), ""); // the arguments of the command are addresses
     assertEquals(await offers("scan", "--rate", ""), "");
-    const old = "enable -n compopt"; // as in bash 3.2, which does not quote names
+    const old = "enable -n compopt"; // bash 3.2 does not quote names
     assertEquals(await bashOffers(folder, old, ["scan", "-o", "my"]), ["my\\ \\*.ndjson"]);
   }));
 
 const ZSH = "/usr/bin/zsh";
 
-/** Types lines into a zsh that has a terminal, and returns what it ran. */
+/** Types lines into a zsh with a terminal. Returns the commands that zsh ran. */
 async function zshRuns(folder: string, setup: string, lines: string[]): Promise<string[]> {
   const script = `zmodload zsh/zpty; zpty shell ${ZSH} -f -i; zpty -w shell "source $1/setup"; ` +
     'shift; for line; do zpty -w shell "$line"; zpty -r shell out "*RAN *END*"; print -r -- "$out"; done';

@@ -1,18 +1,18 @@
-/** Programs of Debian's packages, which npm does not bring. */
+/** Programs of Debian's packages, which are not available from npm. */
 
 const SKIP = "BLOCKSWEEP_INTEROP_SKIP_DEBIAN";
 const skipped = (Deno.env.get(SKIP) ?? "") !== "";
 
-/** A test that needs Debian's packages: it fails without them, unless skipping was requested. */
+/** A test that needs Debian's packages. It fails without them, unless skipping was requested. */
 export function debianTest(name: string, fn: (t: Deno.TestContext) => Promise<void>): void {
   Deno.test({ name: skipped ? `${name} (skipped: ${SKIP} is set)` : name, ignore: skipped, fn });
 }
 
 /**
- * Fails where a program is missing.
+ * Fails if a program is missing.
  *
- * @param path Where its package puts it.
- * @throws Error that says how to install it.
+ * @param path The path where the package installs the program.
+ * @throws Error that names the command to install the program.
  */
 export async function requireProgram(path: string): Promise<void> {
   try {

@@ -1,15 +1,15 @@
-/** A fleet of ours for the clients of others, and what its servers write on the wire. */
+/** A simulated fleet for clients of other projects, and the texts that its servers send. */
 import { type ManifestEntry, parseManifest, type Truth } from "../../src/fleet/manifest.ts";
 import { serverId } from "../../src/core/record.ts";
 import { encodeLatin1 } from "../../src/core/text.ts";
 import { blocksweep, Peer } from "./processes.ts";
 
-/** Where the fleet stands: apart from the ranges that other tests use. */
+/** The range of the fleet, which no other test uses. */
 const RANGE = "127.78.0.0/16";
-/** Enough to draw every kind of server several times. */
+/** Number of servers: enough to draw every kind of server several times. */
 const SERVERS = "500";
 
-/** Starts the fleet, and reads what is true of it. */
+/** Starts the fleet, and reads its manifest. */
 export async function startFleet(): Promise<{ fleet: Peer; entries: readonly ManifestEntry[] }> {
   const manifest = await Deno.makeTempFile();
   try {
@@ -22,20 +22,22 @@ export async function startFleet(): Promise<{ fleet: Peer; entries: readonly Man
   }
 }
 
-/** Software whose pongs hold an advertisement of today, and our time. */
+/**
+ * Software whose pongs contain a current form of advertisement and repeat the time of the ping.
+ */
 export const ADVERTISERS: readonly string[] = [
   ...["bds", "bdsRepeats", "pocketmine", "nukkit", "powernukkitx", "waterdog", "geyser"],
   ...["geyser2020", "dragonfly", "bedrockProtocol", "education"],
 ];
 
-/** Servers of these kinds of software; fails when one of them is not in the fleet. */
+/** The servers of these kinds of software. Fails when the fleet has none of a kind. */
 export function serversOf(
   entries: readonly ManifestEntry[],
   ...software: readonly string[]
 ): readonly ManifestEntry[] {
   return software.flatMap((name) => {
     const found = entries.filter((entry) => entry.software === name);
-    if (found.length === 0) throw new Error(`The fleet has no ${name}: draw it anew`);
+    if (found.length === 0) throw new Error(`The fleet has no ${name}: use another seed`);
     return found;
   });
 }
@@ -45,7 +47,10 @@ export function where(entry: ManifestEntry): string {
   return `${serverId(entry)} (${entry.software})`;
 }
 
-/** Asks servers, a few at a time: clients have small sockets, and no second try. */
+/**
+ * Queries servers, a few at a time, because clients have small socket buffers and do not repeat
+ * queries.
+ */
 export async function askAll(
   entries: readonly ManifestEntry[],
   ask: (entry: ManifestEntry) => Promise<void>,
@@ -55,13 +60,13 @@ export async function askAll(
   }
 }
 
-/** Software that writes `\;` where the MOTD has `;`. */
+/** Software that escapes `;` in the MOTD as `\;`. */
 const ESCAPES = new Set(["pocketmine", "nukkit", "powernukkitx", "waterdog"]);
-/** Software that writes Query's texts in UTF-8; the rest writes Latin-1. */
+/** Software that writes texts of Query in UTF-8. Other software writes Latin-1. */
 const UTF8 = new Set(["pocketmine", "nukkit", "glowstone", "dragonfly", "geyser2020"]);
 const EDITIONS: Record<string, string> = { bedrock: "MCPE", education: "MCEE", pocket: "MCCPP" };
 
-/** The advertisement that a server writes: the manifest's truth, in the habits of its software. */
+/** The advertisement that a server sends, built from the manifest in the form of its software. */
 export function advertisementOf({ software, truth }: ManifestEntry): string {
   const { columns, facts } = truth.raknet;
   const edition = EDITIONS[columns.edition!];
@@ -78,12 +83,12 @@ export function advertisementOf({ software, truth }: ManifestEntry): string {
   return facts.terminated ? `${text};` : text;
 }
 
-/** Whether a server's advertisement has a `;` inside of a field. */
+/** Whether a field of a server's advertisement contains a `;`. */
 export function hasInnerSemicolon({ truth }: ManifestEntry): boolean {
   return truth.raknet.columns.motd?.includes(";") ?? false;
 }
 
-/** How a server encodes Query's texts. */
+/** The encoding of a server's texts in Query. */
 export function encodingOf({ software }: ManifestEntry): "utf8" | "latin1" {
   return UTF8.has(software) ? "utf8" : "latin1";
 }
@@ -93,14 +98,14 @@ export function bytesOf(entry: ManifestEntry, text: string): Uint8Array {
   return encodingOf(entry) === "utf8" ? new TextEncoder().encode(text) : encodeLatin1(text);
 }
 
-/** The `plugins` value of a server that has such a list, or the empty text. */
+/** The `plugins` value of a server with a list of plugins, otherwise an empty text. */
 export function pluginsOf({ columns }: Truth): string {
   if (columns.plugins == null) return "";
   const list = columns.plugins.map(({ name, version }) => `${name} ${version}`);
   return `${columns.software}: ${list.join("; ")}`;
 }
 
-/** The values of a stat that no column holds. */
+/** The values of a stat that are in no column. */
 export function valuesOf({ facts }: Truth): Readonly<Record<string, string | undefined>> {
   return facts.values as Record<string, string>;
 }

@@ -1,25 +1,25 @@
-/** gamedig against the Java servers of our fleet: what it reads has to be what the manifest says. */
+/** gamedig queries the Java servers of the fleet. Its results must agree with the manifest. */
 import { assertEquals, assertRejects } from "@std/assert";
 import type { ManifestEntry } from "../../src/fleet/manifest.ts";
 import { type DigAnswer, DigClient } from "./clients.ts";
 import { askAll, serversOf, startFleet, where } from "./fleet.ts";
 import { iconHash, type JavaRead, javaTruth, STATUSES } from "./java.ts";
 
-/** What it hands out of a status as it came. */
+/** The unprocessed parts of a status in gamedig's result. */
 interface Raw {
   readonly version: { readonly name: string; readonly protocol: number };
   readonly description: unknown;
   readonly favicon?: string;
   readonly players: { readonly sample?: unknown };
-  /** The second text of a frame, of Better Compatibility Checker. */
+  /** The second text of a frame, which Better Compatibility Checker adds. */
   readonly bcc: unknown;
 }
 
 const PATIENT = 5000;
-/** For servers that it gets no answer of: nothing it could wait for comes. */
+/** Timeout for servers without a reply, milliseconds. */
 const BRIEF = 500;
 
-Deno.test("gamedig reads our fleet's Java servers", async (t) => {
+Deno.test("gamedig reads the Java servers of the fleet", async (t) => {
   const { fleet, entries } = await startFleet();
   await using _fleet = fleet;
   using dig = new DigClient();
@@ -37,7 +37,7 @@ Deno.test("gamedig reads our fleet's Java servers", async (t) => {
     });
   });
 
-  await t.step("minecraftvanilla: the text behind a status", async () => {
+  await t.step("minecraftvanilla: the second text after a status", async () => {
     await askAll(servers("forgeMore", "forge118"), async (entry) => {
       const { bcc } = rawOf(await ping(entry));
       const more = entry.software === "forgeMore"
@@ -47,8 +47,9 @@ Deno.test("gamedig reads our fleet's Java servers", async (t) => {
     });
   });
 
-  await t.step("minecraftvanilla: what it cannot read", async () => {
-    // It wants players, and does not know kicks; it waits on where a server has closed.
+  await t.step("minecraftvanilla: statuses that it cannot read", async () => {
+    // It requires players, does not support kicks, and keeps waiting after a server has closed the
+    // connection.
     const others = servers(
       ...["hiddenPlayers", "disconnects", "beta18", "java14", "java16", "kicksOnly"],
     );
@@ -60,18 +61,18 @@ Deno.test("gamedig reads our fleet's Java servers", async (t) => {
   });
 
   await t.step("minecraft: MOTDs", async () => {
-    // For each server it also queries over UDP, and waits for replies that do not come.
+    // It also queries each server over UDP, and waits for replies that do not arrive.
     const kinds = [
       ...["vanillaOld", "vanillaString", "waterfall", "forge113", "neoforge", "cuberite"],
       ...["minestom", "nodeMinecraftProtocol", "wantsProtocol", "componentMotd", "translateMotd"],
     ];
-    // Opens its socket: many first questions at once would open many.
+    // This query opens its socket. Many concurrent first queries would open many sockets.
     await ask("protocol-minecraftbedrock", servers("bds")[0], PATIENT);
     await Promise.all(kinds.map(async (kind) => {
       const [entry] = servers(kind);
       const { name, version, numplayers, maxplayers } = await ask("minecraft", entry, BRIEF);
       const { motd, version: named, online, max } = javaTruth(entry);
-      // It knows neither lists of components nor translations.
+      // It supports neither lists of components nor translations.
       const known = kind === "componentMotd" || kind === "translateMotd" ? "" : motd;
       assertEquals(
         [name, version, numplayers, maxplayers],
@@ -86,10 +87,10 @@ function rawOf({ raw }: DigAnswer): Raw {
   return raw as unknown as Raw;
 }
 
-/** A status as gamedig reads it; it reads MOTDs only when it queries in every protocol. */
+/** A status in gamedig's result. It contains a MOTD only after a query in every protocol. */
 function readStatus(answer: DigAnswer): Omit<JavaRead, "motd"> {
   const { version, players, favicon } = rawOf(answer);
-  // Of its players, which come as a class of their own; without a list it has none.
+  // Names of players, which are in a class of gamedig. Without a list there are no names.
   const names = Array.from(answer.players, ({ name }) => name);
   return {
     version: version.name,

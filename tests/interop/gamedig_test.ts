@@ -1,4 +1,4 @@
-/** gamedig against our fleet: what it reads has to be what the manifest says. */
+/** gamedig queries the fleet. Its results must agree with the manifest. */
 import { assert, assertEquals, assertNotEquals, assertRejects } from "@std/assert";
 import type { ManifestEntry } from "../../src/fleet/manifest.ts";
 import { encodeLatin1 } from "../../src/core/text.ts";
@@ -17,10 +17,10 @@ import {
 } from "./fleet.ts";
 
 const PATIENT = 5000;
-/** For servers that it gets no answer of: nothing it could wait for comes. */
+/** Timeout for servers without a reply, milliseconds. */
 const BRIEF = 500;
 
-Deno.test("gamedig reads our fleet as the manifest has it", async (t) => {
+Deno.test("gamedig reads the values of the manifest from the fleet", async (t) => {
   const { fleet, entries } = await startFleet();
   await using _fleet = fleet;
   using dig = new DigClient();
@@ -30,7 +30,7 @@ Deno.test("gamedig reads our fleet as the manifest has it", async (t) => {
     dig.query({ type, host, port, socketTimeout });
   const ping = (entry: ManifestEntry, timeout = PATIENT) =>
     ask("protocol-minecraftbedrock", entry, timeout);
-  // It does not detect the encoding of texts, which has to be given.
+  // It does not detect the encoding of texts, so the encoding is an option.
   const stat = (entry: ManifestEntry, socketTimeout = PATIENT) => {
     const { host, port } = entry;
     const encoding = encodingOf(entry);
@@ -38,7 +38,7 @@ Deno.test("gamedig reads our fleet as the manifest has it", async (t) => {
   };
 
   const bedrock = servers(...ADVERTISERS);
-  await ping(bedrock[0]); // opens its socket: many first questions at once would open many
+  await ping(bedrock[0]); // opens the socket; many concurrent first queries would open many
 
   await t.step("minecraftbedrock: every pong", async () => {
     await askAll(bedrock.filter((entry) => !hasInnerSemicolon(entry)), async (entry) => {
@@ -46,7 +46,7 @@ Deno.test("gamedig reads our fleet as the manifest has it", async (t) => {
     });
   });
 
-  // It splits at every `;`, an escaped one too: all that follows is a field late.
+  // It splits at every `;`, also at escaped ones. All later fields are therefore shifted by one.
   await t.step("minecraftbedrock: a `;` in the MOTD shifts its fields", async () => {
     await askAll(bedrock.filter(hasInnerSemicolon), async (entry) => {
       const { name, version, numplayers, maxplayers, raw } = await ping(entry);
@@ -60,8 +60,8 @@ Deno.test("gamedig reads our fleet as the manifest has it", async (t) => {
     });
   });
 
-  await t.step("minecraftbedrock: what it does not take for a pong", async () => {
-    // It wants the time that it sent, and six fields.
+  await t.step("minecraftbedrock: messages that it does not accept as pongs", async () => {
+    // It requires the time of its ping, and six fields.
     const others = servers("raknetNode", "mute", "otherGame", "banned", "pocket2012");
     await noneIsRead(others, ping);
   });
@@ -76,13 +76,13 @@ Deno.test("gamedig reads our fleet as the manifest has it", async (t) => {
     });
   });
 
-  await t.step("gamespy3: tokens without a sign are right or not read", async () => {
+  await t.step("gamespy3: unsigned tokens lead to correct results or to none", async () => {
     await askAll(servers("unsigned"), async (entry) => {
       let answer: DigAnswer;
       try {
         answer = await stat(entry);
       } catch (error) {
-        // It writes tokens with a sign, and half of these do not fit.
+        // It writes tokens as signed numbers, and half of the unsigned tokens are too large.
         assert(error instanceof Error && error.stack?.includes("out of range"), where(entry));
         return;
       }
@@ -90,25 +90,25 @@ Deno.test("gamedig reads our fleet as the manifest has it", async (t) => {
     });
   });
 
-  await t.step("gamespy3: texts that it reads wrong", async () => {
-    // Of two keys of one name it keeps the later, an address.
+  await t.step("gamespy3: texts that it reads incorrectly", async () => {
+    // Of two equal keys it keeps the later one, whose value is an address.
     await askAll(servers("beta19"), async (entry) => {
       const truth = { ...statTruth(entry), name: "127.0.0.1", ip: undefined };
       assertEquals<unknown>(readStat(await stat(entry)), truth, where(entry));
     });
-    // A NUL in the MOTD makes keys of values.
+    // After a NUL in the MOTD, it reads values as keys.
     await askAll(servers("vanillaNul"), async (entry) => {
       const { raw, maxplayers } = await stat(entry);
       assertEquals([raw.B, raw.SMP, maxplayers], ["gametype", "game_id", 0], where(entry));
     });
   });
 
-  await t.step("gamespy3: what it gets no stat of", async () => {
-    // Nukkit's raw token is no number to it; the rest does not answer.
+  await t.step("gamespy3: servers of which it gets no stat", async () => {
+    // It does not accept the raw token of Nukkit. The other servers send no full stat.
     await noneIsRead(servers("nukkit", "fullLost", "tokensOnly"), stat);
   });
 
-  await t.step("mbe: pong and stat of one server in one answer", async () => {
+  await t.step("mbe: pong and stat of one server in one result", async () => {
     const whole = servers("pocketmine").filter((entry) => !hasInnerSemicolon(entry));
     await askAll(whole, async (entry) => {
       const { raknet: { columns, facts }, query } = entry.truth;
@@ -126,7 +126,7 @@ Deno.test("gamedig reads our fleet as the manifest has it", async (t) => {
   });
 
   await t.step("minecraft: reads Java's Latin-1 as UTF-8", async () => {
-    // Each time it waits for a pong that does not come.
+    // For each server it waits for a pong that does not arrive.
     await askAll(servers("vanilla").slice(0, 16), async (entry) => {
       const { columns } = entry.truth.query;
       const { name, numplayers, maxplayers } = await ask("minecraft", entry, 2000);
@@ -140,7 +140,7 @@ Deno.test("gamedig reads our fleet as the manifest has it", async (t) => {
   });
 });
 
-/** No server of these is read. */
+/** Checks that it gets no result from these servers. */
 async function noneIsRead(
   entries: readonly ManifestEntry[],
   ask: (entry: ManifestEntry, timeout: number) => Promise<unknown>,
@@ -154,7 +154,7 @@ async function noneIsRead(
 
 const EDITIONS: Record<string, string> = { MCPE: "bedrock", MCEE: "education" };
 
-/** A pong as it reads it, under our names. */
+/** A pong in gamedig's result, with the names of this test. */
 function readPong({ raw, ...answer }: DigAnswer) {
   return {
     edition: EDITIONS[raw.edition as string],
@@ -171,7 +171,7 @@ function readPong({ raw, ...answer }: DigAnswer) {
   };
 }
 
-/** The same from the manifest: what is missing is empty there, and ports are texts. */
+/** The expected pong from the manifest. Missing values are empty, and ports are texts. */
 function pongTruth({ truth: { raknet: { columns, facts } } }: ManifestEntry) {
   return {
     edition: columns.edition,
@@ -188,12 +188,12 @@ function pongTruth({ truth: { raknet: { columns, facts } } }: ManifestEntry) {
   };
 }
 
-/** The players of an answer, which come as a class of their own. */
+/** The names of players in a result. They are in a class of gamedig. */
 function namesIn({ players }: DigAnswer): string[] {
   return Array.from(players, ({ name }) => name);
 }
 
-/** A stat as it reads it, under our names. */
+/** A stat in gamedig's result, with the names of this test. */
 function readStat(answer: DigAnswer) {
   const { raw } = answer;
   return {
@@ -213,7 +213,7 @@ function readStat(answer: DigAnswer) {
   };
 }
 
-/** The same from the manifest. */
+/** The expected stat from the manifest. */
 function statTruth({ truth: { query } }: ManifestEntry) {
   const { columns } = query;
   const values = valuesOf(query);

@@ -1,39 +1,44 @@
-/** What clients of others should read of the Java servers of a fleet, by Server List Ping. */
+/**
+ * The values that clients of other projects should read from the Java servers of the fleet, by
+ * Server List Ping.
+ */
 import { createHash } from "node:crypto";
 import type { ManifestEntry } from "../../src/fleet/manifest.ts";
 
-/** Software whose status holds all that a client looks for, in forms that every client knows. */
+/**
+ * Software whose status contains everything that clients read, in forms that every client supports.
+ */
 export const STATUSES: readonly string[] = [
   ...["vanilla", "vanillaOld", "vanillaString", "paper", "velocity", "bungeecord", "waterfall"],
   ...["forge112", "forge113", "forge118", "neoforge", "cuberite", "minestom"],
   ...["nodeMinecraftProtocol", "hugeFavicon", "wantsProtocol"],
 ];
 
-/** Software of before 1.7 that knows 1.4's form of a kick. */
+/** Software before 1.7 that supports the kick in the form of 1.4. */
 export const KICKERS: readonly string[] = ["java14", "java16"];
 
-/** Software that repeats the protocol number of a client, where it knows it. */
+/** Software that repeats the protocol number of a client if it supports that number. */
 const PROXIES = new Set(["velocity", "bungeecord", "waterfall"]);
 
-/** A status, under our names. */
+/** The values of a status. */
 export interface JavaRead {
-  /** With the name of the software before it. */
+  /** The version, with the name of the software before it. */
   readonly version: string;
   readonly protocol: number;
-  /** Without formatting codes. */
+  /** The MOTD without formatting codes. */
   readonly motd: string;
   readonly online: number;
   readonly max: number;
-  /** Names of players; `null`: there is no list. */
+  /** Names of players; `null`: the status has no list. */
   readonly players: readonly string[] | null;
-  /** The SHA-256 of the icon's PNG; `null`: there is none. */
+  /** The SHA-256 of the icon's PNG; `null`: the status has no icon. */
   readonly icon: string | null;
 }
 
 /**
- * What the manifest says of a server's status.
+ * The expected values of a server's status, from the manifest.
  *
- * @param askedAs The client's protocol number. Default: that of 1.8, as most clients call themselves.
+ * @param askedAs The client's protocol number. Default: that of 1.8, which most clients send.
  */
 export function javaTruth({ software, truth }: ManifestEntry, askedAs = 47): JavaRead {
   const { columns, facts } = truth.slp;
@@ -49,7 +54,7 @@ export function javaTruth({ software, truth }: ManifestEntry, askedAs = 47): Jav
   };
 }
 
-/** What a kick of a server of our fleet says; the names are those of {@linkcode JavaRead}. */
+/** The expected values of a kick, with the names of {@linkcode JavaRead}. */
 export function legacyTruth({ software, truth: { slp: { columns, facts } } }: ManifestEntry) {
   const old = columns.version == null || KICKERS.includes(software);
   return {
@@ -61,7 +66,7 @@ export function legacyTruth({ software, truth: { slp: { columns, facts } } }: Ma
   };
 }
 
-/** The hash of what is in a data URL, or `null`. */
+/** The hash of the content of a data URL, or `null`. */
 export function iconHash(url: string | null | undefined): string | null {
   if (url == null) return null;
   const bytes = Uint8Array.fromBase64(url.slice(url.indexOf(",") + 1));

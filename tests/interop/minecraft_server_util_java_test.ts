@@ -1,4 +1,7 @@
-/** minecraft-server-util against the Java servers of our fleet, by today's ping and the old ones. */
+/**
+ * minecraft-server-util queries the Java servers of the fleet by the current ping and by legacy
+ * pings.
+ */
 import { assertEquals, assertMatch, assertNotEquals, assertRejects } from "@std/assert";
 import type { ManifestEntry } from "../../src/fleet/manifest.ts";
 import {
@@ -12,7 +15,7 @@ import { askAll, serversOf, startFleet, where } from "./fleet.ts";
 import { iconHash, type JavaRead, javaTruth, KICKERS, legacyTruth, STATUSES } from "./java.ts";
 
 const PATIENT: UtilOptions = { enableSRV: false };
-/** For servers that it waits for in vain. */
+/** Options for servers without a reply. */
 const BRIEF: UtilOptions = { enableSRV: false, timeout: 500 };
 
 const asking =
@@ -28,7 +31,7 @@ const statusFE01FA = asking(util.statusFE01FA);
 const OFFLINE = /^Server is offline/;
 const CLOSED = /^Socket closed unexpectedly/;
 
-Deno.test("minecraft-server-util reads our fleet's Java servers", async (t) => {
+Deno.test("minecraft-server-util reads the Java servers of the fleet", async (t) => {
   const { fleet, entries } = await startFleet();
   await using _fleet = fleet;
   const servers = (...software: readonly string[]) => serversOf(entries, ...software);
@@ -39,8 +42,8 @@ Deno.test("minecraft-server-util reads our fleet's Java servers", async (t) => {
     });
   });
 
-  await t.step("status: MOTDs that it reads wrong", async () => {
-    // A list of components is no component to it, and it knows no fallback of a translation.
+  await t.step("status: MOTDs that it reads incorrectly", async () => {
+    // It supports neither lists of components nor fallbacks of translations.
     const wrong = { componentMotd: "", translateMotd: "server.motd" };
     for (const [name, motd] of Object.entries(wrong)) {
       await askAll(servers(name), async (entry) => {
@@ -49,26 +52,26 @@ Deno.test("minecraft-server-util reads our fleet's Java servers", async (t) => {
     }
   });
 
-  await t.step("status: what it cannot read", async () => {
-    // What it has not read of an answer, it sends with its next question: the second text.
+  await t.step("status: statuses that it cannot read", async () => {
+    // It sends the unread bytes of a reply, here the second text, with its next request.
     await noneIsRead(servers("forgeMore"), status, CLOSED);
-    // It wants players and a MOTD.
+    // It requires players and a MOTD.
     await noneIsRead(servers("hiddenPlayers"), status, /\(reading 'online'\)$/);
     await noneIsRead(servers("disconnects"), status, /^Unexpected server MOTD type: undefined$/);
-    // It takes a kick for a long frame.
+    // It reads a kick as a long frame.
     await noneIsRead(servers("beta18", "java14", "java16", "kicksOnly"), status, CLOSED);
   });
 
   const answerers = servers(...STATUSES, ...KICKERS, "componentMotd", "translateMotd", "forgeMore");
 
-  await t.step("statusLegacy, statusFE01: every kick of 1.4's form", async () => {
+  await t.step("statusLegacy, statusFE01: every kick in the form of 1.4", async () => {
     await askAll(answerers, async (entry) => {
       const truth = legacyTruth(entry);
       assertEquals(readLegacy(await statusLegacy(entry)), truth, where(entry));
       assertEquals(readFE01(await statusFE01(entry)), truth, where(entry));
     });
-    // Beta's form is 1.4's to the one. The other takes a MOTD for 1.4's where its second letter
-    // is 1, and splits it at its codes.
+    // statusFE01 reads the form of Beta as that of 1.4. statusLegacy does so if the second letter
+    // of the MOTD is 1, and it splits the MOTD at its codes.
     await noneIsRead(servers("beta18"), statusFE01, /^Unexpected server MOTD type: undefined$/);
     const plain = servers("beta18").filter((entry) => !hasCodes(entry) && !hasOneSecond(entry));
     assertNotEquals(plain, []);
@@ -77,7 +80,7 @@ Deno.test("minecraft-server-util reads our fleet's Java servers", async (t) => {
     });
   });
 
-  await t.step("statusFE: every kick of Beta's form, where the MOTD has no codes", async () => {
+  await t.step("statusFE: every kick in the form of Beta whose MOTD has no codes", async () => {
     await askAll(servers("vanilla", "java14", "java16", "beta18"), async (entry) => {
       const { motd, players } = await statusFE(entry);
       const { motd: sent, online, max } = legacyTruth(entry);
@@ -86,14 +89,15 @@ Deno.test("minecraft-server-util reads our fleet's Java servers", async (t) => {
     });
   });
 
-  await t.step("statusFE01FA, and who does not answer", async () => {
-    // It writes the channel of 1.6 with one byte a letter: our servers wait for the rest.
+  await t.step("statusFE01FA, and servers that do not reply", async () => {
+    // It writes the channel of 1.6 with one byte per letter. The servers of the fleet wait for the
+    // rest.
     await noneIsRead(servers("vanilla", "java16").slice(0, 16), statusFE01FA, OFFLINE);
     await noneIsRead(servers("disconnects", "kicksOnly"), statusLegacy, CLOSED);
   });
 });
 
-/** No server of these is read. */
+/** Checks that it gets no result from these servers. */
 async function noneIsRead(
   entries: readonly ManifestEntry[],
   ask: (entry: ManifestEntry, options: UtilOptions) => Promise<unknown>,
@@ -105,7 +109,7 @@ async function noneIsRead(
   }));
 }
 
-/** Whether a MOTD has formatting codes, at which it splits Beta's form. */
+/** Whether a MOTD has formatting codes. The client splits a kick in the form of Beta at these. */
 function hasCodes({ truth }: ManifestEntry): boolean {
   return truth.slp.columns.motd!.includes("§");
 }
@@ -114,7 +118,7 @@ function hasOneSecond({ truth }: ManifestEntry): boolean {
   return truth.slp.columns.motd![1] === "1";
 }
 
-/** A status as it reads it. */
+/** A status in the result of the client. */
 function readStatus({ version, players, motd, favicon }: UtilJava): JavaRead {
   return {
     version: version.name,

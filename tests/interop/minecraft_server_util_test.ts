@@ -1,4 +1,4 @@
-/** minecraft-server-util against our fleet: what it reads has to be what the manifest says. */
+/** minecraft-server-util queries the fleet. Its results must agree with the manifest. */
 import { assert, assertEquals, assertMatch, assertNotEquals, assertRejects } from "@std/assert";
 import type { ManifestEntry } from "../../src/fleet/manifest.ts";
 import { decodeLatin1 } from "../../src/core/text.ts";
@@ -23,7 +23,7 @@ import {
 } from "./fleet.ts";
 
 const PATIENT: UtilOptions = { enableSRV: false };
-/** For servers that it gets no answer of: nothing it could wait for comes. */
+/** Options for servers without a reply. */
 const BRIEF: UtilOptions = { enableSRV: false, timeout: 500 };
 
 const ping = ({ host, port }: ManifestEntry, options = PATIENT) =>
@@ -35,7 +35,7 @@ const full = ({ host, port }: ManifestEntry, options = PATIENT) =>
 
 const OFFLINE = /^Server is offline/;
 
-Deno.test("minecraft-server-util reads our fleet as the manifest has it", async (t) => {
+Deno.test("minecraft-server-util reads the values of the manifest from the fleet", async (t) => {
   const { fleet, entries } = await startFleet();
   await using _fleet = fleet;
   const servers = (...software: readonly string[]) => serversOf(entries, ...software);
@@ -47,7 +47,7 @@ Deno.test("minecraft-server-util reads our fleet as the manifest has it", async 
     });
   });
 
-  // It splits at every `;`, an escaped one too: all that follows is a field late.
+  // It splits at every `;`, also at escaped ones. All later fields are therefore shifted by one.
   await t.step("statusBedrock: a `;` in the MOTD shifts its fields", async () => {
     await askAll(bedrock.filter(hasInnerSemicolon), async (entry) => {
       const { motd, version, players, serverID } = await ping(entry);
@@ -61,14 +61,15 @@ Deno.test("minecraft-server-util reads our fleet as the manifest has it", async 
     });
   });
 
-  await t.step("statusBedrock: what is no advertisement of today", async () => {
+  await t.step("statusBedrock: old and missing advertisements", async () => {
     await askAll(servers("pocket2012"), async (entry) => {
       const { edition, motd } = await ping(entry);
-      // It does not know the order of 2012, where the name is the third field.
+      // It does not support the order of 2012, in which the name is the third field.
       assertEquals([edition, motd.clean], ["MCCPP", "Demo"], where(entry));
     });
     await noneIsRead(servers("banned"), ping, /received 23$/);
-    // It waits for a length, or for as much text as another game's first letters say.
+    // It waits for a length field. In the text of another game, it reads the first letters as a
+    // length.
     await noneIsRead(servers("mute", "otherGame"), ping, OFFLINE);
   });
 
@@ -80,7 +81,7 @@ Deno.test("minecraft-server-util reads our fleet as the manifest has it", async 
     await askAll(servers(...kinds), async (entry) => {
       assertEquals<unknown>(readFull(await full(entry)), fullTruth(entry), where(entry));
     });
-    // It ends the brand at the first colon, which Glowstone has inside of it: `(MC: 1.12.2)`.
+    // It ends the software name at the first colon. Glowstone's name contains one: `(MC: 1.12.2)`.
     await askAll(servers("glowstone"), async (entry) => {
       const truth = { ...fullTruth(entry), plugins: undefined };
       assertEquals<unknown>({ ...readFull(await full(entry)), plugins: undefined }, truth);
@@ -88,16 +89,18 @@ Deno.test("minecraft-server-util reads our fleet as the manifest has it", async 
     });
   });
 
-  await t.step("queryFull: what it cannot read", async () => {
-    // It looks for one of nine keys behind each `hostname`: behind beta19's second one is none.
-    // It waits for the NUL of a token. The rest does not answer.
+  await t.step("queryFull: stats that it cannot read", async () => {
+    // After each `hostname` it searches for one of nine keys; beta19 has none after the second one.
+    // It waits for the NUL of a token. The other servers do not reply.
     const silent = servers("beta19", "unterminated", "fullLost", "tokensOnly");
     await noneIsRead(silent, full, OFFLINE);
-    // Nukkit's raw token is no number to it; where it begins with a digit, a wrong one.
+    // It does not accept the raw token of Nukkit, or reads a wrong number if the token begins with
+    // a digit.
     await noneIsRead(servers("nukkit"), full, /^Server (sent an invalid challenge|is offline)/);
-    // What it has not read of an answer, it sends with its next question: gophertunnel's fill.
+    // It sends the unread bytes of a reply, here the padding of gophertunnel, with its next
+    // request.
     await rightOrNotRead(servers("dragonfly"), OFFLINE);
-    // It writes tokens with a sign.
+    // It writes tokens as signed numbers.
     await rightOrNotRead(servers("unsigned"), /out of range/);
   });
 
@@ -108,24 +111,24 @@ Deno.test("minecraft-server-util reads our fleet as the manifest has it", async 
     });
   });
 
-  await t.step("queryBasic: what it reads wrong or not at all", async () => {
-    // These answer 11 bytes with a full stat, which it takes for a basic one.
+  await t.step("queryBasic: stats that it reads incorrectly or not at all", async () => {
+    // These servers reply to 11 bytes with a full stat, which it reads as a basic stat.
     await askAll(servers("waterdog", "geyser2020"), async (entry) => {
       const { motd, map } = await basic(entry);
       const { header } = entry.truth.query.facts;
       assertEquals([motd.clean, map], [header, "hostname"], where(entry));
     });
-    // A NUL in the MOTD shifts its fields.
+    // A NUL in the MOTD shifts the fields.
     await askAll(servers("vanillaNul"), async (entry) => {
       const { gameType, map } = await basic(entry);
       assertEquals([gameType, map], ["B", "SMP"], where(entry));
     });
-    // As real PocketMine does, ours never answers 11 bytes.
+    // Like real PocketMine-MP, the simulated one never replies to 11 bytes.
     await noneIsRead(servers("pocketmine", "tokensOnly"), basic, OFFLINE);
   });
 });
 
-/** No server of these is read. */
+/** Checks that it gets no result from these servers. */
 async function noneIsRead(
   entries: readonly ManifestEntry[],
   ask: (entry: ManifestEntry, options: UtilOptions) => Promise<unknown>,
@@ -137,7 +140,7 @@ async function noneIsRead(
   }));
 }
 
-/** Each server of these is read right or not at all, as its token happens to be. */
+/** Checks that the result of each server is correct or missing, depending on its token. */
 async function rightOrNotRead(entries: readonly ManifestEntry[], why: RegExp): Promise<void> {
   await Promise.all(entries.map(async (entry) => {
     let stat: UtilFull;
@@ -152,14 +155,14 @@ async function rightOrNotRead(entries: readonly ManifestEntry[], why: RegExp): P
   }));
 }
 
-/** What it leaves of a text: it removes every section sign with what follows, known or not. */
+/** A text without its section signs and the letter after each, as the client removes them. */
 function withoutCodes(text: string): string {
   return text.replace(/§.?/gsu, "");
 }
 
 const EDITIONS: Record<string, string> = { MCPE: "bedrock", MCEE: "education" };
 
-/** A pong as it reads it, under our names. */
+/** A pong in the result of the client, with the names of this test. */
 function readStatus({ motd, version, players, ...status }: UtilStatus) {
   const [name, level] = motd.clean.split("\n");
   return {
@@ -196,7 +199,7 @@ function statusTruth({ truth: { raknet: { columns, facts } } }: ManifestEntry) {
   };
 }
 
-/** A full stat as it reads it. */
+/** A full stat in the result of the client. */
 function readFull({ motd, players, ...stat }: UtilFull) {
   return {
     motd: motd.clean,
@@ -220,13 +223,13 @@ function fullTruth(entry: ManifestEntry) {
     ...statTruth(entry),
     version: query.columns.version,
     software: plugins.split(": ")[0],
-    // Of an empty list it makes a plugin without a name.
+    // It reads an empty list as one plugin without a name.
     plugins: plugins === "" ? [] : plugins.split(": ")[1].split("; "),
     players: query.columns.players,
   };
 }
 
-/** A basic stat as it reads it. */
+/** A basic stat in the result of the client. */
 function readBasic({ motd, players, ...stat }: UtilBasic) {
   return {
     motd: motd.clean,
@@ -244,11 +247,11 @@ function basicTruth(entry: ManifestEntry) {
   return { ...statTruth(entry), gamemode: entry.truth.query.columns.gamemode };
 }
 
-/** What both stats report. */
+/** The values that both stats contain. */
 function statTruth(entry: ManifestEntry) {
   const { query, query: { columns } } = entry.truth;
   return {
-    // Whatever the server wrote, it takes every byte of Query for one character.
+    // It reads every byte of a Query text as one character, whatever the encoding is.
     motd: withoutCodes(decodeLatin1(bytesOf(entry, columns.motd!))),
     map: columns.map,
     online: columns.players_online,

@@ -1,4 +1,4 @@
-/** A server of another game, which speaks UDP, and neither of our protocols. */
+/** A server of another game. It uses UDP, but none of the protocols of blocksweep. */
 import { assert, assertEquals } from "@std/assert";
 import { debianTest, requireProgram } from "./debian.ts";
 import { Peer, scan } from "./processes.ts";
@@ -35,17 +35,18 @@ async function startMinetest(home: string): Promise<Peer> {
   return await Peer.start({ command: COMMAND, args, env: { HOME: home } }, /listening on /);
 }
 
-/** Says hello as a player does, and returns the number that the server gives us: 2, 3, 4. */
+/** Connects as a player does. Returns the peer number that the server assigns: 2, 3, 4. */
 async function peerNumber(): Promise<number> {
   const socket = Deno.listenDatagram({ transport: "udp", hostname: "127.0.0.1", port: 0 });
   const silence = Promise.withResolvers<never>();
   const timer = setTimeout(() => silence.reject(new Error("minetest-server is silent")), 10_000);
   try {
-    // Protocol 4f457403, sender 0 (a newcomer), channel 0, type 1 (a message of its own).
+    // Protocol 4f457403, sender 0 (a new peer), channel 0, type 1 (a message of the game).
     const hello = Uint8Array.fromHex("4f45740300000001");
     await socket.send(hello, { transport: "udp", hostname: HOST, port: PORT });
     const [answer] = await Promise.race([socket.receive(), silence.promise]);
-    // The same head from sender 1, reliable 03, sequence ffdc, control 00, "your number" 01.
+    // The reply has the same header with sender 1, then reliable 03, sequence ffdc, control 00,
+    // "your number" 01.
     assertEquals(answer.toHex().slice(0, 24), "4f45740300010003ffdc0001");
     return new DataView(answer.buffer, answer.byteOffset).getUint16(12);
   } finally {

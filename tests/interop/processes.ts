@@ -1,28 +1,31 @@
-/** Programs in separate processes: other people's servers, our fleet, our scanner. */
+/** Programs in separate processes: servers of other projects, the fleet, and scans. */
 import { readNdjson } from "../../src/fleet/judge/verify_rows.ts";
 import type { ServerRecord } from "../../src/core/record.ts";
 import type { ReplyCounts } from "../../src/sweep/reply_counts.ts";
 
-/** The project's root: commands run there, as a user's do. */
+/** The root of the project, in which commands run. */
 const ROOT = new URL("../../", import.meta.url);
 
-/** What Deno programs may do here: nothing that they send leaves this machine. */
+/** The permissions of Deno programs in these tests. Nothing that they send leaves this machine. */
 const LOOPBACK = ["run", "--quiet", "--no-prompt", "--allow-net=127.0.0.0/8,0.0.0.0"];
 const OURS = ["--allow-read", "--allow-write", "--allow-env", "main.ts"];
-/** Native addons need leave to load; JSPrismarine keeps files. */
+/**
+ * The permissions of other projects' servers: native addons need --allow-ffi, and JSPrismarine
+ * writes files.
+ */
 const THEIRS = ["--allow-read", "--allow-write", "--allow-env", "--allow-sys", "--allow-ffi"];
 
-/** How a program is started. */
+/** A command line. */
 export interface Program {
-  /** What to run. */
+  /** The path of the program. */
   readonly command: string;
-  /** With which arguments. */
+  /** The arguments of the program. */
   readonly args: readonly string[];
-  /** With which variables besides ours. */
+  /** Additional environment variables. */
   readonly env?: Record<string, string>;
 }
 
-/** One of our commands. */
+/** A command of blocksweep. */
 export function blocksweep(...args: readonly string[]): Program {
   return { command: Deno.execPath(), args: [...LOOPBACK, ...OURS, ...args] };
 }
@@ -42,7 +45,7 @@ function scriptIn(folder: string, name: string, args: readonly string[]): Progra
   return { command: Deno.execPath(), args: [...LOOPBACK, ...THEIRS, ...script, ...args] };
 }
 
-/** A program that takes longer than this, milliseconds, hangs. */
+/** Maximum duration of a program, milliseconds. A program that takes longer is killed. */
 const DEADLINE_MS = 60_000;
 
 function spawn({ command, args, env }: Program): Deno.ChildProcess {
@@ -50,7 +53,7 @@ function spawn({ command, args, env }: Program): Deno.ChildProcess {
   return new Deno.Command(command, { args: [...args], ...options }).spawn();
 }
 
-/** Runs a program to its end, and returns what it printed. */
+/** Runs a program to its end. Returns its output. */
 export async function run(program: Program): Promise<string> {
   const child = spawn(program);
   const timer = setTimeout(() => child.kill("SIGKILL"), DEADLINE_MS);
@@ -61,7 +64,7 @@ export async function run(program: Program): Promise<string> {
   throw new Error(`${program.command} ${program.args.join(" ")} failed: ${complaint}`);
 }
 
-/** What a scan found, and what it counted. */
+/** The rows of a scan, and its counts of replies. */
 export interface Scan {
   readonly rows: readonly ServerRecord[];
   readonly replies: ReplyCounts;
@@ -84,7 +87,7 @@ export async function scan(...args: readonly string[]): Promise<Scan> {
 
 /** A program that runs until it is stopped. */
 export class Peer implements AsyncDisposable {
-  /** What it wrote up to the line that said that it is ready. */
+  /** The output up to the line that reports that the program is ready. */
   readonly greeting: string;
   readonly #child: Deno.ChildProcess;
   readonly #output: Promise<string>;
@@ -98,7 +101,7 @@ export class Peer implements AsyncDisposable {
     child.status.then(() => this.#ended = true);
   }
 
-  /** Starts a program, and waits until what it writes says that it is ready. */
+  /** Starts a program, and waits until its output shows that it is ready. */
   static async start(program: Program, ready: RegExp): Promise<Peer> {
     const child = spawn(program);
     const timer = setTimeout(() => child.kill("SIGKILL"), DEADLINE_MS);
@@ -121,7 +124,7 @@ export class Peer implements AsyncDisposable {
     }
   }
 
-  /** Ends it, and returns all that it wrote. That it ended by itself is an error. */
+  /** Ends the program and returns its output. Fails if the program has ended by itself. */
   end(): Promise<string> {
     return this.#written ??= this.#end();
   }
@@ -134,7 +137,7 @@ export class Peer implements AsyncDisposable {
     return written;
   }
 
-  /** Ends it. */
+  /** Ends the program. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.end();
   }

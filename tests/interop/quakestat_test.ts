@@ -1,4 +1,4 @@
-/** Debian's quakestat against our fleet: what it reads has to be what the manifest says. */
+/** Debian's quakestat queries the fleet. Its results must agree with the manifest. */
 import { assertEquals } from "@std/assert";
 import type { ManifestEntry } from "../../src/fleet/manifest.ts";
 import { serverId } from "../../src/core/record.ts";
@@ -7,10 +7,10 @@ import { bytesOf, pluginsOf, serversOf, startFleet, valuesOf, where } from "./fl
 import { run } from "./processes.ts";
 
 const COMMAND = "/usr/bin/quakestat";
-/** Stands between what it prints: no server of the fleet writes it. */
+/** The separator in its output. No server of the fleet sends this character. */
 const MARK = "\x1f";
 
-/** A server as it reads it; names are bytes, for it knows no encoding. */
+/** A server in its output. Names are bytes, because quakestat does not decode them. */
 interface Read {
   readonly name: string;
   readonly map: string;
@@ -20,7 +20,7 @@ interface Read {
   readonly players: readonly string[];
 }
 
-debianTest("quakestat -gs4 reads our fleet as the manifest has it", async (t) => {
+debianTest("quakestat -gs4 reads the values of the manifest from the fleet", async (t) => {
   await requireProgram(COMMAND);
   const { fleet, entries } = await startFleet();
   await using _fleet = fleet;
@@ -41,21 +41,21 @@ debianTest("quakestat -gs4 reads our fleet as the manifest has it", async (t) =>
     }
   });
 
-  await t.step("texts that it reads wrong", async () => {
-    // Of two keys of one name it keeps the later, an address.
+  await t.step("texts that it reads incorrectly", async () => {
+    // Of two equal keys it keeps the later one, whose value is an address.
     for (const { entry, read } of await ask("beta19")) {
       const truth = truthOf(entry);
       const { hostip: _, ...rules } = truth.rules;
       assertEquals(read, { ...truth, name: hex(entry, "127.0.0.1"), rules }, where(entry));
     }
-    // A NUL in the MOTD makes keys of values.
+    // After a NUL in the MOTD, it reads values as keys.
     for (const { entry, read } of await ask("vanillaNul")) {
       assertEquals([read?.rules.B, read?.rules.SMP], ["gametype", "game_id"], where(entry));
     }
   });
 
-  await t.step("what it gets no stat of", async () => {
-    // It wants the word `splitnum`, a token that is a number, and an answer.
+  await t.step("servers of which it gets no stat", async () => {
+    // It requires the header word `splitnum`, a decimal token, and a full stat.
     const kinds = ["dragonfly", "geyser2020", "nukkit", "fullLost", "tokensOnly"];
     for (const { entry, read } of await ask(...kinds)) {
       assertEquals(read, undefined, where(entry));
@@ -63,7 +63,7 @@ debianTest("quakestat -gs4 reads our fleet as the manifest has it", async (t) =>
   });
 });
 
-/** Asks servers; those that it got no stat of are `undefined`. */
+/** Queries servers. The result is `undefined` for a server without a stat. */
 async function quakestat(
   entries: readonly ManifestEntry[],
 ): Promise<Map<string, Read | undefined>> {
@@ -84,14 +84,14 @@ function readBlock(block: string): [string, Read | undefined] {
     max: Number(max),
     online: Number(online),
     rules: Object.fromEntries(rules.map((rule) => rule.split(/=(.*)/s).slice(0, 2))),
-    players: players.map(([player]) => player).toReversed(), // it lists the last one first
+    players: players.map(([player]) => player).toReversed(), // it lists players in reverse order
   };
   return [address, read];
 }
 
 const hex = (entry: ManifestEntry, text: string) => bytesOf(entry, text).toHex();
 
-/** What it should read. */
+/** The expected result. */
 function truthOf(entry: ManifestEntry): Read {
   const { query } = entry.truth;
   const { columns } = query;
@@ -101,7 +101,7 @@ function truthOf(entry: ManifestEntry): Read {
     version: columns.version!,
     plugins: pluginsOf(query),
     ...values,
-    // It does not report the port if that is the queried one.
+    // It omits the port if the port is the queried one.
     ...(hostport === String(entry.port) ? {} : { hostport }),
   };
   return {

@@ -1,10 +1,10 @@
-/** raknet-node's client against our fleet: the text of each pong, to the letter. */
+/** The client of raknet-node queries the fleet. The text of each pong must be exact. */
 import { assertEquals } from "@std/assert";
 import { serverId } from "../../src/core/record.ts";
 import { advertisementOf, ADVERTISERS, serversOf, startFleet, where } from "./fleet.ts";
 import { peerScript, run } from "./processes.ts";
 
-Deno.test("raknet-node's client reads our fleet's advertisements", async () => {
+Deno.test("the client of raknet-node reads the advertisements of the fleet", async () => {
   const { fleet, entries } = await startFleet();
   await using _fleet = fleet;
   const servers = serversOf(entries, ...ADVERTISERS, "raknetNode", "pocket2012");

@@ -1,8 +1,8 @@
-/** What rows of servers say that others wrote. */
+/** The comparable part of rows of other projects' servers. */
 import { assert } from "@std/assert";
 import type { ServerRecord } from "../../src/core/record.ts";
 
-/** What a row says of its server: without what only the scan knows, and what is not known. */
+/** A row without the values that vary between scans, and without nulls. */
 export function told(row: ServerRecord): Partial<ServerRecord> {
   const { latency_ms, seen_at, scan_id, ...rest } = row;
   assert(latency_ms !== null && latency_ms >= 0 && seen_at > 1.7e12 && scan_id !== null);

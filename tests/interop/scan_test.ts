@@ -1,4 +1,7 @@
-/** Our scan of the fleet that the clients are held against: its rows say what they read. */
+/**
+ * A scan of the fleet that the clients of other projects query. Its rows must agree with the same
+ * manifest.
+ */
 import { assertEquals } from "@std/assert";
 import { verifyAgainstManifest } from "../../src/fleet/judge/verify_rows.ts";
 import { startFleet } from "./fleet.ts";

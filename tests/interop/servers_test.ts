@@ -1,11 +1,11 @@
-/** Our scan against RakNet servers that others wrote. */
+/** Scans of RakNet servers of other projects. */
 import { assert, assertEquals, assertNotEquals } from "@std/assert";
 import { util } from "./clients.ts";
 import { Peer, peerScript, type Program, scan } from "./processes.ts";
 import { told } from "./rows.ts";
 import { Tap } from "./tap.ts";
 
-/** Starts a server, and hands out what it said of itself. */
+/** Starts a server. Returns it with its output. */
 async function start(program: Program): Promise<{ server: Peer; said: string }> {
   const server = await Peer.start(program, /^ready .*\n/m);
   return { server, said: /^ready (.*)$/m.exec(server.greeting)![1] };
@@ -44,7 +44,7 @@ Deno.test("scan: jsp-raknet's server gives one row, as configured, and keeps run
     gamemode: "Adventure",
     players_online: 3,
     players_max: 42,
-    guid: BigInt.asUintN(64, BigInt(said)).toString(), // it writes its id with a sign
+    guid: BigInt.asUintN(64, BigInt(said)).toString(), // it writes its id as a signed number
     flags: [],
     extras: {
       raknet: {
@@ -56,7 +56,8 @@ Deno.test("scan: jsp-raknet's server gives one row, as configured, and keeps run
       },
     },
   };
-  // Twice: a ping that it cannot read kills it, and then nothing would answer the second scan.
+  // Two scans: a ping that the server cannot read would end it, and the second scan would get no
+  // reply.
   for (const target of ["127.77.0.0/29", "127.77.0.1"]) {
     const { rows, replies } = await scan(target, "-p", "19132");
     assertEquals(rows.map(told), [row]);
@@ -133,8 +134,8 @@ Deno.test("scan: JSPrismarine with GUID 0 gives one row, and keeps running", asy
     const { server } = await start({ ...program, env: { JSP_DIR: folder } });
     await using _server = server;
     await using tap = new Tap({ host, port: 19132, server: behind, answers: Infinity });
-    // An SQP challenge request is an unknown message to it: an uncaught error, which ends it under
-    // Node and is ignored under Deno. It must get none.
+    // An SQP challenge request causes an uncaught error in this server, which ends it under Node
+    // and is ignored under Deno. The scan must not send one.
     const withSqp = [host, "--protocol", "raknet,query,sqp"];
     for (const options of [["127.77.0.32/29"], withSqp, [host]]) {
       const { rows, replies } = await scan(...options, "-p", "19132");
@@ -175,7 +176,7 @@ Deno.test("scan: JSPrismarine with GUID 0 gives one row, and keeps running", asy
   }
 });
 
-/** raknet-node's server behind a tap, which our scan takes for it. */
+/** A server of raknet-node behind a tap. The scan probes the tap. */
 async function tapRaknetNode(answers: number) {
   const { server, said } = await startRaknetNode("127.77.0.3:19140");
   const behind = { transport: "udp", hostname: "127.77.0.3", port: 19140 } as const;
@@ -189,7 +190,7 @@ Deno.test("scan: raknet-node's server gives one row, confirmed from another port
   const { server, said, tap } = await tapRaknetNode(Infinity);
   await using _server = server;
   await using _tap = tap;
-  // Its advertisement cannot be set: version 0.5.0 copies it before setmotd() can be called.
+  // The advertisement cannot be configured: version 0.5.0 copies it before setmotd() can be called.
   const fields = said.split(";");
   assertEquals(fields.slice(0, 6), ["MCPE", "Rust Raknet Server", "486", "1.18.11", "0", "99999"]);
   const { rows, replies } = await scanTap();
@@ -223,7 +224,7 @@ Deno.test("scan: raknet-node's server gives one row, confirmed from another port
   }]);
   assertEquals([replies.valid, replies.unverified, replies.forged], [1, 0, 0]);
   assert(tap.asked.every(({ size }) => size === 33), "a ping that is not 33 bytes long");
-  // The sweep's ping, then one from a port of its own.
+  // The ping of the sweep, then a ping from a separate port.
   assert(tap.asked.length >= 2, "it was asked once only");
   assertNotEquals(tap.asked[0].port, tap.asked.at(-1)!.port);
 });

@@ -1,4 +1,6 @@
-/** A wire tap: stands before a server, hands datagrams on in both directions, and counts them. */
+/**
+ * A tap: a relay in front of a server. It forwards datagrams in both directions, and counts them.
+ */
 
 /** The addresses of a tap and of the server behind it, and the ports that get replies. */
 export interface TapOptions {
@@ -11,7 +13,7 @@ export interface TapOptions {
 
 /** A tap, open until it is disposed of. */
 export class Tap implements AsyncDisposable {
-  /** Every datagram that came for the server, in order: from which port, how many bytes. */
+  /** Every datagram to the server, in order: its source port and its size, bytes. */
   readonly asked: { readonly port: number; readonly size: number }[] = [];
   readonly #front: Deno.DatagramConn;
   readonly #backs = new Map<number, Deno.DatagramConn>();
@@ -33,7 +35,7 @@ export class Tap implements AsyncDisposable {
     }
   }
 
-  /** The socket by which the server sees one port of the scanner. */
+  /** The socket that forwards the datagrams of one port of the scanner. */
   #backOf(client: Deno.NetAddr): Deno.DatagramConn {
     const open = this.#backs.get(client.port);
     if (open !== undefined) return open;

@@ -1,13 +1,13 @@
-/** `--verify` against RakNet servers that others wrote, with a tap before each. */
+/** `--verify` with RakNet servers of other projects, behind a tap each. */
 import { assert, assertEquals } from "@std/assert";
 import { Peer, peerScript, type Program, scan } from "./processes.ts";
 import { Tap } from "./tap.ts";
 
 const PORT = 19132;
-/** Where the servers stand behind their taps. */
+/** The port of the servers behind the taps. */
 const BEHIND = 19141;
 
-/** Verifies a server through a tap, twice; says what the rows say, and what was sent. */
+/** Verifies a server through a tap twice. Returns values of the rows, and the datagrams sent. */
 async function verifyThroughTap(host: string, behind: string, program: Program) {
   await using _server = await Peer.start(program, /^ready .*\n/m);
   const server = { transport: "udp", hostname: behind, port: BEHIND } as const;
@@ -28,7 +28,7 @@ async function verifyThroughTap(host: string, behind: string, program: Program) 
   return { found, asked: tap.asked };
 }
 
-/** Sizes by the port that they came from, one list for each. */
+/** The sizes of datagrams, one list per source port. */
 function conversations(asked: Tap["asked"]): number[][] {
   return [...Map.groupBy(asked, ({ port }) => port).values()]
     .map((datagrams) => datagrams.map(({ size }) => size));
@@ -40,7 +40,7 @@ Deno.test("--verify: jsp-raknet names protocol 10 and accepts connections with i
   const row = [true, 1400, 10, "none"];
   assertEquals(found, [[row], [row]]);
   const talks = conversations(asked).filter(([size]) => size > 33);
-  assertEquals(talks, [[1464, 1464], [1464, 1464]]); // and nothing after reply 1
+  assertEquals(talks, [[1464, 1464], [1464, 1464]]); // nothing follows reply 1
 });
 
 Deno.test("--verify: raknet-node accepts connections, and keeps replying", async () => {
@@ -50,11 +50,11 @@ Deno.test("--verify: raknet-node accepts connections, and keeps replying", async
   assertEquals(found, [[row], [row]]);
   const talks = conversations(asked).filter(([size]) => size > 33);
   assertEquals(talks, [[1464], [1464]]);
-  // No request before the pings: the sweep's, and that which confirmed the server.
+  // No request precedes the two pings: that of the sweep, and that which confirmed the server.
   assert(asked.findIndex(({ size }) => size > 33) >= 2);
 });
 
-/** How much faster jsp-raknet's clock runs here: half a second is 20. */
+/** Factor by which the clock of jsp-raknet is accelerated: 20 s take half a second. */
 const FASTER = 40;
 
 Deno.test("--verify: no server counts a player, or stops replying in the next 20 seconds", async () => {

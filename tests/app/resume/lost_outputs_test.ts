@@ -19,7 +19,7 @@ import { fleetAt, inFolder, kill, listed, put, text } from "./stopped_programs.t
 const FLEET = fleetAt(0x7f3d0000, 0);
 const TARGETS = "127.61.0.0/23";
 
-/** What others do to a database while no scan runs, with the servers that it lost. */
+/** Changes to a database by other programs while no scan runs, with the servers that are lost. */
 function forget(path: string, ids: readonly string[]): void {
   const database = new DatabaseSync(path);
   for (const id of ids) {
@@ -32,7 +32,7 @@ function forget(path: string, ids: readonly string[]): void {
   database.close();
 }
 
-/** The servers of a scan in a database, each once. */
+/** The servers of a scan in a database. Fails if one occurs twice. */
 function observed(path: string): unknown[] {
   const database = new DatabaseSync(path);
   const rows = database.prepare(`select server_id from ${SEEN} where online`).all();
@@ -59,7 +59,7 @@ Deno.test("a database that lost rows of a scan is refused, or gets the rows when
     const [before, all] = [await saved(), await named()];
     assert(all.length > before);
 
-    forget(database, all.slice(-1)); // as a crash of the system would
+    forget(database, all.slice(-1)); // as after a crash of the system
     const goOn = ["scan", "--resume", checkpoint];
     const files = [rows, checkpoint, `${checkpoint}.list`];
     const texts = await Promise.all(files.map(text));
@@ -144,7 +144,7 @@ Deno.test("an opt-out before a kill is marked in the database when the scan is r
   });
 });
 
-/** What others do to an output while a scan runs, and what the scan says of it. */
+/** Changes to an output by other programs while a scan runs, and the scan's messages. */
 const LOSSES: Readonly<Record<string, [loss: (path: string) => Promise<unknown>, fate: string]>> = {
   "deleted": [(path) => Deno.remove(path), "it was deleted or renamed since it was opened"],
   "rotated": [async (path) => {

@@ -18,7 +18,10 @@ async function withFleet(test: () => Promise<void>): Promise<void> {
   await test();
 }
 
-/** Waits until a program makes, changes or renames a file; false where it ends before that. */
+/**
+ * Waits until a program creates, changes or renames a file. Returns false if the program ends
+ * before.
+ */
 async function touched(child: Deno.ChildProcess, folder: string, path: string): Promise<boolean> {
   using watcher = Deno.watchFs(folder);
   void child.status.then(() => watcher[Symbol.dispose]());
@@ -42,7 +45,7 @@ Deno.test("a scan that is killed at random moments and resumed finds every serve
           return async () => await listed(`${checkpoint}.list`) >= least;
         },
       );
-      // In the middle of saving: while the next checkpoint has not taken its place.
+      // This kill is during a save: the next checkpoint has not replaced the old one yet.
       moments.splice(2, 0, (child) => touched(child, folder, `${checkpoint}.part`));
       for (const [i, moment] of moments.entries()) {
         const child = start(i === 0 ? begin : goOn);
@@ -215,7 +218,7 @@ Deno.test("rows on standard output may repeat after a kill, and never after Ctrl
   );
 });
 
-/** What a process that may be killed prints: whole rows of it. */
+/** The complete rows in the output of a process that may be killed. */
 async function collect({ stdout, stderr }: Deno.ChildProcess) {
   const [rows, said] = await Promise.all([stdout, stderr].map((one) => new Response(one).text()));
   const ids = readNdjson(rows.slice(0, rows.lastIndexOf("\n") + 1)).map(serverId);

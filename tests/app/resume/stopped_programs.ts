@@ -28,7 +28,7 @@ export function fleetAt(start: number, hostile: number) {
   };
 }
 
-/** A folder that is gone afterwards. */
+/** A folder that is removed after the test. */
 export async function inFolder(test: (folder: string) => Promise<void>): Promise<void> {
   const folder = await Deno.makeTempDir();
   try {
@@ -38,13 +38,13 @@ export async function inFolder(test: (folder: string) => Promise<void>): Promise
   }
 }
 
-/** Ends a process at once, as it stands. */
+/** Kills a process. */
 export async function kill(child: Deno.ChildProcess): Promise<void> {
   child.kill("SIGKILL");
   assertEquals((await finish(child)).code, 137);
 }
 
-/** How many servers a list names. */
+/** The number of servers in a list. */
 export async function listed(path: string): Promise<number> {
   return (await Deno.readTextFile(path)).split("\n").filter((line) => line.startsWith("+ "))
     .reduce((sum, line) => sum + line.split(" ").length - 2, 0);

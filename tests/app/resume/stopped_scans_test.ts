@@ -14,14 +14,14 @@ import {
 } from "../../cli/program.ts";
 import { fleetAt, inFolder, put, SELECTION, text } from "./stopped_programs.ts";
 
-/** A program `blocksweep` in a folder, as `deno task install` makes one. */
+/** Creates a program `blocksweep` in a folder, as `deno task install` does. */
 async function install(folder: string): Promise<void> {
   const words = programWords([]).map((word) => `'${word}'`).join(" ");
   await put(`${folder}/blocksweep`, `#!/bin/sh\nexec ${words} "$@"\n`);
   await Deno.chmod(`${folder}/blocksweep`, 0o755);
 }
 
-/** Runs a line in a shell that finds the program of a folder. */
+/** Runs a line in a shell whose PATH contains a folder. */
 async function shell(line: string, folder: string): Promise<Finished> {
   const PATH = `${folder}:${Deno.env.get("PATH")}`;
   const child = new Deno.Command("sh", {
@@ -62,7 +62,7 @@ interface Point {
   readonly targets: string;
 }
 
-/** Stops a default scan; returns what it printed. */
+/** Stops a default scan. Returns its output. */
 async function stopped(way: string, point: Point, output: string): Promise<Finished> {
   const args = ["scan", point.targets, "-o", output];
   if (way === "--max-runtime") return await run([...args, way, point.runtime]);
@@ -92,7 +92,7 @@ async function stopAndContinue(way: string, point: Point, folder: string): Promi
   assertStringIncludes(part.stderr, "done in ");
   const rows = readNdjson(await text(output));
   const ids = rows.map(serverId);
-  // A scan that is to end waits five seconds for a slow host, and says so in its row.
+  // A stopped scan waits five seconds for a slow host, and flags the row of this host.
   const cut = rows.filter(({ flags }) => flags.includes("cutShort")).map(serverId);
   const { found, faults } = verifyAgainstManifest(point.fleet.entries, rows, SELECTION, "ndjson");
   assertEquals([ids.length, new Set(ids).size, found], [60, 60, 60]);

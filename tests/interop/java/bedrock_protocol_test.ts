@@ -1,11 +1,11 @@
-/** Our scan against servers of bedrock-protocol, which escapes nothing in its advertisement. */
+/** A scan of servers of bedrock-protocol, which escapes nothing in its advertisement. */
 import { assertEquals } from "@std/assert";
 import { javaScript, Peer, scan } from "../processes.ts";
 import { told } from "../rows.ts";
 
 const PORT = "19132";
 
-/** Advertisements with `;` in the level, or in it and the MOTD. */
+/** Advertisements with a `;` in the level, or in the level and the MOTD. */
 const CASES = [
   { host: "127.77.3.1", motd: "Plain", levelName: "plain", flags: [] },
   { host: "127.77.3.2", motd: "Plain", levelName: "a;b", flags: ["levelSemicolon"] },
@@ -15,9 +15,9 @@ const CASES = [
   },
 ];
 
-/** What a row says where nothing had to be left out; the software is another test's business. */
+/** The expected row if no field had to be omitted. Another test checks the software. */
 function rowOf({ host, motd, levelName }: typeof CASES[number], id: string) {
-  const guid = BigInt.asUintN(64, BigInt(id)).toString(); // it writes its id with a sign
+  const guid = BigInt.asUintN(64, BigInt(id)).toString(); // it writes its id as a signed number
   return {
     ...{ host, port: Number(PORT), protocol: "raknet", protocols: ["raknet"], edition: "bedrock" },
     ...{ motd, name: motd.replace(/§./g, ""), motd_plain: motd.replace(/§./g, "") },

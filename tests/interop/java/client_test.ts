@@ -1,4 +1,4 @@
-/** node-minecraft-protocol's client against the Java servers of our fleet. */
+/** The client of node-minecraft-protocol queries the Java servers of the fleet. */
 import { assertEquals, assertMatch } from "@std/assert";
 import type { ManifestEntry } from "../../../src/fleet/manifest.ts";
 import { serverId } from "../../../src/core/record.ts";
@@ -6,7 +6,7 @@ import { serversOf, startFleet, where } from "../fleet.ts";
 import { iconHash, javaTruth, STATUSES } from "../java.ts";
 import { javaScript, run } from "../processes.ts";
 
-/** What peers/ping.ts prints of a server. */
+/** The output of peers/ping.ts for a server. */
 interface Printed {
   readonly error?: string;
   readonly motd?: string | null;
@@ -28,10 +28,11 @@ const ASKED_AS = 767;
 
 async function ping(places: readonly string[]): Promise<readonly Printed[]> {
   const printed = await run(javaScript("ping.ts", ...places));
-  return JSON.parse(printed.trimEnd().split("\n").at(-1)!); // it prints what it cannot read, too
+  // the client also prints messages that it cannot read
+  return JSON.parse(printed.trimEnd().split("\n").at(-1)!);
 }
 
-Deno.test("node-minecraft-protocol's client reads our fleet's Java servers", async (t) => {
+Deno.test("the client of node-minecraft-protocol reads the Java servers of the fleet", async (t) => {
   const { fleet, entries } = await startFleet();
   await using _fleet = fleet;
   const readable = serversOf(
@@ -46,14 +47,14 @@ Deno.test("node-minecraft-protocol's client reads our fleet's Java servers", asy
   const of = (list: readonly ManifestEntry[]) =>
     list.map((entry) => [entry, printed[asked.indexOf(entry)]] as const);
 
-  await t.step("every status, and a pong after it", () => {
+  await t.step("every status, and a pong after each", () => {
     for (const [entry, { status, motd, error }] of of(readable)) {
       assertEquals(error, undefined, where(entry));
       const { version, players, favicon, latency } = status;
       const read = {
         version: version!.name,
         protocol: version!.protocol,
-        motd: motd!.replaceAll(/§[xu]/g, ""), // codes that it leaves in
+        motd: motd!.replaceAll(/§[xu]/g, ""), // formatting codes that the client does not remove
         online: players!.online,
         max: players!.max,
         players: players!.sample?.map(({ name }) => name) ?? null,
@@ -64,7 +65,7 @@ Deno.test("node-minecraft-protocol's client reads our fleet's Java servers", asy
     }
   });
 
-  await t.step("what is no whole status is handed out as it came", () => {
+  await t.step("an incomplete status is returned unchanged", () => {
     for (const [entry, { status }] of of(odd)) {
       const { version, players, text } = status;
       const expected = entry.software === "disconnects"
@@ -74,7 +75,7 @@ Deno.test("node-minecraft-protocol's client reads our fleet's Java servers", asy
     }
   });
 
-  await t.step("kicks and closed connections are no answers", () => {
+  await t.step("kicks and closed connections yield no result", () => {
     for (const [entry, { error }] of of(closed)) {
       assertMatch(error ?? "", /ETIMEDOUT|ECONNRESET/, where(entry));
     }

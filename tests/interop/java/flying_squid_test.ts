@@ -1,4 +1,4 @@
-/** Our query and scan against a server of flying-squid. */
+/** A query and a scan of a server of flying-squid. */
 import { assertEquals } from "@std/assert";
 import { readNdjson } from "../../../src/fleet/judge/verify_rows.ts";
 import { blocksweep, javaScript, Peer, run, scan } from "../processes.ts";

@@ -1,4 +1,4 @@
-/** Our query and scan against Java servers of node-minecraft-protocol. */
+/** A query and a scan of Java servers of node-minecraft-protocol. */
 import { assert, assertEquals } from "@std/assert";
 import { concat } from "../../../src/core/bytes.ts";
 import { readNdjson } from "../../../src/fleet/judge/verify_rows.ts";
@@ -12,7 +12,7 @@ const PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QD
   "AABJRU5ErkJggg==";
 const PIXEL_HASH = "6b7fa434f92a8b80aab02d9bf1a12e49ffcae424e4013a1c4f68b67e3d2bbcd0";
 
-/** A server: how it is set up (see peers/server.ts), and what a row should say of it. */
+/** A server: its configuration (see peers/server.ts), and the expected row. */
 interface Case {
   readonly host: string;
   readonly options: Record<string, unknown>;
@@ -57,7 +57,7 @@ const BUSY: Case = {
   facts: { version_name: "1.8.8", sample_size: 0 },
 };
 
-/** What a hook writes is what goes out: it passes for another's. */
+/** A hook changes the status, which then looks like that of other software. */
 const DISGUISED: Case = {
   host: "127.77.2.3",
   options: {
@@ -80,7 +80,7 @@ const DISGUISED: Case = {
   facts: { version_name: "Paper 1.16.5", sample_size: 2 },
 };
 
-/** A server of every version repeats the client's number, even one that is none. */
+/** A server for every version repeats the client's protocol number, even an invalid one. */
 const ANY_VERSION: Case = {
   host: "127.77.2.4",
   options: { version: false, motd: "which?" },
@@ -93,7 +93,7 @@ const ANY_VERSION: Case = {
   facts: { version_name: "1.21.1", sample_size: 0 },
 };
 
-/** Closes on a client that does not say its version. */
+/** A server that closes the connection of a client without a version. */
 const PARTICULAR: Case = {
   host: "127.77.2.5",
   options: { version: "1.20.4", motd: "who?", closesOn: slp.ANY_PROTOCOL },
@@ -106,7 +106,7 @@ const PARTICULAR: Case = {
   facts: { version_name: "1.20.4", sample_size: 0 },
 };
 
-/** Closes instead of a status, but for the old pings. */
+/** A server that closes the connection instead of sending a status, except for legacy pings. */
 const OLD: Case = {
   host: "127.77.2.6",
   options: { version: "1.20.4", motd: "old §athings", maxPlayers: 7, closesOn: "all" },
@@ -136,13 +136,15 @@ function start(): Promise<Peer> {
   return Peer.start(javaScript("server.ts", JSON.stringify(servers)), /^ready$/m);
 }
 
-/** Packets that came in at a server, as it read them; eight bytes of a ping are two numbers. */
+/**
+ * Packets that a server received, as it decoded them. The eight bytes of a ping are two numbers.
+ */
 function packetsAt({ host }: Case, log: string): string[] {
   const lines = log.split("\n").filter((line) => line.startsWith(`${host} `));
   return lines.map((line) => line.slice(host.length + 1).replace(/\[-?\d+,-?\d+\]/, "[…]"));
 }
 
-/** A request for a status as they read it. */
+/** A status request as the servers decode it. */
 const asked = ({ host }: Case, protocolVersion: number) => [
   `set_protocol ${
     JSON.stringify({ protocolVersion, serverHost: host, serverPort: PORT, nextState: 1 })
@@ -168,7 +170,7 @@ Deno.test("query: servers of node-minecraft-protocol give rows as configured", a
   assertEquals(packetsAt(OLD, log), [...again(OLD), ...asked(OLD, 47), LEGACY]);
 });
 
-Deno.test("scan: the same servers in one sweep with every protocol", async () => {
+Deno.test("scan: one sweep in every protocol finds the same servers", async () => {
   await using servers = await start();
   const { rows } = await scan("127.77.2.0/29", "-p", String(PORT));
   const byHost = rows.map(told).toSorted((a, b) => a.host! < b.host! ? -1 : 1);
@@ -190,7 +192,7 @@ async function kick(hostname: string, data: slp.LegacyPing["data"]) {
   return slp.decodeLegacyReply(bytes);
 }
 
-Deno.test("slp: their replies to all legacy pings are decoded", async () => {
+Deno.test("slp: replies of these servers to all legacy pings are decoded", async () => {
   await using _servers = await start();
   const { host } = CONFIGURED;
   const status = { motd: "§6Inter§lop ✓ 你好", online: 0, max: 42 };

@@ -1,6 +1,7 @@
 /**
  * A server of jsp-raknet: `jsp_raknet.ts HOST PORT JSON [FASTER]`, where JSON sets the fields of its
- * advertisement, and its clock runs so many times faster. Says `ready ID` when it listens.
+ * advertisement, and FASTER is the factor by which its clock is accelerated. Prints `ready ID` when
+ * it listens.
  */
 // deno-lint-ignore-file no-console
 const name = "jsp-raknet"; // no literal: only this folder's configuration knows it

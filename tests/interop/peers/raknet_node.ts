@@ -1,6 +1,6 @@
 /**
- * A server of raknet-node: `raknet_node.ts HOST:PORT`. Says `ready ADVERTISEMENT` when it listens,
- * with what its own client reads of it.
+ * A server of raknet-node: `raknet_node.ts HOST:PORT`. Prints `ready ADVERTISEMENT` when it
+ * listens, with the advertisement that its own client reads.
  */
 // deno-lint-ignore-file no-console
 const name = "raknet-node"; // no literal: only this folder's configuration knows it
@@ -10,6 +10,6 @@ const [address] = Deno.args;
 const server = await RaknetServer.bind(address);
 console.log(`ready ${await RaknetClient.ping(address)}`);
 for (;;) {
-  await server.accept(); // a connection that is half open is accepted too
+  await server.accept(); // it also accepts half-open connections
   console.log("accepted");
 }

@@ -1,6 +1,6 @@
 /**
  * A server of SerenityJS' RakNet: `serenity.ts HOST PORT JSON`, where JSON sets its properties.
- * Says `ready ID` when it listens.
+ * Prints `ready ID` when it listens.
  */
 // deno-lint-ignore-file no-console
 const name = "@serenityjs/raknet"; // no literal: only this folder's configuration knows it

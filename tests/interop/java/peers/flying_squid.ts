@@ -1,4 +1,7 @@
-/** A server of flying-squid: `flying_squid.ts JSON`, its options. Says `ready` when it listens. */
+/**
+ * A server of flying-squid: `flying_squid.ts JSON`, where JSON has its options. Prints `ready` when
+ * it listens.
+ */
 // deno-lint-ignore-file no-console
 const name = "flying-squid"; // no literal: only this folder's configuration knows it
 const { default: { createMCServer } } = await import(name);
@@ -10,6 +13,7 @@ const server = createMCServer({
   plugins: {},
   ...JSON.parse(Deno.args[0]),
 });
-server.on("error", (error: Error) => console.log(`error ${error.message}`)); // a peer that closes
+// the error of a peer that closes the connection
+server.on("error", (error: Error) => console.log(`error ${error.message}`));
 await server.waitForReady(60_000);
 console.log("\nready");

@@ -1,6 +1,6 @@
 /**
- * The client of node-minecraft-protocol: `ping.ts HOST:PORT...` prints a JSON list: of each server
- * its status, and the MOTD in it as prismarine-chat writes it, or `null`.
+ * The client of node-minecraft-protocol: `ping.ts HOST:PORT...` prints a JSON list: for each server
+ * its status, and the MOTD in the form of prismarine-chat, or `null`.
  */
 // deno-lint-ignore-file no-console
 const names = ["minecraft-protocol", "prismarine-chat"]; // no literals: see deno.json here
@@ -11,7 +11,7 @@ const ChatMessage = chat(VERSION);
 
 const read = Deno.args.map(async (place) => {
   const [host, port] = place.split(":");
-  // Milliseconds.
+  // The timeout, milliseconds.
   const limits = { closeTimeout: 2000, noPongTimeout: 1000 };
   try {
     const status = await ping({ host, port: Number(port), version: VERSION, ...limits });
@@ -22,4 +22,4 @@ const read = Deno.args.map(async (place) => {
   }
 });
 console.log(JSON.stringify(await Promise.all(read)));
-Deno.exit(); // its timers would hold it
+Deno.exit(); // exits explicitly, because timers of the client would keep the process running

@@ -1,20 +1,20 @@
 /**
- * Servers of node-minecraft-protocol: `server.ts JSON`, a list of {@linkcode ServerOptions}. Says
- * `ready` when all of them listen, and `HOST PACKET JSON` for each packet that comes in.
+ * Servers of node-minecraft-protocol: `server.ts JSON`, a list of {@linkcode ServerOptions}. Prints
+ * `ready` when all servers listen, and `HOST PACKET JSON` for each received packet.
  */
 // deno-lint-ignore-file no-console
 import process from "node:process";
 
-/** How a server is set up. */
+/** The configuration of a server. */
 interface ServerOptions {
   readonly host: string;
   readonly port: number;
   readonly version: string | false;
-  /** What is written into the status before it is sent. */
+  /** Values that are written into the status before it is sent. */
   readonly status?: Record<string, unknown>;
   /** Clients whose connections are closed without a status: none, all, or those with one protocol number. */
   readonly closesOn?: "all" | number;
-  /** The rest is as its createServer() takes it. */
+  /** Other options are those of createServer(). */
   readonly motd?: string;
 }
 
@@ -38,7 +38,7 @@ function start({ status, closesOn, ...options }: ServerOptions): Promise<void> {
   };
   const server: Server = createServer({ "online-mode": false, beforePing, ...options });
   server.on("connection", (client) => {
-    client.on("error", () => {}); // a peer that closes is an error to it
+    client.on("error", () => {}); // the library reports a closed connection as an error
     client.on("packet", (data: object, meta: { name: string }) => {
       console.log(options.host, meta.name, JSON.stringify(data));
     });

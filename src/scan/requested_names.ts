@@ -19,25 +19,24 @@ export interface TargetNames {
   readonly knownNames?: ReadonlyMap<number | bigint, string | null>;
 }
 
-/**
- * The name to send to a server: the name that the user gave, never the target of an SRV record.
- */
-export function requestedNameOf(
-  targets: TargetNames,
-  endpoint: Endpoint,
-): string | undefined {
-  return targets.services?.get(endpointKey(endpoint))?.name ?? nameOf(targets, endpoint) ??
-    undefined;
+/** The name by which a server was requested. */
+export interface RequestedName {
+  /** The name to send to the server: that of the user, never the target of an SRV record. */
+  readonly sent: string | null;
+  /** The value of the column `requested_as`: the name, and its SRV service if there is one. */
+  readonly column: string | null;
+}
+
+/** The name by which a server was requested; nulls if it was requested by its address. */
+export function requestedName(targets: TargetNames, endpoint: Endpoint): RequestedName {
+  const led = targets.services?.get(endpointKey(endpoint));
+  if (led !== undefined) return { sent: led.name, column: requestText(led.name, led.service) };
+  const name = nameOf(targets, endpoint);
+  return { sent: name, column: name };
 }
 
 /** The name of a known server at an endpoint, otherwise the name that resolved to its address. */
 function nameOf({ names, knownNames }: TargetNames, endpoint: Endpoint): string | null {
   const known = knownNames?.get(endpointKey(endpoint));
   return known === undefined ? names.get(endpoint.address) ?? null : known;
-}
-
-/** The value of the column `requested_as`: the name, and its SRV service if there is one. */
-export function requestOf(targets: TargetNames, endpoint: Endpoint): string | null {
-  const led = targets.services?.get(endpointKey(endpoint));
-  return led === undefined ? nameOf(targets, endpoint) : requestText(led.name, led.service);
 }

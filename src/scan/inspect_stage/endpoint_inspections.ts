@@ -19,7 +19,7 @@ import type { Protocol } from "../../protocols/protocol.ts";
 import { ExclusiveLinks } from "../exclusive_links.ts";
 import type { OptOutRecorder } from "../opt_outs/opt_out_recorder.ts";
 import { nonceOf } from "../random_numbers.ts";
-import { requestedNameOf } from "../requested_names.ts";
+import { requestedName } from "../requested_names.ts";
 import type { ScanConnections } from "../scan_connections.ts";
 import type { ScanSetup } from "../scan_setup.ts";
 import type { ScanTables } from "../scan_tables.ts";
@@ -102,7 +102,7 @@ export class EndpointInspections {
         stream: (protocol, connectMs) => connections.open(endpoint, protocol, connectMs, signal),
       },
       shortage,
-      requestedAs: requestedNameOf(targets, endpoint),
+      requestedAs: requestedName(targets, endpoint).sent,
       nonce: () => nonceOf(random),
       optsOut: optOuts.isOptOut,
       optedOut: () => optedOut.has(endpoint.address),

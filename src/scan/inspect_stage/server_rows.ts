@@ -14,7 +14,7 @@ import type { Inspection } from "../../inspect/inspect.ts";
 import { mergeReplies } from "../../inspect/merge.ts";
 import { withoutPlayers } from "../../protocols/declared_facts.ts";
 import type { EarlyStop } from "../early_stop.ts";
-import { requestOf } from "../requested_names.ts";
+import { requestedName } from "../requested_names.ts";
 import type { ScanSetup } from "../scan_setup.ts";
 import type { LossAndRate } from "../sweep_stage/loss_and_rate.ts";
 import { Aliases } from "./aliases.ts";
@@ -75,7 +75,7 @@ function buildRecord(
     scanId,
     allProtocols: targets.allProtocols,
     seenAt: Math.round(clock.wall() - (clock.now() - at)),
-    requestedAs: requestOf(targets, endpoint),
+    requestedAs: requestedName(targets, endpoint).column,
   });
   if (isCutShort) record.flags = [...record.flags, "cutShort"].sort();
   return record;

@@ -19,7 +19,7 @@ import {
   type NamedTargets,
   type TargetInput,
 } from "../../../src/app/targets/find_targets.ts";
-import { requestedNameOf, requestOf } from "../../../src/scan/requested_names.ts";
+import { requestedName } from "../../../src/scan/requested_names.ts";
 import type { Range } from "../../../src/targets/ranges.ts";
 import { InputError } from "../../../src/core/errors.ts";
 import { PROTOCOLS } from "../../../src/protocols/list.ts";
@@ -80,16 +80,18 @@ Deno.test("each known server keeps the name that it has, also beside another ser
   ];
   const known = { servers, optedOut: [] };
   const targets = await collect({ words: ["same.example"], known });
-  const requested = [1, 2, 3, 4].map((port) => requestOf(targets, at(port)));
+  const requested = [1, 2, 3, 4].map((port) => requestedName(targets, at(port)).column);
   assertEquals(requested, [
     "play.example",
     null,
     "srv.example SRV mc.example:3",
     "other.example",
   ]);
-  assertEquals(requestedNameOf(targets, at(2)), undefined);
+  assertEquals(requestedName(targets, at(2)).sent, null);
+  assertEquals(requestedName(targets, at(3)).sent, "srv.example");
   // The name on the command line comes first.
-  assertEquals(requestOf(targets, { address: 0x0a000001, port: 1 }), "same.example");
+  const { column } = requestedName(targets, { address: 0x0a000001, port: 1 });
+  assertEquals(column, "same.example");
 });
 
 Deno.test("the target of an SRV record is a target of the scan when the name has no port", async () => {

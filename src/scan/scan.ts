@@ -126,7 +126,7 @@ function makeStages(
 function makeReceiver(
   { io }: ScanSetup,
   { allKinds: kinds }: PassPlan,
-  { tokens, responders, floods, probed, optedOut, suppression }: ScanTables,
+  { tokens, responders, floods, probed, suppression }: ScanTables,
   publishing: Pick<ReceiverOptions, "canaries" | "window" | "sightings" | "optOuts">,
 ): Receiver {
   return new Receiver({
@@ -134,9 +134,7 @@ function makeReceiver(
     tokens,
     responders,
     floods,
-    isTarget: (endpoint, protocol) =>
-      probed.has(endpoint, protocol) && !optedOut.has(endpoint.address),
-    isTargetHost: (address) => probed.hasHost(address) && !optedOut.has(address),
+    targets: probed,
     clock: io.clock,
     counts: io.state.replies,
     notes: suppression,

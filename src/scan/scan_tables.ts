@@ -71,14 +71,15 @@ export function makeTables(
   const responders = new Responders(seed);
   for (const endpoint of targets.responders) responders.add(endpoint);
   const known = new KnownServers(targets, seed);
+  const optedOut = new OptedOutAddresses(targets.optedOut, seed);
   const probed = new ProbedEndpoints(
     options,
     (endpoint, protocol) => known.withholds(endpoint, protocol),
+    optedOut,
   );
   const onFlood = (address: Address) => demultiplexer.cancel(address);
   const signals = new AddressSignals(stop.interviewSignal);
   const uninspected = new Uninspected(state);
-  const optedOut = new OptedOutAddresses(targets.optedOut, seed);
   optedOut.onAdd((address) => {
     signals.cancel(address);
     uninspected.removeHost(address);

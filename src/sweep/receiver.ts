@@ -28,10 +28,8 @@ export interface ReceiverOptions {
   readonly kinds: readonly ProbeKind[];
   /** The token generator of the scan. */
   readonly tokens: Tokens;
-  /** Whether the scan probes an endpoint in a protocol, or in any protocol if none is given. */
-  readonly isTarget: (endpoint: Endpoint, protocol?: string) => boolean;
-  /** Whether the scan probes endpoints of an address. */
-  readonly isTargetHost: (address: Address) => boolean;
+  /** The endpoints that the scan probes. */
+  readonly targets: TargetLookup;
   /** The endpoints that have replied. */
   readonly responders: Responders;
   /** Counts surplus datagrams, and detects hosts that flood. */
@@ -53,6 +51,14 @@ export interface ReceiverOptions {
   readonly sightings: SightingIntake;
   /** Searches for opt-outs in replies that become no sighting. Default: no search. */
   readonly optOuts?: OptOutIntake;
+}
+
+/** The endpoints that a scan probes. */
+export interface TargetLookup {
+  /** Whether the scan probes an endpoint in a protocol, or in any protocol if none is given. */
+  has(endpoint: Endpoint, protocol?: string): boolean;
+  /** Whether the scan probes endpoints of an address. */
+  hasHost(address: Address): boolean;
 }
 
 /** Recognises replies to canary probes. */
@@ -132,22 +138,22 @@ export class Receiver {
    *  floods, because the source address of the flood may be forged.
    */
   #isAwaited(from: Endpoint): boolean {
-    const { isTarget, responders } = this.#options;
-    return !responders.has(from) && isTarget(from);
+    const { targets, responders } = this.#options;
+    return !responders.has(from) && targets.has(from);
   }
 
   #noteStray(protocol: string | undefined, from: Endpoint): void {
-    const { notes, isTarget } = this.#options;
-    if (notes?.isActive && isTarget(from)) notes.noteStray(protocol, from);
+    const { notes, targets } = this.#options;
+    if (notes?.isActive && targets.has(from)) notes.noteStray(protocol, from);
   }
 
   /** Counts a datagram that is not a first reply. If it comes from a probed host, it also counts towards
    * a flood of that host. */
   #surplus(as: keyof ReplyCounts, from: Endpoint, foreign = false): void {
-    const { counts, floods, isTarget, isTargetHost } = this.#options;
+    const { counts, floods, targets } = this.#options;
     counts[as]++;
-    if (isTarget(from)) floods.surplus(from, foreign);
-    else if (isTargetHost(from.address)) floods.stray(from.address);
+    if (targets.has(from)) floods.surplus(from, foreign);
+    else if (targets.hasHost(from.address)) floods.stray(from.address);
   }
 
   #classify(
@@ -157,9 +163,9 @@ export class Receiver {
     from: Endpoint,
     socket: number,
   ): void {
-    const { isTarget, responders, counts, clock } = this.#options;
+    const { targets, responders, counts, clock } = this.#options;
     const { probe, protocol } = kind;
-    if (!isTarget(from, protocol)) return this.#surplus("unsolicited", from);
+    if (!targets.has(from, protocol)) return this.#surplus("unsolicited", from);
     const token = this.#tokenOf(kind, from);
     const mac = reply.mac === undefined ? undefined : reply.mac >>> 0;
     if (mac !== undefined && mac !== token) {
@@ -208,14 +214,14 @@ export class Receiver {
 
   /** Processes a datagram that arrived after the cooldown. It is only searched for an opt-out. */
   receiveLate(datagram: Uint8Array, from: Endpoint): void {
-    const { kinds, floods, clock, isTarget } = this.#options;
+    const { kinds, floods, clock, targets } = this.#options;
     if (floods.drops(from.address, clock) && !this.#isAwaited(from)) return;
-    if (isTarget(from)) floods.surplus(from);
+    if (targets.has(from)) floods.surplus(from);
     for (const kind of kinds) {
       const reply = orBroken(() => kind.probe.read(datagram));
       if (reply === "broken" || reply?.mac === undefined) continue;
       const isProved = reply.mac >>> 0 === this.#tokenOf(kind, from);
-      if (isProved && isTarget(from, kind.protocol)) {
+      if (isProved && targets.has(from, kind.protocol)) {
         this.#findOptOut(kind.protocol, reply, datagram, from);
       }
     }

@@ -27,8 +27,7 @@ function sight(stampedAt: number, begun: number, now: number): Sighting[] {
   const receiver = new Receiver({
     kinds: [{ protocol: "raknet", probe: probe!, kind: 0 }],
     tokens,
-    isTarget: () => true,
-    isTargetHost: () => true,
+    targets: { has: () => true, hasHost: () => true },
     responders: new Responders(1),
     floods: new FloodingHosts(1, noFloods()),
     clock: {
@@ -63,8 +62,7 @@ Deno.test("opt-outs are looked for in replies that become no sighting, and repea
   const receiver = new Receiver({
     kinds: [{ protocol: "raknet", probe: probe!, kind: 0 }],
     tokens,
-    isTarget: ({ port }) => port !== 1,
-    isTargetHost: () => true,
+    targets: { has: ({ port }) => port !== 1, hasHost: () => true },
     responders: new Responders(1),
     floods: new FloodingHosts(1, noFloods()),
     clock,
@@ -124,8 +122,7 @@ Deno.test("without a free hold, endpoints wait only in a protocol that echoes no
         kind: 0,
       }],
       tokens: new Tokens(KEY),
-      isTarget: () => true,
-      isTargetHost: () => true,
+      targets: { has: () => true, hasHost: () => true },
       responders: new Responders(1),
       floods,
       clock: {

@@ -25,8 +25,9 @@ interface Probes {
 }
 
 /**
- * The endpoints that a scan probes, by protocol. A lookup is two binary searches and allocates
- * nothing for IPv4. It is fast enough for every datagram that arrives.
+ * The endpoints that a scan probes, by protocol. A lookup is at most two binary searches and the
+ * lookup of an opt-out, and allocates nothing for IPv4. It is fast enough for every datagram that
+ * arrives.
  */
 export class ProbedEndpoints {
   readonly #groups: Readonly<Record<4 | 6, Groups>>;
@@ -37,10 +38,12 @@ export class ProbedEndpoints {
    *
    * @param withholds Returns whether all passes of a protocol skip an endpoint. Default: they skip
    * none.
+   * @param optedOut The addresses that opted out, including later ones. Default: none.
    */
   constructor(
     private readonly options: Probing,
     private readonly withholds?: (endpoint: Endpoint, protocol: string) => boolean,
+    private readonly optedOut?: { has(address: Address): boolean },
   ) {
     const { addresses, protocols, ports } = options.targets;
     this.#groups = { 4: new Groups(addresses, 4), 6: new Groups(addresses, 6) };
@@ -62,7 +65,7 @@ export class ProbedEndpoints {
 
   /** Whether endpoints of an address are probed. */
   hasHost(address: Address): boolean {
-    return this.#groups[family(address)].of(address) >= 0;
+    return this.#groups[family(address)].of(address) >= 0 && !this.optedOut?.has(address);
   }
 
   /** Maximum number of probes that all passes together send to one host. */
@@ -79,7 +82,7 @@ export class ProbedEndpoints {
   /** Whether an endpoint is probed in a protocol, or in any protocol if none is given. */
   has(endpoint: Endpoint, protocol?: string): boolean {
     const group = this.#groups[family(endpoint.address)].of(endpoint.address);
-    if (group < 0) return false;
+    if (group < 0 || this.optedOut?.has(endpoint.address)) return false;
     if (protocol !== undefined) {
       return isIn(this.#probes.get(protocol), group, endpoint) &&
         !this.withholds?.(endpoint, protocol);

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { formatEndpoint, parseEndpoint } from "../../../src/core/address.ts";
+import { type Address, formatEndpoint, parseEndpoint } from "../../../src/core/address.ts";
 import { sqp } from "../../../src/entry/protocols.ts";
 import { PROTOCOLS } from "../../../src/protocols/list.ts";
 import { ProbedEndpoints } from "../../../src/scan/sweep_stage/probed_endpoints.ts";
@@ -77,6 +77,13 @@ Deno.test("probed endpoints are known by address, port and protocol, for one sha
   for (const [text, protocol] of IN) assertEquals([text, has(text, protocol)], [text, true]);
   for (const [text, protocol] of OUT) assertEquals([text, has(text, protocol)], [text, false]);
   assertEquals([has("127.0.0.1:25565"), has("127.0.0.1:7777")], [true, false]);
+  const late = new Set<Address>();
+  const open = new ProbedEndpoints({ ...selectionFor(targets), limits }, undefined, late);
+  const { address, port } = parseEndpoint("127.0.0.1:19132")!;
+  const lookups = () => [open.has({ address, port }, "raknet"), open.hasHost(address)];
+  assertEquals(lookups(), [true, true]);
+  late.add(address); // it opts out during the scan
+  assertEquals(lookups(), [false, false]);
   const parts = [1, 2, 3].map((index) =>
     new ProbedEndpoints({ ...selectionFor(targets, { shard: { index, count: 3 } }), limits })
   );

@@ -1,7 +1,7 @@
 /**
  * Writes the generated sections of `reference.md`, and checks all documents: `deno task docs`. Each
  * section is between two comments in the document; the rest is written by hand. With `--check`
- * nothing * is written, and a section that is not up to date is a failure.
+ * nothing is written, and a section that is not up to date is a failure.
  */
 import { EXIT_CODES } from "../src/app/exit_codes.ts";
 import { ENVIRONMENT_VARIABLES } from "../src/app/environment.ts";
@@ -154,7 +154,8 @@ export const SECTIONS: Readonly<Record<string, () => string>> = {
     ),
 };
 
-/** Returns the document with its generated sections up to date.
+/**
+ * Returns the document with its generated sections up to date.
  *
  * @throws Error for a section that the document lacks, or that nothing generates.
  */

@@ -1,6 +1,7 @@
 /**
- * Handles Ctrl-C: the first one ends a command in order, the second one at once. The loss of the
- * terminal counts as the first one; a program without a terminal ignores SIGHUP.
+ * Handles Ctrl-C: after the first, a command finishes its pending work and ends; after the second,
+ * it ends at once. When a terminal closes, that counts as the first Ctrl-C. A program without a
+ * terminal ignores SIGHUP.
  *
  * @module
  */
@@ -12,7 +13,7 @@ export interface Interrupt extends Disposable {
   readonly signal: AbortSignal;
 }
 
-/** A command was interrupted before there was anything to finish. */
+/** The error of a command that was interrupted before it had any work to finish. */
 export class Interrupted extends Error {
   /** The name in stack traces, always `"Interrupted"`. */
   override readonly name = "Interrupted";

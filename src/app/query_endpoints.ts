@@ -40,7 +40,7 @@ export interface QueriedEndpoint {
   readonly server: QueriedServer;
 }
 
-/** Queries the endpoints of a host, one after the other; after the signal no further one. */
+/** Queries the endpoints of a host, one after the other, until the signal. */
 export async function queryEndpoints(
   { endpoints, name }: Located,
   options: EndpointQueryOptions,

@@ -19,7 +19,7 @@ import { EXIT } from "../app/exit_codes.ts";
 import { Interrupted } from "../app/interrupt_signals.ts";
 import { isClosedPipe } from "../app/outputs/closed_pipe.ts";
 
-/** Errors of a running command that another command line would not avoid. */
+/** Errors that occur while a command runs, and that other arguments would not avoid. */
 const FAILURES = [WriteError, StoreError, ShortageError];
 
 type Run = (args: readonly string[], allProtocols: readonly Protocol[]) => Promise<number>;
@@ -56,7 +56,7 @@ export async function main(
   } catch (thrown) {
     const error = firstOf(thrown);
     if (error instanceof Interrupted) return EXIT.interrupted;
-    if (isClosedPipe(error)) return EXIT.failed; // the reader needs no more, for example `head`
+    if (isClosedPipe(error)) return EXIT.failed; // the reader, for example `head`, has closed the pipe
     const line = explain(error);
     if (line === undefined) throw redactError(error, args);
     reportError(redact(line, args));

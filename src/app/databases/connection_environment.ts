@@ -43,7 +43,9 @@ async function readPassword(
   }
 }
 
-/** A text without its password, if it is the URL of a database. */
+/**
+ * Removes the password from a text that is the URL of a database; returns other texts unchanged.
+ */
 export function withoutPassword(text: string): string {
   return parseDatabaseLocation(text)?.path ?? text;
 }

@@ -239,7 +239,7 @@ export class ScanDatabases implements AsyncDisposable {
 async function checkThere({ path, file, postgres }: DatabaseLocation): Promise<void> {
   if (postgres !== undefined || await identityOf(userPath(file)) !== undefined) return;
   throw new InputError(
-    `Cannot resume: "${path}", which holds rows of the scan, no longer exists; restore it, import ` +
+    `Cannot resume: "${path}", which contains rows of the scan, no longer exists; restore it, import ` +
       "another output of the scan into it, or start a new scan",
   );
 }

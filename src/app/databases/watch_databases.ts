@@ -102,7 +102,7 @@ export class WatchDatabases implements AsyncDisposable {
     ];
     if (words.length > 0 && named.protocol !== undefined) {
       throw new InputError(
-        "Cannot use --protocol with a database: each of its servers is probed in the protocols it speaks",
+        "Cannot use --protocol with a database: each of its servers is polled in its known protocols",
       );
     }
     const texts = [...new Set([...words, ...outputs])];

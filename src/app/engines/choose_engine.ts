@@ -96,7 +96,7 @@ export async function chooseEngine(
   return PORTABLE;
 }
 
-/** The engines to try, in this order. If frames cannot be sent, `udp` is used. */
+/** The engines to try, in this order; `udp` is used if the others cannot send frames. */
 function candidates(wanted: EngineChoice | undefined): Exclude<EngineName, "portable">[] {
   if (wanted === FASTEST) return ["xdp", "packet", "udp"];
   return wanted === "packet" || wanted === "xdp" ? [wanted, "udp"] : ["udp"];
@@ -118,7 +118,7 @@ function passedLine(taken: EngineName, passed: readonly Passed[]): string {
   return `blocksweep: using engine ${taken}; ${reasons.join("; ")}`;
 }
 
-/** What all engines but the portable one lack; `undefined`: nothing. */
+/** The requirement of all engines except `portable` that is not met; `undefined`: all are met. */
 function missingFor({ os, arch, granted }: EngineConditions): string | undefined {
   if (os !== "linux" || arch !== "x86_64" && arch !== "aarch64") {
     return "it needs Linux on x86-64 or arm64";
@@ -129,5 +129,5 @@ function missingFor({ os, arch, granted }: EngineConditions): string | undefined
   // Deno does not check the sockets of FFI: a list of hosts in --allow-net would have no effect.
   return granted("net")
     ? undefined
-    : "it would not keep to a limited --allow-net: grant --allow-net, or use --engine portable";
+    : "it would not obey an --allow-net with a list of hosts: grant --allow-net without a list, or use --engine portable";
 }

@@ -1,6 +1,7 @@
 /**
- * A small HTTP server whose clients cannot use up the program's descriptors or memory: connections,
- * their time, and the size of requests are bounded, which `Deno.serve()` does not do.
+ * A small HTTP server whose clients cannot use up the program's descriptors or memory. It limits
+ * the number and the duration of connections and the size of requests. `Deno.serve()` has no such
+ * limits.
  *
  * Each connection serves one request: `GET` or `HEAD` of HTTP/1.0 or 1.1 (RFC 9110, RFC 9112). The
  * request's body is not read.

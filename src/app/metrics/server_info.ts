@@ -1,6 +1,6 @@
 /**
- * The info series of servers: `--metrics-info`. Their labels are what servers publish about themselves,
- * so that a server could make a new time series with each poll. Each series keeps its labels for an hour.
+ * The info series of servers: `--metrics-info`. Their labels are texts that servers publish, so a
+ * server could make a new time series with each poll. Each series keeps its labels for an hour.
  *
  * @module
  */
@@ -44,7 +44,7 @@ export class ServerInfo {
   }
 }
 
-/** A text of a server as a label: harmless where a page shows it, and not too long. */
+/** A text of a server as a label: escaped, and not too long. */
 function label(text: string | null): string {
   return text === null
     ? ""

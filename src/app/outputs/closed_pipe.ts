@@ -72,7 +72,9 @@ class WhileRead implements Sink {
     await this.sink.check?.();
   }
 
-  /** An output whose reader has gone is disposed of too, because its file is still open. */
+  /**
+   * Disposes of an output even after its reader closed the pipe, because its file is still open.
+   */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#unlessLost(async () => await this.sink[Symbol.asyncDispose]());
   }

@@ -36,8 +36,7 @@ export function checkApart({ outputs, status, metadata, checkpoint }: WrittenFil
 
 /**
  * Checks that checkpoint, status and metadata can be written; the outputs are checked when they are opened.
- *
- * @throws InputError for the first that cannot be; nothing that the files hold is changed.
+ * @throws InputError for the first that cannot be written. The content of the files is not changed.
  */
 export function checkWritten({ status, metadata, checkpoint }: WrittenFiles): void {
   if (checkpoint !== undefined) checkReplaceable(checkpoint);
@@ -45,7 +44,10 @@ export function checkWritten({ status, metadata, checkpoint }: WrittenFiles): vo
   if (metadata !== undefined) checkWritable(metadata);
 }
 
-/** A file that is renamed into its place: a pipe or a device would be replaced by it. */
+/**
+ * Checks a file that the program replaces by renaming another one. A pipe or a device is refused,
+ * because the rename would replace it.
+ */
 function checkReplaceable(path: string): void {
   const existing = lookAt(path);
   if (existing !== undefined && !existing.isFile) {

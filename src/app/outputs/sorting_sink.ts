@@ -31,13 +31,18 @@ function byName(a: string | null, b: string | null): number {
   return collator.compare(a, b);
 }
 
-/** Created at its first use: that takes milliseconds, and help needs only the names of the orders. */
+/**
+ * Compares texts. Created at its first use, because that takes milliseconds and help needs only the
+ * names of the orders.
+ */
 let collator: Intl.Collator | undefined;
 
-/** Maximum number of held rows. When it is reached, they are written and a new batch begins. */
+/**
+ * Maximum number of buffered rows. When it is reached, the rows are written and a new batch begins.
+ */
 const MOST_HELD = 100_000;
 
-/** Holds rows until the sink is closed, and writes them sorted. */
+/** Buffers rows until the sink is closed, and writes them sorted. */
 export class SortingSink implements Sink {
   #held: ServerRecord[] = [];
 
@@ -66,7 +71,7 @@ export class SortingSink implements Sink {
     return this.sink.position();
   }
 
-  /** Writes the held rows, and closes the inner sink even after an error. */
+  /** Writes the buffered rows, and closes the inner sink even after an error. */
   async [Symbol.asyncDispose](): Promise<void> {
     await using _sink = this.sink;
     await this.#writeHeld();

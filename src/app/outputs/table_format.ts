@@ -29,8 +29,8 @@ const LEAST_LAST = 16;
 const LONGEST = 1000;
 
 /**
- * The columns that fit: the last one takes what the others leave, and if that is too little, the
- * others are left out by rank.
+ * The columns that fit. The last column takes the width that the others leave. If that is too
+ * little, the others are left out by rank.
  *
  * @param space Width of the terminal, columns; `Infinity`: there is no terminal.
  */
@@ -49,7 +49,7 @@ export function placeColumns<Row>(
   return placed;
 }
 
-/** A line of a table, no wider than the space: the texts of its columns, made harmless. */
+/** A line of a table, no wider than the space: the texts of its columns, escaped. */
 export function tableLine<Row>(
   columns: readonly TableColumn<Row>[],
   texts: readonly string[],
@@ -113,7 +113,7 @@ const COLUMNS: readonly TableColumn<ServerRecord>[] = [
   { title: "PLAYERS", width: 9, rank: 1, text: playersText },
   { title: "MS", width: 6, rank: 4, text: ({ latency_ms }) => latency_ms?.toFixed(1) ?? "" },
   { title: "VERSION", width: 12, rank: 2, text: ({ version }) => version ?? "" },
-  // Names come last: should one be wider than we believe, it moves nothing.
+  // Names come last: a name that is wider than its computed width moves no other column.
   {
     title: "NAME",
     width: 0,

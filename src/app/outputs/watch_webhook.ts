@@ -132,7 +132,9 @@ async function openUsual(path: string, warn: (message: string) => void): Promise
     const why = error instanceof Deno.errors.NotCapable
       ? "--allow-write is not granted"
       : reason(error);
-    warn(`events for the webhook are kept in memory only (${why}) and lost when the watch ends`);
+    warn(
+      `events for the webhook are kept in memory only (${why}), and are lost when the watch ends`,
+    );
     return await EventSpool.open({ path: undefined, onWriteError: warn });
   }
 }

@@ -35,7 +35,10 @@ import type { Resumed } from "./read_resumed_scan.ts";
 export interface CheckpointPlace {
   /** The path as the user typed it, or as messages show it. */
   readonly path: string;
-  /** Whether the user requested it. Otherwise, if it cannot be written, the scan runs without it. */
+  /**
+   * Whether the user requested it. If not, and the checkpoint cannot be written, the scan runs
+   * without it.
+   */
   readonly named: boolean;
 }
 
@@ -135,11 +138,8 @@ async function abandon(claimed: DiskFile, path: string): Promise<void> {
   if (length === 0) await systemDisk.remove(writtenRowsPath(userPath(path)));
 }
 
-/**
- * A checkpoint that the user did not request does not prevent the scan when it cannot be written,
- * unless another scan writes to it.
- *
- * @returns Why it cannot be written, when that is the case.
+/** Checks whether the checkpoint can be written. If not, the scan runs without it, unless the user requested it or another scan writes to it.
+ * @returns Why the checkpoint cannot be written; `undefined` if it can.
  */
 async function attempt<T>(
   { path, named }: CheckpointPlace,
@@ -156,8 +156,7 @@ async function attempt<T>(
 
 /**
  * Opens everything to resume a scan. Rows that the checkpoint and its list do not record are cut off.
- *
- * @throws InputError when an output is not what it was; Interrupted if the signal ends the wait for
+ * @throws InputError when an output has changed since; Interrupted if the signal ends the wait for
  * the reader of a pipe.
  */
 export async function openResumedScan(
@@ -182,7 +181,7 @@ export async function openResumedScan(
     if (loose.length > 0 && checkpoint.state === "running") {
       const names = loose.map((path) => path === "-" ? "standard output" : path).join(", ");
       report(
-        `blocksweep: ${names} may get some servers twice: what was written there cannot be undone`,
+        `blocksweep: ${names} may get some servers twice: rows that were written there cannot be removed`,
       );
     }
     return { sinks, answered: [...configuration.answered, ...answered], writer };

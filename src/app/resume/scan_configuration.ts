@@ -210,8 +210,8 @@ export function fullPath(path: string): string {
 }
 
 /**
- * A digest of what decides which target stands at which position: the addresses that are left, and
- * the ports of each protocol. The program's own lists take part in both.
+ * A digest of the values that determine the order of targets: the addresses without exclusions, and
+ * the ports of each protocol. Both also depend on the lists that the program contains.
  */
 export function orderDigest({ groups }: Targets, { protocols, ports }: ScanSettings): string {
   return sha256(JSON.stringify([

@@ -24,7 +24,7 @@ export function chosenProtocols(
     const meant = closestName(name, known);
     const hint = meant === undefined ? "" : `; did you mean ${meant}?`;
     throw new InputError(
-      `Cannot use protocol "${name}": known are ${known.join(", ")}${hint}`,
+      `Cannot use protocol "${name}": expected one of ${known.join(", ")}${hint}`,
     );
   }
   if (names.length === 0) throw new InputError("Cannot use --protocol: it names no protocol");

@@ -167,7 +167,7 @@ function listed(
   files: readonly NamedText[],
   budget: RangeBudget,
 ): Target[] {
-  words.forEach(refuseUrl); // before the split at commas: a password may contain one
+  words.forEach(refuseUrl); // before the texts are split at commas, because a password may contain a comma
   const given = words.flatMap((word) => word.split(",")).map((word) => word.trim())
     .filter((word) => word !== "").flatMap((word) => parseTargets(word, budget));
   return [...given, ...files.flatMap(({ text, source }) => parseTargetList(text, source, budget))];

@@ -43,7 +43,10 @@ export interface FoundName {
   readonly refused?: readonly string[];
 }
 
-/** A name none of whose records may be used. The owner of the DNS zone causes this, not the user. */
+/**
+ * The error for a name if none of its records may be used. The owner of the DNS zone causes it, not
+ * the user.
+ */
 export class RefusedName extends InputError {
   /**
    * @param lines The reasons, as {@linkcode lookUpName} returns them.

@@ -34,7 +34,7 @@ export interface KnownServer {
 
 /** The known servers of a database, and its opt-outs. */
 export interface RescanServers {
-  /** The servers, the most overdue first. */
+  /** The servers; those that were probed longest ago come first. */
   readonly servers: readonly KnownServer[];
   /** Addresses that the database marks as opted out. */
   readonly optedOut: readonly Range[];
@@ -108,7 +108,7 @@ export async function knownToRescan(
   allProtocols: readonly Protocol[] = PROTOCOLS,
 ): Promise<RescanServers> {
   if (text === undefined) return NOTHING;
-  const unstable = "the order of a list changes with each answer";
+  const unstable = "the order of the servers in a database changes with each reply";
   if (shard.count > 1) {
     throw new InputError(
       `Cannot use --rescan with --shard: ${unstable}; export the database, and scan the file with each shard`,

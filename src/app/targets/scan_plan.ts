@@ -30,7 +30,7 @@ export interface Passes {
   readonly probes: readonly number[];
 }
 
-/** What is sent to known servers that no pass visits. */
+/** The probes of known servers that are interviewed outside the passes. */
 export interface Interviews {
   /** Number of these servers. */
   readonly servers: number;
@@ -103,7 +103,7 @@ export function planScan(input: PlanInput): Plan {
   };
 }
 
-/** The numbers of positions, and of probes that leave at most, of a pass. */
+/** The number of positions of a pass, and its maximum number of probes. */
 interface PassSize {
   readonly size: number;
   readonly probes: number;

@@ -128,7 +128,10 @@ export function withoutOptedOut(
   return left;
 }
 
-/** The servers of a database, the most overdue first, without those in ranges that are never probed. */
+/**
+ * The servers of a database, those probed longest ago first, without servers in ranges that are
+ * never probed.
+ */
 async function readList(
   list: Database,
   sources: WatchSources,

@@ -30,7 +30,7 @@ export async function runCompletions(
     throw new InputError(
       word === undefined
         ? `Cannot print completions: name a shell, one of ${known}`
-        : `Cannot complete for "${word}": known are ${known}`,
+        : `Cannot print completions for "${word}": expected one of ${known}`,
     );
   }
   const choices = await Promise.all(
@@ -72,7 +72,7 @@ async function choiceFor(
   return { kind: "some", words: typeof words === "function" ? await words(allProtocols) : words };
 }
 
-/** Completions of a command's words besides options. */
+/** Completions of a command's arguments besides options. */
 function wordsOf(command: Command): Choice {
   const { completions } = COMMANDS[command].words ?? {};
   if (completions === undefined) return { kind: "other" };
@@ -115,9 +115,9 @@ function bashCases(command: Command, source: CompletionSource): string[] {
 const SHELLS: Readonly<
   Record<typeof SHELL_NAMES[number], (source: CompletionSource) => string>
 > = {
-  // For bash 3.2 too, which macOS has: no mapfile, and no compopt, which has readline quote names.
-  // A name may hold spaces and asterisks: it must not be split into words as the options are.
-  // What stands behind a `=` is a word of its own for bash.
+  // The code also runs in bash 3.2 of macOS, which lacks `mapfile` and `compopt`. A file name may
+  // contain spaces and asterisks, and must not be split into words. bash treats the text after a
+  // `=` as a separate word.
   bash: (source) =>
     [
       "_blocksweep_files() {",
@@ -154,7 +154,8 @@ const SHELLS: Readonly<
       "}",
       "complete -F _blocksweep blocksweep",
     ].join("\n"),
-  // A file of $fpath is the body of the function that it defines; one that is sourced is not.
+  // zsh loads a file from $fpath as the body of the completion function. A sourced file has to
+  // register the function itself.
   zsh: (source) =>
     [
       "#compdef blocksweep",
@@ -171,7 +172,8 @@ const SHELLS: Readonly<
       "  case $words[1] in",
       ...NAMES.map((name) => {
         const options = optionsOf(name).flatMap((option) => zshOptions(option, source));
-        // Behind words that cannot be completed, zsh offers options only if some action was tried.
+        // After words without completions, zsh offers options only if the specification has an
+        // action.
         const rest = `*:word:${zshAction(wordsOf(name)) || "{:}"}`;
         return `    ${name}) _arguments ${[...options, rest].map(quoted).join(" ")} ;;`;
       }),

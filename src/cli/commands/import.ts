@@ -43,7 +43,8 @@ export async function runImport(args: readonly string[]): Promise<number> {
   const files = await openAll(paths);
   await using stack = new AsyncDisposableStack();
   let database: Database | undefined;
-  // Only once a file could be read: a failed import leaves no empty database behind.
+  // The database is created only after a file could be read, so a failed import leaves no empty
+  // one.
   const open = async () =>
     database ??= stack.use(await openStore(place, connectionEnvironment(reportLine)));
   for (const [i, file] of files.entries()) {
@@ -74,12 +75,12 @@ interface UnreadLines {
   readonly first: number;
 }
 
-/** What came of the import of a file. */
+/** The result of the import of a file. */
 interface ImportedFile {
   readonly path: string;
   /** Servers that were read. */
   readonly found: number;
-  /** Servers that were new, or newer than what the database held. */
+  /** Servers that were new, or newer than their row in the database. */
   readonly changed: number;
   readonly unread: UnreadLines;
 }

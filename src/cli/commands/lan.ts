@@ -105,7 +105,7 @@ function exitCodeOf(end: LanEnd, isInterrupted: boolean): number {
   return EXIT.failed;
 }
 
-/** The number of networks. Most have an IPv6 link too: each network is counted once. */
+/** The number of networks. A network is counted once, even if it also has an IPv6 link. */
 function countNetworks(networks: readonly (LocalNetwork | LocalLink)[]): number {
   return networks.filter((network) => !("zone" in network)).length || networks.length;
 }
@@ -114,7 +114,7 @@ function countNetworks(networks: readonly (LocalNetwork | LocalLink)[]): number 
 function reportCounts(servers: number, networks: number, { unswept }: LanEnd): void {
   reportLine(`${countOf(servers, "server")} on ${countOf(networks, "network")}`);
   if (unswept === 0) return;
-  reportLine(`${countOf(unswept, "host")} not swept for Java servers: --once ended first`);
+  reportLine(`${countOf(unswept, "host")} not swept for Java servers: the time of --once was over`);
 }
 
 /** Reports the effect of a shortage of descriptors; returns the exit code. */

@@ -18,7 +18,7 @@ export async function runPrune(args: readonly string[]): Promise<number> {
   const place = namedPlace(word);
   if (keep === undefined) {
     throw new InputError(
-      "Cannot prune without --keep: how long all observations are kept, for example 90d",
+      "Cannot prune without --keep: name the age up to which all observations are kept, for example 90d",
     );
   }
   const downsampled = await downsampleOnce(place, keep, connectionEnvironment(reportLine));

@@ -99,7 +99,7 @@ export async function runWatch(
     lists,
     allProtocols,
   });
-  await lists.openOutputs(); // nothing is created before the words are found good
+  await lists.openOutputs(); // no database is created before all arguments are checked
   const before = [...noted, ...await lists.optedOut()];
   const servers = withoutOptedOut(named, before, reportLine);
   const optedOut = new OptedOutAddresses(before, seedOf(randomBytes));
@@ -185,7 +185,7 @@ async function watchServers(watch: Watch): Promise<number> {
   await hook?.close();
   await printer.printed();
   if (!quiet) reportLine(watchSummary(online, servers.length, counts, hook));
-  return EXIT.interrupted; // nothing else ends it without an error
+  return EXIT.interrupted; // only a signal ends a watch without an error
 }
 
 /** Prints a line that begins with the name of the program. */

@@ -23,11 +23,11 @@ export function parseConfig(command: Command, text: string, source: string): Giv
   try {
     config = JSON.parse(text);
   } catch (error) {
-    // V8 shows a part of the text, in which a password may stand.
+    // V8's message quotes a part of the text, which may contain a password.
     throw fail((error as Error).message.replace(/, (?:"|\.\.\.).* is not valid JSON$/s, ""));
   }
   if (typeof config !== "object" || config === null || Array.isArray(config)) {
-    throw fail("it must hold one JSON object");
+    throw fail("it must contain one JSON object");
   }
   const options = optionsOf(command).filter(({ inConfig }) => inConfig !== false);
   const given = new Map<string, readonly string[]>();

@@ -28,7 +28,7 @@ export interface Option extends OptionForm {
   readonly inConfig?: false;
 }
 
-/** A text for all commands, or one for each of some. */
+/** A text for all commands, or texts for some of the commands. */
 export type PerCommand = string | Partial<Readonly<Record<Command, string>>>;
 
 /** Options under one heading of the help. */
@@ -44,7 +44,7 @@ export type CamelCase<Name extends string> = Name extends `${infer Head}-${infer
   ? `${Head}${Capitalize<CamelCase<Rest>>}`
   : Name;
 
-/** The options that a command has, among some. */
+/** Of some options, those that a command has. */
 export type OptionsOfCommand<Row extends Option, Name extends Command> = Row extends Option
   ? Name extends Row["commands"][number] ? Row : never
   : never;

@@ -30,9 +30,8 @@ const FOREIGN: Readonly<Record<string, string>> = {
 
 /**
  * Reads the arguments of a command.
- *
- * @throws InputError for an option that does not exist, lacks its value, or has one too many, and for
- * a word that the command does not take.
+ * @throws InputError for an option that does not exist, lacks its value, or has a superfluous
+ * value, and for an argument that the command does not take.
  */
 export function readArgs(command: Command, args: readonly string[]): GivenOptions {
   const options = optionsOf(command);
@@ -62,7 +61,7 @@ export function readArgs(command: Command, args: readonly string[]): GivenOption
   if (words.length <= most) return { words, given };
   throw new InputError(
     `Cannot use "${words[most]}": ${
-      most === 0 ? `${command} takes no arguments` : `one word too many for ${command}`
+      most === 0 ? `${command} takes no arguments` : `too many arguments for ${command}`
     }`,
   );
 }
@@ -102,7 +101,7 @@ function refuseValues(args: readonly string[], options: readonly Option[]): void
 function valuesOf({ name, takes, repeat }: Option, parsed: unknown): string[] {
   if (takes === undefined) {
     if (typeof parsed === "boolean") return parsed ? ["true"] : [];
-    throw new InputError(`Cannot use ${dashed(name)} "${parsed}": it takes no value`); // as -q=no, -q5
+    throw new InputError(`Cannot use ${dashed(name)} "${parsed}": it takes no value`); // for example -q=no or -q5
   }
   const values = (parsed ?? []) as string[];
   if (values.includes("")) {

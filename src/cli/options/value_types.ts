@@ -234,8 +234,8 @@ export interface LeastTime {
 }
 
 /**
- * A time with its unit, in milliseconds. Some tools read a bare number as seconds, others as
- * milliseconds, so that a bare number is refused.
+ * A time with its unit, in milliseconds. A bare number is refused, because some tools read it as
+ * seconds and others as milliseconds.
  */
 export function time(least?: LeastTime): ValueType<number> {
   return timeType("800ms, 1.5s, 10m or 2h", least, (text, option) => {

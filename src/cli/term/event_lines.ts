@@ -32,8 +32,8 @@ const COLUMNS: readonly TableColumn<WatchEvent>[] = [
 ];
 
 /**
- * An event as one line that fits the terminal, so that it does not wrap. The text of servers in it has
- * no two consecutive spaces, so that it cannot imitate the columns of another event.
+ * An event as one line that fits the terminal and does not wrap. The text of servers in the line
+ * has no two consecutive spaces: it cannot imitate the columns of another event.
  *
  * @param columns Columns of the terminal.
  */
@@ -46,7 +46,7 @@ function serverText({ host, port, requested_as: name }: WatchEvent): string {
   return name === null ? where : `${where} (${field(name)})`;
 }
 
-/** A text of a server or a user, made safe for a line. */
+/** A text of a server or a user, escaped for a line. */
 function field(text: string): string {
   return harmlessText(cutText(text, LONGEST)).replace(/\s{2,}/g, " ");
 }

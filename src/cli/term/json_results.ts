@@ -1,4 +1,7 @@
-/** The JSON objects that commands with `--json` print, except rows, observations and events: one * object per result. The keys are declared here once, for the commands that print them and for the * reference.
+/**
+ * The JSON objects that commands with `--json` print, except rows, observations and events: one
+ * object per result. The keys are declared here once, for the commands that print them and for the
+ * reference.
  *
  * @module
  */

@@ -56,8 +56,8 @@ export interface RepeatedScope {
 }
 
 /**
- * The lines on omitted endpoints. Hosts with the fewest of them come first: a host that forges replies
- * of many endpoints has many omitted ones, a real server few.
+ * The lines on omitted endpoints. Hosts with few omitted endpoints come first, because a host that
+ * forges replies has many of them, and a host with real servers has few.
  */
 export function omittedLines(
   { replies: { omitted }, omittedAt }: Pick<ScanState, "replies" | "omittedAt">,
@@ -71,7 +71,7 @@ export function omittedLines(
   const more = hosts.length > MOST_NAMED ? ", and others" : "";
   const head = `results may be incomplete: ${countOf(omitted, "endpoint")} that replied ` +
     `${omitted === 1 ? "was" : "were"} omitted, because too many replies were unverified`;
-  if (named === "") return [`${head}; scan again`]; // a resumed scan knows only how many
+  if (named === "") return [`${head}; scan again`]; // a resumed scan has only their number
   const again = chooseEndpoints(hosts.map(([, endpoints]) => endpoints));
   const left = omitted - again.length;
   return [

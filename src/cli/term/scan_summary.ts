@@ -29,7 +29,7 @@ const REASONS: Readonly<Record<EndReason, string>> = {
 
 /** The data of a summary besides the state of the scan. */
 export interface SummaryScope {
-  /** The outputs that all rows were written to. */
+  /** The outputs to which all rows were written. */
   readonly outputs: readonly { readonly path: string }[];
   /** The databases among these, with the passwords of their URLs. */
   readonly databases: RepeatedScope["databases"];
@@ -120,7 +120,7 @@ function serversLine({ aliases, noStatus, optedOut }: ScanState): string[] {
   return parts.length === 0 ? [] : [`servers: ${parts.join(", ")}`];
 }
 
-/** A scan over UDP of which the system sent nothing. */
+/** The line for a scan whose UDP probes were all refused by the system. */
 function refusalLines(state: ScanState): string[] {
   if (!areAllRefused(state)) return [];
   const [code] = Object.entries(state.errors).sort(([, a], [, b]) => b - a)[0] ?? [];

@@ -10,13 +10,13 @@ import type { DurationLimit, Passes } from "../../app/targets/scan_plan.ts";
 import { sumOf } from "../../scan/pass_plan.ts";
 import { clockTime, countOf, withCommas } from "../../core/quantities.ts";
 
-/** The work of a scan, and the times that it waits. */
+/** The work of a scan, and how long it waits. */
 export interface ScanWork {
   /** Number of positions of each pass over UDP and TCP, detecting passes included. */
   readonly sizes: { readonly udp: readonly number[]; readonly tcp: readonly number[] };
   /** Number of positions that earlier runs of the scan have visited. */
   readonly start: { readonly udp: number; readonly tcp: number };
-  /** How long late replies are awaited after the last probe, seconds. */
+  /** How long the scan waits for late replies after the last probe, seconds. */
   readonly cooldown: number;
   /** How long the last connections may take, seconds. */
   readonly connect: number;
@@ -101,7 +101,7 @@ export class ProgressMeter {
   read(state: ScanState, at: number): ScanProgress {
     const { sizes } = this.work;
     const now = readState(state, this.work, at);
-    const last = this.#readings.at(-1)!; // kept, however long the machine slept since
+    const last = this.#readings.at(-1)!; // kept even if the machine was suspended since
     this.#readings = this.#readings.filter((one) => one === last || at - one.at <= LONG);
     this.#readings.push(now);
     const total = { udp: sumOf(sizes.udp), tcp: sumOf(sizes.tcp) };

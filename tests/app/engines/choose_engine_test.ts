@@ -35,7 +35,7 @@ const LACKS: readonly [Partial<EngineConditions>, string][] = [
   [{ os: "darwin" }, "it needs Linux on x86-64 or arm64"],
   [{ arch: "riscv64" }, "it needs Linux on x86-64 or arm64"],
   [{ granted: (name) => name !== "ffi" }, "it needs --allow-ffi"],
-  [{ granted: (name) => name !== "net" }, "it would not keep to a limited --allow-net"],
+  [{ granted: (name) => name !== "net" }, "it would not obey an --allow-net with a list of hosts"],
 ];
 
 Deno.test("the fast engine is chosen where it can run, and the portable one elsewhere", async () => {

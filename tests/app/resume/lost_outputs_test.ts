@@ -70,7 +70,7 @@ Deno.test("a database that lost rows of a scan is refused, or gets the rows when
     const gone = await run(goOn);
     assertEquals([gone.code, gone.stderr], [
       2,
-      `blocksweep: Cannot resume: "${database}", which holds rows of the scan, no longer exists; ` +
+      `blocksweep: Cannot resume: "${database}", which contains rows of the scan, no longer exists; ` +
       "restore it, import another output of the scan into it, or start a new scan\n",
     ]);
     await assertRejects(() => Deno.stat(database), Deno.errors.NotFound);

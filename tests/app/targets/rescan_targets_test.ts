@@ -63,7 +63,7 @@ Deno.test("--rescan probes known servers, the most overdue first, before or inst
     const [host] = String(byTime[0]).split(":");
     assertEquals(await listed("--exclude", host), byTime.slice(1));
     const plan = await run(["scan", "--rescan", list, ...RAKNET, "--dry-run"]);
-    assertStringIncludes(plan.stdout, "12 known servers, the most overdue first");
+    assertStringIncludes(plan.stdout, "12 known servers, those probed longest ago first");
 
     const again = await run(["scan", "--rescan", list, ...RAKNET, ...QUICK, "-o", list]);
     assertEquals([again.code, again.stdout], [0, ""]);

@@ -152,7 +152,7 @@ const BAD: [args: string[], message: string][] = [
   [["fleet", "--lab", "--range", "8.8.8.0/24"], "the range must lie in data/private.txt"],
   [["fleet", "--log", "/nonexistent/x"], 'Cannot write to "/nonexistent/x": No such file'],
   [["fleet", "--loss", "200"], "a number from 0 to 100"],
-  [["completions", "tcsh"], 'Cannot complete for "tcsh": known are bash, zsh, fish'],
+  [["completions", "tcsh"], 'Cannot print completions for "tcsh": expected one of bash, zsh, fish'],
 ];
 
 for (const [args, message] of BAD) {

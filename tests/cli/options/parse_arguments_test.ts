@@ -80,11 +80,11 @@ Deno.test("arguments that a command does not have are refused", async () => {
     ["demo extra", 'Cannot use "extra": demo takes no arguments'],
     ["schema foo", 'Cannot use "foo": schema takes no arguments'],
     ["completions", "Cannot print completions: name a shell, one of bash, zsh, fish"],
-    ["completions bash zsh", 'Cannot use "zsh": one word too many for completions'],
-    ["servers a.db b.db", 'Cannot use "b.db": one word too many for servers'],
-    ["history a.db 127.0.0.1 c", 'Cannot use "c": one word too many for history'],
-    ["export a.db b.db", 'Cannot use "b.db": one word too many for export'],
-    ["prune a.db b.db", 'Cannot use "b.db": one word too many for prune'],
+    ["completions bash zsh", 'Cannot use "zsh": too many arguments for completions'],
+    ["servers a.db b.db", 'Cannot use "b.db": too many arguments for servers'],
+    ["history a.db 127.0.0.1 c", 'Cannot use "c": too many arguments for history'],
+    ["export a.db b.db", 'Cannot use "b.db": too many arguments for export'],
+    ["prune a.db b.db", 'Cannot use "b.db": too many arguments for prune'],
     ["lan 10.0.0.0/24", 'Cannot use "10.0.0.0/24": lan takes no targets'],
     ["fleet 5", 'Cannot use "5": write --servers 5'],
     ["export a.db --json", "Unknown option --json; did you mean --format ndjson?"],
@@ -220,8 +220,8 @@ Deno.test("an unusable configuration file is refused with the reason", () => {
   const refused = (text: string, message: string) =>
     assertThrows(() => parseConfig("scan", text, '"x.json"'), InputError, message);
   refused("{", 'Cannot use "x.json": ');
-  refused("[]", "it must hold one JSON object");
-  refused("null", "it must hold one JSON object");
+  refused("[]", "it must contain one JSON object");
+  refused("null", "it must contain one JSON object");
   refused('{"raet": 5}', 'there is no option "raet"; did you mean "rate"?');
   refused('{"rate": true}', '"rate" must be a text or a number (NUMBER)');
   refused('{"rate": [1, 2]}', '"rate" must be a text or a number');

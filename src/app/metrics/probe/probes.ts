@@ -133,7 +133,7 @@ export class Probes {
     const { query } = request;
     const unknown = [...query.keys()].find((key) => !["target", "protocol"].includes(key));
     if (unknown !== undefined) {
-      throw new InputError(`Cannot use parameter "${unknown}": known are target, protocol`);
+      throw new InputError(`Cannot use parameter "${unknown}": expected target or protocol`);
     }
     const [text, ...more] = query.getAll("target");
     if (text === undefined || more.length > 0) {

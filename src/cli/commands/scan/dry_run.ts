@@ -23,7 +23,7 @@ import type { ScanSettings } from "../../../app/settings/scan_settings.ts";
 import type { SpeedSettings } from "../../../app/settings/speed.ts";
 import type { NamedTargets } from "../../../app/targets/find_targets.ts";
 
-/** A row of the plan; `undefined` is left out. */
+/** A row of the plan; a row without a text is left out. */
 type Row = readonly [name: string, text: string | undefined];
 
 /** The plan of a scan, and what it was made from. */
@@ -95,7 +95,10 @@ function excludedText({ targets: { omitted }, optedOutSize }: NamedTargets): str
     `${withCommas(omitted.chosen)} by --exclude, ${withCommas(optedOutSize)} opted out`;
 }
 
-/** The passes that come first, and the protocols that hosts which reply to them are not sent. */
+/**
+ * The passes that come first, and the protocols that are not sent to hosts that reply to these
+ * passes.
+ */
 function suppressionText({ detectionPasses }: Plan): string | undefined {
   if (detectionPasses.length === 0) return undefined;
   const first = detectionPasses.map(({ name, probes }) => `${name} ${withCommas(probes)}`).join(
@@ -137,7 +140,7 @@ function limitsText({ limits: { rate, netRate, hostRate }, autoRate }: SpeedSett
     value === undefined ? "no limit" : `${withCommas(value)}/s`;
   const rising = autoRate === undefined
     ? ""
-    : ` at first, up to ${limit(autoRate.most)} while nothing is lost`;
+    : ` at first, up to ${limit(autoRate.most)} while no packets are lost`;
   return `total ${limit(rate)}${rising}, per network ${limit(netRate)}, per host ${
     limit(hostRate)
   }`;
@@ -164,7 +167,7 @@ function knownText(
   if (size === 0) return undefined;
   const names = protocols.map(({ name }) => name).join(", ");
   return [
-    `${countOf(size, "known server")}, the most overdue first`,
+    `${countOf(size, "known server")}, those probed longest ago first`,
     ...servers === 0 ? [] : [`${withCommas(servers)} queried over ${names} outside the passes`],
     ...unprobed === 0
       ? []

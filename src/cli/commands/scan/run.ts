@@ -49,7 +49,7 @@ export async function execute(job: ScanJob): Promise<number> {
   const opened = { ...started, ...sockets, stores, signal: interrupt.signal };
   const outputs = await openScanOutputs(job, opened, screen);
   const ended = await runAndClose(job, { ...opened, ...outputs }, screen);
-  screen.checkpointPath = undefined; // the report names what was saved
+  screen.checkpointPath = undefined; // the final report names the checkpoint
   return await report(job, started.state, ended, outputs);
 }
 

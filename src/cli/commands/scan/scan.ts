@@ -62,7 +62,7 @@ function withPasswords(resumed: GivenOptions, { given }: GivenOptions): GivenOpt
 }
 
 /**
- * Runs a scan that cannot be resumed, because its targets do not outlive the process. It keeps no
+ * Runs a scan that cannot be resumed, because its targets exist only in this process. It keeps no
  * checkpoint and prints no command to continue.
  *
  * @returns The exit code.

@@ -1,11 +1,11 @@
 /** A watch that is killed while its webhook's receiver is down, as real processes. */
 import { createHmac } from "node:crypto";
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { formatEndpoint } from "../../../src/core/address.ts";
+import { formatAddress, formatEndpoint } from "../../../src/core/address.ts";
 import { drawFleet } from "../../../src/fleet/simulate/draw_fleet.ts";
 import { openFleet } from "../../../src/fleet/simulate/open_fleet.ts";
 import { systemClock } from "../../../src/net/clock.ts";
-import { finish, run, SCAN, start, until } from "../../cli/program.ts";
+import { finish, PrintedText, run, SCAN, start, until } from "../../cli/program.ts";
 
 const RANGE = { start: 0x7f360000, end: 0x7f360100 };
 const SERVERS = 40;
@@ -215,6 +215,42 @@ Deno.test("a receiver verifies signatures, and the secrets are in no file, datab
     assertEquals(verified.map(key2).sort(), printed.map(key2).sort());
     assertEquals(await placesOf(secrets, folder, [stdout, stderr, ...args]), []);
   } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
+Deno.test("a receiver that never responds does not delay polls and printed events", async () => {
+  const folder = await Deno.makeTempDir();
+  const ended = new AbortController();
+  let asked = 0;
+  const hang = () => {
+    asked++;
+    return new Promise<Response>((resolve) =>
+      ended.signal.addEventListener("abort", () => resolve(new Response("")))
+    );
+  };
+  const serving = { hostname: "127.0.0.1", port: 0, onListen: () => {} };
+  await using receiver = Deno.serve(serving, hang);
+  try {
+    const hosts = drawFleet({ servers: SERVERS, range: RANGE, seed: 2, software: ["pocketmine"] });
+    await using _fleet = await openFleet(hosts, { clock: systemClock, seed: 1 });
+    const servers = hosts.map(({ endpoint }) => formatEndpoint(endpoint));
+    const url = `http://127.0.0.1:${receiver.addr.port}/`;
+    const hook = ["--webhook", url, "--webhook-spool", `${folder}/spool`];
+    const asked5s = ["--interval", "5s", "--protocol", "raknet", "--json"];
+    const child = start(["watch", ...servers, ...asked5s, ...hook]);
+    const printed = new PrintedText(child, child.stdout);
+    for (const { endpoint: { address } } of hosts) {
+      await printed.until(`"host":"${formatAddress(address)}"`);
+    }
+    await until(child, () => asked > 0);
+    child.kill("SIGINT");
+    await printed.rest();
+    const stderr = await new Response(child.stderr).text();
+    await child.status;
+    assertMatch(stderr, new RegExp(`${SERVERS} events; webhook: 0 delivered, ${SERVERS} waiting`));
+  } finally {
+    ended.abort();
     await Deno.remove(folder, { recursive: true });
   }
 });

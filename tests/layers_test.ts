@@ -1,4 +1,7 @@
-/** Which folder may import which: see docs/architecture.md. Imports point down, or stay inside the folder. */
+/**
+ * The rules of imports between folders: see docs/architecture.md. Imports point to lower layers, or
+ * stay inside the folder.
+ */
 import { assertEquals } from "@std/assert";
 import { PROTOCOLS } from "../src/protocols/list.ts";
 import { FIELDS } from "../src/core/record.ts";
@@ -16,9 +19,9 @@ const LAYERS: readonly (readonly string[])[] = [
   ["cli", "mod.ts", "entry"],
 ];
 
-/** The longest source file, lines. */
+/** Maximum length of a source file, lines. */
 const MOST_LINES = 400;
-/** The fullest folder of src/, files. */
+/** Maximum number of files in a folder of src/. */
 const MOST_FILES = 16;
 
 const SRC = new URL("../src/", import.meta.url);
@@ -51,13 +54,16 @@ function allowed(from: string, to: string): boolean {
   return from === to || layer(to) < layer(from);
 }
 
-/** The relative imports of a module, of types too; not those in the examples of its comments. */
+/**
+ * The relative imports of a module, including imports of types. Imports in examples of comments do
+ * not count.
+ */
 function imports(text: string): string[] {
   const code = text.replace(/^\s*\/?\*.*$/gm, "");
   return [...code.matchAll(/(?:from|import|import\()\s*"(\.[^"]+\.ts)"/g)].map(([, path]) => path);
 }
 
-/** What each module imports, by their paths below src/. */
+/** The imports of each module, as paths below src/. */
 async function importGraph(): Promise<Map<string, string[]>> {
   const graph = new Map<string, string[]>();
   for await (const file of sources(SRC)) {
@@ -67,7 +73,7 @@ async function importGraph(): Promise<Map<string, string[]>> {
   return new Map([...graph].sort(([a], [b]) => a < b ? -1 : 1));
 }
 
-/** Groups of nodes that reach one another (Tarjan's strongly connected components). */
+/** The strongly connected components of a graph (Tarjan's algorithm). */
 function circles(graph: ReadonlyMap<string, readonly string[]>): string[] {
   const [index, low] = [new Map<string, number>(), new Map<string, number>()];
   const stack: string[] = [];
@@ -97,12 +103,12 @@ Deno.test("imports point down or stay inside the folder", async () => {
   assertEquals(wrong, []);
 });
 
-Deno.test("each part of src/ is in one layer, and each part that a layer names exists", async () => {
+Deno.test("each part of src/ is in one layer, and each part in the layers exists", async () => {
   const parts = await Array.fromAsync(Deno.readDir(SRC), ({ name }) => name);
   assertEquals(LAYERS.flat().sort(), parts.sort());
 });
 
-Deno.test("no file imports itself through others, not even for a type", async () => {
+Deno.test("no file imports itself through other files, not even for a type", async () => {
   assertEquals(circles(await importGraph()), []);
 });
 
@@ -121,11 +127,14 @@ Deno.test("the layer rule finds violations", () => {
   assertEquals(circles(new Map(Object.entries(graph))), ["b c", "e f"]);
 });
 
-/** Where protocols may be named: the library exports them by name, and lan sweeps for known ones. */
+/**
+ * Files in which protocols may be named: the library exports them by name, and lan sweeps for
+ * certain ones.
+ */
 const NAMES_PROTOCOLS = /^(protocols\/|fleet\/|scan\/lan\/|entry\/)/;
-/** Names of protocols that commands or ordinary words have too. */
+/** Names of protocols that are also names of commands or ordinary words. */
 const COMMON = ["query", "lan"];
-/** A protocol's name in code, and names that are also commands, where code compares them. */
+/** Matches a protocol's name in code. Names that are also commands match only in comparisons. */
 const NAME = new RegExp(
   `\\w*(?:nethernet|${
     PROTOCOLS.map(({ name }) => name).filter((name) => !COMMON.includes(name)).join("|")
@@ -137,7 +146,7 @@ const COMPARED =
 /** An import from the folder of one protocol. */
 const FOLDER = /"[./]*protocols\/\w+\/[^"]*"/g;
 
-/** Where code names a protocol, but for columns and what they mean. */
+/** The places where code names a protocol, except in columns and their meanings. */
 function namesIn(text: string): string[] {
   let code = text.replace(/\/\*[\s\S]*?\*\/|(?<=^|\s)\/\/.*$/gm, "");
   for (const { meaning } of FIELDS) code = code.replaceAll(`"${meaning}"`, '""');
@@ -161,21 +170,24 @@ const SOFTWARE_NAMES = [
   ...software.rules.flatMap((rule) => [rule.software, rule.proxy]).filter((name) => name),
   ...software.defaultMotds,
 ] as readonly string[];
-/** Flags of one protocol alone. Flags of one lower-case word may be ordinary texts of the program. */
+/**
+ * Flags of single protocols. A flag of one lower-case word is omitted, because it may be an
+ * ordinary text of the program.
+ */
 const OWN_FLAGS = PROTOCOLS.flatMap(({ flags, verify }) =>
   Object.keys({ ...flags, ...verify?.flags })
 )
   .filter((flag) => /[A-Z]/.test(flag));
-/** Texts that are facts about software or about one protocol. */
+/** Texts about server software or about one protocol. */
 const FACTS: ReadonlySet<string> = new Set([...SOFTWARE_NAMES, ...OWN_FLAGS]);
 
-/** The facts that code has as texts. */
+/** The places where code contains such a text. */
 function factsIn(text: string): string[] {
   const code = text.replace(/\/\*[\s\S]*?\*\/|(?<=^|\s)\/\/.*$/gm, "");
   return [...code.matchAll(/"([^"\n]*)"/g)].map(([, one]) => one).filter((one) => FACTS.has(one));
 }
 
-Deno.test("facts about software and flags of one protocol stand where they are declared", async () => {
+Deno.test("facts about software, and flags of one protocol, are only in the files that declare them", async () => {
   const named: string[] = [];
   for await (const file of sources(SRC)) {
     if (/^(protocols|classify|fleet)\//.test(below(file))) continue;
@@ -190,14 +202,14 @@ Deno.test("facts about software and flags of one protocol stand where they are d
   assertEquals(factsIn('["A Minecraft Server"]; flags.includes("cutShort")').length, 1);
 });
 
-/** Usual ports of protocols as numbers in code; texts for users may name them. */
+/** The places where code contains a usual port as a number. Texts for users may contain it. */
 function portsIn(text: string): string[] {
   const code = text.replace(/\/\*[\s\S]*?\*\/|\/\/.*$|"(?:\\.|[^"\\])*"|`[^`]*`/gm, "");
   const ports = new Set(PROTOCOLS.flatMap((one) => [...one.ports[4], ...one.ports[6]]));
   return (code.match(/\b\d+\b/g) ?? []).filter((number) => ports.has(Number(number)));
 }
 
-Deno.test("usual ports are written where protocols declare them, and by the simulated servers", async () => {
+Deno.test("usual ports are only in protocols' declarations and in simulated servers", async () => {
   const written: string[] = [];
   for await (const file of sources(SRC)) {
     if (/^(protocols|fleet)\//.test(below(file))) continue;
@@ -210,7 +222,7 @@ Deno.test("usual ports are written where protocols declare them, and by the simu
   ]);
 });
 
-/** Uses of the list of protocols other than as a default: the list is an argument. */
+/** Uses of the list of protocols other than as a default. Elsewhere the list is an argument. */
 function listUses(text: string): string[] {
   const code = text.replace(/\/\*[\s\S]*?\*\/|^import [^;]*;/gm, "");
   const fixed = code.match(/^(?:export )?const [^\n]*\bPROTOCOLS\b.*/gm) ?? [];
@@ -256,7 +268,7 @@ Deno.test(`files have at most ${MOST_LINES} lines`, async () => {
   assertEquals(long, []);
 });
 
-Deno.test(`folders hold at most ${MOST_FILES} files, and none holds a file alone`, async () => {
+Deno.test(`folders have at most ${MOST_FILES} files, and at least two`, async () => {
   const wrong: string[] = [];
   const look = async (folder: URL) => {
     const entries = await Array.fromAsync(Deno.readDir(folder));

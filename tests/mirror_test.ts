@@ -1,9 +1,9 @@
-/** Every source is covered by a test that is found by its name, or that names the source. */
+/** Every source has a test with the same path, or a test whose first comment names the source. */
 import { assertEquals } from "@std/assert";
 
 const ROOT = new URL("../", import.meta.url);
 const CONFIG = JSON.parse(await Deno.readTextFile(new URL("deno.json", ROOT)));
-/** Bare names that are modules of this project: `blocksweep` and its subpaths. */
+/** Import names of modules of this project: `blocksweep` and its subpaths. */
 const OWN: Readonly<Record<string, string>> = Object.fromEntries(
   Object.entries<string>(CONFIG.imports).filter(([, path]) => path.startsWith("./"))
     .map(([name, path]) => [name, path.slice(2)]),
@@ -19,7 +19,7 @@ async function filesIn(folder: string): Promise<string[]> {
   return found.sort();
 }
 
-/** The modules that a module loads or starts: imports, workers and programs. */
+/** The modules that a module loads or starts, as imports, workers and programs. */
 function loads(path: string, text: string): string[] {
   const code = text.replace(/^\s*\/?\*.*$/gm, "");
   const named = code.matchAll(/(?:\bfrom |\bimport |\bimport\(|new URL\()"([^"]+)"/g);
@@ -41,7 +41,7 @@ function folderOf(path: string): string {
   return path.slice(0, path.lastIndexOf("/") + 1);
 }
 
-/** What a module loads, and what that loads. */
+/** The modules that a module loads directly and indirectly. */
 function reach(path: string, graph: ReadonlyMap<string, readonly string[]>): Set<string> {
   const reached = new Set([path]);
   for (const one of reached) for (const next of graph.get(one) ?? []) reached.add(next);
@@ -55,24 +55,27 @@ for (const path of [...SOURCES, ...await filesIn("tests/"), "main.ts"]) {
   TEXTS.set(path, await Deno.readTextFile(new URL(path, ROOT)));
 }
 const GRAPH = new Map([...TEXTS].map(([path, text]) => [path, loads(path, text)]));
-/** What each test names in its first comment. */
+/** The sources in the first comment of each test. */
 const NAMED = new Map(TESTS.map((test) => [test, pathsNamed(TEXTS.get(test)!)]));
 const ALL_NAMED = new Set([...NAMED.values()].flat());
-/** tests/library/entry_points_test.ts looks at each of them. */
+/** tests/library/entry_points_test.ts tests these sources. */
 const ENTRY_POINTS = Object.values<string>(CONFIG.exports).map((path) => path.slice(2));
 
-/** Whether a source has a test of its own: of its path, or one that names just it. */
+/**
+ * Whether a source has a test of its own: a test with the same path, or a test that names only this
+ * source.
+ */
 function hasOwnTest(path: string): boolean {
   const test = path.replace(/^src\//, "tests/").replace(/\.ts$/, "_test.ts");
   return TESTS.includes(test) || ALL_NAMED.has(path) || ENTRY_POINTS.includes(path);
 }
 
-Deno.test("a source has a test of its path, or one whose first comment names it or its folder", () => {
+Deno.test("a source has a test with its path, or one whose first comment names it or its folder", () => {
   const untested = SOURCES.filter((path) => !hasOwnTest(path) && !ALL_NAMED.has(folderOf(path)));
   assertEquals(untested, []);
 });
 
-Deno.test("a test loads what its first comment names", () => {
+Deno.test("a test loads the sources in its first comment", () => {
   const unloaded = TESTS.flatMap((test) => {
     const reached = reach(test, GRAPH);
     const names = NAMED.get(test)!;

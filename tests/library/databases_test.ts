@@ -1,4 +1,4 @@
-/** Databases that a program opens as the command line names them. */
+/** Databases that a program opens by locations in the form of the command line. */
 import { assertEquals, assertRejects } from "@std/assert";
 import { InputError } from "../../src/core/errors.ts";
 import { openDatabase, readDatabase, selectServers, Store } from "../../src/entry/store.ts";

@@ -13,6 +13,7 @@ Deno.test("a program loads an engine, which opens sockets", async () => {
 });
 
 Deno.test("an engine that its permissions do not allow is refused, with what it lacks", async () => {
-  const message = "Cannot use --engine udp: it "; // needs --allow-ffi, or --allow-net without a list
+  // this needs --allow-ffi, or --allow-net without a list
+  const message = "Cannot use --engine udp: it ";
   await assertRejects(() => loadEngine("udp", TARGETS), InputError, message);
 });

@@ -1,11 +1,11 @@
-/** What the library exports: by which names, and how much importing it loads. */
+/** The entry points of the library: their names, and the modules that they load. */
 import { assert, assertEquals } from "@std/assert";
 
 const ROOT = new URL("../../", import.meta.url);
 const CONFIG = JSON.parse(await Deno.readTextFile(new URL("deno.json", ROOT)));
 const EXPORTS: Record<string, string> = CONFIG.exports;
 
-/** What `deno` prints. */
+/** The output of a `deno` command. */
 async function output(...args: readonly string[]): Promise<string> {
   const command = new Deno.Command("deno", { args: [...args], cwd: ROOT, stderr: "inherit" });
   const { code, stdout } = await command.output();
@@ -46,7 +46,7 @@ Deno.test("the main entry point exports about 30 names", async () => {
   assert(names.length <= 35, `${names.length} names: ${names.join(", ")}`);
 });
 
-/** The most modules that one protocol may load: its own, those of its layer, and core. */
+/** Maximum number of modules that one protocol may load: its own, those of its layer, and core. */
 const MOST_MODULES = 24;
 
 Deno.test("a program that reads one protocol loads no other", async () => {

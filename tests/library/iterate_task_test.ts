@@ -1,7 +1,7 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { iterateTask, type Results } from "../../src/library/iterate_task.ts";
 
-/** Lets everything happen that is due. */
+/** Waits until all pending promises are settled. */
 const settle = () => new Promise<void>((resolve) => setTimeout(resolve));
 
 Deno.test("a task's results are yielded in order, and then its error", async () => {

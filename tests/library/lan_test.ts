@@ -17,7 +17,7 @@ function home(): SimulatedNetwork {
   return network;
 }
 
-/** Hosts and players of what is discovered, in order. */
+/** The hosts and players of the discovered servers, in order. */
 async function discovered(network: SimulatedNetwork, options: LanOptions = {}) {
   const servers = await network.run(Array.fromAsync(lan({ network, ...options })));
   return servers.map(({ host, players }) => `${host} ${players}`).toSorted();
@@ -36,7 +36,7 @@ Deno.test("lan() yields nothing of an address that opted out", async () => {
   assertEquals(await discovered(network), []);
 });
 
-Deno.test("leaving the loop of lan() closes its sockets, however long it listens", async () => {
+Deno.test("leaving the loop of lan() closes its sockets, whatever the listening time", async () => {
   const network = home();
   const first = async () => {
     for await (const { host } of lan({ network, onceMs: Infinity, noSweep: true })) return host;

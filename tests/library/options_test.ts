@@ -1,4 +1,4 @@
-/** The options of the library are those of the command line, with its names and defaults. */
+/** The options of the library have the names and defaults of the command line. */
 import { assertEquals } from "@std/assert";
 import { scanSettings } from "../../src/app/settings/scan_settings.ts";
 import { camelCase } from "../../src/cli/options/option.ts";
@@ -6,7 +6,7 @@ import { optionsOf } from "../../src/cli/options/option_table.ts";
 import { readCommandLine } from "../../src/cli/options/read_options.ts";
 import { settingsOf } from "../../src/library/scan_options.ts";
 
-/** What only a program can give. */
+/** Options that only the library has. */
 const OF_PROGRAMS = ["allProtocols", "network", "onNote", "signal"];
 
 interface Interface {
@@ -28,7 +28,7 @@ async function interfaces(): Promise<Map<string, Interface>> {
   );
 }
 
-/** Names of an interface's properties, inherited ones too. */
+/** The names of an interface's properties, including inherited ones. */
 function properties(all: ReadonlyMap<string, Interface>, name: string): string[] {
   const { properties: own, extends: parents = [] } = all.get(name)!;
   return [...own.map((one) => one.name), ...parents.flatMap(({ repr }) => properties(all, repr))];

@@ -19,16 +19,16 @@ function blocks(language: string): string[] {
 const EXAMPLES = blocks("ts");
 const CONFIG = blocks("json")[0].replace('"../blocksweep"', JSON.stringify(ROOT.pathname));
 
-/** Where the examples find simulated servers, in place of what they name. */
+/** Addresses of simulated servers that replace those in the examples. */
 const HOST = "127.88.1.1";
 const RANGE = `${HOST}/32`;
 
-/** An example that sends to loopback alone. */
+/** An example that sends only to loopback. */
 function harmless(example: string): string {
   return example.replaceAll("play.example.org", HOST).replaceAll("192.168.1.0/24", RANGE);
 }
 
-/** Runs something with the examples in a temporary folder. */
+/** Runs a function with the examples in a temporary folder. */
 async function withExamples(run: (folder: string) => Promise<void>): Promise<void> {
   const folder = await Deno.makeTempDir();
   try {
@@ -42,9 +42,9 @@ async function withExamples(run: (folder: string) => Promise<void>): Promise<voi
   }
 }
 
-/** What a program prints; it must end well. */
+/** The output of a program. Fails if the program fails. */
 async function output(folder: string, ...args: readonly string[]): Promise<string> {
-  // Tasks of Deno set INIT_CWD: the paths of a program do not depend on it.
+  // Deno's tasks set INIT_CWD. The paths of a program must not depend on this variable.
   const env = { NO_COLOR: "1", HOME: folder, XDG_CONFIG_HOME: folder, INIT_CWD: "/" };
   const command = new Deno.Command("deno", { args: [...args], cwd: folder, env });
   const { code, stdout, stderr } = await command.output();
@@ -91,7 +91,7 @@ Deno.test("a program finds a server by its name, with the system's resolver", as
   });
 });
 
-/** Discovery needs a local network, which loopback is not. */
+/** Discovery needs a local network, and loopback is none. */
 const NEEDS_LAN = /\blan\(/;
 
 Deno.test("every other example of the library's guide runs", async () => {

@@ -8,7 +8,10 @@ import { InputError } from "../../src/core/errors.ts";
 import { query, type QueryOptions } from "../../src/library/query.ts";
 import { SimulatedNetwork } from "../../src/testing/simulated_network.ts";
 
-/** A network with a Bedrock server of a name, and a Java server where its SRV record leads. */
+/**
+ * A network with a name that resolves to a Bedrock server, and whose SRV record leads to a Java
+ * server.
+ */
 function lobbies(): SimulatedNetwork {
   const network = new SimulatedNetwork();
   const status = { name: "Lobby", players: ["Ann", "Bob"], players_max: 20 };

@@ -23,7 +23,7 @@ function bedrockOn(...hosts: readonly string[]): SimulatedNetwork {
   return network;
 }
 
-/** Where a scan sent anything. */
+/** The endpoints to which a scan sent datagrams. */
 function probed({ datagrams, streams }: SimulatedNetwork): Set<number | bigint> {
   return new Set([...datagrams.sent, ...streams.begun].map(({ to }) => to.address));
 }
@@ -36,7 +36,7 @@ Deno.test("scan() yields each server of a range once", async () => {
   assertEquals(found.map(serverId).toSorted(), expected.toSorted());
 });
 
-Deno.test("scan() takes names, and an SRV record leads to another host", async () => {
+Deno.test("scan() accepts names, and an SRV record leads to another host", async () => {
   const network = bedrockOn("1.2.3.1");
   network.addServer({ host: "5.6.7.9", software: "vanilla" });
   network.addName("play.example.org", ["1.2.3.1"], { host: "mc.example.org", port: 25565 });

@@ -1,5 +1,5 @@
 /**
- * The functions of the library over real sockets: none may be left open.
+ * The functions of the library over real sockets. They must close all sockets.
  *
  * Covers src/app/system_network.ts.
  */

@@ -7,7 +7,7 @@ import type { WatchEvent } from "../../src/store/events/watch_event.ts";
 
 const LOBBY = { host: "10.0.0.7", software: "pocketmine" };
 
-/** Watches until so many events came; calls back for each. */
+/** Watches until a number of events has arrived, with a callback for each event. */
 function events(
   network: SimulatedNetwork,
   most: number,
@@ -45,7 +45,7 @@ Deno.test("watch() yields changes of a server, until the loop is left", async ()
   assertEquals([network.datagrams.ports, network.streams.open], [[], 0]);
 });
 
-Deno.test("watch() names players with the option names", async () => {
+Deno.test("watch() yields names of players with the option names", async () => {
   const network = new SimulatedNetwork();
   network.addServer({ ...LOBBY, status: { players: ["Ann"] } });
   const [online] = await events(network, 1, { names: true });

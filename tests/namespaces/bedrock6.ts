@@ -1,6 +1,7 @@
 /**
- * A simulated Bedrock server on port 19133 of every IPv6 address of its host, which receives what is sent
- * to all nodes of a link. For a network namespace: a fleet's servers stand on addresses of their own.
+ * A simulated Bedrock server on port 19133 of every IPv6 address of its host. It also receives datagrams
+ * to all nodes of a link. It is for network namespaces, because servers of a fleet have only their own
+ * addresses.
  *
  *     deno run --allow-net tests/namespaces/bedrock6.ts
  */

@@ -4,7 +4,7 @@
  *
  *     deno run --allow-read check_log.ts LOG --host-rate N --net-rate N --exclude RANGE
  *
- * Prints what is wrong, and exits with 1 where something is.
+ * Prints the violations, and exits with 1 if there are any.
  */
 import { parseArgs } from "@std/cli";
 import { audit } from "../../src/fleet/judge/audit.ts";

@@ -7,7 +7,7 @@ import { Throttle } from "../../src/net/throttle.ts";
 
 const NONE = { rate: undefined, netRate: undefined, hostRate: undefined };
 
-/** The most departures in any second. */
+/** Maximum number of send times in any second. */
 function mostInASecond(times: readonly number[]): number {
   const sorted = times.toSorted((a, b) => a - b);
   let most = 0;
@@ -54,7 +54,7 @@ Deno.test("Throttle keeps caps in every second, for any order of hosts", () => {
   );
 });
 
-/** The departure time of a datagram by the caps alone, from all earlier departures. */
+/** The send time of a datagram by the caps alone, computed from all earlier send times. */
 function oracle(before: readonly number[], cap: number): number {
   return before.length < cap ? 0 : before[before.length - cap] + 1000;
 }
@@ -77,7 +77,7 @@ Deno.test("Throttle keeps the caps of thousands of hosts of both families", () =
   }
 });
 
-Deno.test("Throttle is not slower than its caps require", () => {
+Deno.test("Throttle delays no datagram longer than its caps require", () => {
   const throttle = new Throttle({ ...NONE, hostRate: 5 });
   const times = Array.from({ length: 26 }, () => throttle.reserve(1, 0));
   assertEquals(times.at(-1), 5000);

@@ -1,5 +1,5 @@
 /**
- * What holds for PostgreSQL alone: run by `deno task postgres`.
+ * Tests that apply only to PostgreSQL. `deno task postgres` runs them.
  *
  * Covers src/store/database/postgres.ts.
  */
@@ -25,7 +25,7 @@ const CACHE = Deno.env.get("DENO_DIR") ?? `${Deno.env.get("HOME")}/.cache/deno`;
 const RANGE = "127.35.0.0/25";
 const PLAN = { servers: 60, hostile: 0, range: { start: 0x7f230000, end: 0x7f230080 }, seed: 9 };
 const QUICK = ["--cooldown", "200ms", "--timeout", "500ms"];
-/** What the tasks grant. */
+/** The permissions of the tasks. */
 const GRANTS = [
   ...["--allow-net", "--allow-read", "--allow-write"],
   "--allow-env=INIT_CWD,HOME,XDG_CONFIG_HOME,APPDATA,USERPROFILE,PG*",
@@ -47,7 +47,7 @@ function fieldsOf(one: ServerRecord): unknown[] {
   });
 }
 
-Deno.test("a database of another version or program is refused; other tables beside ours are allowed", async () => {
+Deno.test("a database of another version or program is refused; tables of other programs are allowed", async () => {
   await withPostgres(SERVER, async (url) => {
     await using database = await connect(url);
     await database.script("create table songs (title text)");
@@ -68,7 +68,7 @@ Deno.test("a database of another version or program is refused; other tables bes
   });
 });
 
-Deno.test("two programs that start at once both have the schema", async () => {
+Deno.test("two programs that start at the same time both find the schema", async () => {
   await withPostgres(SERVER, async (url) => {
     await Promise.all(Array.from({ length: 4 }, async () => {
       await using database = await connect(url);
@@ -78,7 +78,7 @@ Deno.test("two programs that start at once both have the schema", async () => {
   });
 });
 
-Deno.test("the password comes from the URL, the environment or a file, and is shown nowhere", async () => {
+Deno.test("the password comes from the URL, the environment or a file, and is never shown", async () => {
   await inFolder(async (folder) => {
     await withPostgres(SERVER, async (url) => {
       await using _fleet = await openFleet(drawFleet(PLAN), { clock: systemClock, seed: 1 });
@@ -144,7 +144,7 @@ Deno.test("an unreachable database server ends a scan before its first probe", a
   });
 });
 
-Deno.test("a PostgreSQL database is shown, exported and imported as an SQLite file is", async () => {
+Deno.test("a PostgreSQL database is shown, exported and imported like a SQLite file", async () => {
   await inFolder(async (folder) => {
     await withPostgres(SERVER, async (url) => {
       const program = async (...args: string[]) => {
@@ -207,7 +207,7 @@ Deno.test("rows wait while the database server is down, and are all written when
     const error = await assertRejects(() => store.end(end), StoreError);
     assertStringIncludes(error.message, `2 rows are in "${path}"; import this file`);
     await server.start();
-    await store.write([record(5)]); // too soon to look
+    await store.write([record(5)]); // waits before the next check
     assertEquals((await Deno.readTextFile(path)).split("\n").length, 4);
     time += 1000;
     await store.write([record(6)]);
@@ -226,7 +226,7 @@ Deno.test("rows wait while the database server is down, and are all written when
   });
 });
 
-Deno.test("a transaction that loses its connection is rolled back, and the next one repeats nothing of it", async () => {
+Deno.test("a transaction that loses its connection is rolled back, and nothing is written twice", async () => {
   await withPostgres(SERVER, async (url) => {
     await using database = await connect(url);
     await using other = await connect(url);
@@ -238,7 +238,8 @@ Deno.test("a transaction that loses its connection is rolled back, and the next 
           "select pg_terminate_backend(pid) from pg_stat_activity " +
             "where datname = current_database() and pid <> pg_backend_pid()",
         );
-        await new Promise((resolve) => setTimeout(resolve, 100)); // until it has noticed
+        // until the program has detected the failure
+        await new Promise((resolve) => setTimeout(resolve, 100));
         await database.run("delete from blocksweep_schema");
       }), Error);
     await checkVersion(database);
@@ -309,7 +310,7 @@ Deno.test("a watch continues while its database is down, and writes its results 
     database,
     `select count(*) as n from ${SEEN} where kind = 'watch'`,
   );
-  // Who speaks Query alone is polled for longer, and may not have answered by then.
+  // A poll of a server that supports only Query takes longer, and may not have ended by then.
   const [, answered] = /(\d+) with a reply/.exec(stderr) ?? [];
   assert(Number(answered) >= 5, stderr);
   assertEquals(n, Number(answered));

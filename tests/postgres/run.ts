@@ -1,4 +1,4 @@
-/** Runs the tests of lists on PostgreSQL too: on a server of their own, which it starts and stops. */
+/** Runs the tests of databases on PostgreSQL, with a server that it starts and stops. */
 import { startPostgres } from "./server.ts";
 
 await using server = await startPostgres();

@@ -1,31 +1,31 @@
-/** A PostgreSQL of our own: made in a folder, on a free port of loopback, gone afterwards. */
+/** A temporary PostgreSQL server in a folder, on a free port of loopback. */
 
-/** A server that runs. */
+/** A running server. */
 export interface Server extends AsyncDisposable {
   readonly port: number;
-  /** `postgres://lists:…@127.0.0.1:PORT/`, to which the name of a database is added. */
+  /** The URL `postgres://lists:…@127.0.0.1:PORT/`, to which the name of a database is appended. */
   readonly url: string;
-  /** Takes it away. */
+  /** Stops the server. */
   readonly stop: () => Promise<void>;
-  /** Brings it back. */
+  /** Starts the server again. */
   readonly start: () => Promise<void>;
-  /** Starts it anew with this certificate, whose key is in the `.key` beside it. */
+  /** Restarts the server with this certificate. Its key is in the `.key` file beside it. */
   readonly encrypt: (certificate: string) => Promise<void>;
 }
 
 export const PASSWORD = "s3cret:@/pass";
 
 /**
- * Starts a server that wants passwords.
+ * Starts a server that requires passwords.
  *
- * @param fsync Whether it waits for its disk: `on` or `off`.
+ * @param fsync Whether the server syncs to the disk: `on` or `off`.
  */
 export async function startPostgres(fsync: "on" | "off" = "off"): Promise<Server> {
   const folder = await Deno.makeTempDir();
   const port = freePort();
   const data = `${folder}/data`;
   await Deno.writeTextFile(`${folder}/password`, `${PASSWORD}\n`);
-  // It refuses to run as root.
+  // PostgreSQL refuses to run as root.
   const asRoot = Deno.uid() === 0;
   if (asRoot) await execute(["chown", "-R", "postgres", folder]);
   const run = async (program: string, ...args: string[]) => {
@@ -84,7 +84,7 @@ function freePort(): number {
   return listener.addr.port;
 }
 
-/** Where the programs are: on the path, or where Debian puts them. */
+/** The folder of the programs: in PATH, or that of Debian. */
 async function binaries(): Promise<string> {
   const { stdout } = await new Deno.Command("sh", {
     args: [
@@ -96,7 +96,7 @@ async function binaries(): Promise<string> {
 }
 
 async function execute([program, ...args]: string[]): Promise<void> {
-  // Its output goes to a file: a server that stays would hold a pipe open.
+  // The output goes to a file, because a running server would keep a pipe open.
   const { code } = await new Deno.Command(program, {
     args,
     stdin: "null",

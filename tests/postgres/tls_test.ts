@@ -1,4 +1,4 @@
-/** Encryption between us and a server. */
+/** Encrypted connections to a PostgreSQL server. */
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { InputError } from "../../src/core/errors.ts";
 import type { Database } from "../../src/store/database/database.ts";
@@ -20,7 +20,7 @@ async function isEncrypted(database: Database): Promise<boolean> {
   return ssl === 1;
 }
 
-/** A certificate of its own for these names, and its key, in a folder. */
+/** Creates a self-signed certificate for these names, and its key, in a folder. */
 async function certify(folder: string, name: string, names: string): Promise<string> {
   const [key, certificate] = [`${folder}/${name}.key`, `${folder}/${name}.crt`];
   const { code } = await new Deno.Command("openssl", {

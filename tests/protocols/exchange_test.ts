@@ -49,7 +49,7 @@ Deno.test("query: a handshake is followed by a full stat request with its token"
   const { status, questions } = talk(queryProtocol.exchange(CONTEXT), server("paper"));
   assertEquals([status.stat?.form, status.fullLost], ["full", false]);
   assertEquals(questions.map((question) => question.length / 2), [7, 15]);
-  assertEquals(questions[0], "fefd0909" + "0b0d0f"); // every byte of the session below 0x10
+  assertEquals(questions[0], "fefd0909" + "0b0d0f"); // every byte of the session is below 0x10
 });
 
 Deno.test("query: a raw token is sent with eight bytes of padding", () => {
@@ -81,11 +81,12 @@ Deno.test("query: an internal error is not taken for a missing reply, not even i
   const exchange = queryProtocol.exchange({ ...CONTEXT, lastAttempt: true });
   exchange.next();
   exchange.next(token.slice());
-  assert(!exchange.throw(new NoReply()).done); // the full stat is missing: it requests a token again
+  // the full stat is missing, so the exchange requests a token again
+  assert(!exchange.throw(new NoReply()).done);
   assertThrows(() => exchange.throw(new TypeError("ours")), TypeError, "ours");
 });
 
-Deno.test("query: a server that sends tokens and no stat is reported", () => {
+Deno.test("query: a server that sends tokens but no stat is reported", () => {
   const { status } = talk(
     queryProtocol.exchange({ ...CONTEXT, lastAttempt: true }),
     server("tokensOnly"),
@@ -120,7 +121,7 @@ Deno.test("query: the latest token is used, a bounded number of times", () => {
   assertEquals(shown(exchange.next(token(1))), undefined); // the same again
   assertEquals(shown(exchange.next(token(2))), "00000002");
   assertEquals(shown(exchange.next(token(3))), "00000003");
-  assertEquals(shown(exchange.next(token(4))), undefined); // enough
+  assertEquals(shown(exchange.next(token(4))), undefined); // the maximum is reached
 });
 
 Deno.test("query: a reply to another session is ignored, a malformed reply to this session is an error", () => {
@@ -198,7 +199,7 @@ Deno.test("raknet: a pong with GUID 0 is accepted in the sweep and in an exchang
   assertEquals(raknetProtocol.probe!.read(reply)?.mac, Number(CONTEXT.nonce >> 32n));
 });
 
-Deno.test("an opt-out marker counts in each text of a statement, whatever the others are", () => {
+Deno.test("an opt-out marker counts in each text of a statement, for any other texts", () => {
   const optsOut = optOutCheck();
   assertEquals([optsOut("a §B§d§F§d§b"), optsOut("§b§d§f§d§c")], [true, false]);
   const marked = "Hive §b§d§f§d§b";

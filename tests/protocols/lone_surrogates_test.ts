@@ -1,4 +1,4 @@
-/** No column holds a lone surrogate, from any protocol. */
+/** No column contains a lone surrogate, from any protocol. */
 import { assert, assertEquals } from "@std/assert";
 import { concat } from "../../src/core/bytes.ts";
 import { mergeReplies } from "../../src/inspect/merge.ts";
@@ -57,7 +57,7 @@ Deno.test("a lone surrogate in the JSON of a status reaches no column, key or fa
     `{"description":"${H}"}`,
     `{"description":{"text":"${H}"}}`,
     `{"description":{"text":"x","extra":["${L}",{"translate":"${H}","with":["${L}"]}]}}`,
-    // The plain text lacks the code between these two halves.
+    // The plain text does not contain the formatting code between these two halves.
     String.raw`{"description":"a\ud83c§a\udfaeb"}`,
     String.raw`{"description":{"text":"\ud83c","extra":[{"text":"\udfae","color":"red"}]}}`,
     `{"version":{"name":"${H}"}}`,

@@ -10,7 +10,7 @@ const SEED = 20_261_120;
 const NOTHING = new Uint8Array(0);
 
 /**
- * Bytes with a meaning in some format: terminators, marks, escapes, bounds of numbers and of UTF-8.
+ * Bytes with a meaning in formats: terminators, marks, escapes, limits of numbers and of UTF-8.
  */
 const TELLING = [0x00, 0x01, 0x09, 0x1c, 0x2d, 0x30, 0x3b, 0x5c, 0x7f, 0x80, 0xa7, 0xc2, 0xff];
 
@@ -22,7 +22,7 @@ function mutate(random: Random, messages: readonly Uint8Array[]): Uint8Array {
   const message = random.pick(messages);
   buffer.set(message);
   let size = message.length;
-  /** Puts bytes in place of those from one offset to another. */
+  /** Replaces the bytes from one offset to another. */
   const replace = (from: number, to: number, bytes: Uint8Array) => {
     buffer.copyWithin(from + bytes.length, to, size);
     buffer.set(bytes, from);

@@ -22,8 +22,8 @@ export function flagsOf(value: unknown): readonly string[] {
 }
 
 /**
- * Holds a prefix of a message against the rule: it is another message, an error, or a value with a
- * flag that marks it as incomplete, and never the value of the whole.
+ * Checks the rule for a prefix of a message. The result must be `undefined`, an error, or a value
+ * with a flag that marks the value as incomplete. It must never be the value of the whole message.
  */
 export function part(decoder: Decoder, whole: Uint8Array, size: number): void {
   const value = attempt(decoder, whole.slice(0, size));
@@ -42,9 +42,9 @@ export function part(decoder: Decoder, whole: Uint8Array, size: number): void {
 }
 
 /**
- * Some messages contain a complete shorter one, and their format has no length field: requests
- * (basic in full, 25-byte in 33-byte pings), NULs that pad the reply to a handshake, data and
- * frames that nothing ends. Their values differ in that alone.
+ * Some messages contain a complete shorter message, and their format has no length field: requests
+ * (a basic stat request in a full one, a ping of 25 bytes in one of 33), NULs after the reply to a
+ * handshake, and data and frames without a terminator. The two values differ only in this part.
  */
 function isShorterMessage(full: unknown, part: unknown): boolean {
   for (const open of ["padding", "fill", "guid", "data", "frames"]) {
@@ -58,7 +58,7 @@ function print(value: unknown): string {
   return JSON.stringify(toJson(value));
 }
 
-/** Fails unless a value obeys what every value of its decoder must: it never throws elsewhere. */
+/** Checks the statement of a decoded value: it has each flag once, and its counts are valid. */
 export function settled(decoder: Decoder, value: unknown): void {
   if (value === undefined || value instanceof Error || !decoder.statement) return;
   const { columns, flags } = decoder.statement(value);

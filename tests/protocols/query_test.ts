@@ -79,7 +79,8 @@ Deno.test("ten bytes that are not a number, and end with NUL, are a raw token", 
   assertEquals(read(0x35, 0x00, 0x7f, 0x12, 0), [0x35007f12, true]); // a NUL in the token
   assertEquals(read(0x00, 0x00, 0x00, 0x00, 0), [0, true]);
   assertEquals(read(0x00, 0x31, 0x32, 0x33, 0), [0x00313233, true]);
-  assertEquals(read(0x31, 0x32, 0x33, 0x34, 0), [1234, false]); // one raw token in 430,000 is misread, deliberately
+  // one raw token in 430,000 is misread; this is accepted
+  assertEquals(read(0x31, 0x32, 0x33, 0x34, 0), [1234, false]);
   assertEquals(read(0x35, 0x00, 0x00, 0x00, 0), [5, false]);
   assertEquals(read(0x2d, 0x35, 0x00, 0x00, 0), [0xfffffffb, false]);
   for (
@@ -171,14 +172,14 @@ Deno.test("a MOTD with a NUL ends only before a known key", () => {
   ]]);
 });
 
-Deno.test("only the first hostname may hold a NUL", () => {
+Deno.test("only the first hostname may contain a NUL", () => {
   const other = full("motd\0A\0B\0C\0", tail, [0]);
   assertEquals([pairsOf(other), other.flags], [[["motd", "A"], ["B", "C"]], []]);
   const second = full("hostname\0A\0map\0w\0hostname\0B\0C\0D\0", tail, [0]);
   assertEquals(pairsOf(second), [["hostname", "A"], ["map", "w"], ["hostname", "B"], ["C", "D"]]);
 });
 
-Deno.test("a MOTD ends at the end of its section", () => {
+Deno.test("a MOTD ends at the latest at the end of its section", () => {
   assertEquals(full("hostname\0A\0", tail, [0]).flags, []);
   assertEquals(full("hostname\0A\0\0").flags, ["noPlayerSection"]);
   assertEquals(pairsOf(full("hostname\0A\0\0")), [["hostname", "A"]]);
@@ -233,7 +234,7 @@ const textsOf = ({ motd, gametype, map, online, max }: BasicStat) =>
   [motd, gametype, map, online, max].map(decodeLatin1);
 const PORT = [0xdd, 0x63];
 
-Deno.test("a basic stat is decoded, whole and cut", () => {
+Deno.test("a basic stat is decoded, complete and truncated", () => {
   const stat = basic("A\0SMP\0w\x002\x0020\0", PORT, "1.2.3.4\0");
   assertEquals(textsOf(stat), ["A", "SMP", "w", "2", "20"]);
   assertEquals([stat.port, decodeLatin1(stat.ip!), stat.flags], [25565, "1.2.3.4", []]);
@@ -346,7 +347,7 @@ Deno.test("plugins are parsed in every form of the grammar", () => {
   assertEquals(versions("X: a 1;b 2 ;; c  3; d"), ["X", ["a@1", "b@2", "c@3", "d@null"]]);
   assertEquals(versions("X: a: b 1"), ["X", ["a: b@1"]]); // only the first colon separates
   assertEquals(versions("X: World Edit 7.3.0"), ["X", ["World Edit@7.3.0"]]);
-  // Parentheses of the software may hold a colon; those of a plugin do not matter.
+  // Parentheses of the software may contain a colon. Those of a plugin have no meaning.
   const glowstone = "Glowstone git-Glowstone-607ae1e (MC: 1.12.2) on Bukkit 1.12.2-R6.1-SNAPSHOT";
   assertEquals(versions(glowstone), [glowstone, null]);
   assertEquals(versions(`${glowstone}: a (b: c) 1; d 2`), [glowstone, ["a (b: c)@1", "d@2"]]);

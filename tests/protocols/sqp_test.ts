@@ -158,7 +158,7 @@ Deno.test("sqp: the latest challenge is used, a bounded number of times", () => 
   assertEquals(shown(1), ""); // the same again
   assertEquals(shown(2), "00000002");
   assertEquals(shown(3), "00000003");
-  assertEquals(shown(4), ""); // enough
+  assertEquals(shown(4), ""); // the maximum is reached
 });
 
 Deno.test("sqp: replies to another challenge are ignored", () => {
@@ -170,7 +170,7 @@ Deno.test("sqp: replies to another challenge are ignored", () => {
   assertEquals(exchange.next(stray), { value: undefined, done: false });
 });
 
-Deno.test("sqp: an echo is rejected at every step", () => {
+Deno.test("sqp: an echo of a request is rejected at every step", () => {
   const challenge = sqp.encodeChallengeRequest();
   assertThrows(() => sqpProtocol.probe!.read(challenge), Malformed, "echo");
   const first = sqpProtocol.exchange(CONTEXT);

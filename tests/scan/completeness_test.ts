@@ -3,15 +3,15 @@ import { formatEndpoint } from "../../src/core/address.ts";
 import { type Result, scanFleet } from "./scan_harness.ts";
 
 const RANGE = { start: 0x7f100000, end: 0x7f100080 };
-/** All addresses live. */
+/** All addresses have a server. */
 const LIVE = { servers: 128, range: RANGE, seed: 3, software: ["bds"] };
 const RAKNET = {
   protocolNames: ["raknet"],
   follow: false,
-  faults: { loss: 0, duplication: 0, delay: 100, jitter: 0 }, // each way
+  faults: { loss: 0, duplication: 0, delay: 100, jitter: 0 }, // in each direction
 };
 
-/** When the last probe left, and how long the scan went on then, milliseconds. */
+/** The time of the last probe, and how long the scan continued after it, milliseconds. */
 function rest({ network }: Result): number {
   return network.now() - network.sent.at(-1)!.at;
 }
@@ -34,7 +34,7 @@ Deno.test("an unresponsive target is waited for until the cooldown after the las
 Deno.test("a last pass without probes has no cooldown", async () => {
   const retried = await scanFleet({ fleet: LIVE, ...RAKNET, ...record, retries: 3 });
   assertEquals(retried.state.sent, 128, "no server is asked twice, but as a canary");
-  // Three pauses between passes, of a second each; all answers came in the first.
+  // There are three pauses of a second between passes. All replies arrived in the first pause.
   assert(rest(retried) < 3000 + 100, `${rest(retried)}`);
 });
 
@@ -50,7 +50,7 @@ for (const ports of [{ raknet: 19132, query: 25565 }, { raknet: 7, query: 7 }]) 
       retries: 2,
       prepare: (network, hosts) => {
         network.record = true;
-        // They answer pings alone, and there.
+        // These servers reply only to pings, and on this port.
         for (const { endpoint: { address }, responder } of hosts) {
           network.host({ address, port: ports.raknet }, responder!);
         }

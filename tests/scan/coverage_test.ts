@@ -32,10 +32,11 @@ function asks(asking: CoverageOptions, endpoint: string, ...protocols: string[])
 Deno.test("the coverage contains probed addresses, ports and protocols", () => {
   assertEquals(asks(ASKING, "127.0.0.1:19132", "raknet"), true);
   assertEquals(asks(ASKING, "127.0.0.1:19132", "raknet", "query"), true);
-  assertEquals(asks(ASKING, "127.0.0.1:19132", "query"), false); // it followed a pong then
+  // Query was then used as a follow-up of a pong
+  assertEquals(asks(ASKING, "127.0.0.1:19132", "query"), false);
   assertEquals(asks(ASKING, "127.0.0.1:25566", "query", "slp"), true);
   assertEquals(asks(ASKING, "127.0.0.1:25566", "slp"), false);
-  assertEquals(asks(ASKING, "127.0.0.1:25566"), true); // it never answered
+  assertEquals(asks(ASKING, "127.0.0.1:25566"), true); // the server never replied
   assertEquals(asks(ASKING, "127.0.0.1:7777", "raknet"), false);
   assertEquals(asks(ASKING, "127.0.2.5:7777", "raknet"), true);
   assertEquals(asks(ASKING, "127.0.2.5:19132", "raknet"), false);
@@ -43,28 +44,30 @@ Deno.test("the coverage contains probed addresses, ports and protocols", () => {
   assertEquals(asks(ASKING, "[::2]:19132", "raknet"), false);
 });
 
-/** A scan that knows two servers for the same protocols. */
+/** A scan with two known servers that have the same known protocols. */
 function knowing(protocols: string[], queriesKnown = false, limit?: number): CoverageOptions {
   const first = ["127.0.2.5:7777", "127.0.0.8:19132"].map((text) => parseEndpoint(text)!);
   const known = first.map((endpoint) => ({ endpoint, protocols }));
   return selectionFor({ ...TARGETS, known, queriesKnown }, { first, limit });
 }
 
-Deno.test("a known server is covered when all its known protocols were sent", () => {
+Deno.test("a known server is covered when it was queried in all its known protocols", () => {
   const both = knowing(["raknet", "query"]);
   assertEquals(asks(both, "127.0.2.5:7777", "raknet", "query"), true);
   assertEquals(asks(both, "127.0.2.5:7777", "raknet", "slp"), false);
   assertEquals(asks(both, "127.0.0.8:19132", "raknet", "query"), false); // query on 25565 alone
   assertEquals(asks(both, "127.0.0.7:19132", "raknet", "query"), true); // not known before
-  assertEquals(asks(knowing([]), "127.0.2.5:7777"), true); // all protocols of the scan were sent
+  // it was queried in all protocols of the scan
+  assertEquals(asks(knowing([]), "127.0.2.5:7777"), true);
   assertEquals(asks(knowing(["slp"]), "127.0.2.5:7777", "slp"), false); // no protocol of the scan
 });
 
-Deno.test("a known server is not covered in a protocol that it was not known for", () => {
+Deno.test("a known server is not covered in a protocol that was not known", () => {
   for (const queriesKnown of [true, false]) {
     const raknet = { ...knowing(["raknet"]), queriesKnown };
     assertEquals(asks(raknet, "127.0.2.5:7777", "raknet"), true);
-    assertEquals(asks(raknet, "127.0.2.5:7777", "raknet", "query"), false); // found meanwhile
+    // the protocol was found meanwhile
+    assertEquals(asks(raknet, "127.0.2.5:7777", "raknet", "query"), false);
   }
 });
 
@@ -98,7 +101,7 @@ Deno.test("a protocol is not covered when floods disturbed all its passes", () =
   const ports = (name: string) => [19132, ...PORTS[name]];
   const more = { ...disturbed, ...selectionFor({ ...TARGETS, ports }) };
   assertEquals(asks(disturbed, "127.0.0.1:19132", "raknet"), false);
-  assertEquals(asks(disturbed, "127.0.0.1:19132"), false); // it may speak any protocol
+  assertEquals(asks(disturbed, "127.0.0.1:19132"), false); // the server may speak any protocol
   assertEquals(asks(more, "127.0.0.1:19132", "raknet", "query"), false);
   assertEquals(asks(more, "127.0.0.1:19132", "query"), true);
   assertEquals(asks(disturbed, "127.0.0.1:25565"), true); // no RakNet ping was sent there

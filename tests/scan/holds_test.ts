@@ -19,7 +19,7 @@ import { readNdjson } from "../../src/fleet/judge/verify_rows.ts";
 const FIRST = 0x7f200000;
 const FIRST_PORT = 9000;
 
-/** Consecutive hosts with consecutive ports that all respond alike. */
+/** Consecutive hosts with consecutive ports that all respond in the same way. */
 interface Crowd {
   readonly hosts: number;
   readonly ports: number;
@@ -28,12 +28,12 @@ interface Crowd {
 
 const server = (random: Random) => new SqpServer(SQP_STYLES.sqpInfo, drawIdentity(random), random);
 
-/** Replies to every request for a challenge, and to no query. */
+/** Replies to every request for a challenge, but to no query. */
 const forger = (random: Random): Responder => ({
   respond: (datagram) => datagram.length === 5 ? [sqp.encodeSqpChallenge(random.u32() || 1)] : [],
 });
 
-/** The endpoints of crowds, one behind the other. */
+/** The endpoints of all crowds, in order. */
 function endpointsOf(crowds: readonly Crowd[]): Endpoint[][] {
   let next = FIRST;
   return crowds.map(({ hosts, ports }) =>
@@ -43,7 +43,7 @@ function endpointsOf(crowds: readonly Crowd[]): Endpoint[][] {
   );
 }
 
-/** What scans crowds for SQP. */
+/** Options of a scan of crowds for SQP. */
 function settingOf(crowds: readonly Crowd[], over: Partial<Setting> = {}): Setting {
   const hosts = crowds.reduce((sum, one) => sum + one.hosts, 0);
   const most = Math.max(...crowds.map(({ ports }) => ports));
@@ -62,7 +62,7 @@ function settingOf(crowds: readonly Crowd[], over: Partial<Setting> = {}): Setti
   };
 }
 
-/** Endpoints that were sent a query, by address. */
+/** Endpoints to which a query was sent, by address. */
 function interviewed({ network }: Result): Map<string, number> {
   const queried = network.sent.filter(({ bytes }) => bytes.length === 8);
   const endpoints = new Map(queried.map(({ to }) => [formatEndpoint(to), to]));
@@ -85,7 +85,7 @@ for (const ports of [120, 300]) {
   });
 }
 
-Deno.test("sqp: more servers than there are holds are all found, on many hosts", async () => {
+Deno.test("sqp: on many hosts, more servers than holds are all found", async () => {
   const { rows, state } = await scanFleet(
     settingOf([{ hosts: 70, ports: 80, responder: server }]),
   );
@@ -102,14 +102,14 @@ Deno.test("sqp: a host that forges replies gets 64 interviews, and hides no othe
     const result = await scanFleet(settingOf(crowds, { retries }));
     const { rows, state, end } = result;
     assertEquals(interviewed(result).get(formatAddress(FIRST)), 64);
-    // Later passes probe endpoints again that an interview disproved.
+    // Later passes probe endpoints again whose interviews got no reply.
     const duplicate = retries === 0 ? 0 : state.replies.duplicate;
     const replies = { ...noReplies(), valid: 2000, forged: 64, omitted: 236, duplicate };
     assertEquals([rows.length, state.replies], [2000, replies]);
     assertEquals(state.omittedAt.length, 236);
     assert(state.omittedAt.every(({ endpoint }) => endpoint.address === FIRST));
     assertEquals([end.reason, end.marks.udp.pass], ["done", retries + 2]);
-    // What waits or was omitted has replied: later passes leave it out.
+    // Endpoints that wait or were omitted have replied. Later passes skip them.
     const requests = new Map<number, number>();
     for (const { to, bytes } of result.network.sent) {
       if (to.address !== FIRST || bytes.length !== 5) continue;
@@ -120,7 +120,7 @@ Deno.test("sqp: a host that forges replies gets 64 interviews, and hides no othe
   }
 });
 
-Deno.test("sqp: forging hosts get 4,096 interviews in all, and what is omitted is counted", async () => {
+Deno.test("sqp: forging hosts get 4,096 interviews in all, and omitted endpoints are counted", async () => {
   const crowds = [{ hosts: 70, ports: 70, responder: forger }, {
     hosts: 3,
     ports: 70,
@@ -149,7 +149,7 @@ Deno.test("sqp: an opted-out server is not counted as omitted", async () => {
   assertEquals([rows.length, state.optedOut, state.replies.omitted], [0, 1, 0]);
 });
 
-Deno.test("sqp: a server that TCP proves while it waits is not counted as omitted", async () => {
+Deno.test("sqp: a waiting server that replies over TCP is not counted as omitted", async () => {
   const crowds = [{ hosts: 1, ports: 80, responder: forger }];
   const last = { address: FIRST, port: FIRST_PORT + 79 };
   const range = { start: FIRST, end: FIRST + 1 };
@@ -157,7 +157,8 @@ Deno.test("sqp: a server that TCP proves while it waits is not counted as omitte
   const setting = settingOf(crowds, { protocolNames: ["slp", "sqp"], seed: undefined });
   const { rows, state } = await scanFleet({
     ...setting,
-    // Of four connections to a host at once the last ones begin after the replies to SQP.
+    // Four connections to a host are open at once. The last connections begin after the replies to
+    // SQP.
     streamFaults: { ...NO_STREAM_FAULTS, delay: 500 },
     prepare: (network, hosts, streams) => {
       setting.prepare!(network, hosts, streams);
@@ -180,7 +181,9 @@ Deno.test("sqp: no endpoint is omitted for lack of descriptors, and the scan can
   assertEquals([end.reason, end.marks.udp], ["incomplete", { pass: 1, position: 0 }]);
 });
 
-/** 150 servers of one host, which takes half a minute, and one that forges replies. */
+/**
+ * 150 servers on one host, whose interviews take half a minute, and a host that forges replies.
+ */
 const SLOW = settingOf([
   { hosts: 1, ports: 150, responder: server },
   { hosts: 1, ports: 80, responder: forger },

@@ -1,6 +1,6 @@
 /**
- * What a newcomer adds as docs/architecture.md says, two files and a line for each protocol, is found,
- * ranked and merged: tests/protocols/invented/.
+ * Invented protocols, added as docs/architecture.md describes with two files and a line each, are
+ * found, ranked and merged: tests/protocols/invented/.
  */
 import { assertEquals } from "@std/assert";
 import { type Endpoint, formatEndpoint } from "../../src/core/address.ts";
@@ -34,7 +34,7 @@ function herald(name: string, isForger = false): Responder {
   };
 }
 
-/** A server that speaks Ledger, in two pieces. */
+/** A server that supports Ledger, and sends its reply in two pieces. */
 const ledger = {
   accept: () => ({
     opening: [],
@@ -51,7 +51,7 @@ function scanInvented(setting: Partial<Setting> = {}): Promise<Result> {
     allProtocols: WITH_INVENTED,
     protocols: named("herald", "ledger"),
     ports: () => [7777],
-    audited: false, // it knows the messages of our protocols
+    audited: false, // it supports the messages of other protocols too
     prepare: (network, _, streams) => {
       for (let i = 0; i < HERALDS; i++) network.host(at(i), herald(`herald${i}`));
       network.host(at(200), herald("forger", true));
@@ -68,7 +68,7 @@ Deno.test("invented protocols over UDP and TCP are found by a scan, and a forged
   const result = await scanInvented();
   assertEquals(result.end.error, undefined);
   assertEquals(result.rows.length, HERALDS + 1);
-  // Two were sighted over TCP. Half of the tokens have their highest bit set.
+  // Two servers were sighted over TCP. Half of the tokens have their highest bit set.
   const { replies } = result.state;
   assertEquals([replies.valid, replies.forged > 0], [HERALDS - 2, true]);
   const { protocols, name, players_online, extras } = rowAt(result, 50);
@@ -98,7 +98,7 @@ Deno.test("a server that opts out in the name that an invented protocol reads ge
   }
 });
 
-Deno.test("invented protocols of one endpoint are one row: ranked by the list, merged as declared", async () => {
+Deno.test("invented protocols of one endpoint are one row, ranked by the list and merged as declared", async () => {
   const result = await scanInvented();
   for (const i of [0, 1]) {
     const row = rowAt(result, i);
@@ -165,7 +165,7 @@ Deno.test("an invented protocol ranks behind those before it, and before worlds 
   assertEquals(row.name, "raknet");
 });
 
-Deno.test("an invented protocol has its usual ports; one without any is sent only by name", () => {
+Deno.test("an invented protocol has its usual ports; one without any must be named", () => {
   const ports = usualPorts(WITH_INVENTED);
   assertEquals([ports("herald", 4), ports("herald", 6), ports("ledger", 4)], [
     [7777],

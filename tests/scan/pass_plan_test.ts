@@ -14,7 +14,7 @@ const ADDRESSES = compose([{ range: { start: 0x7f000000, end: 0x7f000100 }, port
   chosen: [],
 });
 
-/** The plan of a scan with one retry, and what it counts before it begins. */
+/** The plan of a scan with one retry, and its counts before the first pass. */
 function plan(names: readonly string[], from = { udp: START, tcp: START }) {
   const protocols = PROTOCOLS.filter(({ name }) => names.includes(name));
   const targets = { addresses: ADDRESSES, protocols, ports: (name: string) => PORTS[name] };
@@ -45,7 +45,7 @@ Deno.test("a detecting pass for the suppressor precedes a suppressible protocol,
   ]]);
   assertEquals(passes.kinds.map(({ protocol }) => protocol), ["sqp"]);
   assertEquals(passes.allKinds.map(({ protocol }) => protocol), ["raknet", "sqp"]);
-  assertEquals(passes.gapMs, 1500); // so that speakers have the time to reply
+  assertEquals(passes.gapMs, 1500); // RakNet servers have this time to reply
   assertEquals([state.passes, state.total], [2, 4 * 256]);
 });
 
@@ -53,6 +53,6 @@ Deno.test("a resumed scan counts what its earlier part visited, over each transp
   const udp = { pass: 2, position: 100 };
   const { state } = plan(["raknet", "slp"], { udp, tcp: { pass: 3, position: 0 } });
   assertEquals([state.total, state.visited], [4 * 256, 256 + 100 + 2 * 256]);
-  const { pass, size, position } = state.tcp; // which is over
+  const { pass, size, position } = state.tcp; // these passes are over
   assertEquals([pass, size, position, state.pass], [2, 256, 256, 0]);
 });

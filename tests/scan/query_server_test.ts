@@ -59,7 +59,7 @@ const acts = (...all: StreamAct[]): StreamResponder => ({
 });
 const text = (words: string) => ({ bytes: new TextEncoder().encode(words) });
 
-Deno.test("a query says whether a reply contains an opt-out", async () => {
+Deno.test("a query reports whether a reply contains an opt-out", async () => {
   const status = { version: { name: "1.21", protocol: 767 }, description: "§b§d§f§d§bA server" };
   const json = new TextEncoder().encode(JSON.stringify(status));
   const bytes = slp.encodeStatusResponse({ json, trailing: new Uint8Array() });
@@ -76,7 +76,7 @@ Deno.test("a query says whether a reply contains an opt-out", async () => {
     },
   });
   const { record, hasOptedOut } = await network.run(queryServer(endpoint, {
-    protocols: named("sqp"), // the ping before it only detects RakNet
+    protocols: named("sqp"), // the ping before SQP only detects RakNet
     timeoutMs: 1500,
     retries: 0,
     open: (bits) => network.open(bits),
@@ -172,7 +172,7 @@ Deno.test("a follow-up over TCP has the timeout of any follow-up", async () => {
   assertEquals(followed.record!.protocols, ["raknet"]);
   assert(followed.took > 250 && followed.took < 1000, `${followed.took}`);
   const { network, streams } = await ask("refused", { protocols: [], followUps: [SLP] });
-  assertEquals([network.sent, streams.begun], [[], []]); // nothing answered, nothing is followed
+  assertEquals([network.sent, streams.begun], [[], []]); // without a reply there are no follow-ups
 });
 
 Deno.test("connections neither wait for the pause between datagrams, nor shorten it", async () => {

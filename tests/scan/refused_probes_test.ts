@@ -28,7 +28,7 @@ Deno.test("a scan whose probes were all refused by the system is incomplete, and
   assertEquals(marks.tcp.pass, 2 + 1, "closed ports were reached over TCP");
 });
 
-Deno.test("a scan of which the system refused some probes is done", async () => {
+Deno.test("a scan is done if the system refused only some probes", async () => {
   const setting = { fleet: FLEET, protocolNames: ["raknet"] };
   const { state, end } = await scanFleet({ ...setting, network: refusing(1) });
   assertEquals([state.sent > 0, state.refused > 0, end.reason], [true, true, "done"]);

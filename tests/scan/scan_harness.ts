@@ -32,7 +32,7 @@ import { FakeStreams, type StreamFaults } from "../../src/testing/fake_streams.t
 
 export const SCAN_ID = "01928d5e-0000-7000-8000-000000000000";
 
-/** The usual ports, as the protocols declare them. */
+/** The usual ports in the declarations of protocols. */
 export const PORTS: Record<string, readonly number[]> = {
   raknet: [19132],
   slp: [25565],
@@ -71,32 +71,32 @@ export interface FlatOptions
     ScanInterviews,
     ScanIo,
     ScanHooks {
-  /** How many targets a pass visits at most. */
+  /** Maximum number of targets that a pass visits. */
   readonly maxTargets: number;
-  /** Where the passes of datagrams start. */
+  /** The mark at which the UDP passes start. */
   readonly from: Mark;
-  /** Where those of connections start. */
+  /** The mark at which the TCP passes start. */
   readonly fromTcp: Mark;
   readonly signal: AbortSignal;
 }
 
-/** What a test may set. */
+/** The options of a test. */
 export interface Setting extends Partial<FlatOptions> {
   readonly network?: FakeNetwork;
   readonly faults?: Faults;
   readonly networkSeed?: number;
   readonly streamFaults?: StreamFaults;
   readonly fleet: FleetPlan;
-  /** Default: the fleet's range. */
+  /** The targets. Default: the fleet's range. */
   readonly range?: Range;
   readonly protocolNames?: readonly string[];
   readonly excluded?: readonly Range[];
   /**
-   * Whether what hosts were sent is audited. Default: where the network has no faults, for a copy that
-   * comes late seems to be sent late.
+   * Whether the received datagrams of hosts are audited. Default: only if the network has no faults,
+   * because a delayed copy looks like a datagram that was sent late.
    */
   readonly audited?: boolean;
-  /** Protocols that endpoints may be sent, by their text. Default: all. */
+  /** Protocols in which endpoints may be queried, by the text of the endpoint. Default: all. */
   readonly sendable?: AuditRules["sendable"];
   readonly prepare?: (
     network: FakeNetwork,
@@ -105,9 +105,9 @@ export interface Setting extends Partial<FlatOptions> {
   ) => void;
 }
 
-/** What a scan did. */
+/** The result of a scan. */
 export interface Result {
-  /** How it was run. */
+  /** The options of the scan. */
   readonly options: ScanSetup;
   readonly end: ScanEnd;
   readonly state: ScanState;
@@ -119,7 +119,7 @@ export interface Result {
   readonly optedOut: readonly Address[];
 }
 
-/** A selection: nothing but what is given. */
+/** A selection of a scan with only the given options. */
 export function selectionFor(
   targets: Pick<ScanTargets, "addresses" | "protocols" | "ports"> & Partial<ScanTargets>,
   order: Partial<ScanOrder> = {},

@@ -17,7 +17,7 @@ import { type Result, SCAN_ID, scanFleet, type Setting } from "./scan_harness.ts
 
 const RANGE = { start: 0x7f100000, end: 0x7f100400 };
 const SQP = Object.keys(SQP_STYLES);
-/** Software that speaks RakNet in every way, Query beside it too. */
+/** Software with every form of RakNet, also with Query beside it. */
 const RAKNET = ["bds", "pocketmine", "nukkit", "dragonfly", "raknetNode", "banned", "mute"];
 /** SQP's port and RakNet's, for all protocols. */
 const BOTH = () => [9000, 19132];
@@ -40,8 +40,8 @@ const isSqp = ({ bytes }: { bytes: Uint8Array }) => bytes.length === 5 || bytes.
 const isPing = ({ bytes }: { bytes: Uint8Array }) => bytes.length === 33;
 
 /**
- * Fails when a datagram of SQP went where RakNet is spoken, or where nobody looked for RakNet a
- * second or more before.
+ * Fails if SQP was sent to a RakNet server, or to an endpoint that was not pinged at least a second
+ * before.
  */
 function spared({ network, hosts }: Result): void {
   const speakers = new Set(
@@ -70,7 +70,7 @@ Deno.test("sqp: a scan finds every server, with each chunk correct, in one packe
   assertEquals([total, visited, pass, passes], [4 * 1024, 4 * 1024, 2, 2]);
 });
 
-Deno.test("sqp: RakNet servers are sent no SQP and get no row, proved or not", async () => {
+Deno.test("sqp: no SQP is sent to RakNet servers, and they get no row, proved or not", async () => {
   const result = await logged({ fleet: MIXED, protocolNames: ["sqp"], ports: BOTH });
   complete(result);
   spared(result);
@@ -85,7 +85,7 @@ Deno.test("sqp: RakNet servers are sent no SQP and get no row, proved or not", a
 });
 
 for (const names of [["raknet", "sqp"], ["query", "sqp"], ["raknet", "query", "sqp"]]) {
-  Deno.test(`sqp: with ${names.slice(0, -1).join(" and ")} too, RakNet servers are sent no SQP`, async () => {
+  Deno.test(`sqp: no SQP is sent to RakNet servers, with ${names.slice(0, -1).join(" and ")} too`, async () => {
     const result = await logged({ fleet: MIXED, protocolNames: names, ports: BOTH });
     complete(result);
     spared(result);
@@ -95,7 +95,7 @@ for (const names of [["raknet", "sqp"], ["query", "sqp"], ["raknet", "query", "s
   });
 }
 
-Deno.test("sqp: SQP's own ports are pinged before", async () => {
+Deno.test("sqp: the ports of SQP are pinged before", async () => {
   const result = await logged({ fleet: MIXED, protocolNames: ["raknet", "sqp"] });
   complete(result);
   spared(result);
@@ -157,7 +157,7 @@ for (const software of ["bds", "raknetNode", "banned", "cutPong"]) {
         const other = raknetOf(software);
         asked = first.endpoint;
         fake.host(asked, shy(first.responder!, other));
-        void second; // speaks Query alone
+        void second; // this server supports only Query
       },
     });
     assertEquals([rows.length, network.sent.filter(isSqp)], [2, []]);
@@ -167,7 +167,7 @@ for (const software of ["bds", "raknetNode", "banned", "cutPong"]) {
   });
 }
 
-/** A responder that speaks RakNet as this software, or as badly as this trick. */
+/** A responder with the RakNet behaviour of this software, or with this trick. */
 function raknetOf(software: string): Responder {
   if (software in HOSTILE_BEHAVIOURS) return new HostileHost(software, new Random(1));
   const range = { start: 9, end: 10 };
@@ -187,11 +187,11 @@ Deno.test("sqp: an echo is not taken for a server", async () => {
   const fleet = { ...UNITY, software: ["sqpEcho"] };
   const { rows, state, faults } = await logged({ fleet, protocolNames: ["sqp"] });
   assertEquals([rows, faults], [[], []]);
-  // Its first datagram shows that no SQP is spoken there.
+  // The first datagram shows that the endpoint is no SQP server.
   assertEquals([state.replies.malformed, state.replies.unsolicited], [0, 60]);
 });
 
-Deno.test("sqp: any datagram but a reply to SQP suppresses it there, in sweeps and for one server", async () => {
+Deno.test("sqp: any datagram other than an SQP reply suppresses SQP, in sweeps and queries", async () => {
   const magic = "00ffff00fefefefefdfdfdfd12345678";
   const said: Record<string, string> = {
     "a token of Query": "0901020304343200",
@@ -310,7 +310,7 @@ Deno.test("sqp: forged pongs suppress SQP at a bounded number of endpoints", asy
     },
   });
   assertEquals(state.replies.suppressing, 70_000);
-  // All servers are pinged or known before; all but RakNet servers are sent SQP.
+  // All servers are pinged or known before. SQP is sent to all except RakNet servers.
   const size = range.end - range.start;
   assert(state.sent > 2 * (size - 65_536) && state.sent < 2 * size - 65_536, `${state.sent}`);
 });
@@ -340,12 +340,14 @@ function responderOf(software: string): Responder {
   return drawFleet({ ...UNITY, servers: 1, software: [software] })[0].responder!;
 }
 
-/** Asks one host of this software. */
+/** Queries one host of this software. */
 async function ask(software: string, ...names: string[]) {
   return await askWith({}, software, ...names);
 }
 
-/** @param who The software of the host, or what it does. */
+/**
+ * @param who The software of the host, or its behaviour.
+ */
 async function askWith(
   over: Partial<QueryServerOptions>,
   who: string | Responder,

@@ -19,7 +19,7 @@ const RANGE = { start: 0x7f100000, end: 0x7f101000 };
 const FLEET = { servers: 300, hostile: 60, range: RANGE, seed: 11 };
 const BEDROCK = { servers: 40, range: RANGE, seed: 3, software: ["bds"] };
 
-/** What the fleet's log would hold of a recorded scan. */
+/** The lines of the fleet's log for a recorded scan. */
 function witness({ network }: Result, sources: (port: number) => boolean = () => true) {
   return network.sent.filter(({ from }) => sources(from.port)).map(({ at, from, to, bytes }) => ({
     at,
@@ -62,13 +62,13 @@ Deno.test("delayed, duplicated and reordered datagrams lose no server", async ()
   const { verdict, state } = await scanFleet({ fleet: FLEET, faults });
   assertEquals(verdict.faults, []);
   assertEquals(verdict.found, verdict.expected);
-  // Where tokens serve one question, a handshake that comes twice takes the token of the first.
+  // If a token is valid for one request, a duplicate handshake invalidates the first token.
   assert(verdict.right >= 0.99 * verdict.expected, `${verdict.right} of ${verdict.expected} whole`);
   assert(state.replies.duplicate > 0);
 });
 
 for (const networkSeed of [1, 2, 3]) {
-  Deno.test(`with 5 % loss each way and three retries hardly any server is missed (${networkSeed})`, async () => {
+  Deno.test(`with 5 % loss in each direction and three retries hardly any server is missed (${networkSeed})`, async () => {
     const faults = { loss: 0.05, duplication: 0.02, delay: 5, jitter: 20 };
     const fleet = { ...FLEET, servers: 1000, hostile: 0 };
     const { verdict } = await scanFleet({ fleet, faults, networkSeed, retries: 3, timeoutMs: 500 });
@@ -134,7 +134,7 @@ Deno.test("a slow disk slows a scan down, and no responder is lost", async () =>
   });
   assertEquals([end.reason, slow.rows.length, state.written, state.lost], ["done", 3600, 3600, 0]);
   assertEquals(new Set(slow.rows.map(serverId)).size, 3600);
-  assertEquals(Math.max(...batches), 256); // and no more of them wait in memory
+  assertEquals(Math.max(...batches), 256); // no more rows wait in memory
   assertEquals(state.replies.valid, 3600);
 });
 
@@ -144,7 +144,7 @@ Deno.test("an interrupted scan is resumed at its mark", async () => {
   const first = await scanFleet({
     fleet: FLEET,
     rates,
-    cooldownMs: 1000, // as long as late answers are awaited after an interruption
+    cooldownMs: 1000, // the time for late replies after an interruption
     signal: controller.signal,
     prepare: (network) => void network.after(800, () => controller.abort()),
   });
@@ -166,7 +166,7 @@ Deno.test("a resumed scan repeats probes that may have had a late reply", async 
   const controller = new AbortController();
   const slow = {
     fleet: BEDROCK,
-    faults: { loss: 0, duplication: 0, delay: 1200, jitter: 0 }, // each way
+    faults: { loss: 0, duplication: 0, delay: 1200, jitter: 0 }, // in each direction
     rates: { rate: 500, netRate: undefined, hostRate: undefined },
     protocolNames: ["raknet"],
     retries: 0,
@@ -263,7 +263,7 @@ Deno.test("a server that opts out is dropped at its first reply, recorded, and n
   }
 });
 
-Deno.test("excluded addresses are sent nothing", async () => {
+Deno.test("nothing is sent to excluded addresses", async () => {
   const excluded = [{ start: RANGE.start + 100, end: RANGE.start + 900 }];
   const result = await scanFleet({
     fleet: FLEET,
@@ -293,7 +293,7 @@ Deno.test("the sweep does not probe endpoints in an interview, unproved ones inc
   for (const { to, bytes, at } of network.sent) {
     const [kind] = bytes;
     const before = last.get(formatEndpoint(to));
-    // A ping never comes within a second of a handshake that it does not answer to.
+    // No ping is sent within a second of a handshake to the same host.
     if (kind === 0x01 && before?.kind === 0xfe) assert(at - before.at >= 950, formatEndpoint(to));
     last.set(formatEndpoint(to), { kind, at });
   }
@@ -343,7 +343,7 @@ Deno.test("limits on targets, results and time end a scan with their reason", as
   assert(time.network.now() < 1000 + 5000 + 3000 && time.state.sent <= 505, `${time.state.sent}`);
 });
 
-Deno.test("an output that is lost ends the scan within a second", async () => {
+Deno.test("the loss of an output ends the scan within a second", async () => {
   const saved: number[] = [];
   const rates = { rate: 200, netRate: undefined, hostRate: undefined };
   let lostAt = Infinity;
@@ -385,7 +385,7 @@ Deno.test("--no-players leaves out the names of players", async () => {
   assert(rows.some(({ players_online }) => (players_online ?? 0) > 0));
 });
 
-/** An attacker that sees none of our probes, but knows the targets and our ports. */
+/** An attacker that does not receive the probes, but knows the targets and the source ports. */
 function flood(
   network: FakeNetwork,
   targets: readonly Endpoint[],
@@ -419,15 +419,15 @@ Deno.test("forged pongs never make a row, and do not hide the servers", async ()
   complete(result);
   const { replies } = result.state;
   assertEquals([replies.valid, replies.unverified], [result.rows.length, 0]);
-  // A server that was proved after a forged pong, before its probe, is not probed any more.
+  // A server that was proved after a forged pong and before its probe is not probed.
   const counted = replies.forged + replies.duplicate + replies.valid;
   assert(counted > 20_000 && counted <= 20_000 + 40, String(counted));
 });
 
-Deno.test("forged handshakes never make a row, not even where they guess the token", async () => {
+Deno.test("forged handshakes never make a row, even if they contain the right token", async () => {
   const fleet = { ...BEDROCK, software: ["vanilla"] };
   const targets = silent.map(({ address }) => ({ address, port: 25565 }));
-  const tokens = new Tokens(KEY); // one in 65,536 would guess: here a tenth does
+  const tokens = new Tokens(KEY); // one in 65,536 would have the right token; here one in ten has
   const kind = PROTOCOLS.findIndex(({ name }) => name === "query");
   const result = await scanFleet({
     audited: false, // stats show the tokens that were forged
@@ -444,7 +444,7 @@ Deno.test("forged handshakes never make a row, not even where they guess the tok
   });
   complete(result);
   const { replies } = result.state;
-  // A token that was guessed makes no reply valid: nothing confirms it.
+  // A guessed token does not make a reply valid, because no second query confirms it.
   assertEquals([replies.valid, replies.unverified], [result.rows.length, 0]);
   assert(replies.forged > 19_000, `${replies.forged}`);
 });

@@ -16,7 +16,7 @@ const RANGE = { start: 0x7f100000, end: 0x7f101000 };
 const FLEET = { servers: 400, hostile: 40, range: RANGE, seed: 12 };
 const BEDROCK = { servers: 20, range: RANGE, seed: 3, software: ["bds"] };
 
-/** Lets hosts write down what comes and goes, as a fleet's log does. */
+/** Records the datagrams of hosts in the form of a fleet's log. */
 function witnessed(lines: WitnessLine[]): Setting["prepare"] {
   return (network, hosts) => {
     for (const { endpoint, responder } of hosts) {
@@ -43,7 +43,7 @@ function witnessed(lines: WitnessLine[]): Setting["prepare"] {
   };
 }
 
-/** What a fleet's hosts got of these kinds, by the first byte. */
+/** The datagrams with these first bytes that hosts of the fleet received. */
 const got = (lines: readonly WitnessLine[], ...ids: readonly string[]) =>
   lines.filter(({ way, hex }) => way === "in" && ids.includes(hex.slice(0, 2)));
 
@@ -117,7 +117,7 @@ Deno.test("verification counts for the caps", async () => {
   assertEquals(excess.filter((fault) => fault.includes("within a second")), []);
 });
 
-Deno.test("an opted-out server is sent no connection request", async () => {
+Deno.test("no connection request is sent to an opted-out server", async () => {
   const lines: WitnessLine[] = [];
   const fleet = { ...FLEET, hostile: 0, software: ["bdsOptedOut"] };
   const { rows } = await scanFleet({ fleet, verify: true, prepare: witnessed(lines) });
@@ -136,7 +136,7 @@ const guarded =
     }
   };
 
-Deno.test("an interrupted scan reports no server as not joinable", async () => {
+Deno.test("an interrupted scan does not report servers as not joinable", async () => {
   const controller = new AbortController();
   const { rows } = await scanFleet({
     fleet: BEDROCK,
@@ -169,7 +169,7 @@ Deno.test("a malformed reply is flagged, and the row is written", async () => {
   }
 });
 
-Deno.test("a server whose reply lacks our time is verified when it is confirmed", async () => {
+Deno.test("a server whose reply lacks the time of the ping is verified when it is confirmed", async () => {
   const { rows } = await scanFleet({
     fleet: { ...BEDROCK, software: ["raknetNode"] },
     verify: true,
@@ -178,7 +178,7 @@ Deno.test("a server whose reply lacks our time is verified when it is confirmed"
   assert(rows.every(({ flags, joinable }) => flags.includes("timeNotEchoed") && joinable));
 });
 
-/** Asks one server all protocols. */
+/** Queries one server in all protocols. */
 async function ask(software: string, verify: boolean) {
   const network = new FakeNetwork(1);
   const random = new Random(1);

@@ -5,7 +5,7 @@ import { WriteStage } from "../../src/scan/write_stage.ts";
 import type { Sink } from "../../src/sinks/sink.ts";
 import { FakeNetwork } from "../../src/testing/fake_network.ts";
 
-/** A stage with one output, whose writes end when the test ends them. */
+/** A stage with one output. The test ends each write. */
 function scene() {
   const log: string[] = [];
   const writes: PromiseWithResolvers<void>[] = [];
@@ -40,11 +40,11 @@ function scene() {
 
 const ROW = emptyRecord({ address: 0x7f000001, port: 19132 }, 1000);
 
-Deno.test("a row is accepted when all outputs and the checkpoint's list have it", async () => {
+Deno.test("a row is accepted when all outputs and the checkpoint's list contain it", async () => {
   const { log, writes, stage, add } = scene();
   add(1);
   assertEquals(log, ["write 1"]);
-  assertEquals(stage.written, 7); // those of an earlier part
+  assertEquals(stage.written, 7); // the rows of an earlier part
   writes[0].resolve();
   await stage.idle();
   assertEquals(log, ["write 1", "accepted 1", "onAccepted"]);
@@ -69,7 +69,7 @@ Deno.test("a full queue accepts rows again as soon as its rows are being written
   assertEquals(stage.written, 7 + 257);
 });
 
-Deno.test("when an output fails, rows are counted as lost, and nothing waits", async () => {
+Deno.test("when an output fails, rows are counted as lost, and no caller waits", async () => {
   const { log, writes, stage, add, failures } = scene();
   add(257);
   const { whenFree } = stage;

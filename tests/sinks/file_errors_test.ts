@@ -7,7 +7,7 @@ function errorOf(code: string | undefined): Error {
   return fileError(`write to "x"`, Object.assign(new Error(`${code}: open 'a\nb'`), { code }));
 }
 
-Deno.test("a path that a user can correct is wrong input, and a system that fails is not", () => {
+Deno.test("a path that a user can correct is an input error, and a failure of the system is not", () => {
   for (const code of ["ENOENT", "ENOTDIR", "EISDIR", "EACCES", "EROFS", "ENAMETOOLONG"]) {
     assertInstanceOf(errorOf(code), InputError, code);
   }
@@ -28,7 +28,7 @@ Deno.test("a lack of descriptors is a shortage with a remedy", () => {
   }
 });
 
-Deno.test("a missing permission of Deno stays as it is", () => {
+Deno.test("the error of a missing Deno permission is returned unchanged", () => {
   const error = new Deno.errors.NotCapable("run again with --allow-write");
   assertEquals(fileError(`write to "x"`, error), error);
 });

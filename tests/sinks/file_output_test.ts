@@ -123,7 +123,7 @@ Deno.test("files are overwritten, or appended to after the last complete line", 
   }
 });
 
-Deno.test("a last line without a line feed is kept when complete, and removed when torn", async () => {
+Deno.test("a last line without a line feed is kept if it is complete, otherwise removed", async () => {
   const folder = await Deno.makeTempDir();
   try {
     const formats = [csvFormat(FIELDS), ndjson, hostPortFormat, grepFormat(), tableFormat];
@@ -146,7 +146,7 @@ Deno.test("a last line without a line feed is kept when complete, and removed wh
   }
 });
 
-Deno.test("a torn header is rewritten; another first line is refused and kept", async () => {
+Deno.test("an incomplete header is rewritten; another first line is refused and kept", async () => {
   const folder = await Deno.makeTempDir();
   const format = csvFormat(FIELDS.slice(0, 2));
   try {
@@ -181,7 +181,7 @@ Deno.test("rows are appended to NDJSON with equal keys in any order", async () =
   }
 });
 
-Deno.test("readEndpoints() skips torn last lines and lines that are no rows", async () => {
+Deno.test("readEndpoints() skips incomplete last lines and lines that are not rows", async () => {
   const path = await Deno.makeTempFile();
   const known = async (format: string, text: string) => {
     await Deno.writeTextFile(path, text);
@@ -257,7 +257,7 @@ Deno.test("files that cannot be opened for rows give clear errors and stay uncha
   }
 });
 
-Deno.test("a torn last line of several chunks is found", async () => {
+Deno.test("an incomplete last line of several chunks is found", async () => {
   const path = await Deno.makeTempFile();
   try {
     await Deno.writeTextFile(path, `first\n${"x".repeat(200_000)}`);
@@ -286,7 +286,7 @@ Deno.test("readEndpoints() returns nothing for missing files and other formats",
   }
 });
 
-Deno.test("deletion, replacement, truncation and foreign writes of an output are detected", async () => {
+Deno.test("deletion, replacement, truncation and writes of other programs to an output are detected", async () => {
   const folder = await Deno.makeTempDir();
   const path = `${folder}/rows.ndjson`;
   const changes: Record<string, [change: () => Promise<unknown>, fate: string | undefined]> = {
@@ -357,7 +357,7 @@ Deno.test("rows written after a truncation leave no gap of zeros", async () => {
   }
 });
 
-Deno.test("the check allows for a row whose write is under way", async () => {
+Deno.test("the check allows a row that is being written", async () => {
   const path = await Deno.makeTempFile();
   try {
     await using sink = new TextSink((await openFile(path, ndjson, false)).output, ndjson);

@@ -65,7 +65,7 @@ Deno.test("zmap's CSV is read with any selection of fields", async () => {
   );
   assertEquals(read(plain), ["?", "?", "?"]); // without a port
   const fields = read(await file("zmap-fields.csv"));
-  assertEquals(fields.length, 3); // one of four is a refused connection
+  assertEquals(fields.length, 3); // one of the four rows is a refused connection
   assertEquals(fields.every((one) => /^10\.77\.0\.[234]:25565 17952455\d\d000$/.test(one)), true);
   assertEquals(read(await file("zmap-udp.csv")).map((one) => one.slice(0, -6)), [
     "10.77.0.3:19132 1795245",
@@ -235,7 +235,7 @@ Deno.test("blocksweep's own rows are read back unchanged from CSV and NDJSON", (
   assertEquals(read(some.head + some.row(record, true)), ["[::1]:7 0"]);
 });
 
-Deno.test("lines that are no rows are reported, and later lines are read", () => {
+Deno.test("lines that are not rows are reported, and later lines are read", () => {
   const lines = [
     "10.0.0.300:5",
     "10.0.0.1:0",

@@ -15,7 +15,7 @@ Deno.test("a row has the schema version and every field, in order", () => {
   assertEquals(row, { schema: 1, ...RECORD });
 });
 
-Deno.test("both ways to format all fields give equal text", () => {
+Deno.test("the two ways to format all fields give equal text", () => {
   assertEquals(ndjsonFormat(FIELDS).row(RECORD, true), ndjsonFormat([...FIELDS]).row(RECORD, true));
   assertEquals(ndjsonFormat(FIELDS).row(RECORD, true).includes("\\u2028\\u009b"), true);
 });

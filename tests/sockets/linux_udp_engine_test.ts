@@ -93,7 +93,7 @@ Deno.test({ name: "udp: sockets close all their descriptors", ignore }, async ()
     dup: { parameters: ["i32"], result: "i32" },
     close: { parameters: ["i32"], result: "i32" },
   });
-  /** The lowest number that is free: what leaks has it. */
+  /** The lowest free descriptor. A leaked descriptor would have this number. */
   const lowest = () => {
     const number = libc.symbols.dup(0);
     libc.symbols.close(number);
@@ -167,7 +167,7 @@ Deno.test(
     assertEquals(await socket.flush(batch), 7);
     assertEquals(asked.map(({ at }) => at), [0, 2, 2, 2, 3, 3, 4]);
     assert(asked.every(({ at, count }) => at + count === 8));
-    assertEquals(waits, [4, 0]); // until it may be written; for a while
+    assertEquals(waits, [4, 0]); // polls until the socket can be written, or for a limited time
     assertEquals([...socket.errors.send], [["EPERM", 1]]);
   },
 );
@@ -202,12 +202,13 @@ Deno.test({ name: "udp: a sender thread continues a partly accepted batch", igno
   assertEquals(send(some, 8), 8);
   assertEquals(some.asked.map(({ at }) => at), [0, 2, 2, 2, 3, 3, 4]);
   assert(some.asked.every(({ at, count }) => at + count === 8));
-  assertEquals([some.waits, refused], [[7, -1], [1]]); // until it may be written; for a while
+  assertEquals([some.waits, refused], [[7, -1], [1]]); // polls until the socket can be written, or for a limited time
   const never = scripted([], ENOBUFS);
   assertEquals(send(never, 3), 3);
   assertEquals([never.waits.length, refused], [1000, [1, 105, 105, 105]]);
   const down = scripted([2, ENETDOWN]);
-  assertEquals([send(down, 3), refused.length, left], [2, 4, [100]]); // it waits for the network
+  // the sender waits for the network
+  assertEquals([send(down, 3), refused.length, left], [2, 4, [100]]);
   assertEquals(send(scripted([1], ENOBUFS), 3, true), 1);
   assertEquals([refused.length, left], [4, [100, 105]]);
 });
@@ -271,14 +272,14 @@ Deno.test(
     }
     assertEquals(await Promise.all(batches.map((batch) => second.flush(batch))), [50, 50, 50, 50]);
     await promise;
-    await second[Symbol.asyncDispose](); // a remaining worker would fail the test
+    await second[Symbol.asyncDispose](); // the test would fail if a worker remained
   },
 );
 
 Deno.test(
   { name: "the failure of a sender thread is reported, and the thread released", ignore },
   async () => {
-    const thread = await SendThread.start(); // it got no addresses of frames
+    const thread = await SendThread.start(); // the thread has no addresses of frames
     thread.hold();
     const rows = new TargetBatch({ template: new Uint8Array(1) }, 1, 4);
     rows.add(Endpoints.of({ address: LOOPBACK, port: 9 }), 0, 0, 0);

@@ -53,7 +53,7 @@ async function echo(conn: Deno.TcpConn): Promise<void> {
   if (size !== null) await conn.write(buffer.subarray(0, size));
 }
 
-/** Listens, and resets every connection at its first byte, which only node:net supports. */
+/** Listens, and resets every connection at its first byte. Only node:net supports resets. */
 async function withReset<T>(work: (endpoint: Endpoint) => Promise<T>): Promise<T> {
   const server = createServer((socket) => {
     socket.on("error", () => {}).once("data", () => socket.resetAndDestroy());
@@ -111,7 +111,7 @@ Deno.test("a local address is used only for its family", async () => {
   assertEquals(outcome, "refused");
 });
 
-Deno.test("a link closes on a slow peer and on a flooding one", async () => {
+Deno.test("a link closes the connection of a slow peer and of a flooding peer", async () => {
   const limits = { ...STREAM_LIMITS, firstByteMs: 100, totalMs: 300, mostBytes: 50_000 };
   const link = (endpoint: Endpoint) =>
     new StreamLink(endpoint, {

@@ -154,7 +154,8 @@ const opening = () => [
 
 Deno.test("audit() accepts an open connection request 1, and other protocols after it", () => {
   assertEquals(faults([...opening(), line(6, HANDSHAKE)]), []);
-  // Sizes without a reply do not make later queries unsolicited: the host has replied.
+  // Requests of sizes without a reply do not make later queries unsolicited, because the host has
+  // replied before.
   const silent = opening().slice(0, 3);
   const smaller = line(300, "", { ...REQUEST_1, size: 548, peer: "127.0.0.1:40001" });
   assertEquals(faults([...silent, smaller, line(600, HANDSHAKE)]), []);

@@ -106,7 +106,7 @@ Deno.test("go-raknet ignores a sender after an unknown datagram", () => {
   assertEquals(server.respond(ping, otherPort, 10_000).length, 1);
 });
 
-Deno.test("an SQP server's challenge is for one query, of version 1, from one port", () => {
+Deno.test("an SQP server's challenge is valid for one query of version 1 from one port", () => {
   const draw = () =>
     drawFleet({ servers: 1, range: RANGE, seed: 1, software: ["sqpSample"] })[0].responder!;
   const ask = (chunks: number, version = 1, from = US, wrongFirst = false) => {

@@ -26,7 +26,7 @@ const OPENINGS: Record<string, Opening> = {
   },
 };
 
-/** Two sockets on a veth pair of their own, whose near end can be taken down. */
+/** Two sockets on a separate veth pair, whose near end can be set down. */
 async function onPair(
   open: Opening,
   test: (

@@ -1,5 +1,5 @@
 /**
- * The engines that write frames, over the pair that `../engines.sh` sets up.
+ * The engines that write frames, over the veth pair that `../engines.sh` creates.
  *
  * Covers src/net/linux/frame_socket.ts, src/net/linux/packet_sender.ts,
  * src/net/linux/xdp_sender.ts, src/net/linux/xdp/xdp_socket.ts, src/net/linux/batch/frame_batch.ts

@@ -1,4 +1,4 @@
-/** The network that `../engines.sh` sets up, for tests. */
+/** The network that `../engines.sh` creates for tests. */
 import { requestNetlink } from "../../../src/net/linux/netlink/netlink_request.ts";
 import { Libc } from "../../../src/net/linux/ffi/libc.ts";
 import { encodeLinksRequest } from "../../../src/net/linux/netlink/rtnetlink.ts";

@@ -13,7 +13,8 @@ const FRAMERS = ["packet", "xdp"];
 const scan = (...args: string[]): Promise<Finished> => run(["scan", ...args], { permissions });
 
 Deno.test("the dry run prints the engine and its next hop, and sends nothing", async () => {
-  await system("ip neighbour delete 10.79.0.254 dev near0"); // its MAC would need an ARP request
+  // the MAC of the next hop would need an ARP request
+  await system("ip neighbour delete 10.79.0.254 dev near0");
   for (const name of FRAMERS) {
     const some = await scan("10.80.0.0/24", "10.82.0.0/30", "--engine", name, "--dry-run");
     const way = "over near0 to 10.79.0.254, 4 targets by udp";

@@ -1,5 +1,5 @@
 /**
- * Finding the way, as the kernel finds it, and the gateway's MAC.
+ * The next hop, compared with the kernel's choice, and the gateway's MAC.
  *
  * Covers src/net/linux/netlink/uplink.ts and src/net/linux/netlink/netlink_request.ts.
  */
@@ -18,7 +18,7 @@ import { GATEWAY, indexOf, OURS, system } from "./place.ts";
 /** The address ranges of possible targets. */
 const ALL = [{ start: 2 ** 24, end: 0x7f000000 }, { start: 2 ** 31, end: 0xe0000000 }];
 
-Deno.test("the addresses behind the gateway are those that the kernel routes there", () => {
+Deno.test("the addresses behind the gateway are those that the kernel routes to it", () => {
   using libc = new Libc();
   const uplink = findUplink(libc, { targets: ALL });
   assertEquals([uplink.source, uplink.gateway], [OURS, GATEWAY]);
@@ -46,11 +46,11 @@ function kernelSendsThere(libc: Libc, address: number, index: number): boolean {
     const [answer] = requestNetlink(libc, encodeRouteRequest(address));
     if (answer === "done" || !("route" in answer)) throw new Error("the kernel says no route");
     const { gateway, interface: over, type } = answer.route;
-    // Of several hops the kernel chooses one at random, so these routes are skipped.
+    // If a route has several next hops, the kernel chooses one at random. Such routes are skipped.
     const isShared = address >>> 16 === 0x0a55;
     return !isShared && gateway === GATEWAY && over === index && type === 1;
   } catch (error) {
-    if (error instanceof NetlinkError) return false; // a black hole, or unreachable
+    if (error instanceof NetlinkError) return false; // a route of type blackhole or unreachable
     throw error;
   }
 }

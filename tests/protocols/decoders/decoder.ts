@@ -7,11 +7,11 @@ export interface Decoder {
   decode(bytes: Uint8Array): unknown;
   encode(value: unknown): Uint8Array;
   statement?(value: unknown): Statement;
-  /** Flags with which a part of a message may be a value. */
+  /** Flags of values that were decoded from a part of a message. */
   readonly partFlags: readonly string[];
 }
 
-/** A decoder with erased types. */
+/** A decoder for values of any type. */
 export function decoder<T>(
   decode: (bytes: Uint8Array) => T | undefined,
   encode: (value: T) => Uint8Array,

@@ -1,4 +1,4 @@
-/** Every decoder by name, with its encoder, in the form in which the golden files call them. */
+/** Every decoder with its encoder, by the name in the golden files. */
 import type { Decoder } from "./decoder.ts";
 import { LAN_DECODERS } from "./lan.ts";
 import { QUERY_DECODERS } from "./query.ts";

@@ -19,7 +19,7 @@ function answer(...names: sqp.ChunkName[]): Decoder {
   );
 }
 
-/** SQP's decoders; those of replies get the requested chunks. */
+/** SQP's decoders. Decoders of replies have the requested chunks as an argument. */
 export const SQP_DECODERS: Record<string, Decoder> = {
   sqpRequest: decoder(
     sqp.decodeSqpRequest,

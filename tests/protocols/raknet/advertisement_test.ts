@@ -44,7 +44,7 @@ Deno.test("decodeAdvertisement() keeps the places of fields if no other places f
   assertEquals(read("MCPE;a\\;408;1.16.20;x;y;"), ["a\\", "1.16.20", null, null, null]);
 });
 
-/** Parts of texts: some that fields hold, and some that no field holds. */
+/** Parts of texts: some that occur in fields, and some that do not. */
 const PIECES = [
   "",
   "a",
@@ -69,7 +69,9 @@ const MODES = ["Survival", "Creative", "Adventure", "Spectator"];
 const draw = (random: Random, pieces: readonly string[]) =>
   Array.from({ length: 1 + random.below(4) }, () => random.pick(pieces)).join(";");
 
-/** A game mode: one of the game's, or a text that ends neither like one nor with a number. */
+/**
+ * A game mode: one of the game, or a text that ends neither with such a mode nor with a number.
+ */
 function drawMode(random: Random): string {
   if (random.chance(0.6)) return random.pick(MODES);
   return draw(random, PIECES) + random.pick(["x", ";x", "; y", "é"]);
@@ -83,7 +85,7 @@ Deno.test("decodeAdvertisement() yields the true fields, or null with a flag, fo
     const motd = plain ? "A server" : draw(random, PIECES);
     const level = draw(random, PIECES);
     const mode = drawMode(random);
-    const layout = random.below(6); // number of numbers after the game mode
+    const layout = random.below(6); // count of the numbers after the game mode
     const numbers = ["1", "19132", "19133", "0", "0"].slice(0, layout);
     const truth: Record<string, unknown> = {
       motd,

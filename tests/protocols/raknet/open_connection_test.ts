@@ -306,7 +306,7 @@ const FRAME = {
 };
 const SET = { packetPair: false, continuousSend: false, needsBandwidth: false, sequence: 1 };
 
-Deno.test("each reliability has its own indexes", () => {
+Deno.test("each reliability has a different set of indexes", () => {
   const indexes = { messageIndex: 1, sequenceIndex: 2, orderIndex: 0xabcdef, channel: 4 };
   const kept = Array.from({ length: 8 }, (_, reliability) => {
     const bytes = raknet.encodeFrameSet({
@@ -376,7 +376,7 @@ Deno.test("a list of addresses ends where the times start", () => {
   assertEquals(broken(() => raknet.decodeConnected(wrong), Malformed), ["address of type 9", 10]);
 });
 
-Deno.test("a connection request holds a security flag", () => {
+Deno.test("a connection request has a security flag", () => {
   for (const secured of [false, true]) {
     const request = { type: "connectionRequest" as const, guid: 1n, time: 2n, secured };
     assertEquals(raknet.decodeConnected(raknet.encodeConnected(request)), request);

@@ -23,7 +23,7 @@ function identityOf(seed: number) {
   return drawIdentity(new Random(seed));
 }
 
-/** The status of a simulated server of this software, and the requests that it got. */
+/** The status of a simulated server of this software, and the requests that it received. */
 function ask(style: SlpStyle, seed: number, chunking: Chunking, context = CONTEXT) {
   const identity = identityOf(seed);
   const peer = (received: Uint8Array) => answerSlp(style, identity, received);
@@ -31,14 +31,14 @@ function ask(style: SlpStyle, seed: number, chunking: Chunking, context = CONTEX
   return { status, statement: slpProtocol.record(status), questions };
 }
 
-/** Cuts bytes at random places, with some empty chunks. */
+/** Splits bytes at random places, with some empty chunks. */
 function cutter(seed: number): Chunking {
   const random = new Random(seed);
   return (bytes) => {
     const most = random.pick([1, 3, 20, 400, 5000]);
     const chunks: Uint8Array[] = [];
     for (let at = 0; at < bytes.length;) {
-      // A huge reply is cut into fewer than a million chunks.
+      // A huge reply is split into fewer than a million chunks.
       const size = random.below(Math.max(most, bytes.length >> 10) + 1);
       chunks.push(bytes.subarray(at, at + size));
       at += size;
@@ -100,7 +100,7 @@ Deno.test("slp: a handshake holds the requested name, and an exchange for the st
   });
 });
 
-Deno.test("slp: a server that closes on a client of unspecified protocol gets a request with one", () => {
+Deno.test("slp: a server that closes on an unspecified protocol number gets a request with a number", () => {
   const { questions } = ask(SLP_STYLES.wantsProtocol, 1, WHOLE);
   assertEquals(questions.map(({ fresh }) => fresh), [undefined, true, undefined]);
   assert(questions.every(({ resend }) => !resend));
@@ -233,7 +233,7 @@ Deno.test("slp: a kick with a wrong length is decoded when the peer sends no mor
 
 const STATUS = slp.encodeStatusResponse({ json: utf8('{"description":"A"}'), trailing: NOTHING });
 
-Deno.test("slp: a status that is cut is an error that names the missing part", () => {
+Deno.test("slp: a truncated status is an error that names the missing part", () => {
   for (const close of [true, false]) {
     for (let size = 1; size < STATUS.length; size++) {
       assertThrows(() => talk(always(STATUS.slice(0, size), close), DRIP), Truncated);
@@ -283,11 +283,11 @@ Deno.test("slp: a status stays valid if the pong is missing, late, malformed or 
 Deno.test("slp: an internal error is not taken for a missing pong", () => {
   const exchange = slpProtocol.exchange(CONTEXT);
   exchange.next();
-  assert(!exchange.next(STATUS.slice()).done); // it pings
+  assert(!exchange.next(STATUS.slice()).done); // the exchange sends its ping
   assertThrows(() => exchange.throw(new TypeError("ours")), TypeError, "ours");
 });
 
-Deno.test("slp: a pong among other frames is found; other bytes in it are flagged", () => {
+Deno.test("slp: a pong among other frames is found; a pong with other bytes is flagged", () => {
   const pong = (payload: bigint) => concat([1, 0, 1, 7], slp.encodeSlpPing(payload), [1, 0]);
   for (const chunking of [WHOLE, DRIP]) {
     const flags = (payload: bigint) =>

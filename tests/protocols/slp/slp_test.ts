@@ -125,7 +125,7 @@ Deno.test("legacy replies: missing fields, NULs in a MOTD and invalid numbers ar
   assertEquals(text("ff0002004100"), { status: undefined, text: "A", flags: ["lengthMismatch"] });
 });
 
-Deno.test("a cut kick lacks its last number, and a kick whose length counts bytes does not", () => {
+Deno.test("a truncated kick lacks its last number, but a kick whose length counts bytes does not", () => {
   const whole = slp.encodeLegacyReply({ text: "§1\x0047\x001.4\0A B\x0012\x0034" });
   const read = (bytes: Uint8Array) => {
     const { status, flags } = slp.decodeLegacyReply(bytes)!;
@@ -277,7 +277,7 @@ Deno.test("JSON: invalid UTF-8 and unescaped control characters are flagged", ()
   assertEquals(parseBoundedJson(utf8("\n[\t1 ]")), { value: [1], flags: [] });
 });
 
-Deno.test("numbers: whole, loose and invalid ones are distinguished", () => {
+Deno.test("numbers: whole, inexact and invalid ones are distinguished", () => {
   const read = (max: unknown) => {
     const java = status({ players: { max } });
     return [java.max, ...java.flags, ...java.unread.values()];
@@ -318,7 +318,7 @@ Deno.test("a status has at least one of its keys; any other JSON is the reason o
   assertEquals(parse('{"__proto__":{"version":1}}').kind, "disconnect");
 });
 
-Deno.test("values of a wrong type count as missing", () => {
+Deno.test("values of the wrong type count as missing", () => {
   const java = status({
     version: [],
     players: "many",
@@ -388,7 +388,7 @@ Deno.test("an icon is hashed by its bytes, on one line or many; an invalid icon 
   assertEquals(icon("data:image/png;base64,YWJj")[0], "ba7816bf");
 });
 
-Deno.test("a row is bounded for any status of a server", () => {
+Deno.test("the size of a row is bounded for any status of a server", () => {
   const long = "x".repeat(100_000);
   const many = <T>(value: (i: number) => T) => Array.from({ length: 5000 }, (_, i) => value(i));
   const statement = record({

@@ -20,7 +20,7 @@ import { NO_STREAM_FAULTS } from "../../../src/testing/fake_streams.ts";
 import { PORTS, type Result, scanFleet, selectionFor, type Setting } from "../scan_harness.ts";
 import { CHECKPOINT, PROGRAM, resumeScan, startScan } from "./resumable_scan.ts";
 
-/** A default scan: UDP and TCP beside each other, two passes of each protocol. */
+/** A default scan: UDP and TCP at the same time, two passes of each protocol. */
 const DEFAULT: Setting = {
   fleet: { servers: 30, hostile: 10, range: { start: 0x7f100000, end: 0x7f100060 }, seed: 11 },
   faults: { loss: 0, duplication: 0.1, delay: 60, jitter: 200 },
@@ -29,21 +29,26 @@ const DEFAULT: Setting = {
   cooldownMs: 1000,
 };
 
-/** The same where addresses without a host do not respond to connections: TCP finishes last. */
+/**
+ * The same scan, but addresses without a host do not respond to connections. TCP finishes last.
+ */
 const SLOW_TCP: Setting = {
   ...DEFAULT,
   connections: 24,
   prepare: (_network, _hosts, streams) => void (streams.absent = "timeout"),
 };
 
-/** The same without slow hosts and a rate: UDP, with more passes and pauses, finishes last. */
+/**
+ * The same scan without slow hosts and without a rate limit. UDP has more passes and pauses, and
+ * finishes last.
+ */
 const NO_RATE: Setting = {
   ...DEFAULT,
   fleet: { ...DEFAULT.fleet, hostile: 0 },
   rates: { rate: undefined, netRate: undefined, hostRate: undefined },
 };
 
-/** How a scan is stopped after some time. */
+/** Ways to stop a scan after some time. */
 const WAYS: Readonly<Record<string, (setting: Setting, ms: number) => Setting>> = {
   "a signal": (setting, ms) => {
     const controller = new AbortController();
@@ -70,7 +75,7 @@ const GIVEN: GivenOptions = {
   given: new Map([["seed", ["5"]], ["output", ["rows.ndjson"]]]),
 };
 const SETTINGS = scanSettings(readOptions("scan", GIVEN), () => NaN);
-/** What a printed command is read as. */
+/** The options of a printed command. */
 function read(command: string): OptionsOf<"scan"> {
   const words = command.split(" ");
   return readCommandLine("scan", words.slice(words.indexOf("scan") + 1)).options;
@@ -88,14 +93,16 @@ const PASSES = planScan({
   },
 }).passes;
 
-/** Which sides have finished their passes. */
+/** The transports that have finished their passes. */
 function sideOf({ marks: { udp, tcp } }: Result["end"]): string {
   const udpDone = udp.pass > PASSES.udp.sizes.length;
   const tcpDone = tcp.pass > PASSES.tcp.sizes.length;
   return udpDone ? tcpDone ? "both" : "udp" : tcpDone ? "tcp" : "none";
 }
 
-/** Stops a scan at points spread over all of its run; resumes each by the printed command. */
+/**
+ * Stops a scan at times spread over its whole duration. Resumes each part by the printed command.
+ */
 async function stopEverywhere(
   setting: Setting,
   points: number,
@@ -108,7 +115,7 @@ async function stopEverywhere(
     for (let point = 0; point < points; point++) {
       const ms = Math.round(whole * (point + 0.5) / points);
       const end = await resume(stop(setting, ms), `${way} after ${ms} of ${whole} ms`);
-      if (end.reason === "done") continue; // its last replies came just before the stop
+      if (end.reason === "done") continue; // the last replies arrived just before the stop
       const side = sideOf(end);
       sides.set(side, (sides.get(side) ?? 0) + 1);
     }
@@ -118,7 +125,7 @@ async function stopEverywhere(
 
 const csvIds = (disk: FakeDisk) => readCsv(disk.text("rows.csv")!).map(serverId).toSorted();
 
-/** The servers that an undisturbed scan finds. */
+/** The servers that an uninterrupted scan finds. */
 async function serversOf(setting: Setting): Promise<string[]> {
   return (await scanFleet(setting)).rows.map(serverId).toSorted();
 }
@@ -129,7 +136,7 @@ for (
     ["TCP first", NO_RATE, "tcp"],
   ] as const
 ) {
-  Deno.test(`stopped at any point, ${name}, the printed --resume finds every server once`, async () => {
+  Deno.test(`after a stop at any time, ${name}, the printed --resume finds every server once`, async () => {
     const all = await serversOf(setting);
     const sides = await stopEverywhere(setting, 50, async (stopped, what) => {
       const disk = new FakeDisk();
@@ -147,7 +154,7 @@ for (
     for (const one of ["none", side]) assert((sides.get(one) ?? 0) > 5, JSON.stringify([...sides]));
   });
 
-  Deno.test(`stopped at any point, ${name}, the printed --from finds every server once`, async () => {
+  Deno.test(`after a stop at any time, ${name}, the printed --from finds every server once`, async () => {
     const all = await serversOf(setting);
     const sides = await stopEverywhere(setting, 25, async (stopped, what) => {
       const { end, rows } = await scanFleet(stopped);
@@ -167,7 +174,7 @@ for (
   });
 }
 
-Deno.test("a scan whose runtime is its cooldown makes progress with each part", async () => {
+Deno.test("a scan with a runtime as long as its cooldown makes progress in each part", async () => {
   const setting: Setting = { ...DEFAULT, maxRuntimeMs: 700, cooldownMs: 3000 };
   const disk = new FakeDisk();
   const marks = [(await startScan(disk, setting)).result.end.marks.udp];

@@ -1,4 +1,4 @@
-/** Scans on a fake network that keep a checkpoint on a fake disk, and go on from one. */
+/** Scans on a fake network that write a checkpoint to a fake disk, and are resumed from it. */
 import { FIELDS } from "../../../src/core/record.ts";
 import { countFrom, readCheckpoint } from "../../../src/scan/checkpoint/checkpoint_file.ts";
 import { WrittenRows, writtenRowsPath } from "../../../src/scan/checkpoint/written_rows.ts";
@@ -25,10 +25,10 @@ export const OUTPUTS = {
 };
 const START = { pass: 1, position: 0 };
 
-/** What a part of a scan did. */
+/** The result of a part of a scan. */
 export interface Part {
   readonly result: Result;
-  /** What could not be saved. */
+  /** The reasons of failed saves. */
   readonly failures: readonly string[];
   /** Whether the scan can be resumed. */
   readonly resumable: boolean;
@@ -76,9 +76,10 @@ export async function startScan(disk: FakeDisk, setting: Setting): Promise<Part>
 }
 
 /**
- * Resumes a scan; `undefined` when it has finished, and so has no checkpoint.
+ * Resumes a scan; `undefined` when the scan has finished and therefore has no checkpoint.
  *
- * @param missing Servers of whose rows outputs know nothing, as a database may. Default: none.
+ * @param missing Servers whose rows are missing in outputs, as may happen in a database. Default:
+ * none.
  */
 export async function resumeScan(
   disk: FakeDisk,

@@ -11,7 +11,7 @@ import { NO_STREAM_FAULTS } from "../../../src/testing/fake_streams.ts";
 import type { Setting } from "../scan_harness.ts";
 import { CHECKPOINT, OUTPUTS, PROGRAM, resumeScan, startScan } from "./resumable_scan.ts";
 
-/** Answers come up to a second late, and the passes take three each. */
+/** Replies arrive up to a second late, and each pass takes three seconds. */
 const SETTING: Setting = {
   fleet: { servers: 40, hostile: 20, range: { start: 0x7f100000, end: 0x7f100080 }, seed: 11 },
   faults: { loss: 0, duplication: 0.1, delay: 100, jitter: 300 },
@@ -21,7 +21,7 @@ const SETTING: Setting = {
   retries: 0,
 };
 
-/** The servers in the outputs, which all hold the same. */
+/** The servers in the outputs. All outputs must have the same servers. */
 function servers(disk: FakeDisk): string[] {
   const [csv, ndjson, json] = Object.keys(OUTPUTS).map((path) => disk.text(path)!);
   const ids = readNdjson(ndjson).map(serverId);
@@ -35,7 +35,7 @@ const first = await startScan(whole, SETTING);
 const ALL = servers(whole);
 const { operations } = whole;
 
-/** Goes on with what is left of the scan, and checks that nothing is missing, and nothing twice. */
+/** Resumes the rest of a scan. Checks that no server is missing or duplicate. */
 async function goesOn(disk: FakeDisk, what: string): Promise<void> {
   const before = disk.operations.length;
   const part = await resumeScan(disk, SETTING);
@@ -102,14 +102,14 @@ Deno.test("a scan can be resumed after a system crash that loses unsynced data",
   }
 });
 
-Deno.test("a scan that is killed repeatedly comes to its end", async () => {
+Deno.test("a scan that is killed repeatedly finishes", async () => {
   const random = new Random(7);
   let disk = FakeDisk.after(operations, firstSaved + 10);
   let rounds = 0;
   for (let part = 0.02;; part += 0.02, rounds++) {
     const begun = disk.operations.length;
     if (await resumeScan(disk, SETTING) === undefined) break;
-    // It lives on for a part of what it did, and longer each time.
+    // Each part runs for a fraction of the previous operations, and longer each time.
     const did = disk.operations.length - begun;
     const lived = begun + Math.ceil(did * Math.min(1, part + random.below(100) / 1000));
     disk = FakeDisk.after(disk.operations, lived, random.below(40));
@@ -128,7 +128,7 @@ Deno.test("an output that is shorter than its checkpoint is refused, and nothing
   assertEquals(after, before);
 });
 
-/** A disk as it was when the list had named servers that the checkpoint did not count. */
+/** A disk at a time when the list contained servers that the checkpoint did not count. */
 async function aheadOfItsCheckpoint() {
   for (let count = operations.length;; count--) {
     const disk = FakeDisk.after(operations, count);
@@ -164,7 +164,7 @@ Deno.test("rows after the checkpoint that a database lacks are written again, an
   assertEquals(paths.map((path) => other.text(path)), before);
 });
 
-/** A scan on a disk where something fails while it runs. */
+/** A scan on a disk with a failing operation. */
 async function failing(prepare: (disk: FakeDisk) => void) {
   const disk = new FakeDisk();
   prepare(disk);
@@ -172,7 +172,7 @@ async function failing(prepare: (disk: FakeDisk) => void) {
   return { disk, ...part };
 }
 
-/** The file of an operation, by the name that it is written under. */
+/** The name of the file of an operation. */
 const isList = (path: string) => path === `${CHECKPOINT}.list`;
 const isPart = (path: string) => path === `${CHECKPOINT}.part`;
 
@@ -188,7 +188,7 @@ Deno.test("a checkpoint that cannot be saved is reported once, and the scan cont
     assertEquals([result.end.reason, failures], ["done", ["the disk is broken"]]);
     assertEquals(servers(disk), ALL);
     assert(calls > 8, "it was trying again");
-    // What was saved last is still true, and nothing of the rest is in the way.
+    // The last saved checkpoint is still valid, and partial files do not disturb.
     disk.fault = () => undefined;
     await goesOn(disk, "after the fault");
   }
@@ -231,7 +231,10 @@ Deno.test("a full disk ends a scan with a valid checkpoint; with free space the 
     assertEquals(result.end.reason, "failed");
     assert(/No space left/.test(result.end.error!.message));
     const { state } = await readCheckpoint(disk, CHECKPOINT, PROGRAM);
-    assert(state === "failed" || state === "running", "the last one may have found no room");
+    assert(
+      state === "failed" || state === "running",
+      "the last save may have failed for lack of space",
+    );
     disk.room = Infinity;
     await goesOn(disk, `${share} of the room`);
   }

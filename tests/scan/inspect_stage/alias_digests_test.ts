@@ -69,7 +69,7 @@ Deno.test("DigestTable is a bounded map", () => {
   const table = new DigestTable(3000);
   const map = new Map<string, number>();
   for (let i = 0; i < 20_000; i++) {
-    // Few lower halves, and many that meet in the same slots.
+    // The lower halves have few values, so many digests collide in the same slots.
     const [low, high] = [random.below(2000) << random.below(20), random.below(3) - 1];
     const key = `${low} ${high}`;
     const value = random.below(2 ** 31) - 2 ** 30 || 1;

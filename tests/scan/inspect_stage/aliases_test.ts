@@ -35,7 +35,7 @@ const PROXY = { ...VANILLA, ...OWN, software: "Velocity", proxy: "velocity", pla
 const GEYSER = { ...BEDROCK, ...OWN, proxy: "geyser", players_online: 0, players_max: 20 };
 const QUERY = { ...VANILLA, ...OWN, protocol: "query", protocols: ["query"] };
 
-/** What each of these rows is called an alias of. */
+/** The value of `alias_of` for each of these rows. */
 function aliases(...rows: readonly (readonly [where: string, columns: Columns])[]) {
   const seen = new Aliases(KEY);
   return rows.map(([where, columns]) => {
@@ -185,7 +185,7 @@ Deno.test("Aliases names none of two Java servers that may be behind Geyser", ()
   assertEquals(aliases([A, java], [A2, java], ["192.0.2.1:19134", GEYSER]), [null, null, null]);
 });
 
-Deno.test("Aliases takes equal replies on a hundred ports of a host for one server", () => {
+Deno.test("Aliases counts equal replies on more than a hundred ports of a host as one server", () => {
   const rows = Array.from({ length: 102 }, (_, i) => [`192.0.2.1:${1000 + i}`, VANILLA] as const);
   assertEquals(aliases(...rows), [
     ...Array(100).fill(null),
@@ -244,7 +244,8 @@ Deno.test("Aliases is bounded, and still recognises earlier rows", () => {
   };
   for (let i = 0; i < 600_000; i++) assert(of(i) === null);
   assertEquals(of(600_000), "0.0.0.0:19132");
-  assertEquals(of(600_000 + 599_999), null); // there was no room for the first of these
+  // the signatures of the first row were not stored, because the table was full
+  assertEquals(of(600_000 + 599_999), null);
 });
 
 Deno.test("a server on two ports has one row and one alias row", async () => {

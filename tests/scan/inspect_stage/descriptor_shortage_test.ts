@@ -1,4 +1,4 @@
-/** Scans on a machine that is short of descriptors. */
+/** Scans on a machine without enough free descriptors. */
 import { assert, assertEquals } from "@std/assert";
 import type { DatagramSocket } from "../../../src/net/socket.ts";
 import { NO_FAULTS } from "../../../src/fleet/simulate/network/faults.ts";
@@ -12,15 +12,18 @@ import { scanFleet, type Setting } from "../scan_harness.ts";
 import { CHECKPOINT, PROGRAM, resumeScan, startScan } from "../checkpoint/resumable_scan.ts";
 
 const RANGE = { start: 0x7f100000, end: 0x7f100100 };
-/** Its pings lack our time: each server is inspected on a socket of its own. */
+/**
+ * Software whose pongs lack the time of the ping. Each server is therefore inspected on a socket of
+ * its own.
+ */
 const NODES = { servers: 40, range: RANGE, seed: 3, software: ["raknetNode"] };
 
-/** No socket of its own can be opened, as in a process that has used all its descriptors. */
+/** Fails to open sockets for inspections, as in a process without free descriptors. */
 function exhausted(): DatagramSocket {
   throw Object.assign(new Error("Too many open files"), { code: "EMFILE" });
 }
 
-/** A setting without descriptors for inspections, and what the scan reports. */
+/** A network without descriptors for inspections, and the reports of the scan. */
 function short(over: Setting): { setting: Setting; troubles: string[]; network: FakeNetwork } {
   const troubles: string[] = [];
   const network = new FakeNetwork(1);
@@ -83,7 +86,7 @@ Deno.test("a server that a later pass can inspect is not counted, and does not h
   assertEquals([end.reason, end.marks.udp], ["done", { pass: 3, position: 0 }]);
 });
 
-Deno.test("sockets of inspections that could be opened report nothing", async () => {
+Deno.test("when all sockets of inspections can be opened, nothing is reported", async () => {
   const troubles: string[] = [];
   const onTrouble = (code: string, kind: string) => void troubles.push(`${code} ${kind}`);
   const { state, end } = await scanFleet({ fleet: NODES, onTrouble });
@@ -104,7 +107,7 @@ Deno.test("an incomplete scan keeps its checkpoint, and the resumed scan finds t
   assertEquals(disk.bytes(CHECKPOINT), undefined);
 });
 
-Deno.test("targets over TCP without a descriptor keep the checkpoint too", async () => {
+Deno.test("the checkpoint is also kept if targets over TCP had no descriptor", async () => {
   const disk = new FakeDisk();
   const fleet = { ...NODES, software: ["vanilla"] };
   const settings: Setting = { fleet, retries: 0, audited: false, protocolNames: ["slp"] };

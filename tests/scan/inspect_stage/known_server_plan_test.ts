@@ -1,6 +1,4 @@
-/**
- * Scans that send each known server what it is known to speak, and nothing else before a reply.
- */
+/** Scans that query each known server only in its known protocols until it replies. */
 import { assert, assertEquals } from "@std/assert";
 import { type Endpoint, endpointKey, formatEndpoint } from "../../../src/core/address.ts";
 import { drawFleet } from "../../../src/fleet/simulate/draw_fleet.ts";
@@ -14,16 +12,21 @@ import { type Result, scanFleet, selectionFor, type Setting } from "../scan_harn
 import { CHECKPOINT, PROGRAM, resumeScan, startScan } from "../checkpoint/resumable_scan.ts";
 
 const RANGE = { start: 0x7f100000, end: 0x7f100040 };
-/** SQP weighs little: it is drawn as often as others. */
+/**
+ * The weight of SQP is low, so its software is named here to be drawn as often as other software.
+ */
 const SOFTWARE = ["bds", "pocketmine", "vanilla", ...Array(10).fill("sqpFull")];
 const FLEET = { servers: 40, range: RANGE, seed: 5, software: SOFTWARE };
-/** When the clock of a fake network starts, milliseconds. */
+/** Start time of the clock of a fake network, milliseconds. */
 const START = 1000;
 const PORTS = [9000, 19132, 25565];
 const ORDER = PROTOCOLS.map(({ name }) => name);
 const USUAL = ["raknet", "slp", "query"];
 
-/** What servers may be known for, whatever they speak, and what of that they are sent unsolicited. */
+/**
+ * Sets of known protocols, independent of the real ones, and the protocols of each set in which a
+ * server is queried unsolicited.
+ */
 const KINDS: readonly (readonly [known: string[], sent: string[]])[] = [
   [["query"], ["query"]],
   [["raknet"], ["raknet"]],
@@ -37,14 +40,17 @@ const KINDS: readonly (readonly [known: string[], sent: string[]])[] = [
   [[], USUAL],
 ];
 
-/** Servers of a fleet, and what they are known for: each kind of server for each of these. */
+/** Servers of a fleet with their known protocols: each kind of server with each of these sets. */
 const HOSTS = drawFleet(FLEET);
 const known = HOSTS.map(({ endpoint }, i) => ({ endpoint, protocols: KINDS[i % KINDS.length][0] }));
 const first = known.map(({ endpoint }) => endpoint);
 const expected = new Map(
   HOSTS.map(({ endpoint }, i) => [formatEndpoint(endpoint), KINDS[i % KINDS.length][1]]),
 );
-/** What servers are sent that reply: servers that are known for SQP get no follow-ups. */
+/**
+ * The protocols in which servers are queried after a reply. Servers known for SQP get no
+ * follow-ups.
+ */
 const replying = new Map(
   [...expected].map(([id, sent]) => [
     id,
@@ -67,7 +73,7 @@ function protocolOf(bytes: Uint8Array): string {
   return bytes[0] === 0xfe ? "query" : "sqp";
 }
 
-/** The protocols that endpoints were sent, over UDP and TCP. */
+/** The protocols in which endpoints were queried, over UDP and TCP. */
 function sentIn(...results: Result[]): Map<string, string[]> {
   const sent = new Map<string, Set<string>>();
   const note = (to: Endpoint, name: string) => {
@@ -81,7 +87,7 @@ function sentIn(...results: Result[]): Map<string, string[]> {
   return new Map([...sent].map(([id, names]) => [id, ORDER.filter((name) => names.has(name))]));
 }
 
-/** Notes when hosts first reply over TCP, by the text of their endpoints. */
+/** Records the time of the first TCP reply of each host, by the text of its endpoint. */
 function noteReplies(
   replied: Map<string, number>,
   ...[network, hosts, streams]: Parameters<NonNullable<Setting["prepare"]>>
@@ -102,7 +108,7 @@ function noteReplies(
   }
 }
 
-/** What known servers were sent before a reply that they may not be sent unsolicited. */
+/** Queries to known servers before a reply in protocols that must not be used unsolicited. */
 function unexpected({ network, streams }: Result, replied: Map<string, number>): string[] {
   for (const { way, host, at } of network.lines) {
     if (way === "out") replied.set(host, Math.min(at, replied.get(host) ?? Infinity));
@@ -117,7 +123,10 @@ function unexpected({ network, streams }: Result, replied: Map<string, number>):
   }).map(({ at, to, name }) => `${formatEndpoint(to)} ${name} at ${at} ms`);
 }
 
-/** Scans known servers again, audits what they were sent, and returns what that was. */
+/**
+ * Scans known servers again, and audits the datagrams that they received. Returns the protocols of
+ * these.
+ */
 async function rescan(over: Partial<Setting> = {}) {
   const replied = new Map<string, number>();
   const result = await scanFleet({
@@ -138,17 +147,17 @@ async function rescan(over: Partial<Setting> = {}) {
   };
 }
 
-/** Servers that reply in a protocol that they are known for. */
+/** Servers that reply in a known protocol. */
 const found = [...expected].filter(([id, sent]) =>
   sent.some((name) => spokenBy.get(id)!.includes(name))
 );
-/** What known servers are sent in a whole rescan with follow-ups. */
+/** The protocols in which known servers are queried in a complete rescan with follow-ups. */
 const followed = new Map([
   ...expected,
   ...found.map(([id]) => [id, replying.get(id)!] as const),
 ]);
 
-Deno.test("rescan: each server is sent its known protocols, and the others after a reply", async () => {
+Deno.test("rescan: servers are queried in known protocols, and in others after a reply", async () => {
   const { toKnown, rows, end, state } = await rescan();
   assertEquals(end.reason, "done");
   assertEquals(toKnown, followed);
@@ -165,7 +174,7 @@ Deno.test("rescan: each server is sent its known protocols, and the others after
   assertEquals(state.replies.forged, 0);
 });
 
-Deno.test("rescan: each server is sent its known protocols without follow-ups, and without replies too", async () => {
+Deno.test("rescan: servers are queried in known protocols also without follow-ups or replies", async () => {
   const { toKnown, rows } = await rescan({ follow: false, sendable: expected });
   for (const [id, names] of toKnown) {
     assert(names!.every((name) => expected.get(id)!.includes(name)), `${id} ${names}`);
@@ -183,7 +192,7 @@ Deno.test("rescan: each server is sent its known protocols without follow-ups, a
   assertEquals([dead.rows, dead.toKnown], [[], expected]);
 });
 
-Deno.test("rescan: other targets are probed in every protocol, whether servers are known or not", async () => {
+Deno.test("rescan: other targets are probed in every protocol, with and without known servers", async () => {
   const { sent, toKnown } = await rescan();
   assertEquals(toKnown, followed);
   const others = [...sent].filter(([id]) => !expected.has(id));
@@ -191,7 +200,7 @@ Deno.test("rescan: other targets are probed in every protocol, whether servers a
   for (const [id, names] of others) assertEquals([id, names], [id, USUAL]);
 });
 
-/** Scans one server again that a database knows for these protocols. */
+/** Scans one server again whose protocols in the database are these. */
 async function rescanOf(software: string, protocols: string[], over: Partial<Setting> = {}) {
   const fleet = { servers: 1, range: { start: 0x7f130000, end: 0x7f130001 }, seed: 3 };
   const [{ endpoint }] = drawFleet({ ...fleet, software: [software] });
@@ -229,7 +238,7 @@ Deno.test("rescan: after a lost follow-up a server keeps its row, and the next r
   assertEquals(rows.map(({ protocols }) => protocols), [["raknet", "query"]]);
 });
 
-Deno.test("rescan: selected protocols limit the sent ones, and follow a reply", async () => {
+Deno.test("rescan: servers are queried only in selected protocols, in others after a reply", async () => {
   const named = ["raknet", "query"];
   const over = { queriesKnown: false, protocolNames: named, audited: false };
   const result = await scanFleet({ ...SETTING, ...over });
@@ -259,7 +268,7 @@ Deno.test("rescan: selected protocols limit the sent ones, and follow a reply", 
   assertEquals(silent.reduce((sum, [, count]) => sum + count, 0), unasked);
 });
 
-Deno.test("rescan: a server that is known for SQP is never pinged, whatever protocols are selected", () => {
+Deno.test("rescan: a server known for SQP is never pinged, whatever protocols are selected", () => {
   const of = (known: string[], ...names: string[]) => {
     const queriesKnown = names.length === 0;
     const sent = queriesKnown ? USUAL : names;
@@ -280,14 +289,14 @@ Deno.test("rescan: a server that is known for SQP is never pinged, whatever prot
   assertEquals(of(["query"]), "query query,raknet,slp");
 });
 
-Deno.test("rescan: detecting passes visit only servers that may be sent SQP", async () => {
+Deno.test("rescan: detecting passes visit only servers that may be queried in SQP", async () => {
   const over = { queriesKnown: false, protocolNames: ["sqp"], audited: false };
   const sent = sentIn(await scanFleet({ ...SETTING, ...over }));
   for (const [i, { endpoint }] of HOSTS.entries()) {
     const [names] = KINDS[i % KINDS.length];
     const id = formatEndpoint(endpoint);
     const got = sent.get(id) ?? [];
-    if (names.length === 0) assert(got.includes("raknet"), id); // as any target
+    if (names.length === 0) assert(got.includes("raknet"), id); // like any other target
     else {assertEquals([id, got], [
         id,
         names.includes("sqp") && !names.includes("raknet") ? ["sqp"] : [],
@@ -295,7 +304,7 @@ Deno.test("rescan: detecting passes visit only servers that may be sent SQP", as
   }
 });
 
-/** A scan of known servers that is not started, and a log of its datagrams. */
+/** A prepared scan of known servers, and a log of its datagrams. */
 async function overDead(protocols: string[], over: Partial<Setting>) {
   const servers = Array.from({ length: 200 }, (_, i) => ({ address: 0x7f120000 + i, port: 7 }));
   const range = { start: 0x7f120000, end: 0x7f120000 + servers.length };
@@ -309,7 +318,7 @@ async function overDead(protocols: string[], over: Partial<Setting>) {
   return { sent: network.sent, begun: streams.begun, lasted: network.now() - START };
 }
 
-Deno.test("rescan: skipped positions of a pass use nothing of the rate", async () => {
+Deno.test("rescan: skipped positions of a pass do not count for the rate", async () => {
   const query = await overDead(["query"], { protocolNames: ["raknet", "slp", "query"] });
   assertEquals([query.sent.length, query.begun.length], [200, 0]);
   const lasted = query.sent.at(-1)!.at - query.sent[0].at;
@@ -330,18 +339,18 @@ Deno.test("rescan: no pause follows passes that send nothing", async () => {
   }
 });
 
-Deno.test("rescan: detecting passes of a resumed scan skip servers that are not sent SQP", async () => {
+Deno.test("rescan: detecting passes of a resumed scan skip servers not queried in SQP", async () => {
   const pings = async (protocols: string[]) => {
     const over = { queriesKnown: false, protocolNames: ["raknet", "sqp"], retries: 1 };
     const { sent } = await overDead(protocols, { ...over, from: { pass: 1, position: 1 } });
     return sent.filter(({ bytes }) => bytes.length === 33).length;
   };
-  assertEquals(await pings(["raknet"]), 399); // two passes, less the position behind it
+  assertEquals(await pings(["raknet"]), 399); // two passes, less the position after the mark
   assertEquals(await pings(["query"]), 0);
   assertEquals(await pings([]), 399 + 400);
 });
 
-Deno.test("rescan: a reply in a protocol that was not sent leads to no datagram", async () => {
+Deno.test("rescan: a reply in a protocol without a query leads to no datagram", async () => {
   const i = KINDS.findIndex(([names]) => names.join() === "query");
   const at = HOSTS.findIndex(({ entry }, j) => j % KINDS.length === i && "query" in entry.truth);
   const { endpoint } = HOSTS[at];
@@ -366,7 +375,7 @@ const PONG = Uint8Array.fromHex(
   `1c${"00".repeat(8)}${"11".repeat(8)}00ffff00fefefefefdfdfdfd12345678`,
 );
 
-Deno.test("rescan: an interrupted and resumed scan sends each server the same as an uninterrupted one", async () => {
+Deno.test("rescan: interrupted and resumed, a scan sends the same as without an interruption", async () => {
   const disk = new FakeDisk();
   const slow = { ...SETTING, rates: { rate: 80, netRate: undefined, hostRate: undefined } };
   const whole = (await rescan()).rows.map(({ host, port }) => `${host}:${port}`);
@@ -389,7 +398,7 @@ Deno.test("rescan: an interrupted and resumed scan sends each server the same as
 
 const LISTED = drawFleet({ ...FLEET, software: ["sqpFull"] }).map(({ endpoint }) => endpoint);
 
-/** SQP servers that no pass visits, interviewed one after the other: all of it takes 40 s. */
+/** SQP servers that no pass visits. They are interviewed one after the other, which takes 40 s. */
 const UNVISITED: Setting = {
   fleet: { ...FLEET, software: ["sqpFull"] },
   faults: { loss: 0, duplication: 0, delay: 250, jitter: 0 },
@@ -404,7 +413,7 @@ const UNVISITED: Setting = {
   known: LISTED.map((endpoint) => ({ endpoint, protocols: ["sqp"] })),
 };
 
-/** How a scan is stopped while its interviews run, after all passes. */
+/** Ways to stop a scan while its interviews run, after all passes. */
 const STOPPED: Readonly<Record<string, () => Partial<Setting>>> = {
   "max-runtime": () => ({ maxRuntimeMs: 2000 }),
   interrupted: () => {
@@ -415,7 +424,7 @@ const STOPPED: Readonly<Record<string, () => Partial<Setting>>> = {
 };
 
 for (const [reason, stopped] of Object.entries(STOPPED)) {
-  Deno.test(`rescan: resumed, a scan that ended as ${reason} interviews the servers that are left`, async () => {
+  Deno.test(`rescan: after an end as ${reason}, the resumed scan interviews the remaining servers`, async () => {
     const disk = new FakeDisk();
     const cut = await startScan(disk, { ...UNVISITED, ...stopped() });
     const { state, end, hosts } = cut.result;
@@ -436,14 +445,14 @@ Deno.test("rescan: a scan at its time limit is done if all interviews have ended
   assertEquals([end.reason, state.written], ["done", 40]);
 });
 
-Deno.test("rescan: servers whose interviews were never begun keep a scan from being done", async () => {
+Deno.test("rescan: a scan is not done while interviews of servers have not begun", async () => {
   const servers = Array.from({ length: 4200 }, (_, i) => ({ address: 0x7f120000 + i, port: 9000 }));
   const { network, end } = await scanFleet({
     ...{ ...UNVISITED, fleet: { ...FLEET, servers: 0 }, audited: false },
     range: { start: 0x7f120000, end: 0x7f120000 + servers.length },
     known: servers.map((endpoint) => ({ endpoint, protocols: ["sqp"] })),
     ...{ first: servers, concurrency: 4200, timeoutMs: 300, maxRuntimeMs: 200 },
-    from: { pass: 2, position: 0 }, // behind all passes
+    from: { pass: 2, position: 0 }, // after all passes
   });
   const sent = new Set(network.sent.map(({ to }) => endpointKey(to)));
   assert(sent.size > 4000 && sent.size < 4200, `${sent.size} servers`);

@@ -1,4 +1,4 @@
-/** Scans that know servers before they begin. */
+/** Scans with servers that were known before. */
 import { assert, assertEquals } from "@std/assert";
 import { formatEndpoint } from "../../../src/core/address.ts";
 import { audit } from "../../../src/fleet/judge/audit.ts";
@@ -28,7 +28,7 @@ const known = HOSTS.map(({ endpoint, isSqp }) => ({
 }));
 const knownForSqp = new Set(UNITY.map(formatEndpoint));
 
-/** Scans the fleet again, by the protocols that are usual, and audits what it was sent. */
+/** Scans the fleet again in the default protocols, and audits the datagrams that it received. */
 async function rescan(over: Partial<Setting> = {}): Promise<Result> {
   const result = await scanFleet({
     ...{ fleet: FLEET, ports, first, known, queriesKnown: true, timeoutMs: 300 },
@@ -45,7 +45,7 @@ async function rescan(over: Partial<Setting> = {}): Promise<Result> {
 const toUnity = ({ network }: Result) =>
   network.sent.filter(({ to }) => knownForSqp.has(formatEndpoint(to)));
 
-Deno.test("rescan: servers known for SQP are sent SQP and not pinged", async () => {
+Deno.test("rescan: servers known for SQP are queried in SQP and not pinged", async () => {
   const result = await rescan();
   assert(UNITY.length > 2 && UNITY.length < 28, String(UNITY.length));
   const protocols = result.rows.map(({ protocols }) => protocols.join());
@@ -67,7 +67,7 @@ Deno.test("rescan: an unresponsive server known for SQP is probed as often as ot
   assertEquals(result.state.replies.forged, 0);
 });
 
-Deno.test("rescan: a server known for SQP that replies in another protocol is sent no more SQP", async () => {
+Deno.test("rescan: no more SQP is sent to a server that replies in another protocol", async () => {
   const [changed] = UNITY;
   const { network, rows } = await rescan({
     prepare: (network) => network.host(changed, { respond: () => [Uint8Array.of(0x1c, 1)] }),
@@ -77,7 +77,7 @@ Deno.test("rescan: a server known for SQP that replies in another protocol is se
   assertEquals(sent.map(({ bytes }) => bytes.length), [5]);
 });
 
-Deno.test("rescan: servers known for SQP are sent nothing if only other protocols are selected", async () => {
+Deno.test("rescan: nothing is sent to servers known for SQP if only other protocols are selected", async () => {
   const result = await rescan({ queriesKnown: false });
   assertEquals([toUnity(result), result.rows.length], [[], 30 - UNITY.length]);
   const named = await rescan({ queriesKnown: false, protocolNames: ["raknet", "sqp"] });
@@ -111,7 +111,7 @@ Deno.test("rescan: a server known for SQP whose name opts out is dropped, and re
   assertEquals([rows.length, optedOut], [29, [UNITY[0].address]]);
 });
 
-Deno.test("rescan: which servers are covered", () => {
+Deno.test("rescan: the coverage of known servers", () => {
   const inclusion = { range: RANGE, port: undefined };
   const targets = {
     addresses: compose([inclusion], { never: [], private: [], chosen: [] }),

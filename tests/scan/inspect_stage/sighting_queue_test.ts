@@ -12,7 +12,7 @@ import { FakeNetwork } from "../../../src/testing/fake_network.ts";
 
 const later = (pass: number) => ({ ...START, udp: { pass, position: 0 } });
 
-/** An empty queue, and what it publishes to. */
+/** An empty queue, and the tables that it changes. */
 function scene() {
   const rows: { whenFree: Promise<void> | undefined } = {
     whenFree: undefined,
@@ -87,7 +87,7 @@ Deno.test("the low-water mark passes no unfinished sighting", () => {
   queue.push(sighting(1));
   assertEquals(lowWater.note(later(2)), START);
   const taken = queue.take()!;
-  queue.finish(taken); // which says nothing of its row
+  queue.finish(taken); // a finished interview does not mean a written row
   assertEquals(lowWater.note(later(3)), START);
   taken.onFinished();
   assertEquals(lowWater.note(later(4)), later(4));

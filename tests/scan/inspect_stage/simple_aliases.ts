@@ -1,6 +1,6 @@
 /**
- * Aliases in the plainest form: marks are texts, in a `Map` without a bound. What is hashed and
- * packed is held against it.
+ * A simple implementation of aliases: signatures are texts in an unbounded `Map`. The hashed
+ * implementation is compared with it.
  */
 import type { Endpoint } from "../../../src/core/address.ts";
 import { formatEndpoint } from "../../../src/core/address.ts";
@@ -8,14 +8,17 @@ import { CLIENT_GUID } from "../../../src/protocols/raknet/mod.ts";
 import type { ServerRecord } from "../../../src/core/record.ts";
 import { plainText } from "../../../src/core/text.ts";
 
-/** What a row is remembered by, what it is recognised by, and whether two servers make it void. */
+/**
+ * A signature of a row: the stored text, the searched text, and whether a second server makes it
+ * void.
+ */
 interface Mark {
   readonly own: string;
   readonly wanted: string;
   readonly unique?: boolean;
 }
 
-/** What `Aliases` has to say, without its limit. */
+/** The expected results of `Aliases`, without its limit. */
 export class SimpleAliases {
   readonly #servers = new Map<string, string | undefined>();
   readonly #answers = new Map<string, string[]>();

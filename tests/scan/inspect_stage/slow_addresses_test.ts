@@ -1,4 +1,4 @@
-/** How long a scan waits for addresses whose endpoints reply slowly, and prove nothing. */
+/** How long a scan waits for addresses whose endpoints reply slowly and without valid replies. */
 import { assert, assertEquals } from "@std/assert";
 import type { Endpoint } from "../../../src/core/address.ts";
 import { drawIdentity } from "../../../src/fleet/simulate/server_identity.ts";
@@ -13,20 +13,20 @@ import { scanFleet, type Setting } from "../scan_harness.ts";
 const FIRST = 0x7f200000;
 const FIRST_PORT = 9000;
 const COOLDOWN_MS = 3000;
-/** Just within the timeout of 1,500 ms. */
+/** A delay just within the timeout of 1,500 ms. */
 const LATE_MS = 1490;
-/** Sockets of the sweep in the harness; those of interviews come after them. */
+/** Number of sockets of the sweep. Sockets of interviews have higher indexes. */
 const SWEEP_PORTS = 40_004;
 const MILD = { rate: 1000, netRate: 50, hostRate: 5 };
 
 type Host = (network: FakeNetwork, endpoint: Endpoint, random: Random) => Responder;
 
-/** Replies to requests for a challenge at once, and to no query. */
+/** Replies to requests for a challenge at once, but to no query. */
 const forger: Host = (_network, _endpoint, random) => ({
   respond: (datagram) => datagram.length === 5 ? [sqp.encodeSqpChallenge(random.u32() || 1)] : [],
 });
 
-/** Keeps an interview busy for as long as it can: only repeated requests get a late reply. */
+/** Makes an interview as long as possible: only repeated requests get a reply, which is late. */
 const slowForger: Host = (network, endpoint, random) => {
   const requests = new Map<number, number>();
   return {
@@ -41,7 +41,7 @@ const slowForger: Host = (network, endpoint, random) => {
   };
 };
 
-/** A server each reply of which comes late. */
+/** A server all of whose replies are late. */
 const slowServer: Host = (network, endpoint, random) => {
   const server = new SqpServer(SQP_STYLES.sqpInfo, drawIdentity(random), random);
   return {
@@ -54,7 +54,7 @@ const slowServer: Host = (network, endpoint, random) => {
   };
 };
 
-/** Pongs late, with our token, and replies to no query. */
+/** Replies to pings late and with the token, and replies to no query. */
 const lateBedrock: Host = (network, endpoint) => ({
   respond(datagram, from) {
     const ping = raknet.decodePing(datagram);
@@ -66,7 +66,10 @@ const lateBedrock: Host = (network, endpoint) => ({
   },
 });
 
-/** Scans hosts with so many ports each, and measures how long interviews hold the scan. */
+/**
+ * Scans hosts with a number of ports each, and measures how long interviews delay the end of the
+ * scan.
+ */
 async function scanHosts(host: Host, hosts: number, ports: number, over: Partial<Setting> = {}) {
   const result = await scanFleet({
     fleet: { servers: 0, range: { start: FIRST, end: FIRST + hosts }, seed: 1 },
@@ -74,7 +77,7 @@ async function scanHosts(host: Host, hosts: number, ports: number, over: Partial
     ports: () => Array.from({ length: ports }, (_, i) => FIRST_PORT + i),
     cooldownMs: COOLDOWN_MS,
     capLoopback: true,
-    audited: false, // the log lacks the replies that come late
+    audited: false, // the log does not contain the late replies
     prepare: (network) => {
       const random = new Random(3);
       for (let i = 0; i < hosts * ports; i++) {
@@ -90,14 +93,14 @@ async function scanHosts(host: Host, hosts: number, ports: number, over: Partial
   return { heldMs, rows, replies: state.replies, network };
 }
 
-Deno.test("64 forgers on one address hold a scan for less than 15 s, and all are interviewed", async () => {
+Deno.test("64 forgers on one address delay a scan by less than 15 s, and all are interviewed", async () => {
   const { heldMs, rows, replies } = await scanHosts(forger, 1, 64);
   assertEquals([rows.length, replies.forged, replies.omitted], [0, 64, 0]);
   assert(heldMs < 15_000, `${heldMs} ms`);
 });
 
 for (const hostRate of [1, 5, undefined]) {
-  Deno.test(`the slowest forgers of one address hold a scan for 80 s at most, --host-rate ${hostRate ?? "off"}`, async () => {
+  Deno.test(`the slowest forgers of one address delay a scan by at most 80 s, --host-rate ${hostRate ?? "off"}`, async () => {
     const rates = { ...MILD, hostRate };
     const { heldMs, replies } = await scanHosts(slowForger, 1, 64, { rates });
     assertEquals(replies.forged + replies.omitted, 64);
@@ -105,7 +108,7 @@ for (const hostRate of [1, 5, undefined]) {
   });
 }
 
-Deno.test("4,096 slow forgers on 64 addresses hold a scan for 5 minutes at most", async () => {
+Deno.test("4,096 slow forgers on 64 addresses delay a scan by at most 5 minutes", async () => {
   const { heldMs, replies } = await scanHosts(slowForger, 64, 64);
   assertEquals(replies.forged + replies.omitted, 4096);
   assert(heldMs < 300_000, `${heldMs} ms`);
@@ -117,14 +120,14 @@ Deno.test("4,096 slow servers on 64 addresses are all found within 5 minutes", a
   assert(heldMs < 300_000, `${heldMs} ms`);
 });
 
-Deno.test("slow servers at the usual limits are all found, though they take longer than a budget", async () => {
+Deno.test("slow servers at the default limits are all found, although they take longer than a budget", async () => {
   const { rows, replies, network } = await scanHosts(slowServer, 1, 120, { rates: MILD });
   assertEquals([rows.length, replies.omitted, replies.forged], [120, 0, 0]);
   const sent = network.sent.map(({ at }) => at);
   assert(sent.every((at, i) => i < 5 || at - sent[i - 5] >= 999.9), "5 datagrams a second");
 });
 
-Deno.test("servers of one address that prove themselves and are slow are interviewed five at once", async () => {
+Deno.test("slow but proved servers of one address are interviewed five at once", async () => {
   const { rows, network } = await scanHosts(lateBedrock, 1, 50, {
     protocolNames: ["raknet", "query"],
     rates: MILD,

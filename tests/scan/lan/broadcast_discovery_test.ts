@@ -55,13 +55,14 @@ Deno.test("lan lists a server in two networks once", async () => {
 
 Deno.test("lan ignores replies from other networks, and replies to other pings", async () => {
   const network = new FakeNetwork(1);
-  put(network, 0x08080808, "bds"); // an answer from beyond the network
+  put(network, 0x08080808, "bds"); // a reply from outside of the network
   let opened = 0;
   const open = ({ address }: LocalNetwork | LocalLink) => {
     const socket = network.open(4, address);
-    if (opened++ > 0) return socket; // the attacker does not know the port of the second question
+    if (opened++ > 0) return socket; // the attacker does not know the port of the second query
     const pong = raknet.encodePong({ advertise: false, time: 77n, guid: 5n, text: undefined });
-    network.inject({ address: 0xc0a80163, port: 19132 }, socket, pong, 500); // nobody is there
+    // no server is at this address
+    network.inject({ address: 0xc0a80163, port: 19132 }, socket, pong, 500);
     return socket;
   };
   assertEquals(await lookAround(network, { open }), []);

@@ -18,7 +18,7 @@ import { HOME, lookAround, lookAroundWell, put } from "./lan_harness.ts";
 const at = (last: number) => ({ address: 0xc0a80100 + last, port: 25565 });
 const utf8 = (text: string) => new TextEncoder().encode(text);
 
-/** Dedicated Java servers at these last bytes, and how to sweep for them. */
+/** Dedicated Java servers at addresses with these last bytes, and the options of the sweep. */
 function javaServers(network: FakeNetwork, ...lasts: number[]) {
   const streams = new FakeStreams(network, 1);
   for (const last of lasts) {
@@ -41,14 +41,14 @@ function javaServers(network: FakeNetwork, ...lasts: number[]) {
   return { streams, sweep };
 }
 
-/** The most of these times that lie within a second. */
+/** Maximum number of these times within a second. */
 function mostInSecond(times: readonly number[]): number {
   return Math.max(
     ...times.map((from) => times.filter((time) => time >= from && time < from + 1000).length),
   );
 }
 
-Deno.test("lan finds dedicated Java servers, its own machine's too, and connects once to each host", async () => {
+Deno.test("lan finds dedicated Java servers, also on its own machine, and connects once to each host", async () => {
   const network = new FakeNetwork(1);
   const { streams, sweep } = javaServers(network, 5, 77);
   const { found, unswept } = await lookAroundWell(network, { sweep });
@@ -65,7 +65,7 @@ Deno.test("lan finds dedicated Java servers, its own machine's too, and connects
   assert(most <= 100, `${most} connections within a second`);
 });
 
-Deno.test("at most 128 connections of lan are pending, and hosts that drop them hold it up no longer than 1.5 s each", async () => {
+Deno.test("at most 128 connections of lan are pending, and each lasts at most 1.5 s if a host drops packets", async () => {
   const network = new FakeNetwork(1);
   const { streams, sweep } = javaServers(network, 77);
   streams.absent = "timeout";
@@ -77,7 +77,7 @@ Deno.test("at most 128 connections of lan are pending, and hosts that drop them 
   assert(network.now() < 1000 + 15_000, `${network.now() - 1000} ms`);
 });
 
-Deno.test("networks that overlap are swept once, without the edges of either", async () => {
+Deno.test("overlapping networks are swept once, without the network and broadcast addresses of both", async () => {
   const network = new FakeNetwork(1);
   const { streams, sweep } = javaServers(network);
   const networks = [HOME, { address: 0xc0a80207, netmask: 0xfffffc00 }, HOME];
@@ -87,7 +87,7 @@ Deno.test("networks that overlap are swept once, without the edges of either", a
   assertEquals(hosts.length, 1022 - 2);
 });
 
-Deno.test("the sweep of lan ends at its time limit, even if hosts drop connections", async () => {
+Deno.test("the sweep of lan ends at its time limit, even if hosts drop packets", async () => {
   const network = new FakeNetwork(1);
   const { streams, sweep } = javaServers(network);
   streams.absent = "timeout";
@@ -151,7 +151,7 @@ Deno.test("lan does not connect to opted-out addresses, and lists none of their 
   assertEquals(network.sent.filter(({ to }) => to.address === at(10).address), []);
 });
 
-Deno.test("a pong that opts out ends everything that its address is sent, and lists none of its servers", async () => {
+Deno.test("after an opt-out in a pong, nothing is sent to the address, and none of its servers is listed", async () => {
   const motd = "§b§d§f§d§b";
   for (const delay of [20, 300, 900, 1500, 2500]) {
     const network = new FakeNetwork(1);

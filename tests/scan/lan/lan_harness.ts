@@ -18,11 +18,11 @@ import type { FakeNetwork } from "../../../src/testing/fake_network.ts";
 export const HOME = { address: 0xc0a80105, netmask: 0xffffff00 };
 export const OFFICE = { address: 0x0a000005, netmask: 0xff000000 };
 export const LINK = { address: 0xfe80n << 112n | 5n, zone: "eth0" };
-/** As `lan` has it. */
+/** The value in the command `lan`. */
 const HOST_RATE = 5;
 const ALL_NODES = 0xff02n << 112n | 1n;
 
-/** Looks around on a fake network. */
+/** Runs a discovery on a fake network. */
 export async function lookAround(
   network: FakeNetwork,
   over: Partial<DiscoverySetup> = {},
@@ -64,7 +64,7 @@ export async function lookAroundWell(
   return { ...end, found };
 }
 
-/** Servers of these kinds, one after the other from .10 on. */
+/** Servers of these kinds at consecutive addresses from .10 on. */
 export function put(network: FakeNetwork, start: number, ...software: string[]): void {
   software.forEach((name, i) => {
     const range = { start: start + i, end: start + i + 1 };

@@ -8,7 +8,7 @@ import { HOME, lookAround, OFFICE, put } from "./lan_harness.ts";
 
 const utf8 = (text: string) => new TextEncoder().encode(text);
 
-/** Watches for so many milliseconds, and looks at the list at these times. */
+/** Watches for a number of milliseconds. Returns the list at these times. */
 async function watch(
   network: FakeNetwork,
   looks: readonly number[],
@@ -25,7 +25,10 @@ async function watch(
   return { found: await lookAround(network, { ...options, ...over }), seen };
 }
 
-/** A server that counts its players up with every ping, and says no more after some. */
+/**
+ * A server whose number of players increases with every ping, and which stops replying after some
+ * pings.
+ */
 function counting(network: FakeNetwork, last: number, pings: number) {
   let count = 0;
   network.host({ address: 0xc0a80100 + last, port: 19132 }, {
@@ -77,10 +80,10 @@ Deno.test("an unresponsive NetherNet world expires after fifteen seconds", async
   assertEquals(seen.map(({ length }) => length), [1, 1, 0]);
 });
 
-Deno.test("in watch mode, a server is sent only the protocols that it replied in, and a duplicate nothing", async () => {
+Deno.test("in watch mode, a server is queried only in the protocols of its replies, a duplicate in none", async () => {
   const network = new FakeNetwork(1);
   put(network, 0xc0a8010a, "bds", "pocketmine");
-  put(network, 0x0a00000a, "bds"); // the same in the other network
+  put(network, 0x0a00000a, "bds"); // the same server in the other network
   await watch(network, [20_000], { networks: [HOME, OFFICE] });
   const asked = (address: number) =>
     network.sent.filter(({ to, bytes }) =>
@@ -114,7 +117,7 @@ function putBedrock(network: FakeNetwork, port: number, motd: string): void {
 
 const MARKER = "§b§d§f§d§b";
 
-Deno.test("an opt-out of the 33rd server of an address, which is not listed, holds for all of them", async () => {
+Deno.test("an opt-out of the 33rd server of an address, which is not listed, applies to all of them", async () => {
   const network = new FakeNetwork(1);
   const ports = Array.from({ length: 40 }, (_, i) => 19200 + i);
   for (const port of ports) putBedrock(network, port, port === ports.at(-1) ? MARKER : "A server");
@@ -123,7 +126,7 @@ Deno.test("an opt-out of the 33rd server of an address, which is not listed, hol
   assertEquals(network.sent.filter(({ to }) => to.address === 0xc0a8010a), []);
 });
 
-Deno.test("an opt-out in an announcement is read when it arrives, beside twenty interviews of its address", async () => {
+Deno.test("an opt-out in an announcement is read on arrival, even during twenty interviews", async () => {
   const network = new FakeNetwork(1);
   const ports = Array.from({ length: 20 }, (_, i) => 19200 + i);
   for (const port of ports) putBedrock(network, port, "A server");
@@ -142,7 +145,7 @@ Deno.test("an opt-out in an announcement is read when it arrives, beside twenty 
 
 Deno.test("watch mode ends at once when its signal is aborted", async () => {
   const network = new FakeNetwork(1);
-  put(network, 0xc0a8010a, "bds"); // whose Query exchange is pending at the end
+  put(network, 0xc0a8010a, "bds"); // its Query exchange is pending at the end
   await watch(network, [10]);
   assert(network.now() < 1000 + 50);
 });
@@ -168,7 +171,7 @@ Deno.test("the list of servers is sorted, drops expired servers, and is bounded"
   const first = meet("a", 2)!;
   assertEquals(servers.list(first, row("10.0.0.1", 1, before)), true);
   assertEquals(servers.list(meet("b", 3)!, row("10.0.0.2", 1, before)), false);
-  assertEquals(servers.list(first, row("10.0.0.1", 1, after)), true); // it began anew
+  assertEquals(servers.list(first, row("10.0.0.1", 1, after)), true); // the server was added again
   assertEquals(servers.list(meet("b", 3)!, row("10.0.0.2", 1, before)), true);
   servers.forget(99);
   assertEquals(servers.listed().length, 7);
@@ -182,7 +185,7 @@ Deno.test("a GUID that another server copies hides no server; the same identity 
   const guid = "5335687477053034848";
   const [v4, v6] = [0xc0a8010a, 0xfe80n << 112n | 10n];
   const usual = { host: "", port: 19132, guid, motd: "Ours", port_v4: null, port_v6: null };
-  /** Which of the rows are listed, one for each address. */
+  /** The listed rows, of one row per address. */
   const listed = (...heard: [address: number | bigint, row: Partial<ServerRecord>][]) => {
     const servers = new FoundServers();
     return heard.map(([address, row], i) =>

@@ -11,7 +11,7 @@ import { HOME, LINK, lookAround, lookAroundWell, OFFICE, put } from "./lan_harne
 const utf8 = (text: string) => new TextEncoder().encode(text);
 const at = (last: number, port: number) => ({ address: 0xc0a80100 + last, port });
 
-/** A socket for announcements into which these datagrams come, milliseconds from now on. */
+/** A socket for announcements that receives these datagrams at the given times, milliseconds. */
 function announce(
   network: FakeNetwork,
   ...datagrams: readonly (readonly [from: number, text: string | Uint8Array, ms: number])[]
@@ -62,7 +62,7 @@ Deno.test("announcements from other networks, malformed ones and opt-outs are dr
   assertEquals(await lookAround(network, { openGroup }), []);
 });
 
-/** A stand-in for Server List Ping: one question, one answer. */
+/** A simplified Server List Ping: one request, one reply. */
 const slp: Protocol<string> = {
   name: "slp",
   transport: "tcp",
@@ -174,7 +174,8 @@ Deno.test("IPv6 pings follow the IPv4 pings, and a server with both is listed by
   const [alone] = drawFleet({ servers: 1, range, seed: 99, software: ["bds"] });
   network.host({ address: 0xfe80n << 112n | 10n, port: 19133 }, bds.responder!);
   network.host({ address: 0xfe80n << 112n | 11n, port: 19133 }, alone.responder!);
-  network.host({ address: 0x2001n << 112n | 1n, port: 19133 }, alone.responder!); // not of the link
+  // an address outside of the link
+  network.host({ address: 0x2001n << 112n | 1n, port: 19133 }, alone.responder!);
   const found = await lookAround(network, { networks: [LINK, HOME] });
   assertEquals(found.map(({ host }) => host), ["192.168.1.10", "fe80::b"]);
   const pings = network.sent.filter(({ to, bytes }) => to.port === 19133 && bytes.length === 33);
@@ -198,7 +199,7 @@ Deno.test("links that the system refuses are not reported, other refusals are", 
   assertEquals(refusals, ["EADDRNOTAVAIL", "AddrInUse"]);
 });
 
-Deno.test("a link for which there is no descriptor is reported", async () => {
+Deno.test("a link without a free descriptor is reported", async () => {
   const network = new FakeNetwork(1);
   const { refusals } = await lookAroundWell(network, {
     networks: [HOME, LINK],

@@ -1,5 +1,5 @@
 /**
- * What an address is sent after it has opted out: nothing, whatever was under way. Covers
+ * Nothing is sent to an address after its opt-out, even if exchanges were in progress. Covers
  * src/scan/opt_outs/opt_out_recorder.ts and src/scan/opt_outs/address_signals.ts too.
  */
 import { assert, assertEquals } from "@std/assert";
@@ -14,7 +14,7 @@ const ADDRESS = 0x7f200000;
 const NEIGHBOUR = ADDRESS + 1;
 const FIRST_PORT = 9000;
 const PORTS = 50;
-/** Just within the timeout of 1,500 ms. */
+/** A delay just within the timeout of 1,500 ms. */
 const LATE_MS = 1490;
 const MARKER = "§b§d§f§d§b";
 
@@ -57,7 +57,7 @@ const SILENT: StreamResponder = {
   accept: () => ({ opening: [], receive: () => [] }),
 };
 
-/** Scans an address one port of which opts out late, and its neighbour. */
+/** Scans an address with a port that opts out late, and a neighbouring address. */
 async function scanWithMarker(
   marked: number,
   {
@@ -86,7 +86,7 @@ async function scanWithMarker(
     protocolNames: ["raknet", "query"],
     ports: () => Array.from({ length: PORTS }, (_, i) => FIRST_PORT + i),
     capLoopback: true,
-    audited: false, // the log lacks the replies that come late
+    audited: false, // the log does not contain the late replies
     network,
     prepare(_network, _hosts, streams) {
       streams.absent = door;
@@ -133,7 +133,7 @@ const RATES = {
 };
 
 for (const [caps, rates] of Object.entries(RATES)) {
-  Deno.test(`an address that opts out is sent nothing more, whichever port says so, with ${caps}`, async () => {
+  Deno.test(`nothing more is sent to an address after an opt-out of any of its ports, with ${caps}`, async () => {
     for (let marked = FIRST_PORT; marked < FIRST_PORT + PORTS; marked += 7) {
       const found = await scanWithMarker(marked, { rates });
       assertEquals(found.addresses, [ADDRESS], `port ${marked}`);
@@ -145,7 +145,7 @@ for (const [caps, rates] of Object.entries(RATES)) {
   });
 }
 
-Deno.test("an opt-out that came without our token ends all interviews of its address once it is confirmed", async () => {
+Deno.test("an opt-out without the token ends all interviews of its address once it is confirmed", async () => {
   for (let marked = FIRST_PORT; marked < FIRST_PORT + PORTS; marked += 7) {
     const found = await scanWithMarker(marked, {
       echoes: false,
@@ -161,7 +161,7 @@ Deno.test("an opt-out without follow-ups is recorded when it arrives", async () 
   assertEquals([found.later, found.neighbours], [0, PORTS]);
 });
 
-Deno.test("an opt-out cancels the connections to its address, waiting and open ones, and counts them", async () => {
+Deno.test("an opt-out cancels pending and open connections to its address, and counts them", async () => {
   for (const door of ["timeout", SILENT] as const) {
     const found = await scanWithMarker(FIRST_PORT + 7, {
       protocolNames: ["raknet", "slp", "query"],
@@ -176,7 +176,7 @@ Deno.test("an opt-out cancels the connections to its address, waiting and open o
   }
 });
 
-Deno.test("an opt-out in a pong that only detects where SQP is suppressed is recorded when it arrives", async () => {
+Deno.test("an opt-out in a pong of a detecting pass is recorded when it arrives", async () => {
   const found = await scanWithMarker(FIRST_PORT + 7, {
     protocolNames: ["sqp"],
     rates: RATES["the default caps"],
@@ -207,7 +207,7 @@ Deno.test("an opt-out that arrives after the cooldown, while interviews run, is 
   ]);
 });
 
-Deno.test("an opt-out that arrives late is recorded despite a flood in the name of its host", async () => {
+Deno.test("an opt-out that arrives late is recorded despite a flood with its forged address", async () => {
   const interrupt = new AbortController();
   const network = new FakeNetwork(1);
   const [marked, other] = [9007, 9003].map((port) => ({ address: ADDRESS, port }));
@@ -228,12 +228,12 @@ Deno.test("an opt-out that arrives late is recorded despite a flood in the name 
   assertEquals([found.addresses, found.recordedAt], [[ADDRESS], found.arrivedAt]);
 });
 
-Deno.test("targets of an address that opts out are no longer unprobed for lack of descriptors", async () => {
+Deno.test("targets of an address that opts out no longer count as unprobed for lack of descriptors", async () => {
   const found = await scanWithMarker(FIRST_PORT, {
     protocolNames: ["raknet", "slp"],
     rates: RATES["no cap"],
     othersMs: 5,
-    markedMs: 15_500, // the descriptor was lacking for 15 seconds
+    markedMs: 15_500, // no descriptor was free for 15 seconds
     cooldownMs: 20_000,
     prepareStreams: (streams) =>
       streams.host({ address: ADDRESS, port: FIRST_PORT + 1 }, "exhausted"),
@@ -242,7 +242,7 @@ Deno.test("targets of an address that opts out are no longer unprobed for lack o
   assertEquals(found.end.reason, "done");
 });
 
-Deno.test("an opt-out that comes while the last checkpoint is saved does not make a scan incomplete", async () => {
+Deno.test("an opt-out during the save of the last checkpoint does not make a scan incomplete", async () => {
   for (let at = 5; at < 700; at += 15) {
     const network = new FakeNetwork(1);
     const wait = (ms: number) => new Promise<void>((resolve) => network.after(ms, resolve));

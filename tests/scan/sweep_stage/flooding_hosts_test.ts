@@ -109,7 +109,7 @@ for (const retries of [1, 2]) {
     assertEquals([last.reason, after.floods.hosts, after.floods.addresses], [
       ...["done", 1, ["127.16.1.0"]],
     ]);
-    // With one retry there is one further pass, and it was begun: the summary reports what it missed.
+    // With one retry there is one further pass, which was begun. The summary reports its loss.
     assertEquals(after.floods.disturbed, hasMore ? [] : ["raknet"]);
     if (hasMore) assertEquals(readNdjson(disk.text("rows.ndjson")!).length, 64);
   });
@@ -144,7 +144,7 @@ for (const { port, datagrams, hosts } of FORGED) {
   Deno.test(`${datagrams} datagrams that are forged from port ${port} hide no server`, async () => {
     const fleet = { servers: 48, range: { ...RANGE, end: RANGE.start + 256 }, seed: 3 };
     const { rows, state, verdict } = await scanFleet({
-      // Any datagram from an endpoint suppresses SQP there.
+      // Any datagram from an endpoint suppresses SQP for this endpoint.
       fleet: { ...fleet, software: ["bds", "vanilla", ...port === 1 ? ["sqpFull"] : []] },
       range: fleet.range,
       protocolNames: ["raknet", "query", "sqp"],
@@ -168,10 +168,10 @@ for (const { port, datagrams, hosts } of FORGED) {
   });
 }
 
-/** Our first shared socket, and the first one of inspections. */
+/** The port of the first shared socket, and that of the first socket of inspections. */
 const [SHARED, SOLE] = [40000, 40004];
 
-/** Servers that speak RakNet and Query on one port; what is forged in their names floods. */
+/** Servers with RakNet and Query on one port. A flood has their forged addresses. */
 function flooded(over: Partial<Setting> = {}) {
   return scanFleet({
     fleet: { servers: 8, range: NEAR, seed: 3, software: ["pocketmine"] },
@@ -205,7 +205,7 @@ Deno.test("a row of a flooding host is not flagged without follow-ups", async ()
   assertEquals(rows.filter(({ flags }) => flags.includes("cutShort")), []);
 });
 
-/** Lets a flood take the place of the first reply of each server that meets a condition. */
+/** Replaces the first reply of each server that meets a condition by a flood. */
 function floodInPlaceOf(isMeant: (datagram: Uint8Array, from: { port: number }) => boolean) {
   const cut = new Set<Address>();
   const prepare: Setting["prepare"] = (network, hosts) => {
@@ -224,14 +224,14 @@ function floodInPlaceOf(isMeant: (datagram: Uint8Array, from: { port: number }) 
   return { cut, prepare };
 }
 
-Deno.test("an inspection that a flood cut off is repeated on a socket of its own", async () => {
+Deno.test("an inspection that a flood cancelled is repeated on a socket of its own", async () => {
   const fleet = { servers: 8, range: NEAR, seed: 3, software: ["raknetNode"] };
   const { cut, prepare } = floodInPlaceOf((_, { port }) => port >= SOLE);
   const { rows, state } = await flooded({ fleet, prepare });
   assertEquals([cut.size, rows.length, state.floods.hosts], [8, 8, 8]);
 });
 
-Deno.test("a row is flagged when a flood cut off its follow-ups", async () => {
+Deno.test("a row is flagged when a flood cancelled its follow-ups", async () => {
   const isQuery = ([first, second]: Uint8Array) => first === 0xfe && second === 0xfd;
   const { cut, prepare } = floodInPlaceOf(isQuery);
   const { rows, state } = await flooded({ prepare });
@@ -239,7 +239,7 @@ Deno.test("a row is flagged when a flood cut off its follow-ups", async () => {
   assertEquals(rows.filter(({ flags }) => !flags.includes("cutShort")), []);
 });
 
-Deno.test("a known server that a flood cuts off is interviewed on a socket of its own", async () => {
+Deno.test("a known server whose interview a flood cancels is interviewed on a socket of its own", async () => {
   const fleet = { servers: 1, range: { ...NEAR, end: NEAR.start + 1 }, seed: 3 };
   const [{ endpoint }] = drawFleet({ ...fleet, software: ["pocketmine"] });
   const { cut, prepare } = floodInPlaceOf(() => true);

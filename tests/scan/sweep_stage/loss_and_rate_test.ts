@@ -48,7 +48,7 @@ Deno.test("canary probes keep caps and rate, and skip opted-out addresses and ru
   assert(optedOut.length > 10 && rows.length > 50);
   for (const address of optedOut) assertEquals(asked.get(address)!.length, 1);
   assert([...asked.values()].some((times) => times.length > 2), "some were asked again");
-  // Canaries are paced as all else is.
+  // Canary probes count for the rate limit like all other datagrams.
   const times = network.sent.map(({ at }) => at).filter((at) => at > 3000 && at < 30_000);
   for (let i = 1000; i < times.length; i++) {
     const ms = times[i] - times[i - 1000];
@@ -61,7 +61,7 @@ Deno.test("without responders there are no canary probes", async () => {
   assertEquals([state.canaries.sent, statusOf(state).loss], [0, null]);
 });
 
-/** A network that lets no more than so many datagrams a second of ours through. */
+/** A network that forwards at most a number of the scan's datagrams per second. */
 class Policed extends FakeNetwork {
   #tokens = BUCKET;
   #filled = 0;
@@ -108,7 +108,7 @@ Deno.test("--rate auto keeps the caps of networks, and reports them as the limit
     protocolNames: ["raknet"],
     retries: 0,
   });
-  // 32 networks of 20 a second.
+  // 32 networks with 20 datagrams per second each.
   const { rate, reason } = state.rate!;
   assertEquals(reason, "sender");
   assert(rate < 800, `${rate}`);

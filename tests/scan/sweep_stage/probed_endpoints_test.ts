@@ -57,7 +57,7 @@ Deno.test("probed endpoints are known by address, port and protocol, for one sha
   const has = (text: string, protocol?: string) => probed.has(parseEndpoint(text)!, protocol);
   const IN: [string, string][] = [
     ["127.0.0.1:19132", "raknet"],
-    ["127.0.0.1:9000", "raknet"], // for the sake of SQP
+    ["127.0.0.1:9000", "raknet"], // probed because of SQP
     ["127.0.0.1:9000", "sqp"],
     ["127.0.0.1:25565", "slp"],
     ["127.0.2.5:7777", "sqp"],

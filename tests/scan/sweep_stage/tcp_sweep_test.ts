@@ -1,4 +1,4 @@
-/** The half of a scan that goes over TCP, with a protocol made up for it. */
+/** The TCP sweep, with an invented protocol. */
 import { assert, assertEquals } from "@std/assert";
 import { type Endpoint, endpointKey, formatEndpoint } from "../../../src/core/address.ts";
 import { Malformed } from "../../../src/core/bytes.ts";
@@ -147,7 +147,7 @@ Deno.test("with few descriptors fewer connections are opened, and no target is s
   assertEquals(none.state.tcp.counts.failed, 256);
 });
 
-Deno.test("a lasting shortage is reported once, stalls nothing for long, and holds the low-water mark", async () => {
+Deno.test("a lasting shortage is reported once, causes no long wait, and holds the low-water mark", async () => {
   const network = new FakeNetwork(1);
   const troubles: string[] = [];
   const short = (passes: number) => {
@@ -301,7 +301,7 @@ Deno.test("after an SRV record, the row has its target, and the handshake the re
   assertEquals(told.sort(), ["25565 other.example", "25570 play.example.org"]);
 });
 
-Deno.test("shards visit every target together, and none twice", async () => {
+Deno.test("all shards together visit every target once", async () => {
   const seen: string[] = [];
   for (const index of [1, 2, 3]) {
     const { streams } = await scanToy({ retries: 0, shard: { index, count: 3 } });
@@ -325,7 +325,7 @@ Deno.test("an internal error of a protocol ends the scan with that error", async
   assertEquals(streams.open, 0);
 });
 
-Deno.test("an inspection waits for a descriptor: no row is lost for want of one", async () => {
+Deno.test("an inspection waits for a descriptor, and no row is lost", async () => {
   const network = new FakeNetwork(1);
   let refused = 0;
   const { verdict, end } = await scanFleet({

@@ -1,5 +1,5 @@
 /**
- * The fleet's socket for very many hosts: Linux, through FFI.
+ * The socket of fleets with many hosts: Linux, through FFI.
  *
  * Covers src/net/linux/wildcard_socket.ts.
  */

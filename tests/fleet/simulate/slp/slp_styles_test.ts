@@ -65,7 +65,7 @@ Deno.test("the reply to a legacy ping depends on its first bytes", () => {
   for (const name of ["vanilla", "java14"]) {
     assertEquals(form(name, Uint8Array.of(0xfe)), "beta");
     assertEquals([form(name, Uint8Array.of(0xfe, 1)), form(name, ping)], ["1.4", "1.4"]);
-    // An incomplete 1.6 ping gets no reply, nor does one with a wrong length.
+    // An incomplete 1.6 ping gets no reply, and neither does a ping with a wrong length.
     assertEquals(answer(name, ping.slice(0, 9)), undefined);
     assertEquals(answer(name, Uint8Array.from(ping, (byte, i) => i === 28 ? 99 : byte)), undefined);
   }

@@ -45,7 +45,8 @@ Deno.test("a frame equals that of the kernel, byte by byte", () => {
   const targets = Endpoints.of({ address: 1, port: 1 }, { address: 0x0a500001, port: 19132 });
   frames.write(1, targets, 1, 0, 0);
   frames.finish(2, 40_000);
-  // What Linux 6.18 sent on a veth without offloading, from a socket with IP_MTU_DISCOVER=2.
+  // A frame that Linux 6.18 sent on a veth interface without offloading, from a socket with
+  // IP_MTU_DISCOVER=2.
   assertEquals(
     frame(frames, 1).toHex(),
     "0200000000fe020000000001" + "0800" +

@@ -36,7 +36,7 @@ class Kernel {
   readonly loads = new Uint8Array(1 << 20);
   readonly tx = new Int32Array((ENTRIES + 16 * TX_SIZE) / 4);
   readonly done = new Int32Array((ENTRIES + 8 * DONE_SIZE) / 4);
-  /** Numbers that frames carried which left. */
+  /** The numbers in the frames that were sent. */
   readonly sent: number[] = [];
   calls = 0;
   errno = 0;
@@ -46,7 +46,7 @@ class Kernel {
   constructor(
     private readonly fate: () => Fate,
     private readonly budget = 32,
-    /** How many frames are on their way, and not done. */
+    /** Number of frames that are sent but not completed. */
     private readonly aloft = 0,
   ) {}
 
@@ -100,7 +100,7 @@ class Kernel {
   #finish(but: number): void {
     while (this.#unfinished.length > but) {
       const produced = this.done[PRODUCER / 4];
-      assert(produced - this.done[CONSUMER / 4] < DONE_SIZE, "no room for what is done");
+      assert(produced - this.done[CONSUMER / 4] < DONE_SIZE, "the completion ring is full");
       this.done[ENTRIES / 4 + (produced & DONE_SIZE - 1) * 2] = this.#unfinished.shift()!;
       this.done[PRODUCER / 4] = produced + 1 | 0;
     }

@@ -1,6 +1,6 @@
 /**
- * Herald, an invented protocol over UDP with a challenge of text, as Quake 3 has one. Each message is
- * ASCII text behind four bytes `ff`:
+ * Herald, an invented protocol over UDP with a challenge of text, as in Quake 3. Each message is
+ * ASCII text after four bytes `ff`:
  *
  *     getchallenge TOKEN              TOKEN and CHALLENGE: eight hexadecimal digits
  *     challengeResponse CHALLENGE TOKEN
@@ -12,7 +12,7 @@
 import { Malformed } from "../../../../src/core/bytes.ts";
 
 const MARK = "\xff\xff\xff\xff";
-/** Where the token stands in a request for a challenge. */
+/** Offset of the token in a request for a challenge. */
 export const TOKEN_AT = `${MARK}getchallenge `.length;
 
 /** The bytes of a message. */
@@ -25,7 +25,7 @@ export function hex(number: number): string {
   return (number >>> 0).toString(16).padStart(8, "0");
 }
 
-/** The words behind the name of a message; `undefined` when it is another one. */
+/** The words after the name of a message; `undefined` for a message with another name. */
 export function decodeMessage(datagram: Uint8Array, name: string): string[] | undefined {
   const text = String.fromCharCode(...datagram);
   if (!text.startsWith(`${MARK}${name} `)) return undefined;

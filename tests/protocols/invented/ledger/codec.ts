@@ -9,7 +9,7 @@ import { Malformed } from "../../../../src/core/bytes.ts";
 /** The request. */
 export const REQUEST: Uint8Array = new TextEncoder().encode("LEDGER?\n");
 
-/** Reads a reply; `undefined` while it is not whole. */
+/** Decodes a reply; `undefined` while it is incomplete. */
 export function decodeReply(text: string): string[] | undefined {
   if (!"LEDGER ".startsWith(text.slice(0, 7))) throw new Malformed("a reply", 0);
   return text.endsWith("\n") ? text.trimEnd().split(" ").slice(1) : undefined;

@@ -62,6 +62,8 @@ export const systemDisk: Disk = {
 };
 
 class OpenFile implements DiskFile {
+  #isLocked = false;
+
   constructor(private readonly file: Deno.FsFile, private readonly path: string) {}
 
   async read(): Promise<Uint8Array> {
@@ -93,13 +95,14 @@ class OpenFile implements DiskFile {
     return await pathChangeOf(this.path, await this.file.stat());
   }
 
-  lock(): Promise<boolean> {
-    return this.file.tryLock(true);
+  async lock(): Promise<boolean> {
+    return this.#isLocked = await this.file.tryLock(true);
   }
 
-  [Symbol.asyncDispose](): Promise<void> {
-    this.file.close();
-    return Promise.resolve();
+  /** Unlocks before it closes: a child process that is starting still has a copy of the descriptor. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    using file = this.file;
+    if (this.#isLocked) await file.unlock();
   }
 }
 

@@ -27,7 +27,7 @@ export class Truncated extends Error {
     readonly available: number,
   ) {
     super(
-      `Cannot read ${what}: ${needed} bytes are needed at offset ${offset}, ${available} are there`,
+      `Cannot read ${what}: ${needed} bytes are needed at offset ${offset}, but only ${available} are left`,
     );
   }
 }

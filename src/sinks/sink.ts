@@ -173,7 +173,7 @@ export class TextSink implements Sink {
     const expected = typeof size === "number" && size < minSize ? minSize : maxSize;
     const reason = typeof size === "string"
       ? size
-      : `another program changed it: it has ${size} bytes in place of ${expected}`;
+      : `another program changed it: it has ${size} bytes instead of ${expected}`;
     throw new OutputLostError(this.output.name, reason);
   }
 

@@ -118,7 +118,7 @@ export class XmlReader {
     const name = NAME.exec(text)?.[0];
     if (name === undefined) throw new XmlError("a tag is malformed");
     if (text[1] === "/") {
-      if (this.#open.pop() !== name) throw new XmlError(`</${name}> ends no element`);
+      if (this.#open.pop() !== name) throw new XmlError(`</${name}> closes no open element`);
       return undefined;
     }
     if (this.#open.length === 0 && this.#rooted) throw new XmlError("it has two root elements");

@@ -66,7 +66,7 @@ export function parseOctetRanges(text: string, budget: RangeBudget): Range[] | u
 function parseOctets(part: string, text: string): [low: number, high: number] {
   const [low, high = low] = part.split("-");
   const fault = [low, high].some((octet) => /^0\d/.test(octet))
-    ? "a part with a leading zero is octal to some programs; write it without"
+    ? "some programs read a part with a leading zero as octal; omit the zero"
     : Math.max(+low, +high) > 255
     ? "each part must be a number from 0 to 255"
     : +low > +high

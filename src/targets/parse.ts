@@ -103,7 +103,7 @@ function splitPort(text: string): { host: string; port: number | undefined } {
   if (bracketed !== null) {
     const [, host, port] = bracketed;
     if (typeof parseAddress(host) !== "bigint") {
-      throw new InputError(`Cannot parse "${text}": only an IPv6 address stands in brackets`);
+      throw new InputError(`Cannot parse "${text}": only an IPv6 address may be in brackets`);
     }
     return { host, port: port === undefined ? undefined : parsePort(port, text) };
   }
@@ -136,7 +136,7 @@ function addressFault(text: string): string {
   const parts = text.split(".");
   if (parts.length !== 4) return "an IPv4 address has four parts, for example 192.0.2.1";
   if (parts.some((part) => /^0\d/.test(part))) {
-    return "a part with a leading zero is octal to some programs; write it without";
+    return "some programs read a part with a leading zero as octal; omit the zero";
   }
   return "each part must be a number from 0 to 255";
 }
@@ -271,7 +271,9 @@ export function refuseUrl(text: string): void {
   throw new InputError(
     `Cannot use "${withoutSecrets(text)}" as a target: ` +
       `${
-        text.includes("@") && !text.includes("://") ? "a target has no user" : "a URL is not one"
+        text.includes("@") && !text.includes("://")
+          ? "a target cannot contain a user"
+          : "a URL is not a target"
       }` +
       "; write HOST or HOST:PORT",
   );

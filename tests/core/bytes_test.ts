@@ -43,7 +43,7 @@ Deno.test("Truncated names the field, its offset, and the needed and available b
   assertEquals([error.what, error.offset, error.needed, error.available], ["token", 11, 4, 2]);
   assertEquals(
     error.message,
-    "Cannot read token: 4 bytes are needed at offset 11, 2 are there",
+    "Cannot read token: 4 bytes are needed at offset 11, but only 2 are left",
   );
   assertEquals(new Malformed("a token", 5).message, "Cannot accept a token at offset 5");
 });

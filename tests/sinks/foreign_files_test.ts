@@ -152,7 +152,7 @@ Deno.test("equivalent forms of XML are read, and dangerous XML is refused", asyn
     [xml("<a>".repeat(65)), "more than 64 levels deep"],
     [xml("<a b=c>"), "a tag is malformed"],
     [xml("<>"), "a tag is malformed"],
-    [xml("</b>"), "</b> ends no element"],
+    [xml("</b>"), "</b> closes no open element"],
     [xml("") + xml(""), "it has two root elements"],
     [`<nmaprun a="${"x".repeat(1 << 20)}">`, "a tag has more than 1048576 characters"],
   ];

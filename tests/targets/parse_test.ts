@@ -90,7 +90,7 @@ const WRONG: [text: string, message: string][] = [
   ["::/129", "the prefix must be 0 to 128"],
   ["256.1.1.1", 'Cannot parse "256.1.1.1": each part must be a number from 0 to 255'],
   ["10.0.0.300", "each part must be a number from 0 to 255"],
-  ["010.0.0.1", "a part with a leading zero is octal to some programs"],
+  ["010.0.0.1", "some programs read a part with a leading zero as octal"],
   ["1.2.3", "an IPv4 address has four parts"],
   ["1.2.3.4.5", "an IPv4 address has four parts"],
   ["167772161", "an IPv4 address has four parts"],
@@ -98,8 +98,8 @@ const WRONG: [text: string, message: string][] = [
   ["10.0.0.9-10.0.0.1", "the first address is above the last"],
   ["10.0.0.20-1", 'in "20-1" the first number is above the last'],
   ["10.0.0.1-256", "each part must be a number from 0 to 255"],
-  ["10.0.0.1-020", "a part with a leading zero is octal to some programs"],
-  ["10.0.0.01-20", "a part with a leading zero is octal to some programs"],
+  ["10.0.0.1-020", "some programs read a part with a leading zero as octal"],
+  ["10.0.0.01-20", "some programs read a part with a leading zero as octal"],
   ["10.0.0.1-9999999999999999999", "each part must be a number from 0 to 255"],
   ["10.0.0.1-", "an IPv4 address has four parts"],
   ["10.0.0.-5", "each part must be a number from 0 to 255"],
@@ -112,7 +112,7 @@ const WRONG: [text: string, message: string][] = [
   ["10.0.0.1-::1", "one end is IPv4, the other IPv6"],
   ["fe80::1%eth0", "zone names"],
   ["::g", "not an IPv6 address"],
-  ["[10.0.0.1]:5", "only an IPv6 address stands in brackets"],
+  ["[10.0.0.1]:5", "only an IPv6 address may be in brackets"],
   ["10.0.0.1:0", "a port is a number from 1 to 65535"],
   ["10.0.0.1:70000", 'Cannot parse port of "10.0.0.1:70000": a port is a number from 1 to'],
   ["host:abc", "a port is a number from 1 to 65535"],
@@ -233,7 +233,10 @@ Deno.test("a URL as a target is rejected without showing its secrets", () => {
   for (const url of urls) {
     const { message } = assertThrows(() => parseTargets(url), InputError);
     assert(!message.includes("S3cr3tPw"), message);
-    assertMatch(message, /as a target: a (URL is not one|target has no user); write HOST or/);
+    assertMatch(
+      message,
+      /as a target: a (URL is not a target|target cannot contain a user); write HOST or/,
+    );
   }
   const { message } = assertThrows(() => parsePorts("https://h/S3cr3tPw-1"), InputError);
   assert(!message.includes("S3cr3tPw"), message);

@@ -129,7 +129,7 @@ export function decodeFrameSet(bytes: Uint8Array): FrameSet | undefined {
   const sequence = readU24le(reader, "sequence");
   const frames: RaknetFrame[] = [];
   do {
-    if (frames.length === MOST_FRAMES) throw new Malformed("so many frames", reader.offset);
+    if (frames.length === MOST_FRAMES) throw new Malformed("too many frames", reader.offset);
     frames.push(readFrame(reader));
   } while (reader.left > 0);
   return {

@@ -57,7 +57,7 @@ export function parseBoundedJson(bytes: Uint8Array): ParsedJson {
   }
   // Lenient on purpose: Gson, in the game's client, reads raw control characters in strings.
   const mended = tryParse(json.replace(CONTROL, " "));
-  if (mended === undefined) throw new Malformed("a status that is no JSON", 0);
+  if (mended === undefined) throw new Malformed("a status that is not JSON", 0);
   return { value: mended, flags: [...flags, "badJson"] };
 }
 

@@ -202,7 +202,7 @@ function* requestPong(payload: bigint, inbox: StreamBuffer): Exchange<bigint | u
   let bytes = 0;
   const accept = (chunk: Uint8Array) => {
     bytes += chunk.length;
-    if (bytes > MOST_BEFORE_PONG) throw new Malformed("more than a pong", 0);
+    if (bytes > MOST_BEFORE_PONG) throw new Malformed("too many bytes before a pong", 0);
     inbox.push(chunk);
     return firstPong(inbox);
   };

@@ -44,7 +44,7 @@ const MOST_CHALLENGES = 3;
 const SQP_FLAGS: Readonly<
   Record<Exclude<SqpFlag | SqpReply["flags"][number], GeneralFlag>, string>
 > = {
-  noServerInfo: "the SQP reply holds no ServerInfo",
+  noServerInfo: "the SQP reply contains no ServerInfo",
 };
 
 /**

@@ -155,8 +155,8 @@ export function parseCheckpoint(
   const fail = (what: string) => new InputError(`Cannot resume "${path}": ${what}`);
   if (!content.startsWith('{\n  "checkpoint": ')) throw fail("it is not a checkpoint");
   const [, body, sum] = /^(.*\n)sha256 ([0-9a-f]{64})\n$/s.exec(content) ?? [];
-  if (body === undefined) throw fail("it is cut off, for it does not end in its checksum");
-  if (sha256(body) !== sum) throw fail("it was changed: its checksum is that of another text");
+  if (body === undefined) throw fail("it is incomplete: its last line is not a checksum");
+  if (sha256(body) !== sum) throw fail("it was changed: its checksum does not match its content");
   try {
     const fields = new Map(entriesOf(parseJson(body), ""));
     checkVersions(fields.get("checkpoint"), fields.get("program"), program);
@@ -171,13 +171,13 @@ function checkVersions(version: unknown, program: unknown, ours: string): void {
   if (version !== VERSION) {
     const shown = JSON.stringify(version);
     throw new FieldError(
-      `it is a checkpoint of version ${shown}, and this program knows ${VERSION}`,
+      `its format has version ${shown}, and this program reads version ${VERSION}`,
     );
   }
   if (program === ours) return;
   if (typeof program !== "string") throw wrongField("program", program, "a version");
   throw new FieldError(
-    `blocksweep ${program} wrote it, and this is ${ours}: the order of targets may be another`,
+    `blocksweep ${program} wrote it, and this is ${ours}: the order of targets may differ`,
   );
 }
 

@@ -64,7 +64,9 @@ export class ResumedRows implements AsyncDisposable {
     const { list } = saved;
     const known = bytes.subarray(0, list.bytes);
     if (known.length < list.bytes) {
-      throw fail(`it has ${known.length} bytes of the ${list.bytes} that the checkpoint knows`);
+      throw fail(
+        `it has ${known.length} bytes, but had ${list.bytes} when the checkpoint was saved`,
+      );
     }
     if (sha256(known) !== list.sha256) {
       throw fail("it was changed, or belongs to another checkpoint");
@@ -81,7 +83,7 @@ export class ResumedRows implements AsyncDisposable {
       const batch = address === undefined ? parseWrittenLine(line, end) : undefined;
       if (address !== undefined) optOuts.push({ address, end });
       else if (batch !== undefined) batches.push(batch);
-      else throw fail(`it was changed: "${line.slice(0, 40)}" is not a line of it`);
+      else throw fail(`it was changed: "${line.slice(0, 40)}" is not a line of a list`);
     }
     this.#batches = batches;
     this.#optOuts = optOuts;
@@ -111,12 +113,14 @@ export class ResumedRows implements AsyncDisposable {
     const saved = this.saved.outputs;
     for (const [i, { name, length }] of outputs.entries()) {
       if ((saved[i] === null) !== (length === null)) {
-        throw new InputError(`Cannot resume: ${name} was a file and is a pipe now, or the reverse`);
+        throw new InputError(
+          `Cannot resume: ${name} was a file and is a pipe now, or the other way round`,
+        );
       }
       const least = saved[i] ?? 0;
       if (length === null || length >= least) continue;
       throw new InputError(
-        `Cannot resume: ${name} has ${length} bytes of the ${least} that the scan had written; ` +
+        `Cannot resume: ${name} has ${length} bytes, but the scan had written ${least}; ` +
           "it was changed",
       );
     }
@@ -202,10 +206,10 @@ function batchFault(
   const behind = batches.findIndex(({ end }) => end > list.bytes);
   const known = behind < 0 ? batches : batches.slice(0, behind);
   const named = known.reduce((sum, { servers }) => sum + servers.length, 0);
-  if (named !== rows) return `it names ${named} rows, and rows of its checkpoint is ${rows}`;
+  if (named !== rows) return `it names ${named} rows, and its checkpoint counts ${rows}`;
   const last = known.at(-1)?.offsets ?? outputs;
   if (last.join() !== outputs.join()) {
-    return `outputs of its checkpoint is [${outputs}], and it says [${last}]`;
+    return `the lengths of outputs are [${outputs}] in its checkpoint, and [${last}] in its last line`;
   }
   let before: Offsets = outputs.map((offset) => offset === null ? null : 0);
   for (const { offsets } of [...known, { offsets: outputs }, ...batches.slice(known.length)]) {

@@ -85,7 +85,7 @@ function skipReason({ name, mac, address, netmask }: LocalInterface): string | u
   if (!isPrivate) return "not a private network (RFC 1918)";
   const bits = bitsOf(netmask);
   if (bits < LEAST_BITS) return `larger than /${LEAST_BITS}`;
-  return bits > MOST_BITS ? "no hosts beside the two ends" : undefined;
+  return bits > MOST_BITS ? "no host addresses" : undefined;
 }
 
 function bitsOf(netmask: number): number {

@@ -296,7 +296,7 @@ Deno.test("errors name the field, its value and the expected value", () =>
     const count = "must be a whole number from 0 to";
     const cases: [place: (string | number)[], value: Json | undefined, message: string][] = [
       [["outputs", 0], -5, `outputs[0] is -5, and ${count}`],
-      [["outputs"], [1, 2], "outputs of its checkpoint is [1,2], and it says ["],
+      [["outputs"], [1, 2], "the lengths of outputs are [1,2] in its checkpoint, and ["],
       [["marks", "udp", "position"], -7, `marks.udp.position is -7, and ${count}`],
       [["marks", "udp", "pass"], 0, "marks.udp.pass is 0, and must be a whole number from 1 to"],
       [["marks", "udp", "pass"], 9, "from 9:100: there are 4 passes; the last position is 5:0"],
@@ -308,7 +308,7 @@ Deno.test("errors name the field, its value and the expected value", () =>
       [["seed"], 6, "its seed is 6, and the list beside it has 5"],
       [["shard"], "1/2", "its shard is 1/2, and the list beside it has 1/1"],
       [["state"], "done", "must be one of running, incomplete, interrupted, max-runtime, failed"],
-      [["rows"], 1, "it names 2 rows, and rows of its checkpoint is 1"],
+      [["rows"], 1, "it names 2 rows, and its checkpoint counts 1"],
       [["savedAt"], 1e16, "savedAt is 10000000000000000, and"],
       [["counters", "sent"], "1", `counters.sent is "1", and ${count}`],
       [["counters", "canaries", "lost"], 3, "must be no more than were sent, 0"],

@@ -107,8 +107,8 @@ Deno.test("a scan that cannot be resumed is refused in one line, and no file cha
         ],
         ["rows", () => put(checkpoint, csvText), [], "it is not a checkpoint"],
         ["empty", () => put(checkpoint, ""), [], "it is not a checkpoint"],
-        ["truncated", () => put(checkpoint, whole.slice(0, -9)), [], "it is cut off"],
-        ["half", () => put(checkpoint, body.slice(0, 300)), [], "it is cut off"],
+        ["truncated", () => put(checkpoint, whole.slice(0, -9)), [], "it is incomplete"],
+        ["half", () => put(checkpoint, body.slice(0, 300)), [], "it is incomplete"],
         [
           "edited",
           () => put(checkpoint, whole.replace('"rows": ', '"rows": 1')),
@@ -119,7 +119,7 @@ Deno.test("a scan that cannot be resumed is refused in one line, and no file cha
           "another form",
           () => put(checkpoint, signed(body.replace('"checkpoint": 4', '"checkpoint": 1'))),
           [],
-          "it is a checkpoint of version 1, and this program knows 4",
+          "its format has version 1, and this program reads version 4",
         ],
         [
           "another program",
@@ -135,7 +135,7 @@ Deno.test("a scan that cannot be resumed is refused in one line, and no file cha
         ],
         ["a cut list", () => put(list, rows.slice(0, 300)), [], "bytes of the"],
         ["an edited list", () => put(list, rows.replace("127.36.", "127.37.")), [], "was changed"],
-        ["a foreign line", () => put(list, `${rows}? x\n`), [], '"? x" is not a line of it'],
+        ["a foreign line", () => put(list, `${rows}? x\n`), [], '"? x" is not a line of a list'],
         ["no output", () => Deno.remove(csv), [], `Cannot continue "${csv}": No such file`],
         [
           "a shorter output",

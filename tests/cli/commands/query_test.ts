@@ -161,7 +161,7 @@ for (
     ["127.0.0.1:0", 'Cannot parse port of "127.0.0.1:0"'],
     ["127.0.0.1:70000", 'Cannot parse port of "127.0.0.1:70000"'],
     ["[::1]:x", 'Cannot parse port of "[::1]:x"'],
-    ["[play.example.org]:1", "only an IPv6 address stands in brackets"],
+    ["[play.example.org]:1", "only an IPv6 address may be in brackets"],
     ["play..example.org", 'Cannot parse "play..example.org"'],
     ["224.0.0.1:25565", "never probed: multicast"],
   ]

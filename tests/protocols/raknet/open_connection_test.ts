@@ -344,7 +344,7 @@ Deno.test("a frame set has at most 4,096 frames, and split indexes stay below th
   const whole = raknet.encodeFrameSet({ ...SET, frames });
   assertEquals(raknet.decodeFrameSet(whole)?.frames.length, 4096);
   const more = concat(whole, [0, 0, 8, 1]);
-  assertEquals(broken(() => raknet.decodeFrameSet(more), Malformed)[0], "so many frames");
+  assertEquals(broken(() => raknet.decodeFrameSet(more), Malformed)[0], "too many frames");
   const split = (count: number, index: number) =>
     raknet.encodeFrameSet({ ...SET, frames: [{ ...FRAME, split: { count, id: 1, index } }] });
   const huge = raknet.decodeFrameSet(split(0xffffffff, 0xfffffffe))!;

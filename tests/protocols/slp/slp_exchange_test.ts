@@ -331,7 +331,7 @@ Deno.test("slp: every byte of a flood is copied a bounded number of times", () =
         for (let at = 0; at < reply.length; at += 100) exchange.next(reply.subarray(at, at + 100));
       },
       Malformed,
-      "no JSON",
+      "not JSON",
     );
   } finally {
     Uint8Array.prototype.set = set;

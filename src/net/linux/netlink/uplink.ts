@@ -88,7 +88,7 @@ export function findUplink(libc: Libc, options: UplinkOptions): Uplink {
     );
   }
   const source = options.source ?? route.source;
-  if (source === undefined) throw new NoUplink(`${link.name} has no address to send from`);
+  if (source === undefined) throw new NoUplink(`${link.name} has no IPv4 address`);
   return { interface: link, source, gateway, ranges, targets: hop.targets };
 }
 

@@ -129,9 +129,7 @@ function openWitness(path: string | undefined): WitnessLog | undefined {
   }
 }
 
-/**
- * The networks of a laboratory: private addresses on a host without a default route, which no other
- * machine can reach.
+/** The networks of a laboratory: private addresses on a host without a default route. No other machine can reach these addresses.
  *
  * @throws InputError when the host or the range is unsuited.
  */

@@ -11,9 +11,9 @@ import type { Option } from "./option.ts";
 import { optionsOf } from "./option_table.ts";
 
 /**
- * Reads a file of options: `{ "targets": ["10.0.0.0/24"], "rate": "10k", "append": true }`. Names
- * are the long ones; values are texts or numbers, lists if an option may be repeated, `true` for
- * options without a value.
+ * Reads a file of options: `{ "targets": ["10.0.0.0/24"], "rate": "10k", "append": true }`. The
+ * keys are the long names of options. Values are texts or numbers, or lists of them for options
+ * that may be repeated. The value of a switch is `true`.
  *
  * @param source The name of the file, for errors.
  */

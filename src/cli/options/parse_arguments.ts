@@ -66,9 +66,7 @@ export function readArgs(command: Command, args: readonly string[]): GivenOption
   );
 }
 
-/**
- * The arguments in a form for the parser: it would read `-iL` as separate letters, and would not
- * accept a lone `-`, which means standard input or output, as a value.
+/** The arguments in a form for the parser. The parser would read `-iL` as separate letters. It would not accept `-` (standard input or output) as a value.
  */
 function plainArgs(args: readonly string[], takesValue: readonly Option[]): string[] {
   const plain: string[] = [];

@@ -210,8 +210,9 @@ export function exitCode(reason: EndReason): number {
 }
 
 /**
- * The lines after the summary, or with `--quiet` in its place: targets left out for lack of
- * descriptors, unless the summary has them, and how to continue an unfinished scan.
+ * The lines after the summary; with `--quiet` they replace the summary. They report targets that
+ * were left out for lack of descriptors, unless the summary does, and how to continue an unfinished
+ * scan.
  *
  * @param checkpoint Path of the checkpoint, for a command line.
  */

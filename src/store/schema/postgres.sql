@@ -38,7 +38,7 @@ create table scan_servers (
   primary key (scan, server)
 );
 
--- One row per server: what rarely changes. server_state has the rest.
+-- One row per server, with the values that rarely change. server_state has the others.
 create table servers (
   id integer generated always as identity primary key,  -- short name of the server in other tables
   key text collate "C" not null unique,   -- what a user types: 192.0.2.1:25565, [2001:db8::1]:19132,
@@ -92,8 +92,9 @@ create index servers_version on servers (version_key, id);
 create index servers_new on servers (first_seen desc, id);
 create index servers_changed on servers (changed_at desc, id);
 
--- One row per server: what each poll touches. Half of each page stays free for the row's next
--- version, and no index has the times: the update of an unchanged server is a HOT update.
+-- One row per server, with the values that each poll writes. Half of each page stays free for the
+-- row's next version, and no index has the times: the update of an unchanged server is a HOT
+-- update.
 create table server_state (
   server integer primary key,             -- servers.id
   scan integer,                           -- scans.id of the last reply
@@ -168,7 +169,7 @@ create table opt_outs (
   noted_at timestamptz not null           -- when a reply first carried the opt-out
 );
 
--- When a watch watched: one row per time without interruption. docs/database.md: "Uptime".
+-- When a watch ran: one row per time without interruption. docs/database.md: "Uptime".
 create table watch_spans (
   scan integer not null,                  -- scans.id of the watch
   started_at timestamptz not null,        -- start
@@ -212,7 +213,7 @@ create table dirty_hours (
   primary key (hour, server)
 );
 
--- Up to where rollups are computed: one row. 1970: nowhere yet.
+-- The times up to which rollups are computed: one row. 1970: none is computed yet.
 create table rollup_state (
   closing_until timestamptz not null,     -- rows before this time mark their hours in dirty_hours
   closed_until timestamptz not null,      -- hours before this time were computed, or are in dirty_hours

@@ -1,13 +1,13 @@
--- The tables of blocksweep in SQLite, schema version 5. docs/database.md explains them. postgres.sql has
--- the same tables and columns, but address_sort. Times are Unix milliseconds, booleans 1 and 0, lists and
--- objects JSON text.
+-- The tables of blocksweep in SQLite, schema version 5. docs/database.md explains them.
+-- postgres.sql has the same tables and columns, except address_sort. Times are Unix milliseconds,
+-- booleans 1 and 0, lists and objects JSON text.
 
 -- The version of the schema: one row.
 create table blocksweep_schema (
   version integer not null                -- 5; versions 1 to 4 were earlier forms
 ) strict;
 
--- One row per scan or watch, and per scan that is only known from imported rows.
+-- One row per scan or watch, and per scan whose identity was in imported rows.
 create table scans (
   id integer primary key,                 -- short name of the scan in other tables
   uuid text not null unique,              -- the scan's identity, UUIDv7
@@ -39,7 +39,7 @@ create table scan_servers (
   primary key (scan, server)
 ) strict, without rowid;
 
--- One row per server: what rarely changes. server_state has the rest.
+-- One row per server, with the values that rarely change. server_state has the others.
 create table servers (
   id integer primary key,                 -- short name of the server in other tables
   key text not null unique,               -- what a user types: 192.0.2.1:25565, [2001:db8::1]:19132,
@@ -94,7 +94,7 @@ create index servers_version on servers (version_key, id);
 create index servers_new on servers (first_seen desc, id);
 create index servers_changed on servers (changed_at desc, id);
 
--- One row per server: what each poll touches.
+-- One row per server, with the values that each poll writes.
 create table server_state (
   server integer primary key,             -- servers.id
   scan integer,                           -- scans.id of the last reply
@@ -168,7 +168,7 @@ create table opt_outs (
   noted_at integer not null               -- when a reply first carried the opt-out
 ) strict;
 
--- When a watch watched: one row per time without interruption. docs/database.md: "Uptime".
+-- When a watch ran: one row per time without interruption. docs/database.md: "Uptime".
 create table watch_spans (
   scan integer not null,                  -- scans.id of the watch
   started_at integer not null,            -- start
@@ -212,7 +212,7 @@ create table dirty_hours (
   primary key (hour, server)
 ) strict, without rowid;
 
--- Up to where rollups are computed: one row. 1970: nowhere yet.
+-- The times up to which rollups are computed: one row. 1970: none is computed yet.
 create table rollup_state (
   closing_until integer not null,         -- rows before this time mark their hours in dirty_hours
   closed_until integer not null,          -- hours before this time were computed, or are in dirty_hours
@@ -221,7 +221,7 @@ create table rollup_state (
 
 insert into rollup_state values (0, 0, 0);
 
--- The servers for readers outside: its columns stay when tables change.
+-- The view of servers for other programs: its columns stay when tables change.
 create view server_list as
 select s.key, s.hostname, s.address, s.port, s.protocols, s.edition, s.software, s.name, s.motd_plain,
   s.version, s.map, s.gamemode, t.online, t.players_online, t.players_max, p.names as players,

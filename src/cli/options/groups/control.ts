@@ -153,25 +153,26 @@ export const WATCH = {
     {
       name: "metrics-info",
       commands: ["watch"],
-      help: "add a series with each server's name, edition, software and version",
+      help: "add a metric with each server's name, edition, software and version as labels",
     },
     {
       name: "probe",
       commands: ["watch"],
-      help: "also serve /probe?target=HOST:PORT beside the metrics: it probes a server at once",
+      help: "beside the metrics, serve /probe?target=HOST:PORT, which probes a server at once",
     },
     {
       name: "probe-allow",
       commands: ["watch"],
       takes: TARGET_LIST,
       repeat: true,
-      help: "servers that clients of --probe may name besides the watched ones",
+      help: "servers that clients of /probe may name, besides the watched servers",
     },
     {
       name: "probe-token-file",
       commands: ["watch"],
       takes: FILE,
-      help: "the file with the token that clients of --probe send; needed beyond loopback",
+      help:
+        "the file with the token that clients of /probe have to send; needed if --metrics is not on loopback",
     },
     {
       name: "names",
@@ -183,34 +184,35 @@ export const WATCH = {
       commands: ["watch"],
       takes: WEBHOOK_URL,
       withoutSecrets: redactUrl,
-      help: "also POST events to this URL, or to the one in @FILE or env:NAME",
+      help: "also POST events to this URL; @FILE or env:NAME contains the URL",
     },
     {
       name: "webhook-format",
       commands: ["watch"],
       takes: oneOf(WEBHOOK_FORMATS),
       defaultText: "json",
-      help: `the receiver's format: ${WEBHOOK_FORMATS.join(", ")}`,
+      help: `format of the requests: ${WEBHOOK_FORMATS.join(", ")}`,
     },
     {
       name: "webhook-events",
       commands: ["watch"],
       takes: someOf(EVENT_KINDS),
       defaultText: "all",
-      help: "only send events of these kinds",
+      help: "kinds of events to send",
     },
     {
       name: "webhook-template",
       commands: ["watch"],
       takes: FILE,
-      help: "the message for each event, or its JSON document, with {name} and others",
+      help:
+        "file with the message, or the JSON document, for each event; it has placeholders such as {name}",
     },
     {
       name: "webhook-header",
       commands: ["watch"],
       takes: HEADER,
       repeat: true,
-      help: "send this header, with its value from a file or env:NAME",
+      help: "send this header; a file or the variable NAME (env:NAME) contains its value",
     },
     {
       name: "webhook-secret",

@@ -90,7 +90,7 @@ export class InspectionPool {
   }
 
   /** Runs a task as soon as the pool and the lane of its address have capacity. */
-  add(address: Address, run: Task, isProved = true): void {
+  add(address: Address, run: () => Promise<void>, isProved = true): void {
     this.#waiting++;
     const lanes = isProved ? this.#proved : this.#unproved;
     const lane = lanes.get(address) ??

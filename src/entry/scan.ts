@@ -81,7 +81,6 @@ export type { InspectionPool } from "../inspect/inspection_pool.ts";
 export * from "../inspect/converse.ts";
 export * from "../inspect/interview.ts";
 export * from "../inspect/merge.ts";
-export type { InspectionPool } from "../inspect/inspection_pool.ts";
 export type { ProtocolReply } from "../inspect/protocol_reply.ts";
 export * from "../inspect/retry.ts";
 export * from "../inspect/run_interview.ts";

@@ -98,7 +98,7 @@ export const COMMANDS: Readonly<Record<Command, CommandDescription>> = {
       "watch servers.db",
       "watch play.example.org 192.168.1.20:19132",
       "watch servers.ndjson --interval 30s --json >> events.ndjson",
-      "watch servers.csv --webhook https://example.org/events",
+      "watch servers.db --webhook @discord-url.txt --webhook-format discord",
     ],
     words: { completions: "files" },
   },

@@ -19,7 +19,10 @@ export class Interrupted extends Error {
   override readonly name = "Interrupted";
 }
 
-/** Whether standard input, output or error is a terminal: then SIGHUP can mean that it was closed. */
+/**
+ * Whether standard input, output or error is a terminal. If so, SIGHUP can mean that the terminal
+ * was closed.
+ */
 function isAtTerminal(): boolean {
   return [Deno.stdin, Deno.stdout, Deno.stderr].some((one) => one.isTerminal());
 }

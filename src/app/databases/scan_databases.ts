@@ -209,7 +209,8 @@ export class ScanDatabases implements AsyncDisposable {
       try {
         await this.#endAt(i, { ...row, at: Date.now() });
       } catch (error) {
-        // The other databases still have to record the end. A refusal is worse than an unavailable database.
+        // The other databases still have to record the end. A refusal is reported before an
+        // unavailable database.
         if (fault === undefined || unavailableReason(fault)) fault = error;
       }
     }

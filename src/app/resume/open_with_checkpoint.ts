@@ -97,7 +97,7 @@ export interface NewScanOptions {
 /**
  * Opens everything for a new scan.
  *
- * @throws InputError when outputs, or a checkpoint that the user wants, cannot be written; Interrupted
+ * @throws InputError when outputs, or a requested checkpoint, cannot be written; Interrupted
  * if the signal ends the wait for the reader of a pipe.
  */
 export async function openNewScan(

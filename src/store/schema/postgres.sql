@@ -139,7 +139,7 @@ create table events (
   server integer,                         -- servers.id; null: the event is about no single server
   scan integer,                           -- scans.id of the scan or watch that detected it
   kind text collate "C" not null,         -- online, offline, changed, restarted, opted_out
-  data jsonb not null,                    -- what else the event says: an object
+  data jsonb not null,                    -- further values of the event: an object
   primary key (tx, seq)
 );
 

@@ -139,7 +139,7 @@ create table events (
   server integer,                         -- servers.id; null: the event is about no single server
   scan integer,                           -- scans.id of the scan or watch that detected it
   kind text not null,                     -- online, offline, changed, restarted, opted_out
-  data text not null                      -- what else the event says: an object
+  data text not null                      -- further values of the event: an object
 ) strict;
 
 create index events_server on events (server, at);

@@ -1,5 +1,5 @@
 /**
- * blocksweep as a library: finds game servers, and says what they publish about themselves.
+ * blocksweep as a library: finds game servers and reports their status.
  *
  * @module
  */

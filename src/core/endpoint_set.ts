@@ -109,7 +109,9 @@ export class EndpointSet {
     this.#ports[slot] = port + 1;
   }
 
-  /** First slot of a lookup. The address is signed, so that V8 does not allocate it. */
+  /**
+   * First slot of a lookup. The address is signed: V8 would allocate an unsigned one above 2^31.
+   */
   #home(address: number, port: number): number {
     return mix(mix(address ^ this.seed) ^ port) & this.#ports.length - 1;
   }

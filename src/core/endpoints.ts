@@ -1,5 +1,5 @@
 /**
- * Lists of endpoints in reused memory, so that a sweep of millions of targets allocates nothing per
+ * Lists of endpoints in reused memory. A sweep of millions of targets then allocates nothing per
  * target. V8 allocates each number above 2^31 that is passed on or stored in an object.
  *
  * @module

@@ -169,8 +169,8 @@ export const FIELDS: readonly Field[] = [
 ];
 
 /**
- * A record with only the endpoint and the time of the reply. It has all columns in their order, so
- * that all records have one hidden class in V8 and are fast to read.
+ * A record with only the endpoint and the time of the reply. It has all columns in their order. All
+ * records therefore have one hidden class in V8, and are fast to read.
  */
 export function emptyRecord(endpoint: Endpoint, seenAt: number): ServerRecord {
   return {
@@ -242,8 +242,7 @@ export interface RawReply {
 }
 
 /**
- * The key of a record's attachments. `JSON.stringify()` ignores symbols, so that only columns are
- * written.
+ * The key of a record's attachments. `JSON.stringify()` ignores symbols and writes only columns.
  */
 export const ATTACHMENTS: unique symbol = Symbol("attachments");
 

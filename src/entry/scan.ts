@@ -77,7 +77,7 @@
  * @module
  */
 export * from "../core/record.ts";
-export type { InspectionPool } from "../inspect/inspection_pool.ts";
+export type { InspectionPool, Task } from "../inspect/inspection_pool.ts";
 export * from "../inspect/converse.ts";
 export * from "../inspect/interview.ts";
 export * from "../inspect/merge.ts";

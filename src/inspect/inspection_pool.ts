@@ -12,8 +12,8 @@ import type { Address } from "../core/address.ts";
 const MOST_AT_ONCE = 16;
 
 /**
- * The number of concurrent interviews of one lane: at most the rate of datagrams to a host, so that
- * each interview can send one datagram per second.
+ * The number of concurrent interviews of one lane: at most the cap of datagrams per second to a
+ * host. Each interview can then send one datagram per second.
  */
 export function interviewsAtOnce(hostRate: number | undefined): number {
   return Math.max(1, Math.min(MOST_AT_ONCE, hostRate ?? MOST_AT_ONCE));
@@ -28,7 +28,8 @@ interface Lane {
   readonly waiting: TaskQueue;
 }
 
-type Task = () => Promise<void>;
+/** A task of a pool. */
+export type Task = () => Promise<void>;
 
 /** A queue of tasks: a linked list, because `Array.shift()` moves all tasks of a long array. */
 class TaskQueue {

@@ -35,7 +35,7 @@ const BITS = { 4: 32, 6: 128 } as const;
 
 /**
  * Parses one target: an address, `address/prefix`, `first-last`, an octet range (`10.0.0.1-254`) or
- * a host name. A `:port` may follow (IPv6 addresses then stand in brackets).
+ * a host name. A `:port` may follow (an IPv6 address is then in brackets).
  *
  * @throws InputError that names the text and its fault; also for octet ranges that expand to
  * several address ranges ({@linkcode parseTargets} parses those).

@@ -59,7 +59,7 @@ export class FakeNetwork implements Clock {
    * @default false
    */
   record = false;
-  /** Datagrams that our sockets sent. */
+  /** Number of datagrams that the program's sockets sent. */
   count = 0;
   /**
    * Capacity of the receive buffers of the program's sockets, datagrams, and how many datagrams are

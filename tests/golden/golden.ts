@@ -1,9 +1,10 @@
 /**
  * The golden messages: messages of servers and clients with their decoded values, one file each.
  *
- * A file contains a description of the message (`about`), its bytes, the decoder, the decoded value
- * (bytes as Latin-1 text, 64-bit integers as decimal text), whether the value is encoded to the
- * same bytes, and the values of the record that is built from it.
+ * A file contains a description of the message (`about`), its bytes, the name of the decoder and
+ * the decoded value. In the value, bytes are Latin-1 text and 64-bit integers are decimal text. The
+ * file also contains whether the value is encoded to the same bytes, and the values of the record
+ * that is built from it.
  */
 
 /** The expected value of a golden message. */

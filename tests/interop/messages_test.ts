@@ -1,6 +1,7 @@
 /**
- * Other people's parsers of Discord's and Slack's markup read our messages: they have to find plain
- * text alone, and the same text that ntfy gets, whatever a server's name is.
+ * Parsers of other projects for the markup of Discord and Slack read the messages of blocksweep:
+ * they have to find plain text alone, and the same text that ntfy gets, whatever a server's name
+ * is.
  */
 import { assertEquals } from "@std/assert";
 import { newReceiver, type Receiver } from "../../src/watch/mod.ts";
@@ -46,7 +47,9 @@ const RECEIVERS = {
   ntfy: newReceiver("ntfy", "https://n.example/t"),
 };
 
-/** What Slack makes of `<...>`. It does not read `*bold*` and the like where `mrkdwn` is false. */
+/**
+ * The result of `<...>` in Slack. It does not parse `*bold*` and other markup if `mrkdwn` is false.
+ */
 const CONTROLS = ["ChannelLink", "UserLink", "URL", "Command"];
 
 /** The types of all nodes of a message for Slack. */

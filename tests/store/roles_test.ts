@@ -20,7 +20,7 @@ async function grants(suffix: string): Promise<string> {
 }
 
 Deno.test({
-  name: "each role does what docs/database.md says, and nothing that only another may",
+  name: "each role has the permissions in docs/database.md, and none of another role",
   ignore: SERVER === undefined,
   fn: () =>
     withPostgres(SERVER!, async (url) => {

@@ -97,7 +97,7 @@ Deno.test("sending pauses during a flood, and for half of the time when the floo
   assertEquals(floods.disturbed, []);
 });
 
-Deno.test("a resumed scan knows which hosts flooded, and which protocols lack an undisturbed pass", () => {
+Deno.test("a resumed scan keeps the hosts that flooded, and the protocols without an undisturbed pass", () => {
   const { floods, report } = counting();
   repeat(64, () => floods.surplus(HOST));
   for (const protocol of ["raknet", "query"]) {

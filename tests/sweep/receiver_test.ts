@@ -54,7 +54,7 @@ function sight(stampedAt: number, begun: number, now: number): Sighting[] {
   return sightings;
 }
 
-Deno.test("opt-outs are looked for in replies that become no sighting, and repeat our token", () => {
+Deno.test("replies that repeat the token and become no sighting are searched for opt-outs", () => {
   const taken: string[] = [];
   const clock = new FakeNetwork(1);
   const tokens = new Tokens(KEY);

@@ -115,7 +115,7 @@ function codesBetween(from: Style, to: Style): string {
   return formatCodes([...to.formats].filter((one) => !from.formats.includes(one)));
 }
 
-/** The codes that set a style, whatever the previous style is. */
+/** The codes that set a style after any previous style. */
 function codesOf({ color, formats }: Style): string {
   const start = color === null
     ? "§r"

@@ -6,10 +6,10 @@
  *     [MOTD] Steve - New World [/MOTD]  [AD] 51234 [/AD]
  *
  * The decoder follows the game (LanServerPinger, vanilla) and reads at most 1,024 bytes. The MOTD
- * stands between the first `[MOTD]` and the next `[/MOTD]`. The address stands between the first
- * `[AD]` after the only `[/MOTD]` and the next `[/AD]`. Text outside the tags is ignored. The host
- * is the sender of the datagram. A host before a colon in the address, as pre-releases and
- * third-party senders write it, is not trusted.
+ * is between the first `[MOTD]` and the next `[/MOTD]`. The address is between the first `[AD]`
+ * after the only `[/MOTD]` and the next `[/AD]`. Text outside the tags is ignored. The host is the
+ * sender of the datagram. A host before a colon in the address, as pre-releases and third-party
+ * senders write it, is not trusted.
  *
  * @module
  */

@@ -170,8 +170,8 @@ function countsInPlace(bytes: Uint8Array): boolean {
 }
 
 /**
- * Decodes a full stat with other bytes after its header word (`00 00 00`, `00 81 00`, `00 ff 00`,
- * `00 80 01`, or a header of zeros, as in mcstatus' tests). Only its keys identify it.
+ * Decodes a full stat with other bytes after its header word: `00 00 00`, `00 81 00`, `00 ff 00` or
+ * `00 80 01`; or with a header of zeros, as in mcstatus' tests. Only its keys identify such a stat.
  */
 function decodeOddFull(bytes: Uint8Array, session: number): FullStat | undefined {
   if (bytes.length < FULL_HEADER) return undefined;

@@ -9,7 +9,7 @@
  *
  * Bytes of an output after its last listed length belong to rows that not all outputs accepted, or
  * to a partial row. A resumed scan removes these bytes and probes the servers again. It therefore
- * need not read the outputs, whatever their format, and all outputs contain the same rows.
+ * need not read outputs of any format, and all outputs contain the same rows.
  *
  * @module
  */

@@ -16,10 +16,9 @@ export interface Interval {
 const STEPS = 60;
 
 /**
- * The confidence interval of Clopper and Pearson (1934). It is exact: it contains the true
- * proportion with at least the given confidence, for all proportions and numbers. (Wilson's
- * interval is shorter, but for some small proportions it contains the true one in only 84 of 100
- * cases.)
+ * The confidence interval of Clopper and Pearson (1934). It is exact: it contains the true proportion
+ * with at least the given confidence, for all proportions and numbers. Wilson's interval is shorter,
+ * but contains some small proportions in only 84 of 100 cases.
  *
  * The ends are quantiles of beta distributions, so the numbers may have fractions, for example if the
  * effective size of a sample is reduced.

@@ -73,7 +73,7 @@ Deno.test("no line is wider than the terminal, and no text moves the cursor", ()
   }
 });
 
-Deno.test("columns stand below their titles, behind wide characters too", () => {
+Deno.test("columns are aligned with their titles, also after wide characters", () => {
   const [head, row] = lines(serverTable(100), { ...RECORD, version: "本".repeat(9), name: "x" });
   assertEquals(displayWidth(row.slice(0, row.indexOf("x", 60))), head.indexOf("NAME"));
   assert(row.includes("本本本本本… "));

@@ -155,7 +155,7 @@ Deno.test("an unusable spool file is refused in one line, and stays unchanged", 
   }
 });
 
-/** All files below a folder, and the texts, in which a secret stands. */
+/** The files below a folder, and the texts, that contain a secret. */
 async function placesOf(secrets: readonly string[], folder: string, texts: readonly string[]) {
   const places = texts.filter((text) => secrets.some((secret) => text.includes(secret)));
   for await (const { name, isFile } of Deno.readDir(folder)) {

@@ -54,7 +54,7 @@ const POINTS = {
 
 /** A moment of a scan, and what is scanned. */
 interface Point {
-  /** Whether the status file of a scan says that it is there. */
+  /** Whether the status file shows that the scan has reached this point. */
   readonly isReached: (status: ReturnType<typeof JSON.parse>) => boolean;
   /** How long a scan runs until then. */
   readonly runtime: string;

@@ -176,7 +176,7 @@ Deno.test("lines that a narrower terminal has wrapped are counted as several row
   await tick();
   size.columns = 40;
   await tick();
-  // The first line stands on one row, the head on two, and that of the server on three.
+  // The first line takes one row, the header two, and the line of the server three.
   assert(drawn.at(-1)!.startsWith("\x1b[6A\r"), JSON.stringify(drawn.at(-1)));
   live[Symbol.dispose]();
 });

@@ -191,7 +191,7 @@ Deno.test("the command for omitted endpoints leaves the checkpoint of an interru
   assertEquals(linesAfter(["127.0.0.1", "-o", "rows.csv"], true), linesAfter(["127.0.0.1"]));
 });
 
-Deno.test("a printed command holds no password, and a note says which one it needs", () => {
+Deno.test("a printed command contains no password, and a note names the password that it needs", () => {
   const lines = linesAfter(["127.0.0.1", "-o", "postgres://ann:secret@h/d"]);
   assert(commandIn(lines).endsWith(" --output postgres://ann@h/d"), lines[1]);
   assertEquals(lines.slice(2), [
@@ -200,7 +200,7 @@ Deno.test("a printed command holds no password, and a note says which one it nee
   assertEquals(lines.join().includes("secret"), false);
 });
 
-Deno.test("a note says that exclusions are read from standard input again", () => {
+Deno.test("a note explains that exclusions are read from standard input again", () => {
   const lines = linesAfter(["127.0.0.1", "--exclude-file", "-"]);
   assertEquals(lines.slice(2), ["it needs the same exclusions on standard input"]);
 });

@@ -4,7 +4,7 @@
  * it listens.
  */
 // deno-lint-ignore-file no-console
-const name = "jsp-raknet"; // no literal: only this folder's configuration knows it
+const name = "jsp-raknet"; // not a literal, because only the configuration of this folder has this package
 const { Server } = await import(name);
 const { default: { default: ServerName } } = await import(`${name}/js/utils/ServerName.js`);
 

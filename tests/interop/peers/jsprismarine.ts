@@ -3,7 +3,7 @@
  * `JSP_DIR`. Prints `ready GUID` when it listens.
  */
 // deno-lint-ignore-file no-console
-const load = (name: string) => import(name); // no literal: only this folder's configuration knows it
+const load = (name: string) => import(name); // not a literal, because only the configuration of this folder has this package
 const { Server, Config } = await load("@jsprismarine/prismarine");
 const { Logger } = await load("@jsprismarine/logger");
 

@@ -3,7 +3,7 @@
  * `{ discord, slack }`, and prints a JSON list of the parsed trees.
  */
 // deno-lint-ignore-file no-console
-// No literals: only this folder's configuration knows the names.
+// Not literals, because only the configuration of this folder has these packages.
 const names = ["discord-markdown-parser", "slack-message-parser"];
 const [{ parse: parseDiscord }, { parse: parseSlack, NodeType }] = await Promise.all(
   names.map((name) => import(name)),

@@ -3,7 +3,7 @@
  * listens, with the advertisement that its own client reads.
  */
 // deno-lint-ignore-file no-console
-const name = "raknet-node"; // no literal: only this folder's configuration knows it
+const name = "raknet-node"; // not a literal, because only the configuration of this folder has this package
 const { default: { RaknetServer, RaknetClient } } = await import(name);
 
 const [address] = Deno.args;

@@ -3,7 +3,7 @@
  * Prints `ready ID` when it listens.
  */
 // deno-lint-ignore-file no-console
-const name = "@serenityjs/raknet"; // no literal: only this folder's configuration knows it
+const name = "@serenityjs/raknet"; // not a literal, because only the configuration of this folder has this package
 const { Server } = await import(name);
 
 const [address, port, properties] = Deno.args;

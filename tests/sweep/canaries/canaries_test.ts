@@ -200,7 +200,7 @@ Deno.test("servers that stop are removed and do not count as loss", async () => 
   assert(low <= truth && truth <= high && Math.abs(share - truth) < 0.01, `${share}`);
 });
 
-Deno.test("a late reply is no loss", async () => {
+Deno.test("a late reply does not count as lost", async () => {
   const { counts } = await ask({ jitter: 1800, forMs: 60_000, servers: 50 });
   assert(counts.sent > 300);
   assert(counts.lost <= 0.01 * counts.sent, `${counts.lost} of ${counts.sent}`);

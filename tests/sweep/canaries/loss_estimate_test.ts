@@ -65,7 +65,7 @@ Deno.test("the interval contains the true loss in 19 of 20 runs, for any loss an
   assert(mean >= 0.95, `${mean}`);
 });
 
-Deno.test("losses in bursts widen the interval, so that it contains the true loss", () => {
+Deno.test("losses in bursts widen the interval, which then contains the true loss", () => {
   for (const burst of [10, 25]) {
     for (const loss of [0.02, 0.1]) {
       const share = held(200, 5000, loss, burst) / 200;

@@ -334,7 +334,7 @@ Deno.test("with a list of kinds, other events are not sent", async () => {
   assertEquals([hook.delivered, hook.waiting, hook.lost], [2, 0, 0]);
 });
 
-Deno.test("a redirect is a failure that says so", async () => {
+Deno.test("a redirect is a failure, and the message names the redirect", async () => {
   const { hook, clock, lines, add } = await hooked((i) => i === 0 ? 307 : 200);
   add(1, 1);
   await clock.run(hook.idle());

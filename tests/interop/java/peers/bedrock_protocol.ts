@@ -3,7 +3,7 @@
  * the fields of its advertisement. Prints `ready ID` when it listens.
  */
 // deno-lint-ignore-file no-console
-// No literal: only this folder's configuration knows it. Its entry loads raknet-native, which would
+// Not a literal, because only the configuration of this folder has this package. Its entry loads raknet-native, which would
 // have to be compiled.
 const name = "bedrock-protocol/src/server.js";
 const { default: { Server } } = await import(name);

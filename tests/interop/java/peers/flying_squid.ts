@@ -3,7 +3,7 @@
  * it listens.
  */
 // deno-lint-ignore-file no-console
-const name = "flying-squid"; // no literal: only this folder's configuration knows it
+const name = "flying-squid"; // not a literal, because only the configuration of this folder has this package
 const { default: { createMCServer } } = await import(name);
 
 const server = createMCServer({

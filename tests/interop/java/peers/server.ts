@@ -27,7 +27,7 @@ interface Server {
   on(event: string, then: (client: Connected) => void): void;
 }
 
-const name = "minecraft-protocol"; // no literal: only this folder's configuration knows it
+const name = "minecraft-protocol"; // not a literal, because only the configuration of this folder has this package
 const { default: { createServer } } = await import(name);
 
 function start({ status, closesOn, ...options }: ServerOptions): Promise<void> {

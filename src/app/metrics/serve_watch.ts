@@ -1,5 +1,6 @@
 /**
- * Serves the metrics and the health of a watch, and probes for clients: `--metrics`, `--probe`.
+ * Serves the metrics and the health of a watch, and probes for clients: `--metrics`, `--probe`. Exports
+ * the metrics over OTLP.
  *
  * @module
  */
@@ -10,15 +11,16 @@ import { PROTOCOLS } from "../../protocols/list.ts";
 import type { WatchRules } from "../../watch/mod.ts";
 import type { OtherEndpoints, PollingSockets } from "../engines/watch_sockets.ts";
 import { watchHealth } from "./health.ts";
-import { metricsTrouble, serveMetrics } from "./metrics_server.ts";
+import { type MetricsSources, metricsTrouble, serveMetrics } from "./metrics_server.ts";
+import { exportFamilies, otlpHistogram, otlpMeter } from "./otlp.ts";
 import { MOST_PROBES, Probes } from "./probe/probes.ts";
 import { areLoopback, familiesOfTargets, ProbeTargets } from "./probe/probe_targets.ts";
 import { ServerInfo } from "./server_info.ts";
-import { type MeasuredWatch, WatchMetrics } from "./watch_metrics.ts";
+import { DELAY_BOUNDS, type MeasuredWatch, POLL_DELAY, WatchMetrics } from "./watch_metrics.ts";
 import type { ProbeSettings, WatchMetricsSettings } from "./watch_metrics_settings.ts";
 
 /** A watch that is served. */
-export interface ServedWatch extends Omit<MeasuredWatch, "info" | "clock"> {
+export interface ServedWatch extends Omit<MeasuredWatch, "info" | "clock" | "onDelay"> {
   /** How servers are watched. */
   readonly rules: WatchRules;
   /** Poller, pool and sockets. */
@@ -44,7 +46,7 @@ export interface WatchServer extends AsyncDisposable {
 }
 
 /**
- * Makes the metrics of a watch, and serves them until they are disposed of.
+ * Makes the metrics of a watch, and serves and exports them until they are disposed of.
  *
  * @param settings What is served; `undefined`: nothing, the metrics are only counted.
  * @param report Receives a line when connections cannot be accepted.
@@ -57,19 +59,22 @@ export function serveWatch(
 ): WatchServer {
   const { counts, polling: { sockets }, journals: databases, clock } = watch;
   const info = settings?.info ? new ServerInfo() : undefined;
-  const metrics = new WatchMetrics({ ...watch, info });
+  const stack = new AsyncDisposableStack();
+  const meter = otlpMeter();
+  const delays = meter &&
+    otlpHistogram(meter, POLL_DELAY.name, POLL_DELAY.help, DELAY_BOUNDS);
+  const onDelay = (seconds: number) => delays?.record(seconds);
+  const metrics = new WatchMetrics({ ...watch, info, onDelay });
+  if (meter !== undefined) stack.use(exportFamilies(meter, () => metrics.families()));
   const probes = settings?.probe && probesOf(settings.probe, watch, info);
-  const server = settings && serveMetrics(
-    settings.place,
-    {
-      collect: () => metrics.families(),
-      health: () => watchHealth({ counts, sockets, databases }, clock.now()),
-      probe: probes && ((request) => probes.respond(request)),
-    },
-    (why) => report(metricsTrouble(why)),
-    clock,
-  );
-  return { metrics, [Symbol.asyncDispose]: async () => await server?.[Symbol.asyncDispose]() };
+  const sources: MetricsSources = {
+    collect: () => metrics.families(),
+    health: () => watchHealth({ counts, sockets, databases }, clock.now()),
+    probe: probes && ((request) => probes.respond(request)),
+  };
+  const onTrouble = (why: string) => report(metricsTrouble(why));
+  if (settings !== undefined) stack.use(serveMetrics(settings.place, sources, onTrouble, clock));
+  return { metrics, [Symbol.asyncDispose]: () => stack.disposeAsync() };
 }
 
 function probesOf(

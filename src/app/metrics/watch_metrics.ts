@@ -34,6 +34,14 @@ export const DELAY_BOUNDS: readonly number[] = [
   30,
 ];
 
+/** The family of the delay of polls, without its values. */
+export const POLL_DELAY: Omit<Family, "samples"> = metricFamily(
+  "poll_delay_seconds",
+  "histogram",
+  "Delay of polls against their schedule.",
+  [],
+);
+
 /** The counters of a webhook. */
 export interface WebhookCounts {
   /** Number of events that the receiver accepted. */
@@ -56,6 +64,8 @@ export interface MeasuredWatch {
   readonly webhooks?: readonly WebhookCounts[];
   /** The labels of the servers' info series. Default: there are no such series. */
   readonly info?: ServerInfo;
+  /** Called with the delay of each poll, seconds. Default: delays are only counted. */
+  readonly onDelay?: (seconds: number) => void;
   /** The clock of the info series. */
   readonly clock: Pick<Clock, "now">;
 }
@@ -71,6 +81,7 @@ export class WatchMetrics {
   /** Counts the delay of a poll against its schedule, milliseconds. */
   late(ms: number): void {
     this.#late.add(ms / 1000);
+    this.watch.onDelay?.(ms / 1000);
   }
 
   /** Counts an event by its kind. */
@@ -114,12 +125,7 @@ export class WatchMetrics {
       counter("polls", "Finished polls.", polls),
       counter("polls_replied", "Polls with a reply.", replied),
       counter("polls_deferred", "Polls deferred for lack of descriptors.", deferred),
-      metricFamily(
-        "poll_delay_seconds",
-        "histogram",
-        "Delay of polls against their schedule.",
-        this.#late.samples,
-      ),
+      { ...POLL_DELAY, samples: this.#late.samples },
       gauge(
         "poll_delay_max_seconds",
         "Longest delay of a poll against its schedule.",

@@ -29,8 +29,6 @@ import {
   type OpenScanOptions,
 } from "../../../app/resume/open_with_checkpoint.ts";
 import type { OptOutFile } from "../../../app/targets/opt_out_file.ts";
-import { scanHealth } from "../../../app/metrics/health.ts";
-import { metricsTrouble, serveMetrics } from "../../../app/metrics/metrics_server.ts";
 import type { OutputPlan } from "../../../app/outputs/plan_outputs.ts";
 import type { Plan } from "../../../app/targets/scan_plan.ts";
 import type { Progress } from "../../term/scan_progress.ts";
@@ -38,7 +36,6 @@ import { whileRead } from "../../../app/outputs/closed_pipe.ts";
 import { resumeLine } from "../../../app/resume/read_resumed_scan.ts";
 import type { SpeedSettings } from "../../../app/settings/speed.ts";
 import { isLater } from "../../../sweep/trail.ts";
-import { scanFamilies, type WrittenDatabase } from "../../../app/metrics/scan_metrics.ts";
 import {
   queriedProtocolsOf,
   ScanDatabases,
@@ -151,24 +148,6 @@ export function startScan({ resumed, engine }: ScanJob): StartedScan {
   const since = resumed === undefined ? Date.now() : beganAt(scanId);
   const state = { ...newState(scanId, performance.now()), engine: engine.name };
   return { scanId, since, key, state };
-}
-
-/**
- * Serves metrics, if the user requested them.
- *
- * @param databases The databases of the scan, which may be added later.
- */
-export function serveState(
-  { options: { metrics: serving } }: ScanJob,
-  state: ScanState,
-  databases: readonly WrittenDatabase[],
-  { report }: Screen,
-) {
-  const sources = {
-    collect: () => scanFamilies(state, databases),
-    health: () => scanHealth(state, databases),
-  };
-  return serving && serveMetrics(serving, sources, (why) => report(metricsTrouble(why)));
 }
 
 /** Opens the databases among the outputs. */

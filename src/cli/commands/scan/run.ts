@@ -29,9 +29,9 @@ import {
   type ScanJob,
   type ScanOutputs,
   Screen,
-  serveState,
   startScan,
 } from "./opening.ts";
+import { serveScan } from "../../../app/metrics/serve_scan.ts";
 import type { WrittenDatabase } from "../../../app/metrics/scan_metrics.ts";
 import { randomBytes } from "../../../app/system_random.ts";
 
@@ -42,7 +42,7 @@ export async function execute(job: ScanJob): Promise<number> {
   const sockets = await openSockets(job);
   const started = startScan(job);
   const written: WrittenDatabase[] = [];
-  await using _served = serveState(job, started.state, written, screen);
+  await using _served = serveScan(job.options.metrics, started.state, written, screen.report);
   using interrupt = screen.onInterrupt();
   await using stores = await openDatabases(job, started.scanId, screen, interrupt.signal);
   written.push(...stores.sinks);

@@ -1,0 +1,37 @@
+/**
+ * Serves the metrics and the health of a scan, `--metrics`, and exports them over OTLP.
+ *
+ * @module
+ */
+import { systemClock } from "../../net/clock.ts";
+import type { ScanState } from "../../scan/scan_state.ts";
+import { scanHealth } from "./health.ts";
+import type { MetricsPlace } from "./metrics_place.ts";
+import { metricsTrouble, serveMetrics } from "./metrics_server.ts";
+import { exportFamilies, otlpMeter } from "./otlp.ts";
+import { scanFamilies, type WrittenDatabase } from "./scan_metrics.ts";
+
+/**
+ * Serves and exports the metrics of a scan until the result is disposed of.
+ *
+ * @param place The address and the port to listen on; `undefined`: nothing is served.
+ * @param databases The databases of the scan. More may be added later.
+ * @param report Receives a line when connections cannot be accepted.
+ * @throws InputError when it cannot listen; Deno.errors.NotCapable.
+ */
+export function serveScan(
+  place: MetricsPlace | undefined,
+  state: ScanState,
+  databases: readonly WrittenDatabase[],
+  report: (line: string) => void,
+): AsyncDisposable {
+  const collect = () => scanFamilies(state, databases);
+  const sources = { collect, health: () => scanHealth(state, databases) };
+  const stack = new AsyncDisposableStack();
+  if (place !== undefined) {
+    stack.use(serveMetrics(place, sources, (why) => report(metricsTrouble(why)), systemClock));
+  }
+  const meter = otlpMeter();
+  if (meter !== undefined) stack.use(exportFamilies(meter, collect));
+  return stack;
+}

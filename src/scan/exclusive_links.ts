@@ -9,12 +9,12 @@ import type { Demultiplexer } from "../net/demultiplexer.ts";
 import type { Link } from "../net/socket.ts";
 import type { ScanSetup } from "./scan_setup.ts";
 
-/** Opens links on sockets of their own, a limited number at once. */
+/** Opens links with a socket each. The number of open sockets is limited. */
 export class ExclusiveLinks {
   readonly #slots: ConnectionSlots;
 
   /**
-   * Starts without links.
+   * Prepares the limit; it opens no link.
    *
    * @param demultiplexer Passes datagrams from these sockets to their links.
    */

@@ -83,7 +83,7 @@ interface Stages {
   readonly count: CountStage;
 }
 
-/** Makes the queues and the stages. */
+/** Creates the queues and the stages. */
 function makeStages(
   options: ScanSetup,
   plan: PassPlan,

@@ -1,5 +1,5 @@
 /**
- * The passes over UDP: a sender for each pass, and the record of what was sent when.
+ * The passes over UDP: a sender for each pass, and a record of the progress over time.
  *
  * @module
  */

@@ -1,7 +1,6 @@
 /**
  * Parsers of other projects for the markup of Discord and Slack read the messages of blocksweep:
- * they have to find plain text alone, and the same text that ntfy gets, whatever a server's name
- * is.
+ * the result must be plain text only, and equal to the text for ntfy, for any name of a server.
  */
 import { assertEquals } from "@std/assert";
 import { newReceiver, type Receiver } from "../../src/watch/mod.ts";

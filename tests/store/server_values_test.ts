@@ -18,7 +18,7 @@ import { NASTY, record } from "./records.ts";
 
 const STATE = { online: true, failures: 0, first_seen: 5, last_seen: 9 };
 
-/** A row as a query of RECORD_COLUMNS gives it. */
+/** A row in the form of a query for RECORD_COLUMNS. */
 function rowOf(one: ServerRecord): Row {
   const values = serverValues(one, identityOf(one)!);
   const columns = SERVER_COLUMNS.map(([name], i): [string, Value] => [name, values.columns[i]]);

@@ -32,7 +32,7 @@ Deno.test("an end in the past shortens a written span, and omits one that is not
   assertEquals(spans.pending(1000), [span(200, 200)]);
 });
 
-Deno.test("a process that stood still for minutes watched nothing meanwhile", () => {
+Deno.test("minutes in which the process was suspended do not count as watched", () => {
   const spans = new WatchSpans();
   spans.begin(0);
   for (let at = 0; at <= 600_000; at += 60_000) spans.alive(at);
@@ -42,7 +42,7 @@ Deno.test("a process that stood still for minutes watched nothing meanwhile", ()
   assertEquals(spans.observeSince, 900_000);
 });
 
-Deno.test("a time whose observations were lost is left out", () => {
+Deno.test("a period whose observations were lost is omitted", () => {
   const spans = new WatchSpans();
   spans.begin(0);
   spans.leaveOut(100, 200);

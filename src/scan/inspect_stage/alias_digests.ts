@@ -30,7 +30,7 @@ export class Digest {
   readonly #key: Int32Array;
 
   /**
-   * Starts empty.
+   * Creates the initial state.
    *
    * @param key 8 secret bytes.
    */
@@ -111,7 +111,7 @@ export class DigestTable {
   #mask = 1023;
 
   /**
-   * Starts empty.
+   * Creates the initial state.
    *
    * @param most Maximum number of signatures.
    */

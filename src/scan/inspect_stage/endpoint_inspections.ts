@@ -34,7 +34,7 @@ interface KnownEndpoint {
 export interface InspectionParts {
   /** The sockets of the sweep. */
   readonly demultiplexer: Demultiplexer;
-  /** Opens TCP connections, a limited number at once. */
+  /** Opens TCP connections, with a limit on open ones. */
   readonly connections: ScanConnections;
   /** Recognises and records opt-outs. */
   readonly optOuts: OptOutRecorder;
@@ -44,7 +44,7 @@ export interface InspectionParts {
 export class EndpointInspections {
   readonly #exclusiveLinks: ExclusiveLinks;
 
-  /** Opens no socket yet. */
+  /** Stores the options and tables; it opens no socket. */
   constructor(
     private readonly options: ScanSetup,
     private readonly tables: ScanTables,
@@ -128,7 +128,9 @@ function isLost({ replies, failure, exhausted }: Inspection): boolean {
     failure === undefined && replies.length === 0 && !exhausted;
 }
 
-/** Marks an inspection as cut short if follow-ups, or a verification, were omitted. */
+/**
+ * Marks an inspection as incomplete (`isCutShort`) if follow-ups or a verification were omitted.
+ */
 function withoutRest(
   found: Inspection,
   { protocols, follow, verify }: InspectOptions,

@@ -28,7 +28,7 @@ export class Interviews {
   readonly #budget: UnprovedBudget;
 
   /**
-   * Starts no interview.
+   * Creates the stage; no interview runs yet.
    *
    * @param serverRows Builds the rows.
    * @param atOnce Number of unproved endpoints of one address that are interviewed at once.
@@ -49,7 +49,10 @@ export class Interviews {
     await ("plan" in subject ? this.#known(subject) : this.#sighted(subject));
   }
 
-  /** Records that the sweep has ended: from now on interviews use up their addresses' time. */
+  /**
+   * Records that the sweep has ended. From now on, interviews use up the time budgets of their
+   * addresses.
+   */
   sweepEnded(): void {
     this.#budget.sweepEnded(this.options.io.clock.now());
   }
@@ -130,7 +133,7 @@ export class Interviews {
     return isFirst && !optedOut.has(address) ? this.serverRows.of(sighting, result) : "nothing";
   }
 
-  /** Counts a sighting that no reply confirmed, and returns why it has no row. */
+  /** Counts a sighting that no reply confirmed. Returns the reason why it has no row. */
   #unconfirmed(sighting: Sighting, { failure }: Inspection): "nothing" | "cut" | "short" {
     if (failure === "exhausted") return "short";
     // If the scan has not ended, the interview was cancelled because the protocol was suppressed

@@ -19,14 +19,14 @@ import type { ScanSetup } from "../scan_setup.ts";
 import type { LossAndRate } from "../sweep_stage/loss_and_rate.ts";
 import { Aliases } from "./aliases.ts";
 
-/** Builds the rows of a scan, at most as many as `--max-results` allows. */
+/** Builds the rows of a scan, up to the number of `--max-results`. */
 export class ServerRows {
   readonly #aliases: Aliases;
   /** Number of rows, including those of earlier parts of the scan. */
   #accepted: number;
 
   /**
-   * Starts with the rows of earlier parts of the scan.
+   * Counts from the number of rows of earlier parts of the scan.
    *
    * @param stop Ends the scan after its last row.
    * @param lossAndRate The loss measurement. It uses servers with a row as canaries.

@@ -80,7 +80,7 @@ export class Canaries {
   /** The server that is probed next. */
   #next: Canary | undefined;
 
-  /** Starts with an empty sample. */
+  /** Creates canaries with an empty sample. */
   constructor(options: CanaryOptions) {
     this.#options = options;
     this.share = options.share;

@@ -15,7 +15,7 @@ function unexpected(message: string): never {
   throw new Error(message);
 }
 
-Deno.test("a secret is named by a file or a variable, and never given itself", () => {
+Deno.test("a secret comes from a file or a variable, and never from the command line", () => {
   assertEquals(parseSecretSource("@a/b.txt"), { kind: "file", name: "a/b.txt" });
   assertEquals(parseSecretSource("env:TOKEN_1"), { kind: "variable", name: "TOKEN_1" });
   for (const text of ["hunter2", "", "@", "env:", "env:A B", "env:A=b", "file.txt", " @a"]) {
@@ -61,7 +61,7 @@ Deno.test("secrets are read from files and variables, without the line's end", a
   }
 });
 
-Deno.test("an unusable secret is refused in one line that shows nothing of it", async () => {
+Deno.test("an unusable secret is refused in one line that shows no part of the secret", async () => {
   const path = await Deno.makeTempFile();
   const file: SecretSource = { kind: "file", name: path };
   const refused = async (text: string, read: () => Promise<unknown>) => {

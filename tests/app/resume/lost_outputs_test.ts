@@ -1,4 +1,4 @@
-/** Covers src/app/resume/: scans whose outputs others change. */
+/** Covers src/app/resume/: scans whose outputs are changed by other programs. */
 import { DatabaseSync } from "node:sqlite";
 import {
   assert,

@@ -1,4 +1,4 @@
-/** Fleets, folders and files of tests that stop scans of the program and resume them. */
+/** Fleets, folders and files for tests that stop and resume scans. */
 import { assertEquals } from "@std/assert";
 import type { ScannedSelection } from "../../../src/fleet/judge/expected_rows.ts";
 import { drawFleet, type FleetPlan } from "../../../src/fleet/simulate/draw_fleet.ts";
@@ -6,7 +6,7 @@ import { openFleet } from "../../../src/fleet/simulate/open_fleet.ts";
 import { systemClock } from "../../../src/net/clock.ts";
 import { finish } from "../../cli/program.ts";
 
-/** What the scans select. */
+/** The targets, protocols and ports of the scans. */
 export const SELECTION: ScannedSelection = {
   protocols: ["raknet", "slp", "query"],
   ports: (name) => name === "raknet" ? [19132] : [25565],

@@ -36,14 +36,17 @@ async function shell(line: string, folder: string): Promise<Finished> {
 
 /** When a scan is stopped. The two scans run at the same time, each on a fleet of its own. */
 const POINTS = {
-  /** When few rows are written. */
+  /** Early: when few rows are written. */
   early: {
     isReached: ({ written }) => written >= 3,
     runtime: "1s",
     fleet: fleetAt(0x7f250000, 0),
     targets: "127.37.0.0/23",
   },
-  /** When TCP has finished: in a fleet without slow hosts, after a third of a default scan. */
+  /**
+   * Late: when TCP has finished. In a fleet without slow hosts, that is after a third of a default
+   * scan.
+   */
   late: {
     isReached: ({ pass, tcp }) => pass >= 3 && tcp.pass === 2 && tcp.position === tcp.pass_size,
     runtime: "3s",
@@ -52,11 +55,11 @@ const POINTS = {
   },
 } satisfies Record<string, Point>;
 
-/** A moment of a scan, and what is scanned. */
+/** A moment of a scan, and the targets of the scan. */
 interface Point {
   /** Whether the status file shows that the scan has reached this point. */
   readonly isReached: (status: ReturnType<typeof JSON.parse>) => boolean;
-  /** How long a scan runs until then. */
+  /** The time from the start of a scan to this moment. */
   readonly runtime: string;
   readonly fleet: ReturnType<typeof fleetAt>;
   readonly targets: string;

@@ -13,7 +13,7 @@ import {
 const START = 1_700_000_000_000 - 1_700_000_000_000 % HOUR_MS;
 const SECOND = 1000;
 
-/** The uptime of a period by looking at each second. All times are whole seconds. */
+/** The uptime of a period, computed second by second. All times are whole seconds. */
 function bySecond(
   observed: readonly SeenState[],
   spans: readonly StoredSpan[],
@@ -43,7 +43,7 @@ function bySecond(
   return sum;
 }
 
-/** Spans of several watches, which overlap arbitrarily; those of one watch do not. */
+/** Spans of several watches. They overlap arbitrarily, except those of one watch. */
 function drawSpans(random: Random): StoredSpan[] {
   const spans: StoredSpan[] = [];
   for (let scan = 1; scan <= 1 + random.below(3); scan++) {
@@ -69,7 +69,7 @@ function drawStates(random: Random, count: number): SeenState[] {
   return [...states.values()].sort((a, b) => a.at - b.at);
 }
 
-Deno.test("uptime is what a look at each second finds, and the hours of a period add up", () => {
+Deno.test("uptime equals the computation second by second, and the hours of a period add up", () => {
   for (let seed = 1; seed <= 150; seed++) {
     const random = new Random(seed);
     const [spans, states] = [drawSpans(random), drawStates(random, random.below(40))];
@@ -82,7 +82,7 @@ Deno.test("uptime is what a look at each second finds, and the hours of a period
   }
 });
 
-Deno.test("an hour of overlapping watches is an hour, and a watch without observations watched nothing", () => {
+Deno.test("an hour of overlapping watches counts once, and a watch without observations does not count", () => {
   const span = (scan: number) => ({ scan, startedAt: START, endedAt: START + HOUR_MS });
   const seen = (scan: number, minute: number, online: boolean): SeenState => ({
     at: START + 60_000 * minute,

@@ -16,7 +16,7 @@ Deno.test("each kind of event is one readable sentence", () => {
   ]);
 });
 
-Deno.test("a sentence names the address without a host name, and the endpoint alone without a name", () => {
+Deno.test("a sentence has the address if there is no host name, and only the endpoint without a name", () => {
   assertEquals(
     sentence({ requested_as: null, name: null, host: "2001:db8::1" }),
     "[2001:db8::1]:25565 is offline, last reply 14:03 UTC",

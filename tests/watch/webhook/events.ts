@@ -41,7 +41,7 @@ export function offline(over: Partial<WatchEvent> = {}): WatchEvent {
 
 const encoder = new TextEncoder();
 
-/** Events as the spool holds them. */
+/** Events in the form of the spool. */
 export function linesOf(events: readonly WatchEvent[]): Uint8Array[] {
   return events.map((event) => encoder.encode(JSON.stringify(event)));
 }

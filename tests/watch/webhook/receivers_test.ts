@@ -1,4 +1,6 @@
-/** Messages for Discord, Slack and ntfy against the limits and types that their documents state. */
+/**
+ * Messages for Discord, Slack and ntfy, compared with the limits and types in their documentation.
+ */
 import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import fc from "npm:fast-check@4.10.2";
 import { InputError } from "../../../src/core/errors.ts";
@@ -187,7 +189,7 @@ Deno.test("a long template is cut to what the receiver accepts", () => {
   assertNtfy(bodyOf(newReceiver("ntfy", "https://ntfy.example/t", template), eachKind()));
 });
 
-Deno.test("templates give the text of messages, and the document for json", () => {
+Deno.test("templates determine the text of messages, and the document for json", () => {
   const text = { text: ":red_circle: **{name}** {event}\n", source: "t.txt" };
   assertEquals(
     bodyOf(newReceiver("discord", URL_OF.discord, text), [offline({ name: "a*b" })]).content,

@@ -30,7 +30,7 @@ Deno.test("a text template shows each placeholder", () => {
   assertEquals(eachKind().map((event) => players(event, asIs)), ["1200", "", "", "2", "", ""]);
 });
 
-Deno.test("values in a text template are escaped, the template's own text is not", () => {
+Deno.test("values in a text template are escaped, and the text of the template is not", () => {
   const render = parseTextTemplate("*{name}* <@1>", "t.txt");
   assertEquals(render(offline({ name: "*a*" }), (text) => text.replaceAll("*", "")), "*a* <@1>");
   assertEquals(render(offline({ name: "{event} $& $1" }), asIs), "*{event} $& $1* <@1>");
@@ -46,7 +46,7 @@ Deno.test("an unknown placeholder is refused with the list", () => {
   }
 });
 
-Deno.test("unusable templates are refused in one line that quotes nothing", () => {
+Deno.test("unusable templates are refused in one line that quotes no part of them", () => {
   const refused = (parse: (text: string, source: string) => unknown, text: string) => {
     const { message } = assertThrows(() => parse(text, "t"), InputError);
     assert(message.length < 120 && !message.includes("\n"), message);

@@ -194,7 +194,7 @@ Deno.test("an allowed name is resolved for each probe, and must not lead to a pr
     const of = async (name: string) => await get(`target=${name}:19132`);
     assertEquals(valueOf((await of("play.example.org")).text, "probe_success"), "1");
     const first = sent();
-    // The zone's owner points the name at a router, a cloud's metadata service, or this machine.
+    // The owner of the zone lets the name lead to a router, a metadata service or this machine.
     for (const address of ["192.168.0.1", "169.254.169.254", "127.0.0.1", "224.0.0.1"]) {
       network.addName("rebound.example.org", [address]);
       await later(6000);

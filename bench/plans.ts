@@ -100,7 +100,7 @@ function stateColumns(engine: Database["engine"]): Readonly<Record<string, strin
     latency_ms: "12.5",
     players_online: "case when i % 11 = 0 then null else (i * 7919) % 500 end",
     players_max: "500",
-    failures: "0",
+    missed_scans: "0",
     online: "i % 5 <> 0",
   };
 }

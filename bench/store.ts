@@ -28,7 +28,8 @@ import {
   INSERT_SCAN_SERVER,
   observationValues,
 } from "../src/store/rows/observation_rows.ts";
-import { INSERT_SERVER, STATE_COLUMNS, UPSERT_PLAYERS } from "../src/store/rows/write_servers.ts";
+import { STATE_COLUMNS } from "../src/store/rows/server_state.ts";
+import { INSERT_SERVER, UPSERT_PLAYERS } from "../src/store/rows/write_servers.ts";
 import { serverValues } from "../src/store/rows/server_values.ts";
 import { createTables } from "../src/store/schema/create_tables.ts";
 import { openPostgres } from "../src/store/database/postgres.ts";

@@ -19,9 +19,11 @@ import type { Database, Value } from "../src/store/database/database.ts";
 import { openPostgres } from "../src/store/database/postgres.ts";
 import { parsePostgres } from "../src/store/database/postgres_url.ts";
 import { openSqlite } from "../src/store/database/sqlite.ts";
+import { UnconfirmedEvents } from "../src/store/events/poll_events.ts";
 import { writePolls } from "../src/store/poll_writer.ts";
 import { identityOf } from "../src/store/rows/identity.ts";
 import { INSERT_OBSERVATION } from "../src/store/rows/observation_rows.ts";
+import { newEventId } from "../src/store/rows/uuid.ts";
 import { createTables } from "../src/store/schema/create_tables.ts";
 import { startPostgres } from "../tests/postgres/server.ts";
 import { readOptions } from "./shared/options.ts";
@@ -68,11 +70,21 @@ async function poll(database: Database, round: number, players: number): Promise
       (_, i) => reply(first + i, at, players),
     );
     const polled = records.map((record) => {
-      return { identity: identityOf(record)!, record, online: true, failures: 0, at };
+      const { host, port, name } = record;
+      const subject = { host, port, requested_as: null, scan_id: WATCH, name };
+      return {
+        identity: identityOf(record)!,
+        subject,
+        record,
+        outage: undefined,
+        at,
+        candidates: [],
+      };
     });
     const isObserved = round === 0 || players > 0;
-    const seen = isObserved ? polled.map((one) => ({ ...one, scanId: WATCH })) : [];
-    await writePolls(database, polled, seen);
+    const observations = isObserved ? polled.map((one) => ({ ...one, scanId: WATCH })) : [];
+    const polls = { scanId: WATCH, servers: polled, observations, optOuts: [], dropped: [] };
+    await writePolls(database, polls, { newEventId, unconfirmed: new UnconfirmedEvents() });
   }
 }
 

@@ -3,52 +3,81 @@
  *
  * @module
  */
+import { PROTOCOLS } from "../protocols/list.ts";
+import type { Protocol } from "../protocols/protocol.ts";
 import type { Database } from "./database/database.ts";
+import { writeServerEvents } from "./events/server_events.ts";
 import { type Identified, identified } from "./rows/identity.ts";
 import { readKnownServers } from "./rows/known_servers.ts";
 import { observeReplies } from "./rows/observation_rows.ts";
 import { scanNumbers } from "./rows/scan_numbers.ts";
 import type { StoredRecord } from "./rows/stored_record.ts";
-import { type ServerWrite, writeServers } from "./rows/write_servers.ts";
+import { type ServerWrite, type WriteRules, writeServers } from "./rows/write_servers.ts";
 
 /**
  * Writes imported records: of files, or of another database. An older one than the database's changes
  * `first_seen` only; an endpoint that never replied changes no known server.
  *
+ * @param allProtocols Every protocol of the program. Default: PROTOCOLS.
  * @returns The number of rows that were inserted or updated.
  */
 export async function writeImportedRecords(
   database: Database,
   records: readonly StoredRecord[],
+  allProtocols: readonly Protocol[] = PROTOCOLS,
 ): Promise<number> {
   const replied = newestPerServer(records.filter(({ protocol }) => protocol !== ""));
   const endpoints = newestPerServer(records.filter(({ protocol }) => protocol === ""));
-  return await database.transaction(async () => {
+  return await database.transaction(async (attempt) => {
     const scans = await scanNumbers(database, replied.map(({ record }) => record.scan_id));
-    const changed = await importServers(database, replied, scans, { onlyNew: false });
-    return changed + await importServers(database, endpoints, new Map(), { onlyNew: true });
+    const changed = await importServers(database, replied, scans, {
+      onlyNew: false,
+      attempt,
+      allProtocols,
+    });
+    return changed + await importServers(database, endpoints, new Map(), {
+      onlyNew: true,
+      attempt,
+      allProtocols,
+    });
   });
+}
+
+/** How the records of a transaction are imported. */
+interface ImportRules extends Pick<WriteRules, "allProtocols"> {
+  /** Whether known servers stay unchanged. */
+  readonly onlyNew: boolean;
+  /** The attempt of the transaction. */
+  readonly attempt: number;
 }
 
 async function importServers(
   database: Database,
   records: readonly Identified<StoredRecord>[],
   scans: ReadonlyMap<string | null, number>,
-  { onlyNew }: { readonly onlyNew: boolean },
+  { onlyNew, attempt, allProtocols }: ImportRules,
 ): Promise<number> {
-  const known = await readKnownServers(database, records.map(({ identity }) => identity.key));
+  const known = await readKnownServers(database, records.map(({ identity }) => identity.key), {
+    attempt,
+  });
   const unknown = onlyNew ? records.filter(({ identity }) => !known.has(identity.key)) : records;
   const writes = unknown.map(({ record, identity }): ServerWrite => ({
     identity,
     record,
     scan: scans.get(record.scan_id) ?? null,
     online: record.online,
-    failures: record.failures,
+    missedScans: record.missed_scans,
     firstSeen: record.first_seen,
     probedAt: record.last_seen,
     repliedAt: record.protocol === "" ? null : record.seen_at,
   }));
-  const written = await writeServers(database, writes, known, { replacesSameTime: false, onlyNew });
+  const written = await writeServers(database, writes, known, {
+    replacesSameTime: false,
+    onlyNew,
+    reportsNew: false,
+    allProtocols,
+  });
+  await writeServerEvents(database, written);
   await observeReplies(database, written);
   return written.filter(({ wins, before, write }) => wins || write.firstSeen < before!.firstSeen)
     .length;

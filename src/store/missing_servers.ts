@@ -4,11 +4,22 @@
  * @module
  */
 import { type Address, family, parseAddress } from "../core/address.ts";
-import { type Database, type Row, timeParameter, type Value } from "./database/database.ts";
+import {
+  type Database,
+  isInList,
+  listValue,
+  type Row,
+  timeParameter,
+  type Value,
+} from "./database/database.ts";
+import { type EventRow, writeEvents } from "./events/write_events.ts";
 import { addressColumn, addressValue } from "./rows/addresses.ts";
 import { observationValues, writeObservations } from "./rows/observation_rows.ts";
 import { scanNumbers } from "./rows/scan_numbers.ts";
-import { markChanged, writeFailures } from "./rows/write_servers.ts";
+import { type UnansweredServer, writeUnanswered } from "./rows/server_state.ts";
+import { newEventId } from "./rows/uuid.ts";
+import { markChanged } from "./rows/write_servers.ts";
+import { versionOf } from "./rows/known_servers.ts";
 
 /** The endpoints and protocols that a scan has probed completely. */
 export interface Coverage {
@@ -37,7 +48,7 @@ export interface FinishedScan {
   readonly at: number;
   /** What the scan probed. */
   readonly coverage: Coverage;
-  /** Number of failures in a row after which a server counts as offline. */
+  /** Number of scans in a row without a reply after which a server counts as offline. */
   readonly downAfter: number;
 }
 
@@ -62,8 +73,9 @@ export async function markMissing(database: Database, scan: FinishedScan): Promi
           JSON.parse(String(protocols)),
         )
       );
-      await database.transaction(() => markRows(database, scan, number, missing));
-      count += missing.length;
+      count += await database.transaction((attempt) =>
+        markRows(database, scan, number, missing, attempt)
+      );
     }
   }
   return count;
@@ -79,26 +91,60 @@ function queriedRanges(ranges: Coverage["ranges"]): Coverage["ranges"] {
 
 const WHOLE = { 4: { start: 0, end: 2 ** 32 }, 6: { start: 0n, end: 1n << 128n } } as const;
 
+/** A missing server, as the transaction that counts its failure has read it. */
+interface MissingServer extends UnansweredServer {
+  readonly wasOnline: boolean;
+  readonly repliedAt: number | null;
+}
+
+/** Counts a failure for each server that was not probed since the scan began. Returns their number. */
 async function markRows(
   database: Database,
-  { at: endedAt, since, downAfter }: FinishedScan,
-  scan: number,
-  missing: readonly Row[],
-): Promise<void> {
-  const at = endedAt + database.clockOffsetMs;
-  const until = since + database.clockOffsetMs - 1;
-  const failed = missing.map(({ id, online, failures: before }) => {
-    const failures = Number(before) + 1;
-    const wasOnline = online === 1;
-    const isOnline = wasOnline && failures < downAfter;
-    return { id: Number(id), online: isOnline, wasOnline, failures, at, until };
-  });
-  await writeFailures(database, failed);
-  const changed = failed.filter(({ online, wasOnline }) => online !== wasOnline)
-    .toSorted((a, b) => a.id - b.id);
-  await markChanged(database, changed.map(({ id }) => [at, id]));
-  const rows = failed.map(({ id }) => observationValues({ server: id, at, scan }));
+  scan: FinishedScan,
+  number: number,
+  candidates: readonly Row[],
+  attempt: number,
+): Promise<number> {
+  const missing = await readMissing(database, scan, candidates, attempt);
+  await writeUnanswered(database, missing);
+  const offline = missing.filter(({ online, wasOnline }) => online !== wasOnline);
+  await markChanged(database, offline.map(({ id, at }) => [at, id]));
+  await writeEvents(
+    database,
+    offline.map(({ id, at, missedScans, repliedAt }): EventRow => {
+      const data = { misses: missedScans, last_seen: repliedAt, unresponsive_since: null };
+      return { id: newEventId(at), at, server: id, scan: number, kind: "offline", data };
+    }),
+  );
+  const rows = missing.map(({ id, at }) => observationValues({ server: id, at, scan: number }));
   await writeObservations(database, rows);
+  return missing.length;
+}
+
+/** Reads the states of servers in the order of their ids, without those that were probed meanwhile. */
+async function readMissing(
+  database: Database,
+  { at: endedAt, since, downAfter }: FinishedScan,
+  candidates: readonly Row[],
+  attempt: number,
+): Promise<MissingServer[]> {
+  const [at, until] = [endedAt, since - 1].map((time) => time + database.clockOffsetMs);
+  const rows = await database.rows(
+    `select t.server, t.online, t.missed_scans, t.probed_at, t.replied_at, ${
+      versionOf(database)
+    } as version from server_state t where ${isInList(database, "t.server", "integer")} ` +
+      `order by t.server${attempt > 1 ? " for update" : ""}`,
+    [listValue(database, candidates.map(({ id }) => Number(id)))],
+  );
+  return rows.flatMap((row) => {
+    const probedAt = Number(row.probed_at);
+    if (probedAt > until && probedAt <= database.now()) return [];
+    const [wasOnline, missedScans] = [row.online === 1, Number(row.missed_scans) + 1];
+    const online = wasOnline && missedScans < downAfter;
+    const repliedAt = row.replied_at === null ? null : Number(row.replied_at);
+    const version = String(row.version);
+    return [{ id: Number(row.server), online, wasOnline, missedScans, at, version, repliedAt }];
+  });
 }
 
 /** Reads missing servers of a range page by page. Each page starts after the last row of the page before. */
@@ -112,8 +158,8 @@ async function* readPages(
   const isPostgres = database.engine === "postgres";
   const [at, id] = [isPostgres ? "?::inet" : "?", isPostgres ? "?::integer" : "?"];
   const [time, now] = [timeParameter(database), timeParameter(database)];
-  const sql = `select s.id, s.address, s.port, s.protocols, s.${column} as place, t.online, ` +
-    "t.failures from servers s join server_state t on t.server = s.id " +
+  const sql = `select s.id, s.address, s.port, s.protocols, s.${column} as place ` +
+    "from servers s join server_state t on t.server = s.id " +
     `where (s.${column}, s.id) > (${at}, ${id}) and s.${column} <= ${at} ` +
     `and (t.probed_at < ${time} or t.probed_at > ${now}) and not exists ` +
     "(select 1 from scan_servers e join servers o on o.id = e.server where e.scan = ? " +

@@ -1,5 +1,5 @@
 /**
- * Writes a watch's results to a database: the state of servers, and observations.
+ * Writes a watch's results to a database: the state of servers, their events, and observations.
  *
  * @module
  */
@@ -9,87 +9,75 @@ import { PROTOCOLS } from "../protocols/list.ts";
 import type { Protocol } from "../protocols/protocol.ts";
 import { type NumberedRecord, writeAttached } from "./attachments.ts";
 import type { Database, Value } from "./database/database.ts";
-import { type OptOut, writeOptOuts } from "./opt_outs.ts";
-import type { ServerIdentity } from "./rows/identity.ts";
+import { offlineEvent } from "./events/detect.ts";
+import { type PollEvents, pollEvents, type UnconfirmedEvents } from "./events/poll_events.ts";
+import type { EventBody, WatchEvent } from "./events/watch_event.ts";
+import { writeOptOuts } from "./opt_outs.ts";
 import { type KnownServer, readKnownServers } from "./rows/known_servers.ts";
 import { observationValues, writeObservations } from "./rows/observation_rows.ts";
+import type { Outage, PolledServer, PollObservation, Polls } from "./rows/polls.ts";
 import { scanNumbers } from "./rows/scan_numbers.ts";
+import { writeUnanswered } from "./rows/server_state.ts";
 import { serverValues } from "./rows/server_values.ts";
-import {
-  isReplaced,
-  markChanged,
-  type ServerWrite,
-  writeFailures,
-  writeServers,
-} from "./rows/write_servers.ts";
+import { isReplaced, markChanged, type ServerWrite, writeServers } from "./rows/write_servers.ts";
 
-/** A server after a poll. */
-export interface PolledServer {
-  /** Who the server is. */
-  readonly identity: ServerIdentity;
-  /** The newest reply since the server was last written; `undefined`: no reply. */
-  readonly record: ServerRecord | undefined;
-  /** Whether the server counts as online. */
-  readonly online: boolean;
-  /** Number of failed polls in a row. */
-  readonly failures: number;
-  /** When the server was polled, Unix milliseconds. */
-  readonly at: number;
-}
-
-/** An observation of a poll. */
-export interface PollObservation {
-  /** The watch's identity, UUIDv7. */
-  readonly scanId: string;
-  /** Who the server is. */
-  readonly identity: ServerIdentity;
-  /** When the server was polled, Unix milliseconds. */
-  readonly at: number;
-  /** The server's reply; `undefined`: the server is offline. */
-  readonly record: ServerRecord | undefined;
+/** How polls are written. */
+export interface PollRules {
+  /** Creates the identity of an event, UUIDv7, from its time, Unix milliseconds. */
+  readonly newEventId: (at: number) => string;
+  /** The events of transactions whose outcome is unknown. */
+  readonly unconfirmed: UnconfirmedEvents;
+  /** Every protocol of the program. Default: PROTOCOLS. */
+  readonly allProtocols?: readonly Protocol[];
 }
 
 /**
  * Writes results of polls in one transaction. Writing the same results again changes nothing.
  *
- * @param servers At most one entry per server.
- * @param optOuts Addresses that opted out. Default: none.
- * @param allProtocols Every protocol of the program. Default: PROTOCOLS.
+ * @returns The events that this transaction wrote, or an earlier one of the watch whose outcome was
+ * unknown: changes that no other program has reported. Also the candidates of servers without a row.
  */
 export async function writePolls(
   database: Database,
-  servers: readonly PolledServer[],
-  observations: readonly PollObservation[],
-  optOuts: readonly OptOut[] = [],
-  allProtocols: readonly Protocol[] = PROTOCOLS,
-): Promise<void> {
-  await database.transaction(async () => {
-    const all = [...servers, ...observations].map(({ identity }) => identity.key);
-    const keys = [...new Set(all)];
-    const known = await readKnownServers(database, keys, scanOnlyColumns(allProtocols));
+  polls: Polls,
+  { newEventId, unconfirmed, allProtocols = PROTOCOLS }: PollRules,
+): Promise<readonly WatchEvent[]> {
+  const { servers, observations, dropped } = polls;
+  const all = [...servers, ...observations, ...dropped].map(({ identity }) => identity.key);
+  const keys = [...new Set(all)];
+  const columns = scanOnlyColumns(allProtocols);
+  return await unconfirmed.write(database, async (attempt) => {
+    const known = await readKnownServers(database, keys, { columns, attempt });
     const scans = await scanNumbers(database, [
+      polls.scanId,
       ...servers.map(({ record }) => record?.scan_id ?? null),
       ...observations.map(({ scanId }) => scanId),
     ]);
     const ids = new Map([...known].map(([key, { id }]) => [key, id]));
     const writes = servers.flatMap((polled) => repliedWrite(database, polled, known, scans));
-    const rules = { replacesSameTime: true };
-    for (const { id, write } of await writeServers(database, writes, known, rules)) {
+    const rules = { replacesSameTime: true, reportsNew: true, allProtocols };
+    const found = new Map<string, readonly EventBody[]>();
+    for (const { id, write, events } of await writeServers(database, writes, known, rules)) {
       ids.set(write.identity.key, id);
+      found.set(write.identity.key, events);
     }
-    await writeFailed(database, servers, known);
+    for (const [key, event] of await writeFailed(database, servers, known)) found.set(key, [event]);
     await writePollObservations(database, observations, ids, scans);
-    await writeOptOuts(database, optOuts);
+    const optedOut = await writeOptOuts(database, polls.optOuts);
+    const changes: PollEvents = { polls, ids, found, optedOut, scans, newEventId };
+    return await pollEvents(database, changes);
   });
 }
 
 /** The write of a server that replied. Columns that scans fill and polls do not keep their values. */
 function repliedWrite(
-  { clockOffsetMs }: Database,
-  { identity, record: reply, online, failures, at }: PolledServer,
+  database: Database,
+  polled: PolledServer,
   known: ReadonlyMap<string, KnownServer>,
   scans: ReadonlyMap<string | null, number>,
 ): ServerWrite[] {
+  const { clockOffsetMs } = database;
+  const { identity, record: reply, outage, at } = polled;
   if (reply === undefined) return [];
   const before = known.get(identity.key);
   const record: Record<string, unknown> = { ...reply };
@@ -99,33 +87,54 @@ function repliedWrite(
     identity,
     record: record as unknown as ServerRecord,
     scan: scans.get(reply.scan_id) ?? null,
-    online,
-    failures,
+    online: outage === undefined || hasReplySince(before, outage, database),
+    missedScans: 0,
+    outage,
     firstSeen: before?.firstSeen ?? repliedAt,
     probedAt: at + clockOffsetMs,
     repliedAt,
   }];
 }
 
-/** Writes the states of known servers that did not reply. */
+/** Whether another program had a reply while the polls failed that show an outage. */
+function hasReplySince(
+  known: KnownServer | undefined,
+  { decisiveSince }: Outage,
+  { clockOffsetMs }: Database,
+): boolean {
+  const repliedAt = known?.state?.repliedAt ?? null;
+  return repliedAt !== null && repliedAt >= decisiveSince + clockOffsetMs;
+}
+
+/**
+ * Writes the states of known servers that did not reply. A server that counts as online becomes offline
+ * if the watch shows an outage.
+ *
+ * @returns The events of servers that became offline, by key.
+ */
 async function writeFailed(
   database: Database,
   servers: readonly PolledServer[],
   known: ReadonlyMap<string, KnownServer>,
-): Promise<void> {
-  const failed = servers.flatMap(({ identity, record, online, failures, at: polledAt }) => {
+): Promise<(readonly [key: string, event: EventBody])[]> {
+  const failed = servers.flatMap(({ identity, record, outage, at: polledAt }) => {
     const before = known.get(identity.key);
+    if (record !== undefined || before?.state === undefined) return [];
     const at = polledAt + database.clockOffsetMs;
-    const rules = { replacesSameTime: true };
-    const isOlder = before !== undefined &&
-      !isReplaced(before, { probedAt: at }, rules, database.now());
-    if (record !== undefined || before === undefined || isOlder) return [];
-    return [{ id: before.id, wasOnline: before.state!.online, online, failures, at }];
+    if (!isReplaced(before, { probedAt: at }, { replacesSameTime: true }, database.now())) {
+      return [];
+    }
+    const { state: { online: wasOnline, missedScans, repliedAt, version } } = before;
+    const goesOffline = wasOnline && outage !== undefined &&
+      !hasReplySince(before, outage, database);
+    const online = wasOnline && !goesOffline;
+    const event = goesOffline ? offlineEvent(repliedAt, { outage }) : undefined;
+    return [{ id: before.id, key: before.key, online, missedScans, at, version, event }];
   });
-  await writeFailures(database, failed);
-  const changed = failed.filter(({ wasOnline, online }) => wasOnline !== online)
-    .toSorted((a, b) => a.id - b.id);
+  await writeUnanswered(database, failed);
+  const changed = failed.filter(({ event }) => event !== undefined).toSorted((a, b) => a.id - b.id);
   await markChanged(database, changed.map(({ at, id }) => [at, id]));
+  return changed.map(({ key, event }) => [key, event!] as const);
 }
 
 /** Writes observations, and the attachments of their records. */

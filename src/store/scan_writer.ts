@@ -4,8 +4,10 @@
  * @module
  */
 import { serverId, type ServerRecord } from "../core/record.ts";
+import { PROTOCOLS } from "../protocols/list.ts";
 import { type NumberedRecord, writeAttached } from "./attachments.ts";
 import type { Database } from "./database/database.ts";
+import { writeServerEvents } from "./events/server_events.ts";
 import { type InterviewScope, withKeptColumns } from "./kept_columns.ts";
 import type { Identified, ServerIdentity } from "./rows/identity.ts";
 import { matchServers } from "./rows/matched_servers.ts";
@@ -29,13 +31,17 @@ export async function writeScanRecords(
 ): Promise<void> {
   for (let at = 0; at < records.length; at += BATCH) {
     const batch = records.slice(at, at + BATCH);
-    await database.transaction(async () => {
-      const { all, servers, known, scans, replied } = await matchServers(database, batch);
+    await database.transaction(async (attempt) => {
+      const matched = await matchServers(database, batch, attempt);
+      const { all, servers, known, scans, replied } = matched;
       const complete = scope === undefined
         ? servers
         : await withKeptColumns(database, servers, scope);
       const writes = complete.map((one) => writeOf(one, scans, database.clockOffsetMs));
-      const written = await writeServers(database, writes, known, { replacesSameTime: true });
+      const { allProtocols = PROTOCOLS } = scope ?? {};
+      const rules = { replacesSameTime: true, reportsNew: true, allProtocols };
+      const written = await writeServers(database, writes, known, rules);
+      await writeServerEvents(database, written);
       const isFirst = ({ id, write: { scan } }: WrittenServer) =>
         scan === null || !replied.get(scan)!.has(id);
       await observeReplies(database, written.filter((one) => isFirst(one) || isChanged(one)));
@@ -53,7 +59,7 @@ function writeOf(
 ): ServerWrite {
   const at = record.seen_at + clockOffsetMs;
   const scan = scans.get(record.scan_id) ?? null;
-  const state = { online: true, failures: 0, firstSeen: at, probedAt: at, repliedAt: at };
+  const state = { online: true, missedScans: 0, firstSeen: at, probedAt: at, repliedAt: at };
   return { identity, record, scan, ...state };
 }
 

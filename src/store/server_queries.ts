@@ -65,10 +65,10 @@ const STATE_FIELDS = [
     meaning: "whether the server counts as online",
   },
   {
-    name: "failures",
+    name: "missed_scans",
     type: "integer",
     nullable: false,
-    meaning: "scans or polls in a row without a reply",
+    meaning: "scans in a row that probed the server without a reply",
   },
   {
     name: "first_seen",

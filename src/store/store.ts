@@ -8,8 +8,10 @@ import { InputError } from "../core/errors.ts";
 import { type Database, StoreError, timeParameter } from "./database/database.ts";
 import type { InterviewScope } from "./kept_columns.ts";
 import { type Coverage, markMissing } from "./missing_servers.ts";
-import { type OptOut, writeOptOuts } from "./opt_outs.ts";
+import { writeOptOutEvents } from "./events/server_events.ts";
+import { writeOptOuts } from "./opt_outs.ts";
 import { writeScanRecords } from "./scan_writer.ts";
+import type { OptOut } from "./rows/polls.ts";
 import { scanNumbers } from "./rows/scan_numbers.ts";
 import { storableJson, storableUuid } from "./rows/stored_values.ts";
 
@@ -47,7 +49,7 @@ export interface ScanEndRow {
   readonly found: number;
   /** What the scan probed, when it completed: known servers that did not reply are missing. */
   readonly coverage?: Coverage;
-  /** Number of failures in a row after which a server counts as offline. */
+  /** Number of scans in a row without a reply after which a server counts as offline. */
   readonly downAfter: number;
   /** Addresses that opted out during the scan. Default: none. */
   readonly optOuts?: readonly OptOut[];
@@ -153,7 +155,7 @@ export class Store implements AsyncDisposable {
     const time = timeParameter(database);
     const at = end.at + database.clockOffsetMs;
     const scan = (await scanNumbers(database, [uuidOf(id)])).get(uuidOf(id))!;
-    await writeOptOuts(database, optOuts);
+    await writeOptOutEvents(database, await writeOptOuts(database, optOuts), scan);
     if (shard !== undefined) {
       await database.run(
         "insert into scan_shards (scan, shard, done_at, probes_sent, replies) " +

@@ -6,8 +6,9 @@
 import type { Address } from "../core/address.ts";
 import type { Clock } from "../net/clock.ts";
 import { ATTACHMENTS, type RecordWithAttachments, type ServerRecord } from "../core/record.ts";
-import type { OptOut } from "../store/opt_outs.ts";
-import type { PolledServer, PollObservation } from "../store/poll_writer.ts";
+import type { PolledServer, Polls } from "../store/rows/polls.ts";
+import { PendingEvents } from "./pending_events.ts";
+import { candidatesOf, PollQueue } from "./poll_queue.ts";
 import type { WatchEvent } from "../store/events/watch_event.ts";
 import type { WatchSpan } from "../store/uptime/watch_spans.ts";
 import type { WatchedServer } from "./watched_server.ts";
@@ -17,8 +18,6 @@ import { WatchSpans } from "./watch_spans.ts";
 const WRITE_DELAY_MS = 1000;
 /** Maximum delay after failures, milliseconds. */
 const MAX_DELAY_MS = 30_000;
-/** Maximum numbers of servers and of observations in one transaction. */
-const BATCH = 1000;
 /** Default of {@linkcode JournalOptions.maxQueued}. */
 const MAX_QUEUED = 200_000;
 /** Interval of observations of a server without a change, milliseconds. */
@@ -36,12 +35,16 @@ export interface JournalOptions {
   readonly name: string;
   /** The watch's identity, UUIDv7. */
   readonly scanId: string;
-  /** Writes to the database. When it rejects, it is called again with equal results. */
-  readonly write: (
-    servers: readonly PolledServer[],
-    observations: readonly PollObservation[],
-    optOuts: readonly OptOut[],
-  ) => Promise<void>;
+  /**
+   * Writes to the database, and returns the events that result. When it rejects, it is called again with
+   * equal results.
+   */
+  readonly write: (polls: Polls) => Promise<readonly WatchEvent[]>;
+  /**
+   * Receives the events that the database decides. While it cannot be written, the events that the watch
+   * has seen, after 10 seconds. Default: another database decides, or none.
+   */
+  readonly onEvent?: (event: WatchEvent) => void;
   /** Writes when the watch watched. Default: not written. */
   readonly writeSpans?: (spans: readonly WatchSpan[]) => Promise<void>;
   /** The clock of delays and deadlines. */
@@ -61,6 +64,11 @@ function withAttachments(
   return attachments === undefined ? row : { ...row, [ATTACHMENTS]: attachments };
 }
 
+/** The last event of each kind. */
+function lastOfEachKind(events: readonly WatchEvent[]): readonly WatchEvent[] {
+  return [...new Map(events.map((event) => [event.event, event])).values()];
+}
+
 /** The journal's memory of a server. */
 interface PollProgress {
   /** When an observation was last queued, Unix milliseconds. */
@@ -69,8 +77,6 @@ interface PollProgress {
   queuedAt: number;
   /** Number of failed polls in a row after the last poll. */
   misses: number;
-  /** When the first of these polls ended, Unix milliseconds. */
-  failedAt: number;
 }
 
 /** Queues the results of polls and writes them to a database in the background. */
@@ -79,12 +85,8 @@ export class Journal {
   written = 0;
   /** Number of lost observations. */
   lost = 0;
-  /** States of servers to write, by key. */
-  #servers = new Map<string, PolledServer>();
-  /** Observations that are not yet in the database. */
-  #observations: PollObservation[] = [];
-  /** Opt-outs that are not yet in the database. */
-  #optOuts: OptOut[] = [];
+  readonly #queue = new PollQueue();
+  readonly #pending: PendingEvents | undefined;
   /** States of servers without a change, by key: written at their interval, or at the end. */
   readonly #unchanged = new Map<string, PolledServer>();
   readonly #progress = new Map<WatchedServer, PollProgress>();
@@ -107,11 +109,14 @@ export class Journal {
   #closed = false;
 
   /** Starts with empty queues. */
-  constructor(private readonly options: JournalOptions) {}
+  constructor(private readonly options: JournalOptions) {
+    const { clock, onEvent } = options;
+    if (onEvent !== undefined) this.#pending = new PendingEvents(clock, onEvent);
+  }
 
   /** Number of results of polls that are not in the database yet: states, observations, opt-outs. */
   get waiting(): number {
-    return this.#servers.size + this.#observations.length + this.#optOuts.length + this.#inFlight;
+    return this.#queue.size + this.#inFlight;
   }
 
   /**
@@ -168,15 +173,22 @@ export class Journal {
     const progress = this.#progress.get(server) ?? this.#startProgress(server, at);
     this.#spans.alive(this.options.clock.wall());
     this.#cancelSpan ??= this.#extendLater();
-    if (misses > 0 && progress.misses === 0) progress.failedAt = at;
-    const earlier = this.#servers.get(key) ?? this.#unchanged.get(key);
-    const state = { identity, record: current ?? earlier?.record, online, failures: misses, at };
+    const earlier = this.#queue.servers.get(key) ?? this.#unchanged.get(key);
+    const waiting = earlier?.candidates ?? [];
+    const state: PolledServer = {
+      identity,
+      subject: server.subject,
+      record: current ?? earlier?.record,
+      outage: server.outage,
+      at,
+      candidates: this.#pending?.add(waiting, events) ?? lastOfEachKind([...waiting, ...events]),
+    };
     const isChanged = events.length > 0 || misses !== progress.misses;
     progress.misses = misses;
-    if (isChanged || this.#servers.has(key) || at - progress.queuedAt >= STATE_INTERVAL_MS) {
+    if (isChanged || this.#queue.servers.has(key) || at - progress.queuedAt >= STATE_INTERVAL_MS) {
       progress.queuedAt = at;
       this.#unchanged.delete(key);
-      this.#servers.set(key, state);
+      this.#queue.servers.set(key, state);
     } else this.#unchanged.set(key, state);
     // No observation after a failed poll of an online server: the server is not yet known to be offline.
     const isDue = events.length > 0 || at - progress.observedAt >= UNCHANGED_MS ||
@@ -187,21 +199,29 @@ export class Journal {
       const record = current && withAttachments(current, reply);
       // The server has been offline since the first of the failed polls.
       const isNew = events.some(({ event }) => event === "offline");
-      const observedAt = isNew ? progress.failedAt : at;
-      this.#observations.push({ scanId, identity, at: observedAt, record });
+      const observedAt = isNew ? server.outage!.since : at;
+      this.#queue.observations.push({ scanId, identity, at: observedAt, record });
       this.#dropOldest();
     }
     this.#schedule();
   }
 
+  /** Queues the event of a server that is polled no more because its address opted out. */
+  drop({ identity }: WatchedServer, event: WatchEvent): void {
+    this.#unchanged.delete(identity.key); // its state would make the server online again
+    this.#pending?.add([], [event]);
+    this.#queue.dropped.push({ identity, event });
+    this.#schedule();
+  }
+
   /** Queues the opt-out of an address. */
   optOut(address: Address, at: number): void {
-    this.#optOuts.push({ address, at });
+    this.#queue.optOuts.push({ address, at });
     this.#schedule();
   }
 
   /**
-   * Writes the queues.
+   * Writes the queues. Events that the database cannot decide by then are reported without it.
    *
    * @param maxWaitMs Maximum duration, milliseconds. Results that are not written by then are lost.
    */
@@ -212,7 +232,7 @@ export class Journal {
     this.#cancel?.();
     this.#cancelSpan?.();
     this.offline(clock.wall());
-    for (const [key, state] of this.#unchanged) this.#servers.set(key, state);
+    for (const [key, state] of this.#unchanged) this.#queue.servers.set(key, state);
     this.#unchanged.clear();
     const { promise: timeout, resolve } = Promise.withResolvers<void>();
     const cancel = clock.after(maxWaitMs, resolve);
@@ -224,27 +244,28 @@ export class Journal {
     }
     if (this.#isSpanDue && !this.failing) await Promise.race([this.#start(), timeout]);
     cancel();
-    const unwritten = this.#observations.length + this.#inFlight;
+    const unwritten = this.#queue.observations.length + this.#inFlight;
     if (unwritten > 0 || this.#hasQueued) this.failing = true;
     this.lost += unwritten;
-    this.#observations = [];
+    this.#queue.observations = [];
+    this.#pending?.close();
   }
 
   /** Starts the progress of a server. The state intervals of servers begin at different seconds. */
   #startProgress(server: WatchedServer, at: number): PollProgress {
     const second = this.#progress.size % SPREAD_SECONDS;
     const queuedAt = at - STATE_INTERVAL_MS * second / SPREAD_SECONDS;
-    const progress = { observedAt: -Infinity, queuedAt, misses: 0, failedAt: at };
+    const progress = { observedAt: -Infinity, queuedAt, misses: 0 };
     this.#progress.set(server, progress);
     return progress;
   }
 
   #dropOldest(): void {
     const { maxQueued = MAX_QUEUED } = this.options;
-    const excess = this.#observations.length - maxQueued;
+    const excess = this.#queue.observations.length - maxQueued;
     if (excess <= 0) return;
-    const [{ at: from }] = this.#observations.splice(0, excess);
-    this.#spans.leaveOut(from, this.#observations[0]?.at ?? from);
+    const [{ at: from }] = this.#queue.observations.splice(0, excess);
+    this.#spans.leaveOut(from, this.#queue.observations[0]?.at ?? from);
     this.lost += excess;
   }
 
@@ -259,8 +280,7 @@ export class Journal {
 
   /** Whether there is something to write. */
   get #hasQueued(): boolean {
-    return this.#begin !== undefined ||
-      this.#servers.size + this.#observations.length + this.#optOuts.length > 0;
+    return this.#begin !== undefined || this.#queue.size > 0;
   }
 
   /** Starts a write, or joins the one that is under way. */
@@ -278,21 +298,19 @@ export class Journal {
       await this.#begin?.();
       this.#begin = undefined;
       while (this.#hasQueued) {
-        const servers = [...this.#servers.values()].slice(0, BATCH);
-        const observations = this.#observations.splice(0, BATCH);
-        const optOuts = this.#optOuts.splice(0);
-        for (const { identity } of servers) this.#servers.delete(identity.key);
-        this.#inFlight = observations.length;
+        const polls = this.#queue.take(this.options.scanId);
+        this.#inFlight = polls.observations.length;
         try {
-          await write(servers, observations, optOuts);
+          const events = await write(polls);
+          this.#pending?.decided(candidatesOf(polls), events);
         } catch (error) {
-          this.#requeue(servers, observations);
-          this.#optOuts.unshift(...optOuts);
+          this.#queue.putBack(polls);
+          this.#dropOldest();
           throw error;
         } finally {
           this.#inFlight = 0;
         }
-        this.written += observations.length;
+        this.written += polls.observations.length;
         await this.#extendSpan();
         await clock.yieldToEvents(); // polls continue between transactions
       }
@@ -323,20 +341,10 @@ export class Journal {
   /** Writes the spans of the watch, up to the oldest observation that is not yet written. */
   async #extendSpan(): Promise<void> {
     const { clock, writeSpans } = this.options;
-    const isWhole = this.#observations.length === 0;
-    const spans = this.#spans.pending(isWhole ? clock.wall() : this.#observations[0].at);
+    const isWhole = this.#queue.observations.length === 0;
+    const spans = this.#spans.pending(isWhole ? clock.wall() : this.#queue.observations[0].at);
     if (spans.length > 0) await writeSpans?.(spans);
     this.#spans.written(spans);
     if (isWhole) this.#isSpanDue = false;
-  }
-
-  /** Returns a batch to the queues. A newer state of a server that was queued meanwhile is kept. */
-  #requeue(servers: readonly PolledServer[], observations: readonly PollObservation[]): void {
-    for (const server of servers) {
-      const { key } = server.identity;
-      if (!this.#servers.has(key)) this.#servers.set(key, server);
-    }
-    this.#observations.unshift(...observations);
-    this.#dropOldest();
   }
 }

@@ -19,7 +19,7 @@ export interface WatchCounts {
   replied: number;
   /** Number of polls that were postponed for lack of file descriptors. */
   deferred: number;
-  /** Number of reported events. */
+  /** Number of reported events. Whoever reports them counts them. */
   events: number;
   /** Maximum delay of a poll behind its due time, milliseconds. */
   maxLateMs: number;
@@ -53,8 +53,8 @@ export interface PollingSetup {
   readonly clock: Clock;
   /** Stops the watch: no further poll starts. */
   readonly signal: AbortSignal;
-  /** Called for each event. The events of one server come in order. */
-  readonly onEvent: (event: WatchEvent) => void;
+  /** Called for each event of a server. The events of one server come in order. */
+  readonly onEvent: (event: WatchEvent, server: WatchedServer) => void;
   /** Called after each poll, with its events, its end (Unix milliseconds) and the reply. */
   readonly onPolled?: (
     server: WatchedServer,
@@ -171,13 +171,11 @@ async function poll(
   }
   const at = Math.round(clock.wall());
   const events = result === undefined ? server.addFailure(at) : server.addReply(result, at);
-  counts.events += events.length;
-  for (const event of events) onEvent(event);
+  for (const event of events) onEvent(event, server);
   onPolled?.(server, events, at, result);
 }
 
-function drop(server: WatchedServer, { clock, counts, onEvent }: PollingSetup): "dropped" {
-  counts.events++;
-  onEvent(server.optedOut(Math.round(clock.wall())));
+function drop(server: WatchedServer, { clock, onEvent }: PollingSetup): "dropped" {
+  onEvent(server.optedOut(Math.round(clock.wall())), server);
   return "dropped";
 }

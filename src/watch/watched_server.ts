@@ -9,7 +9,14 @@ import { isIncompleteFlag, scanOnlyColumns } from "../protocols/declared_facts.t
 import { PROTOCOLS } from "../protocols/list.ts";
 import type { Protocol } from "../protocols/protocol.ts";
 import { identityOf, type ServerIdentity } from "../store/rows/identity.ts";
-import { addedNames, changesOf, type WatchEvent } from "../store/events/watch_event.ts";
+import { differencesOf } from "../store/events/compare.ts";
+import {
+  type EventBody,
+  type EventSubject,
+  newEvent,
+  type WatchEvent,
+} from "../store/events/watch_event.ts";
+import type { Outage } from "../store/rows/polls.ts";
 
 /** Poll interval and limits of a watch. */
 export interface WatchRules {
@@ -31,8 +38,6 @@ export interface StoredState {
   readonly row: ServerRecord | undefined;
   /** Whether the server counts as online. */
   readonly online: boolean;
-  /** Number of failures in a row. */
-  readonly failures: number;
   /** When the server was last probed, Unix milliseconds. */
   readonly probedAt: number;
 }
@@ -54,6 +59,14 @@ function withScanColumns(
   return { ...row, ...Object.fromEntries(kept) };
 }
 
+/**
+ * The number of failed polls of a server that has been offline for a time, milliseconds: the interval
+ * between polls doubles with each.
+ */
+function missesAfter(offlineMs: number, { intervalMs, downAfter }: WatchRules): number {
+  return downAfter + Math.floor(Math.log2(1 + Math.max(0, offlineMs) / intervalMs));
+}
+
 /** A watched server. Turns the results of polls into events. */
 export class WatchedServer {
   /** The server's last record; `undefined`: it has never replied. */
@@ -64,6 +77,10 @@ export class WatchedServer {
   misses = 0;
   /** When the server went offline, Unix milliseconds; `null`: it is online, or the time is unknown. */
   #offlineAt: number | null = null;
+  /** When the last failed polls in a row ended, at most `downAfter` of them, Unix milliseconds. */
+  readonly #missedAt: number[] = [];
+  /** When the first failed poll in a row ended, Unix milliseconds; `undefined`: the last poll succeeded. */
+  #unresponsiveSince: number | undefined;
   /** When the server was last probed before the watch, Unix milliseconds. */
   readonly #probedAt: number | undefined;
   /** Who the server is in databases. */
@@ -95,12 +112,26 @@ export class WatchedServer {
     const fields = { host: formatAddress(address), port, requested_as: requestedAs };
     this.identity = identityOf(fields)!;
     if (stored?.row === undefined) return;
-    const { row, online, failures, probedAt } = stored;
+    const { row, online, probedAt } = stored;
     this.row = row;
     this.online = online;
-    this.misses = online ? Math.min(failures, rules.downAfter - 1) : Math.max(failures, 1);
+    if (!online) this.misses = missesAfter(probedAt - row.seen_at, rules);
     this.#probedAt = probedAt;
     if (!online) this.#offlineAt = row.seen_at;
+  }
+
+  /** What all events of the server say of it. */
+  get subject(): EventSubject {
+    const { endpoint: { address, port }, name: requested_as, rules: { scanId }, row } = this;
+    const host = formatAddress(address);
+    return { host, port, requested_as, scan_id: scanId, name: row?.name ?? null };
+  }
+
+  /** The failed polls in a row by which the server is offline; `undefined`: it is not. */
+  get outage(): Outage | undefined {
+    const [{ misses, online }, since] = [this, this.#unresponsiveSince];
+    if (online !== false || since === undefined) return undefined;
+    return { misses, since, decisiveSince: this.#missedAt[0] };
   }
 
   /**
@@ -128,12 +159,14 @@ export class WatchedServer {
     const wasOnline = this.online;
     this.online = true;
     this.misses = 0;
+    this.#missedAt.length = 0;
+    this.#unresponsiveSince = undefined;
     if (before === undefined || !wasOnline) {
       this.row = row;
       this.#incomplete = 0;
       const offline_ms = this.#offlineAt === null ? null : at - this.#offlineAt;
       this.#offlineAt = null;
-      const online: WatchEvent = { ...this.#newEvent("online", at), server: row, offline_ms };
+      const online = this.#newEvent({ event: "online", server: row, offline_ms }, at);
       return before === undefined ? [online] : [online, ...this.#differences(before, row, at)];
     }
     const isIncomplete = before.protocols.some((name) => !row.protocols.includes(name)) ||
@@ -157,17 +190,21 @@ export class WatchedServer {
    */
   addFailure(at: number): WatchEvent[] {
     this.misses++;
+    this.#missedAt.push(at);
+    if (this.#missedAt.length > this.rules.downAfter) this.#missedAt.shift();
+    this.#unresponsiveSince ??= at;
     if (this.misses < this.rules.downAfter || this.online === false) return [];
     this.online = false;
     this.#offlineAt = at;
     const last_seen = this.row?.seen_at ?? null;
-    return [{ ...this.#newEvent("offline", at), misses: this.misses, last_seen }];
+    const [misses, unresponsive_since] = [this.misses, this.#unresponsiveSince];
+    return [this.#newEvent({ event: "offline", misses, last_seen, unresponsive_since }, at)];
   }
 
   /** Processes the opt-out of the server's address. The server is no longer online. */
   optedOut(at: number): WatchEvent {
     this.online = undefined;
-    return this.#newEvent("opted_out", at);
+    return this.#newEvent({ event: "opted_out" }, at);
   }
 
   /**
@@ -189,33 +226,11 @@ export class WatchedServer {
   }
 
   #differences(before: ServerRecord, now: ServerRecord, at: number): WatchEvent[] {
-    const events: WatchEvent[] = [];
-    const { allProtocols = PROTOCOLS } = this.rules;
-    const showsRun = (guid: string | null) =>
-      guid !== null && allProtocols.some((one) => one.guidChangesOnRestart?.(guid));
-    if (before.guid !== now.guid && showsRun(before.guid) && showsRun(now.guid)) {
-      events.push({ ...this.#newEvent("restarted", at), guid: [before.guid, now.guid] });
-    }
-    const changes = changesOf(before, now);
-    if (Object.keys(changes).length > 0) events.push({ ...this.#newEvent("changed", at), changes });
-    if (before.players_online !== now.players_online && now.players_online !== null) {
-      const haveNames = before.players !== null && now.players !== null;
-      events.push({
-        ...this.#newEvent("players", at),
-        players_online: [before.players_online, now.players_online],
-        ...(haveNames && {
-          joined: addedNames(before.players, now.players),
-          left: addedNames(now.players, before.players),
-        }),
-      });
-    }
-    return events;
+    return differencesOf(before, now, this.rules.allProtocols ?? PROTOCOLS)
+      .map((body) => this.#newEvent(body, at));
   }
 
-  #newEvent<E extends WatchEvent["event"]>(event: E, at: number) {
-    const { endpoint: { address, port }, name: requested_as, rules, row } = this;
-    const [host, id] = [formatAddress(address), rules.newEventId(at)];
-    const name = row?.name ?? null;
-    return { event, at, host, port, requested_as, scan_id: rules.scanId, id, name };
+  #newEvent(body: EventBody, at: number): WatchEvent {
+    return newEvent({ at, ...this.subject, id: this.rules.newEventId(at) }, body);
   }
 }

@@ -67,7 +67,7 @@ export const SEEN =
   "join scans c on c.id = o.scan) seen";
 
 /** Servers with their states, for a `from` clause. */
-export const STATES = "(select s.key as id, s.address as host, s.port, t.online, t.failures, " +
+export const STATES = "(select s.key as id, s.address as host, s.port, t.online, t.missed_scans, " +
   "t.probed_at as last_seen, t.replied_at as last_online from servers s " +
   "join server_state t on t.server = s.id) states";
 

@@ -3,20 +3,14 @@ import { historyOf } from "../../src/store/history_queries.ts";
 import { PROTOCOLS } from "../../src/protocols/list.ts";
 import { identityOf } from "../../src/store/rows/identity.ts";
 import { overdueServers } from "../../src/store/server_queries.ts";
-import { type PolledServer, writePolls } from "../../src/store/poll_writer.ts";
+import type { PolledServer } from "../../src/store/rows/polls.ts";
 import { Store } from "../../src/store/store.ts";
 import { all, onEngines, storedServers } from "./databases.ts";
+import { outageAt, writePolled } from "./polls.ts";
 import { NASTY, record, scanId, watchId } from "./records.ts";
 
 const identity = identityOf(record(1))!;
-const polled = (at: number, rest: Partial<PolledServer>): PolledServer => ({
-  identity,
-  online: true,
-  failures: 0,
-  at,
-  record: undefined,
-  ...rest,
-});
+const polled = (at: number, rest: Partial<PolledServer>) => ({ identity, at, ...rest });
 const state = (at: number, answer?: ReturnType<typeof record>) => ({
   scanId: watchId(1),
   identity,
@@ -28,18 +22,18 @@ onEngines("a watch writes each server's state and each observation once", async 
   const store = new Store(db, () => Promise.resolve());
   await store.write([record(1, { alias_of: "127.0.0.1:9", joinable: true, players: ["Ann"] })]);
   const seen = record(1, { seen_at: 5000, players_online: 7, players: null, scan_id: watchId(1) });
-  const write = () => writePolls(db, [polled(5000, { record: seen })], [state(5000, seen)]);
+  const write = () => writePolled(db, [polled(5000, { record: seen })], [state(5000, seen)]);
   await write();
   await write();
-  await writePolls(db, [polled(9000, { failures: 3, online: false })], [state(9000)]);
-  await writePolls(db, [polled(4000, { record: record(1, { motd: "old" }) })], []);
+  await writePolled(db, [polled(9000, { outage: outageAt(9000) })], [state(9000)]);
+  await writePolled(db, [polled(4000, { record: record(1, { motd: "old" }) })]);
   const [row] = await storedServers(db);
   assertEquals(row, {
     ...seen,
     alias_of: "127.0.0.1:9",
     joinable: true,
     online: false,
-    failures: 3,
+    missed_scans: 0,
     first_seen: 1000,
     last_seen: 9000,
   });
@@ -65,7 +59,7 @@ onEngines(
     const [raknet] = PROTOCOLS;
     const added = { ...raknet, verify: { ...raknet.verify!, columns: ["map"] as const } };
     const seen = record(1, { seen_at: 5000, map: null, joinable: null });
-    await writePolls(db, [polled(5000, { record: seen })], [], [], [added]);
+    await writePolled(db, [polled(5000, { record: seen })], [], { allProtocols: [added] });
     const [{ map, joinable }] = await storedServers(db);
     assertEquals([map, joinable], ["world", null]);
   },
@@ -74,11 +68,11 @@ onEngines(
 onEngines(
   "an unknown server is written when it replies, and not when it times out",
   async (db) => {
-    await writePolls(db, [polled(1, { failures: 9, online: false })], []);
+    await writePolled(db, [polled(1, { outage: outageAt(1) })]);
     assertEquals(await all(db, "select id from servers"), []);
     for (const [i, motd] of NASTY.entries()) {
       const answer = record(1, { motd, name: motd, players: [motd], seen_at: 10 + i });
-      await writePolls(db, [polled(10 + i, { record: answer })], [state(10 + i, answer)]);
+      await writePolled(db, [polled(10 + i, { record: answer })], [state(10 + i, answer)]);
     }
     assertEquals((await Array.fromAsync(overdueServers(db))).length, 1);
     assertEquals(await all(db, "select count(*) as n from observations"), [{ n: NASTY.length }]);

@@ -3,13 +3,13 @@ import { assert, assertEquals, assertRejects } from "@std/assert";
 import type { Database } from "../../src/store/database/database.ts";
 import { identityOf } from "../../src/store/rows/identity.ts";
 import { selectServers } from "../../src/store/server_queries.ts";
-import { writePolls } from "../../src/store/poll_writer.ts";
 import { createTables } from "../../src/store/schema/create_tables.ts";
 import { Store } from "../../src/store/store.ts";
 import { rollUp } from "../../src/store/uptime/roll_up.ts";
 import { removeHours, sealHours } from "../../src/store/uptime/seal_hours.ts";
 import { writeSpans } from "../../src/store/uptime/watch_spans.ts";
 import { all, connect, SERVER, withPostgres } from "./databases.ts";
+import { writePolled } from "./polls.ts";
 import { record, scanId } from "./records.ts";
 
 /** The statements of the section about roles, with names of their own. */
@@ -37,8 +37,8 @@ Deno.test({
           await store.write([record(1, { players: ["Ann"] })]);
           await store.write([record(1, { motd: "new", seen_at: 2000, players: null })]);
           const seen = record(1, { seen_at: 3000 });
-          const polled = { identity: identityOf(seen)!, online: true, failures: 0, at: 3000 };
-          await writePolls(owner, [{ ...polled, record: seen }], [], [{ address: 5, at: 1 }]);
+          const polled = { identity: identityOf(seen)!, record: seen, at: 3000 };
+          await writePolled(owner, [polled], [], { optOuts: [{ address: 5, at: 1 }] });
           const spans = [{ startedAt: 1, endedAt: 3_600_000 }];
           await owner.transaction(() => writeSpans(owner, scanId(1), spans));
           const between = () => Promise.resolve();

@@ -3,10 +3,10 @@ import type { Database } from "../../src/store/database/database.ts";
 import { serversWithRow } from "../../src/store/scan_rows.ts";
 import { identityOf } from "../../src/store/rows/identity.ts";
 import { Store } from "../../src/store/store.ts";
-import { writePolls } from "../../src/store/poll_writer.ts";
 import { downsampleObservations } from "../../src/store/downsample.ts";
 import { writeScanRecords } from "../../src/store/scan_writer.ts";
 import { all, onEngines, SEEN } from "./databases.ts";
+import { outageAt, writePolled } from "./polls.ts";
 import { record, scanId } from "./records.ts";
 
 const HOUR = 3_600_000;
@@ -36,8 +36,9 @@ onEngines(
     await write(database, ports.slice(2), SINCE + 100);
     assertEquals(await held(database), ports.slice(2));
     await write(database, [3], SINCE + 200, scanId(2));
-    const state = { identity: identityOf(record(4))!, online: false, failures: 3, at: SINCE + 300 };
-    await writePolls(database, [{ ...state, record: undefined }], []);
+    const [at, silent] = [SINCE + 300, [4, 1].map((port) => identityOf(record(port))!)];
+    const polled = silent.map((identity) => ({ identity, at, outage: outageAt(at) }));
+    await writePolled(database, polled);
     assertEquals(await held(database), ports.slice(2));
     // An offline observation is no row of the scan.
     const missed = {
@@ -46,7 +47,7 @@ onEngines(
       at: SINCE,
       record: undefined,
     };
-    await writePolls(database, [], [missed]);
+    await writePolled(database, [], [missed]);
     assertEquals(await held(database), ports.slice(2));
   },
 );

@@ -16,7 +16,7 @@ import { recordOf } from "../../src/store/rows/stored_record.ts";
 import type { Row, Value } from "../../src/store/database/database.ts";
 import { NASTY, record } from "./records.ts";
 
-const STATE = { online: true, failures: 0, first_seen: 5, last_seen: 9 };
+const STATE = { online: true, missed_scans: 0, first_seen: 5, last_seen: 9 };
 
 /** A row in the form of a query for RECORD_COLUMNS. */
 function rowOf(one: ServerRecord): Row {

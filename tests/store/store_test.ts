@@ -67,14 +67,14 @@ onEngines("a server has one row with its last reply, and one observation per sca
     {
       ...record(1, { motd: "new", seen_at: 3000, scan_id: scanId(2), joinable: true }),
       online: true,
-      failures: 0,
+      missed_scans: 0,
       first_seen: 1000,
       last_seen: 3000,
     },
     {
       ...record(2, { players_online: 5, seen_at: 1001 }),
       online: true,
-      failures: 0,
+      missed_scans: 0,
       first_seen: 1001,
       last_seen: 1001,
     },
@@ -147,13 +147,13 @@ onEngines(
       await store.write([record(2, { scan_id: id, seen_at: at + 1 })]);
       assertEquals(await store.end({ ...END, id, since: at, at: at + 500 }), 1);
       const [silent, alive] = await servers(db);
-      assertEquals([silent.online, silent.failures], [scan < 4, scan - 1]);
+      assertEquals([silent.online, silent.missed_scans], [scan < 4, scan - 1]);
       assertEquals([silent.seen_at, silent.last_seen, silent.motd], [1000, at + 500, "§aServer 1"]);
-      assertEquals([alive.online, alive.failures], [true, 0]);
+      assertEquals([alive.online, alive.missed_scans], [true, 0]);
     }
     await store.write([record(1, { seen_at: 9000, scan_id: scanId(5) })]);
     const [back] = await servers(db);
-    assertEquals([back.online, back.failures, back.first_seen], [true, 0, 1000]);
+    assertEquals([back.online, back.missed_scans, back.first_seen], [true, 0, 1000]);
     const seen = await all(
       db,
       `select online from ${SEEN} where server_id = '127.0.0.1:1' order by seen_at`,
@@ -172,8 +172,10 @@ onEngines("only probed servers can be missing: by range, by protocol, across pag
     asked.length = 0;
     await store.begin({ id, at: 2000, shards: 1, config: "{}" });
     const missed = await store.end({ ...END, id, since: 2000, coverage });
-    const failed = await all(db, `select id from ${STATES} where failures > 0 order by id`);
-    await db.run(`update server_state set failures = 0, probed_at = ${timeParameter(db)}`, [1000]);
+    const failed = await all(db, `select id from ${STATES} where missed_scans > 0 order by id`);
+    await db.run(`update server_state set missed_scans = 0, probed_at = ${timeParameter(db)}`, [
+      1000,
+    ]);
     return [missed, failed.length];
   };
   const note = (port: number) => {
@@ -237,7 +239,7 @@ onEngines(
     const known = (one: ServerRecord) => ({
       ...one,
       online: true,
-      failures: 0,
+      missed_scans: 0,
       first_seen: one.seen_at,
       last_seen: one.seen_at,
     });

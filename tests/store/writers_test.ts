@@ -7,10 +7,10 @@ import { assert, assertEquals, assertRejects } from "@std/assert";
 import type { Database } from "../../src/store/database/database.ts";
 import { identityOf } from "../../src/store/rows/identity.ts";
 import { writeImportedRecords } from "../../src/store/import_writer.ts";
-import { writePolls } from "../../src/store/poll_writer.ts";
 import { createTables } from "../../src/store/schema/create_tables.ts";
 import { Store } from "../../src/store/store.ts";
 import { all, connect, onEngines, SERVER, storedServers, withPostgres } from "./databases.ts";
+import { writePolled } from "./polls.ts";
 import { record, scanId, watchId } from "./records.ts";
 
 const DAY = 86_400_000;
@@ -27,16 +27,16 @@ onEngines(
     assertEquals(await motdOf(db), "right");
     await store.write([record(1, { seen_at: now - DAY, motd: "late", scan_id: scanId(3) })]);
     assertEquals(await motdOf(db), "right");
-    const past = { online: false, failures: 9, first_seen: 5, last_seen: now - 365 * DAY };
+    const past = { online: false, missed_scans: 9, first_seen: 5, last_seen: now - 365 * DAY };
     const old = record(1, { seen_at: now - 365 * DAY, motd: "old", scan_id: scanId(4) });
     await writeImportedRecords(db, [{ ...old, ...past }]);
     const [row] = await storedServers(db);
-    assertEquals([row.motd, row.online, row.failures, row.first_seen], ["right", true, 0, 5]);
+    assertEquals([row.motd, row.online, row.missed_scans, row.first_seen], ["right", true, 0, 5]);
     const identity = identityOf(row)!;
-    const failed = { identity, record: undefined, online: false, failures: 3, at: now + DAY };
-    await writePolls(db, [failed], []);
-    await writePolls(db, [{ ...failed, at: now + 1, failures: 4 }], []);
-    assertEquals((await storedServers(db))[0].failures, 4);
+    const failed = { identity, at: now + DAY };
+    await writePolled(db, [failed]);
+    await writePolled(db, [{ ...failed, at: now + 1 }]);
+    assertEquals((await storedServers(db))[0].last_seen, now + 1);
   },
 );
 
@@ -90,9 +90,8 @@ onEngines("no scan, watch or import touches the owner's tags and notes", async (
   await db.run("update servers set tags = ?, notes = ?", ['["friends"]', "call Ann"]);
   await store.write([record(1, { seen_at: 2000, motd: "new" })]);
   const polled = record(1, { seen_at: 3000, motd: "newer", scan_id: watchId(1) });
-  const state = { identity: identityOf(polled)!, online: true, failures: 0, at: 3000 };
-  await writePolls(db, [{ ...state, record: polled }], []);
-  const known = { online: true, failures: 0, first_seen: 1, last_seen: 4000 };
+  await writePolled(db, [{ identity: identityOf(polled)!, at: 3000, record: polled }]);
+  const known = { online: true, missed_scans: 0, first_seen: 1, last_seen: 4000 };
   await writeImportedRecords(db, [{ ...record(1, { seen_at: 4000, motd: "newest" }), ...known }]);
   assertEquals(await all(db, "select tags, notes, motd from servers"), [
     { tags: '["friends"]', notes: "call Ann", motd: "newest" },
@@ -180,9 +179,9 @@ onConnections(
         else {
           const polled = records.map((one) => {
             const identity = identityOf(one)!;
-            return { identity, record: one, online: true, failures: 0, at, scanId: id };
+            return { identity, record: one, at, scanId: id };
           });
-          await writePolls(database, polled, polled);
+          await writePolled(database, polled, polled);
         }
       }
     }));

@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { emptyRecord, type ServerRecord } from "../../src/core/record.ts";
-import type { PolledServer, PollObservation } from "../../src/store/poll_writer.ts";
+import type { PolledServer, PollObservation } from "../../src/store/rows/polls.ts";
 import { Journal, WatchedServer } from "../../src/watch/mod.ts";
 import { FakeNetwork } from "../../src/testing/fake_network.ts";
 
@@ -26,13 +26,13 @@ function fakeList(network: FakeNetwork, maxQueued?: number) {
     clock: network,
     maxQueued,
     report: (line) => told.push(line),
-    write: (some, seen) => {
+    write: ({ servers: some, observations: seen }) => {
       if (list.away) return Promise.reject(new Error("Cannot write to a.db: gone"));
       list.writes++;
       assert(some.length <= 1000 && seen.length <= 1000);
       for (const one of some) servers.set(one.identity.key, one);
       states.push(...seen);
-      return Promise.resolve();
+      return Promise.resolve([]);
     },
   });
   return { list, journal };
@@ -73,12 +73,7 @@ Deno.test("changes are observed at once, unchanged servers once an hour, and all
     ],
   );
   const [state] = list.servers.values();
-  assertEquals([state.online, state.failures, state.at, state.record?.motd], [
-    true,
-    0,
-    2 * hour + 8,
-    "Ho",
-  ]);
+  assertEquals([state.outage, state.at, state.record?.motd], [undefined, 2 * hour + 8, "Ho"]);
 });
 
 Deno.test("a server keeps its record after a failed poll, and a server without a reply has no row", async () => {
@@ -89,8 +84,8 @@ Deno.test("a server keeps its record after a failed poll, and a server without a
   journal.addPoll(one, one.addFailure(20), 20);
   for (let at = 0; at < 5; at++) journal.addPoll(never, never.addFailure(at), at);
   await network.run(journal.close(1000));
-  const { record, online, failures, at } = list.servers.get("127.0.0.1:1")!;
-  assertEquals([record?.motd, online, failures, at], ["Hi", true, 1, 20]);
+  const { record, outage, at } = list.servers.get("127.0.0.1:1")!;
+  assertEquals([record?.motd, outage, at], ["Hi", undefined, 20]);
   assertEquals(list.servers.get("127.0.0.1:2")?.record, undefined);
   assertEquals(ports(list.states), [1]);
 });
@@ -233,7 +228,10 @@ function spanJournal(network: FakeNetwork) {
     scanId: "watch",
     clock: network,
     report: () => {},
-    write: (_, seen) => attempt(() => list.seen.push(...seen.map(({ at }) => at))),
+    write: async ({ observations }) => {
+      await attempt(() => list.seen.push(...observations.map(({ at }) => at)));
+      return [];
+    },
     writeSpans: (spans) =>
       attempt(() => {
         for (const { startedAt, endedAt } of spans) list.spans.set(startedAt, endedAt);

@@ -83,7 +83,7 @@ async function watchFleet(setting: Setting) {
   const servers = [...hosts.map(({ endpoint }) => endpoint), ...setting.more ?? []].map((one) => {
     const [protocol] = protocols ?? [];
     const row = protocols && { ...emptyRecord(one, 1), protocol, protocols };
-    const known = row && { row, online, failures: online ? 0 : 3, probedAt: 1 };
+    const known = row && { row, online, probedAt: 1 };
     return new WatchedServer(one, null, rules, known);
   });
   const start = network.now();

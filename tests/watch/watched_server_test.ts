@@ -67,7 +67,12 @@ Deno.test("a server is reported online once, offline after downAfter failures, a
   });
   assertEquals(server.addReply(row(), 2000), []);
   assertEquals([3000, 4000].map((at) => server.addFailure(at)), [[], []]);
-  assertEquals(said(server.addFailure(5000)), [{ event: "offline", misses: 3, last_seen: 5 }]);
+  assertEquals(said(server.addFailure(5000)), [{
+    event: "offline",
+    misses: 3,
+    last_seen: 5,
+    unresponsive_since: 3000,
+  }]);
   assertEquals(server.addFailure(6000), []);
   const back = said(server.addReply(row({ version: "1.22" }), 9000));
   assertEquals(back.map(({ event }) => event), ["online", "changed"]);
@@ -103,10 +108,36 @@ Deno.test("failures before a reply report no event", () => {
   assertEquals([server.addFailure(4), server.addFailure(5), server.misses], [[], [], 2]);
 });
 
+Deno.test("only a watch's own failed polls make a server offline, however many others there were", () => {
+  const stored = { row: row(), online: true, probedAt: 5 };
+  const server = new WatchedServer(ENDPOINT, null, rules, stored);
+  assertEquals([10, 20].flatMap((at) => server.addFailure(at)), []);
+  assertEquals(server.outage, undefined);
+  assertEquals(server.addFailure(30).length, 1);
+  assertEquals(server.outage, { misses: 3, since: 10, decisiveSince: 10 });
+  server.addFailure(40);
+  assertEquals(server.outage, { misses: 4, since: 10, decisiveSince: 20 });
+  server.addReply(row(), 50);
+  assertEquals(server.outage, undefined);
+});
+
+Deno.test("a server that was offline for long before the watch keeps its long interval", () => {
+  const hour = 3_600_000;
+  const firstDelay = (probedAt: number) =>
+    new WatchedServer(ENDPOINT, null, rules, { row: row(), online: false, probedAt })
+      .firstDelayMs(probedAt, () => 0.5);
+  assertEquals([5, hour, 1000 * hour].map(firstDelay), [60_000, 32 * 60_000, hour]);
+});
+
 Deno.test("a server that never replied is reported offline once", () => {
   const server = new WatchedServer(ENDPOINT, null, rules);
   const told = [1, 2, 3, 4, 5].flatMap((at) => server.addFailure(at));
-  assertEquals(said(told), [{ event: "offline", misses: 3, last_seen: null }]);
+  assertEquals(said(told), [{
+    event: "offline",
+    misses: 3,
+    last_seen: null,
+    unresponsive_since: 1,
+  }]);
 });
 
 Deno.test("changes are reported per column; player counts and GUIDs have separate events", () => {

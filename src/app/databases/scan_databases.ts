@@ -17,7 +17,8 @@ import { type DatabaseLocation, parseDatabaseLocation } from "../../store/databa
 import { type ConnectionEnvironment, openExisting, openStore } from "../../store/open_store.ts";
 import { SpillingStore, unavailableReason } from "../../store/spilling_store.ts";
 import type { InterviewScope } from "../../store/kept_columns.ts";
-import { type OptOut, readOptOuts } from "../../store/opt_outs.ts";
+import { readOptOuts } from "../../store/opt_outs.ts";
+import type { OptOut } from "../../store/rows/polls.ts";
 import { type ScanEndRow, Store, withDatabaseErrors } from "../../store/store.ts";
 import type { Range } from "../../targets/ranges.ts";
 import { userPath } from "../environment.ts";

@@ -136,7 +136,12 @@ export function storedServersTable(now: number, space: number): Format {
       rank: 4,
       text: (one) => one.protocol === "" ? "never" : ago(one.seen_at, now),
     },
-    { title: "MISSED", width: 6, rank: 6, text: ({ failures }) => failures ? `${failures}` : "" },
+    {
+      title: "MISSED",
+      width: 6,
+      rank: 6,
+      text: ({ missed_scans: missed }) => missed ? `${missed}` : "",
+    },
     { title: "EDITION", width: 9, rank: 7, text: ({ edition }) => edition ?? "" },
     { title: "PLAYERS", width: 9, rank: 1, text: playersText },
     { title: "VERSION", width: 12, rank: 3, text: ({ version }) => version ?? "" },

@@ -9,11 +9,12 @@ import { type Database, StoreError, Unavailable } from "../../store/database/dat
 import { readOptOuts } from "../../store/opt_outs.ts";
 import { type DatabaseLocation, parseDatabaseLocation } from "../../store/database_location.ts";
 import { openExisting, openStore } from "../../store/open_store.ts";
+import { UnconfirmedEvents } from "../../store/events/poll_events.ts";
 import { writePolls } from "../../store/poll_writer.ts";
 import { Store, withDatabaseErrors } from "../../store/store.ts";
 import { writeSpans } from "../../store/uptime/watch_spans.ts";
 import type { Range } from "../../targets/ranges.ts";
-import { Journal, type WatchCounts, type WatchRules } from "../../watch/mod.ts";
+import { Journal, type WatchCounts, type WatchEvent, type WatchRules } from "../../watch/mod.ts";
 import { Interrupted, onInterrupt } from "../interrupt_signals.ts";
 import { connectionEnvironment } from "./connection_environment.ts";
 import { countOf } from "../../core/quantities.ts";
@@ -59,6 +60,8 @@ export interface NamedDatabases {
 export class WatchDatabases implements AsyncDisposable {
   readonly #all: Database[] = [];
   readonly #journals: Journal[] = [];
+  /** Receives the events that the first database decides. */
+  onEvent: (event: WatchEvent) => void = () => {};
 
   private constructor(
     /** Paths or URLs of the databases; the watched ones come first. */
@@ -72,6 +75,11 @@ export class WatchDatabases implements AsyncDisposable {
   /** The databases whose servers are watched. */
   get sources(): readonly Database[] {
     return this.#all.slice(0, this.watched);
+  }
+
+  /** Whether a database decides which events are reported. */
+  get decideEvents(): boolean {
+    return this.#all.length > 0;
   }
 
   /** The journals that keep the open databases up to date. */
@@ -129,24 +137,22 @@ export class WatchDatabases implements AsyncDisposable {
 
   #add(database: Database): void {
     this.#all.push(database);
+    const rules = { ...this.rules, unconfirmed: new UnconfirmedEvents() };
     this.#journals.push(
       new Journal({
         name: database.name,
         scanId: this.rules.scanId,
         clock: systemClock,
         report: (line) => this.report(`blocksweep: ${line}`),
-        write: (...polled) =>
-          withDatabaseErrors(
-            "write to",
-            database,
-            () => writePolls(database, ...polled, this.rules.allProtocols),
-          ),
+        write: (polls) =>
+          withDatabaseErrors("write to", database, () => writePolls(database, polls, rules)),
         writeSpans: (spans) =>
           withDatabaseErrors(
             "write to",
             database,
             () => database.transaction(() => writeSpans(database, this.rules.scanId, spans)),
           ),
+        ...(this.#all.length === 1 && { onEvent: (event: WatchEvent) => this.onEvent(event) }),
       }),
     );
   }

@@ -65,7 +65,7 @@ export function stored({ record, row }: ImportedServer, now: number): StoredReco
       ? value as number
       : instead;
   const seen = record.seen_at > now ? now : record.seen_at; // the clock of the row's writer was ahead
-  const failures = Number(row?.failures ?? 0);
+  const missed = Number(row?.missed_scans ?? 0);
   const online = row?.online === undefined ? true : [true, "true"].includes(row.online as string);
   const protocol = record.protocol || (record.protocols[0] ?? ""); // a file may lack that column
   return {
@@ -73,7 +73,7 @@ export function stored({ record, row }: ImportedServer, now: number): StoredReco
     protocol,
     seen_at: seen,
     online: protocol !== "" && online,
-    failures: Number.isSafeInteger(failures) && failures >= 0 && failures < 1e9 ? failures : 0,
+    missed_scans: Number.isSafeInteger(missed) && missed >= 0 && missed < 1e9 ? missed : 0,
     first_seen: time(Number(row?.first_seen ?? NaN), seen),
     last_seen: time(Number(row?.last_seen ?? NaN), seen),
   };

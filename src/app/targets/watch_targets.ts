@@ -164,10 +164,10 @@ function knownState(
   stored: StoredRecord,
   { names, allProtocols = PROTOCOLS }: WatchSources,
 ): StoredState {
-  const { online, failures, first_seen: _, last_seen: probedAt, ...record } = stored;
+  const { online, missed_scans: _, first_seen: _1, last_seen: probedAt, ...record } = stored;
   const known = names ? record : withoutPlayers(record, allProtocols);
   const row = record.protocol === "" ? undefined : known;
-  return { row, online, failures, probedAt };
+  return { row, online, probedAt };
 }
 
 /**

@@ -17,6 +17,7 @@ import {
   pollServers,
   type WatchCounts,
   type WatchedServer,
+  type WatchEvent,
   type WatchRules,
   type Webhook,
 } from "../../watch/mod.ts";
@@ -167,6 +168,11 @@ async function watchServers(watch: Watch): Promise<number> {
     allowPrivate,
     signal,
   }, reportLine);
+  const reportEvent = (event: WatchEvent) => {
+    counts.events++;
+    [served.metrics, printer, hook].forEach((one) => one?.add(event));
+  };
+  lists.onEvent = reportEvent;
   await lists.begin(chosen.config);
   await Promise.all([
     pollServers({
@@ -174,7 +180,12 @@ async function watchServers(watch: Watch): Promise<number> {
       signal,
       counts,
       onPoll: (lateMs) => served.metrics.late(lateMs),
-      onEvent: (event) => [served.metrics, printer, hook].forEach((one) => one?.add(event)),
+      onEvent: (event, server) => {
+        if (!lists.decideEvents) reportEvent(event);
+        else if (event.event === "opted_out") {
+          lists.journals.forEach((journal) => journal.drop(server, event));
+        }
+      },
     }),
     polling.sockets.listen(),
     keepRolledUp(lists.places, connectionEnvironment(reportLine), signal, report),

@@ -17,6 +17,15 @@ export class Unavailable extends Error {
   override readonly name = "Unavailable";
 }
 
+/**
+ * Another transaction changed rows after this one had read them. {@linkcode Database.transaction} runs the
+ * work again.
+ */
+export class ChangedMeanwhile extends Error {
+  /** The name in stack traces, always `"ChangedMeanwhile"`. */
+  override readonly name = "ChangedMeanwhile";
+}
+
 /** A value of a column. Booleans are 1 and 0, times Unix milliseconds; lists and facts are JSON text. */
 export type Value = string | number | null;
 
@@ -70,10 +79,12 @@ export interface Database extends AsyncDisposable {
   bulk(statement: BulkStatement, rows: readonly (readonly Value[])[]): Promise<number>;
   /**
    * Runs `work` in a transaction: commits when `work` resolves, rolls back when it rejects. PostgreSQL
-   * may end a transaction because of another one (a deadlock, a serialization failure): then `work` runs
-   * again, at most {@linkcode MAX_ATTEMPTS} times.
+   * may end a transaction because of another one (a deadlock, a serialization failure), and `work` may
+   * throw {@linkcode ChangedMeanwhile}: then `work` runs again, at most {@linkcode MAX_ATTEMPTS} times.
+   *
+   * @param work Gets the number of the attempt, from 1.
    */
-  transaction<T>(work: () => Promise<T>): Promise<T>;
+  transaction<T>(work: (attempt: number) => Promise<T>): Promise<T>;
   /** The current time of the database's clock, Unix milliseconds. */
   now(): number;
   /**
@@ -105,6 +116,30 @@ export function insertInto(
     types: columns.map(([, type]) => type),
     sqlite: `insert into ${table} (${names}) values (${placeholders}) ${conflict}`,
     postgres: `insert into ${table} (${names}) select * from unnest(${arrays}) ${conflict}`,
+  };
+}
+
+/**
+ * Builds the bulk statement that updates rows, for columns followed by parameters of the condition.
+ *
+ * @param condition The condition; `old` is the row, and `new.NAME` a parameter, in the order of the list.
+ */
+export function updateOf(
+  table: string,
+  columns: readonly ColumnDefinition[],
+  parameters: readonly ColumnDefinition[],
+  condition: string,
+): BulkStatement {
+  const all = [...columns, ...parameters];
+  const names = all.map(([name]) => name).join(", ");
+  const arrays = all.map(([, type], i) => `$${i + 1}::${type}[]`).join(", ");
+  const sets = columns.map(([name, type]) => `${name} = ${placeholder(type)}`).join(", ");
+  return {
+    types: all.map(([, type]) => type),
+    sqlite: `update ${table} as old set ${sets} where ${condition.replace(/new\.\w+/g, "?")}`,
+    postgres: `update ${table} as old set ${
+      columns.map(([name]) => `${name} = new.${name}`).join(", ")
+    } from unnest(${arrays}) as new (${names}) where ${condition}`,
   };
 }
 

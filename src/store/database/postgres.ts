@@ -6,6 +6,7 @@
 import { InputError } from "../../core/errors.ts";
 import {
   type BulkStatement,
+  ChangedMeanwhile,
   type ColumnType,
   type Database,
   MAX_ATTEMPTS,
@@ -211,10 +212,10 @@ class Postgres implements Database {
     this.clockOffsetMs = Math.abs(difference) > MAX_CLOCK_DIFFERENCE_MS ? difference : 0;
   }
 
-  async transaction<T>(work: () => Promise<T>): Promise<T> {
+  async transaction<T>(work: (attempt: number) => Promise<T>): Promise<T> {
     for (let attempt = 1;; attempt++) {
       try {
-        return await this.#transactionOnce(work);
+        return await this.#transactionOnce(() => work(attempt));
       } catch (error) {
         if (attempt === MAX_ATTEMPTS || !isRetried(error)) throw error;
       }
@@ -325,7 +326,7 @@ async function closeClient(client: Client): Promise<void> {
 /** Whether a transaction that ended with this error may succeed when it runs again. */
 function isRetried(error: unknown): boolean {
   const { code = "" } = ((error as Error).cause ?? {}) as { code?: string };
-  return RETRIED.has(code);
+  return error instanceof ChangedMeanwhile || RETRIED.has(code);
 }
 
 /** The form in which the driver sends a value of a bulk statement. */

@@ -237,10 +237,10 @@ class Sqlite implements Database {
     return changed;
   }
 
-  async transaction<T>(work: () => Promise<T>): Promise<T> {
+  async transaction<T>(work: (attempt: number) => Promise<T>): Promise<T> {
     await this.script("begin immediate");
     try {
-      const result = await work();
+      const result = await work(1);
       await this.script("commit");
       return result;
     } catch (error) {

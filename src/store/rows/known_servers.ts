@@ -44,35 +44,61 @@ export interface KnownServer {
 /** The state of a known server. */
 export interface KnownState {
   readonly online: boolean;
-  readonly failures: number;
+  /** Number of scans in a row without a reply. */
+  readonly missedScans: number;
   readonly playersOnline: number | null;
   readonly playersMax: number | null;
   /** When the server was last probed, Unix milliseconds. */
   readonly probedAt: number;
+  /** When the server last replied, Unix milliseconds; `null`: never. */
+  readonly repliedAt: number | null;
+  /** The version of the row in PostgreSQL: another transaction that changes the row changes it. */
+  readonly version: string;
 }
 
-/**
- * Reads the known servers among those with the given keys.
- *
- * @param columns Columns of `servers` to read besides. Default: none.
- */
+/** What to read of servers, and how. */
+export interface ReadOptions {
+  /** Columns of `servers` to read besides. Default: none. */
+  readonly columns?: readonly (keyof ServerRecord)[];
+  /**
+   * The attempt of the transaction. In PostgreSQL, attempts after the first lock the states of the
+   * servers against other writers.
+   */
+  readonly attempt: number;
+}
+
+/** Reads the known servers among those with the given keys. */
 export async function readKnownServers(
   database: Database,
   keys: readonly string[],
-  columns: readonly (keyof ServerRecord)[] = [],
+  { columns = [], attempt }: ReadOptions,
 ): Promise<Map<string, KnownServer>> {
   if (keys.length === 0) return new Map();
+  const hasKey = isInList(database, "s.key", "text");
+  if (attempt > 1) {
+    await database.rows(
+      "select t.server from servers s join server_state t on t.server = s.id " +
+        `where ${hasKey} order by t.server for update of t`,
+      [listValue(database, keys)],
+    );
+  }
   const rows = await database.rows(
     `select s.id, s.key, s.address, s.port, ${hexOf(database, "s.content")} as content, ` +
       `${hexOf(database, "s.digest")} as digest, s.first_seen, s.changed_at, p.names, ` +
       columns.map((name) => `${fieldExpression(name)} as ${name}, `).join("") +
-      "t.online, t.failures, t.players_online, " +
-      "t.players_max, t.probed_at from servers s left join server_state t on t.server = s.id " +
+      "t.online, t.missed_scans, t.players_online, " +
+      `t.players_max, t.probed_at, t.replied_at, ${versionOf(database)} as version ` +
+      "from servers s left join server_state t on t.server = s.id " +
       "left join server_players p on p.server = s.id left join scans c on c.id = t.scan " +
-      `where ${isInList(database, "s.key", "text")}`,
+      `where ${hasKey}`,
     [listValue(database, keys)],
   );
   return new Map(rows.map((row) => [String(row.key), knownServer(row, columns)]));
+}
+
+/** SQL of the version of a row of `server_state t`. Transactions of SQLite write one after the other. */
+export function versionOf({ engine }: Database): string {
+  return engine === "postgres" ? "t.xmin::text" : "''";
 }
 
 /** The servers, among those given, that have replied to an unfinished scan. */
@@ -109,10 +135,12 @@ function knownServer(row: Row, columns: readonly (keyof ServerRecord)[]): KnownS
 function knownState(row: Row): KnownState {
   return {
     online: row.online === 1,
-    failures: Number(row.failures),
+    missedScans: Number(row.missed_scans),
     playersOnline: numberOrNull(row.players_online),
     playersMax: numberOrNull(row.players_max),
     probedAt: Number(row.probed_at),
+    repliedAt: numberOrNull(row.replied_at),
+    version: String(row.version),
   };
 }
 

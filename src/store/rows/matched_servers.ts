@@ -26,15 +26,20 @@ export interface MatchedServers {
 /**
  * Finds the servers to which records belong. A name stands for one server in a scan: where it led to
  * several endpoints, the others are servers without a name.
+ *
+ * @param attempt The attempt of the transaction.
  */
 export async function matchServers(
   database: Database,
   records: readonly ServerRecord[],
+  attempt: number,
 ): Promise<MatchedServers> {
   const scans = await scanNumbers(database, records.map(({ scan_id: id }) => id));
   const all = identified(records);
   const unique = onePerServer(all);
-  const known = await readKnownServers(database, unique.map(({ identity }) => identity.key));
+  const known = await readKnownServers(database, unique.map(({ identity }) => identity.key), {
+    attempt,
+  });
   const replied = new Map<number, ReadonlySet<number>>();
   const knownIds = [...known.values()].map(({ id }) => id);
   for (const scan of scans.values()) {
@@ -51,7 +56,9 @@ export async function matchServers(
     isTaken(one) ? { ...one, identity: byAddress(one.identity) } : one
   );
   const keys = renamed.map(({ identity }) => identity.key);
-  for (const [key, server] of await readKnownServers(database, keys)) known.set(key, server);
+  for (const [key, server] of await readKnownServers(database, keys, { attempt })) {
+    known.set(key, server);
+  }
   return { all, servers: onePerServer(renamed), known, scans, replied };
 }
 

@@ -8,6 +8,7 @@ import type { ColumnDefinition, ColumnType, Value } from "../database/database.t
 import { addressSort } from "./addresses.ts";
 import { CONTENT, contentHash, hashOf } from "./content_hash.ts";
 import type { ServerIdentity } from "./identity.ts";
+import { fieldOf } from "./stored_record.ts";
 import {
   foldedKey,
   nameKey,
@@ -104,6 +105,12 @@ export function serverValues(record: ServerRecord, identity: ServerIdentity): Se
   columns.push(digest, addressSort(address));
   const players = fields[PLAYERS] as string | null;
   return { columns, content, digest, playersOnline, playersMax, players };
+}
+
+/** The value of a record's field as it is read after it was stored. */
+export function storedField(name: keyof ServerRecord, value: ServerRecord[typeof name]): unknown {
+  const { type } = FIELDS.find((field) => field.name === name)!;
+  return fieldOf(name, valueOf(value, type));
 }
 
 function valueOf(value: ServerRecord[keyof ServerRecord], type: FieldType): Value {

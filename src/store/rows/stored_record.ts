@@ -12,8 +12,8 @@ import { inKeyOrder } from "./stored_values.ts";
 export interface ServerState {
   /** Whether the server counts as online. */
   online: boolean;
-  /** Number of scans or polls in a row without a reply. */
-  failures: number;
+  /** Number of scans in a row that probed the server without a reply. */
+  missed_scans: number;
   /** When the server was first found or imported, Unix milliseconds. */
   first_seen: number;
   /** When the server was last probed, with or without a reply, Unix milliseconds. */
@@ -42,7 +42,7 @@ export function fieldExpression(name: keyof ServerRecord): string {
 /** Columns of a query whose rows {@linkcode recordOf} reads. */
 export const RECORD_COLUMNS: string = [
   ...FIELDS.map(({ name }) => `${fieldExpression(name)} as ${name}`),
-  "s.key as key, s.scope as scope, t.online as online, t.failures as failures",
+  "s.key as key, s.scope as scope, t.online as online, t.missed_scans as missed_scans",
   "s.first_seen as first_seen, t.probed_at as last_seen",
 ].join(", ");
 
@@ -59,7 +59,7 @@ export function recordOf(row: Row): StoredRecord {
     ...record as unknown as ServerRecord,
     host: row.scope === null ? host : `${host}%${row.scope}`,
     online: row.online === 1,
-    failures: Number(row.failures),
+    missed_scans: Number(row.missed_scans),
     first_seen: Number(row.first_seen),
     last_seen: Number(row.last_seen),
   };

@@ -7,11 +7,15 @@
  * @module
  */
 import type { ServerRecord } from "../../core/record.ts";
+import type { Protocol } from "../../protocols/protocol.ts";
 import type { BulkStatement, ColumnDefinition, Database, Value } from "../database/database.ts";
-import { insertInto, placeholder } from "../database/database.ts";
+import { insertInto, updateOf } from "../database/database.ts";
+import { detectChanges, type Transition } from "../events/detect.ts";
+import type { EventBody } from "../events/watch_event.ts";
 import { SERVER_COLUMNS, type ServerValues, serverValues } from "./server_values.ts";
 import type { ServerIdentity } from "./identity.ts";
 import { type KnownServer, readKnownServers } from "./known_servers.ts";
+import { insertStates, updateStates } from "./server_state.ts";
 import { storableTime } from "./stored_values.ts";
 
 /** A server to write: its last reply, and its state after that. */
@@ -21,7 +25,10 @@ export interface ServerWrite {
   /** `scans.id` of the reply; `null`: unknown. */
   readonly scan: number | null;
   readonly online: boolean;
-  readonly failures: number;
+  /** Number of scans in a row without a reply. */
+  readonly missedScans: number;
+  /** Why the server is offline again after the reply. Default: unknown. */
+  readonly outage?: Transition["outage"];
   /** When the server was first found, Unix milliseconds. */
   readonly firstSeen: number;
   /** When the server was last probed, Unix milliseconds. */
@@ -40,6 +47,8 @@ export interface WrittenServer {
   readonly before: KnownServer | undefined;
   /** Whether the row has the written reply. `false`: it has a newer one. */
   readonly wins: boolean;
+  /** The events of the change. */
+  readonly events: readonly EventBody[];
 }
 
 /** Which writes change a known server. */
@@ -48,6 +57,10 @@ export interface WriteRules {
   readonly replacesSameTime: boolean;
   /** Whether a write of a server that is known changes nothing. */
   readonly onlyNew?: boolean;
+  /** Whether a server that was not known has an event. */
+  readonly reportsNew: boolean;
+  /** Every protocol of the program. */
+  readonly allProtocols: readonly Protocol[];
 }
 
 /** Columns of `servers` beside {@linkcode SERVER_COLUMNS} in an insert. */
@@ -66,78 +79,23 @@ export const INSERT_SERVER: BulkStatement = (() => {
   };
 })();
 
-/** Columns of the table `server_state`. */
-export const STATE_COLUMNS: readonly ColumnDefinition[] = [
-  ["server", "integer"],
-  ["scan", "integer"],
-  ["probed_at", "timestamptz"],
-  ["replied_at", "timestamptz"],
-  ["latency_ms", "double precision"],
-  ["players_online", "integer"],
-  ["players_max", "integer"],
-  ["failures", "integer"],
-  ["online", "boolean"],
-];
-
-const INSERT_STATE = insertInto("server_state", STATE_COLUMNS, "on conflict (server) do nothing");
-
-/**
- * Builds the statement that updates rows by a key, for columns followed by parameters of the condition.
- *
- * @param condition The condition; `new.NAME` is a parameter, in the order of the list.
- */
-function update(
-  table: string,
-  columns: readonly ColumnDefinition[],
-  parameters: readonly ColumnDefinition[],
-  condition: string,
-): BulkStatement {
-  const all = [...columns, ...parameters];
-  const names = all.map(([name]) => name).join(", ");
-  const arrays = all.map(([, type], i) => `$${i + 1}::${type}[]`).join(", ");
-  const sets = columns.map(([name, type]) => `${name} = ${placeholder(type)}`).join(", ");
-  return {
-    types: all.map(([, type]) => type),
-    sqlite: `update ${table} as old set ${sets} where ${condition.replace(/new\.\w+/g, "?")}`,
-    postgres: `update ${table} as old set ${
-      columns.map(([name]) => `${name} = new.${name}`).join(", ")
-    } from unnest(${arrays}) as new (${names}) where ${condition}`,
-  };
-}
-
-/** The row of the state is older, or its time is in the future: the clock of its writer was ahead. */
-const OLDER = "(old.probed_at <= new.until or old.probed_at > new.now)";
-
-const STATE_KEY: readonly ColumnDefinition[] = [
-  ["of_server", "integer"],
-  ["until", "timestamptz"],
-  ["now", "timestamptz"],
-];
-
-const UPDATE_STATE = update(
-  "server_state",
-  STATE_COLUMNS.slice(1),
-  STATE_KEY,
-  `old.server = new.of_server and ${OLDER}`,
-);
-
 const UPDATE_SERVER: BulkStatement = (() => {
   const columns = [...SERVER_COLUMNS, TIMES[1]];
   const key: readonly ColumnDefinition[] = [["of_id", "integer"]];
   const condition = "old.id = new.of_id";
   const withSort: readonly ColumnDefinition[] = [["address_sort", "text"], ...columns];
   return {
-    ...update("servers", columns, key, condition),
-    sqlite: update("servers", withSort, key, condition).sqlite,
+    ...updateOf("servers", columns, key, condition),
+    sqlite: updateOf("servers", withSort, key, condition).sqlite,
   };
 })();
 
-const UPDATE_FIRST_SEEN = update("servers", [["first_seen", "timestamptz"]], [
+const UPDATE_FIRST_SEEN = updateOf("servers", [["first_seen", "timestamptz"]], [
   ["of_id", "integer"],
   ["before", "timestamptz"],
 ], "old.id = new.of_id and old.first_seen > new.before");
 
-const UPDATE_CHANGED_AT = update("servers", [["changed_at", "timestamptz"]], [
+const UPDATE_CHANGED_AT = updateOf("servers", [["changed_at", "timestamptz"]], [
   ["of_id", "integer"],
 ], "old.id = new.of_id");
 
@@ -174,7 +132,7 @@ export async function writeServers(
     database,
     valued.filter(({ write }) => !known.has(write.identity.key)),
   );
-  const written = valued.map(({ write, values }): WrittenServer => {
+  const written = valued.map(({ write, values }): Unreported => {
     const { key } = write.identity;
     const inserted = fresh.get(key);
     const before = known.get(key) ?? (inserted?.state === undefined ? undefined : inserted);
@@ -184,22 +142,31 @@ export async function writeServers(
   });
   written.sort((a, b) => a.id - b.id);
   const inserted = written.filter(({ before }) => before === undefined);
-  await insertStates(database, inserted);
-  const standing = await updateStates(
-    database,
-    written.filter(({ before, wins }) => before !== undefined && wins),
-  );
-  await updateRows(database, standing);
+  const winners = written.filter(({ before, wins }) => before !== undefined && wins);
+  await insertStates(database, inserted.map(stateRow));
+  const versioned = winners.map((one) => [...stateRow(one), one.before!.state!.version]);
+  await updateStates(database, versioned);
+  const reported = rules.reportsNew ? [...inserted, ...winners] : winners;
+  const events = await detectChanges(database, reported.map(transitionOf), rules.allProtocols);
+  await updateRows(database, winners);
   await updateFirstSeen(database, written.filter(({ before }) => before !== undefined));
-  await writePlayers(database, [...inserted, ...standing]);
-  return written;
+  await writePlayers(database, [...inserted, ...winners]);
+  return written.map((one) => ({ ...one, events: events.get(one.id) ?? [] }));
+}
+
+/** A write before its events are known. */
+type Unreported = Omit<WrittenServer, "events">;
+
+function transitionOf({ id, before, values, write }: Unreported): Transition {
+  const { record, online, probedAt: at, outage } = write;
+  return { id, before, values, record, online, at, outage };
 }
 
 /** Whether a write replaces what the database knows. */
 export function isReplaced(
   { state }: KnownServer,
   { probedAt }: Pick<ServerWrite, "probedAt">,
-  { replacesSameTime, onlyNew = false }: WriteRules,
+  { replacesSameTime, onlyNew = false }: Pick<WriteRules, "replacesSameTime" | "onlyNew">,
   now: number,
 ): boolean {
   const { probedAt: stands } = state!;
@@ -224,58 +191,28 @@ async function insertServers(
   ]);
   rows.sort(([a], [b]) => a! < b! ? -1 : 1);
   await database.bulk(INSERT_SERVER, rows);
-  return await readKnownServers(database, writes.map(({ write }) => write.identity.key));
+  const keys = writes.map(({ write }) => write.identity.key);
+  return await readKnownServers(database, keys, { attempt: 1 });
 }
 
-async function insertStates(database: Database, written: readonly WrittenServer[]): Promise<void> {
-  await database.bulk(INSERT_STATE, written.map((one) => [one.id, ...stateValues(one)]));
-}
-
-/** Values of {@linkcode STATE_COLUMNS}, without the server. */
-function stateValues({ write, values }: Valued): Value[] {
+/** Values of STATE_COLUMNS. */
+function stateRow({ id, write, values }: Pick<WrittenServer, "id" | "write" | "values">): Value[] {
   const { record: { latency_ms: latency } } = write;
   return [
+    id,
     write.scan,
     storableTime(write.probedAt) ?? 0,
     storableTime(write.repliedAt),
     Number.isFinite(latency) ? latency : null,
     values.playersOnline,
     values.playersMax,
-    write.failures,
+    write.missedScans,
     write.online ? 1 : 0,
   ];
 }
 
-/**
- * Updates the states of known servers, which locks them against other writers.
- *
- * @returns The servers whose state stands, with what the database knows about them now: another writer
- * may have changed them since they were read.
- */
-async function updateStates(
-  database: Database,
-  winners: readonly WrittenServer[],
-): Promise<readonly WrittenServer[]> {
-  const now = database.now();
-  await database.bulk(
-    UPDATE_STATE,
-    winners.map((one) => [...stateValues(one), one.id, storableTime(one.write.probedAt) ?? 0, now]),
-  );
-  // A transaction of SQLite is the only one that writes.
-  if (database.engine === "sqlite" || winners.length === 0) return winners;
-  const keys = winners.map(({ write }) => write.identity.key);
-  const current = await readKnownServers(database, keys);
-  return winners.flatMap((one) => {
-    const { before, write: { identity: { key }, probedAt } } = one;
-    const known = current.get(key);
-    return known?.state?.probedAt === (storableTime(probedAt) ?? 0)
-      ? [{ ...one, before: { ...known, state: before!.state } }]
-      : [];
-  });
-}
-
 /** Updates the rows of servers whose columns differ, or that went online or offline. */
-async function updateRows(database: Database, written: readonly WrittenServer[]): Promise<void> {
+async function updateRows(database: Database, written: readonly Unreported[]): Promise<void> {
   const different = written.filter(({ before, values, write: { online } }) =>
     before!.digest !== values.digest || before!.state!.online !== online
   );
@@ -294,7 +231,7 @@ async function updateRows(database: Database, written: readonly WrittenServer[])
 /** Updates when servers were first found, where that was earlier than the database knows. */
 async function updateFirstSeen(
   database: Database,
-  written: readonly WrittenServer[],
+  written: readonly Unreported[],
 ): Promise<void> {
   const earlier = written.filter(({ before, write }) => write.firstSeen < before!.firstSeen);
   await database.bulk(
@@ -307,7 +244,7 @@ async function updateFirstSeen(
 }
 
 /** Writes the names of players where they differ from those before. */
-async function writePlayers(database: Database, written: readonly WrittenServer[]): Promise<void> {
+async function writePlayers(database: Database, written: readonly Unreported[]): Promise<void> {
   const different = written.filter(({ before, values: { players } }) =>
     normalized(before?.players ?? null) !== players
   );
@@ -336,43 +273,4 @@ export async function markChanged(
   changes: readonly (readonly [at: number, id: number])[],
 ): Promise<void> {
   await database.bulk(UPDATE_CHANGED_AT, changes.map(([at, id]) => [storableTime(at) ?? 0, id]));
-}
-
-const UPDATE_FAILED = update(
-  "server_state",
-  [["online", "boolean"], ["failures", "integer"], ["probed_at", "timestamptz"]],
-  STATE_KEY,
-  `old.server = new.of_server and ${OLDER}`,
-);
-
-/** A known server that did not reply. */
-export interface FailedServer {
-  /** `servers.id`. */
-  readonly id: number;
-  readonly online: boolean;
-  readonly failures: number;
-  /** When the server was probed, Unix milliseconds. */
-  readonly at: number;
-  /** Only rows that were probed no later than this are updated, Unix milliseconds. Default: `at`. */
-  readonly until?: number;
-}
-
-/** Writes the state of servers that did not reply, in the order of their ids. */
-export async function writeFailures(
-  database: Database,
-  failed: readonly FailedServer[],
-): Promise<void> {
-  const now = database.now();
-  const inOrder = failed.toSorted((a, b) => a.id - b.id);
-  await database.bulk(
-    UPDATE_FAILED,
-    inOrder.map(({ id, online, failures, at, until = at }) => [
-      online ? 1 : 0,
-      failures,
-      storableTime(at) ?? 0,
-      id,
-      storableTime(until) ?? 0,
-      now,
-    ]),
-  );
 }

@@ -103,7 +103,7 @@ create table server_state (
   latency_ms real,                        -- round trip of the last reply, milliseconds
   players_online integer,                 -- players online
   players_max integer,                    -- player slots
-  failures integer not null,              -- scans or polls in a row without a reply
+  missed_scans integer not null,          -- scans in a row that probed it without a reply
   online integer not null                 -- whether the server counts as online
 ) strict;
 
@@ -226,7 +226,7 @@ create view server_list as
 select s.key, s.hostname, s.address, s.port, s.protocols, s.edition, s.software, s.name, s.motd_plain,
   s.version, s.map, s.gamemode, t.online, t.players_online, t.players_max, p.names as players,
   t.latency_ms, s.flags, s.tags, s.favicon_hash, s.first_seen, s.changed_at, t.probed_at, t.replied_at,
-  t.failures
+  t.missed_scans
 from servers s join server_state t on t.server = s.id
 left join server_players p on p.server = t.server
 where not exists (select 1 from opt_outs o where o.address = s.address);

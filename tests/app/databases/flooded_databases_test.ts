@@ -58,9 +58,9 @@ async function scanInto(path: string, id: string, setting: Setting): Promise<Res
   return result;
 }
 
-async function countFailures(path: string): Promise<unknown> {
+async function countMissed(path: string): Promise<unknown> {
   await using database = openSqlite(path, { readOnly: true });
-  const counts = "select count(*) as servers, sum(failures) as failures from server_state";
+  const counts = "select count(*) as servers, sum(missed_scans) as missed from server_state";
   return (await all(database, counts))[0];
 }
 
@@ -79,17 +79,17 @@ for (const [what, setting] of Object.entries({ probed: SETTING, interviewed: INT
       const path = `${folder}/a.db`;
       const network = new FakeNetwork(1);
       await scanInto(path, scanId(1), { ...setting, network });
-      assertEquals(await countFailures(path), { servers: 64, failures: 0 });
+      assertEquals(await countMissed(path), { servers: 64, missed: 0 });
       const flooded = await scanInto(path, scanId(2), { ...setting, network, prepare: FLOOD });
       const { end, state } = flooded;
       assertEquals([end.reason, state.floods.disturbed], ["done", ["raknet"]]);
       assertEquals(state.written, 56);
-      assertEquals(await countFailures(path), { servers: 64, failures: 0 });
+      assertEquals(await countMissed(path), { servers: 64, missed: 0 });
       await scanInto(path, scanId(3), {
         ...{ ...setting, network },
         prepare: (_network, [{ endpoint }]) => network.host(endpoint, { respond: () => [] }),
       });
-      assertEquals(await countFailures(path), { servers: 64, failures: 1 });
+      assertEquals(await countMissed(path), { servers: 64, missed: 1 });
     } finally {
       await Deno.remove(folder, { recursive: true });
     }

@@ -57,7 +57,7 @@ Deno.test("a scan writes the same rows to a database and a file; a server that s
     const sorted = rows.toSorted((a, b) => serverId(a) < serverId(b) ? -1 : 1);
     assertEquals(rows.length, 30);
     assertEquals(stored.map(fieldsOf), sorted.map(fieldsOf));
-    assertEquals(stored.every(({ online, failures }) => online && failures === 0), true);
+    assertEquals(stored.every(({ online, missed_scans: missed }) => online && missed === 0), true);
 
     {
       await using database = openSqlite(list, { readOnly: true });
@@ -99,9 +99,9 @@ Deno.test("a scan writes the same rows to a database and a file; a server that s
     assertEquals([part.code, part.stderr], [0, ""]);
     const now = await listOf(list);
     assertEquals(now.length, 30);
-    for (const { host, online, failures, motd } of now) {
+    for (const { host, online, missed_scans: missed, motd } of now) {
       const twice = Number(host.split(".")[3]) < 32;
-      assertEquals([online, failures], [!twice, twice ? 2 : 1], host);
+      assertEquals([online, missed], [!twice, twice ? 2 : 1], host);
       assertEquals(motd, stored.find((row) => row.host === host)!.motd);
     }
   } finally {
@@ -298,11 +298,11 @@ Deno.test("the end of a watch is recorded in every database, even if another pro
 });
 
 /**
- * Ends a scan of one known server without a row. Returns the number of the server's failures.
+ * Ends a scan of one known server without a row. Returns the number of the server's missed scans.
  *
  * @param flooding Hosts that flooded.
  */
-async function failuresAfter(
+async function missedAfter(
   path: string,
   reason: EndReason,
   flooding: readonly string[] = [],
@@ -326,7 +326,7 @@ async function failuresAfter(
   state.floods.addresses.push(...flooding);
   await stores.end(state, { reason } as ScanEnd, { since: 2000, selection, resumed: false });
   await using database = openSqlite(path, { readOnly: true });
-  return (await all(database, "select failures from server_state"))[0].failures;
+  return (await all(database, "select missed_scans from server_state"))[0].missed_scans;
 }
 
 Deno.test("a scan that was short of descriptors, or flooded, counts no failures of known servers", async () => {
@@ -347,14 +347,14 @@ Deno.test("a scan that was short of descriptors, or flooded, counts no failures 
       await sink.write([record(9)]);
       await sink.flush();
     }
-    assertEquals(await failuresAfter(path, "incomplete"), 0);
+    assertEquals(await missedAfter(path, "incomplete"), 0);
     {
       await using database = openSqlite(path, { readOnly: true });
       const [scan] = await all(database, `select state from scans where uuid = '${scanId(2)}'`);
       assertEquals(scan.state, "interrupted"); // the scan can be resumed
     }
-    assertEquals(await failuresAfter(path, "done", ["127.0.0.1"]), 0);
-    assertEquals(await failuresAfter(path, "done"), 1);
+    assertEquals(await missedAfter(path, "done", ["127.0.0.1"]), 0);
+    assertEquals(await missedAfter(path, "done"), 1);
   } finally {
     await Deno.remove(folder, { recursive: true });
   }

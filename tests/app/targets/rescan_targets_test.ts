@@ -143,16 +143,19 @@ Deno.test("a resumed rescan probes each server once, even if the database has ch
     assertStringIncludes(first.stderr, "scan --resume");
     const [{ n }] = await query(list, "select count(*) as n from observations where at > 1");
     assert(Number(n) > 12 && Number(n) < 24, String(n));
-    const asked = await query(list, `select failures from ${STATES} where id = '${dead}'`);
-    assertEquals(asked, [{ failures: 0 }]);
+    const asked = await query(list, `select missed_scans from ${STATES} where id = '${dead}'`);
+    assertEquals(asked, [{ missed_scans: 0 }]);
 
     const second = await run(["scan", "--resume", checkpoint, "--rate", "1000"]);
     assertEquals(second.code, 0, second.stderr);
     assertStringIncludes(second.stderr, "1 known server did not reply");
-    assertEquals(await query(list, "select failures, count(*) as n from server_state group by 1"), [
-      { failures: 0, n: 12 },
-      { failures: 1, n: 1 },
-    ]);
+    assertEquals(
+      await query(list, "select missed_scans, count(*) as n from server_state group by 1"),
+      [
+        { missed_scans: 0, n: 12 },
+        { missed_scans: 1, n: 1 },
+      ],
+    );
     const twice = "select online, count(*) as n from observations " +
       "where scan = (select max(scan) from observations) group by 1";
     assertEquals(await query(list, twice), [{ online: 0, n: 1 }, { online: 1, n: 12 }]);
@@ -187,7 +190,7 @@ Deno.test("a rescan sends SQP to servers known for it, counts unresponsive ones,
       assertStringIncludes(stderr, "1 known server did not reply");
     }
     const id = ({ endpoint }: typeof dead) => formatEndpoint(endpoint);
-    assertEquals(await query(list, `select id from ${STATES} where failures = 1`), [{
+    assertEquals(await query(list, `select id from ${STATES} where missed_scans = 1`), [{
       id: id(dead),
     }]);
     assertEquals(await query(list, joinable), [{ n: doors }]);

@@ -63,9 +63,9 @@ for (const [name, format] of [["a.ndjson", ndjsonFormat], ["a.csv", csvFormat]] 
 }
 
 Deno.test("watch reads the state offline from a row", async () => {
-  const text = JSON.stringify({ ...SQP, online: false, failures: 4, last_seen: 7 });
+  const text = JSON.stringify({ ...SQP, online: false, missed_scans: 4, last_seen: 7 });
   const [server] = await serversOf("a.jsonl", text);
-  assertEquals([server.online, server.misses], [false, 4]);
+  assertEquals([server.online, server.misses], [false, server.rules.downAfter]);
 });
 
 Deno.test("watch refuses a file without a server, and XML of other programs", async () => {

@@ -136,7 +136,7 @@ Deno.test("--rescan queries each server in its known protocols before it counts 
     assertEquals(faultsOf(lines, known), []);
     assertEquals(new Set(lines.map(({ host }) => host)).size, 16);
     assertEquals(await knownIn(list), known);
-    const missed = await query(list, `select id from ${STATES} where failures = 1 order by id`);
+    const missed = await query(list, `select id from ${STATES} where missed_scans = 1 order by id`);
     assertEquals(missed.map(({ id }) => id), DEAD);
   }));
 
@@ -177,7 +177,7 @@ Deno.test("--rescan with --protocol leaves out servers that speak none of them, 
       [...known].map(([id, names]) => [id, names.filter((name) => name === "raknet")]),
     );
     assertEquals(faultsOf(lines, allowed, allowed), []);
-    const missed = await query(list, `select id from ${STATES} where failures > 0 order by id`);
+    const missed = await query(list, `select id from ${STATES} where missed_scans > 0 order by id`);
     assertEquals(missed.map(({ id }) => id), [DEAD[0], DEAD[3]]);
     const plan = await run([...args, "--dry-run"]);
     assertStringIncludes(
@@ -268,6 +268,6 @@ Deno.test("a resumed rescan queries servers in the protocols that were known at 
       .map(({ endpoint }) => formatEndpoint(endpoint));
     for (const id of bds) assertEquals(now.get(id), asked.has(id) ? ["raknet"] : USUAL, id);
     // The other servers were not queried in all protocols that the database now contains for them.
-    const missed = await query(list, `select id from ${STATES} where failures > 0 order by id`);
+    const missed = await query(list, `select id from ${STATES} where missed_scans > 0 order by id`);
     assertEquals(missed.map(({ id }) => id), [DEAD[0], DEAD[3]]);
   }));

@@ -190,13 +190,13 @@ Deno.test("a watched database is kept up to date, and only later changes are rep
       using db = new DatabaseSync(list);
       const change = (sql: string) => db.exec(sql);
       change("update server_state set probed_at = probed_at - 60000");
-      const state = "update server_state set online = 0, failures = 3 where server = ";
+      const state = "update server_state set online = 0, missed_scans = 3 where server = ";
       change(`${state} (select id from servers where key = '${back}')`);
       change("create temp table one as select * from servers limit 1");
       change("create temp table two as select * from server_state limit 1");
       for (const [i, host] of ["127.44.9.9", "127.44.8.8"].entries()) {
         change(`update one set id = ${900 + i}, key = '${host}:19132', address = '${host}'`);
-        change(`update two set server = ${900 + i}, failures = 2, online = 1`);
+        change(`update two set server = ${900 + i}, missed_scans = 2, online = 1`);
         change("insert into servers select * from one");
         change("insert into server_state select * from two");
       }
@@ -228,9 +228,11 @@ Deno.test("a watched database is kept up to date, and only later changes are rep
     assertStringIncludes(stderr, "6 of 7 endpoints online");
     using db = new DatabaseSync(list);
     const all = (sql: string) => db.prepare(sql).all().map((row) => ({ ...row }));
-    assertEquals(all(`select id from ${STATES} where online = 0 and failures = 3`), [{ id: dead }]);
-    assertEquals(all(`select failures from ${STATES} where host = '127.44.8.8'`), [{
-      failures: 2,
+    assertEquals(all(`select id from ${STATES} where online = 0`), [{
+      id: dead,
+    }]);
+    assertEquals(all(`select missed_scans from ${STATES} where host = '127.44.8.8'`), [{
+      missed_scans: 2,
     }]);
     assertEquals(
       all("select kind, state, found from scans where kind = 'watch'"),

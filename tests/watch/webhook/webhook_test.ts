@@ -16,6 +16,7 @@ const event = (at: number): WatchEvent => ({
   name: null,
   misses: 3,
   last_seen: null,
+  unresponsive_since: null,
 });
 
 /** The receiver's response: a status, optionally with `Retry-After`; an error; or none. */

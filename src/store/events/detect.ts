@@ -1,0 +1,124 @@
+/**
+ * Finds the events of servers whose rows a transaction changes. The rows before the change are locked.
+ *
+ * @module
+ */
+import type { ServerRecord } from "../../core/record.ts";
+import type { Protocol } from "../../protocols/protocol.ts";
+import { type Database, isInList, listValue, type Row } from "../database/database.ts";
+import type { KnownServer } from "../rows/known_servers.ts";
+import { type ServerValues, storedField } from "../rows/server_values.ts";
+import { fieldExpression, fieldOf } from "../rows/stored_record.ts";
+import { differencesOf, WATCHED_COLUMNS } from "./compare.ts";
+import type { EventBody } from "./watch_event.ts";
+
+/** A server before and after a reply. */
+export interface Transition {
+  /** `servers.id`. */
+  readonly id: number;
+  /** What the database knew before; `undefined`: the server is new. */
+  readonly before: KnownServer | undefined;
+  /** The reply. */
+  readonly record: ServerRecord;
+  /** The columns of the reply. */
+  readonly values: ServerValues;
+  /** Whether the server counts as online after it. */
+  readonly online: boolean;
+  /** When the server was probed, Unix milliseconds of the database's clock. */
+  readonly at: number;
+  /** Why the server is offline again after the reply. Default: unknown. */
+  readonly outage?: { readonly misses: number; readonly since: number | null };
+}
+
+/** Columns of `servers` that are read where the content differs. */
+const READ_COLUMNS = [...WATCHED_COLUMNS, "guid" as const].filter((name) => name !== "players_max");
+
+/**
+ * The events of servers, by `servers.id`. Reads columns of `servers` where the content differs, so it
+ * has to run after the state was written and before `servers` is.
+ *
+ * @param allProtocols Every protocol of the program.
+ */
+export async function detectChanges(
+  database: Database,
+  transitions: readonly Transition[],
+  allProtocols: readonly Protocol[],
+): Promise<ReadonlyMap<number, readonly EventBody[]>> {
+  const different = transitions.filter(({ before, values }) =>
+    before !== undefined && before.content !== values.content
+  );
+  const rows = await readColumns(database, different.map(({ id }) => id));
+  return new Map(
+    transitions.map((one) => [one.id, eventsOf(one, rows.get(one.id), allProtocols)]),
+  );
+}
+
+async function readColumns(
+  database: Database,
+  ids: readonly number[],
+): Promise<ReadonlyMap<number, Row>> {
+  if (ids.length === 0) return new Map();
+  const columns = READ_COLUMNS.map((name) => `${fieldExpression(name)} as ${name}`).join(", ");
+  const rows = await database.rows(
+    `select s.id, ${columns} from servers s where ${isInList(database, "s.id", "integer")}`,
+    [listValue(database, ids)],
+  );
+  return new Map(rows.map((row) => [Number(row.id), row]));
+}
+
+function eventsOf(
+  transition: Transition,
+  row: Row | undefined,
+  allProtocols: readonly Protocol[],
+): EventBody[] {
+  const { before, record, online, at } = transition;
+  const [state, events] = [before?.state, [] as EventBody[]];
+  const hasReplied = state !== undefined && state.repliedAt !== null;
+  if (online && !(hasReplied && state.online)) {
+    const offline_ms = hasReplied ? Math.max(0, at - before!.changedAt) : null;
+    events.push({ event: "online", server: record, offline_ms });
+  }
+  if (hasReplied) events.push(...replyDifferences(transition, row, allProtocols));
+  if (!online && state?.online) events.push(offlineEvent(state.repliedAt, transition));
+  return events;
+}
+
+/** The event of a server that goes offline. `lastSeen`: the last reply, Unix milliseconds. */
+export function offlineEvent(
+  lastSeen: number | null,
+  { outage }: Pick<Transition, "outage">,
+): EventBody {
+  const { misses, since } = outage ?? { misses: 0, since: null };
+  return { event: "offline", misses, last_seen: lastSeen, unresponsive_since: since };
+}
+
+function replyDifferences(
+  { before, record, values }: Transition,
+  row: Row | undefined,
+  allProtocols: readonly Protocol[],
+): EventBody[] {
+  const { state, players } = before!;
+  const earlier = {
+    guid: null,
+    players: namesOf(players),
+    players_online: state!.playersOnline,
+    ...(row && {
+      ...Object.fromEntries(READ_COLUMNS.map((name) => [name, fieldOf(name, row[name])])),
+      players_max: state!.playersMax,
+    }),
+  };
+  const now = {
+    guid: null,
+    players: namesOf(values.players),
+    players_online: values.playersOnline,
+    ...(row && {
+      ...Object.fromEntries(READ_COLUMNS.map((name) => [name, storedField(name, record[name])])),
+      players_max: values.playersMax,
+    }),
+  };
+  return differencesOf(earlier, now, allProtocols);
+}
+
+function namesOf(json: string | null): string[] | null {
+  return json === null ? null : JSON.parse(json);
+}

@@ -1,0 +1,44 @@
+/**
+ * The events of scans and imports, which are stored and not reported.
+ *
+ * @module
+ */
+import type { Database } from "../database/database.ts";
+import type { OptedOutServer } from "../opt_outs.ts";
+import { newEventId } from "../rows/uuid.ts";
+import type { WrittenServer } from "../rows/write_servers.ts";
+import type { EventBody } from "./watch_event.ts";
+import { type EventRow, writeEvents } from "./write_events.ts";
+
+/** What a row of `events` has of an event beside its columns: the server's record is in `servers`. */
+export function dataOf(body: EventBody): Record<string, unknown> {
+  const { event: _, ...data } = body;
+  return body.event === "online" ? { offline_ms: body.offline_ms } : data;
+}
+
+/** Stores the events of servers that a scan or an import has written. */
+export async function writeServerEvents(
+  database: Database,
+  written: readonly WrittenServer[],
+): Promise<void> {
+  const rows = written.flatMap(({ id: server, events, write: { scan, probedAt: at } }) =>
+    events.filter(({ event }) => event !== "players").map((body): EventRow => (
+      { id: newEventId(at), at, server, scan, kind: body.event, data: dataOf(body) }
+    ))
+  );
+  await writeEvents(database, rows);
+}
+
+/** Stores the events of servers whose addresses opted out during a scan. */
+export async function writeOptOutEvents(
+  database: Database,
+  servers: readonly OptedOutServer[],
+  scan: number,
+): Promise<void> {
+  await writeEvents(
+    database,
+    servers.map(({ id: server, at }) => (
+      { id: newEventId(at), at, server, scan, kind: "opted_out", data: {} }
+    )),
+  );
+}

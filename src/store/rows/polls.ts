@@ -1,0 +1,80 @@
+/**
+ * Results of a watch's polls that are written to a database.
+ *
+ * @module
+ */
+import type { Address } from "../../core/address.ts";
+import type { ServerRecord } from "../../core/record.ts";
+import type { EventSubject, WatchEvent } from "../events/watch_event.ts";
+import type { ServerIdentity } from "./identity.ts";
+
+/** An address that opted out. */
+export interface OptOut {
+  /** The address whose servers are not queried any more. */
+  readonly address: Address;
+  /** When a reply first carried the opt-out, Unix milliseconds. */
+  readonly at: number;
+}
+
+/** Failed polls in a row by which a watch considers a server offline. Times are Unix milliseconds. */
+export interface Outage {
+  /** Number of failed polls in a row. */
+  readonly misses: number;
+  /** When the first of them ended. */
+  readonly since: number;
+  /**
+   * When the first of those ended that are needed, which are the last ones. A reply to another program
+   * after this time keeps the server online.
+   */
+  readonly decisiveSince: number;
+}
+
+/** A server after a poll. */
+export interface PolledServer {
+  /** Who the server is. */
+  readonly identity: ServerIdentity;
+  /** What events say of the server. */
+  readonly subject: EventSubject;
+  /** The newest reply since the server was last written; `undefined`: no reply. */
+  readonly record: ServerRecord | undefined;
+  /** The failed polls by which the server is offline; `undefined`: the watch does not consider it so. */
+  readonly outage: Outage | undefined;
+  /** When the server was polled, Unix milliseconds. */
+  readonly at: number;
+  /** The changes since the server was last written, as the watch has seen them, in order. */
+  readonly candidates: readonly WatchEvent[];
+}
+
+/** An observation of a poll. */
+export interface PollObservation {
+  /** The watch's identity, UUIDv7. */
+  readonly scanId: string;
+  /** Who the server is. */
+  readonly identity: ServerIdentity;
+  /** When the server was polled, Unix milliseconds. */
+  readonly at: number;
+  /** The server's reply; `undefined`: the server is offline. */
+  readonly record: ServerRecord | undefined;
+}
+
+/** A server that a watch polls no more because its address opted out. */
+export interface DroppedServer {
+  /** Who the server is. */
+  readonly identity: ServerIdentity;
+  /** The event of the opt-out, as the watch has seen it. */
+  readonly event: WatchEvent;
+}
+
+/** Results of polls that one transaction writes. */
+export interface Polls {
+  /** The watch's identity, UUIDv7. */
+  readonly scanId: string;
+  /** At most one entry per server. */
+  readonly servers: readonly PolledServer[];
+  /** What was seen, when something changed. */
+  readonly observations: readonly PollObservation[];
+  /** Addresses that opted out. */
+  readonly optOuts: readonly OptOut[];
+  /** Servers that are polled no more. */
+  readonly dropped: readonly DroppedServer[];
+}

@@ -1,0 +1,73 @@
+/**
+ * The results of polls that a watch has not written to a database yet.
+ *
+ * @module
+ */
+import type { WatchEvent } from "../store/events/watch_event.ts";
+import type {
+  DroppedServer,
+  OptOut,
+  PolledServer,
+  PollObservation,
+  Polls,
+} from "../store/rows/polls.ts";
+
+/** Maximum numbers of servers and of observations in one transaction. */
+const BATCH = 1000;
+
+/** Results of polls in the order in which they are written. */
+export class PollQueue {
+  /** The newest state of each server, by key. */
+  readonly servers = new Map<string, PolledServer>();
+  /** Observations, the oldest first. */
+  observations: PollObservation[] = [];
+  /** Addresses that opted out. */
+  optOuts: OptOut[] = [];
+  /** Servers that are polled no more, and their events. */
+  dropped: DroppedServer[] = [];
+
+  /** Number of results. */
+  get size(): number {
+    const { servers, observations, optOuts, dropped } = this;
+    return servers.size + observations.length + optOuts.length + dropped.length;
+  }
+
+  /**
+   * Takes results for one transaction. With an observation or an opt-out it has the server's state, if
+   * that is not written yet.
+   *
+   * @param scanId The watch's identity, UUIDv7.
+   */
+  take(scanId: string): Polls {
+    const observations = this.observations.splice(0, BATCH);
+    const [optOuts, dropped] = [this.optOuts.splice(0), this.dropped.splice(0)];
+    const related = [...dropped, ...observations].map(({ identity }) => identity.key);
+    const servers = new Map<string, PolledServer>();
+    for (const key of [...related, ...this.servers.keys()]) {
+      if (servers.size >= BATCH) break;
+      const server = this.servers.get(key);
+      if (server !== undefined) servers.set(key, server);
+      this.servers.delete(key);
+    }
+    return { scanId, servers: [...servers.values()], observations, optOuts, dropped };
+  }
+
+  /** Puts a batch back that was not written. A newer state of a server that was added meanwhile is kept. */
+  putBack({ servers, observations, optOuts, dropped }: Polls): void {
+    for (const server of servers) {
+      const { key } = server.identity;
+      const newer = this.servers.get(key);
+      const candidates = [...server.candidates, ...newer?.candidates ?? []];
+      const record = newer?.record ?? server.record;
+      this.servers.set(key, { ...newer ?? server, record, candidates });
+    }
+    this.optOuts.unshift(...optOuts);
+    this.dropped.unshift(...dropped);
+    this.observations.unshift(...observations);
+  }
+}
+
+/** The events in a batch, as the watch has seen them. */
+export function candidatesOf({ servers, dropped }: Polls): readonly WatchEvent[] {
+  return [...servers.flatMap(({ candidates }) => candidates), ...dropped.map(({ event }) => event)];
+}

@@ -1,0 +1,40 @@
+/** Results of polls for tests of stores. */
+import type { Protocol } from "../../src/protocols/protocol.ts";
+import type { Database } from "../../src/store/database/database.ts";
+import { UnconfirmedEvents } from "../../src/store/events/poll_events.ts";
+import type { WatchEvent } from "../../src/store/events/watch_event.ts";
+import { writePolls } from "../../src/store/poll_writer.ts";
+import { newEventId } from "../../src/store/rows/uuid.ts";
+import type { PolledServer, PollObservation, Polls } from "../../src/store/rows/polls.ts";
+import { watchId } from "./records.ts";
+
+/** A poll of a server: what a test says of it. */
+export type Poll = Pick<PolledServer, "identity" | "at"> & Partial<PolledServer>;
+
+/** A server after a poll; without a record: it did not reply. */
+export function polledServer({ identity, at, record, ...rest }: Poll): PolledServer {
+  const { address: host, port, hostname } = identity;
+  const name = record?.name ?? null;
+  const subject = { host, port, requested_as: hostname, scan_id: watchId(1), name };
+  return { identity, at, subject, record, outage: undefined, candidates: [], ...rest };
+}
+
+/** The failed polls of a server that is offline since a time. */
+export function outageAt(at: number, misses = 3): PolledServer["outage"] {
+  return { misses, since: at, decisiveSince: at };
+}
+
+/** Writes polls as a watch does. Returns the events that result. */
+export function writePolled(
+  database: Database,
+  servers: readonly Poll[],
+  observations: readonly PollObservation[] = [],
+  { optOuts = [], allProtocols, unconfirmed = new UnconfirmedEvents() }: Partial<Polls> & {
+    readonly allProtocols?: readonly Protocol[];
+    readonly unconfirmed?: UnconfirmedEvents;
+  } = {},
+): Promise<readonly WatchEvent[]> {
+  const all = servers.map(polledServer);
+  const polls = { scanId: watchId(1), servers: all, observations, optOuts, dropped: [] };
+  return writePolls(database, polls, { newEventId, unconfirmed, allProtocols });
+}

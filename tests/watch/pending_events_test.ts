@@ -1,0 +1,111 @@
+/** Covers src/watch/pending_events.ts and src/watch/poll_queue.ts. */
+import { assertEquals } from "@std/assert";
+import { emptyRecord, type ServerRecord } from "../../src/core/record.ts";
+import type { WatchEvent } from "../../src/store/events/watch_event.ts";
+import type { Polls } from "../../src/store/rows/polls.ts";
+import { FakeNetwork } from "../../src/testing/fake_network.ts";
+import { Journal, MAX_DECISION_MS, PendingEvents, WatchedServer } from "../../src/watch/mod.ts";
+
+const event = (id: string, kind = "changed") =>
+  ({ id, event: kind, at: 1, changes: {} }) as unknown as WatchEvent;
+const ids = (events: readonly WatchEvent[]) => events.map(({ id }) => id);
+
+/** Pending events whose time a test lets pass. */
+function scene() {
+  const network = new FakeNetwork(1);
+  const reported: string[] = [];
+  const pending = new PendingEvents(network, ({ id }) => reported.push(id));
+  const later = (ms: number) =>
+    network.run(new Promise<void>((resolve) => network.after(ms, resolve)));
+  return { pending, reported, later };
+}
+
+Deno.test("what the database decides is reported, and not what the watch has seen", async () => {
+  const { pending, reported, later } = scene();
+  const candidates = pending.add([], [event("a"), event("b", "players")]);
+  pending.decided(candidates, [event("a"), event("c")]);
+  await later(2 * MAX_DECISION_MS);
+  pending.close();
+  assertEquals(reported, ["a", "c"]);
+});
+
+Deno.test("while the database cannot be written, events are reported after 10 seconds, and once", async () => {
+  const { pending, reported, later } = scene();
+  const first = pending.add([], [event("a", "offline")]);
+  await later(MAX_DECISION_MS - 1);
+  assertEquals(reported, []);
+  await later(1);
+  assertEquals(reported, ["a"]);
+  const second = pending.add(first, [event("b", "online")]);
+  await later(MAX_DECISION_MS);
+  assertEquals([reported, ids(second)], [["a", "b"], ["a", "b"]]);
+  const third = pending.add(second, [event("c", "offline")]);
+  assertEquals(ids(third), ["b", "c"]); // the last of each kind
+  await later(MAX_DECISION_MS);
+  pending.decided(third, [event("c", "offline"), event("d", "changed")]);
+  pending.close();
+  assertEquals(reported, ["a", "b", "c", "d"]);
+});
+
+Deno.test("events that wait at the end are reported", async () => {
+  const { pending, reported, later } = scene();
+  const candidates = pending.add([], [event("a")]);
+  pending.close();
+  pending.decided(candidates, [event("a")]); // a transaction that ends too late
+  await later(2 * MAX_DECISION_MS);
+  assertEquals(reported, ["a"]);
+});
+
+const row = (motd: string): ServerRecord => ({
+  ...emptyRecord({ address: 0x7f000001, port: 1 }, 5),
+  protocol: "raknet",
+  protocols: ["raknet"],
+  motd,
+});
+
+Deno.test("a journal gives its database what the watch has seen, also after a failed write", async () => {
+  const network = new FakeNetwork(1);
+  let count = 0;
+  const rules = { intervalMs: 10_000, downAfter: 1, scanId: "w", newEventId: () => `${++count}` };
+  const server = new WatchedServer({ address: 0x7f000001, port: 1 }, "a.example", rules);
+  const [written, reported]: [Polls[], WatchEvent[]] = [[], []];
+  let away = true;
+  const journal = new Journal({
+    name: "a.db",
+    scanId: "w",
+    clock: network,
+    report: () => {},
+    onEvent: (event) => reported.push(event),
+    write: (polls) => {
+      written.push(polls);
+      if (away) return Promise.reject(new Error("gone"));
+      return Promise.resolve([
+        ...polls.servers.flatMap(({ candidates }) => candidates),
+        ...polls.dropped.map(({ event }) => event),
+      ]);
+    },
+  });
+  const later = (ms: number) => new Promise<void>((resolve) => network.after(ms, resolve));
+  await network.run((async () => {
+    journal.addPoll(server, server.addReply(row("one"), 1), 1);
+    await later(1500);
+    journal.addPoll(server, server.addReply(row("two"), 2), 2);
+    away = false;
+    await later(5000);
+    journal.addPoll(server, server.addFailure(3), 3);
+    journal.drop(server, server.optedOut(4));
+    await journal.close(1000);
+  })());
+  assertEquals(written.map(({ servers }) => servers.map(({ candidates }) => ids(candidates))), [
+    [["1"]],
+    [["1", "2"]],
+    [["3"]],
+  ]);
+  assertEquals(reported.map(({ id, event }) => [id, event]), [
+    ["1", "online"],
+    ["2", "changed"],
+    ["3", "offline"],
+    ["4", "opted_out"],
+  ]);
+  assertEquals(written[2].dropped.map(({ event }) => event.id), ["4"]);
+});

@@ -1,0 +1,167 @@
+/**
+ * Debian's Prometheus scrapes a watch and probes through it; promtool checks pages and rules. Both are
+ * looked for in PATH.
+ */
+import { assert, assertEquals } from "@std/assert";
+import { scanFamilies } from "../../src/app/metrics/scan_metrics.ts";
+import { prometheusText } from "../../src/app/metrics/prometheus_text.ts";
+import { parseManifest } from "../../src/fleet/manifest.ts";
+import { newState } from "../../src/scan/scan_state.ts";
+import grafana from "../../data/grafana.json" with { type: "json" };
+import { debianTest, requireProgram } from "./debian.ts";
+import { blocksweep, Peer } from "./processes.ts";
+
+const ALERTS = new URL("../../data/alerts.yml", import.meta.url).pathname;
+const RANGE = "127.79.0.0/24";
+
+/** The path of a program; its usual one if PATH has none, so that the failure names it. */
+async function programOf(name: string): Promise<string> {
+  for (const folder of (Deno.env.get("PATH") ?? "").split(":")) {
+    const path = `${folder}/${name}`;
+    if (await Deno.stat(path).then(({ isFile }) => isFile, () => false)) return path;
+  }
+  await requireProgram(`/usr/bin/${name}`);
+  return `/usr/bin/${name}`;
+}
+
+/** Runs promtool; returns what it printed, and fails unless it succeeded. */
+async function promtool(args: readonly string[], stdin = ""): Promise<string> {
+  const command = new Deno.Command(await programOf("promtool"), {
+    ...{ args: [...args], stdin: "piped", stdout: "piped", stderr: "piped" },
+  });
+  const child = command.spawn();
+  const writer = child.stdin.getWriter();
+  await writer.write(new TextEncoder().encode(stdin));
+  await writer.close();
+  const { success, stdout, stderr } = await child.output();
+  const printed = [stdout, stderr].map((bytes) => new TextDecoder().decode(bytes)).join("");
+  assert(success, printed);
+  return printed;
+}
+
+function freePort(): number {
+  using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  return listener.addr.port;
+}
+
+/** The configuration of Prometheus: the watch, and servers that it probes. */
+function configuration(place: string, servers: readonly string[]) {
+  const relabel = [
+    { source_labels: ["__address__"], target_label: "__param_target" },
+    { source_labels: ["__param_target"], target_label: "instance" },
+    { target_label: "__address__", replacement: place },
+  ];
+  return JSON.stringify({ // YAML contains JSON
+    global: { scrape_interval: "1s", scrape_timeout: "1s", evaluation_interval: "1s" },
+    rule_files: [ALERTS],
+    scrape_configs: [
+      { job_name: "blocksweep", static_configs: [{ targets: [place] }] },
+      {
+        ...{ job_name: "servers", metrics_path: "/probe", relabel_configs: relabel },
+        ...{ scrape_interval: "6s", scrape_timeout: "6s", static_configs: [{ targets: servers }] },
+      },
+    ],
+  });
+}
+
+/** The samples of a query: instance or server, and value. */
+type Answer = readonly {
+  readonly metric: Record<string, string>;
+  readonly value: [number, string];
+}[];
+
+debianTest(
+  "Prometheus scrapes /metrics and /probe, and evaluates every rule and panel",
+  async () => {
+    const folder = await Deno.makeTempDir();
+    try {
+      const manifest = `${folder}/manifest.ndjson`;
+      const fleetOptions = ["--servers", "12", "--range", RANGE, "--software", "bds"];
+      await using _fleet = await Peer.start(
+        blocksweep("fleet", ...fleetOptions, "--manifest", manifest),
+        /simulated hosts/,
+      );
+      const hosts = parseManifest(await Deno.readTextFile(manifest));
+      const all = hosts.map(({ host, port }) => `${host}:${port}`);
+      const [watched, probed] = [all.slice(0, 8), all.slice(4)];
+      const place = `127.0.0.1:${freePort()}`;
+      const served = ["--metrics", place, "--metrics-info", "--probe", "--probe-allow", RANGE];
+      await using _watch = await Peer.start(
+        blocksweep("watch", ...watched, "--interval", "5s", ...served),
+        /watching 8 endpoints/,
+      );
+      await Deno.writeTextFile(`${folder}/prometheus.yml`, configuration(place, probed));
+      await promtool(["check", "config", `${folder}/prometheus.yml`]);
+      const address = `127.0.0.1:${freePort()}`;
+      const args = [
+        `--config.file=${folder}/prometheus.yml`,
+        `--storage.tsdb.path=${folder}/data`,
+        `--web.listen-address=${address}`,
+      ];
+      await using _prometheus = await Peer.start(
+        { command: await programOf("prometheus"), args },
+        /Server is ready to receive web requests/,
+      );
+      const api = async (path: string) => {
+        const response = await fetch(`http://${address}/api/v1/${path}`);
+        const { status, data, error } = await response.json();
+        assertEquals(status, "success", `${path}: ${error}`);
+        return data;
+      };
+      const query = async (expression: string): Promise<Answer> =>
+        (await api(`query?query=${encodeURIComponent(expression)}`)).result;
+      const until = async (expression: string, count: number) => {
+        for (;;) {
+          const answer = await query(expression);
+          if (answer.length >= count) return answer;
+          await new Promise((resolve) => setTimeout(resolve, 50)); // nothing else tells that it scraped
+        }
+      };
+      const online = await until("blocksweep_up == 1", 8);
+      assertEquals(online.map(({ metric }) => metric.server).toSorted(), watched.toSorted());
+      const replied = await until("probe_success == 1", 8);
+      assertEquals(replied.map(({ metric }) => metric.instance).toSorted(), probed.toSorted());
+      // Watched and probed servers report equal slots.
+      const slots = new Map(
+        (await query("blocksweep_players_max")).map((one) => [one.metric.server, one]),
+      );
+      for (const { metric, value } of await query("blocksweep_probe_players_max")) {
+        const same = slots.get(metric.instance);
+        if (same !== undefined) assertEquals(same.value[1], value[1], metric.instance);
+      }
+      assertEquals((await query("blocksweep_server_info")).length, 8);
+      assertEquals((await query("up == 0")).length, 0);
+      const { activeTargets } = await api("targets");
+      // deno-lint-ignore no-explicit-any
+      assert(
+        activeTargets.every(({ lastError }: any) => lastError === ""),
+        JSON.stringify(activeTargets),
+      );
+      for (const { targets = [] } of grafana.panels as { targets?: { expr: string }[] }[]) {
+        for (const { expr } of targets) await query(expr.replace(/\$(job|server)/g, ".*"));
+      }
+      await until("count(ALERTS) or vector(0)", 1);
+      const { groups } = await api("rules");
+      // deno-lint-ignore no-explicit-any
+      const failed = groups.flatMap(({ rules }: any) => rules).filter(({ health }: any) =>
+        health === "err"
+      );
+      assertEquals(failed, []);
+      for (const path of ["metrics", `probe?target=${probed[7]}`]) {
+        const page = await (await fetch(`http://${place}/${path}`)).text();
+        assertEquals(await promtool(["check", "metrics"], page), "", path);
+      }
+    } finally {
+      await Deno.remove(folder, { recursive: true });
+    }
+  },
+);
+
+debianTest(
+  "promtool finds no fault in the rules of alerts, and in the metrics of a scan",
+  async () => {
+    assert((await promtool(["check", "rules", ALERTS])).includes("SUCCESS"));
+    const page = prometheusText(scanFamilies(newState("s", 0)));
+    assertEquals(await promtool(["check", "metrics"], page), "");
+  },
+);

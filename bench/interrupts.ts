@@ -15,6 +15,7 @@
  *
  * Exits with 1 when a printed command is refused, or a server is missing, duplicate or wrong.
  */
+import { countOf } from "../src/core/quantities.ts";
 import { readCsv, readNdjson, verifyAgainstManifest } from "../src/fleet/judge/verify_rows.ts";
 import { serverId } from "../src/core/record.ts";
 import { USUAL_PROTOCOLS } from "../src/protocols/list.ts";
@@ -159,7 +160,9 @@ try {
   console.log(table(["ms", ...heads], lines));
   for (const [j, { stopped, oneSide, parts, cut, faults }] of totals.entries()) {
     console.log(
-      `${WAYS[j]}: ${lines.length} times within ${seconds} s, ${stopped} stopped before the end, ` +
+      `${WAYS[j]}: tried at ${
+        countOf(lines.length, "time")
+      } within ${seconds} s, ${stopped} before the end, ` +
         `${oneSide} with only UDP or TCP done, ${parts} processes, ${cut} rows cut short, ${faults} faults`,
     );
   }

@@ -36,7 +36,7 @@ export class Outstanding {
   #sent: SentPass | undefined;
 
   /**
-   * Starts before the first position.
+   * Creates the search. It starts at the mark `from`.
    *
    * @param from Endpoints before this mark had enough time to reply.
    * @param to Endpoints from this mark on were not probed.

@@ -30,9 +30,10 @@ export type KnownOptions = Pick<
 
 /**
  * Plans the protocols of a server. Before a reply: those of its known protocols that the scan may use.
- * After a reply: the other protocols of the scan too, because the server may now support them, or an
- * earlier reply in them may have been lost. With `queriesKnown`, a server of a suppressible protocol
- * gets no follow-ups. A server without known protocols is queried in all protocols of the scan.
+ * After a reply: the other protocols of the scan too, because the server may support them by now, or
+ * an earlier reply in them may have been lost. With `queriesKnown`, a server of a suppressible
+ * protocol gets no follow-ups. A server without known protocols is queried in all protocols of the
+ * scan.
  */
 export function planFor(spoken: readonly string[], options: KnownOptions): KnownPlan {
   const { protocols, allProtocols, queriesKnown } = options;

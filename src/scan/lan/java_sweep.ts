@@ -137,7 +137,7 @@ export class JavaSweep {
     });
   }
 
-  /** Queries a server that the sweep has found once more. */
+  /** Queries again a server that the sweep has found. */
   async refresh(target: Endpoint): Promise<void> {
     const release = await this.#slots.acquire(target.address);
     try {

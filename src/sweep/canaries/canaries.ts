@@ -55,9 +55,9 @@ export interface CanaryOptions extends CanaryLimits {
  * A canary probe without a reply (a miss) was lost, or the server has stopped. A miss is therefore
  * counted as lost only when the server replies again. After eight misses in a row the server is
  * removed, and its misses are not counted. A running server rarely has eight misses in a row:
- * ignoring them makes the estimate too low, by 0.03 percentage points at 30 % loss and by 0.8 at 50
- * %. Servers with misses are probed first, which keeps the number of undecided misses at the end
- * low. Undecided misses are counted as lost.
+ * ignoring them makes the estimate too low, by 0.03 percentage points if the loss is 30 %, and by
+ * 0.8 if it is 50 %. Servers with misses are probed first, which keeps the number of undecided
+ * misses at the end low. Undecided misses are counted as lost.
  */
 export class Canaries {
   /**

@@ -131,22 +131,18 @@ debianTest(
       }
       assertEquals((await query("blocksweep_server_info")).length, 8);
       assertEquals((await query("up == 0")).length, 0);
-      const { activeTargets } = await api("targets");
-      // deno-lint-ignore no-explicit-any
+      const { activeTargets }: { activeTargets: { lastError: string }[] } = await api("targets");
       assert(
-        activeTargets.every(({ lastError }: any) => lastError === ""),
+        activeTargets.every(({ lastError }) => lastError === ""),
         JSON.stringify(activeTargets),
       );
       for (const { targets = [] } of grafana.panels as { targets?: { expr: string }[] }[]) {
         for (const { expr } of targets) await query(expr.replace(/\$(job|server)/g, ".*"));
       }
       await until("count(ALERTS) or vector(0)", 1);
-      const { groups } = await api("rules");
-      // deno-lint-ignore no-explicit-any
-      const failed = groups.flatMap(({ rules }: any) => rules).filter(({ health }: any) =>
-        health === "err"
-      );
-      assertEquals(failed, []);
+      const { groups }: { groups: { rules: { health: string }[] }[] } = await api("rules");
+      const rules = groups.flatMap((group) => group.rules);
+      assertEquals(rules.filter(({ health }) => health === "err"), []);
       for (const path of ["metrics", `probe?target=${probed[7]}`]) {
         const page = await (await fetch(`http://${place}/${path}`)).text();
         assertEquals(await promtool(["check", "metrics"], page), "", path);

@@ -1,4 +1,4 @@
-/** Covers data/grafana.json and data/alerts.yml: they query metrics that src/app/metrics/ exports. */
+/** Covers data/grafana.json and data/alerts.yml: they query metrics that the program exports. */
 import { assert, assertEquals } from "@std/assert";
 import { buildInfo } from "../../../src/app/metrics/build_info.ts";
 import { probeFamilies } from "../../../src/app/metrics/probe/probe_page.ts";

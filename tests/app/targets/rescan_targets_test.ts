@@ -36,7 +36,7 @@ async function query(path: string, sql: string) {
   return await all(database, sql);
 }
 
-Deno.test("--rescan probes known servers, the most overdue first, before or instead of other targets", () =>
+Deno.test("--rescan probes known servers, those probed longest ago first, before or instead of other targets", () =>
   withList(async (list) => {
     const known = (await query(list, "select key from servers order by id desc")).map(({ key }) =>
       key

@@ -186,7 +186,7 @@ Deno.test("unusable databases and servers are named in an error, with exit code 
     const bad: [string[], string][] = [
       [["servers"], "Cannot run without a database"],
       [["servers", "a.csv"], 'Cannot use "a.csv": name a database first'],
-      [["servers", list, "more"], 'Cannot use "more": one word too many'],
+      [["servers", list, "more"], 'Cannot use "more": too many arguments'],
       [["servers", `${folder}/none.db`], "there is no such file"],
       [["servers", list, "--json", "--format", "csv"], "Cannot use --json with --format csv"],
       [["servers", list, "--sort", "plyers"], "did you mean players?"],

@@ -195,6 +195,9 @@ export class Journal {
       progress.observedAt < this.#spans.observeSince;
     if (isDue && row !== undefined && (current !== undefined || !online)) {
       progress.observedAt = at;
+      // The row of a server precedes its observations.
+      this.#unchanged.delete(key);
+      this.#queue.servers.set(key, state);
       const { scanId } = this.options;
       const record = current && withAttachments(current, reply);
       // The server has been offline since the first of the failed polls.

@@ -46,6 +46,8 @@ export interface StoredState {
 export const RECHECK_MS = 5000;
 /** Maximum time between two polls of an offline server, milliseconds. */
 export const MAX_OFFLINE_INTERVAL_MS = 3_600_000;
+/** Time between two polls of an offline server, as a part of the time since it went offline. */
+const OFFLINE_PART = 1 / 60;
 /** Random part of the time between polls, as a fraction: it spreads polls over time. */
 const JITTER = 0.1;
 
@@ -57,14 +59,6 @@ function withScanColumns(
 ): ServerRecord {
   const kept = scanOnlyColumns(allProtocols).map((name) => [name, before[name]]);
   return { ...row, ...Object.fromEntries(kept) };
-}
-
-/**
- * The number of failed polls of a server that has been offline for a time, milliseconds: the interval
- * between polls doubles with each.
- */
-function missesAfter(offlineMs: number, { intervalMs, downAfter }: WatchRules): number {
-  return downAfter + Math.floor(Math.log2(1 + Math.max(0, offlineMs) / intervalMs));
 }
 
 /** A watched server. Turns the results of polls into events. */
@@ -83,6 +77,8 @@ export class WatchedServer {
   #unresponsiveSince: number | undefined;
   /** When the server was last probed before the watch, Unix milliseconds. */
   readonly #probedAt: number | undefined;
+  /** The end of the last poll without a reply, Unix milliseconds. */
+  #failedAt: number | undefined;
   /** Who the server is in databases. */
   readonly identity: ServerIdentity;
   /** The text of the column `requested_as` in the server's records. */
@@ -115,8 +111,8 @@ export class WatchedServer {
     const { row, online, probedAt } = stored;
     this.row = row;
     this.online = online;
-    if (!online) this.misses = missesAfter(probedAt - row.seen_at, rules);
-    this.#probedAt = probedAt;
+    if (!online) this.misses = rules.downAfter;
+    this.#probedAt = this.#failedAt = probedAt;
     if (!online) this.#offlineAt = row.seen_at;
   }
 
@@ -193,6 +189,7 @@ export class WatchedServer {
     this.#missedAt.push(at);
     if (this.#missedAt.length > this.rules.downAfter) this.#missedAt.shift();
     this.#unresponsiveSince ??= at;
+    this.#failedAt = at;
     if (this.misses < this.rules.downAfter || this.online === false) return [];
     this.online = false;
     this.#offlineAt = at;
@@ -208,20 +205,22 @@ export class WatchedServer {
   }
 
   /**
-   * The time until the next poll, milliseconds: shorter after failures of an online server, and doubled
-   * for each failure of an offline one.
+   * The time until the next poll, milliseconds: shorter after failures of an online server, and longer
+   * the longer a server has been offline. It doubles with each failure of a server that never replied.
    *
    * @param random A random number from 0 to 1.
    */
   nextDelayMs(random: number): number {
     const { intervalMs, downAfter } = this.rules;
-    const offlinePolls = this.misses - downAfter;
-    const backoffMs = intervalMs * 2 ** Math.min(offlinePolls, 20);
+    const offlineMs = (this.#failedAt ?? 0) - (this.#offlineAt ?? this.#failedAt ?? 0);
+    const longerMs = this.row === undefined
+      ? intervalMs * 2 ** Math.min(this.misses - downAfter, 20)
+      : OFFLINE_PART * offlineMs;
     const delayMs = this.misses === 0
       ? intervalMs
-      : offlinePolls < 0
+      : this.misses < downAfter
       ? Math.min(intervalMs, RECHECK_MS)
-      : Math.max(intervalMs, Math.min(MAX_OFFLINE_INTERVAL_MS, backoffMs));
+      : Math.max(intervalMs, Math.min(MAX_OFFLINE_INTERVAL_MS, longerMs));
     return delayMs * (1 + JITTER * (2 * random - 1));
   }
 

@@ -126,7 +126,7 @@ Deno.test("a server that was offline for long before the watch keeps its long in
   const firstDelay = (probedAt: number) =>
     new WatchedServer(ENDPOINT, null, rules, { row: row(), online: false, probedAt })
       .firstDelayMs(probedAt, () => 0.5);
-  assertEquals([5, hour, 1000 * hour].map(firstDelay), [60_000, 32 * 60_000, hour]);
+  assertEquals([5, 20 * hour + 5, 1000 * hour].map(firstDelay), [60_000, hour / 3, hour]);
 });
 
 Deno.test("a server that never replied is reported offline once", () => {
@@ -226,14 +226,22 @@ Deno.test("polls come soon after a failure, and seldom to offline servers", () =
   const server = seen();
   assertEquals(server.nextDelayMs(0.5), 60_000);
   assertEquals([server.nextDelayMs(0), server.nextDelayMs(1)], [54_000, 66_000].map((ms) => ms));
-  const pauses = Array.from({ length: 40 }, () => {
-    server.addFailure(1);
-    return server.nextDelayMs(0.5);
+  let at = 1;
+  const pauses = Array.from({ length: 400 }, () => {
+    server.addFailure(at);
+    const pause = server.nextDelayMs(0.5);
+    at += pause;
+    return pause;
   });
-  assertEquals(pauses.slice(0, 5), [RECHECK_MS, RECHECK_MS, 60_000, 120_000, 240_000]);
-  assert(pauses.slice(10).every((ms) => ms === MAX_OFFLINE_INTERVAL_MS));
+  assertEquals(pauses.slice(0, 3), [RECHECK_MS, RECHECK_MS, 60_000]);
+  assert(pauses.slice(2, 60).every((ms) => ms === 60_000), "an hour at the usual interval");
+  assert(pauses[120] > 60_000 && pauses[120] < 200_000, `${pauses[120]}`);
+  assertEquals(pauses.at(-1), MAX_OFFLINE_INTERVAL_MS);
   server.addReply(row(), 2);
   assertEquals(server.nextDelayMs(0.5), 60_000);
+  const never = new WatchedServer(ENDPOINT, null, rules);
+  for (let i = 0; i < 5; i++) never.addFailure(i);
+  assertEquals(never.nextDelayMs(0.5), 240_000); // it doubles
   const slow = new WatchedServer(ENDPOINT, null, {
     ...rules,
     intervalMs: 2 * MAX_OFFLINE_INTERVAL_MS,

@@ -1,0 +1,256 @@
+/**
+ * A simulated month of watches: what the database says of uptime is the truth.
+ *
+ * Covers src/store/uptime/ and src/watch/journal.ts.
+ */
+import { assert, assertEquals } from "@std/assert";
+import { Random } from "../../../src/fleet/random.ts";
+import type { Clock } from "../../../src/net/clock.ts";
+import type { Database } from "../../../src/store/database/database.ts";
+import { downsampleObservations } from "../../../src/store/downsample.ts";
+import { UnconfirmedEvents } from "../../../src/store/events/poll_events.ts";
+import { writePolls } from "../../../src/store/poll_writer.ts";
+import { newEventId } from "../../../src/store/rows/uuid.ts";
+import { Store } from "../../../src/store/store.ts";
+import { DAY_MS, HOUR_MS, startOf } from "../../../src/store/uptime/hours.ts";
+import { addUptime, UNWATCHED, type Uptime } from "../../../src/store/uptime/integrate.ts";
+import { rollUp } from "../../../src/store/uptime/roll_up.ts";
+import { removeHours, sealHours } from "../../../src/store/uptime/seal_hours.ts";
+import { uptimePoints } from "../../../src/store/uptime/uptime_queries.ts";
+import { writeSpans } from "../../../src/store/uptime/watch_spans.ts";
+import { Journal, Schedule, WatchedServer } from "../../../src/watch/mod.ts";
+import { onEngines } from "../databases.ts";
+import { record, watchId } from "../records.ts";
+
+const START = startOf(1_700_000_000_000, DAY_MS);
+const MINUTE = 60_000;
+const INTERVAL = 10 * MINUTE;
+const SERVERS = [1, 2, 3];
+
+/** A period: start and end, Unix milliseconds. */
+type Period = readonly [from: number, to: number];
+
+/** A clock whose timers wait for what the one before has written. */
+class SimulatedClock implements Clock {
+  #time = START;
+  readonly #timers = new Schedule<() => void>();
+  /** Writes that are under way. */
+  readonly writes = new Set<Promise<unknown>>();
+
+  now = () => this.#time - START;
+  wall = () => this.#time;
+  yieldToEvents = () => Promise.resolve();
+  pollSockets = () => Promise.resolve();
+
+  after(ms: number, callback: () => void): () => void {
+    let isDue = true;
+    this.#timers.add(() => isDue && callback(), this.#time + ms);
+    return () => isDue = false;
+  }
+
+  /** Runs the timers until a time. */
+  async runUntil(end: number): Promise<void> {
+    while (this.#timers.next <= end) {
+      this.#time = Math.max(this.#time, this.#timers.next);
+      this.#timers.due(this.#time)!();
+      await this.settled();
+    }
+    this.#time = end;
+  }
+
+  /** Waits for all writes, and for what follows them. */
+  async settled(): Promise<void> {
+    for (let turn = 0; turn < 20 || this.writes.size > 0; turn++) {
+      await (this.writes.size > 0 ? Promise.all(this.writes) : undefined);
+    }
+  }
+
+  /** Runs a write to the database. */
+  async write<T>(work: () => Promise<T>): Promise<T> {
+    const writing = work();
+    this.writes.add(writing);
+    return await writing.finally(() => this.writes.delete(writing));
+  }
+}
+
+/** Outages of a server: a few short ones, one of a day, one across midnight. */
+function drawOutages(random: Random, days: number): Period[] {
+  const outages: Period[] = [];
+  for (let day = 0; day < days; day += 1 + random.below(4)) {
+    const from = START + day * DAY_MS + random.below(DAY_MS);
+    const ms = [25 * MINUTE, 3 * HOUR_MS, 7 * HOUR_MS, DAY_MS][random.below(4)];
+    outages.push([from, from + ms + random.below(HOUR_MS)]);
+    day += Math.ceil((ms + HOUR_MS) / DAY_MS);
+  }
+  return outages;
+}
+
+const isIn = (at: number, periods: readonly Period[]) =>
+  periods.some(([from, to]) => from <= at && at < to);
+
+/** The time within all of several lists of periods, seconds. */
+function overlap(from: number, to: number, ...lists: readonly (readonly Period[])[]): number {
+  const borders = [from, to, ...lists.flat(2)].filter((at) => at >= from && at <= to);
+  const inOrder = [...new Set(borders)].sort((a, b) => a - b);
+  let ms = 0;
+  for (let i = 0; i + 1 < inOrder.length; i++) {
+    if (lists.every((list) => isIn(inOrder[i], list))) ms += inOrder[i + 1] - inOrder[i];
+  }
+  return ms / 1000;
+}
+
+/** The rest of a period without others. */
+function without(from: number, to: number, outages: readonly Period[]): Period[] {
+  const rest: Period[] = [];
+  let at = from;
+  for (const [start, end] of outages) {
+    if (start > at) rest.push([at, start]);
+    at = Math.max(at, end);
+  }
+  return at < to ? [...rest, [at, to]] : rest;
+}
+
+/** What happens to a watch. */
+interface WatchPlan {
+  readonly number: number;
+  readonly from: number;
+  readonly to: number;
+  /** Whether it is killed at its end. */
+  readonly killed?: boolean;
+  /** Outages of the watch's own network. */
+  readonly outages: readonly Period[];
+}
+
+/** Runs a watch of all servers on the clock. The caller advances the clock. */
+async function startWatch(
+  { number, from, to, killed, outages }: WatchPlan,
+  database: Database,
+  clock: SimulatedClock,
+  up: (port: number, at: number) => boolean,
+): Promise<void> {
+  const random = new Random(number);
+  const rules = {
+    intervalMs: INTERVAL,
+    downAfter: 3,
+    scanId: watchId(number),
+    newEventId,
+  };
+  const unconfirmed = new UnconfirmedEvents();
+  let isKilled = false;
+  const write = (work: () => Promise<void>) => {
+    if (isKilled) return new Promise<void>(() => {}); // the process is gone
+    return clock.write(() => database.transaction(work));
+  };
+  const journal = new Journal({
+    name: "the database",
+    scanId: rules.scanId,
+    clock,
+    report: (line) => {
+      throw new Error(line);
+    },
+    write: (polls) => {
+      if (isKilled) return new Promise(() => {});
+      return clock.write(() => writePolls(database, polls, { ...rules, unconfirmed }));
+    },
+    writeSpans: (spans) => write(() => writeSpans(database, rules.scanId, spans)),
+  });
+  const start = { id: rules.scanId, kind: "watch" as const, at: from, shards: 1, config: "{}" };
+  await journal.begin(() => new Store(database, () => Promise.resolve()).begin(start));
+  const poll = (server: WatchedServer) => {
+    const at = clock.wall();
+    if (at >= to) return;
+    if (!isIn(at, outages)) {
+      const { port } = server.endpoint;
+      const reply = up(port, at)
+        ? record(port, { seen_at: at, players_online: port, scan_id: rules.scanId })
+        : undefined;
+      const events = reply === undefined ? server.addFailure(at) : server.addReply(reply, at);
+      journal.addPoll(server, events, at, reply);
+    }
+    clock.after(Math.round(server.nextDelayMs(random.below(1000) / 1000)), () => poll(server));
+  };
+  for (const port of SERVERS) {
+    const row = record(port, { seen_at: from });
+    const stored = { row, online: true, failures: 0, probedAt: from };
+    const server = new WatchedServer({ address: 0x7f000001, port }, null, rules, stored);
+    clock.after(1 + random.below(INTERVAL), () => poll(server));
+  }
+  for (const [since, until] of outages) {
+    clock.after(since - from, () => journal.offline(since));
+    clock.after(until - from, () => journal.online(until));
+  }
+  clock.after(to - from, () => {
+    if (killed) isKilled = true;
+    else void clock.write(() => journal.close(1000));
+  });
+}
+
+/** Computes rollups, and prunes. */
+async function keep(database: Database, now: number, keptDays: number): Promise<void> {
+  const between = () => Promise.resolve();
+  await rollUp(database, { now, between });
+  const until = await sealHours(database, startOf(now - keptDays * DAY_MS, HOUR_MS));
+  const daily = startOf(until, DAY_MS);
+  await removeHours(database, until, between);
+  await downsampleObservations(database, { hourly: startOf(until, HOUR_MS), daily }, between);
+}
+
+onEngines(
+  "uptime of a simulated month is the truth, within one interval for each change",
+  async (db) => {
+    const random = new Random(11);
+    const clock = new SimulatedClock();
+    // PostgreSQL takes a hundred times as long for each of the many small transactions.
+    const days = db.engine === "sqlite" ? 30 : 2;
+    const end = START + days * DAY_MS;
+    const outages = new Map(SERVERS.map((port) => [port, drawOutages(random, days)]));
+    const up = (port: number, at: number) => !isIn(at, outages.get(port)!);
+    const day = (n: number) => START + Math.round(n / 30 * days * DAY_MS);
+    const plans: WatchPlan[] = [
+      // Two watches that overlap, of which one is killed; a day without any; an outage of our own.
+      { number: 2, from: day(0), to: day(12), outages: [[day(4.3), day(4.5)]] },
+      { number: 3, from: day(8), to: day(17) + 12_345, killed: true, outages: [] },
+      {
+        number: 4,
+        from: day(18),
+        to: end,
+        outages: [[day(20.1), day(20.4)], [day(25), day(26.2)]],
+      },
+    ];
+    for (const plan of plans) {
+      clock.after(plan.from - START, () => void clock.write(() => startWatch(plan, db, clock, up)));
+    }
+    for (let at = START; at < end; at += DAY_MS) {
+      await clock.runUntil(at + DAY_MS);
+      await keep(db, at + DAY_MS, days / 6);
+    }
+    await keep(db, end + DAY_MS, days / 6);
+    const watched = [
+      ...without(START, day(17) + 12_345, plans[0].outages),
+      ...without(day(18), end, plans[2].outages),
+    ];
+    for (const port of SERVERS) {
+      const [{ id }] = await db.rows("select id from servers where port = ?", [port]);
+      const points = await uptimePoints(db, Number(id), START, end + DAY_MS);
+      const sum = points.reduce<Uptime>(addUptime, UNWATCHED);
+      const upPeriods = without(START, end, outages.get(port)!);
+      const [watchedS, onlineS] = [
+        overlap(START, end, watched),
+        overlap(START, end, watched, upPeriods),
+      ];
+      // A server that has been offline is polled again after a 60th of its outage, or an interval.
+      const seconds = (periodMs: number) => 1.1 * Math.max(INTERVAL, periodMs / 60) / 1000;
+      const late = outages.get(port)!.map(([from, to]) => seconds(to - from));
+      // Each of the six starts of watching is missed until the first poll.
+      const missed = watchedS - sum.watchedS;
+      const most = 6 * Math.max(seconds(0), ...late);
+      assert(missed >= 0 && missed <= most, `${port}: ${missed} s of ${watchedS} not watched`);
+      // Each change is seen with the next poll.
+      const slack = late.reduce((sum, one) => sum + seconds(0) + one, 0);
+      const wrong = Math.abs(onlineS - sum.onlineS);
+      assert(wrong <= missed + slack, `${port}: ${wrong} s of ${onlineS} s`);
+      assertEquals(sum.playersMax, port);
+      assertEquals(sum.playerS, port * sum.onlineS);
+    }
+  },
+);

@@ -218,13 +218,13 @@ Deno.test("10,000 targets at once: 16 are probed, the others refused, and limits
   const { get, run, later, network, probes } = await bench({ allow: "10.8.0.0/16" });
   const hosts = network.addFleet({
     range: "10.8.0.0/18",
-    servers: 3000,
+    servers: 5000,
     software: ["bds"],
     seed: 3,
   });
   const targets = [
     ...hosts.map(({ host, port }) => `${host}:${port}`),
-    ...Array.from({ length: 7000 }, (_, i) => `10.8.${128 + (i >> 8)}.${i & 255}:19132`),
+    ...Array.from({ length: 5000 }, (_, i) => `10.8.${128 + (i >> 8)}.${i & 255}:19132`),
   ];
   const counts = new Map<number, number>();
   await run(async () => {
@@ -237,14 +237,14 @@ Deno.test("10,000 targets at once: 16 are probed, the others refused, and limits
     await later(10_000);
     assertEquals(probes.running, 0);
     counts.clear();
-    for (let at = 0; at < 3000; at += MOST_PROBES) {
+    for (let at = 0; at < 5000; at += MOST_PROBES) {
       await Promise.all(
-        targets.slice(at, Math.min(at + MOST_PROBES, 3000)).map((one) =>
+        targets.slice(at, Math.min(at + MOST_PROBES, 5000)).map((one) =>
           get(`target=${one}`).then(add)
         ),
       );
     }
-    assertEquals(counts.get(200), 3000);
+    assertEquals(counts.get(200), 5000);
   });
   assertEquals(audit(network.datagrams.lines, { hostRate: HOST_RATE }), []);
   const perSecond = Map.groupBy(network.datagrams.sent, ({ at }) => Math.floor(at / 1000));
@@ -300,6 +300,20 @@ Deno.test("a token is required if one is configured, and web pages must not prob
     assertEquals(sent(), 0);
     assertEquals((await get(target, { authorization, "sec-fetch-site": "none" })).status, 200);
   });
+});
+
+Deno.test("a family without a socket is refused, and an allowed range opens one", async () => {
+  const without = await bench({ allow: "mc6.example.org" });
+  without.network.addName("mc6.example.org", ["2600::7"]);
+  const refused = await without.run(() => without.get("target=mc6.example.org:19132"));
+  assertEquals([refused.status, refused.text], [
+    403,
+    "Cannot probe IPv6: the watch has no socket for it\n",
+  ]);
+  const { get, run, network } = await bench({ allow: "2600::/64" });
+  network.addServer({ host: "2600::7", software: "bds" });
+  const { text } = await run(() => get("target=[2600::7]:19132"));
+  assertEquals(valueOf(text, "probe_success"), "1");
 });
 
 Deno.test("a watch that has not begun, and one that ends, do not probe", async () => {

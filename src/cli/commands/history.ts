@@ -1,5 +1,5 @@
 /**
- * The history command: the observations of one server.
+ * The history command: the observations and the uptime of one server.
  *
  * @module
  */
@@ -17,6 +17,7 @@ import {
 } from "../../store/history_queries.ts";
 import { parseServerName } from "../../store/rows/identity.ts";
 import { withDatabaseErrors } from "../../store/store.ts";
+import { type RecentUptime, recentUptime } from "../../store/uptime/uptime_queries.ts";
 import { connectionEnvironment } from "../../app/databases/connection_environment.ts";
 import { EXIT } from "../../app/exit_codes.ts";
 import { readCommandLine } from "../options/read_options.ts";
@@ -28,16 +29,16 @@ import { playersText, type TableColumn, tableLines } from "../../app/outputs/tab
 export async function runHistory(args: readonly string[]): Promise<number> {
   const { words: [place, server], options: { limit, json } } = readCommandLine("history", args);
   await using database = await openNamed(place, connectionEnvironment(reportLine));
-  const { key, seen, all } = await withDatabaseErrors("read", database, async () => {
+  const { key, seen, all, uptime } = await withDatabaseErrors("read", database, async () => {
     const { id, key } = await findServer(database, server);
     const seen = await historyOf(database, id, limit);
     const all = seen.length < limit ? seen.length : await countObservations(database, id);
-    return { key, seen, all };
+    return { key, seen, all, uptime: await recentUptime(database, id, database.now()) };
   });
   if (json) {
     for (const one of seen) await print(jsonText({ server: key, ...one }));
   } else {
-    await print(historyLines(key, seen).join("\n"));
+    await print(historyLines(key, seen, uptime).join("\n"));
   }
   if (all > seen.length) {
     const shown = withCommas(seen.length);
@@ -119,7 +120,11 @@ const COLUMNS: readonly TableColumn<HistoryRow>[] = [
 const GAP = 2;
 
 /** The history as a table, with a bar chart of the players above it. */
-export function historyLines(id: string, seen: readonly Observation[]): string[] {
+export function historyLines(
+  id: string,
+  seen: readonly Observation[],
+  uptime?: RecentUptime,
+): string[] {
   if (seen.length === 0) return [id, "no observations"];
   const replied = seen.filter(({ online }) => online);
   const players = replied.flatMap(({ players_online: one }) => one === null ? [] : [one]);
@@ -128,10 +133,25 @@ export function historyLines(id: string, seen: readonly Observation[]): string[]
   const rows = seen.map((observation, i) => ({ observation, changed: hasChanged(seen, i) }));
   return [
     `${id}: replied in ${replied.length} of ${countOf(seen.length, "observation")} (${share} %)`,
+    ...uptimeLines(uptime),
     ...(players.length === 0 ? [] : [`players: ${sparkline(seen, most)} (maximum ${most})`]),
     "",
     ...tableLines(COLUMNS, rows, Infinity, GAP),
   ];
+}
+
+/** The share of the watched time in which the server was online, if it was watched. */
+function uptimeLines(uptime: RecentUptime | undefined): string[] {
+  const parts = Object.entries(uptime ?? {}).filter(([, { watchedS }]) => watchedS > 0)
+    .map(([period, { onlineS, watchedS }]) =>
+      `${percent(onlineS / watchedS)} in ${period} (watched ${(watchedS / 3600).toFixed(1)} h)`
+    );
+  return parts.length === 0 ? [] : [`uptime: ${parts.join(", ")}`];
+}
+
+/** A share in per cent, rounded down, so that only a share of 1 is 100 %. */
+function percent(share: number): string {
+  return `${(Math.floor(10_000 * share) / 100).toFixed(2)} %`;
 }
 
 /** Whether the server's content differs from that of its last reply before. */

@@ -227,7 +227,9 @@ create view server_list as
 select s.key, s.hostname, s.address, s.port, s.protocols, s.edition, s.software, s.name, s.motd_plain,
   s.version, s.map, s.gamemode, t.online, t.players_online, t.players_max, p.names as players,
   t.latency_ms, s.flags, s.tags, s.favicon_hash, s.first_seen, s.changed_at, t.probed_at, t.replied_at,
-  t.missed_scans
+  t.missed_scans, (select sum(r.online_s)::float8 / nullif(sum(r.watched_s),0)
+    from generate_series(date_trunc('day',now(),'UTC') - interval '720 hours',now(),interval '24 hours')
+    as d (at) join rollups r on r.hours = 24 and r.at = d.at and r.server = s.id) as uptime_30d
 from servers s join server_state t on t.server = s.id
 left join server_players p on p.server = t.server
 where not exists (select 1 from opt_outs o where o.address = s.address);

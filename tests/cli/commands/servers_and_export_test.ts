@@ -4,6 +4,7 @@
 import { DatabaseSync } from "node:sqlite";
 import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { InputError } from "../../../src/core/errors.ts";
+import { UNWATCHED } from "../../../src/store/uptime/integrate.ts";
 import { historyLines, sparkline } from "../../../src/cli/commands/history.ts";
 import { ago, storedServersTable } from "../../../src/app/databases/select_servers.ts";
 import { PAST_TIME } from "../../../src/cli/options/domain_value_types.ts";
@@ -53,6 +54,14 @@ Deno.test("a history is a table that shows when the content changed", () => {
     "1970-01-01 00:00:02  online    4/20         1.3",
     "1970-01-01 00:00:03  online    5/20         1.3     yes",
   ]);
+  const watched = (watchedS: number, onlineS: number) => ({ ...UNWATCHED, watchedS, onlineS });
+  const uptime = {
+    "24h": watched(0, 0),
+    "7d": watched(36_000, 36_000),
+    "30d": watched(1e6, 999_999),
+  };
+  const expected = "uptime: 100.00 % in 7d (watched 10.0 h), 99.99 % in 30d (watched 277.8 h)";
+  assertEquals(historyLines("127.0.0.1:1", seen([3]), uptime)[1], expected);
   assertEquals(historyLines("::1", []), ["::1", "no observations"]);
 });
 

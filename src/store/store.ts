@@ -12,6 +12,8 @@ import { writeOptOutEvents } from "./events/server_events.ts";
 import { writeOptOuts } from "./opt_outs.ts";
 import { writeScanRecords } from "./scan_writer.ts";
 import type { OptOut } from "./rows/polls.ts";
+import { type ScanNumbers, type ScanProgressRow, writeNumbers } from "./scans/scan_progress.ts";
+import { type ScanAddresses, writeScanRanges } from "./scans/scan_ranges.ts";
 import { scanNumbers } from "./rows/scan_numbers.ts";
 import { storableJson, storableUuid } from "./rows/stored_values.ts";
 
@@ -21,8 +23,12 @@ export interface ScanStartRow {
   readonly id: string;
   /** Whether a scan or a watch writes the rows. Default: `sweep`. */
   readonly kind?: "sweep" | "watch";
-  /** When the scan began, Unix milliseconds. */
+  /** When the scan began, Unix milliseconds; of a resumed scan, its first part. */
   readonly at: number;
+  /** When this part of the scan began, Unix milliseconds. Default: `at`. */
+  readonly partAt?: number;
+  /** What the scan probes. Default: unknown. */
+  readonly addresses?: ScanAddresses;
   /** Number of shards that the target space is divided into. */
   readonly shards: number;
   /** The scan's options as JSON, without passwords. */
@@ -30,7 +36,7 @@ export interface ScanStartRow {
 }
 
 /** The end of a scan or watch. */
-export interface ScanEndRow {
+export interface ScanEndRow extends ScanNumbers {
   /** The scan's identity, UUIDv7. */
   readonly id: string;
   /** When the scan began, Unix milliseconds. */
@@ -41,12 +47,6 @@ export interface ScanEndRow {
   readonly state: "finished" | "interrupted" | "failed";
   /** Number of the shard, from 1, when the scan completed it; else `undefined`. */
   readonly shard?: number;
-  /** Number of UDP probes and TCP connection attempts. */
-  readonly probesSent: number;
-  /** Number of replies to probes. */
-  readonly replies: number;
-  /** Number of servers that the scan wrote. */
-  readonly found: number;
   /** What the scan probed, when it completed: known servers that did not reply are missing. */
   readonly coverage?: Coverage;
   /** Number of scans in a row without a reply after which a server counts as offline. */
@@ -92,21 +92,49 @@ export class Store implements AsyncDisposable {
    *
    * @throws StoreError; InputError for an identity that is no UUID.
    */
-  async begin({ id, kind = "sweep", at, shards, config }: ScanStartRow): Promise<void> {
-    const { database } = this;
-    const uuid = uuidOf(id);
-    const options = storableJson(JSON.parse(config));
+  async begin(start: ScanStartRow): Promise<void> {
     await this.#attempt(async () => {
-      await database.run(
-        "insert into scans (uuid, kind, state, started_at, shards, config) values " +
-          `(?, ?, 'running', ${timeParameter(database)}, ?, ?) ` +
-          // A row without a start was made for imported records.
-          "on conflict (uuid) do update set state = 'running', kind = excluded.kind, " +
-          "shards = excluded.shards, started_at = coalesce(scans.started_at, excluded.started_at), " +
-          "config = case when scans.started_at is null then excluded.config else scans.config end",
-        [uuid, kind, at + database.clockOffsetMs, shards, options],
-      );
+      await this.database.transaction(() => this.#writeStart(start));
       await this.database.flush(); // opens the log's descriptor now, before a scan uses them all up
+    });
+  }
+
+  async #writeStart(
+    { id, kind = "sweep", at, partAt = at, shards, config, addresses }: ScanStartRow,
+  ): Promise<void> {
+    const { database } = this;
+    const { clockOffsetMs } = database;
+    const uuid = uuidOf(id);
+    const time = timeParameter(database);
+    const options = storableJson(JSON.parse(config));
+    await database.run(
+      "insert into scans (uuid, kind, state, started_at, heartbeat_at, shards, config) values " +
+        `(?, ?, 'running', ${time}, ${time}, ?, ?) ` +
+        // A row without a start was made for imported records. A repeated call is no further part.
+        "on conflict (uuid) do update set state = 'running', kind = excluded.kind, " +
+        "shards = excluded.shards, started_at = coalesce(scans.started_at, excluded.started_at), " +
+        "config = case when scans.started_at is null then excluded.config else scans.config end, " +
+        "parts = case when scans.started_at is null or scans.heartbeat_at = excluded.heartbeat_at " +
+        "then scans.parts else scans.parts + 1 end, " +
+        "heartbeat_at = excluded.heartbeat_at, finished_at = null, ends_at = null",
+      [uuid, kind, at + clockOffsetMs, partAt + clockOffsetMs, shards, options],
+    );
+    if (addresses === undefined) return;
+    const scan = (await scanNumbers(database, [uuid])).get(uuid)!;
+    await writeScanRanges(database, scan, addresses, partAt + clockOffsetMs);
+  }
+
+  /**
+   * Stores how far a scan is, and that it runs.
+   *
+   * @throws StoreError; InputError for an identity that is no UUID.
+   */
+  async progress(row: ScanProgressRow): Promise<void> {
+    const { database } = this;
+    const uuid = uuidOf(row.id);
+    await this.#attempt(async () => {
+      const scan = (await scanNumbers(database, [uuid])).get(uuid)!;
+      await writeNumbers(database, scan, row);
     });
   }
 
@@ -151,7 +179,7 @@ export class Store implements AsyncDisposable {
 
   async #writeEnd(end: ScanEndRow): Promise<void> {
     const { database } = this;
-    const { id, state, shard, probesSent, replies, found, optOuts = [] } = end;
+    const { id, state, shard, probesSent, replies, optOuts = [] } = end;
     const time = timeParameter(database);
     const at = end.at + database.clockOffsetMs;
     const scan = (await scanNumbers(database, [uuidOf(id)])).get(uuidOf(id))!;
@@ -163,11 +191,12 @@ export class Store implements AsyncDisposable {
         [scan, shard, at, probesSent, replies],
       );
     }
-    await database.run(
-      `update scans set state = ?, finished_at = ${time}, probes_sent = ?, replies = ?, ` +
-        "found = ? where id = ?",
-      [state, at, probesSent, replies, found, scan],
-    );
+    await writeNumbers(database, scan, { ...end, endsAt: undefined });
+    await database.run(`update scans set state = ?, finished_at = ${time} where id = ?`, [
+      state,
+      at,
+      scan,
+    ]);
     if (state === "finished") await database.run("delete from scan_servers where scan = ?", [scan]);
   }
 

@@ -44,7 +44,14 @@ function hostile(at: number, scan: string): RecordWithAttachments[] {
 async function happen(database: Database): Promise<void> {
   const store = new Store(database, () => Promise.resolve());
   const config = JSON.stringify({ b: ["x"], a: 1 });
-  await store.begin({ id: scanId(1), at: NOW, shards: 2, config });
+  const whole = { start: 0, end: 2 ** 32 };
+  const excluded = [{ start: 5, end: 7 }, { start: 9n, end: 10n }, { start: 6, end: 9 }];
+  const addresses = { asked: [whole, { start: 0n, end: 1n << 128n }], excluded };
+  await store.begin({ id: scanId(1), at: NOW, shards: 2, config, addresses });
+  const rate = { rate: 1234.5, reason: "loss" };
+  const numbers = { position: 2 ** 48, total: 2 ** 48, packetLoss: 0.1, rowsLost: 1, rate };
+  const progress = { probesSent: 1, replies: 2, found: 3, ...numbers };
+  await store.progress({ id: scanId(1), at: NOW, ...progress, endsAt: NOW + 0.5 });
   const named = { requested_as: "Play.Example.org" };
   const service = { requested_as: "bücher.example SRV mc.example.org:7" };
   await store.write([...hostile(NOW, scanId(1)), record(1, { ...named, seen_at: NOW })]);
@@ -77,7 +84,6 @@ async function happen(database: Database): Promise<void> {
     kind: "changed",
     data,
   }]);
-  const whole = { start: 0, end: 2 ** 32 };
   const ranges = [whole, { start: 0n, end: 1n << 128n }];
   const counts = { probesSent: 1, replies: 2, found: 3, downAfter: 1, shard: 1 };
   await store.end({
@@ -104,7 +110,13 @@ async function watchUptime(database: Database): Promise<void> {
 }
 
 /** Columns that only one engine has, or whose values are random or the engine's own. */
-const IN_ONE_ENGINE = new Set(["servers.address_sort", "events.tx", "events.seq", "events.id"]);
+const IN_ONE_ENGINE = new Set([
+  "servers.address_sort",
+  "events.tx",
+  "events.seq",
+  "events.id",
+  "scans.heartbeat_at",
+]);
 
 /** All rows of a table, each value in one form for both engines. */
 async function contentOf(database: Database, table: string): Promise<Row[]> {
@@ -132,7 +144,7 @@ const JSON_COLUMNS = new Set([
 function inOneForm(table: string, name: string, value: unknown): unknown {
   if (value instanceof Uint8Array) return value.toHex();
   if (typeof value !== "string") return value;
-  if (name === "address") return canonicalHost(value);
+  if (["address", "first", "last"].includes(name)) return canonicalHost(value);
   const isJson = JSON_COLUMNS.has(name) || table === "events" && name === "data";
   return isJson ? JSON.parse(value) : value;
 }

@@ -33,8 +33,10 @@ Deno.test({
         await as(owner, writer, async () => {
           await createTables(owner); // as each command that writes does
           const store = new Store(owner, () => Promise.resolve());
-          await store.begin({ id: scanId(1), at: 1, shards: 1, config: "{}" });
-          await store.write([record(1, { players: ["Ann"] })]);
+          const addresses = { asked: [{ start: 5, end: 7 }], excluded: [{ start: 5, end: 6 }] };
+          await store.begin({ id: scanId(1), at: 1, shards: 1, config: "{}", addresses });
+          await store.progress({ id: scanId(1), at: 2, probesSent: 1, replies: 1, found: 1 });
+          await store.write([record(1, { players: ["Ann"], flags: ["a"] })]);
           await store.write([record(1, { motd: "new", seen_at: 2000, players: null })]);
           const seen = record(1, { seen_at: 3000 });
           const polled = { identity: identityOf(seen)!, record: seen, at: 3000 };

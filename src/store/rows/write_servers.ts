@@ -16,6 +16,7 @@ import { SERVER_COLUMNS, type ServerValues, serverValues } from "./server_values
 import type { ServerIdentity } from "./identity.ts";
 import { type KnownServer, readKnownServers } from "./known_servers.ts";
 import { insertStates, updateStates } from "./server_state.ts";
+import { flagsIn, insertFlags, updateFlags } from "./server_flags.ts";
 import { storableTime } from "./stored_values.ts";
 
 /** A server to write: its last reply, and its state after that. */
@@ -144,6 +145,7 @@ export async function writeServers(
   const inserted = written.filter(({ before }) => before === undefined);
   const winners = written.filter(({ before, wins }) => before !== undefined && wins);
   await insertStates(database, inserted.map(stateRow));
+  await insertFlags(database, inserted.map(flagsOf));
   const versioned = winners.map((one) => [...stateRow(one), one.before!.state!.version]);
   await updateStates(database, versioned);
   const reported = rules.reportsNew ? [...inserted, ...winners] : winners;
@@ -211,11 +213,16 @@ function stateRow({ id, write, values }: Pick<WrittenServer, "id" | "write" | "v
   ];
 }
 
+function flagsOf({ id, values }: Pick<WrittenServer, "id" | "values">) {
+  return { id, flags: flagsIn(values.columns) };
+}
+
 /** Updates the rows of servers whose columns differ, or that went online or offline. */
 async function updateRows(database: Database, written: readonly Unreported[]): Promise<void> {
   const different = written.filter(({ before, values, write: { online } }) =>
     before!.digest !== values.digest || before!.state!.online !== online
   );
+  await updateFlags(database, different.map(flagsOf));
   await database.bulk(
     UPDATE_SERVER,
     different.map(({ before, values, write: { online, probedAt }, id }) => {

@@ -18,7 +18,16 @@ create table scans (
   config jsonb not null default '{}',     -- the options, without passwords
   probes_sent bigint not null default 0,  -- UDP probes and TCP connection attempts; polls of a watch
   replies bigint not null default 0,      -- replies to probes or polls
-  found bigint not null default 0         -- servers written; servers online at the end of a watch
+  found bigint not null default 0,        -- servers written; servers online at the end of a watch
+  heartbeat_at timestamptz,               -- last write of these numbers; null: unknown, of an imported scan
+  parts integer not null default 1,       -- runs: 2 after the scan was resumed once
+  position bigint not null default 0,     -- visited positions of all passes; 0 of a watch
+  total bigint not null default 0,        -- positions of all passes, as far as known
+  ends_at timestamptz,                    -- expected end; null: unknown
+  packet_loss double precision,           -- estimated share of lost probes, 0 to 1; null: unknown
+  rows_lost bigint not null default 0,    -- rows that could not be written
+  rate integer,                           -- rate that --rate auto has found, packets a second; null: not searched
+  rate_reason text                        -- loss, buffers, sender, limit, searching, unknown: why that rate
 );
 
 -- Completed shards of a scan.
@@ -29,6 +38,17 @@ create table scan_shards (
   probes_sent bigint not null,            -- as in scans
   replies bigint not null,                -- as in scans
   primary key (scan, shard)
+);
+
+-- The addresses that a scan was asked to probe, merged, and those of them that it does not probe.
+create table scan_ranges (
+  scan integer not null,                  -- scans.id
+  excluded boolean not null,              -- whether the addresses are not probed
+  first inet not null,                    -- first address
+  last inet not null,                     -- last address
+  widened boolean not null,               -- whether the range may contain addresses that were not meant
+  noted_at timestamptz not null,          -- when the scan began to use the range
+  primary key (scan, excluded, first)
 );
 
 -- Servers that replied to a scan that has not finished. Emptied when the scan finishes.
@@ -115,6 +135,13 @@ create table server_players (
   server integer primary key,             -- servers.id
   names jsonb not null,                   -- a list of text
   changed_at timestamptz not null         -- when the names last changed
+);
+
+-- The values of servers.flags, one row each, for searches.
+create table server_flags (
+  flag text collate "C" not null,         -- the flag
+  server integer not null,                -- servers.id
+  primary key (flag, server)
 );
 
 -- What scans and watches saw of a server: see "When an observation is written" in docs/database.md.

@@ -19,7 +19,16 @@ create table scans (
   config text not null default '{}',      -- the options, without passwords
   probes_sent integer not null default 0, -- UDP probes and TCP connection attempts; polls of a watch
   replies integer not null default 0,     -- replies to probes or polls
-  found integer not null default 0        -- servers written; servers online at the end of a watch
+  found integer not null default 0,       -- servers written; servers online at the end of a watch
+  heartbeat_at integer,                   -- last write of these numbers; null: unknown, of an imported scan
+  parts integer not null default 1,       -- runs: 2 after the scan was resumed once
+  position integer not null default 0,    -- visited positions of all passes; 0 of a watch
+  total integer not null default 0,       -- positions of all passes, as far as known
+  ends_at integer,                        -- expected end; null: unknown
+  packet_loss real,                       -- estimated share of lost probes, 0 to 1; null: unknown
+  rows_lost integer not null default 0,   -- rows that could not be written
+  rate integer,                           -- rate that --rate auto has found, packets a second; null: not searched
+  rate_reason text                        -- loss, buffers, sender, limit, searching, unknown: why that rate
 ) strict;
 
 -- Completed shards of a scan.
@@ -30,6 +39,17 @@ create table scan_shards (
   probes_sent integer not null,           -- as in scans
   replies integer not null,               -- as in scans
   primary key (scan, shard)
+) strict, without rowid;
+
+-- The addresses that a scan was asked to probe, merged, and those of them that it does not probe.
+create table scan_ranges (
+  scan integer not null,                  -- scans.id
+  excluded integer not null,              -- whether the addresses are not probed
+  first text not null,                    -- first address
+  last text not null,                     -- last address
+  widened integer not null,               -- whether the range may contain addresses that were not meant
+  noted_at integer not null,              -- when the scan began to use the range
+  primary key (scan, excluded, first)
 ) strict, without rowid;
 
 -- Servers that replied to a scan that has not finished. Emptied when the scan finishes.
@@ -116,6 +136,13 @@ create table server_players (
   names text not null,                    -- a list of text
   changed_at integer not null             -- when the names last changed
 ) strict;
+
+-- The values of servers.flags, one row each, for searches.
+create table server_flags (
+  flag text not null,                     -- the flag
+  server integer not null,                -- servers.id
+  primary key (flag, server)
+) strict, without rowid;
 
 -- What scans and watches saw of a server: see "When an observation is written" in docs/database.md.
 create table observations (

@@ -1,0 +1,92 @@
+/**
+ * The table `server_flags`, by which servers with a flag are found.
+ *
+ * @module
+ */
+import { type BulkStatement, type Database, insertInto, isInList } from "../database/database.ts";
+import { listValue, type Value } from "../database/database.ts";
+import { SERVER_COLUMNS } from "./server_values.ts";
+
+/** Writes the flags of servers. */
+const INSERT_FLAG = insertInto(
+  "server_flags",
+  [["flag", "text"], ["server", "integer"]],
+  "on conflict (flag, server) do nothing",
+);
+
+const DELETE_FLAG: BulkStatement = {
+  types: ["text", "integer"],
+  sqlite: "delete from server_flags where flag = ? and server = ?",
+  postgres: "delete from server_flags old using unnest($1::text[], $2::integer[]) " +
+    "as new (flag, server) where old.flag = new.flag and old.server = new.server",
+};
+
+const POSITION = SERVER_COLUMNS.findIndex(([name]) => name === "flags");
+
+/** The flags among the values of SERVER_COLUMNS, as JSON text. */
+export function flagsIn(columns: readonly Value[]): string {
+  return String(columns[POSITION]);
+}
+
+/** The flags of a server, as JSON text. */
+export interface ServerFlags {
+  /** `servers.id`. */
+  readonly id: number;
+  /** The flags that `servers.flags` is to have. */
+  readonly flags: string;
+}
+
+/** Writes the flags of servers that the transaction has inserted. */
+export async function insertFlags(
+  database: Database,
+  servers: readonly ServerFlags[],
+): Promise<void> {
+  await database.bulk(INSERT_FLAG, inOrder(servers.flatMap(pairsOf)));
+}
+
+/**
+ * Writes the flags that differ from those in `servers.flags`. It has to run before the rows of `servers`
+ * are updated.
+ */
+export async function updateFlags(
+  database: Database,
+  servers: readonly ServerFlags[],
+): Promise<void> {
+  if (servers.length === 0) return;
+  const rows = await database.rows(
+    `select id, flags from servers where ${isInList(database, "id", "integer")}`,
+    [listValue(database, servers.map(({ id }) => id))],
+  );
+  const before = new Map(rows.map(({ id, flags }) => [Number(id), flagsOf(String(flags))]));
+  const [added, removed]: [Value[][], Value[][]] = [[], []];
+  for (const { id, flags } of servers) {
+    if (flags === "[]" && before.get(id)?.size === 0) continue;
+    const [old, now] = [before.get(id) ?? new Set<string>(), flagsOf(flags)];
+    for (const flag of now.difference(old)) added.push([flag, id]);
+    for (const flag of old.difference(now)) removed.push([flag, id]);
+  }
+  await database.bulk(DELETE_FLAG, inOrder(removed));
+  await database.bulk(INSERT_FLAG, inOrder(added));
+}
+
+function pairsOf({ id, flags }: ServerFlags): Value[][] {
+  return flags === "[]" ? [] : [...flagsOf(flags)].map((flag) => [flag, id]);
+}
+
+/** The order of the key, in which every writer locks rows. */
+function inOrder(pairs: Value[][]): Value[][] {
+  return pairs.sort(([a, one], [b, other]) =>
+    a === b ? Number(one) - Number(other) : a! < b! ? -1 : 1
+  );
+}
+
+/** The flags of a JSON list; none of another program's value that is no list of text. */
+function flagsOf(json: string): Set<string> {
+  let value: unknown;
+  try {
+    value = JSON.parse(json);
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+  }
+  return new Set(Array.isArray(value) ? value.filter((flag) => typeof flag === "string") : []);
+}

@@ -1,0 +1,86 @@
+/**
+ * Writes the progress of running scans and watches.
+ *
+ * @module
+ */
+import { type Database, timeParameter, type Value } from "../database/database.ts";
+import { storableTime } from "../rows/stored_values.ts";
+
+/** The numbers of a scan or watch: columns of the table `scans`. */
+export interface ScanNumbers {
+  /** Number of UDP probes and TCP connection attempts; of polls of a watch. */
+  readonly probesSent: number;
+  /** Number of replies to probes or polls. */
+  readonly replies: number;
+  /** Number of servers that the scan wrote; of servers that are online in a watch. */
+  readonly found: number;
+  /** Number of visited positions of all passes. Default: 0. */
+  readonly position?: number;
+  /** Number of positions of all passes, as far as known. Default: 0. */
+  readonly total?: number;
+  /** When the scan is expected to end, Unix milliseconds. Default: unknown. */
+  readonly endsAt?: number;
+  /** Estimated share of lost probes, 0 to 1. Default: unknown. */
+  readonly packetLoss?: number;
+  /** Number of rows that could not be written. Default: 0. */
+  readonly rowsLost?: number;
+  /** The rate that a search has found, packets per second, and its reason. Default: not searched. */
+  readonly rate?: { readonly rate: number; readonly reason: string };
+}
+
+/** The numbers of a scan or watch that runs. */
+export interface ScanProgressRow extends ScanNumbers {
+  /** The scan's identity, UUIDv7. */
+  readonly id: string;
+  /** When the numbers were read, Unix milliseconds. */
+  readonly at: number;
+}
+
+/** After this time without a heartbeat, a scan or watch that counts as running was killed, milliseconds. */
+export const STALE_MS = 60_000;
+
+/** How often a running scan or watch writes its heartbeat at least, milliseconds. */
+export const HEARTBEAT_MS = 10_000;
+
+/** Writes the heartbeat of a scan or watch that runs. Its numbers stay. */
+export async function writeHeartbeat(database: Database, scan: number): Promise<void> {
+  await database.run(
+    `update scans set heartbeat_at = ${timeParameter(database)} where id = ?`,
+    [database.now(), scan],
+  );
+}
+
+/**
+ * Writes the numbers of a scan or watch, and its heartbeat.
+ *
+ * @param scan `scans.id`.
+ */
+export async function writeNumbers(
+  database: Database,
+  scan: number,
+  numbers: ScanNumbers,
+): Promise<void> {
+  const time = timeParameter(database);
+  const { probesSent, replies, found, position = 0, total = 0, rowsLost = 0 } = numbers;
+  const { endsAt, packetLoss, rate } = numbers;
+  const expected = endsAt === undefined ? null : storableTime(Math.round(endsAt));
+  const values: Value[] = [
+    database.now(),
+    probesSent,
+    replies,
+    found,
+    position,
+    total,
+    expected === null ? null : expected + database.clockOffsetMs,
+    packetLoss ?? null,
+    rowsLost,
+    rate === undefined ? null : Math.round(rate.rate),
+    rate?.reason ?? null,
+  ];
+  await database.run(
+    `update scans set heartbeat_at = ${time}, probes_sent = ?, replies = ?, found = ?, ` +
+      `position = ?, total = ?, ends_at = ${time}, packet_loss = ?, rows_lost = ?, rate = ?, ` +
+      "rate_reason = ? where id = ?",
+    [...values, scan],
+  );
+}

@@ -1,0 +1,44 @@
+/** Covers src/store/scans/scan_progress.ts. */
+import { assert, assertEquals } from "@std/assert";
+import { Store } from "../../../src/store/store.ts";
+import { all, onEngines } from "../databases.ts";
+import { scanId } from "../records.ts";
+
+const START = { id: scanId(1), at: 1000, shards: 1, config: "{}" };
+const COUNTS = { probesSent: 9, replies: 3, found: 2 };
+
+onEngines(
+  "a running scan stores its numbers and a heartbeat, and an ended one expects no end",
+  async (db) => {
+    const store = new Store(db, () => Promise.resolve());
+    await store.begin(START);
+    const before = Date.now();
+    const numbers = { ...COUNTS, position: 40, total: 100, packetLoss: 0.25, rowsLost: 1 };
+    const rate = { rate: 999.6, reason: "loss" };
+    await store.progress({ id: scanId(1), at: 1500, ...numbers, endsAt: 5000, rate });
+    const [row] = await all(db, "select * from scans");
+    const heartbeat = Number(row.heartbeat_at);
+    assert(heartbeat >= before - 1000 && heartbeat <= Date.now() + 1000, `${heartbeat}`);
+    const shown = ["state", "probes_sent", "replies", "found", "position", "total", "ends_at"];
+    assertEquals(shown.map((name) => row[name]), ["running", 9, 3, 2, 40, 100, 5000]);
+    const rest = ["packet_loss", "rows_lost", "rate", "rate_reason", "finished_at"];
+    assertEquals(rest.map((name) => row[name]), [0.25, 1, 1000, "loss", null]);
+    await store.end({
+      ...{ id: scanId(1), since: 1000, at: 6000, state: "finished", downAfter: 3 },
+      ...{ ...COUNTS, position: 100, total: 100 },
+    });
+    const [ended] = await all(db, "select state, position, ends_at, finished_at from scans");
+    assertEquals(Object.values(ended), ["finished", 100, null, 6000]);
+  },
+);
+
+onEngines("each further part of a scan counts, and a repeated start does not", async (db) => {
+  const store = new Store(db, () => Promise.resolve());
+  await store.begin(START);
+  await store.begin(START);
+  const parts = async () => (await all(db, "select parts from scans"))[0].parts;
+  assertEquals(await parts(), 1);
+  await store.begin({ ...START, partAt: 9000 });
+  await store.begin({ ...START, partAt: 9000 });
+  assertEquals(await parts(), 2);
+});

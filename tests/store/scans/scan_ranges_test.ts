@@ -1,0 +1,51 @@
+/** Covers src/store/scans/scan_ranges.ts. */
+import { assertEquals } from "@std/assert";
+import { mergedRanges } from "../../../src/store/scans/scan_ranges.ts";
+import { Store } from "../../../src/store/store.ts";
+import { all, onEngines } from "../databases.ts";
+import { scanId } from "../records.ts";
+
+Deno.test("ranges are merged, and too many are widened to networks", () => {
+  const touching = [{ start: 20, end: 30 }, { start: 10, end: 20 }, { start: 5n, end: 6n }];
+  assertEquals(mergedRanges(touching), {
+    ranges: [{ start: 10, end: 30 }, { start: 5n, end: 6n }],
+    widened: false,
+  });
+  const single = (start: number) => ({ start, end: start + 1 });
+  const scattered = [0x0a000001, 0x0a000003, 0x0a01ffff, 0xffffffff].map(single);
+  assertEquals(mergedRanges(scattered, 3), {
+    ranges: [{ start: 0x0a000000, end: 0x0a020000 }, { start: 0xffff0000, end: 2 ** 32 }],
+    widened: true,
+  });
+  const network = 1n << 80n; // a /48
+  const distant = [0n, 2n * network, 4n * network].map((start) => ({ start, end: start + 1n }));
+  assertEquals(mergedRanges(distant, 2).ranges, [{ start: 0n, end: network << 16n }]);
+});
+
+Deno.test("100,000 ranges stay as they are, and one more are widened", () => {
+  const ranges = Array.from({ length: 100_001 }, (_, i) => ({ start: 2 * i, end: 2 * i + 1 }));
+  assertEquals(mergedRanges(ranges.slice(1)).ranges.length, 100_000);
+  assertEquals(mergedRanges(ranges), { ranges: [{ start: 0, end: 0x40000 }], widened: true });
+});
+
+onEngines(
+  "a scan stores what it was asked to probe and what it excludes, also when resumed",
+  async (db) => {
+    const store = new Store(db, () => Promise.resolve());
+    const asked = [{ start: 0x7f000000, end: 0x80000000 }];
+    const start = { id: scanId(1), at: 1000, shards: 1, config: "{}" };
+    const excluded = [{ start: 0x7f000001, end: 0x7f000002 }];
+    await store.begin({ ...start, addresses: { asked, excluded } });
+    const later = [...excluded, { start: 0x7f000005, end: 0x7f000007 }];
+    await store.begin({ ...start, partAt: 2000, addresses: { asked, excluded: later } });
+    const rows = await all(
+      db,
+      "select excluded, first, last, widened, noted_at from scan_ranges order by excluded, first",
+    );
+    assertEquals(rows.map((row) => Object.values(row).join(" ")), [
+      "0 127.0.0.0 127.255.255.255 0 1000",
+      "1 127.0.0.1 127.0.0.1 0 1000",
+      "1 127.0.0.5 127.0.0.6 0 2000",
+    ]);
+  },
+);

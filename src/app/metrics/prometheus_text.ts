@@ -56,11 +56,17 @@ export function prometheusText(families: readonly Family[]): string {
 }
 
 function braced(labels: Readonly<Record<string, string>>): string {
-  const pairs = Object.entries(labels).map(([name, value]) =>
-    `${name}="${escaped(value).replaceAll('"', '\\"')}"`
-  );
-  return `{${pairs.join(",")}}`;
+  let pairs = "";
+  for (const name in labels) {
+    const value = labels[name];
+    const text = SPECIAL.test(value) ? escaped(value).replaceAll('"', '\\"') : value;
+    pairs += `${pairs === "" ? "" : ","}${name}="${text}"`;
+  }
+  return `{${pairs}}`;
 }
+
+/** Characters that are escaped or, like half a surrogate pair, replaced. Most labels have none. */
+const SPECIAL = /["\\\n\ud800-\udfff]/;
 
 /** Escapes a text for one line. */
 function escaped(text: string): string {

@@ -1,0 +1,66 @@
+/** Uptime of a watch that is killed, and of one that ends. Covers src/app/databases/. */
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { formatEndpoint } from "../../../src/core/address.ts";
+import { drawFleet } from "../../../src/fleet/simulate/draw_fleet.ts";
+import { openFleet } from "../../../src/fleet/simulate/open_fleet.ts";
+import { systemClock } from "../../../src/net/clock.ts";
+import { openSqlite } from "../../../src/store/database/sqlite.ts";
+import { all } from "../../store/databases.ts";
+import { finish, run, start, until } from "../program.ts";
+
+Deno.test("a span ends with the last write of a watch that is killed, and with the end of another", async () => {
+  const folder = await Deno.makeTempDir();
+  try {
+    const range = { start: 0x7f2e0000, end: 0x7f2e0100 };
+    const hosts = drawFleet({ servers: 3, range, seed: 2, software: ["pocketmine"] });
+    await using _fleet = await openFleet(hosts, { clock: systemClock, seed: 1 });
+    const servers = hosts.map(({ endpoint }) => formatEndpoint(endpoint));
+    const path = `${folder}/servers.db`;
+    const permissions = [
+      ...["--allow-net", `--allow-read=${folder}`, `--allow-write=${folder}`],
+      "--allow-env=INIT_CWD,HOME,XDG_CONFIG_HOME,APPDATA,USERPROFILE,PG*",
+    ];
+    const read = async (sql: string) => {
+      await using database = openSqlite(path, { readOnly: true });
+      return await all(database, sql);
+    };
+    /** Watches until all servers are observed, and signals the process. */
+    const watch = async (signal: "SIGKILL" | "SIGINT", number: number) => {
+      const child = start([
+        "watch",
+        ...servers,
+        "--interval",
+        "5s",
+        "-o",
+        path,
+        "--opt-out-file",
+        `${folder}/out.txt`,
+      ], { permissions });
+      const sql = "select count(distinct o.server) as n from observations o join watch_spans w " +
+        "on w.scan = o.scan and w.ended_at >= o.at and w.started_at <= o.at";
+      await until(child, async () => {
+        const [{ n }] = await read(`${sql} where o.scan = (select max(id) from scans)`);
+        const spans = await read("select * from watch_spans");
+        return n === 3 && spans.length === number;
+      });
+      const at = Date.now();
+      child.kill(signal);
+      await finish(child);
+      return at;
+    };
+    const killedAt = await watch("SIGKILL", 1);
+    const [killed] = await read("select * from watch_spans");
+    assert(Number(killed.started_at) < Number(killed.ended_at));
+    assert(Number(killed.ended_at) <= killedAt);
+    assertEquals(await read("select state from scans"), [{ state: "running" }]);
+    const endedAt = await watch("SIGINT", 2);
+    const [first, second] = await read("select * from watch_spans order by started_at");
+    assertEquals(first, killed);
+    assert(Number(second.started_at) >= killedAt);
+    assert(Number(second.ended_at) >= endedAt, "the span of a watch lasts until its end");
+    const { stdout } = await run(["history", path, servers[0]], { permissions });
+    assertStringIncludes(stdout, "uptime: 100.00 % in 24h (watched 0.0 h)");
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});

@@ -68,8 +68,8 @@ type Ended = ProbedStatus | "no reply" | "opted out" | "not probed";
 /** The last probe of a server. */
 interface LastProbe {
   readonly server: WatchedServer;
-  /** The names of the protocols; empty: those of the watch. */
-  readonly protocols: string;
+  /** The name and the protocols of the request: behind a proxy, other names are other servers. */
+  readonly wording: string;
   readonly poller: Poller;
   startedAt: number;
   tookMs: number;
@@ -148,13 +148,13 @@ export class Probes {
   }
 
   async #probe(asked: Asked, waitMs: number): Promise<HttpResponse> {
-    const { target, protocols, text } = asked;
+    const { target, text } = asked;
     const { clock } = this.options;
     const began = clock.now();
     const endpoint = await this.#locate(target);
     const lookupMs = clock.now() - began;
     if (endpoint === undefined) return page({ status: undefined, tookMs: 0, lookupMs });
-    const probe = this.#recent(endpoint, protocols) ?? this.#start(endpoint, asked);
+    const probe = this.#recent(endpoint, asked) ?? this.#start(endpoint, asked);
     const ended = await this.#within(waitMs - (clock.now() - began), probe.ended);
     if (ended === "opted out") throw new ForbiddenTarget(`Cannot probe "${text}": it opted out`);
     if (ended === "not probed") {
@@ -187,18 +187,19 @@ export class Probes {
   }
 
   /** The last probe of a server, if it is too new to be repeated. */
-  #recent(endpoint: Endpoint, protocols: readonly Protocol[] | undefined): LastProbe | undefined {
+  #recent(endpoint: Endpoint, asked: Asked): LastProbe | undefined {
     const last = this.#last.get(endpointKey(endpoint));
     if (last === undefined || !this.#isNew(last)) return undefined;
-    if (last.protocols === namesOf(protocols)) return last;
-    throw new Refused(429, "this server was probed in other protocols less than 5 s ago", LATER);
+    if (last.wording === wordingOf(asked)) return last;
+    throw new Refused(429, "another name or protocol of it was probed less than 5 s ago", LATER);
   }
 
   #isNew({ isRunning, startedAt }: LastProbe): boolean {
     return isRunning || this.options.clock.now() - startedAt < REPEAT_MS;
   }
 
-  #start(endpoint: Endpoint, { target, protocols }: Asked): LastProbe {
+  #start(endpoint: Endpoint, asked: Asked): LastProbe {
+    const { target, protocols } = asked;
     const { clock, polling, optedOut, targets, rules } = this.options;
     if (optedOut(endpoint.address)) {
       throw new ForbiddenTarget("Cannot probe: the address opted out");
@@ -209,11 +210,14 @@ export class Probes {
     this.#forget(key);
     const { promise, resolve } = Promise.withResolvers<Ended>();
     const name = "name" in target ? target.name : null;
-    const isSame = earlier?.protocols === namesOf(protocols);
+    const isSame = earlier?.wording === wordingOf(asked);
+    const watched = protocols === undefined ? targets.watched(endpoint) : undefined;
+    const isWatched = watched !== undefined && (name ?? watched.name) === watched.name;
     const server = isSame
       ? earlier!.server
-      : protocols === undefined && targets.watched(endpoint) ||
-        new WatchedServer(endpoint, name, rules);
+      : isWatched
+      ? watched
+      : new WatchedServer(endpoint, name, rules);
     const poller = isSame
       ? earlier!.poller
       : protocols === undefined
@@ -222,7 +226,7 @@ export class Probes {
     const probe: LastProbe = {
       server,
       poller,
-      protocols: namesOf(protocols),
+      wording: wordingOf(asked),
       startedAt: clock.now(),
       tookMs: 0,
       ended: promise,
@@ -230,18 +234,18 @@ export class Probes {
     };
     this.#last.set(key, probe);
     this.#running++;
-    polling.pool.tasks.add(endpoint.address, async () => {
-      let ended: Ended = "not probed";
-      try {
-        ended = await this.#poll(probe);
-      } finally {
-        probe.tookMs = clock.now() - probe.startedAt;
-        probe.isRunning = false;
-        this.#running--;
-        resolve(ended);
-      }
-    });
+    polling.pool.tasks.add(endpoint.address, async () => resolve(await this.#run(probe)));
     return probe;
+  }
+
+  async #run(probe: LastProbe): Promise<Ended> {
+    try {
+      return await this.#poll(probe);
+    } finally {
+      probe.tookMs = this.options.clock.now() - probe.startedAt;
+      probe.isRunning = false;
+      this.#running--;
+    }
   }
 
   /** Makes space for the probe of a server. */
@@ -292,8 +296,10 @@ function freshRow({ online, row }: WatchedServer, wall: number): ServerRecord | 
 const SOON = { "retry-after": "1" };
 const LATER = { "retry-after": String(REPEAT_MS / 1000) };
 
-function namesOf(protocols: readonly Protocol[] | undefined): string {
-  return (protocols ?? []).map(({ name }) => name).join(",");
+/** The name and the protocols of a request as one text. */
+function wordingOf({ target, protocols = [] }: Asked): string {
+  const name = "name" in target ? target.name : "";
+  return [name, ...protocols.map((protocol) => protocol.name)].join(",");
 }
 
 /** How long the client of a request waits, milliseconds. */

@@ -302,6 +302,19 @@ Deno.test("a token is required if one is configured, and web pages must not prob
   });
 });
 
+Deno.test("names of one address are different servers: none gets the result of another", async () => {
+  const { get, run, later, network } = await bench({ allow: "a.example.org,b.example.org" });
+  network.addServer({ host: "203.0.114.9", software: "bds" });
+  for (const name of ["a", "b"]) network.addName(`${name}.example.org`, ["203.0.114.9"]);
+  await run(async () => {
+    assertEquals((await get("target=a.example.org:19132")).status, 200);
+    assertEquals((await get("target=b.example.org:19132")).status, 429);
+    assertEquals((await get("target=a.example.org:19132")).status, 200);
+    await later(5000);
+    assertEquals((await get("target=b.example.org:19132")).status, 200);
+  });
+});
+
 Deno.test("a family without a socket is refused, and an allowed range opens one", async () => {
   const without = await bench({ allow: "mc6.example.org" });
   without.network.addName("mc6.example.org", ["2600::7"]);

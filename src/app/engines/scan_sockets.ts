@@ -113,7 +113,7 @@ export function localAddress({ sourceAddress }: ScanSettings, bits: 4 | 6): Addr
   if (sourceAddress === undefined) return bits === 4 ? 0 : 0n;
   if (family(sourceAddress) === bits) return sourceAddress;
   throw new InputError(
-    `Cannot use --source-ip: it is not an IPv${bits} address, and there are such targets`,
+    `Cannot use --source-ip: it is not an IPv${bits} address, and there are IPv${bits} targets`,
   );
 }
 

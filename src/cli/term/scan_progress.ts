@@ -92,7 +92,7 @@ export class Progress implements Disposable {
     if (pass === 0) {
       const [{ name, suppressed }] = plan.detectionPasses;
       reportLine(
-        `suppression pass: ${name}; hosts that reply are not sent ${suppressed}`,
+        `detecting pass: ${name}; hosts that reply are not sent ${suppressed}`,
       );
       return;
     }

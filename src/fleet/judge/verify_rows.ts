@@ -86,7 +86,7 @@ export function verifyAgainstManifest(
     if (row === undefined) {
       if (protocols.length > 0) faults.push(`${serverId(entry)}: missing (${entry.software})`);
     } else if (protocols.length === 0) {
-      faults.push(`${serverId(entry)}: a row of a host without one (${entry.software})`);
+      faults.push(`${serverId(entry)}: a row of a host that must not have one (${entry.software})`);
     } else {
       verdict.found++;
       verdict[judge(entry, row, protocols, format, faults)]++;

@@ -62,7 +62,7 @@ export async function openFleet(
     throw new InputError(
       `Cannot announce ${
         formatEndpoint(loud.endpoint)
-      } on a network: only a laboratory (--lab) has one`,
+      } on a LAN: this needs --lab`,
     );
   }
   const accepting = hosts.filter(({ streams }) => streams !== undefined);

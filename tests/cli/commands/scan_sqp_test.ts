@@ -58,7 +58,7 @@ Deno.test("a scan with SQP over real sockets finds each server once, and sends n
     "ndjson",
   );
   assertEquals([faults, right], [[], expected]);
-  assertStringIncludes(scan.stderr, "suppression pass: raknet; hosts that reply are not sent sqp");
+  assertStringIncludes(scan.stderr, "detecting pass: raknet; hosts that reply are not sent sqp");
   const { host, port } = entries.find(({ software }) => software === "dragonfly")!;
   const query = await run(["query", `${host}:${port}`, ...SQP]);
   assertEquals([query.code, query.stdout], [1, ""]);

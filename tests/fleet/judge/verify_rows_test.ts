@@ -72,7 +72,7 @@ Deno.test("verifyAgainstManifest() reports missing, duplicate, invented and opte
   has("two rows");
   has(`${second.host}:${second.port}: missing`);
   has("127.99.0.1:");
-  has("a row of a host without one (bdsOptedOut)");
+  has("a row of a host that must not have one (bdsOptedOut)");
 });
 
 Deno.test("verifyAgainstManifest() compares every field", () => {

@@ -1,6 +1,7 @@
 /**
  * The targets that a client of `/probe` may name: the servers of the watch, and those of
- * `--probe-allow`. Clients are not the user, so that an address or a name alone permits nothing.
+ * `--probe-allow`. Clients may be other people than the user, so a target is not permitted only
+ * because a client names it.
  *
  * @module
  */
@@ -86,7 +87,7 @@ export class ProbeTargets {
     }
     if (this.#permits(target)) return;
     throw new ForbiddenTarget(
-      `Cannot probe "${text}": it is no server of this watch, and no target of --probe-allow`,
+      `Cannot probe "${text}": it is neither a server of this watch nor a target of --probe-allow`,
     );
   }
 
@@ -133,7 +134,10 @@ export class ProbeTargets {
       );
   }
 
-  /** Whether a range lies wholly inside a private one: only then its private addresses are meant. */
+  /**
+   * Whether a range lies wholly inside a private range. Other ranges do not permit the private
+   * addresses in them.
+   */
   #isPrivate({ start, end }: Range): boolean {
     return this.#privates.some((one) =>
       typeof one.start === typeof start && one.start <= start && end <= one.end

@@ -158,7 +158,7 @@ export const WATCH = {
     {
       name: "probe",
       commands: ["watch"],
-      help: "beside the metrics, serve /probe?target=HOST:PORT, which probes a server at once",
+      help: "also serve /probe?target=HOST:PORT, which probes a server at once",
     },
     {
       name: "probe-allow",

@@ -24,10 +24,13 @@ function shape(text: string): number {
   return text.length << 16 | text.charCodeAt(0);
 }
 
-/** Geyser, a proxy beside a Java server, by which players of the Bedrock edition join that server. */
+/**
+ * The values of a bridge: a proxy by which players of the Bedrock edition join one Java server.
+ * Geyser is the only one. `edition` is that of the server behind it.
+ */
 const BRIDGE = { proxy: "geyser", edition: "java" };
 
-/** A side of a bridge: the bridge, or the server to which the bridge leads. */
+/** The bridge (`bridge`), or the Java server that players join through it (`bridged`). */
 export type BridgeSide = "bridge" | "bridged";
 
 /** Whether a server may be a bridge, or the server behind one. */
@@ -47,7 +50,9 @@ export function bridgedMotd(motd: string): string {
   return plainText(end < 0 ? motd : motd.slice(0, end)).replaceAll(";", ":");
 }
 
-/** Whether a proxy joins the servers of a network. A bridge does not. */
+/**
+ * Whether a proxy connects players to several servers of a network. A bridge leads to one server.
+ */
 export function isNetworkProxy(proxy: string | null): boolean {
   return proxy !== null && proxy !== BRIDGE.proxy;
 }

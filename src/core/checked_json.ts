@@ -14,7 +14,7 @@ export class FieldError extends Error {
 /**
  * Checks a value, and returns it with its type.
  *
- * @param field The field's name in errors, as `marks.udp.pass`.
+ * @param field The field's name in errors, for example `marks.udp.pass`.
  * @throws FieldError when the value is invalid.
  */
 export type Check<T> = (value: unknown, field: string) => T;

@@ -33,7 +33,8 @@ export function displayWidth(text: string): number {
 /** Fits a text to an exact width: cut with an ellipsis, or padded with spaces. */
 export function fitWidth(text: string, columns: number): string {
   let [fitting, width] = ["", 0];
-  // Text of this width has at most 8 UTF-16 units a column; texts of untrusted hosts may be longer.
+  // Ordinary text has at most 8 UTF-16 units per column. The rest of a longer text is not
+  // processed, because untrusted hosts may send texts of any length.
   const short = text.slice(0, 8 * columns).replace(EMOJI_SELECTOR, "").replace(EXCESS_MARKS, "$1");
   for (const character of short) {
     const more = widthOf(character);

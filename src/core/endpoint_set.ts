@@ -93,8 +93,9 @@ export class EndpointSet {
     this.#ipv4--;
     const mask = this.#ports.length - 1;
     for (let next = hole + 1 & mask; this.#ports[next] !== 0; next = next + 1 & mask) {
-      // A lookup stops at a free slot. An endpoint that a lookup would therefore miss is moved into
-      // the hole, and its old slot becomes the new hole.
+      // The hole is the slot that becomes free. A lookup stops at a free slot, so it would miss
+      // endpoints that were placed behind the hole. Such an endpoint is moved into the hole, and
+      // its old slot becomes the new hole.
       const home = this.#home(this.#addresses[next] | 0, this.#ports[next] - 1);
       if ((next - home & mask) < (next - hole & mask)) continue;
       this.#put(hole, this.#addresses[next], this.#ports[next] - 1);

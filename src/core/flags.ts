@@ -35,7 +35,10 @@ export const GENERAL_FLAGS = {
 /** A flag that replies of several protocols may have. */
 export type GeneralFlag = keyof typeof GENERAL_FLAGS;
 
-/** Flags of several protocols whose records lack a part of the server's status. */
+/**
+ * The flags in {@linkcode GENERAL_FLAGS} that mean that a record lacks a part of the server's
+ * status.
+ */
 export const INCOMPLETE_FLAGS: readonly string[] = [
   "truncated",
   "statusLost",

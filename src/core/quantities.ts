@@ -5,8 +5,9 @@
  */
 
 /**
- * Formats a number with thousands separators and at most three decimals, as
- * `toLocaleString("en-US")`, whose first call takes 30 ms to load tables.
+ * Formats a number with thousands separators and at most three decimals, like
+ * `toLocaleString("en-US")`. That function is not used, because its first call takes 30 ms to load
+ * tables.
  */
 export function withCommas(value: number | bigint): string {
   const exact = typeof value === "number" && Number.isInteger(value) ? BigInt(value) : value;

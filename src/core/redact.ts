@@ -42,12 +42,12 @@ export function redactUrl(text: string): string {
   return `${start}${scheme}://${shown}`;
 }
 
-/** A package name with its version, as `npm:pg@8.23.1`. */
+/** A package name with its version, for example `npm:pg@8.23.1`. */
 const PACKAGE = /^(?:npm|jsr):[^:]*$/;
 
 /**
- * A database URL without slashes, as `postgres:secret`. A host named `postgres` with a port does
- * not match.
+ * A database URL without slashes, for example `postgres:secret`. A host named `postgres` with a
+ * port does not match.
  */
 const SLASHLESS =
   /^((?:[^:@]*jdbc:)?[^:@]*(?:postgres(?:ql)?|mysql|mariadb):)(?!\d{1,5}\W*$)(?=[^@]*\w)[^@]+$/is;
@@ -126,8 +126,8 @@ function tailsOf(text: string): string[] {
 }
 
 /**
- * Minimum length of a value that is searched in a message. A shorter value may be an ordinary word
- * of the message.
+ * Minimum length of a value that is searched for in a message. A shorter value may be an ordinary
+ * word of the message.
  */
 const SHORTEST = 4;
 

@@ -94,7 +94,7 @@ export function cutText(text: string, most: number): string {
   return last >= 0xd800 && last < 0xdc00 ? start.slice(0, -1) : start;
 }
 
-/** Encodes the low byte of every UTF-16 unit, as Java's `writeBytes`; lossy above U+00FF. */
+/** Encodes the low byte of every UTF-16 unit, like Java's `writeBytes`; lossy above U+00FF. */
 export function encodeLatin1(text: string): Uint8Array<ArrayBuffer> {
   const bytes = new Uint8Array(text.length);
   for (let i = 0; i < text.length; i++) bytes[i] = text.charCodeAt(i);
@@ -142,8 +142,8 @@ export function plainText(motd: string): string {
 const UNUSUAL = /[^ -~\u00a1-\u00ac\u00ae-\u02ff]/;
 
 /**
- * Whatever {@linkcode tidyText} may change. Most texts have nothing of it: they are Latin letters
- * with single spaces.
+ * Characters and spaces that {@linkcode tidyText} may change. Most texts contain none of them: they
+ * are Latin letters with single spaces.
  */
 const UNTIDY = /[^ -~\u00a1-\u00ac\u00ae-\u02ff]|^ | {2}| $/;
 

@@ -6,10 +6,11 @@
  * - Order: the endpoint's known protocols, then the others, each group in the order of the options.
  * - Suppression: a protocol may harm servers that speak another protocol, its suppressor
  *   (`suppressedBy`). For example, SQP harms RakNet servers. A protocol with a suppressor is called
- *   suppressible. It is used last, and only if a probe in the suppressor had no reply. It is no longer
- *   used once the endpoint has sent a datagram that is not a reply in it. An endpoint that is known to
- *   speak only the suppressible protocol is queried in that protocol first, and never in the suppressor.
- *   A reply that may be forged does not count as proof.
+ *   suppressible. A suppressible protocol is used last, and only if a probe in the suppressor had
+ *   no reply. It is no longer used once the endpoint has sent a datagram that is not a reply in the
+ *   suppressible protocol. An endpoint that is known to speak only the suppressible protocol is
+ *   queried in that protocol first, and never in the suppressor. A reply that may be forged does
+ *   not count as proof.
  * - Gap: a second passes between a datagram without a reply and the first datagram of the next protocol.
  *   After a reply the next datagram may be sent at once, and connections need no gap.
  * - Sockets: a protocol whose replies may lack the token uses a socket of its own until the endpoint has

@@ -43,8 +43,8 @@ export class Demultiplexer implements AsyncDisposable {
   /**
    * Starts receiving.
    *
-   * @param capacity Whether the receiver accepts unsolicited datagrams. Links receive their datagrams
-   * in any case; otherwise they would time out.
+   * @param capacity Whether the receiver accepts datagrams that belong to no link. It is not called
+   * while a socket has a link, because a link without its datagrams would time out.
    * @param onOverflow Called for each datagram that a full link drops.
    * @returns Resolves when all sockets are closed; rejects when one fails.
    */

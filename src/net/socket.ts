@@ -236,7 +236,7 @@ export class DatagramBatch implements Batch {
   }
 }
 
-/** An exchange with one peer: datagrams over UDP, or bytes over TCP. */
+/** The channel to one peer: sends and receives datagrams over UDP, or bytes over TCP. */
 export interface Link extends AsyncDisposable {
   /** The properties of a stream; `undefined` for a link over UDP. */
   readonly stream?: StreamSide;

@@ -21,7 +21,10 @@ export interface StreamLimits {
   readonly mostBytes: number;
 }
 
-/** Limits as in real clients; a status fits sixteen times into the bytes. */
+/**
+ * The time limits are those of real clients. The limit on bytes is many times the size of a usual
+ * status.
+ */
 export const STREAM_LIMITS: StreamLimits = {
   connectMs: 3000,
   firstByteMs: 5000,

@@ -128,7 +128,9 @@ export interface ExchangeContext {
   readonly endpoint: Endpoint;
   /** 63 unpredictable bits, new for every attempt. */
   readonly nonce: bigint;
-  /** State from the sweep's reply of the same server on the same socket, as a Query token. */
+  /**
+   * State from an earlier reply of the same server on the same socket, for example a Query token.
+   */
   readonly known?: unknown;
   /** Whether the socket serves this exchange alone. If so, any reply on the socket is verified. */
   readonly exclusive: boolean;
@@ -150,7 +152,7 @@ export interface Statement {
   readonly facts: Facts;
   /**
    * The MOTD as the server sent it, formatting included, if the columns `motd` and `name` contain
-   * another form of it. Opt-out markers are searched in this text.
+   * another form of it. This text is searched for opt-out markers.
    */
   readonly motdSent?: string;
   /** The icon's bytes; the `favicon_hash` column holds their hash. */
@@ -158,8 +160,8 @@ export interface Statement {
 }
 
 /**
- * The text of a statement in which opt-out markers are searched: the MOTD as the server sent it,
- * the column `motd`, and the column `name`, one per line. Missing values are left out.
+ * The text of a statement that is searched for opt-out markers: the MOTD as the server sent it, the
+ * column `motd`, and the column `name`, one per line. Missing values are left out.
  */
 export function motdAsSent({ motdSent, columns: { motd, name } }: Statement): string {
   return [motdSent, motd, name].filter((text) => typeof text === "string").join("\n");
@@ -260,7 +262,10 @@ export interface Protocol<S = unknown> {
   readonly flags?: Readonly<Record<string, string>>;
   /** Its flag for records whose `players` are lines of text, and not names. Default: none. */
   readonly playersAreTextFlag?: string;
-  /** Those of its own flags whose records lack a part of the server's status. Default: none. */
+  /**
+   * Those of its own flags that mean that a record lacks a part of the server's status. Default:
+   * none.
+   */
   readonly incompleteFlags?: readonly string[];
   /**
    * Whether the server that sent a status repeats the token. Only such a server may be queried on a

@@ -17,7 +17,7 @@ import { type ProbeKind, stampClock } from "./probe_kind.ts";
 import type { Tokens } from "./token.ts";
 
 /**
- * Maximum length of a later reply in which opt-outs are searched, bytes: that of one packet.
+ * Maximum length of a later reply that is searched for opt-outs, bytes: that of one packet.
  * Decoding longer replies would take too much time in a flood.
  */
 const MOST_SEARCHED = 1500;

@@ -16,7 +16,7 @@ import type { Range } from "./ranges.ts";
 export interface ReasonedRange {
   /** The addresses of one entry. */
   readonly range: Range;
-  /** The reason for messages, as `private use (RFC 1918)`. */
+  /** The reason for messages, for example `private use (RFC 1918)`. */
   readonly reason: string;
 }
 

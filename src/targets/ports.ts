@@ -61,7 +61,7 @@ export function parsePorts(text: string): Ports {
 }
 
 function parseSpan(text: string): number[] {
-  if (text === "-") return parseSpan("1-65535"); // as `-p-` of nmap
+  if (text === "-") return parseSpan("1-65535"); // like `-p-` of nmap
   const dash = text.indexOf("-");
   if (dash < 0) return [parsePort(text)];
   const [first, last] = [

@@ -34,7 +34,7 @@ export const MOST_UNITS = 32_768;
 export interface Component {
   /** The text of the component as runs, in order. */
   readonly runs: readonly TextRun[];
-  /** All texts of the component, concatenated, ineffective codes included. */
+  /** All texts of the component, concatenated, including formatting codes without an effect. */
   readonly sent: string;
   /** Whether a part was omitted because it exceeds a bound. */
   readonly cut: boolean;

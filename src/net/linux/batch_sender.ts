@@ -140,7 +140,10 @@ export class BatchSender {
     await this.#sleep(-1, 0, DOWN_MS);
   }
 
-  /** Waits for send buffer space: until the socket reports it, or 1 ms for a network card. */
+  /**
+   * Waits for send buffer space, at most 1 ms. After EAGAIN, the socket reports when it has space.
+   * The queue of a network card does not report it, so other errors wait the full time.
+   */
   async wait(errno: number, socket: number): Promise<void> {
     countError(this.parts.errors.waits, errno);
     const wait = errno === EAGAIN

@@ -99,7 +99,7 @@ async function findRoute(
   return { uplink, route: { source, ranges, mtu, gatewayMac, sourceMac: mac } };
 }
 
-/** Closes a sender whose opening was the test. */
+/** Closes a sender that was opened only to test whether it can be opened. */
 async function testSender(sender: FrameSender): Promise<void> {
   sender.hold();
   await sender.release();

@@ -31,7 +31,7 @@ export interface FrameSender {
   readonly isClosed: boolean;
   /** The sender thread that writes and sends frames. Default: this thread. */
   readonly thread?: SendThread;
-  /** Sends the frames of a batch on this thread, as `flush` of a socket. */
+  /** Sends the frames of a batch on this thread, like `flush` of a socket. */
   flush(batch: FrameBatch, signal?: AbortSignal): number | Promise<number>;
   /** Sends frames with a source port through the sender thread. */
   send(targets: TargetBatch, port: number, signal?: AbortSignal): Promise<number>;

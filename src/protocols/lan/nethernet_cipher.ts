@@ -28,7 +28,8 @@ export function openSealed(datagram: Uint8Array): Uint8Array | undefined {
   const size = datagram.length - MAC;
   if (size < BLOCK || size % BLOCK !== 0) return undefined;
   const decipher = createDecipheriv(CIPHER, KEY, null);
-  decipher.setAutoPadding(false); // automatic padding throws on another message
+  // Automatic padding would throw for a datagram of another protocol.
+  decipher.setAutoPadding(false);
   const padded = concat(decipher.update(datagram.subarray(MAC)), decipher.final());
   const padding = padded.at(-1)!;
   if (padding < 1 || padding > BLOCK) return undefined;

@@ -50,7 +50,10 @@ export interface JavaStatus {
   readonly protocol: number | null;
   /** The MOTD with section signs: as sent, or a component in normal form. */
   readonly motd: string | null;
-  /** All text of the component, ineffective codes included; `null`: `motd` is as sent. */
+  /**
+   * All text of the component, including formatting codes without an effect; `null`: `motd` is as
+   * sent.
+   */
   readonly motdSent: string | null;
   /** The JSON type of the description; `null`: missing. */
   readonly motdForm: string | null;

@@ -9,7 +9,7 @@
  *     fib_rule_hdr 12  family 0  destination bits 1  source bits 2  service 3  table 4  action 7
  *                    flags 8 (4)
  *
- * An error is a message of type 2: its number, negative, and the request.
+ * An error is a message of type 2, which contains the negated error number and the request.
  *
  * @module
  */

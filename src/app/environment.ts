@@ -28,7 +28,10 @@ export function env(name: keyof typeof ENVIRONMENT_VARIABLES): string | undefine
   return state === "granted" ? Deno.env.get(name) : undefined;
 }
 
-/** A path relative to the user's folder: a task itself always runs in the project's folder. */
+/**
+ * Resolves a path against the folder in which the user typed the command. A task of Deno itself
+ * always runs in the project's folder.
+ */
 export function userPath(path: string): string {
   const folder = env("INIT_CWD");
   return folder === undefined ? path : resolve(folder, path);

@@ -48,7 +48,8 @@ export async function* iterateTask<T>(
   try {
     for (let next; !(next = await reader.read()).done;) yield next.value;
   } finally {
-    // comes before the cancellation of the reader, because rejected writes check this signal
+    // The signal is aborted before the reader is cancelled, because rejected writes check the
+    // signal.
     leaving.abort();
     await reader.cancel();
     await ended;

@@ -18,7 +18,7 @@ import { planSuppression } from "./sweep_stage/suppression_plan.ts";
 export interface DetectionPass extends Pass {
   /** The protocol that is probed. */
   readonly suppressor: Protocol;
-  /** The protocol in which the servers that reply are not queried. */
+  /** The protocol that is suppressed for servers that reply. */
   readonly suppressed: Protocol;
 }
 

@@ -61,8 +61,8 @@ export async function runScan(options: ScanSetup): Promise<ScanEnd> {
 
 /**
  * The marks of a scan after its passes. If the system refused every probe over UDP, the UDP mark is
- * the start, and a resumed scan probes all targets again. The same holds for TCP if, in addition, no
- * connection reached a host.
+ * the start, and a resumed scan probes all targets again. The TCP mark is also the start if, in
+ * addition, no connection reached a host.
  */
 function marksAtEnd(marks: Marks, { order: { from }, io: { state } }: ScanSetup): Marks {
   if (!areAllRefused(state)) return marks;

@@ -57,8 +57,9 @@ export interface ScanTargets extends TargetNames {
   readonly known?: readonly KnownTarget[];
   /**
    * Whether known servers are queried in all their known protocols. Default: only in those among
-   * `protocols`. After a reply, a server is also queried in the other `protocols`. Servers of a
-   * suppressible protocol are the exception: they are not, if this option is true.
+   * `protocols`. After a reply, a server is also queried in the other `protocols`, with one
+   * exception: if this option is true, a server that speaks a suppressible protocol is queried in
+   * its known protocols only.
    */
   readonly queriesKnown?: boolean;
   /**

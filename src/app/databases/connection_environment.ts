@@ -10,8 +10,8 @@ import type { GivenOptions, OptionForm } from "../settings/given_options.ts";
 import { env, userPath } from "../environment.ts";
 
 /**
- * The connection options of this process: paths relative to the user's folder, and the password from
- * PGPASSWORD, then PGPASSFILE or ~/.pgpass.
+ * The connection options of this process: paths are resolved by {@linkcode userPath}, and the
+ * password is from PGPASSWORD, then PGPASSFILE or ~/.pgpass.
  *
  * @param report Receives a line when a password file is ignored.
  */

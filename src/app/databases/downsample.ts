@@ -39,7 +39,7 @@ async function downsample(
   const between = () => sleep(systemClock, PAUSE_MS, signal);
   const cuts = downsampleCutoffs(Date.now(), keepMs);
   const pruned = await withDatabaseErrors("write to", database, async () => {
-    // Uptime is computed from observations: it is computed before they are removed.
+    // Uptime is computed from observations, so it is computed before observations are removed.
     await rollUp(database, { between, signal });
     const hourly = await sealHours(database, cuts.hourly);
     const daily = Math.min(cuts.daily, startOf(hourly, DAY_MS));
@@ -59,8 +59,8 @@ const DAILY_MS = 86_400_000;
 const FIRST_MS = 60_000;
 
 /**
- * Prunes databases until the signal, each over a connection of its own: other transactions go on
- * meanwhile. A failure is reported.
+ * Prunes databases until the signal aborts. Each database is pruned over a connection of its own,
+ * so other transactions go on meanwhile. A failure is reported.
  */
 export async function keepDownsampled(
   lists: readonly DatabaseLocation[],

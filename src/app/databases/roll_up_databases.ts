@@ -13,14 +13,17 @@ import { rollUp } from "../../store/uptime/roll_up.ts";
 
 /** Pause between two transactions, milliseconds: other programs write meanwhile, and polls continue. */
 const PAUSE_MS = 10;
-/** After how long the first time, milliseconds. */
+/** Time from the start of the watch to the first computation, milliseconds. */
 const FIRST_MS = 30_000;
-/** How long after the time at which an hour can be closed, milliseconds. */
+/**
+ * Time from the moment at which the rollup of an hour can be computed to its computation,
+ * milliseconds.
+ */
 const AFTER_MS = 30_000;
 
 /**
- * Computes the rollups of databases until the signal: every hour, each over a connection of its own, so
- * that other transactions go on meanwhile. A failure is reported.
+ * Computes the rollups of databases every hour until the signal aborts. Each database has a
+ * connection of its own, so that other transactions go on meanwhile. A failure is reported.
  */
 export async function keepRolledUp(
   places: readonly DatabaseLocation[],
@@ -41,7 +44,7 @@ export async function keepRolledUp(
   }
 }
 
-/** The time until the next hour can be closed, milliseconds. */
+/** The time until the rollup of the next hour is computed, milliseconds. */
 export function untilNextHour(now: number): number {
   const after = now - GRACE_MS - AFTER_MS;
   return HOUR_MS - (after % HOUR_MS);

@@ -101,13 +101,16 @@ export interface OpenDatabasesOptions {
   readonly environment: ConnectionEnvironment;
   /** Shortens the wait for a database at the end. */
   readonly signal?: AbortSignal;
-  /** Whether the databases contain rows of the scan already: then none is created. Default: no. */
+  /**
+   * Whether the databases already contain rows of the scan. If so, no missing database is created.
+   * Default: no.
+   */
   readonly resumed?: boolean;
 }
 
 /** What a scan, or the last part of one, has probed. */
 export interface ScanPart {
-  /** When the scan began, Unix milliseconds; before an interruption, if it was resumed. */
+  /** When the scan began, Unix milliseconds. For a resumed scan: when its first part began. */
   readonly since: number;
   /** The targets and the order of the scan. */
   readonly selection: ScanSelection;
@@ -236,7 +239,7 @@ export class ScanDatabases implements AsyncDisposable {
 /**
  * Checks that the file of a database is still there.
  *
- * @throws InputError where it is not.
+ * @throws InputError if it is not.
  */
 async function checkThere({ path, file, postgres }: DatabaseLocation): Promise<void> {
   if (postgres !== undefined || await identityOf(userPath(file)) !== undefined) return;

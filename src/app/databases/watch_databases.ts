@@ -28,7 +28,7 @@ const BUSY_MS = 250;
 /**
  * Opens a database, and waits while another program has it locked.
  *
- * @throws Interrupted where Ctrl-C ends the wait; else as the opening function does.
+ * @throws Interrupted if Ctrl-C ends the wait; otherwise the errors of `open`.
  */
 async function openFree(
   open: typeof openExisting | typeof openStore,
@@ -56,7 +56,7 @@ export interface NamedDatabases {
   readonly protocol: readonly unknown[] | undefined;
 }
 
-/** The databases of a watch: those that name its servers, and those that only store results. */
+/** The databases of a watch: those whose servers are watched, and those that only store results. */
 export class WatchDatabases implements AsyncDisposable {
   readonly #all: Database[] = [];
   readonly #journals: Journal[] = [];

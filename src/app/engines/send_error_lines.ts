@@ -61,7 +61,7 @@ export function refusalText(code: string): string {
   return why === undefined ? `(${code})` : `(${code}): ${why}`;
 }
 
-/** Errors and how often they occurred, as `12 EPERM, 3 EINVAL`. */
+/** Errors and how often they occurred, for example `12 EPERM, 3 EINVAL`. */
 export function codeList(codes: Readonly<Record<string, number>>): string {
   return Object.entries(codes).sort(([, a], [, b]) => b - a)
     .map(([code, times]) => `${withCommas(times)} ${code}`).join(", ");

@@ -1,6 +1,6 @@
 /**
- * Exports metrics over OTLP, the protocol of OpenTelemetry. Deno itself does that if it was started with
- * `OTEL_DENO=true`: where to, how often and in which encoding, the variables `OTEL_*` say.
+ * Exports metrics over OTLP, the protocol of OpenTelemetry. Deno itself does that if it was started
+ * with `OTEL_DENO=true`. The variables `OTEL_*` select the receiver, the interval and the encoding.
  *
  * @module
  */
@@ -60,8 +60,8 @@ export function otlpMeter(): Meter | undefined {
 }
 
 /**
- * Exports the gauges and counters among metric families until the result is disposed of. They have the
- * names of Prometheus' page, but for the suffix `_total`. Unknown values are left out.
+ * Exports the gauges and counters among metric families until the result is disposed of. They have
+ * the names of Prometheus' page, except the suffix `_total`. Unknown values are left out.
  *
  * @param collect Called once now, and once for each export.
  */

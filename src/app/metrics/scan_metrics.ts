@@ -45,8 +45,10 @@ export function databaseFamilies(databases: readonly WrittenDatabase[], help: st
 /** The families of what a scan sends and receives. */
 function trafficFamilies(state: ScanState): Family[] {
   const { tcp } = state;
-  const { open: _, ...outcomes } = tcp.counts; // the sum of those with and without a valid reply
-  const { unverified, ...classes } = state.replies; // these move to another class: no counter
+  // Open connections are counted by their replies too.
+  const { open: _, ...outcomes } = tcp.counts;
+  // An unverified reply moves to another class later, so the number of unverified ones can fall.
+  const { unverified, ...classes } = state.replies;
   const labelled = (label: string, counts: object): Sample[] =>
     Object.entries(counts).map(([key, value]) => ({ labels: { [label]: key }, value }));
   return [

@@ -150,7 +150,8 @@ export function outputPaths(
   plans: readonly OutputPlan[],
 ): string[] {
   const texts = named.filter((text) => parseDatabaseLocation(text) === undefined);
-  const others = plans.slice(texts.length).map(({ path }) => path); // plans begin with these
+  // The first plans are those of `texts`.
+  const others = plans.slice(texts.length).map(({ path }) => path);
   return [...named.map((text) => parseDatabaseLocation(text)?.file ?? text), ...others];
 }
 

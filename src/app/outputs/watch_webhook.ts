@@ -94,7 +94,8 @@ function requireNoOthers(options: WebhookOptionValues): void {
 /**
  * Opens the webhook, with the events that an earlier watch left in the spool.
  *
- * @param places The databases of the watch: events wait beside the first one that is a file.
+ * @param places The databases of the watch: the default spool file is beside the first one that is
+ * a file.
  * @param warn Receives a line for each failure.
  * @throws InputError if the spool cannot be used; Deno.errors.NotCapable.
  */

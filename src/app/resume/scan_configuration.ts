@@ -179,7 +179,10 @@ function parseRange(text: string): Range | undefined {
   return { start, end: typeof last === "number" ? last + 1 : last + 1n };
 }
 
-/** Whether an option is part of the scan's configuration, rather than the name of the scan. */
+/**
+ * Whether a checkpoint stores an option. It stores all except those that only name a file to read
+ * options from, for example `--resume`.
+ */
 function isKept({ onResume }: OptionForm): boolean {
   return onResume !== "forgotten";
 }

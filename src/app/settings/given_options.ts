@@ -25,7 +25,8 @@ export interface OptionForm {
   readonly repeat?: boolean;
   /**
    * Whether the option may have another value when a scan is resumed. `forgotten`: it may, and its
-   * value is not stored, because it names the scan and is not part of its configuration. Default: no.
+   * value is not stored, because it only names a file to read options from (`--config`,
+   * `--resume`). Default: no.
    */
   readonly onResume?: "free" | "forgotten";
   /** Returns a value without its secrets. Default: the value contains none. */

@@ -151,7 +151,10 @@ export function scanSettings(
   };
 }
 
-/** Time limits of connections: those of real clients, or `--timeout`, and twice that in total. */
+/**
+ * Time limits of connections: those of real clients; with `--timeout`, its value for the connection
+ * and for the first byte, and twice its value in total.
+ */
 export function streamLimits(timeoutMs: number | undefined): StreamLimits {
   if (timeoutMs === undefined) return STREAM_LIMITS;
   const [connectMs, firstByteMs, totalMs] = [timeoutMs, timeoutMs, 2 * timeoutMs];

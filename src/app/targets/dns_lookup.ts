@@ -33,7 +33,7 @@ export async function resolveName(
   try {
     const found = await lookup(ascii, { all: true });
     const addresses = new Set(found.map(({ address }) => parseAddress(address)));
-    addresses.delete(undefined); // with a zone, as fe80::1%eth0
+    addresses.delete(undefined); // with a zone, for example fe80::1%eth0
     if (addresses.size > 0) return [...addresses as Set<Address>];
   } catch (error) {
     if (error instanceof Deno.errors.NotCapable) throw error;

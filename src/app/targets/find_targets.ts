@@ -167,7 +167,8 @@ function listed(
   files: readonly NamedText[],
   budget: RangeBudget,
 ): Target[] {
-  words.forEach(refuseUrl); // before the texts are split at commas, because a password may contain a comma
+  // URLs are refused before the words are split at commas, because a password may contain a comma.
+  words.forEach(refuseUrl);
   const given = words.flatMap((word) => word.split(",")).map((word) => word.trim())
     .filter((word) => word !== "").flatMap((word) => parseTargets(word, budget));
   return [...given, ...files.flatMap(({ text, source }) => parseTargetList(text, source, budget))];

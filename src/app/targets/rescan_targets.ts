@@ -46,7 +46,8 @@ const NOTHING: RescanServers = { servers: [], optedOut: [] };
 /**
  * Reads known servers from a database.
  *
- * @param written Databases that are written to: only their schema is upgraded.
+ * @param written The databases among the outputs. If `place` is one of them, its schema is
+ * upgraded; other databases are not changed.
  * @throws InputError when it cannot be read; StoreError when that ends early.
  */
 export async function readKnown(

@@ -55,9 +55,10 @@ export async function openRowFile(path: string): Promise<ReadableStream<Uint8Arr
 }
 
 /**
- * The record of a server in a database: with the row's own state, if the row has one.
+ * The database record of a server from a file. Its state (online, missed scans, first and last
+ * time) is that in the row, if the row has one.
  *
- * @param now Unix milliseconds: no time of a row is later.
+ * @param now The current time, Unix milliseconds. Later times in the row are not used.
  */
 export function stored({ record, row }: ImportedServer, now: number): StoredRecord {
   const time = (value: unknown, instead: number) =>

@@ -91,7 +91,10 @@ async function readManifest(path: string): Promise<ManifestEntry[]> {
 /** Keys of the rows of scans and of exports. */
 const KEYS: ReadonlySet<string> = new Set(["schema", ...STORED_FIELDS.map(({ name }) => name)]);
 
-/** The rows of a file, by the suffix of its name, and a fault for each key that no row has. */
+/**
+ * The rows of a file, parsed by the suffix of its name, and a fault for each key that rows of this
+ * program do not have.
+ */
 function rowsOf(
   path: string,
   text: string,

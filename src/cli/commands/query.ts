@@ -136,7 +136,7 @@ function printer(
     }
     if (records.length > 0) return true;
     const reasons = queried.map((one) => attempts(one, located.name)).join("; ");
-    // The endpoint of a host that was named as HOST:PORT stands once in the line.
+    // The endpoint of a host that was named as HOST:PORT is printed only once.
     const shown = quiet ? word : reasons.startsWith(`${word} (`) ? reasons : `${word}: ${reasons}`;
     reportError(`no reply from ${shown}`);
     return false;

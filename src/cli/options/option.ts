@@ -44,7 +44,7 @@ export type CamelCase<Name extends string> = Name extends `${infer Head}-${infer
   ? `${Head}${Capitalize<CamelCase<Rest>>}`
   : Name;
 
-/** Of some options, those that a command has. */
+/** Selects the options of a command from a union of options. */
 export type OptionsOfCommand<Row extends Option, Name extends Command> = Row extends Option
   ? Name extends Row["commands"][number] ? Row : never
   : never;

@@ -66,7 +66,9 @@ export function readArgs(command: Command, args: readonly string[]): GivenOption
   );
 }
 
-/** The arguments in a form for the parser. The parser would read `-iL` as separate letters. It would not accept `-` (standard input or output) as a value.
+/**
+ * The arguments in a form for the parser. The parser would read `-iL` as separate letters, so it gets
+ * `--iL`. It would not accept `-` (standard input or output) as a value, so it gets `--output=-`.
  */
 function plainArgs(args: readonly string[], takesValue: readonly Option[]): string[] {
   const plain: string[] = [];
@@ -134,6 +136,6 @@ function unknownOption(command: Command, arg: string, options: readonly Option[]
   const hint = meant !== undefined && names.includes(meant)
     ? `; did you mean ${written ?? dashed(meant)}?`
     : "";
-  const typed = LONG_SHORTS.has(`-${bare}`) ? dashed(bare) : word; // the parser got two dashes
+  const typed = LONG_SHORTS.has(`-${bare}`) ? dashed(bare) : word; // the parser got `-iL` as `--iL`
   return new InputError(`Unknown option ${typed}${hint || `; see ${command} --help`}`);
 }

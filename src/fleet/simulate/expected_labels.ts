@@ -92,7 +92,10 @@ const LABELS: Readonly<Record<string, Readonly<Record<string, Labelled>>>> = {
   glowstone: { query: named("Glowstone") },
 };
 
-/** Adds the expected labels to the truths of a server. */
+/**
+ * Adds the expected label of each protocol to the values that a correct scanner reads from a
+ * server.
+ */
 export function labelled(
   kind: string,
   identity: ServerIdentity,

@@ -134,7 +134,10 @@ const unity = (name: string, rest: Partial<Software>) => ({
   ...rest,
 });
 
-/** All kinds of servers. A fleet contains those with a twin only when the user names them. */
+/**
+ * All kinds of servers. A fleet contains those with a second endpoint (`twin`) only when the user
+ * names them.
+ */
 export const SOFTWARE: readonly Software[] = [
   bds,
   bedrock("pocketmine", 10, { query: QUERY_STYLES.pocketmine }),

@@ -1,6 +1,6 @@
 /**
- * The checkpoint file: one JSON object, and a last line with its checksum. The file is written each
- * second and therefore small. The configuration never changes; it is in the list file.
+ * The checkpoint file: one JSON object, and a last line with its checksum. The file is kept small,
+ * because it is written each second. The configuration, which never changes, is in the list file.
  *
  * @module
  */

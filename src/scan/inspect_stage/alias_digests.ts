@@ -101,8 +101,8 @@ export class Digest {
 const SLOT = 3;
 
 /**
- * Numbers by digest: an open-addressed table of 12 bytes a slot, at most three quarters full. (A
- * `Map` keeps an object for each digest.)
+ * Maps digests to numbers: an open-addressed table of 12 bytes per slot, at most three quarters
+ * full. (A `Map` would keep an object for each digest.)
  */
 export class DigestTable {
   /** Number of digests in the table. */
@@ -113,22 +113,22 @@ export class DigestTable {
   /**
    * Creates the initial state.
    *
-   * @param most Maximum number of signatures.
+   * @param most Maximum number of digests.
    */
   constructor(private readonly most: number) {}
 
-  /** The value of a signature; 0 when it has none. */
+  /** The value of a digest; 0 when it has none. */
   get(low: number, high: number): number {
     return this.#slots[this.#find(low, high) + 2];
   }
 
-  /** Replaces the value of a signature, if it has one. Values are signed 32-bit numbers, not 0. */
+  /** Replaces the value of a digest, if it has one. Values are signed 32-bit numbers, not 0. */
   set(low: number, high: number, value: number): void {
     const at = this.#find(low, high);
     if (this.#slots[at + 2] !== 0) this.#slots[at + 2] = value;
   }
 
-  /** Sets the value of a new signature, if the table is not full. Returns the old value, or 0. */
+  /** Sets the value of a new digest, if the table is not full. Returns the old value, or 0. */
   add(low: number, high: number, value: number): number {
     const at = this.#find(low, high);
     const before = this.#slots[at + 2];
@@ -140,7 +140,7 @@ export class DigestTable {
     return 0;
   }
 
-  /** The slot of a signature, or the free slot for it. */
+  /** The slot of a digest, or the free slot for it. */
   #find(low: number, high: number): number {
     const slots = this.#slots;
     const mask = this.#mask;

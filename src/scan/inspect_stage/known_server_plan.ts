@@ -1,6 +1,6 @@
 /**
- * Plans in which protocols known servers are queried: before a reply in their known protocols, and
- * after a reply in the other protocols of the scan too.
+ * Plans in which protocols known servers are queried. Until a server replies, it is queried only in
+ * its known protocols. After a reply, it is also queried in the other protocols of the scan.
  *
  * @module
  */
@@ -18,7 +18,9 @@ export interface KnownPlan {
   readonly probed: readonly Protocol[];
   /** All protocols of the plan: `probed`, and those that are used after a reply. */
   readonly all: readonly Protocol[];
-  /** Whether an interview queries the server in the protocols `probed`, and not the passes. */
+  /**
+   * Whether an interview sends the protocols `probed` to the server, and no pass visits the server.
+   */
   readonly interviewed: boolean;
 }
 

@@ -37,7 +37,7 @@ export interface Sighted {
 export interface KnownSubject {
   /** The endpoint of the server. */
   readonly endpoint: Endpoint;
-  /** The protocols to send to the server. */
+  /** The protocols in which the server is queried. */
   readonly plan: KnownPlan;
   /** Called when the row is written, or when the server gets no row; not after a cancellation. */
   readonly onFinished: () => void;

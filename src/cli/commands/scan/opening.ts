@@ -166,7 +166,7 @@ export async function openDatabases(
     signal,
     resumed: resumed !== undefined,
   });
-  // A part that was killed has marked none of them in the databases.
+  // If the earlier part was killed, its opt-outs are not in the databases yet.
   resumed?.writtenRows.optedOut.forEach((address) => stores.optOut(address));
   return stores;
 }

@@ -27,7 +27,7 @@ export interface QueryStyle {
    * Whether the token is invalid after any stat request, even after a request with a wrong token.
    */
   readonly singleUse?: boolean;
-  /** The kind of reply to a stat request with a number of bytes after the token. */
+  /** The kind of reply to a stat request, by the number of bytes after its token. */
   readonly form: (padding: number) => "full" | "basic" | "none";
   /** The encoding of text. */
   readonly encode: (text: string) => Uint8Array;

@@ -10,7 +10,7 @@ import type { BedrockStyle } from "./pongs.ts";
 import { OPEN_CONNECTION_STYLES } from "./open_connection_styles.ts";
 import type { Motd, ServerIdentity } from "../server_identity.ts";
 
-/** The expected columns and facts of an advertisement with a number of fields. */
+/** The form of a software's advertisement, which determines the expected columns and facts. */
 interface Shape {
   readonly fields: number;
   readonly terminated?: boolean;

@@ -67,7 +67,7 @@ export const SLP_STYLES: Record<string, SlpStyle> = {
     icon: ICON,
     switches: SECURE,
   }),
-  /** Vanilla until 1.19.3, with the switch of 1.19. */
+  /** Vanilla until 1.19.3, with the key `previewsChat` of 1.19. */
   vanillaOld: statusStyle({
     order: [...OLD_ORDER, "previewsChat", "enforcesSecureChat"],
     switches: { previewsChat: false, ...SECURE },

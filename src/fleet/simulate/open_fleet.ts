@@ -60,9 +60,7 @@ export async function openFleet(
   const loud = hosts.find(({ announcement }) => announcement !== undefined);
   if (loud !== undefined && options.lab === undefined) {
     throw new InputError(
-      `Cannot announce ${
-        formatEndpoint(loud.endpoint)
-      } on a LAN: this needs --lab`,
+      `Cannot announce ${formatEndpoint(loud.endpoint)} on a LAN: this needs --lab`,
     );
   }
   const accepting = hosts.filter(({ streams }) => streams !== undefined);

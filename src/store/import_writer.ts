@@ -7,6 +7,7 @@ import { PROTOCOLS } from "../protocols/list.ts";
 import type { Protocol } from "../protocols/protocol.ts";
 import type { Database } from "./database/database.ts";
 import { writeServerEvents } from "./events/server_events.ts";
+import { withoutForgotten } from "./forget/tombstones.ts";
 import { type Identified, identified } from "./rows/identity.ts";
 import { readKnownServers } from "./rows/known_servers.ts";
 import { observeReplies } from "./rows/observation_rows.ts";
@@ -26,9 +27,12 @@ export async function writeImportedRecords(
   records: readonly StoredRecord[],
   allProtocols: readonly Protocol[] = PROTOCOLS,
 ): Promise<number> {
-  const replied = newestPerServer(records.filter(({ protocol }) => protocol !== ""));
-  const endpoints = newestPerServer(records.filter(({ protocol }) => protocol === ""));
+  const newest = [
+    newestPerServer(records.filter(({ protocol }) => protocol !== "")),
+    newestPerServer(records.filter(({ protocol }) => protocol === "")),
+  ] as const;
   return await database.transaction(async (attempt) => {
+    const [replied, endpoints] = await withoutForgotten(database, newest);
     const scans = await scanNumbers(database, replied.map(({ record }) => record.scan_id));
     const changed = await importServers(database, replied, scans, {
       onlyNew: false,

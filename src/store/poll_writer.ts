@@ -12,6 +12,7 @@ import type { Database, Value } from "./database/database.ts";
 import { offlineEvent } from "./events/detect.ts";
 import { type PollEvents, pollEvents, type UnconfirmedEvents } from "./events/poll_events.ts";
 import type { EventBody, WatchEvent } from "./events/watch_event.ts";
+import { withoutForgotten } from "./forget/tombstones.ts";
 import { writeOptOuts } from "./opt_outs.ts";
 import { type KnownServer, readKnownServers } from "./rows/known_servers.ts";
 import { observationValues, writeObservations } from "./rows/observation_rows.ts";
@@ -39,15 +40,15 @@ export interface PollRules {
  */
 export async function writePolls(
   database: Database,
-  polls: Polls,
+  all: Polls,
   { newEventId, unconfirmed, allProtocols = PROTOCOLS }: PollRules,
 ): Promise<readonly WatchEvent[]> {
-  const { servers, observations, dropped } = polls;
-  const all = [...servers, ...observations, ...dropped].map(({ identity }) => identity.key);
-  const keys = [...new Set(all)];
   const columns = scanOnlyColumns(allProtocols);
   return await unconfirmed.write(database, async (attempt) => {
-    const known = await readKnownServers(database, keys, { columns, attempt });
+    const polls = await remembered(database, all);
+    const { servers, observations, dropped } = polls;
+    const keys = [...servers, ...observations, ...dropped].map(({ identity }) => identity.key);
+    const known = await readKnownServers(database, [...new Set(keys)], { columns, attempt });
     const scans = await scanNumbers(database, [
       polls.scanId,
       ...servers.map(({ record }) => record?.scan_id ?? null),
@@ -67,6 +68,13 @@ export async function writePolls(
     const changes: PollEvents = { polls, ids, found, optedOut, scans, newEventId };
     return await pollEvents(database, changes);
   });
+}
+
+/** The results without those of forgotten servers. */
+async function remembered(database: Database, polls: Polls): Promise<Polls> {
+  const { servers: polled, observations: seen, dropped: left } = polls;
+  const [servers, observations, dropped] = await withoutForgotten(database, [polled, seen, left]);
+  return { ...polls, servers, observations, dropped };
 }
 
 /** The write of a server that replied. Columns that scans fill and polls do not keep their values. */

@@ -3,8 +3,9 @@ import { assert, assertEquals } from "@std/assert";
 import { ATTACHMENTS, type RecordWithAttachments } from "../../src/core/record.ts";
 import { formatAddress } from "../../src/core/address.ts";
 import { canonicalHost } from "../../src/store/rows/addresses.ts";
-import type { Database, Row } from "../../src/store/database/database.ts";
+import type { BulkStatement, Database, Row } from "../../src/store/database/database.ts";
 import { writeImportedRecords } from "../../src/store/import_writer.ts";
+import { writeTombstones } from "../../src/store/forget/forget_servers.ts";
 import { identityOf } from "../../src/store/rows/identity.ts";
 import { writeEvents } from "../../src/store/events/write_events.ts";
 import { createTables, TABLE_NAMES } from "../../src/store/schema/create_tables.ts";
@@ -40,8 +41,16 @@ function hostile(at: number, scan: string): RecordWithAttachments[] {
   }));
 }
 
+/** Gives both databases the same salt. */
+const SET_SALT: BulkStatement = {
+  types: ["bytea"],
+  sqlite: "update blocksweep_schema set salt = unhex(?)",
+  postgres: "update blocksweep_schema set salt = ($1::bytea[])[1]",
+};
+
 /** A scan, a resumed one, a watch, an import and the end of a scan. */
 async function happen(database: Database): Promise<void> {
+  await database.bulk(SET_SALT, [["00ff"]]);
   const store = new Store(database, () => Promise.resolve());
   const config = JSON.stringify({ b: ["x"], a: 1 });
   const whole = { start: 0, end: 2 ** 32 };
@@ -94,6 +103,8 @@ async function happen(database: Database): Promise<void> {
     },
   });
   await watchUptime(database);
+  const forgotten = { ...identityOf(record(9))!, id: undefined };
+  await writeTombstones(database, [forgotten], NOW);
 }
 
 /** Uptime of the watch, and a row that comes late. */

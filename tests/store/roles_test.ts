@@ -1,6 +1,7 @@
 /** What docs/database.md grants to roles of PostgreSQL, and how a wrong clock is corrected there. */
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import type { Database } from "../../src/store/database/database.ts";
+import { removeServers, writeTombstones } from "../../src/store/forget/forget_servers.ts";
 import { identityOf } from "../../src/store/rows/identity.ts";
 import { selectServers } from "../../src/store/server_queries.ts";
 import { createTables } from "../../src/store/schema/create_tables.ts";
@@ -46,6 +47,10 @@ Deno.test({
           const between = () => Promise.resolve();
           await rollUp(owner, { between });
           await removeHours(owner, await sealHours(owner, 3_600_000), between);
+          const forgotten = { ...identityOf(record(2))!, id: 2 };
+          await store.write([record(2, { favicon_hash: "a" })]);
+          await writeTombstones(owner, [forgotten], 1);
+          assert(await removeServers(owner, [forgotten], between));
           const counts = { downAfter: 3, probesSent: 1, replies: 1, found: 1 };
           await store.end({
             id: scanId(1),

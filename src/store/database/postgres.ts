@@ -64,10 +64,11 @@ const RETRY_PAUSE_MS = 5;
  * Begins a transaction that writes. The settings end with the transaction. They make statements read
  * rows by their keys, in the order of the parameters, so that all writers lock rows in one order. The
  * planner gives a scan of a small table without such a key an enormous cost, for which it would compile
- * the statement (JIT, 60 ms).
+ * the statement (JIT, 60 ms). The transaction gets its number before it reads, so that other programs can
+ * wait for its end.
  */
 const BEGIN = "begin; set local enable_hashjoin = off; set local enable_mergejoin = off; " +
-  "set local enable_seqscan = off; set local jit = off";
+  "set local enable_seqscan = off; set local jit = off; select pg_current_xact_id()";
 
 /**
  * Connects to a PostgreSQL server.

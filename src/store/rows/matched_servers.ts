@@ -5,6 +5,7 @@
  */
 import type { ServerRecord } from "../../core/record.ts";
 import type { Database } from "../database/database.ts";
+import { withoutForgotten } from "../forget/tombstones.ts";
 import { byAddress, type Identified, identified, type ServerIdentity } from "./identity.ts";
 import { type KnownServer, readKnownServers, repliedServers } from "./known_servers.ts";
 import { scanNumbers } from "./scan_numbers.ts";
@@ -35,7 +36,7 @@ export async function matchServers(
   attempt: number,
 ): Promise<MatchedServers> {
   const scans = await scanNumbers(database, records.map(({ scan_id: id }) => id));
-  const all = identified(records);
+  const [all] = await withoutForgotten(database, [identified(records)]);
   const unique = onePerServer(all);
   const known = await readKnownServers(database, unique.map(({ identity }) => identity.key), {
     attempt,

@@ -4,9 +4,10 @@
  * @module
  */
 import { InputError } from "../../core/errors.ts";
-import type { Database } from "../database/database.ts";
+import { type Database, insertInto } from "../database/database.ts";
 import postgres from "./postgres.sql" with { type: "text" };
 import sqlite from "./sqlite.sql" with { type: "text" };
+import { TABLE_COLUMNS } from "./table_columns.ts";
 
 /** The version of the tables. Versions 1 to 4 were earlier forms, which no release wrote. */
 export const SCHEMA_VERSION = 5;
@@ -16,6 +17,17 @@ const TABLES = { postgres, sqlite } as const;
 
 /** The table whose only row holds the schema version. */
 const VERSION_TABLE = "blocksweep_schema";
+
+const INSERT_VERSION = insertInto(
+  VERSION_TABLE,
+  [["version", "integer"], ["salt", "bytea"]],
+  "",
+);
+
+/** Random bytes for the salt of a database, hexadecimal. */
+function newSalt(): string {
+  return crypto.getRandomValues(new Uint8Array(16)).toHex();
+}
 
 /**
  * Makes the tables of an empty database, in one transaction. Does nothing when they exist.
@@ -31,7 +43,7 @@ export async function createTables(database: Database): Promise<void> {
     const version = await readVersion(database);
     if (version !== 0) return refuseOther(database, version);
     await database.script(TABLES[database.engine]);
-    await database.run(`insert into ${VERSION_TABLE} (version) values (?)`, [SCHEMA_VERSION]);
+    await database.bulk(INSERT_VERSION, [[SCHEMA_VERSION, newSalt()]]);
   });
   // The journal mode is stored in the file, so a file of another program must be refused before this.
   if (database.engine === "sqlite") await database.script("pragma journal_mode = wal");
@@ -81,8 +93,7 @@ async function readVersion(database: Database): Promise<number> {
 }
 
 /** The tables that this program makes. */
-export const TABLE_NAMES: readonly string[] = [...sqlite.matchAll(/^create table (\w+)/gm)]
-  .map(([, name]) => name);
+export const TABLE_NAMES: readonly string[] = TABLE_COLUMNS.map(({ name }) => name);
 
 const LIST_TABLES = {
   sqlite: "select name from sqlite_master where type = 'table' and name not like 'sqlite_%'",

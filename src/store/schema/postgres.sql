@@ -3,7 +3,8 @@
 
 -- The version of the schema: one row.
 create table blocksweep_schema (
-  version integer not null                -- 5; versions 1 to 4 were earlier forms
+  version integer not null,               -- 5; versions 1 to 4 were earlier forms
+  salt bytea not null                     -- random bytes, with which forgotten is hashed
 );
 
 -- One row per scan or watch, and per scan that is only known from imported rows.
@@ -194,6 +195,13 @@ create table replies (
 create table opt_outs (
   address inet primary key,               -- the address
   noted_at timestamptz not null           -- when a reply first carried the opt-out
+);
+
+-- Servers that were removed with the command forget: no scan, watch or import restores them.
+create table forgotten (
+  hash bytea primary key,                 -- SHA-256 of the salt and the server's key, or its address and port
+  subject bytea not null,                 -- the hash of the server's key: all hashes of a server have one
+  at timestamptz not null                 -- when it was forgotten
 );
 
 -- When a watch ran: one row per time without interruption. docs/database.md: "Uptime".

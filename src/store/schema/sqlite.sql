@@ -4,7 +4,8 @@
 
 -- The version of the schema: one row.
 create table blocksweep_schema (
-  version integer not null                -- 5; versions 1 to 4 were earlier forms
+  version integer not null,               -- 5; versions 1 to 4 were earlier forms
+  salt blob not null                      -- random bytes, with which forgotten is hashed
 ) strict;
 
 -- One row per scan or watch, and per scan whose identity was in imported rows.
@@ -194,6 +195,13 @@ create table opt_outs (
   address text primary key,               -- the address
   noted_at integer not null               -- when a reply first carried the opt-out
 ) strict;
+
+-- Servers that were removed with the command forget: no scan, watch or import restores them.
+create table forgotten (
+  hash blob primary key,                  -- SHA-256 of the salt and the server's key, or its address and port
+  subject blob not null,                  -- the hash of the server's key: all hashes of a server have one
+  at integer not null                     -- when it was forgotten
+) strict, without rowid;
 
 -- When a watch ran: one row per time without interruption. docs/database.md: "Uptime".
 create table watch_spans (

@@ -4,6 +4,7 @@
  * @module
  */
 import { type Database, timeParameter } from "../database/database.ts";
+import { othersEnded } from "../database/other_transactions.ts";
 import { ALL_SERVERS, GRACE_MS, markHours } from "./dirty_hours.ts";
 import { advanceState, alone, DAY_MS, HOUR_MS, hoursBetween, readState, startOf } from "./hours.ts";
 
@@ -29,25 +30,9 @@ export async function closeHours(
   const { closedUntil } = await readState(database);
   if (closedUntil >= until) return true;
   await alone(database, () => advanceState(database, "closing_until", until));
-  if (!await othersEnded(database, pause)) return false;
+  if (!await othersEnded(database, pause, ATTEMPTS)) return false;
   await alone(database, () => markClosed(database, until));
   return true;
-}
-
-/** Waits until all transactions that write now have ended. Those of SQLite come one after the other. */
-async function othersEnded(database: Database, pause: () => Promise<void>): Promise<boolean> {
-  if (database.engine === "sqlite") return true;
-  const snapshot = "pg_current_snapshot()";
-  const [{ newest }] = await database.rows(`select pg_snapshot_xmax(${snapshot})::text as newest`);
-  for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-    const [{ ended }] = await database.rows(
-      `select pg_snapshot_xmin(${snapshot}) >= ?::xid8 as ended`,
-      [newest],
-    );
-    if (ended === 1) return true;
-    await pause();
-  }
-  return false;
 }
 
 /** Puts the hours between `closed_until` and a later time into `dirty_hours`. */

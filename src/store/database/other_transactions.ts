@@ -1,0 +1,33 @@
+/**
+ * Waits for the transactions of other programs.
+ *
+ * @module
+ */
+import type { Database } from "./database.ts";
+
+/**
+ * Waits until all transactions that write now have ended. Those of SQLite come one after the other. A
+ * transaction of {@linkcode Database.transaction} counts from its start.
+ *
+ * @param pause Awaited between two looks at other transactions.
+ * @param attempts Maximum number of looks.
+ * @returns `false` when a transaction takes longer.
+ */
+export async function othersEnded(
+  database: Database,
+  pause: () => Promise<void>,
+  attempts: number,
+): Promise<boolean> {
+  if (database.engine === "sqlite") return true;
+  const snapshot = "pg_current_snapshot()";
+  const [{ newest }] = await database.rows(`select pg_snapshot_xmax(${snapshot})::text as newest`);
+  for (let attempt = 0; attempt < attempts; attempt++) {
+    const [{ ended }] = await database.rows(
+      `select pg_snapshot_xmin(${snapshot}) >= ?::xid8 as ended`,
+      [newest],
+    );
+    if (ended === 1) return true;
+    await pause();
+  }
+  return false;
+}

@@ -1,0 +1,186 @@
+/**
+ * Removes servers from a database, so that no later write restores them.
+ *
+ * @module
+ */
+import {
+  type Database,
+  insertInto,
+  isInList,
+  listValue,
+  type Row,
+  timeParameter,
+} from "../database/database.ts";
+import { canonicalHost } from "../rows/addresses.ts";
+import { isTimeIn, timeList } from "../uptime/hours.ts";
+import { TABLE_COLUMNS } from "../schema/table_columns.ts";
+import { othersEnded } from "../database/other_transactions.ts";
+import { type ForgettableServer, keysOf, readSalt, tombstone } from "./tombstones.ts";
+import { removeOrphanedIcons } from "./orphaned_icons.ts";
+
+/** A server to forget. */
+export interface ServerToForget extends ForgettableServer {
+  /** `servers.id`; `undefined`: the database has no row of the server. */
+  readonly id: number | undefined;
+}
+
+const INSERT_TOMBSTONE = insertInto(
+  "forgotten",
+  [["hash", "bytea"], ["subject", "bytea"], ["at", "timestamptz"]],
+  "on conflict (hash) do nothing",
+);
+
+/**
+ * The other tables with rows of a server. Writers lock rows of `server_state` and `servers` before those of
+ * these tables. The key of `rollups` begins with the time: it needs other statements.
+ */
+const TABLES: readonly string[] = TABLE_COLUMNS.filter(({ name, columns }) =>
+  columns.some((column) => column.name === "server") && !["server_state", "rollups"].includes(name)
+).map(({ name }) => name);
+
+/** Servers per transaction. */
+const PAGE = 100;
+/** Hours or days per statement. */
+const STARTS = 500;
+/** How often to look whether other transactions have ended. */
+const ATTEMPTS = 1000;
+
+/**
+ * Marks servers as forgotten. From then on, transactions that begin leave them out.
+ *
+ * @param at Unix milliseconds.
+ */
+export async function writeTombstones(
+  database: Database,
+  servers: readonly ForgettableServer[],
+  at: number,
+): Promise<void> {
+  const salt = await readSalt(database);
+  const rows = servers.flatMap((server) =>
+    keysOf(server).map((key) => [tombstone(salt, key), tombstone(salt, server.key), at])
+  );
+  rows.sort(([a], [b]) => a < b ? -1 : 1);
+  await database.transaction(() => database.bulk(INSERT_TOMBSTONE, rows));
+}
+
+/**
+ * Removes the rows of servers from all tables. {@linkcode writeTombstones} has marked them before.
+ *
+ * @param pause Awaited between two looks at other transactions, which may not have seen the marks.
+ * @returns `false` when another transaction does not end: no row was removed.
+ */
+export async function removeServers(
+  database: Database,
+  servers: readonly ServerToForget[],
+  pause: () => Promise<void>,
+): Promise<boolean> {
+  const known = servers.flatMap(({ id, ...server }) => id === undefined ? [] : [{ ...server, id }]);
+  known.sort((a, b) => a.id - b.id);
+  if (known.length === 0) return true;
+  if (!await othersEnded(database, pause, ATTEMPTS)) return false;
+  const periods = await readPeriods(database);
+  for (let from = 0; from < known.length; from += PAGE) {
+    await database.transaction(() => removePage(database, known.slice(from, from + PAGE), periods));
+  }
+  return true;
+}
+
+async function removePage(
+  database: Database,
+  servers: readonly (ForgettableServer & { readonly id: number })[],
+  periods: readonly Period[],
+): Promise<void> {
+  const ids = listValue(database, servers.map(({ id }) => id));
+  const isOne = isInList(database, "id", "integer");
+  const icons = await database.rows(
+    `select distinct favicon_hash as hash from servers where ${isOne} and favicon_hash is not null`,
+    [ids],
+  );
+  const isOfServer = isInList(database, "server", "integer");
+  await database.run(`delete from server_state where ${isOfServer}`, [ids]);
+  await database.run(`delete from servers where ${isOne}`, [ids]);
+  for (const table of TABLES) await database.run(`delete from ${table} where ${isOfServer}`, [ids]);
+  for (const { hours, starts } of periods) {
+    await database.run(
+      `delete from rollups where hours = ? and ${isTimeIn(database, "at")} ` +
+        `and ${isOfServer}`,
+      [hours, timeList(database, starts), ids],
+    );
+  }
+  const endpoints = servers.flatMap((server) => keysOf(server));
+  await database.run(
+    `update servers set alias_of = null where ${isInList(database, "alias_of", "text")}`,
+    [listValue(database, endpoints)],
+  );
+  await removeOrphanedIcons(database, icons.map(({ hash }) => String(hash)));
+}
+
+/** Hours or days that have rollups. */
+interface Period {
+  /** 1: hours; 24: days. */
+  readonly hours: number;
+  /** Their starts, Unix milliseconds. */
+  readonly starts: readonly number[];
+}
+
+/** The hours and days that have rollups. Their key begins with the time, so each time is one look. */
+async function readPeriods(database: Database): Promise<Period[]> {
+  const periods: Period[] = [];
+  for (const hours of [1, 24]) {
+    const starts: number[] = [];
+    for (let last = -1;;) {
+      const [{ at }] = await database.rows(
+        `select min(at) as at from rollups where hours = ? and at > ${timeParameter(database)}`,
+        [hours, last],
+      );
+      if (at === null) break;
+      starts.push(last = Number(at));
+    }
+    for (let from = 0; from < starts.length; from += STARTS) {
+      periods.push({ hours, starts: starts.slice(from, from + STARTS) });
+    }
+  }
+  return periods;
+}
+
+/**
+ * Removes the mark of a forgotten server.
+ *
+ * @param key The server's key, or the key of its endpoint.
+ * @returns Whether the server was marked.
+ */
+export async function removeTombstones(database: Database, key: string): Promise<boolean> {
+  const own = tombstone(await readSalt(database), key);
+  const parameter = database.engine === "postgres" ? "decode(?, 'hex')" : "unhex(?)";
+  const removed = await database.transaction(() =>
+    database.run(
+      "delete from forgotten where subject in " +
+        `(select subject from forgotten where hash = ${parameter})`,
+      [own],
+    )
+  );
+  return removed > 0;
+}
+
+/** The servers whose addresses opted out. */
+export async function readOptedOutServers(database: Database): Promise<ServerToForget[]> {
+  const rows = await database.rows(
+    `select ${FORGETTABLE_COLUMNS} from servers s ` +
+      "join opt_outs o on o.address = s.address order by s.id",
+  );
+  return rows.map(serverOf);
+}
+
+/** The columns of `servers s` that {@linkcode serverOf} reads. */
+export const FORGETTABLE_COLUMNS = "s.id, s.key, s.address, s.scope, s.port";
+
+/** The server of a row of {@linkcode FORGETTABLE_COLUMNS}. */
+export function serverOf({ id, key, address, scope, port }: Row): ServerToForget {
+  return {
+    id: Number(id),
+    key: String(key),
+    address: canonicalHost(String(address)),
+    scope: scope === null ? null : String(scope),
+    port: Number(port),
+  };
+}

@@ -1,0 +1,56 @@
+/**
+ * The tables and their columns, read from the files that create them.
+ *
+ * @module
+ */
+import type { ColumnType } from "../database/database.ts";
+import postgres from "./postgres.sql" with { type: "text" };
+import sqlite from "./sqlite.sql" with { type: "text" };
+
+/** A column of a table. */
+export interface TableColumn {
+  /** Its name. */
+  readonly name: string;
+  /** Its type in PostgreSQL. */
+  readonly type: ColumnType | "xid8";
+  /** Whether PostgreSQL generates its values, unless the statement overrides them. */
+  readonly isIdentity: boolean;
+}
+
+/** A table. */
+export interface TableColumns {
+  /** Its name. */
+  readonly name: string;
+  /** Its columns, without those that only SQLite has. */
+  readonly columns: readonly TableColumn[];
+  /** The names of the columns of its primary key, in order, by engine. Empty: one row, without a key. */
+  readonly key: { readonly [engine in "postgres" | "sqlite"]: readonly string[] };
+}
+
+const TABLE = /^create table (\w+) \(\n([^]*?)^\)/gm;
+const COLUMN = /^ {2}(?!primary key)(\w+) (double precision|\w+)(.*?)(?:--.*)?$/gm;
+
+/** The bodies of the statements that create tables, by table. */
+function bodiesOf(sql: string): ReadonlyMap<string, string> {
+  return new Map([...sql.matchAll(TABLE)].map(([, name, body]) => [name, body]));
+}
+
+function keyOf(body: string): readonly string[] {
+  const listed = /^ {2}primary key \((.*)\)/m.exec(body)?.[1].split(", ");
+  const [single] = [...body.matchAll(COLUMN)].filter(([, , , rest]) => /primary key/.test(rest));
+  return listed ?? (single === undefined ? [] : [single[1]]);
+}
+
+/** All tables, in the order in which they are created: those that others refer to come first. */
+export const TABLE_COLUMNS: readonly TableColumns[] = (() => {
+  const bodies = bodiesOf(sqlite);
+  return [...bodiesOf(postgres)].map(([name, body]) => ({
+    name,
+    columns: [...body.matchAll(COLUMN)].map(([, column, type, rest]) => ({
+      name: column,
+      type: type as TableColumn["type"],
+      isIdentity: /generated always/.test(rest),
+    })),
+    key: { postgres: keyOf(body), sqlite: keyOf(bodies.get(name)!) },
+  }));
+})();

@@ -15,6 +15,7 @@ export * from "../store/missing_servers.ts";
 export * from "../store/database_location.ts";
 export * from "../store/open_store.ts";
 export * from "../store/opt_outs.ts";
+export * from "../store/events/event_feed.ts";
 export * from "../store/events/watch_event.ts";
 export { UnconfirmedEvents } from "../store/events/poll_events.ts";
 export * from "../store/poll_writer.ts";

@@ -7,6 +7,7 @@ import { sleep, systemClock } from "../../net/clock.ts";
 import type { Database } from "../../store/database/database.ts";
 import { downsampleCutoffs, downsampleObservations } from "../../store/downsample.ts";
 import type { DatabaseLocation } from "../../store/database_location.ts";
+import { removeEvents } from "../../store/events/remove_events.ts";
 import { type ConnectionEnvironment, openExisting } from "../../store/open_store.ts";
 import { withDatabaseErrors } from "../../store/store.ts";
 import { DAY_MS, startOf } from "../../store/uptime/hours.ts";
@@ -23,6 +24,8 @@ interface Downsampled {
   readonly name: string;
   /** Number of deleted observations. */
   readonly pruned: number;
+  /** Number of deleted events. */
+  readonly events: number;
 }
 
 /**
@@ -38,20 +41,22 @@ async function downsample(
 ): Promise<Downsampled> {
   const between = () => sleep(systemClock, PAUSE_MS, signal);
   const cuts = downsampleCutoffs(Date.now(), keepMs);
-  const pruned = await withDatabaseErrors("write to", database, async () => {
+  const counts = await withDatabaseErrors("write to", database, async () => {
     // Uptime is computed from observations, so it is computed before observations are removed.
     await rollUp(database, { between, signal });
     const hourly = await sealHours(database, cuts.hourly);
     const daily = Math.min(cuts.daily, startOf(hourly, DAY_MS));
     await removeHours(database, hourly, between, signal);
-    return await downsampleObservations(database, { hourly, daily }, between, signal);
+    const events = await removeEvents(database, cuts.hourly, between, signal);
+    const pruned = await downsampleObservations(database, { hourly, daily }, between, signal);
+    return { pruned, events };
   });
-  return { name: database.name, pruned };
+  return { name: database.name, ...counts };
 }
 
 /** A line that describes what was pruned. */
-export function downsampledLine({ name, pruned }: Downsampled): string {
-  return `${name}: ${countOf(pruned, "observation")} pruned`;
+export function downsampledLine({ name, pruned, events }: Downsampled): string {
+  return `${name}: ${countOf(pruned, "observation")} and ${countOf(events, "event")} pruned`;
 }
 
 /** How often a watch prunes its databases, and after how long the first time, milliseconds. */

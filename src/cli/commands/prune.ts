@@ -22,7 +22,8 @@ export async function runPrune(args: readonly string[]): Promise<number> {
     );
   }
   const downsampled = await downsampleOnce(place, keep, connectionEnvironment(reportLine));
-  if (json) await printResult("prune", { database: place.path, pruned: downsampled.pruned });
+  const { pruned, events } = downsampled;
+  if (json) await printResult("prune", { database: place.path, pruned, events });
   else if (!quiet) reportLine(downsampledLine(downsampled));
   return EXIT.done;
 }

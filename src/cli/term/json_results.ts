@@ -72,6 +72,7 @@ export const JSON_RESULTS = {
   "prune": {
     database: "database that was pruned",
     pruned: "number of deleted observations",
+    events: "number of deleted events",
   },
 } as const;
 

@@ -78,7 +78,7 @@ Deno.test("import and prune print one object per result, with --quiet too", asyn
       [list, 2, 1, 0, null],
     ]);
     const pruned = await results(["prune", database, "--keep", "1d", "--json"]);
-    assertEquals(pruned, [{ database, pruned: 0 }]);
+    assertEquals(pruned, [{ database, pruned: 0, events: 0 }]);
     const failed = () => main(["import", database, `${folder}/none.csv`, "--json"]);
     const [[code, out], text] = await withMessages(() => withResults(failed));
     assertEquals([code, out], [2, ""]);

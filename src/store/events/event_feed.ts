@@ -1,0 +1,143 @@
+/**
+ * Reads the events of a database in an order that readers can follow: no event appears later before a
+ * position that a reader has passed.
+ *
+ * @module
+ */
+import { type Clock, sleep } from "../../net/clock.ts";
+import type { Database, Row } from "../database/database.ts";
+
+/** The place of an event in the order of events. */
+export interface EventPosition {
+  /** The transaction that wrote the event, a decimal number: it may have 64 bits. */
+  readonly tx: string;
+  /** The order of the events of one transaction. */
+  readonly seq: number;
+}
+
+/** The position before the first event. */
+export const BEFORE_EVENTS: EventPosition = { tx: "0", seq: 0 };
+
+/** An event in a database. */
+export interface StoredEvent extends EventPosition {
+  /** The event's identity, UUIDv7. */
+  readonly id: string;
+  /** When the change was detected, Unix milliseconds. */
+  readonly at: number;
+  /** `servers.key`; `null`: the event is about no single server. */
+  readonly server: string | null;
+  /** Identity of the scan or watch that detected the change, UUIDv7; `null`: unknown. */
+  readonly scan_id: string | null;
+  /** The kind of the event, such as `online`. */
+  readonly kind: string;
+  /** What else the event says. */
+  readonly data: Readonly<Record<string, unknown>>;
+}
+
+/** Which events to read. */
+export interface EventSelection {
+  /** `servers.id` of the only server whose events are read. Default: all servers. */
+  readonly server?: number;
+  /** Maximum number of events. Default: 1,000. */
+  readonly limit?: number;
+}
+
+/** Default of {@linkcode EventSelection.limit}. */
+const LIMIT = 1000;
+
+/**
+ * SQL of the condition that an event has its final place. Transactions of PostgreSQL commit in another
+ * order than they begin, so events of the oldest running transaction and of later ones have to wait.
+ * Those of SQLite follow one another.
+ */
+function isFinal({ engine }: Database): string {
+  return engine === "postgres" ? "e.tx < pg_snapshot_xmin(pg_current_snapshot())" : "true";
+}
+
+/** SQL of a position's two `?` parameters. */
+function positionOf({ engine }: Database): string {
+  return engine === "postgres" ? "(?::xid8, ?::bigint)" : "(cast(? as integer), ?)";
+}
+
+/** Reads the events after a position, in their order. */
+export async function eventsAfter(
+  database: Database,
+  { tx, seq }: EventPosition,
+  { server, limit = LIMIT }: EventSelection = {},
+): Promise<readonly StoredEvent[]> {
+  const isServers = server === undefined ? "" : "and e.server = ? ";
+  const rows = await database.rows(
+    "select e.tx, e.seq, e.id, e.at, s.key, c.uuid, e.kind, e.data from events e " +
+      "left join servers s on s.id = e.server left join scans c on c.id = e.scan " +
+      `where (e.tx, e.seq) > ${positionOf(database)} and ${isFinal(database)} ${isServers}` +
+      "order by e.tx, e.seq limit ?",
+    [tx, seq, ...(server === undefined ? [] : [server]), limit],
+  );
+  return rows.map(storedEvent);
+}
+
+/** The position of the newest event: a reader that starts there gets later events only. */
+export async function newestPosition(database: Database): Promise<EventPosition> {
+  const [row] = await database.rows(
+    `select e.tx, e.seq from events e where ${
+      isFinal(database)
+    } order by e.tx desc, e.seq desc limit 1`,
+  );
+  return row === undefined ? BEFORE_EVENTS : { tx: String(row.tx), seq: Number(row.seq) };
+}
+
+/** Reads the last events, the oldest of them first. */
+export async function lastEvents(
+  database: Database,
+  { server, limit = LIMIT }: EventSelection = {},
+): Promise<readonly StoredEvent[]> {
+  const isServers = server === undefined ? "" : "and e.server = ? ";
+  const order = server === undefined ? "e.tx desc, e.seq desc" : "e.at desc, e.tx desc, e.seq desc";
+  const rows = await database.rows(
+    "select e.tx, e.seq, e.id, e.at, s.key, c.uuid, e.kind, e.data from events e " +
+      "left join servers s on s.id = e.server left join scans c on c.id = e.scan " +
+      `where ${isFinal(database)} ${isServers}order by ${order} limit ?`,
+    [...(server === undefined ? [] : [server]), limit],
+  );
+  return rows.map(storedEvent).toReversed();
+}
+
+/** How to follow events. */
+export interface FollowOptions extends EventSelection {
+  /** Pause before the database is read again when there was no further event, milliseconds. */
+  readonly pauseMs: number;
+  /** The clock of pauses. */
+  readonly clock: Clock;
+  /** Ends the reading. */
+  readonly signal: AbortSignal;
+}
+
+/** Yields the events after a position, and further ones as they are written, until the signal. */
+export async function* followEvents(
+  database: Database,
+  position: EventPosition,
+  { pauseMs, clock, signal, ...selection }: FollowOptions,
+): AsyncGenerator<StoredEvent, void, undefined> {
+  const { limit = LIMIT } = selection;
+  for (let after = position; !signal.aborted;) {
+    const events = await eventsAfter(database, after, selection);
+    for (const event of events) {
+      yield event;
+      after = event;
+    }
+    if (events.length < limit) await sleep(clock, pauseMs, signal);
+  }
+}
+
+function storedEvent({ tx, seq, id, at, key, uuid, kind, data }: Row): StoredEvent {
+  return {
+    tx: String(tx),
+    seq: Number(seq),
+    id: String(id),
+    at: Number(at),
+    server: key === null ? null : String(key),
+    scan_id: uuid === null ? null : String(uuid),
+    kind: String(kind),
+    data: JSON.parse(String(data)),
+  };
+}

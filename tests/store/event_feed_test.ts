@@ -1,0 +1,198 @@
+/** Covers src/store/events/event_feed.ts and src/store/events/remove_events.ts. */
+import { assert, assertEquals } from "@std/assert";
+import { join } from "node:path";
+import { systemClock } from "../../src/net/clock.ts";
+import type { Database } from "../../src/store/database/database.ts";
+import { openSqlite } from "../../src/store/database/sqlite.ts";
+import {
+  BEFORE_EVENTS,
+  eventsAfter,
+  followEvents,
+  lastEvents,
+  newestPosition,
+  type StoredEvent,
+} from "../../src/store/events/event_feed.ts";
+import { removeEvents } from "../../src/store/events/remove_events.ts";
+import { writeEvents } from "../../src/store/events/write_events.ts";
+import { newEventId } from "../../src/store/rows/uuid.ts";
+import { createTables } from "../../src/store/schema/create_tables.ts";
+import { Store } from "../../src/store/store.ts";
+import { connect, onEngines, SERVER, withPostgres } from "./databases.ts";
+import { record, scanId } from "./records.ts";
+
+const newEvent = (at: number, data = {}) => (
+  { id: newEventId(at), at, server: null, scan: null, kind: "changed", data }
+);
+const write = (database: Database, at: number, data = {}) =>
+  database.transaction(() => writeEvents(database, [newEvent(at, data)]));
+/** Waits until transactions of other databases of the server have ended, which hold readers up. */
+async function settled(database: Database): Promise<void> {
+  const isRunning = database.engine === "postgres"
+    ? "tx >= pg_snapshot_xmin(pg_current_snapshot())"
+    : "false";
+  const count = `select count(*) as n from events where ${isRunning}`;
+  await waitUntil(async () => (await database.rows(count))[0].n === 0);
+}
+
+const times = (events: readonly StoredEvent[]) => events.map(({ at }) => at);
+
+onEngines("events are read page by page, after a position, and of one server", async (db) => {
+  assertEquals([await newestPosition(db), await eventsAfter(db, BEFORE_EVENTS)], [
+    BEFORE_EVENTS,
+    [],
+  ]);
+  const store = new Store(db, () => Promise.resolve());
+  await store.begin({ id: scanId(1), at: 1, shards: 1, config: "{}" });
+  await store.write([record(1), record(2)]);
+  await store.write([record(2, { seen_at: 2000, motd: "new" })]);
+  await settled(db);
+  const all = await eventsAfter(db, BEFORE_EVENTS);
+  assertEquals(all.map(({ kind, server, at, scan_id }) => [kind, server, at, scan_id]), [
+    ["online", "127.0.0.1:1", 1000, scanId(1)],
+    ["online", "127.0.0.1:2", 1000, scanId(1)],
+    ["changed", "127.0.0.1:2", 2000, scanId(1)],
+  ]);
+  const pages = [];
+  for (let after = BEFORE_EVENTS;;) {
+    const page = await eventsAfter(db, after, { limit: 2 });
+    if (page.length === 0) break;
+    pages.push(...page);
+    after = page.at(-1)!;
+  }
+  assertEquals(pages, all);
+  const [{ server: id }] = await db.rows("select max(server) as server from events");
+  assertEquals(times(await eventsAfter(db, BEFORE_EVENTS, { server: Number(id) })), [1000, 2000]);
+  assertEquals(await lastEvents(db, { limit: 2 }), all.slice(1));
+  assertEquals(await lastEvents(db, { limit: 1, server: Number(id) }), all.slice(2));
+  const { tx, seq } = all[2];
+  assertEquals(await newestPosition(db), { tx, seq });
+});
+
+onEngines("old events are removed, and a number is never used again", async (db) => {
+  for (const at of [1000, 2000, 3000]) await write(db, at);
+  await settled(db);
+  const position = await newestPosition(db);
+  const between = () => Promise.resolve();
+  assertEquals(await removeEvents(db, 2000, between), 1);
+  assertEquals(times(await eventsAfter(db, BEFORE_EVENTS)), [2000, 3000]);
+  assertEquals(await removeEvents(db, 9000, between), 2);
+  await write(db, 4000);
+  await settled(db);
+  assertEquals(times(await eventsAfter(db, position)), [4000]);
+});
+
+/**
+ * Writes events over several connections, while a reader follows them over another one until it reads
+ * the last one, which is written after all others.
+ */
+async function follow(
+  [reader, ...writers]: readonly Database[],
+  work: (writers: readonly Database[]) => Promise<void>,
+): Promise<StoredEvent[]> {
+  const seen: StoredEvent[] = [];
+  const ended = new AbortController();
+  const options = { pauseMs: 1, clock: systemClock, signal: ended.signal, limit: 7 };
+  const reading = (async () => {
+    for await (const event of followEvents(reader, BEFORE_EVENTS, options)) {
+      if (event.data.last) ended.abort();
+      else seen.push(event);
+    }
+  })();
+  await work(writers);
+  await write(writers[0], 1, { last: true });
+  await reading;
+  return seen;
+}
+
+/** Four writers, each with transactions of two events. */
+async function writeAtOnce(writers: readonly Database[], rounds: number): Promise<void> {
+  await Promise.all(writers.map(async (writer, i) => {
+    for (let round = 0; round < rounds; round++) {
+      await writer.transaction(async () => {
+        await writeEvents(writer, [newEvent(round, { i, round, n: 1 })]);
+        for (let k = 0; k <= (i * 7 + round * 3) % 5; k++) await writer.rows("select 1 as one");
+        await writeEvents(writer, [newEvent(round, { i, round, n: 2 })]);
+      });
+    }
+  }));
+}
+
+/** Checks that a reader got each event once, and the events of each writer in their order. */
+function assertFollowed(seen: readonly StoredEvent[], rounds: number): void {
+  assertEquals(new Set(seen.map(({ id }) => id)).size, seen.length);
+  assertEquals(seen.length, 2 * rounds * 4);
+  for (let i = 0; i < 4; i++) {
+    const own = seen.filter(({ data }) => data.i === i);
+    const expected = Array.from({ length: 2 * rounds }, (_, k) => [k >> 1, k % 2 + 1]);
+    assertEquals(own.map(({ data: { round, n } }) => [round, n]), expected);
+  }
+}
+
+Deno.test({
+  name: "PostgreSQL: a reader beside four writers skips no event, and reads none twice",
+  ignore: SERVER === undefined,
+  fn: () =>
+    withPostgres(SERVER!, async (url) => {
+      await using stack = new AsyncDisposableStack();
+      const databases: Database[] = [];
+      for (let i = 0; i < 5; i++) databases.push(stack.use(await connect(url)));
+      await createTables(databases[0]);
+      const seen = await follow(databases, (writers) => writeAtOnce(writers, 60));
+      assertFollowed(seen, 60);
+    }),
+});
+
+Deno.test({
+  name: "PostgreSQL: events wait for earlier transactions that commit later, and for no reader",
+  ignore: SERVER === undefined,
+  fn: () =>
+    withPostgres(SERVER!, async (url) => {
+      await using stack = new AsyncDisposableStack();
+      const databases: Database[] = [];
+      for (let i = 0; i < 5; i++) databases.push(stack.use(await connect(url)));
+      const [reader, ...writers] = databases;
+      await createTables(reader);
+      const gates = writers.map(() => Promise.withResolvers<void>());
+      const begun = writers.map(() => Promise.withResolvers<void>());
+      const transactions: Promise<void>[] = [];
+      for (const [i, writer] of writers.entries()) {
+        transactions.push(writer.transaction(async () => {
+          await writeEvents(writer, [newEvent(i + 1)]);
+          begun[i].resolve();
+          await gates[i].promise;
+        }));
+        await begun[i].promise;
+      }
+      const read = async () => times(await eventsAfter(reader, BEFORE_EVENTS));
+      for (const i of [3, 1, 2]) {
+        gates[i].resolve();
+        await transactions[i];
+        assertEquals(await read(), []);
+      }
+      gates[0].resolve();
+      await transactions[0];
+      await waitUntil(async () => (await read()).length === 4);
+      assertEquals(await read(), [1, 2, 3, 4]);
+    }),
+});
+
+/** Repeats a check that depends on other databases of the server, whose transactions end soon. */
+async function waitUntil(check: () => Promise<boolean>): Promise<void> {
+  for (let tries = 0; !await check(); tries++) assert(tries < 10_000, "it never holds");
+}
+
+Deno.test("SQLite: a reader beside four writers skips no event, and reads none twice", async () => {
+  const folder = await Deno.makeTempDir();
+  try {
+    await using stack = new AsyncDisposableStack();
+    const open = () => stack.use(openSqlite(join(folder, "a.db"), { busyMs: 60_000 }));
+    const databases: Database[] = [open()];
+    await createTables(databases[0]);
+    for (let i = 0; i < 4; i++) databases.push(open());
+    const seen = await follow(databases, (writers) => writeAtOnce(writers, 8));
+    assertFollowed(seen, 8);
+    await stack.disposeAsync();
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});

@@ -1,0 +1,110 @@
+/** Two watches and a rescan of one database: each change is reported by one of them, and stored once. */
+import { assert, assertEquals } from "@std/assert";
+import { formatEndpoint } from "../../src/core/address.ts";
+import { drawFleet, type FleetHost } from "../../src/fleet/simulate/draw_fleet.ts";
+import { openFleet } from "../../src/fleet/simulate/open_fleet.ts";
+import { systemClock } from "../../src/net/clock.ts";
+import type { Database } from "../../src/store/database/database.ts";
+import { openSqlite } from "../../src/store/database/sqlite.ts";
+import { finish, run, start, until } from "../cli/program.ts";
+import { all, connect, SERVER, withPostgres } from "../store/databases.ts";
+
+const open = (hosts: readonly FleetHost[]) => openFleet(hosts, { clock: systemClock, seed: 1 });
+
+/** An event of a watch's output. */
+interface Reported {
+  readonly id: string;
+  readonly event: string;
+  readonly host: string;
+}
+
+/** Scans a fleet, and watches it twice while it stops, and starts again with other servers. */
+async function watchTwice(
+  first: number,
+  folder: string,
+  path: string,
+  openDatabase: () => Promise<Database>,
+): Promise<void> {
+  const range = { start: first, end: first + 256 };
+  const before = drawFleet({ servers: 6, range, seed: 2, software: ["pocketmine"] });
+  const others = drawFleet({ servers: 6, range, seed: 9, software: ["pocketmine"] });
+  const after = before.map(({ endpoint }, i) => ({ ...others[i], endpoint }));
+  const permissions = ["--allow-net", "--allow-read", "--allow-write", "--allow-env"];
+  const optOuts = ["--opt-out-file", `${folder}/out.txt`];
+  const targets = before.map(({ endpoint }) => formatEndpoint(endpoint));
+  const scan = ["--protocol", "raknet,query", "--cooldown", "200ms", "-q", ...optOuts];
+  const count = async (kind: string) => {
+    await using database = await openDatabase();
+    const sql = `select count(*) as n from events where kind = '${kind}'`;
+    return Number((await all(database, sql))[0].n);
+  };
+  const fleet = await open(before);
+  const found = await run(["scan", ...targets, ...scan, "-o", path], { permissions });
+  assertEquals([found.code, await count("online")], [0, 6], found.stderr);
+  const options = ["--interval", "5s", "--timeout", "1s", "--down-after", "1", ...optOuts];
+  const watches = [1, 2].map(() => start(["watch", path, ...options], { permissions }));
+  await using probes = await openDatabase();
+  const polling =
+    "select count(distinct scan) as n from observations o join scans c on c.id = o.scan " +
+    "where c.kind = 'watch'";
+  await until(watches[0], async () => (await all(probes, polling))[0].n === 2);
+  await fleet[Symbol.asyncDispose]();
+  await until(watches[0], async () => await count("offline") === 6);
+  await using _again = await open(after);
+  const rescan = ["scan", "--rescan", path, "-o", path, "--cooldown", "200ms", "-q", ...optOuts];
+  const [rescanned] = await Promise.all([
+    run(rescan, { permissions }),
+    until(watches[0], async () => await count("online") === 12),
+  ]);
+  assertEquals(rescanned.code, 0, rescanned.stderr);
+  for (const watch of watches) watch.kill("SIGINT");
+  const ended = await Promise.all(watches.map(finish));
+  const lines = ended.flatMap(({ stdout }) =>
+    stdout.trim().split("\n").filter((one) => one !== "")
+  );
+  const reported: Reported[] = lines.map((line) => JSON.parse(line));
+  const rows = await all(
+    probes,
+    "select e.id, e.kind, s.address, c.kind as writer from events e " +
+      "join servers s on s.id = e.server join scans c on c.id = e.scan",
+  );
+  const of = (kind: string) =>
+    rows.filter((row) => row.kind === kind).map(({ address }) => address);
+  for (const [kind, n] of [["offline", 1], ["online", 2], ["changed", 1]] as const) {
+    assertEquals(of(kind).length, 6 * n, kind);
+    assertEquals(new Set(of(kind)).size, 6, kind);
+  }
+  // What the watches printed is what they wrote: the scans print no events.
+  const byWatches = rows.filter(({ writer }) => writer === "watch").map(({ id }) => id);
+  const printed = reported.filter(({ event }) => event !== "players").map(({ id }) => id);
+  assertEquals(printed.toSorted(), byWatches.toSorted());
+  assertEquals(reported.filter(({ event }) => event === "offline").length, 6);
+  const players = reported.filter(({ event }) => event === "players").map(({ host }) => host);
+  assertEquals(new Set(players).size, players.length);
+  assert(ended.every(({ code }) => code === 130));
+}
+
+Deno.test("SQLite: two watches and a rescan of one database report each change once", async () => {
+  const folder = await Deno.makeTempDir();
+  try {
+    const path = `${folder}/servers.db`;
+    const reading = () => Promise.resolve(openSqlite(path, { readOnly: true }));
+    await watchTwice(0x7f310000, folder, path, reading);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
+Deno.test({
+  name: "PostgreSQL: two watches and a rescan of one database report each change once",
+  ignore: SERVER === undefined,
+  fn: () =>
+    withPostgres(SERVER!, async (url) => {
+      const folder = await Deno.makeTempDir();
+      try {
+        await watchTwice(0x7f320000, folder, url, () => connect(url));
+      } finally {
+        await Deno.remove(folder, { recursive: true });
+      }
+    }),
+});

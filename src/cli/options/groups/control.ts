@@ -212,7 +212,8 @@ export const WATCH = {
       commands: ["watch"],
       takes: HEADER,
       repeat: true,
-      help: "send this header; a file or the variable NAME (env:NAME) contains its value",
+      help:
+        "send this header with requests; its value is in a file, or in a variable (NAME=env:VARIABLE)",
     },
     {
       name: "webhook-secret",

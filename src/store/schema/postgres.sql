@@ -21,9 +21,9 @@ create table scans (
   replies bigint not null default 0,      -- replies to probes or polls
   found bigint not null default 0,        -- servers written; servers online at the end of a watch
   heartbeat_at timestamptz,               -- last write of these numbers; null: unknown, of an imported scan
-  parts integer not null default 1,       -- runs: 2 after the scan was resumed once
-  position bigint not null default 0,     -- visited positions of all passes; 0 of a watch
-  total bigint not null default 0,        -- positions of all passes, as far as known
+  parts integer not null default 1,       -- number of runs: 1, and one more for each resume
+  position bigint not null default 0,     -- number of visited positions, in all passes; 0 for a watch
+  total bigint not null default 0,        -- number of positions in all passes that are known so far
   ends_at timestamptz,                    -- expected end; null: unknown
   packet_loss double precision,           -- estimated share of lost probes, 0 to 1; null: unknown
   rows_lost bigint not null default 0,    -- rows that could not be written
@@ -101,8 +101,8 @@ create table servers (
   digest bytea not null,                  -- 64-bit hash of all columns that a reply fills
   first_seen timestamptz not null,        -- when the server was first found or imported
   changed_at timestamptz not null,        -- when content or online last changed
-  tags jsonb not null default '[]',       -- the owner's: no scan or watch touches them
-  notes text                              -- the owner's
+  tags jsonb not null default '[]',       -- set by users of the database: no scan or watch changes them
+  notes text                              -- set by users of the database, as tags
 );
 
 create index servers_address on servers (address, port);
@@ -243,7 +243,7 @@ create table rollup_totals (
 create table dirty_hours (
   hour timestamptz not null,              -- start of the hour
   server integer not null,                -- servers.id; 0: all servers
-  next_server integer not null,           -- of 0: all smaller ids are computed; 2147483647: totals are left
+  next_server integer not null,           -- for server 0: servers with smaller ids are computed; 2147483647: only the totals remain
   marks integer not null,                 -- how often the hour was marked since its last computation
   primary key (hour, server)
 );

@@ -22,9 +22,9 @@ create table scans (
   replies integer not null default 0,     -- replies to probes or polls
   found integer not null default 0,       -- servers written; servers online at the end of a watch
   heartbeat_at integer,                   -- last write of these numbers; null: unknown, of an imported scan
-  parts integer not null default 1,       -- runs: 2 after the scan was resumed once
-  position integer not null default 0,    -- visited positions of all passes; 0 of a watch
-  total integer not null default 0,       -- positions of all passes, as far as known
+  parts integer not null default 1,       -- number of runs: 1, and one more for each resume
+  position integer not null default 0,    -- number of visited positions, in all passes; 0 for a watch
+  total integer not null default 0,       -- number of positions in all passes that are known so far
   ends_at integer,                        -- expected end; null: unknown
   packet_loss real,                       -- estimated share of lost probes, 0 to 1; null: unknown
   rows_lost integer not null default 0,   -- rows that could not be written
@@ -103,8 +103,8 @@ create table servers (
   digest blob not null,                   -- 64-bit hash of all columns that a reply fills
   first_seen integer not null,            -- when the server was first found or imported
   changed_at integer not null,            -- when content or online last changed
-  tags text not null default '[]',        -- the owner's: no scan or watch touches them
-  notes text                              -- the owner's
+  tags text not null default '[]',        -- set by users of the database: no scan or watch changes them
+  notes text                              -- set by users of the database, as tags
 ) strict;
 
 create index servers_address on servers (address_sort, port);
@@ -242,7 +242,7 @@ create table rollup_totals (
 create table dirty_hours (
   hour integer not null,                  -- start of the hour
   server integer not null,                -- servers.id; 0: all servers
-  next_server integer not null,           -- of 0: all smaller ids are computed; 2147483647: totals are left
+  next_server integer not null,           -- for server 0: servers with smaller ids are computed; 2147483647: only the totals remain
   marks integer not null,                 -- how often the hour was marked since its last computation
   primary key (hour, server)
 ) strict, without rowid;

@@ -1,6 +1,6 @@
 // deno-lint-ignore-file no-console
 /**
- * Kills a scan that writes files or a database with SIGKILL at many times, and resumes the scan
+ * Sends SIGKILL at many moments to a scan that writes files or a database, and resumes the scan
  * each time. It shows that every server is in each output exactly once, and that every row is
  * correct.
  *
@@ -11,10 +11,11 @@
  * `files` is one scan with three outputs: CSV, NDJSON and SQLite. `postgres` needs Debian's
  * `postgresql`; the benchmark starts a server of its own with the default settings. It needs Linux.
  * No other program may use the usual ports of loopback. The seed determines the times of the kills.
- * Every second kill comes after a random time. The others come at an event of an output: a row is
- * written, the list or SQLite's log grows, the next checkpoint is created, is written or replaces
- * the old one, or PostgreSQL is within a transaction of the scan. If the event does not occur
- * within twice the time of `--lived`, the scan is killed then.
+ * Every second kill comes after a random time: 200 ms, and at most `--lived` more. The others come
+ * at an event of an output: a row is written, the list or SQLite's log grows, the next checkpoint
+ * is created, is written or replaces the old one, or PostgreSQL is within a transaction of the
+ * scan. If the event does not occur within twice the time of `--lived`, the scan is killed at that
+ * time.
  *
  * `lived` is the duration of the killed part of the scan, milliseconds, start-up included. `listed`
  * is the number of rows in the checkpoint's list at the time of the kill; the outputs had accepted

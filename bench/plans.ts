@@ -51,8 +51,8 @@ const ADDRESS = `'10.' || ((i / 65536) % 256) || '.' || ((i / 256) % 256) || '.'
 const KEY = `${ADDRESS} || ':19132'`;
 
 /**
- * SQL for a server's software: seven in ten servers have one software, the others a hundred
- * versions of another one.
+ * SQL for a server's software: seven in ten servers have one software, the others thirty versions
+ * of another one.
  */
 const SOFTWARE = "case when i % 10 < 7 then 'Paper' else 'PocketMine-MP 5.' || (i % 100) end";
 

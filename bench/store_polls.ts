@@ -10,9 +10,9 @@
  * polls. After a checkpoint, PostgreSQL logs the whole page at the first change of each page. A
  * checkpoint comes before the first round: `first` is that round alone, and `mean` all rounds. In
  * the round `other players`, the number of players of every server changes, with an observation
- * each. `HOT` is the share of updates that changed no index. Bytes per observation are those of the
- * table with its index, after five times as many rounds of observations as `--rounds`, with all
- * servers in turn.
+ * each. `HOT` is the share of updates that changed no index. The bytes per observation are the size
+ * of the table with its index, divided by the number of observations. There are five observations
+ * of each server for each of the `--rounds`, written in the order of time.
  */
 import { emptyRecord, type ServerRecord } from "../src/core/record.ts";
 import type { Database, Value } from "../src/store/database/database.ts";

@@ -5,8 +5,8 @@
  *
  *     flood FIRST_ADDRESS COUNT SCAN_ADDRESS SCAN_PORT RATE SECONDS
  *
- * Every second datagram is a RakNet pong with a random time. The others are replies to Query
- * handshakes with a random session, in the form of servers. It uses raw sockets, because the source
+ * Every second datagram is a RakNet pong with a random time. The others have the form of a server's
+ * reply to a Query handshake, with a random session. It uses raw sockets, because the source
  * addresses are forged. Prints how many datagrams of each kind were sent.
  */
 #define _GNU_SOURCE

@@ -1,6 +1,6 @@
 /**
- * gamedig, with the protocols named. Its type `minecraft` would query three protocols and wait for
- * the slowest one.
+ * gamedig, with one named protocol per query. Its type `minecraft` would query three protocols and
+ * wait for the slowest one.
  */
 // @ts-ignore: installed by shared/node_peers.ts
 import { GameDig } from "gamedig";

@@ -8,8 +8,8 @@
  * a RakNet ping and then a Query handshake to every target, at a rate at which the scan lasts
  * longer than the flood. The benchmark prints the resident memory of the scan each second, the
  * summary of the scan, and the numbers of datagrams that the attacker sent and the targets
- * received. A missing, duplicate or forged row is an error. More pings than one per target are
- * allowed only for the at most 4,096 held endpoints, four for each.
+ * received. A missing, duplicate or forged row is an error. All targets together may get at most
+ * four additional pings for each of the 4,096 holds.
  */
 import { joinNear, NEAR, near } from "../shared/namespaces.ts";
 import { scanCommand, start, takenUntilEnd } from "../shared/processes.ts";

@@ -1,4 +1,4 @@
-/** Rows that come while or after their hour is closed. Covers src/store/uptime/. */
+/** Rows that are written while their hour is being closed, or later: src/store/uptime/close_hours.ts, dirty_hours.ts and roll_up.ts. */
 import { assert, assertEquals } from "@std/assert";
 import { type Database, Unavailable } from "../../../src/store/database/database.ts";
 import { writeObservations } from "../../../src/store/rows/observation_rows.ts";

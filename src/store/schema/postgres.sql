@@ -4,7 +4,7 @@
 -- The version of the schema: one row.
 create table blocksweep_schema (
   version integer not null,               -- 5; versions 1 to 4 were earlier forms
-  salt bytea not null                     -- random bytes, with which forgotten is hashed
+  salt bytea not null                     -- random bytes that are part of each hash in forgotten
 );
 
 -- One row per scan or watch, and per scan that is only known from imported rows.
@@ -200,7 +200,7 @@ create table opt_outs (
 -- Servers that were removed with the command forget: no scan, watch or import restores them.
 create table forgotten (
   hash bytea primary key,                 -- SHA-256 of the salt and the server's key, or its address and port
-  subject bytea not null,                 -- the hash of the server's key: all hashes of a server have one
+  subject bytea not null,                 -- the hash of the server's key, the same in all rows of one server
   at timestamptz not null                 -- when it was forgotten
 );
 

@@ -5,7 +5,7 @@
 -- The version of the schema: one row.
 create table blocksweep_schema (
   version integer not null,               -- 5; versions 1 to 4 were earlier forms
-  salt blob not null                      -- random bytes, with which forgotten is hashed
+  salt blob not null                      -- random bytes that are part of each hash in forgotten
 ) strict;
 
 -- One row per scan or watch, and per scan whose identity was in imported rows.
@@ -199,7 +199,7 @@ create table opt_outs (
 -- Servers that were removed with the command forget: no scan, watch or import restores them.
 create table forgotten (
   hash blob primary key,                  -- SHA-256 of the salt and the server's key, or its address and port
-  subject blob not null,                  -- the hash of the server's key: all hashes of a server have one
+  subject blob not null,                  -- the hash of the server's key, the same in all rows of one server
   at integer not null                     -- when it was forgotten
 ) strict, without rowid;
 

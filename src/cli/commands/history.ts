@@ -21,14 +21,26 @@ import { type RecentUptime, recentUptime } from "../../store/uptime/uptime_queri
 import { connectionEnvironment } from "../../app/databases/connection_environment.ts";
 import { EXIT } from "../../app/exit_codes.ts";
 import { readCommandLine } from "../options/read_options.ts";
+import { showEvents } from "./history_events.ts";
 import { print, reportLine } from "../term/console.ts";
 import { openNamed } from "../../app/databases/select_servers.ts";
 import { playersText, type TableColumn, tableLines } from "../../app/outputs/table_format.ts";
 
 /** Runs `history`; returns the exit code. */
 export async function runHistory(args: readonly string[]): Promise<number> {
-  const { words: [place, server], options: { limit, json } } = readCommandLine("history", args);
+  const { words: [place, server], options } = readCommandLine("history", args);
+  const { limit, json, events, follow, after } = options;
+  const option = follow ? "--follow" : "--after";
+  if (!events && (follow || after !== undefined)) {
+    throw new InputError(`Cannot use ${option} without --events: observations are not followed`);
+  }
   await using database = await openNamed(place, connectionEnvironment(reportLine));
+  if (events) {
+    const { id } = server === undefined
+      ? { id: undefined }
+      : await withDatabaseErrors("read", database, () => findServer(database, server));
+    return await showEvents(database, { server: id, limit, after, follow, json });
+  }
   const { key, seen, all, uptime } = await withDatabaseErrors("read", database, async () => {
     const { id, key } = await findServer(database, server);
     const seen = await historyOf(database, id, limit);

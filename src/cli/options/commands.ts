@@ -113,9 +113,13 @@ export const COMMANDS: Readonly<Record<Command, CommandDescription>> = {
     words: { most: 1, completions: "files" },
   },
   history: {
-    usage: "history DATABASE HOST[:PORT] [options]",
-    purpose: "show the observations of one server of a database",
-    examples: ["history servers.db 192.168.1.20:19132", "history servers.db 192.168.1.20 --json"],
+    usage: "history DATABASE [HOST[:PORT]] [options]",
+    purpose: "show the observations of one server of a database, or events",
+    examples: [
+      "history servers.db 192.168.1.20:19132",
+      "history servers.db 192.168.1.20 --json",
+      "history servers.db --events --follow",
+    ],
     words: { most: 2, completions: "files" },
   },
   export: {

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import type { EventPosition } from "../../store/events/event_feed.ts";
 import { type MetricsPlace, parseMetrics } from "../../app/metrics/metrics_place.ts";
 import {
   type HeaderSource,
@@ -89,6 +90,16 @@ export const POSITION: ValueType<Marks> = valueType(
       .map((digits) => digits === undefined ? undefined : Number(digits));
     if (pass < 1 || tcpPass < 1) return undefined;
     return { udp: { pass, position }, tcp: { pass: tcpPass, position: tcpPosition } };
+  },
+);
+
+/** The position of an event in a database: its transaction and its number, `812-40`. */
+export const EVENT_POSITION: ValueType<EventPosition> = valueType(
+  "POSITION",
+  "a position as printed by history --events --json, for example 812-40",
+  (text) => {
+    const [, tx, seq] = /^(\d{1,19})-(\d{1,15})$/.exec(text) ?? [];
+    return tx === undefined ? undefined : { tx, seq: Number(seq) };
   },
 );
 

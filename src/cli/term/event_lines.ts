@@ -8,6 +8,7 @@ import { formatEndpoint, parseAddress } from "../../core/address.ts";
 import { cutText, harmlessText } from "../../core/text.ts";
 import { jsonText, SCHEMA } from "../../sinks/json.ts";
 import { type TableColumn, tableLine } from "../../app/outputs/table_format.ts";
+import type { StoredEvent } from "../../store/events/event_feed.ts";
 import type { Change, WatchEvent } from "../../watch/mod.ts";
 import { countOf, roughDuration } from "../../core/quantities.ts";
 
@@ -39,6 +40,37 @@ const COLUMNS: readonly TableColumn<WatchEvent>[] = [
  */
 export function eventLine(event: WatchEvent, columns: number = LONGEST): string {
   return tableLine(COLUMNS, COLUMNS.map(({ text }) => text(event)), Math.min(columns, LONGEST), 2);
+}
+
+/** An event of a database as one line, as {@linkcode eventLine}. */
+export function storedEventLine(event: StoredEvent, columns: number = LONGEST): string {
+  const { at, kind, server } = event;
+  const time = new Date(at).toISOString().slice(0, 19).replace("T", " ");
+  const cells = [time, field(kind), field(server ?? ""), field(storedText(event))];
+  return tableLine(STORED, cells, Math.min(columns, LONGEST), 2);
+}
+
+const STORED: readonly TableColumn<StoredEvent>[] = [
+  { ...COLUMNS[0], title: "TIME (UTC)", width: 19, text: ({ at }) => String(at) },
+  { ...COLUMNS[1], text: ({ kind }) => kind },
+  { ...COLUMNS[2], text: ({ server }) => server ?? "" },
+  { ...COLUMNS[3], text: storedText },
+];
+
+/** What an event of a database changes, in a few words. Another program may have written any data. */
+function storedText({ kind, data }: StoredEvent): string {
+  const { changes, ...others } = Object(data);
+  const { offline_ms: offlineMs, misses } = others;
+  if (kind === "online") {
+    return typeof offlineMs === "number" ? `after ${roughDuration(offlineMs)}` : "new";
+  }
+  if (kind === "offline" && typeof misses === "number") return `${misses} without a reply in a row`;
+  return [...Object.entries(Object(changes)), ...Object.entries(others)]
+    .map(([name, value]) =>
+      `${name} ${
+        Array.isArray(value) && value.length === 2 ? change([value[0], value[1]]) : shown(value)
+      }`
+    ).join(", ");
 }
 
 function serverText({ host, port, requested_as: name }: WatchEvent): string {

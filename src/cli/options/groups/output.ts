@@ -9,7 +9,7 @@ import { ROW_ORDERS } from "../../../app/outputs/sorting_sink.ts";
 import { DEFAULTS } from "../../../app/settings/defaults.ts";
 import { FIELDS } from "../../../core/record.ts";
 import { SERVER_ORDERS, STORED_FIELDS } from "../../../store/server_queries.ts";
-import { columnList, PAST_TIME } from "../domain_value_types.ts";
+import { columnList, EVENT_POSITION, PAST_TIME } from "../domain_value_types.ts";
 import type { OptionGroup } from "../option.ts";
 import { AGE, anyText, COUNT, FILE, keyOf, wholeNumber } from "../value_types.ts";
 
@@ -169,7 +169,23 @@ export const OUTPUT = {
       help: "print one JSON object per server",
     },
     { name: "json", commands: ["watch"], help: "print one JSON object per event" },
-    { name: "json", commands: ["history"], help: "print one JSON object per observation" },
+    { name: "json", commands: ["history"], help: "print one JSON object per observation or event" },
+    {
+      name: "events",
+      commands: ["history"],
+      help: "show events, of all servers if none is named, in place of observations",
+    },
+    {
+      name: "follow",
+      commands: ["history"],
+      help: "with --events: show later events too, until Ctrl-C",
+    },
+    {
+      name: "after",
+      commands: ["history"],
+      takes: EVENT_POSITION,
+      help: "with --events: show the events after this position",
+    },
     {
       name: "json",
       commands: ["scan"],

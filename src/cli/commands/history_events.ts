@@ -1,0 +1,67 @@
+/**
+ * The events of a database, for `history --events`: the last ones, or all from now on.
+ *
+ * @module
+ */
+import { systemClock } from "../../net/clock.ts";
+import { onInterrupt } from "../../app/interrupt_signals.ts";
+import { EXIT } from "../../app/exit_codes.ts";
+import { jsonText, SCHEMA } from "../../sinks/json.ts";
+import type { Database } from "../../store/database/database.ts";
+import {
+  BEFORE_EVENTS,
+  type EventPosition,
+  eventsAfter,
+  followEvents,
+  lastEvents,
+  type StoredEvent,
+} from "../../store/events/event_feed.ts";
+import { withDatabaseErrors } from "../../store/store.ts";
+import { print, terminalSize } from "../term/console.ts";
+import { storedEventLine } from "../term/event_lines.ts";
+
+/** Pause between two readings of the database while it has no further event, milliseconds. */
+const PAUSE_MS = 1000;
+
+/** Which events are shown, and how. */
+export interface EventOptions {
+  /** `servers.id` of the only server whose events are shown; `undefined`: all servers. */
+  readonly server: number | undefined;
+  /** Maximum number of events that were written before the command. */
+  readonly limit: number;
+  /** The position after which events are shown; `undefined`: the last events are shown. */
+  readonly after: EventPosition | undefined;
+  /** Whether later events are shown too, until Ctrl-C. */
+  readonly follow: boolean;
+  /** Whether events are printed as NDJSON. */
+  readonly json: boolean;
+}
+
+/** Prints the events of a database; returns the exit code. */
+export async function showEvents(
+  database: Database,
+  { server, limit, after, follow, json }: EventOptions,
+): Promise<number> {
+  const show = (event: StoredEvent) =>
+    print(json ? storedEventJson(event) : storedEventLine(event, terminalSize().columns));
+  const reading = <T>(work: () => Promise<T>) => withDatabaseErrors("read", database, work);
+  const selection = { server, limit };
+  const events = await reading(() =>
+    after === undefined ? lastEvents(database, selection) : eventsAfter(database, after, selection)
+  );
+  for (const event of events) await show(event);
+  if (!follow) return EXIT.done;
+  using interrupt = onInterrupt(() => {});
+  const { signal } = interrupt;
+  const position = events.at(-1) ?? after ?? BEFORE_EVENTS;
+  await reading(async () => {
+    const options = { server, pauseMs: PAUSE_MS, clock: systemClock, signal };
+    for await (const event of followEvents(database, position, options)) await show(event);
+  });
+  return EXIT.interrupted;
+}
+
+/** An event as one line of JSON. `position` is for `--after`. */
+function storedEventJson({ tx, seq, kind, data, ...event }: StoredEvent): string {
+  return jsonText({ schema: SCHEMA, event: kind, ...event, position: `${tx}-${seq}`, data });
+}

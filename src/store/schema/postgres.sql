@@ -263,8 +263,9 @@ select s.key, s.hostname, s.address, s.port, s.protocols, s.edition, s.software,
   s.version, s.map, s.gamemode, t.online, t.players_online, t.players_max, p.names as players,
   t.latency_ms, s.flags, s.tags, s.favicon_hash, s.first_seen, s.changed_at, t.probed_at, t.replied_at,
   t.missed_scans, (select sum(r.online_s)::float8 / nullif(sum(r.watched_s),0)
-    from generate_series(date_trunc('day',now(),'UTC') - interval '720 hours',now(),interval '24 hours')
-    as d (at) join rollups r on r.hours = 24 and r.at = d.at and r.server = s.id) as uptime_30d
+    from generate_series(1,30) as d (i) cross join lateral
+    (select u.* from rollups u where u.hours = 24 and u.server = s.id
+      and u.at = date_trunc('day',now(),'UTC') - d.i * interval '24 hours' limit 1) as r) as uptime_30d
 from servers s join server_state t on t.server = s.id
 left join server_players p on p.server = t.server
 where not exists (select 1 from opt_outs o where o.address = s.address);

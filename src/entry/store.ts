@@ -25,6 +25,8 @@ export { storable } from "../store/rows/stored_values.ts";
 export * from "../store/rows/server_values.ts";
 export * from "../store/rows/stored_record.ts";
 export * from "../store/server_queries.ts";
+export type { ScanNumbers, ScanProgressRow } from "../store/scans/scan_progress.ts";
+export type { ScanAddresses } from "../store/scans/scan_ranges.ts";
 export * from "../store/store.ts";
 export {
   addUptime,

@@ -184,7 +184,7 @@ Deno.test("Java worlds announce themselves only in a laboratory, until the fleet
   const range = { start: 0x7f100000, end: 0x7f100001 };
   const hosts = drawFleet({ servers: 1, range, seed: 1, software: ["openToLan"] });
   const clock = new FakeNetwork(1);
-  await assertRejects(() => openFleet(hosts, { clock, seed: 1 }), InputError, "a laboratory");
+  await assertRejects(() => openFleet(hosts, { clock, seed: 1 }), InputError, "needs --lab");
   const sent: [at: number, to: string][] = [];
   const front = {
     listen: () => Promise.resolve(),

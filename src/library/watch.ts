@@ -41,6 +41,11 @@ export interface WatchOptions extends InquiryOptions {
    */
   readonly downAfter?: number;
   /**
+   * Whether servers that have been offline for long are polled less often, at least once an hour.
+   * Default: no.
+   */
+  readonly backoff?: boolean;
+  /**
    * Number of repetitions of an exchange without a reply, 0 to 3.
    *
    * @default 2
@@ -186,6 +191,7 @@ function rulesOf(options: WatchOptions): WatchRules {
   return {
     allProtocols: options.allProtocols,
     intervalMs: checkedMs("intervalMs", options.intervalMs, MIN_INTERVAL_MS) ?? intervalMs,
+    backoff: options.backoff,
     downAfter: checked("downAfter", options.downAfter, { least: 1, most: 100 }) ?? downAfter,
     scanId: newScanId(Date.now()),
     newEventId: eventIds(),

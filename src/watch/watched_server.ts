@@ -24,6 +24,8 @@ export interface WatchRules {
   readonly intervalMs: number;
   /** Number of failed polls in a row after which a server is offline. */
   readonly downAfter: number;
+  /** Whether servers that have been offline for long are polled less often. Default: no. */
+  readonly backoff?: boolean;
   /** The watch's identity, UUIDv7. */
   readonly scanId: string;
   /** Creates the identity of an event, UUIDv7, from its time, Unix milliseconds. */
@@ -132,7 +134,7 @@ export class WatchedServer {
 
   /**
    * The time until the first poll, milliseconds. A server that was offline before the watch keeps its
-   * longer interval.
+   * interval.
    *
    * @param wall The current time, Unix milliseconds.
    * @param random Returns random numbers from 0 to 1.
@@ -205,15 +207,18 @@ export class WatchedServer {
   }
 
   /**
-   * The time until the next poll, milliseconds: shorter after failures of an online server, and longer
-   * the longer a server has been offline. It doubles with each failure of a server that never replied.
+   * The time until the next poll, milliseconds: shorter after failures of an online server. With
+   * {@linkcode WatchRules.backoff} it is longer the longer a server has been offline, and doubles with
+   * each failure of a server that never replied.
    *
    * @param random A random number from 0 to 1.
    */
   nextDelayMs(random: number): number {
-    const { intervalMs, downAfter } = this.rules;
+    const { intervalMs, downAfter, backoff = false } = this.rules;
     const offlineMs = (this.#failedAt ?? 0) - (this.#offlineAt ?? this.#failedAt ?? 0);
-    const longerMs = this.row === undefined
+    const longerMs = !backoff
+      ? 0
+      : this.row === undefined
       ? intervalMs * 2 ** Math.min(this.misses - downAfter, 20)
       : OFFLINE_PART * offlineMs;
     const delayMs = this.misses === 0

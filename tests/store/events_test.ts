@@ -138,6 +138,10 @@ onEngines(
     // The other watch alone has seen neither the reply before nor this one: it reports the difference.
     const back = await writePolled(db, [reply(3000, { ...change, motd: "§aServer 1" })]);
     assertEquals(kinds(back), ["changed"]);
+    const three = { ...change, motd: "§aServer 1", players_online: 1, players: ["Ann"] };
+    await writePolled(db, [reply(3100, three)]);
+    const others = await writePolled(db, [reply(3200, { ...three, players: ["Bob"] })]);
+    assertEquals(others.map((one) => one.event === "players" && one.joined), [["Bob"]]);
     const rows = await all(db, "select id, kind from events order by tx, seq");
     assertEquals(rows.map(({ kind }) => kind), ["online", "changed", "changed"]);
     assertEquals(rows.map(({ id }) => id), [online[0].id, seen.id, back[0].id]);

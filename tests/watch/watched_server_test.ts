@@ -11,6 +11,7 @@ import {
 
 const ENDPOINT = { address: 0x7f000001, port: 19132 };
 const rules = { intervalMs: 60_000, downAfter: 3, scanId: "watch", newEventId: () => "event" };
+const backoffRules = { ...rules, backoff: true };
 
 const row = (over: Partial<ServerRecord> = {}): ServerRecord => ({
   ...emptyRecord(ENDPOINT, 5),
@@ -121,10 +122,10 @@ Deno.test("only a watch's own failed polls make a server offline, however many o
   assertEquals(server.outage, undefined);
 });
 
-Deno.test("a server that was offline for long before the watch keeps its long interval", () => {
+Deno.test("with backoff, a server that was offline for long before the watch keeps its long interval", () => {
   const hour = 3_600_000;
   const firstDelay = (probedAt: number) =>
-    new WatchedServer(ENDPOINT, null, rules, { row: row(), online: false, probedAt })
+    new WatchedServer(ENDPOINT, null, backoffRules, { row: row(), online: false, probedAt })
       .firstDelayMs(probedAt, () => 0.5);
   assertEquals([5, 20 * hour + 5, 1000 * hour].map(firstDelay), [60_000, hour / 3, hour]);
 });
@@ -182,6 +183,21 @@ Deno.test("which GUIDs show a restart, and which columns polls leave alone, prot
   assertEquals(server.row?.map, "0");
 });
 
+Deno.test("as many other players are a change if both replies name all players", () => {
+  const server = new WatchedServer(ENDPOINT, null, rules);
+  const poll = (players: string[], players_online: number, at: number) =>
+    said(server.addReply(row({ players, players_online }), at));
+  poll(["Ann", "Bob"], 2, 1);
+  assertEquals(poll(["Bob", "Eve"], 2, 2), [
+    { event: "players", players_online: [2, 2], joined: ["Eve"], left: ["Ann"] },
+  ]);
+  assertEquals(poll(["Eve", "Bob"], 2, 3), []);
+  assertEquals(poll(["Tom", "Zoe"], 2, 4).length, 1);
+  // A sample of the players differs from reply to reply.
+  poll(["Ann"], 40, 5);
+  assertEquals(poll(["Bob"], 40, 6), []);
+});
+
 Deno.test("names of players are reported when records contain them", () => {
   const server = seen();
   server.addReply(row({ players: ["Ann", "Bob"], players_online: 2 }), 1);
@@ -222,8 +238,21 @@ Deno.test("a new flag that a part of the status is missing makes a reply incompl
   assertEquals(eventsWith("pageLost", [...PROTOCOLS, invented]), 0);
 });
 
-Deno.test("polls come soon after a failure, and seldom to offline servers", () => {
+Deno.test("polls come soon after a failure, and at the interval to offline servers", () => {
   const server = seen();
+  for (let at = 1; at < 1000; at++) {
+    server.addFailure(at * 60_000);
+    assertEquals(server.nextDelayMs(0.5), at < 3 ? RECHECK_MS : 60_000);
+  }
+  const never = new WatchedServer(ENDPOINT, null, rules);
+  for (let i = 0; i < 50; i++) never.addFailure(i);
+  assertEquals(never.nextDelayMs(0.5), 60_000);
+});
+
+Deno.test("with backoff, polls come soon after a failure, and seldom to offline servers", () => {
+  const rules = backoffRules;
+  const server = new WatchedServer(ENDPOINT, null, rules);
+  server.addReply(row(), 1000);
   assertEquals(server.nextDelayMs(0.5), 60_000);
   assertEquals([server.nextDelayMs(0), server.nextDelayMs(1)], [54_000, 66_000].map((ms) => ms));
   let at = 1;

@@ -68,21 +68,23 @@ type AddServer = (
 ) => void;
 
 /**
- * The servers of all sources, each once.
+ * The servers of all sources, each once. Two names of one address are two servers.
  *
  * @throws InputError when a source cannot be read, a target must not be probed, or no server is left.
  */
 export async function readWatchTargets(sources: WatchSources): Promise<readonly WatchedServer[]> {
   const { words, files, lists, rules } = sources;
-  const servers = new Map<number | bigint, WatchedServer>();
+  const servers = new Map<string, WatchedServer>();
   const optedOutSet = new AddressSet(sources.optedOut);
   const passedOver = new Set<number | bigint>();
   const add: AddServer = (endpoint, name, known, requestedAs) => {
-    const key = endpointKey(endpoint);
-    if (optedOutSet.has(endpoint.address)) passedOver.add(key);
-    else if (!servers.has(key)) {
-      servers.set(key, new WatchedServer({ ...endpoint }, name, rules, known, requestedAs));
+    if (optedOutSet.has(endpoint.address)) {
+      passedOver.add(endpointKey(endpoint));
+      return;
     }
+    const server = new WatchedServer({ ...endpoint }, name, rules, known, requestedAs);
+    const { key } = server.identity;
+    if (!servers.has(key)) servers.set(key, server);
   };
   for (const list of lists) await readList(list, sources, add);
   const addNamed: AddServer = (endpoint, name, known, requestedAs) => {

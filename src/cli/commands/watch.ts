@@ -257,11 +257,12 @@ function attachedTo(lists: WatchDatabases, names: boolean): "icons" | "all" | un
 
 /** The rules that the options select. */
 function watchRules(
-  { interval, downAfter }: OptionsOf<"watch">,
+  { interval, downAfter, backoff }: OptionsOf<"watch">,
   allProtocols: readonly Protocol[],
 ): WatchRules {
   const scanId = newScanId(Date.now());
-  return { intervalMs: interval, downAfter, scanId, newEventId: eventIds(), allProtocols };
+  const newEventId = eventIds();
+  return { intervalMs: interval, downAfter, backoff, scanId, newEventId, allProtocols };
 }
 
 /** The line with the counts of a watch that has ended. */

@@ -61,7 +61,7 @@ export type ComparedRecord =
 
 /**
  * The events between two replies of an online server: `restarted`, `changed` and `players`, in this
- * order.
+ * order. Equal numbers of other players are a change too, if both records have the names of all.
  *
  * @param allProtocols Every protocol of the program.
  */
@@ -78,15 +78,24 @@ export function differencesOf(
   }
   const changes = changesOf(before, now);
   if (Object.keys(changes).length > 0) events.push({ event: "changed", changes });
-  if (before.players_online === now.players_online || now.players_online === null) return events;
+  if (now.players_online === null) return events;
+  const joined = addedNames(before.players, now.players);
+  const left = addedNames(now.players, before.players);
+  const areOthers = joined.length + left.length > 0 && listsAll(before) && listsAll(now);
+  if (before.players_online === now.players_online && !areOthers) return events;
   const haveNames = before.players !== null && now.players !== null;
   events.push({
     event: "players",
     players_online: [before.players_online, now.players_online],
-    ...(haveNames && {
-      joined: addedNames(before.players, now.players),
-      left: addedNames(now.players, before.players),
-    }),
+    ...(haveNames && { joined, left }),
   });
   return events;
+}
+
+/**
+ * Whether a record has the names of all players. Some servers publish a random sample, which differs
+ * from reply to reply.
+ */
+function listsAll({ players, players_online: online }: ComparedRecord): boolean {
+  return players !== null && players.length === online;
 }

@@ -50,7 +50,7 @@ export type EventBody =
   }
   /** Watched columns have other values than at the poll before. */
   | { readonly event: "changed"; readonly changes: Readonly<Record<string, Change>> }
-  /** The number of players changed. `joined` and `left` are present when the server lists names. */
+  /** The players changed. `joined` and `left` are present when the server lists names. */
   | {
     readonly event: "players";
     readonly players_online: Change;

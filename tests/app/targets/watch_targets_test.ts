@@ -62,6 +62,18 @@ for (const [name, format] of [["a.ndjson", ndjsonFormat], ["a.csv", csvFormat]] 
   });
 }
 
+Deno.test("two names of one address are two servers, and a repeated name is one", async () => {
+  const other = { ...SQP, requested_as: "other.example.org" };
+  const bare = { ...SQP, requested_as: null };
+  const rows = [SQP, other, bare, { ...other, requested_as: "Other.Example.org" }];
+  const servers = await serversOf("a.jsonl", rows.map((one) => JSON.stringify(one)).join("\n"));
+  assertEquals(servers.map(({ identity }) => identity.key), [
+    "play.example.org:9000",
+    "other.example.org:9000",
+    "127.0.0.1:9000",
+  ]);
+});
+
 Deno.test("watch reads the state offline from a row", async () => {
   const text = JSON.stringify({ ...SQP, online: false, missed_scans: 4, last_seen: 7 });
   const [server] = await serversOf("a.jsonl", text);

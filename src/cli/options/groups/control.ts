@@ -142,6 +142,11 @@ export const WATCH = {
       help: "number of polls in a row without a reply after which a server counts as offline",
     },
     {
+      name: "backoff",
+      commands: ["watch"],
+      help: "poll servers that have been offline for long less often, at least once an hour",
+    },
+    {
       name: "output",
       short: "o",
       commands: ["watch"],

@@ -16,6 +16,7 @@ import { type EventRow, writeEvents } from "./events/write_events.ts";
 import { addressColumn, addressValue } from "./rows/addresses.ts";
 import { observationValues, writeObservations } from "./rows/observation_rows.ts";
 import { scanNumbers } from "./rows/scan_numbers.ts";
+import { HEARTBEAT_MS, writeHeartbeat } from "./scans/scan_progress.ts";
 import { type UnansweredServer, writeUnanswered } from "./rows/server_state.ts";
 import { newEventId } from "./rows/uuid.ts";
 import { markChanged } from "./rows/write_servers.ts";
@@ -63,7 +64,7 @@ export async function markMissing(database: Database, scan: FinishedScan): Promi
   const numbers = await scanNumbers(database, [scan.scanId]);
   const number = numbers.get(scan.scanId);
   if (number === undefined) return 0; // an identity that is no UUID: the scan has no row
-  let count = 0;
+  let [count, beatAt] = [0, database.now()];
   for (const range of queriedRanges(coverage.ranges)) {
     for await (const page of readPages(database, range, number, scan)) {
       const missing = page.filter(({ address, port, protocols }) =>
@@ -76,6 +77,9 @@ export async function markMissing(database: Database, scan: FinishedScan): Promi
       count += await database.transaction((attempt) =>
         markRows(database, scan, number, missing, attempt)
       );
+      if (database.now() - beatAt < HEARTBEAT_MS) continue;
+      await writeHeartbeat(database, number);
+      beatAt = database.now();
     }
   }
   return count;

@@ -13,6 +13,7 @@ import {
 import { linesOf } from "../core/text.ts";
 import { type Database, StoreError, Unavailable } from "./database/database.ts";
 import { serversWithRow } from "./scan_rows.ts";
+import type { ScanProgressRow } from "./scans/scan_progress.ts";
 import { type ScanEndRow, type ScanStartRow, type Store, withDatabaseErrors } from "./store.ts";
 
 /** Options of a {@linkcode SpillingStore}. */
@@ -47,6 +48,10 @@ export class SpillingStore implements AsyncDisposable {
   #spilledBytes = 0;
   /** The scan's start, until it is stored in the database. */
   #pendingStart: ScanStartRow | undefined;
+  /** The scan's progress, until it is stored in the database. */
+  #pendingProgress: ScanProgressRow | undefined;
+  /** The last call: calls run one after the other, because each may replay the spill file. */
+  #lastCall: Promise<unknown> = Promise.resolve();
   /** When the database was last found unavailable, milliseconds of the clock. */
   #failedAt = -Infinity;
 
@@ -70,7 +75,8 @@ export class SpillingStore implements AsyncDisposable {
 
   /** Whether something is still to be written to the database. */
   get #isBehind(): boolean {
-    return this.#spilledRows > 0 || this.#pendingStart !== undefined;
+    return this.#spilledRows > 0 || this.#pendingStart !== undefined ||
+      this.#pendingProgress !== undefined;
   }
 
   /**
@@ -106,13 +112,37 @@ export class SpillingStore implements AsyncDisposable {
    * @throws StoreError when the database refuses the records, or when neither can be written.
    */
   async write(records: readonly ServerRecord[]): Promise<void> {
-    const isFirst = !this.#isBehind;
-    const isTooSoon = this.options.clock.now() - this.#failedAt < RETRY_MS;
-    const written = (isFirst || !isTooSoon) && await this.#attempt(async () => {
-      await this.#replay();
-      await this.store.write(records);
-    }, isFirst);
-    if (!written) await this.#spill(records);
+    await this.#inTurn(async () => {
+      const isFirst = !this.#isBehind;
+      const written = (isFirst || !this.#isTooSoon) && await this.#attempt(async () => {
+        await this.#replay();
+        await this.store.write(records);
+      }, isFirst);
+      if (!written) await this.#spill(records);
+    });
+  }
+
+  /**
+   * Stores how far the scan is. An unavailable database gets that when it is available again.
+   *
+   * @throws StoreError when the database refuses it.
+   */
+  async progress(row: ScanProgressRow): Promise<void> {
+    await this.#inTurn(async () => {
+      const isFirst = !this.#isBehind;
+      this.#pendingProgress = row;
+      if (isFirst || !this.#isTooSoon) await this.#attempt(() => this.#replay(), isFirst);
+    });
+  }
+
+  get #isTooSoon(): boolean {
+    return this.options.clock.now() - this.#failedAt < RETRY_MS;
+  }
+
+  async #inTurn(work: () => Promise<void>): Promise<void> {
+    const call = this.#lastCall.then(work);
+    this.#lastCall = call.catch(() => {}); // the caller gets the error
+    await call;
   }
 
   /** Syncs written records to the disk, in the database and in the spill file. */
@@ -238,6 +268,13 @@ export class SpillingStore implements AsyncDisposable {
   /** Writes everything pending to the database. Records that the database already has change nothing. */
   async #replay(): Promise<void> {
     await this.#writeStart();
+    await this.#replaySpilled();
+    if (this.#pendingProgress === undefined) return;
+    await this.store.progress(this.#pendingProgress);
+    this.#pendingProgress = undefined;
+  }
+
+  async #replaySpilled(): Promise<void> {
     if (this.#spilledRows === 0) return;
     const { path } = this.options;
     let batch: ServerRecord[] = [];

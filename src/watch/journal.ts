@@ -26,6 +26,8 @@ const UNCHANGED_MS = 3_600_000;
 const STATE_INTERVAL_MS = 60_000;
 /** Maximum interval at which the span of the watch is extended, milliseconds. */
 const SPAN_INTERVAL_MS = 60_000;
+/** Interval of heartbeats, milliseconds. */
+const HEARTBEAT_MS = 10_000;
 /** The writes of unchanged servers are spread over this number of seconds. */
 const SPREAD_SECONDS = 60;
 
@@ -47,6 +49,8 @@ export interface JournalOptions {
   readonly onEvent?: (event: WatchEvent) => void;
   /** Writes when the watch watched. Default: not written. */
   readonly writeSpans?: (spans: readonly WatchSpan[]) => Promise<void>;
+  /** Writes that the watch runs, every 10 seconds. Default: not written. */
+  readonly writeHeartbeat?: () => Promise<void>;
   /** The clock of delays and deadlines. */
   readonly clock: Clock;
   /** Receives a message when writing begins to fail, and when it succeeds again. */
@@ -102,6 +106,10 @@ export class Journal {
   #isSpanDue = false;
   /** Cancels the timer that extends the span. */
   #cancelSpan: (() => void) | undefined;
+  /** Whether a heartbeat is to be written. */
+  #isHeartbeatDue = false;
+  /** Cancels the timer of the next heartbeat. */
+  #cancelHeartbeat: (() => void) | undefined;
   /** Number of observations in the transaction that is under way. */
   #inFlight = 0;
   /** Whether the last write failed. */
@@ -127,6 +135,7 @@ export class Journal {
   async begin(writeStart: () => Promise<void>): Promise<void> {
     this.#begin = writeStart;
     this.online(this.options.clock.wall());
+    if (this.options.writeHeartbeat !== undefined) this.#cancelHeartbeat = this.#beatLater();
     await this.#start();
   }
 
@@ -223,6 +232,14 @@ export class Journal {
     this.#schedule();
   }
 
+  /** Cancels all timers. Results that are queued stay unwritten, except by {@linkcode close}. */
+  stop(): void {
+    this.#closed = true;
+    this.#cancel?.();
+    this.#cancelSpan?.();
+    this.#cancelHeartbeat?.();
+  }
+
   /**
    * Writes the queues. Events that the database cannot decide by then are reported without it.
    *
@@ -231,9 +248,7 @@ export class Journal {
   async close(maxWaitMs: number): Promise<void> {
     const { clock } = this.options;
     const deadline = clock.now() + maxWaitMs;
-    this.#closed = true;
-    this.#cancel?.();
-    this.#cancelSpan?.();
+    this.stop();
     this.offline(clock.wall());
     for (const [key, state] of this.#unchanged) this.#queue.servers.set(key, state);
     this.#unchanged.clear();
@@ -274,7 +289,7 @@ export class Journal {
 
   #schedule(): void {
     if (this.#closed || this.#cancel !== undefined || this.#writing !== undefined) return;
-    if (!this.#hasQueued && !this.#isSpanDue) return;
+    if (!this.#hasQueued && !this.#isSpanDue && !this.#isHeartbeatDue) return;
     this.#cancel = this.options.clock.after(this.#delayMs, () => {
       this.#cancel = undefined;
       void this.#start();
@@ -315,9 +330,11 @@ export class Journal {
         }
         this.written += polls.observations.length;
         await this.#extendSpan();
+        await this.#beat();
         await clock.yieldToEvents(); // polls continue between transactions
       }
       if (this.#isSpanDue) await this.#extendSpan();
+      await this.#beat();
       if (this.failing) report(`${name} can be written again`);
       this.failing = false;
       this.#delayMs = WRITE_DELAY_MS;
@@ -339,6 +356,21 @@ export class Journal {
       this.#cancelSpan = this.#extendLater();
       this.#schedule();
     });
+  }
+
+  #beatLater(): () => void {
+    return this.options.clock.after(HEARTBEAT_MS, () => {
+      this.#isHeartbeatDue = true;
+      this.#cancelHeartbeat = this.#beatLater();
+      this.#schedule();
+    });
+  }
+
+  /** Writes a heartbeat that is due. */
+  async #beat(): Promise<void> {
+    if (!this.#isHeartbeatDue) return;
+    await this.options.writeHeartbeat?.();
+    this.#isHeartbeatDue = false;
   }
 
   /** Writes the spans of the watch, up to the oldest observation that is not yet written. */

@@ -43,7 +43,7 @@ Deno.test("bash completes commands, options and files", () =>
     assertEquals(await offers("servers", "--format", "t"), "table");
     assertEquals(await offers("export", "--sort", "o"), "overdue");
     assertEquals(await offers("servers", "-f", "host,po"), "host,port host,port_v4 host,port_v6");
-    for (const command of ["servers", "export", "history", "import", "prune", "watch"]) {
+    for (const command of ["servers", "export", "history", "scans", "import", "prune", "watch"]) {
       assertEquals(await offers(command, "my"), "my *.ndjson", command);
     }
     assertEquals(await offers("watch", "-o", "my"), "my *.ndjson");
@@ -129,7 +129,16 @@ debianTest("fish completes commands, options and files", async () => {
     assertEquals(await values("export --sort o"), "overdue");
     assertEquals(await values("scan --rate m"), "");
     for (
-      const command of ["servers", "export", "history", "import", "prune", "watch", "watch -o"]
+      const command of [
+        "servers",
+        "export",
+        "history",
+        "scans",
+        "import",
+        "prune",
+        "watch",
+        "watch -o",
+      ]
     ) {
       assertEquals(await offers(`${command} m`), "my *.ndjson\n", command);
     }

@@ -60,7 +60,7 @@ async function happen(database: Database): Promise<void> {
   const rate = { rate: 1234.5, reason: "loss" };
   const numbers = { position: 2 ** 48, total: 2 ** 48, packetLoss: 0.1, rowsLost: 1, rate };
   const progress = { probesSent: 1, replies: 2, found: 3, ...numbers };
-  await store.progress({ id: scanId(1), at: NOW, ...progress, endsAt: NOW + 0.5 });
+  await store.progress({ id: scanId(1), ...progress, endsAt: NOW + 0.5 });
   const named = { requested_as: "Play.Example.org" };
   const service = { requested_as: "bücher.example SRV mc.example.org:7" };
   await store.write([...hostile(NOW, scanId(1)), record(1, { ...named, seen_at: NOW })]);

@@ -36,7 +36,7 @@ Deno.test({
           const store = new Store(owner, () => Promise.resolve());
           const addresses = { asked: [{ start: 5, end: 7 }], excluded: [{ start: 5, end: 6 }] };
           await store.begin({ id: scanId(1), at: 1, shards: 1, config: "{}", addresses });
-          await store.progress({ id: scanId(1), at: 2, probesSent: 1, replies: 1, found: 1 });
+          await store.progress({ id: scanId(1), probesSent: 1, replies: 1, found: 1 });
           await store.write([record(1, { players: ["Ann"], flags: ["a"] })]);
           await store.write([record(1, { motd: "new", seen_at: 2000, players: null })]);
           const seen = record(1, { seen_at: 3000 });

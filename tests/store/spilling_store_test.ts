@@ -382,3 +382,28 @@ Deno.test("import and watch report a locked database in one line, and write all 
   other.exec("commit");
   assertEquals(await write(), 1);
 });
+
+Deno.test("the progress of a scan waits for its database, and is stored with the last numbers", async () => {
+  await using bench = await Bench.open();
+  const { clock, other, told } = bench;
+  const store = bench.store();
+  const numbers = { id: scanId(1), probesSent: 1, replies: 1 };
+  await store.begin(BEGIN);
+  const stored = async () =>
+    (await all(bench.database, "select found, position from scans")).map(Object.values);
+  await store.progress({ ...numbers, found: 1, position: 10 });
+  assertEquals(await stored(), [[1, 10]]);
+  other.exec("begin immediate");
+  await store.progress({ ...numbers, found: 2, position: 20 });
+  await store.progress({ ...numbers, found: 3, position: 30 });
+  await store.write([record(1)]);
+  assertEquals([told.length, store.failing, await bench.spilled()], [1, true, 1]);
+  other.exec("rollback");
+  clock.time += 2000;
+  await Promise.all([ // both find the spill file, and one of them replays it
+    store.write([record(2)]),
+    store.progress({ ...numbers, found: 4, position: 40 }),
+  ]);
+  assertEquals([await stored(), store.failing], [[[4, 40]], false]);
+  assertEquals(await bench.ports(), [1, 2]);
+});

@@ -299,3 +299,34 @@ Deno.test("an outage of the watch ends its span, and each server is observed aft
     assertEquals(list.seen, [start, start + 160_000]);
   })());
 });
+
+Deno.test("a watch writes a heartbeat every ten seconds, also while nothing is polled, until it is closed", async () => {
+  const network = new FakeNetwork(1);
+  const start = network.wall();
+  const beats: number[] = [];
+  let away = false;
+  const journal = new Journal({
+    ...{ name: "a.db", scanId: "watch", clock: network, report: () => {} },
+    write: () => Promise.resolve([]),
+    writeHeartbeat: () => {
+      if (away) return Promise.reject(new Error("gone"));
+      beats.push(Math.floor((network.wall() - start) / 10_000));
+      return Promise.resolve();
+    },
+  });
+  const later = (ms: number) => new Promise<void>((resolve) => network.after(ms, resolve));
+  await network.run((async () => {
+    await journal.begin(() => Promise.resolve());
+    await later(35_000);
+    assertEquals(beats, [1, 2, 3]);
+    away = true;
+    await later(60_000);
+    away = false;
+    await later(40_000);
+    assert(beats.length > 4 && beats[3] >= 9, beats.join());
+    await journal.close(1000);
+    const { length } = beats;
+    await later(60_000);
+    assertEquals(beats.length, length);
+  })());
+});

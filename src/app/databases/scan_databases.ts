@@ -19,10 +19,18 @@ import { SpillingStore, unavailableReason } from "../../store/spilling_store.ts"
 import type { InterviewScope } from "../../store/kept_columns.ts";
 import { readOptOuts } from "../../store/opt_outs.ts";
 import type { OptOut } from "../../store/rows/polls.ts";
-import { type ScanEndRow, Store, withDatabaseErrors } from "../../store/store.ts";
+import type { ScanNumbers } from "../../store/scans/scan_progress.ts";
+import {
+  type ScanEndRow,
+  type ScanStartRow,
+  Store,
+  withDatabaseErrors,
+} from "../../store/store.ts";
 import type { Range } from "../../targets/ranges.ts";
 import { userPath } from "../environment.ts";
 import { countOf } from "../../core/quantities.ts";
+import { estimateLoss } from "../../sweep/canaries/loss_estimate.ts";
+import { ScanHeartbeat } from "./scan_heartbeat.ts";
 import { downsampledLine, downsampleOnce } from "./downsample.ts";
 import { type ScanSettings } from "../settings/scan_settings.ts";
 import { type NamedTargets } from "../targets/find_targets.ts";
@@ -186,14 +194,23 @@ export class ScanDatabases implements AsyncDisposable {
     this.#optOuts.push({ address, at: Date.now() });
   }
 
+  /** Records the start of a scan, or of a further part of it. */
+  async begin(start: ScanStartRow): Promise<void> {
+    for (const sink of this.sinks) await sink.begin(start);
+  }
+
   /**
-   * Records the start of a scan.
+   * Records the progress of the scan until the result is disposed.
    *
-   * @param options The options of the scan, as JSON.
+   * @param endsAt Returns when the scan is expected to end, Unix milliseconds.
    */
-  async begin(scanId: string, at: number, shards: number, options: string): Promise<void> {
-    const config = JSON.stringify(JSON.parse(options));
-    for (const sink of this.sinks) await sink.begin({ id: scanId, at, shards, config });
+  keepProgress(state: ScanState, endsAt: () => number | undefined): ScanHeartbeat {
+    return new ScanHeartbeat({
+      sinks: this.sinks,
+      read: () => ({ id: state.scanId, ...numbersOf(state), endsAt: endsAt() }),
+      clock: systemClock,
+      report: this.options.report,
+    });
   }
 
   /**
@@ -261,10 +278,23 @@ function endRow(
     since: part.since,
     state: stateOf(end),
     shard: isWhole ? part.selection.order.shard?.index ?? 1 : undefined,
-    probesSent: state.sent + state.tcp.sent,
-    replies: Object.values(state.replies).reduce((sum, one) => sum + one, 0),
-    found: state.written,
+    ...numbersOf(state),
     coverage: isWhole ? wholeCoverage(state, part) : undefined,
+  };
+}
+
+/** The numbers of a scan, as databases record them. */
+function numbersOf(state: ScanState): ScanNumbers {
+  const { sent, tcp, replies, written, visited, total, lost, canaries, rate } = state;
+  return {
+    probesSent: sent + tcp.sent,
+    replies: Object.values(replies).reduce((sum, one) => sum + one, 0),
+    found: written,
+    position: visited,
+    total,
+    packetLoss: estimateLoss(canaries)?.share,
+    rowsLost: lost,
+    rate,
   };
 }
 

@@ -11,6 +11,7 @@ import { type DatabaseLocation, parseDatabaseLocation } from "../../store/databa
 import { openExisting, openStore } from "../../store/open_store.ts";
 import { UnconfirmedEvents } from "../../store/events/poll_events.ts";
 import { writePolls } from "../../store/poll_writer.ts";
+import type { ScanNumbers } from "../../store/scans/scan_progress.ts";
 import { Store, withDatabaseErrors } from "../../store/store.ts";
 import { writeSpans } from "../../store/uptime/watch_spans.ts";
 import type { Range } from "../../targets/ranges.ts";
@@ -60,6 +61,8 @@ export interface NamedDatabases {
 export class WatchDatabases implements AsyncDisposable {
   readonly #all: Database[] = [];
   readonly #journals: Journal[] = [];
+  /** Reads the numbers of the watch, which databases get with its heartbeat. */
+  numbers: () => ScanNumbers = () => ({ probesSent: 0, replies: 0, found: 0 });
   /** Receives the events that the first database decides. */
   onEvent: (event: WatchEvent) => void = () => {};
 
@@ -152,6 +155,8 @@ export class WatchDatabases implements AsyncDisposable {
             database,
             () => database.transaction(() => writeSpans(database, this.rules.scanId, spans)),
           ),
+        writeHeartbeat: () =>
+          new Store(database).progress({ id: this.rules.scanId, ...this.numbers() }),
         ...(this.#all.length === 1 && { onEvent: (event: WatchEvent) => this.onEvent(event) }),
       }),
     );
@@ -225,6 +230,7 @@ export class WatchDatabases implements AsyncDisposable {
 
   /** Closes all databases of the watch. */
   async [Symbol.asyncDispose](): Promise<void> {
+    for (const journal of this.#journals) journal.stop();
     for (const database of this.#all) await database[Symbol.asyncDispose]();
   }
 }

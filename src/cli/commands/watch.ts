@@ -173,6 +173,12 @@ async function watchServers(watch: Watch): Promise<number> {
     [served.metrics, printer, hook].forEach((one) => one?.add(event));
   };
   lists.onEvent = reportEvent;
+  const countOnline = () => servers.filter((server) => server.online).length;
+  lists.numbers = () => ({
+    probesSent: counts.polls,
+    replies: counts.replied,
+    found: countOnline(),
+  });
   await lists.begin(chosen.config);
   await Promise.all([
     pollServers({
@@ -191,7 +197,7 @@ async function watchServers(watch: Watch): Promise<number> {
     keepRolledUp(lists.places, connectionEnvironment(reportLine), signal, report),
     keepDownsampled(lists.places, keepMs, connectionEnvironment(reportLine), signal, report),
   ]);
-  const online = servers.filter((server) => server.online).length;
+  const online = countOnline();
   (await lists.end(counts, online)).forEach(reportLine);
   await hook?.close();
   await printer.printed();

@@ -12,6 +12,7 @@ export const COMMAND_NAMES = [
   "watch",
   "servers",
   "history",
+  "scans",
   "export",
   "import",
   "prune",
@@ -121,6 +122,15 @@ export const COMMANDS: Readonly<Record<Command, CommandDescription>> = {
       "history servers.db --events --follow",
     ],
     words: { most: 2, completions: "files" },
+  },
+  scans: {
+    usage: "scans DATABASE [options]",
+    purpose: "show the scans and watches of a database, and their progress",
+    note:
+      "A scan or watch that runs writes its progress at least every 10 seconds. One that was killed\n" +
+      "is shown as stale after 60 seconds.",
+    examples: ["scans servers.db", "scans servers.db --limit 1 --json"],
+    words: { most: 1, completions: "files" },
   },
   export: {
     usage: "export DATABASE [options]",

@@ -41,6 +41,8 @@ export class Progress implements Disposable {
   #drawn = 0;
   #printed = performance.now();
   #warned = false;
+  /** When the scan is expected to end, Unix milliseconds; `undefined`: unknown. */
+  endsAt: number | undefined;
 
   /**
    * Starts showing.
@@ -63,6 +65,7 @@ export class Progress implements Disposable {
     this.#tryStatus();
     const now = performance.now();
     const progress = this.#meter.read(state, now / 1000);
+    this.endsAt = Number.isFinite(progress.left) ? Date.now() + 1000 * progress.left : undefined;
     if (terminal) {
       const columns = Math.max(1, terminalSize().columns - 1);
       this.#draw(statusLine(state, progress, limitedBy, columns), columns);

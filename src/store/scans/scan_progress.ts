@@ -32,8 +32,6 @@ export interface ScanNumbers {
 export interface ScanProgressRow extends ScanNumbers {
   /** The scan's identity, UUIDv7. */
   readonly id: string;
-  /** When the numbers were read, Unix milliseconds. */
-  readonly at: number;
 }
 
 /** After this time without a heartbeat, a scan or watch that counts as running was killed, milliseconds. */

@@ -15,7 +15,7 @@ onEngines(
     const before = Date.now();
     const numbers = { ...COUNTS, position: 40, total: 100, packetLoss: 0.25, rowsLost: 1 };
     const rate = { rate: 999.6, reason: "loss" };
-    await store.progress({ id: scanId(1), at: 1500, ...numbers, endsAt: 5000, rate });
+    await store.progress({ id: scanId(1), ...numbers, endsAt: 5000, rate });
     const [row] = await all(db, "select * from scans");
     const heartbeat = Number(row.heartbeat_at);
     assert(heartbeat >= before - 1000 && heartbeat <= Date.now() + 1000, `${heartbeat}`);

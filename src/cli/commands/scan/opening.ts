@@ -28,6 +28,7 @@ import {
   openResumedScan,
   type OpenScanOptions,
 } from "../../../app/resume/open_with_checkpoint.ts";
+import { addressesOf } from "../../../app/targets/scan_addresses.ts";
 import type { OptOutFile } from "../../../app/targets/opt_out_file.ts";
 import type { OutputPlan } from "../../../app/outputs/plan_outputs.ts";
 import type { Plan } from "../../../app/targets/scan_plan.ts";
@@ -213,7 +214,14 @@ export async function openScanOutputs(
   if (openedScan.writer !== undefined) screen.checkpointPath = (place ?? resumed)?.path;
   const { sinks, unread } = whileRead(openedScan.sinks, job.outputs, screen.report);
   if (resumed !== undefined) screen.report(resumeLine(resumed, state.written, plan));
-  await stores.begin(scanId, since, chosen.shard.count, formatConfig("scan", given));
+  await stores.begin({
+    id: scanId,
+    at: since,
+    partAt: resumed === undefined ? since : Date.now(),
+    shards: chosen.shard.count,
+    config: formatConfig("scan", given),
+    addresses: addressesOf(job.found, job.named, stores.optedOut),
+  });
   return { openedScan, sinks, unread, tally: new SoftwareTally() };
 }
 

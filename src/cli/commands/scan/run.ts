@@ -69,7 +69,8 @@ async function runAndClose(
   using progress = showProgress(job, state, screen);
   screen.progress = progress;
   const options = scanOptions(job, opened, hooksOf(job, opened, screen, progress));
-  const ended = await runScan(options);
+  const heartbeat = stores.keepProgress(state, () => progress.endsAt);
+  const ended = await runScan(options).finally(() => heartbeat[Symbol.asyncDispose]());
   const resumed = job.resumed !== undefined;
   const closeDatabases = () => stores.end(state, ended, { since, selection: options, resumed });
   const end = await closeOutputs(sinks, ended, state, closeDatabases);

@@ -59,9 +59,9 @@ export const SELECTION = {
     },
     {
       name: "limit",
-      commands: ["servers", "export", "history"],
+      commands: ["servers", "export", "history", "scans"],
       takes: COUNT,
-      default: { servers: "100", history: "50" },
+      default: { servers: "100", history: "50", scans: "50" },
       help: "maximum number of rows",
     },
     {
@@ -186,6 +186,7 @@ export const OUTPUT = {
       takes: EVENT_POSITION,
       help: "with --events: show the events after this position",
     },
+    { name: "json", commands: ["scans"], help: "print one JSON object per scan" },
     {
       name: "json",
       commands: ["scan"],

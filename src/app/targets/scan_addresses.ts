@@ -1,0 +1,38 @@
+/**
+ * The addresses of a scan, as databases record them.
+ *
+ * @module
+ */
+import { type Address, family } from "../../core/address.ts";
+import type { ScanAddresses } from "../../store/scans/scan_ranges.ts";
+import { type Range, RangeSet } from "../../targets/ranges.ts";
+import type { FoundTargets, NamedTargets } from "./find_targets.ts";
+
+/**
+ * What a scan was asked to probe, known servers included, and what it does not probe of that.
+ *
+ * @param optedOut Addresses that opted out besides those of `named`.
+ */
+export function addressesOf(
+  { inclusions, known }: Pick<FoundTargets, "inclusions" | "known">,
+  named: Pick<NamedTargets, "targets" | "optedOut">,
+  optedOut: readonly Range[],
+): ScanAddresses {
+  const asked = [
+    ...inclusions.map(({ range }) => range),
+    ...known.map(({ endpoint: { address } }) => rangeOf(address)),
+  ];
+  const open = named.targets.groups.flatMap(({ addresses }) => [...addresses]);
+  const closed = [...named.optedOut, ...optedOut];
+  const excluded = ([4, 6] as const).flatMap((bits) => {
+    const [all, probed, left] = [asked, open, closed].map((ranges) =>
+      RangeSet.of<Address>(ranges.filter(({ start }) => family(start) === bits))
+    );
+    return [...all.subtract(probed.subtract(left))];
+  });
+  return { asked, excluded };
+}
+
+function rangeOf(address: Address): Range {
+  return { start: address, end: typeof address === "number" ? address + 1 : address + 1n };
+}

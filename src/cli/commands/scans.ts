@@ -1,0 +1,84 @@
+/**
+ * The scans command: the scans and watches of a database, and how far they are.
+ *
+ * @module
+ */
+import { clockTime, countOf, withCommas } from "../../core/quantities.ts";
+import { jsonText } from "../../sinks/json.ts";
+import { countScans, newestScans, type StoredScan } from "../../store/scans/scan_list.ts";
+import { withDatabaseErrors } from "../../store/store.ts";
+import { connectionEnvironment } from "../../app/databases/connection_environment.ts";
+import { openNamed } from "../../app/databases/select_servers.ts";
+import { EXIT } from "../../app/exit_codes.ts";
+import { type TableColumn, tableLines } from "../../app/outputs/table_format.ts";
+import { readCommandLine } from "../options/read_options.ts";
+import { outputColumns, print, reportLine } from "../term/console.ts";
+
+/** Runs `scans`; returns the exit code. */
+export async function runScans(args: readonly string[]): Promise<number> {
+  const { words: [place], options: { limit, json } } = readCommandLine("scans", args);
+  await using database = await openNamed(place, connectionEnvironment(reportLine));
+  const { scans, all } = await withDatabaseErrors("read", database, async () => {
+    const scans = await newestScans(database, limit);
+    return { scans, all: scans.length < limit ? scans.length : await countScans(database) };
+  });
+  if (json) {
+    for (const scan of scans) await print(jsonText(scan));
+  } else {
+    await print(scanLines(scans, database.now(), outputColumns() ?? Infinity).join("\n"));
+  }
+  if (all > scans.length) {
+    reportLine(
+      `the newest ${withCommas(scans.length)} of ${countOf(all, "scan")}; raise --limit for more`,
+    );
+  }
+  return EXIT.done;
+}
+
+/** Spaces between two cells. */
+const GAP = 2;
+
+/** Scans as a table. */
+export function scanLines(scans: readonly StoredScan[], now: number, space: number): string[] {
+  return scans.length === 0 ? ["no scans"] : tableLines(columnsAt(now), scans, space, GAP);
+}
+
+function columnsAt(now: number): readonly TableColumn<StoredScan>[] {
+  return [
+    { title: "STARTED (UTC)", width: 19, rank: 0, text: (scan) => timeText(scan.started_at) },
+    { title: "KIND", width: 6, rank: 3, text: ({ kind }) => kind },
+    { title: "STATE", width: 11, rank: 0, text: ({ state }) => state },
+    { title: "DONE", width: 6, rank: 1, text: doneText },
+    { title: "ETA", width: 8, rank: 2, text: (scan) => etaText(scan, now) },
+    { title: "SENT", width: 13, rank: 4, text: ({ probes_sent }) => withCommas(probes_sent) },
+    { title: "REPLIES", width: 10, rank: 5, text: ({ replies }) => withCommas(replies) },
+    { title: "FOUND", width: 9, rank: 1, text: ({ found }) => withCommas(found) },
+    { title: "LOSS", width: 6, rank: 6, text: ({ packet_loss: loss }) => percent(loss) },
+    { title: "RATE", width: 9, rank: 7, text: ({ rate }) => rate === null ? "" : withCommas(rate) },
+    { title: "PARTS", width: 5, rank: 8, text: ({ parts }) => `${parts}` },
+    { title: "RANGES", width: 0, rank: 0, text: rangesText },
+  ];
+}
+
+function timeText(at: number | null): string {
+  return at === null ? "" : new Date(at).toISOString().slice(0, 19).replace("T", " ");
+}
+
+function percent(share: number | null): string {
+  return share === null ? "" : `${(100 * share).toFixed(1)}%`;
+}
+
+function doneText({ kind, position, total }: StoredScan): string {
+  return kind === "sweep" && total > 0 ? percent(Math.min(1, position / total)) : "";
+}
+
+function etaText({ state, ends_at: at }: StoredScan, now: number): string {
+  return state !== "running" || at === null ? "" : clockTime(Math.max(0, at - now) / 1000);
+}
+
+function rangesText({ ranges, excluded, widened }: StoredScan): string {
+  const shown = ranges.slice(0, 3).join(", ");
+  const more = ranges.length > 3 ? ` and ${withCommas(ranges.length - 3)} more` : "";
+  const without = excluded.length === 0 ? "" : `, ${countOf(excluded.length, "range")} excluded`;
+  return `${shown}${more}${without}${widened ? " (widened)" : ""}`;
+}

@@ -1,0 +1,123 @@
+/**
+ * Reads the scans and watches of a database.
+ *
+ * @module
+ */
+import { type Database, type Row, timeParameter } from "../database/database.ts";
+import { canonicalHost } from "../rows/addresses.ts";
+import { STALE_MS } from "./scan_progress.ts";
+
+/** A scan or watch as a database has it. Times are Unix milliseconds. */
+export interface StoredScan {
+  /** The identity, UUIDv7. */
+  readonly scan_id: string;
+  /** `sweep`, `watch`, or `import`: only known from imported rows. */
+  readonly kind: string;
+  /** `running`, `stale`, `finished`, `interrupted` or `failed`. `stale`: running, but without a heartbeat. */
+  readonly state: string;
+  /** When the scan began; null: unknown. */
+  readonly started_at: number | null;
+  /** When the scan ended; null: it runs, or unknown. */
+  readonly finished_at: number | null;
+  /** The last write of these numbers; null: unknown. */
+  readonly heartbeat_at: number | null;
+  /** When the scan is expected to end; null: unknown. */
+  readonly ends_at: number | null;
+  /** Number of runs: 2 after the scan was resumed once. */
+  readonly parts: number;
+  /** Number of shards of the target space. */
+  readonly shards: number;
+  /** Number of completed shards. */
+  readonly shards_done: number;
+  /** Number of visited positions of all passes. */
+  readonly position: number;
+  /** Number of positions of all passes. */
+  readonly total: number;
+  /** Number of UDP probes and TCP connection attempts, or of polls. */
+  readonly probes_sent: number;
+  /** Number of replies to probes or polls. */
+  readonly replies: number;
+  /** Number of servers written; online at the end of a watch. */
+  readonly found: number;
+  /** Estimated share of lost probes, 0 to 1; null: unknown. */
+  readonly packet_loss: number | null;
+  /** Number of rows that could not be written. */
+  readonly rows_lost: number;
+  /** The rate that `--rate auto` has found, packets a second; null: not searched. */
+  readonly rate: number | null;
+  /** The reason for that rate; null: not searched. */
+  readonly rate_reason: string | null;
+  /** The first 1,000 merged ranges that the scan was asked to probe. */
+  readonly ranges: readonly string[];
+  /** The first 1,000 merged ranges among them that it does not probe. */
+  readonly excluded: readonly string[];
+  /** Whether ranges contain addresses that were not meant, because there were too many. */
+  readonly widened: boolean;
+}
+
+/** Maximum number of ranges of a scan that are read. */
+const MOST_RANGES = 1000;
+
+/** The times and numbers that may be null. */
+const NULLABLE = ["started_at", "finished_at", "heartbeat_at", "ends_at", "packet_loss", "rate"];
+const NUMBERS = [
+  ...["parts", "shards", "shards_done", "position", "total", "probes_sent", "replies", "found"],
+  "rows_lost",
+];
+const TEXTS = ["kind", "state", "rate_reason"];
+
+/**
+ * The newest scans and watches of a database.
+ *
+ * @param limit Maximum number.
+ */
+export async function newestScans(database: Database, limit: number): Promise<StoredScan[]> {
+  const rows = await database.rows(
+    "select c.*, (select count(*) from scan_shards d where d.scan = c.id) as shards_done, " +
+      `c.state = 'running' and c.heartbeat_at < ${timeParameter(database)} as stale ` +
+      "from scans c order by c.started_at desc nulls last, c.id desc limit ?",
+    [database.now() - STALE_MS, limit],
+  );
+  const scans: StoredScan[] = [];
+  for (const row of rows) scans.push({ ...scanOf(row), ...await rangesOf(database, row) });
+  return scans;
+}
+
+/** The number of scans and watches of a database. */
+export async function countScans(database: Database): Promise<number> {
+  return Number((await database.rows("select count(*) as count from scans"))[0].count);
+}
+
+type Ranges = Pick<StoredScan, "ranges" | "excluded" | "widened">;
+
+function scanOf(row: Row): Omit<StoredScan, keyof Ranges> {
+  const numberOrNull = (name: string) => row[name] === null ? null : Number(row[name]);
+  return {
+    scan_id: row.uuid,
+    ...Object.fromEntries(TEXTS.map((name) => [name, row[name]])),
+    ...(row.stale === 1 && { state: "stale" }),
+    ...Object.fromEntries(NULLABLE.map((name) => [name, numberOrNull(name)])),
+    ...Object.fromEntries(NUMBERS.map((name) => [name, Number(row[name])])),
+  } as unknown as Omit<StoredScan, keyof Ranges>;
+}
+
+async function rangesOf(database: Database, { id }: Row): Promise<Ranges> {
+  const read = async (excluded: number) =>
+    await database.rows(
+      "select first, last, widened from scan_ranges where scan = ? and excluded = " +
+        `${database.engine === "postgres" ? "?::integer::boolean" : "?"} ` +
+        `order by first limit ${MOST_RANGES}`,
+      [id, excluded],
+    );
+  const [asked, excluded] = [await read(0), await read(1)];
+  return {
+    ranges: asked.map(rangeText),
+    excluded: excluded.map(rangeText),
+    widened: [...asked, ...excluded].some(({ widened }) => widened === 1),
+  };
+}
+
+function rangeText({ first, last }: Row): string {
+  const [start, end] = [String(first), String(last)].map(canonicalHost);
+  return start === end ? start : `${start}-${end}`;
+}

@@ -1,0 +1,68 @@
+/** Covers src/cli/commands/scans.ts, src/app/databases/scan_heartbeat.ts and src/store/scans/. */
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { scanLines } from "../../../src/cli/commands/scans.ts";
+import { openSqlite } from "../../../src/store/database/sqlite.ts";
+import type { StoredScan } from "../../../src/store/scans/scan_list.ts";
+import { all } from "../../store/databases.ts";
+import { inFolder, kill } from "../../app/resume/stopped_programs.ts";
+import { finish, run, start } from "../program.ts";
+
+const SCAN: StoredScan = {
+  ...{ scan_id: "x", kind: "sweep", state: "running", started_at: 0, finished_at: null },
+  ...{ heartbeat_at: 5000, ends_at: 65_000, parts: 2, shards: 1, shards_done: 0, position: 1 },
+  ...{ total: 8, probes_sent: 1234, replies: 5, found: 4, packet_loss: 0.015, rows_lost: 0 },
+  ...{ rate: 5000, rate_reason: "loss", widened: false, excluded: ["10.0.0.7"] },
+  ranges: ["10.0.0.0-10.0.0.255", "10.0.2.0", "10.0.4.0", "10.0.6.0"],
+};
+
+Deno.test("a running scan is shown with its share, its ETA and its ranges, and a stale one without an ETA", () => {
+  const stale = { ...SCAN, state: "stale", widened: true, ranges: [], excluded: [] };
+  assertEquals(scanLines([SCAN, stale], 5000, Infinity).map((line) => line.replace(/ +/g, " ")), [
+    "STARTED (UTC) KIND STATE DONE ETA SENT REPLIES FOUND LOSS RATE PARTS RANGES",
+    "1970-01-01 00:00:00 sweep running 12.5% 00:01:00 1,234 5 4 1.5% 5,000 2 " +
+    "10.0.0.0-10.0.0.255, 10.0.2.0, 10.0.4.0 and 1 more, 1 range excluded",
+    "1970-01-01 00:00:00 sweep stale 12.5% 1,234 5 4 1.5% 5,000 2 (widened)",
+  ]);
+  assertEquals(scanLines([], 0, 80), ["no scans"]);
+});
+
+Deno.test("a scan that is killed shows as running with its progress, as stale later, and as finished after a resumption", () =>
+  inFolder(async (folder) => {
+    const list = `${folder}/a.db`;
+    const scan = start([
+      ...["scan", "127.47.0.0/22", "-p", "25565", "--rate", "100", "--cooldown", "100ms", "-q"],
+      ...["--exclude", "127.47.1.0/24", "--retries", "0", "-o", list],
+      ...["--checkpoint", `${folder}/a.checkpoint`],
+    ]);
+    const shown = async (): Promise<StoredScan> => {
+      const { stdout } = await run(["scans", list, "--json"]);
+      return JSON.parse(stdout || "{}");
+    };
+    let seen = await shown();
+    for (let i = 0; i < 100 && !(seen.position > 0); i++) seen = await shown();
+    await kill(scan);
+    assertEquals([seen.kind, seen.state, seen.parts], ["sweep", "running", 1]);
+    assert(seen.total > seen.position && seen.probes_sent > 0, JSON.stringify(seen));
+    assert(seen.ends_at! > seen.heartbeat_at! && seen.ends_at! < seen.heartbeat_at! + 60_000);
+    assertEquals(seen.ranges, ["127.47.0.0-127.47.3.255"]);
+    assertEquals(seen.excluded, ["127.47.1.0-127.47.1.255"]);
+    {
+      await using database = openSqlite(list);
+      await database.run("update scans set heartbeat_at = heartbeat_at - 61000");
+      assertEquals((await all(database, "select state from scans"))[0].state, "running");
+    }
+    assertEquals((await shown()).state, "stale");
+    assertStringIncludes((await run(["scans", list])).stdout, "stale");
+    const resumed = start(["scan", "--resume", `${folder}/a.checkpoint`, "-q", "--rate", "100000"]);
+    assertEquals((await finish(resumed)).code, 0);
+    const ended = await shown();
+    assertEquals([ended.state, ended.parts, ended.ends_at], ["finished", 2, null]);
+    assertEquals([ended.position, ended.shards_done], [ended.total, 1]);
+  }));
+
+Deno.test("scans refuses surplus words and files that are no database", async () => {
+  const surplus = await run(["scans", "a.db", "b"]);
+  assertEquals([surplus.code, surplus.stdout], [2, ""]);
+  const missing = await run(["scans", "missing.db"]);
+  assertEquals(missing.code, 2);
+});

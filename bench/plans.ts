@@ -158,6 +158,7 @@ function recording(database: Database, queries: [string, readonly Value[]][]): D
     run: (sql, values) => (note(sql, values), database.run(sql, values)),
     rows: (sql, values) => (note(sql, values), database.rows(sql, values)),
     stream: (sql, values) => (note(cursor + sql, values), database.stream(sql, values)),
+    snapshot: (work) => database.snapshot(work),
     bulk: (statement, rows) => database.bulk(statement, rows),
     transaction: (work) => database.transaction(work),
     now: () => database.now(),

@@ -36,6 +36,7 @@ const RUN: Readonly<Record<Command, () => Promise<Run>>> = {
   export: async () => (await import("./commands/servers_and_export.ts")).runExport,
   import: async () => (await import("./commands/import.ts")).runImport,
   prune: async () => (await import("./commands/prune.ts")).runPrune,
+  copy: async () => (await import("./commands/copy.ts")).runCopy,
   fleet: async () => (await import("./commands/fleet.ts")).runFleet,
   demo: async () => (await import("./commands/demo.ts")).runDemo,
   schema: async () => (await import("./commands/schema.ts")).runSchema,

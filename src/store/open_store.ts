@@ -6,7 +6,12 @@
 import { InputError } from "../core/errors.ts";
 import { sleep, systemClock } from "../net/clock.ts";
 import { type Database, StoreError, Unavailable } from "./database/database.ts";
-import { checkVersion, createTables } from "./schema/create_tables.ts";
+import {
+  checkAnyVersion,
+  checkVersion,
+  createTables,
+  createTablesForCopy,
+} from "./schema/create_tables.ts";
 import { openPostgres } from "./database/postgres.ts";
 import type { DatabaseLocation } from "./database_location.ts";
 import type { PostgresLocation } from "./database/postgres_url.ts";
@@ -80,6 +85,33 @@ export async function readStore(
   environment: ConnectionEnvironment,
 ): Promise<Database> {
   return await openWhenFree(location, environment, { readOnly: true }, checkVersion);
+}
+
+/**
+ * Opens an existing database of any version as the source of a copy.
+ *
+ * @throws InputError when the database does not exist or cannot be used; StoreError when the engine
+ * fails.
+ */
+export async function openCopySource(
+  location: DatabaseLocation,
+  environment: ConnectionEnvironment,
+): Promise<Database> {
+  return await openWhenFree(location, environment, { readOnly: true }, checkAnyVersion);
+}
+
+/**
+ * Opens an empty database, or one with an unfinished copy, as the target of a copy. Creates a missing
+ * SQLite file.
+ *
+ * @throws InputError when the database has other tables or cannot be used; StoreError when the engine
+ * fails.
+ */
+export async function openCopyTarget(
+  location: DatabaseLocation,
+  environment: ConnectionEnvironment,
+): Promise<Database> {
+  return await openWhenFree(location, environment, {}, createTablesForCopy);
 }
 
 async function openWhenFree(

@@ -219,14 +219,23 @@ export class Store implements AsyncDisposable {
  */
 export async function withDatabaseErrors<T>(
   verb: "read" | "write to",
-  { name }: Database,
+  database: Database,
   work: () => Promise<T>,
 ): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    const isEngineError = error instanceof Error && ["Error", "Unavailable"].includes(error.name);
-    if (!isEngineError) throw error;
-    throw new StoreError(`Cannot ${verb} ${name}: ${error.message}`, { cause: error });
+    throw namedError(verb, database, error);
   }
+}
+
+/** An error of the engine as one that names the database; any other error as it is. */
+export function namedError(
+  verb: "read" | "write to",
+  { name }: Database,
+  error: unknown,
+): unknown {
+  const isEngineError = error instanceof Error && ["Error", "Unavailable"].includes(error.name);
+  if (!isEngineError) return error;
+  return new StoreError(`Cannot ${verb} ${name}: ${error.message}`, { cause: error });
 }

@@ -1,5 +1,8 @@
 /** Records for tests of stores: ordinary ones, and hostile texts. */
 import { emptyRecord, type ServerRecord } from "../../src/core/record.ts";
+import type { ServerToForget } from "../../src/store/forget/forget_servers.ts";
+import { keysOf } from "../../src/store/forget/tombstones.ts";
+import { identityOf } from "../../src/store/rows/identity.ts";
 
 /** The identity of a scan of the tests. */
 export const scanId = (n: number) => `00000000-0000-7000-8000-${String(n).padStart(12, "0")}`;
@@ -18,6 +21,12 @@ export function record(port: number, rest: Partial<ServerRecord> = {}): ServerRe
     scan_id: scanId(1),
     ...rest,
   };
+}
+
+/** A server to forget, with the id of its row. */
+export function forgettable(one: ServerRecord, id?: number): ServerToForget {
+  const identity = identityOf(one)!;
+  return { id, key: identity.key, keys: keysOf(identity) };
 }
 
 /** Hostile texts: control characters, lone surrogates, SQL. */

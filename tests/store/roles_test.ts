@@ -11,7 +11,7 @@ import { removeHours, sealHours } from "../../src/store/uptime/seal_hours.ts";
 import { writeSpans } from "../../src/store/uptime/watch_spans.ts";
 import { all, connect, SERVER, withPostgres } from "./databases.ts";
 import { writePolled } from "./polls.ts";
-import { record, scanId } from "./records.ts";
+import { forgettable, record, scanId } from "./records.ts";
 
 /** The statements of the section about roles, with names of their own. */
 async function grants(suffix: string): Promise<string> {
@@ -47,7 +47,7 @@ Deno.test({
           const between = () => Promise.resolve();
           await rollUp(owner, { between });
           await removeHours(owner, await sealHours(owner, 3_600_000), between);
-          const forgotten = { ...identityOf(record(2))!, id: 2 };
+          const forgotten = forgettable(record(2), 2);
           await store.write([record(2, { favicon_hash: "a" })]);
           await writeTombstones(owner, [forgotten], 1);
           assert(await removeServers(owner, [forgotten], between));

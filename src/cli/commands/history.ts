@@ -6,16 +6,7 @@
 import { InputError } from "../../core/errors.ts";
 import { countOf, withCommas } from "../../core/quantities.ts";
 import { jsonText } from "../../sinks/json.ts";
-import type { Database } from "../../store/database/database.ts";
-import {
-  countObservations,
-  historyOf,
-  type NumberedServer,
-  type Observation,
-  serversOfHost,
-  serverWithKey,
-} from "../../store/history_queries.ts";
-import { parseServerName } from "../../store/rows/identity.ts";
+import { countObservations, historyOf, type Observation } from "../../store/history_queries.ts";
 import { withDatabaseErrors } from "../../store/store.ts";
 import { type RecentUptime, recentUptime } from "../../store/uptime/uptime_queries.ts";
 import { connectionEnvironment } from "../../app/databases/connection_environment.ts";
@@ -23,6 +14,7 @@ import { EXIT } from "../../app/exit_codes.ts";
 import { readCommandLine } from "../options/read_options.ts";
 import { showEvents } from "./history_events.ts";
 import { print, reportLine } from "../term/console.ts";
+import { findServer } from "../../app/databases/find_server.ts";
 import { openNamed } from "../../app/databases/select_servers.ts";
 import { playersText, type TableColumn, tableLines } from "../../app/outputs/table_format.ts";
 
@@ -42,7 +34,7 @@ export async function runHistory(args: readonly string[]): Promise<number> {
     return await showEvents(database, { server: id, limit, after, follow, json });
   }
   const { key, seen, all, uptime } = await withDatabaseErrors("read", database, async () => {
-    const { id, key } = await findServer(database, server);
+    const { id, key } = await findServer(database, namedServer(server));
     const seen = await historyOf(database, id, limit);
     const all = seen.length < limit ? seen.length : await countObservations(database, id);
     return { key, seen, all, uptime: await recentUptime(database, id, database.now()) };
@@ -59,44 +51,9 @@ export async function runHistory(args: readonly string[]): Promise<number> {
   return EXIT.done;
 }
 
-/**
- * The server that a user names: by its key, by a host that has one server, or by the address and port of
- * a server that has a name.
- */
-async function findServer(database: Database, word: string | undefined): Promise<NumberedServer> {
-  if (word === undefined) {
-    throw new InputError("Cannot show a history: name a server, as HOST:PORT");
-  }
-  const named = parseServerName(word);
-  if (named === undefined) {
-    throw new InputError(
-      `Cannot find "${word}": expected an address or a name such as 192.0.2.1, [::1]:19132 or ` +
-        "play.example.org",
-    );
-  }
-  const exact = await serverWithKey(database, named.key);
-  if (exact !== undefined) return exact;
-  const servers = await serversOfHost(database, named.host);
-  const matching = servers.filter(({ port }) => port === (named.port ?? port));
-  if (matching.length === 1) return matching[0];
-  throw new InputError(
-    servers.length === 0
-      ? `Cannot find "${word}": it is not in ${database.name}`
-      : `Cannot find "${word}": ${database.name} has this host only ${
-        whereOnly(servers, matching)
-      }`,
-  );
-}
-
-/** The servers of a host, for a user who named none of them. */
-function whereOnly(
-  servers: readonly NumberedServer[],
-  matching: readonly NumberedServer[],
-): string {
-  const ports = servers.map(({ port }) => port);
-  return matching.length > 1 && new Set(ports).size < ports.length
-    ? `as ${matching.map(({ key }) => key).join(", ")}`
-    : `with port ${ports.join(", ")}`;
+function namedServer(word: string | undefined): string {
+  if (word !== undefined) return word;
+  throw new InputError("Cannot show a history: name a server, as HOST:PORT");
 }
 
 /** An observation, and whether the content changed since the one before. */

@@ -16,6 +16,7 @@ export const COMMAND_NAMES = [
   "export",
   "import",
   "prune",
+  "copy",
   "fleet",
   "demo",
   "schema",
@@ -164,6 +165,18 @@ export const COMMANDS: Readonly<Record<Command, CommandDescription>> = {
       "the last one of each hour is kept; of older ones, only the last one of each day (UTC).",
     examples: ["prune servers.db --keep 90d"],
     words: { most: 1, completions: "files" },
+  },
+  copy: {
+    usage: "copy FROM TO [options]",
+    purpose: "copy a database into an empty one, also to the other engine or from an old version",
+    note:
+      "FROM may have the versions 1 to 5; it is read as it is at the start. TO must be empty, or have\n" +
+      "an unfinished copy, which continues. At the end both are compared, table by table.",
+    examples: [
+      "copy servers.db postgres://writer@db.example.org/servers",
+      "copy old.db servers.db --json",
+    ],
+    words: { most: 2, completions: "files" },
   },
   fleet: {
     usage: "fleet [options]",

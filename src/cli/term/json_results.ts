@@ -69,6 +69,15 @@ export const JSON_RESULTS = {
     ignored_lines: "number of lines that cannot be read",
     first_ignored_line: "line number of the first line that cannot be read; `null`: none",
   },
+  "copy": {
+    table: "table that was copied",
+    rows: "number of rows of the source",
+    left_out: "number of further rows of the source that the present form has no place for",
+    copied: "number of rows in the target",
+    digest: "hash of the rows of the source",
+    copied_digest: "hash of the rows in the target",
+    equal: "whether both have equal rows",
+  },
   "prune": {
     database: "database that was pruned",
     pruned: "number of deleted observations",

@@ -75,6 +75,8 @@ export interface Database extends AsyncDisposable {
   rows(sql: string, parameters?: readonly Value[]): Promise<readonly Row[]>;
   /** Reads the rows of a query one by one. No other statement may run before the last row. */
   stream(sql: string, parameters?: readonly Value[]): AsyncIterable<Row>;
+  /** Runs `work`, whose queries all see one state of the database, and which writes nothing. */
+  snapshot<T>(work: () => Promise<T>): Promise<T>;
   /** Runs a bulk statement. Returns the number of changed rows. */
   bulk(statement: BulkStatement, rows: readonly (readonly Value[])[]): Promise<number>;
   /**

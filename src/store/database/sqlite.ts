@@ -210,13 +210,12 @@ class Sqlite implements Database {
 
   /**
    * Deno's `iterate()` ends without an error when SQLite reports one (Deno 2.9.6), so a corrupt file
-   * would appear to have fewer rows. The rows are therefore counted again afterwards. The first query
-   * starts a read transaction, so both see the same rows.
+   * would appear to have fewer rows. The rows are therefore counted again afterwards.
    */
   async *stream(sql: string, parameters: readonly Value[] = []): AsyncIterable<Row> {
-    this.db.exec("begin");
+    const isInSnapshot = this.db.isTransaction;
+    if (!isInSnapshot) await this.#beginSnapshot();
     try {
-      await this.rows("select count(*) from sqlite_master");
       let read = 0;
       for (const row of this.db.prepare(sql).iterate(...parameters)) {
         read++;
@@ -225,7 +224,27 @@ class Sqlite implements Database {
       const [{ n }] = await this.rows(`select count(*) as n from (${sql})`, parameters);
       if (n !== read) throw new Error(`${read} of ${n} rows can be read: the file is corrupt`);
     } finally {
+      if (!isInSnapshot) this.db.exec("rollback");
+    }
+  }
+
+  async snapshot<T>(work: () => Promise<T>): Promise<T> {
+    await this.#beginSnapshot();
+    try {
+      return await work();
+    } finally {
       this.db.exec("rollback");
+    }
+  }
+
+  /** Begins a read transaction. Its first query decides which state of the file it sees. */
+  async #beginSnapshot(): Promise<void> {
+    this.db.exec("begin");
+    try {
+      await this.rows("select count(*) from sqlite_master");
+    } catch (error) {
+      this.db.exec("rollback");
+      throw error;
     }
   }
 

@@ -11,17 +11,21 @@ import {
   type Row,
   timeParameter,
 } from "../database/database.ts";
-import { canonicalHost } from "../rows/addresses.ts";
+import { addressColumn, canonicalHost } from "../rows/addresses.ts";
 import { isTimeIn, timeList } from "../uptime/hours.ts";
 import { TABLE_COLUMNS } from "../schema/table_columns.ts";
 import { othersEnded } from "../database/other_transactions.ts";
-import { type ForgettableServer, keysOf, readSalt, tombstone } from "./tombstones.ts";
+import { keysOf, readSalt, tombstone } from "./tombstones.ts";
 import { removeOrphanedIcons } from "./orphaned_icons.ts";
 
 /** A server to forget. */
-export interface ServerToForget extends ForgettableServer {
+export interface ServerToForget {
   /** `servers.id`; `undefined`: the database has no row of the server. */
   readonly id: number | undefined;
+  /** The server's key. */
+  readonly key: string;
+  /** All keys by which writes of the server are recognised: its own, and its endpoint. */
+  readonly keys: readonly string[];
 }
 
 const INSERT_TOMBSTONE = insertInto(
@@ -52,12 +56,12 @@ const ATTEMPTS = 1000;
  */
 export async function writeTombstones(
   database: Database,
-  servers: readonly ForgettableServer[],
+  servers: readonly ServerToForget[],
   at: number,
 ): Promise<void> {
   const salt = await readSalt(database);
   const rows = servers.flatMap((server) =>
-    keysOf(server).map((key) => [tombstone(salt, key), tombstone(salt, server.key), at])
+    server.keys.map((key) => [tombstone(salt, key), tombstone(salt, server.key), at])
   );
   rows.sort(([a], [b]) => a < b ? -1 : 1);
   await database.transaction(() => database.bulk(INSERT_TOMBSTONE, rows));
@@ -87,7 +91,7 @@ export async function removeServers(
 
 async function removePage(
   database: Database,
-  servers: readonly (ForgettableServer & { readonly id: number })[],
+  servers: readonly (ServerToForget & { readonly id: number })[],
   periods: readonly Period[],
 ): Promise<void> {
   const ids = listValue(database, servers.map(({ id }) => id));
@@ -107,7 +111,7 @@ async function removePage(
       [hours, timeList(database, starts), ids],
     );
   }
-  const endpoints = servers.flatMap((server) => keysOf(server));
+  const endpoints = servers.flatMap(({ keys }) => keys);
   await database.run(
     `update servers set alias_of = null where ${isInList(database, "alias_of", "text")}`,
     [listValue(database, endpoints)],
@@ -164,23 +168,29 @@ export async function removeTombstones(database: Database, key: string): Promise
 
 /** The servers whose addresses opted out. */
 export async function readOptedOutServers(database: Database): Promise<ServerToForget[]> {
-  const rows = await database.rows(
-    `select ${FORGETTABLE_COLUMNS} from servers s ` +
-      "join opt_outs o on o.address = s.address order by s.id",
-  );
-  return rows.map(serverOf);
+  const sql = `select ${COLUMNS} from servers s join opt_outs o on o.address = s.address`;
+  return (await database.rows(`${sql} order by s.id`)).map(serverOf);
 }
 
-/** The columns of `servers s` that {@linkcode serverOf} reads. */
-export const FORGETTABLE_COLUMNS = "s.id, s.key, s.address, s.scope, s.port";
+/** The servers with the addresses and ports of some servers: these and others with other names. */
+export async function readSharingServers(
+  database: Database,
+  ids: readonly number[],
+): Promise<ServerToForget[]> {
+  const rows = await database.rows(
+    `select ${COLUMNS} from servers s join servers o on o.port = s.port and ` +
+      `o.${addressColumn(database)} = s.${addressColumn(database)} ` +
+      `and coalesce(o.scope, '') = coalesce(s.scope, '') ` +
+      `where ${isInList(database, "o.id", "integer")} order by s.id`,
+    [listValue(database, ids)],
+  );
+  return [...new Map(rows.map((row) => [row.id, serverOf(row)])).values()];
+}
 
-/** The server of a row of {@linkcode FORGETTABLE_COLUMNS}. */
-export function serverOf({ id, key, address, scope, port }: Row): ServerToForget {
-  return {
-    id: Number(id),
-    key: String(key),
-    address: canonicalHost(String(address)),
-    scope: scope === null ? null : String(scope),
-    port: Number(port),
-  };
+const COLUMNS = "s.id, s.key, s.address, s.scope, s.port";
+
+function serverOf({ id, key: own, address: stored, scope: zone, port: number }: Row) {
+  const [key, address, port] = [String(own), canonicalHost(String(stored)), Number(number)];
+  const scope = zone === null ? null : String(zone);
+  return { id: Number(id), key, keys: keysOf({ key, address, scope, port }) };
 }

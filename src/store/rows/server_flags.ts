@@ -81,7 +81,7 @@ function inOrder(pairs: Value[][]): Value[][] {
 }
 
 /** The flags of a JSON list; none of another program's value that is no list of text. */
-function flagsOf(json: string): Set<string> {
+export function flagsOf(json: string): Set<string> {
   let value: unknown;
   try {
     value = JSON.parse(json);

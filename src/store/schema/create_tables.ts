@@ -29,24 +29,57 @@ function newSalt(): string {
   return crypto.getRandomValues(new Uint8Array(16)).toHex();
 }
 
+/** The table that a database has while a copy into it is unfinished. */
+export const UNFINISHED_COPY = "unfinished_copy";
+
 /**
  * Makes the tables of an empty database, in one transaction. Does nothing when they exist.
  *
  * @throws InputError when the database has another version, or is another program's.
  */
 export async function createTables(database: Database): Promise<void> {
-  await database.transaction(async () => {
-    if (database.engine === "postgres") {
-      // An advisory lock: of two programs that start at the same time, one makes the tables.
-      await database.script("select pg_advisory_xact_lock(7022642158)");
-    }
+  await createOnce(database, async () => {
     const version = await readVersion(database);
     if (version !== 0) return refuseOther(database, version);
-    await database.script(TABLES[database.engine]);
-    await database.bulk(INSERT_VERSION, [[SCHEMA_VERSION, newSalt()]]);
+    await writeTables(database);
+  });
+}
+
+/**
+ * Makes the tables of an empty database into which another one is copied. Does nothing when the copy has
+ * begun.
+ *
+ * @throws InputError when the database is not empty.
+ */
+export async function createTablesForCopy(database: Database): Promise<void> {
+  await createOnce(database, async () => {
+    if ((await readTables(database)).has(UNFINISHED_COPY)) return;
+    if (await readVersion(database) !== 0) {
+      throw new InputError(
+        `Cannot copy into ${database.name}: it has tables; name an empty one`,
+      );
+    }
+    await writeTables(database);
+    await database.script(`create table ${UNFINISHED_COPY} (progress text not null)`);
+    await database.run(`insert into ${UNFINISHED_COPY} values ('{}')`);
+  });
+}
+
+/** Runs `work` in a transaction; in PostgreSQL, in one program at a time. */
+async function createOnce(database: Database, work: () => Promise<void>): Promise<void> {
+  await database.transaction(async () => {
+    if (database.engine === "postgres") {
+      await database.script("select pg_advisory_xact_lock(7022642158)");
+    }
+    await work();
   });
   // The journal mode is stored in the file, so a file of another program must be refused before this.
   if (database.engine === "sqlite") await database.script("pragma journal_mode = wal");
+}
+
+async function writeTables(database: Database): Promise<void> {
+  await database.script(TABLES[database.engine]);
+  await database.bulk(INSERT_VERSION, [[SCHEMA_VERSION, newSalt()]]);
 }
 
 /**
@@ -55,28 +88,48 @@ export async function createTables(database: Database): Promise<void> {
  * @throws InputError when the database is empty, has another version, or is another program's.
  */
 export async function checkVersion(database: Database): Promise<void> {
+  refuseOther(database, await existingVersion(database));
+}
+
+/**
+ * Checks that a database has tables of this program, of any version that can be copied.
+ *
+ * @throws InputError when the database is empty, has a later version, or is another program's.
+ */
+export async function checkAnyVersion(database: Database): Promise<void> {
+  const version = await existingVersion(database);
+  if (version > SCHEMA_VERSION) refuseOther(database, version);
+}
+
+async function existingVersion(database: Database): Promise<number> {
   const version = await readVersion(database);
-  if (version !== 0) return refuseOther(database, version);
+  if (version !== 0) return version;
   throw new InputError(`Cannot use ${database.name}: it has no tables of blocksweep`);
 }
 
 function refuseOther({ name }: Database, version: number): void {
   if (version === SCHEMA_VERSION) return;
+  const remedy = version > SCHEMA_VERSION
+    ? "use a newer program"
+    : `copy it into a new database with "blocksweep copy FROM TO"`;
   throw new InputError(
     `Cannot use ${name}: its tables have version ${version}, and this program uses version ` +
-      `${SCHEMA_VERSION}; export it to .ndjson with the program that wrote it, and import that file ` +
-      "into a new database",
+      `${SCHEMA_VERSION}; ${remedy}`,
   );
 }
 
 /**
  * Reads the schema version of a database; 0 when the database has no tables of blocksweep.
  *
- * @throws InputError when tables of another program are in conflict.
+ * @throws InputError when tables of another program are in conflict, or a copy is unfinished.
  */
-async function readVersion(database: Database): Promise<number> {
-  const rows = await database.rows(LIST_TABLES[database.engine]);
-  const tables = new Set(rows.map(({ name }) => String(name)));
+export async function readVersion(database: Database): Promise<number> {
+  const tables = await readTables(database);
+  if (tables.has(UNFINISHED_COPY)) {
+    throw new InputError(
+      `Cannot use ${database.name}: a copy into it is unfinished; run that command again`,
+    );
+  }
   if (tables.has(VERSION_TABLE)) {
     const [row] = await database.rows(`select version from ${VERSION_TABLE}`);
     if (row !== undefined) return Number(row.version);
@@ -90,6 +143,11 @@ async function readVersion(database: Database): Promise<number> {
   throw new InputError(
     `Cannot use ${database.name}: another program made it; it holds a table "${foreign[0]}"`,
   );
+}
+
+async function readTables(database: Database): Promise<ReadonlySet<string>> {
+  const rows = await database.rows(LIST_TABLES[database.engine]);
+  return new Set(rows.map(({ name }) => String(name)));
 }
 
 /** The tables that this program makes. */

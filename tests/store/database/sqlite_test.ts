@@ -104,8 +104,10 @@ Deno.test("a database of another schema version is refused with the way out, and
         assertEquals(
           message,
           `Cannot use "${path}": its tables have version ${version}, and this program uses version ` +
-            `${SCHEMA_VERSION}; export it to .ndjson with the program that wrote it, and import that ` +
-            "file into a new database",
+            `${SCHEMA_VERSION}; ` +
+            (version > SCHEMA_VERSION
+              ? "use a newer program"
+              : 'copy it into a new database with "blocksweep copy FROM TO"'),
         );
       }
     }

@@ -8,6 +8,7 @@ import { ATTACHMENTS, type RecordWithAttachments } from "../../../src/core/recor
 import type { Database } from "../../../src/store/database/database.ts";
 import {
   readOptedOutServers,
+  readSharingServers,
   removeServers,
   removeTombstones,
   type ServerToForget,
@@ -22,7 +23,7 @@ import { rollUp } from "../../../src/store/uptime/roll_up.ts";
 import { writeSpans } from "../../../src/store/uptime/watch_spans.ts";
 import { all, connect, onEngines, SERVER, storedServers, withPostgres } from "../databases.ts";
 import { writePolled } from "../polls.ts";
-import { record, scanId, watchId } from "../records.ts";
+import { forgettable, record, scanId, watchId } from "../records.ts";
 
 const quick = (database: Database) => new Store(database, () => Promise.resolve());
 const pause = () => Promise.resolve();
@@ -50,7 +51,7 @@ async function forget(database: Database, ...servers: ServerToForget[]): Promise
 async function named(database: Database, key: string): Promise<ServerToForget> {
   const [{ id }] = await database.rows("select id from servers where key = ?", [key]);
   const stored = (await storedServers(database)).find((one) => identityOf(one)!.key === key)!;
-  return { ...identityOf(stored)!, id: Number(id) };
+  return forgettable(stored, Number(id));
 }
 
 /** Two servers with rows in all tables. */
@@ -152,8 +153,7 @@ onEngines("import, rescan, watch and a redelivered batch do not restore a server
 onEngines(
   "a server that the database never had can be forgotten, and undone by its address",
   async (db) => {
-    const identity = identityOf(record(1))!;
-    assert(await forget(db, { ...identity, id: undefined }));
+    assert(await forget(db, forgettable(record(1))));
     await quick(db).write([record(1, NAMED), record(2)]);
     assertEquals(await keys(db), ["127.0.0.1:2"]);
     assert(await removeTombstones(db, "127.0.0.1:1"));
@@ -166,6 +166,20 @@ onEngines("the servers of opted-out addresses are found", async (db) => {
   await quick(db).write([record(1), record(2, { host: "::1" })]);
   await writePolled(db, [], [], { optOuts: [{ address: 1n, at: 5 }] });
   assertEquals((await readOptedOutServers(db)).map(({ key }) => key), ["[::1]:2"]);
+});
+
+onEngines("the servers of an endpoint are found by one of them", async (db) => {
+  const other = record(1, { requested_as: "other.example.org" });
+  await quick(db).write([record(1), record(2)]);
+  await quick(db).write([record(1, NAMED), record(3)]);
+  await quick(db).write([other]);
+  const { id } = await named(db, "play.example.org:1");
+  const found = await readSharingServers(db, [id!]);
+  assertEquals(found.map(({ key }) => key), [
+    "127.0.0.1:1",
+    "play.example.org:1",
+    "other.example.org:1",
+  ]);
 });
 
 onEngines("orphaned icons are removed, those of servers stay", async (db) => {
@@ -187,8 +201,8 @@ Deno.test({
       await using remover = await connect(url);
       await createTables(writer);
       await quick(writer).write([record(1), record(2)]);
-      const [old, late] = [await named(writer, "127.0.0.1:1"), identityOf(record(3))!];
-      const servers = [old, { ...late, id: undefined }];
+      const old = await named(writer, "127.0.0.1:1");
+      const servers = [old, forgettable(record(3))];
       const looked = Promise.withResolvers<void>();
       let removing: Promise<boolean> | undefined;
       await writer.transaction(async () => {

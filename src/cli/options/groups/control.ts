@@ -252,6 +252,7 @@ export const GENERAL = {
         "export",
         "import",
         "prune",
+        "copy",
         "fleet",
         "demo",
       ],

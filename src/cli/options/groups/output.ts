@@ -195,7 +195,7 @@ export const OUTPUT = {
     },
     {
       name: "json",
-      commands: ["import", "prune", "fleet"],
+      commands: ["import", "prune", "copy", "fleet"],
       help: "print one JSON object per result",
     },
     {

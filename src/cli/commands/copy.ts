@@ -1,0 +1,78 @@
+/**
+ * The copy command: copies a database into an empty one.
+ *
+ * @module
+ */
+import { connectionEnvironment } from "../../app/databases/connection_environment.ts";
+import { namedPlace } from "../../app/databases/select_servers.ts";
+import { EXIT } from "../../app/exit_codes.ts";
+import { onInterrupt } from "../../app/interrupt_signals.ts";
+import { type TableColumn, tableLines } from "../../app/outputs/table_format.ts";
+import { InputError } from "../../core/errors.ts";
+import { withCommas } from "../../core/quantities.ts";
+import { type ComparedTable, copyDatabase, isEqual } from "../../store/copy/copy_database.ts";
+import { openCopySource, openCopyTarget } from "../../store/open_store.ts";
+import { withDatabaseErrors } from "../../store/store.ts";
+import { readCommandLine } from "../options/read_options.ts";
+import { print, reportError, reportLine } from "../term/console.ts";
+import { printResult } from "../term/json_results.ts";
+
+/** Runs `copy`; returns the exit code. */
+export async function runCopy(args: readonly string[]): Promise<number> {
+  const { words: [from, to], options: { quiet, json } } = readCommandLine("copy", args);
+  if (from === undefined || to === undefined) {
+    throw new InputError(
+      "Cannot copy: name two databases, for example blocksweep copy old.db servers.db",
+    );
+  }
+  const [source, target] = [namedPlace(from), namedPlace(to)];
+  const environment = connectionEnvironment(reportLine);
+  const report = (line: string) => quiet ? undefined : reportLine(line);
+  // The source comes first: where it cannot be read, no target is created.
+  await using database = await openCopySource(source, environment);
+  await using copy = await openCopyTarget(target, environment);
+  using interrupt = onInterrupt(() => {});
+  const { signal } = interrupt;
+  const { complete, tables } = await withDatabaseErrors(
+    "write to",
+    copy,
+    () => copyDatabase(database, copy, { report, signal }),
+  );
+  if (!complete) {
+    reportLine("the copy is unfinished; run the command again to continue it");
+    return EXIT.interrupted;
+  }
+  if (json) { for (const table of tables) await printResult("copy", resultOf(table)); }
+  else if (!quiet) await print(comparisonLines(tables).join("\n"));
+  const different = tables.filter((table) => !isEqual(table));
+  if (different.length === 0) return EXIT.done;
+  const names = different.map(({ table }) => table).join(", ");
+  reportError(`Cannot finish the copy into ${copy.name}: its rows differ in ${names}`);
+  return EXIT.failed;
+}
+
+function resultOf(table: ComparedTable) {
+  return {
+    table: table.table,
+    rows: table.rows,
+    left_out: table.leftOut,
+    copied: table.copied,
+    digest: table.digest,
+    copied_digest: table.copiedDigest,
+    equal: isEqual(table),
+  };
+}
+
+const COLUMNS: readonly TableColumn<ComparedTable>[] = [
+  { title: "TABLE", width: 16, rank: 0, text: ({ table }) => table },
+  { title: "ROWS", width: 11, rank: 0, text: ({ rows }) => withCommas(rows) },
+  { title: "LEFT OUT", width: 8, rank: 0, text: ({ leftOut }) => withCommas(leftOut) },
+  { title: "COPIED", width: 11, rank: 0, text: ({ copied }) => withCommas(copied) },
+  { title: "DIGEST", width: 32, rank: 0, text: ({ digest }) => digest },
+  { title: "EQUAL", width: 0, rank: 0, text: (table) => isEqual(table) ? "yes" : "no" },
+];
+
+/** The comparison of both databases as a table. */
+export function comparisonLines(tables: readonly ComparedTable[]): string[] {
+  return tableLines(COLUMNS, tables, Infinity, 2);
+}

@@ -1,0 +1,101 @@
+/**
+ * Tables of a copy: their columns, and the source of their rows.
+ *
+ * @module
+ */
+import { hash } from "node:crypto";
+import { type ColumnDefinition, type Row, StoreError, type Value } from "../database/database.ts";
+import { canonicalHost } from "../rows/addresses.ts";
+import { inKeyOrder, storable, storableJson } from "../rows/stored_values.ts";
+
+/** A row's place in the order in which a table is copied: values of its key. */
+export type Position = readonly Value[];
+
+/** A row in the form that both engines hold. */
+export interface CopiedRow {
+  /** The values of {@linkcode CopiedTable.columns}. */
+  readonly values: readonly Value[];
+  readonly position: Position;
+}
+
+/** A table of a copy. */
+export interface CopiedTable {
+  readonly name: string;
+  /** The columns that are copied: the others have their defaults in the target. */
+  readonly columns: readonly ColumnDefinition[];
+  /** Number of rows of the source that {@linkcode rows} leaves out, when all have been read. */
+  readonly leftOut: () => number;
+  /** Reads the rows after a position in batches, in a fixed order. Each batch ends at a position. */
+  readonly rows: (after: Position | undefined) => AsyncIterable<readonly CopiedRow[]>;
+}
+
+/** Maximum number of rows of a batch. */
+const BATCH_ROWS = 2000;
+/** The length of text after which a batch ends, UTF-16 code units. */
+const BATCH_TEXT = 4_000_000;
+
+/**
+ * Collects the rows of a stream into batches that take a limited amount of memory.
+ *
+ * @param convert The rows that a row of the stream results in. All have one position.
+ */
+export async function* batchesOf(
+  rows: AsyncIterable<Row>,
+  convert: (row: Row) => readonly CopiedRow[],
+): AsyncIterable<readonly CopiedRow[]> {
+  let [batch, text]: [CopiedRow[], number] = [[], 0];
+  for await (const row of rows) {
+    for (const converted of convert(row)) {
+      batch.push(converted);
+      for (const value of converted.values) if (typeof value === "string") text += value.length;
+    }
+    if (batch.length < BATCH_ROWS && text < BATCH_TEXT) continue;
+    yield batch;
+    [batch, text] = [[], 0];
+  }
+  if (batch.length > 0) yield batch;
+}
+
+/**
+ * A value in the form that both engines hold and return.
+ *
+ * @throws StoreError for JSON that cannot be parsed: another program wrote it.
+ */
+export function canonicalValue(
+  [name, type]: ColumnDefinition,
+  value: Value,
+  table: string,
+): Value {
+  if (value === null) return null;
+  if (type === "inet") return canonicalHost(String(value));
+  if (type === "text" || type === "uuid") return storable(String(value));
+  if (type !== "jsonb") return value;
+  try {
+    return storableJson(inKeyOrder(JSON.parse(String(value))));
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+    throw new StoreError(`Cannot copy the column ${table}.${name}: one of its values is no JSON`);
+  }
+}
+
+/** Counts the rows of a table, and hashes them independently of their order. */
+export class TableDigest {
+  /** Number of rows. */
+  rows = 0;
+  /** Sums of the words of the rows' hashes, modulo 2^32. */
+  readonly #sums = new Uint32Array(8);
+
+  /** Adds rows with values that {@linkcode canonicalValue} returned. */
+  add(rows: readonly CopiedRow[]): void {
+    for (const { values } of rows) {
+      const bytes = hash("sha256", JSON.stringify(values), "buffer");
+      for (let i = 0; i < 8; i++) this.#sums[i] += bytes.readUInt32LE(4 * i);
+      this.rows++;
+    }
+  }
+
+  /** 128 bits of the sum, hexadecimal. */
+  toString(): string {
+    return new Uint8Array(this.#sums.buffer, 0, 16).toHex();
+  }
+}

@@ -1,0 +1,262 @@
+/**
+ * Copies a database into an empty one, of either engine. The rows are read from one state of the source.
+ *
+ * @module
+ */
+import { type BulkStatement, type Database, hexOf, insertInto } from "../database/database.ts";
+import { addressSort } from "../rows/addresses.ts";
+import { readVersion, UNFINISHED_COPY } from "../schema/create_tables.ts";
+import { namedError } from "../store.ts";
+import { TABLE_COLUMNS } from "../schema/table_columns.ts";
+import { type CopiedRow, type CopiedTable, type Position, TableDigest } from "./copied_table.ts";
+import { currentTables, tableIn } from "./current_form.ts";
+import { oldTables } from "./old_form.ts";
+import { readProgress, writeProgress } from "./copy_progress.ts";
+
+/** The first version whose tables have the current form. */
+const FIRST_CURRENT = 4;
+
+/** The comparison of a table in both databases. */
+export interface ComparedTable {
+  readonly table: string;
+  /** Number of rows of the source that are in the target. */
+  readonly rows: number;
+  /** Number of rows of the source that have no place in the target. */
+  readonly leftOut: number;
+  /** Number of rows in the target. */
+  readonly copied: number;
+  /** Digest of the rows of the source, 32 hexadecimal digits. */
+  readonly digest: string;
+  /** Digest of the rows in the target. */
+  readonly copiedDigest: string;
+}
+
+/** Whether a table is the same in both databases. */
+export function isEqual({ rows, copied, digest, copiedDigest }: ComparedTable): boolean {
+  return rows === copied && digest === copiedDigest;
+}
+
+/** The result of a copy. */
+export interface CopyResult {
+  /** Whether the whole source was read. `false`: the signal ended the copy. */
+  readonly complete: boolean;
+  /** The tables, in the order in which they were copied. Empty when the copy is not complete. */
+  readonly tables: readonly ComparedTable[];
+}
+
+/** Options of {@linkcode copyDatabase}. */
+export interface CopyOptions {
+  /** Receives a line when a copy is continued, or starts again. */
+  readonly report: (line: string) => void;
+  /** Ends the copy after the present batch. */
+  readonly signal?: AbortSignal;
+}
+
+/**
+ * Copies a database. A copy that ended early continues: it compares what it has with the source, and
+ * starts again if the source has changed since.
+ *
+ * @param target A database that `openCopyTarget` has opened.
+ */
+export async function copyDatabase(
+  source: Database,
+  target: Database,
+  { report, signal }: CopyOptions,
+): Promise<CopyResult> {
+  return await source.snapshot(async () => {
+    const copy = await Copy.begin(source, target, signal);
+    if (copy.isContinued) {
+      report(`${target.name}: continuing the copy of ${source.name}`);
+      if (!await copy.isUnchanged() || !await copy.run() || !copy.isEqual) {
+        if (signal?.aborted) return { complete: false, tables: [] };
+        report(`${source.name} has changed since the copy began: copying it again from the start`);
+        await copy.clear();
+        await copy.run();
+      }
+    } else await copy.run();
+    if (!copy.isComplete) return { complete: false, tables: [] };
+    if (copy.isEqual) await finish(source, target);
+    return { complete: true, tables: copy.compared };
+  });
+}
+
+/** A copy in progress. */
+class Copy {
+  readonly #compared = new Map<string, ComparedTable>();
+
+  private constructor(
+    private readonly target: Database,
+    private readonly tables: readonly CopiedTable[],
+    /** The complete tables. */
+    private done: readonly string[],
+    /** The table that an earlier run has begun, and its last row. */
+    private begun: { readonly table?: string; readonly after?: Position },
+    private readonly signal: AbortSignal | undefined,
+  ) {}
+
+  /** Reads the tables of the source, and how far the copy is. */
+  static async begin(source: Database, target: Database, signal?: AbortSignal): Promise<Copy> {
+    const version = await readVersion(source);
+    const tables = version < FIRST_CURRENT
+      ? await oldTables(source, target)
+      : await currentTables(source);
+    const { done, ...begun } = await readProgress(target);
+    const named = tables.map((table) => ({
+      ...table,
+      rows: (after: Position | undefined) => namingErrors(source, table.rows(after)),
+    }));
+    return new Copy(target, named, done, begun, signal);
+  }
+
+  get isContinued(): boolean {
+    return this.done.length > 0 || this.begun.after !== undefined;
+  }
+
+  get compared(): readonly ComparedTable[] {
+    return [...this.#compared.values()];
+  }
+
+  get isComplete(): boolean {
+    return this.#compared.size === this.tables.length;
+  }
+
+  get isEqual(): boolean {
+    return this.isComplete && this.compared.every(isEqual);
+  }
+
+  /** Compares the tables that an earlier run has completed. */
+  async isUnchanged(): Promise<boolean> {
+    for (const table of this.tables.filter(({ name }) => this.done.includes(name))) {
+      const digest = new TableDigest();
+      for await (const batch of table.rows(undefined)) {
+        if (this.signal?.aborted) return false;
+        digest.add(batch);
+      }
+      await this.#compare(table, digest);
+    }
+    return this.compared.every(isEqual);
+  }
+
+  /** Copies and compares the tables that are not complete. Returns whether it came to the end. */
+  async run(): Promise<boolean> {
+    for (const table of this.tables) {
+      if (this.done.includes(table.name)) continue;
+      const { name } = table;
+      const after = this.begun.table === name ? this.begun.after : undefined;
+      const digest = new TableDigest();
+      if (!await this.#copy(table, after, digest)) return false;
+      if (after === undefined) await this.#compare(table, digest);
+      else {
+        const whole = new TableDigest();
+        for await (const batch of table.rows(undefined)) whole.add(batch);
+        await this.#compare(table, whole);
+      }
+      this.done = [...this.done, name];
+      await this.target.transaction(() => writeProgress(this.target, { done: this.done }));
+    }
+    return true;
+  }
+
+  async #copy(
+    table: CopiedTable,
+    after: Position | undefined,
+    digest: TableDigest,
+  ): Promise<boolean> {
+    const { target, done } = this;
+    const insert = insertCopied(table);
+    const hasKey = TABLE_COLUMNS.find(({ name }) => name === table.name)!.key.sqlite.length > 0;
+    if (!hasKey) await target.transaction(() => target.run(`delete from ${table.name}`));
+    for await (const batch of table.rows(after)) {
+      if (this.signal?.aborted) return false;
+      if (batch.length === 0) continue;
+      digest.add(batch);
+      const rows = withSortColumns(table, batch);
+      await target.transaction(async () => {
+        await target.bulk(insert, rows);
+        const { position } = batch.at(-1)!;
+        await writeProgress(target, { done, table: table.name, after: position });
+      });
+    }
+    return true;
+  }
+
+  async #compare(table: CopiedTable, source: TableDigest): Promise<void> {
+    const copied = new TableDigest();
+    const { rows } = tableIn(this.target, table.name, table.columns.map(([name]) => name));
+    for await (const batch of rows(undefined)) copied.add(batch);
+    this.#compared.set(table.name, {
+      table: table.name,
+      rows: source.rows,
+      leftOut: table.leftOut(),
+      copied: copied.rows,
+      digest: `${source}`,
+      copiedDigest: `${copied}`,
+    });
+  }
+
+  /** Empties the tables of the target. */
+  async clear(): Promise<void> {
+    const { target } = this;
+    await target.transaction(async () => {
+      for (const { name } of this.tables.toReversed()) await target.run(`delete from ${name}`);
+      await writeProgress(target, { done: [] });
+    });
+    [this.done, this.begun] = [[], {}];
+    this.#compared.clear();
+  }
+}
+
+/** Batches of a database; errors of the engine name it. */
+async function* namingErrors<T>(source: Database, batches: AsyncIterable<T>): AsyncIterable<T> {
+  try {
+    yield* batches;
+  } catch (error) {
+    throw namedError("read", source, error);
+  }
+}
+
+/** The statement that inserts rows of a table. SQLite has a column that PostgreSQL has no need for. */
+function insertCopied({ name, columns }: CopiedTable): BulkStatement {
+  const conflict = "on conflict do nothing";
+  const statement = insertInto(name, columns, conflict);
+  const postgres = statement.postgres.replace(") select ", ") overriding system value select ");
+  if (name !== "servers") return { ...statement, postgres };
+  const { sqlite } = insertInto(name, [...columns, ["address_sort", "text"]], conflict);
+  return { ...statement, postgres, sqlite };
+}
+
+function withSortColumns({ name, columns }: CopiedTable, batch: readonly CopiedRow[]) {
+  if (name !== "servers") return batch.map(({ values }) => values);
+  const address = columns.findIndex(([column]) => column === "address");
+  return batch.map(({ values }) => [...values, addressSort(String(values[address]))]);
+}
+
+/** Makes the target a database like any other: the next rows get the next numbers. */
+async function finish(source: Database, target: Database): Promise<void> {
+  const [{ salt }] = await readVersion(source) < 5
+    ? [{ salt: null }]
+    : await source.rows(`select ${hexOf(source, "salt")} as salt from blocksweep_schema`);
+  const statement = {
+    types: ["bytea"],
+    sqlite: "update blocksweep_schema set salt = unhex(?)",
+    postgres: "update blocksweep_schema set salt = ($1::bytea[])[1]",
+  } as const;
+  await target.transaction(async () => {
+    if (salt !== null) await target.bulk(statement, [[salt]]);
+    if (target.engine === "postgres") await setNextNumbers(target);
+    await target.script(`drop table ${UNFINISHED_COPY}`);
+  });
+  await target.flush();
+}
+
+/** Sets the next number of each column that PostgreSQL numbers. */
+async function setNextNumbers(target: Database): Promise<void> {
+  for (const { name, columns } of TABLE_COLUMNS) {
+    for (const { name: column } of columns.filter(({ isIdentity }) => isIdentity)) {
+      await target.run(
+        `select setval(pg_get_serial_sequence('${name}', '${column}'), ` +
+          `(select coalesce(max(${column}), 0) + 1 from ${name}), false)`,
+      );
+    }
+  }
+}

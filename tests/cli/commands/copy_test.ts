@@ -1,0 +1,103 @@
+/** Covers src/cli/commands/copy.ts. */
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { openSqlite } from "../../../src/store/database/sqlite.ts";
+import { createTables } from "../../../src/store/schema/create_tables.ts";
+import { Store } from "../../../src/store/store.ts";
+import {
+  createOldTables,
+  insert,
+  oldObservation,
+  oldServer,
+} from "../../store/copy/old_database.ts";
+import { record } from "../../store/records.ts";
+import { run, start } from "../program.ts";
+
+const permissions = ["--allow-read", "--allow-write", "--allow-env=INIT_CWD,HOME"];
+
+async function inFolder(work: (folder: string) => Promise<void>): Promise<void> {
+  const folder = await Deno.makeTempDir();
+  try {
+    await work(folder);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+Deno.test("a database of version 2 is copied, compared and used", async () => {
+  await inFolder(async (folder) => {
+    const [old, now] = [`${folder}/old.db`, `${folder}/now.db`];
+    {
+      await using database = openSqlite(old);
+      await createOldTables(database, 2);
+      await insert(database, "servers", oldServer("127.0.0.1", 7));
+      await insert(database, "observations", oldObservation("127.0.0.1:7", 3000));
+    }
+    const refused = await run(["servers", old], { permissions });
+    assertEquals(refused.code, 2);
+    assertStringIncludes(
+      refused.stderr,
+      'copy it into a new database with "blocksweep copy FROM TO"',
+    );
+    const copied = await run(["copy", old, now], { permissions });
+    assertEquals([copied.code, copied.stderr], [0, ""]);
+    assertStringIncludes(copied.stdout, "TABLE             ROWS         LEFT OUT  COPIED");
+    assert(/^observations +1 +0 +1 +[0-9a-f]{32} +yes$/m.test(copied.stdout), copied.stdout);
+    const history = await run(["history", now, "127.0.0.1:7"], { permissions });
+    assertStringIncludes(history.stdout, "replied in 1 of 1 observation");
+    const again = await run(["copy", old, now], { permissions });
+    assertEquals([again.code, again.stderr], [
+      2,
+      `blocksweep: Cannot copy into "${now}": it has tables; name an empty one\n`,
+    ]);
+  });
+});
+
+Deno.test("a copy that is killed goes on with the same command", async () => {
+  await inFolder(async (folder) => {
+    const [from, to] = [`${folder}/from.db`, `${folder}/to.db`];
+    {
+      await using database = openSqlite(from);
+      await createTables(database);
+      const records = Array.from({ length: 40_000 }, (_, i) => record(1 + i % 60_000));
+      await new Store(database, () => Promise.resolve()).write(records);
+    }
+    const copy = start(["copy", from, to], { permissions });
+    await written(to);
+    copy.kill("SIGKILL");
+    await copy.output();
+    const refused = await run(["servers", to], { permissions });
+    assertStringIncludes(refused.stderr, "a copy into it is unfinished");
+    const again = await run(["copy", from, to, "--json"], { permissions });
+    assertEquals([again.code, again.stderr], [0, `"${to}": continuing the copy of "${from}"\n`]);
+    const tables = again.stdout.trimEnd().split("\n").map((line) => JSON.parse(line));
+    assertEquals(tables.find(({ table }) => table === "observations").copied, 40_000);
+    assert(tables.every(({ equal }) => equal));
+  });
+});
+
+/** Waits until a copy has written its first rows. */
+async function written(path: string): Promise<void> {
+  for (;;) {
+    try {
+      await using database = openSqlite(path, { readOnly: true });
+      const [{ progress }] = await database.rows("select progress from unfinished_copy");
+      if (String(progress).includes('"after"')) return;
+    } catch (error) {
+      if (!(error instanceof Error)) throw error; // the file or the table is not there yet
+    }
+    await new Promise((resolve) => setTimeout(resolve));
+  }
+}
+
+Deno.test("a source that cannot be read leaves no target", async () => {
+  await inFolder(async (folder) => {
+    const { code, stderr } = await run(["copy", `${folder}/no.db`, `${folder}/to.db`], {
+      permissions,
+    });
+    assertEquals(code, 2);
+    assertEquals(stderr, `blocksweep: Cannot open "${folder}/no.db": there is no such file\n`);
+    assertEquals([...Deno.readDirSync(folder)], []);
+    const one = await run(["copy", `${folder}/no.db`], { permissions });
+    assertStringIncludes(one.stderr, "name two databases");
+  });
+});

@@ -1,0 +1,305 @@
+/**
+ * Copies of databases, between engines and from old versions.
+ *
+ * Covers src/store/copy/.
+ */
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import { InputError } from "../../../src/core/errors.ts";
+import { copyDatabase, type CopyResult, isEqual } from "../../../src/store/copy/copy_database.ts";
+import { readProgress } from "../../../src/store/copy/copy_progress.ts";
+import type { Database } from "../../../src/store/database/database.ts";
+import { openSqlite } from "../../../src/store/database/sqlite.ts";
+import { writeTombstones } from "../../../src/store/forget/forget_servers.ts";
+import {
+  checkVersion,
+  createTables,
+  createTablesForCopy,
+  TABLE_NAMES,
+} from "../../../src/store/schema/create_tables.ts";
+import { Store } from "../../../src/store/store.ts";
+import { all, connect, onEngines, SERVER, storedServers, withPostgres } from "../databases.ts";
+import { happen } from "../eventful_database.ts";
+import { forgettable, NASTY, record, scanId } from "../records.ts";
+import { createOldTables, insert, oldObservation, oldServer } from "./old_database.ts";
+
+const quick = (database: Database) => new Store(database, () => Promise.resolve());
+const quiet = { report: () => {} };
+
+/** Copies into an empty database, and checks that all tables are equal. */
+async function copied(source: Database, target: Database): Promise<CopyResult> {
+  await createTablesForCopy(target);
+  const result = await copyDatabase(source, target, quiet);
+  assert(result.complete);
+  assertEquals(result.tables.filter((table) => !isEqual(table)), []);
+  await checkVersion(target);
+  return result;
+}
+
+/** Registers a test for each pair of engines with two empty databases. */
+function onPairs(
+  name: string,
+  work: (source: Database, target: Database) => Promise<void>,
+): void {
+  Deno.test(`SQLite to SQLite: ${name}`, async () => {
+    await using source = openSqlite(":memory:");
+    await using target = openSqlite(":memory:");
+    await work(source, target);
+  });
+  for (const isSource of [true, false]) {
+    Deno.test({
+      name: `${isSource ? "PostgreSQL to SQLite" : "SQLite to PostgreSQL"}: ${name}`,
+      ignore: SERVER === undefined,
+      fn: () =>
+        withPostgres(SERVER!, async (url) => {
+          await using postgres = await connect(url);
+          await using sqlite = openSqlite(":memory:");
+          await (isSource ? work(postgres, sqlite) : work(sqlite, postgres));
+        }),
+    });
+  }
+}
+
+onPairs("a copy there and back has the same rows in all tables", async (source, target) => {
+  await createTables(source);
+  await happen(source);
+  await source.run("update servers set tags = ?, notes = ?", ['["b","a"]', "the owner's"]);
+  const { tables } = await copied(source, target);
+  assertEquals(tables.map(({ table }) => table), TABLE_NAMES.slice(1));
+  for (const { table, rows, leftOut } of tables) assert(rows > 0 && leftOut === 0, table);
+  assertEquals(await storedServers(target), await storedServers(source));
+  const owned = "select distinct cast(tags as text) as tags, notes from servers";
+  const [{ tags, notes }] = await all(target, owned);
+  assertEquals([JSON.parse(String(tags)), notes], [["b", "a"], "the owner's"]);
+  await using back = openSqlite(":memory:");
+  const returned = await copied(target, back);
+  const digests = (result: CopyResult) => result.tables.map(({ digest }) => digest);
+  assertEquals(digests(returned), digests({ complete: true, tables }));
+});
+
+onPairs(
+  "scans go on in a copy: numbers continue, and the forgotten stay so",
+  async (source, target) => {
+    await createTables(source);
+    await quick(source).write([record(1), record(2)]);
+    await writeTombstones(source, [forgettable(record(9))], 5);
+    await copied(source, target);
+    await quick(target).write([record(2, { seen_at: 9000 }), record(3), record(9)]);
+    await quick(target).begin({ id: scanId(7), at: 1, shards: 1, config: "{}" });
+    assertEquals(await all(target, "select id, key from servers order by id"), [
+      { id: 1, key: "127.0.0.1:1" },
+      { id: 2, key: "127.0.0.1:2" },
+      { id: 3, key: "127.0.0.1:3" },
+    ]);
+  },
+);
+
+/** Rows of all old tables, with values that the new form does not hold as they are. */
+async function fillOld(source: Database, version: number): Promise<void> {
+  await createOldTables(source, version);
+  const scan = { id: scanId(1), kind: "watch", state: "finished", started_at: 500, shards: 2 };
+  await insert(source, "scans", { ...scan, config: '{"b":"\\u0000","a":1}' });
+  await insert(source, "scans", { ...scan, id: "no uuid", config: "{}" });
+  await insert(source, "scan_shards", {
+    ...{ scan_id: scanId(1), shard: 1, done_at: 600, probes_sent: 7, replies: 6 },
+  });
+  const named = (rest = {}) => ({ requested_as: "Play.Example.org", ...rest });
+  for (
+    const row of [
+      oldServer("127.0.0.1", 1, named({ last_online: 2000 })),
+      oldServer("127.0.0.2", 1, named({ players: '["Ann\\u0000"]', flags: '["x","y"]' })),
+      oldServer("127.0.0.3", 7, {
+        requested_as: "a.example SRV mc.example:7",
+        players_online: 2 ** 40,
+      }),
+      oldServer("2001:db8::1", 19132, {
+        last_scan: scanId(3),
+        extras: '{"b":{},"a":{"k":"\\ud800"}}',
+      }),
+      oldServer("127.0.0.5", 5, {
+        protocol: "",
+        protocols: "[]",
+        last_online: null,
+        last_scan: null,
+      }),
+      oldServer("no address", 1),
+      ...NASTY.map((text, i) =>
+        oldServer("127.0.0.9", i + 1, { motd: text.replaceAll("\0", "␀").toWellFormed() })
+      ),
+    ]
+  ) await insert(source, "servers", row);
+  for (
+    const row of [
+      oldObservation("127.0.0.1:1", 2000),
+      oldObservation("127.0.0.1:1", 2000, { round: 2, players_online: 4 }), // the later poll of that time
+      oldObservation("127.0.0.1:1", 9000, { round: 3, online: 0, content_hash: null }),
+      oldObservation("127.0.0.2:1", 3000, { scan_id: scanId(3) }),
+      oldObservation("127.0.0.2:1", 3000, { scan_id: "no uuid" }),
+      oldObservation("no address:1", 3000),
+      oldObservation("127.0.0.77:1", 3000), // of no server
+    ]
+  ) await insert(source, "observations", row);
+  if (version < 2) return;
+  await insert(source, "favicons", { hash: "abc", data: "AAAA", first_seen: 5 });
+  const reply = { server_id: "127.0.0.2:1", protocol: "raknet", seen_at: 3000, size: 1 };
+  await insert(source, "replies", { ...reply, data: "AA==" });
+  if (version < 3) return;
+  await insert(source, "opt_outs", { host: "127.0.0.5", noted_at: 8 });
+}
+
+for (const version of [1, 2, 3]) {
+  onPairs(
+    `a database of version ${version} becomes one of the present form`,
+    async (source, target) => {
+      await fillOld(source, version);
+      await assertRejects(() => checkVersion(source), InputError, "blocksweep copy FROM TO");
+      const { tables } = await copied(source, target);
+      const left = tables.filter(({ leftOut }) => leftOut > 0).map((
+        one,
+      ) => [one.table, one.leftOut]);
+      assertEquals(left, [["servers", 1], ["server_state", 1], ["observations", 3]]);
+      const servers = "select s.key, s.address, t.online, t.missed_scans, t.replied_at, c.uuid " +
+        "from servers s join server_state t on t.server = s.id left join scans c on c.id = t.scan " +
+        "where s.port in (5, 7, 19132) or s.hostname is not null or s.alias_of is not null " +
+        "or s.address in ('127.0.0.1', '127.0.0.2') order by s.key";
+      const rest = { online: 1, missed_scans: 0, replied_at: 3000, uuid: scanId(1) };
+      assertEquals((await all(target, servers)).filter(({ address }) => address !== "127.0.0.9"), [
+        { key: "127.0.0.1:1", address: "127.0.0.1", ...rest, replied_at: 2000 },
+        { key: "127.0.0.5:5", address: "127.0.0.5", ...rest, replied_at: null, uuid: null },
+        { key: "[2001:db8::1]:19132", address: "2001:db8::1", ...rest, uuid: scanId(3) },
+        { key: "a.example", address: "127.0.0.3", ...rest },
+        { key: "play.example.org:1", address: "127.0.0.2", ...rest }, // replied last
+      ]);
+      const seen = "select s.key, o.at, c.uuid, o.online, o.players_online from observations o " +
+        "join servers s on s.id = o.server join scans c on c.id = o.scan order by s.key, o.at";
+      assertEquals((await all(target, seen)).map((row) => Object.values(row)), [
+        ["127.0.0.1:1", 2000, scanId(1), 1, 4],
+        ["127.0.0.1:1", 9000, scanId(1), 0, 3],
+        ["play.example.org:1", 3000, scanId(3), 1, 3],
+      ]);
+      const kinds = "select uuid, kind from scans order by uuid";
+      assertEquals((await all(target, kinds)).map((row) => Object.values(row)), [
+        [scanId(1), "watch"],
+        [scanId(3), "import"],
+      ]);
+      assertEquals(await all(target, "select flag from server_flags order by flag"), [
+        { flag: "countClamped" },
+        { flag: "x" },
+        { flag: "y" },
+      ]);
+      const texts = (await storedServers(target)).filter(({ host }) => host === "127.0.0.9");
+      assertEquals(texts.length, NASTY.length);
+      const count = async (table: string) => (await all(target, `select * from ${table}`)).length;
+      assertEquals(
+        [await count("favicons"), await count("replies"), await count("opt_outs")],
+        [version >= 2 ? 1 : 0, version >= 2 ? 1 : 0, version >= 3 ? 1 : 0],
+      );
+      // A scan changes nothing but times where the server is the same.
+      const [before] = await all(target, "select * from servers where key = '127.0.0.1:1'");
+      assertEquals(before.changed_at, 3000);
+    },
+  );
+}
+
+onPairs("a copy that ended early goes on where it ended", async (source, target) => {
+  await createTables(source);
+  const servers = Array.from({ length: 5000 }, (_, i) => record(i + 1));
+  await quick(source).write(servers);
+  await createTablesForCopy(target);
+  const controller = new AbortController();
+  const limited = stoppingInServers(target, controller);
+  const first = await copyDatabase(source, limited, { ...quiet, signal: controller.signal });
+  assertEquals(first, { complete: false, tables: [] });
+  await assertRejects(() => checkVersion(target), InputError, "a copy into it is unfinished");
+  await assertRejects(() => createTables(target), InputError, "a copy into it is unfinished");
+  const [{ n }] = await all(target, "select count(*) as n from servers");
+  assert(Number(n) > 0 && Number(n) < 5000, String(n));
+  const lines: string[] = [];
+  await createTablesForCopy(target);
+  const second = await copyDatabase(source, target, { report: (line) => lines.push(line) });
+  assert(second.complete && second.tables.every(isEqual));
+  assertEquals(lines.length, 1, lines.join("\n"));
+  assertEquals(second.tables.find(({ table }) => table === "observations")!.copied, 5000);
+  await checkVersion(target);
+});
+
+onPairs("a source that changed before the copy goes on is copied again", async (source, target) => {
+  await createTables(source);
+  await quick(source).write(Array.from({ length: 5000 }, (_, i) => record(i + 1)));
+  await createTablesForCopy(target);
+  const controller = new AbortController();
+  await copyDatabase(source, stoppingInServers(target, controller), {
+    ...quiet,
+    signal: controller.signal,
+  });
+  await quick(source).write([record(1, { seen_at: 9000, motd: "new" })]);
+  const lines: string[] = [];
+  const second = await copyDatabase(source, target, { report: (line) => lines.push(line) });
+  assert(second.complete && second.tables.every(isEqual));
+  assert(lines[1].includes("has changed since the copy began"), lines.join("\n"));
+  assertEquals((await storedServers(target))[0].motd, "new");
+});
+
+/** The target of a copy that is aborted after the first rows of servers. */
+function stoppingInServers(target: Database, controller: AbortController): Database {
+  return afterTransactions(target, async () => {
+    if ((await readProgress(target)).table === "servers") controller.abort();
+  });
+}
+
+/** A database that calls back after each transaction. */
+function afterTransactions(database: Database, then: () => Promise<void>): Database {
+  return new Proxy(database, {
+    get(_, name) {
+      const member = Reflect.get(database, name, database);
+      if (typeof member !== "function") return member;
+      if (name !== "transaction") return member.bind(database);
+      return async (work: () => Promise<unknown>) => {
+        const result = await database.transaction(work);
+        await then();
+        return result;
+      };
+    },
+  });
+}
+
+onEngines("rows that differ in the target are reported", async (source) => {
+  await createTables(source);
+  await quick(source).write([record(1)]);
+  await using target = openSqlite(":memory:");
+  await createTablesForCopy(target);
+  await target.script(
+    "create trigger spoil after insert on observations begin " +
+      "update observations set players_online = 99; end",
+  );
+  const { complete, tables } = await copyDatabase(source, target, quiet);
+  assertEquals(complete, true);
+  assertEquals(tables.filter((table) => !isEqual(table)).map(({ table }) => table), [
+    "observations",
+  ]);
+  await assertRejects(() => checkVersion(target), InputError, "a copy into it is unfinished");
+});
+
+onEngines("a database with tables is no target, and a later version no source", async (db) => {
+  await assertRejects(() => createTablesForCopy(db), InputError, "name an empty one");
+});
+
+Deno.test({
+  name: "the rows of a copy are those of one moment, while other programs write",
+  ignore: SERVER === undefined,
+  fn: () =>
+    withPostgres(SERVER!, async (url) => {
+      await using source = await connect(url);
+      await using other = await connect(url);
+      await using target = openSqlite(":memory:");
+      await createTables(source);
+      await quick(source).write([record(1), record(2)]);
+      await createTablesForCopy(target);
+      const spying = afterTransactions(
+        target,
+        () => other.script("delete from observations; delete from server_state"),
+      );
+      const { tables } = await copyDatabase(source, spying, quiet);
+      const rows = new Map(tables.map(({ table, copied }) => [table, copied]));
+      assertEquals([rows.get("server_state"), rows.get("observations")], [2, 2]);
+    }),
+});

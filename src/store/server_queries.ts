@@ -14,18 +14,17 @@ import {
 import { addressColumn, canonicalHost } from "./rows/addresses.ts";
 import { storable } from "./rows/stored_values.ts";
 import {
+  type ListedRecord,
   RECORD_COLUMNS,
   RECORD_TABLES,
   recordOf,
-  type StoredRecord,
 } from "./rows/stored_record.ts";
 
 /** Sort orders of servers, as `order by` clauses. */
 export const SERVER_ORDERS = {
   players: "t.online desc, coalesce(t.players_online, -1) desc, t.server",
-  seen: "t.probed_at desc, t.server",
-  overdue: "t.probed_at, t.server",
   new: "s.first_seen desc, s.id",
+  changed: "s.changed_at desc, s.id",
   name: "s.name_key, s.id",
   version: "s.version_key, s.id",
   address: "ADDRESS, s.port, s.id",
@@ -48,7 +47,9 @@ export interface ServerSelection {
   readonly minPlayers?: number;
   /** A part of name, MOTD, map or software, case-insensitive. */
   readonly text?: string;
-  /** Only servers that were probed later than this time, Unix milliseconds. */
+  /** A flag of the last reply. */
+  readonly flag?: string;
+  /** Only servers that changed later than this time, Unix milliseconds: new, other content, online, offline. */
   readonly since?: number;
   /** Sort order, one of {@linkcode SERVER_ORDERS}. */
   readonly sort: keyof typeof SERVER_ORDERS;
@@ -82,9 +83,15 @@ const STATE_FIELDS = [
     nullable: false,
     meaning: "when the server was last probed",
   },
+  {
+    name: "changed_at",
+    type: "integer",
+    nullable: false,
+    meaning: "when the server last changed what it publishes, or went online or offline",
+  },
 ] as const;
 
-/** Fields of a {@linkcode StoredRecord}, in the order of columns. */
+/** Fields of a {@linkcode ListedRecord}, in the order of columns. */
 export const STORED_FIELDS: readonly Field[] = [
   ...FIELDS,
   ...STATE_FIELDS as unknown as readonly Field[],
@@ -94,7 +101,7 @@ export const STORED_FIELDS: readonly Field[] = [
 export async function* selectServers(
   database: Database,
   selection: ServerSelection,
-): AsyncIterable<StoredRecord> {
+): AsyncIterable<ListedRecord> {
   const { sql, values } = await queryFor(database, selection);
   for await (const row of database.stream(sql, values)) yield recordOf(row);
 }
@@ -109,16 +116,6 @@ interface SqlQuery {
 async function queryFor(database: Database, selection: ServerSelection): Promise<SqlQuery> {
   const { sort, limit } = selection;
   const { conditions, values } = await conditionsOf(database, selection);
-  if (limit !== undefined && isOfStateAlone(selection)) {
-    // Times are in no index. So that the narrow table alone is sorted, its page is found first.
-    const page = `select t.server from server_state t ${whereClause(conditions)} ` +
-      `order by ${SERVER_ORDERS[sort]} limit ?`;
-    return {
-      sql: `select ${RECORD_COLUMNS} from ${RECORD_TABLES} where t.server in (${page}) ` +
-        `order by ${SERVER_ORDERS[sort]}`,
-      values: [...values, limit],
-    };
-  }
   const limitClause = limit === undefined ? "" : "limit ?";
   const tables = await isRareSoftware(database, selection)
     ? RECORD_TABLES.replace("servers s join", "servers s indexed by servers_software cross join")
@@ -128,12 +125,6 @@ async function queryFor(database: Database, selection: ServerSelection): Promise
       `order by ${orderOf(database, sort)} ${limitClause}`,
     values: limit === undefined ? values : [...values, limit],
   };
-}
-
-/** Whether a selection is ordered by times of probes, and needs no other table to choose servers. */
-function isOfStateAlone({ sort, software, version, text }: ServerSelection): boolean {
-  const isByTime = sort === "seen" || sort === "overdue";
-  return isByTime && software === undefined && version === undefined && text === undefined;
 }
 
 /** Fewer servers than this are read by their software, and sorted: more are read in their order. */
@@ -194,7 +185,7 @@ interface Conditions {
 
 async function conditionsOf(
   database: Database,
-  { online, software, version, minPlayers, text, since }: ServerSelection,
+  { online, software, version, minPlayers, text, flag, since }: ServerSelection,
 ): Promise<Conditions> {
   const { engine } = database;
   const conditions: string[] = [];
@@ -208,7 +199,13 @@ async function conditionsOf(
     add(isInList(database, "s.software_key", "text"), listValue(database, keys));
   }
   if (online) add("t.online");
-  if (since !== undefined) add(`t.probed_at > ${timeParameter(database)}`, since);
+  if (since !== undefined) add(`s.changed_at > ${timeParameter(database)}`, since);
+  if (flag !== undefined) {
+    add(
+      "exists (select 1 from server_flags f where f.flag = ? and f.server = s.id)",
+      storable(flag),
+    );
+  }
   if (minPlayers !== undefined) add("t.players_online >= ?", minPlayers);
   if (version !== undefined) {
     const startsWith = like("s.version", engine, version);
@@ -237,17 +234,17 @@ function fold(text: string): string {
   return storable(text).toLowerCase();
 }
 
-/** All servers of a database. Those whose last probe is the oldest come first. */
-export function overdueServers(database: Database): AsyncIterable<StoredRecord> {
-  return selectServers(database, { sort: "overdue" });
+/** Streams all servers of a database as they are stored: in no order, so nothing is sorted. */
+export async function* allServers(database: Database): AsyncIterable<ListedRecord> {
+  const sql = `select ${RECORD_COLUMNS} from ${RECORD_TABLES}`;
+  for await (const row of database.stream(sql)) yield recordOf(row);
 }
 
-/** Endpoints and protocols of all servers, in the order of {@linkcode overdueServers}. */
-export async function* overdueEndpoints(
+/** Streams the endpoints and protocols of all servers, in no order. */
+export async function* allEndpoints(
   database: Database,
 ): AsyncIterable<Pick<ServerRecord, "host" | "port" | "protocols" | "requested_as">> {
-  const sql = "select s.address, s.port, s.protocols, s.requested_as from servers s " +
-    `join server_state t on t.server = s.id order by ${SERVER_ORDERS.overdue}`;
+  const sql = "select address, port, protocols, requested_as from servers";
   for await (const { address, port, protocols, requested_as: asked } of database.stream(sql)) {
     yield {
       protocols: JSON.parse(String(protocols)),

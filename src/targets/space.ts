@@ -53,8 +53,8 @@ export interface TargetOrder {
   /** Maximum number of endpoints to visit. Every pass visits the same endpoints. Default: all. */
   readonly limit?: number;
   /**
-   * Endpoints that are visited before all others, in this order, if they are targets. Default:
-   * none.
+   * Endpoints that are visited before all others, if they are targets: shuffled by the seed; without
+   * a seed, in this order. Default: none.
    */
   readonly first?: readonly Endpoint[];
 }
@@ -240,14 +240,22 @@ export class TargetSpace {
       const place = this.#placeOf(endpoint);
       if (place !== undefined) places.add(place);
     }
-    return this.#numbering = new PriorityOrder([...places], {
+    return this.#numbering = new PriorityOrder(this.#shuffled([...places]), {
       size: this.size,
       at: (number) => this.#limitOrder?.at(number) ?? number,
       numberOf: (place) => this.#numberOf(place),
     });
   }
 
-  /** Writes the places at positions, shuffled except for the prioritized ones. */
+  /** The places in the order of the seed, which is the same in every pass. */
+  #shuffled(places: readonly number[]): readonly number[] {
+    if (this.#seed === undefined || places.length < 2) return places;
+    const order = Float64Array.from(places.keys());
+    new Permutation(places.length, this.#seed, 0).map(order, 0, order.length);
+    return Array.from(order, (i) => places[i]);
+  }
+
+  /** Writes the places at positions, shuffled, the prioritized ones first. */
   #place(from: number, count: number, placed: Float64Array): void {
     const ahead = this.#priorityOrder();
     const head = ahead?.length ?? 0;

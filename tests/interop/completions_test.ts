@@ -41,7 +41,7 @@ Deno.test("bash completes commands, options and files", () =>
     assertEquals(await offers("scan", "--engine", "=", "x"), "xdp"); // as bash splits --engine=x
     assertEquals(await offers("scan", "--engine", "="), "portable udp packet xdp fastest");
     assertEquals(await offers("servers", "--format", "t"), "table");
-    assertEquals(await offers("export", "--sort", "o"), "overdue");
+    assertEquals(await offers("export", "--sort", "c"), "changed");
     assertEquals(await offers("servers", "-f", "host,po"), "host,port host,port_v4 host,port_v6");
     for (const command of ["servers", "export", "history", "scans", "import", "prune", "watch"]) {
       assertEquals(await offers(command, "my"), "my *.ndjson", command);
@@ -99,7 +99,7 @@ for (
         "scan|-o|my *.ndjson",
         "query|h",
         ...["scan|--protocol|raknet|10.0.0.1", "scan|--protocol|raknet,query|10.0.0.1"],
-        ...["scan|--engine|portable|x", "servers|--format|ndjson|x", "export|--sort|overdue|x"],
+        ...["scan|--engine|portable|x", "servers|--format|ndjson|x", "export|--sort|changed|x"],
         ...["servers|my *.ndjson|x", "watch|-o|my *.ndjson|x", "scan|mx"],
       ]);
     });
@@ -126,7 +126,7 @@ debianTest("fish completes commands, options and files", async () => {
     assertEquals(await values("scan --protocol=raknet,q"), "--protocol=raknet,query");
     assertEquals(await values("scan --engine p"), "packet portable");
     assertEquals(await values("servers --format t"), "table");
-    assertEquals(await values("export --sort o"), "overdue");
+    assertEquals(await values("export --sort c"), "changed");
     assertEquals(await values("scan --rate m"), "");
     for (
       const command of [

@@ -4,10 +4,10 @@ import { createTables } from "../../src/store/schema/create_tables.ts";
 import { openPostgres } from "../../src/store/database/postgres.ts";
 import { parsePostgres } from "../../src/store/database/postgres_url.ts";
 import {
+  type ListedRecord,
   RECORD_COLUMNS,
   RECORD_TABLES,
   recordOf,
-  type StoredRecord,
 } from "../../src/store/rows/stored_record.ts";
 import { openSqlite } from "../../src/store/database/sqlite.ts";
 
@@ -72,7 +72,7 @@ export const STATES = "(select s.key as id, s.address as host, s.port, t.online,
   "join server_state t on t.server = s.id) states";
 
 /** The servers of a database, in the order of their keys. */
-export async function storedServers(database: Database): Promise<StoredRecord[]> {
+export async function storedServers(database: Database): Promise<ListedRecord[]> {
   const sql = `select ${RECORD_COLUMNS} from ${RECORD_TABLES} order by s.key`;
   return (await database.rows(sql)).map(recordOf);
 }

@@ -2,7 +2,7 @@ import { assertEquals } from "@std/assert";
 import { historyOf } from "../../src/store/history_queries.ts";
 import { PROTOCOLS } from "../../src/protocols/list.ts";
 import { identityOf } from "../../src/store/rows/identity.ts";
-import { overdueServers } from "../../src/store/server_queries.ts";
+import { allServers } from "../../src/store/server_queries.ts";
 import type { PolledServer } from "../../src/store/rows/polls.ts";
 import { Store } from "../../src/store/store.ts";
 import { all, onEngines, storedServers } from "./databases.ts";
@@ -36,6 +36,7 @@ onEngines("a watch writes each server's state and each observation once", async 
     missed_scans: 0,
     first_seen: 1000,
     last_seen: 9000,
+    changed_at: 9000,
   });
   const history = await historyOf(db, 1, 10);
   assertEquals(
@@ -74,7 +75,7 @@ onEngines(
       const answer = record(1, { motd, name: motd, players: [motd], seen_at: 10 + i });
       await writePolled(db, [polled(10 + i, { record: answer })], [state(10 + i, answer)]);
     }
-    assertEquals((await Array.fromAsync(overdueServers(db))).length, 1);
+    assertEquals((await Array.fromAsync(allServers(db))).length, 1);
     assertEquals(await all(db, "select count(*) as n from observations"), [{ n: NASTY.length }]);
   },
 );

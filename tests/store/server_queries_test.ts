@@ -84,22 +84,64 @@ onEngines("servers are sorted and limited", async (db) => {
   await fill(db);
   assertEquals(await ports(db, { sort: "players" }), [1, 4, 2, 3]);
   assertEquals(await ports(db, { sort: "players", limit: 2 }), [1, 4]);
-  assertEquals(await ports(db, { sort: "seen" }), [2, 4, 3, 1]);
-  assertEquals(await ports(db, { sort: "overdue" }), [1, 3, 4, 2]);
-  assertEquals(await ports(db, { sort: "seen", limit: 3 }), [2, 4, 3]);
-  assertEquals(await ports(db, { sort: "overdue", limit: 2, online: true }), [1, 4]);
-  assertEquals(await ports(db, { sort: "overdue", limit: 2, since: 1000, minPlayers: 0 }), [3, 4]);
-  assertEquals(await ports(db, { sort: "seen", limit: 1, software: "pu" }), [3]);
+  assertEquals(await ports(db, { sort: "changed" }), [2, 4, 3, 1]);
+  assertEquals(await ports(db, { sort: "changed", limit: 2, online: true }), [2, 4]);
+  assertEquals(await ports(db, { sort: "changed", limit: 1, software: "pu" }), [3]);
   assertEquals(await ports(db, { sort: "new", limit: 1 }), [2]);
-  for (const sort of ["name", "version"] as const) {
-    assertEquals((await ports(db, { sort })).toSorted(), [1, 2, 3, 4]);
-  }
+  assertEquals((await ports(db, { sort: "name" })).toSorted(), [1, 2, 3, 4]);
+});
+
+onEngines(
+  "versions are sorted by their numbers, names by code point, and addresses as numbers",
+  async (db) => {
+    const store = new Store(db, () => Promise.resolve());
+    const versions = ["1.21", "1.9", null, "1.21.50", "1.210", "1.9.1", "v1", "1.09"];
+    await store.write(versions.map((version, i) => record(i + 1, { version })));
+    const byVersion = await Array.fromAsync(selectServers(db, { sort: "version" }));
+    assertEquals(byVersion.map(({ version }) => version), [
+      ...[null, "1.9", "1.09", "1.9.1", "1.21", "1.21.50", "1.210", "v1"],
+    ]);
+    const names = ["b", "ａ", " C", null, "a"]; // full width, and a leading space
+    const hosts = ["127.0.0.10", "127.0.0.9", "::1", "9.0.0.1", "2001:db8::1"];
+    await store.write(names.map((name, i) => record(i + 20, { name, host: hosts[i] })));
+    const byName = await Array.fromAsync(selectServers(db, { sort: "name" }));
+    const some = byName.filter(({ port }) => port >= 20);
+    assertEquals(some.map(({ name }) => name), [null, "ａ", "a", "b", " C"]);
+    const byAddress = await Array.fromAsync(selectServers(db, { sort: "address" }));
+    assertEquals(byAddress.filter(({ port }) => port >= 20).map(({ host }) => host), [
+      ...["9.0.0.1", "127.0.0.9", "127.0.0.10", "::1", "2001:db8::1"],
+    ]);
+  },
+);
+
+onEngines(
+  "--since and --sort changed concern changes of content and state, not polls and players",
+  async (db) => {
+    const store = new Store(db, () => Promise.resolve());
+    await store.write([record(1, { seen_at: 1000 }), record(2, { seen_at: 1000 })]);
+    await store.write([record(1, { seen_at: 2000, players_online: 7, latency_ms: 9 })]);
+    assertEquals(await ports(db, { since: 1000 }), []);
+    await store.write([record(2, { seen_at: 3000, motd: "other" })]);
+    assertEquals(await ports(db, { since: 1000 }), [2]);
+    assertEquals(await ports(db, { sort: "changed" }), [2, 1]);
+    const [{ changed_at }] = await Array.fromAsync(selectServers(db, { sort: "changed" }));
+    assertEquals(changed_at, 3000);
+  },
+);
+
+onEngines("--flag selects the servers with a flag in their last reply", async (db) => {
+  const store = new Store(db, () => Promise.resolve());
+  await store.write([record(1, { flags: ["a", "b"] }), record(2, { flags: ["b"] }), record(3)]);
+  assertEquals(await ports(db, { flag: "b" }), [1, 2]);
+  await store.write([record(1, { flags: ["a"], seen_at: 2000 })]);
+  assertEquals(await ports(db, { flag: "b", sort: "players", limit: 9 }), [2]);
+  assertEquals(await ports(db, { flag: "' or 1=1" }), []);
 });
 
 onEngines("a query with more servers than one fetch reads each once", async (db) => {
   const store = new Store(db, () => Promise.resolve());
   await store.write(Array.from({ length: 2500 }, (_, i) => record(i + 1)));
-  const found = await ports(db, { sort: "seen" });
+  const found = await ports(db, { sort: "changed" });
   assertEquals([found.length, new Set(found).size], [2500, 2500]);
   for await (const _ of selectServers(db, { sort: "players" })) break; // leaving the loop closes the query
   assertEquals((await ports(db, { limit: 3 })).length, 3);

@@ -70,6 +70,7 @@ onEngines("a server has one row with its last reply, and one observation per sca
       missed_scans: 0,
       first_seen: 1000,
       last_seen: 3000,
+      changed_at: 3000,
     },
     {
       ...record(2, { players_online: 5, seen_at: 1001 }),
@@ -77,6 +78,7 @@ onEngines("a server has one row with its last reply, and one observation per sca
       missed_scans: 0,
       first_seen: 1001,
       last_seen: 1001,
+      changed_at: 1001,
     },
   ]);
   const seen = await all(

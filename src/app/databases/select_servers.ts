@@ -15,7 +15,7 @@ import {
 } from "../../store/server_queries.ts";
 import { type DatabaseLocation, parseDatabaseLocation } from "../../store/database_location.ts";
 import { type ConnectionEnvironment, readStore } from "../../store/open_store.ts";
-import type { StoredRecord } from "../../store/rows/stored_record.ts";
+import type { ListedRecord, StoredRecord } from "../../store/rows/stored_record.ts";
 import type { Database } from "../../store/database/database.ts";
 import { playersText, type TableColumn, tableOf } from "../outputs/table_format.ts";
 
@@ -45,6 +45,7 @@ export interface SelectionOptions {
   readonly gameVersion: string | undefined;
   readonly minPlayers: number | undefined;
   readonly text: string | undefined;
+  readonly flag: string | undefined;
   /** Returns the start of the period, Unix milliseconds, for the current time. */
   readonly since: ((now: number) => number) | undefined;
   readonly sort: keyof typeof SERVER_ORDERS;
@@ -56,13 +57,14 @@ export function serverSelectionOf(
   { gameVersion, since, ...options }: SelectionOptions,
   now: number,
 ): ServerSelection {
-  const { online, software, minPlayers, text, sort, limit } = options;
+  const { online, software, minPlayers, text, flag, sort, limit } = options;
   return {
     online,
     software,
     version: gameVersion,
     minPlayers,
     text,
+    flag,
     since: since?.(now),
     sort,
     limit,
@@ -72,13 +74,13 @@ export function serverSelectionOf(
 /** Number of rows that are written together. */
 const BATCH = 500;
 
-/** Writes the selected servers; returns their number, and when the last of them was probed. */
+/** Writes the selected servers; returns their number, and when the last of them changed. */
 export async function writeServers(
   database: Database,
   selection: ServerSelection,
   sinks: readonly Sink[],
 ): Promise<{ count: number; latest: number }> {
-  let [batch, count, latest]: [StoredRecord[], number, number] = [[], 0, 0];
+  let [batch, count, latest]: [ListedRecord[], number, number] = [[], 0, 0];
   const write = async () => {
     for (const sink of sinks) await sink.write(batch);
     batch = [];
@@ -86,7 +88,7 @@ export async function writeServers(
   for await (const record of selectServers(database, selection)) {
     batch.push(record);
     count++;
-    latest = Math.max(latest, record.last_seen);
+    latest = Math.max(latest, record.changed_at);
     if (batch.length >= BATCH) await write();
   }
   await write();

@@ -7,7 +7,7 @@ import { type Endpoint, parseAddress } from "../../core/address.ts";
 import { InputError } from "../../core/errors.ts";
 import { PROTOCOLS } from "../../protocols/list.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
-import { overdueEndpoints } from "../../store/server_queries.ts";
+import { allEndpoints } from "../../store/server_queries.ts";
 import { readOptOuts } from "../../store/opt_outs.ts";
 import { type DatabaseLocation, parseDatabaseLocation } from "../../store/database_location.ts";
 import { type ConnectionEnvironment, openStore, readStore } from "../../store/open_store.ts";
@@ -34,7 +34,7 @@ export interface KnownServer {
 
 /** The known servers of a database, and its opt-outs. */
 export interface RescanServers {
-  /** The servers; those that were probed longest ago come first. */
+  /** The servers, in no order: the scan shuffles them. */
   readonly servers: readonly KnownServer[];
   /** Addresses that the database marks as opted out. */
   readonly optedOut: readonly Range[];
@@ -62,16 +62,20 @@ export async function readKnown(
     const optedOut = await readOptOuts(database);
     const optedOutSet = new AddressSet(optedOut);
     const servers: KnownServer[] = [];
+    const lists = new Map<string, readonly string[]>(); // a million servers share a few lists
     for await (
-      const { host, port, protocols, requested_as: requestedAs } of overdueEndpoints(database)
+      const { host, port, protocols, requested_as: requestedAs } of allEndpoints(database)
     ) {
       const address = parseAddress(host);
       if (address === undefined) continue; // a row of another program: blocksweep writes addresses only
       if (optedOutSet.has(address)) continue;
       const names = requestedAs === null ? {} : namesIn(requestedAs);
+      const spoken = spokenOf(protocols, allProtocols);
+      const list = lists.get(spoken.join()) ?? spoken;
+      lists.set(spoken.join(), list);
       servers.push({
         endpoint: { address, port },
-        protocols: spokenOf(protocols, allProtocols),
+        protocols: list,
         ...names,
       });
     }
@@ -109,7 +113,7 @@ export async function knownToRescan(
   allProtocols: readonly Protocol[] = PROTOCOLS,
 ): Promise<RescanServers> {
   if (text === undefined) return NOTHING;
-  const unstable = "the order of the servers in a database changes with each reply";
+  const unstable = "the servers of a database change with each scan";
   if (shard.count > 1) {
     throw new InputError(
       `Cannot use --rescan with --shard: ${unstable}; export the database, and scan the file with each shard`,

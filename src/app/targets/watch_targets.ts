@@ -10,7 +10,7 @@ import { withoutPlayers } from "../../protocols/declared_facts.ts";
 import { PROTOCOLS } from "../../protocols/list.ts";
 import type { StoredRecord } from "../../store/rows/stored_record.ts";
 import type { Database } from "../../store/database/database.ts";
-import { overdueServers } from "../../store/server_queries.ts";
+import { allServers } from "../../store/server_queries.ts";
 import { withDatabaseErrors } from "../../store/store.ts";
 import { AddressSet, type Range } from "../../targets/ranges.ts";
 import { neverProbedReason } from "../../targets/builtin_lists.ts";
@@ -131,8 +131,7 @@ export function withoutOptedOut(
 }
 
 /**
- * The servers of a database, those probed longest ago first, without servers in ranges that are
- * never probed.
+ * The servers of a database, without servers in ranges that are never probed.
  */
 async function readList(
   list: Database,
@@ -140,7 +139,7 @@ async function readList(
   add: AddServer,
 ): Promise<void> {
   await withDatabaseErrors("read", list, async () => {
-    for await (const stored of overdueServers(list)) {
+    for await (const stored of allServers(list)) {
       const address = parseAddress(stored.host);
       if (address === undefined || neverProbedReason(address) !== undefined) continue;
       addStored({ address, port: stored.port }, stored, sources, add);

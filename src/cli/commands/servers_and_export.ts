@@ -30,7 +30,7 @@ import type { OutputFormat } from "../../app/outputs/output_formats.ts";
 import { checkApart } from "../../app/outputs/path_conflicts.ts";
 import { SoftwareTally } from "../../app/outputs/software_tally.ts";
 
-/** Maximum time between the probe of a server and the write of its row, milliseconds. */
+/** Maximum time between the change of a server and the write of its row, milliseconds. */
 const OVERLAP_MS = 60_000;
 
 /** Runs `servers`; returns the exit code. */
@@ -60,7 +60,7 @@ export async function runExport(
   allProtocols: readonly Protocol[],
 ): Promise<number> {
   const { words: [place], options } = readCommandLine("export", args, allProtocols);
-  const { sort = options.since === undefined ? "address" : "overdue" } = options;
+  const { sort = options.since === undefined ? "address" : "changed" } = options;
   return await show(place, { ...options, sort }, allProtocols);
 }
 

@@ -136,7 +136,7 @@ export const COMMANDS: Readonly<Record<Command, CommandDescription>> = {
   export: {
     usage: "export DATABASE [options]",
     purpose: "write the servers of a database to files, for other tools",
-    note: "Servers are ordered by address; with --since, those probed longest ago come first.",
+    note: "Servers are ordered by address; with --since, those that changed last come first.",
     examples: [
       "export servers.db -o servers.csv -o servers.ndjson",
       "export servers.db --online -o targets.txt",

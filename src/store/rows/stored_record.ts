@@ -20,8 +20,14 @@ export interface ServerState {
   last_seen: number;
 }
 
-/** A server in a database: the record of its last reply, and its state. */
+/** A server in a database or a file: the record of its last reply, and its state. */
 export interface StoredRecord extends ServerRecord, ServerState {}
+
+/** A server as a query of a database returns it. */
+export interface ListedRecord extends StoredRecord {
+  /** When the server last changed what it publishes, or went online or offline, Unix milliseconds. */
+  changed_at: number;
+}
 
 /** SQL expressions of fields that are not columns of `servers` with the field's name. */
 const EXPRESSIONS: Partial<Record<keyof ServerRecord, string>> = {
@@ -43,7 +49,7 @@ export function fieldExpression(name: keyof ServerRecord): string {
 export const RECORD_COLUMNS: string = [
   ...FIELDS.map(({ name }) => `${fieldExpression(name)} as ${name}`),
   "s.key as key, s.scope as scope, t.online as online, t.missed_scans as missed_scans",
-  "s.first_seen as first_seen, t.probed_at as last_seen",
+  "s.first_seen as first_seen, t.probed_at as last_seen, s.changed_at as changed_at",
 ].join(", ");
 
 /** The tables of {@linkcode RECORD_COLUMNS}: `s` has servers, `t` their states. */
@@ -51,7 +57,7 @@ export const RECORD_TABLES: string = "servers s join server_state t on t.server 
   "left join server_players p on p.server = t.server left join scans c on c.id = t.scan";
 
 /** Converts a row of {@linkcode RECORD_COLUMNS} to a record. */
-export function recordOf(row: Row): StoredRecord {
+export function recordOf(row: Row): ListedRecord {
   const record: Record<string, unknown> = {};
   for (const { name, type } of FIELDS) record[name] = readValue(row[name], type);
   const host = canonicalHost(String(row.host));
@@ -62,6 +68,7 @@ export function recordOf(row: Row): StoredRecord {
     missed_scans: Number(row.missed_scans),
     first_seen: Number(row.first_seen),
     last_seen: Number(row.last_seen),
+    changed_at: Number(row.changed_at),
   };
 }
 

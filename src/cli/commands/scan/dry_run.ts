@@ -167,7 +167,7 @@ function knownText(
   if (size === 0) return undefined;
   const names = protocols.map(({ name }) => name).join(", ");
   return [
-    `${countOf(size, "known server")}, those probed longest ago first`,
+    `${countOf(size, "known server")} first`,
     ...servers === 0 ? [] : [`${withCommas(servers)} queried over ${names} outside the passes`],
     ...unprobed === 0
       ? []

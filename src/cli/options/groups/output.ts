@@ -43,10 +43,17 @@ export const SELECTION = {
       help: "only servers whose name, MOTD, map or software contains this text",
     },
     {
+      name: "flag",
+      commands: ["servers", "export"],
+      takes: anyText("NAME"),
+      help: "only servers with this flag in their last reply",
+    },
+    {
       name: "since",
       commands: ["servers", "export"],
       takes: PAST_TIME,
-      help: "only servers probed in the last 90m, 24h or 7d, or since a date or a Unix time in ms",
+      help:
+        "only servers that changed in the last 90m, 24h or 7d, or since a date or a Unix time in ms",
     },
     {
       name: "sort",
@@ -54,8 +61,8 @@ export const SELECTION = {
       takes: keyOf(SERVER_ORDERS),
       default: { servers: "players" },
       defaultText: { export: "see below" },
-      help: "order: players, seen (latest probe first), overdue (oldest probe first), " +
-        "new (newest server first), name, version or address",
+      help: "order: players, new (newest server first), changed (latest change first), name, " +
+        "version or address",
     },
     {
       name: "limit",

@@ -29,7 +29,7 @@ export const TARGETS = {
       commands: ["scan"],
       takes: FILE,
       withoutSecrets: withoutPassword,
-      help: "probe the servers of a database again, those probed longest ago first",
+      help: "probe the servers of a database again, before other targets",
     },
     {
       name: "exclude",

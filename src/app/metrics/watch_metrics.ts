@@ -3,7 +3,6 @@
  *
  * @module
  */
-import { formatEndpoint } from "../../core/address.ts";
 import type { Clock } from "../../net/clock.ts";
 import {
   EVENT_KINDS,
@@ -183,8 +182,9 @@ function sumOf<T>(parts: readonly T[], value: (part: T) => number): number {
   return parts.reduce((sum, part) => sum + value(part), 0);
 }
 
-function serverLabel({ endpoint }: WatchedServer): { readonly server: string } {
-  return { server: formatEndpoint(endpoint) };
+/** The label of a server: its key in databases, because two names may lead to one address. */
+function serverLabel({ identity }: WatchedServer): { readonly server: string } {
+  return { server: identity.key };
 }
 
 /** The families of the servers: their number by state, and series for each of the first ones. */

@@ -109,6 +109,21 @@ Deno.test("an offline server has the value 0, and no time series disappears", ()
   assertEquals(down.get('blocksweep_poll_delay_seconds_bucket{le="0.1"}'), "1");
 });
 
+Deno.test("each name of an address has a time series of its own, which stays when the address changes", () => {
+  const series = (address: number, names: readonly (string | null)[]) => {
+    const servers = names.map((name) => new WatchedServer({ address, port: 25565 }, name, RULES));
+    const values = check(prometheusText(measured(servers).families()));
+    return [...values.keys()].filter((key) => key.startsWith("blocksweep_up{"));
+  };
+  const names = ["a.example.org", "B.example.org", null];
+  assertEquals(series(0x7f000001, names), [
+    'blocksweep_up{server="a.example.org:25565"}',
+    'blocksweep_up{server="b.example.org:25565"}',
+    'blocksweep_up{server="127.0.0.1:25565"}',
+  ]);
+  assertEquals(series(0x7f000002, names.slice(0, 2)), series(0x7f000001, names).slice(0, 2));
+});
+
 Deno.test("the number of time series is bounded", () => {
   const servers = Array.from(
     { length: 10_100 },

@@ -153,9 +153,14 @@ function discordReceiver(url: string, template: TemplateFile | undefined): Recei
   }));
 }
 
-/** Escapes Markdown and mentions, and the mark of a list at the start of a text. */
+/**
+ * Escapes Markdown and mentions, the mark of a list at the start of a text, and the domains of
+ * invitations. Discord shows an invitation to another server for `discord.gg/CODE`, also without
+ * `https:`.
+ */
 function escapeDiscord(text: string): string {
-  return text.replace(/[\\*_~`|<>[\]#@]/g, "\\$&").replace(/^(\d*)([-+.)])(?=\s|$)/, "$1\\$2");
+  return text.replace(/[\\*_~`|<>[\]#@]/g, "\\$&").replace(/^(\d*)([-+.)])(?=\s|$)/, "$1\\$2")
+    .replace(/(discord(?:app)?)\./gi, "$1\\.");
 }
 
 /** Maximum length of a message for Slack, which recommends it. */

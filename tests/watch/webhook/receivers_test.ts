@@ -162,6 +162,30 @@ Deno.test("no name of a server formats, mentions, links or breaks a line at any 
   );
 });
 
+Deno.test("no name of a server becomes an invitation to a Discord server", () => {
+  const forms = [
+    "discord.gg/a",
+    "x.DISCORD.GG/a",
+    "discord.com/invite/a",
+    "discordapp.com/invite/a",
+  ];
+  for (
+    const name of [
+      ...forms,
+      "discord.gg\\a",
+      "disco\u200brd.gg/a",
+      "discord.new/a",
+      "discord.gift/a",
+    ]
+  ) {
+    for (const event of eachKind({ name })) {
+      const { content } = bodyOf(DISCORD, [event]);
+      assert(!/discord(?:app)?\./i.test(content), content);
+      assertStringIncludes(content.toLowerCase(), "discord");
+    }
+  }
+});
+
 Deno.test("a message with more events than fit ends with the number of the others", () => {
   for (
     const [receiver, check] of [[DISCORD, assertDiscord], [SLACK, assertSlack], [

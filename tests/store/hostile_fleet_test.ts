@@ -1,0 +1,134 @@
+/**
+ * A scan of hostile servers and eight programs that start at once, into both engines. Covers
+ * src/store/schema/ and src/store/rows/stored_values.ts.
+ */
+import { assert, assertEquals } from "@std/assert";
+import { openSqlite } from "../../src/store/database/sqlite.ts";
+import type { Database } from "../../src/store/database/database.ts";
+import { run, SCAN } from "../cli/program.ts";
+import { all, connect, SERVER, withPostgres } from "./databases.ts";
+
+const HOSTS = Array.from({ length: 6 }, (_, i) => `127.48.0.${i + 1}`);
+const PORT = 25_565;
+
+/** Texts that break JSON columns, keys of objects, or queries, as JSON escapes. */
+const TEXTS = [
+  ...["\\u0000", "a\\u0000b", "\\ud800", "\\udc00x\\ud83d", "__proto__", "constructor"],
+  ...["'; drop table servers; --", "{1,NULL}", "\\\\u0000", "$1", "?"],
+];
+
+/** A Server List Ping status with hostile keys and values everywhere. */
+function hostileStatus(i: number): string {
+  const text = `"${TEXTS[i % TEXTS.length]}"`;
+  const keys = TEXTS.map((key) => `"${key}": ${text}, "x${key}": {"${key}": [${text}]}`).join(", ");
+  return `{"version": {"name": ${text}, "protocol": 1e308, ${keys}}, ${keys},
+    "players": {"online": 1e300, "max": -1e300, "sample": [{"name": ${text}, "id": ${text}}]},
+    "description": {"text": ${text}, "extra": [${text}, {"text": ${text}, ${keys}}]},
+    "modinfo": {"type": ${text}, "modList": [{"modid": ${text}, "version": ${text}}]},
+    "forgeData": {"channels": [], "mods": [{"modId": ${text}, "modmarker": ${text}}], ${keys}},
+    "favicon": ${text}, "previewsChat": true}`;
+}
+
+function varint(value: number): number[] {
+  return value < 128 ? [value] : [value & 127 | 128, ...varint(value >>> 7)];
+}
+
+/** The packet with the status, for the first bytes that a client sends. */
+function statusPacket(i: number): Uint8Array {
+  const json = new TextEncoder().encode(hostileStatus(i));
+  const body = [0, ...varint(json.length), ...json];
+  return Uint8Array.from([...varint(body.length), ...body]);
+}
+
+/** Serves the hostile status on each address until it is disposed. */
+function hostileFleet(): AsyncDisposable {
+  const listeners = HOSTS.map((hostname) => Deno.listen({ hostname, port: PORT }));
+  const serving = listeners.map(async (listener, i) => {
+    for await (const connection of listener) {
+      using open = connection;
+      const buffer = new Uint8Array(1024);
+      if (await open.read(buffer) === null) continue;
+      await open.write(statusPacket(i));
+      while (await open.read(buffer).catch(() => null) !== null);
+    }
+  });
+  return {
+    async [Symbol.asyncDispose]() {
+      for (const listener of listeners) listener.close();
+      await Promise.all(serving);
+    },
+  };
+}
+
+/** The JSON columns of all tables. */
+async function jsonColumns(): Promise<(readonly [table: string, column: string])[]> {
+  const sql = await Deno.readTextFile(
+    new URL("../../src/store/schema/postgres.sql", import.meta.url),
+  );
+  return [...sql.matchAll(/^create table (\w+) \(\n([^]*?)^\)/gm)].flatMap(([, table, body]) =>
+    [...body.matchAll(/^ {2}(\w+) jsonb/gm)].map(([, column]) => [table, column] as const)
+  );
+}
+
+/** Reads each key and value in all JSON columns, in SQL and here. */
+async function readAllJson(database: Database): Promise<number> {
+  let values = 0;
+  for (const [table, column] of await jsonColumns()) {
+    for (const row of await all(database, `select ${column} as json from ${table}`)) {
+      if (row.json !== null) JSON.parse(String(row.json));
+    }
+    const nodes = database.engine === "postgres"
+      ? `select node #>> '{}' as text, pairs.key from ${table}, ` +
+        `jsonb_path_query(${column}, '$.**') as node left join lateral ` +
+        "jsonb_each_text(case when jsonb_typeof(node) = 'object' then node end) as pairs on true"
+      : `select atom as text, tree.key from ${table}, json_tree(${column}) as tree`;
+    values += (await all(database, nodes)).length;
+  }
+  return values;
+}
+
+/** Runs `work` with a new database of each engine that there is. */
+async function onEach(work: (place: string, open: () => Promise<Database>) => Promise<void>) {
+  const folder = await Deno.makeTempDir();
+  try {
+    await work(`${folder}/a.db`, () => Promise.resolve(openSqlite(`${folder}/a.db`)));
+    if (SERVER !== undefined) {
+      await withPostgres(SERVER, (url) => work(url, () => connect(url)));
+    }
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+const PERMISSIONS = [...SCAN.filter((one) => !one.startsWith("--allow-env")), "--allow-env"];
+
+Deno.test("the rows of hostile servers can be read from every JSON column, key by key", () =>
+  onEach(async (place, open) => {
+    await using _fleet = hostileFleet();
+    const args = ["scan", "127.48.0.0/29", "-p", String(PORT), "--protocol", "slp", "-o", place];
+    for (let i = 0; i < 2; i++) {
+      const { code, stderr } = await run([...args, "--cooldown", "200ms"], {
+        permissions: PERMISSIONS,
+      });
+      assertEquals(code, 0, stderr);
+    }
+    const shown = await run(["servers", place, "--json"], { permissions: PERMISSIONS });
+    assertEquals([shown.code, shown.stdout.trim().split("\n").length], [0, HOSTS.length]);
+    await using database = await open();
+    assert(await readAllJson(database) > 100);
+    assertEquals((await all(database, "select id from servers")).length, HOSTS.length);
+  }));
+
+Deno.test("eight programs that start at once create a database once, and each writes its rows", () =>
+  onEach(async (place, open) => {
+    const imports = Array.from({ length: 8 }, (_, i) =>
+      run(["import", place, "-", "-q"], {
+        permissions: PERMISSIONS,
+        stdin: `127.48.1.${i + 1}:${PORT}\n`,
+      }));
+    const ended = await Promise.all(imports);
+    assertEquals(ended.map(({ code, stderr }) => [code, stderr]), Array(8).fill([0, ""]));
+    await using database = await open();
+    assertEquals((await all(database, "select version from blocksweep_schema")).length, 1);
+    assertEquals((await all(database, "select id from servers")).length, 8);
+  }));

@@ -8,12 +8,13 @@
 /** The meanings of flags, by name. */
 export type FlagMeanings = Readonly<Record<string, string>>;
 
-/** Flags that replies of several protocols may have, or a comparison of them. */
+/** Flags for replies of any protocol, and for differences between the replies of two protocols. */
 export const GENERAL_FLAGS = {
   badUtf8: "text is not valid UTF-8",
   loneSurrogate: "a text contains half of a UTF-16 surrogate pair, replaced by U+FFFD",
   badNumber: "a number is invalid",
-  countClamped: "a number of players has more than 32 bits; databases contain the nearest number",
+  countClamped:
+    "a number of players does not fit into 32 bits; databases contain the nearest one that does",
   badColumn: "a value has the wrong type for its column, or is too long; it is omitted",
   lengthMismatch: "a length field does not match its data",
   trailingBytes: "bytes follow the end of the message",

@@ -48,7 +48,7 @@ export function recordSchema(protocols: readonly string[] = []): JsonSchema {
     title: "blocksweep server record",
     type: "object",
     properties: {
-      schema: { const: 1, description: "version of this shape" },
+      schema: { const: 1, description: "version of this schema" },
       ...Object.fromEntries(FIELDS.map((field) => [field.name, property(field, protocols)])),
     },
     required: ["schema", ...FIELDS.map(({ name }) => name)],

@@ -75,7 +75,8 @@ export const COMMANDS: Readonly<Record<Command, CommandDescription>> = {
   query: {
     usage: "query HOST[:PORT]... [options]",
     purpose: "query servers in every protocol, and show what they publish",
-    note: (protocols) => `${protocolNotes(protocols)}${BY_NAME}its first address is queried.`,
+    note: (protocols) =>
+      `${protocolNotes(protocols)}${BY_NAME}the name's first address is queried.`,
     examples: [
       "query 192.168.1.20",
       "query play.example.org 192.168.1.20:19132",

@@ -204,7 +204,7 @@ function secretType<Value>(
 /** The URL of a webhook, or where it is. */
 export const WEBHOOK_URL: ValueType<WebhookUrl> = secretType(
   "URL",
-  "a URL that starts with http: or https:, or @FILE or env:NAME where the URL is",
+  "a URL that starts with http: or https:, or @FILE or env:NAME, which contains the URL",
   (text) => parseSecretSource(text) ?? parseHttpUrl(text),
 );
 

@@ -211,7 +211,7 @@ Deno.test("help and version go to standard output, with exit code 0", async () =
 
 Deno.test("schema and completions need no permission", async () => {
   const schema = JSON.parse((await run(["schema"], { permissions: [] })).stdout);
-  assertEquals(schema.properties.schema, { const: 1, description: "version of this shape" });
+  assertEquals(schema.properties.schema, { const: 1, description: "version of this schema" });
   for (const shell of ["bash", "zsh", "fish"]) {
     const { code, stdout } = await run(["completions", shell], { permissions: [] });
     assertEquals(code, 0);

@@ -111,7 +111,7 @@ function requireEthernet({ name, isLoopback, isPointToPoint, type, mac }: Networ
     : isPointToPoint
     ? "point-to-point"
     : type !== ETHERNET || mac.length !== 6
-    ? "no Ethernet"
+    ? "not an Ethernet interface"
     : undefined;
   if (what !== undefined) throw new NoUplink(`${name} is ${what}`);
 }

@@ -83,7 +83,7 @@ const OPERATORS: Readonly<Record<string, Operator>> = {
     listOf(value)?.every((item) => wanted.includes(item as string)) ?? false,
   /**
    * The value is a decimal number below 2^64 that has a given hexadecimal digit at a given place,
-   * counted from 0.
+   * counted from 0 at the lowest digit.
    */
   hexDigit: ([place, digit]: readonly [number, number]) => (value) =>
     typeof value === "string" && /^[0-9]{1,20}$/.test(value) &&

@@ -138,7 +138,10 @@ function flagsOf(claims: readonly Claim[], before: readonly string[]): readonly 
   return flags.length < 2 ? flags : [...new Set(flags)].sort();
 }
 
-/** Whether protocols name different software, as a proxy and the server behind it. */
+/**
+ * Whether two protocols name different software. For example, a proxy replies in one protocol, and
+ * the server behind it in the other.
+ */
 function namesDiffer(claims: readonly Claim[]): boolean {
   const names = new Map<string, string>();
   for (const { confidence, name, rule: { protocol } } of claims) {

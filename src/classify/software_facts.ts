@@ -25,8 +25,9 @@ function shape(text: string): number {
 }
 
 /**
- * The values of a bridge: a proxy by which players of the Bedrock edition join one Java server.
- * Geyser is the only one. `edition` is that of the server behind it.
+ * The column values that identify the two sides of a bridge: `proxy` of the bridge, and `edition`
+ * of the server behind it. A bridge is a proxy through which players of the Bedrock edition join
+ * one Java server. Geyser is the only one.
  */
 const BRIDGE = { proxy: "geyser", edition: "java" };
 

@@ -5,8 +5,8 @@
  */
 
 /**
- * The name closest to a word by edit distance: at most 2, and at most a third of the word's length,
- * rounded up. A name with the opposite meaning is never suggested.
+ * The name with the smallest edit distance to a word. The distance is at most 2, and at most a
+ * third of the word's length, rounded up. A name with the opposite meaning is never suggested.
  */
 export function closestName(word: string, names: readonly string[]): string | undefined {
   const most = Math.min(2, Math.ceil(word.length / 3));

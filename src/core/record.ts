@@ -258,7 +258,7 @@ export interface Sighting {
   readonly endpoint: Endpoint;
   /** The protocol of the probe. */
   readonly protocol: string;
-  /** The status, if the probe's reply holds it. */
+  /** The status, if the probe's reply contains it. */
   readonly status?: unknown;
   /** The reply that contains the status, unprocessed. */
   readonly raw?: Uint8Array;

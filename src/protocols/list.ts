@@ -20,7 +20,7 @@ export const PROTOCOLS: readonly Protocol[] = [
   sqpProtocol as Protocol,
 ];
 
-/** All protocol names that rows may hold, those of LAN discovery included, in order of rank. */
+/** All protocol names that rows may contain, those of LAN discovery included, in order of rank. */
 export function rankedNames(protocols: readonly Protocol[]): readonly string[] {
   return [...protocols.map(({ name }) => name), ...LAN_RANKS];
 }

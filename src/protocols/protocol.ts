@@ -13,8 +13,8 @@ export interface Reply<S = unknown> {
   /** The send time that the reply repeats: microseconds, modulo 2^32. */
   readonly clock?: number;
   /**
-   * Reads the variable part of the reply, if the token is valid. Call it while the datagram is valid;
-   * the result holds no view into the datagram. Default: the reply has no such part.
+   * Reads the variable part of the reply, if the token is valid. Call it while the datagram is
+   * valid; the result holds no view into the datagram. Default: the reply has no such part.
    *
    * @throws Truncated, Malformed when that part is broken.
    */
@@ -47,8 +47,8 @@ export interface Probe<S> {
   readonly mayLackToken: boolean;
   /**
    * Whether replies repeat so few bits of the token that a flood of forged replies matches some.
-   * Inspection then sends a follow-up to each endpoint, and counts an endpoint without a reply as
-   * no server. Default: false.
+   * Inspection then sends a follow-up to each endpoint. An endpoint that does not reply to it does
+   * not count as a server. Default: false.
    */
   readonly guessable?: boolean;
   /**
@@ -62,8 +62,8 @@ export interface Probe<S> {
    */
   readonly tokenText?: boolean;
   /**
-   * Offset of the send time in the template, bytes. The send time gives the round trip: microseconds modulo
-   * 2^32, big endian. Default: the template contains no time.
+   * Offset of the send time in the template, bytes. The send time gives the round trip:
+   * microseconds modulo 2^32, big endian. Default: the template contains no time.
    */
   readonly clockAt?: number;
   /**
@@ -116,8 +116,8 @@ export class Closed extends NoReply {
  *   number has no meaning. The exchange itself ends when a peer sends too much;
  * - throws `Closed` into the generator at the peer's end of stream or reset, after all bytes that
  *   arrived before it. The caller throws `NoReply` when the time for one reply or for the whole
- *   connection is over. After both errors, the exchange may still return a status from the bytes
- *   that it has;
+ *   connection is over. After either error, the exchange may still return a status from the
+ *   bytes that it has;
  * - closes the connection when the exchange is over.
  */
 export type Exchange<S> = Generator<ExchangeRequest | undefined, S, Uint8Array>;
@@ -237,9 +237,9 @@ export interface Protocol<S = unknown> {
    */
   readonly suppressedBy?: string;
   /**
-   * Whether a datagram has the form of a reply in this protocol. Any other datagram shows that the
-   * endpoint speaks another protocol, and ends an exchange of a protocol with `suppressedBy`.
-   * Default: every datagram has that form.
+   * Whether a datagram has the form of a reply in this protocol. It is called only if
+   * `suppressedBy` names a suppressor. A datagram of another form shows that the endpoint speaks
+   * another protocol, and ends the exchange. Default: every datagram has that form.
    */
   isReply?(datagram: Uint8Array): boolean;
   /**

@@ -34,8 +34,8 @@ export function densityOf(segments: readonly Segment[]): Density {
       const key = (index: bigint): Address => typeof start === "number" ? Number(index) : index;
       const [first, last] = [BigInt(start), BigInt(end)];
       const [firstNet, lastNet] = [first / size, (last - 1n) / size];
-      // The range covers the networks between its first and its last network wholly. No other range
-      // has addresses in them.
+      // The networks between the first and the last one lie wholly in this range. No other range has
+      // addresses in them.
       if (lastNet - firstNet > 1n) net = Math.max(net, Number(size) * ports.length);
       if (firstNet === lastNet) add(key(firstNet), last - first, ports.length);
       else {

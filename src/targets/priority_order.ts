@@ -6,7 +6,7 @@
  * @module
  */
 
-/** A numbering of places, without the chosen places first. */
+/** The numbering of places before the chosen places are moved to its start. */
 export interface Numbering {
   /** Number of valid numbers: 0 … `size` - 1. */
   readonly size: number;

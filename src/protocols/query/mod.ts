@@ -76,7 +76,8 @@ export const queryProtocol: Protocol<QueryStatus> = {
   transport: "udp",
   flags: QUERY_FLAGS,
   incompleteFlags: ["fullLost", "statLost"],
-  // Default of Java servers. Bedrock software replies on its RakNet port, which finds it.
+  // The default port of Java servers. Bedrock software has Query on its RakNet port: a RakNet ping
+  // finds the server, and a follow-up to the same port queries it.
   ports: { 4: [25565], 6: [25565] },
   reportsGamePort: true,
   playerFacts: [],
@@ -269,7 +270,9 @@ function softwareColumns(header: string, gameId: string | null, software: string
   return { edition: EDITIONS.get(gameId ?? "") ?? null, software };
 }
 
-/** Reads a count of at most nine digits; `null`: there is no text; `undefined`: it is not a number. */
+/**
+ * Reads a count of at most nine digits; `null`: there is no text; `undefined`: it is not a number.
+ */
 function count(text: string | null): number | null | undefined {
   if (text === null) return null;
   return /^[0-9]{1,9}$/.test(text) ? Number(text) : undefined;

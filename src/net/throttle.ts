@@ -26,8 +26,8 @@ export const HOST_RATE = 5;
  */
 const SLACK_MS = 10;
 /**
- * A late sender catches up at twice the rate. A burst contains at most the datagrams of 2 ms at that
- * rate, or one batch.
+ * A late sender catches up at twice the rate. A burst contains at most the datagrams of 2 ms at
+ * that rate, or one batch.
  */
 const CATCH_UP_FACTOR = 2;
 const BURST_MS = 2;
@@ -54,7 +54,7 @@ export class Throttle {
   /** When the next datagram is due at the rate, and at twice the rate, milliseconds. */
   readonly #next = Float64Array.of(-Infinity, -Infinity);
   /**
-   * How long before its due time at twice the rate a datagram may be sent in a burst, milliseconds.
+   * How much earlier than `#next[1]` a datagram may be sent, milliseconds. It limits bursts.
    */
   #burst: number;
   readonly #hosts: Caps | undefined;
@@ -78,8 +78,8 @@ export class Throttle {
   }
 
   /**
-   * Changes the rate from the next send time on. Earlier ones still count: the change allows
-   * no burst that the new rate alone would forbid.
+   * Changes the rate from the next send time on. Send times that were granted before still count:
+   * the change allows no burst that the new rate alone would forbid.
    *
    * @param rate Datagrams a second, above 0.
    * @param now The time, milliseconds.

@@ -69,7 +69,10 @@ export class BatchSender {
   readonly #refuse = (errno: number, times: number) =>
     countError(this.parts.errors.send, errno, times);
 
-  /** Sends targets through the sender thread; otherwise as {@linkcode flush}. */
+  /**
+   * Sends a whole batch of targets through the sender thread. The result and the errors are those
+   * of {@linkcode flush}.
+   */
   async send(job: SendJob, signal?: AbortSignal): Promise<number> {
     if (this.#closed) return 0;
     const thread = this.parts.thread!;

@@ -275,7 +275,7 @@ export class UdpSocket implements DatagramSocket<MessageBatch | TargetBatch> {
   }
 
   async #close(): Promise<void> {
-    void this.dropped; // stores the count before the socket closes
+    void this.dropped; // the getter stores the number, which cannot be read from a closed socket
     this.#wake();
     await this.#sender.close();
     await Promise.allSettled([this.#receiving]); // the caller of listen() gets the error

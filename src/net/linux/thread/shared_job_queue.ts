@@ -69,9 +69,9 @@ const WORKER_SLEEPS = 17;
 const JOBS = 32;
 /**
  * Words of a job. The main thread writes socket, method, template, number of targets, source port
- * and time of submission. For the rest of an earlier job it adds the time since the first submission
- * of that job, and its id. The sender thread writes the numbers of accepted and tried datagrams, and
- * the error that stopped sending. A job without targets ends the worker.
+ * and time of submission. It also writes the time between the first and this submission of the job,
+ * which is 0 for a new job, and the job's id. The sender thread writes the numbers of accepted and
+ * tried datagrams, and the error that stopped sending. A job without targets ends the worker.
  */
 const JOB = 16;
 const METHOD = 1;
@@ -92,8 +92,8 @@ const DEPTH = 64;
  */
 const LONGEST_WAIT = 1_000_000;
 /**
- * Index of the number of refusals by error number, since they were last read. The last index counts
- * all higher error numbers too.
+ * Index of the counters of refusals, one for each error number. A counter is set to 0 when it is
+ * read. The last counter is also for all higher error numbers.
  */
 const REFUSALS = JOBS + DEPTH * JOB;
 const ERRNOS = 256;
@@ -125,7 +125,7 @@ export class SharedJobQueue {
   readonly #open: OpenJob[] = [];
   /** Templates that are in the memory. */
   readonly #templates: Template[] = [];
-  /** Time and id of the first submission of jobs. */
+  /** For each job, the time of its first submission, and its id. */
   readonly #first = new WeakMap<SendJob, { readonly id: number; readonly at: number }>();
   #watching = false;
   #failure: Error | undefined;

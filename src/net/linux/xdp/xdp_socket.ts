@@ -85,7 +85,7 @@ export class XdpSocket implements Disposable {
       for (const [option, size] of [...rings, [XDP_TX_RING, TX_SIZE]]) {
         this.#set(option, int32(size), "make the rings of an XDP socket");
       }
-      // Frames per call can be set since Linux 6.17; earlier it is 32, and more calls are made.
+      // The number of frames per call can be set since Linux 6.17. Older versions send 32 per call.
       const { call } = this.#libc;
       call.setsockopt(this.#socket, SOL_XDP, XDP_MAX_TX_SKB_BUDGET, int32(BUDGET), 4);
       const offsets = this.#get(XDP_MMAP_OFFSETS, OFFSETS);

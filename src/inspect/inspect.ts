@@ -55,7 +55,8 @@ export interface Inspection {
 }
 
 /**
- * Maximum age of state from a sighting that is still used, milliseconds. Tokens of servers expire.
+ * State from a sighting, for example a server's token, is used only if the sighting is younger than
+ * this, milliseconds. Tokens of servers expire.
  */
 const STALE_MS = 5000;
 

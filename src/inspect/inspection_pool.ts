@@ -1,8 +1,8 @@
 /**
- * Runs a bounded number of interviews at once, and only a few with endpoints of one address, because
- * each interview may wait for late or missing replies. Each address has two lanes (queues): one for
- * proved endpoints, and one for unproved endpoints. The first interview with a proved endpoint runs
- * alone in its lane, because an opt-out in its replies applies to the whole address.
+ * Runs a bounded number of interviews at once, and only a few with endpoints of one address,
+ * because each interview may wait for late or missing replies. Each address has two lanes (queues):
+ * one for proved endpoints, and one for unproved endpoints. The first interview with a proved
+ * endpoint runs alone in its lane, because an opt-out in its replies applies to the whole address.
  *
  * @module
  */
@@ -136,8 +136,8 @@ export class InspectionPool {
   }
 
   /**
-   * Ends a task of a lane, and makes waiting tasks ready. After its first task, a lane may run
-   * `atOnce` tasks. A lane without tasks is removed.
+   * Records that a task of a lane has ended, and makes waiting tasks ready. After its first task, a
+   * lane may run `atOnce` tasks. A lane without tasks is removed.
    */
   #endTask(lanes: Map<Address, Lane>, address: Address): void {
     const lane = lanes.get(address)!;

@@ -114,7 +114,8 @@ export class EarlyStop {
  * Why a scan ended. A scan that was stopped when nothing was left to do counts as done.
  *
  * @param stopped Why the scan was stopped early.
- * @param isCut Whether work is left that the marks do not include: further passes or interviews.
+ * @param isCut Whether work is left that the marks do not show: repetitions of disturbed passes, or
+ * interviews of known servers.
  */
 export function endReason(
   stopped: EndReason | undefined,

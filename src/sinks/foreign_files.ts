@@ -1,6 +1,7 @@
 /**
- * Reads servers from files of other scanners: XML and greppable output of nmap and masscan, JSON and list
- * output of masscan, JSON lines of naabu, CSV of zmap, `host:port`; and blocksweep's own files.
+ * Reads servers from files of other scanners: XML and greppable output of nmap and masscan, JSON
+ * and list output of masscan, JSON lines of naabu, CSV of zmap, `host:port`; and blocksweep's own
+ * files.
  *
  * @module
  */
@@ -47,12 +48,13 @@ export interface ParsedLine {
 const MAX_LINE_LENGTH = 1 << 21;
 
 /**
- * Reads a file as a stream, with at most one line or XML tag in memory. A file that begins with `<` is
- * read as XML, any other line by line.
+ * Reads a file as a stream, with at most one line or XML tag in memory. A file that begins with `<`
+ * is read as XML, any other line by line.
  *
- * @param maxLength Maximum length of a line, UTF-16 code units: a longer one cannot be parsed. Default:
- * 2^21.
- * @throws XmlError for malformed XML, and for XML of another format than nmap's. Reading ends there.
+ * @param maxLength Maximum length of a line, UTF-16 code units: a longer one cannot be parsed.
+ * Default: 2^21.
+ * @throws XmlError for malformed XML, and for XML of another format than nmap's. Reading ends
+ * there.
  */
 export async function* readForeignFile(
   chunks: AsyncIterable<string>,
@@ -108,7 +110,7 @@ export function foreignLineReader(defaults: ImportDefaults): LineReader {
     const object = trimCommas(text);
     if (object.startsWith("{")) return readObject(object, defaults);
     if (/^open (tcp|udp) /.test(text)) return readMasscanLine(text);
-    if (/^banner /.test(text)) return []; // masscan writes the server on another line too
+    if (/^banner /.test(text)) return []; // masscan also writes an `open` line for this port
     if (/^(?:Timestamp|Host): /.test(text)) return readGrep(text, defaults);
     if (csv !== undefined) return csv(text);
     const head = cellsOf(text);
@@ -145,8 +147,8 @@ function ofPort(
 }
 
 /**
- * Parses a row of blocksweep, of masscan (`{"ip": …, "timestamp": …, "ports": [{"port": …}]}`) or of naabu
- * (`{"ip": …, "timestamp": …, "port": …}`, where port 0 means that the host is up).
+ * Parses a row of blocksweep, of masscan (`{"ip": …, "timestamp": …, "ports": [{"port": …}]}`) or
+ * of naabu (`{"ip": …, "timestamp": …, "port": …}`, where port 0 means that the host is up).
  */
 function readObject(text: string, defaults: ImportDefaults): readonly ImportedServer[] | undefined {
   // The last line of masscan 1.0 is invalid JSON: {finished: 1}

@@ -8,8 +8,8 @@ import type { DatagramSocket } from "../net/socket.ts";
 
 /**
  * Buffer space of a small datagram in Linux, bytes, on loopback and veth. A buffer of the default
- * size holds 256 small datagrams, or 166 datagrams of the size of a full stat. Network cards that use
- * a page per datagram need up to five times as much space.
+ * size holds 256 small datagrams, or 166 datagrams of the size of a full stat. Network cards that
+ * use a page per datagram need up to five times as much space.
  */
 const SMALL_DATAGRAM = 832;
 /**
@@ -165,9 +165,9 @@ export class ProbeWindow {
   }
 
   /**
-   * The response rate of probes that are old enough for a reply; `undefined` while there are none.
-   * Until then the sender has to expect a reply to every probe: a burst of probes could cause a
-   * burst of replies.
+   * The response rate of probes that were sent long enough ago for a reply to arrive; `undefined`
+   * while there are no such probes. Until then the sender has to expect a reply to every probe: a
+   * burst of probes could cause a burst of replies.
    */
   #responseRate(now: number): number | undefined {
     const ms = HOLD_UP_MS + MEMORY_MS;

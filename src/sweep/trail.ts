@@ -39,7 +39,7 @@ export class Trail {
     this.#last = -Infinity;
   }
 
-  /** Records that all probes before a position are sent now, and that no later probe is. */
+  /** Records that by now all probes before a position were sent, and no others. */
   record(pass: number, position: number, now: number): void {
     this.#pass = pass;
     this.#position = position;
@@ -50,15 +50,15 @@ export class Trail {
   }
 
   /**
-   * A mark before which all probes were sent by a given time; `undefined`: all probes of the sweep
-   * were.
+   * A mark before which all probes were sent by a given time. `undefined`: no probe was sent after
+   * that time.
    */
   before(time: number): Mark | undefined {
     if (this.#last <= time) return undefined;
     return (this.#steps.findLast(({ at }) => at <= time) ?? this.#steps[0]).mark;
   }
 
-  /** A mark before which all probes are old enough for a reply. */
+  /** A mark before which all probes were sent so long ago that no more replies are expected. */
   settled(now: number): Mark {
     return this.before(now - this.memoryMs) ?? { pass: this.#pass, position: this.#position };
   }

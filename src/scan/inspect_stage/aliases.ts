@@ -3,7 +3,8 @@
  *
  * A row is stored as signatures. A signature is a hash of values that are equal in two rows of one
  * server, and differ between two servers. Names and counts alone are not a signature: thousands of
- * servers in a hosting network publish "A Minecraft Server", version 1.21.4, 0 of 20. The signatures:
+ * servers in a hosting network publish "A Minecraft Server", version 1.21.4, 0 of 20. The
+ * signatures:
  *
  * - A RakNet GUID: 64 random bits, drawn when a server starts (PocketMine-MP, Geyser, Nukkit,
  *   gophertunnel, BDS). A GUID on many addresses is one server or one proxy. The versions must be
@@ -17,8 +18,8 @@
  * - The same reply on more than a hundred ports of a host (as in matscan). Such a host sends this
  *   reply on every port.
  *
- * Without a matching signature, a row is not an alias. A missed alias adds a row, which is better than
- * a false alias, which hides a server.
+ * Without a matching signature, a row is not an alias. A missed alias adds a row, which is better
+ * than a false alias, which hides a server.
  *
  * @module
  */
@@ -36,9 +37,9 @@ import type { ServerRecord } from "../../core/record.ts";
 import { Digest, DigestTable } from "./alias_digests.ts";
 
 /**
- * Maximum number of stored signatures. When it is reached, later rows can still be aliases of
- * earlier rows, but not the other way round. A signature takes 16 to 32 bytes, and its server 8
- * bytes, or more for IPv6.
+ * Maximum number of stored signatures. When it is reached, no more signatures are stored: later
+ * rows can still be aliases of the stored rows, but not of each other. A signature takes 16 to 32
+ * bytes, and its server 8 bytes, or more for IPv6.
  */
 const MOST_SIGNATURES = 1 << 20;
 /** Maximum number of ports of a host with the same reply that count as different servers. */

@@ -31,11 +31,11 @@ export type KnownOptions = Pick<
 >;
 
 /**
- * Plans the protocols of a server. Before a reply: those of its known protocols that the scan may use.
- * After a reply: the other protocols of the scan too, because the server may support them by now, or
- * an earlier reply in them may have been lost. With `queriesKnown`, a server of a suppressible
- * protocol gets no follow-ups. A server without known protocols is queried in all protocols of the
- * scan.
+ * Plans the protocols of a server. Before a reply: those of its known protocols that the scan may
+ * use. After a reply: the other protocols of the scan too, because the server may support them by
+ * now, or an earlier reply in them may have been lost. With `queriesKnown`, a server of a
+ * suppressible protocol gets no follow-ups. A server without known protocols is queried in all
+ * protocols of the scan.
  */
 export function planFor(spoken: readonly string[], options: KnownOptions): KnownPlan {
   const { protocols, allProtocols, queriesKnown } = options;
@@ -104,8 +104,8 @@ export function countPlans(selection: ScanSelection): ReadonlyMap<KnownPlan, num
 }
 
 /**
- * Returns a function for the names of all protocols in which a known server may be queried,
- * including follow-ups; `undefined` for other endpoints.
+ * Makes a function that returns the names of all protocols in which a known server may be queried,
+ * including follow-ups. For other endpoints it returns `undefined`.
  */
 export function sentTo(
   options: KnownOptions,

@@ -19,7 +19,8 @@ import { omit, reasonToSkip } from "./skipped_sightings.ts";
 /** Number of unfinished sightings at which the queue is full and the sweep stops sending. */
 const CAPACITY = 4096;
 /**
- * Number of waiting sightings from which on no replies are read. They stay in the socket buffers.
+ * Number of waiting sightings at which no more replies are read. Unread replies stay in the buffers
+ * of the sockets.
  */
 const MOST_WAITING = 256;
 
@@ -116,8 +117,8 @@ export class SightingQueue {
   }
 
   /**
-   * Adds a sighting as soon as a hold is free for it. Until then the low-water mark stays before the
-   * sighting, and a resumed scan would probe the endpoint again.
+   * Adds a sighting as soon as a hold is free for it. Until then the low-water mark stays before
+   * the sighting, and a resumed scan would probe the endpoint again.
    */
   pushWhenHeld(sighting: Sighting): void {
     const { endpoint } = sighting;

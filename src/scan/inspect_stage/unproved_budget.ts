@@ -2,8 +2,8 @@
  * Limits the time that a scan spends on the unproved endpoints of each address.
  *
  * The time of an interview without a valid reply is charged to the address. Only time after the end
- * of the sweep counts, because nothing waits for the interview before. Once an address has used up
- * its budget, its other unproved endpoints are omitted.
+ * of the sweep counts, because the scan does not wait for interviews before that. Once an address
+ * has used up its budget, its other unproved endpoints are omitted.
  *
  * @module
  */

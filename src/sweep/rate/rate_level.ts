@@ -22,9 +22,9 @@ const LEAST = 12;
 /** Number of outcomes at which a verdict is forced. */
 const MOST = 400;
 /**
- * The additional loss that the test detects: normally, and while the search doubles the rate. A smaller
- * loss is missed at most once during doubling, because about half of the datagrams are lost at the next
- * level.
+ * The additional loss that the test detects: normally, and while the search doubles the rate.
+ * During doubling, a smaller loss can be missed at one level only: at the next level, about half of
+ * the datagrams are lost.
  */
 const EXCESS = 0.05;
 const DOUBLED_EXCESS = 0.15;
@@ -38,7 +38,10 @@ const NO_LOSS_THRESHOLD = Math.log(30);
 const PRIOR = { probes: 20, lost: 0.4 };
 /** Candidates for the usual loss, from 1 in 10,000 on. */
 const USUAL = Array.from({ length: 60 }, (_, i) => 1e-4 * 1.17 ** i).filter((share) => share < 1);
-/** Fraction of datagrams without buffer space from which the rate is too high for the system. */
+/**
+ * The rate is too high for the system if it lacks buffer space for more than this fraction of
+ * datagrams.
+ */
 const MOST_UNBUFFERED = 0.002;
 /**
  * Period over which the speed is averaged, milliseconds. Caps allow bursts, so the speed varies

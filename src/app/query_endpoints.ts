@@ -20,7 +20,10 @@ export interface EndpointQueryOptions {
   readonly network: Pick<Network, "clock" | "openSocket" | "dialer">;
   /** Every protocol of the program, in order of rank. */
   readonly allProtocols: readonly Protocol[];
-  /** Timeout for a reply, milliseconds. Default: 1500; for connections, the timeouts of real clients. */
+  /**
+   * Timeout for a reply, milliseconds. Default: 1500; for connections, the timeouts of real
+   * clients.
+   */
   readonly timeoutMs: number | undefined;
   /** Number of repetitions of an exchange without a reply. */
   readonly retries: number;
@@ -40,7 +43,7 @@ export interface QueriedEndpoint {
   readonly server: QueriedServer;
 }
 
-/** Queries the endpoints of a host, one after the other, until the signal. */
+/** Queries the endpoints of a host, one after the other, until the signal is aborted. */
 export async function queryEndpoints(
   { endpoints, name }: Located,
   options: EndpointQueryOptions,

@@ -21,7 +21,7 @@ import { usualPorts } from "../../protocols/usual_ports.ts";
 /** The settings that do not depend on the targets. */
 export interface ScanSettings {
   readonly protocols: readonly Protocol[];
-  /** Whether known servers are probed in their own protocols, because the user named none. */
+  /** Whether known servers are queried in all their known protocols: `--protocol` was not given. */
   readonly queriesKnown: boolean;
   /** Every protocol of the program, in order of rank. */
   readonly allProtocols: readonly Protocol[];

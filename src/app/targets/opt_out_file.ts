@@ -69,8 +69,8 @@ export class OptOutFile {
 }
 
 /**
- * Appends lines to a file. A missing file is created with mode 0600. If the last byte of the file is not
- * a line feed, one is written first.
+ * Appends lines to a file. A missing file is created with mode 0600. If the last byte of the file
+ * is not a line feed, one is written first.
  */
 function appendLines(path: string, lines: string): void {
   using file = Deno.openSync(path, { read: true, append: true, create: true, mode: 0o600 });
@@ -86,7 +86,12 @@ function appendLines(path: string, lines: string): void {
 
 const [LINE_FEED, CARRIAGE_RETURN] = [10, 13];
 
-/** The default path. With another file in its place, scans would probe addresses that opted out. */
+/**
+ * The default path of the opt-out file.
+ *
+ * @throws Deno.errors.NotCapable when the path depends on variables that the program may not read.
+ * Without the opt-outs in that file, scans would probe addresses that opted out.
+ */
 function usualPath(): string {
   const refused = ["HOME", "XDG_CONFIG_HOME", "APPDATA", "USERPROFILE"].filter((variable) =>
     Deno.permissions.querySync({ name: "env", variable }).state !== "granted"

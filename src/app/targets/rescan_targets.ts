@@ -48,7 +48,7 @@ const NOTHING: RescanServers = { servers: [], optedOut: [] };
  *
  * @param written The databases among the outputs. If `place` is one of them, its schema is
  * upgraded; other databases are not changed.
- * @throws InputError when it cannot be read; StoreError when that ends early.
+ * @throws InputError when the database cannot be opened; StoreError when reading fails.
  */
 export async function readKnown(
   place: DatabaseLocation,
@@ -104,7 +104,8 @@ export interface RescanOptions {
 /**
  * The known servers that a scan probes again.
  *
- * @throws InputError when there are none, or when the order must be stable but would depend on the database.
+ * @throws InputError when there are none, or when the order must be stable but would depend on the
+ * database.
  */
 export async function knownToRescan(
   { rescan: text, shard, from }: RescanOptions,

@@ -11,8 +11,8 @@ import { readReason, userPath } from "../environment.ts";
 import { countOf } from "../../core/quantities.ts";
 
 /**
- * The servers in a file that one of our formats wrote, in its order. Lines that cannot be read are
- * skipped and counted.
+ * The servers in a file of rows, in the order of the file. Lines that cannot be read are skipped
+ * and counted.
  *
  * @param report Receives a line with the number of skipped lines.
  * @throws InputError when the file cannot be read.

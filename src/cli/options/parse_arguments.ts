@@ -67,8 +67,9 @@ export function readArgs(command: Command, args: readonly string[]): GivenOption
 }
 
 /**
- * The arguments in a form for the parser. The parser would read `-iL` as separate letters, so it gets
- * `--iL`. It would not accept `-` (standard input or output) as a value, so it gets `--output=-`.
+ * The arguments in a form for the parser. The parser would read `-iL` as separate letters, so it
+ * gets `--iL`. It would not accept `-` (standard input or output) as a value, so it gets
+ * `--output=-`.
  */
 function plainArgs(args: readonly string[], takesValue: readonly Option[]): string[] {
   const plain: string[] = [];
@@ -113,7 +114,7 @@ function valuesOf({ name, takes, repeat }: Option, parsed: unknown): string[] {
   return values;
 }
 
-/** For options that a command lacks: the option that it has instead, and its spelling. */
+/** For an option that a command lacks: the option to use instead, and the text that suggests it. */
 const INSTEAD: Readonly<Record<string, readonly [name: string, written: string]>> = {
   json: ["format", "--format ndjson"],
   format: ["json", "--json"],

@@ -101,7 +101,8 @@ export class ProgressMeter {
   read(state: ScanState, at: number): ScanProgress {
     const { sizes } = this.work;
     const now = readState(state, this.work, at);
-    const last = this.#readings.at(-1)!; // kept even if the machine was suspended since
+    // The last reading is kept even if it is old, because the machine was suspended meanwhile.
+    const last = this.#readings.at(-1)!;
     this.#readings = this.#readings.filter((one) => one === last || at - one.at <= LONG);
     this.#readings.push(now);
     const total = { udp: sumOf(sizes.udp), tcp: sumOf(sizes.tcp) };
@@ -128,7 +129,9 @@ export class ProgressMeter {
     return readings.find((one) => at - one.at <= seconds && one.at < at) ?? readings.at(-2)!;
   }
 
-  /** Seconds until the passes over UDP and TCP and the interviews have ended; `Infinity`: unknown. */
+  /**
+   * Seconds until the passes over UDP and TCP and the interviews have ended; `Infinity`: unknown.
+   */
   #left(now: Reading, total: { readonly udp: number; readonly tcp: number }): number {
     const left = Math.max(
       this.#udpLeft(now, total),
@@ -216,7 +219,8 @@ function foundIn({ replies, tcp }: ScanState): number {
 type Part = readonly [rank: number, text: string];
 
 /**
- * The text of the status line. Parts that do not fit the columns are left out, least important first.
+ * The text of the status line. Parts that do not fit the columns are left out, least important
+ * first.
  */
 export function statusLine(
   state: ScanState,

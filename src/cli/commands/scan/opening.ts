@@ -71,7 +71,10 @@ export interface ScanJob extends ScanRequest, LocatedTargets {
   readonly program: string;
 }
 
-/** Minimum number of descriptors besides outputs: checkpoint, list, a spill file, and some connections. */
+/**
+ * Minimum number of descriptors besides outputs: checkpoint, list, a spill file, and some
+ * connections.
+ */
 const LEAST = 10;
 
 /** The terminal output of a running scan: status line and messages. */
@@ -172,7 +175,7 @@ export async function openDatabases(
   return stores;
 }
 
-/** A started scan with everything open but its outputs. */
+/** A started scan with everything open except its outputs. */
 export interface Opened extends StartedScan, OpenedSockets {
   readonly stores: ScanDatabases;
   /** Aborted by the first Ctrl-C. */

@@ -56,17 +56,22 @@ export function parseSpool(bytes: Uint8Array, path: string): SpoolContent {
   if (!decoder.decode(bytes.subarray(0, SPOOL_HEAD.length)).startsWith(SPOOL_HEAD)) {
     throw new InputError(`Cannot use "${path}": it is not a spool of webhook events`);
   }
-  let events: QueuedEvent[] = [];
+  const all: QueuedEvent[] = [];
+  const places = new Map<string, number>(); // the index of each event that is not removed
+  let first = 0;
   let damaged = 0;
   for (let at = SPOOL_HEAD.length; at < length;) {
     const end = bytes.indexOf(10, at);
     const line = bytes.slice(at, end);
     const removed = /^- (.+)$/.exec(decoder.decode(line.subarray(0, 100)))?.[1];
     const id = removed === undefined ? parseWatchEvent(decoder.decode(line))?.id : undefined;
-    if (id !== undefined) events.push({ id, line });
-    else if (removed === undefined) damaged++;
-    else events = events.slice(events.findIndex((event) => event.id === removed) + 1);
+    if (removed !== undefined) first = Math.max(first, (places.get(removed) ?? -1) + 1);
+    else if (id === undefined) damaged++;
+    else {
+      if ((places.get(id) ?? -1) < first) places.set(id, all.length);
+      all.push({ id, line });
+    }
     at = end + 1;
   }
-  return { events, damaged, length };
+  return { events: all.slice(first), damaged, length };
 }

@@ -184,6 +184,17 @@ Deno.test("damaged lines are counted, a torn line is removed, other lines are re
   assertEquals(disk.text(PATH), `${text.slice(0, text.lastIndexOf("\n"))}\n${line(3)}\n`);
 });
 
+Deno.test("the time to read a spool grows with its size, not with the square of it", async () => {
+  const size = 60_000; // with a copy of the queue for each removed event, 30 s
+  const disk = new FakeDisk();
+  const removed = upTo(1, size).map((id) => `- w:${id}`);
+  const text = ["blocksweep webhook spool 1", ...upTo(1, size + 1).map(line), ...removed, ""];
+  disk.put(PATH, text.join("\n"));
+  const start = performance.now();
+  assertEquals(numbers(await open(disk)), [size + 1]);
+  assert(performance.now() - start < 3000, `${performance.now() - start} ms`);
+});
+
 Deno.test("without a file, events are in memory only", async () => {
   const spool = await EventSpool.open({ path: undefined, onWriteError: unexpected });
   add(spool, 1, 3);

@@ -37,6 +37,7 @@ const RUN: Readonly<Record<Command, () => Promise<Run>>> = {
   import: async () => (await import("./commands/import.ts")).runImport,
   prune: async () => (await import("./commands/prune.ts")).runPrune,
   copy: async () => (await import("./commands/copy.ts")).runCopy,
+  forget: async () => (await import("./commands/forget.ts")).runForget,
   fleet: async () => (await import("./commands/fleet.ts")).runFleet,
   demo: async () => (await import("./commands/demo.ts")).runDemo,
   schema: async () => (await import("./commands/schema.ts")).runSchema,

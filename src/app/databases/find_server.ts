@@ -22,38 +22,48 @@ export function serverNameOf(word: string): ServerName {
   );
 }
 
+/** The servers that a name may stand for. */
+export interface NamedServers {
+  /** The servers that the name stands for: by its key, else by its host, and its port if it has one. */
+  readonly matching: readonly NumberedServer[];
+  /** All servers of the host. */
+  readonly ofHost: readonly NumberedServer[];
+}
+
+/** Looks up the servers that a user names. */
+export async function lookUpServers(
+  database: Database,
+  { key, host, port }: ServerName,
+): Promise<NamedServers> {
+  const exact = await serverWithKey(database, key);
+  if (exact !== undefined) return { matching: [exact], ofHost: [exact] };
+  const ofHost = await serversOfHost(database, host);
+  return { matching: ofHost.filter((server) => server.port === (port ?? server.port)), ofHost };
+}
+
 /**
  * The server that a user names: by its key, by a host that has one server, or by the address and port of
  * a server that has a name.
  *
- * @returns `undefined` when the database has no server of this host.
- * @throws InputError when the host has several servers, or has others only.
- */
-export async function lookUpServer(
-  database: Database,
-  word: string,
-): Promise<NumberedServer | undefined> {
-  const named = serverNameOf(word);
-  const exact = await serverWithKey(database, named.key);
-  if (exact !== undefined) return exact;
-  const servers = await serversOfHost(database, named.host);
-  const matching = servers.filter(({ port }) => port === (named.port ?? port));
-  if (matching.length === 1) return matching[0];
-  if (servers.length === 0) return undefined;
-  throw new InputError(
-    `Cannot find "${word}": ${database.name} has this host only ${whereOnly(servers, matching)}`,
-  );
-}
-
-/**
- * The server that a user names, as {@linkcode lookUpServer}.
- *
  * @throws InputError when there is none, or several.
  */
 export async function findServer(database: Database, word: string): Promise<NumberedServer> {
-  const server = await lookUpServer(database, word);
-  if (server !== undefined) return server;
-  throw new InputError(`Cannot find "${word}": it is not in ${database.name}`);
+  const servers = await lookUpServers(database, serverNameOf(word));
+  if (servers.matching.length === 1) return servers.matching[0];
+  throw ambiguousName(database, word, servers);
+}
+
+/** The error for a name that stands for no server, or for several. */
+export function ambiguousName(
+  { name }: Database,
+  word: string,
+  { matching, ofHost }: NamedServers,
+): InputError {
+  return new InputError(
+    ofHost.length === 0
+      ? `Cannot find "${word}": it is not in ${name}`
+      : `Cannot find "${word}": ${name} has this host only ${whereOnly(ofHost, matching)}`,
+  );
 }
 
 /** The servers of a host, for a user who named none of them. */

@@ -112,13 +112,13 @@ export async function openWebhook(
     );
   }
   const spool = path === undefined
-    ? await openUsual(usualPath(places), warn)
+    ? await openUsual(usualSpool(places), warn)
     : await openSpool(userPath(path), warn);
   return new Webhook(receiver, { ...options, fetch, clock: systemClock, spool, report: warn });
 }
 
 /** The default spool file, as an absolute path: a task changes the current folder. */
-function usualPath(places: readonly DatabaseLocation[]): string {
+export function usualSpool(places: readonly DatabaseLocation[]): string {
   const file = places.find(({ postgres }) => postgres === undefined)?.file;
   return file === undefined ? configurationPath("webhook.spool") : `${userPath(file)}.webhook`;
 }

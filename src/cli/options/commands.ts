@@ -17,6 +17,7 @@ export const COMMAND_NAMES = [
   "import",
   "prune",
   "copy",
+  "forget",
   "fleet",
   "demo",
   "schema",
@@ -178,6 +179,20 @@ export const COMMANDS: Readonly<Record<Command, CommandDescription>> = {
       "copy old.db servers.db --json",
     ],
     words: { most: 2, completions: "files" },
+  },
+  forget: {
+    usage: "forget DATABASE SERVER...|--opted-out [options]",
+    purpose: "remove servers from a database, so that no scan, watch or import restores them",
+    note:
+      "A SERVER is HOST:PORT, or a host with only one server in the database. A hash of each server\n" +
+      "stays in the database. Spill files and webhook spools beside the database are searched too.",
+    examples: [
+      "forget servers.db 192.168.1.20:19132 --dry-run",
+      "forget servers.db play.example.org:25565",
+      "forget servers.db --opted-out",
+      "forget servers.db play.example.org:25565 --undo",
+    ],
+    words: { completions: "files" },
   },
   fleet: {
     usage: "fleet [options]",

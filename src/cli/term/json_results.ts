@@ -78,6 +78,11 @@ export const JSON_RESULTS = {
     copied_digest: "hash of the rows in the target",
     equal: "whether both have equal rows",
   },
+  "forget": {
+    server: "key of the server",
+    in_database: "whether the database had the server",
+    observations: "number of its observations",
+  },
   "prune": {
     database: "database that was pruned",
     pruned: "number of deleted observations",

@@ -38,7 +38,7 @@ export class EventSpool {
   readonly recovered: number;
   /** Number of lines in the file that could not be parsed. */
   readonly damaged: number;
-  readonly #queue: QueuedEvent[];
+  #queue: QueuedEvent[];
   /** Index of the oldest event in the array: those before it are removed. */
   #first = 0;
   /** Size of the queue. */
@@ -143,6 +143,26 @@ export class EventSpool {
       this.#first = 0;
     }
     this.#append(encoder.encode(`- ${id}`));
+    return count;
+  }
+
+  /**
+   * Removes events from any place of the queue.
+   *
+   * @param isRemoved Gets the line of an event.
+   * @returns The number of removed events.
+   */
+  removeMatching(isRemoved: (line: string) => boolean): number {
+    const decoder = new TextDecoder();
+    const kept = this.#queue.slice(this.#first).filter(({ line }) =>
+      !isRemoved(decoder.decode(line))
+    );
+    const count = this.size - kept.length;
+    if (count === 0) return 0;
+    [this.#queue, this.#first] = [kept, 0];
+    this.#bytes = kept.reduce((sum, { line }) => sum + line.length + 1, 0);
+    this.#broken = true; // the file has to be rewritten
+    this.#writing ??= this.#write();
     return count;
   }
 

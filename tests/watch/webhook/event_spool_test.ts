@@ -135,6 +135,23 @@ Deno.test("the queue and the file are bounded, and the oldest events are dropped
   assertEquals(numbers(await open(disk, 1000)), upTo(dropped + 1, 500));
 });
 
+Deno.test("events that are removed from any place are in neither the queue nor the file", async () => {
+  const disk = new FakeDisk();
+  const spool = await open(disk);
+  add(spool, 1, 20);
+  spool.removeUpTo("w:2");
+  const isRemoved = (text: string) => /"w:(3|7|20)"/.test(text);
+  assertEquals([spool.removeMatching(isRemoved), spool.removeMatching(isRemoved)], [3, 0]);
+  const left = [...upTo(4, 6), ...upTo(8, 19)];
+  assertEquals(numbers(spool), left);
+  assertEquals(await spool.close(), true);
+  const again = await open(disk);
+  assertEquals(numbers(again), left);
+  assertEquals(again.removeMatching(() => true), left.length);
+  await again.close();
+  assertEquals((await open(disk)).recovered, 0);
+});
+
 Deno.test("a full disk is reported once, and the file is complete when space is free again", async () => {
   const disk = new FakeDisk();
   const troubles: string[] = [];

@@ -28,6 +28,21 @@ export const CONTROL = {
       help: "print the plan and send nothing",
     },
     {
+      name: "dry-run",
+      commands: ["forget"],
+      help: "print what would be removed, and change nothing",
+    },
+    {
+      name: "opted-out",
+      commands: ["forget"],
+      help: "forget all servers whose addresses opted out",
+    },
+    {
+      name: "undo",
+      commands: ["forget"],
+      help: "let scans, watches and imports write these servers again",
+    },
+    {
       name: "list-targets",
       aliases: ["sL"],
       commands: ["scan"],
@@ -233,6 +248,13 @@ export const WATCH = {
       defaultText: "beside the first database",
       help: "the file in which events wait until the webhook accepts them",
     },
+    {
+      name: "webhook-spool",
+      commands: ["forget"],
+      takes: FILE,
+      defaultText: "beside the database",
+      help: "the file of events that wait for a webhook: those of the servers are removed",
+    },
   ],
 } as const satisfies OptionGroup;
 
@@ -253,6 +275,7 @@ export const GENERAL = {
         "import",
         "prune",
         "copy",
+        "forget",
         "fleet",
         "demo",
       ],

@@ -202,7 +202,7 @@ export const OUTPUT = {
     },
     {
       name: "json",
-      commands: ["import", "prune", "copy", "fleet"],
+      commands: ["import", "prune", "copy", "forget", "fleet"],
       help: "print one JSON object per result",
     },
     {

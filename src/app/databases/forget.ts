@@ -1,0 +1,136 @@
+/**
+ * Removes servers from a database and from the files that wait for it.
+ *
+ * @module
+ */
+import { InputError } from "../../core/errors.ts";
+import { sleep, systemClock } from "../../net/clock.ts";
+import { type Database, StoreError } from "../../store/database/database.ts";
+import {
+  readOptedOutServers,
+  readSharingServers,
+  removeServers,
+  removeTombstones,
+  type ServerToForget,
+  writeTombstones,
+} from "../../store/forget/forget_servers.ts";
+import { keysOf } from "../../store/forget/tombstones.ts";
+import { countObservations } from "../../store/history_queries.ts";
+import { identityOf, type ServerName } from "../../store/rows/identity.ts";
+import { reason } from "../environment.ts";
+import { ambiguousName, lookUpServers, serverNameOf } from "./find_server.ts";
+import { type FileSearch, forgetInFiles, type ForgottenInFile } from "./forget_in_files.ts";
+
+/** Pause between two looks at the transactions of other programs, milliseconds. */
+const PAUSE_MS = 10;
+
+/** A server to forget, and what the database has of it. */
+export interface FoundServer extends ServerToForget {
+  /** Number of observations. */
+  readonly observations: number;
+}
+
+/** The servers that the user wants to forget. */
+export interface WantedServers {
+  /** The servers as the user names them. */
+  readonly names: readonly string[];
+  /** Whether to forget all servers whose addresses opted out. */
+  readonly optedOut: boolean;
+}
+
+/**
+ * Finds servers, and those that share their addresses and ports under other names. A server that the
+ * database does not have can be forgotten too, by its name or address with a port.
+ *
+ * @throws InputError for a name that leads to no server, or to several.
+ */
+export async function findServersToForget(
+  database: Database,
+  { names, optedOut }: WantedServers,
+): Promise<FoundServer[]> {
+  const ids: number[] = [];
+  const servers = new Map<string, ServerToForget>();
+  for (const word of names) {
+    const name = serverNameOf(word);
+    const found = await lookUpServers(database, name);
+    if (name.port === undefined && found.matching.length !== 1 && found.ofHost.length > 0) {
+      throw ambiguousName(database, word, found);
+    }
+    if (found.matching.length > 0) ids.push(...found.matching.map(({ id }) => id));
+    else {
+      const unknown = unknownServer(word, name, database);
+      servers.set(unknown.key, unknown);
+    }
+  }
+  if (optedOut) ids.push(...(await readOptedOutServers(database)).map(({ id }) => id!));
+  for (const server of await readSharingServers(database, ids)) servers.set(server.key, server);
+  const found: FoundServer[] = [];
+  for (const server of servers.values()) {
+    const { id } = server;
+    const observations = id === undefined ? 0 : await countObservations(database, id);
+    found.push({ ...server, observations });
+  }
+  return found;
+}
+
+/** A server that the database does not have. */
+function unknownServer(
+  word: string,
+  { key, host, port }: ServerName,
+  database: Database,
+): ServerToForget {
+  if (port === undefined) {
+    throw new InputError(
+      `Cannot forget "${word}": it is not in ${database.name}; name it with its port to keep it out`,
+    );
+  }
+  const identity = identityOf({ host, port, requested_as: null });
+  return { id: undefined, key, keys: identity === undefined ? [key] : keysOf(identity) };
+}
+
+/**
+ * Forgets servers: marks them, removes them from files, and removes their rows.
+ *
+ * @returns The files that have lines of the servers.
+ * @throws StoreError when a transaction of another program does not end.
+ */
+export async function forgetServers(
+  database: Database,
+  servers: readonly ServerToForget[],
+  search: Omit<FileSearch, "keys">,
+): Promise<ForgottenInFile[]> {
+  const keys = new Set(servers.flatMap((server) => server.keys));
+  if (search.dryRun) return await searchFiles({ ...search, keys });
+  await writeTombstones(database, servers, database.now());
+  const files = await searchFiles({ ...search, keys });
+  const pause = () => sleep(systemClock, PAUSE_MS);
+  if (await removeServers(database, servers, pause)) return files;
+  throw new StoreError(
+    `Cannot remove the rows of the servers from ${database.name}: a transaction of another program ` +
+      "does not end; nothing restores the servers, but run the command again to remove their rows",
+  );
+}
+
+/** Removes servers from files. Errors of the file system say what could not be done. */
+async function searchFiles(search: FileSearch): Promise<ForgottenInFile[]> {
+  try {
+    return await forgetInFiles(search);
+  } catch (error) {
+    if (error instanceof InputError || error instanceof Deno.errors.NotCapable) throw error;
+    throw new StoreError(`Cannot search spill files and spools: ${reason(error)}`, {
+      cause: error,
+    });
+  }
+}
+
+/**
+ * Lets scans, watches and imports write a forgotten server again.
+ *
+ * @returns The server's key.
+ * @throws InputError when the server is not forgotten.
+ */
+export async function undoForget(database: Database, word: string): Promise<string> {
+  const { key } = serverNameOf(word);
+  if (await removeTombstones(database, key)) return key;
+  throw new InputError(`Cannot undo: "${word}" is not forgotten in ${database.name}`);
+}

@@ -1,0 +1,96 @@
+/**
+ * The forget command: removes servers from a database for good.
+ *
+ * @module
+ */
+import { connectionEnvironment } from "../../app/databases/connection_environment.ts";
+import {
+  findServersToForget,
+  forgetServers,
+  type FoundServer,
+  undoForget,
+} from "../../app/databases/forget.ts";
+import type { ForgottenInFile } from "../../app/databases/forget_in_files.ts";
+import { namedPlace } from "../../app/databases/select_servers.ts";
+import { EXIT } from "../../app/exit_codes.ts";
+import { InputError } from "../../core/errors.ts";
+import { countOf } from "../../core/quantities.ts";
+import type { Database } from "../../store/database/database.ts";
+import { openExisting } from "../../store/open_store.ts";
+import { withDatabaseErrors } from "../../store/store.ts";
+import { readCommandLine } from "../options/read_options.ts";
+import { print, reportError, reportLine } from "../term/console.ts";
+import { printResult } from "../term/json_results.ts";
+
+/** Runs `forget`; returns the exit code. */
+export async function runForget(args: readonly string[]): Promise<number> {
+  const { words: [word, ...names], options } = readCommandLine("forget", args);
+  const { optedOut, undo, dryRun, webhookSpool: spool } = options;
+  const place = namedPlace(word);
+  if (names.length === 0 && !optedOut) {
+    throw new InputError("Cannot forget: name servers after the database, or use --opted-out");
+  }
+  if (undo && (optedOut || dryRun)) {
+    throw new InputError(`Cannot use --undo with --${optedOut ? "opted-out" : "dry-run"}`);
+  }
+  await using database = await openExisting(place, connectionEnvironment(reportLine));
+  return await withDatabaseErrors("write to", database, async () => {
+    if (undo) return await undoAll(database, names, options);
+    const servers = await findServersToForget(database, { names, optedOut });
+    const files = await forgetServers(database, servers, { place, spool, dryRun });
+    await showServers(servers, options);
+    return showFiles(database, servers, files, options);
+  });
+}
+
+/** The options that decide what is printed. */
+interface Printing {
+  readonly quiet: boolean;
+  readonly json: boolean;
+  readonly dryRun: boolean;
+}
+
+async function undoAll(
+  database: Database,
+  names: readonly string[],
+  { quiet }: Printing,
+): Promise<number> {
+  for (const name of names) {
+    const key = await undoForget(database, name);
+    if (!quiet) reportLine(`${key} can be written to ${database.name} again`);
+  }
+  return EXIT.done;
+}
+
+async function showServers(
+  servers: readonly FoundServer[],
+  { quiet, json }: Printing,
+): Promise<void> {
+  for (const { key, id, observations } of servers) {
+    const known = id !== undefined;
+    if (json) await printResult("forget", { server: key, in_database: known, observations });
+    else if (!quiet) {
+      await print(
+        `${key}: ${known ? countOf(observations, "observation") : "not in the database"}`,
+      );
+    }
+  }
+}
+
+/** Reports what became of files. Returns the exit code. */
+function showFiles(
+  { name }: Database,
+  servers: readonly FoundServer[],
+  files: readonly ForgottenInFile[],
+  { quiet, dryRun }: Printing,
+): number {
+  const removed = dryRun ? "to remove" : "removed";
+  for (const { path, lines, problem } of files) {
+    if (problem !== undefined) {
+      reportError(`Cannot remove ${countOf(lines, "event")} from "${path}": ${problem}`);
+    } else if (!quiet) reportLine(`${path}: ${countOf(lines, "line")} ${removed}`);
+  }
+  const forgotten = dryRun ? "would be forgotten" : "forgotten";
+  if (!quiet) reportLine(`${name}: ${countOf(servers.length, "server")} ${forgotten}`);
+  return files.some(({ problem }) => problem !== undefined) ? EXIT.failed : EXIT.done;
+}

@@ -24,6 +24,8 @@ export { type IdentifyingFields, identityOf, type ServerIdentity } from "../stor
 export { storable } from "../store/rows/stored_values.ts";
 export * from "../store/rows/server_values.ts";
 export * from "../store/rows/stored_record.ts";
+export type { ServerFilters } from "../store/queries/conditions.ts";
+export { SERVER_ORDERS, type ServerOrder } from "../store/queries/page.ts";
 export * from "../store/server_queries.ts";
 export type { ScanNumbers, ScanProgressRow } from "../store/scans/scan_progress.ts";
 export type { ScanAddresses } from "../store/scans/scan_ranges.ts";

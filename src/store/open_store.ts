@@ -12,6 +12,7 @@ import {
   createTables,
   createTablesForCopy,
 } from "./schema/create_tables.ts";
+import { createTextIndex } from "./schema/text_index.ts";
 import { openPostgres } from "./database/postgres.ts";
 import type { DatabaseLocation } from "./database_location.ts";
 import type { PostgresLocation } from "./database/postgres_url.ts";
@@ -44,6 +45,8 @@ export interface LockWait {
 export interface OpenOptions extends Pick<SqliteOptions, "busyMs" | "clock"> {
   /** Waits for a locked file without a time limit. Default: waits for 5 seconds. */
   readonly lockWait?: LockWait;
+  /** Makes the index for searches in texts, if the database has none. Default: `false`. */
+  readonly textIndex?: boolean;
 }
 
 /**
@@ -57,7 +60,7 @@ export async function openStore(
   environment: ConnectionEnvironment,
   options: OpenOptions = {},
 ): Promise<Database> {
-  return await openWhenFree(location, environment, options, createTables);
+  return await openWhenFree(location, environment, options, withTextIndex(createTables, options));
 }
 
 /**
@@ -71,7 +74,19 @@ export async function openExisting(
   environment: ConnectionEnvironment,
   options: OpenOptions = {},
 ): Promise<Database> {
-  return await openWhenFree(location, environment, { ...options, mustExist: true }, checkVersion);
+  const prepare = withTextIndex(checkVersion, options);
+  return await openWhenFree(location, environment, { ...options, mustExist: true }, prepare);
+}
+
+/** Prepares the tables of a database, and makes the text index if it is wanted. */
+function withTextIndex(
+  prepare: (database: Database) => Promise<void>,
+  { textIndex = false }: OpenOptions,
+): (database: Database) => Promise<void> {
+  return async (database) => {
+    await prepare(database);
+    if (textIndex) await createTextIndex(database);
+  };
 }
 
 /**

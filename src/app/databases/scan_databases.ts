@@ -43,6 +43,8 @@ export interface DatabasePlan {
   readonly downAfter: number;
   /** How long all observations are kept, milliseconds. Default: for ever. */
   readonly keepMs?: number;
+  /** Whether the databases get the index for searches in texts. Default: no. */
+  readonly textIndex?: boolean;
 }
 
 /**
@@ -51,14 +53,15 @@ export interface DatabasePlan {
  * @throws InputError for a URL that cannot be read.
  */
 export function planDatabases(
-  { output, downAfter, keep }: {
+  { output, downAfter, keep, textIndex }: {
     readonly output: readonly string[];
     readonly downAfter: number;
     readonly keep: number | undefined;
+    readonly textIndex: boolean;
   },
 ): DatabasePlan {
   const places = output.map(parseDatabaseLocation).filter((place) => place !== undefined);
-  return { places, downAfter, keepMs: keep };
+  return { places, downAfter, keepMs: keep, textIndex };
 }
 
 /** Maximum size of a spill file, bytes, and how long the end of a scan waits for its database. */
@@ -154,7 +157,10 @@ export class ScanDatabases implements AsyncDisposable {
       for (const [i, place] of plan.places.entries()) {
         if (resumed) await checkThere(place);
         const open = resumed ? openExisting : openStore;
-        const database = await open(place, environment, { busyMs: BUSY_MS });
+        const database = await open(place, environment, {
+          busyMs: BUSY_MS,
+          textIndex: plan.textIndex,
+        });
         const path = `${spill}.${i + 1}.ndjson`;
         const spilling = {
           path,

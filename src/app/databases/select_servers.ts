@@ -7,16 +7,13 @@ import { InputError } from "../../core/errors.ts";
 import { countOf, withCommas } from "../../core/quantities.ts";
 import { serverId } from "../../core/record.ts";
 import type { Format, Sink } from "../../sinks/sink.ts";
-import {
-  countServers,
-  selectServers,
-  type SERVER_ORDERS,
-  type ServerSelection,
-} from "../../store/server_queries.ts";
+import { countServers, selectServers, type ServerSelection } from "../../store/server_queries.ts";
+import type { ServerOrder } from "../../store/queries/page.ts";
 import { type DatabaseLocation, parseDatabaseLocation } from "../../store/database_location.ts";
 import { type ConnectionEnvironment, readStore } from "../../store/open_store.ts";
 import type { ListedRecord, StoredRecord } from "../../store/rows/stored_record.ts";
 import type { Database } from "../../store/database/database.ts";
+import type { Range } from "../../targets/ranges.ts";
 import { playersText, type TableColumn, tableOf } from "../outputs/table_format.ts";
 
 /** The database that a command names first. */
@@ -43,31 +40,27 @@ export interface SelectionOptions {
   readonly online: boolean;
   readonly software: string | undefined;
   readonly gameVersion: string | undefined;
+  readonly port: number | undefined;
+  readonly network: Range | undefined;
   readonly minPlayers: number | undefined;
   readonly text: string | undefined;
   readonly flag: string | undefined;
   /** Returns the start of the period, Unix milliseconds, for the current time. */
   readonly since: ((now: number) => number) | undefined;
-  readonly sort: keyof typeof SERVER_ORDERS;
+  readonly sort: ServerOrder;
   readonly limit: number | undefined;
 }
 
 /** The selection of servers by the options. */
 export function serverSelectionOf(
-  { gameVersion, since, ...options }: SelectionOptions,
+  { online, software, gameVersion, port, network, flag, minPlayers, text, since, sort, limit }:
+    SelectionOptions,
   now: number,
 ): ServerSelection {
-  const { online, software, minPlayers, text, flag, sort, limit } = options;
+  const [version, start] = [gameVersion, since?.(now)];
   return {
-    online,
-    software,
-    version: gameVersion,
-    minPlayers,
-    text,
-    flag,
-    since: since?.(now),
-    sort,
-    limit,
+    ...{ online, software, version, port, network, flag, minPlayers, text, since: start },
+    ...{ sort, limit },
   };
 }
 

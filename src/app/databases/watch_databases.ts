@@ -34,17 +34,25 @@ const BUSY_MS = 250;
 async function openFree(
   open: typeof openExisting | typeof openStore,
   place: DatabaseLocation,
-  report: (line: string) => void,
+  { textIndex, report }: DatabaseOpening,
 ): Promise<Database> {
   using interrupt = onInterrupt(() => {});
   const { signal } = interrupt;
   const lockWait = { signal, report: (line: string) => report(`blocksweep: ${line}`) };
-  const options = { busyMs: BUSY_MS, lockWait };
+  const options = { busyMs: BUSY_MS, lockWait, textIndex };
   try {
     return await open(place, connectionEnvironment(report), options);
   } catch (error) {
     throw signal.aborted ? new Interrupted() : error;
   }
+}
+
+/** How the databases of a watch are opened. */
+interface DatabaseOpening {
+  /** Whether they get the index for searches in texts. */
+  readonly textIndex: boolean;
+  /** Receives a line for each failure. */
+  readonly report: (line: string) => void;
 }
 
 /** The arguments and options of a watch that concern databases. */
@@ -55,6 +63,8 @@ export interface NamedDatabases {
   readonly output: readonly string[];
   /** The protocols that the user names. */
   readonly protocol: readonly unknown[] | undefined;
+  /** Whether the databases get the index for searches in texts. */
+  readonly textIndex: boolean;
 }
 
 /** The databases of a watch: those whose servers are watched, and those that only store results. */
@@ -72,7 +82,7 @@ export class WatchDatabases implements AsyncDisposable {
     /** Number of watched databases. */
     private readonly watched: number,
     private readonly rules: WatchRules,
-    private readonly report: (line: string) => void,
+    private readonly opening: DatabaseOpening,
   ) {}
 
   /** The databases whose servers are watched. */
@@ -101,7 +111,8 @@ export class WatchDatabases implements AsyncDisposable {
     rules: WatchRules,
     report: (line: string) => void,
   ): Promise<WatchDatabases> {
-    const { output: outputs } = named;
+    const { output: outputs, textIndex } = named;
+    const opening = { textIndex, report };
     const wrong = outputs.find((text) => parseDatabaseLocation(text) === undefined);
     if (wrong !== undefined) {
       throw new InputError(
@@ -119,9 +130,9 @@ export class WatchDatabases implements AsyncDisposable {
     const texts = [...new Set([...words, ...outputs])];
     const places = texts.map((text) => parseDatabaseLocation(text)!);
     await using stack = new AsyncDisposableStack();
-    const lists = stack.use(new WatchDatabases(places, words.length, rules, report));
+    const lists = stack.use(new WatchDatabases(places, words.length, rules, opening));
     for (const place of places.slice(0, words.length)) {
-      lists.#add(await openFree(openExisting, place, report));
+      lists.#add(await openFree(openExisting, place, opening));
     }
     stack.move();
     return lists;
@@ -134,7 +145,7 @@ export class WatchDatabases implements AsyncDisposable {
    */
   async openOutputs(): Promise<void> {
     for (const place of this.places.slice(this.watched)) {
-      this.#add(await openFree(openStore, place, this.report));
+      this.#add(await openFree(openStore, place, this.opening));
     }
   }
 
@@ -146,7 +157,7 @@ export class WatchDatabases implements AsyncDisposable {
         name: database.name,
         scanId: this.rules.scanId,
         clock: systemClock,
-        report: (line) => this.report(`blocksweep: ${line}`),
+        report: (line) => this.opening.report(`blocksweep: ${line}`),
         write: (polls) =>
           withDatabaseErrors("write to", database, () => writePolls(database, polls, rules)),
         writeSpans: (spans) =>

@@ -12,6 +12,7 @@ import { InputError } from "../../core/errors.ts";
 import { withCommas } from "../../core/quantities.ts";
 import { type ComparedTable, copyDatabase, isEqual } from "../../store/copy/copy_database.ts";
 import { openCopySource, openCopyTarget } from "../../store/open_store.ts";
+import { createTextIndex } from "../../store/schema/text_index.ts";
 import { withDatabaseErrors } from "../../store/store.ts";
 import { readCommandLine } from "../options/read_options.ts";
 import { print, reportError, reportLine } from "../term/console.ts";
@@ -19,7 +20,7 @@ import { printResult } from "../term/json_results.ts";
 
 /** Runs `copy`; returns the exit code. */
 export async function runCopy(args: readonly string[]): Promise<number> {
-  const { words: [from, to], options: { quiet, json } } = readCommandLine("copy", args);
+  const { words: [from, to], options: { quiet, json, textIndex } } = readCommandLine("copy", args);
   if (from === undefined || to === undefined) {
     throw new InputError(
       "Cannot copy: name two databases, for example blocksweep copy old.db servers.db",
@@ -42,6 +43,7 @@ export async function runCopy(args: readonly string[]): Promise<number> {
     reportLine("the copy is unfinished; run the command again to continue it");
     return EXIT.interrupted;
   }
+  if (textIndex) await createTextIndex(copy);
   if (json) { for (const table of tables) await printResult("copy", resultOf(table)); }
   else if (!quiet) await print(comparisonLines(tables).join("\n"));
   const different = tables.filter((table) => !isEqual(table));

@@ -30,7 +30,7 @@ const FORMATS =
 
 /** Runs `import`; returns the exit code. */
 export async function runImport(args: readonly string[]): Promise<number> {
-  const { words: [word, ...paths], options: { port, quiet, json } } = readCommandLine(
+  const { words: [word, ...paths], options: { port, quiet, json, textIndex } } = readCommandLine(
     "import",
     args,
   );
@@ -46,7 +46,9 @@ export async function runImport(args: readonly string[]): Promise<number> {
   // The database is created only after a file could be read, so a failed import leaves no empty
   // one.
   const open = async () =>
-    database ??= stack.use(await openStore(place, connectionEnvironment(reportLine)));
+    database ??= stack.use(
+      await openStore(place, connectionEnvironment(reportLine), { textIndex }),
+    );
   for (const [i, file] of files.entries()) {
     const imported = await importFile(open, file, paths[i], port);
     if (json) await printResult("import", resultOf(imported));

@@ -64,6 +64,16 @@ export const ADDRESS: ValueType<Address> = {
   },
 };
 
+/** A network: an address with a prefix, a range of addresses, or one address. */
+export const NETWORK: ValueType<Range> = {
+  placeholder: "NETWORK",
+  parse: (text, { option }) => {
+    const target = parseTarget(text);
+    if ("range" in target && target.port === undefined) return target.range;
+    throw wrongValue(option, text, "a network, for example 192.0.2.0/24");
+  },
+};
+
 /** The address of a network card. */
 export const MAC: ValueType<Uint8Array> = valueType(
   "MAC",

@@ -106,8 +106,9 @@ create table servers (
 );
 
 create index servers_address on servers (address, port);
+create index servers_port on servers (port, id);
 create index servers_hostname on servers (hostname) where hostname is not null;
-create index servers_software on servers (software_key);
+create index servers_software on servers (software_key, id);
 create index servers_name on servers (name_key, id);
 create index servers_version on servers (version_key, id);
 create index servers_new on servers (first_seen desc, id);

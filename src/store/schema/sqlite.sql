@@ -108,6 +108,7 @@ create table servers (
 ) strict;
 
 create index servers_address on servers (address_sort, port);
+create index servers_port on servers (port);
 create index servers_hostname on servers (hostname) where hostname is not null;
 create index servers_software on servers (software_key);
 create index servers_name on servers (name_key, id);

@@ -334,3 +334,42 @@ Deno.test("old observations are pruned by prune, and at the end of a scan with -
     await Deno.remove(folder, { recursive: true });
   }
 });
+
+Deno.test("servers are selected by port, network and flag, and texts by the index of --text-index", async () => {
+  const folder = await Deno.makeTempDir();
+  try {
+    const list = `${folder}/a.db`;
+    const rows = [1, 2, 3].map((n) =>
+      record(n, { host: `127.0.${n}.1`, name: `Skyblock ${n}`, flags: n === 3 ? ["cutShort"] : [] })
+    );
+    await Deno.writeTextFile(
+      `${folder}/rows.ndjson`,
+      rows.map((row) => `${JSON.stringify(row)}\n`).join(""),
+    );
+    const options = ["import", list, `${folder}/rows.ndjson`, "-q", "--text-index"];
+    assertEquals((await run(options, { permissions: WRITE })).code, 0);
+    using database = new DatabaseSync(list);
+    const sql = "select rowid as id from server_text where server_text match 'kyb' order by id";
+    assertEquals(database.prepare(sql).all().map(({ id }) => id), [1, 2, 3]);
+    for (
+      const [selected, found] of [
+        [["--port", "2"], "127.0.2.1:2\n"],
+        [["--network", "127.0.2.0/23"], "127.0.3.1:3\n127.0.2.1:2\n"],
+        [["--flag", "cutShort"], "127.0.3.1:3\n"],
+        [["--text", "BLOCK 1"], "127.0.1.1:1\n"],
+      ] as const
+    ) {
+      const args = ["servers", list, "--format", "hostport", "-q", ...selected];
+      assertEquals((await run(args, { permissions: READ })).stdout, found);
+    }
+    for (const text of ["example.org", "127.0.0.0/8:25565"]) {
+      const refused = await run(["servers", list, "--network", text], { permissions: READ });
+      assertEquals(refused.code, 2);
+      const expected =
+        `Cannot use --network "${text}": expected a network, for example 192.0.2.0/24`;
+      assertStringIncludes(refused.stderr, expected);
+    }
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});

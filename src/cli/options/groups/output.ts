@@ -8,8 +8,9 @@ import { OUTPUT_FORMATS } from "../../../app/outputs/output_formats.ts";
 import { ROW_ORDERS } from "../../../app/outputs/sorting_sink.ts";
 import { DEFAULTS } from "../../../app/settings/defaults.ts";
 import { FIELDS } from "../../../core/record.ts";
-import { SERVER_ORDERS, STORED_FIELDS } from "../../../store/server_queries.ts";
-import { columnList, EVENT_POSITION, PAST_TIME } from "../domain_value_types.ts";
+import { SERVER_ORDERS } from "../../../store/queries/page.ts";
+import { STORED_FIELDS } from "../../../store/server_queries.ts";
+import { columnList, EVENT_POSITION, NETWORK, PAST_TIME } from "../domain_value_types.ts";
 import type { OptionGroup } from "../option.ts";
 import { AGE, anyText, COUNT, FILE, keyOf, wholeNumber } from "../value_types.ts";
 
@@ -29,6 +30,18 @@ export const SELECTION = {
       commands: ["servers", "export"],
       takes: anyText("TEXT"),
       help: "only servers of a game version; 1.21 includes 1.21.50",
+    },
+    {
+      name: "port",
+      commands: ["servers", "export"],
+      takes: wholeNumber(1, 65535),
+      help: "only servers with this port",
+    },
+    {
+      name: "network",
+      commands: ["servers", "export"],
+      takes: NETWORK,
+      help: "only servers whose address is in this network, such as 192.0.2.0/24",
     },
     {
       name: "min-players",
@@ -164,6 +177,11 @@ export const OUTPUT = {
       commands: ["scan", "watch", "prune"],
       takes: AGE,
       help: "keep all observations up to this age, such as 90d, and only some of the older ones",
+    },
+    {
+      name: "text-index",
+      commands: ["scan", "watch", "import", "copy", "prune"],
+      help: "make an index for servers --text in the databases; docs/database.md states its size",
     },
     {
       name: "no-players",

@@ -1,0 +1,168 @@
+/**
+ * Conditions of queries for servers, and the indexes that find the servers of a condition.
+ *
+ * @module
+ */
+import type { Address } from "../../core/address.ts";
+import type { Range } from "../../targets/ranges.ts";
+import {
+  type Database,
+  isInList,
+  listValue,
+  timeParameter,
+  type Value,
+} from "../database/database.ts";
+import { addressColumn, addressValue } from "../rows/addresses.ts";
+import { storable, versionKey } from "../rows/stored_values.ts";
+import { indexedText } from "../schema/text_index.ts";
+
+/** Filters of a query for servers. A filter that is omitted matches all servers. */
+export interface ServerFilters {
+  /** `true`: only servers that count as online. */
+  readonly online?: boolean;
+  /** A part of the software's name (its first 64 code units), case-insensitive. */
+  readonly software?: string;
+  /** A game version or its start, in whole numbers: `1.21` matches `1.21.50` and not `1.210`. */
+  readonly version?: string;
+  /** The port. */
+  readonly port?: number;
+  /** The network of the address. */
+  readonly network?: Range;
+  /** A flag of the last reply. */
+  readonly flag?: string;
+  /** Minimum number of players online. */
+  readonly minPlayers?: number;
+  /** A part of name, MOTD, map or software, case-insensitive. */
+  readonly text?: string;
+  /** Only servers that changed later than this time, Unix milliseconds: new, other content, online, offline. */
+  readonly since?: number;
+}
+
+/** SQL, and the values of its parameters. */
+export interface Sql {
+  readonly sql: string;
+  readonly values: readonly Value[];
+}
+
+/** A condition of servers `s` and their states `t`. */
+export interface Condition extends Sql {
+  /** The only table of which the condition reads columns. */
+  readonly table: "s" | "t";
+  /** A query for the ids of the servers that fulfil it, by an index; `undefined`: there is none. */
+  readonly ids?: Sql;
+  /** Whether {@linkcode ids} may find other servers too, or counting them takes long. */
+  readonly isApproximate?: boolean;
+  /** Whether the index is one of the table `servers` itself. */
+  readonly isOwn?: boolean;
+  /** The sort order whose index finds the servers in this order. */
+  readonly order?: "version" | "address" | "changed";
+}
+
+/** The conditions of filters, which all have to be fulfilled. */
+export async function conditionsOf(
+  database: Database,
+  { online, software, version, port, network, flag, minPlayers, text, since }: ServerFilters,
+): Promise<Condition[]> {
+  const conditions: Condition[] = [];
+  if (online) conditions.push({ table: "t", sql: "t.online", values: [] });
+  if (software !== undefined) conditions.push(await hasSoftware(database, software));
+  if (version !== undefined) conditions.push(hasVersion(version));
+  if (port !== undefined) conditions.push(ofServer((s) => `${s}port = ?`, [port]));
+  if (network !== undefined) conditions.push(isWithin(database, network));
+  if (flag !== undefined) conditions.push(hasFlag(database, flag));
+  if (minPlayers !== undefined) conditions.push(hasPlayers(minPlayers));
+  if (text !== undefined) conditions.push(await hasText(database, text));
+  if (since !== undefined) {
+    const isLater = (s: string) => `${s}changed_at > ${timeParameter(database)}`;
+    conditions.push({ ...ofServer(isLater, [since]), order: "changed" });
+  }
+  return conditions;
+}
+
+function hasFlag({ engine }: Database, text: string): Condition {
+  const flag = storable(text);
+  const sql = engine === "postgres"
+    ? "jsonb_exists(s.flags, ?)"
+    : "exists (select 1 from server_flags f where f.flag = ? and f.server = s.id)";
+  const ids = { sql: "select f.server as id from server_flags f where f.flag = ?", values: [flag] };
+  return { table: "s", sql, values: [flag], ids };
+}
+
+/** The index of players begins with the state. */
+function hasPlayers(least: number): Condition {
+  const sql = "coalesce(t.players_online, -1) >= ?";
+  const [online, offline] = [true, false].map((state) =>
+    `select t.server as id from server_state t where t.online = ${state} and ${sql}`
+  );
+  const ids = { sql: `${online} union all ${offline}`, values: [least, least] };
+  return { table: "t", sql, values: [least], ids };
+}
+
+/** A condition of columns of `servers` that an index has. */
+function ofServer(sql: (prefix: "s." | "") => string, values: readonly Value[]): Condition {
+  const ids = { sql: `select id from servers where ${sql("")}`, values };
+  return { table: "s", sql: sql("s."), values, ids, isOwn: true };
+}
+
+async function hasSoftware(database: Database, software: string): Promise<Condition> {
+  const keys = listValue(database, await softwareKeys(database, software));
+  return ofServer((s) => isInList(database, `${s}software_key`, "text"), [keys]);
+}
+
+/** The software keys that contain a text. */
+async function softwareKeys(database: Database, text: string): Promise<string[]> {
+  // A loose index scan: one index lookup per distinct key, independent of the number of servers.
+  const sql = "with recursive keys (name) as (select min(software_key) from servers union all " +
+    "select (select min(software_key) from servers where software_key > keys.name) from keys " +
+    "where keys.name is not null) select name from keys where name like ? escape '\\'";
+  return (await database.rows(sql, [`%${pattern(text)}%`])).map(({ name }) => String(name));
+}
+
+/** Longer forms of a version have a point after it. Few other keys are between `KEY` and `KEY/`. */
+function hasVersion(version: string): Condition {
+  const key = versionKey(storable(version));
+  const isVersion = (s: string) =>
+    `${s}version_key >= ? and ${s}version_key < ? and (${s}version_key = ? or ${s}version_key >= ?)`;
+  return { ...ofServer(isVersion, [key, `${key}/`, key, `${key}.`]), order: "version" };
+}
+
+function isWithin(database: Database, { start, end }: Range): Condition {
+  const column = addressColumn(database);
+  const type = database.engine === "postgres" ? "::inet" : "";
+  const last = (typeof end === "bigint" ? end - 1n : end - 1) as Address;
+  const values = [addressValue(database, start), addressValue(database, last)];
+  const isWithin = (s: string) => `${s}${column} >= ?${type} and ${s}${column} <= ?${type}`;
+  return { ...ofServer(isWithin, values), order: "address" };
+}
+
+/** The columns that texts are searched in. */
+const TEXTS = ["name", "motd_plain", "map", "software"];
+
+async function hasText(database: Database, text: string): Promise<Condition> {
+  const { engine } = database;
+  const contains = (s: string) =>
+    `(${TEXTS.map((column) => like(`${s}${column}`, engine, text)).join(" or ")})`;
+  const values = TEXTS.map(() => `%${pattern(text)}%`);
+  const ids = await indexedText(database, fold(text), contains(""), values);
+  return {
+    table: "s",
+    sql: contains("s."),
+    values,
+    ...ids !== undefined && { ids, isApproximate: true },
+  };
+}
+
+/** A case-insensitive `like` condition. SQLite's `like` ignores the case of ASCII letters by itself. */
+function like(column: string, engine: Database["engine"], text: string): string {
+  const folded = engine === "sqlite" && /^[ -~]*$/.test(text) ? column : `lower(${column})`;
+  return `${folded} like ? escape '\\'`;
+}
+
+/** Text in lower case as a `like` pattern, with wildcards escaped. */
+function pattern(text: string): string {
+  return fold(text).replace(/[\\%_]/g, "\\$&");
+}
+
+function fold(text: string): string {
+  return storable(text).toLowerCase();
+}

@@ -1,0 +1,161 @@
+/** Covers src/store/queries/ and src/store/schema/text_index.ts. */
+import { assert, assertEquals } from "@std/assert";
+import type { Database } from "../../../src/store/database/database.ts";
+import { openSqlite } from "../../../src/store/database/sqlite.ts";
+import { conditionsOf, type ServerFilters } from "../../../src/store/queries/conditions.ts";
+import { pageOf, SERVER_ORDERS, type ServerOrder } from "../../../src/store/queries/page.ts";
+import { createTables } from "../../../src/store/schema/create_tables.ts";
+import { createTextIndex, hasTextIndex } from "../../../src/store/schema/text_index.ts";
+import { selectServers } from "../../../src/store/server_queries.ts";
+import { Store } from "../../../src/store/store.ts";
+import { parseTarget, type RangeTarget } from "../../../src/targets/parse.ts";
+import { onEngines } from "../databases.ts";
+import { NASTY, record } from "../records.ts";
+
+const SERVERS = 300;
+
+/** Servers with frequent and rare values in each column that a filter reads. */
+async function fill(database: Database): Promise<void> {
+  const store = new Store(database, () => Promise.resolve());
+  await store.write(
+    Array.from({ length: SERVERS }, (_, i) =>
+      record(i % 9 === 0 ? 25565 : i % 70 + 1, {
+        host: i % 7 === 0 ? `2001:db8::${i.toString(16)}` : `10.0.${i % 3}.${i % 200}`,
+        software: ["Paper", "Paper", "PocketMine-MP 5.1", `Rare ${i % 40}`][i % 4],
+        version: `1.${i % 13}.${i % 3}`,
+        name: i % 50 === 0 ? `Zebra ${i}` : `Skyblock ${(i * 7919) % SERVERS}`,
+        motd_plain: i % 31 === 0 ? "100% Ärger" : "welcome",
+        flags: i % 3 === 0 ? ["cutShort"] : i % 41 === 0 ? ["countClamped", "cutShort"] : [],
+        players_online: i % 5 === 0 ? null : (i * 31) % 90,
+        seen_at: 1000 + i,
+      })),
+  );
+  await database.run("update server_state set online = false where server % 4 = 1");
+}
+
+const network = (text: string) => (parseTarget(text) as RangeTarget).range;
+
+const FILTERS: readonly ServerFilters[] = [
+  { online: true },
+  ...["paper", "rare 1", "rare", "absent"].map((software) => ({ software })),
+  ...["1.2", "1.1", "1.12.0", "9"].map((version) => ({ version })),
+  ...[25565, 3, 60000].map((port) => ({ port })),
+  ...["10.0.1.0/24", "10.0.0.0/8", "10.0.2.7", "2001:db8::/64", "::/0", "0.0.0.0/0"]
+    .map((text) => ({ network: network(text) })),
+  ...["cutShort", "countClamped", "absent"].map((flag) => ({ flag })),
+  ...[0, 40, 89].map((minPlayers) => ({ minPlayers })),
+  ...["sky", "ZEBRA", "ärger", "0% ä", "ab", "absent"].map((text) => ({ text })),
+  { since: 1100 },
+  { software: "paper", version: "1.2", online: true },
+  { network: network("10.0.0.0/8"), port: 25565, flag: "cutShort", minPlayers: 5 },
+  { text: "sky", software: "rare", network: network("10.0.0.0/16") },
+];
+
+/** Thresholds that lead to each way of reading, with few servers. */
+const STEPS = [0, 5, 1e9].flatMap((first) =>
+  [[0, 0, 0], [0, 40, 1e9], [1e9, 0, 1e9]].map(([few, firstOfMany, many]) => ({
+    ...{ first, few: { s: few, t: few }, many },
+    firstOfMany: { s: firstOfMany, t: firstOfMany },
+  }))
+);
+
+/** Compares each page with the start of all selected servers in the same order. */
+async function comparePages(database: Database): Promise<void> {
+  for (const filters of FILTERS) {
+    for (const sort of Object.keys(SERVER_ORDERS) as ServerOrder[]) {
+      const all = await Array.fromAsync(selectServers(database, { ...filters, sort }));
+      const conditions = await conditionsOf(database, filters);
+      for (const steps of STEPS) {
+        const page = await pageOf(database, conditions, sort, 7, steps);
+        const message = Deno.inspect({ filters, sort, steps });
+        assertEquals(await keysOf(database, page), keys(all.slice(0, 7)), message);
+      }
+      const limited = await Array.fromAsync(
+        selectServers(database, { ...filters, sort, limit: 7 }),
+      );
+      assertEquals(limited, all.slice(0, 7));
+    }
+  }
+}
+
+function keys(records: readonly { host: string; port: number }[]): string[] {
+  return records.map(({ host, port }) => `${host} ${port}`).sort();
+}
+
+async function keysOf(database: Database, ids: readonly number[]): Promise<string[]> {
+  const rows = await database.rows(
+    `select host(address) as host, port from servers where id in (${[0, ...ids].join(", ")})`
+      .replace("host(address)", database.engine === "postgres" ? "host(address)" : "address"),
+  );
+  return keys(rows as unknown as { host: string; port: number }[]);
+}
+
+onEngines("a page is the start of all selected servers, however it is read", async (database) => {
+  await fill(database);
+  await comparePages(database);
+});
+
+onEngines("with a text index, a page is the same", async (database) => {
+  await fill(database);
+  await createTextIndex(database);
+  await createTextIndex(database); // does nothing
+  await comparePages(database);
+});
+
+onEngines("a text index has the texts of new, changed and removed servers", async (database) => {
+  const store = new Store(database, () => Promise.resolve());
+  await store.write([record(1, { name: "before" }), record(2, { name: "other" })]);
+  await createTextIndex(database);
+  assert(await hasTextIndex(database));
+  await store.write([
+    record(1, { name: "after", seen_at: 2000 }),
+    ...NASTY.map((text, i) => record(10 + i, { name: text, motd_plain: text, map: text })),
+  ]);
+  await database.run("delete from servers where port = 2");
+  const found = async (text: string) => {
+    const [{ ids }] = await conditionsOf(database, { text });
+    if (ids === undefined) return undefined;
+    const rows = await database.rows(
+      `select port from servers where id in (${ids.sql}) order by port`,
+      ids.values,
+    );
+    return rows.map(({ port }) => port);
+  };
+  assertEquals(await found("before"), []);
+  assertEquals(await found("AFTER"), [1]);
+  assertEquals(await found("other"), []);
+  assertEquals(await found("drop table"), [15]);
+  assertEquals(await found('"\\%_'), [16]);
+  assertEquals(await found("ab"), undefined);
+});
+
+Deno.test("SQLite: the text index finds each letter in both cases, or is not used", async () => {
+  await using database = openSqlite(":memory:");
+  await createTables(database);
+  await createTextIndex(database);
+  const letters: string[] = [];
+  for (let code = 1; code < 0x20000; code++) {
+    const letter = code >= 0xd800 && code < 0xe000 ? "" : String.fromCodePoint(code);
+    if (letter.toLowerCase() !== letter || letter.toUpperCase() !== letter) letters.push(letter);
+  }
+  assert(letters.length > 2500);
+  await database.transaction(async () => {
+    for (const [i, letter] of letters.entries()) {
+      const values = [i + 1, `xx${letter}xx`];
+      await database.run("insert into server_text (rowid, name) values (?, ?)", values);
+    }
+  });
+  for (const [i, letter] of letters.entries()) {
+    const [{ ids }] = await conditionsOf(database, { text: `xx${letter}xx` });
+    const [end] = await conditionsOf(database, { text: `xx${letter.toLowerCase()[0]}` });
+    assert(
+      ids !== undefined || !/[A-Za-z\u00c0-\u017f\u0391-\u03c9\u0410-\u045f]/.test(letter),
+      letter,
+    );
+    for (const query of [ids, end.ids]) {
+      if (query === undefined || /^[\ud800-\udfff]/.test(letter)) continue;
+      const found = await database.rows(query.sql, query.values);
+      assert(found.some(({ id }) => id === i + 1), letter);
+    }
+  }
+});

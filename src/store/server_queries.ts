@@ -6,7 +6,7 @@
 import { type Field, FIELDS, type ServerRecord } from "../core/record.ts";
 import { type Database, isInList, listValue } from "./database/database.ts";
 import { conditionsOf, type ServerFilters, type Sql } from "./queries/conditions.ts";
-import { orderOf, pageOf, SERVER_ORDERS, type ServerOrder, whereClause } from "./queries/page.ts";
+import { orderOf, pageOf, type ServerOrder, whereClause } from "./queries/page.ts";
 import { canonicalHost } from "./rows/addresses.ts";
 import {
   type ListedRecord,

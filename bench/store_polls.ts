@@ -83,7 +83,8 @@ async function poll(database: Database, round: number, players: number): Promise
     });
     const isObserved = round === 0 || players > 0;
     const observations = isObserved ? polled.map((one) => ({ ...one, scanId: WATCH })) : [];
-    const polls = { scanId: WATCH, servers: polled, observations, optOuts: [], dropped: [] };
+    const none = { optOuts: [], dropped: [], watcherEvents: [] };
+    const polls = { scanId: WATCH, servers: polled, observations, ...none };
     await writePolls(database, polls, { newEventId, unconfirmed: new UnconfirmedEvents() });
   }
 }

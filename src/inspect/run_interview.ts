@@ -77,6 +77,11 @@ export interface InterviewResult {
   readonly suppressed: readonly string[];
   /** Why the interview ended early; `undefined` when it did not. */
   readonly ended: Ended | undefined;
+  /**
+   * Whether the system refused every datagram and connection attempt: there is no route, or the
+   * interface is down.
+   */
+  readonly isUnreachable: boolean;
   /** Whether exchanges were cancelled, or were omitted because no descriptor was free. */
   readonly isCutShort: boolean;
   /** Whether the endpoint was not queried in a protocol because no descriptor was free. */
@@ -119,6 +124,9 @@ class InterviewRun {
   readonly #outcomes: { protocol: string; outcome: Outcome<unknown> }[] = [];
   #isCutShort = false;
   #exhausted = false;
+  /** Whether the system refused anything, and whether it sent anything. */
+  #wasRefused = false;
+  #wasSent = false;
 
   constructor(readonly interview: Interview, private readonly options: RunInterviewOptions) {}
 
@@ -132,6 +140,7 @@ class InterviewRun {
       outcomes: this.#outcomes,
       suppressed,
       ended,
+      isUnreachable: this.#wasRefused && !this.#wasSent,
       isCutShort,
       exhausted,
     };
@@ -144,6 +153,9 @@ class InterviewRun {
     const recorder = new LinkRecorder(this.options);
     const outcome = await this.#exchange(step, recorder);
     this.#outcomes.push({ protocol: protocol.name, outcome });
+    const isUnreachable = outcome.kind === "noReply" && outcome.why === "unreachable";
+    this.#wasRefused ||= recorder.wasRefused || isUnreachable;
+    this.#wasSent ||= recorder.wasSent || medium === "stream" && !isUnreachable;
     const suppresses = outcome.kind === "malformed" && outcome.foreign === true ||
       medium !== "stream" && protocol.suppressedBy === undefined && recorder.received;
     const latencyMs = outcome.kind === "replied" ? outcome.latencyMs : undefined;
@@ -245,6 +257,10 @@ class LinkRecorder {
    * clock.
    */
   noReplySince: number | undefined;
+  /** Whether the system sent a datagram. */
+  wasSent = false;
+  /** Whether the system refused to send a datagram. */
+  wasRefused = false;
 
   constructor(private readonly options: Pick<RunInterviewOptions, "clock">) {}
 
@@ -253,6 +269,8 @@ class LinkRecorder {
     return {
       send: async (datagram) => {
         const sent = await link.send(datagram);
+        this.wasSent ||= sent;
+        this.wasRefused ||= !sent;
         this.noReplySince = this.options.clock.now();
         return sent;
       },

@@ -15,7 +15,8 @@ import { PROTOCOLS } from "../protocols/list.ts";
 import { OptedOutAddresses } from "../scan/opt_outs/opted_out_addresses.ts";
 import type { Range } from "../targets/ranges.ts";
 import type { WatchEvent } from "../store/events/watch_event.ts";
-import { firstPollsMs, MIN_INTERVAL_MS, newWatchCounts, pollServers } from "../watch/watch.ts";
+import { newWatchCounts, pollServers } from "../watch/watch.ts";
+import { firstPollsMs, MIN_INTERVAL_MS } from "../watch/poll_loop.ts";
 import type { WatchedServer, WatchRules } from "../watch/watched_server.ts";
 import {
   checked,
@@ -63,7 +64,8 @@ export interface WatchOptions extends InquiryOptions {
 
 /**
  * Polls servers at a regular interval, and yields an event for each change: a server goes online or
- * offline, its columns or players change, it was restarted, or it opted out. The watch runs until the
+ * offline, its columns or players change, it was restarted, or it opted out. Events of the watch itself
+ * (`watcher_offline`, `watcher_online`) have no host. The watch runs until the
  * loop is left. Its sockets are then closed. While the loop is busy with an event, no further polls
  * start.
  *
@@ -116,6 +118,7 @@ async function run(
   const { poller, sockets, pool } = await openPollingSockets(servers, polling, around);
   const polls = pollServers({
     servers,
+    rules,
     pool,
     optedOut,
     signal,
@@ -133,6 +136,7 @@ async function run(
       network.optOuts.note(address);
     },
     onEvent: (event) => void add(event),
+    onWatcherEvent: (event) => void add(event),
   });
   await endTogether([polls, sockets.listen()], failing);
 }

@@ -11,7 +11,7 @@ import { type NumberedRecord, writeAttached } from "./attachments.ts";
 import type { Database, Value } from "./database/database.ts";
 import { offlineEvent } from "./events/detect.ts";
 import { type PollEvents, pollEvents, type UnconfirmedEvents } from "./events/poll_events.ts";
-import type { EventBody, WatchEvent } from "./events/watch_event.ts";
+import type { EventBody, ServerEvent } from "./events/watch_event.ts";
 import { withoutForgotten } from "./forget/tombstones.ts";
 import { writeOptOuts } from "./opt_outs.ts";
 import { type KnownServer, readKnownServers } from "./rows/known_servers.ts";
@@ -42,7 +42,7 @@ export async function writePolls(
   database: Database,
   all: Polls,
   { newEventId, unconfirmed, allProtocols = PROTOCOLS }: PollRules,
-): Promise<readonly WatchEvent[]> {
+): Promise<readonly ServerEvent[]> {
   const columns = scanOnlyColumns(allProtocols);
   return await unconfirmed.write(database, async (attempt) => {
     const polls = await remembered(database, all);

@@ -9,7 +9,7 @@ import { ATTACHMENTS, type RecordWithAttachments, type ServerRecord } from "../c
 import type { PolledServer, Polls } from "../store/rows/polls.ts";
 import { PendingEvents } from "./pending_events.ts";
 import { candidatesOf, PollQueue } from "./poll_queue.ts";
-import type { WatchEvent } from "../store/events/watch_event.ts";
+import type { ServerEvent, WatcherEvent } from "../store/events/watch_event.ts";
 import type { WatchSpan } from "../store/uptime/watch_spans.ts";
 import type { WatchedServer } from "./watched_server.ts";
 import { WatchSpans } from "./watch_spans.ts";
@@ -41,12 +41,12 @@ export interface JournalOptions {
    * Writes to the database, and returns the events that result. When it rejects, it is called again with
    * equal results.
    */
-  readonly write: (polls: Polls) => Promise<readonly WatchEvent[]>;
+  readonly write: (polls: Polls) => Promise<readonly ServerEvent[]>;
   /**
    * Receives the events that the database decides. While it cannot be written, the events that the watch
    * has seen, after 10 seconds. Default: another database decides, or none.
    */
-  readonly onEvent?: (event: WatchEvent) => void;
+  readonly onEvent?: (event: ServerEvent) => void;
   /** Writes when the watch watched. Default: not written. */
   readonly writeSpans?: (spans: readonly WatchSpan[]) => Promise<void>;
   /** Writes that the watch runs, every 10 seconds. Default: not written. */
@@ -69,7 +69,7 @@ function withAttachments(
 }
 
 /** The last event of each kind. */
-function lastOfEachKind(events: readonly WatchEvent[]): readonly WatchEvent[] {
+function lastOfEachKind(events: readonly ServerEvent[]): readonly ServerEvent[] {
   return [...new Map(events.map((event) => [event.event, event])).values()];
 }
 
@@ -122,7 +122,7 @@ export class Journal {
     if (onEvent !== undefined) this.#pending = new PendingEvents(clock, onEvent);
   }
 
-  /** Number of results of polls that are not in the database yet: states, observations, opt-outs. */
+  /** Number of results that are not in the database yet: states, observations, opt-outs, events. */
   get waiting(): number {
     return this.#queue.size + this.#inFlight;
   }
@@ -171,7 +171,7 @@ export class Journal {
    */
   addPoll(
     server: WatchedServer,
-    events: readonly WatchEvent[],
+    events: readonly ServerEvent[],
     at: number,
     reply?: RecordWithAttachments,
   ): void {
@@ -219,10 +219,21 @@ export class Journal {
   }
 
   /** Queues the event of a server that is polled no more because its address opted out. */
-  drop({ identity }: WatchedServer, event: WatchEvent): void {
+  drop({ identity }: WatchedServer, event: ServerEvent): void {
     this.#unchanged.delete(identity.key); // its state would make the server online again
     this.#pending?.add([], [event]);
     this.#queue.dropped.push({ identity, event });
+    this.#schedule();
+  }
+
+  /**
+   * Queues an event of the watch itself, which the caller reports. While the watch is offline, nothing
+   * is watched.
+   */
+  addWatcherEvent(event: WatcherEvent): void {
+    if (event.event === "watcher_offline") this.offline(event.since);
+    else this.online(event.at);
+    this.#queue.watcherEvents.push(event);
     this.#schedule();
   }
 

@@ -7,6 +7,8 @@ export * from "./watch_sockets.ts";
 export * from "../store/events/watch_event.ts";
 export * from "./journal.ts";
 export * from "./pending_events.ts";
+export * from "./own_network.ts";
+export * from "./poll_loop.ts";
 export * from "./poller.ts";
 export * from "./schedule.ts";
 export * from "./webhook/event_spool.ts";

@@ -5,7 +5,7 @@
  * @module
  */
 import type { Clock } from "../net/clock.ts";
-import type { WatchEvent } from "../store/events/watch_event.ts";
+import type { ServerEvent } from "../store/events/watch_event.ts";
 
 /** Maximum wait for the database, milliseconds. Then an event is reported as the watch has seen it. */
 export const MAX_DECISION_MS = 10_000;
@@ -13,7 +13,7 @@ export const MAX_DECISION_MS = 10_000;
 /** Events that wait for a database. */
 export class PendingEvents {
   /** Events that are not reported yet, the oldest first, and since when they wait, by id. */
-  readonly #waiting = new Map<string, { readonly event: WatchEvent; readonly since: number }>();
+  readonly #waiting = new Map<string, { readonly event: ServerEvent; readonly since: number }>();
   /** Ids of events that were reported before the database could be written. */
   readonly #reported = new Set<string>();
   #cancel: (() => void) | undefined;
@@ -22,7 +22,7 @@ export class PendingEvents {
   /** Starts without events. `report` receives each event once. */
   constructor(
     private readonly clock: Clock,
-    private readonly report: (event: WatchEvent) => void,
+    private readonly report: (event: ServerEvent) => void,
   ) {}
 
   /**
@@ -32,7 +32,7 @@ export class PendingEvents {
    * @returns The events that the next transaction needs: a reported one is replaced by a later one of
    * its kind.
    */
-  add(earlier: readonly WatchEvent[], events: readonly WatchEvent[]): readonly WatchEvent[] {
+  add(earlier: readonly ServerEvent[], events: readonly ServerEvent[]): readonly ServerEvent[] {
     if (events.length === 0) return earlier;
     const since = this.clock.now();
     for (const event of events) this.#waiting.set(event.id, { event, since });
@@ -50,7 +50,7 @@ export class PendingEvents {
    * @param candidates The events of {@linkcode add} that the transaction had.
    * @param events The events that it resulted in. Those that were reported before are not reported again.
    */
-  decided(candidates: readonly WatchEvent[], events: readonly WatchEvent[]): void {
+  decided(candidates: readonly ServerEvent[], events: readonly ServerEvent[]): void {
     if (this.#closed) return;
     for (const event of events) if (!this.#reported.has(event.id)) this.report(event);
     for (const { id } of candidates) {

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { WatchEvent } from "../store/events/watch_event.ts";
+import type { ServerEvent, WatcherEvent } from "../store/events/watch_event.ts";
 import type {
   DroppedServer,
   OptOut,
@@ -25,11 +25,14 @@ export class PollQueue {
   optOuts: OptOut[] = [];
   /** Servers that are polled no more, and their events. */
   dropped: DroppedServer[] = [];
+  /** Events of the watch itself. */
+  watcherEvents: WatcherEvent[] = [];
 
   /** Number of results. */
   get size(): number {
-    const { servers, observations, optOuts, dropped } = this;
-    return servers.size + observations.length + optOuts.length + dropped.length;
+    const { servers, observations, optOuts, dropped, watcherEvents } = this;
+    return servers.size + observations.length + optOuts.length + dropped.length +
+      watcherEvents.length;
   }
 
   /**
@@ -41,6 +44,7 @@ export class PollQueue {
   take(scanId: string): Polls {
     const observations = this.observations.splice(0, BATCH);
     const [optOuts, dropped] = [this.optOuts.splice(0), this.dropped.splice(0)];
+    const watcherEvents = this.watcherEvents.splice(0);
     const related = [...dropped, ...observations].map(({ identity }) => identity.key);
     const servers = new Map<string, PolledServer>();
     for (const key of [...related, ...this.servers.keys()]) {
@@ -49,11 +53,12 @@ export class PollQueue {
       if (server !== undefined) servers.set(key, server);
       this.servers.delete(key);
     }
-    return { scanId, servers: [...servers.values()], observations, optOuts, dropped };
+    const states = [...servers.values()];
+    return { scanId, servers: states, observations, optOuts, dropped, watcherEvents };
   }
 
   /** Puts a batch back that was not written. A newer state of a server that was added meanwhile is kept. */
-  putBack({ servers, observations, optOuts, dropped }: Polls): void {
+  putBack({ servers, observations, optOuts, dropped, watcherEvents }: Polls): void {
     for (const server of servers) {
       const { key } = server.identity;
       const newer = this.servers.get(key);
@@ -63,11 +68,12 @@ export class PollQueue {
     }
     this.optOuts.unshift(...optOuts);
     this.dropped.unshift(...dropped);
+    this.watcherEvents.unshift(...watcherEvents);
     this.observations.unshift(...observations);
   }
 }
 
 /** The events in a batch, as the watch has seen them. */
-export function candidatesOf({ servers, dropped }: Polls): readonly WatchEvent[] {
+export function candidatesOf({ servers, dropped }: Polls): readonly ServerEvent[] {
   return [...servers.flatMap(({ candidates }) => candidates), ...dropped.map(({ event }) => event)];
 }

@@ -85,13 +85,13 @@ export class Poller {
     const { options } = this;
     const { attach, clock, scanId } = options;
     const memory = this.#memoryOf(server);
-    const { replies, latencyMs, ended } = await this.#interview(server, memory);
+    const { replies, latencyMs, ended, isUnreachable } = await this.#interview(server, memory);
     if (ended === "optedOut") return "opted out";
     if (ended === "exhausted") return "not probed";
     if (ended === "cancelled") return undefined;
     if (replies.length === 0) {
       memory.echoed.clear(); // the next reply may come from other software
-      return undefined;
+      return isUnreachable ? "unreachable" : undefined;
     }
     const { endpoint, requestedAs } = server;
     memory.spoken ??= replies.map(({ protocol }) =>

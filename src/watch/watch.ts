@@ -1,15 +1,20 @@
 /**
- * The watch loop: polls each server on its own schedule, with one timer for all servers.
+ * A watch: polls servers, and turns the results into events.
  *
  * @module
  */
-import { InspectionPool } from "../inspect/inspection_pool.ts";
 import type { Clock } from "../net/clock.ts";
 import type { Address } from "../core/address.ts";
 import type { ServerRecord } from "../core/record.ts";
-import type { WatchEvent } from "../store/events/watch_event.ts";
-import { Schedule } from "./schedule.ts";
-import type { WatchedServer } from "./watched_server.ts";
+import {
+  newWatcherEvent,
+  type ServerEvent,
+  type WatcherEvent,
+  type WatcherEventBody,
+} from "../store/events/watch_event.ts";
+import { type FailedPoll, OwnNetwork } from "./own_network.ts";
+import { firstPollsMs, type Next, PollLoop, type PollPool } from "./poll_loop.ts";
+import type { WatchedServer, WatchRules } from "./watched_server.ts";
 
 /** Counters of a watch. */
 export interface WatchCounts {
@@ -28,15 +33,18 @@ export interface WatchCounts {
 }
 
 /**
- * The result of a poll: the server's record; `undefined` without a reply; `opted out` when the reply
+ * The result of a poll: the server's record; `undefined` without a reply; `unreachable` when the system
+ * refused to send, because there is no route or the interface is down; `opted out` when the reply
  * contains an opt-out; `not probed` when no file descriptor was left.
  */
-export type PollResult = ServerRecord | undefined | "opted out" | "not probed";
+export type PollResult = ServerRecord | undefined | "unreachable" | "opted out" | "not probed";
 
 /** The servers, functions and limits of {@linkcode watch}. */
 export interface PollingSetup {
   /** The servers to poll. */
   readonly servers: readonly WatchedServer[];
+  /** How servers are watched. */
+  readonly rules: WatchRules;
   /** Polls a server. It must not throw for anything that a peer does. */
   readonly poll: (server: WatchedServer) => Promise<PollResult>;
   /** Whether an address has opted out: its servers are polled no more. Default: no address has. */
@@ -54,16 +62,20 @@ export interface PollingSetup {
   /** Stops the watch: no further poll starts. */
   readonly signal: AbortSignal;
   /** Called for each event of a server. The events of one server come in order. */
-  readonly onEvent: (event: WatchEvent, server: WatchedServer) => void;
+  readonly onEvent: (event: ServerEvent, server: WatchedServer) => void;
   /** Called after each poll, with its events, its end (Unix milliseconds) and the reply. */
   readonly onPolled?: (
     server: WatchedServer,
-    events: readonly WatchEvent[],
+    events: readonly ServerEvent[],
     at: number,
     reply: ServerRecord | undefined,
   ) => void;
   /** Called at the start of each poll with its delay behind the due time, milliseconds. */
   readonly onPoll?: (lateMs: number) => void;
+  /** Called when the watch reaches no server any more, and when it reaches servers again. */
+  readonly onWatcherEvent?: (event: WatcherEvent) => void;
+  /** Receives a function that adds servers to the watch. */
+  readonly onStart?: (add: (servers: readonly WatchedServer[]) => void) => void;
   /** Counters that the watch increments. */
   readonly counts: WatchCounts;
 }
@@ -73,109 +85,102 @@ export function newWatchCounts(): WatchCounts {
   return { polls: 0, replied: 0, deferred: 0, events: 0, maxLateMs: 0, loopAt: undefined };
 }
 
-/** Minimum poll interval, milliseconds. Servers cache a full stat for this time. */
-export const MIN_INTERVAL_MS = 5000;
-/** Maximum rate of first polls, polls per second. */
-const FIRST_POLLS_PER_SECOND = 200;
-
-/** The time over which to spread the first polls of a number of servers, milliseconds. */
-export function firstPollsMs(servers: number, intervalMs: number): number {
-  return Math.min(intervalMs, 1000 * servers / FIRST_POLLS_PER_SECOND);
-}
-
-/** Runs polls: a limited number at a time, and one at a time for each address. */
-export interface PollPool {
-  /** The pool of running and waiting polls. */
-  readonly tasks: InspectionPool;
-  /** Rejects with the error of a poll. */
-  readonly failed: Promise<never>;
-}
-
-/**
- * Creates a pool without polls.
- *
- * @param concurrency Maximum number of polls at a time.
- */
-export function newPollPool(concurrency: number): PollPool {
-  const { promise: failed, reject } = Promise.withResolvers<never>();
-  return { tasks: new InspectionPool(concurrency, reject), failed };
-}
-
 /** Polls servers until the signal. Polls that are in flight at that time report no events. */
 export async function pollServers(options: PollingSetup): Promise<void> {
-  const { servers, clock, signal, spreadMs, pool: { tasks: pool, failed } } = options;
-  const schedule = new Schedule<{ readonly server: WatchedServer; readonly at: number }>();
-  let wake: (() => void) | undefined;
-  const plan = (server: WatchedServer, at: number) => {
-    const first = at < schedule.next;
-    schedule.add({ server, at }, at);
-    if (first) wake?.();
+  const { servers, rules: { intervalMs }, clock, signal, spreadMs, pool, counts, random } = options;
+  const network: OwnNetwork = new OwnNetwork({
+    clock,
+    intervalMs,
+    pollCanaries: (canaries) => loop.pollCanaries(canaries),
+    release: (failed) => countFailure(failed, options),
+    onOffline: (since, reason) => reportOwn({ event: "watcher_offline", since, reason }, options),
+    onOnline: (since) => {
+      const offline_ms = Math.round(clock.wall()) - since;
+      reportOwn({ event: "watcher_online", offline_ms }, options);
+      loop.resume((paused) => firstPollsMs(paused, intervalMs));
+    },
+  });
+  const loop: PollLoop = new PollLoop({
+    pool,
+    random,
+    clock,
+    signal,
+    poll: (server, dueAt) => poll(server, dueAt, network, options),
+    isPaused: () => network.state === "offline",
+    onIteration: (now) => {
+      counts.loopAt = now;
+    },
+  });
+  const add = (added: readonly WatchedServer[], overMs: number) => {
+    for (const server of added) network.add(server);
+    loop.add(added, overMs);
   };
-  const start = clock.now();
-  for (const [i, server] of servers.entries()) {
-    const delayMs = server.firstDelayMs(clock.wall(), options.random);
-    plan(server, start + Math.max(delayMs, spreadMs * i / servers.length));
-  }
-  const pollDueServers = async () => {
-    while (!signal.aborted) {
-      options.counts.loopAt = clock.now();
-      for (let due; (due = schedule.due(clock.now())) !== undefined;) {
-        const { server, at } = due;
-        pool.add(server.endpoint.address, async () => {
-          if (signal.aborted) return;
-          if (await poll(server, at, options) === "dropped") return;
-          plan(server, clock.now() + server.nextDelayMs(options.random()));
-        });
-      }
-      await new Promise<void>((resolve) => {
-        const cancel = clock.after(Math.min(schedule.next - clock.now(), MAX_TIMER_MS), resolve);
-        wake = () => {
-          cancel();
-          resolve();
-        };
-        signal.addEventListener("abort", wake, { once: true });
-        if (signal.aborted) wake();
-      }).finally(() => wake && signal.removeEventListener("abort", wake));
-    }
-    await pool.idle();
-  };
-  await Promise.race([pollDueServers(), failed]);
+  add(servers, spreadMs);
+  options.onStart?.((added) => add(added, firstPollsMs(added.length, intervalMs)));
+  await Promise.race([loop.run(), pool.failed]).finally(() => network.close());
 }
-
-/** Maximum duration of a timer, milliseconds: the clock may step while the machine is suspended. */
-const MAX_TIMER_MS = 1000;
 
 /** Polls a server. A server whose address has opted out is dropped from the watch. */
 async function poll(
   server: WatchedServer,
   dueAt: number,
+  network: OwnNetwork,
   options: PollingSetup,
-): Promise<"dropped" | void> {
+): Promise<Next> {
   const { clock, counts, signal, onEvent, onPolled, onPoll, optedOut, onOptOut } = options;
   const { address } = server.endpoint;
-  if (optedOut?.(address)) return drop(server, options);
+  if (optedOut?.(address)) return drop(server, network, options);
   const lateMs = Math.max(0, clock.now() - dueAt);
   counts.maxLateMs = Math.max(counts.maxLateMs, lateMs);
   onPoll?.(lateMs);
   const result = await options.poll(server);
-  if (signal.aborted) return;
+  if (signal.aborted) return "scheduled";
   if (result === "not probed") {
     counts.deferred++;
-    return;
+    network.skipped(server);
+    return "scheduled";
   }
   counts.polls++;
-  if (result !== undefined) counts.replied++;
+  const at = Math.round(clock.wall());
+  if (result === undefined || result === "unreachable") {
+    if (!network.failed(server, at, result === "unreachable")) return "soon";
+    countFailure({ server, at }, options);
+    return "scheduled";
+  }
+  counts.replied++;
+  network.replied(server);
   if (result === "opted out") {
     onOptOut?.(address);
-    return drop(server, options);
+    return drop(server, network, options);
   }
-  const at = Math.round(clock.wall());
-  const events = result === undefined ? server.addFailure(at) : server.addReply(result, at);
+  const events = server.addReply(result, at);
   for (const event of events) onEvent(event, server);
   onPolled?.(server, events, at, result);
+  return "scheduled";
 }
 
-function drop(server: WatchedServer, { clock, onEvent }: PollingSetup): "dropped" {
+/** Counts a failed poll of a server. */
+function countFailure({ server, at }: FailedPoll, { onEvent, onPolled }: PollingSetup): void {
+  const events = server.addFailure(at);
+  for (const event of events) onEvent(event, server);
+  onPolled?.(server, events, at, undefined);
+}
+
+function drop(
+  server: WatchedServer,
+  network: OwnNetwork,
+  { clock, onEvent }: PollingSetup,
+): "dropped" {
+  network.remove(server);
   onEvent(server.optedOut(Math.round(clock.wall())), server);
   return "dropped";
+}
+
+/** Reports an event of the watch itself. */
+function reportOwn(
+  body: WatcherEventBody,
+  { clock, rules: { scanId: scan_id, newEventId }, onWatcherEvent }: PollingSetup,
+): void {
+  const at = Math.round(clock.wall());
+  onWatcherEvent?.(newWatcherEvent({ at, scan_id, id: newEventId(at) }, body));
 }

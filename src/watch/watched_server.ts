@@ -14,7 +14,7 @@ import {
   type EventBody,
   type EventSubject,
   newEvent,
-  type WatchEvent,
+  type ServerEvent,
 } from "../store/events/watch_event.ts";
 import type { Outage } from "../store/rows/polls.ts";
 
@@ -118,6 +118,11 @@ export class WatchedServer {
     if (!online) this.#offlineAt = row.seen_at;
   }
 
+  /** Whether one more failed poll makes the server go offline. */
+  get wouldGoOffline(): boolean {
+    return this.online !== false && this.misses + 1 >= this.rules.downAfter;
+  }
+
   /** What all events of the server say of it. */
   get subject(): EventSubject {
     const { endpoint: { address, port }, name: requested_as, rules: { scanId }, row } = this;
@@ -150,7 +155,7 @@ export class WatchedServer {
    * @param at When the poll ended, Unix milliseconds.
    * @returns Events in order.
    */
-  addReply(reply: RecordWithAttachments, at: number): WatchEvent[] {
+  addReply(reply: RecordWithAttachments, at: number): ServerEvent[] {
     const { row: before, rules: { allProtocols = PROTOCOLS } } = this;
     const { [ATTACHMENTS]: _, ...record } = reply;
     const row = before === undefined ? record : withScanColumns(record, before, allProtocols);
@@ -186,7 +191,7 @@ export class WatchedServer {
    *
    * @param at When the poll ended, Unix milliseconds.
    */
-  addFailure(at: number): WatchEvent[] {
+  addFailure(at: number): ServerEvent[] {
     this.misses++;
     this.#missedAt.push(at);
     if (this.#missedAt.length > this.rules.downAfter) this.#missedAt.shift();
@@ -200,8 +205,16 @@ export class WatchedServer {
     return [this.#newEvent({ event: "offline", misses, last_seen, unresponsive_since }, at)];
   }
 
+  /** Forgets failed polls that the watch's own network has caused. An offline server stays offline. */
+  forgetFailures(): void {
+    if (this.online === false) return;
+    this.misses = 0;
+    this.#missedAt.length = 0;
+    this.#unresponsiveSince = undefined;
+  }
+
   /** Processes the opt-out of the server's address. The server is no longer online. */
-  optedOut(at: number): WatchEvent {
+  optedOut(at: number): ServerEvent {
     this.online = undefined;
     return this.#newEvent({ event: "opted_out" }, at);
   }
@@ -229,12 +242,12 @@ export class WatchedServer {
     return delayMs * (1 + JITTER * (2 * random - 1));
   }
 
-  #differences(before: ServerRecord, now: ServerRecord, at: number): WatchEvent[] {
+  #differences(before: ServerRecord, now: ServerRecord, at: number): ServerEvent[] {
     return differencesOf(before, now, this.rules.allProtocols ?? PROTOCOLS)
       .map((body) => this.#newEvent(body, at));
   }
 
-  #newEvent(body: EventBody, at: number): WatchEvent {
+  #newEvent(body: EventBody, at: number): ServerEvent {
     return newEvent({ at, ...this.subject, id: this.rules.newEventId(at) }, body);
   }
 }

@@ -3,7 +3,7 @@ import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import type { ServerRecord } from "../../src/core/record.ts";
 import { type Database, Unavailable } from "../../src/store/database/database.ts";
 import { UnconfirmedEvents } from "../../src/store/events/poll_events.ts";
-import type { WatchEvent } from "../../src/store/events/watch_event.ts";
+import type { ServerEvent } from "../../src/store/events/watch_event.ts";
 import { writeEvents } from "../../src/store/events/write_events.ts";
 import { writeImportedRecords } from "../../src/store/import_writer.ts";
 import { identityOf } from "../../src/store/rows/identity.ts";
@@ -38,12 +38,12 @@ function silence(at: number, misses = 3): Poll {
 }
 
 /** An event as a watch has seen it. */
-function candidate(poll: Poll, body: Record<string, unknown>): WatchEvent {
+function candidate(poll: Poll, body: Record<string, unknown>): ServerEvent {
   const { subject, at } = polledServer(poll);
-  return { at, ...subject, id: newEventId(at), ...body } as unknown as WatchEvent;
+  return { at, ...subject, id: newEventId(at), ...body } as unknown as ServerEvent;
 }
 
-const kinds = (events: readonly WatchEvent[]) => events.map(({ event }) => event);
+const kinds = (events: readonly ServerEvent[]) => events.map(({ event }) => event);
 
 onEngines("an event is stored once, however often it is written", async (database) => {
   const id = newEventId(1_700_000_000_000);
@@ -250,7 +250,7 @@ Deno.test({
       for (let i = 0; i < 4; i++) writers.push(stack.use(await connect(url)));
       await createTables(writers[0]);
       const ports = Array.from({ length: 200 }, (_, i) => i + 1);
-      const reported: WatchEvent[] = [];
+      const reported: ServerEvent[] = [];
       for (let round = 0; round < 12; round++) {
         const base = 10_000 * (round + 1);
         const isOut = round % 4 === 3; // every fourth round the servers are offline

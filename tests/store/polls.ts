@@ -2,7 +2,7 @@
 import type { Protocol } from "../../src/protocols/protocol.ts";
 import type { Database } from "../../src/store/database/database.ts";
 import { UnconfirmedEvents } from "../../src/store/events/poll_events.ts";
-import type { WatchEvent } from "../../src/store/events/watch_event.ts";
+import type { ServerEvent } from "../../src/store/events/watch_event.ts";
 import { writePolls } from "../../src/store/poll_writer.ts";
 import { newEventId } from "../../src/store/rows/uuid.ts";
 import type { PolledServer, PollObservation, Polls } from "../../src/store/rows/polls.ts";
@@ -29,12 +29,21 @@ export function writePolled(
   database: Database,
   servers: readonly Poll[],
   observations: readonly PollObservation[] = [],
-  { optOuts = [], allProtocols, unconfirmed = new UnconfirmedEvents() }: Partial<Polls> & {
-    readonly allProtocols?: readonly Protocol[];
-    readonly unconfirmed?: UnconfirmedEvents;
-  } = {},
-): Promise<readonly WatchEvent[]> {
+  { optOuts = [], watcherEvents = [], allProtocols, unconfirmed = new UnconfirmedEvents() }:
+    & Partial<Polls>
+    & {
+      readonly allProtocols?: readonly Protocol[];
+      readonly unconfirmed?: UnconfirmedEvents;
+    } = {},
+): Promise<readonly ServerEvent[]> {
   const all = servers.map(polledServer);
-  const polls = { scanId: watchId(1), servers: all, observations, optOuts, dropped: [] };
+  const polls = {
+    scanId: watchId(1),
+    servers: all,
+    observations,
+    optOuts,
+    dropped: [],
+    watcherEvents,
+  };
   return writePolls(database, polls, { newEventId, unconfirmed, allProtocols });
 }

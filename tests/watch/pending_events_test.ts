@@ -1,14 +1,14 @@
 /** Covers src/watch/pending_events.ts and src/watch/poll_queue.ts. */
 import { assertEquals } from "@std/assert";
 import { emptyRecord, type ServerRecord } from "../../src/core/record.ts";
-import type { WatchEvent } from "../../src/store/events/watch_event.ts";
+import type { ServerEvent } from "../../src/store/events/watch_event.ts";
 import type { Polls } from "../../src/store/rows/polls.ts";
 import { FakeNetwork } from "../../src/testing/fake_network.ts";
 import { Journal, MAX_DECISION_MS, PendingEvents, WatchedServer } from "../../src/watch/mod.ts";
 
 const event = (id: string, kind = "changed") =>
-  ({ id, event: kind, at: 1, changes: {} }) as unknown as WatchEvent;
-const ids = (events: readonly WatchEvent[]) => events.map(({ id }) => id);
+  ({ id, event: kind, at: 1, changes: {} }) as unknown as ServerEvent;
+const ids = (events: readonly ServerEvent[]) => events.map(({ id }) => id);
 
 /** Pending events whose time a test lets pass. */
 function scene() {
@@ -68,7 +68,7 @@ Deno.test("a journal gives its database what the watch has seen, also after a fa
   let count = 0;
   const rules = { intervalMs: 10_000, downAfter: 1, scanId: "w", newEventId: () => `${++count}` };
   const server = new WatchedServer({ address: 0x7f000001, port: 1 }, "a.example", rules);
-  const [written, reported]: [Polls[], WatchEvent[]] = [[], []];
+  const [written, reported]: [Polls[], ServerEvent[]] = [[], []];
   let away = true;
   const journal = new Journal({
     name: "a.db",

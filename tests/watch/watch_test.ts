@@ -16,8 +16,9 @@ import {
   newWatchCounts,
   Poller,
   pollServers,
+  type ServerEvent,
   WatchedServer,
-  type WatchEvent,
+  type WatcherEvent,
 } from "../../src/watch/mod.ts";
 import { FakeNetwork } from "../../src/testing/fake_network.ts";
 import { FakeStreams } from "../../src/testing/fake_streams.ts";
@@ -114,13 +115,15 @@ async function watchFleet(setting: Setting) {
       new StreamLink(endpoint, { ...stream, limits: { ...STREAM_LIMITS, connectMs } }),
   });
   const optedOut = new Set<Address>();
-  const events: (WatchEvent & { readonly after: number })[] = [];
+  const events: (ServerEvent & { readonly after: number })[] = [];
+  const own: WatcherEvent[] = [];
   const late: number[] = [];
   const counts = newWatchCounts();
   setting.script?.({ network, streams, hosts, kill, revive });
   network.after(runMs, () => controller.abort());
   await network.run(pollServers({
     servers,
+    rules,
     pool: newPollPool(256),
     spreadMs: 1000,
     clock: network,
@@ -131,16 +134,17 @@ async function watchFleet(setting: Setting) {
     onOptOut: (address) => optedOut.add(address),
     random: () => random.below(1000) / 1000,
     onEvent: (event) => events.push({ ...event, after: network.now() - start }),
+    onWatcherEvent: (event) => own.push(event),
     onPoll: (lateMs) => late.push(lateMs),
   }));
   const sqp = protocols?.join() === "sqp" ? servers.map(({ endpoint }) => endpoint) : [];
   const knownForSqp = new Set(sqp.map(formatEndpoint));
   // A datagram that the network lost suppresses no protocol.
   if (loss === 0) assertEquals(audit(network.lines, { hostRate: HOST_RATE, knownForSqp }), []);
-  return { events, counts, servers, late, hosts, network, shortages };
+  return { events, own, counts, servers, late, hosts, network, shortages };
 }
 
-const kinds = (events: readonly WatchEvent[]) =>
+const kinds = (events: readonly ServerEvent[]) =>
   Object.fromEntries(
     Object.entries(Object.groupBy(events, ({ event }) => event)).map((
       [kind, list],
@@ -300,6 +304,7 @@ Deno.test("an exception in a poll ends the watch and is thrown", async () => {
   const rules = { intervalMs: 5000, downAfter: 3, scanId: "watch", newEventId: () => "event" };
   const broken = pollServers({
     servers: [new WatchedServer({ address: 1, port: 1 }, null, rules)],
+    rules,
     pool: newPollPool(1),
     spreadMs: 0,
     random: () => 0.5,

@@ -192,6 +192,10 @@ async function watchServers(watch: Watch): Promise<number> {
           lists.journals.forEach((journal) => journal.drop(server, event));
         }
       },
+      onWatcherEvent: (event) => {
+        reportEvent(event);
+        lists.journals.forEach((journal) => journal.addWatcherEvent(event));
+      },
     }),
     polling.sockets.listen(),
     keepRolledUp(lists.places, connectionEnvironment(reportLine), signal, report),
@@ -237,6 +241,7 @@ function pollingSetup(
   const { allProtocols = PROTOCOLS } = polling;
   return {
     servers,
+    rules,
     pool,
     random: Math.random,
     clock: systemClock,

@@ -9,7 +9,7 @@ import { cutText, harmlessText } from "../../core/text.ts";
 import { jsonText, SCHEMA } from "../../sinks/json.ts";
 import { type TableColumn, tableLine } from "../../app/outputs/table_format.ts";
 import type { StoredEvent } from "../../store/events/event_feed.ts";
-import type { Change, WatchEvent } from "../../watch/mod.ts";
+import { type Change, isWatcherEvent, type WatchEvent } from "../../watch/mod.ts";
 import { countOf, roughDuration } from "../../core/quantities.ts";
 
 /** Maximum width of a line, columns, and maximum length of a field, UTF-16 units. */
@@ -27,7 +27,7 @@ const COLUMNS: readonly TableColumn<WatchEvent>[] = [
     rank: 0,
     text: ({ at }) => `${new Date(at).toISOString().slice(11, 19)}Z`,
   },
-  { title: "EVENT", width: 9, rank: 0, text: ({ event }) => event },
+  { title: "EVENT", width: 9, rank: 0, whole: true, text: ({ event }) => event },
   { title: "SERVER", width: 21, rank: 0, whole: true, text: serverText },
   { title: "CHANGE", width: 0, rank: 0, text: changeText },
 ];
@@ -73,7 +73,9 @@ function storedText({ kind, data }: StoredEvent): string {
     ).join(", ");
 }
 
-function serverText({ host, port, requested_as: name }: WatchEvent): string {
+function serverText(event: WatchEvent): string {
+  if (isWatcherEvent(event)) return "this watch";
+  const { host, port, requested_as: name } = event;
   const where = formatEndpoint({ address: parseAddress(host)!, port });
   return name === null ? where : `${where} (${field(name)})`;
 }
@@ -102,6 +104,10 @@ function changeText(event: WatchEvent): string {
     }
     case "opted_out":
       return "opted out: no longer polled";
+    case "watcher_offline":
+      return event.reason === "no_route" ? "no route to servers" : "no server replies";
+    case "watcher_online":
+      return `servers reply again after ${roughDuration(event.offline_ms)}`;
     case "restarted":
       return `GUID ${change(event.guid)}`;
     case "changed":

@@ -7,7 +7,13 @@ import { type Database, isInList, listValue } from "../database/database.ts";
 import type { OptedOutServer } from "../opt_outs.ts";
 import type { PolledServer, Polls } from "../rows/polls.ts";
 import { dataOf } from "./server_events.ts";
-import { type EventBody, type EventSubject, newEvent, type WatchEvent } from "./watch_event.ts";
+import {
+  type EventBody,
+  type EventSubject,
+  newEvent,
+  type ServerEvent,
+  type WatcherEvent,
+} from "./watch_event.ts";
 import { type EventRow, writeEvents } from "./write_events.ts";
 
 /** What a transaction of a watch has changed. */
@@ -29,7 +35,7 @@ export interface PollEvents {
 /** An event, and the server that it is about. */
 interface NumberedEvent {
   readonly server: number;
-  readonly event: WatchEvent;
+  readonly event: ServerEvent;
   readonly body: EventBody;
 }
 
@@ -43,7 +49,7 @@ interface NumberedEvent {
 export async function pollEvents(
   database: Database,
   changes: PollEvents,
-): Promise<readonly WatchEvent[]> {
+): Promise<readonly ServerEvent[]> {
   const { polls: { scanId, servers, dropped }, ids, scans } = changes;
   const events = [
     ...servers.flatMap((polled) => eventsOfPolled(polled, changes)),
@@ -52,7 +58,8 @@ export async function pollEvents(
   const scan = scans.get(scanId) ?? null;
   const rows = events.filter(({ event }) => event.event !== "players")
     .map((one) => eventRow(one, scan, database));
-  await writeEvents(database, rows);
+  const own = changes.polls.watcherEvents.map((event) => watcherRow(event, scan, database));
+  await writeEvents(database, [...rows, ...own]);
   const unknown = [
     ...servers.filter(({ identity }) => !ids.has(identity.key)).flatMap((one) => one.candidates),
     ...dropped.filter(({ identity }) => !ids.has(identity.key)).map(({ event }) => event),
@@ -90,8 +97,17 @@ function eventOf(
   at: number,
   id: string | undefined,
   newEventId: (at: number) => string,
-): WatchEvent {
+): ServerEvent {
   return newEvent({ at, ...subject, id: id ?? newEventId(at) }, body);
+}
+
+function watcherRow(
+  { event: kind, at, id, scan_id: _, host: _1, port: _2, requested_as: _3, name: _4, ...data }:
+    WatcherEvent,
+  scan: number | null,
+  { clockOffsetMs }: Database,
+): EventRow {
+  return { id, at: at + clockOffsetMs, server: null, scan, kind, data };
 }
 
 function eventRow(
@@ -108,7 +124,7 @@ function eventRow(
  * events.
  */
 export class UnconfirmedEvents {
-  #events: readonly WatchEvent[] = [];
+  #events: readonly ServerEvent[] = [];
 
   /**
    * Runs a transaction that results in events.
@@ -118,8 +134,8 @@ export class UnconfirmedEvents {
    */
   async write(
     database: Database,
-    work: (attempt: number) => Promise<readonly WatchEvent[]>,
-  ): Promise<readonly WatchEvent[]> {
+    work: (attempt: number) => Promise<readonly ServerEvent[]>,
+  ): Promise<readonly ServerEvent[]> {
     const earlier = this.#events;
     const events = await database.transaction(async (attempt) => {
       const confirmed = await isStored(database, earlier) ? earlier : [];
@@ -133,7 +149,7 @@ export class UnconfirmedEvents {
 }
 
 /** Whether the table `events` has any of the events: a transaction stores all or none. */
-async function isStored(database: Database, events: readonly WatchEvent[]): Promise<boolean> {
+async function isStored(database: Database, events: readonly ServerEvent[]): Promise<boolean> {
   if (events.length === 0) return false;
   const ids = listValue(database, events.map(({ id }) => id));
   const isOne = isInList(database, "id", "uuid");

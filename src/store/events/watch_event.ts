@@ -1,5 +1,5 @@
 /**
- * The events of a watch. Each reports one change of a server.
+ * The events of a watch. Each reports one change of a server, or of the watch's own network.
  *
  * @module
  */
@@ -62,12 +62,48 @@ export type EventBody =
   /** The server's address opted out. The watch polls the address no more. */
   | { readonly event: "opted_out" };
 
-/** An event of a watch. */
-export type WatchEvent = WatchEventBase & EventBody;
+/** An event of a server. */
+export type ServerEvent = WatchEventBase & EventBody;
 
-/** An event with the members that all events have, and what happened. */
-export function newEvent(base: WatchEventBase, body: EventBody): WatchEvent {
+/**
+ * Why a watch does not reach its servers: the system refuses to send (the link is down, or there is no
+ * route), or no server replies.
+ */
+export type OfflineReason = "no_route" | "no_reply";
+
+/** What happened to the watch itself, with a type in the member `event`. */
+export type WatcherEventBody =
+  /** The watch reaches no server. `since`: its last reply, or its start, Unix milliseconds. */
+  | { readonly event: "watcher_offline"; readonly since: number; readonly reason: OfflineReason }
+  /** The watch reaches servers again. `offline_ms`: the time since `since` of `watcher_offline`. */
+  | { readonly event: "watcher_online"; readonly offline_ms: number };
+
+/** An event of the watch itself. It is about no server. */
+export type WatcherEvent =
+  & Readonly<Record<"host" | "port" | "requested_as" | "name", null>>
+  & Pick<WatchEventBase, "at" | "id" | "scan_id">
+  & WatcherEventBody;
+
+/** An event of a watch. */
+export type WatchEvent = ServerEvent | WatcherEvent;
+
+/** An event of a server with the members that all events have, and what happened. */
+export function newEvent(base: WatchEventBase, body: EventBody): ServerEvent {
   return Object.assign({ event: body.event }, base, body);
+}
+
+/** An event of the watch itself. */
+export function newWatcherEvent(
+  { at, scan_id, id }: Pick<WatchEventBase, "at" | "id" | "scan_id">,
+  body: WatcherEventBody,
+): WatcherEvent {
+  const subject = { host: null, port: null, requested_as: null, scan_id, name: null };
+  return Object.assign({ event: body.event }, { at, id, ...subject }, body);
+}
+
+/** Whether an event is about the watch itself, and no server. */
+export function isWatcherEvent(event: WatchEvent): event is WatcherEvent {
+  return event.host === null;
 }
 
 /** The kinds of events, in the order of metrics. The compiler refuses this list if one is missing. */
@@ -79,5 +115,7 @@ export const EVENT_KINDS: readonly string[] = Object.keys(
     players: true,
     restarted: true,
     opted_out: true,
+    watcher_offline: true,
+    watcher_online: true,
   } satisfies Record<WatchEvent["event"], true>,
 );

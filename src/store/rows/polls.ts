@@ -5,7 +5,7 @@
  */
 import type { Address } from "../../core/address.ts";
 import type { ServerRecord } from "../../core/record.ts";
-import type { EventSubject, WatchEvent } from "../events/watch_event.ts";
+import type { EventSubject, ServerEvent, WatcherEvent } from "../events/watch_event.ts";
 import type { ServerIdentity } from "./identity.ts";
 
 /** An address that opted out. */
@@ -42,7 +42,7 @@ export interface PolledServer {
   /** When the server was polled, Unix milliseconds. */
   readonly at: number;
   /** The changes since the server was last written, as the watch has seen them, in order. */
-  readonly candidates: readonly WatchEvent[];
+  readonly candidates: readonly ServerEvent[];
 }
 
 /** An observation of a poll. */
@@ -62,7 +62,7 @@ export interface DroppedServer {
   /** Who the server is. */
   readonly identity: ServerIdentity;
   /** The event of the opt-out, as the watch has seen it. */
-  readonly event: WatchEvent;
+  readonly event: ServerEvent;
 }
 
 /** Results of polls that one transaction writes. */
@@ -77,4 +77,6 @@ export interface Polls {
   readonly optOuts: readonly OptOut[];
   /** Servers that are polled no more. */
   readonly dropped: readonly DroppedServer[];
+  /** Events of the watch itself. */
+  readonly watcherEvents: readonly WatcherEvent[];
 }

@@ -167,7 +167,7 @@ create table events (
   at integer not null,                    -- when the change was detected
   server integer,                         -- servers.id; null: the event is about no single server
   scan integer,                           -- scans.id of the scan or watch that detected it
-  kind text not null,                     -- online, offline, changed, restarted, opted_out
+  kind text not null,                     -- online, offline, changed, restarted, opted_out, watcher_offline, watcher_online
   data text not null                      -- further values of the event: an object
 ) strict;
 

@@ -7,7 +7,12 @@
 import { formatEndpoint, parseAddress } from "../../core/address.ts";
 import { countOf, roughDuration, withCommas } from "../../core/quantities.ts";
 import { cutText, plainText } from "../../core/text.ts";
-import type { Change, WatchEvent } from "../../store/events/watch_event.ts";
+import {
+  type Change,
+  isWatcherEvent,
+  type ServerEvent,
+  type WatchEvent,
+} from "../../store/events/watch_event.ts";
 
 /** Makes a text of strangers harmless for one receiver. */
 export type Escape = (text: string) => string;
@@ -34,13 +39,17 @@ function nameOf({ name }: WatchEvent, escape: Escape): string | undefined {
   return name === null ? undefined : tidy(name, LONGEST_NAME, escape) || undefined;
 }
 
-/** The host name that the user gave, otherwise the address. */
+/** The host name that the user gave, otherwise the address; empty for events of the watch itself. */
 export function hostOf({ host, requested_as: name }: WatchEvent, escape: Escape): string {
-  return tidy(name ?? host, 253, escape);
+  return tidy(name ?? host ?? "", 253, escape);
 }
 
-/** The host and the port: `mc.example.org:25565`, `[2001:db8::1]:19132`. */
+/**
+ * The host and the port: `mc.example.org:25565`, `[2001:db8::1]:19132`; empty for events of the watch
+ * itself.
+ */
 export function endpointOf(event: WatchEvent, escape: Escape): string {
+  if (isWatcherEvent(event)) return "";
   const { host, port, requested_as: name } = event;
   const endpoint = name === null
     ? formatEndpoint({ address: parseAddress(host)!, port })
@@ -48,8 +57,9 @@ export function endpointOf(event: WatchEvent, escape: Escape): string {
   return tidy(endpoint, 260, escape);
 }
 
-/** The server's name; without one, its host and port. */
+/** The server's name; without one, its host and port. `The watch` for events of the watch itself. */
 export function serverOf(event: WatchEvent, escape: Escape): string {
+  if (isWatcherEvent(event)) return "The watch";
   return nameOf(event, escape) ?? endpointOf(event, escape);
 }
 
@@ -57,6 +67,7 @@ export function serverOf(event: WatchEvent, escape: Escape): string {
 export function eventSentence(event: WatchEvent, escape: Escape): string {
   const endpoint = endpointOf(event, escape);
   const name = nameOf(event, escape);
+  if (isWatcherEvent(event)) return `${serverOf(event, escape)} ${changeOf(event, escape)}`;
   return `${name === undefined ? endpoint : `${name} (${endpoint})`} ${changeOf(event, escape)}`;
 }
 
@@ -78,6 +89,12 @@ export function changeOf(event: WatchEvent, escape: Escape): string {
         namesText("left", event.left ?? [], escape)
       }`;
     }
+    case "watcher_offline":
+      return `is offline, last reply ${timeText(event.since, event.at)}: ${
+        event.reason === "no_route" ? "there is no route to servers" : "no server replies"
+      }`;
+    case "watcher_online":
+      return `is online again after ${roughDuration(event.offline_ms)}`;
     case "restarted":
       return "restarted";
     case "opted_out":
@@ -86,7 +103,7 @@ export function changeOf(event: WatchEvent, escape: Escape): string {
 }
 
 function onlineText(
-  { server, offline_ms: offlineMs }: WatchEvent & { readonly event: "online" },
+  { server, offline_ms: offlineMs }: ServerEvent & { readonly event: "online" },
   escape: Escape,
 ): string {
   const { players_online: online, players_max: max, version } = server;

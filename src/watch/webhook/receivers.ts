@@ -197,6 +197,8 @@ const NTFY_EVENTS: Readonly<Record<WatchEvent["event"], readonly [tag: string, n
   players: ["busts_in_silhouette", 2],
   restarted: ["arrows_counterclockwise", 3],
   opted_out: ["no_entry_sign", 3],
+  watcher_offline: ["warning", 4],
+  watcher_online: ["white_check_mark", 3],
 };
 
 function ntfyReceiver(url: string, template: TemplateFile | undefined): Receiver {

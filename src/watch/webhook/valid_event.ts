@@ -30,12 +30,20 @@ const isServer: Check = (value) =>
 const BASE: Readonly<Record<string, Check>> = {
   id: (value) => isText(value) && /^[\w:-]{1,64}$/.test(value as string),
   at: isTime,
+  scan_id: isText,
+};
+
+const SERVER: Readonly<Record<string, Check>> = {
   host: (value) => isText(value) && parseAddress(value as string) !== undefined,
   port: (value) => Number.isInteger(value) && (value as number) >= 0 && (value as number) < 65536,
   requested_as: orNull(isText),
-  scan_id: isText,
   name: orNull(isText),
 };
+
+const isNull: Check = (value) => value === null;
+
+/** The members of events of the watch itself. */
+const WATCHER = { host: isNull, port: isNull, requested_as: isNull, name: isNull };
 
 /** The members of each kind of event that sentences and templates use. */
 const KINDS: Readonly<Record<WatchEvent["event"], Readonly<Record<string, Check>>>> = {
@@ -47,6 +55,8 @@ const KINDS: Readonly<Record<WatchEvent["event"], Readonly<Record<string, Check>
   players: { players_online: isPair, joined: orMissing(isTexts), left: orMissing(isTexts) },
   restarted: { guid: isPair },
   opted_out: {},
+  watcher_offline: { since: isTime, reason: isText },
+  watcher_online: { offline_ms: isNumber },
 };
 
 function isValid(value: unknown, checks: Readonly<Record<string, Check>>): boolean {
@@ -65,7 +75,8 @@ export function parseWatchEvent(text: string): WatchEvent | undefined {
   if (!isObject(value) || !isValid(value, BASE)) return undefined;
   const { event } = value as { readonly event: unknown };
   const isKnown = typeof event === "string" && Object.hasOwn(KINDS, event);
-  return isKnown && isValid(value, KINDS[event as WatchEvent["event"]])
+  const subject = isKnown && event.startsWith("watcher_") ? WATCHER : SERVER;
+  return isKnown && isValid(value, { ...subject, ...KINDS[event as WatchEvent["event"]] })
     ? value as WatchEvent
     : undefined;
 }

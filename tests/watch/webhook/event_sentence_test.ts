@@ -13,6 +13,8 @@ Deno.test("each kind of event is one readable sentence", () => {
     "Hypixel (mc.example.org:25565) has 2 players online (1 player before); joined: Ann",
     "Hypixel (mc.example.org:25565) restarted",
     "Hypixel (mc.example.org:25565) opted out and is no longer polled",
+    "The watch is offline, last reply 14:04 UTC: there is no route to servers",
+    "The watch is online again after 70 s",
   ]);
 });
 

@@ -1,6 +1,7 @@
 /** Events for the tests of webhooks. */
 import { emptyRecord } from "../../../src/core/record.ts";
-import type { WatchEvent } from "../../../src/watch/mod.ts";
+import type { ServerEvent, WatchEvent } from "../../../src/watch/mod.ts";
+import { newWatcherEvent } from "../../../src/watch/mod.ts";
 
 /** 14:05 UTC on 22 November 2026. */
 export const NOW = Date.UTC(2026, 10, 22, 14, 5);
@@ -23,8 +24,8 @@ const SERVER = {
 };
 
 /** One event of each kind, with changed members. */
-export function eachKind(over: Partial<WatchEvent> = {}): WatchEvent[] {
-  return ([
+export function eachKind(over: Partial<ServerEvent> = {}): WatchEvent[] {
+  const servers = ([
     { event: "online", server: SERVER, offline_ms: 300_000 },
     { event: "offline", misses: 3, last_seen: NOW - 120_000 },
     { event: "changed", changes: { version: ["1.20", "1.21"], map: ["world", null] } },
@@ -32,10 +33,16 @@ export function eachKind(over: Partial<WatchEvent> = {}): WatchEvent[] {
     { event: "restarted", guid: ["1", "2"] },
     { event: "opted_out" },
   ] as const).map((own, i) => ({ ...BASE, id: `${ID}${i}`, ...own, ...over }) as WatchEvent);
+  const { at, scan_id } = BASE;
+  const watcher = ([
+    { event: "watcher_offline", since: NOW - 60_000, reason: "no_route" },
+    { event: "watcher_online", offline_ms: 70_000 },
+  ] as const).map((body, i) => newWatcherEvent({ at, scan_id, id: `${ID}${6 + i}` }, body));
+  return [...servers, ...watcher];
 }
 
 /** An `offline` event. */
-export function offline(over: Partial<WatchEvent> = {}): WatchEvent {
+export function offline(over: Partial<ServerEvent> = {}): WatchEvent {
   return eachKind(over)[1];
 }
 

@@ -7,6 +7,7 @@ import { InputError } from "../../../src/core/errors.ts";
 import {
   newReceiver,
   type Receiver,
+  type ServerEvent,
   type WatchEvent,
   WEBHOOK_FORMATS,
 } from "../../../src/watch/mod.ts";
@@ -72,7 +73,8 @@ Deno.test("messages of every kind of event have the documented form of each rece
       assertNtfy(bodyOf(NTFY, [event])),
     ];
     assertEquals(new Set(texts).size, 1);
-    assertStringIncludes(texts[0], "Hypixel (mc.example.org:25565) ");
+    const subject = event.host === null ? "The watch " : "Hypixel (mc.example.org:25565) ";
+    assertStringIncludes(texts[0], subject);
   }
   assertEquals(
     bodyOf(DISCORD, [offline()]).content,
@@ -94,9 +96,11 @@ Deno.test("ntfy gets the topic of the URL, a title, a priority and emoji", () =>
     "Hypixel has 2 players online",
     "Hypixel restarted",
     "Hypixel opted out and is no longer polled",
+    "The watch is offline",
+    "The watch is online again after 70 s",
   ]);
   const all = bodyOf(NTFY, eachKind());
-  assertEquals([all.title, all.priority, all.tags.length], ["6 events", 4, 6]);
+  assertEquals([all.title, all.priority, all.tags.length], ["8 events", 4, 8]);
   for (const url of ["https://ntfy.sh", "https://ntfy.sh/a/b", "https://ntfy.sh/T0%0aK3N"]) {
     const { message } = assertThrows(() => newReceiver("ntfy", url), InputError);
     assert(message.includes("https://ntfy.sh/TOPIC") && !message.includes("K3N"), message);
@@ -142,7 +146,7 @@ Deno.test("no name of a server formats, mentions, links or breaks a line at any 
   const hostile = fc.array(piece, { maxLength: 12 }).map((pieces) => pieces.join(""));
   fc.assert(
     fc.property(hostile, hostile, (name, player) => {
-      const joined = { joined: [player], left: [name] } as Partial<WatchEvent>;
+      const joined = { joined: [player], left: [name] } as Partial<ServerEvent>;
       for (const event of [...eachKind({ name }), eachKind({ name, ...joined })[3]]) {
         const content = assertDiscord(bodyOf(DISCORD, [event]));
         const bare = content.replace(/\\[^a-zA-Z0-9\s]/g, "E"); // E: escaped

@@ -27,7 +27,16 @@ Deno.test("a text template shows each placeholder", () => {
     "id=0193a1b2-0001-7000-8000-000000000001",
   ]);
   const players = parseTextTemplate("{players}", "t.txt");
-  assertEquals(eachKind().map((event) => players(event, asIs)), ["1200", "", "", "2", "", ""]);
+  assertEquals(eachKind().map((event) => players(event, asIs)), [
+    "1200",
+    "",
+    "",
+    "2",
+    "",
+    "",
+    "",
+    "",
+  ]);
 });
 
 Deno.test("values in a text template are escaped, and the text of the template is not", () => {

@@ -268,7 +268,7 @@ export class Probes {
       onOptOut(address);
       return result;
     }
-    if (result === undefined) return "no reply";
+    if (result === undefined || result === "unreachable") return "no reply";
     const { players_online: players, players_max: slots, latency_ms: latencyMs } = result;
     const info = this.options.info?.labelsOf(server, result, clock.now());
     return { players, slots, latencyMs, info };

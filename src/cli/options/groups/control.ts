@@ -8,7 +8,7 @@ import { withoutPassword } from "../../../app/databases/connection_environment.t
 import { redactUrl } from "../../../core/redact.ts";
 import { DEFAULTS } from "../../../app/settings/defaults.ts";
 import { EVENT_KINDS } from "../../../store/events/watch_event.ts";
-import { MIN_INTERVAL_MS } from "../../../watch/watch.ts";
+import { MIN_INTERVAL_MS } from "../../../watch/poll_loop.ts";
 import { WEBHOOK_FORMATS } from "../../../watch/webhook/receivers.ts";
 import { COMMAND_NAMES } from "../commands.ts";
 import { HEADER, METRICS_PLACE, SECRET, TARGET_LIST, WEBHOOK_URL } from "../domain_value_types.ts";

@@ -1,0 +1,281 @@
+/**
+ * Distinguishes failures of the watch's own network from failures of servers. When many servers stop
+ * responding at the same time, the watch polls servers that have replied lately (canaries). Until the
+ * result is known, failed polls are held, and no server is reported offline.
+ *
+ * @module
+ */
+import type { Clock } from "../net/clock.ts";
+import type { OfflineReason } from "../store/events/watch_event.ts";
+import { RECHECK_MS, type WatchedServer } from "./watched_server.ts";
+
+/** Minimum number of servers that stop responding within one interval before a check begins. */
+export const MIN_STOPPED = 10;
+/** Maximum number of canaries of a check. */
+const MOST_CANARIES = 16;
+/** Part of the canaries that must reply. */
+const REPLYING_PART = 1 / 4;
+/** Number of canaries that are polled every {@linkcode RECHECK_MS} while the watch is offline. */
+const RECHECKED = 4;
+
+/** Whether the watch reaches its servers; `checking`: not yet known. */
+export type NetworkState = "online" | "checking" | "offline";
+
+/** A failed poll of a server, and when it ended, Unix milliseconds. */
+export interface FailedPoll {
+  readonly server: WatchedServer;
+  readonly at: number;
+}
+
+/** Options of {@linkcode OwnNetwork}. */
+export interface OwnNetworkOptions {
+  /** The clock of the watch. */
+  readonly clock: Clock;
+  /** Time between two polls of a server, milliseconds. */
+  readonly intervalMs: number;
+  /** Polls canaries soon, also while the watch is offline. */
+  readonly pollCanaries: (servers: readonly WatchedServer[]) => void;
+  /** Counts a failed poll that was held: its server, and not the watch's network, is the reason. */
+  readonly release: (failed: FailedPoll) => void;
+  /**
+   * Called when the watch is offline. Polls are paused until {@linkcode onOnline}.
+   *
+   * @param since The last reply, or the start of the watch, Unix milliseconds.
+   */
+  readonly onOffline: (since: number, reason: OfflineReason) => void;
+  /** Called when the watch is online again. `since`: as in {@linkcode onOffline}. */
+  readonly onOnline: (since: number) => void;
+}
+
+/** Polls of canaries. */
+interface Check {
+  /** Canaries whose polls have not ended. */
+  readonly pending: Set<WatchedServer>;
+  /** Number of canaries that were polled, or will be. */
+  canaries: number;
+  /** Servers that have replied since the check began, canaries or not. */
+  readonly replied: Set<WatchedServer>;
+  /** Whether every datagram to canaries so far was refused by the system. */
+  areRefused: boolean;
+  /** Whether one reply leads to a full check: the watch is offline, and looks for its end. */
+  readonly isRecheck: boolean;
+}
+
+/** The state of the watch's own network, as far as polls show it. */
+export class OwnNetwork {
+  #state: NetworkState = "online";
+  /** The servers that are online, in the order of their last replies. */
+  readonly #responding = new Set<WatchedServer>();
+  /** When the first failed poll in a row of each server ended, milliseconds of the clock. */
+  readonly #failing = new Map<WatchedServer, number>();
+  /** The servers of `#responding` that stopped responding within the last interval, in order. */
+  readonly #stopped = new Map<WatchedServer, number>();
+  /** The times of failed polls that are not counted yet, Unix milliseconds. */
+  readonly #held = new Map<WatchedServer, number[]>();
+  /** When the last reply arrived, milliseconds of the clock, and Unix milliseconds. */
+  #repliedAt = -Infinity;
+  #since: number;
+  #check: Check | undefined;
+  /** The servers that are rechecked while the watch is offline, the next ones first. */
+  #rechecked: WatchedServer[] = [];
+  #cancelRecheck: (() => void) | undefined;
+
+  /** Starts online, without servers. */
+  constructor(private readonly options: OwnNetworkOptions) {
+    this.#since = options.clock.wall();
+  }
+
+  /** Whether the watch reaches its servers. */
+  get state(): NetworkState {
+    return this.#state;
+  }
+
+  /** Adds a server with its state in the database. */
+  add(server: WatchedServer): void {
+    if (server.online) this.#responding.add(server);
+  }
+
+  /** Removes a server that is polled no more. */
+  remove(server: WatchedServer): void {
+    for (const servers of [this.#responding, this.#failing, this.#stopped, this.#held]) {
+      servers.delete(server);
+    }
+    this.skipped(server);
+  }
+
+  /** Notes a poll that sent nothing. */
+  skipped(server: WatchedServer): void {
+    const check = this.#check;
+    if (check?.pending.delete(server) !== true) return;
+    check.canaries--;
+    this.#settle(check);
+  }
+
+  /** Notes a reply. The failed polls of the server that were held do not count. */
+  replied(server: WatchedServer): void {
+    const { clock } = this.options;
+    this.#repliedAt = clock.now();
+    if (this.#state !== "offline") this.#since = clock.wall();
+    for (const servers of [this.#responding, this.#failing, this.#stopped, this.#held]) {
+      servers.delete(server);
+    }
+    this.#responding.add(server);
+    const check = this.#check;
+    if (check === undefined) return;
+    check.pending.delete(server);
+    check.replied.add(server);
+    check.areRefused = false;
+    this.#settle(check);
+  }
+
+  /**
+   * Notes a failed poll.
+   *
+   * @param at When the poll ended, Unix milliseconds.
+   * @param isRefused Whether the system refused to send: no route, or the interface is down.
+   * @returns Whether the failure counts. Others are held: they are released later, or never.
+   */
+  failed(server: WatchedServer, at: number, isRefused: boolean): boolean {
+    if (this.#state === "online") {
+      this.#noteFailure(server);
+      if (!this.#isSuspicious(server, isRefused)) {
+        this.#forgetOffline(server);
+        return true;
+      }
+    }
+    this.#held.getOrInsertComputed(server, () => []).push(at);
+    if (this.#state === "online") this.#begin(isRefused);
+    else if (this.#check?.pending.delete(server)) {
+      this.#check.areRefused &&= isRefused;
+      this.#settle(this.#check);
+    }
+    return false;
+  }
+
+  /** Ends all checks. */
+  close(): void {
+    this.#cancelRecheck?.();
+    this.#check = undefined;
+  }
+
+  /** Forgets a server that the next failed poll makes go offline. */
+  #forgetOffline(server: WatchedServer): void {
+    if (!server.wouldGoOffline) return;
+    for (const servers of [this.#responding, this.#failing, this.#stopped]) servers.delete(server);
+  }
+
+  #noteFailure(server: WatchedServer): void {
+    if (server.online === false || this.#failing.has(server)) return;
+    const now = this.options.clock.now();
+    this.#failing.set(server, now);
+    if (this.#responding.has(server)) this.#stopped.set(server, now);
+    for (const [stopped, at] of this.#stopped) {
+      if (now - at < this.options.intervalMs) break;
+      this.#stopped.delete(stopped);
+    }
+  }
+
+  /** Whether a failed poll may be due to the watch's own network. */
+  #isSuspicious(server: WatchedServer, isRefused: boolean): boolean {
+    const { size } = this.#responding;
+    if (this.#stopped.size >= MIN_STOPPED && 2 * this.#stopped.size >= size) return true;
+    if (!server.wouldGoOffline) return false;
+    // No server has replied since this one stopped responding.
+    return this.#repliedAt <= this.#failing.get(server)! && (size >= MIN_STOPPED || isRefused);
+  }
+
+  #begin(isRefused: boolean): void {
+    const isSmall = this.#responding.size < MIN_STOPPED;
+    if (isSmall && isRefused) return this.#goOffline("no_route");
+    this.#state = "checking";
+    this.#startCheck(this.#canaries(), false);
+  }
+
+  #startCheck(canaries: readonly WatchedServer[], isRecheck: boolean): void {
+    const check = {
+      pending: new Set(canaries),
+      canaries: canaries.length,
+      replied: new Set<WatchedServer>(),
+      areRefused: true,
+      isRecheck,
+    };
+    this.#check = check;
+    this.options.pollCanaries(canaries);
+    if (canaries.length === 0) this.#settle(check);
+  }
+
+  /**
+   * The servers with the latest replies. Those whose last poll failed are taken only if few others are
+   * left.
+   */
+  #canaries(): WatchedServer[] {
+    const latest = [...this.#responding].reverse();
+    const replying = latest.filter((server) => !this.#failing.has(server));
+    const failing = latest.filter((server) => this.#failing.has(server));
+    const few = failing.slice(0, Math.max(0, RECHECKED - replying.length));
+    return [...replying.slice(0, MOST_CANARIES), ...few];
+  }
+
+  /** Ends a check when its result is certain. */
+  #settle(check: Check): void {
+    if (this.#check !== check) return;
+    const { pending, replied, canaries, isRecheck } = check;
+    if (isRecheck) {
+      // While few servers are watched, only link and route are checked: refusals show their state.
+      const isSmall = this.#responding.size < MIN_STOPPED;
+      if (isSmall && (canaries === 0 || !check.areRefused)) return this.#goOnline();
+      if (replied.size > 0 || canaries === 0) return this.#startCheck(this.#canaries(), false);
+      if (pending.size === 0) this.#check = undefined;
+      return;
+    }
+    if (replied.size >= Math.max(1, Math.ceil(canaries * REPLYING_PART)) || canaries === 0) {
+      return this.#goOnline();
+    }
+    if (pending.size > 0) return;
+    this.#check = undefined;
+    if (this.#state === "checking") this.#goOffline(check.areRefused ? "no_route" : "no_reply");
+  }
+
+  #goOffline(reason: OfflineReason): void {
+    this.#state = "offline";
+    this.#check = undefined;
+    for (const server of [...this.#failing.keys(), ...this.#held.keys()]) server.forgetFailures();
+    const servers = this.#responding.size > 0 ? this.#responding : this.#held.keys();
+    this.#rechecked = [...servers].reverse();
+    for (const failures of [this.#failing, this.#stopped, this.#held]) failures.clear();
+    this.options.onOffline(this.#since, reason);
+    this.#recheckLater();
+  }
+
+  #recheckLater(): void {
+    this.#cancelRecheck = this.options.clock.after(RECHECK_MS, () => {
+      if (this.#check === undefined) {
+        const next = this.#rechecked.splice(0, RECHECKED);
+        this.#rechecked.push(...next);
+        this.#startCheck(next, true);
+      }
+      if (this.#state === "offline") this.#recheckLater();
+    });
+  }
+
+  /** Settles that the watch's own network works. Failed polls count, unless the watch was offline. */
+  #goOnline(): void {
+    const wasOffline = this.#state === "offline";
+    const held = [...this.#held];
+    this.#state = "online";
+    this.#check = undefined;
+    this.#cancelRecheck?.();
+    for (const failures of [this.#stopped, this.#held]) failures.clear();
+    if (wasOffline) {
+      const since = this.#since;
+      this.#since = this.options.clock.wall();
+      return this.options.onOnline(since);
+    }
+    for (const [server, times] of held) {
+      for (const at of times) {
+        this.#forgetOffline(server);
+        this.options.release({ server, at });
+      }
+    }
+  }
+}

@@ -21,9 +21,11 @@ const RECHECKED = 4;
 /** Whether the watch reaches its servers; `checking`: not yet known. */
 export type NetworkState = "online" | "checking" | "offline";
 
-/** A failed poll of a server, and when it ended, Unix milliseconds. */
+/** A failed poll of a server. */
 export interface FailedPoll {
+  /** The server. */
   readonly server: WatchedServer;
+  /** When the poll ended, Unix milliseconds. */
   readonly at: number;
 }
 

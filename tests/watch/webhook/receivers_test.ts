@@ -185,6 +185,7 @@ Deno.test("no name of a server becomes an invitation to a Discord server", () =>
     for (const event of eachKind({ name })) {
       const { content } = bodyOf(DISCORD, [event]);
       assert(!/discord(?:app)?\./i.test(content), content);
+      if (event.name === null) continue;
       assertStringIncludes(content.toLowerCase(), "discord");
     }
   }

@@ -1,6 +1,7 @@
 /** Covers src/store/events/event_feed.ts and src/store/events/remove_events.ts. */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertRejects } from "@std/assert";
 import { join } from "node:path";
+import { InputError } from "../../src/core/errors.ts";
 import { systemClock } from "../../src/net/clock.ts";
 import type { Database } from "../../src/store/database/database.ts";
 import { openSqlite } from "../../src/store/database/sqlite.ts";
@@ -195,4 +196,16 @@ Deno.test("SQLite: a reader beside four writers skips no event, and reads none t
   } finally {
     await Deno.remove(folder, { recursive: true });
   }
+});
+
+onEngines("an event that another program damaged is named", async (db) => {
+  await write(db, 1);
+  await db.run("update events set at = 8640000000000001", []);
+  await settled(db);
+  const [{ id }] = await db.rows("select id from events");
+  const wanted = `Cannot read event ${id}: its time is not valid`;
+  await assertRejects(() => lastEvents(db), InputError, wanted);
+  if (db.engine === "postgres") return; // the type jsonb of the column allows no other data
+  await db.run("update events set at = 1, data = 'x' || char(27)", []);
+  await assertRejects(() => lastEvents(db), InputError, "its data is not JSON");
 });

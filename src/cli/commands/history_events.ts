@@ -14,6 +14,7 @@ import {
   eventsAfter,
   followEvents,
   lastEvents,
+  laterPosition,
   type StoredEvent,
 } from "../../store/events/event_feed.ts";
 import { withDatabaseErrors } from "../../store/store.ts";
@@ -53,7 +54,8 @@ export async function showEvents(
   if (!follow) return EXIT.done;
   using interrupt = onInterrupt(() => {});
   const { signal } = interrupt;
-  const position = events.at(-1) ?? after ?? BEFORE_EVENTS;
+  // The last events of one server are in the order of their times, which may not be that of the feed.
+  const position = events.reduce(laterPosition, after ?? BEFORE_EVENTS);
   await reading(async () => {
     const options = { server, pauseMs: PAUSE_MS, clock: systemClock, signal };
     for await (const event of followEvents(database, position, options)) await show(event);

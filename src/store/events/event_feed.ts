@@ -4,6 +4,8 @@
  *
  * @module
  */
+import { InputError } from "../../core/errors.ts";
+import { cutText, oneLine } from "../../core/text.ts";
 import { type Clock, sleep } from "../../net/clock.ts";
 import type { Database, Row } from "../database/database.ts";
 
@@ -17,6 +19,12 @@ export interface EventPosition {
 
 /** The position before the first event. */
 export const BEFORE_EVENTS: EventPosition = { tx: "0", seq: 0 };
+
+/** The later one of two positions. */
+export function laterPosition(a: EventPosition, b: EventPosition): EventPosition {
+  const isLater = a.tx === b.tx ? a.seq > b.seq : BigInt(a.tx) > BigInt(b.tx);
+  return isLater ? a : b;
+}
 
 /** An event in a database. */
 export interface StoredEvent extends EventPosition {
@@ -129,7 +137,18 @@ export async function* followEvents(
   }
 }
 
+/** Maximum of a time that a `Date` can represent, Unix milliseconds. */
+const MAX_TIME = 8.64e15;
+
+/**
+ * The event of a row. Another program may have written the row.
+ *
+ * @throws InputError for a time that is not valid, and for data that is not JSON.
+ */
 function storedEvent({ tx, seq, id, at, key, uuid, kind, data }: Row): StoredEvent {
+  const wrong = (reason: string) =>
+    new InputError(`Cannot read event ${oneLine(cutText(String(id), 36))}: its ${reason}`);
+  if (Math.abs(Number(at)) > MAX_TIME) throw wrong("time is not valid");
   return {
     tx: String(tx),
     seq: Number(seq),
@@ -138,6 +157,14 @@ function storedEvent({ tx, seq, id, at, key, uuid, kind, data }: Row): StoredEve
     server: key === null ? null : String(key),
     scan_id: uuid === null ? null : String(uuid),
     kind: String(kind),
-    data: JSON.parse(String(data)),
+    data: parseData(String(data), () => wrong("data is not JSON")),
   };
+}
+
+function parseData(text: string, wrong: () => InputError): StoredEvent["data"] {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw wrong();
+  }
 }

@@ -2,6 +2,8 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { storedEventLine } from "../../../src/cli/term/event_lines.ts";
 import { openSqlite } from "../../../src/store/database/sqlite.ts";
+import { writeEvents } from "../../../src/store/events/write_events.ts";
+import { newEventId } from "../../../src/store/rows/uuid.ts";
 import { createTables } from "../../../src/store/schema/create_tables.ts";
 import { Store } from "../../../src/store/store.ts";
 import { record, scanId } from "../../store/records.ts";
@@ -68,6 +70,37 @@ Deno.test("history --events shows, selects and follows the events of a database"
       assertEquals(code, 2);
       assertStringIncludes(stderr, message);
     }
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
+Deno.test("events of a machine whose clock is slow are followed without repetition", async () => {
+  const folder = await Deno.makeTempDir();
+  try {
+    const path = `${folder}/a.db`;
+    await using store = new Store(openSqlite(path), () => Promise.resolve());
+    await createTables(store.database);
+    await store.write([record(1, { seen_at: 1000 })]);
+    const [{ id }] = await store.database.rows("select id from servers");
+    const write = (kind: string, at: number) =>
+      writeEvents(store.database, [
+        { id: newEventId(at), at, server: Number(id), scan: null, kind, data: {} },
+      ]);
+    await write("second", 3000);
+    await write("third", 2000);
+    const child = start(["history", path, server, "--events", "--follow"], {
+      permissions: [`--allow-read=${folder}`, `--allow-write=${folder}`, "--allow-env"],
+    });
+    const printed = new PrintedText(child, child.stdout);
+    await printed.until("second");
+    await write("fourth", 1500);
+    await printed.until("fourth");
+    child.kill("SIGINT");
+    await printed.rest();
+    await Promise.all([child.stderr.cancel(), child.status]);
+    const kinds = printed.text.trimEnd().split("\n").map((line) => line.split(/\s+/)[2]);
+    assertEquals(kinds, ["online", "third", "second", "fourth"]);
   } finally {
     await Deno.remove(folder, { recursive: true });
   }

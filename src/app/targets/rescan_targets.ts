@@ -62,7 +62,7 @@ export async function readKnown(
     const optedOut = await readOptOuts(database);
     const optedOutSet = new AddressSet(optedOut);
     const servers: KnownServer[] = [];
-    const lists = new Map<string, readonly string[]>(); // a million servers share a few lists
+    const lists = new Map<string, readonly string[]>(); // each different list is in memory once
     for await (
       const { host, port, protocols, requested_as: requestedAs } of allEndpoints(database)
     ) {

@@ -9,7 +9,8 @@ import { type Range, RangeSet } from "../../targets/ranges.ts";
 import type { FoundTargets, NamedTargets } from "./find_targets.ts";
 
 /**
- * What a scan was asked to probe, known servers included, and what it does not probe of that.
+ * The addresses that the user named for a scan, known servers included, and those of them that the
+ * scan does not probe.
  *
  * @param optedOut Addresses that opted out besides those of `named`.
  */

@@ -29,7 +29,7 @@ export async function runCopy(args: readonly string[]): Promise<number> {
   const [source, target] = [namedPlace(from), namedPlace(to)];
   const environment = connectionEnvironment(reportLine);
   const report = (line: string) => quiet ? undefined : reportLine(line);
-  // The source comes first: where it cannot be read, no target is created.
+  // The source is opened first: if it cannot be read, no target is created.
   await using database = await openCopySource(source, environment);
   await using copy = await openCopyTarget(target, environment);
   using interrupt = onInterrupt(() => {});

@@ -77,7 +77,7 @@ async function showServers(
   }
 }
 
-/** Reports what became of files. Returns the exit code. */
+/** Reports what was removed from files, and what could not be. Returns the exit code. */
 function showFiles(
   { name }: Database,
   servers: readonly FoundServer[],

@@ -170,10 +170,11 @@ export const COMMANDS: Readonly<Record<Command, CommandDescription>> = {
   },
   copy: {
     usage: "copy FROM TO [options]",
-    purpose: "copy a database into an empty one, also to the other engine or from an old version",
+    purpose: "copy a database of any version into an empty one, in SQLite or PostgreSQL",
     note:
-      "FROM may have the versions 1 to 5; it is read as it is at the start. TO must be empty, or have\n" +
-      "an unfinished copy, which continues. At the end both are compared, table by table.",
+      "The schema of FROM may have any version from 1 to 5. Changes of FROM during the copy are not\n" +
+      "copied. TO must be empty, or contain an unfinished copy, which is then continued. At the end,\n" +
+      "each table of FROM is compared with its copy.",
     examples: [
       "copy servers.db postgres://writer@db.example.org/servers",
       "copy old.db servers.db --json",

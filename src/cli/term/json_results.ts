@@ -72,11 +72,12 @@ export const JSON_RESULTS = {
   "copy": {
     table: "table that was copied",
     rows: "number of rows of the source",
-    left_out: "number of further rows of the source that the present form has no place for",
+    left_out:
+      "number of rows of the source that do not fit the current schema; `rows` does not count them",
     copied: "number of rows in the target",
     digest: "hash of the rows of the source",
     copied_digest: "hash of the rows in the target",
-    equal: "whether both have equal rows",
+    equal: "whether the rows of source and target are equal",
   },
   "forget": {
     server: "key of the server",

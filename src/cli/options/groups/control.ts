@@ -253,7 +253,7 @@ export const WATCH = {
       commands: ["forget"],
       takes: FILE,
       defaultText: "beside the database",
-      help: "the file of events that wait for a webhook: those of the servers are removed",
+      help: "the file of events that wait for a webhook; events of the servers are removed from it",
     },
   ],
 } as const satisfies OptionGroup;

@@ -181,7 +181,7 @@ export const OUTPUT = {
     {
       name: "text-index",
       commands: ["scan", "watch", "import", "copy", "prune"],
-      help: "make an index for servers --text in the databases; docs/database.md states its size",
+      help: "create an index in the databases for the command servers --text; see docs/database.md",
     },
     {
       name: "no-players",

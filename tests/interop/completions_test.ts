@@ -116,7 +116,7 @@ debianTest("fish completes commands, options and files", async () => {
       return await run({ command: FISH, args: ["--no-config", "-c", script] });
     };
     assertStringIncludes(await offers("sc"), "scan\tfind game servers");
-    assertStringIncludes(await offers("scan --ra"), "--rate\tpackets per second");
+    assertStringIncludes(await offers("scan --ra"), "--rate\tmaximum packets per second");
     assertEquals(await offers("scan --config m"), "my *.ndjson\n");
     assertEquals(await offers("completions z"), "zsh\n");
     const values = async (line: string) =>

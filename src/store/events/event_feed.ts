@@ -148,7 +148,7 @@ const MAX_TIME = 8.64e15;
 function storedEvent({ tx, seq, id, at, key, uuid, kind, data }: Row): StoredEvent {
   const wrong = (reason: string) =>
     new InputError(`Cannot read event ${oneLine(cutText(String(id), 36))}: its ${reason}`);
-  if (Math.abs(Number(at)) > MAX_TIME) throw wrong("time is not valid");
+  if (!(Math.abs(Number(at)) <= MAX_TIME)) throw wrong("time is not valid"); // or NaN
   return {
     tx: String(tx),
     seq: Number(seq),

@@ -49,7 +49,7 @@ for (let from = 0;; from = (from + BATCH) % servers.length) {
     .map(({ identity, record }) => ({ identity, scanId: WATCH, at, record }));
   await writePolls(
     database,
-    { scanId: WATCH, servers: polled, observations, optOuts: [], dropped: [] },
+    { scanId: WATCH, servers: polled, observations, optOuts: [], dropped: [], watcherEvents: [] },
     { newEventId, unconfirmed },
   );
   await new Promise((resolve) => setTimeout(resolve, 500 - (performance.now() - begun)));

@@ -137,7 +137,7 @@ const NOT_REPEATED: Readonly<Record<string, readonly string[]>> = {
   "sender threads obey the same limits": ["threads"],
   "they write, prune or format": [
     ...["format", "oD", "oJ", "oG", "oL", "append", "fields", "sort", "keep", "json"],
-    ...["checkpoint", "status-file", "metadata-file", "metrics"],
+    ...["checkpoint", "status-file", "metadata-file", "metrics", "text-index"],
   ],
   "their options were read already": ["config", "resume"],
   "nothing is sent": ["dry-run", "list-targets", "echo-config", "help", "version"],

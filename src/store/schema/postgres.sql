@@ -226,6 +226,14 @@ create table rollups (
   primary key (hours, at, server)
 );
 
+-- The uptime of each server in 30 days, for lists of servers. Computed with the rollups of days.
+create table server_uptime (
+  server integer primary key,             -- servers.id
+  until timestamptz not null,             -- end of the last of the 30 days (UTC)
+  watched_s integer not null,             -- sum of rollups.watched_s
+  online_s integer not null               -- sum of rollups.online_s
+);
+
 -- Sums of rollups by a property of servers: the 1,000 values with the most seconds online, and the rest.
 create table rollup_totals (
   at timestamptz not null,                -- start of the hour or day
@@ -263,10 +271,8 @@ create view server_list as
 select s.key, s.hostname, s.address, s.port, s.protocols, s.edition, s.software, s.name, s.motd_plain,
   s.version, s.map, s.gamemode, t.online, t.players_online, t.players_max, p.names as players,
   t.latency_ms, s.flags, s.tags, s.favicon_hash, s.first_seen, s.changed_at, t.probed_at, t.replied_at,
-  t.missed_scans, (select sum(r.online_s)::float8 / nullif(sum(r.watched_s),0)
-    from generate_series(1,30) as d (i) cross join lateral
-    (select u.* from rollups u where u.hours = 24 and u.server = s.id
-      and u.at = date_trunc('day',now(),'UTC') - d.i * interval '24 hours' limit 1) as r) as uptime_30d
+  t.missed_scans, u.online_s::float8 / u.watched_s as uptime_30d
 from servers s join server_state t on t.server = s.id
 left join server_players p on p.server = t.server
+left join server_uptime u on u.server = t.server and u.until > now() - interval '30 days'
 where not exists (select 1 from opt_outs o where o.address = s.address);

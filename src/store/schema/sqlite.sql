@@ -225,6 +225,14 @@ create table rollups (
   primary key (hours, at, server)
 ) strict, without rowid;
 
+-- The uptime of each server in 30 days, for lists of servers. Computed with the rollups of days.
+create table server_uptime (
+  server integer primary key,             -- servers.id
+  until integer not null,                 -- end of the last of the 30 days (UTC)
+  watched_s integer not null,             -- sum of rollups.watched_s
+  online_s integer not null               -- sum of rollups.online_s
+) strict;
+
 -- Sums of rollups by a property of servers: the 1,000 values with the most seconds online, and the rest.
 create table rollup_totals (
   at integer not null,                    -- start of the hour or day
@@ -262,10 +270,8 @@ create view server_list as
 select s.key, s.hostname, s.address, s.port, s.protocols, s.edition, s.software, s.name, s.motd_plain,
   s.version, s.map, s.gamemode, t.online, t.players_online, t.players_max, p.names as players,
   t.latency_ms, s.flags, s.tags, s.favicon_hash, s.first_seen, s.changed_at, t.probed_at, t.replied_at,
-  t.missed_scans, (select cast(sum(r.online_s) as real) / nullif(sum(r.watched_s),0)
-    from (with recursive d (at) as (select unixepoch('now','start of day') * 1000 - 2592000000
-    union all select at + 86400000 from d limit 30) select at from d) as d
-    cross join rollups r where r.hours = 24 and r.at = d.at and r.server = s.id) as uptime_30d
+  t.missed_scans, cast(u.online_s as real) / u.watched_s as uptime_30d
 from servers s join server_state t on t.server = s.id
 left join server_players p on p.server = t.server
+left join server_uptime u on u.server = t.server and u.until > unixepoch('now', '-30 days') * 1000
 where not exists (select 1 from opt_outs o where o.address = s.address);

@@ -3,7 +3,13 @@
  *
  * @module
  */
-import { type Database, listValue, timeParameter } from "../database/database.ts";
+import {
+  type Database,
+  isInList,
+  listValue,
+  timeParameter,
+  type Value,
+} from "../database/database.ts";
 
 /** The length of an hour, milliseconds. */
 export const HOUR_MS = 3_600_000;
@@ -76,6 +82,37 @@ export function timeList(database: Database, times: readonly number[]): string {
     database,
     isPostgres ? times.map((at) => new Date(at).toISOString()) : times,
   );
+}
+
+/** Servers whose ids lie this close together, on average, are read as one range of ids. */
+const DENSE = 4;
+
+/** A condition of a query, with its parameters. */
+export interface Condition {
+  /** SQL with a `?` for each parameter. */
+  readonly sql: string;
+  /** The parameters. */
+  readonly values: readonly Value[];
+}
+
+/**
+ * The condition that a column has one of these servers. Of a page of consecutive servers, an index that
+ * ends with the column is read once from the first to the last server, and not once for each server.
+ *
+ * @param servers `servers.id`, at least one, in order.
+ */
+export function isServerIn(
+  database: Database,
+  column: string,
+  servers: readonly number[],
+): Condition {
+  const [first, last, list] = [servers[0], servers.at(-1)!, listValue(database, servers)];
+  if (last - first >= DENSE * servers.length) {
+    return { sql: isInList(database, column, "integer"), values: [list] };
+  }
+  // The sign keeps the engine from using the index for each server of the list.
+  const isListed = isInList(database, `+${column}`, "integer");
+  return { sql: `${column} between ? and ? and ${isListed}`, values: [first, last, list] };
 }
 
 /** The key of the advisory lock of those who compute rollups. */

@@ -13,10 +13,11 @@ import { closeHours } from "./close_hours.ts";
 import { ALL_SERVERS } from "./dirty_hours.ts";
 import { alone, DAY_MS, readState, type RollupState, startOf } from "./hours.ts";
 import { computeDay, computeHour } from "./rollup_rows.ts";
+import { computeServerUptime } from "./server_uptime.ts";
 import { type DirtyHour, writeTotals } from "./totals.ts";
 
 /** Servers per transaction. */
-const PAGE = 500;
+const PAGE = 2000;
 /** In `dirty_hours.next_server`: only the totals are left. */
 const ONLY_TOTALS = 2 ** 31 - 1;
 
@@ -134,15 +135,17 @@ async function computeDayOf(
   database: Database,
   hour: number,
   servers: readonly number[],
-  { closedUntil }: RollupState,
+  state: RollupState,
 ): Promise<void> {
   const day = startOf(hour, DAY_MS);
-  if (day + DAY_MS > closedUntil) return;
+  if (day + DAY_MS > state.closedUntil) return;
   const time = timeParameter(database);
   const later = await database.rows(
     `select 1 from dirty_hours where hour >= ${time} and hour < ${time} and hour <> ${time} ` +
       "and server = ? and next_server < ? limit 1",
     [day, day + DAY_MS, hour, ALL_SERVERS, servers[0]],
   );
-  if (later.length === 0) await computeDay(database, day, servers);
+  if (later.length > 0) return;
+  await computeDay(database, day, servers);
+  await computeServerUptime(database, hour, servers, state);
 }

@@ -12,7 +12,15 @@ import {
   timeParameter,
   type Value,
 } from "../database/database.ts";
-import { DAY_MS, HOLDS_MS, HOUR_MS, hoursBetween, isTimeIn, timeList } from "./hours.ts";
+import {
+  DAY_MS,
+  HOLDS_MS,
+  HOUR_MS,
+  hoursBetween,
+  isServerIn,
+  isTimeIn,
+  timeList,
+} from "./hours.ts";
 import { integrate, type SeenState, type StoredSpan } from "./integrate.ts";
 
 const COLUMNS: readonly ColumnDefinition[] = [
@@ -26,7 +34,8 @@ const COLUMNS: readonly ColumnDefinition[] = [
   ["players_max", "integer"],
 ];
 
-const INSERT = insertInto("rollups", COLUMNS, "on conflict (hours, at, server) do nothing");
+/** The rows of the key are deleted before, and one transaction at a time does so. */
+const INSERT = insertInto("rollups", COLUMNS, "");
 
 /** The spans that overlap a period. Times are Unix milliseconds. */
 export async function spansIn(
@@ -128,10 +137,11 @@ export async function optOutsOf(
   database: Database,
   servers: readonly number[],
 ): Promise<Map<number, number>> {
+  const { sql, values } = isServerIn(database, "s.id", servers);
   const rows = await database.rows(
     "select s.id, o.noted_at from servers s join opt_outs o on o.address = s.address " +
-      `where ${isInList(database, "s.id", "integer")}`,
-    [listValue(database, servers)],
+      `where ${sql}`,
+    values,
   );
   return new Map(rows.map(({ id, noted_at: at }) => [Number(id), Number(at)]));
 }
@@ -145,14 +155,13 @@ export async function computeDay(
   await deleteRows(database, 24, day, servers);
   const time = timeParameter(database);
   const hours = hoursBetween(day, day + DAY_MS);
+  const { sql, values } = isServerIn(database, "r.server", servers);
   await database.run(
     `insert into rollups (${COLUMNS.map(([name]) => name).join(", ")}) ` +
       `select ${time}, 24, r.server, sum(r.player_s), sum(r.watched_s), sum(r.online_s), ` +
       `min(r.players_min), max(r.players_max) from rollups r where r.hours = 1 ` +
-      `and ${isTimeIn(database, "r.at")} and ${
-        isInList(database, "r.server", "integer")
-      } group by r.server`,
-    [day, timeList(database, hours), listValue(database, servers)],
+      `and ${isTimeIn(database, "r.at")} and ${sql} group by r.server`,
+    [day, timeList(database, hours), ...values],
   );
 }
 
@@ -162,9 +171,9 @@ async function deleteRows(
   at: number,
   servers: readonly number[],
 ): Promise<void> {
+  const { sql, values } = isServerIn(database, "server", servers);
   await database.run(
-    `delete from rollups where hours = ? and at = ${timeParameter(database)} ` +
-      `and ${isInList(database, "server", "integer")}`,
-    [hours, at, listValue(database, servers)],
+    `delete from rollups where hours = ? and at = ${timeParameter(database)} and ${sql}`,
+    [hours, at, ...values],
   );
 }

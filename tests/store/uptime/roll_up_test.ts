@@ -120,7 +120,10 @@ onEngines(
     for (let seed = 1; seed <= (db.engine === "sqlite" ? 6 : 2); seed++) {
       const random = new Random(seed);
       for (
-        const table of ["observations", "rollups", "rollup_totals", "dirty_hours", "watch_spans"]
+        const table of [
+          ...["observations", "rollups", "rollup_totals", "dirty_hours", "watch_spans"],
+          "server_uptime",
+        ]
       ) {
         await db.script(`delete from ${table}`);
       }
@@ -154,6 +157,13 @@ onEngines(
       assertEquals(await all(db, "select * from dirty_hours"), []);
       const expected = sorted(expectedRollups(seen, spans, end));
       assertEquals(sorted(await readRollups(db)), expected, `seed ${seed}`);
+      const days = await all(
+        db,
+        "select server, sum(watched_s) as watched_s, sum(online_s) as " +
+          "online_s from rollups where hours = 24 group by server order by server",
+      );
+      const columns = "server, watched_s, online_s";
+      assertEquals(await all(db, `select ${columns} from server_uptime order by server`), days);
       await db.script("delete from rollup_totals where hours = 24"); // of a day that is computed again
       assertEquals(await rollUp(db, { now: end, between }), true);
       const sums = await all(
@@ -241,7 +251,7 @@ onEngines("what is not yet rolled up is computed from observations", async (db) 
 
 onEngines("a computation that is cancelled at any page continues where it was", async (db) => {
   await prepare(db);
-  const ports = Array.from({ length: 1200 }, (_, i) => 100 + i);
+  const ports = Array.from({ length: 4500 }, (_, i) => 100 + i);
   await new Store(db, between).write(ports.map((port) => record(port)));
   await watchAll(db, 2, START, START + 3 * HOUR_MS);
   const now = START + DAY_MS;

@@ -1,0 +1,128 @@
+/** Uptime in 30 days, and the queries of uptime in docs/database.md. */
+import { assert, assertEquals } from "@std/assert";
+import type { Database } from "../../../src/store/database/database.ts";
+import { writeObservations } from "../../../src/store/rows/observation_rows.ts";
+import { Store } from "../../../src/store/store.ts";
+import { DAY_MS, HOUR_MS, isServerIn, startOf } from "../../../src/store/uptime/hours.ts";
+import { rollUp } from "../../../src/store/uptime/roll_up.ts";
+import { writeSpans } from "../../../src/store/uptime/watch_spans.ts";
+import { all, onEngines } from "../databases.ts";
+import { record, watchId } from "../records.ts";
+
+const TODAY = startOf(Date.now(), DAY_MS);
+const between = () => Promise.resolve();
+
+/** SQL of a time, Unix milliseconds. */
+function timeOf({ engine }: Database, at: number): string {
+  return engine === "postgres" ? `to_timestamp(${at / 1000.0})` : String(at);
+}
+
+/** Writes servers 1 to 3, and watch 2. */
+async function prepare(database: Database): Promise<void> {
+  const store = new Store(database, between);
+  await store.write([1, 2, 3].map((port) => record(port)));
+  await store.begin({ id: watchId(2), kind: "watch", at: TODAY, shards: 1, config: "{}" });
+}
+
+/** Writes rollups of a server: 100 of 200 seconds online. */
+async function writeRollups(
+  database: Database,
+  server: number,
+  hours: number,
+  starts: readonly number[],
+): Promise<void> {
+  const rows = starts.map((at) =>
+    `(${timeOf(database, at)}, ${hours}, ${server}, 700, 200, 100, 5, 9)`
+  );
+  await database.script(`insert into rollups values ${rows.join(", ")}`);
+}
+
+/** A watch that sees server 1 online from `at` to `at + HOUR_MS`, and server 2 offline. */
+async function watchHour(database: Database, at: number): Promise<void> {
+  const rows = [[1, at, 2, 1, 4, null, null, null], [2, at, 2, 0, null, null, null, null]];
+  await database.transaction(() => writeObservations(database, rows));
+  const spans = [{ startedAt: at, endedAt: at + HOUR_MS }];
+  await database.transaction(() => writeSpans(database, watchId(2), spans));
+}
+
+/** Numbers from 0. */
+const count = (length: number) => Array.from({ length }, (_, i) => i);
+
+onEngines("server_uptime has the sums of the last 30 days, without older ones", async (db) => {
+  await prepare(db);
+  const daysBefore = (first: number, days: number) =>
+    count(days).map((i) => TODAY - (first + i) * DAY_MS);
+  await writeRollups(db, 1, 24, daysBefore(2, 35));
+  await writeRollups(db, 3, 24, daysBefore(31, 5));
+  await db.script(`insert into server_uptime values (3, ${timeOf(db, TODAY - DAY_MS)}, 1000, 500)`);
+  await watchHour(db, TODAY - 5 * HOUR_MS);
+  await rollUp(db, { now: TODAY + HOUR_MS, between });
+  const read = () => all(db, "select * from server_uptime order by server");
+  const [own, offline] = [{ server: 1, until: TODAY }, { server: 2, until: TODAY }];
+  const watched = 29 * 200 + 3600;
+  assertEquals(await read(), [
+    { ...own, watched_s: watched, online_s: 29 * 100 + 3600 },
+    { ...offline, watched_s: 3600, online_s: 0 },
+  ]);
+  assertEquals(await all(db, "select uptime_30d as up from server_list order by port"), [
+    { up: (29 * 100 + 3600) / watched },
+    { up: 0 },
+    { up: null },
+  ]);
+  const late = [[1, TODAY - 5 * HOUR_MS + 600_000, 2, 0, null, null, null, null]];
+  await db.transaction(() => writeObservations(db, late));
+  await rollUp(db, { now: TODAY + HOUR_MS, between });
+  assertEquals((await read())[0], { ...own, watched_s: watched, online_s: 29 * 100 + 600 });
+});
+
+onEngines(
+  "the uptime of a server that was watched more than 30 days ago is unknown",
+  async (db) => {
+    await prepare(db);
+    for (const [server, days] of [[1, 29], [2, 31]]) {
+      const until = timeOf(db, TODAY - days * DAY_MS);
+      await db.script(`insert into server_uptime values (${server}, ${until}, 200, 100)`);
+    }
+    const uptimes = await all(db, "select uptime_30d as up from server_list order by port");
+    assertEquals(uptimes, [{ up: 0.5 }, { up: null }, { up: null }]);
+  },
+);
+
+onEngines(
+  "the documented queries of uptime and of a player chart return the rollups",
+  async (db) => {
+    await prepare(db);
+    const hour = startOf(Date.now(), HOUR_MS);
+    await writeRollups(db, 1, 1, count(200).map((i) => hour + (5 - i) * HOUR_MS));
+    await db.script(`insert into server_uptime values (1, ${timeOf(db, TODAY)}, 200, 100)`);
+    const [{ key }] = await db.rows("select key from servers where id = 1");
+    const text = await Deno.readTextFile(new URL("../../../docs/database.md", import.meta.url));
+    const section = text.split("\nUptime over 30 days")[1].split("\nThe versions with")[0];
+    const [pages, sqlite, postgres] = [...section.matchAll(/```\w+\n([^]*?);?\n```/g)].map((
+      [, sql],
+    ) => sql.replaceAll("play.example.org:25565", String(key)).replace(" offset 100", ""));
+    const [page, one] = pages.split(";");
+    const uptimes = (await db.rows(page)).map(({ key, uptime_30d: up }) => [key, up]);
+    assertEquals(uptimes.length, 3);
+    assertEquals(new Map(uptimes as [unknown, unknown][]).get(key), 0.5);
+    assertEquals(await all(db, one), [{ uptime_30d: 0.5 }]);
+    const chart = await all(db, db.engine === "postgres" ? postgres : sqlite);
+    assertEquals(chart.length, 168);
+    for (const { at, ...point } of chart) {
+      assertEquals(point, { players: 7, players_min: 5, players_max: 9, uptime: 0.5 });
+      assert(Number(at) < hour + 2 * HOUR_MS);
+    }
+  },
+);
+
+onEngines(
+  "a condition on servers matches those servers only, close together or not",
+  async (db) => {
+    await new Store(db, between).write(count(40).map((i) => record(100 + i)));
+    for (const servers of [[7], [3, 4, 6], [1, 2, 3, 5, 6, 7], [2, 39], [50, 51]]) {
+      const { sql, values } = isServerIn(db, "s.id", servers);
+      const rows = await db.rows(`select s.id from servers s where ${sql} order by s.id`, values);
+      assertEquals(rows.map(({ id }) => id), servers.filter((id) => id <= 40));
+    }
+  },
+);

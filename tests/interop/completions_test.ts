@@ -29,7 +29,7 @@ async function bashOffers(folder: string, before: string, words: string[]): Prom
 
 Deno.test("bash completes commands, options and files", () =>
   inFolder("bash", "script", async (folder) => {
-    assertEquals(await bashOffers(folder, ":", ["sc"]), ["scan", "schema"]);
+    assertEquals(await bashOffers(folder, ":", ["sc"]), ["scan", "scans", "schema"]);
     assertEquals(await bashOffers(folder, ":", ["scan", "--ra"]), ["--rate"]);
     assertEquals(await bashOffers(folder, ":", ["completions", "z"]), ["zsh"]);
     for (const option of ["-o", "-oD", "-iL", "--config", "--blocklist-file"]) {
@@ -87,7 +87,7 @@ for (
         "scan --protocol raknet,que\t 10.0.0.1",
         "scan --engine po\tx",
         "servers --format nd\tx",
-        "export --sort ov\tx",
+        "export --sort ch\tx",
         "servers m\tx",
         "watch -o m\tx",
         "scan m\tx",

@@ -43,7 +43,7 @@ export function userPath(path: string): string {
  * @throws InputError that names the file.
  */
 export async function readTextFile(path: string): Promise<string> {
-  if (path === "-") return await new Response(Deno.stdin.readable).text();
+  if (path === "-") return await readStandardInput();
   try {
     // Some Windows editors write a byte order mark at the start, which is invalid in JSON.
     return (await Deno.readTextFile(userPath(path))).replace(/^\ufeff/, "");
@@ -51,6 +51,12 @@ export async function readTextFile(path: string): Promise<string> {
     if (error instanceof Deno.errors.NotCapable) throw error;
     throw new InputError(`Cannot read "${path}": ${readReason(error)}`);
   }
+}
+
+async function readStandardInput(): Promise<string> {
+  const { readable } = Deno.stdin;
+  if (!readable.locked) return await new Response(readable).text(); // which locks it
+  throw new InputError('Cannot read "-": standard input was read already; name it once');
 }
 
 /** Why a file cannot be read. */

@@ -15,6 +15,7 @@ import {
 import { type EventRow, writeEvents } from "./events/write_events.ts";
 import { addressColumn, addressValue } from "./rows/addresses.ts";
 import { observationValues, writeObservations } from "./rows/observation_rows.ts";
+import { readTexts } from "./rows/json_cells.ts";
 import { scanNumbers } from "./rows/scan_numbers.ts";
 import { HEARTBEAT_MS, writeHeartbeat } from "./scans/scan_progress.ts";
 import { type UnansweredServer, writeUnanswered } from "./rows/server_state.ts";
@@ -71,7 +72,7 @@ export async function markMissing(database: Database, scan: FinishedScan): Promi
         coverage.includes(
           parseAddress(String(address))!,
           Number(port),
-          JSON.parse(String(protocols)),
+          readTexts(String(protocols)) ?? [],
         )
       );
       count += await database.transaction((attempt) =>

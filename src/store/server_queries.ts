@@ -3,11 +3,13 @@
  *
  * @module
  */
+import { parseAddress } from "../core/address.ts";
 import { type Field, FIELDS, type ServerRecord } from "../core/record.ts";
 import { type Database, isInList, listValue } from "./database/database.ts";
 import { conditionsOf, type ServerFilters, type Sql } from "./queries/conditions.ts";
 import { orderOf, pageOf, type ServerOrder, whereClause } from "./queries/page.ts";
 import { canonicalHost } from "./rows/addresses.ts";
+import { type BrokenCell, readTexts } from "./rows/json_cells.ts";
 import {
   type ListedRecord,
   RECORD_COLUMNS,
@@ -63,13 +65,19 @@ export const STORED_FIELDS: readonly Field[] = [
   ...STATE_FIELDS as unknown as readonly Field[],
 ];
 
-/** Streams the selected servers of a database. */
+/**
+ * Streams the selected servers of a database.
+ *
+ * @param onBroken Receives each cell that another program wrote and that cannot be read. It counts as
+ * empty.
+ */
 export async function* selectServers(
   database: Database,
   selection: ServerSelection,
+  onBroken?: (cell: BrokenCell) => void,
 ): AsyncIterable<ListedRecord> {
   const { sql, values } = await queryFor(database, selection);
-  for await (const row of database.stream(sql, values)) yield recordOf(row);
+  for await (const row of database.stream(sql, values)) yield recordOf(row, onBroken);
 }
 
 /** Servers that are looked up as a page; more are read by one query. */
@@ -105,21 +113,40 @@ export async function countServers(
   return Number((await database.rows(count, values))[0].count);
 }
 
-/** Streams all servers of a database as they are stored: in no order, so nothing is sorted. */
-export async function* allServers(database: Database): AsyncIterable<ListedRecord> {
+/**
+ * Streams all servers of a database as they are stored: in no order, so nothing is sorted.
+ *
+ * @param onBroken As for {@linkcode selectServers}.
+ */
+export async function* allServers(
+  database: Database,
+  onBroken?: (cell: BrokenCell) => void,
+): AsyncIterable<ListedRecord> {
   const sql = `select ${RECORD_COLUMNS} from ${RECORD_TABLES}`;
-  for await (const row of database.stream(sql)) yield recordOf(row);
+  for await (const row of database.stream(sql)) yield recordOf(row, onBroken);
 }
 
-/** Streams the endpoints and protocols of all servers, in no order. */
+/**
+ * Streams the endpoints and protocols of all servers, in no order.
+ *
+ * @param onBroken As for {@linkcode selectServers}. A server whose address cannot be read is left out.
+ */
 export async function* allEndpoints(
   database: Database,
+  onBroken?: (cell: BrokenCell) => void,
 ): AsyncIterable<Pick<ServerRecord, "host" | "port" | "protocols" | "requested_as">> {
-  const sql = "select address, port, protocols, requested_as from servers";
-  for await (const { address, port, protocols, requested_as: asked } of database.stream(sql)) {
+  const sql = "select key, address, port, protocols, requested_as from servers";
+  for await (const row of database.stream(sql)) {
+    const { key, address, port, protocols, requested_as: asked } = row;
+    const [spoken, host] = [readTexts(String(protocols)), canonicalHost(String(address))];
+    if (spoken === null) onBroken?.({ key: String(key), column: "protocols" });
+    if (parseAddress(host) === undefined) {
+      onBroken?.({ key: String(key), column: "address" });
+      continue;
+    }
     yield {
-      protocols: JSON.parse(String(protocols)),
-      host: canonicalHost(String(address)),
+      protocols: spoken ?? [],
+      host,
       port: Number(port),
       requested_as: asked === null ? null : String(asked),
     };

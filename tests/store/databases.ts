@@ -74,5 +74,5 @@ export const STATES = "(select s.key as id, s.address as host, s.port, t.online,
 /** The servers of a database, in the order of their keys. */
 export async function storedServers(database: Database): Promise<ListedRecord[]> {
   const sql = `select ${RECORD_COLUMNS} from ${RECORD_TABLES} order by s.key`;
-  return (await database.rows(sql)).map(recordOf);
+  return (await database.rows(sql)).map((row) => recordOf(row));
 }

@@ -14,6 +14,7 @@ import { type ConnectionEnvironment, readStore } from "../../store/open_store.ts
 import type { ListedRecord, StoredRecord } from "../../store/rows/stored_record.ts";
 import type { Database } from "../../store/database/database.ts";
 import type { Range } from "../../targets/ranges.ts";
+import { brokenCellReporter } from "./broken_cells.ts";
 import { playersText, type TableColumn, tableOf } from "../outputs/table_format.ts";
 
 /** The database that a command names first. */
@@ -67,18 +68,20 @@ export function serverSelectionOf(
 /** Number of rows that are written together. */
 const BATCH = 500;
 
-/** Writes the selected servers; returns their number, and when the last of them changed. */
+/** Writes the selected servers, and reports cells that cannot be read; returns their number, and when the last of them changed. */
 export async function writeServers(
   database: Database,
   selection: ServerSelection,
   sinks: readonly Sink[],
+  report: (line: string) => void,
 ): Promise<{ count: number; latest: number }> {
   let [batch, count, latest]: [ListedRecord[], number, number] = [[], 0, 0];
   const write = async () => {
     for (const sink of sinks) await sink.write(batch);
     batch = [];
   };
-  for await (const record of selectServers(database, selection)) {
+  const onBroken = brokenCellReporter(database.name, report);
+  for await (const record of selectServers(database, selection, onBroken)) {
     batch.push(record);
     count++;
     latest = Math.max(latest, record.changed_at);

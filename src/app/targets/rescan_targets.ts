@@ -15,6 +15,7 @@ import { withDatabaseErrors } from "../../store/store.ts";
 import { AddressSet, type Range } from "../../targets/ranges.ts";
 import { namesIn } from "../../targets/requested_names.ts";
 import type { NamedService } from "../../targets/srv.ts";
+import { brokenCellReporter } from "../databases/broken_cells.ts";
 import { namedPlace } from "../databases/select_servers.ts";
 import type { Marks } from "../../scan/checkpoint/low_water_mark.ts";
 import { isLater } from "../../sweep/trail.ts";
@@ -48,12 +49,14 @@ const NOTHING: RescanServers = { servers: [], optedOut: [] };
  *
  * @param written The databases among the outputs. If `place` is one of them, its schema is
  * upgraded; other databases are not changed.
+ * @param report Receives a line for each cell that cannot be read.
  * @throws InputError when the database cannot be opened; StoreError when reading fails.
  */
 export async function readKnown(
   place: DatabaseLocation,
   written: readonly DatabaseLocation[],
   environment: ConnectionEnvironment,
+  report: (line: string) => void,
   allProtocols: readonly Protocol[] = PROTOCOLS,
 ): Promise<RescanServers> {
   const open = written.some(({ path }) => path === place.path) ? openStore : readStore;
@@ -62,12 +65,15 @@ export async function readKnown(
     const optedOut = await readOptOuts(database);
     const optedOutSet = new AddressSet(optedOut);
     const servers: KnownServer[] = [];
+    const onBroken = brokenCellReporter(database.name, report);
     const lists = new Map<string, readonly string[]>(); // each different list is in memory once
     for await (
-      const { host, port, protocols, requested_as: requestedAs } of allEndpoints(database)
+      const { host, port, protocols, requested_as: requestedAs } of allEndpoints(
+        database,
+        onBroken,
+      )
     ) {
-      const address = parseAddress(host);
-      if (address === undefined) continue; // a row of another program: blocksweep writes addresses only
+      const address = parseAddress(host)!;
       if (optedOutSet.has(address)) continue;
       const names = requestedAs === null ? {} : namesIn(requestedAs);
       const spoken = spokenOf(protocols, allProtocols);
@@ -111,6 +117,7 @@ export async function knownToRescan(
   { rescan: text, shard, from }: RescanOptions,
   written: readonly DatabaseLocation[],
   environment: ConnectionEnvironment,
+  report: (line: string) => void,
   allProtocols: readonly Protocol[] = PROTOCOLS,
 ): Promise<RescanServers> {
   if (text === undefined) return NOTHING;
@@ -126,7 +133,7 @@ export async function knownToRescan(
     );
   }
   const place = parseDatabaseLocation(text) ?? namedPlace(text);
-  const known = await readKnown(place, written, environment, allProtocols);
+  const known = await readKnown(place, written, environment, report, allProtocols);
   if (known.servers.length > 0) return known;
   throw new InputError(
     `Cannot rescan ${place.path}: there is no server in it${

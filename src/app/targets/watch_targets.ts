@@ -20,6 +20,7 @@ import { readTextFile } from "../environment.ts";
 import { locate } from "./locate_server.ts";
 import { type Lookups, noteRefused, RefusedName } from "./name_lookup.ts";
 import { countOf } from "../../core/quantities.ts";
+import { brokenCellReporter } from "../databases/broken_cells.ts";
 import { namesIn } from "../../targets/requested_names.ts";
 import { requestText } from "../../targets/srv.ts";
 
@@ -139,7 +140,7 @@ async function readList(
   add: AddServer,
 ): Promise<void> {
   await withDatabaseErrors("read", list, async () => {
-    for await (const stored of allServers(list)) {
+    for await (const stored of allServers(list, brokenCellReporter(list.name, sources.report))) {
       const address = parseAddress(stored.host);
       if (address === undefined || neverProbedReason(address) !== undefined) continue;
       addStored({ address, port: stored.port }, stored, sources, add);

@@ -97,7 +97,7 @@ async function show(
   const reading = <T>(read: () => Promise<T>) => withDatabaseErrors("read", database, read);
   const { count: written, latest } = await writeAll(
     sinks,
-    () => reading(() => writeServers(database, selection, [...sinks, tally])),
+    () => reading(() => writeServers(database, selection, [...sinks, tally], reportLine)),
   );
   if (options.quiet) return EXIT.done;
   reportLine(await reading(() => selectionLine(database, selection, written)));

@@ -7,6 +7,7 @@ import type { ServerRecord } from "../../core/record.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
 import { type Database, isInList, listValue, type Row } from "../database/database.ts";
 import type { KnownServer } from "../rows/known_servers.ts";
+import { readTexts } from "../rows/json_cells.ts";
 import { type ServerValues, storedField } from "../rows/server_values.ts";
 import { fieldExpression, fieldOf } from "../rows/stored_record.ts";
 import { differencesOf, WATCHED_COLUMNS } from "./compare.ts";
@@ -100,7 +101,7 @@ function replyDifferences(
   const { state, players } = before!;
   const earlier = {
     guid: null,
-    players: namesOf(players),
+    players: readTexts(players),
     players_online: state!.playersOnline,
     ...(row && {
       ...Object.fromEntries(READ_COLUMNS.map((name) => [name, fieldOf(name, row[name])])),
@@ -109,7 +110,7 @@ function replyDifferences(
   };
   const now = {
     guid: null,
-    players: namesOf(values.players),
+    players: readTexts(values.players),
     players_online: values.playersOnline,
     ...(row && {
       ...Object.fromEntries(READ_COLUMNS.map((name) => [name, storedField(name, record[name])])),
@@ -117,8 +118,4 @@ function replyDifferences(
     }),
   };
   return differencesOf(earlier, now, allProtocols);
-}
-
-function namesOf(json: string | null): string[] | null {
-  return json === null ? null : JSON.parse(json);
 }

@@ -5,6 +5,7 @@
  */
 import { type BulkStatement, type Database, insertInto, isInList } from "../database/database.ts";
 import { listValue, type Value } from "../database/database.ts";
+import { readTexts } from "./json_cells.ts";
 import { SERVER_COLUMNS } from "./server_values.ts";
 
 /** Writes the flags of servers. */
@@ -82,11 +83,5 @@ function inOrder(pairs: Value[][]): Value[][] {
 
 /** The flags of a JSON list; none of another program's value that is no list of text. */
 export function flagsOf(json: string): Set<string> {
-  let value: unknown;
-  try {
-    value = JSON.parse(json);
-  } catch (error) {
-    if (!(error instanceof SyntaxError)) throw error;
-  }
-  return new Set(Array.isArray(value) ? value.filter((flag) => typeof flag === "string") : []);
+  return new Set(readTexts(json));
 }

@@ -4,9 +4,10 @@
  * @module
  */
 import { FIELDS, type FieldType, type ServerRecord } from "../../core/record.ts";
+import { parseAddress } from "../../core/address.ts";
 import type { Row, Value } from "../database/database.ts";
 import { canonicalHost } from "./addresses.ts";
-import { inKeyOrder } from "./stored_values.ts";
+import { type BrokenCell, isJsonType, readJson } from "./json_cells.ts";
 
 /** The state of a server, which a database keeps beside the server's last reply. */
 export interface ServerState {
@@ -56,11 +57,22 @@ export const RECORD_COLUMNS: string = [
 export const RECORD_TABLES: string = "servers s join server_state t on t.server = s.id " +
   "left join server_players p on p.server = t.server left join scans c on c.id = t.scan";
 
-/** Converts a row of {@linkcode RECORD_COLUMNS} to a record. */
-export function recordOf(row: Row): ListedRecord {
+/**
+ * Converts a row of {@linkcode RECORD_COLUMNS} to a record.
+ *
+ * @param onBroken Receives each cell that another program wrote and that is no value of its column. It
+ * counts as empty. An address is kept as it is.
+ */
+export function recordOf(row: Row, onBroken?: (cell: BrokenCell) => void): ListedRecord {
   const record: Record<string, unknown> = {};
-  for (const { name, type } of FIELDS) record[name] = readValue(row[name], type);
+  const key = String(row.key);
+  for (const { name, type, nullable } of FIELDS) {
+    const value = readValue(row[name], type);
+    if (value === undefined) onBroken?.({ key, column: name });
+    record[name] = value === undefined ? nullable ? null : [] : value;
+  }
   const host = canonicalHost(String(row.host));
+  if (parseAddress(host) === undefined) onBroken?.({ key, column: "address" });
   return {
     ...record as unknown as ServerRecord,
     host: row.scope === null ? host : `${host}%${row.scope}`,
@@ -72,14 +84,14 @@ export function recordOf(row: Row): ListedRecord {
   };
 }
 
-/** The value of a record's field in a row of `servers`. */
+/** The value of a record's field in a row of `servers`; `null` if another program broke it. */
 export function fieldOf(name: keyof ServerRecord, value: Value): unknown {
-  return readValue(value, FIELDS.find((field) => field.name === name)!.type);
+  return readValue(value, FIELDS.find((field) => field.name === name)!.type) ?? null;
 }
 
+/** The value of a field; `undefined`: it is broken. */
 function readValue(value: Value, type: FieldType): unknown {
   if (value === null) return null;
   if (type === "boolean") return value === 1;
-  if (type === "facts") return inKeyOrder(JSON.parse(value as string));
-  return type === "names" || type === "plugins" ? JSON.parse(value as string) : value;
+  return isJsonType(type) ? readJson(String(value), type) : value;
 }

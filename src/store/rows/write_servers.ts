@@ -15,6 +15,7 @@ import type { EventBody } from "../events/watch_event.ts";
 import { SERVER_COLUMNS, type ServerValues, serverValues } from "./server_values.ts";
 import type { ServerIdentity } from "./identity.ts";
 import { type KnownServer, readKnownServers } from "./known_servers.ts";
+import { readTexts } from "./json_cells.ts";
 import { insertStates, updateStates } from "./server_state.ts";
 import { flagsIn, insertFlags, updateFlags } from "./server_flags.ts";
 import { storableTime } from "./stored_values.ts";
@@ -271,7 +272,8 @@ async function writePlayers(database: Database, written: readonly Unreported[]):
 
 /** JSON text in the form of JSON.stringify: PostgreSQL adds spaces. */
 function normalized(json: string | null): string | null {
-  return json === null ? null : JSON.stringify(JSON.parse(json));
+  const names = readTexts(json);
+  return names === null ? null : JSON.stringify(names);
 }
 
 /** Marks servers as changed at a time: `[time, id]`, in the order of ids. */

@@ -87,6 +87,7 @@ async function lookUpTargets(
       options,
       databases.places,
       connectionEnvironment(reportLine),
+      reportLine,
       allProtocols,
     ),
     allProtocols,

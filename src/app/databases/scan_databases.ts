@@ -31,7 +31,7 @@ import { userPath } from "../environment.ts";
 import { countOf } from "../../core/quantities.ts";
 import { estimateLoss } from "../../sweep/canaries/loss_estimate.ts";
 import { ScanHeartbeat } from "./scan_heartbeat.ts";
-import { downsampledLine, downsampleOnce } from "./downsample.ts";
+import { prunedLine, pruneOnce } from "./prune.ts";
 import { type ScanSettings } from "../settings/scan_settings.ts";
 import { type NamedTargets } from "../targets/find_targets.ts";
 
@@ -250,7 +250,7 @@ export class ScanDatabases implements AsyncDisposable {
     const missed = await this.sinks[i].end(row);
     if (missed > 0) report(`${places[i].path}: ${countOf(missed, "known server")} did not reply`);
     if (keepMs === undefined) return;
-    report(downsampledLine(await downsampleOnce(places[i], keepMs, environment)));
+    report(prunedLine(await pruneOnce(places[i], { observations: keepMs }, environment)));
   }
 
   /** Closes all databases of the scan. */

@@ -1,5 +1,5 @@
 /**
- * The prune command: downsamples the old observations of a database.
+ * The prune command: removes rows of a database that are older than their retention.
  *
  * @module
  */
@@ -10,28 +10,31 @@ import { readCommandLine } from "../options/read_options.ts";
 import { reportLine } from "../term/console.ts";
 import { printResult } from "../term/json_results.ts";
 import { namedPlace } from "../../app/databases/select_servers.ts";
-import { downsampledLine, downsampleOnce } from "../../app/databases/downsample.ts";
+import { prunedLine, pruneOnce } from "../../app/databases/prune.ts";
 import { connectionEnvironment } from "../../app/databases/connection_environment.ts";
 
 /** Runs `prune`; returns the exit code. */
 export async function runPrune(args: readonly string[]): Promise<number> {
-  const { words: [word], options: { keep, quiet, json, textIndex } } = readCommandLine(
-    "prune",
-    args,
-  );
+  const { words: [word], options } = readCommandLine("prune", args);
+  const { observations, events, replies, players, textIndex, quiet, json } = options;
   const place = namedPlace(word);
-  if (keep === undefined) {
+  const retention = { observations, events, replies, players };
+  if (Object.values(retention).every((keepMs) => keepMs === undefined)) {
     throw new InputError(
-      "Cannot prune without --keep: name the age up to which all observations are kept, for example 90d",
+      "Cannot prune without an age: name how long rows are kept, for example --observations 90d",
     );
   }
   const environment = connectionEnvironment(reportLine);
   if (textIndex) {
     await (await openExisting(place, environment, { textIndex }))[Symbol.asyncDispose]();
   }
-  const downsampled = await downsampleOnce(place, keep, environment);
-  const { pruned, events } = downsampled;
-  if (json) await printResult("prune", { database: place.path, pruned, events });
-  else if (!quiet) reportLine(downsampledLine(downsampled));
+  const pruned = await pruneOnce(place, retention, environment);
+  if (json) {
+    const { name: _, ...counts } = pruned;
+    const numbers = Object.fromEntries(
+      Object.entries(counts).map(([table, count]) => [table, count ?? null]),
+    ) as Record<keyof typeof counts, number | null>;
+    await printResult("prune", { database: place.path, ...numbers });
+  } else if (!quiet) reportLine(prunedLine(pruned));
   return EXIT.done;
 }

@@ -37,7 +37,7 @@ import { readServerRows } from "../../app/targets/servers_in_files.ts";
 import { systemNetwork } from "../../app/system_network.ts";
 import type { Network } from "../../net/network.ts";
 import { countOf, withCommas } from "../../core/quantities.ts";
-import { keepDownsampled } from "../../app/databases/downsample.ts";
+import { keepPruned } from "../../app/databases/prune.ts";
 import { keepRolledUp } from "../../app/databases/roll_up_databases.ts";
 import {
   openPollingSockets,
@@ -199,7 +199,7 @@ async function watchServers(watch: Watch): Promise<number> {
     }),
     polling.sockets.listen(),
     keepRolledUp(lists.places, connectionEnvironment(reportLine), signal, report),
-    keepDownsampled(lists.places, keepMs, connectionEnvironment(reportLine), signal, report),
+    keepPruned(lists.places, keepMs, connectionEnvironment(reportLine), signal, report),
   ]);
   const online = countOnline();
   (await lists.end(counts, online)).forEach(reportLine);

@@ -160,12 +160,16 @@ export const COMMANDS: Readonly<Record<Command, CommandDescription>> = {
     words: { completions: "files" },
   },
   prune: {
-    usage: "prune DATABASE --keep TIME",
-    purpose: "delete most of the old observations: keep one per hour, and later one per day",
-    note:
+    usage: "prune DATABASE --observations|--events|--replies|--players TIME...",
+    purpose: "delete old rows of a database",
+    note: "TIME is hours, days or years: 12h, 90d, 1y. Tables without an option keep all rows.\n" +
       "All observations up to the age TIME are kept. Of observations up to four times as old, only\n" +
-      "the last one of each hour is kept; of older ones, only the last one of each day (UTC).",
-    examples: ["prune servers.db --keep 90d"],
+      "the last one of each hour is kept; of older ones, only the last one of each day (UTC).\n" +
+      "Icons that no server has are deleted too.",
+    examples: [
+      "prune servers.db --observations 90d",
+      "prune servers.db --observations 90d --events 1y --replies 30d --players 0",
+    ],
     words: { most: 1, completions: "files" },
   },
   copy: {

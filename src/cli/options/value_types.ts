@@ -265,14 +265,20 @@ function timeType(
   return { placeholder: "TIME", parse };
 }
 
-/** An age in hours or days, as milliseconds: from an hour to ten years. */
+/** An age in hours, days or years of 365 days, as milliseconds: from an hour to ten years. */
 export const AGE: ValueType<number> = {
   placeholder: "TIME",
   parse: (text, { option }) => {
-    const [, digits, unit] = /^(\d{1,5})([hd])$/.exec(text) ?? [];
-    const value = Number(digits) * (unit === "d" ? 24 : 1) * UNITS.h;
+    const [, digits, unit] = /^(\d{1,5})([hdy])$/.exec(text) ?? [];
+    const value = Number(digits) * { h: 1, d: 24, y: 24 * 365 }[unit]! * UNITS.h;
     if (value >= UNITS.h && value <= 3653 * 24 * UNITS.h) return value;
     if (/^\d+$/.test(text)) throw wrongValue(option, text, `a unit: ${text}h or ${text}d`);
-    throw wrongValue(option, text, "hours or days, such as 12h or 90d, up to 3653d");
+    throw wrongValue(option, text, "hours, days or years, such as 12h, 90d or 1y, up to 10y");
   },
+};
+
+/** An age as {@linkcode AGE}, or 0. */
+export const AGE_OR_NONE: ValueType<number> = {
+  placeholder: "TIME",
+  parse: (text, context) => text === "0" ? 0 : AGE.parse(text, context),
 };

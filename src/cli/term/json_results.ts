@@ -86,8 +86,11 @@ export const JSON_RESULTS = {
   },
   "prune": {
     database: "database that was pruned",
-    pruned: "number of deleted observations",
-    events: "number of deleted events",
+    observations: "number of deleted observations; `null`: all are kept",
+    events: "number of deleted events; `null`: all are kept",
+    replies: "number of deleted replies; `null`: all are kept",
+    players: "number of servers whose players' names were deleted; `null`: all are kept",
+    icons: "number of deleted icons, which no server had",
   },
 } as const;
 

@@ -77,8 +77,10 @@ Deno.test("import and prune print one object per result, with --quiet too", asyn
       [rows, 1, 1, 1, 1],
       [list, 2, 1, 0, null],
     ]);
-    const pruned = await results(["prune", database, "--keep", "1d", "--json"]);
-    assertEquals(pruned, [{ database, pruned: 0, events: 0 }]);
+    const ages = ["--observations", "1d", "--players", "0"];
+    const pruned = await results(["prune", database, ...ages, "--json"]);
+    const none = { events: null, replies: null };
+    assertEquals(pruned, [{ database, observations: 0, ...none, players: 0, icons: 0 }]);
     const failed = () => main(["import", database, `${folder}/none.csv`, "--json"]);
     const [[code, out], text] = await withMessages(() => withResults(failed));
     assertEquals([code, out], [2, ""]);

@@ -21,7 +21,9 @@ const WORDS: Partial<Record<Command, readonly string[]>> = {
 };
 /** The two possible meanings of 90 without a unit. */
 const READINGS: Readonly<Record<string, string>> = {
-  keep: "90h or 90d",
+  ...Object.fromEntries(
+    ["keep", "observations", "events", "replies", "players"].map((name) => [name, "90h or 90d"]),
+  ),
   since: "90m, 24h or 7d ago",
 };
 
@@ -37,6 +39,19 @@ for (const { name, takes, commands } of OPTIONS) {
     });
   }
 }
+
+Deno.test("an age has hours, days or years, and some ages may be 0", () => {
+  const ages = (...args: string[]) => {
+    const { options: { observations, players } } = readCommandLine("prune", ["a.db", ...args]);
+    return [observations, players];
+  };
+  const HOUR = 3_600_000;
+  assertEquals(ages("--keep", "90d", "--players", "0"), [90 * 24 * HOUR, 0]);
+  assertEquals(ages("--observations", "12h", "--players", "2y"), [12 * HOUR, 730 * 24 * HOUR]);
+  for (const wrong of [["--keep", "0d"], ["--players", "0d"], ["--players", "11y"]]) {
+    assertThrows(() => ages(...wrong), InputError, "hours, days or years, such as 12h, 90d or 1y");
+  }
+});
 
 Deno.test("numbers without a unit are refused in a configuration file as on the command line", () => {
   const settings = (text: string) =>

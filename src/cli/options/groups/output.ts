@@ -12,7 +12,7 @@ import { SERVER_ORDERS } from "../../../store/queries/page.ts";
 import { STORED_FIELDS } from "../../../store/server_queries.ts";
 import { columnList, EVENT_POSITION, NETWORK, PAST_TIME } from "../domain_value_types.ts";
 import type { OptionGroup } from "../option.ts";
-import { AGE, anyText, COUNT, FILE, keyOf, wholeNumber } from "../value_types.ts";
+import { AGE, AGE_OR_NONE, anyText, COUNT, FILE, keyOf, wholeNumber } from "../value_types.ts";
 
 /** Options that select servers of a database. */
 export const SELECTION = {
@@ -174,7 +174,7 @@ export const OUTPUT = {
     },
     {
       name: "keep",
-      commands: ["scan", "watch", "prune"],
+      commands: ["scan", "watch"],
       takes: AGE,
       help: "keep all observations up to this age, such as 90d, and only some of the older ones",
     },
@@ -182,6 +182,31 @@ export const OUTPUT = {
       name: "text-index",
       commands: ["scan", "watch", "import", "copy", "prune"],
       help: "create an index in the databases for the command servers --text; see docs/database.md",
+    },
+    {
+      name: "observations",
+      aliases: ["keep"],
+      commands: ["prune"],
+      takes: AGE,
+      help: "keep all observations up to this age, such as 90d, and only some of the older ones",
+    },
+    {
+      name: "events",
+      commands: ["prune"],
+      takes: AGE_OR_NONE,
+      help: "delete events that are older, such as 1y",
+    },
+    {
+      name: "replies",
+      commands: ["prune"],
+      takes: AGE_OR_NONE,
+      help: "delete the bytes of last replies that are older; 0: all",
+    },
+    {
+      name: "players",
+      commands: ["prune"],
+      takes: AGE_OR_NONE,
+      help: "delete names of players of servers whose last reply is older; 0: all",
     },
     {
       name: "no-players",

@@ -1,0 +1,164 @@
+/**
+ * Prunes databases: removes rows that are older than their retention, once, or daily while a watch runs.
+ *
+ * @module
+ */
+import { countOf } from "../../core/quantities.ts";
+import { sleep, systemClock } from "../../net/clock.ts";
+import type { Database } from "../../store/database/database.ts";
+import type { DatabaseLocation } from "../../store/database_location.ts";
+import { downsampleCutoffs, downsampleObservations } from "../../store/downsample.ts";
+import { removeEvents } from "../../store/events/remove_events.ts";
+import { removeAllOrphanedIcons } from "../../store/forget/orphaned_icons.ts";
+import { type ConnectionEnvironment, openExisting } from "../../store/open_store.ts";
+import {
+  removePlayers,
+  removeReplies,
+  removeStaleScanServers,
+  type Removing,
+} from "../../store/remove_old_rows.ts";
+import { withDatabaseErrors } from "../../store/store.ts";
+import { DAY_MS, startOf } from "../../store/uptime/hours.ts";
+import { rollUp } from "../../store/uptime/roll_up.ts";
+import { removeHours, sealHours } from "../../store/uptime/seal_hours.ts";
+
+/** Pause between two transactions, milliseconds: other programs write meanwhile, and polls continue. */
+const PAUSE_MS = 10;
+
+/** How long rows are kept, milliseconds. `undefined`: for ever. 0: not at all. */
+export interface Retention {
+  /** All observations up to this age; some of the older ones stay. */
+  readonly observations?: number;
+  /** Events up to this age. */
+  readonly events?: number;
+  /** Raw bytes of the last replies, if the reply came within this time. */
+  readonly replies?: number;
+  /** Names of players of servers that replied within this time. */
+  readonly players?: number;
+}
+
+/** The result of pruning a database: numbers of removed rows. `undefined`: they are kept for ever. */
+export interface Pruned {
+  /** The database's name in messages. */
+  readonly name: string;
+  readonly observations: number | undefined;
+  readonly events: number | undefined;
+  readonly replies: number | undefined;
+  /** Number of servers whose players' names were removed. */
+  readonly players: number | undefined;
+  /** Number of icons that no server has. */
+  readonly icons: number;
+}
+
+/** The latest time that a database holds, Unix milliseconds. */
+const LATEST = Date.UTC(9999, 11, 31);
+
+/**
+ * Prunes a database. Also removes icons that no server has, and which servers replied to scans that were
+ * given up.
+ *
+ * @param signal Ends it early.
+ * @throws StoreError
+ */
+async function prune(
+  database: Database,
+  { observations, events, replies, players }: Retention,
+  signal?: AbortSignal,
+): Promise<Pruned> {
+  const removing: Removing = { between: () => sleep(systemClock, PAUSE_MS, signal), signal };
+  const now = database.now();
+  const remove = async (keepMs: number | undefined, rows: (before: number) => Promise<number>) => {
+    if (keepMs === undefined) return undefined;
+    return await rows(keepMs === 0 ? LATEST : now - keepMs);
+  };
+  return await withDatabaseErrors("write to", database, async () => ({
+    name: database.name,
+    observations: observations === undefined
+      ? undefined
+      : await pruneObservations(database, downsampleCutoffs(now, observations), removing),
+    events: await remove(
+      events,
+      (before) => removeEvents(database, before, removing.between, signal),
+    ),
+    replies: await remove(replies, (before) => removeReplies(database, before, removing)),
+    players: await remove(players, (before) => removePlayers(database, before, removing)),
+    icons: await removeStale(database, now, removing),
+  }));
+}
+
+async function pruneObservations(
+  database: Database,
+  cuts: { readonly hourly: number; readonly daily: number },
+  { between, signal }: Removing,
+): Promise<number> {
+  // Uptime is computed from observations, so it is computed before observations are removed.
+  await rollUp(database, { between, signal });
+  const hourly = await sealHours(database, cuts.hourly);
+  const daily = Math.min(cuts.daily, startOf(hourly, DAY_MS));
+  await removeHours(database, hourly, between, signal);
+  return await downsampleObservations(database, { hourly, daily }, between, signal);
+}
+
+/** Removes rows that nothing refers to. Returns the number of icons. */
+async function removeStale(database: Database, now: number, removing: Removing): Promise<number> {
+  await removeStaleScanServers(database, now, removing);
+  return await removeAllOrphanedIcons(database, removing.between, removing.signal);
+}
+
+/** A line that describes what was pruned. */
+export function prunedLine(
+  { name, observations, events, replies, players, icons }: Pruned,
+): string {
+  const counts = [
+    [observations, "observation", "observations"],
+    [events, "event", "events"],
+    [replies, "reply", "replies"],
+    [players, "list of players", "lists of players"],
+    [icons === 0 ? undefined : icons, "icon", "icons"],
+  ] as const;
+  const texts = counts.flatMap(([count, one, more]) =>
+    count === undefined ? [] : [countOf(count, one, more)]
+  );
+  return `${name}: ${texts.join(", ")} pruned`;
+}
+
+/** How often a watch prunes its databases, and after how long the first time, milliseconds. */
+const DAILY_MS = 86_400_000;
+const FIRST_MS = 60_000;
+
+/**
+ * Prunes databases until the signal aborts. Each database is pruned over a connection of its own,
+ * so other transactions go on meanwhile. A failure is reported.
+ *
+ * @param keepMs How long all observations are kept, milliseconds; `undefined`: nothing is pruned.
+ */
+export async function keepPruned(
+  lists: readonly DatabaseLocation[],
+  keepMs: number | undefined,
+  environment: ConnectionEnvironment,
+  signal: AbortSignal,
+  report: (line: string) => void,
+): Promise<void> {
+  if (keepMs === undefined) return;
+  for (let wait = FIRST_MS;; wait = DAILY_MS) {
+    await sleep(systemClock, wait, signal);
+    for (const list of lists) {
+      if (signal.aborted) return;
+      await pruneOnce(list, { observations: keepMs }, environment, signal).catch((error) =>
+        report((error as Error).message)
+      );
+    }
+    if (signal.aborted) return;
+  }
+}
+
+/** Prunes a database over a connection of its own. */
+export async function pruneOnce(
+  place: DatabaseLocation,
+  retention: Retention,
+  environment: ConnectionEnvironment,
+  signal?: AbortSignal,
+): Promise<Pruned> {
+  await using database = await openExisting(place, environment);
+  return await prune(database, retention, signal);
+}

@@ -1,0 +1,107 @@
+/**
+ * Removes old rows of tables that have no index by time: page by page, by the numbers of servers.
+ *
+ * @module
+ */
+import { type Database, timeParameter } from "./database/database.ts";
+
+/** Servers per transaction. */
+const PAGE = 5000;
+
+/** How rows are removed. */
+export interface Removing {
+  /** Awaited between two transactions, so that other work can run. */
+  readonly between: () => Promise<void>;
+  /** Cancels the rest; committed deletions remain. */
+  readonly signal?: AbortSignal;
+}
+
+/**
+ * Removes the raw bytes of replies that arrived before a time, Unix milliseconds.
+ *
+ * @returns The number of removed rows.
+ */
+export async function removeReplies(
+  database: Database,
+  before: number,
+  removing: Removing,
+): Promise<number> {
+  const isOld = `seen_at < ${timeParameter(database)}`;
+  return await removeByServer(database, "replies", isOld, before, removing);
+}
+
+/**
+ * Removes the names of players of servers whose last reply arrived before a time, Unix milliseconds.
+ *
+ * @returns The number of removed rows.
+ */
+export async function removePlayers(
+  database: Database,
+  before: number,
+  removing: Removing,
+): Promise<number> {
+  const isOld = "not exists (select 1 from server_state t where t.server = server_players.server " +
+    `and t.replied_at >= ${timeParameter(database)})`;
+  return await removeByServer(database, "server_players", isOld, before, removing);
+}
+
+async function removeByServer(
+  database: Database,
+  table: string,
+  isOld: string,
+  before: number,
+  { between, signal }: Removing,
+): Promise<number> {
+  const [{ last }] = await database.rows(`select max(server) as last from ${table}`);
+  let removed = 0;
+  for (let from = 0; from < Number(last ?? 0) && !signal?.aborted; from += PAGE) {
+    removed += await database.transaction(() =>
+      database.run(
+        `delete from ${table} where server > ? and server <= ? and ${isOld}`,
+        [from, from + PAGE, before],
+      )
+    );
+    await between();
+  }
+  return removed;
+}
+
+/** After how long without a write a scan counts as given up, milliseconds. */
+const GIVEN_UP_MS = 30 * 86_400_000;
+
+/**
+ * Removes which servers replied to scans that were given up: unfinished, and without a sign of life for
+ * 30 days. If such a scan is resumed, its servers may get a second observation.
+ *
+ * @param now Unix milliseconds of the database's clock.
+ * @returns The number of removed rows.
+ */
+export async function removeStaleScanServers(
+  database: Database,
+  now: number,
+  { between, signal }: Removing,
+): Promise<number> {
+  const scans = await database.rows(
+    "select s.id from scans s where coalesce(s.heartbeat_at, s.finished_at, s.started_at) < " +
+      `${timeParameter(database)} and exists (select 1 from scan_servers e where e.scan = s.id)`,
+    [now - GIVEN_UP_MS],
+  );
+  const page = `select max(server) from (select server from scan_servers where scan = ? ` +
+    `order by server limit ${PAGE}) as page`;
+  let removed = 0;
+  for (const { id } of scans) {
+    for (;;) {
+      if (signal?.aborted) return removed;
+      const count = await database.transaction(() =>
+        database.run(
+          `delete from scan_servers where scan = ? and server <= (${page})`,
+          [id, id],
+        )
+      );
+      if (count === 0) break;
+      removed += count;
+      await between();
+    }
+  }
+  return removed;
+}

@@ -1,0 +1,104 @@
+/**
+ * The retention of each table.
+ *
+ * Covers src/app/databases/prune.ts and src/store/remove_old_rows.ts.
+ */
+import { assertEquals } from "@std/assert";
+import { prunedLine, pruneOnce, type Retention } from "../../../src/app/databases/prune.ts";
+import { ATTACHMENTS, type RecordWithAttachments } from "../../../src/core/record.ts";
+import type { Database } from "../../../src/store/database/database.ts";
+import { parseDatabaseLocation } from "../../../src/store/database_location.ts";
+import { openStore } from "../../../src/store/open_store.ts";
+import { Store } from "../../../src/store/store.ts";
+import { connectionEnvironment } from "../../../src/app/databases/connection_environment.ts";
+import { all, SERVER, withPostgres } from "../../store/databases.ts";
+import { record, scanId } from "../../store/records.ts";
+
+const DAY = 86_400_000;
+const NOW = Date.now();
+const environment = connectionEnvironment(() => {});
+
+/** Registers a test for each engine, with the path or URL of an empty database. */
+function onPlaces(name: string, work: (place: string) => Promise<void>): void {
+  Deno.test(`SQLite: ${name}`, async () => {
+    const folder = await Deno.makeTempDir();
+    try {
+      await work(`${folder}/a.db`);
+    } finally {
+      await Deno.remove(folder, { recursive: true });
+    }
+  });
+  Deno.test({
+    name: `PostgreSQL: ${name}`,
+    ignore: SERVER === undefined,
+    fn: () => withPostgres(SERVER!, work),
+  });
+}
+
+/** Three servers that replied 1, 40 and 400 days ago, with rows in all tables. */
+async function fill(database: Database): Promise<void> {
+  const store = new Store(database, () => Promise.resolve());
+  for (const [i, days] of [1, 40, 400].entries()) {
+    const at = NOW - days * DAY;
+    await store.begin({ id: scanId(i), at, shards: 1, config: "{}" });
+    for (const [version, later] of [["1", 0], ["2", 1000]] as const) {
+      const reply: RecordWithAttachments = {
+        ...record(i + 1, { seen_at: at + later, scan_id: scanId(i), players: ["Ann"], version }),
+        favicon_hash: `icon ${i} ${version}`,
+        [ATTACHMENTS]: { replies: { raknet: { size: 1, data: "AA==" } }, icon: "AAAA" },
+      };
+      await store.write([reply]);
+    }
+  }
+  await database.run("update servers set tags = ?, notes = ?", ['["a"]', "mine"]);
+}
+
+onPlaces("each table has its own retention, and the owner's columns stay", async (path) => {
+  const place = parseDatabaseLocation(path)!;
+  await using database = await openStore(place, environment);
+  await fill(database);
+  const prune = async (retention: Retention) => {
+    const { name: _, ...counts } = await pruneOnce(place, retention, environment);
+    return counts;
+  };
+  const rows = async (table: string) => (await all(database, `select * from ${table}`)).length;
+  const kept = {
+    observations: undefined,
+    events: undefined,
+    replies: undefined,
+    players: undefined,
+  };
+  assertEquals([await rows("events"), await rows("observations")], [9 - 3, 6]);
+  assertEquals([await rows("scan_servers"), await rows("favicons")], [3, 6]);
+  assertEquals(await prune({ events: 365 * DAY }), { ...kept, events: 2, icons: 3 });
+  assertEquals([await rows("scan_servers"), await rows("favicons")], [1, 3]); // 30 days
+  assertEquals(await prune({ observations: 30 * DAY }), { ...kept, observations: 2, icons: 0 });
+  assertEquals(await prune({ replies: 30 * DAY }), { ...kept, replies: 2, icons: 0 });
+  assertEquals(await prune({ players: 365 * DAY }), { ...kept, players: 1, icons: 0 });
+  assertEquals(await prune({ players: 0, events: 0, replies: 0 }), {
+    ...{ observations: undefined, events: 4, replies: 1, players: 2, icons: 0 },
+  });
+  const left = ["events", "observations", "replies", "server_players", "favicons", "servers"];
+  assertEquals(await Promise.all(left.map(rows)), [0, 4, 0, 0, 3, 3]);
+  const owned = await all(database, "select cast(tags as text) as tags, notes from servers");
+  assertEquals(owned, Array.from({ length: 3 }, () => ({ tags: '["a"]', notes: "mine" })));
+});
+
+Deno.test("the line of a pruned database names the tables that have a retention", () => {
+  const none = { events: undefined, replies: undefined, players: undefined };
+  assertEquals(
+    prunedLine({ name: '"a.db"', observations: 0, ...none, icons: 0 }),
+    '"a.db": 0 observations pruned',
+  );
+  assertEquals(
+    prunedLine({
+      name: '"a.db"',
+      observations: undefined,
+      events: 1,
+      replies: 2,
+      players: 3,
+      icons: 1,
+    }),
+    '"a.db": 1 event, 2 replies, 3 lists of players, 1 icon pruned',
+  );
+});

@@ -126,6 +126,21 @@ export async function* allServers(
   for await (const row of database.stream(sql)) yield recordOf(row, onBroken);
 }
 
+/** Streams the servers of a database whose ids are above a number, in the order of ids. */
+export async function* serversAfter(
+  database: Database,
+  id: number,
+): AsyncIterable<ListedRecord> {
+  const sql = `select ${RECORD_COLUMNS} from ${RECORD_TABLES} where s.id > ? order by s.id`;
+  for await (const row of database.stream(sql, [id])) yield recordOf(row);
+}
+
+/** The highest id of a server; 0: the database has none. */
+export async function lastServerId(database: Database): Promise<number> {
+  const [{ id }] = await database.rows("select max(id) as id from servers");
+  return Number(id ?? 0);
+}
+
 /**
  * Streams the endpoints and protocols of all servers, in no order.
  *

@@ -46,6 +46,8 @@ export interface PollerOptions extends RetryLimits {
 interface Memory {
   /** The protocols that the server speaks; `undefined` until the first reply. */
   spoken: readonly Protocol[] | undefined;
+  /** The endpoint from which these facts are. */
+  readonly endpoint: Endpoint;
   /** Index of the shared socket for this server: the server may bind tokens to its port. */
   readonly socket: number;
   /** Reusable tokens by protocol. */
@@ -168,8 +170,9 @@ export class Poller {
 
   #memoryOf(server: WatchedServer): Memory {
     const known = this.#memories.get(server);
-    if (known !== undefined) return known;
+    if (known?.endpoint === server.endpoint) return known; // a server may move
     const memory = {
+      endpoint: server.endpoint,
       spoken: spokenBy(server, this.#allProtocols),
       socket: this.options.demultiplexer.socketFor(server.endpoint, -1),
       tokens: new Map(),

@@ -74,8 +74,10 @@ export interface PollingSetup {
   readonly onPoll?: (lateMs: number) => void;
   /** Called when the watch reaches no server any more, and when it reaches servers again. */
   readonly onWatcherEvent?: (event: WatcherEvent) => void;
-  /** Receives a function that adds servers to the watch. */
-  readonly onStart?: (add: (servers: readonly WatchedServer[]) => void) => void;
+  /** Finds further servers until the signal, and adds them to the watch. Default: there are none. */
+  readonly findServers?: (
+    add: (servers: readonly WatchedServer[]) => void,
+  ) => Promise<void>;
   /** Counters that the watch increments. */
   readonly counts: WatchCounts;
 }
@@ -116,8 +118,9 @@ export async function pollServers(options: PollingSetup): Promise<void> {
     loop.add(added, overMs);
   };
   add(servers, spreadMs);
-  options.onStart?.((added) => add(added, firstPollsMs(added.length, intervalMs)));
-  await Promise.race([loop.run(), pool.failed]).finally(() => network.close());
+  const others = options.findServers?.((more) => add(more, firstPollsMs(more.length, intervalMs)));
+  await Promise.race([Promise.all([loop.run(), others]), pool.failed])
+    .finally(() => network.close());
 }
 
 /** Polls a server. A server whose address has opted out is dropped from the watch. */

@@ -63,6 +63,11 @@ function withScanColumns(
   return { ...row, ...Object.fromEntries(kept) };
 }
 
+/** The identity of a server at an endpoint. */
+function identityAt({ address, port }: Endpoint, requested_as: string | null): ServerIdentity {
+  return identityOf({ host: formatAddress(address), port, requested_as })!;
+}
+
 /** A watched server. Turns the results of polls into events. */
 export class WatchedServer {
   /** The server's last record; `undefined`: it has never replied. */
@@ -81,10 +86,9 @@ export class WatchedServer {
   readonly #probedAt: number | undefined;
   /** The end of the last poll without a reply, Unix milliseconds. */
   #failedAt: number | undefined;
-  /** Who the server is in databases. */
-  readonly identity: ServerIdentity;
-  /** The text of the column `requested_as` in the server's records. */
-  readonly requestedAs: string | null;
+  #identity: ServerIdentity;
+  #requestedAs: string | null;
+  #endpoint: Endpoint;
   /** Number of incomplete replies in a row: a protocol is missing, or its reply was truncated. */
   #incomplete = 0;
 
@@ -99,16 +103,15 @@ export class WatchedServer {
    * name.
    */
   constructor(
-    readonly endpoint: Endpoint,
+    endpoint: Endpoint,
     readonly name: string | null,
     readonly rules: WatchRules,
     stored?: StoredState,
     requestedAs = name,
   ) {
-    this.requestedAs = requestedAs;
-    const { address, port } = endpoint;
-    const fields = { host: formatAddress(address), port, requested_as: requestedAs };
-    this.identity = identityOf(fields)!;
+    this.#requestedAs = requestedAs;
+    this.#endpoint = endpoint;
+    this.#identity = identityAt(endpoint, requestedAs);
     if (stored?.row === undefined) return;
     const { row, online, probedAt } = stored;
     this.row = row;
@@ -116,6 +119,32 @@ export class WatchedServer {
     if (!online) this.misses = rules.downAfter;
     this.#probedAt = this.#failedAt = probedAt;
     if (!online) this.#offlineAt = row.seen_at;
+  }
+
+  /** The server's address and port. */
+  get endpoint(): Endpoint {
+    return this.#endpoint;
+  }
+
+  /** Who the server is in databases. */
+  get identity(): ServerIdentity {
+    return this.#identity;
+  }
+
+  /** The text of the column `requested_as` in the server's records. */
+  get requestedAs(): string | null {
+    return this.#requestedAs;
+  }
+
+  /**
+   * Moves a server whose name leads to another endpoint. Its key and its state stay.
+   *
+   * @param requestedAs The text of `requested_as`.
+   */
+  moveTo(endpoint: Endpoint, requestedAs: string): void {
+    this.#endpoint = endpoint;
+    this.#requestedAs = requestedAs;
+    this.#identity = { ...identityAt(endpoint, requestedAs), key: this.#identity.key };
   }
 
   /** Whether one more failed poll makes the server go offline. */

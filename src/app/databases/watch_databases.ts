@@ -12,6 +12,7 @@ import { openExisting, openStore } from "../../store/open_store.ts";
 import { UnconfirmedEvents } from "../../store/events/poll_events.ts";
 import { writePolls } from "../../store/poll_writer.ts";
 import type { ScanNumbers } from "../../store/scans/scan_progress.ts";
+import { lastServerId } from "../../store/server_queries.ts";
 import { Store, withDatabaseErrors } from "../../store/store.ts";
 import { writeSpans } from "../../store/uptime/watch_spans.ts";
 import type { Range } from "../../targets/ranges.ts";
@@ -88,6 +89,15 @@ export class WatchDatabases implements AsyncDisposable {
   /** The databases whose servers are watched. */
   get sources(): readonly Database[] {
     return this.#all.slice(0, this.watched);
+  }
+
+  /** The last id of the servers in each watched database. */
+  async lastIds(): Promise<Map<Database, number>> {
+    const ids = new Map<Database, number>();
+    for (const database of this.sources) {
+      ids.set(database, await withDatabaseErrors("read", database, () => lastServerId(database)));
+    }
+    return ids;
   }
 
   /** Whether a database decides which events are reported. */

@@ -79,6 +79,8 @@ export interface PollingSockets {
   readonly pollerFor: (protocols: readonly Protocol[]) => Poller;
   /** The address families of the sockets. */
   readonly families: readonly (4 | 6)[];
+  /** Applies the default rate limit if an address that is polled from now on is not on loopback. */
+  readonly limitRate: (address: Address) => void;
 }
 
 /** Endpoints that polls may probe besides the servers. */
@@ -105,6 +107,8 @@ export interface PollingContext {
   readonly optedOut: (address: Address) => boolean;
   /** Endpoints that are probed besides the servers. Default: none. */
   readonly others?: OtherEndpoints;
+  /** Whether servers may be added later. Default: no. */
+  readonly mayGrow?: boolean;
 }
 
 const NO_OTHERS: OtherEndpoints = { families: [], areLoopback: true, atOnce: 0 };
@@ -116,11 +120,14 @@ export async function openPollingSockets(
   context: PollingContext,
 ): Promise<PollingSockets> {
   const { limits, rate } = settings;
-  const { signal, network: { clock, dialer, openSocket }, others = NO_OTHERS } = context;
+  const { signal, network: { clock, dialer, openSocket }, others = NO_OTHERS, mayGrow = false } =
+    context;
   const openExclusive = (family: 4 | 6) => openSocket({ address: anyAddress(family), port: 0 });
-  const concurrency = await concurrencyFor(servers, settings, others.atOnce, openExclusive);
+  const atOnce = mayGrow ? Infinity : servers.length + others.atOnce;
+  const concurrency = await concurrencyFor(servers, settings, atOnce, openExclusive);
   const throttle = throttleFor(servers, others, rate);
-  const families = [...new Set([...Poller.families(servers), ...others.families])];
+  const named = [...Poller.families(servers), ...others.families];
+  const families = [...new Set(mayGrow ? [...named, ...await available(openExclusive)] : named)];
   const open = () =>
     families.flatMap((family) => openShared(() => openExclusive(family), concurrency));
   const sockets = new WatchSockets({ open, throttle, clock, signal, report: context.report });
@@ -146,7 +153,26 @@ export async function openPollingSockets(
         new StreamLink(endpoint, { ...stream, limits: { ...limits, connectMs } }),
     });
   const poller = pollerFor(settings.protocols);
-  return { poller, pollerFor, pool: newPollPool(concurrency), sockets, families };
+  const limitRate = (address: Address) => {
+    if (rate === undefined && !isLoopback(address)) {
+      throttle.setRate(DEFAULTS.watch.rate, clock.now());
+    }
+  };
+  return { poller, pollerFor, pool: newPollPool(concurrency), sockets, families, limitRate };
+}
+
+/** The address families for which sockets can be opened. */
+async function available(open: (family: 4 | 6) => DatagramSocket): Promise<(4 | 6)[]> {
+  const families: (4 | 6)[] = [];
+  for (const family of [4, 6] as const) {
+    try {
+      await open(family)[Symbol.asyncDispose]();
+      families.push(family);
+    } catch {
+      // The system lacks the family, or the program may not use it: its servers are not added.
+    }
+  }
+  return families;
 }
 
 /** The rate limit and caps of polls. If all endpoints are on loopback, there is no default limit. */
@@ -171,13 +197,13 @@ const SPARE_DESCRIPTORS = 128;
 async function concurrencyFor(
   servers: readonly WatchedServer[],
   { concurrency }: PollingSettings,
-  others: number,
+  atOnce: number,
   openExclusive: (family: 4 | 6) => DatagramSocket,
 ): Promise<number> {
   const [{ rules: { intervalMs } }] = servers;
   const enough = Math.ceil(servers.length * SILENT_MS / intervalMs);
   const wanted = concurrency ?? Math.max(DEFAULTS.watch.concurrency, Math.min(MOST, enough));
-  const most = Math.min(wanted, servers.length + others);
+  const most = Math.min(wanted, atOnce);
   const left = await descriptorsLeft(most + SPARE_DESCRIPTORS, () => openExclusive(4));
   return Math.max(1, Math.min(most, left - SPARE_DESCRIPTORS));
 }

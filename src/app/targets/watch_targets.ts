@@ -10,7 +10,7 @@ import { withoutPlayers } from "../../protocols/declared_facts.ts";
 import { PROTOCOLS } from "../../protocols/list.ts";
 import type { StoredRecord } from "../../store/rows/stored_record.ts";
 import type { Database } from "../../store/database/database.ts";
-import { allServers } from "../../store/server_queries.ts";
+import { allServers, serversAfter } from "../../store/server_queries.ts";
 import { withDatabaseErrors } from "../../store/store.ts";
 import { AddressSet, type Range } from "../../targets/ranges.ts";
 import { neverProbedReason } from "../../targets/builtin_lists.ts";
@@ -27,8 +27,18 @@ import { requestText } from "../../targets/srv.ts";
 /** Suffixes of files that contain rows. */
 const ROWS = ["ndjson", "jsonl", "csv"];
 
+/** How servers of databases are watched. */
+export interface StoredSources {
+  /** Every protocol of the program, in order of rank. Default: PROTOCOLS. */
+  readonly allProtocols?: readonly Protocol[];
+  /** Whether players' names are kept. */
+  readonly names: boolean;
+  /** How servers are watched. */
+  readonly rules: WatchRules;
+}
+
 /** The sources of the servers to watch. */
-export interface WatchSources {
+export interface WatchSources extends StoredSources {
   /** Servers by address or name, and files by their suffix. */
   readonly words: readonly string[];
   /** Files, whatever their suffix. */
@@ -41,12 +51,6 @@ export interface WatchSources {
   readonly allowPrivate: boolean;
   /** The protocols to query. */
   readonly protocols: readonly Protocol[];
-  /** Every protocol of the program, in order of rank. Default: PROTOCOLS. */
-  readonly allProtocols?: readonly Protocol[];
-  /** Whether players' names are kept. */
-  readonly names: boolean;
-  /** How servers are watched. */
-  readonly rules: WatchRules;
   /** The lookup functions for names. */
   readonly lookups: Pick<Lookups, "resolve" | "findService">;
   /** Reads a file of rows. Default: no argument is read as a file. */
@@ -141,18 +145,39 @@ async function readList(
 ): Promise<void> {
   await withDatabaseErrors("read", list, async () => {
     for await (const stored of allServers(list, brokenCellReporter(list.name, sources.report))) {
-      const address = parseAddress(stored.host);
-      if (address === undefined || neverProbedReason(address) !== undefined) continue;
-      addStored({ address, port: stored.port }, stored, sources, add);
+      addListed(stored, sources, add);
     }
   });
+}
+
+/** Servers that were added to a database since its last server had an id. */
+export async function* addedServers(
+  list: Database,
+  afterId: number,
+  sources: StoredSources,
+): AsyncIterable<WatchedServer> {
+  const found: WatchedServer[] = [];
+  const add: AddServer = (endpoint, name, known, requestedAs) => {
+    found.push(new WatchedServer(endpoint, name, sources.rules, known, requestedAs));
+  };
+  for await (const stored of serversAfter(list, afterId)) {
+    addListed(stored, sources, add);
+    yield* found.splice(0);
+  }
+}
+
+/** Adds a server of a database, unless it is in a range that is never probed. */
+function addListed(stored: StoredRecord, sources: StoredSources, add: AddServer): void {
+  const address = parseAddress(stored.host);
+  if (address === undefined || neverProbedReason(address) !== undefined) return;
+  addStored({ address, port: stored.port }, stored, sources, add);
 }
 
 /** Adds a server of a database or a file, with the name by which it was requested. */
 function addStored(
   endpoint: Endpoint,
   stored: StoredRecord,
-  sources: WatchSources,
+  sources: StoredSources,
   add: AddServer,
 ): void {
   const { requested_as: asked } = stored;
@@ -164,7 +189,7 @@ function addStored(
 /** The last known state of a server. Player names are included only if they are kept. */
 function knownState(
   stored: StoredRecord,
-  { names, allProtocols = PROTOCOLS }: WatchSources,
+  { names, allProtocols = PROTOCOLS }: StoredSources,
 ): StoredState {
   const { online, missed_scans: _, first_seen: _1, last_seen: probedAt, ...record } = stored;
   const known = names ? record : withoutPlayers(record, allProtocols);

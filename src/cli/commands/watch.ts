@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { family } from "../../core/address.ts";
 import { systemClock } from "../../net/clock.ts";
 import { OptedOutAddresses } from "../../scan/opt_outs/opted_out_addresses.ts";
 import { withoutPlayers } from "../../protocols/declared_facts.ts";
@@ -50,6 +51,9 @@ import {
   type WatchMetricsSettings,
   watchMetricsSettings,
 } from "../../app/metrics/watch_metrics_settings.ts";
+import { findAddedServers } from "../../app/targets/added_servers.ts";
+import { MovedNames } from "../../app/targets/moved_names.ts";
+import type { Database } from "../../store/database/database.ts";
 import { readWatchTargets, withoutOptedOut } from "../../app/targets/watch_targets.ts";
 import {
   openWebhook,
@@ -94,6 +98,7 @@ export async function runWatch(
     allProtocols,
   });
   const noted = await network.optOuts.read();
+  const lastIds = await lists.lastIds();
   const named = await findServers(words, [...noted, ...await lists.optedOut()], {
     chosen,
     network,
@@ -104,7 +109,7 @@ export async function runWatch(
   const before = [...noted, ...await lists.optedOut()];
   const servers = withoutOptedOut(named, before, reportLine);
   const optedOut = new OptedOutAddresses(before, seedOf(randomBytes));
-  return await watchServers({ servers, chosen, network, lists, optedOut });
+  return await watchServers({ servers: [...servers], lastIds, chosen, network, lists, optedOut });
 }
 
 /** The servers that the words and files of the command line name. */
@@ -134,7 +139,10 @@ function findServers(
 
 /** A watch: its servers, and what it reads and writes. */
 interface Watch {
-  readonly servers: readonly WatchedServer[];
+  /** The servers. It grows while servers are added to databases. */
+  readonly servers: WatchedServer[];
+  /** The last id of the servers in each watched database before it was read. */
+  readonly lastIds: ReadonlyMap<Database, number>;
   readonly chosen: Chosen;
   readonly network: Network;
   readonly lists: WatchDatabases;
@@ -173,6 +181,15 @@ async function watchServers(watch: Watch): Promise<number> {
     [served.metrics, printer, hook].forEach((one) => one?.add(event));
   };
   lists.onEvent = reportEvent;
+  const names = new MovedNames({
+    lookups: watch.network,
+    allowPrivate,
+    families: polling.families,
+    onMove: polling.limitRate,
+    clock: systemClock,
+    signal,
+    report,
+  });
   const countOnline = () => servers.filter((server) => server.online).length;
   lists.numbers = () => ({
     probesSent: counts.polls,
@@ -185,6 +202,11 @@ async function watchServers(watch: Watch): Promise<number> {
       ...setup,
       signal,
       counts,
+      findServers: (add) => findServersAdded(watch, polling, signal, add),
+      onPolled: (server, ...result) => {
+        setup.onPolled(server, ...result);
+        if (server.misses === 1) void names.lookUp(server);
+      },
       onPoll: (lateMs) => served.metrics.late(lateMs),
       onEvent: (event, server) => {
         if (!lists.decideEvents) reportEvent(event);
@@ -198,6 +220,7 @@ async function watchServers(watch: Watch): Promise<number> {
       },
     }),
     polling.sockets.listen(),
+    names.follow(servers),
     keepRolledUp(lists.places, connectionEnvironment(reportLine), signal, report),
     keepPruned(lists.places, keepMs, connectionEnvironment(reportLine), signal, report),
   ]);
@@ -209,6 +232,30 @@ async function watchServers(watch: Watch): Promise<number> {
   return EXIT.interrupted; // only a signal ends a watch without an error
 }
 
+/** Finds servers that are added to the watched databases, until the signal. */
+function findServersAdded(
+  { chosen: { rules, options: { names } }, lastIds, servers, optedOut }: Watch,
+  { limitRate, families }: PollingSockets,
+  signal: AbortSignal,
+  add: (servers: readonly WatchedServer[]) => void,
+): Promise<void> {
+  return findAddedServers({
+    databases: lastIds,
+    names,
+    rules,
+    allProtocols: rules.allProtocols,
+    servers,
+    add: (added) => {
+      for (const { endpoint } of added) limitRate(endpoint.address);
+      add(added);
+    },
+    mayWatch: ({ endpoint: { address } }) =>
+      !optedOut.has(address) && families.includes(family(address)),
+    clock: systemClock,
+    signal,
+  });
+}
+
 /** Prints a line that begins with the name of the program. */
 function report(line: string): void {
   reportLine(`blocksweep: ${line}`);
@@ -216,7 +263,8 @@ function report(line: string): void {
 
 /** Opens the sockets of a watch. */
 function openPolling(
-  { servers, chosen: { polling, options, rules, measured }, network, lists, optedOut }: Watch,
+  { servers, chosen: { polling, options, rules, measured }, network, lists, lastIds, optedOut }:
+    Watch,
   signal: AbortSignal,
 ): Promise<PollingSockets> {
   return openPollingSockets(servers, polling, {
@@ -227,11 +275,12 @@ function openPolling(
     attach: attachedTo(lists, options.names),
     optedOut: (address) => optedOut.has(address),
     others: probedEndpoints(measured),
+    mayGrow: lastIds.size > 0,
   });
 }
 
 /** Reads and records opt-outs. */
-type OptOutHooks = Required<Pick<PollingSetup, "optedOut" | "onOptOut">>;
+type OptOutHooks = Required<Pick<PollingSetup, "optedOut" | "onOptOut" | "onPolled">>;
 
 /** The servers to poll, their schedule, and the recording of opt-outs and replies. */
 function pollingSetup(

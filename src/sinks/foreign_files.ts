@@ -42,6 +42,8 @@ export interface ParsedLine {
   readonly number: number;
   /** The line's servers; `undefined`: the line cannot be parsed. */
   readonly servers: readonly ImportedServer[] | undefined;
+  /** The text of a line that cannot be parsed; `undefined`: of another line, or it is too long. */
+  readonly unread?: string;
 }
 
 /** Maximum length of a line, UTF-16 code units. Rows of blocksweep are shorter. */
@@ -69,7 +71,11 @@ export async function* readForeignFile(
   const read = foreignLineReader(defaults);
   let number = 0;
   for await (const { line, tooLong } of linesOf(all, maxLength)) {
-    yield { number: ++number, servers: tooLong ? undefined : read(line) };
+    const servers = tooLong ? undefined : read(line);
+    number++;
+    yield servers === undefined && !tooLong
+      ? { number, servers, unread: line }
+      : { number, servers };
   }
 }
 

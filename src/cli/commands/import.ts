@@ -15,6 +15,13 @@ import { EXIT } from "../../app/exit_codes.ts";
 import { readCommandLine } from "../options/read_options.ts";
 import { reportLine } from "../term/console.ts";
 import { type JsonResult, printResult } from "../term/json_results.ts";
+import { resolveName, serviceFinder } from "../../app/targets/dns_lookup.ts";
+import {
+  type ImportedName,
+  nameInLine,
+  resolveImportedName,
+} from "../../app/targets/imported_names.ts";
+import type { Lookups } from "../../app/targets/name_lookup.ts";
 import { openRowFile, stored } from "../../app/targets/servers_in_files.ts";
 import { namedPlace } from "../../app/databases/select_servers.ts";
 import { countOf, withCommas } from "../../core/quantities.ts";
@@ -26,7 +33,7 @@ const BATCH = 500;
 /** The formats that `import` reads, for error messages. */
 const FORMATS =
   "blocksweep's rows, nmap's or masscan's -oX or -oG, masscan's -oJ or -oL, naabu's JSON " +
-  "lines, zmap's CSV, or HOST:PORT (HOST alone with --port)";
+  "lines, zmap's CSV, or HOST:PORT (HOST alone with --port), also with names";
 
 /** Runs `import`; returns the exit code. */
 export async function runImport(args: readonly string[]): Promise<number> {
@@ -138,7 +145,7 @@ async function importFile(
   port: number | undefined,
 ): Promise<ImportedFile> {
   const writer = new BatchWriter(open);
-  const unread = await readServers(file, port, writer).catch(async (error) => {
+  const unread = await readServers(file, path, port, writer).catch(async (error) => {
     if (!(error instanceof XmlError)) throw error;
     await writer.writeRest();
     throw new InputError(
@@ -180,19 +187,72 @@ function resultOf({ path, found, changed, unread }: ImportedFile): JsonResult<"i
   };
 }
 
-/** Reads the servers of a file, and writes each full batch. */
+/** Names that are looked up at the same time. */
+const LOOKUPS = 16;
+/** Names without a usable address that are reported one by one, of each file. */
+const MOST_REPORTED = 10;
+
+/** Reads the servers of a file, and writes each full batch. Names are looked up. */
 async function readServers(
   file: ReadableStream<Uint8Array>,
+  path: string,
   port: number | undefined,
   writer: BatchWriter,
 ): Promise<UnreadLines> {
-  const now = Date.now();
-  const unread = { count: 0, first: 0 };
+  const seenAt = Date.now();
+  const unread = new UnreadTally(path);
   const text = file.pipeThrough(new TextDecoderStream());
-  for await (const { number, servers } of readForeignFile(text, { port, seenAt: now })) {
-    if (servers === undefined && unread.count++ === 0) unread.first = number;
-    for (const server of servers ?? []) writer.add(stored(server, now));
+  let names: { readonly number: number; readonly name: ImportedName }[] = [];
+  const lookUp = async () => {
+    const found = await Promise.allSettled(
+      names.map(({ name }) => resolveImportedName(name, { port, seenAt }, lookups())),
+    );
+    for (const [i, one] of found.entries()) {
+      if (one.status === "fulfilled") writer.add(stored(one.value, seenAt));
+      else unread.refuse(names[i].number, one.reason);
+    }
+    names = [];
+  };
+  for await (const { number, servers, unread: line } of readForeignFile(text, { port, seenAt })) {
+    const name = line === undefined ? undefined : nameInLine(line);
+    if (name !== undefined) names.push({ number, name });
+    else if (servers === undefined) unread.count(number);
+    for (const server of servers ?? []) writer.add(stored(server, seenAt));
+    if (names.length >= LOOKUPS) await lookUp();
     if (writer.isFull) await writer.write();
   }
-  return unread;
+  await lookUp();
+  return unread.lines;
+}
+
+/** Counts the lines of a file that give no server. */
+class UnreadTally {
+  #count = 0;
+  #first = Infinity;
+  #refused = 0;
+
+  constructor(private readonly path: string) {}
+
+  get lines(): UnreadLines {
+    return { count: this.#count, first: this.#count === 0 ? 0 : this.#first };
+  }
+
+  count(number: number): void {
+    this.#count++;
+    this.#first = Math.min(this.#first, number);
+  }
+
+  /** Counts a line whose name has no address that may be used, and reports the reason. */
+  refuse(number: number, error: unknown): void {
+    if (!(error instanceof InputError)) throw error;
+    this.count(number);
+    if (++this.#refused <= MOST_REPORTED) {
+      reportLine(`${this.path}: line ${number}: ${error.message}`);
+    }
+  }
+}
+
+/** How names are looked up. */
+function lookups(): Lookups {
+  return { resolve: resolveName, findService: serviceFinder(), note: () => {} };
 }

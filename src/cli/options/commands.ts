@@ -151,7 +151,7 @@ export const COMMANDS: Readonly<Record<Command, CommandDescription>> = {
     purpose: "read servers into a database from files of blocksweep or of other scanners",
     note: "The format is recognised by the content: CSV, NDJSON, JSON and grep of blocksweep;\n" +
       "-oX and -oG of nmap; -oX, -oG, -oJ and -oL of masscan; JSON lines of naabu; CSV of zmap;\n" +
-      "lines of HOST:PORT.",
+      "lines of HOST:PORT, also with names, which are looked up.",
     examples: [
       "import servers.db rows.ndjson rows.csv",
       "import servers.db nmap.xml masscan.json",

@@ -1,0 +1,68 @@
+/** Covers src/app/targets/imported_names.ts. */
+import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
+import { nameInLine, resolveImportedName } from "../../../src/app/targets/imported_names.ts";
+import type { Lookups } from "../../../src/app/targets/name_lookup.ts";
+import { InputError } from "../../../src/core/errors.ts";
+import { openSqlite } from "../../../src/store/database/sqlite.ts";
+import { run, SCAN } from "../../cli/program.ts";
+import { all } from "../../store/databases.ts";
+
+Deno.test("a line is a name if it has a port or a dot", () => {
+  assertEquals(nameInLine(" play.example.org:7 "), { name: "play.example.org", port: 7 });
+  assertEquals(nameInLine("play.example.org"), { name: "play.example.org", port: undefined });
+  assertEquals(nameInLine("localhost:7"), { name: "localhost", port: 7 });
+  for (
+    const text of ["hello", "{}", "a b.c", "host,port", "10.0.0.1:7", "http://a.b/", "a.b:0", ""]
+  ) {
+    assertEquals(nameInLine(text), undefined, text);
+  }
+});
+
+Deno.test("an imported name gets its first address, its port or that of its SRV record", async () => {
+  const lookups: Lookups = {
+    resolve: (name) => {
+      if (name === "inside.example") return Promise.resolve([0x0a000001]);
+      if (!name.startsWith("a.")) {
+        return Promise.reject(new InputError(`Cannot find host "${name}"`));
+      }
+      return Promise.resolve([0x08080808, 0x08080809]);
+    },
+    findService: (name) =>
+      Promise.resolve(name === "b.example" ? { host: "a.example", port: 77 } : undefined),
+    note: () => {},
+  };
+  const found = async (name: string, own?: number, port?: number) => {
+    const { record } = await resolveImportedName({ name, port: own }, { port, seenAt: 9 }, lookups);
+    const { host, port: used, requested_as: asked, protocol, seen_at } = record;
+    return [host, used, asked, protocol, seen_at].join(" ");
+  };
+  assertEquals(await found("a.example", 7), "8.8.8.8 7 a.example  9");
+  assertEquals(await found("a.example", undefined, 5), "8.8.8.8 5 a.example  9");
+  assertEquals(await found("b.example"), "8.8.8.8 77 b.example SRV a.example:77  9");
+  await assertRejects(() => found("a.example"), InputError, "give NAME:PORT, or --port");
+  await assertRejects(() => found("c.example", 7), InputError, 'Cannot find host "c.example"');
+  await assertRejects(() => found("inside.example", 7), InputError, "inside.example A 10.0.0.1");
+});
+
+Deno.test("import takes names, and reports each line whose name has no address", async () => {
+  const folder = await Deno.makeTempDir();
+  try {
+    const list = `${folder}/a.db`;
+    const stdin = "localhost:7\n127.0.0.1:7\nLOCALHOST:7\nhello\nnowhere.invalid:7\n";
+    const { code, stderr } = await run(["import", list, "-"], {
+      stdin,
+      permissions: [...SCAN, "--allow-net=localhost"], // the other name is not looked up
+    });
+    assertEquals(code, 0, stderr);
+    assertStringIncludes(stderr, "-: line 5: ");
+    assertStringIncludes(stderr, "nowhere.invalid");
+    assertStringIncludes(stderr, "ignored 2 lines that cannot be read, the first in line 4");
+    const shown = await run(["history", list, "localhost:7"]);
+    assertEquals(shown.code, 0, shown.stderr);
+    await using database = openSqlite(list);
+    const rows = await all(database, "select key, hostname from servers order by key");
+    assertEquals(rows.map(Object.values), [["127.0.0.1:7", null], ["localhost:7", "localhost"]]);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});

@@ -99,7 +99,8 @@ function repliedWrite(
     missedScans: 0,
     outage,
     firstSeen: before?.firstSeen ?? repliedAt,
-    probedAt: at + clockOffsetMs,
+    // The poll may have ended later than the reply: meanwhile another program may have had a newer one.
+    probedAt: outage === undefined ? repliedAt : at + clockOffsetMs,
     repliedAt,
   }];
 }

@@ -87,7 +87,11 @@ export class Poller {
     const { options } = this;
     const { attach, clock, scanId } = options;
     const memory = this.#memoryOf(server);
-    const { replies, latencyMs, ended, isUnreachable } = await this.#interview(server, memory);
+    let repliedAt: number | undefined;
+    const interview = this.#interview(server, memory, () => {
+      repliedAt ??= clock.wall();
+    });
+    const { replies, latencyMs, ended, isUnreachable } = await interview;
     if (ended === "optedOut") return "opted out";
     if (ended === "exhausted") return "not probed";
     if (ended === "cancelled") return undefined;
@@ -99,7 +103,8 @@ export class Poller {
     memory.spoken ??= replies.map(({ protocol }) =>
       this.#allProtocols.find(({ name }) => name === protocol)!
     );
-    const seenAt = Math.round(clock.wall());
+    // A record is as old as its oldest reply: another program may have had newer ones since.
+    const seenAt = Math.round(repliedAt ?? clock.wall());
     const { allProtocols } = options;
     const context = { endpoint, seenAt, latencyMs, scanId, requestedAs, allProtocols };
     const record: RecordWithAttachments = mergeReplies(replies, context);
@@ -107,7 +112,7 @@ export class Poller {
     return record;
   }
 
-  #interview(server: WatchedServer, memory: Memory) {
+  #interview(server: WatchedServer, memory: Memory, onReply: () => void) {
     const { options } = this;
     const { demultiplexer, connect, openExclusive } = options;
     const { endpoint, name } = server;
@@ -126,7 +131,10 @@ export class Poller {
       restarts: true,
       optsOut: ({ statement }) => options.optsOut(motdAsSent(statement)),
       optedOut: () => options.optedOut(endpoint.address),
-      onStatus: (protocol, status) => this.#rememberToken(protocol, memory, status),
+      onStatus: (protocol, status) => {
+        onReply();
+        this.#rememberToken(protocol, memory, status);
+      },
     });
   }
 

@@ -51,6 +51,16 @@ onEngines("a watch writes each server's state and each observation once", async 
   assertEquals(history[0].content_hash === history[1].content_hash, false); // `joinable` was verified
 });
 
+onEngines("a reply replaces only older ones, however late its poll ends", async (db) => {
+  const reply = (motd: string, seen_at: number) => record(1, { motd, seen_at });
+  await writePolled(db, [polled(1000, { record: reply("before", 1000) })]);
+  const found = await writePolled(db, [polled(2100, { record: reply("now", 2000) })]);
+  assertEquals(found.map(({ event }) => event), ["changed"]);
+  const late = await writePolled(db, [polled(3000, { record: reply("before", 1500) })]);
+  const [{ motd }] = await storedServers(db);
+  assertEquals([late, motd], [[], "now"]);
+});
+
 onEngines(
   "a poll keeps the columns that an added protocol verifies, and no other ones",
   async (db) => {

@@ -271,6 +271,14 @@ Deno.test("servers that stop and return are each reported once, in time", async 
   assert(back.length === some && back.every(({ after }) => after > 150_000 && after < 230_000));
 });
 
+Deno.test("a record has the time of its first reply", async () => {
+  const { events } = await watchFleet({ runMs: 5000, software: ["pocketmine"] });
+  const online = events.filter((event) => event.event === "online");
+  assertEquals(online.length, 60);
+  // Query follows RakNet: two requests, each with a reply, of at least 5 ms each.
+  assert(online.every(({ at, server }) => server.seen_at <= at - 20));
+});
+
 Deno.test("tokens are reused while they are valid, and renewed when refused", async () => {
   const asked = async (software: string) => {
     const { network, counts } = await watchFleet({

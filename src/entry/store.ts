@@ -24,6 +24,7 @@ export { type IdentifyingFields, identityOf, type ServerIdentity } from "../stor
 export { storable } from "../store/rows/stored_values.ts";
 export * from "../store/rows/server_values.ts";
 export * from "../store/rows/stored_record.ts";
+export type { TableOptions } from "../store/schema/create_tables.ts";
 export type { ServerFilters } from "../store/queries/conditions.ts";
 export { SERVER_ORDERS, type ServerOrder } from "../store/queries/page.ts";
 export * from "../store/server_queries.ts";

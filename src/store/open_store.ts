@@ -11,7 +11,9 @@ import {
   checkVersion,
   createTables,
   createTablesForCopy,
+  type TableOptions,
 } from "./schema/create_tables.ts";
+import { addMonths, checkPartitions } from "./schema/partitions.ts";
 import { createTextIndex } from "./schema/text_index.ts";
 import { openPostgres } from "./database/postgres.ts";
 import type { DatabaseLocation } from "./database_location.ts";
@@ -42,7 +44,7 @@ export interface LockWait {
 }
 
 /** Options for opening a database that is written to; see {@linkcode SqliteOptions} too. */
-export interface OpenOptions extends Pick<SqliteOptions, "busyMs" | "clock"> {
+export interface OpenOptions extends Pick<SqliteOptions, "busyMs" | "clock">, TableOptions {
   /** Waits for a locked file without a time limit. Default: waits for 5 seconds. */
   readonly lockWait?: LockWait;
   /** Makes the index for searches in texts, if the database has none. Default: `false`. */
@@ -60,7 +62,8 @@ export async function openStore(
   environment: ConnectionEnvironment,
   options: OpenOptions = {},
 ): Promise<Database> {
-  return await openWhenFree(location, environment, options, withTextIndex(createTables, options));
+  const create = (database: Database) => createTables(database, options);
+  return await openWhenFree(location, environment, options, withOptions(create, options));
 }
 
 /**
@@ -74,17 +77,19 @@ export async function openExisting(
   environment: ConnectionEnvironment,
   options: OpenOptions = {},
 ): Promise<Database> {
-  const prepare = withTextIndex(checkVersion, options);
+  const prepare = withOptions(checkVersion, options);
   return await openWhenFree(location, environment, { ...options, mustExist: true }, prepare);
 }
 
-/** Prepares the tables of a database, and makes the text index if it is wanted. */
-function withTextIndex(
+/** Prepares the tables of a database, its partitions, and its text index if it is wanted. */
+function withOptions(
   prepare: (database: Database) => Promise<void>,
-  { textIndex = false }: OpenOptions,
+  { textIndex = false, partitionByMonth = false }: OpenOptions,
 ): (database: Database) => Promise<void> {
   return async (database) => {
     await prepare(database);
+    if (partitionByMonth) await checkPartitions(database);
+    await addMonths(database, database.now());
     if (textIndex) await createTextIndex(database);
   };
 }
@@ -125,8 +130,10 @@ export async function openCopySource(
 export async function openCopyTarget(
   location: DatabaseLocation,
   environment: ConnectionEnvironment,
+  options: OpenOptions = {},
 ): Promise<Database> {
-  return await openWhenFree(location, environment, {}, createTablesForCopy);
+  const create = (database: Database) => createTablesForCopy(database, options);
+  return await openWhenFree(location, environment, options, withOptions(create, options));
 }
 
 async function openWhenFree(
@@ -135,11 +142,16 @@ async function openWhenFree(
   options: SqliteOptions & OpenOptions,
   prepare: (database: Database) => Promise<void>,
 ): Promise<Database> {
-  const { clock = systemClock, lockWait } = options;
+  const { clock = systemClock, lockWait, partitionByMonth = false } = options;
   const began = clock.now();
   const name = location.postgres === undefined
     ? `"${environment.resolve(location.file)}"`
     : location.path;
+  if (partitionByMonth && location.postgres === undefined) {
+    throw new InputError(
+      `Cannot partition ${name} by month: --partition-by-month needs PostgreSQL`,
+    );
+  }
   const maxWaitMs = lockWait === undefined ? OPEN_MS : Infinity;
   let reported = lockWait === undefined;
   for (;;) {

@@ -8,6 +8,7 @@ import { sleep, systemClock } from "../../net/clock.ts";
 import type { Database } from "../../store/database/database.ts";
 import type { DatabaseLocation } from "../../store/database_location.ts";
 import { downsampleCutoffs, downsampleObservations } from "../../store/downsample.ts";
+import { addMonths, replaceMonths } from "../../store/schema/partitions.ts";
 import { removeEvents } from "../../store/events/remove_events.ts";
 import { removeAllOrphanedIcons } from "../../store/forget/orphaned_icons.ts";
 import { type ConnectionEnvironment, openExisting } from "../../store/open_store.ts";
@@ -96,7 +97,9 @@ async function pruneObservations(
   const hourly = await sealHours(database, cuts.hourly);
   const daily = Math.min(cuts.daily, startOf(hourly, DAY_MS));
   await removeHours(database, hourly, between, signal);
-  return await downsampleObservations(database, { hourly, daily }, between, signal);
+  await addMonths(database, database.now());
+  const replaced = await replaceMonths(database, daily, between, signal);
+  return replaced + await downsampleObservations(database, { hourly, daily }, between, signal);
 }
 
 /** Removes rows that nothing refers to. Returns the number of icons. */

@@ -45,6 +45,8 @@ export interface DatabasePlan {
   readonly keepMs?: number;
   /** Whether the databases get the index for searches in texts. Default: no. */
   readonly textIndex?: boolean;
+  /** Whether PostgreSQL partitions observations by month. Default: no. */
+  readonly partitionByMonth?: boolean;
 }
 
 /**
@@ -53,15 +55,17 @@ export interface DatabasePlan {
  * @throws InputError for a URL that cannot be read.
  */
 export function planDatabases(
-  { output, downAfter, keep, textIndex }: {
+  { output, downAfter, keep, ...options }: {
     readonly output: readonly string[];
     readonly downAfter: number;
     readonly keep: number | undefined;
     readonly textIndex: boolean;
+    readonly partitionByMonth: boolean;
   },
 ): DatabasePlan {
   const places = output.map(parseDatabaseLocation).filter((place) => place !== undefined);
-  return { places, downAfter, keepMs: keep, textIndex };
+  const { textIndex, partitionByMonth } = options;
+  return { places, downAfter, keepMs: keep, textIndex, partitionByMonth };
 }
 
 /** Maximum size of a spill file, bytes, and how long the end of a scan waits for its database. */

@@ -35,12 +35,12 @@ const BUSY_MS = 250;
 async function openFree(
   open: typeof openExisting | typeof openStore,
   place: DatabaseLocation,
-  { textIndex, report }: DatabaseOpening,
+  { report, ...tables }: DatabaseOpening,
 ): Promise<Database> {
   using interrupt = onInterrupt(() => {});
   const { signal } = interrupt;
   const lockWait = { signal, report: (line: string) => report(`blocksweep: ${line}`) };
-  const options = { busyMs: BUSY_MS, lockWait, textIndex };
+  const options = { busyMs: BUSY_MS, lockWait, ...tables };
   try {
     return await open(place, connectionEnvironment(report), options);
   } catch (error) {
@@ -52,6 +52,8 @@ async function openFree(
 interface DatabaseOpening {
   /** Whether they get the index for searches in texts. */
   readonly textIndex: boolean;
+  /** Whether PostgreSQL partitions observations by month. */
+  readonly partitionByMonth: boolean;
   /** Receives a line for each failure. */
   readonly report: (line: string) => void;
 }
@@ -66,6 +68,8 @@ export interface NamedDatabases {
   readonly protocol: readonly unknown[] | undefined;
   /** Whether the databases get the index for searches in texts. */
   readonly textIndex: boolean;
+  /** Whether PostgreSQL partitions observations by month. */
+  readonly partitionByMonth: boolean;
 }
 
 /** The databases of a watch: those whose servers are watched, and those that only store results. */
@@ -121,8 +125,8 @@ export class WatchDatabases implements AsyncDisposable {
     rules: WatchRules,
     report: (line: string) => void,
   ): Promise<WatchDatabases> {
-    const { output: outputs, textIndex } = named;
-    const opening = { textIndex, report };
+    const { output: outputs, textIndex, partitionByMonth } = named;
+    const opening = { textIndex, partitionByMonth, report };
     const wrong = outputs.find((text) => parseDatabaseLocation(text) === undefined);
     if (wrong !== undefined) {
       throw new InputError(

@@ -20,7 +20,8 @@ import { printResult } from "../term/json_results.ts";
 
 /** Runs `copy`; returns the exit code. */
 export async function runCopy(args: readonly string[]): Promise<number> {
-  const { words: [from, to], options: { quiet, json, textIndex } } = readCommandLine("copy", args);
+  const { words: [from, to], options: { quiet, json, textIndex, partitionByMonth } } =
+    readCommandLine("copy", args);
   if (from === undefined || to === undefined) {
     throw new InputError(
       "Cannot copy: name two databases, for example blocksweep copy old.db servers.db",
@@ -31,7 +32,7 @@ export async function runCopy(args: readonly string[]): Promise<number> {
   const report = (line: string) => quiet ? undefined : reportLine(line);
   // The source is opened first: if it cannot be read, no target is created.
   await using database = await openCopySource(source, environment);
-  await using copy = await openCopyTarget(target, environment);
+  await using copy = await openCopyTarget(target, environment, { partitionByMonth });
   using interrupt = onInterrupt(() => {});
   const { signal } = interrupt;
   const { complete, tables } = await withDatabaseErrors(

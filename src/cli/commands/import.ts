@@ -37,7 +37,7 @@ const FORMATS =
 
 /** Runs `import`; returns the exit code. */
 export async function runImport(args: readonly string[]): Promise<number> {
-  const { words: [word, ...paths], options: { port, quiet, json, textIndex } } = readCommandLine(
+  const { words: [word, ...paths], options: { port, quiet, json, ...tables } } = readCommandLine(
     "import",
     args,
   );
@@ -54,7 +54,7 @@ export async function runImport(args: readonly string[]): Promise<number> {
   // one.
   const open = async () =>
     database ??= stack.use(
-      await openStore(place, connectionEnvironment(reportLine), { textIndex }),
+      await openStore(place, connectionEnvironment(reportLine), tables),
     );
   for (const [i, file] of files.entries()) {
     const imported = await importFile(open, file, paths[i], port);

@@ -7,6 +7,7 @@ import { InputError } from "../../core/errors.ts";
 import { type Database, insertInto } from "../database/database.ts";
 import postgres from "./postgres.sql" with { type: "text" };
 import sqlite from "./sqlite.sql" with { type: "text" };
+import { withPartitions } from "./partitions.ts";
 import { TABLE_COLUMNS } from "./table_columns.ts";
 
 /** The version of the tables. Versions 1 to 4 were earlier forms, which no release wrote. */
@@ -32,16 +33,25 @@ function newSalt(): string {
 /** The table that a database has while a copy into it is unfinished. */
 export const UNFINISHED_COPY = "unfinished_copy";
 
+/** How the tables of an empty database are made. */
+export interface TableOptions {
+  /** Whether PostgreSQL partitions observations by month. Default: `false`. */
+  readonly partitionByMonth?: boolean;
+}
+
 /**
  * Makes the tables of an empty database, in one transaction. Does nothing when they exist.
  *
  * @throws InputError when the database has another version, or is another program's.
  */
-export async function createTables(database: Database): Promise<void> {
+export async function createTables(
+  database: Database,
+  options: TableOptions = {},
+): Promise<void> {
   await createOnce(database, async () => {
     const version = await readVersion(database);
     if (version !== 0) return refuseOther(database, version);
-    await writeTables(database);
+    await writeTables(database, options);
   });
 }
 
@@ -51,7 +61,10 @@ export async function createTables(database: Database): Promise<void> {
  *
  * @throws InputError when the database is not empty.
  */
-export async function createTablesForCopy(database: Database): Promise<void> {
+export async function createTablesForCopy(
+  database: Database,
+  options: TableOptions = {},
+): Promise<void> {
   await createOnce(database, async () => {
     if ((await readTables(database)).has(UNFINISHED_COPY)) return;
     if (await readVersion(database) !== 0) {
@@ -59,7 +72,7 @@ export async function createTablesForCopy(database: Database): Promise<void> {
         `Cannot copy into ${database.name}: it has tables; name an empty one`,
       );
     }
-    await writeTables(database);
+    await writeTables(database, options);
     await database.script(`create table ${UNFINISHED_COPY} (progress text not null)`);
     await database.run(`insert into ${UNFINISHED_COPY} values ('{}')`);
   });
@@ -77,8 +90,12 @@ async function createOnce(database: Database, work: () => Promise<void>): Promis
   if (database.engine === "sqlite") await database.script("pragma journal_mode = wal");
 }
 
-async function writeTables(database: Database): Promise<void> {
-  await database.script(TABLES[database.engine]);
+async function writeTables(
+  database: Database,
+  { partitionByMonth = false }: TableOptions,
+): Promise<void> {
+  const tables = TABLES[database.engine];
+  await database.script(partitionByMonth ? withPartitions(tables) : tables);
   await database.bulk(INSERT_VERSION, [[SCHEMA_VERSION, newSalt()]]);
 }
 

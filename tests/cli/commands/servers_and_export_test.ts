@@ -373,3 +373,19 @@ Deno.test("servers are selected by port, network and flag, and texts by the inde
     await Deno.remove(folder, { recursive: true });
   }
 });
+
+Deno.test("--partition-by-month is refused for SQLite, and creates no file", async () => {
+  const folder = await Deno.makeTempDir();
+  try {
+    await Deno.writeTextFile(`${folder}/more.txt`, "127.0.0.1:1\n");
+    const args = ["import", `${folder}/a.db`, `${folder}/more.txt`, "--partition-by-month"];
+    const { code, stderr } = await run(args, { permissions: WRITE });
+    assertEquals(code, 2);
+    const expected =
+      `Cannot partition "${folder}/a.db" by month: --partition-by-month needs PostgreSQL`;
+    assertStringIncludes(stderr, expected);
+    assertEquals([...Deno.readDirSync(folder)].map(({ name }) => name), ["more.txt"]);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});

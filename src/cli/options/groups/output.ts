@@ -209,6 +209,11 @@ export const OUTPUT = {
       help: "delete names of players of servers whose last reply is older; 0: all",
     },
     {
+      name: "partition-by-month",
+      commands: ["scan", "watch", "import", "copy"],
+      help: "in a new PostgreSQL database, partition observations by month",
+    },
+    {
       name: "no-players",
       commands: ["scan", "query", "lan"],
       help: "do not write the names of players",

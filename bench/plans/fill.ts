@@ -198,4 +198,10 @@ async function fillRollups(database: Database, servers: number, insert: Insert):
   };
   await rollups(24, ROLLUP_DAYS);
   await rollups(1, 7 * 24);
+  await insert("server_uptime", {
+    server: `1 + ${ROLLUP_EVERY} * i`,
+    until: time(engine, `${NOW}`),
+    watched_s: `${30 * 86_400}`,
+    online_s: `${30 * 86_400} - i % 100`,
+  }, servers / ROLLUP_EVERY);
 }

@@ -1,5 +1,5 @@
 /** Covers src/store/events/event_feed.ts and src/store/events/remove_events.ts. */
-import { assert, assertEquals, assertRejects } from "@std/assert";
+import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { join } from "node:path";
 import { InputError } from "../../src/core/errors.ts";
 import { systemClock } from "../../src/net/clock.ts";
@@ -7,6 +7,7 @@ import type { Database } from "../../src/store/database/database.ts";
 import { openSqlite } from "../../src/store/database/sqlite.ts";
 import {
   BEFORE_EVENTS,
+  countHeldUp,
   eventsAfter,
   followEvents,
   lastEvents,
@@ -19,6 +20,7 @@ import { newEventId } from "../../src/store/rows/uuid.ts";
 import { createTables } from "../../src/store/schema/create_tables.ts";
 import { Store } from "../../src/store/store.ts";
 import { connect, onEngines, SERVER, withPostgres } from "./databases.ts";
+import { run } from "../cli/program.ts";
 import { record, scanId } from "./records.ts";
 
 const newEvent = (at: number, data = {}) => (
@@ -209,4 +211,34 @@ onEngines("an event that another program damaged is named", async (db) => {
   if (db.engine === "postgres") return; // the type jsonb of the column allows no other data
   await db.run("update events set at = 1, data = 'x' || char(27)", []);
   await assertRejects(() => lastEvents(db), InputError, "its data is not JSON");
+});
+
+Deno.test({
+  name: "events behind a transaction of another connection are held up, and counted",
+  ignore: SERVER === undefined,
+  fn: () =>
+    withPostgres(SERVER!, async (url) => {
+      await using db = await connect(url);
+      await using other = await connect(url);
+      await createTables(db);
+      await write(db, 1000);
+      await settled(db);
+      const { promise: isDone, resolve: end } = Promise.withResolvers<void>();
+      const { promise: isRunning, resolve: begin } = Promise.withResolvers<void>();
+      const held = other.transaction(async () => {
+        await other.rows("select pg_current_xact_id() as tx");
+        begin();
+        await isDone;
+      });
+      await isRunning;
+      await write(db, 2000);
+      assertEquals([times(await lastEvents(db)), await countHeldUp(db)], [[1000], 1]);
+      assertEquals(await countHeldUp(db, { server: 1 }), 0);
+      const shown = await run(["history", url, "--events"], { permissions: ["-A"] });
+      assertStringIncludes(shown.stderr, "blocksweep: 1 newer event not shown yet: a transaction");
+      end();
+      await held;
+      await settled(db);
+      assertEquals([times(await lastEvents(db)), await countHeldUp(db)], [[1000, 2000], 0]);
+    }),
 });

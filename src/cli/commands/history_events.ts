@@ -5,11 +5,13 @@
  */
 import { systemClock } from "../../net/clock.ts";
 import { onInterrupt } from "../../app/interrupt_signals.ts";
+import { countOf } from "../../core/quantities.ts";
 import { EXIT } from "../../app/exit_codes.ts";
 import { jsonText, SCHEMA } from "../../sinks/json.ts";
 import type { Database } from "../../store/database/database.ts";
 import {
   BEFORE_EVENTS,
+  countHeldUp,
   type EventPosition,
   eventsAfter,
   followEvents,
@@ -18,7 +20,7 @@ import {
   type StoredEvent,
 } from "../../store/events/event_feed.ts";
 import { withDatabaseErrors } from "../../store/store.ts";
-import { print, terminalSize } from "../term/console.ts";
+import { print, reportLine, terminalSize } from "../term/console.ts";
 import { storedEventLine } from "../term/event_lines.ts";
 
 /** Pause between two readings of the database while it has no further event, milliseconds. */
@@ -51,6 +53,8 @@ export async function showEvents(
     after === undefined ? lastEvents(database, selection) : eventsAfter(database, after, selection)
   );
   for (const event of events) await show(event);
+  const heldUp = await reading(() => countHeldUp(database, selection));
+  if (heldUp > 0) reportLine(heldUpLine(heldUp));
   if (!follow) return EXIT.done;
   using interrupt = onInterrupt(() => {});
   const { signal } = interrupt;
@@ -61,6 +65,12 @@ export async function showEvents(
     for await (const event of followEvents(database, position, options)) await show(event);
   });
   return EXIT.interrupted;
+}
+
+/** Why the newest events are missing. */
+function heldUpLine(events: number): string {
+  return `blocksweep: ${countOf(events, "newer event")} not shown yet: a transaction that began ` +
+    'earlier is running on the PostgreSQL server (docs/database.md, "Following events")';
 }
 
 /** An event as one line of JSON. `position` is for `--after`. */

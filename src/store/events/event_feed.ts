@@ -84,6 +84,23 @@ export async function eventsAfter(
   return rows.map(storedEvent);
 }
 
+/**
+ * The number of committed events that have no final place yet, so that readers do not get them. A
+ * transaction that runs in any database of the PostgreSQL server holds up the events after it.
+ */
+export async function countHeldUp(
+  database: Database,
+  { server }: Pick<EventSelection, "server"> = {},
+): Promise<number> {
+  if (database.engine !== "postgres") return 0;
+  const isServers = server === undefined ? "" : " and e.server = ?";
+  const [{ n }] = await database.rows(
+    `select count(*) as n from events e where not ${isFinal(database)}${isServers}`,
+    server === undefined ? [] : [server],
+  );
+  return Number(n);
+}
+
 /** The position of the newest event: a reader that starts there gets later events only. */
 export async function newestPosition(database: Database): Promise<EventPosition> {
   const [row] = await database.rows(

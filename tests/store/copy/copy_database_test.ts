@@ -200,6 +200,33 @@ for (const version of [1, 2, 3]) {
   );
 }
 
+onPairs("a database of version 4 becomes one of the present form", async (source, target) => {
+  await createTables(source);
+  await quick(source).write([record(1, { flags: ["x"] }), record(2)]);
+  const later = [
+    "events",
+    "watch_spans",
+    "rollups",
+    "rollup_totals",
+    "dirty_hours",
+    "rollup_state",
+  ];
+  await source.script(
+    "drop view server_list; alter table server_state rename column missed_scans to failures; " +
+      "alter table blocksweep_schema drop column salt; update blocksweep_schema set version = 4; " +
+      "update server_state set failures = 7; " +
+      [...later, "server_flags", "forgotten"].map((table) => `drop table ${table};`).join(" "),
+  );
+  await copied(source, target);
+  assertEquals(await all(target, "select distinct missed_scans from server_state"), [
+    { missed_scans: 7 },
+  ]);
+  assertEquals(await all(target, "select flag, server from server_flags"), [
+    { flag: "x", server: 1 },
+  ]);
+  assertEquals((await all(target, "select * from rollup_state")).length, 1);
+});
+
 onPairs("a copy that ended early goes on where it ended", async (source, target) => {
   await createTables(source);
   const servers = Array.from({ length: 5000 }, (_, i) => record(i + 1));

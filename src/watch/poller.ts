@@ -68,6 +68,17 @@ interface ReusableToken {
 /** After this number of refusals in a row no token is reused: some software accepts a token only once. */
 const MAX_REFUSALS = 3;
 
+/** What the interviews of a poll share. */
+interface PollState {
+  /** Whether a reply contained an opt-out, which ends all of them. */
+  optsOut: boolean;
+  /** When the first reply arrived, Unix milliseconds; `undefined`: there is none. */
+  repliedAt: number | undefined;
+}
+
+/** Why a poll ended early, the decisive reason first. */
+const ENDS = ["optedOut", "exhausted", "cancelled"] as const;
+
 /** Polls servers, and remembers their protocols and tokens. */
 export class Poller {
   readonly #memories = new WeakMap<WatchedServer, Memory>();
@@ -87,11 +98,9 @@ export class Poller {
     const { options } = this;
     const { attach, clock, scanId } = options;
     const memory = this.#memoryOf(server);
-    let repliedAt: number | undefined;
-    const interview = this.#interview(server, memory, () => {
-      repliedAt ??= clock.wall();
-    });
-    const { replies, latencyMs, ended, isUnreachable } = await interview;
+    const { endpoint, requestedAs } = server; // the server may move meanwhile
+    const interview = this.#interview(server, memory);
+    const { replies, latencyMs, ended, isUnreachable, repliedAt } = await interview;
     if (ended === "optedOut") return "opted out";
     if (ended === "exhausted") return "not probed";
     if (ended === "cancelled") return undefined;
@@ -99,7 +108,6 @@ export class Poller {
       memory.echoed.clear(); // the next reply may come from other software
       return isUnreachable ? "unreachable" : undefined;
     }
-    const { endpoint, requestedAs } = server;
     memory.spoken ??= replies.map(({ protocol }) =>
       this.#allProtocols.find(({ name }) => name === protocol)!
     );
@@ -112,11 +120,42 @@ export class Poller {
     return record;
   }
 
-  #interview(server: WatchedServer, memory: Memory, onReply: () => void) {
+  /**
+   * Interviews a server. As long as its protocols are unknown, it is queried over UDP and TCP at the same
+   * time: an unresponsive server then takes no longer than the slower of both.
+   */
+  async #interview(server: WatchedServer, memory: Memory) {
+    const plan = this.#planFor(server, memory);
+    const isStream = ({ transport }: Protocol) => transport === "tcp";
+    const parts = plan.needs !== undefined ? [plan.protocols] : [
+      plan.protocols.filter((protocol) => !isStream(protocol)),
+      plan.protocols.filter(isStream),
+    ].filter(({ length }) => length > 0);
+    const state: PollState = { optsOut: false, repliedAt: undefined };
+    const results = await Promise.all(
+      parts.map((protocols) => this.#runInterview(server, memory, { ...plan, protocols }, state)),
+    );
+    const ends = results.map(({ ended }) => ended);
+    return {
+      replies: results.flatMap(({ replies }) => replies),
+      latencyMs: results.map(({ latencyMs }) => latencyMs).find((ms) => ms !== null) ?? null,
+      ended: ENDS.find((ended) => ends.includes(ended)),
+      isUnreachable: results.every(({ isUnreachable }) => isUnreachable),
+      repliedAt: state.repliedAt,
+    };
+  }
+
+  /** Runs an interview of a poll. */
+  #runInterview(
+    server: WatchedServer,
+    memory: Memory,
+    plan: InterviewPlan,
+    state: PollState,
+  ) {
     const { options } = this;
     const { demultiplexer, connect, openExclusive } = options;
     const { endpoint, name } = server;
-    return runInterview(this.#planFor(server, memory), {
+    return runInterview(plan, {
       ...options,
       endpoint,
       links: {
@@ -129,10 +168,10 @@ export class Poller {
       statusOnly: true,
       startOf: (protocol) => this.#startOf(protocol, memory),
       restarts: true,
-      optsOut: ({ statement }) => options.optsOut(motdAsSent(statement)),
-      optedOut: () => options.optedOut(endpoint.address),
+      optsOut: ({ statement }) => state.optsOut ||= options.optsOut(motdAsSent(statement)),
+      optedOut: () => state.optsOut || options.optedOut(endpoint.address),
       onStatus: (protocol, status) => {
-        onReply();
+        state.repliedAt ??= options.clock.wall();
         this.#rememberToken(protocol, memory, status);
       },
     });

@@ -298,6 +298,28 @@ Deno.test("tokens are reused while they are valid, and renewed when refused", as
   assert(once.stats <= once.polls + 3, JSON.stringify(once));
 });
 
+Deno.test("a server without a reply is queried over UDP and TCP at the same time", async () => {
+  const endpoint = { address: 0x7f1f0001, port: 25565 };
+  const { counts, network } = await watchFleet({
+    servers: 0,
+    more: [endpoint],
+    runMs: 60_000,
+    script: ({ streams, network }) => {
+      network.host(endpoint, { respond: () => [] });
+      streams.host(endpoint, "timeout");
+    },
+  });
+  const alone = await watchFleet({
+    servers: 0,
+    more: [endpoint],
+    runMs: 60_000,
+    protocols: PROTOCOLS.filter(({ transport }) => transport === "udp").slice(0, 2),
+    script: ({ network }) => network.host(endpoint, { respond: () => [] }),
+  });
+  assert(network.sent.length > 0);
+  assertEquals(counts.polls, alone.counts.polls);
+});
+
 Deno.test("a cancelled watch ends at once and reports nothing more", async () => {
   const { events, network } = await watchFleet({
     runMs: 20_000,

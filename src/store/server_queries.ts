@@ -3,12 +3,11 @@
  *
  * @module
  */
-import { parseAddress } from "../core/address.ts";
-import { type Field, FIELDS, type ServerRecord } from "../core/record.ts";
+import { type Endpoint, parseAddress } from "../core/address.ts";
+import { type Field, FIELDS } from "../core/record.ts";
 import { type Database, isInList, listValue } from "./database/database.ts";
 import { conditionsOf, type ServerFilters, type Sql } from "./queries/conditions.ts";
 import { orderOf, pageOf, type ServerOrder, whereClause } from "./queries/page.ts";
-import { canonicalHost } from "./rows/addresses.ts";
 import { type BrokenCell, readTexts } from "./rows/json_cells.ts";
 import {
   type ListedRecord,
@@ -141,6 +140,16 @@ export async function lastServerId(database: Database): Promise<number> {
   return Number(id ?? 0);
 }
 
+/** Where a server is, and what it speaks. */
+export interface StoredEndpoint {
+  /** The address and the port. */
+  readonly endpoint: Endpoint;
+  /** The protocols of the last reply. Servers with the same text in the database share a list. */
+  readonly protocols: readonly string[];
+  /** The name by which the server was requested, as in `requested_as`. */
+  readonly requestedAs: string | null;
+}
+
 /**
  * Streams the endpoints and protocols of all servers, in no order.
  *
@@ -149,21 +158,25 @@ export async function lastServerId(database: Database): Promise<number> {
 export async function* allEndpoints(
   database: Database,
   onBroken?: (cell: BrokenCell) => void,
-): AsyncIterable<Pick<ServerRecord, "host" | "port" | "protocols" | "requested_as">> {
+): AsyncIterable<StoredEndpoint> {
   const sql = "select key, address, port, protocols, requested_as from servers";
+  const lists = new Map<string, readonly string[] | null>();
   for await (const row of database.stream(sql)) {
-    const { key, address, port, protocols, requested_as: asked } = row;
-    const [spoken, host] = [readTexts(String(protocols)), canonicalHost(String(address))];
-    if (spoken === null) onBroken?.({ key: String(key), column: "protocols" });
-    if (parseAddress(host) === undefined) {
+    const { key, port, requested_as: requestedAs } = row;
+    const [text, address] = [String(row.protocols), parseAddress(String(row.address))];
+    let protocols = lists.get(text);
+    if (protocols === undefined) lists.set(text, protocols = readTexts(text));
+    if (protocols === null) onBroken?.({ key: String(key), column: "protocols" });
+    if (address === undefined) {
       onBroken?.({ key: String(key), column: "address" });
       continue;
     }
     yield {
-      protocols: spoken ?? [],
-      host,
-      port: Number(port),
-      requested_as: asked === null ? null : String(asked),
+      endpoint: { address, port: Number(port) },
+      protocols: protocols ?? NONE,
+      requestedAs: requestedAs === null ? null : String(requestedAs),
     };
   }
 }
+
+const NONE: readonly string[] = [];

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { type Endpoint, parseAddress } from "../../core/address.ts";
+import type { Endpoint } from "../../core/address.ts";
 import { InputError } from "../../core/errors.ts";
 import { PROTOCOLS } from "../../protocols/list.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
@@ -66,24 +66,14 @@ export async function readKnown(
     const optedOutSet = new AddressSet(optedOut);
     const servers: KnownServer[] = [];
     const onBroken = brokenCellReporter(database.name, report);
-    const lists = new Map<string, readonly string[]>(); // each different list is in memory once
-    for await (
-      const { host, port, protocols, requested_as: requestedAs } of allEndpoints(
-        database,
-        onBroken,
-      )
-    ) {
-      const address = parseAddress(host)!;
-      if (optedOutSet.has(address)) continue;
+    const spoken = new Map<readonly string[], readonly string[]>(); // a million servers share a few
+    for await (const one of allEndpoints(database, onBroken)) {
+      const { endpoint, requestedAs } = one;
+      if (optedOutSet.has(endpoint.address)) continue;
       const names = requestedAs === null ? {} : namesIn(requestedAs);
-      const spoken = spokenOf(protocols, allProtocols);
-      const list = lists.get(spoken.join()) ?? spoken;
-      lists.set(spoken.join(), list);
-      servers.push({
-        endpoint: { address, port },
-        protocols: list,
-        ...names,
-      });
+      const protocols = spoken.get(one.protocols) ?? spokenOf(one.protocols, allProtocols);
+      spoken.set(one.protocols, protocols);
+      servers.push({ endpoint, protocols, ...names });
     }
     return { servers, optedOut };
   });

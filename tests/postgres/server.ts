@@ -5,6 +5,10 @@ export interface Server extends AsyncDisposable {
   readonly port: number;
   /** The URL `postgres://lists:…@127.0.0.1:PORT/`, to which the name of a database is appended. */
   readonly url: string;
+  /** The folder of the server's Unix socket. */
+  readonly socketFolder: string;
+  /** The path of the server's log. */
+  readonly log: string;
   /** Stops the server. */
   readonly stop: () => Promise<void>;
   /** Starts the server again. */
@@ -54,6 +58,8 @@ export async function startPostgres(fsync: "on" | "off" = "off"): Promise<Server
   let running = true;
   return {
     port,
+    socketFolder: folder,
+    log: `${folder}/log`,
     url: `postgres://lists:${encodeURIComponent(PASSWORD)}@127.0.0.1:${port}/`,
     stop: async () => {
       await stop();

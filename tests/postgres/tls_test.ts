@@ -71,6 +71,9 @@ Deno.test("sslmode decides whether connections are encrypted, and which certific
     const wrong = await refused(`?sslmode=verify-full&sslrootcert=${other}`);
     assert(/does not match|altnames/.test(wrong.message), wrong.message);
     assertEquals(await encrypted("?sslmode=require"), true);
+    assertEquals(await encrypted(`?sslmode=verify-ca&sslrootcert=${other}`), true);
+    const foreign = await refused(`?sslmode=verify-ca&sslrootcert=${good}`);
+    assert(foreign.message.includes("self-signed"), foreign.message);
   } finally {
     await Deno.remove(folder, { recursive: true });
   }

@@ -32,12 +32,19 @@ type Encryption = false | {
   readonly rejectUnauthorized: boolean;
   readonly host: string;
   readonly ca?: string;
+  readonly checkServerIdentity?: () => undefined;
 };
 
 /** Values of `ssl` to try in order. A later one is tried only when the server offers no encryption. */
 function encryptions({ sslMode, host }: PostgresLocation, ca: string | undefined): Encryption[] {
   // `host` names the subject of the certificate: the driver sets none when it connects to an address.
-  const encrypted = { rejectUnauthorized: sslMode === "verify-full", host, ...ca && { ca } };
+  const encrypted = {
+    rejectUnauthorized: sslMode.startsWith("verify-"),
+    host,
+    ...ca && { ca },
+    ...sslMode === "verify-ca" && { checkServerIdentity: () => undefined },
+  };
+  if (host.startsWith("/")) return [false]; // PostgreSQL encrypts no connections over Unix sockets
   return sslMode === "disable" ? [false] : sslMode === "prefer" ? [encrypted, false] : [encrypted];
 }
 
@@ -74,7 +81,7 @@ const BEGIN = "begin; set local enable_hashjoin = off; set local enable_mergejoi
  * Connects to a PostgreSQL server.
  *
  * @param shown The database's name in error messages, without a password.
- * @param rootCertificate Root certificates in PEM form, for `sslmode=verify-full`. Default: the system's.
+ * @param rootCertificate Root certificates in PEM form, for `sslmode=verify-ca` and `verify-full`. Default: the system's.
  * @throws InputError when the server is unreachable, or refuses the connection.
  */
 export async function openPostgres(

@@ -8,7 +8,10 @@ import { redactUrl } from "../../core/redact.ts";
 
 /** The parsed connection URL of a PostgreSQL database. */
 export interface PostgresLocation {
-  /** Host name or address of the server, without the brackets of IPv6. */
+  /**
+   * Host name or address of the server, without the brackets of IPv6; or the folder of its Unix socket,
+   * which begins with `/`.
+   */
   readonly host: string;
   /** TCP port of the server. Default in a URL: 5432. */
   readonly port: number;
@@ -29,15 +32,17 @@ export interface PostgresLocation {
  * - `disable`: no encryption;
  * - `prefer`: encryption when the server offers it;
  * - `require`: encryption without verification of the certificate;
+ * - `verify-ca`: encryption, with a trusted certificate, which may be issued for another host;
  * - `verify-full`: encryption, with a trusted certificate that is issued for the host.
  */
-export const SSL_MODES = ["disable", "prefer", "require", "verify-full"] as const;
+export const SSL_MODES = ["disable", "prefer", "require", "verify-ca", "verify-full"] as const;
 
 /** One of {@linkcode SSL_MODES}. */
 export type SslMode = typeof SSL_MODES[number];
 
 /**
- * Parses `postgres://USER:PASSWORD@HOST:PORT/DATABASE?sslmode=MODE&sslrootcert=FILE`.
+ * Parses `postgres://USER:PASSWORD@HOST:PORT/DATABASE?sslmode=MODE&sslrootcert=FILE`. The host may be
+ * the folder of a Unix socket, with `%2F` for `/`.
  *
  * @throws InputError when the URL cannot be used. The message contains no password.
  */
@@ -57,11 +62,11 @@ export function parsePostgres(text: string): PostgresLocation {
     throw refuse("only the parameters sslmode and sslrootcert are supported");
   }
   if (sslMode === undefined) throw refuse(`sslmode must be one of ${SSL_MODES.join(", ")}`);
-  if (sslrootcert !== undefined && sslMode !== "verify-full") {
-    throw refuse("sslrootcert requires sslmode=verify-full");
+  if (sslrootcert !== undefined && !sslMode.startsWith("verify-")) {
+    throw refuse("sslrootcert requires sslmode=verify-ca or sslmode=verify-full");
   }
-  const parts = [url.username, url.password, url.pathname.slice(1)];
-  const [user, password, database] = parts.map((part) => {
+  const parts = [url.username, url.password, url.hostname, url.pathname.slice(1)];
+  const [user, password, host, database] = parts.map((part) => {
     try {
       return decodeURIComponent(part);
     } catch {
@@ -70,7 +75,7 @@ export function parsePostgres(text: string): PostgresLocation {
   });
   if (user === "" || database === "") throw refuse("it has no user or no database");
   return {
-    host: url.hostname.replace(/^\[(.*)\]$/, "$1"),
+    host: host.replace(/^\[(.*)\]$/, "$1"),
     port: Number(url.port || 5432),
     database,
     user,

@@ -161,3 +161,34 @@ debianTest(
     assertEquals(await promtool(["check", "metrics"], page), "");
   },
 );
+
+debianTest(
+  "a webhook that delivers nothing raises an alert, and a busy one raises none",
+  async () => {
+    const path = await Deno.makeTempFile({ suffix: ".yml" });
+    const labels = '{instance="i", job="j"}';
+    const series = (waiting: string, delivered: string) => [
+      { series: `blocksweep_webhook_backlog${labels}`, values: waiting },
+      { series: `blocksweep_webhook_events_delivered_total${labels}`, values: delivered },
+    ];
+    const alert = {
+      exp_labels: { severity: "critical", instance: "i", job: "j" },
+      exp_annotations: { summary: "The webhook accepts no events: 2 wait." },
+    };
+    const test = (input_series: unknown, exp_alerts: unknown) => ({
+      ...{ interval: "1m", input_series },
+      alert_rule_test: [{ eval_time: "30m", alertname: "BlocksweepWebhookFails", exp_alerts }],
+    });
+    const tests = [
+      test(series("0+0x9 2+0x30", "7+0x40"), [alert]),
+      test(series("2+0x40", "0+5x40"), []),
+      test(series("0+0x40", "7+0x40"), []),
+    ];
+    try {
+      await Deno.writeTextFile(path, JSON.stringify({ rule_files: [ALERTS], tests }));
+      await promtool(["test", "rules", path]);
+    } finally {
+      await Deno.remove(path);
+    }
+  },
+);

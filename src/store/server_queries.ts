@@ -56,9 +56,25 @@ const STATE_FIELDS = [
     nullable: false,
     meaning: "when the server last changed what it publishes, or went online or offline",
   },
+  {
+    name: "uptime_30d",
+    type: "number",
+    nullable: true,
+    meaning:
+      "share of the watched time of the last 30 complete days in which the server was online",
+  },
 ] as const;
 
-/** Fields of a {@linkcode ListedRecord}, in the order of columns. */
+/** A server as {@linkcode selectServers} returns it. */
+export interface SelectedServer extends ListedRecord {
+  /**
+   * Share of the watched time of the last 30 complete days (UTC) in which the server was online, from 0 to
+   * 1; null if it was not watched.
+   */
+  uptime_30d: number | null;
+}
+
+/** Fields of a {@linkcode SelectedServer}, in the order of columns. */
 export const STORED_FIELDS: readonly Field[] = [
   ...FIELDS,
   ...STATE_FIELDS as unknown as readonly Field[],
@@ -74,9 +90,11 @@ export async function* selectServers(
   database: Database,
   selection: ServerSelection,
   onBroken?: (cell: BrokenCell) => void,
-): AsyncIterable<ListedRecord> {
+): AsyncIterable<SelectedServer> {
   const { sql, values } = await queryFor(database, selection);
-  for await (const row of database.stream(sql, values)) yield recordOf(row, onBroken);
+  for await (const row of database.stream(sql, values)) {
+    yield { ...recordOf(row, onBroken), uptime_30d: row.uptime_30d as number | null };
+  }
 }
 
 /** Servers that are looked up as a page; more are read by one query. */
@@ -87,7 +105,8 @@ async function queryFor(database: Database, selection: ServerSelection): Promise
   const { sort, limit } = selection;
   const conditions = await conditionsOf(database, selection);
   const order = `order by ${orderOf(database, sort)}`;
-  const select = `select ${RECORD_COLUMNS} from ${RECORD_TABLES}`;
+  const select = `select ${RECORD_COLUMNS}, u.uptime_30d from ${RECORD_TABLES} ` +
+    "left join recent_uptime u on u.server = t.server";
   if (limit === undefined || limit > MAX_PAGE) {
     const { sql, values } = whereClause(conditions);
     return limit === undefined

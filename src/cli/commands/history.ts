@@ -8,6 +8,7 @@ import { countOf, withCommas } from "../../core/quantities.ts";
 import { jsonText } from "../../sinks/json.ts";
 import { countObservations, historyOf, type Observation } from "../../store/history_queries.ts";
 import { withDatabaseErrors } from "../../store/store.ts";
+import type { Uptime } from "../../store/uptime/integrate.ts";
 import { type RecentUptime, recentUptime } from "../../store/uptime/uptime_queries.ts";
 import { connectionEnvironment } from "../../app/databases/connection_environment.ts";
 import { EXIT } from "../../app/exit_codes.ts";
@@ -41,6 +42,8 @@ export async function runHistory(args: readonly string[]): Promise<number> {
   });
   if (json) {
     for (const one of seen) await print(jsonText({ server: key, ...one }));
+    const watched = watchedPeriods(uptime);
+    if (watched.length > 0) await print(jsonText({ server: key, uptime: uptimeFacts(watched) }));
   } else {
     await print(historyLines(key, seen, uptime).join("\n"));
   }
@@ -109,12 +112,33 @@ export function historyLines(
   ];
 }
 
+/** The uptime of a period. */
+type PeriodUptime = readonly [period: string, uptime: Uptime];
+
+/** The periods in which the server was watched. */
+function watchedPeriods(uptime: RecentUptime | undefined): PeriodUptime[] {
+  return Object.entries(uptime ?? {}).filter(([, { watchedS }]) => watchedS > 0);
+}
+
+/** The uptime of each period, with the columns of the table `rollups`. */
+function uptimeFacts(periods: readonly PeriodUptime[]): Record<string, unknown> {
+  return Object.fromEntries(
+    periods.map(([period, { watchedS, onlineS, playerS, playersMin, playersMax }]) => [period, {
+      uptime: onlineS / watchedS,
+      watched_s: watchedS,
+      online_s: onlineS,
+      player_s: playerS,
+      players_min: playersMin,
+      players_max: playersMax,
+    }]),
+  );
+}
+
 /** The share of the watched time in which the server was online, if it was watched. */
 function uptimeLines(uptime: RecentUptime | undefined): string[] {
-  const parts = Object.entries(uptime ?? {}).filter(([, { watchedS }]) => watchedS > 0)
-    .map(([period, { onlineS, watchedS }]) =>
-      `${percent(onlineS / watchedS)} in ${period} (watched ${(watchedS / 3600).toFixed(1)} h)`
-    );
+  const parts = watchedPeriods(uptime).map(([period, { onlineS, watchedS }]) =>
+    `${percent(onlineS / watchedS)} in ${period} (watched ${(watchedS / 3600).toFixed(1)} h)`
+  );
   return parts.length === 0 ? [] : [`uptime: ${parts.join(", ")}`];
 }
 

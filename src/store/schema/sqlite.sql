@@ -265,13 +265,17 @@ create table rollup_state (
 
 insert into rollup_state values (0, 0, 0);
 
+-- The uptime of servers in 30 days of which the last one is at most 30 days ago.
+create view recent_uptime as
+select server, cast(online_s as real) / watched_s as uptime_30d from server_uptime where until > unixepoch('now', '-30 days') * 1000;
+
 -- The view of servers for other programs: its columns stay when tables change.
 create view server_list as
 select s.key, s.hostname, s.address, s.port, s.protocols, s.edition, s.software, s.name, s.motd_plain,
   s.version, s.map, s.gamemode, t.online, t.players_online, t.players_max, p.names as players,
   t.latency_ms, s.flags, s.tags, s.favicon_hash, s.first_seen, s.changed_at, t.probed_at, t.replied_at,
-  t.missed_scans, cast(u.online_s as real) / u.watched_s as uptime_30d
+  t.missed_scans, u.uptime_30d
 from servers s join server_state t on t.server = s.id
 left join server_players p on p.server = t.server
-left join server_uptime u on u.server = t.server and u.until > unixepoch('now', '-30 days') * 1000
+left join recent_uptime u on u.server = t.server
 where not exists (select 1 from opt_outs o where o.address = s.address);

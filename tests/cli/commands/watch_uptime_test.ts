@@ -60,6 +60,12 @@ Deno.test("a span ends with the last write of a watch that is killed, and with t
     assert(Number(second.ended_at) >= endedAt, "the span of a watch lasts until its end");
     const { stdout } = await run(["history", path, servers[0]], { permissions });
     assertStringIncludes(stdout, "uptime: 100.00 % in 24h (watched 0.0 h)");
+    const lines = (await run(["history", path, servers[0], "--json"], { permissions })).stdout;
+    const last = JSON.parse(lines.trim().split("\n").at(-1)!);
+    assertEquals(Object.keys(last), ["server", "uptime"]);
+    const { "24h": recent } = last.uptime;
+    assertEquals([recent.uptime, recent.online_s], [1, recent.watched_s]);
+    assertEquals(last.uptime["30d"], recent);
   } finally {
     await Deno.remove(folder, { recursive: true });
   }

@@ -2,6 +2,7 @@
 import { assert, assertEquals } from "@std/assert";
 import type { Database } from "../../../src/store/database/database.ts";
 import { writeObservations } from "../../../src/store/rows/observation_rows.ts";
+import { selectServers } from "../../../src/store/server_queries.ts";
 import { Store } from "../../../src/store/store.ts";
 import { DAY_MS, HOUR_MS, isServerIn, startOf } from "../../../src/store/uptime/hours.ts";
 import { rollUp } from "../../../src/store/uptime/roll_up.ts";
@@ -85,6 +86,8 @@ onEngines(
     }
     const uptimes = await all(db, "select uptime_30d as up from server_list order by port");
     assertEquals(uptimes, [{ up: 0.5 }, { up: null }, { up: null }]);
+    const selected = await Array.fromAsync(selectServers(db, { sort: "address" }));
+    assertEquals(selected.map(({ uptime_30d: up }) => up), [0.5, null, null]);
   },
 );
 

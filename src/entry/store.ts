@@ -28,6 +28,7 @@ export type { TableOptions } from "../store/schema/create_tables.ts";
 export type { ServerFilters } from "../store/queries/conditions.ts";
 export { SERVER_ORDERS, type ServerOrder } from "../store/queries/page.ts";
 export * from "../store/server_queries.ts";
+export type { BrokenCell } from "../store/rows/json_cells.ts";
 export type { ScanNumbers, ScanProgressRow } from "../store/scans/scan_progress.ts";
 export type { ScanAddresses } from "../store/scans/scan_ranges.ts";
 export * from "../store/store.ts";

@@ -94,7 +94,7 @@ async function copy(from: string, to: string, killAfterMs?: number) {
 await using server = await startPostgres();
 const folder = await Deno.makeTempDir();
 try {
-  const [old, back, once] = ["old.db", "back.db", "once.db"].map((name) => `${folder}/${name}`);
+  const [old, back] = ["old.db", "back.db"].map((name) => `${folder}/${name}`);
   {
     await using database = openSqlite(old);
     await database.script("pragma journal_mode = wal");
@@ -106,9 +106,8 @@ try {
     const there = await copy(old, url);
     console.log("PostgreSQL to SQLite:");
     const again = await copy(url, back);
-    console.log("version 2 in SQLite to SQLite:");
-    await copy(old, once);
-    for (const { table, rows, digest, equal } of there) {
+    // Scans have columns that version 2 does not have, so their digests cannot be compared.
+    for (const { table, rows, digest, equal } of there.filter((one) => one.table !== "scans")) {
       const returned = again.find((one) => one.table === table);
       const isSame = equal && returned.equal && returned.digest === digest;
       console.log(`${table}: ${rows} rows, ${isSame ? "equal there and back" : "DIFFERENT"}`);

@@ -193,9 +193,14 @@ for (const version of [1, 2, 3]) {
         [await count("favicons"), await count("replies"), await count("opt_outs")],
         [version >= 2 ? 1 : 0, version >= 2 ? 1 : 0, version >= 3 ? 1 : 0],
       );
-      // A scan changes nothing but times where the server is the same.
-      const [before] = await all(target, "select * from servers where key = '127.0.0.1:1'");
-      assertEquals(before.changed_at, 3000);
+      await using back = openSqlite(":memory:");
+      const returned = new Map(
+        (await copied(target, back)).tables.map(({ table, digest }) => [table, digest]),
+      );
+      // Scans have columns that the old form does not have.
+      for (const { table, digest } of tables.filter((one) => one.table !== "scans")) {
+        assertEquals(returned.get(table), digest, table);
+      }
     },
   );
 }

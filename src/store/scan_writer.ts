@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { serverId, type ServerRecord } from "../core/record.ts";
+import { ATTACHMENTS, serverId, type ServerRecord } from "../core/record.ts";
 import { PROTOCOLS } from "../protocols/list.ts";
 import { type NumberedRecord, writeAttached } from "./attachments.ts";
 import type { Database } from "./database/database.ts";
@@ -75,8 +75,10 @@ function attachedTo(
   written: readonly WrittenServer[],
   records: readonly Identified[],
 ): NumberedRecord[] {
+  const attached = records.filter(({ record }) => ATTACHMENTS in record);
+  if (attached.length === 0) return [];
   const ids = new Map(written.map(({ id, write: { identity } }) => [placeOf(identity), id]));
-  return records.flatMap(({ record, identity }) => {
+  return attached.flatMap(({ record, identity }) => {
     const id = ids.get(placeOf(identity));
     return id === undefined ? [] : [{ id, record }];
   });

@@ -193,7 +193,7 @@ class Sqlite implements Database {
     this.name = `"${path}"`;
     // SQLite's own lower() converts ASCII letters only.
     const lower = (text: unknown) => typeof text === "string" ? text.toLowerCase() : null;
-    db.function("lower", { deterministic: true }, lower);
+    db.function("unicode_lower", { deterministic: true }, lower);
   }
 
   async script(sql: string): Promise<void> {

@@ -154,7 +154,9 @@ async function hasText(database: Database, text: string): Promise<Condition> {
 
 /** A case-insensitive `like` condition. SQLite's `like` ignores the case of ASCII letters by itself. */
 function like(column: string, engine: Database["engine"], text: string): string {
-  const folded = engine === "sqlite" && /^[ -~]*$/.test(text) ? column : `lower(${column})`;
+  const isAscii = /^[ -~]*$/.test(text);
+  const lower = engine === "postgres" ? "lower" : "unicode_lower";
+  const folded = engine === "sqlite" && isAscii ? column : `${lower}(${column})`;
   return `${folded} like ? escape '\\'`;
 }
 

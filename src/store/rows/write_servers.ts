@@ -9,7 +9,7 @@
 import type { ServerRecord } from "../../core/record.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
 import type { BulkStatement, ColumnDefinition, Database, Value } from "../database/database.ts";
-import { insertInto, updateOf } from "../database/database.ts";
+import { insertInto, isInList, listValue, updateOf } from "../database/database.ts";
 import { detectChanges, type Transition } from "../events/detect.ts";
 import type { EventBody } from "../events/watch_event.ts";
 import { SERVER_COLUMNS, type ServerValues, serverValues } from "./server_values.ts";
@@ -136,9 +136,8 @@ export async function writeServers(
   );
   const written = valued.map(({ write, values }): Unreported => {
     const { key } = write.identity;
-    const inserted = fresh.get(key);
-    const before = known.get(key) ?? (inserted?.state === undefined ? undefined : inserted);
-    const { id } = (before ?? inserted)!;
+    const before = known.get(key) ?? fresh.known.get(key);
+    const id = before?.id ?? fresh.ids.get(key)!;
     const wins = before === undefined || isReplaced(before, write, rules, database.now());
     return { write, values, id, before, wins };
   });
@@ -180,12 +179,20 @@ export function isReplaced(
 /** A write with the values of its columns. */
 type Valued = Pick<WrittenServer, "write" | "values">;
 
-/** Inserts servers, and returns the rows with their ids. Another writer may insert them first. */
+/** Servers that were not known before their insertion. */
+interface InsertedServers {
+  /** `servers.id` by key. */
+  readonly ids: ReadonlyMap<string, number>;
+  /** The rows by key where another writer has inserted one of them first, else none. */
+  readonly known: ReadonlyMap<string, KnownServer>;
+}
+
+/** Inserts servers. */
 async function insertServers(
   database: Database,
   writes: readonly Valued[],
-): Promise<ReadonlyMap<string, KnownServer>> {
-  if (writes.length === 0) return new Map();
+): Promise<InsertedServers> {
+  if (writes.length === 0) return { ids: new Map(), known: new Map() };
   const rows = writes.map(({ write: { firstSeen, probedAt }, values: { columns } }) => [
     ...columns.slice(0, -1),
     storableTime(firstSeen) ?? 0,
@@ -193,9 +200,17 @@ async function insertServers(
     columns.at(-1)!,
   ]);
   rows.sort(([a], [b]) => a! < b! ? -1 : 1);
-  await database.bulk(INSERT_SERVER, rows);
+  const inserted = await database.bulk(INSERT_SERVER, rows);
   const keys = writes.map(({ write }) => write.identity.key);
-  return await readKnownServers(database, keys, { attempt: 1 });
+  const numbers = await database.rows(
+    `select id, key from servers where ${isInList(database, "key", "text")}`,
+    [listValue(database, keys)],
+  );
+  const ids = new Map(numbers.map(({ id, key }) => [String(key), Number(id)]));
+  if (inserted === writes.length) return { ids, known: new Map() };
+  const known = await readKnownServers(database, keys, { attempt: 1 });
+  const others = [...known].filter(([, { state }]) => state !== undefined);
+  return { ids, known: new Map(others) };
 }
 
 /** Values of STATE_COLUMNS. */

@@ -116,7 +116,7 @@ create index servers_changed on servers (changed_at desc, id);
 
 -- One row per server, with the values that each poll writes. Half of each page stays free for the
 -- row's next version, and no index has the times: the update of an unchanged server is a HOT
--- update.
+-- update. To start parallel workers takes longer than to read a page of servers.
 create table server_state (
   server integer primary key,             -- servers.id
   scan integer,                           -- scans.id of the last reply
@@ -127,7 +127,7 @@ create table server_state (
   players_max integer,                    -- player slots
   missed_scans integer not null,          -- scans in a row that probed it without a reply
   online boolean not null                 -- whether the server counts as online
-) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.05);
+) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.05, parallel_workers = 0);
 
 create index server_state_players on server_state
   (online desc, (coalesce(players_online, -1)) desc, server);

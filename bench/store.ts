@@ -14,14 +14,21 @@
  * scan that finds the same servers.
  *
  * `ours` is what a scan calls (`Store.write`): it converts records to values, hashes the content,
- * searches for duplicate servers, and runs the transaction. `bare` gets these values, computed
- * outside of its time. It only runs the statements of a batch in one transaction: for SQLite
- * prepared statements, row by row; for PostgreSQL `insert ... select unnest`. `share` is the rows
+ * searches for duplicate servers, finds events, and runs the transaction. `bare` gets these values,
+ * computed outside of its time. It reads nothing, so it writes all columns of each row of the same tables
+ * again. It runs the statements of a batch in one transaction: for SQLite prepared statements, row by row;
+ * for PostgreSQL `insert ... select unnest`. `share` is the rows
  * per second of `ours` divided by those of `bare`, the median of the rounds.
  */
 import { formatAddress } from "../src/core/address.ts";
 import type { ServerRecord } from "../src/core/record.ts";
-import { type Database, insertInto, type Value } from "../src/store/database/database.ts";
+import {
+  type BulkStatement,
+  type Database,
+  insertInto,
+  type Value,
+} from "../src/store/database/database.ts";
+import { INSERT_EVENT } from "../src/store/events/write_events.ts";
 import { identityOf } from "../src/store/rows/identity.ts";
 import {
   INSERT_OBSERVATION,
@@ -30,7 +37,7 @@ import {
 } from "../src/store/rows/observation_rows.ts";
 import { STATE_COLUMNS } from "../src/store/rows/server_state.ts";
 import { INSERT_SERVER, UPSERT_PLAYERS } from "../src/store/rows/write_servers.ts";
-import { serverValues } from "../src/store/rows/server_values.ts";
+import { SERVER_COLUMNS, serverValues } from "../src/store/rows/server_values.ts";
 import { createTables } from "../src/store/schema/create_tables.ts";
 import { openPostgres } from "../src/store/database/postgres.ts";
 import { parsePostgres } from "../src/store/database/postgres_url.ts";
@@ -97,6 +104,7 @@ function rowsOf(batch: readonly ServerRecord[], first: number): Record<Table, Va
     players: [],
     replied: [],
     seen: [],
+    events: [],
   };
   for (const [i, record] of batch.entries()) {
     const id = first + i + 1;
@@ -106,6 +114,8 @@ function rowsOf(batch: readonly ServerRecord[], first: number): Record<Table, Va
     rows.servers.push([...columns.slice(0, -1), at, at, columns.at(-1)!]);
     rows.state.push([id, 1, at, at, latencyMs, playersOnline, playersMax, 0, 1]);
     if (players !== null) rows.players.push([id, players, at]);
+    const event = crypto.randomUUID();
+    rows.events.push([event, at, id, 1, "online", '{"offline_ms":null}']);
     rows.replied.push([record.scan_id === scanId(1) ? 1 : 2, id]);
     const scan = record.scan_id === scanId(1) ? 1 : 2;
     rows.seen.push(observationValues({ server: id, at, scan }, { values, latencyMs }));
@@ -114,7 +124,7 @@ function rowsOf(batch: readonly ServerRecord[], first: number): Record<Table, Va
 }
 
 /** The tables that the loop writes. */
-type Table = "servers" | "state" | "players" | "replied" | "seen";
+type Table = "servers" | "state" | "players" | "replied" | "seen" | "events";
 
 const UPSERT_STATE = insertInto(
   "server_state",
@@ -123,6 +133,13 @@ const UPSERT_STATE = insertInto(
     STATE_COLUMNS.slice(1).map(([name]) => `${name} = excluded.${name}`).join(", ")
   }`,
 );
+
+const UPSERT_SERVER: BulkStatement = (() => {
+  const columns = SERVER_COLUMNS.slice(1).map(([name]) => `${name} = excluded.${name}`).join(", ");
+  const upsert = (sql: string) => sql.replace("do nothing", `do update set ${columns}`);
+  const { types, sqlite, postgres } = INSERT_SERVER;
+  return { types, sqlite: upsert(sqlite), postgres: upsert(postgres) };
+})();
 
 /** A function that runs only the statements that change rows. `timed` adds up their time. */
 async function bare(place: string, timed: Timed): Promise<Write> {
@@ -137,13 +154,12 @@ async function bare(place: string, timed: Timed): Promise<Write> {
     written += batch.length;
     return timed(() =>
       database.transaction(async () => {
-        if (isFirst) {
-          await database.bulk(INSERT_SERVER, rows.servers);
-          await database.bulk(UPSERT_PLAYERS, rows.players);
-        }
+        await database.bulk(UPSERT_SERVER, rows.servers);
+        await database.bulk(UPSERT_PLAYERS, rows.players);
         await database.bulk(UPSERT_STATE, rows.state);
         await database.bulk(INSERT_OBSERVATION, rows.seen);
         await database.bulk(INSERT_SCAN_SERVER, rows.replied);
+        if (isFirst) await database.bulk(INSERT_EVENT, rows.events);
       })
     );
   };

@@ -62,11 +62,11 @@ export async function documentedQueries(
         ? !(engine === "sqlite" && /lower\(name\)/.test(sql))
         : !/server_text|lower\(name\)/.test(sql)
     )
-    .map(({ sql }) => withValues(sql));
+    .map(({ sql }) => withValues(engine, sql));
 }
 
 /** A query at the time of the rollups, for a server that has some. */
-function withValues(sql: string): string {
+function withValues(engine: "sqlite" | "postgres", sql: string): string {
   const server = 1 + ROLLUP_EVERY * 4321;
   return sql.replaceAll(
     "'play.example.org:25565'",
@@ -74,5 +74,6 @@ function withValues(sql: string): string {
   )
     .replaceAll("unixepoch('now', 'start of day')", String(NOW / 1000))
     .replaceAll("unixepoch('now')", String(NOW / 1000))
-    .replaceAll("now()", `to_timestamp(${NOW / 1000})`);
+    .replaceAll("now()", `to_timestamp(${NOW / 1000})`)
+    .replace(/ at = (\d{13})/, engine === "postgres" ? " at = to_timestamp($1 / 1000)" : "$&");
 }

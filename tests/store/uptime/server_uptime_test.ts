@@ -100,7 +100,8 @@ onEngines(
     await db.script(`insert into server_uptime values (1, ${timeOf(db, TODAY)}, 200, 100)`);
     const [{ key }] = await db.rows("select key from servers where id = 1");
     const text = await Deno.readTextFile(new URL("../../../docs/database.md", import.meta.url));
-    const section = text.split("\nUptime over 30 days")[1].split("\nThe versions with")[0];
+    const section =
+      text.split("\nThe uptime in the last 30 days, of")[1].split("\nThe versions with")[0];
     const [pages, sqlite, postgres] = [...section.matchAll(/```\w+\n([^]*?);?\n```/g)].map((
       [, sql],
     ) => sql.replaceAll("play.example.org:25565", String(key)));

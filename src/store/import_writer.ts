@@ -16,8 +16,8 @@ import type { StoredRecord } from "./rows/stored_record.ts";
 import { type ServerWrite, type WriteRules, writeServers } from "./rows/write_servers.ts";
 
 /**
- * Writes imported records: of files, or of another database. An older one than the database's changes
- * `first_seen` only; an endpoint that never replied changes no known server.
+ * Writes imported records: of files, or of another database. A record that is older than the row in
+ * the database changes only `first_seen`; an endpoint that never replied changes no known server.
  *
  * @param allProtocols Every protocol of the program. Default: PROTOCOLS.
  * @returns The number of rows that were inserted or updated.

@@ -139,9 +139,9 @@ function addsVersion(earlier: string | null, current: string | null): boolean {
 }
 
 /**
- * Whether the scan settled if a server speaks a protocol. This holds for a protocol that was sent, for
- * one that a protocol of the server suppresses, and for one that is sent before a protocol that it would
- * suppress.
+ * Whether the scan has shown if a server speaks a protocol. That is so for a protocol that was
+ * sent, for one that a protocol of the server suppresses, and for one that is sent first because it
+ * suppresses a protocol of the server.
  */
 function wasQueried(
   name: string,

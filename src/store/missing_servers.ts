@@ -64,7 +64,7 @@ export async function markMissing(database: Database, scan: FinishedScan): Promi
   const { coverage } = scan;
   const numbers = await scanNumbers(database, [scan.scanId]);
   const number = numbers.get(scan.scanId);
-  if (number === undefined) return 0; // an identity that is no UUID: the scan has no row
+  if (number === undefined) return 0; // the identity is not a UUID: the scan has no row
   let [count, beatAt] = [0, database.now()];
   for (const range of queriedRanges(coverage.ranges)) {
     for await (const page of readPages(database, range, number, scan)) {
@@ -86,7 +86,9 @@ export async function markMissing(database: Database, scan: FinishedScan): Promi
   return count;
 }
 
-/** The ranges to query: those of the coverage, or one of a whole family in the place of very many. */
+/**
+ * The ranges to query: those of the coverage, or the range of a whole family in place of very many.
+ */
 function queriedRanges(ranges: Coverage["ranges"]): Coverage["ranges"] {
   return ([4, 6] as const).flatMap((bits) => {
     const ofFamily = ranges.filter(({ start }) => family(start) === bits);

@@ -77,7 +77,7 @@ async function remembered(database: Database, polls: Polls): Promise<Polls> {
   return { ...polls, servers, observations, dropped };
 }
 
-/** The write of a server that replied. Columns that scans fill and polls do not keep their values. */
+/** The write of a server that replied. Columns that only scans fill keep their values. */
 function repliedWrite(
   database: Database,
   polled: PolledServer,
@@ -105,7 +105,7 @@ function repliedWrite(
   }];
 }
 
-/** Whether another program had a reply while the polls failed that show an outage. */
+/** Whether another program got a reply since the first of the failed polls that show an outage. */
 function hasReplySince(
   known: KnownServer | undefined,
   { decisiveSince }: Outage,

@@ -18,8 +18,8 @@ import { type ServerWrite, writeServers, type WrittenServer } from "./rows/write
 const BATCH = 1000;
 
 /**
- * Writes the records of a scan. A server's first record in a scan has an observation; so has a further
- * one that differs from what the database knew.
+ * Writes the records of a scan. Writes an observation for a server's first record in a scan, and
+ * for each further record that differs from what the database contained.
  *
  * @param scope What the scan queries: columns that it does not query keep their values. Default:
  * all protocols are queried.

@@ -97,7 +97,7 @@ export async function* selectServers(
   }
 }
 
-/** Servers that are looked up as a page; more are read by one query. */
+/** Maximum number of servers that are looked up as a page. More of them are read by one query. */
 const MAX_PAGE = 1000;
 
 /** Builds the query for a selection. */

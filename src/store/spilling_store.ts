@@ -297,7 +297,7 @@ export class SpillingStore implements AsyncDisposable {
 
 /**
  * The records in a spill file; none when there is no file. A crash of the system may have left an
- * incomplete last line, or lines that are no JSON. These are skipped: {@linkcode
+ * incomplete last line, or lines that are not JSON. These are skipped: {@linkcode
  * SpillingStore.serversWithoutRow} reports their servers.
  */
 async function* spilledRecords(path: string): AsyncIterable<ServerRecord> {
@@ -319,7 +319,7 @@ function parseRecord(line: string): RecordWithAttachments | undefined {
     const { attachments, ...record } = JSON.parse(line);
     return { ...record, [ATTACHMENTS]: attachments };
   } catch {
-    return undefined; // no JSON
+    return undefined; // not JSON
   }
 }
 

@@ -58,12 +58,12 @@ export interface ScanEndRow extends ScanNumbers {
 /**
  * The identity of a scan in the form of the database.
  *
- * @throws InputError for text that is no UUID.
+ * @throws InputError for text that is not a UUID.
  */
 function uuidOf(id: string): string {
   const uuid = storableUuid(id);
   if (uuid !== null) return uuid;
-  throw new InputError(`Cannot use "${id}" as the identity of a scan: it is no UUID`);
+  throw new InputError(`Cannot use "${id}" as the identity of a scan: it is not a UUID`);
 }
 
 /** Delay before records are written, so that one transaction takes many, milliseconds. */
@@ -90,7 +90,7 @@ export class Store implements AsyncDisposable {
   /**
    * Stores that a scan has begun or was resumed.
    *
-   * @throws StoreError; InputError for an identity that is no UUID.
+   * @throws StoreError; InputError for an identity that is not a UUID.
    */
   async begin(start: ScanStartRow): Promise<void> {
     await this.#attempt(async () => {
@@ -110,7 +110,7 @@ export class Store implements AsyncDisposable {
     await database.run(
       "insert into scans (uuid, kind, state, started_at, heartbeat_at, shards, config) values " +
         `(?, ?, 'running', ${time}, ${time}, ?, ?) ` +
-        // A row without a start was made for imported records. A repeated call is no further part.
+        // A row without a start was made for imported records. A repeated call adds no part.
         "on conflict (uuid) do update set state = 'running', kind = excluded.kind, " +
         "shards = excluded.shards, started_at = coalesce(scans.started_at, excluded.started_at), " +
         "config = case when scans.started_at is null then excluded.config else scans.config end, " +
@@ -127,7 +127,7 @@ export class Store implements AsyncDisposable {
   /**
    * Stores how far a scan is, and that it runs.
    *
-   * @throws StoreError; InputError for an identity that is no UUID.
+   * @throws StoreError; InputError for an identity that is not a UUID.
    */
   async progress(row: ScanProgressRow): Promise<void> {
     const { database } = this;

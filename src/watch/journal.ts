@@ -43,8 +43,9 @@ export interface JournalOptions {
    */
   readonly write: (polls: Polls) => Promise<readonly ServerEvent[]>;
   /**
-   * Receives the events that the database decides. While it cannot be written, the events that the watch
-   * has seen, after 10 seconds. Default: another database decides, or none.
+   * Receives the events to report: those that the database's transactions return. If the database
+   * cannot be written for 10 seconds, those that the watch has seen. Default: another database
+   * decides what is reported, or none does.
    */
   readonly onEvent?: (event: ServerEvent) => void;
   /** Writes when the watch watched. Default: not written. */
@@ -110,7 +111,7 @@ export class Journal {
   #isHeartbeatDue = false;
   /** Cancels the timer of the next heartbeat. */
   #cancelHeartbeat: (() => void) | undefined;
-  /** Number of observations in the transaction that is under way. */
+  /** Number of observations in the transaction that is in progress. */
   #inFlight = 0;
   /** Whether the last write failed. */
   failing = false;
@@ -252,7 +253,8 @@ export class Journal {
   }
 
   /**
-   * Writes the queues. Events that the database cannot decide by then are reported without it.
+   * Writes the queues. Events that no transaction has decided by then are reported as the watch has
+   * seen them.
    *
    * @param maxWaitMs Maximum duration, milliseconds. Results that are not written by then are lost.
    */
@@ -312,7 +314,7 @@ export class Journal {
     return this.#begin !== undefined || this.#queue.size > 0;
   }
 
-  /** Starts a write, or joins the one that is under way. */
+  /** Starts a write, or joins the one that is in progress. */
   #start(): Promise<void> {
     return this.#writing ??= this.#write().finally(() => {
       this.#writing = undefined;

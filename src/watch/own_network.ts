@@ -57,9 +57,12 @@ interface Check {
   canaries: number;
   /** Servers that have replied since the check began, canaries or not. */
   readonly replied: Set<WatchedServer>;
-  /** Whether every datagram to canaries so far was refused by the system. */
+  /** Whether the system has refused every datagram to canaries so far. */
   areRefused: boolean;
-  /** Whether one reply leads to a full check: the watch is offline, and looks for its end. */
+  /**
+   * Whether one reply leads to a full check: the watch is offline, and checks whether that has
+   * ended.
+   */
   readonly isRecheck: boolean;
 }
 
@@ -160,7 +163,7 @@ export class OwnNetwork {
     this.#check = undefined;
   }
 
-  /** Forgets a server that the next failed poll makes go offline. */
+  /** Forgets a server that one more failed poll makes offline. */
   #forgetOffline(server: WatchedServer): void {
     if (!server.wouldGoOffline) return;
     for (const servers of [this.#responding, this.#failing, this.#stopped]) servers.delete(server);

@@ -60,10 +60,10 @@ export interface PollLoopOptions {
   readonly onIteration: (now: number) => void;
 }
 
-/** A server and its next poll. Times are milliseconds of the clock. */
+/** The schedule of one server: its next poll. Times are milliseconds of the clock. */
 interface Turn {
   readonly server: WatchedServer;
-  /** When the server is due; other times of it in the schedule are void. */
+  /** When the next poll is due. Entries of the queue with another time are void. */
   dueAt: number;
   /** When its last poll ended. */
   polledAt: number;
@@ -73,7 +73,7 @@ interface Turn {
   isCanary: boolean;
 }
 
-/** A turn that is due at a time, unless it was moved. */
+/** An entry of the queue: a poll that is due at a time, unless it was moved. */
 interface Due {
   readonly turn: Turn;
   readonly at: number;
@@ -83,7 +83,7 @@ interface Due {
 export class PollLoop {
   readonly #turns = new Map<WatchedServer, Turn>();
   readonly #schedule = new Schedule<Due>();
-  /** Turns that came due during a pause. */
+  /** Polls that came due during a pause. */
   readonly #paused = new Set<Turn>();
   #wake: (() => void) | undefined;
 
@@ -157,7 +157,7 @@ export class PollLoop {
     this.options.pool.tasks.add(address, () => this.#poll(turn, at));
   }
 
-  /** Whether a turn has to wait for the end of a pause. */
+  /** Whether a poll has to wait for the end of a pause. */
   #isPaused(turn: Turn): boolean {
     if (turn.isCanary || !this.options.isPaused()) return false;
     this.#paused.add(turn);

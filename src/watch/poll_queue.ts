@@ -36,8 +36,8 @@ export class PollQueue {
   }
 
   /**
-   * Takes results for one transaction. With an observation or an opt-out it has the server's state, if
-   * that is not written yet.
+   * Takes results for one transaction. A transaction with an observation or an opt-out also has the
+   * server's state, if that is not written yet.
    *
    * @param scanId The watch's identity, UUIDv7.
    */

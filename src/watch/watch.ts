@@ -24,7 +24,7 @@ export interface WatchCounts {
   replied: number;
   /** Number of polls that were postponed for lack of file descriptors. */
   deferred: number;
-  /** Number of reported events. Whoever reports them counts them. */
+  /** Number of reported events. The code that reports an event increments it. */
   events: number;
   /** Maximum delay of a poll behind its due time, milliseconds. */
   maxLateMs: number;

@@ -39,7 +39,7 @@ export class WatchSpans {
     this.#isWritten = false;
   }
 
-  /** Ends the current span. An earlier end than its start makes it empty. */
+  /** Ends the current span. If the end is before its start, the span is empty. */
   end(at: number): void {
     if (this.#startedAt === undefined) return;
     const startedAt = this.#startedAt;
@@ -67,7 +67,7 @@ export class WatchSpans {
     this.end(from);
     this.begin(to);
     this.#aliveAt = Math.max(aliveAt, to);
-    this.observeSince = observeSince; // to observe all servers again would lose more observations
+    this.observeSince = observeSince; // A later time would cause observations of all servers, of which more would be lost.
   }
 
   /**

@@ -53,7 +53,7 @@ const OFFLINE_PART = 1 / 60;
 /** Random part of the time between polls, as a fraction: it spreads polls over time. */
 const JITTER = 0.1;
 
-/** A record with those columns of an earlier one that scans fill and polls do not. */
+/** A record in which the columns that only scans fill are taken from an earlier record. */
 function withScanColumns(
   row: ServerRecord,
   before: ServerRecord,

@@ -63,7 +63,7 @@ Deno.test("a database of another version or program is refused; tables of other 
     await assertRejects(
       () => createTables(database),
       InputError,
-      'another program made it; it holds a table "servers"',
+      'another program made it; it contains a table "servers"',
     );
   });
 });

@@ -24,7 +24,10 @@ export function serverNameOf(word: string): ServerName {
 
 /** The servers that a name may stand for. */
 export interface NamedServers {
-  /** The servers that the name stands for: by its key, else by its host, and its port if it has one. */
+  /**
+   * The server whose key is the name. If there is none: those with its host, and with its port if
+   * the name has one.
+   */
   readonly matching: readonly NumberedServer[];
   /** All servers of the host. */
   readonly ofHost: readonly NumberedServer[];

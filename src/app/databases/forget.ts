@@ -21,7 +21,7 @@ import { reason } from "../environment.ts";
 import { ambiguousName, lookUpServers, serverNameOf } from "./find_server.ts";
 import { type FileSearch, forgetInFiles, type ForgottenInFile } from "./forget_in_files.ts";
 
-/** Pause between two looks at the transactions of other programs, milliseconds. */
+/** Pause between two checks for transactions of other programs, milliseconds. */
 const PAUSE_MS = 10;
 
 /** A server to forget, and what the database has of it. */
@@ -81,7 +81,7 @@ function unknownServer(
 ): ServerToForget {
   if (port === undefined) {
     throw new InputError(
-      `Cannot forget "${word}": it is not in ${database.name}; name it with its port to keep it out`,
+      `Cannot forget "${word}": it is not in ${database.name}; name its port too to forget it nevertheless`,
     );
   }
   const identity = identityOf({ host, port, requested_as: null });
@@ -107,7 +107,7 @@ export async function forgetServers(
   if (await removeServers(database, servers, pause)) return files;
   throw new StoreError(
     `Cannot remove the rows of the servers from ${database.name}: a transaction of another program ` +
-      "does not end; nothing restores the servers, but run the command again to remove their rows",
+      "does not end; the servers stay forgotten, but their rows remain; run the command again to remove them",
   );
 }
 

@@ -56,12 +56,15 @@ export async function forgetInFiles(search: FileSearch): Promise<ForgottenInFile
 function isOf(keys: ReadonlySet<string>, one: IdentifyingFields): boolean {
   const identity = identityOf(one);
   if (identity === undefined) return false;
-  // An event has the name of a server to which an SRV record led without that record.
+  // An event contains the name of a server, but not the SRV record that led to the server.
   const name = identity.hostname ?? "";
   return keys.has(name) || keysOf(identity).some((key) => keys.has(key));
 }
 
-/** The server of a line; `undefined` for text that is no record and no event: a crash may have left it. */
+/**
+ * The server of a line; `undefined` for text that is neither a record nor an event: a crash may
+ * have left it.
+ */
 function parseLine(line: string): IdentifyingFields | undefined {
   try {
     const { host, port, requested_as: asked } = Object(JSON.parse(line));

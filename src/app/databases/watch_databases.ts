@@ -78,7 +78,7 @@ export class WatchDatabases implements AsyncDisposable {
   readonly #journals: Journal[] = [];
   /** Reads the numbers of the watch, which databases get with its heartbeat. */
   numbers: () => ScanNumbers = () => ({ probesSent: 0, replies: 0, found: 0 });
-  /** Receives the events that the first database decides. */
+  /** Receives the events to report, as the first database decides. */
   onEvent: (event: WatchEvent) => void = () => {};
 
   private constructor(

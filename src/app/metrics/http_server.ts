@@ -64,7 +64,10 @@ const REASONS = {
 
 /** Options of an HTTP server. */
 export interface HttpServerOptions {
-  /** The response to a request that could be read. It must come in a bounded time, and not reject. */
+  /**
+   * Returns the response to a valid request. The promise must settle in a bounded time, and must
+   * not reject.
+   */
   readonly respond: (request: HttpRequest) => HttpResponse | Promise<HttpResponse>;
   /** The clock of timeouts and retries. */
   readonly clock: Clock;
@@ -252,7 +255,10 @@ function isHost(text: string): boolean {
   return text === "" || !/[/\\?#@\s]/.test(text) && URL.canParse(`http://${text}/`);
 }
 
-/** Whether a host, as a URL holds it, is `localhost` (RFC 6761, 6.3) or a loopback address. */
+/**
+ * Whether a host, in the form of `URL.hostname`, is `localhost` (RFC 6761, 6.3) or a loopback
+ * address.
+ */
 function isLoopbackName(host: string): boolean {
   if (/^(?:[^.]+\.)*localhost\.?$/.test(host)) return true;
   return isLocal(host.replace(/^\[(.*)\]$/, "$1"));

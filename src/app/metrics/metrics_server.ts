@@ -79,5 +79,9 @@ function respond(request: HttpRequest, paths: Paths): HttpResponse | Promise<Htt
     return { status: 404, body: encoder.encode(`see ${known.join(", ")}\n`) };
   }
   if (method === "GET" || method === "HEAD") return answer(request);
-  return { status: 405, headers: { allow: "GET, HEAD" }, body: encoder.encode("GET it\n") };
+  return {
+    status: 405,
+    headers: { allow: "GET, HEAD" },
+    body: encoder.encode("use GET or HEAD\n"),
+  };
 }

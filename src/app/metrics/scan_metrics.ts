@@ -45,7 +45,7 @@ export function databaseFamilies(databases: readonly WrittenDatabase[], help: st
 /** The families of what a scan sends and receives. */
 function trafficFamilies(state: ScanState): Family[] {
   const { tcp } = state;
-  // Open connections are counted by their replies too.
+  // `open` is left out: an open connection is also counted by its reply.
   const { open: _, ...outcomes } = tcp.counts;
   // An unverified reply moves to another class later, so the number of unverified ones can fall.
   const { unverified, ...classes } = state.replies;

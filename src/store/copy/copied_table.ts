@@ -11,7 +11,7 @@ import { inKeyOrder, storable, storableJson } from "../rows/stored_values.ts";
 /** A row's place in the order in which a table is copied: values of its key. */
 export type Position = readonly Value[];
 
-/** A row in the form that both engines hold. */
+/** A row, converted to values that both engines can store. */
 export interface CopiedRow {
   /** The values of {@linkcode CopiedTable.columns}. */
   readonly values: readonly Value[];
@@ -23,7 +23,10 @@ export interface CopiedTable {
   readonly name: string;
   /** The columns that are copied: the others have their defaults in the target. */
   readonly columns: readonly ColumnDefinition[];
-  /** Number of rows of the source that {@linkcode rows} leaves out, when all have been read. */
+  /**
+   * Number of rows of the source that {@linkcode rows} leaves out. It is final when all rows have
+   * been read.
+   */
   readonly leftOut: () => number;
   /** Reads the rows after a position in batches, in a fixed order. Each batch ends at a position. */
   readonly rows: (after: Position | undefined) => AsyncIterable<readonly CopiedRow[]>;
@@ -37,7 +40,8 @@ const BATCH_TEXT = 4_000_000;
 /**
  * Collects the rows of a stream into batches that take a limited amount of memory.
  *
- * @param convert The rows that a row of the stream results in. All have one position.
+ * @param convert Returns the rows of the copy for a row of the stream. They all have the same
+ * position.
  */
 export async function* batchesOf(
   rows: AsyncIterable<Row>,
@@ -57,7 +61,7 @@ export async function* batchesOf(
 }
 
 /**
- * A value in the form that both engines hold and return.
+ * A value, converted to what both engines can store and return.
  *
  * @throws StoreError for JSON that cannot be parsed: another program wrote it.
  */
@@ -74,7 +78,7 @@ export function canonicalValue(
     return storableJson(inKeyOrder(JSON.parse(String(value))));
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
-    throw new StoreError(`Cannot copy the column ${table}.${name}: one of its values is no JSON`);
+    throw new StoreError(`Cannot copy the column ${table}.${name}: one of its values is not JSON`);
   }
 }
 

@@ -48,7 +48,7 @@ export interface CopyResult {
 export interface CopyOptions {
   /** Receives a line when a copy is continued, or starts again. */
   readonly report: (line: string) => void;
-  /** Ends the copy after the present batch. */
+  /** Ends the copy after the current batch. */
   readonly signal?: AbortSignal;
 }
 
@@ -206,7 +206,7 @@ class Copy {
   }
 }
 
-/** Batches of a database; errors of the engine name it. */
+/** Reads batches from a database. Error messages contain its name. */
 async function* namingErrors<T>(source: Database, batches: AsyncIterable<T>): AsyncIterable<T> {
   try {
     yield* batches;

@@ -61,8 +61,8 @@ async function columnsIn(source: Database, table: string): Promise<ReadonlySet<s
 /**
  * A table of a database.
  *
- * @param wanted The columns to copy, by their present names.
- * @param stored The names that the columns have. Default: the present names.
+ * @param wanted The columns to copy, by their current names.
+ * @param stored The names that the columns have. Default: the current names.
  */
 export function tableIn(
   database: Database,

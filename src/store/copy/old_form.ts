@@ -1,9 +1,11 @@
 /**
- * The tables of a database of the versions 1 to 3, for a copy. Their servers had the key `host:port`,
- * their scans the identity, and one table had a server's last reply and its state.
+ * The tables of a database of the versions 1 to 3, for a copy. In these versions the key of a
+ * server is `host:port`, and the key of a scan is its identity. One table contains both the last
+ * reply and the state of a server.
  *
- * The servers are numbered by the time of their last reply, the newest first. Of several servers that were
- * requested by one name, the newest therefore gets the name as its key, and the others get their addresses.
+ * The servers are numbered by the time of their last reply, the newest first. Of several servers
+ * that were requested by one name, the newest therefore gets the name as its key, and the others
+ * get their addresses.
  *
  * @module
  */
@@ -65,7 +67,7 @@ interface OldServer {
   readonly identity: ServerIdentity;
 }
 
-/** The server of a row; `undefined` when its host is no address. */
+/** The server of a row; `undefined` when its host is not an address. */
 function serverOf(row: Row): OldServer | undefined {
   const record: Record<string, unknown> = {};
   for (const { name } of FIELDS) record[name] = fieldOf(name, row[COLUMN_OF[name] ?? name]);

@@ -85,7 +85,7 @@ export class OldScans {
     return new OldScans(new Map(uuids.sort().map((uuid, i) => [uuid!, i + 1])));
   }
 
-  /** `scans.id` in the target; `undefined` for an identity that is no UUID. */
+  /** `scans.id` in the target; `undefined` for an identity that is not a UUID. */
   numberOf(uuid: Value): number | undefined {
     return this.numbers.get(String(uuid));
   }

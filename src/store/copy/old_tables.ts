@@ -1,5 +1,6 @@
 /**
- * The tables of the versions 1 to 3 beside servers and scans: observations, shards, attachments, opt-outs.
+ * The other tables of the versions 1 to 3, besides servers and scans: observations, shards,
+ * attachments, opt-outs.
  *
  * @module
  */
@@ -9,7 +10,10 @@ import { storable, storableCount, storableTime } from "../rows/stored_values.ts"
 import type { CopiedRow, CopiedTable } from "./copied_table.ts";
 import { numberedServers, oldBatches, type OldQuery, type OldScans } from "./old_rows.ts";
 
-/** The tables beside those of servers and scans. Version 1 has no attachments, version 2 no opt-outs. */
+/**
+ * The tables other than those of servers and scans. Version 1 has no attachments, version 2 no
+ * opt-outs.
+ */
 export async function otherOldTables(source: Database, scans: OldScans): Promise<CopiedTable[]> {
   const [{ version }] = await source.rows("select version from blocksweep_schema");
   return [
@@ -35,7 +39,10 @@ function tableOf(
   return { ...table, leftOut: read.leftOut, rows: (after) => read.batches(after, withPosition) };
 }
 
-/** Whether a row is left out, because its server is missing, or the host of the server is no address. */
+/**
+ * Whether a row is left out, because its server is missing, or the host of the server is not an
+ * address.
+ */
 function hasNoAddress({ host }: Row): boolean {
   return host === null || parseAddress(String(host).split("%", 1)[0]) === undefined;
 }
@@ -79,7 +86,7 @@ function observationsTable(source: Database, scans: OldScans): CopiedTable {
       ["o.seen_at", "seen_at", "bigint"],
       ["o.scan_id", "scan_id", "text"],
     ],
-    // The polls of a watch had numbers: of two at one time, the last one is copied.
+    // Polls of a watch were numbered. Of several at one time, the last one is copied.
     where: "not exists (select 1 from observations p where p.server_id = o.server_id and " +
       "p.seen_at = o.seen_at and p.scan_id = o.scan_id and p.round > o.round)",
   };

@@ -1,6 +1,6 @@
 /**
- * The contract of a database engine. Values from servers are bound as parameters, never put into SQL
- * text.
+ * The contract of a database engine: SQLite or PostgreSQL. Values from servers are bound as
+ * parameters, never put into SQL text.
  *
  * @module
  */
@@ -58,7 +58,7 @@ export interface BulkStatement {
   readonly postgres: string;
 }
 
-/** How often a transaction runs that other transactions end. */
+/** Maximum number of times that a transaction runs if other transactions make it fail. */
 export const MAX_ATTEMPTS = 8;
 
 /** An open database. Statements run one at a time, in the order of the calls. */
@@ -124,7 +124,8 @@ export function insertInto(
 /**
  * Builds the bulk statement that updates rows, for columns followed by parameters of the condition.
  *
- * @param condition The condition; `old` is the row, and `new.NAME` a parameter, in the order of the list.
+ * @param condition The condition; `old` is the row, `new.NAME` a parameter. The parameters occur
+ * once each, in the order of `parameters`.
  */
 export function updateOf(
   table: string,

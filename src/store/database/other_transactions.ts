@@ -6,11 +6,11 @@
 import type { Database } from "./database.ts";
 
 /**
- * Waits until all transactions that write now have ended. Those of SQLite come one after the other. A
- * transaction of {@linkcode Database.transaction} counts from its start.
+ * Waits until all transactions that write now have ended. In SQLite there are never two at a time.
+ * A transaction of {@linkcode Database.transaction} counts as one that writes from its start.
  *
- * @param pause Awaited between two looks at other transactions.
- * @param attempts Maximum number of looks.
+ * @param pause Awaited between two checks for other transactions.
+ * @param attempts Maximum number of checks.
  * @returns `false` when a transaction takes longer.
  */
 export async function othersEnded(

@@ -68,11 +68,11 @@ const RETRIED = new Set(["40001", "40P01"]);
 /** Maximum pause before a transaction runs again, milliseconds. It doubles with each attempt. */
 const RETRY_PAUSE_MS = 5;
 /**
- * Begins a transaction that writes. The settings end with the transaction. They make statements read
- * rows by their keys, in the order of the parameters, so that all writers lock rows in one order. The
- * planner gives a scan of a small table without such a key an enormous cost, for which it would compile
- * the statement (JIT, 60 ms). The transaction gets its number before it reads, so that other programs can
- * wait for its end.
+ * Begins a transaction that writes. The settings end with the transaction. They make statements
+ * read rows by their keys, in the order of the parameters, so that all writers lock rows in one
+ * order. A sequential scan, which a small table may still need, then has an enormous cost for the
+ * planner. It would compile such a statement (60 ms), so JIT is off. The transaction gets its
+ * number before it reads, so that other programs can wait for its end.
  */
 const BEGIN = "begin; set local enable_hashjoin = off; set local enable_mergejoin = off; " +
   "set local enable_seqscan = off; set local jit = off; select pg_current_xact_id()";
@@ -360,7 +360,7 @@ function parameterOf(type: ColumnType, value: Value): Value {
   return type === "bytea" ? `\\x${value}` : value;
 }
 
-/** Replaces each `?` by `$1`, `$2`…. No statement of this program has a `?` that is no parameter. */
+/** Replaces each `?` by `$1`, `$2`…. In statements of this program, each `?` is a parameter. */
 function numbered(sql: string): string {
   let count = 0;
   return sql.replace(/\?/g, () => `$${++count}`);

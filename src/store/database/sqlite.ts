@@ -37,11 +37,12 @@ export interface SqliteOptions {
 }
 
 /**
- * Opens a SQLite file with a write-ahead log. Other programs can read the file meanwhile and see whole
- * transactions. A killed process loses no committed transaction.
+ * Opens a SQLite file with a write-ahead log. Other programs can read the file meanwhile and see
+ * whole transactions. A killed process loses no committed transaction.
  *
- * @throws InputError when the file cannot be opened, or is no database; Unavailable when another program
- * has locked it; ShortageError when no file descriptors are left; StoreError when the disk is full.
+ * @throws InputError when the file cannot be opened, or is not a database; Unavailable when another
+ * program has locked it; ShortageError when no file descriptors are left; StoreError when the disk
+ * is full.
  */
 export function openSqlite(path: string, options: SqliteOptions = {}): Database {
   const { readOnly = false, mustExist = false } = options;
@@ -158,7 +159,7 @@ function unopenedReason(path: string, { readOnly, mustExist }: SqliteOptions): s
       : "it cannot be created: its folder or file system is not writable";
   } catch (error) {
     if (error instanceof Deno.errors.PermissionDenied) return "access is denied";
-    return "there is no such file, or access is denied"; // it may not be looked at
+    return "there is no such file, or access is denied"; // the folder cannot be read
   }
 }
 

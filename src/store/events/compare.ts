@@ -54,7 +54,10 @@ export function addedNames(
   return (now ?? []).filter((name) => !earlier.has(name));
 }
 
-/** The columns of a record by which changes are found. Watched columns that both lack are equal. */
+/**
+ * The columns of a record that are compared to find changes. A watched column that is missing in
+ * both records counts as equal.
+ */
 export type ComparedRecord =
   & Pick<ServerRecord, "guid" | "players_online" | "players">
   & Partial<ServerRecord>;

@@ -31,11 +31,11 @@ export interface Transition {
   readonly outage?: { readonly misses: number; readonly since: number | null };
 }
 
-/** Columns of `servers` that are read where the content differs. */
+/** Columns of `servers` that are read if the content differs. */
 const READ_COLUMNS = [...WATCHED_COLUMNS, "guid" as const].filter((name) => name !== "players_max");
 
 /**
- * The events of servers, by `servers.id`. Reads columns of `servers` where the content differs, so it
+ * The events of servers, by `servers.id`. Reads columns of `servers` if the content differs, so it
  * has to run after the state was written and before `servers` is.
  *
  * @param allProtocols Every protocol of the program.

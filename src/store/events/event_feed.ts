@@ -1,6 +1,6 @@
 /**
- * Reads the events of a database in an order that readers can follow: no event appears later before a
- * position that a reader has passed.
+ * Reads the events of a database in an order that readers can follow: no new event gets a place
+ * before the position of an event that was read.
  *
  * @module
  */
@@ -38,7 +38,7 @@ export interface StoredEvent extends EventPosition {
   readonly scan_id: string | null;
   /** The kind of the event, such as `online`. */
   readonly kind: string;
-  /** What else the event says. */
+  /** The further values of the event, an object. */
   readonly data: Readonly<Record<string, unknown>>;
 }
 
@@ -165,7 +165,7 @@ const MAX_TIME = 8.64e15;
 function storedEvent({ tx, seq, id, at, key, uuid, kind, data }: Row): StoredEvent {
   const wrong = (reason: string) =>
     new InputError(`Cannot read event ${oneLine(cutText(String(id), 36))}: its ${reason}`);
-  if (!(Math.abs(Number(at)) <= MAX_TIME)) throw wrong("time is not valid"); // or NaN
+  if (!(Math.abs(Number(at)) <= MAX_TIME)) throw wrong("time is not valid"); // NaN too
   return {
     tx: String(tx),
     seq: Number(seq),

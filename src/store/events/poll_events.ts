@@ -40,11 +40,11 @@ interface NumberedEvent {
 }
 
 /**
- * Stores the events of changes. An event has the identity and the time of the watch's own candidate of
- * its kind, if there is one.
+ * Stores the events of changes. An event gets the identity and the time of the candidate of its
+ * kind, if there is one: the event as the watch saw it.
  *
- * @returns The events to report: the stored ones, those of players, and the candidates of servers that
- * have no row.
+ * @returns The events to report: the stored ones, those of players, and the candidates of servers
+ * that have no row.
  */
 export async function pollEvents(
   database: Database,
@@ -130,7 +130,8 @@ export class UnconfirmedEvents {
    * Runs a transaction that results in events.
    *
    * @param work Writes events, and returns them.
-   * @returns The events of this transaction, after those of an earlier one that turns out as committed.
+   * @returns The events of this transaction, after those of an earlier one that turns out to be
+   * committed.
    */
   async write(
     database: Database,

@@ -10,7 +10,7 @@ import type { WrittenServer } from "../rows/write_servers.ts";
 import type { EventBody } from "./watch_event.ts";
 import { type EventRow, writeEvents } from "./write_events.ts";
 
-/** What a row of `events` has of an event beside its columns: the server's record is in `servers`. */
+/** What the column `data` of `events` contains of an event: the server's record is in `servers`. */
 export function dataOf(body: EventBody): Record<string, unknown> {
   const { event: _, ...data } = body;
   return body.event === "online" ? { offline_ms: body.offline_ms } : data;

@@ -32,7 +32,10 @@ export type Change = readonly [before: unknown, now: unknown];
 
 /** What happened, with a type in the member `event`. */
 export type EventBody =
-  /** The server replied: for the first time (`offline_ms` is null), or after it was offline so long. */
+  /**
+   * The server replied: for the first time (`offline_ms` is null), or after it was offline for
+   * `offline_ms` milliseconds.
+   */
   | {
     readonly event: "online";
     readonly server: ServerRecord;

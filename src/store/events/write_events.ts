@@ -18,7 +18,7 @@ export interface EventRow {
   readonly scan: number | null;
   /** The kind of the event, such as `online`. */
   readonly kind: string;
-  /** What else the event says. */
+  /** The further values of the event, an object. */
   readonly data: Readonly<Record<string, unknown>>;
 }
 

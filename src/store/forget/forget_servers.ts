@@ -35,8 +35,9 @@ const INSERT_TOMBSTONE = insertInto(
 );
 
 /**
- * The other tables with rows of a server. Writers lock rows of `server_state` and `servers` before those of
- * these tables. The key of `rollups` begins with the time: it needs other statements.
+ * The other tables with rows of a server. Writers lock rows of `server_state` and `servers` before
+ * those of these tables. The table `rollups` needs other statements, because its key begins with
+ * the time.
  */
 const TABLES: readonly string[] = TABLE_COLUMNS.filter(({ name, columns }) =>
   columns.some((column) => column.name === "server") && !["server_state", "rollups"].includes(name)
@@ -46,7 +47,7 @@ const TABLES: readonly string[] = TABLE_COLUMNS.filter(({ name, columns }) =>
 const PAGE = 100;
 /** Hours or days per statement. */
 const STARTS = 500;
-/** How often to look whether other transactions have ended. */
+/** Maximum number of checks for the end of other transactions. */
 const ATTEMPTS = 1000;
 
 /**
@@ -70,7 +71,7 @@ export async function writeTombstones(
 /**
  * Removes the rows of servers from all tables. {@linkcode writeTombstones} has marked them before.
  *
- * @param pause Awaited between two looks at other transactions, which may not have seen the marks.
+ * @param pause Awaited between two checks for other transactions that may not have seen the marks.
  * @returns `false` when another transaction does not end: no row was removed.
  */
 export async function removeServers(
@@ -127,7 +128,10 @@ interface Period {
   readonly starts: readonly number[];
 }
 
-/** The hours and days that have rollups. Their key begins with the time, so each time is one look. */
+/**
+ * The hours and days that have rollups. The key of `rollups` begins with the time, so each time is
+ * found by one index lookup.
+ */
 async function readPeriods(database: Database): Promise<Period[]> {
   const periods: Period[] = [];
   for (const hours of [1, 24]) {

@@ -17,8 +17,8 @@ function isOrphan({ engine }: Database): string {
 }
 
 /**
- * Removes those of some icons that no server has. The caller has begun a transaction, and has removed the
- * servers in it.
+ * Removes the icons of a list that no server has. The caller has begun a transaction, and has
+ * removed the servers in it.
  *
  * @returns The number of removed icons.
  */
@@ -28,8 +28,8 @@ export async function removeOrphanedIcons(
 ): Promise<number> {
   if (hashes.length === 0) return 0;
   if (database.engine === "postgres") {
-    // A writer stores a server before its icon. The lock waits for those who have stored an icon, and
-    // delays the others: without it, this statement does not see their servers.
+    // A writer stores a server before its icon. The lock waits for writers that have stored an icon,
+    // and makes the others wait. Without the lock, this statement would not see their servers.
     await database.script(
       "set local enable_hashjoin = on; lock table favicons in share row exclusive mode",
     );

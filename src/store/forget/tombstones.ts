@@ -60,7 +60,7 @@ export async function withoutForgotten<
   return lists.map((list) => list.filter(isKept)) as unknown as Lists;
 }
 
-/** Those of some hashes that the table `forgotten` has. */
+/** The hashes of a list that the table `forgotten` contains. */
 async function storedHashes(
   database: Database,
   hashes: readonly string[],

@@ -118,7 +118,10 @@ async function softwareKeys(database: Database, text: string): Promise<string[]>
   return (await database.rows(sql, [`%${pattern(text)}%`])).map(({ name }) => String(name));
 }
 
-/** Longer forms of a version have a point after it. Few other keys are between `KEY` and `KEY/`. */
+/**
+ * The condition that a version is this one, or begins with it and a point. Few keys of other
+ * versions are between `KEY` and `KEY/`.
+ */
 function hasVersion(version: string): Condition {
   const key = versionKey(storable(version));
   const isVersion = (s: string) =>

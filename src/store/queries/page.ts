@@ -40,19 +40,25 @@ export function whereClause(conditions: readonly Sql[]): Sql {
   };
 }
 
-/** How many servers are read in which way. */
+/** How many servers each way to find a page reads. */
 export interface PageSteps {
-  /** Servers of the order that are read first. */
+  /** Number of servers that are read first, in the sort order. */
   readonly first: number;
-  /** Fewer servers of a condition are read at once, by the table that the order reads. */
+  /**
+   * If fewer servers than this fulfil the rarest condition, all of them are read and sorted. The
+   * number depends on the table whose columns the sort order reads.
+   */
   readonly few: Readonly<Record<"s" | "t", number>>;
-  /** Servers of the order that are read before more servers of a condition than {@linkcode few}. */
+  /**
+   * If {@linkcode few} or more servers fulfil the rarest condition, this number of servers is read
+   * before them, in the sort order.
+   */
   readonly firstOfMany: Readonly<Record<"s" | "t", number>>;
-  /** So many servers of a condition are not read and sorted. */
+  /** If this number or more fulfil each condition, only the index of the sort order is used. */
   readonly many: number;
 }
 
-/** What is fastest with a million servers: bench/plans.ts. */
+/** The numbers that were fastest with a million servers (bench/plans.ts). */
 const STEPS: PageSteps = {
   first: 500,
   few: { s: 8000, t: 16_000 },
@@ -127,7 +133,10 @@ function columnsOf(database: Database, table: "s" | "t"): string {
   return table === "s" ? `${COLUMNS.s}, ${addressColumn(database)}` : COLUMNS.t;
 }
 
-/** The page by the index of the order; with `among`, as far as it is among that many first servers. */
+/**
+ * The page by the index of the sort order. With `among`, only that number of servers is searched,
+ * from the first one on.
+ */
 function firstOf(
   database: Database,
   conditions: readonly Condition[],
@@ -138,7 +147,7 @@ function firstOf(
   const table = tableOf(sort);
   const other = table === "s" ? "t" : "s";
   const order = orderOf(database, sort);
-  const isHinted = database.engine === "sqlite"; // it has no statistics
+  const isHinted = database.engine === "sqlite"; // SQLite has no statistics
   const source = among === undefined
     ? `${TABLE[table]} ${table}` + (isHinted ? ` indexed by ${INDEX[sort]}` : "")
     : `(select ${columnsOf(database, table)} from ${TABLE[table]} ${table} order by ${order} ` +

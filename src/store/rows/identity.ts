@@ -14,7 +14,7 @@ import { parseTarget } from "../../targets/parse.ts";
 export interface ServerIdentity {
   /**
    * The server's key in a database, as a user types it: `192.0.2.1:25565`, `[2001:db8::1]:19132`,
-   * `play.example.org:25565`, or `play.example.org` where an SRV record led to the server.
+   * `play.example.org:25565`, or `play.example.org` if an SRV record led to the server.
    */
   readonly key: string;
   /** The name in the key, in lower case, as A-labels, without a final dot; `null`: none. */
@@ -23,7 +23,7 @@ export interface ServerIdentity {
   readonly isService: boolean;
   /** The address in canonical form, without a zone. */
   readonly address: string;
-  /** The zone of a link-local address, as `eth0`; `null`: none. */
+  /** The zone of a link-local address, such as `eth0`; `null`: none. */
   readonly scope: string | null;
   /** The port. */
   readonly port: number;
@@ -32,7 +32,7 @@ export interface ServerIdentity {
 /** The fields of a record that identify its server. */
 export type IdentifyingFields = Pick<ServerRecord, "host" | "port" | "requested_as">;
 
-/** The identity of a record's server; `undefined` when the host is no address. */
+/** The identity of a record's server; `undefined` when the host is not an address. */
 export function identityOf({ host, port, requested_as: asked }: IdentifyingFields):
   | ServerIdentity
   | undefined {
@@ -59,7 +59,7 @@ export interface Identified<R extends ServerRecord = ServerRecord> {
   readonly identity: ServerIdentity;
 }
 
-/** Records with their identities, without those whose host is no address. */
+/** Records with their identities, without those whose host is not an address. */
 export function identified<R extends ServerRecord>(records: readonly R[]): Identified<R>[] {
   return records.flatMap((record) => {
     const identity = identityOf(record);
@@ -107,7 +107,7 @@ export function parseServerName(text: string): ServerName | undefined {
   return { key: port === undefined ? host : `${host}:${port}`, host, port };
 }
 
-/** The name and the port of a text; `undefined` when it is no name. */
+/** The name and the port of a text; `undefined` when it is not a name. */
 function nameIn(text: string): { name: string; port: number | undefined } | undefined {
   try {
     const target = parseTarget(text);

@@ -35,7 +35,7 @@ export interface KnownServer {
   readonly changedAt: number;
   /** Names of players as JSON text in the engine's form; `null`: none are published. */
   readonly players: string | null;
-  /** The columns of the last reply that were asked for. */
+  /** The requested columns of the last reply. */
   readonly columns: Partial<ServerRecord>;
   /** The state; `undefined` for a row that this transaction has just inserted. */
   readonly state?: KnownState;
@@ -52,7 +52,10 @@ export interface KnownState {
   readonly probedAt: number;
   /** When the server last replied, Unix milliseconds; `null`: never. */
   readonly repliedAt: number | null;
-  /** The version of the row in PostgreSQL: another transaction that changes the row changes it. */
+  /**
+   * The version of the row in PostgreSQL: another transaction that changes the row changes the
+   * version.
+   */
   readonly version: string;
 }
 

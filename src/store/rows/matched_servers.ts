@@ -25,8 +25,8 @@ export interface MatchedServers {
 }
 
 /**
- * Finds the servers to which records belong. A name stands for one server in a scan: where it led to
- * several endpoints, the others are servers without a name.
+ * Finds the servers to which records belong. In one scan, a name is the key of one server. If the
+ * name led to several endpoints, the others are servers without a name.
  *
  * @param attempt The attempt of the transaction.
  */
@@ -64,8 +64,8 @@ export async function matchServers(
 }
 
 /**
- * At most one record per server, the last one. A name stands for one server in a scan: where it led to
- * several endpoints, the others are servers without a name.
+ * At most one record per server, the last one. In one scan, a name is the key of one server. If the
+ * name led to several endpoints, the others are servers without a name.
  */
 function onePerServer(records: readonly Identified[]): Identified[] {
   const servers = new Map<string, Identified>();

@@ -87,7 +87,9 @@ export async function observeReplies(
   await writeObservations(database, rows);
 }
 
-/** Writes observations in the order of servers. Late ones mark the hours in which they hold. */
+/**
+ * Writes observations in the order of servers. Late ones mark the hours in which they are valid.
+ */
 export async function writeObservations(
   database: Database,
   rows: readonly (readonly Value[])[],

@@ -23,8 +23,8 @@ export interface Outage {
   /** When the first of them ended. */
   readonly since: number;
   /**
-   * When the first of those ended that are needed, which are the last ones. A reply to another program
-   * after this time keeps the server online.
+   * When the first of the last `downAfter` failed polls ended (`misses` may be larger). A reply to
+   * another program after this time keeps the server online.
    */
   readonly decisiveSince: number;
 }

@@ -7,10 +7,10 @@ import { type Database, isInList, listValue } from "../database/database.ts";
 import { storableUuid } from "./stored_values.ts";
 
 /**
- * Finds the numbers of scans. A scan that the database does not know gets a row: its records come from
- * a file.
+ * Finds the numbers of scans. A scan that the database does not know gets a row: its records come
+ * from a file.
  *
- * @param ids Identities of scans. Those that are no UUID are ignored.
+ * @param ids Identities of scans. Those that are not UUIDs are ignored.
  * @returns The numbers (`scans.id`) by identity, as it was given.
  */
 export async function scanNumbers(

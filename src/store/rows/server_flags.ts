@@ -81,7 +81,7 @@ function inOrder(pairs: Value[][]): Value[][] {
   );
 }
 
-/** The flags of a JSON list; none of another program's value that is no list of text. */
+/** The flags of a JSON list. A value of another program that is not a list of texts has none. */
 export function flagsOf(json: string): Set<string> {
   return new Set(readTexts(json));
 }

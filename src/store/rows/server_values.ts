@@ -19,7 +19,9 @@ import {
   wholeNumber,
 } from "./stored_values.ts";
 
-/** Fields that other tables than `servers` hold, or that stand among the columns of the identity. */
+/**
+ * Fields that other tables than `servers` contain, or that are among the columns of the identity.
+ */
 const ELSEWHERE = new Set<keyof ServerRecord>([
   ...["host", "port", "players_online", "players_max", "players", "latency_ms", "seen_at"] as const,
   "scan_id",

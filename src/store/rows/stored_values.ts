@@ -51,7 +51,10 @@ export function wholeNumber(value: number | null): number | null {
 /** The largest count: PostgreSQL's `integer` has 32 bits. */
 const MAX_COUNT = 2 ** 31 - 1;
 
-/** A count that a column of 32 bits can hold: the nearest one; null for what is no whole number. */
+/**
+ * The count that is nearest to a number, among those that fit into a column of 32 bits; null for a
+ * number that is not whole.
+ */
 export function storableCount(value: number | null): number | null {
   const whole = wholeNumber(value);
   return whole === null ? null : Math.min(Math.max(whole, -MAX_COUNT - 1), MAX_COUNT);
@@ -60,7 +63,7 @@ export function storableCount(value: number | null): number | null {
 /** The end of the year 9999, Unix milliseconds. */
 const MAX_TIME = 253_402_300_800_000;
 
-/** A time that both engines can hold: whole milliseconds from 1970 to 9999; null for any other. */
+/** A time that both engines can store: whole milliseconds from 1970 to 9999; null for any other. */
 export function storableTime(value: number | null): number | null {
   return value !== null && Number.isSafeInteger(value) && value >= 0 && value < MAX_TIME
     ? value
@@ -69,7 +72,7 @@ export function storableTime(value: number | null): number | null {
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-/** The identity of a scan in lower case; null for text that is no UUID. */
+/** The identity of a scan in lower case; null for text that is not a UUID. */
 export function storableUuid(text: string | null): string | null {
   const lower = text?.toLowerCase() ?? "";
   return UUID.test(lower) ? lower : null;

@@ -39,7 +39,7 @@ export interface ServerWrite {
   readonly repliedAt: number | null;
 }
 
-/** What became of a {@linkcode ServerWrite}. */
+/** The result of a {@linkcode ServerWrite}. */
 export interface WrittenServer {
   readonly write: ServerWrite;
   readonly values: ServerValues;
@@ -55,7 +55,7 @@ export interface WrittenServer {
 
 /** Which writes change a known server. */
 export interface WriteRules {
-  /** Whether a write of the same time as the row's changes the row. */
+  /** Whether a write changes the row if both have the same time. */
   readonly replacesSameTime: boolean;
   /** Whether a write of a server that is known changes nothing. */
   readonly onlyNew?: boolean;
@@ -251,7 +251,7 @@ async function updateRows(database: Database, written: readonly Unreported[]): P
   );
 }
 
-/** Updates when servers were first found, where that was earlier than the database knows. */
+/** Updates `first_seen` of servers that were first found earlier than the database contains. */
 async function updateFirstSeen(
   database: Database,
   written: readonly Unreported[],
@@ -266,7 +266,7 @@ async function updateFirstSeen(
   );
 }
 
-/** Writes the names of players where they differ from those before. */
+/** Writes the names of players of servers whose names have changed. */
 async function writePlayers(database: Database, written: readonly Unreported[]): Promise<void> {
   const different = written.filter(({ before, values: { players } }) =>
     normalized(before?.players ?? null) !== players

@@ -51,7 +51,9 @@ export interface StoredScan {
   readonly ranges: readonly string[];
   /** The first 1,000 merged ranges among them that it does not probe. */
   readonly excluded: readonly string[];
-  /** Whether ranges contain addresses that were not meant, because there were too many. */
+  /**
+   * Whether the ranges contain addresses outside the original ranges, because these were too many.
+   */
   readonly widened: boolean;
 }
 

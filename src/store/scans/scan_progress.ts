@@ -37,10 +37,10 @@ export interface ScanProgressRow extends ScanNumbers {
 /** After this time without a heartbeat, a scan or watch that counts as running was killed, milliseconds. */
 export const STALE_MS = 60_000;
 
-/** How often a running scan or watch writes its heartbeat at least, milliseconds. */
+/** Maximum time between two heartbeats of a running scan or watch, milliseconds. */
 export const HEARTBEAT_MS = 10_000;
 
-/** Writes the heartbeat of a scan or watch that runs. Its numbers stay. */
+/** Writes the heartbeat of a scan or watch that runs, without changing its numbers. */
 export async function writeHeartbeat(database: Database, scan: number): Promise<void> {
   await database.run(
     `update scans set heartbeat_at = ${timeParameter(database)} where id = ?`,

@@ -10,13 +10,13 @@ import sqlite from "./sqlite.sql" with { type: "text" };
 import { withPartitions } from "./partitions.ts";
 import { TABLE_COLUMNS } from "./table_columns.ts";
 
-/** The version of the tables. Versions 1 to 4 were earlier forms, which no release wrote. */
+/** The version of the tables. Versions 1 to 4 had other tables, which no release wrote. */
 export const SCHEMA_VERSION = 5;
 
 /** The statements that make the tables, by engine. */
 const TABLES = { postgres, sqlite } as const;
 
-/** The table whose only row holds the schema version. */
+/** The table whose only row contains the schema version. */
 const VERSION_TABLE = "blocksweep_schema";
 
 const INSERT_VERSION = insertInto(
@@ -152,13 +152,13 @@ export async function readVersion(database: Database): Promise<number> {
     if (row !== undefined) return Number(row.version);
     throw new InputError(`Cannot use ${database.name}: its table ${VERSION_TABLE} is empty`);
   }
-  // A SQLite file belongs to one program. A PostgreSQL schema may hold tables of other programs too.
+  // A SQLite file belongs to one program. A PostgreSQL schema may contain tables of other programs too.
   const foreign = database.engine === "sqlite"
     ? [...tables]
     : TABLE_NAMES.filter((name) => tables.has(name));
   if (foreign.length === 0) return 0;
   throw new InputError(
-    `Cannot use ${database.name}: another program made it; it holds a table "${foreign[0]}"`,
+    `Cannot use ${database.name}: another program made it; it contains a table "${foreign[0]}"`,
   );
 }
 

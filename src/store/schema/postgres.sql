@@ -3,24 +3,24 @@
 
 -- The version of the schema: one row.
 create table blocksweep_schema (
-  version integer not null,               -- 5; versions 1 to 4 were earlier forms
+  version integer not null,               -- 5; versions 1 to 4 had other tables
   salt bytea not null                     -- random bytes that are part of each hash in forgotten
 );
 
--- One row per scan or watch, and per scan that is only known from imported rows.
+-- One row per scan or watch, and per scan whose identity was in imported rows.
 create table scans (
-  id integer generated always as identity primary key,  -- short name of the scan in other tables
+  id integer generated always as identity primary key,  -- number of the scan, used in other tables
   uuid uuid not null unique,              -- the scan's identity, UUIDv7
   kind text not null,                     -- sweep, watch, import (known from imported rows)
   state text not null,                    -- running, finished, interrupted, failed
-  started_at timestamptz,                 -- null: unknown, of an imported scan
+  started_at timestamptz,                 -- null: unknown, because the scan was imported
   finished_at timestamptz,                -- end
   shards integer not null default 1,      -- number of shards of the target space
   config jsonb not null default '{}',     -- the options, without passwords
   probes_sent bigint not null default 0,  -- UDP probes and TCP connection attempts; polls of a watch
   replies bigint not null default 0,      -- replies to probes or polls
   found bigint not null default 0,        -- servers written; servers online at the end of a watch
-  heartbeat_at timestamptz,               -- last write of these numbers; null: unknown, of an imported scan
+  heartbeat_at timestamptz,               -- last write of these numbers; null: unknown
   parts integer not null default 1,       -- number of runs: 1, and one more for each resume
   position bigint not null default 0,     -- number of visited positions, in all passes; 0 for a watch
   total bigint not null default 0,        -- number of positions in all passes that are known so far
@@ -28,7 +28,7 @@ create table scans (
   packet_loss double precision,           -- estimated share of lost probes, 0 to 1; null: unknown
   rows_lost bigint not null default 0,    -- rows that could not be written
   rate integer,                           -- rate that --rate auto has found, packets a second; null: not searched
-  rate_reason text                        -- loss, buffers, sender, limit, searching, unknown: why that rate
+  rate_reason text                        -- reason for the rate: loss, buffers, sender, limit, searching, unknown
 );
 
 -- Completed shards of a scan.
@@ -47,7 +47,7 @@ create table scan_ranges (
   excluded boolean not null,              -- whether the addresses are not probed
   first inet not null,                    -- first address
   last inet not null,                     -- last address
-  widened boolean not null,               -- whether the range may contain addresses that were not meant
+  widened boolean not null,               -- whether the range may contain addresses outside the original ranges
   noted_at timestamptz not null,          -- when the scan began to use the range
   primary key (scan, excluded, first)
 );
@@ -61,12 +61,12 @@ create table scan_servers (
 
 -- One row per server, with the values that rarely change. server_state has the others.
 create table servers (
-  id integer generated always as identity primary key,  -- short name of the server in other tables
+  id integer generated always as identity primary key,  -- number of the server, used in other tables
   key text collate "C" not null unique,   -- what a user types: 192.0.2.1:25565, [2001:db8::1]:19132,
                                           -- play.example.org:25565, play.example.org (SRV record)
   hostname text collate "C",              -- the name in the key, lower case, A-labels; null: none
   is_srv boolean not null,                -- whether an SRV record of the name led to the server
-  address inet not null,                  -- the last address, an attribute where there is a name
+  address inet not null,                  -- the last address; it may change if the server has a hostname
   scope text,                             -- zone of a link-local address; null: none
   port integer not null,                  -- the last port
   protocol text not null,                 -- the protocol of the highest rank; empty: never replied
@@ -100,7 +100,7 @@ create table servers (
   content bytea not null,                 -- 64-bit hash of what the server publishes, without players
   digest bytea not null,                  -- 64-bit hash of all columns that a reply fills
   first_seen timestamptz not null,        -- when the server was first found or imported
-  changed_at timestamptz not null,        -- when content or online last changed
+  changed_at timestamptz not null,        -- when the content last changed, or the server went online or offline
   tags jsonb not null default '[]',       -- set by users of the database: no scan or watch changes them
   notes text                              -- set by users of the database, as tags
 );
@@ -115,8 +115,8 @@ create index servers_new on servers (first_seen desc, id);
 create index servers_changed on servers (changed_at desc, id);
 
 -- One row per server, with the values that each poll writes. Half of each page stays free for the
--- row's next version, and no index has the times: the update of an unchanged server is a HOT
--- update. To start parallel workers takes longer than to read a page of servers.
+-- row's next version, and no index contains the times of probes and replies. The update of an
+-- unchanged server is therefore a HOT update. To start parallel workers takes longer than to read a page of servers.
 create table server_state (
   server integer primary key,             -- servers.id
   scan integer,                           -- scans.id of the last reply
@@ -125,7 +125,7 @@ create table server_state (
   latency_ms double precision,            -- round trip of the last reply, milliseconds
   players_online integer,                 -- players online
   players_max integer,                    -- player slots
-  missed_scans integer not null,          -- scans in a row that probed it without a reply
+  missed_scans integer not null,          -- scans in a row that probed the server without a reply
   online boolean not null                 -- whether the server counts as online
 ) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.05, parallel_workers = 0);
 
@@ -226,7 +226,7 @@ create table rollups (
   primary key (hours, at, server)
 );
 
--- The uptime of each server in 30 days, for lists of servers. Computed with the rollups of days.
+-- The uptime in the last 30 days, for lists of servers. Computed with the rollups of days.
 create table server_uptime (
   server integer primary key,             -- servers.id
   until timestamptz not null,             -- end of the last of the 30 days (UTC)
@@ -257,9 +257,9 @@ create table dirty_hours (
   primary key (hour, server)
 );
 
--- The times up to which rollups are computed: one row. 1970: none is computed yet.
+-- The times up to which rollups are computed: one row. The year 1970 means that none is computed yet.
 create table rollup_state (
-  closing_until timestamptz not null,     -- rows before this time mark their hours in dirty_hours
+  closing_until timestamptz not null,     -- a new row with an earlier time marks its hours in dirty_hours
   closed_until timestamptz not null,      -- hours before this time were computed, or are in dirty_hours
   sealed_until timestamptz not null       -- hours before this time are final: prune removed their rows
 );
@@ -270,7 +270,7 @@ insert into rollup_state values ('1970-01-01Z', '1970-01-01Z', '1970-01-01Z');
 create view recent_uptime as
 select server, online_s::float8 / watched_s as uptime_30d from server_uptime where until > now() - interval '30 days';
 
--- The servers for readers outside: its columns stay when tables change.
+-- The view of servers for other programs: its columns stay when tables change.
 create view server_list as
 select s.key, s.hostname, s.address, s.port, s.protocols, s.edition, s.software, s.name, s.motd_plain,
   s.version, s.map, s.gamemode, t.online, t.players_online, t.players_max, p.names as players,

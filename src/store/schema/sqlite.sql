@@ -4,24 +4,24 @@
 
 -- The version of the schema: one row.
 create table blocksweep_schema (
-  version integer not null,               -- 5; versions 1 to 4 were earlier forms
+  version integer not null,               -- 5; versions 1 to 4 had other tables
   salt blob not null                      -- random bytes that are part of each hash in forgotten
 ) strict;
 
 -- One row per scan or watch, and per scan whose identity was in imported rows.
 create table scans (
-  id integer primary key,                 -- short name of the scan in other tables
+  id integer primary key,                 -- number of the scan, used in other tables
   uuid text not null unique,              -- the scan's identity, UUIDv7
   kind text not null,                     -- sweep, watch, import (known from imported rows)
   state text not null,                    -- running, finished, interrupted, failed
-  started_at integer,                     -- null: unknown, of an imported scan
+  started_at integer,                     -- null: unknown, because the scan was imported
   finished_at integer,                    -- end
   shards integer not null default 1,      -- number of shards of the target space
   config text not null default '{}',      -- the options, without passwords
   probes_sent integer not null default 0, -- UDP probes and TCP connection attempts; polls of a watch
   replies integer not null default 0,     -- replies to probes or polls
   found integer not null default 0,       -- servers written; servers online at the end of a watch
-  heartbeat_at integer,                   -- last write of these numbers; null: unknown, of an imported scan
+  heartbeat_at integer,                   -- last write of these numbers; null: unknown
   parts integer not null default 1,       -- number of runs: 1, and one more for each resume
   position integer not null default 0,    -- number of visited positions, in all passes; 0 for a watch
   total integer not null default 0,       -- number of positions in all passes that are known so far
@@ -29,7 +29,7 @@ create table scans (
   packet_loss real,                       -- estimated share of lost probes, 0 to 1; null: unknown
   rows_lost integer not null default 0,   -- rows that could not be written
   rate integer,                           -- rate that --rate auto has found, packets a second; null: not searched
-  rate_reason text                        -- loss, buffers, sender, limit, searching, unknown: why that rate
+  rate_reason text                        -- reason for the rate: loss, buffers, sender, limit, searching, unknown
 ) strict;
 
 -- Completed shards of a scan.
@@ -48,7 +48,7 @@ create table scan_ranges (
   excluded integer not null,              -- whether the addresses are not probed
   first text not null,                    -- first address
   last text not null,                     -- last address
-  widened integer not null,               -- whether the range may contain addresses that were not meant
+  widened integer not null,               -- whether the range may contain addresses outside the original ranges
   noted_at integer not null,              -- when the scan began to use the range
   primary key (scan, excluded, first)
 ) strict, without rowid;
@@ -62,12 +62,12 @@ create table scan_servers (
 
 -- One row per server, with the values that rarely change. server_state has the others.
 create table servers (
-  id integer primary key,                 -- short name of the server in other tables
+  id integer primary key,                 -- number of the server, used in other tables
   key text not null unique,               -- what a user types: 192.0.2.1:25565, [2001:db8::1]:19132,
                                           -- play.example.org:25565, play.example.org (SRV record)
   hostname text,                          -- the name in the key, lower case, A-labels; null: none
   is_srv integer not null,                -- whether an SRV record of the name led to the server
-  address text not null,                  -- the last address, an attribute where there is a name
+  address text not null,                  -- the last address; it may change if the server has a hostname
   address_sort text not null,             -- the address in a form that sorts by number
   scope text,                             -- zone of a link-local address; null: none
   port integer not null,                  -- the last port
@@ -102,7 +102,7 @@ create table servers (
   content blob not null,                  -- 64-bit hash of what the server publishes, without players
   digest blob not null,                   -- 64-bit hash of all columns that a reply fills
   first_seen integer not null,            -- when the server was first found or imported
-  changed_at integer not null,            -- when content or online last changed
+  changed_at integer not null,            -- when the content last changed, or the server went online or offline
   tags text not null default '[]',        -- set by users of the database: no scan or watch changes them
   notes text                              -- set by users of the database, as tags
 ) strict;
@@ -125,7 +125,7 @@ create table server_state (
   latency_ms real,                        -- round trip of the last reply, milliseconds
   players_online integer,                 -- players online
   players_max integer,                    -- player slots
-  missed_scans integer not null,          -- scans in a row that probed it without a reply
+  missed_scans integer not null,          -- scans in a row that probed the server without a reply
   online integer not null                 -- whether the server counts as online
 ) strict;
 
@@ -225,7 +225,7 @@ create table rollups (
   primary key (hours, at, server)
 ) strict, without rowid;
 
--- The uptime of each server in 30 days, for lists of servers. Computed with the rollups of days.
+-- The uptime in the last 30 days, for lists of servers. Computed with the rollups of days.
 create table server_uptime (
   server integer primary key,             -- servers.id
   until integer not null,                 -- end of the last of the 30 days (UTC)
@@ -256,9 +256,9 @@ create table dirty_hours (
   primary key (hour, server)
 ) strict, without rowid;
 
--- The times up to which rollups are computed: one row. 1970: none is computed yet.
+-- The times up to which rollups are computed: one row. The year 1970 means that none is computed yet.
 create table rollup_state (
-  closing_until integer not null,         -- rows before this time mark their hours in dirty_hours
+  closing_until integer not null,         -- a new row with an earlier time marks its hours in dirty_hours
   closed_until integer not null,          -- hours before this time were computed, or are in dirty_hours
   sealed_until integer not null           -- hours before this time are final: prune removed their rows
 ) strict;

@@ -23,8 +23,8 @@ export async function hasTextIndex(database: Database): Promise<boolean> {
 }
 
 /**
- * Makes the text index of a database that has the tables. Does nothing if it exists. Other programs wait
- * with writing meanwhile.
+ * Makes the text index of a database that has the tables. Does nothing if it exists. Meanwhile,
+ * writes of other programs wait.
  *
  * @throws StoreError when PostgreSQL has no extension `pg_trgm`, or the role may not create it.
  */
@@ -43,7 +43,7 @@ export async function createTextIndex(database: Database): Promise<void> {
     if (!/pg_trgm|must be owner|permission denied/.test(message)) throw error;
     throw new StoreError(
       `Cannot make the text index of ${database.name}: ${message}; --text-index needs PostgreSQL's ` +
-        "extension pg_trgm and the owner of the tables",
+        "extension pg_trgm, and the role that owns the tables",
       { cause: error },
     );
   }

@@ -8,17 +8,18 @@ import { othersEnded } from "../database/other_transactions.ts";
 import { ALL_SERVERS, GRACE_MS, markHours } from "./dirty_hours.ts";
 import { advanceState, alone, DAY_MS, HOUR_MS, hoursBetween, readState, startOf } from "./hours.ts";
 
-/** How often to look whether other transactions have ended. */
+/** Maximum number of checks for the end of other transactions. */
 const ATTEMPTS = 50;
 
 /**
  * Closes the hours that have ended.
  *
- * First it commits that rows of these hours are late. Then it waits for the transactions that began
- * before, because they may not have seen that. Then it puts the hours into `dirty_hours`.
+ * First it commits a new `closing_until`, from which other transactions see that rows of these
+ * hours are late. Then it waits for the transactions that began before, because they may not have
+ * seen that. Then it puts the hours into `dirty_hours`.
  *
  * @param now Unix milliseconds.
- * @param pause Awaited between two looks at other transactions.
+ * @param pause Awaited between two checks for other transactions.
  * @returns Whether the hours are closed. `false`: a transaction of another program takes long.
  */
 export async function closeHours(

@@ -9,8 +9,9 @@ import { HOLDS_MS, HOUR_MS, hoursBetween, startOf } from "./hours.ts";
 /** An hour is closed at the earliest this long after its end, milliseconds. */
 export const GRACE_MS = 5 * 60_000;
 /**
- * Rows of an hour that ended longer ago than minus this time may be late, milliseconds. The clocks of two
- * programs differ by at most a minute each, so no hour is closed that a writer thinks to be open.
+ * From this long before the end of an hour, a writer checks whether the hour is closed,
+ * milliseconds. The clocks of two programs differ from the database's by at most a minute each, so
+ * a writer never skips the check for a closed hour.
  */
 const SLACK_MS = 3 * 60_000;
 
@@ -41,8 +42,9 @@ export interface WrittenRow {
 }
 
 /**
- * Marks the hours in which late observations of watches hold. The caller has written them in the same
- * transaction: those who close hours wait for the transactions that began before.
+ * Marks the hours in which late observations of watches are valid. The caller has written the
+ * observations in the same transaction: a program that closes hours waits for the transactions that
+ * began before.
  */
 export async function markLateRows(database: Database, rows: readonly WrittenRow[]): Promise<void> {
   const late = rows.filter(({ at }) => mayBeClosed(database, at));
@@ -57,7 +59,7 @@ export async function markLateRows(database: Database, rows: readonly WrittenRow
   );
 }
 
-/** Marks the hours from one time to another for all servers, where they are closed. */
+/** Marks those hours from one time to another that are closed, for all servers. */
 export async function markPeriod(database: Database, from: number, to: number): Promise<void> {
   if (!mayBeClosed(database, from)) return;
   await markHours(database, hoursBetween(from, to).map((hour) => [hour, ALL_SERVERS]));

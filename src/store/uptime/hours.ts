@@ -16,8 +16,9 @@ export const HOUR_MS = 3_600_000;
 /** The length of a day, milliseconds. */
 export const DAY_MS = 24 * HOUR_MS;
 /**
- * How long an observation holds at most, milliseconds. A watch writes an observation of each server at
- * least every hour, and of an offline server with its next poll, which comes within 1.1 hours.
+ * How long an observation is valid at most, milliseconds. A watch writes an observation of each
+ * server at least every hour, and of an offline server with its next poll, which comes within 1.1
+ * hours.
  */
 export const HOLDS_MS = 3 * HOUR_MS;
 
@@ -33,7 +34,10 @@ export function hoursBetween(from: number, to: number): number[] {
   return hours;
 }
 
-/** Up to where rollups are computed: the only row of `rollup_state`. Times are Unix milliseconds. */
+/**
+ * The times up to which rollups are computed: the only row of `rollup_state`. Times are Unix
+ * milliseconds.
+ */
 export interface RollupState {
   /** Rows before this time are late: they mark their hours in `dirty_hours`. */
   readonly closingUntil: number;
@@ -96,8 +100,9 @@ export interface Condition {
 }
 
 /**
- * The condition that a column has one of these servers. Of a page of consecutive servers, an index that
- * ends with the column is read once from the first to the last server, and not once for each server.
+ * The condition that a column has one of these servers. If the servers are consecutive, an index
+ * that ends with the column is read once from the first to the last server, instead of once for
+ * each server.
  *
  * @param servers `servers.id`, at least one, in order.
  */
@@ -110,15 +115,15 @@ export function isServerIn(
   if (last - first >= DENSE * servers.length) {
     return { sql: isInList(database, column, "integer"), values: [list] };
   }
-  // The sign keeps the engine from using the index for each server of the list.
+  // The unary plus keeps the query planner from searching the index once for each server of the list.
   const isListed = isInList(database, `+${column}`, "integer");
   return { sql: `${column} between ? and ? and ${isListed}`, values: [first, last, list] };
 }
 
-/** The key of the advisory lock of those who compute rollups. */
+/** The key of the advisory lock of programs that compute rollups. */
 const LOCK = 7022642159;
 
-/** Runs `work` in a transaction, one at a time of all programs that compute rollups. */
+/** Runs `work` in a transaction. Only one program at a time runs such a transaction. */
 export async function alone<T>(database: Database, work: () => Promise<T>): Promise<T> {
   return await database.transaction(async () => {
     if (database.engine === "postgres") {

@@ -31,7 +31,7 @@ export interface StoredSpan {
 export interface Uptime {
   /** Seconds in which at least one watch watched the server. */
   readonly watchedS: number;
-  /** Seconds in which at least one watch had the server online. */
+  /** Seconds in which at least one watch found the server online. */
   readonly onlineS: number;
   /** Player seconds: the sum of the times of all players. At most 1,000,000 players count. */
   readonly playerS: number;
@@ -41,7 +41,7 @@ export interface Uptime {
   readonly playersMax: number | null;
 }
 
-/** Nothing was watched. */
+/** The uptime of a server that was not watched. */
 export const UNWATCHED: Uptime = {
   watchedS: 0,
   onlineS: 0,
@@ -69,10 +69,13 @@ function mostOf(a: number | null, b: number | null): number | null {
   return a === null ? b : b === null ? a : Math.max(a, b);
 }
 
-/** Most players of a server that count in player seconds: servers publish any number. */
+/**
+ * Maximum number of players of a server that count in player seconds, because servers publish any
+ * number.
+ */
 const MAX_PLAYERS = 1_000_000;
 
-/** A period within which one observation of one watch holds. */
+/** A period in which one observation of one watch is valid. */
 interface Segment {
   /** Start and end, in seconds. */
   readonly from: number;
@@ -83,15 +86,16 @@ interface Segment {
 /**
  * Computes the uptime of a server in a period.
  *
- * An observation holds until the next one of the same watch in the same span, until the end of the span,
- * or for {@linkcode HOLDS_MS}. Before its first observation in a span the server was not watched. Where
- * several watches watched, the server was online if one of them had it online; the newest of those
- * observations has the players. Times are rounded to seconds before they are subtracted, so hours add up.
+ * An observation is valid until the next one of the same watch in the same span, until the end of
+ * the span, or for {@linkcode HOLDS_MS}. Before its first observation in a span, the server counts
+ * as not watched. If several watches overlap, the server counts as online if one of them found it
+ * online; the number of players is that of the newest of these observations. Times are rounded to
+ * seconds before they are subtracted, so hours add up.
  *
  * @param observed Observations of the server, of all watches, in the order of `at`.
  * @param spans Spans of these watches.
  * @param from Start of the period, Unix milliseconds, in whole seconds.
- * @param to End of the period, likewise.
+ * @param to End of the period, Unix milliseconds, in whole seconds.
  * @param optedOutAt When the server's address opted out, Unix milliseconds. Default: never.
  */
 export function integrate(
@@ -144,7 +148,7 @@ function segmentsOf(
   });
 }
 
-/** The newest observation that has the server online. */
+/** The newest observation in which the server is online. */
 function newestOnline(active: readonly Segment[]): SeenState | undefined {
   let newest: SeenState | undefined;
   for (const { seen } of active) {

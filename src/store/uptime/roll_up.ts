@@ -105,7 +105,7 @@ async function computeServers(
   );
 }
 
-/** Computes an hour for the next servers of all. */
+/** Computes an hour that is marked for all servers, for the next page of servers. */
 async function computeNext(
   database: Database,
   { hour, marks }: DirtyHour,
@@ -130,7 +130,10 @@ async function computeNext(
   );
 }
 
-/** Computes the day of an hour for servers, unless a later page of another hour of the day does it. */
+/**
+ * Computes the day of an hour for servers, unless another hour of that day is still to be computed
+ * for them: that computation then does it.
+ */
 async function computeDayOf(
   database: Database,
   hour: number,

@@ -34,7 +34,10 @@ const COLUMNS: readonly ColumnDefinition[] = [
   ["players_max", "integer"],
 ];
 
-/** The rows of the key are deleted before, and one transaction at a time does so. */
+/**
+ * There are no conflicts: rows with these keys are deleted first, and only one transaction at a
+ * time computes rollups.
+ */
 const INSERT = insertInto("rollups", COLUMNS, "");
 
 /** The spans that overlap a period. Times are Unix milliseconds. */
@@ -81,8 +84,8 @@ export async function computeHour(
 }
 
 /**
- * The observations of servers that hold in a period: those in the period, and of each watch the last one
- * before. In the order of times.
+ * The observations of servers that are valid in a period: those in the period, and the last one of
+ * each watch before it. They are in the order of times.
  */
 export async function statesIn(
   database: Database,

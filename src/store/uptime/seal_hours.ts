@@ -10,11 +10,12 @@ import { advanceState, alone, DAY_MS, HOLDS_MS, HOUR_MS, readState, startOf } fr
 const PAGE = 5000;
 
 /**
- * Makes the hours before a time final, as far as they are closed and clean. Late rows change them no more.
+ * Makes the hours before a time final, as far as they are closed and clean. Late rows change them
+ * no more.
  *
  * @param until Unix milliseconds.
- * @returns The time before which observations may be removed, Unix milliseconds: no later than `until`.
- * The state at the start of the first hour that is not final depends on the hours before.
+ * @returns The time before which observations may be removed, Unix milliseconds: no later than
+ * `until`. Observations that are still valid in the first hour that is not final must stay.
  */
 export async function sealHours(database: Database, until: number): Promise<number> {
   return await alone(database, async () => {
@@ -32,7 +33,7 @@ export async function sealHours(database: Database, until: number): Promise<numb
 }
 
 /**
- * Removes the rollups of single hours, where those of their days stay, and spans that no hour needs.
+ * Removes the rollups of single hours, and spans that no hour needs. The rollups of days stay.
  *
  * @param until Only days that end no later are concerned, Unix milliseconds.
  * @param between Awaited between two transactions.

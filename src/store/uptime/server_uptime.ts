@@ -1,5 +1,5 @@
 /**
- * Computes the uptime of servers in 30 days, which lists of servers show.
+ * Computes the uptime of servers in the last 30 days, for lists of servers.
  *
  * @module
  */
@@ -11,9 +11,10 @@ import { DAY_MS, isServerIn, isTimeIn, type RollupState, startOf, timeList } fro
 const DAYS = 30;
 
 /**
- * Computes the rows of `server_uptime` for a page of servers, after a day of theirs was computed: up to the
- * last day that is complete. If a later day is still to be computed for all servers, that day does it. The
- * caller has begun a transaction.
+ * Computes the rows of `server_uptime` for a page of servers, after the rollups of one of their
+ * days were computed. The 30 days end with the last complete day. If a later day is still to be
+ * computed for all servers, nothing is done: the computation of that day does it. The caller has
+ * begun a transaction.
  *
  * @param hour Start of the hour with which the day was computed, Unix milliseconds.
  * @param servers `servers.id`, at least one, in order.

@@ -17,9 +17,12 @@ import { alone, DAY_MS, readState, startOf } from "./hours.ts";
 /** The properties of servers by which rollups are summed: columns of `servers`. */
 export const TOTAL_KINDS = ["edition", "software", "version", "port", "protocol"] as const;
 
-/** Values of a property that have a row of their own. */
+/** Maximum number of values of a property that have a row of their own. */
 export const MAX_VALUES = 1000;
-/** Values of a property in memory. Beyond, the smaller half is added to the rest. */
+/**
+ * Maximum number of values of a property in memory. If there are more, the half with the smaller
+ * sums is added to the rest.
+ */
 const MAX_HELD = 20_000;
 /** Maximum length of a value, characters. */
 const MAX_LENGTH = 64;
@@ -65,7 +68,10 @@ export class ValueSums {
   readonly #values = new Map<string | null, Sums>();
   readonly #rest: Sums = { servers: 0, playerS: 0, watchedS: 0, onlineS: 0 };
 
-  /** @param maxHeld Number of values in memory, beyond which the smaller half is added to the rest. */
+  /**
+   * @param maxHeld Maximum number of values in memory. If there are more, the half with the smaller
+   * sums is added to the rest.
+   */
   constructor(private readonly maxHeld = MAX_HELD) {}
 
   /** Adds the rollup of a server. */

@@ -47,7 +47,7 @@ export async function recentUptime(
   const points = await uptimePoints(database, server, starts["30d"], now);
   const since = (start: number) =>
     points.filter(({ at }) => at >= start).reduce<Uptime>(addUptime, UNWATCHED);
-  // The 24 hours may begin in the middle of a day that is one row.
+  // The 24 hours may begin in the middle of a day of which `points` has only the sum.
   const day = points.some(({ at, hours }) => hours === 24 && at + DAY_MS > starts["24h"])
     ? (await hourPoints(database, server, starts["24h"], now)).reduce<Uptime>(addUptime, UNWATCHED)
     : since(starts["24h"]);
@@ -76,7 +76,10 @@ export async function uptimePoints(
   ];
 }
 
-/** The uptime of a server per hour: rollups, and after those what observations say now. */
+/**
+ * The uptime of a server per hour: from rollups as far as they are computed, and from observations
+ * after that.
+ */
 export async function hourPoints(
   database: Database,
   server: number,
@@ -91,7 +94,10 @@ export async function hourPoints(
   ];
 }
 
-/** Reads rollups by their keys: the times between would be those of other servers. */
+/**
+ * Reads the rollups of a server. The query names each time, because the key begins with the time: a
+ * range of times would contain the rows of all servers.
+ */
 async function readPoints(
   database: Database,
   server: number,

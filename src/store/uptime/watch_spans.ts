@@ -16,8 +16,9 @@ export interface WatchSpan {
 }
 
 /**
- * Writes spans of a watch. A known span gets another end. The caller has begun a transaction, and writes
- * the results of the watch up to the ends of the spans in it, or has written them before.
+ * Writes spans of a watch. A known span gets another end. The caller has begun a transaction. The
+ * results of the watch up to the ends of the spans are written in the same transaction, or were
+ * written before.
  *
  * @param scanId The watch's identity, UUIDv7.
  */
@@ -28,7 +29,7 @@ export async function writeSpans(
 ): Promise<void> {
   if (spans.length === 0) return;
   const scan = (await scanNumbers(database, [scanId])).get(scanId);
-  if (scan === undefined) return; // an identity that is no UUID: the watch has no row
+  if (scan === undefined) return; // the identity is not a UUID: the watch has no row
   const time = timeParameter(database);
   for (const span of spans) {
     const [startedAt, endedAt] = [span.startedAt, Math.max(span.startedAt, span.endedAt)]

@@ -34,7 +34,7 @@ Deno.test("a server is found by key, host or endpoint, with others of its endpoi
   for (
     const [name, message] of [
       ["127.0.0.1", "has this host only as 127.0.0.1:1, play.example.org:1, 127.0.0.1:2"],
-      ["127.0.0.9", "name it with its port to keep it out"],
+      ["127.0.0.9", "name its port too to forget it nevertheless"],
       ["a b", "expected an address or a name"],
     ]
   ) await assertRejects(() => find(database, name), InputError, message);

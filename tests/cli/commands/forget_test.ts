@@ -50,7 +50,7 @@ Deno.test("forgotten servers are listed, removed, kept out of imports, and let i
     for (
       const [args, message] of [
         [[], "name servers after the database, or use --opted-out"],
-        [["127.0.0.5"], "name it with its port to keep it out"],
+        [["127.0.0.5"], "name its port too to forget it nevertheless"],
         [["127.0.0.5:1", "--undo"], '"127.0.0.5:1" is not forgotten'],
         [["--opted-out", "--undo"], "Cannot use --undo with --opted-out"],
       ] as const

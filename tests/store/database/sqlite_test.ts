@@ -76,7 +76,7 @@ Deno.test("files that are no database of blocksweep are refused and stay unchang
     );
     assertEquals(
       error.message,
-      `Cannot use "${folder}/other.db": another program made it; it holds a table "songs"`,
+      `Cannot use "${folder}/other.db": another program made it; it contains a table "songs"`,
     );
     assertEquals(await Deno.readFile(`${folder}/other.db`), before);
     await assertRejects(() => open(`${folder}/none/a.db`), InputError, "there is no such folder");

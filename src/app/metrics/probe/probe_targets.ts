@@ -153,7 +153,10 @@ function contains({ start, end }: Range, address: Address): boolean {
   return typeof start === typeof address && start <= address && address < end;
 }
 
-/** The address families of targets. A name may have addresses of both, and IPv4 is probed. */
+/**
+ * The address families of targets. A name counts as IPv4, also if it has addresses of both
+ * families.
+ */
 export function familiesOfTargets(targets: readonly Target[]): readonly (4 | 6)[] {
   const families = targets.map((target) => "range" in target ? family(target.range.start) : 4);
   return [...new Set(families)];

@@ -191,7 +191,11 @@ export class Probes {
     const last = this.#last.get(endpointKey(endpoint));
     if (last === undefined || !this.#isNew(last)) return undefined;
     if (last.wording === wordingOf(asked)) return last;
-    throw new Refused(429, "another name or protocol of it was probed less than 5 s ago", LATER);
+    throw new Refused(
+      429,
+      "this server was probed by another name or protocol less than 5 s ago",
+      LATER,
+    );
   }
 
   #isNew({ isRunning, startedAt }: LastProbe): boolean {

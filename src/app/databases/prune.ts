@@ -125,7 +125,7 @@ export function prunedLine(
   return `${name}: ${texts.join(", ")} pruned`;
 }
 
-/** How often a watch prunes its databases, and after how long the first time, milliseconds. */
+/** Time between two prunings of a watch, and from its start to the first one, milliseconds. */
 const DAILY_MS = 86_400_000;
 const FIRST_MS = 60_000;
 

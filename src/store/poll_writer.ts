@@ -99,7 +99,7 @@ function repliedWrite(
     missedScans: 0,
     outage,
     firstSeen: before?.firstSeen ?? repliedAt,
-    // The poll may have ended later than the reply: meanwhile another program may have had a newer one.
+    // The poll may have ended later than the reply: meanwhile another program may have received a newer one.
     probedAt: outage === undefined ? repliedAt : at + clockOffsetMs,
     repliedAt,
   }];

@@ -66,12 +66,12 @@ async function removeByServer(
   return removed;
 }
 
-/** After how long without a write a scan counts as given up, milliseconds. */
+/** After this time without a write, an unfinished scan counts as abandoned, milliseconds. */
 const GIVEN_UP_MS = 30 * 86_400_000;
 
 /**
- * Removes which servers replied to scans that were given up: unfinished, and without a sign of life for
- * 30 days. If such a scan is resumed, its servers may get a second observation.
+ * Removes the rows of `scan_servers` of abandoned scans: those that are unfinished and have written
+ * nothing for 30 days. If such a scan is resumed, its servers may get a second observation.
  *
  * @param now Unix milliseconds of the database's clock.
  * @returns The number of removed rows.

@@ -46,7 +46,7 @@ export interface PollerOptions extends RetryLimits {
 interface Memory {
   /** The protocols that the server speaks; `undefined` until the first reply. */
   spoken: readonly Protocol[] | undefined;
-  /** The endpoint from which these facts are. */
+  /** The endpoint from which these facts were received. */
   readonly endpoint: Endpoint;
   /** Index of the shared socket for this server: the server may bind tokens to its port. */
   readonly socket: number;
@@ -111,7 +111,7 @@ export class Poller {
     memory.spoken ??= replies.map(({ protocol }) =>
       this.#allProtocols.find(({ name }) => name === protocol)!
     );
-    // A record is as old as its oldest reply: another program may have had newer ones since.
+    // A record is as old as its oldest reply: another program may have received newer ones since.
     const seenAt = Math.round(repliedAt ?? clock.wall());
     const { allProtocols } = options;
     const context = { endpoint, seenAt, latencyMs, scanId, requestedAs, allProtocols };

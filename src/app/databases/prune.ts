@@ -51,12 +51,12 @@ export interface Pruned {
   readonly icons: number;
 }
 
-/** The latest time that a database holds, Unix milliseconds. */
+/** The latest time that a database can store, Unix milliseconds. */
 const LATEST = Date.UTC(9999, 11, 31);
 
 /**
- * Prunes a database. Also removes icons that no server has, and which servers replied to scans that were
- * given up.
+ * Prunes a database. Also removes icons that no server has, and the rows of `scan_servers` of
+ * abandoned scans.
  *
  * @param signal Ends it early.
  * @throws StoreError

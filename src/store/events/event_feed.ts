@@ -86,7 +86,7 @@ export async function eventsAfter(
 
 /**
  * The number of committed events that have no final place yet, so that readers do not get them. A
- * transaction that runs in any database of the PostgreSQL server holds up the events after it.
+ * transaction that runs in any database of the PostgreSQL server delays the events after it.
  */
 export async function countHeldUp(
   database: Database,

@@ -6,7 +6,7 @@
 import type { FieldType } from "../../core/record.ts";
 import { inKeyOrder } from "./stored_values.ts";
 
-/** A cell that another program wrote and that no record can have. */
+/** A cell that another program wrote, with a value that a record cannot have. */
 export interface BrokenCell {
   /** `servers.key` of the row. */
   readonly key: string;
@@ -22,7 +22,7 @@ export function isJsonType(type: FieldType): type is JsonType {
   return type === "names" || type === "plugins" || type === "facts";
 }
 
-/** The value of a JSON column; `undefined`: the text is no JSON, or has another form. */
+/** The value of a JSON column; `undefined`: the text is not JSON, or has another form. */
 export function readJson(text: string, type: JsonType): unknown {
   let value: unknown;
   try {
@@ -36,7 +36,7 @@ export function readJson(text: string, type: JsonType): unknown {
   return value.every(type === "names" ? isText : isPlugin) ? value : undefined;
 }
 
-/** A list of texts; `null`: none, or the text is no such list. */
+/** The list of texts in a JSON text; `null`: there is no text, or it is not such a list. */
 export function readTexts(text: string | null): string[] | null {
   return text === null ? null : readJson(text, "names") as string[] | undefined ?? null;
 }

@@ -60,8 +60,8 @@ export const RECORD_TABLES: string = "servers s join server_state t on t.server 
 /**
  * Converts a row of {@linkcode RECORD_COLUMNS} to a record.
  *
- * @param onBroken Receives each cell that another program wrote and that is no value of its column. It
- * counts as empty. An address is kept as it is.
+ * @param onBroken Receives each cell that another program wrote and whose value is not valid for
+ * its column. It counts as empty. An address is kept as it is.
  */
 export function recordOf(row: Row, onBroken?: (cell: BrokenCell) => void): ListedRecord {
   const record: Record<string, unknown> = {};

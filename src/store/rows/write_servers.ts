@@ -183,7 +183,10 @@ type Valued = Pick<WrittenServer, "write" | "values">;
 interface InsertedServers {
   /** `servers.id` by key. */
   readonly ids: ReadonlyMap<string, number>;
-  /** The rows by key where another writer has inserted one of them first, else none. */
+  /**
+   * If another writer has inserted one of the servers first: the rows of all, by key. Otherwise
+   * empty.
+   */
   readonly known: ReadonlyMap<string, KnownServer>;
 }
 

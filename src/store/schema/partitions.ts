@@ -1,13 +1,13 @@
 /**
- * The partitions of the table `observations` in PostgreSQL: one per month (UTC), where that was chosen when
- * the tables were made.
+ * The partitions of the table `observations` in PostgreSQL: one per month (UTC), if that was chosen
+ * when the tables were made.
  *
  * @module
  */
 import { InputError } from "../../core/errors.ts";
 import type { Database } from "../database/database.ts";
 
-/** Months for which partitions exist beforehand, with the current one. */
+/** Number of months for which partitions exist in advance, including the current one. */
 const MONTHS_AHEAD = 12;
 
 /** The key of the transaction lock under which partitions are made. */
@@ -63,8 +63,8 @@ export async function checkPartitions(database: Database): Promise<void> {
 }
 
 /**
- * Makes the partitions of this month and the next ones, where observations are partitioned and this role
- * owns the table. Without them, rows go to the partition of other months.
+ * Makes the partitions of this month and the next ones, if observations are partitioned and this
+ * role owns the table. Without them, rows go to the partition of other months.
  *
  * @param now Unix milliseconds.
  */
@@ -114,9 +114,9 @@ async function addMonth(database: Database, { partition, start, end }: Month): P
 const DAILY = "one observation per server and day";
 
 /**
- * Replaces partitions of whole months by ones with the last observation of each server and day, and drops
- * them: unlike deleted rows, that frees their space at once. Other programs wait with writing to a month
- * while it is replaced. Does nothing where this role does not own the table.
+ * Replaces partitions of whole months by ones with the last observation of each server and day, and
+ * drops them: unlike deleted rows, that frees their space at once. Writes of other programs to a
+ * month wait while it is replaced. Does nothing if this role does not own the table.
  *
  * @param daily The start of the first month or day that is not replaced, Unix milliseconds.
  * @param between Awaited between two transactions, so that other work can run.

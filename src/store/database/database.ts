@@ -61,7 +61,11 @@ export interface BulkStatement {
 /** Maximum number of times that a transaction runs if other transactions make it fail. */
 export const MAX_ATTEMPTS = 8;
 
-/** An open database. Statements run one at a time, in the order of the calls. */
+/**
+ * An open database. Statements run one at a time, in the order of the calls. A transaction, stream or
+ * snapshot waits until the one before it has ended, so none may begin another one within it, except for
+ * streams within a snapshot.
+ */
 export interface Database extends AsyncDisposable {
   /** The name of the database in error messages: a quoted path, or a URL without its password. */
   readonly name: string;
@@ -73,7 +77,7 @@ export interface Database extends AsyncDisposable {
   run(sql: string, parameters?: readonly Value[]): Promise<number>;
   /** Runs a query and returns all its rows: for results that fit in memory. */
   rows(sql: string, parameters?: readonly Value[]): Promise<readonly Row[]>;
-  /** Reads the rows of a query one by one. No other statement may run before the last row. */
+  /** Reads the rows of a query one by one, in a transaction that ends after the last row. */
   stream(sql: string, parameters?: readonly Value[]): AsyncIterable<Row>;
   /** Runs `work`, whose queries all see one state of the database, and which writes nothing. */
   snapshot<T>(work: () => Promise<T>): Promise<T>;

@@ -14,6 +14,7 @@ import {
   Unavailable,
   type Value,
 } from "./database.ts";
+import { TransactionQueue } from "./transaction_queue.ts";
 import { passfileLine, type PostgresLocation } from "./postgres_url.ts";
 
 /** The members of `pg.Client` (`npm:pg`) that this module uses. */
@@ -160,6 +161,9 @@ async function loadDriver(): Promise<any> {
 class Postgres implements Database {
   readonly engine = "postgres";
   #client: Client | undefined;
+  readonly #queue = new TransactionQueue();
+  /** Whether a {@linkcode snapshot} is open: streams then read in its transaction. */
+  #inSnapshot = false;
   /** Whether a transaction is open. A lost connection ends the transaction: no reconnect within it. */
   #inTransaction = false;
   /** See {@linkcode Database.clockOffsetMs}. */
@@ -185,7 +189,8 @@ class Postgres implements Database {
   }
 
   async *stream(sql: string, values: readonly Value[] = []): AsyncIterable<Row> {
-    const isInSnapshot = this.#inTransaction;
+    using turn = this.#inSnapshot ? undefined : await this.#queue.begin();
+    const isInSnapshot = turn === undefined;
     if (!isInSnapshot) {
       await this.script("begin read only");
       this.#inTransaction = true;
@@ -204,11 +209,13 @@ class Postgres implements Database {
   }
 
   async snapshot<T>(work: () => Promise<T>): Promise<T> {
+    using turn = await this.#queue.begin();
     await this.script("begin isolation level repeatable read read only");
-    this.#inTransaction = true;
+    this.#inTransaction = this.#inSnapshot = true;
     try {
       return await work();
     } finally {
+      this.#inSnapshot = false;
       await this.#rollback();
     }
   }
@@ -237,6 +244,7 @@ class Postgres implements Database {
   }
 
   async transaction<T>(work: (attempt: number) => Promise<T>): Promise<T> {
+    using _turn = await this.#queue.begin();
     for (let attempt = 1;; attempt++) {
       try {
         return await this.#transactionOnce(() => work(attempt));

@@ -16,6 +16,7 @@ import {
   type Value,
 } from "./database.ts";
 import { StoreError } from "../database/database.ts";
+import { TransactionQueue } from "./transaction_queue.ts";
 
 /** Default of {@linkcode SqliteOptions.busyMs}. */
 const BUSY_MS = 5000;
@@ -178,6 +179,9 @@ class Sqlite implements Database {
   readonly engine = "sqlite";
   readonly clockOffsetMs = 0;
   readonly name: string;
+  readonly #queue = new TransactionQueue();
+  /** Whether a {@linkcode snapshot} is open: streams then read in its transaction. */
+  #inSnapshot = false;
   readonly #prepared = new Map<string, StatementSync>();
   /**
    * The write-ahead log. It stays open so that a scan that has used up all descriptors can still sync.
@@ -214,7 +218,8 @@ class Sqlite implements Database {
    * would appear to have fewer rows. The rows are therefore counted again afterwards.
    */
   async *stream(sql: string, parameters: readonly Value[] = []): AsyncIterable<Row> {
-    const isInSnapshot = this.db.isTransaction;
+    using turn = this.#inSnapshot ? undefined : await this.#queue.begin();
+    const isInSnapshot = turn === undefined;
     if (!isInSnapshot) await this.#beginSnapshot();
     try {
       let read = 0;
@@ -230,10 +235,13 @@ class Sqlite implements Database {
   }
 
   async snapshot<T>(work: () => Promise<T>): Promise<T> {
+    using _turn = await this.#queue.begin();
     await this.#beginSnapshot();
+    this.#inSnapshot = true;
     try {
       return await work();
     } finally {
+      this.#inSnapshot = false;
       this.db.exec("rollback");
     }
   }
@@ -258,6 +266,7 @@ class Sqlite implements Database {
   }
 
   async transaction<T>(work: (attempt: number) => Promise<T>): Promise<T> {
+    using _turn = await this.#queue.begin();
     await this.script("begin immediate");
     try {
       const result = await work(1);

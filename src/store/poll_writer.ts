@@ -12,6 +12,7 @@ import type { Database, Value } from "./database/database.ts";
 import { offlineEvent } from "./events/detect.ts";
 import { type PollEvents, pollEvents, type UnconfirmedEvents } from "./events/poll_events.ts";
 import type { EventBody, ServerEvent } from "./events/watch_event.ts";
+import { withKeptColumns } from "./kept_columns.ts";
 import { withoutForgotten } from "./forget/tombstones.ts";
 import { writeOptOuts } from "./opt_outs.ts";
 import { type KnownServer, readKnownServers } from "./rows/known_servers.ts";
@@ -43,7 +44,7 @@ export async function writePolls(
   all: Polls,
   { newEventId, unconfirmed, allProtocols = PROTOCOLS }: PollRules,
 ): Promise<readonly ServerEvent[]> {
-  const columns = scanOnlyColumns(allProtocols);
+  const columns = [...scanOnlyColumns(allProtocols), "protocols" as const];
   return await unconfirmed.write(database, async (attempt) => {
     const polls = await remembered(database, all);
     const { servers, observations, dropped } = polls;
@@ -55,7 +56,8 @@ export async function writePolls(
       ...observations.map(({ scanId }) => scanId),
     ]);
     const ids = new Map([...known].map(([key, { id }]) => [key, id]));
-    const writes = servers.flatMap((polled) => repliedWrite(database, polled, known, scans));
+    const replied = servers.flatMap((polled) => repliedWrite(database, polled, known, scans));
+    const writes = await withUnqueriedColumns(database, servers, replied, known, allProtocols);
     const rules = { replacesSameTime: true, reportsNew: true, allProtocols };
     const found = new Map<string, readonly EventBody[]>();
     for (const { id, write, events } of await writeServers(database, writes, known, rules)) {
@@ -63,7 +65,8 @@ export async function writePolls(
       found.set(write.identity.key, events);
     }
     for (const [key, event] of await writeFailed(database, servers, known)) found.set(key, [event]);
-    await writePollObservations(database, observations, ids, scans);
+    const complete = new Map(writes.map(({ identity, record }) => [identity.key, record]));
+    await writePollObservations(database, observations, { ids, scans, complete });
     const optedOut = await writeOptOuts(database, polls.optOuts);
     const changes: PollEvents = { polls, ids, found, optedOut, scans, newEventId };
     return await pollEvents(database, changes);
@@ -103,6 +106,35 @@ function repliedWrite(
     probedAt: outage === undefined ? repliedAt : at + clockOffsetMs,
     repliedAt,
   }];
+}
+
+/** The writes with the columns of protocols that a poll did not use, where the database has them. */
+async function withUnqueriedColumns(
+  database: Database,
+  servers: readonly PolledServer[],
+  writes: readonly ServerWrite[],
+  known: ReadonlyMap<string, KnownServer>,
+  allProtocols: readonly Protocol[],
+): Promise<readonly ServerWrite[]> {
+  const queried = new Map(servers.map(({ identity, queried }) => [identity.key, queried]));
+  const lacking = writes.filter(({ identity: { key }, record }) => {
+    const [sent, spoken] = [queried.get(key), known.get(key)?.columns.protocols ?? []];
+    return sent !== undefined &&
+      spoken.some((name) => !sent.includes(name) && !record.protocols.includes(name));
+  });
+  if (lacking.length === 0) return writes;
+  const sentTo = new Map<ServerRecord, readonly string[] | undefined>(
+    lacking.map(({ identity, record }) => [record, queried.get(identity.key)]),
+  );
+  const completed = await withKeptColumns(database, lacking, {
+    protocols: [],
+    allProtocols,
+    follow: true,
+    verify: false,
+    protocolsFor: (record) => sentTo.get(record),
+  });
+  const byKey = new Map(completed.map((one) => [one.identity.key, one]));
+  return writes.map((one) => byKey.get(one.identity.key) ?? one);
 }
 
 /** Whether another program got a reply since the first of the failed polls that show an outage. */
@@ -150,8 +182,12 @@ async function writeFailed(
 async function writePollObservations(
   database: Database,
   observations: readonly PollObservation[],
-  ids: ReadonlyMap<string, number>,
-  scans: ReadonlyMap<string | null, number>,
+  { ids, scans, complete }: {
+    readonly ids: ReadonlyMap<string, number>;
+    readonly scans: ReadonlyMap<string | null, number>;
+    /** The records that were written, by key. */
+    readonly complete: ReadonlyMap<string, ServerRecord>;
+  },
 ): Promise<void> {
   const rows: Value[][] = [];
   const attached: NumberedRecord[] = [];
@@ -161,7 +197,9 @@ async function writePollObservations(
     const key = { server: id, at: polledAt + database.clockOffsetMs, scan };
     if (record === undefined) rows.push(observationValues(key));
     else {
-      const values = serverValues(record, identity);
+      const written = complete.get(identity.key);
+      const whole = written?.seen_at === record.seen_at ? written : record;
+      const values = serverValues(whole, identity);
       rows.push(observationValues(key, { values, latencyMs: record.latency_ms }));
       attached.push({ id, record });
     }

@@ -190,6 +190,7 @@ export class Journal {
       subject: server.subject,
       record: current ?? earlier?.record,
       outage: server.outage,
+      queried: server.queried,
       at,
       candidates: this.#pending?.add(waiting, events) ?? lastOfEachKind([...waiting, ...events]),
     };

@@ -126,6 +126,7 @@ export class Poller {
    */
   async #interview(server: WatchedServer, memory: Memory) {
     const plan = this.#planFor(server, memory);
+    server.queried = plan.protocols.map(({ name }) => name);
     const isStream = ({ transport }: Protocol) => transport === "tcp";
     const parts = plan.needs !== undefined ? [plan.protocols] : [
       plan.protocols.filter((protocol) => !isStream(protocol)),

@@ -74,6 +74,8 @@ export class WatchedServer {
   row: ServerRecord | undefined;
   /** Whether the server is online; `undefined`: not yet known, or opted out. */
   online: boolean | undefined;
+  /** Names of the protocols of the last poll; `undefined`: not polled yet. */
+  queried: readonly string[] | undefined;
   /** Number of failed polls in a row. */
   misses = 0;
   /** When the server went offline, Unix milliseconds; `null`: it is online, or the time is unknown. */

@@ -48,7 +48,7 @@ onEngines("a watch writes each server's state and each observation once", async 
     ]),
     [[1000, true, 1, scanId(1)], [5000, true, 7, watchId(1)], [9000, false, null, watchId(1)]],
   );
-  assertEquals(history[0].content_hash === history[1].content_hash, false); // `joinable` was verified
+  assertEquals(history[0].content_hash === history[1].content_hash, true); // `joinable` is kept
 });
 
 onEngines("a reply replaces only older ones, however late its poll ends", async (db) => {
@@ -59,6 +59,28 @@ onEngines("a reply replaces only older ones, however late its poll ends", async 
   const late = await writePolled(db, [polled(3000, { record: reply("before", 1500) })]);
   const [{ motd }] = await storedServers(db);
   assertEquals([late, motd], [[], "now"]);
+});
+
+onEngines("a poll keeps the columns of protocols that it did not use", async (db) => {
+  const store = new Store(db, () => Promise.resolve());
+  await store.write([record(1, { protocols: ["raknet", "query"], map: "world" })]);
+  const seen = (at: number) =>
+    record(1, { seen_at: at, protocols: ["raknet"], map: null, scan_id: watchId(1) });
+  const write = (at: number, queried: readonly string[]) =>
+    writePolled(db, [polled(at, { record: seen(at), queried })], [state(at, seen(at))]);
+  assertEquals(await write(2000, ["raknet"]), []);
+  const [{ map, protocols }] = await storedServers(db);
+  assertEquals([map, protocols], ["world", ["raknet", "query"]]);
+  const contents = await all(
+    db,
+    "select count(distinct o.content) as n from observations o join servers s on s.id = o.server " +
+      "where o.content = s.content",
+  );
+  const observed = await all(db, "select count(distinct content) as n from observations");
+  assertEquals([contents, observed], [[{ n: 1 }], [{ n: 1 }]]);
+  const [event] = await write(3000, ["raknet", "query"]);
+  assertEquals(event.event, "changed");
+  assertEquals((await storedServers(db))[0].protocols, ["raknet"]);
 });
 
 onEngines(

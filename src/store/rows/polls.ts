@@ -39,6 +39,11 @@ export interface PolledServer {
   readonly record: ServerRecord | undefined;
   /** The failed polls by which the server is offline; `undefined`: the watch does not consider it so. */
   readonly outage: Outage | undefined;
+  /**
+   * Names of the protocols in which the server was polled. Columns of other protocols, which another
+   * program may have written, are kept. `undefined`: all protocols.
+   */
+  readonly queried?: readonly string[];
   /** When the server was polled, Unix milliseconds. */
   readonly at: number;
   /** The changes since the server was last written, as the watch has seen them, in order. */

@@ -28,8 +28,8 @@ export interface ConverseOptions {
 }
 
 /**
- * Maximum number of received datagrams that are no replies. After as many, further datagrams are
- * ignored until the timeout.
+ * Maximum number of received datagrams that are not replies. After this number of datagrams, further
+ * ones are ignored until the timeout.
  */
 const MOST_UNRELATED = 16;
 /** Maximum number of raw bytes of a reply that are kept. */

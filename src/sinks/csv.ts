@@ -46,8 +46,8 @@ function cell(record: ServerRecord, { name, type }: Field): string {
 
 /**
  * Guards a text against formula injection in spreadsheets. A text that would be a formula is prefixed
- * with an apostrophe. A text of apostrophes and a formula is prefixed with one more apostrophe;
- * otherwise {@linkcode unguardText} could not restore that text.
+ * with an apostrophe. A text that already has apostrophes before the formula gets one more, because
+ * {@linkcode unguardText} could not restore it otherwise.
  *
  * @example
  * ```ts

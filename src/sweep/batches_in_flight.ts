@@ -41,7 +41,7 @@ export interface BatchesInFlightOptions {
   /** Cancels a wait for an interface that is down. */
   readonly signal?: AbortSignal;
   /**
-   * Called for each pair that was sent, in order: with the argument of `launch()`, the number of
+   * Called for each pair that was sent, in order: with the argument of `send()`, the number of
    * probes that the system accepted, and the number that it refused.
    */
   readonly onSent: (visited: number, sent: number, refused: number) => void;
@@ -90,7 +90,7 @@ export class BatchesInFlight {
   /**
    * Sends the pair that was filled.
    *
-   * @param visited Passed to `onLanded` when the pair is sent.
+   * @param visited Passed to `onSent` when the pair is sent.
    */
   send(visited: number): void {
     const flight = this.next;

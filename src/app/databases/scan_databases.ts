@@ -240,8 +240,8 @@ export class ScanDatabases implements AsyncDisposable {
       try {
         await this.#endAt(i, { ...row, at: Date.now() });
       } catch (error) {
-        // The other databases still have to record the end. A refusal is reported before an
-        // unavailable database.
+        // The other databases still have to record the end. If one database refuses the row and
+        // another is unavailable, the refusal is reported.
         if (fault === undefined || unavailableReason(fault)) fault = error;
       }
     }

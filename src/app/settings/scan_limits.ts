@@ -20,7 +20,7 @@ export function limitsOf(
   return { rates, autoRate, capLoopback, ...counts, ...times };
 }
 
-/** What the interviews of a scan query, as the user chose. */
+/** The options of a scan that determine what its interviews query and which columns they keep. */
 export function interviewsOf({ follow, verify, players }: ScanSettings): ScanInterviews {
   return { follow, verify, players, optsOut: optOutCheck() };
 }

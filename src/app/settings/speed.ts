@@ -34,7 +34,7 @@ export interface SpeedSettings {
   readonly cooldownMs: number;
 }
 
-/** The settings of a scan that its limits follow from. */
+/** The settings of a scan from which its limits are computed. */
 export interface SpeedChoices {
   /** The speed that the user requested. */
   readonly speed: GivenSpeed;

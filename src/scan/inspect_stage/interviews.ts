@@ -28,7 +28,7 @@ export class Interviews {
   readonly #budget: UnprovedBudget;
 
   /**
-   * Creates the stage; no interview runs yet.
+   * Starts without any interview.
    *
    * @param serverRows Builds the rows.
    * @param atOnce Number of unproved endpoints of one address that are interviewed at once.

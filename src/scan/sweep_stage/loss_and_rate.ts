@@ -32,7 +32,7 @@ const SEARCH_GAP_MS = 1000;
 const LATEST_MS = 5000;
 /** Interval between two measurements, milliseconds. */
 const INTERVAL_MS = 20;
-/** Minimum gap between two measurements that means that the process was stalled, milliseconds. */
+/** After a gap of at least this length between two measurements, the process was stalled, milliseconds. */
 const STALL_MS = 100;
 
 /** The parts of the scan that the measurement uses. */

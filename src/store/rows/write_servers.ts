@@ -183,10 +183,7 @@ type Valued = Pick<WrittenServer, "write" | "values">;
 interface InsertedServers {
   /** `servers.id` by key. */
   readonly ids: ReadonlyMap<string, number>;
-  /**
-   * If another writer has inserted one of the servers first: the rows of all, by key. Otherwise
-   * empty.
-   */
+  /** The rows of servers that another writer has inserted first, by key. */
   readonly known: ReadonlyMap<string, KnownServer>;
 }
 

@@ -8,7 +8,7 @@ import type { Database } from "../../src/store/database/database.ts";
 import { run, SCAN } from "../cli/program.ts";
 import { all, connect, SERVER, withPostgres } from "./databases.ts";
 
-const HOSTS = Array.from({ length: 6 }, (_, i) => `127.48.0.${i + 1}`);
+const HOSTS = Array.from({ length: 6 }, (_, i) => `127.116.0.${i + 1}`);
 const PORT = 25_565;
 
 /** Texts that break JSON columns, keys of objects, or queries, as JSON escapes. */
@@ -105,7 +105,7 @@ const PERMISSIONS = [...SCAN.filter((one) => !one.startsWith("--allow-env")), "-
 Deno.test("the rows of hostile servers can be read from every JSON column, key by key", () =>
   onEach(async (place, open) => {
     await using _fleet = hostileFleet();
-    const args = ["scan", "127.48.0.0/29", "-p", String(PORT), "--protocol", "slp", "-o", place];
+    const args = ["scan", "127.116.0.0/29", "-p", String(PORT), "--protocol", "slp", "-o", place];
     for (let i = 0; i < 2; i++) {
       const { code, stderr } = await run([...args, "--cooldown", "200ms"], {
         permissions: PERMISSIONS,
@@ -124,7 +124,7 @@ Deno.test("eight programs that start at once create a database once, and each wr
     const imports = Array.from({ length: 8 }, (_, i) =>
       run(["import", place, "-", "-q"], {
         permissions: PERMISSIONS,
-        stdin: `127.48.1.${i + 1}:${PORT}\n`,
+        stdin: `127.116.1.${i + 1}:${PORT}\n`,
       }));
     const ended = await Promise.all(imports);
     assertEquals(ended.map(({ code, stderr }) => [code, stderr]), Array(8).fill([0, ""]));

@@ -7,7 +7,7 @@ import { exportFamilies, otlpMeter } from "../../../src/app/metrics/otlp.ts";
 import { metricFamily } from "../../../src/app/metrics/scan_metrics.ts";
 import { PrintedText, run, start } from "../../cli/program.ts";
 
-const RANGE = { start: 0x7f3b0000, end: 0x7f3b0100 };
+const RANGE = { start: 0x7f750000, end: 0x7f750100 };
 
 /** A value in OTLP's JSON. */
 interface Point {
@@ -99,7 +99,7 @@ Deno.test("a scan exports its metrics over OTLP in protobuf", async () => {
   await using _fleet = await openFleet(hosts, { clock: systemClock, seed: 1 });
   const text = (body: Uint8Array) => new TextDecoder("latin1").decode(body);
   await using receiver = collector((body) => text(body).includes("blocksweep_rows_written"));
-  const finished = await run(["scan", "127.59.0.0/24", "-p", "19132", "-q", "-o", "-"], {
+  const finished = await run(["scan", "127.117.0.0/24", "-p", "19132", "-q", "-o", "-"], {
     env: { ...receiver.env, OTEL_EXPORTER_OTLP_PROTOCOL: "http/protobuf" },
   });
   assertEquals(finished.code, 0, finished.stderr);

@@ -6,7 +6,7 @@ import { openFleet } from "../../../src/fleet/simulate/open_fleet.ts";
 import { systemClock } from "../../../src/net/clock.ts";
 import { start, until } from "../../cli/program.ts";
 
-const RANGE = { start: 0x7f3d0000, end: 0x7f3d0100 };
+const RANGE = { start: 0x7f6e0000, end: 0x7f6e0100 };
 
 function freePort(): number {
   using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
@@ -33,7 +33,7 @@ Deno.test("1,000 targets of /probe at once leave the watch at work; 16 are probe
   const server = `${entry.host}:${entry.port}`;
   const port = freePort();
   const child = start([
-    ...["watch", server, "--metrics", String(port), "--probe", "--probe-allow", "127.62.0.0/16"],
+    ...["watch", server, "--metrics", String(port), "--probe", "--probe-allow", "127.111.0.0/16"],
     ...["--json", "-q"],
   ], { descriptors: 1024 });
   const health = () => get(port, "/healthz");
@@ -51,7 +51,7 @@ Deno.test("1,000 targets of /probe at once leave the watch at work; 16 are probe
   const statuses = new Map<string, number>();
   const burst = Array.from(
     { length: 1000 },
-    (_, i) => get(port, `/probe?target=127.62.${i >> 8}.${i & 255}:19132`),
+    (_, i) => get(port, `/probe?target=127.111.${i >> 8}.${i & 255}:19132`),
   );
   for (const response of await Promise.all(burst)) {
     const status = response.split(" ")[1] ?? "closed";

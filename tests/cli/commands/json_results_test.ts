@@ -6,7 +6,7 @@ import { withMessages, withResults } from "../failing_streams.ts";
 import { start } from "../program.ts";
 import { record } from "../../store/records.ts";
 
-const SCAN = ["scan", "127.37.0.0/30", "10.37.0.0/31", "--exclude", "127.37.0.3", "--seed", "5"];
+const SCAN = ["scan", "127.113.0.0/30", "10.37.0.0/31", "--exclude", "127.113.0.3", "--seed", "5"];
 
 /** The JSON objects that a command prints. */
 async function results(args: readonly string[], exit = 0): Promise<Record<string, unknown>[]> {
@@ -103,7 +103,7 @@ Deno.test("Ctrl-C ends a fleet that has not yet reported that it is ready", asyn
   const late = Promise.withResolvers<"it goes on">();
   const timer = setTimeout(() => late.resolve("it goes on"), 20_000);
   try {
-    const fleet = main(["fleet", "--servers", "1", "--range", "127.37.2.0/30", "--json"]);
+    const fleet = main(["fleet", "--servers", "1", "--range", "127.113.2.0/30", "--json"]);
     assertEquals(await Promise.race([fleet, late.promise]), 130);
   } finally {
     clearTimeout(timer);
@@ -116,7 +116,7 @@ Deno.test("a fleet prints an object when it is ready, and one at its end; a chec
   const folder = await Deno.makeTempDir();
   try {
     const [manifest, rows] = [`${folder}/truth.ndjson`, `${folder}/rows.ndjson`];
-    const fleet = ["fleet", "--servers", "2", "--hostile", "1", "--range", "127.37.1.0/28"];
+    const fleet = ["fleet", "--servers", "2", "--hostile", "1", "--range", "127.113.1.0/28"];
     const child = start([...fleet, "--no-tcp", "--manifest", manifest, "--json"]);
     const stderr = new Response(child.stderr).text();
     let text = "";
@@ -128,7 +128,7 @@ Deno.test("a fleet prints an object when it is ready, and one at its end; a chec
     const [ready, ended] = text.trimEnd().split("\n").map((line) => JSON.parse(line));
     assertKeys("fleet", ready);
     assertKeys("fleet (at its end)", ended);
-    const shown = { event: "ready", hosts: 3, servers: 2, range: "127.37.1.0/28", seed: 1 };
+    const shown = { event: "ready", hosts: 3, servers: 2, range: "127.113.1.0/28", seed: 1 };
     assertEquals(ready, { ...shown, manifest });
     assertEquals([ended.event, ended.datagrams_received], ["ended", 0]);
     assert((await Deno.stat(manifest)).isFile);

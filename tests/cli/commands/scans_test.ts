@@ -30,8 +30,8 @@ Deno.test("a scan that is killed shows as running with its progress, as stale la
   inFolder(async (folder) => {
     const list = `${folder}/a.db`;
     const scan = start([
-      ...["scan", "127.47.0.0/22", "-p", "25565", "--rate", "100", "--cooldown", "100ms", "-q"],
-      ...["--exclude", "127.47.1.0/24", "--retries", "0", "-o", list],
+      ...["scan", "127.115.0.0/22", "-p", "25565", "--rate", "100", "--cooldown", "100ms", "-q"],
+      ...["--exclude", "127.115.1.0/24", "--retries", "0", "-o", list],
       ...["--checkpoint", `${folder}/a.checkpoint`],
     ]);
     const shown = async (): Promise<StoredScan> => {
@@ -44,8 +44,8 @@ Deno.test("a scan that is killed shows as running with its progress, as stale la
     assertEquals([seen.kind, seen.state, seen.parts], ["sweep", "running", 1]);
     assert(seen.total > seen.position && seen.probes_sent > 0, JSON.stringify(seen));
     assert(seen.ends_at! > seen.heartbeat_at! && seen.ends_at! < seen.heartbeat_at! + 60_000);
-    assertEquals(seen.ranges, ["127.47.0.0-127.47.3.255"]);
-    assertEquals(seen.excluded, ["127.47.1.0-127.47.1.255"]);
+    assertEquals(seen.ranges, ["127.115.0.0-127.115.3.255"]);
+    assertEquals(seen.excluded, ["127.115.1.0-127.115.1.255"]);
     {
       await using database = openSqlite(list);
       await database.run("update scans set heartbeat_at = heartbeat_at - 61000");

@@ -11,7 +11,7 @@ import { finish, run, start, until } from "../program.ts";
 Deno.test("a span ends with the last write of a watch that is killed, and with the end of another", async () => {
   const folder = await Deno.makeTempDir();
   try {
-    const range = { start: 0x7f2e0000, end: 0x7f2e0100 };
+    const range = { start: 0x7f720000, end: 0x7f720100 };
     const hosts = drawFleet({ servers: 3, range, seed: 2, software: ["pocketmine"] });
     await using _fleet = await openFleet(hosts, { clock: systemClock, seed: 1 });
     const servers = hosts.map(({ endpoint }) => formatEndpoint(endpoint));

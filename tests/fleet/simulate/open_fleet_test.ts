@@ -24,7 +24,7 @@ import { FakeNetwork } from "../../../src/testing/fake_network.ts";
 
 const RANGE = { start: 0x7f100000, end: 0x7f110000 };
 /** The endpoints of hosts. */
-const OPENED = { start: 0x7f3d0000, end: 0x7f3e0000 };
+const OPENED = { start: 0x7f700000, end: 0x7f710000 };
 const NOBODY = { respond: () => [] };
 const US = { address: 0x7f000001, port: 40000 };
 
@@ -227,6 +227,6 @@ Deno.test("the error for an address in use contains the address", async () => {
   await assertRejects(
     () => openFleet(hosts, { clock: systemClock, seed: 1 }),
     InputError,
-    "Cannot open 127.61.",
+    "Cannot open 127.112.",
   );
 });

@@ -137,7 +137,14 @@ const NOT_REPEATED: Readonly<Record<string, readonly string[]>> = {
   "sender threads obey the same limits": ["threads"],
   "they write, prune or format": [
     ...["format", "oD", "oJ", "oG", "oL", "append", "fields", "sort", "keep", "json"],
-    ...["checkpoint", "status-file", "metadata-file", "metrics", "text-index"],
+    ...[
+      "checkpoint",
+      "status-file",
+      "metadata-file",
+      "metrics",
+      "text-index",
+      "partition-by-month",
+    ],
   ],
   "their options were read already": ["config", "resume"],
   "nothing is sent": ["dry-run", "list-targets", "echo-config", "help", "version"],

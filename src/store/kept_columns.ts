@@ -17,19 +17,19 @@ import {
 } from "./rows/stored_record.ts";
 import { type Database, isInList, listValue } from "./database/database.ts";
 
-/** Which protocols a scan sends to the servers that it finds. */
+/** In which protocols a scan queries the servers that it finds. */
 export interface InterviewScope {
   /** Names of the selected protocols. */
   readonly protocols: readonly string[];
   /** Every protocol of the program, in order of rank. Default: PROTOCOLS. */
   readonly allProtocols?: readonly Protocol[];
-  /** Whether a server is sent all selected protocols. `false`: only those that it replied in. */
+  /** Whether a server is queried in all selected protocols. `false`: only in those of its replies. */
   readonly follow: boolean;
   /** Whether the scan verifies that players can join. */
   readonly verify: boolean;
   /**
-   * Names of the protocols that a responding server is sent, when these differ from `protocols`: a known
-   * server may be sent more or fewer. `undefined`: `protocols`. Default: `protocols` for all servers.
+   * Names of the protocols in which a server that replied is queried, if they are not `protocols`: a
+   * known server may be queried in more or fewer. `undefined`: `protocols`. Default: `protocols` for all servers.
    */
   readonly protocolsFor?: (record: ServerRecord) => readonly string[] | undefined;
 }
@@ -139,9 +139,9 @@ function addsVersion(earlier: string | null, current: string | null): boolean {
 }
 
 /**
- * Whether the scan has shown if a server speaks a protocol. That is so for a protocol that was
- * sent, for one that a protocol of the server suppresses, and for one that is sent first because it
- * suppresses a protocol of the server.
+ * Whether the scan has found out if a server speaks a protocol: the scan queried the server in the
+ * protocol, or a protocol of the server suppresses it, or it suppresses a protocol of the server and
+ * was therefore queried first.
  */
 function wasQueried(
   name: string,

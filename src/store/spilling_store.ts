@@ -1,5 +1,5 @@
 /**
- * A store whose database may be temporarily unavailable: meanwhile a spill file holds its records.
+ * A store whose database may be temporarily unavailable: meanwhile its records are kept in a spill file.
  *
  * @module
  */
@@ -99,7 +99,7 @@ export class SpillingStore implements AsyncDisposable {
     return new Set(ids.filter((id) => !withRow.has(id)));
   }
 
-  /** Stores that a scan has begun or was resumed; a resumed scan may have a spill file. */
+  /** Writes the row of a scan that has begun or was resumed; a resumed scan may have a spill file. */
   async begin(start: ScanStartRow): Promise<void> {
     await this.#recoverSpillFile();
     this.#pendingStart = start;

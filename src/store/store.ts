@@ -47,7 +47,7 @@ export interface ScanEndRow extends ScanNumbers {
   readonly state: "finished" | "interrupted" | "failed";
   /** Number of the shard, from 1, when the scan completed it; else `undefined`. */
   readonly shard?: number;
-  /** What the scan probed, when it completed: known servers that did not reply are missing. */
+  /** What a complete scan probed; known servers there that did not reply are missing. */
   readonly coverage?: Coverage;
   /** Number of scans in a row without a reply after which a server counts as offline. */
   readonly downAfter: number;
@@ -88,14 +88,14 @@ export class Store implements AsyncDisposable {
   ) {}
 
   /**
-   * Stores that a scan has begun or was resumed.
+   * Writes the row of a scan that has begun or was resumed.
    *
    * @throws StoreError; InputError for an identity that is not a UUID.
    */
   async begin(start: ScanStartRow): Promise<void> {
     await this.#attempt(async () => {
       await this.database.transaction(() => this.#writeStart(start));
-      await this.database.flush(); // opens the log's descriptor now, before a scan uses them all up
+      await this.database.flush(); // opens the log while descriptors are left
     });
   }
 

@@ -226,7 +226,8 @@ class Postgres implements Database {
   ): Promise<number> {
     if (rows.length === 0) return 0;
     const values = types.map((type, column) => rows.map((row) => parameterOf(type, row[column])));
-    // Without a name: behind a connection pooler each transaction may use another connection.
+    // The statement has no name: behind a connection pooler each transaction may use another
+    // connection, on which a named statement would be unknown.
     return (await this.#query({ text: postgres, values })).rowCount ?? 0;
   }
 

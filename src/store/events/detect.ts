@@ -35,8 +35,8 @@ export interface Transition {
 const READ_COLUMNS = [...WATCHED_COLUMNS, "guid" as const].filter((name) => name !== "players_max");
 
 /**
- * The events of servers, by `servers.id`. Reads columns of `servers` if the content differs, so it
- * has to run after the state was written and before `servers` is.
+ * The events of servers, by `servers.id`. Reads columns of `servers` if the content differs: it has
+ * to run after the rows of `server_state` were written, and before those of `servers` are updated.
  *
  * @param allProtocols Every protocol of the program.
  */

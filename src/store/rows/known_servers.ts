@@ -61,7 +61,7 @@ export interface KnownState {
 
 /** What to read of servers, and how. */
 export interface ReadOptions {
-  /** Columns of `servers` to read besides. Default: none. */
+  /** More columns of `servers` to read. Default: none. */
   readonly columns?: readonly (keyof ServerRecord)[];
   /**
    * The attempt of the transaction. In PostgreSQL, attempts after the first lock the states of the

@@ -26,7 +26,7 @@ export interface MatchedServers {
 
 /**
  * Finds the servers to which records belong. In one scan, a name is the key of one server. If the
- * name led to several endpoints, the others are servers without a name.
+ * name led to several endpoints, the first one gets the name; the others get no name.
  *
  * @param attempt The attempt of the transaction.
  */
@@ -65,7 +65,7 @@ export async function matchServers(
 
 /**
  * At most one record per server, the last one. In one scan, a name is the key of one server. If the
- * name led to several endpoints, the others are servers without a name.
+ * name led to several endpoints, the first one gets the name; the others get no name.
  */
 function onePerServer(records: readonly Identified[]): Identified[] {
   const servers = new Map<string, Identified>();

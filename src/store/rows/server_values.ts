@@ -45,8 +45,8 @@ const BESIDE_CONTENT = POSITIONS.filter((i) => !CONTENT.includes(FIELDS[i].name)
 const PLAYERS = FIELDS.findIndex(({ name }) => name === "players");
 
 /**
- * Columns of the table `servers` that a reply fills. In SQLite `address_sort` follows, for which
- * PostgreSQL has no need.
+ * Columns of the table `servers` that a reply fills. SQLite has `address_sort` after them, which
+ * PostgreSQL does not need.
  */
 export const SERVER_COLUMNS: readonly ColumnDefinition[] = [
   ["key", "text"],

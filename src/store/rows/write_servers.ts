@@ -55,7 +55,7 @@ export interface WrittenServer {
 
 /** Which writes change a known server. */
 export interface WriteRules {
-  /** Whether a write changes the row if both have the same time. */
+  /** Whether a write replaces a row that has the same time as the write. */
   readonly replacesSameTime: boolean;
   /** Whether a write of a server that is known changes nothing. */
   readonly onlyNew?: boolean;
@@ -65,13 +65,13 @@ export interface WriteRules {
   readonly allProtocols: readonly Protocol[];
 }
 
-/** Columns of `servers` beside {@linkcode SERVER_COLUMNS} in an insert. */
+/** Columns of `servers` that an insert fills in addition to {@linkcode SERVER_COLUMNS}. */
 const TIMES: readonly ColumnDefinition[] = [
   ["first_seen", "timestamptz"],
   ["changed_at", "timestamptz"],
 ];
 
-/** Inserts servers. SQLite has the column `address_sort` besides, as the last one. */
+/** Inserts servers. SQLite has one more column, `address_sort`, as the last one. */
 export const INSERT_SERVER: BulkStatement = (() => {
   const columns = [...SERVER_COLUMNS, ...TIMES];
   const conflict = "on conflict (key) do nothing";

@@ -152,84 +152,93 @@ interface Watch {
 
 /** Polls the servers until Ctrl-C; returns the exit code. */
 async function watchServers(watch: Watch): Promise<number> {
-  const { servers, chosen, lists } = watch;
-  const { options: { quiet, json, keep: keepMs, allowPrivate }, rules, webhook, measured } = chosen;
+  const { servers, chosen: { options, rules, webhook, measured, config }, lists } = watch;
   using interrupt = onInterrupt(() => {});
-  const printer = new EventPrinter(json || !Deno.stdout.isTerminal());
+  const printer = new EventPrinter(options.json || !Deno.stdout.isTerminal());
   const signal = AbortSignal.any([interrupt.signal, printer.signal]);
   await using hook = webhook && await openWebhook(webhook, lists.places, reportError);
   const polling = await openPolling(watch, signal);
-  if (!quiet) {
-    const seconds = rules.intervalMs / 1000;
-    reportLine(`watching ${countOf(servers.length, "endpoint")}, polled every ${seconds} s`);
-  }
+  if (!options.quiet) reportLine(startLine(servers.length, rules));
   const counts = newWatchCounts();
   const setup = pollingSetup(watch, polling);
-  await using served = serveWatch(measured, {
-    ...watch,
-    ...setup,
-    rules,
-    polling,
-    counts,
-    journals: lists.journals,
-    webhooks: hook === undefined ? [] : [hook],
-    allowPrivate,
-    signal,
-  }, reportLine);
+  const { journals } = lists;
+  const webhooks = hook === undefined ? [] : [hook];
+  const { allowPrivate } = options;
+  const sources = { rules, polling, counts, journals, webhooks, allowPrivate, signal };
+  await using served = serveWatch(measured, { ...watch, ...setup, ...sources }, reportLine);
   const reportEvent = (event: WatchEvent) => {
     counts.events++;
     [served.metrics, printer, hook].forEach((one) => one?.add(event));
   };
   lists.onEvent = reportEvent;
-  const names = new MovedNames({
-    lookups: watch.network,
-    allowPrivate,
-    families: polling.families,
-    onMove: polling.limitRate,
-    clock: systemClock,
-    signal,
-    report,
-  });
   const countOnline = () => servers.filter((server) => server.online).length;
-  lists.numbers = () => ({
-    probesSent: counts.polls,
-    replies: counts.replied,
-    found: countOnline(),
-  });
-  await lists.begin(chosen.config);
+  lists.numbers = () => {
+    const { polls: probesSent, replied: replies } = counts;
+    return { probesSent, replies, found: countOnline() };
+  };
+  await lists.begin(config);
+  const names = movedNames(watch, polling, signal);
+  const environment = connectionEnvironment(reportLine);
   await Promise.all([
     pollServers({
       ...setup,
+      ...pollResults(watch, setup, names, reportEvent),
       signal,
       counts,
       findServers: (add) => findServersAdded(watch, polling, signal, add),
-      onPolled: (server, ...result) => {
-        setup.onPolled(server, ...result);
-        if (server.misses === 1) void names.lookUp(server);
-      },
       onPoll: (lateMs) => served.metrics.late(lateMs),
-      onEvent: (event, server) => {
-        if (!lists.decideEvents) reportEvent(event);
-        else if (event.event === "opted_out") {
-          lists.journals.forEach((journal) => journal.drop(server, event));
-        }
-      },
-      onWatcherEvent: (event) => {
-        reportEvent(event);
-        lists.journals.forEach((journal) => journal.addWatcherEvent(event));
-      },
     }),
     polling.sockets.listen(),
     names.follow(servers),
-    keepRolledUp(lists.places, connectionEnvironment(reportLine), signal, report),
-    keepPruned(lists.places, keepMs, connectionEnvironment(reportLine), signal, report),
+    keepRolledUp(lists.places, environment, signal, report),
+    keepPruned(lists.places, options.keep, environment, signal, report),
   ]);
   const online = countOnline();
   (await lists.end(counts, online)).forEach(reportLine);
   await hook?.close();
   await printer.printed();
-  if (!quiet) reportLine(watchSummary(online, servers.length, counts, hook));
+  if (!options.quiet) reportLine(watchSummary(online, servers.length, counts, hook));
   return EXIT.interrupted; // only a signal ends a watch without an error
+}
+
+/** The line with the number of endpoints and the interval. */
+function startLine(endpoints: number, { intervalMs }: WatchRules): string {
+  return `watching ${countOf(endpoints, "endpoint")}, polled every ${intervalMs / 1000} s`;
+}
+
+/** Stores the results of polls in databases, and reports events that no database decides. */
+function pollResults(
+  { lists }: Watch,
+  { onPolled }: OptOutHooks,
+  names: MovedNames,
+  reportEvent: (event: WatchEvent) => void,
+): Pick<PollingSetup, "onPolled" | "onEvent" | "onWatcherEvent"> {
+  return {
+    onPolled: (server, ...result) => {
+      onPolled(server, ...result);
+      if (server.misses === 1) void names.lookUp(server);
+    },
+    onEvent: (event, server) => {
+      if (!lists.decideEvents) reportEvent(event);
+      else if (event.event === "opted_out") {
+        lists.journals.forEach((journal) => journal.drop(server, event));
+      }
+    },
+    onWatcherEvent: (event) => {
+      reportEvent(event);
+      lists.journals.forEach((journal) => journal.addWatcherEvent(event));
+    },
+  };
+}
+
+/** The lookups of servers' names, which may lead to other addresses during the watch. */
+function movedNames(
+  { network, chosen: { options: { allowPrivate } } }: Watch,
+  { families, limitRate }: PollingSockets,
+  signal: AbortSignal,
+): MovedNames {
+  const shared = { allowPrivate, families, clock: systemClock, signal, report };
+  return new MovedNames({ ...shared, lookups: network, onMove: limitRate });
 }
 
 /** Finds servers that are added to the watched databases, until the signal. */

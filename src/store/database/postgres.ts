@@ -209,7 +209,7 @@ class Postgres implements Database {
   }
 
   async snapshot<T>(work: () => Promise<T>): Promise<T> {
-    using turn = await this.#queue.begin();
+    using _turn = await this.#queue.begin();
     await this.script("begin isolation level repeatable read read only");
     this.#inTransaction = this.#inSnapshot = true;
     try {

@@ -23,7 +23,7 @@ import type { Protocol } from "../protocols/protocol.ts";
 import { InputError } from "../core/errors.ts";
 import type { Outcome } from "../core/record.ts";
 
-/** The time between two unsolicited datagrams of different protocols to an endpoint, milliseconds. */
+/** The time between first datagrams of two protocols to an endpoint, milliseconds. */
 export const GAP_MS = 1000;
 
 /** Timeout of a follow-up: its minimum in milliseconds, and its length in round trips. */

@@ -13,7 +13,7 @@ import {
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
-/** Daily observations are older than this multiple of the time for which all are kept. */
+/** Beyond this multiple of the time for which all observations are kept, one per day is kept. */
 const DAILY_AFTER = 4;
 /** Observations per query and per transaction. */
 const PAGE = 2000;

@@ -23,7 +23,7 @@ export interface InterviewScope {
   readonly protocols: readonly string[];
   /** Every protocol of the program, in order of rank. Default: PROTOCOLS. */
   readonly allProtocols?: readonly Protocol[];
-  /** Whether a server is queried in all selected protocols. `false`: only in those of its replies. */
+  /** Whether a server is queried in all selected protocols. `false`: only in those in which it replied. */
   readonly follow: boolean;
   /** Whether the scan verifies that players can join. */
   readonly verify: boolean;
@@ -133,15 +133,14 @@ function mergeRecords(
   return { ...current, ...kept, protocol: protocols[0], protocols, extras };
 }
 
-/** Whether `earlier` is `current` with a version: some protocols publish the name alone. */
+/** Whether `earlier` is the name in `current` and a version: some protocols publish the name alone. */
 function addsVersion(earlier: string | null, current: string | null): boolean {
   return current !== null && (earlier?.startsWith(`${current} `) ?? false);
 }
 
 /**
  * Whether the scan has found out if a server speaks a protocol: the scan queried the server in the
- * protocol, or a protocol of the server suppresses it, or it suppresses a protocol of the server and
- * was therefore queried first.
+ * protocol, or the server speaks another protocol that suppresses it or that it would suppress.
  */
 function wasQueried(
   name: string,

@@ -108,7 +108,7 @@ function repliedWrite(
   }];
 }
 
-/** The writes with the columns of protocols that a poll did not use, where the database has them. */
+/** Completes writes with the stored columns of protocols that the poll did not use. */
 async function withUnqueriedColumns(
   database: Database,
   servers: readonly PolledServer[],

@@ -69,7 +69,7 @@ export function ambiguousName(
   );
 }
 
-/** The servers of a host, for a user who named none of them. */
+/** A list of a host's servers, for the error when the user's words name none or several. */
 function whereOnly(
   servers: readonly NumberedServer[],
   matching: readonly NumberedServer[],

@@ -106,7 +106,7 @@ interface DatabaseFile {
 
 /** Options for opening the databases of a scan. */
 export interface OpenDatabasesOptions {
-  /** Start of the paths of files for rows that wait for an unavailable database. */
+  /** First part of the paths of spill files: rows in them wait for an unavailable database. */
   readonly spill: string;
   /** Called with the number of known servers that did not reply, and with failures. */
   readonly report: (line: string) => void;

@@ -9,7 +9,7 @@ import type { HttpRequest, HttpResponse } from "./http_server.ts";
 import { EXPOSITION_TYPE, type Family, prometheusText } from "./prometheus_text.ts";
 
 /**
- * Minimum time between two renderings, milliseconds. With 10,000 servers one takes 15 to 45 ms on two
+ * Minimum time between two renderings, milliseconds. With 10,000 servers, a rendering takes 15 to 45 ms on two
  * shared cores, and 40 to 80 ms with info series.
  */
 const PAGE_MS = 1000;

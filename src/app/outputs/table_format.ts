@@ -13,7 +13,7 @@ import { displayWidth, fitWidth } from "../../core/display_width.ts";
 export interface TableColumn<Row> {
   /** The title in the table's head. */
   readonly title: string;
-  /** Width in terminal columns; the maximum width, if it follows the texts. */
+  /** Width in terminal columns; the maximum width, if the width depends on the texts. */
   readonly width: number;
   /** Returns the cell's text for a row. */
   readonly text: (row: Row) => string;

@@ -87,7 +87,7 @@ export class MovedNames {
     const { lookups: { resolve, findService }, allowPrivate, families, onMove, report } =
       this.options;
     const { endpoint, identity: { isService } } = server;
-    const note = () => {}; // refused records were reported when the watch began, or lead nowhere
+    const note = () => {}; // refused records were reported when the watch began
     const lookups = {
       resolve,
       findService: isService ? findService : undefined,

@@ -66,7 +66,7 @@ export async function readKnown(
     const optedOutSet = new AddressSet(optedOut);
     const servers: KnownServer[] = [];
     const onBroken = brokenCellReporter(database.name, report);
-    const spoken = new Map<readonly string[], readonly string[]>(); // a million servers share a few
+    const spoken = new Map<readonly string[], readonly string[]>(); // each list once
     for await (const one of allEndpoints(database, onBroken)) {
       const { endpoint, requestedAs } = one;
       if (optedOutSet.has(endpoint.address)) continue;

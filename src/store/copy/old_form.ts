@@ -121,7 +121,7 @@ function serversTable(source: Database, target: Database): CopiedTable {
   };
 }
 
-/** The servers that have the names in a batch as keys: those of the target, then the first of the batch. */
+/** Which server has each name of a batch as its key: one of the target, else the first of the batch. */
 async function takenKeys(
   target: Database,
   batch: readonly OldServer[],

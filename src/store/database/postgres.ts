@@ -38,7 +38,7 @@ type Encryption = false | {
 
 /** Values of `ssl` to try in order. A later one is tried only when the server offers no encryption. */
 function encryptions({ sslMode, host }: PostgresLocation, ca: string | undefined): Encryption[] {
-  // `host` names the subject of the certificate: the driver sets none when it connects to an address.
+  // The certificate has to be issued for `host`. The driver sets no host if it connects to an address.
   const encrypted = {
     rejectUnauthorized: sslMode.startsWith("verify-"),
     host,

@@ -62,7 +62,7 @@ export function openSqlite(path: string, options: SqliteOptions = {}): Database 
     }
     return new Sqlite(db, path, options, log);
   } catch (error) {
-    const isShort = isShortOfDescriptors(error, path); // before close() frees descriptors
+    const isShort = isShortOfDescriptors(error, path); // checked before close() frees descriptors
     db?.close();
     if (error instanceof Deno.errors.NotCapable) throw error;
     if (isLocked(error)) throw new Unavailable(LOCKED, { cause: error });

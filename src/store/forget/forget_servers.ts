@@ -176,7 +176,7 @@ export async function readOptedOutServers(database: Database): Promise<ServerToF
   return (await database.rows(`${sql} order by s.id`)).map(serverOf);
 }
 
-/** The servers with the addresses and ports of some servers: these and others with other names. */
+/** The given servers, and other servers with the same address and port. */
 export async function readSharingServers(
   database: Database,
   ids: readonly number[],

@@ -54,7 +54,7 @@ export interface Condition extends Sql {
   readonly isApproximate?: boolean;
   /** Whether the index is one of the table `servers` itself. */
   readonly isOwn?: boolean;
-  /** The sort order whose index finds the servers in this order. */
+  /** The sort order in which the index finds the servers. */
   readonly order?: "version" | "address" | "changed";
 }
 
@@ -98,7 +98,7 @@ function hasPlayers(least: number): Condition {
   return { table: "t", sql, values: [least], ids };
 }
 
-/** A condition of columns of `servers` that an index has. */
+/** A condition of indexed columns of `servers`. */
 function ofServer(sql: (prefix: "s." | "") => string, values: readonly Value[]): Condition {
   const ids = { sql: `select id from servers where ${sql("")}`, values };
   return { table: "s", sql: sql("s."), values, ids, isOwn: true };

@@ -1,11 +1,11 @@
 /**
  * Finds the servers of one page: the first ones, in an order, that fulfil conditions.
  *
- * Two indexes can find them: the one of the order, whose servers are read until the page is full, and the
- * one of a condition, all of whose servers are read and sorted. The first is fast for conditions that many
- * servers fulfil, the second for those that few do. No engine knows how many that are without statistics,
- * and SQLite has none. So the first servers of the order are read. If the page is not full then, the servers
- * of each condition are counted, up to a limit.
+ * Two indexes can find them: the one of the order, whose servers are read until the page is full,
+ * and the one of a condition, all of whose servers are read and sorted. The first is fast for
+ * conditions that many servers fulfil, the second for those that few do. How many servers fulfil a
+ * condition is unknown without statistics, and SQLite has none. So the first servers of the order
+ * are read. If the page is not full then, the servers of each condition are counted, up to a limit.
  *
  * @module
  */
@@ -51,7 +51,7 @@ export interface PageSteps {
   readonly few: Readonly<Record<"s" | "t", number>>;
   /**
    * If {@linkcode few} or more servers fulfil the rarest condition, this number of servers is read
-   * before them, in the sort order.
+   * in the sort order before the servers of the condition.
    */
   readonly firstOfMany: Readonly<Record<"s" | "t", number>>;
   /** If this number or more fulfil each condition, only the index of the sort order is used. */
@@ -189,7 +189,7 @@ function someOf(
   };
 }
 
-/** A condition that an index finds. */
+/** A condition whose servers an index finds. */
 type Indexed = Condition & { readonly ids: Sql };
 
 /** The condition that the fewest servers fulfil; `undefined`: very many fulfil each of them. */

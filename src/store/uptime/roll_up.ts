@@ -32,8 +32,8 @@ export interface RollUpOptions {
 }
 
 /**
- * Closes the hours that have ended, and computes all rollups that are missing or dirty. Of several
- * programs that do so, each transaction computes the next page of servers.
+ * Closes the hours that have ended, and computes all rollups that are missing or dirty. If several
+ * programs do so at once, each of their transactions computes the next page of servers.
  *
  * @returns Whether all rollups of ended hours are up to date.
  */

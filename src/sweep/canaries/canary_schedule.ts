@@ -9,7 +9,7 @@ import type { ProbeKind } from "../probe_kind.ts";
 
 /** Maximum number of servers in the sample. */
 const MOST = 4096;
-/** Minimum time between two unsolicited probes to a host, milliseconds. */
+/** Minimum time between a canary probe and the last packet before it to the same host, milliseconds. */
 const HOST_MS = 1000;
 
 /** A server in the sample of canaries. */

@@ -47,7 +47,10 @@ export interface RateSearchOptions {
  * one.
  */
 const STEP = 0.03;
-/** Maximum increase towards the goal, as a fraction of the rate, or of the distance to the ceiling. */
+/**
+ * Maximum increase towards the goal, as a fraction of the rate, or of the distance to the lowest rate
+ * with too much loss.
+ */
 const APPROACH = 0.25;
 const NEARER = 0.5;
 /** The goal, as a fraction of the rate that the network delivered when the loss was too high. */
@@ -224,7 +227,7 @@ export class RateSearch {
   }
 
   /**
-   * Judges half a rate. If its loss is lower, the higher rate was the cause. If not, the path has
+   * Judges the loss at half a rate. If its loss is lower, the higher rate was the cause. If not, the path has
    * this loss at any rate.
    */
   #down(now: number): void {

@@ -159,7 +159,7 @@ export const WATCH = {
     {
       name: "backoff",
       commands: ["watch"],
-      help: "poll servers that have been offline for long less often, at least once an hour",
+      help: "poll a server less often the longer it is offline, at least once an hour",
     },
     {
       name: "output",

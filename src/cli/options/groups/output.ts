@@ -194,19 +194,19 @@ export const OUTPUT = {
       name: "events",
       commands: ["prune"],
       takes: AGE_OR_NONE,
-      help: "delete events that are older, such as 1y",
+      help: "delete events older than this age, such as 1y",
     },
     {
       name: "replies",
       commands: ["prune"],
       takes: AGE_OR_NONE,
-      help: "delete the bytes of last replies that are older; 0: all",
+      help: "delete the bytes of last replies older than this age; 0: all",
     },
     {
       name: "players",
       commands: ["prune"],
       takes: AGE_OR_NONE,
-      help: "delete names of players of servers whose last reply is older; 0: all",
+      help: "delete players' names of servers whose last reply is older than this age; 0: all",
     },
     {
       name: "partition-by-month",

@@ -114,7 +114,7 @@ debianTest(
         for (;;) {
           const answer = await query(expression);
           if (answer.length >= count) return answer;
-          await new Promise((resolve) => setTimeout(resolve, 50)); // nothing else tells that it scraped
+          await new Promise((resolve) => setTimeout(resolve, 50)); // Prometheus does not announce a scrape
         }
       };
       const online = await until("blocksweep_up == 1", 8);

@@ -14,10 +14,13 @@ import { startPostgres } from "./server.ts";
 const POOL_SIZE = 2;
 const WRITERS = 6;
 
+const isInstalled = await hasPgBouncer();
+
 Deno.test({
   name:
-    "PgBouncer in transaction mode: more writers than connections write and read at the same time",
-  ignore: !await hasPgBouncer(),
+    "PgBouncer in transaction mode: more writers than connections write and read at the same time" +
+    (isInstalled ? "" : " (skipped: needs Debian's pgbouncer)"),
+  ignore: !isInstalled,
   fn: async () => {
     await using server = await startPostgres();
     await using pooler = await startPgBouncer(server, POOL_SIZE);

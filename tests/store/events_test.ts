@@ -1,4 +1,6 @@
 /** Covers src/store/events/ and src/store/rows/uuid.ts. */
+import { WATCHED_COLUMNS } from "../../src/store/events/compare.ts";
+import { CONTENT } from "../../src/store/rows/content_hash.ts";
 import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import type { ServerRecord } from "../../src/core/record.ts";
 import { type Database, Unavailable } from "../../src/store/database/database.ts";
@@ -293,3 +295,7 @@ Deno.test({
 function of(port: number): Pick<Poll, "identity"> {
   return { identity: identityOf(record(port))! };
 }
+
+Deno.test("the content hash covers each watched column, because columns are compared only if it differs", () => {
+  assertEquals(WATCHED_COLUMNS.filter((name) => !CONTENT.includes(name)), []);
+});

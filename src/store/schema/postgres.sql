@@ -36,12 +36,13 @@ create table scan_shards (
   scan integer not null references scans (id),-- scans.id
   shard integer not null,                 -- number of the shard, from 1
   done_at timestamptz not null,           -- when the shard was completed
-  probes_sent bigint not null,            -- as in scans
-  replies bigint not null,                -- as in scans
+  probes_sent bigint not null,            -- scans.probes_sent of the shard
+  replies bigint not null,                -- scans.replies of the shard
   primary key (scan, shard)
 );
 
--- The addresses that a scan was asked to probe, merged, and those of them that it does not probe.
+-- The addresses that the user named as targets of a scan, merged, and those of them that it does
+-- not probe.
 create table scan_ranges (
   scan integer not null,                  -- scans.id
   excluded boolean not null,              -- whether the addresses are not probed
@@ -102,7 +103,7 @@ create table servers (
   first_seen timestamptz not null,        -- when the server was first found or imported
   changed_at timestamptz not null,        -- when the content last changed, or the server went online or offline
   tags jsonb not null default '[]',       -- set by users of the database: no scan or watch changes them
-  notes text                              -- set by users of the database, as tags
+  notes text                              -- set by users of the database, like tags
 );
 
 create index servers_address on servers (address, port);
@@ -252,7 +253,7 @@ create table rollup_totals (
 create table dirty_hours (
   hour timestamptz not null,              -- start of the hour
   server integer not null,                -- servers.id; 0: all servers
-  next_server integer not null,           -- for server 0: servers with smaller ids are computed; 2147483647: only the totals remain
+  next_server integer not null,           -- for server 0: servers with smaller ids are already computed; 2147483647: only the totals are not
   marks integer not null,                 -- how often the hour was marked since its last computation
   primary key (hour, server)
 );

@@ -37,12 +37,13 @@ create table scan_shards (
   scan integer not null references scans (id),-- scans.id
   shard integer not null,                 -- number of the shard, from 1
   done_at integer not null,               -- when the shard was completed
-  probes_sent integer not null,           -- as in scans
-  replies integer not null,               -- as in scans
+  probes_sent integer not null,           -- scans.probes_sent of the shard
+  replies integer not null,               -- scans.replies of the shard
   primary key (scan, shard)
 ) strict, without rowid;
 
--- The addresses that a scan was asked to probe, merged, and those of them that it does not probe.
+-- The addresses that the user named as targets of a scan, merged, and those of them that it does
+-- not probe.
 create table scan_ranges (
   scan integer not null,                  -- scans.id
   excluded integer not null,              -- whether the addresses are not probed
@@ -104,7 +105,7 @@ create table servers (
   first_seen integer not null,            -- when the server was first found or imported
   changed_at integer not null,            -- when the content last changed, or the server went online or offline
   tags text not null default '[]',        -- set by users of the database: no scan or watch changes them
-  notes text                              -- set by users of the database, as tags
+  notes text                              -- set by users of the database, like tags
 ) strict;
 
 create index servers_address on servers (address_sort, port);
@@ -251,7 +252,7 @@ create table rollup_totals (
 create table dirty_hours (
   hour integer not null,                  -- start of the hour
   server integer not null,                -- servers.id; 0: all servers
-  next_server integer not null,           -- for server 0: servers with smaller ids are computed; 2147483647: only the totals remain
+  next_server integer not null,           -- for server 0: servers with smaller ids are already computed; 2147483647: only the totals are not
   marks integer not null,                 -- how often the hour was marked since its last computation
   primary key (hour, server)
 ) strict, without rowid;

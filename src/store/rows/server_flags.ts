@@ -37,30 +37,22 @@ export interface ServerFlags {
   readonly flags: string;
 }
 
-/** Writes the flags of servers that the transaction has inserted. */
-export async function insertFlags(
-  database: Database,
-  servers: readonly ServerFlags[],
-): Promise<void> {
-  await database.bulk(INSERT_FLAG, inOrder(servers.flatMap(pairsOf)));
-}
-
 /**
- * Writes the flags that differ from those in `servers.flags`. It has to run before the rows of `servers`
- * are updated.
+ * Writes the flags of servers. It has to run before the rows of `servers` are updated.
+ *
+ * @param inserted Servers that the transaction has inserted, with all their flags.
+ * @param updated Servers whose rows the transaction updates. Only the flags that differ from those in
+ * `servers.flags` are written.
  */
-export async function updateFlags(
+export async function writeFlags(
   database: Database,
-  servers: readonly ServerFlags[],
+  inserted: readonly ServerFlags[],
+  updated: readonly ServerFlags[],
 ): Promise<void> {
-  if (servers.length === 0) return;
-  const rows = await database.rows(
-    `select id, flags from servers where ${isInList(database, "id", "integer")}`,
-    [listValue(database, servers.map(({ id }) => id))],
-  );
-  const before = new Map(rows.map(({ id, flags }) => [Number(id), flagsOf(String(flags))]));
-  const [added, removed]: [Value[][], Value[][]] = [[], []];
-  for (const { id, flags } of servers) {
+  const before = await readFlags(database, updated.map(({ id }) => id));
+  const added: Value[][] = inserted.flatMap(pairsOf);
+  const removed: Value[][] = [];
+  for (const { id, flags } of updated) {
     if (flags === "[]" && before.get(id)?.size === 0) continue;
     const [old, now] = [before.get(id) ?? new Set<string>(), flagsOf(flags)];
     for (const flag of now.difference(old)) added.push([flag, id]);
@@ -68,6 +60,19 @@ export async function updateFlags(
   }
   await database.bulk(DELETE_FLAG, inOrder(removed));
   await database.bulk(INSERT_FLAG, inOrder(added));
+}
+
+/** The flags in `servers.flags`, by `servers.id`. */
+async function readFlags(
+  database: Database,
+  ids: readonly number[],
+): Promise<ReadonlyMap<number, Set<string>>> {
+  if (ids.length === 0) return new Map();
+  const rows = await database.rows(
+    `select id, flags from servers where ${isInList(database, "id", "integer")}`,
+    [listValue(database, ids)],
+  );
+  return new Map(rows.map(({ id, flags }) => [Number(id), flagsOf(String(flags))]));
 }
 
 function pairsOf({ id, flags }: ServerFlags): Value[][] {

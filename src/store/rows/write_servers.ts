@@ -17,7 +17,7 @@ import type { ServerIdentity } from "./identity.ts";
 import { type KnownServer, readKnownServers } from "./known_servers.ts";
 import { readTexts } from "./json_cells.ts";
 import { insertStates, updateStates } from "./server_state.ts";
-import { flagsIn, insertFlags, updateFlags } from "./server_flags.ts";
+import { flagsIn, writeFlags } from "./server_flags.ts";
 import { storableTime } from "./stored_values.ts";
 
 /** A server to write: its last reply, and its state after that. */
@@ -145,12 +145,13 @@ export async function writeServers(
   const inserted = written.filter(({ before }) => before === undefined);
   const winners = written.filter(({ before, wins }) => before !== undefined && wins);
   await insertStates(database, inserted.map(stateRow));
-  await insertFlags(database, inserted.map(flagsOf));
   const versioned = winners.map((one) => [...stateRow(one), one.before!.state!.version]);
   await updateStates(database, versioned);
   const reported = rules.reportsNew ? [...inserted, ...winners] : winners;
   const events = await detectChanges(database, reported.map(transitionOf), rules.allProtocols);
-  await updateRows(database, winners);
+  const different = winners.filter(isDifferent);
+  await writeFlags(database, inserted.map(flagsOf), different.map(flagsOf));
+  await updateRows(database, different);
   await updateFirstSeen(database, written.filter(({ before }) => before !== undefined));
   await writePlayers(database, [...inserted, ...winners]);
   return written.map((one) => ({ ...one, events: events.get(one.id) ?? [] }));
@@ -233,12 +234,13 @@ function flagsOf({ id, values }: Pick<WrittenServer, "id" | "values">) {
   return { id, flags: flagsIn(values.columns) };
 }
 
-/** Updates the rows of servers whose columns differ, or that went online or offline. */
-async function updateRows(database: Database, written: readonly Unreported[]): Promise<void> {
-  const different = written.filter(({ before, values, write: { online } }) =>
-    before!.digest !== values.digest || before!.state!.online !== online
-  );
-  await updateFlags(database, different.map(flagsOf));
+/** Whether a known server's columns differ, or the server went online or offline. */
+function isDifferent({ before, values, write: { online } }: Unreported): boolean {
+  return before!.digest !== values.digest || before!.state!.online !== online;
+}
+
+/** Updates the rows of servers that differ. */
+async function updateRows(database: Database, different: readonly Unreported[]): Promise<void> {
   await database.bulk(
     UPDATE_SERVER,
     different.map(({ before, values, write: { online, probedAt }, id }) => {

@@ -3,12 +3,12 @@
  *
  * @module
  */
-import type { ServerRecord } from "../../core/record.ts";
+import { FIELDS, type ServerRecord } from "../../core/record.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
 import { type Database, isInList, listValue, type Row } from "../database/database.ts";
 import type { KnownServer } from "../rows/known_servers.ts";
 import { readTexts } from "../rows/json_cells.ts";
-import { type ServerValues, storedField } from "../rows/server_values.ts";
+import type { ServerValues } from "../rows/server_values.ts";
 import { fieldExpression, fieldOf } from "../rows/stored_record.ts";
 import { differencesOf, WATCHED_COLUMNS } from "./compare.ts";
 import type { EventBody } from "./watch_event.ts";
@@ -33,6 +33,8 @@ export interface Transition {
 
 /** Columns of `servers` that are read if the content differs. */
 const READ_COLUMNS = [...WATCHED_COLUMNS, "guid" as const].filter((name) => name !== "players_max");
+/** The position in {@linkcode FIELDS} of each column that is read. */
+const POSITIONS = READ_COLUMNS.map((column) => FIELDS.findIndex(({ name }) => name === column));
 
 /**
  * The events of servers, by `servers.id`. Reads columns of `servers` if the content differs: it has
@@ -94,7 +96,7 @@ export function offlineEvent(
 }
 
 function replyDifferences(
-  { before, record, values }: Transition,
+  { before, values }: Transition,
   row: Row | undefined,
   allProtocols: readonly Protocol[],
 ): EventBody[] {
@@ -113,7 +115,9 @@ function replyDifferences(
     players: readTexts(values.players),
     players_online: values.playersOnline,
     ...(row && {
-      ...Object.fromEntries(READ_COLUMNS.map((name) => [name, storedField(name, record[name])])),
+      ...Object.fromEntries(
+        READ_COLUMNS.map((name, i) => [name, fieldOf(name, values.fields[POSITIONS[i]])]),
+      ),
       players_max: values.playersMax,
     }),
   };

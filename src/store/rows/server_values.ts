@@ -8,7 +8,6 @@ import type { ColumnDefinition, ColumnType, Value } from "../database/database.t
 import { addressSort } from "./addresses.ts";
 import { CONTENT, contentHash, hashOf } from "./content_hash.ts";
 import type { ServerIdentity } from "./identity.ts";
-import { fieldOf } from "./stored_record.ts";
 import {
   foldedKey,
   nameKey,
@@ -67,6 +66,8 @@ export const SERVER_COLUMNS: readonly ColumnDefinition[] = [
 export interface ServerValues {
   /** Values of {@linkcode SERVER_COLUMNS}, and of `address_sort`. */
   readonly columns: readonly Value[];
+  /** Values of the record's fields, in the order of {@linkcode FIELDS}. */
+  readonly fields: readonly Value[];
   /** Hash of what the server publishes: `servers.content`. */
   readonly content: string;
   /** Hash of all columns: `servers.digest`. */
@@ -106,13 +107,7 @@ export function serverValues(record: ServerRecord, identity: ServerIdentity): Se
   const digest = hashOf([key, address, port, content, ...BESIDE_CONTENT.map((i) => fields[i])]);
   columns.push(digest, addressSort(address));
   const players = fields[PLAYERS] as string | null;
-  return { columns, content, digest, playersOnline, playersMax, players };
-}
-
-/** The value of a record's field as it is read after it was stored. */
-export function storedField(name: keyof ServerRecord, value: ServerRecord[typeof name]): unknown {
-  const { type } = FIELDS.find((field) => field.name === name)!;
-  return fieldOf(name, valueOf(value, type));
+  return { columns, fields, content, digest, playersOnline, playersMax, players };
 }
 
 function valueOf(value: ServerRecord[keyof ServerRecord], type: FieldType): Value {

@@ -30,14 +30,11 @@ import {
 } from "../src/store/database/database.ts";
 import { INSERT_EVENT } from "../src/store/events/write_events.ts";
 import { identityOf } from "../src/store/rows/identity.ts";
-import {
-  INSERT_OBSERVATION,
-  INSERT_SCAN_SERVER,
-  observationValues,
-} from "../src/store/rows/observation_rows.ts";
+import { INSERT_OBSERVATION, observationValues } from "../src/store/rows/observation_rows.ts";
 import { STATE_COLUMNS } from "../src/store/rows/server_state.ts";
 import { INSERT_SERVER, UPSERT_PLAYERS } from "../src/store/rows/write_servers.ts";
 import { SERVER_COLUMNS, serverValues } from "../src/store/rows/server_values.ts";
+import { INSERT_SCAN_SERVER } from "../src/store/scans/scan_servers.ts";
 import { createTables } from "../src/store/schema/create_tables.ts";
 import { openPostgres } from "../src/store/database/postgres.ts";
 import { parsePostgres } from "../src/store/database/postgres_url.ts";

@@ -11,8 +11,9 @@ import { writeServerEvents } from "./events/server_events.ts";
 import { type InterviewScope, withKeptColumns } from "./kept_columns.ts";
 import type { Identified, ServerIdentity } from "./rows/identity.ts";
 import { matchServers } from "./rows/matched_servers.ts";
-import { observeReplies, writeScanServers } from "./rows/observation_rows.ts";
+import { observeReplies } from "./rows/observation_rows.ts";
 import { type ServerWrite, writeServers, type WrittenServer } from "./rows/write_servers.ts";
+import { writeScanServers } from "./scans/scan_servers.ts";
 
 /** Records per transaction. SQLite blocks the thread during the statements of one transaction. */
 const BATCH = 1000;

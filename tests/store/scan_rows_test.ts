@@ -1,3 +1,4 @@
+/** Covers src/store/scan_rows.ts and src/store/scans/scan_servers.ts. */
 import { assertEquals } from "@std/assert";
 import type { Database } from "../../src/store/database/database.ts";
 import { serversWithRow } from "../../src/store/scan_rows.ts";

@@ -1,5 +1,5 @@
 /**
- * Writes observations, and which servers replied to an unfinished scan.
+ * Writes rows of the table `observations`.
  *
  * @module
  */
@@ -32,13 +32,6 @@ export const INSERT_OBSERVATION: BulkStatement = insertInto(
   "observations",
   OBSERVATION_COLUMNS,
   "on conflict (server, at, scan) do nothing",
-);
-
-/** Inserts servers that replied to a scan. */
-export const INSERT_SCAN_SERVER = insertInto(
-  "scan_servers",
-  [["scan", "integer"], ["server", "integer"]],
-  "on conflict (scan, server) do nothing",
 );
 
 /** The server, the time and the scan of an observation. */
@@ -106,14 +99,4 @@ export async function writeObservations(
       scan: Number(scan),
     })),
   );
-}
-
-/** Writes which servers replied to scans, in the order of the scans and of the servers. */
-export async function writeScanServers(
-  database: Database,
-  written: readonly WrittenServer[],
-): Promise<void> {
-  const rows = written.flatMap(({ id, write: { scan } }) => scan === null ? [] : [[scan, id]]);
-  rows.sort(([scan, id], [other, next]) => scan - other || id - next);
-  await database.bulk(INSERT_SCAN_SERVER, rows);
 }

@@ -12,7 +12,7 @@ import {
 } from "../core/record.ts";
 import { linesOf } from "../core/text.ts";
 import { type Database, StoreError, Unavailable } from "./database/database.ts";
-import { serversWithRow } from "./scan_rows.ts";
+import { serversWithRow } from "./scans/scan_rows.ts";
 import type { ScanProgressRow } from "./scans/scan_progress.ts";
 import { type ScanEndRow, type ScanStartRow, type Store, withDatabaseErrors } from "./store.ts";
 

@@ -10,7 +10,7 @@ import {
   serversOfHost,
   serverWithKey,
 } from "../../src/store/history_queries.ts";
-import { serversWithRow } from "../../src/store/scan_rows.ts";
+import { serversWithRow } from "../../src/store/scans/scan_rows.ts";
 import { Store } from "../../src/store/store.ts";
 import { all, onEngines, STATES, storedServers } from "./databases.ts";
 import { record, scanId } from "./records.ts";

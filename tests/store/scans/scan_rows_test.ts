@@ -1,14 +1,14 @@
-/** Covers src/store/scan_rows.ts and src/store/scans/scan_servers.ts. */
+/** Covers src/store/scans/scan_rows.ts and src/store/scans/scan_servers.ts. */
 import { assertEquals } from "@std/assert";
-import type { Database } from "../../src/store/database/database.ts";
-import { serversWithRow } from "../../src/store/scan_rows.ts";
-import { identityOf } from "../../src/store/rows/identity.ts";
-import { Store } from "../../src/store/store.ts";
-import { downsampleObservations } from "../../src/store/downsample.ts";
-import { writeScanRecords } from "../../src/store/scan_writer.ts";
-import { all, onEngines, SEEN } from "./databases.ts";
-import { outageAt, writePolled } from "./polls.ts";
-import { record, scanId } from "./records.ts";
+import type { Database } from "../../../src/store/database/database.ts";
+import { serversWithRow } from "../../../src/store/scans/scan_rows.ts";
+import { identityOf } from "../../../src/store/rows/identity.ts";
+import { Store } from "../../../src/store/store.ts";
+import { downsampleObservations } from "../../../src/store/downsample.ts";
+import { writeScanRecords } from "../../../src/store/scan_writer.ts";
+import { all, onEngines, SEEN } from "../databases.ts";
+import { outageAt, writePolled } from "../polls.ts";
+import { record, scanId } from "../records.ts";
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;

@@ -3,11 +3,11 @@
  *
  * @module
  */
-import { formatAddress, parseEndpoint } from "../core/address.ts";
-import { serverId } from "../core/record.ts";
-import type { Database } from "./database/database.ts";
-import { canonicalHost, hasAddressIn } from "./rows/addresses.ts";
-import { storableUuid } from "./rows/stored_values.ts";
+import { formatAddress, parseEndpoint } from "../../core/address.ts";
+import { serverId } from "../../core/record.ts";
+import type { Database } from "../database/database.ts";
+import { canonicalHost, hasAddressIn } from "../rows/addresses.ts";
+import { storableUuid } from "../rows/stored_values.ts";
 
 /** Number of servers that one query handles. */
 const BATCH = 500;

@@ -240,7 +240,7 @@ Deno.test("every task that runs the program has --no-prompt, and names each perm
 
 Deno.test("the driver of PostgreSQL is in the lock file, although no import names it", async () => {
   const source = await Deno.readTextFile(
-    new URL("../src/store/database/postgres.ts", import.meta.url),
+    new URL("../src/store/database/postgres_driver.ts", import.meta.url),
   );
   const [, version] = /const DRIVER = "npm:(pg@[\d.]+)"/.exec(source)!;
   assert(version in LOCK.npm, version);

@@ -1,7 +1,8 @@
 /**
  * Tests that apply only to PostgreSQL. `deno task postgres` runs them.
  *
- * Covers src/store/database/postgres.ts.
+ * Covers src/store/database/postgres.ts, src/store/database/postgres_connection.ts and
+ * src/store/database/postgres_driver.ts.
  */
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { InputError } from "../../src/core/errors.ts";

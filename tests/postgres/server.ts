@@ -50,7 +50,8 @@ export async function startPostgres(fsync: "on" | "off" = "off"): Promise<Server
     "--locale=C.UTF-8",
     `--pwfile=${folder}/password`,
   );
-  const options = `-h 127.0.0.1 -p ${port} -k ${folder} -c fsync=${fsync}`;
+  const options = `-h 127.0.0.1 -p ${port} -k ${folder} -c fsync=${fsync} ` +
+    "-c max_prepared_transactions=5";
   const start = () =>
     run("pg_ctl", "-D", data, "-s", "-w", "-l", `${folder}/log`, "-o", options, "start");
   const stop = () => run("pg_ctl", "-D", data, "-s", "-w", "-m", "fast", "stop");

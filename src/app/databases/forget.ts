@@ -107,7 +107,8 @@ export async function forgetServers(
   if (await removeServers(database, servers, pause)) return files;
   throw new StoreError(
     `Cannot remove the rows of the servers from ${database.name}: a transaction of another program ` +
-      "does not end; the servers stay forgotten, but their rows remain; run the command again to remove them",
+      'does not end (docs/database.md, "Long transactions in PostgreSQL"); the servers stay forgotten, but their ' +
+      "rows remain; run the command again to remove them",
   );
 }
 

@@ -20,10 +20,13 @@ const FIRST_MS = 30_000;
  * milliseconds.
  */
 const AFTER_MS = 30_000;
+/** Time until the next try while a transaction of another program runs, milliseconds. */
+const RETRY_MS = 60_000;
 
 /**
  * Computes the rollups of databases every hour until the signal aborts. Each database has a
- * connection of its own, so that other transactions go on meanwhile. A failure is reported.
+ * connection of its own, so that other transactions go on meanwhile. A failure is reported, and so
+ * is a transaction of another program that runs for longer than {@linkcode RETRY_MS}.
  */
 export async function keepRolledUp(
   places: readonly DatabaseLocation[],
@@ -33,15 +36,28 @@ export async function keepRolledUp(
   clock: Clock = systemClock,
 ): Promise<void> {
   if (places.length === 0) return;
-  for (let wait = FIRST_MS; !signal.aborted; wait = untilNextHour(clock.wall())) {
+  /** Number of tries in a row for which a transaction of another program was too long. */
+  const tries = new Map<DatabaseLocation, number>();
+  for (let wait = FIRST_MS; !signal.aborted;) {
     await sleep(clock, wait, signal);
     for (const place of places) {
       if (signal.aborted) return;
-      await rollUpOnce(place, environment, signal).catch((error) =>
-        report((error as Error).message)
-      );
+      const isDone = await rollUpOnce(place, environment, signal).catch((error) => {
+        report((error as Error).message);
+        return true;
+      });
+      tries.set(place, isDone || signal.aborted ? 0 : (tries.get(place) ?? 0) + 1);
+      if (tries.get(place) === 2) report(delayedLine(place));
     }
+    const isDelayed = tries.values().some((count) => count > 0);
+    wait = Math.min(untilNextHour(clock.wall()), isDelayed ? RETRY_MS : Infinity);
   }
+}
+
+/** Why the uptime of the last hours is missing. */
+function delayedLine({ path }: DatabaseLocation): string {
+  return `the uptime in ${path} is not computed yet: a transaction that began earlier is running ` +
+    'in the database (docs/database.md, "Long transactions in PostgreSQL")';
 }
 
 /** The time until the rollup of the next hour is computed, milliseconds. */
@@ -50,13 +66,18 @@ export function untilNextHour(now: number): number {
   return HOUR_MS - (after % HOUR_MS);
 }
 
-/** Computes the rollups of a database over a connection of its own. */
-export async function rollUpOnce(
+/**
+ * Computes the rollups of a database over a connection of its own.
+ *
+ * @returns `false` when it was cancelled, or when a transaction of another program takes long.
+ */
+async function rollUpOnce(
   place: DatabaseLocation,
   environment: ConnectionEnvironment,
   signal: AbortSignal,
-): Promise<void> {
+): Promise<boolean> {
   await using database = await openExisting(place, environment);
   const between = () => sleep(systemClock, PAUSE_MS, signal);
-  await withDatabaseErrors("write to", database, () => rollUp(database, { between, signal }));
+  const work = () => rollUp(database, { between, signal });
+  return await withDatabaseErrors("write to", database, work);
 }

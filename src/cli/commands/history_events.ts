@@ -70,7 +70,7 @@ export async function showEvents(
 /** Why the newest events are missing. */
 function heldUpLine(events: number): string {
   return `blocksweep: ${countOf(events, "newer event")} not shown yet: a transaction that began ` +
-    'earlier is running on the PostgreSQL server (docs/database.md, "Following events")';
+    'earlier is running in the database (docs/database.md, "Long transactions in PostgreSQL")';
 }
 
 /** An event as one line of JSON. `position` is for `--after`. */

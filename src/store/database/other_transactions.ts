@@ -6,8 +6,9 @@
 import type { Database } from "./database.ts";
 
 /**
- * Waits until all transactions that write now have ended. In SQLite there are never two at a time.
- * A transaction of {@linkcode Database.transaction} counts as one that writes from its start.
+ * Waits until all transactions that write to the database now have ended. In SQLite there are never
+ * two at a time. A transaction of {@linkcode Database.transaction} counts as one that writes from its
+ * start. Transactions of other databases of the PostgreSQL server are not waited for.
  *
  * @param pause Awaited between two checks for other transactions.
  * @param attempts Maximum number of checks.
@@ -19,11 +20,12 @@ export async function othersEnded(
   attempts: number,
 ): Promise<boolean> {
   if (database.engine === "sqlite") return true;
-  const snapshot = "pg_current_snapshot()";
-  const [{ newest }] = await database.rows(`select pg_snapshot_xmax(${snapshot})::text as newest`);
+  const [{ newest }] = await database.rows(
+    "select pg_snapshot_xmax(pg_current_snapshot())::text as newest",
+  );
   for (let attempt = 0; attempt < attempts; attempt++) {
     const [{ ended }] = await database.rows(
-      `select pg_snapshot_xmin(${snapshot}) >= ?::xid8 as ended`,
+      "select tx >= ?::xid8 as ended from event_horizon",
       [newest],
     );
     if (ended === 1) return true;

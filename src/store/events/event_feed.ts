@@ -59,7 +59,7 @@ const LIMIT = 1000;
  * Those of SQLite follow one another.
  */
 function isFinal({ engine }: Database): string {
-  return engine === "postgres" ? "e.tx < pg_snapshot_xmin(pg_current_snapshot())" : "true";
+  return engine === "postgres" ? "e.tx < (select tx from event_horizon)" : "true";
 }
 
 /** SQL of a position's two `?` parameters. */
@@ -86,7 +86,7 @@ export async function eventsAfter(
 
 /**
  * The number of committed events that have no final place yet, so that readers do not get them. A
- * transaction that runs in any database of the PostgreSQL server delays the events after it.
+ * transaction that runs in the database, and has written, delays the events after it.
  */
 export async function countHeldUp(
   database: Database,

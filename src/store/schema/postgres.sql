@@ -176,6 +176,22 @@ create table events (
 create index events_server on events (server, at);
 create index events_at on events (at);
 
+-- The number of the oldest transaction that runs in this database; if none runs, that of the next one.
+-- Of the transactions that run in the statement's snapshot, those that are now seen to belong to
+-- another database are left out. A transaction that has ended meanwhile, or that the role does not
+-- see, counts as one of this database. A replica does not know the databases of transactions.
+create view event_horizon as
+select case when pg_is_in_recovery() then pg_snapshot_xmin(snapshot)
+  else least(pg_current_xact_id_if_assigned(), pg_snapshot_xmax(snapshot), (
+    select running from pg_snapshot_xip(snapshot) as running
+    where not exists (
+      select 1 from pg_stat_activity a where a.backend_xid = running::xid and a.datname <> current_database()
+    ) and not exists (
+      select 1 from pg_prepared_xacts p where p.transaction = running::xid and p.database <> current_database()
+    ) order by running limit 1
+  )) end as tx
+from pg_current_snapshot() as snapshot;
+
 -- One row per distinct icon.
 create table favicons (
   hash text collate "C" primary key,      -- SHA-256, hexadecimal

@@ -11,7 +11,10 @@ import type { EventSpool } from "./event_spool.ts";
 import type { Receiver } from "./receivers.ts";
 import { signatureHeaders } from "./signature.ts";
 
-/** Pause before a failed request is repeated, milliseconds. It doubles with each failure. */
+/**
+ * Pause after a failed or rejected request, milliseconds. It doubles with each failure and with each
+ * lost event, until the receiver accepts a request.
+ */
 const PAUSE_MS = 1000;
 /** Maximum of the doubled pause, milliseconds. */
 const MAX_PAUSE_MS = 60_000;
@@ -46,8 +49,8 @@ export interface WebhookOptions {
 /** The outcome of a request. */
 type Delivery =
   | { readonly kind: "accepted" }
-  | { readonly kind: "refused"; readonly reason: string }
-  | { readonly kind: "failed"; readonly reason: string; readonly pauseMs: number };
+  /** `pauseMs`: the pause that the receiver requests. */
+  | { readonly kind: "refused" | "failed"; readonly reason: string; readonly pauseMs: number };
 
 /** Sends events to a receiver, with POST requests. */
 export class Webhook implements AsyncDisposable {
@@ -152,19 +155,24 @@ export class Webhook implements AsyncDisposable {
           this.options.report(`webhook delivery failed (${delivery.reason}): events are queued`);
         }
         this.#failing = true;
-        await sleep(clock, Math.max(pauseMs, delivery.pauseMs), signal);
-        pauseMs = Math.min(2 * pauseMs, MAX_PAUSE_MS);
-        continue;
+      } else {
+        if (this.#failing) this.options.report("the webhook responds again");
+        this.#failing = false;
       }
-      pauseMs = PAUSE_MS;
-      if (this.#failing) this.options.report("the webhook responds again");
-      this.#failing = false;
       if (delivery.kind === "accepted") {
+        pauseMs = PAUSE_MS;
         this.delivered += spool.removeUpTo(last);
         this.#losing = false;
         batchSize = Math.min(maxEvents, 2 * batchSize);
-      } else if (batch.length > 1) batchSize = batch.length >> 1; // perhaps a single event is the cause
-      else this.#lose(spool.removeUpTo(last), delivery.reason);
+        continue;
+      }
+      await sleep(clock, Math.max(pauseMs, delivery.pauseMs), signal);
+      if (delivery.kind === "refused" && batch.length > 1) {
+        batchSize = batch.length >> 1; // perhaps a single event is the cause
+        continue;
+      }
+      if (delivery.kind === "refused") this.#lose(spool.removeUpTo(last), delivery.reason);
+      pauseMs = Math.min(2 * pauseMs, MAX_PAUSE_MS);
     }
     this.#sending = undefined;
   }
@@ -208,8 +216,8 @@ function deliveryOf({ ok, status, headers }: Response, now: number): Delivery {
   if (ok) return { kind: "accepted" };
   const isRedirect = status >= 300 && status < 400;
   const reason = `HTTP status ${status}${isRedirect ? ", a redirect, which is not followed" : ""}`;
-  if (REFUSALS.has(status)) return { kind: "refused", reason };
-  return { kind: "failed", reason, pauseMs: retryAfter(headers.get("retry-after"), now) };
+  const kind = REFUSALS.has(status) ? "refused" : "failed";
+  return { kind, reason, pauseMs: retryAfter(headers.get("retry-after"), now) };
 }
 
 /**

@@ -203,6 +203,25 @@ Deno.test("a refused batch is halved until the refused event is alone", async ()
   await clock.run(hook.close());
 });
 
+Deno.test("rejected requests are as rare as failed ones, and a rejected batch delays the others little", async () => {
+  const all = await hooked(() => 400);
+  all.add(1, 1000);
+  await all.clock.run(new Promise<void>((resolve) => all.clock.after(3_600_000, resolve)));
+  assert(all.times.length < 90, `${all.times.length} requests in an hour`);
+  assertEquals(all.hook.lost + all.hook.waiting, 1000);
+  assert(all.hook.lost > 50);
+  await all.clock.run(all.hook.close());
+  const first = await hooked((i) => i < 7 ? 422 : 200); // the batches of 100 to 1, of which the last is lost
+  first.add(1, 100);
+  await first.clock.run(first.hook.idle());
+  assertEquals([first.hook.delivered, first.hook.lost], [99, 1]);
+  assertEquals(
+    first.times.slice(0, 8).map(Math.round),
+    [0, 1, 2, 3, 4, 5, 6, 7].map((s) => 1000 * s),
+  );
+  await first.clock.run(first.hook.close());
+});
+
 Deno.test("Retry-After is honoured, up to ten minutes", async () => {
   const date = new Date(1_700_000_000_000 + 3_600_000).toUTCString();
   for (

@@ -113,11 +113,74 @@ onEngines("hostile values make one event each time they change, and no more", as
   for (const [i, text] of NASTY.entries()) {
     const plugins = [{ name: text, version: text }];
     const rest = { motd: text, software: text, map: text, plugins, protocol_version: 2 ** 60 };
-    for (const at of [0, 1]) await quick(db).write([record(1, { seen_at: 10 * i + at, ...rest })]);
+    const at = 3_600_000 * i; // more of them within an hour are not recorded
+    for (const more of [0, 1]) await quick(db).write([record(1, { seen_at: at + more, ...rest })]);
   }
   const rows = await all(db, "select kind from events");
   assertEquals(rows.length, NASTY.length, JSON.stringify(rows));
 });
+
+/** A server whose texts are as long as a reply allows, and differ from reply to reply. */
+function endless(at: number, text: string): Partial<ServerRecord> {
+  const long = (name: string) => `${at}${name}${text.repeat(16_384 / text.length)}`;
+  const plugins = Array.from({ length: 5 }, (_, i) => ({ name: long(`${i}`), version: text }));
+  return {
+    ...{ seen_at: at, plugins, protocols: ["slp", "query"], proxy: long("p"), edition: long("e") },
+    ...{ motd: long("m"), version: long("v"), map: long("l"), gamemode: long("g") },
+    ...{ software: long("s"), favicon_hash: long("f"), protocol_version: at, players_max: at },
+  };
+}
+
+onEngines(
+  "a server that changes everything with each reply makes 12 small events an hour",
+  async (db) => {
+    const hour = 3_600_000;
+    const store = quick(db);
+    for (const [i, text] of ["a", "\u0001", "\0", "\ud800", "界", "🎮", '"\\'].entries()) {
+      const at = hour * (10 * i + 1);
+      for (let n = 0; n < 20; n++) await store.write([record(1, endless(at + n * 60_000, text))]);
+      await store.write([record(1, endless(at + 2 * hour, "x"))]);
+      const rows = await all(db, `select at, kind, data from events where at >= ${timeOf(db, at)}`);
+      assertEquals(rows.length, (i === 0 ? 1 : 0) + 13, text); // the first one is "online"
+      const changed = rows.filter(({ kind }) => kind === "changed").map(({ data }) => {
+        const size = new TextEncoder().encode(String(data)).length;
+        assert(size < 5000, `${text}: ${size} bytes`);
+        return JSON.parse(String(data));
+      });
+      const flags = changed.map(({ limit_reached: flag }) => flag);
+      assertEquals(flags, [...Array(11).fill(undefined), true, undefined], text);
+      assert(changed.every(({ shortened }) => shortened.includes("motd")));
+    }
+  },
+);
+
+onEngines(
+  "values of a usual length stay as they are, and a long one says that it is shortened",
+  async (db) => {
+    const motd = "§x§f§f§0§0§0§0A".repeat(59); // a gradient over a line of the server list
+    const plugins = Array.from({ length: 20 }, (_, i) => ({ name: `Plugin${i}`, version: "1.0" }));
+    const store = quick(db);
+    await store.write([record(1, { seen_at: 1000, motd: "old" })]);
+    await store.write([record(1, { seen_at: 2000, motd, plugins })]);
+    await store.write([record(1, { seen_at: 3000, motd: "y".repeat(5000), plugins })]);
+    const [, first, second] = await storedEvents(db) as [
+      string,
+      string,
+      number,
+      unknown,
+    ][];
+    assertEquals(first[3], { changes: { motd: ["old", motd], plugins: [null, plugins] } });
+    assertEquals(second[3], {
+      changes: { motd: [motd, `${"y".repeat(2043)}…`] },
+      shortened: ["motd"],
+    });
+  },
+);
+
+/** SQL of a time. */
+function timeOf({ engine }: Database, at: number): string {
+  return engine === "postgres" ? `to_timestamp(${at} / 1000.0)` : String(at);
+}
 
 onEngines(
   "of two watches the first to write a change reports it, with its own identity",

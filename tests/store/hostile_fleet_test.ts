@@ -33,22 +33,37 @@ function varint(value: number): number[] {
   return value < 128 ? [value] : [value & 127 | 128, ...varint(value >>> 7)];
 }
 
-/** The packet with the status, for the first bytes that a client sends. */
-function statusPacket(i: number): Uint8Array {
-  const json = new TextEncoder().encode(hostileStatus(i));
+/** A status whose texts are long, and other ones in each reply. */
+function changingStatus(reply: number): string {
+  const text = JSON.stringify(`${reply} ${"§kx\u0001界".repeat(800)}`);
+  const mods = Array.from({ length: 50 }, () => `{"modId": ${text}, "modmarker": ${text}}`);
+  return `{"version": {"name": ${text}, "protocol": ${reply}}, "players": {"online": 1, "max": ${reply}},
+    "description": {"text": ${text}}, "forgeData": {"channels": [], "mods": [${mods}]}}`;
+}
+
+/** The packet with a status. */
+function statusPacket(status: string): Uint8Array {
+  const json = new TextEncoder().encode(status);
   const body = [0, ...varint(json.length), ...json];
   return Uint8Array.from([...varint(body.length), ...body]);
 }
 
-/** Serves the hostile status on each address until it is disposed. */
-function hostileFleet(): AsyncDisposable {
-  const listeners = HOSTS.map((hostname) => Deno.listen({ hostname, port: PORT }));
+async function writeAll(connection: Deno.Conn, bytes: Uint8Array): Promise<void> {
+  for (let at = 0; at < bytes.length;) at += await connection.write(bytes.subarray(at));
+}
+
+/** Serves a status on each address until it is disposed. */
+function hostileFleet(
+  hosts: readonly string[] = HOSTS,
+  statusOf: (i: number) => string = hostileStatus,
+): AsyncDisposable {
+  const listeners = hosts.map((hostname) => Deno.listen({ hostname, port: PORT }));
   const serving = listeners.map(async (listener, i) => {
     for await (const connection of listener) {
       using open = connection;
       const buffer = new Uint8Array(1024);
       if (await open.read(buffer) === null) continue;
-      await open.write(statusPacket(i));
+      await writeAll(open, statusPacket(statusOf(i)));
       while (await open.read(buffer).catch(() => null) !== null);
     }
   });
@@ -118,6 +133,35 @@ Deno.test("the rows of hostile servers can be read from every JSON column, key b
     assert(await readAllJson(database) > 100);
     assertEquals((await all(database, "select id from servers")).length, HOSTS.length);
   }));
+
+Deno.test("a server that publishes other long texts to each scan adds at most 12 events an hour", async () => {
+  const folder = await Deno.makeTempDir();
+  try {
+    let replies = 0;
+    await using _fleet = hostileFleet(["127.120.0.1"], () => changingStatus(++replies));
+    const place = `${folder}/a.db`;
+    const scan = ["scan", "127.120.0.1", "-p", String(PORT), "--protocol", "slp", "-o", place];
+    for (let i = 0; i < 15; i++) {
+      const { code, stderr } = await run([...scan, "--cooldown", "0s", "-q"], {
+        permissions: PERMISSIONS,
+      });
+      assertEquals(code, 0, stderr);
+    }
+    await using database = openSqlite(place);
+    const rows = await all(database, "select data from events where kind = 'changed'");
+    assertEquals(rows.length, 12);
+    for (const { data } of rows) {
+      const size = new TextEncoder().encode(String(data)).length;
+      assert(size < 5000, `${size} bytes`);
+    }
+    const { stdout, code } = await run(["history", place, "--events"], {
+      permissions: PERMISSIONS,
+    });
+    assertEquals([code, stdout.includes("(limit reached)")], [0, true], stdout);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
 
 Deno.test("eight programs that start at once create a database once, and each writes its rows", () =>
   onEach(async (place, open) => {

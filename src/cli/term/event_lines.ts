@@ -57,20 +57,24 @@ const STORED: readonly TableColumn<StoredEvent>[] = [
   { ...COLUMNS[3], text: storedText },
 ];
 
+/** How the change begins if the event is the last one of its kind that is recorded within an hour. */
+const LIMIT_NOTE = "(limit reached) ";
+
 /** What an event of a database changes, in a few words. Another program may have written any data. */
 function storedText({ kind, data }: StoredEvent): string {
-  const { changes, ...others } = Object(data);
+  const { changes, shortened: _, limit_reached: isLast, ...others } = Object(data);
   const { offline_ms: offlineMs, misses } = others;
   if (kind === "online") {
     return typeof offlineMs === "number" ? `after ${roughDuration(offlineMs)}` : "new";
   }
   if (kind === "offline" && typeof misses === "number") return `${misses} without a reply in a row`;
-  return [...Object.entries(Object(changes)), ...Object.entries(others)]
+  const values = [...Object.entries(Object(changes)), ...Object.entries(others)]
     .map(([name, value]) =>
       `${name} ${
         Array.isArray(value) && value.length === 2 ? change([value[0], value[1]]) : shown(value)
       }`
-    ).join(", ");
+    );
+  return (isLast === true ? LIMIT_NOTE : "") + values.join(", ");
 }
 
 function serverText(event: WatchEvent): string {
@@ -109,10 +113,11 @@ function changeText(event: WatchEvent): string {
     case "watcher_online":
       return `servers reply again after ${roughDuration(event.offline_ms)}`;
     case "restarted":
-      return `GUID ${change(event.guid)}`;
+      return `${event.limit_reached ? LIMIT_NOTE : ""}GUID ${change(event.guid)}`;
     case "changed":
-      return Object.entries(event.changes).map(([column, values]) => `${column} ${change(values)}`)
-        .join(", ");
+      return (event.limit_reached ? LIMIT_NOTE : "") +
+        Object.entries(event.changes).map(([column, values]) => `${column} ${change(values)}`)
+          .join(", ");
   }
 }
 

@@ -6,6 +6,7 @@
 import type { ServerRecord } from "../../core/record.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
 import { storable } from "../rows/stored_values.ts";
+import { shortenChanges } from "./event_limits.ts";
 import type { Change, EventBody } from "./watch_event.ts";
 
 /** Columns whose changes `changed` reports. Players and GUID have other events; times have none. */
@@ -80,7 +81,9 @@ export function differencesOf(
     events.push({ event: "restarted", guid: [before.guid, now.guid] });
   }
   const changes = changesOf(before, now);
-  if (Object.keys(changes).length > 0) events.push({ event: "changed", changes });
+  if (Object.keys(changes).length > 0) {
+    events.push({ event: "changed", ...shortenChanges(changes) });
+  }
   if (now.players_online === null) return events;
   const joined = addedNames(before.players, now.players);
   const left = addedNames(now.players, before.players);

@@ -11,6 +11,7 @@ import { readTexts } from "../rows/json_cells.ts";
 import type { ServerValues } from "../rows/server_values.ts";
 import { fieldExpression, fieldOf } from "../rows/stored_record.ts";
 import { differencesOf, WATCHED_COLUMNS } from "./compare.ts";
+import { limitEvents } from "./event_limits.ts";
 import type { EventBody } from "./watch_event.ts";
 
 /** A server before and after a reply. */
@@ -37,7 +38,7 @@ const READ_COLUMNS = [...WATCHED_COLUMNS, "guid" as const].filter((name) => name
 const POSITIONS = READ_COLUMNS.map((column) => FIELDS.findIndex(({ name }) => name === column));
 
 /**
- * The events of servers, by `servers.id`. Reads columns of `servers` if the content differs: it has
+ * The events of servers, by `servers.id`, without those beyond the limit of an hour. Reads columns of `servers` if the content differs: it has
  * to run after the rows of `server_state` were written, and before those of `servers` are updated.
  *
  * @param allProtocols Every protocol of the program.
@@ -51,9 +52,11 @@ export async function detectChanges(
     before !== undefined && before.content !== values.content
   );
   const rows = await readColumns(database, different.map(({ id }) => id));
-  return new Map(
-    transitions.map((one) => [one.id, eventsOf(one, rows.get(one.id), allProtocols)]),
-  );
+  const found = transitions.map((one) => {
+    const { id, at } = one;
+    return { id, at, events: eventsOf(one, rows.get(id), allProtocols) };
+  });
+  return new Map((await limitEvents(database, found)).map(({ id, events }) => [id, events]));
 }
 
 async function readColumns(

@@ -30,7 +30,10 @@ export interface WatchEventBase extends EventSubject {
 /** A column's old value and new value. */
 export type Change = readonly [before: unknown, now: unknown];
 
-/** What happened, with a type in the member `event`. */
+/**
+ * What happened, with a type in the member `event`. `limit_reached`: the server has so many events of
+ * this kind that a database gets no more of them within an hour.
+ */
 export type EventBody =
   /**
    * The server replied: for the first time (`offline_ms` is null), or after it was offline for
@@ -51,8 +54,16 @@ export type EventBody =
     readonly last_seen: number | null;
     readonly unresponsive_since: number | null;
   }
-  /** Watched columns have other values than at the poll before. */
-  | { readonly event: "changed"; readonly changes: Readonly<Record<string, Change>> }
+  /**
+   * Watched columns have other values than at the poll before. `shortened`: the columns whose values
+   * are too long for an event; their texts end with an ellipsis, and lists have their first elements.
+   */
+  | {
+    readonly event: "changed";
+    readonly changes: Readonly<Record<string, Change>>;
+    readonly shortened?: readonly string[];
+    readonly limit_reached?: true;
+  }
   /** The players changed. `joined` and `left` are present when the server lists names. */
   | {
     readonly event: "players";
@@ -61,7 +72,7 @@ export type EventBody =
     readonly left?: readonly string[];
   }
   /** The RakNet GUID changed, which happens at a restart of the server. */
-  | { readonly event: "restarted"; readonly guid: Change }
+  | { readonly event: "restarted"; readonly guid: Change; readonly limit_reached?: true }
   /** The server's address opted out. The watch polls the address no more. */
   | { readonly event: "opted_out" };
 

@@ -51,6 +51,7 @@ const KINDS: Readonly<Record<WatchEvent["event"], Readonly<Record<string, Check>
   offline: { misses: isNumber, last_seen: orNull(isTime) },
   changed: {
     changes: (value) => isObject(value) && Object.values(value as object).every(isPair),
+    shortened: orMissing(isTexts),
   },
   players: { players_online: isPair, joined: orMissing(isTexts), left: orMissing(isTexts) },
   restarted: { guid: isPair },

@@ -1,0 +1,134 @@
+/**
+ * Limits of events, so that a server whose values are long, or change with each poll, cannot fill a
+ * database.
+ *
+ * @module
+ */
+import { cutText } from "../../core/text.ts";
+import { type Database, isInList, listValue, timeParameter } from "../database/database.ts";
+import { storableJson } from "../rows/stored_values.ts";
+import type { Change, EventBody } from "./watch_event.ts";
+
+/** Maximum size of the values of a `changed` event, bytes of JSON. */
+const MAX_CHANGES_BYTES = 4096;
+/** Maximum sizes of one value, bytes of JSON: the first with which the event is small enough applies. */
+const VALUE_BYTES = [2048, 512, 128, 64];
+/** Maximum size of a text in a list, bytes of JSON. */
+const LISTED_TEXT_BYTES = 64;
+/** The end of a shortened text. */
+const MARK = "…";
+
+/** Changes whose long values are shortened. */
+export interface ShortenedChanges {
+  /** The values before and now, by column. */
+  readonly changes: Readonly<Record<string, Change>>;
+  /** The columns with a shortened value. Absent: there is none. */
+  readonly shortened?: readonly string[];
+}
+
+/**
+ * Shortens long values: texts end with an ellipsis, lists have their first elements. The JSON of the
+ * changes of all watched columns has at most 4 KiB.
+ */
+export function shortenChanges(changes: Readonly<Record<string, Change>>): ShortenedChanges {
+  for (const maxBytes of VALUE_BYTES) {
+    const shortened = new Set<string>();
+    const entries = Object.entries(changes).map(([column, values]) => {
+      const [before, now] = values.map((value) => shortenValue(value, maxBytes));
+      if (before !== values[0] || now !== values[1]) shortened.add(column);
+      return [column, [before, now]] as const;
+    });
+    const short = Object.fromEntries(entries);
+    if (bytesOf(short) > MAX_CHANGES_BYTES && maxBytes !== VALUE_BYTES.at(-1)) continue;
+    return shortened.size === 0 ? { changes } : { changes: short, shortened: [...shortened] };
+  }
+  throw new Error("unreachable");
+}
+
+/** A value of at most `maxBytes`; the same value if it is not longer. */
+function shortenValue(value: unknown, maxBytes: number): unknown {
+  if (typeof value === "string") return shortenText(value, maxBytes);
+  if (!Array.isArray(value)) return value;
+  const short: unknown[] = [];
+  let [bytes, isSame] = [2, true];
+  for (const element of value) {
+    const shorter = shortenElement(element);
+    bytes += bytesOf(shorter) + 1;
+    if (bytes > maxBytes) return short;
+    isSame &&= JSON.stringify(shorter) === JSON.stringify(element);
+    short.push(shorter);
+  }
+  return isSame ? value : short;
+}
+
+/** An element of a list: a text, or an object with texts. */
+function shortenElement(element: unknown): unknown {
+  if (typeof element === "string") return shortenText(element, LISTED_TEXT_BYTES);
+  if (typeof element !== "object" || element === null) return element;
+  return Object.fromEntries(
+    Object.entries(element).map(([key, value]) => [key, shortenValue(value, LISTED_TEXT_BYTES)]),
+  );
+}
+
+function shortenText(text: string, maxBytes: number): string {
+  if (text.length <= maxBytes && bytesOf(text) <= maxBytes) return text;
+  let short = cutText(text, maxBytes);
+  for (let bytes; (bytes = bytesOf(short + MARK)) > maxBytes;) {
+    const fits = Math.floor(short.length * maxBytes / bytes);
+    short = cutText(short, Math.min(short.length - 1, fits));
+  }
+  return short + MARK;
+}
+
+function bytesOf(value: unknown): number {
+  return encoder.encode(storableJson(value)).length;
+}
+
+const encoder = new TextEncoder();
+
+/** The kinds of events that a server can cause with each reply. */
+const LIMITED: readonly string[] = ["changed", "restarted"];
+/** Maximum number of events of each of these kinds, per server and hour. */
+export const MAX_PER_HOUR = 12;
+const HOUR_MS = 3_600_000;
+
+/** The events of a server at a time. */
+export interface FoundEvents {
+  /** `servers.id`. */
+  readonly id: number;
+  /** When the server was probed, Unix milliseconds of the database's clock. */
+  readonly at: number;
+  readonly events: readonly EventBody[];
+}
+
+/**
+ * Leaves out the events of servers that have enough events of their kind in the hour before. The last
+ * one before the limit says so.
+ */
+export async function limitEvents(
+  database: Database,
+  found: readonly FoundEvents[],
+): Promise<readonly FoundEvents[]> {
+  const isLimited = ({ event }: EventBody) => LIMITED.includes(event);
+  const limited = found.filter(({ events }) => events.some(isLimited));
+  if (limited.length === 0) return found;
+  const rows = await database.rows(
+    `select server, kind, at from events where ${isInList(database, "server", "integer")} ` +
+      `and at > ${timeParameter(database)} and ${isInList(database, "kind", "text")}`,
+    [
+      listValue(database, limited.map(({ id }) => id)),
+      Math.max(0, Math.min(...limited.map(({ at }) => at)) - HOUR_MS),
+      listValue(database, LIMITED),
+    ],
+  );
+  const times = Map.groupBy(rows, ({ server, kind }) => `${server} ${kind}`);
+  return found.map((one) => ({
+    ...one,
+    events: one.events.flatMap((body) => {
+      const all = times.get(`${one.id} ${body.event}`) ?? [];
+      const earlier = all.filter(({ at }) => Math.abs(Number(at) - one.at) < HOUR_MS).length;
+      if (!isLimited(body) || earlier < MAX_PER_HOUR - 1) return [body];
+      return earlier < MAX_PER_HOUR ? [{ ...body, limit_reached: true } as EventBody] : [];
+    }),
+  }));
+}

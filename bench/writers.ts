@@ -16,8 +16,8 @@
  * round. A quarter does the same, and starts with another GUID, MOTD and players. Scans and rescans
  * are repeated until the end. A `history --events --follow` reads the events meanwhile.
  *
- * With `--protocol raknet,query`, a server may stop between its replies in the two protocols. A scan
- * then writes a row without Query, which counts as a change.
+ * With `--protocol raknet,query`, a server may stop between its replies in the two protocols. The
+ * columns of Query then stay, and no event reports a change.
  *
  * Exits with 1 when a process fails or writes to standard error, a row is wrong, an observation
  * has a state that its server did not have at that time, or an event is missing, duplicate or

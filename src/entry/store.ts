@@ -10,7 +10,7 @@ export { type PostgresLocation, SSL_MODES, type SslMode } from "../store/databas
 export type { SqliteOptions } from "../store/database/sqlite.ts";
 export * from "../store/downsample.ts";
 export * from "../store/history_queries.ts";
-export * from "../store/kept_columns.ts";
+export type { InterviewScope } from "../store/kept/kept_columns.ts";
 export * from "../store/missing_servers.ts";
 export * from "../store/database_location.ts";
 export * from "../store/open_store.ts";

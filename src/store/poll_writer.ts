@@ -12,7 +12,7 @@ import type { Database, Value } from "./database/database.ts";
 import { offlineEvent } from "./events/detect.ts";
 import { type PollEvents, pollEvents, type UnconfirmedEvents } from "./events/poll_events.ts";
 import type { EventBody, ServerEvent } from "./events/watch_event.ts";
-import { withKeptColumns } from "./kept_columns.ts";
+import { PART_COLUMNS, withKeptColumns } from "./kept/kept_columns.ts";
 import { withoutForgotten } from "./forget/tombstones.ts";
 import { writeOptOuts } from "./opt_outs.ts";
 import { type KnownServer, readKnownServers } from "./rows/known_servers.ts";
@@ -42,9 +42,10 @@ export interface PollRules {
 export async function writePolls(
   database: Database,
   all: Polls,
-  { newEventId, unconfirmed, allProtocols = PROTOCOLS }: PollRules,
+  options: PollRules,
 ): Promise<readonly ServerEvent[]> {
-  const columns = [...scanOnlyColumns(allProtocols), "protocols" as const];
+  const { newEventId, unconfirmed, allProtocols = PROTOCOLS } = options;
+  const columns = [...scanOnlyColumns(allProtocols), ...PART_COLUMNS];
   return await unconfirmed.write(database, async (attempt) => {
     const polls = await remembered(database, all);
     const { servers, observations, dropped } = polls;
@@ -57,7 +58,7 @@ export async function writePolls(
     ]);
     const ids = new Map([...known].map(([key, { id }]) => [key, id]));
     const replied = servers.flatMap((polled) => repliedWrite(database, polled, known, scans));
-    const writes = await withUnqueriedColumns(database, servers, replied, known, allProtocols);
+    const writes = await completed(database, servers, replied, known, options);
     const rules = { replacesSameTime: true, reportsNew: true, allProtocols };
     const found = new Map<string, readonly EventBody[]>();
     for (const { id, write, events } of await writeServers(database, writes, known, rules)) {
@@ -88,9 +89,10 @@ function repliedWrite(
   scans: ReadonlyMap<string | null, number>,
 ): ServerWrite[] {
   const { clockOffsetMs } = database;
-  const { identity, record: reply, outage, at } = polled;
-  if (reply === undefined) return [];
+  const { identity, record: latest, partial, outage, at } = polled;
+  if (latest === undefined) return [];
   const before = known.get(identity.key);
+  const reply = before === undefined ? latest : partial ?? latest;
   const record: Record<string, unknown> = { ...reply };
   for (const [name, value] of Object.entries(before?.columns ?? {})) record[name] ??= value;
   const repliedAt = reply.seen_at + clockOffsetMs;
@@ -108,33 +110,26 @@ function repliedWrite(
   }];
 }
 
-/** Completes writes with the stored columns of protocols that the poll did not use. */
-async function withUnqueriedColumns(
+/** Completes writes with the stored columns that were not polled, or that the replies lack. */
+async function completed(
   database: Database,
   servers: readonly PolledServer[],
   writes: readonly ServerWrite[],
   known: ReadonlyMap<string, KnownServer>,
-  allProtocols: readonly Protocol[],
+  { allProtocols = PROTOCOLS }: PollRules,
 ): Promise<readonly ServerWrite[]> {
-  const queried = new Map(servers.map(({ identity, queried }) => [identity.key, queried]));
-  const lacking = writes.filter(({ identity: { key }, record }) => {
-    const [sent, spoken] = [queried.get(key), known.get(key)?.columns.protocols ?? []];
-    return sent !== undefined &&
-      spoken.some((name) => !sent.includes(name) && !record.protocols.includes(name));
-  });
-  if (lacking.length === 0) return writes;
-  const sentTo = new Map<ServerRecord, readonly string[] | undefined>(
-    lacking.map(({ identity, record }) => [record, queried.get(identity.key)]),
+  const polled = new Map(servers.map((server) => [server.identity.key, server]));
+  const byRecord = new Map(
+    writes.map(({ record, identity }) => [record, polled.get(identity.key)]),
   );
-  const completed = await withKeptColumns(database, lacking, {
-    protocols: [],
+  return await withKeptColumns(database, writes, known, {
+    protocols: allProtocols.map(({ name }) => name),
     allProtocols,
     follow: true,
-    verify: false,
-    protocolsFor: (record) => sentTo.get(record),
+    verify: true, // the write has the columns that only scans fill
+    protocolsFor: (record) => byRecord.get(record)?.queried,
+    dropped: (record) => byRecord.get(record)?.dropped,
   });
-  const byKey = new Map(completed.map((one) => [one.identity.key, one]));
-  return writes.map((one) => byKey.get(one.identity.key) ?? one);
 }
 
 /** Whether another program got a reply since the first of the failed polls that show an outage. */

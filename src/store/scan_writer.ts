@@ -8,7 +8,8 @@ import { PROTOCOLS } from "../protocols/list.ts";
 import { type NumberedRecord, writeAttached } from "./attachments.ts";
 import type { Database } from "./database/database.ts";
 import { writeServerEvents } from "./events/server_events.ts";
-import { type InterviewScope, withKeptColumns } from "./kept_columns.ts";
+import { type InterviewScope, withKeptColumns } from "./kept/kept_columns.ts";
+import type { LackingParts } from "./kept/lacking_parts.ts";
 import type { Identified, ServerIdentity } from "./rows/identity.ts";
 import { matchServers } from "./rows/matched_servers.ts";
 import { observeReplies } from "./rows/observation_rows.ts";
@@ -37,7 +38,7 @@ export async function writeScanRecords(
       const { all, servers, known, scans, replied } = matched;
       const complete = scope === undefined
         ? servers
-        : await withKeptColumns(database, servers, scope);
+        : await withKeptColumns(database, servers, known, scope);
       const writes = complete.map((one) => writeOf(one, scans, database.clockOffsetMs));
       const { allProtocols = PROTOCOLS } = scope ?? {};
       const rules = { replacesSameTime: true, reportsNew: true, allProtocols };
@@ -54,14 +55,14 @@ export async function writeScanRecords(
 
 /** The write of a server that replied to a scan. */
 function writeOf(
-  { record, identity }: Identified,
+  { record, identity, lacking }: Identified & { readonly lacking?: LackingParts },
   scans: ReadonlyMap<string | null, number>,
   clockOffsetMs: number,
 ): ServerWrite {
   const at = record.seen_at + clockOffsetMs;
   const scan = scans.get(record.scan_id) ?? null;
   const state = { online: true, missedScans: 0, firstSeen: at, probedAt: at, repliedAt: at };
-  return { identity, record, scan, ...state };
+  return { identity, record, scan, lacking, ...state };
 }
 
 /** Whether a reply differs from what the database knew: in players, in content, or in being online. */

@@ -176,9 +176,8 @@ export class Journal {
     at: number,
     reply?: RecordWithAttachments,
   ): void {
-    const { row, misses, identity } = server;
+    const { row, misses, identity, identity: { key }, partial, dropped } = server;
     const online = server.online === true;
-    const { key } = identity;
     const current = misses === 0 ? row : undefined;
     const progress = this.#progress.get(server) ?? this.#startProgress(server, at);
     this.#spans.alive(this.options.clock.wall());
@@ -189,6 +188,8 @@ export class Journal {
       identity,
       subject: server.subject,
       record: current ?? earlier?.record,
+      partial: current === undefined ? earlier?.partial : partial,
+      dropped,
       outage: server.outage,
       queried: server.queried,
       at,

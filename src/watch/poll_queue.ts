@@ -63,8 +63,8 @@ export class PollQueue {
       const { key } = server.identity;
       const newer = this.servers.get(key);
       const candidates = [...server.candidates, ...newer?.candidates ?? []];
-      const record = newer?.record ?? server.record;
-      this.servers.set(key, { ...newer ?? server, record, candidates });
+      const { record, partial } = newer?.record === undefined ? server : newer;
+      this.servers.set(key, { ...newer ?? server, record, partial, candidates });
     }
     this.optOuts.unshift(...optOuts);
     this.dropped.unshift(...dropped);

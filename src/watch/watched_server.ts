@@ -5,9 +5,11 @@
  */
 import { type Endpoint, formatAddress } from "../core/address.ts";
 import { ATTACHMENTS, type RecordWithAttachments, type ServerRecord } from "../core/record.ts";
-import { isIncompleteFlag, scanOnlyColumns } from "../protocols/declared_facts.ts";
+import { scanOnlyColumns } from "../protocols/declared_facts.ts";
 import { PROTOCOLS } from "../protocols/list.ts";
 import type { Protocol } from "../protocols/protocol.ts";
+import { countLacking, type LackingParts, lostFlags } from "../store/kept/lacking_parts.ts";
+import { mergeRecords } from "../store/kept/merge_records.ts";
 import { identityOf, type ServerIdentity } from "../store/rows/identity.ts";
 import { differencesOf } from "../store/events/compare.ts";
 import {
@@ -91,8 +93,12 @@ export class WatchedServer {
   #identity: ServerIdentity;
   #requestedAs: string | null;
   #endpoint: Endpoint;
-  /** Number of incomplete replies in a row: a protocol is missing, or its reply was truncated. */
-  #incomplete = 0;
+  /** The parts of the status that the last replies lacked, and that keep their values. */
+  #lacking: LackingParts = {};
+  /** The last reply as the server sent it, if `row` has parts of earlier replies. */
+  partial: ServerRecord | undefined;
+  /** Names of the parts that `downAfter` replies in a row lacked: they lose their values. */
+  dropped: readonly string[] = [];
 
   /**
    * Creates a watched server.
@@ -195,26 +201,35 @@ export class WatchedServer {
     this.misses = 0;
     this.#missedAt.length = 0;
     this.#unresponsiveSince = undefined;
-    if (before === undefined || !wasOnline) {
-      this.row = row;
-      this.#incomplete = 0;
-      const offline_ms = this.#offlineAt === null ? null : at - this.#offlineAt;
-      this.#offlineAt = null;
-      const online = this.#newEvent({ event: "online", server: row, offline_ms }, at);
-      return before === undefined ? [online] : [online, ...this.#differences(before, row, at)];
-    }
-    const isIncomplete = before.protocols.some((name) => !row.protocols.includes(name)) ||
-      row.flags.some((flag) =>
-        !before.flags.includes(flag) && isIncompleteFlag(flag, allProtocols)
-      );
-    this.#incomplete = isIncomplete ? this.#incomplete + 1 : 0;
-    const isAccepted = !isIncomplete || this.#incomplete >= this.rules.downAfter;
-    if (isAccepted) this.#incomplete = 0;
-    // An incomplete reply does not change the server: the missing columns keep their values for a while.
-    const { players_online, players, guid } = row;
-    const kept = { ...before, players_online, guid: guid ?? before.guid, players };
-    this.row = isAccepted ? row : { ...kept, seen_at: row.seen_at, latency_ms: row.latency_ms };
-    return this.#differences(before, this.row, at);
+    this.row = before === undefined ? row : this.#completed(before, row, at);
+    if (wasOnline && before !== undefined) return this.#differences(before, this.row, at);
+    const offline_ms = this.#offlineAt === null ? null : at - this.#offlineAt;
+    this.#offlineAt = null;
+    const online = this.#newEvent({ event: "online", server: this.row, offline_ms }, at);
+    return before === undefined ? [online] : [online, ...this.#differences(before, this.row, at)];
+  }
+
+  /** A reply, with the parts of earlier replies that it lacks for the first times. */
+  #completed(before: ServerRecord, reply: ServerRecord, at: number): ServerRecord {
+    const { allProtocols = PROTOCOLS, downAfter: limit } = this.rules;
+    const absent = [...new Set([...before.protocols, ...this.queried ?? []])]
+      .filter((name) => !reply.protocols.includes(name));
+    const flags = lostFlags(before, reply, allProtocols);
+    const parts = [...absent, ...flags];
+    const rules = { parts, unqueried: [], repliedAt: at, now: at, limit };
+    const lacking = this.#lacking = countLacking(this.#lacking, rules);
+    const isLacking = (name: string) => Object.hasOwn(lacking, name);
+    const isLasting = (name: string) =>
+      allProtocols.some((one) => one.name === name)
+        ? !reply.protocols.includes(name)
+        : reply.flags.includes(name);
+    const lost = parts.filter((name) => !isLacking(name));
+    this.dropped = [...new Set([...this.dropped, ...lost])].filter(isLasting);
+    const missing = before.protocols.filter((name) => absent.includes(name) && isLacking(name));
+    const isLossy = flags.some(isLacking);
+    this.partial = missing.length > 0 || isLossy ? reply : undefined;
+    if (this.partial === undefined) return reply;
+    return mergeRecords(before, reply, { unqueried: [], missing, isLossy, allProtocols });
   }
 
   /**

@@ -83,6 +83,35 @@ onEngines("a poll keeps the columns of protocols that it did not use", async (db
   assertEquals((await storedServers(db))[0].protocols, ["raknet"]);
 });
 
+onEngines("a poll keeps the parts that its reply lacks until the watch drops them", async (db) => {
+  await new Store(db, () => Promise.resolve()).write([
+    record(1, { protocols: ["raknet", "query"], map: "world", motd: "old" }),
+  ]);
+  // The watch does not know yet that another program has seen the new MOTD.
+  const stale = { protocols: ["raknet", "query"], map: "world", motd: "old", scan_id: watchId(1) };
+  const poll = (at: number, dropped: readonly string[]) => {
+    const partial = record(1, {
+      ...stale,
+      seen_at: at,
+      protocols: ["raknet"],
+      map: null,
+      motd: "new",
+    });
+    return writePolled(db, [
+      polled(at, { record: record(1, { ...stale, seen_at: at }), partial, dropped }),
+    ]);
+  };
+  const kinds = async (at: number, dropped: readonly string[]) =>
+    (await poll(at, dropped)).map(({ event }) => event);
+  assertEquals(await kinds(2000, []), ["changed"]); // the MOTD
+  for (const at of [3000, 4000, 5000]) assertEquals(await kinds(at, ["slp"]), []);
+  const [{ protocols, map, motd }] = await storedServers(db);
+  assertEquals([protocols, map, motd], [["raknet", "query"], "world", "new"]);
+  assertEquals(await kinds(6000, ["query"]), ["changed"]);
+  const [row] = await storedServers(db);
+  assertEquals([row.protocols, row.map], [["raknet"], null]);
+});
+
 onEngines(
   "a poll keeps the columns that an added protocol verifies, and no other ones",
   async (db) => {

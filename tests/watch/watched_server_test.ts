@@ -223,6 +223,34 @@ Deno.test("missing columns of an incomplete reply are no change, until downAfter
   ]);
 });
 
+Deno.test("an incomplete reply changes what the protocols that replied publish", () => {
+  const both = row({ protocols: ["raknet", "query"], map: "world", players_max: 21 });
+  const server = new WatchedServer(ENDPOINT, null, rules);
+  server.addReply(both, 0);
+  const less = row({ motd: "Ho" });
+  assertEquals(said(server.addReply(less, 1)), [
+    { event: "changed", changes: { motd: ["Hi", "Ho"] } },
+  ]);
+  assertEquals([server.row?.map, server.row?.players_max], ["world", 21]); // Query fills both first
+  assertEquals([server.partial, server.dropped], [less, []]);
+  server.addReply({ ...both, motd: "Ho" }, 2);
+  assertEquals([server.partial, server.dropped], [undefined, []]);
+  for (const at of [3, 4, 5, 6]) server.addReply(less, at);
+  assertEquals([server.row, server.partial, server.dropped], [less, undefined, ["query"]]);
+  server.addReply({ ...both, motd: "Ho" }, 7);
+  assertEquals([server.dropped, server.row?.map], [[], "world"]);
+});
+
+Deno.test("a server that is back online keeps the parts that its first reply lacks", () => {
+  const both = row({ protocols: ["raknet", "query"], map: "world", extras: {} });
+  const server = new WatchedServer(ENDPOINT, null, rules);
+  server.addReply(both, 0);
+  for (const at of [1, 2, 3]) server.addFailure(at);
+  assertEquals(said(server.addReply(row(), 4)), [
+    { event: "online", server: both, offline_ms: 1 },
+  ]);
+});
+
 Deno.test("a new flag that a part of the status is missing makes a reply incomplete", () => {
   const both = row({ protocols: ["raknet", "query"], map: "world", plugins: [] });
   const eventsWith = (flag: string, allProtocols = PROTOCOLS) => {

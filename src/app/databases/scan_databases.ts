@@ -16,7 +16,7 @@ import { OutputLostError } from "../../sinks/sink.ts";
 import { type DatabaseLocation, parseDatabaseLocation } from "../../store/database_location.ts";
 import { type ConnectionEnvironment, openExisting, openStore } from "../../store/open_store.ts";
 import { SpillingStore, unavailableReason } from "../../store/spilling_store.ts";
-import type { InterviewScope } from "../../store/kept_columns.ts";
+import type { InterviewScope } from "../../store/kept/kept_columns.ts";
 import { readOptOuts } from "../../store/opt_outs.ts";
 import type { OptOut } from "../../store/rows/polls.ts";
 import type { ScanNumbers } from "../../store/scans/scan_progress.ts";
@@ -157,6 +157,7 @@ export class ScanDatabases implements AsyncDisposable {
     const sinks: SpillingStore[] = [];
     const optedOut: Range[] = [];
     const files: DatabaseFile[] = [];
+    const kept = { ...scope, downAfter: plan.downAfter };
     try {
       for (const [i, place] of plan.places.entries()) {
         if (resumed) await checkThere(place);
@@ -173,7 +174,7 @@ export class ScanDatabases implements AsyncDisposable {
           signal,
           ...SPILL,
         };
-        sinks.push(new SpillingStore(new Store(database, undefined, scope), spilling));
+        sinks.push(new SpillingStore(new Store(database, undefined, kept), spilling));
         optedOut.push(...await withDatabaseErrors("read", database, () => readOptOuts(database)));
         if (place.postgres !== undefined) continue;
         const file = userPath(place.file);

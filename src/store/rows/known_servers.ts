@@ -13,6 +13,7 @@ import {
 } from "../database/database.ts";
 import type { ServerRecord } from "../../core/record.ts";
 import { fieldExpression, fieldOf } from "./stored_record.ts";
+import { type LackingParts, readLackingParts } from "../kept/lacking_parts.ts";
 import { canonicalHost } from "./addresses.ts";
 
 /** What a database knows about a server. */
@@ -52,6 +53,8 @@ export interface KnownState {
   readonly probedAt: number;
   /** When the server last replied, Unix milliseconds; `null`: never. */
   readonly repliedAt: number | null;
+  /** The parts of the status that the last replies lacked. */
+  readonly lacking: LackingParts;
   /**
    * The version of the row in PostgreSQL: another transaction that changes the row changes the
    * version.
@@ -89,7 +92,7 @@ export async function readKnownServers(
     `select s.id, s.key, s.address, s.port, ${hexOf(database, "s.content")} as content, ` +
       `${hexOf(database, "s.digest")} as digest, s.first_seen, s.changed_at, p.names, ` +
       columns.map((name) => `${fieldExpression(name)} as ${name}, `).join("") +
-      "t.online, t.missed_scans, t.players_online, " +
+      "t.online, t.missed_scans, t.lacking_parts, t.players_online, " +
       `t.players_max, t.probed_at, t.replied_at, ${versionOf(database)} as version ` +
       "from servers s left join server_state t on t.server = s.id " +
       "left join server_players p on p.server = s.id left join scans c on c.id = t.scan " +
@@ -143,6 +146,7 @@ function knownState(row: Row): KnownState {
     playersMax: numberOrNull(row.players_max),
     probedAt: Number(row.probed_at),
     repliedAt: numberOrNull(row.replied_at),
+    lacking: readLackingParts(textOrNull(row.lacking_parts)),
     version: String(row.version),
   };
 }

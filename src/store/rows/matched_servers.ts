@@ -7,6 +7,7 @@ import type { ServerRecord } from "../../core/record.ts";
 import type { Database } from "../database/database.ts";
 import { withoutForgotten } from "../forget/tombstones.ts";
 import { byAddress, type Identified, identified, type ServerIdentity } from "./identity.ts";
+import { PART_COLUMNS } from "../kept/kept_columns.ts";
 import { type KnownServer, readKnownServers, repliedServers } from "./known_servers.ts";
 import { scanNumbers } from "./scan_numbers.ts";
 
@@ -38,9 +39,12 @@ export async function matchServers(
   const scans = await scanNumbers(database, records.map(({ scan_id: id }) => id));
   const [all] = await withoutForgotten(database, [identified(records)]);
   const unique = onePerServer(all);
-  const known = await readKnownServers(database, unique.map(({ identity }) => identity.key), {
-    attempt,
-  });
+  const options = { columns: PART_COLUMNS, attempt };
+  const known = await readKnownServers(
+    database,
+    unique.map(({ identity }) => identity.key),
+    options,
+  );
   const replied = new Map<number, ReadonlySet<number>>();
   const knownIds = [...known.values()].map(({ id }) => id);
   for (const scan of scans.values()) {
@@ -57,7 +61,7 @@ export async function matchServers(
     isTaken(one) ? { ...one, identity: byAddress(one.identity) } : one
   );
   const keys = renamed.map(({ identity }) => identity.key);
-  for (const [key, server] of await readKnownServers(database, keys, { attempt })) {
+  for (const [key, server] of await readKnownServers(database, keys, options)) {
     known.set(key, server);
   }
   return { all, servers: onePerServer(renamed), known, scans, replied };

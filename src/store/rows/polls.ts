@@ -37,6 +37,16 @@ export interface PolledServer {
   readonly subject: EventSubject;
   /** The newest reply since the server was last written; `undefined`: no reply. */
   readonly record: ServerRecord | undefined;
+  /**
+   * That reply as the server sent it, if it lacks parts of the server's status. `record` has the parts
+   * of earlier replies in their place.
+   */
+  readonly partial?: ServerRecord;
+  /**
+   * Names of parts that so many replies of the watch's own polls lacked that they lose their values.
+   * Other parts that the reply lacks keep theirs. Default: all parts that the reply lacks.
+   */
+  readonly dropped?: readonly string[];
   /** The failed polls by which the server is offline; `undefined`: the watch does not consider it so. */
   readonly outage: Outage | undefined;
   /**

@@ -127,7 +127,8 @@ create table server_state (
   players_online integer,                 -- players online
   players_max integer,                    -- player slots
   missed_scans integer not null,          -- scans in a row that probed the server without a reply
-  online integer not null                 -- whether the server counts as online
+  online integer not null,                -- whether the server counts as online
+  lacking_parts text                      -- parts that the last replies lacked, and how often; null: none
 ) strict;
 
 create index server_state_players on server_state

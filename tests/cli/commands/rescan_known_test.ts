@@ -241,7 +241,7 @@ Deno.test("a resumed rescan queries servers in the protocols that were known at 
     // SQP servers are interviewed first, and do not run in the first part.
     const first = await watched(folder, [
       ...["scan", "--rescan", list, "-o", list, "--checkpoint", checkpoint, ...QUICK, ...out],
-      ...["--rate", "8", "--max-runtime", "1500ms", "--retries", "0"],
+      ...["--rate", "8", "--max-runtime", "1500ms", "--retries", "0", "--down-after", "1"],
     ], HOSTS.filter(({ entry }) => !("sqp" in entry.truth)));
     assertStringIncludes(first.stderr, "scan --resume");
     const answered = await query(list, "select count(*) as n from observations where online = 1");
@@ -262,7 +262,7 @@ Deno.test("a resumed rescan queries servers in the protocols that were known at 
     const now = await knownIn(list);
     for (const id of sqp) assertEquals(now.get(id), ["slp", "sqp"], id);
     // For servers that replied in the second part, columns of queried protocols without a reply are
-    // not kept.
+    // not kept: --down-after 1.
     const asked = new Set(second.lines.map(({ host }) => host));
     const bds = HOSTS.filter(({ entry }) => entry.software === "bds")
       .map(({ endpoint }) => formatEndpoint(endpoint));

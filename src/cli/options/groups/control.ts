@@ -154,7 +154,9 @@ export const WATCH = {
       commands: ["watch"],
       takes: wholeNumber(1, 100),
       default: `${DEFAULTS.watch.downAfter}`,
-      help: "number of polls in a row without a reply after which a server counts as offline",
+      help:
+        "number of polls in a row without a reply after which a server counts as offline, or a " +
+        "protocol of the server as no longer spoken",
     },
     {
       name: "backoff",

@@ -170,7 +170,9 @@ export const OUTPUT = {
       commands: ["scan"],
       takes: wholeNumber(1, 1000),
       default: `${DEFAULTS.scan.downAfter}`,
-      help: "number of scans in a row without a reply after which a server counts as offline",
+      help:
+        "number of scans in a row without a reply after which a server counts as offline, or a " +
+        "protocol of the server as no longer spoken",
     },
     {
       name: "keep",

@@ -1,12 +1,12 @@
 /** Which columns a row keeps when a scan does not query them. */
 import { assertEquals, assertNotEquals } from "@std/assert";
-import type { ServerRecord } from "../../src/core/record.ts";
-import { PROTOCOLS } from "../../src/protocols/list.ts";
-import type { Database } from "../../src/store/database/database.ts";
-import type { InterviewScope } from "../../src/store/kept_columns.ts";
-import { Store } from "../../src/store/store.ts";
-import { all, onEngines, SEEN, storedServers } from "./databases.ts";
-import { record, scanId } from "./records.ts";
+import type { ServerRecord } from "../../../src/core/record.ts";
+import { PROTOCOLS } from "../../../src/protocols/list.ts";
+import type { Database } from "../../../src/store/database/database.ts";
+import type { InterviewScope } from "../../../src/store/kept/kept_columns.ts";
+import { Store } from "../../../src/store/store.ts";
+import { all, onEngines, SEEN, storedServers } from "../databases.ts";
+import { record, scanId } from "../records.ts";
 
 const USUAL: InterviewScope = {
   protocols: ["raknet", "slp", "query"],
@@ -180,4 +180,86 @@ onEngines("an older record takes no columns from a newer row", async (db) => {
     [{ seen_at: 10 }, USUAL],
   );
   assertEquals([row.joinable, row.seen_at], [true, 9000]);
+});
+
+/** A server that speaks two protocols, its reply without Query, and a scan that queries both. */
+const WHOLE = {
+  protocols: ["raknet", "query"],
+  motd: "Hi",
+  map: "world",
+  extras: { raknet: {}, query: { a: "1" } },
+};
+const PART = { protocols: ["raknet"], motd: "Hi", extras: { raknet: {} } };
+const PATIENT: InterviewScope = { ...USUAL, downAfter: 3 };
+const hour = 3_600_000;
+
+/** The kinds of a server's events, without the first. */
+const kindsOf = async (database: Database) =>
+  (await all(
+    database,
+    "select kind from events where server = (select id from servers where key = '127.0.0.1:1')",
+  )).slice(1).map(({ kind }) => kind);
+
+onEngines(
+  "a protocol that does not reply to single scans keeps its values, and no event reports a change",
+  async (db) => {
+    const scans = [WHOLE, PART, PART, WHOLE, PART, PART].map((rest, i) =>
+      [{ ...rest, seen_at: Date.now() + i * hour }, PATIENT] as const
+    );
+    const row = await after(db, ...scans);
+    assertEquals([row.protocols, row.map], [["raknet", "query"], "world"]);
+    assertEquals([await kindsOf(db), (await hashes(db)).length], [[], 1]);
+    const third = await after(db, [{ ...PART, seen_at: Date.now() + 9 * hour }, PATIENT]);
+    assertEquals([third.protocols, third.map, third.extras], [["raknet"], null, { raknet: {} }]);
+    assertEquals([await kindsOf(db), (await hashes(db)).length], [["changed"], 2]);
+  },
+);
+
+onEngines("scans that run at the same time count one missing reply", async (db) => {
+  const now = Date.now();
+  await after(db, [{ ...WHOLE, seen_at: now - 3000 }, PATIENT]);
+  for (const ago of [2000, 1900, 1800, 1700]) {
+    await after(db, [{ ...PART, seen_at: now - ago }, PATIENT]);
+  }
+  const row = await after(db, [{ ...PART, seen_at: now - 1600 }, PATIENT]);
+  assertEquals([row.protocols, await kindsOf(db)], [["raknet", "query"], []]);
+  const later = await after(
+    db,
+    ...[1, 2].map((i) => [{ ...PART, seen_at: now + i * hour }, PATIENT] as const),
+  );
+  assertEquals([later.protocols, await kindsOf(db)], [["raknet"], ["changed"]]);
+});
+
+onEngines("a scan that does not query a protocol neither counts nor forgives it", async (db) => {
+  const raknet = { ...PATIENT, protocols: ["raknet"] };
+  const scopes = [PATIENT, PATIENT, raknet, PATIENT, raknet, raknet, PATIENT];
+  const rows = [];
+  for (const [i, scope] of scopes.entries()) {
+    const rest = i === 0 ? WHOLE : PART;
+    rows.push(await after(db, [{ ...rest, seen_at: Date.now() + i * hour }, scope]));
+  }
+  const both = ["raknet", "query"];
+  const expected = [both, both, both, both, both, both, ["raknet"]];
+  assertEquals(rows.map(({ protocols }) => protocols), expected);
+});
+
+onEngines(
+  "a reply with a lost part changes nothing but players, until enough in a row",
+  async (db) => {
+    const lossy = { ...WHOLE, map: null, flags: ["fullLost"], players_online: 7 };
+    const scans = [WHOLE, lossy, lossy].map((rest, i) =>
+      [{ ...rest, seen_at: Date.now() + i * hour }, PATIENT] as const
+    );
+    const row = await after(db, ...scans);
+    assertEquals([row.map, row.flags, row.players_online], ["world", [], 7]);
+    const third = await after(db, [{ ...lossy, seen_at: Date.now() + 9 * hour }, PATIENT]);
+    assertEquals([third.map, third.flags], [null, ["fullLost"]]);
+  },
+);
+
+onEngines("a suppressed protocol loses its values at once", async (db) => {
+  const sqp = { protocol: "sqp", protocols: ["sqp"], map: "x" };
+  const scope = { ...PATIENT, protocols: ["raknet", "sqp"] };
+  const row = await after(db, [sqp, scope], [{ protocols: ["raknet"], map: null }, scope]);
+  assertEquals([row.protocols, row.map], [["raknet"], null]);
 });

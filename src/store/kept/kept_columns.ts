@@ -1,0 +1,196 @@
+/**
+ * Decides which columns of a server's earlier row a scan or a poll keeps: those of protocols in which
+ * the server was not queried, and those of parts that the reply lacks for the first times. A protocol
+ * is not queried if it was not selected, or if the interview ended before it was sent.
+ *
+ * @module
+ */
+import { verifiedColumns } from "../../protocols/declared_facts.ts";
+import { PROTOCOLS } from "../../protocols/list.ts";
+import type { Protocol } from "../../protocols/protocol.ts";
+import type { ServerRecord } from "../../core/record.ts";
+import {
+  fieldExpression,
+  RECORD_COLUMNS,
+  RECORD_TABLES,
+  recordOf,
+  type StoredRecord,
+} from "../rows/stored_record.ts";
+import type { KnownServer } from "../rows/known_servers.ts";
+import { type Database, isInList, listValue } from "../database/database.ts";
+import { countLacking, type LackingParts, lostFlags, withCountsOf } from "./lacking_parts.ts";
+import { mergeRecords } from "./merge_records.ts";
+
+/** In which protocols a scan queries the servers that it finds. */
+export interface InterviewScope {
+  /** Names of the selected protocols. */
+  readonly protocols: readonly string[];
+  /** Every protocol of the program, in order of rank. Default: PROTOCOLS. */
+  readonly allProtocols?: readonly Protocol[];
+  /** Whether a server is queried in all selected protocols. `false`: only in those in which it replied. */
+  readonly follow: boolean;
+  /** Whether the scan verifies that players can join. */
+  readonly verify: boolean;
+  /**
+   * Names of the protocols in which a server that replied is queried, if they are not `protocols`: a
+   * known server may be queried in more or fewer. `undefined`: `protocols`. Default: `protocols` for all servers.
+   */
+  readonly protocolsFor?: (record: ServerRecord) => readonly string[] | undefined;
+  /**
+   * Number of replies in a row that lack a part of the status after which the part loses its values.
+   * Default: 1.
+   */
+  readonly downAfter?: number;
+  /**
+   * Names of the parts that lose their values, if the caller counts replies itself: the counts in the
+   * database stay, except of parts that the reply has. `undefined`: all parts that the reply lacks.
+   * Default: the database counts.
+   */
+  readonly dropped?: (record: ServerRecord) => readonly string[] | undefined;
+}
+
+/** A record of a server. */
+interface Keyed {
+  readonly record: ServerRecord;
+  readonly identity: { readonly key: string };
+}
+
+/** What is known about the parts of a server's status after its reply. */
+interface Parts {
+  /** Names of protocols in which the server was not queried. */
+  readonly unqueried: readonly string[];
+  /** Names of the parts that the reply lacks, and that keep their values. */
+  readonly kept: readonly string[];
+  /** The counts that the database stores. */
+  readonly lacking: LackingParts;
+}
+
+/** The flag of records whose interview was cut short. */
+const CUT_SHORT = "cutShort";
+
+/** Columns of known servers that {@linkcode withKeptColumns} needs. */
+export const PART_COLUMNS = ["protocols", "flags"] as const satisfies (keyof ServerRecord)[];
+
+/**
+ * Completes records with the columns of earlier rows that were not queried, or that the replies lack.
+ *
+ * @param records At most one record per server, with the server's key.
+ * @param known The known servers by key, with {@linkcode PART_COLUMNS}.
+ * @returns The completed records, in the order of `records`, and which parts their replies lack.
+ */
+export async function withKeptColumns<R extends Keyed>(
+  database: Database,
+  records: readonly R[],
+  known: ReadonlyMap<string, KnownServer>,
+  scope: InterviewScope,
+): Promise<(R & { readonly lacking: LackingParts })[]> {
+  const parts = records.map((one) => partsOf(database, one, known, scope));
+  const isPartial = ({ unqueried, kept }: Parts) => unqueried.length + kept.length > 0;
+  const keys = records.filter((_, i) => isPartial(parts[i])).map(({ identity }) => identity.key);
+  const unverified = records.filter(({ record }) => !scope.verify || isCutShort(record))
+    .map(({ identity }) => identity.key);
+  const rows = await readEarlierRows(database, keys, unverified, scope);
+  return records.map((one, i) => {
+    const { unqueried, kept, lacking } = parts[i];
+    const { record, identity: { key } } = one;
+    const earlier = rows.get(key);
+    if (earlier === undefined || earlier.last_seen > record.seen_at + database.clockOffsetMs) {
+      return { ...one, lacking };
+    }
+    const { allProtocols = PROTOCOLS } = scope;
+    const missing = kept.filter((name) => earlier.protocols.includes(name));
+    const isLossy = kept.some((name) => record.flags.includes(name));
+    const spoken = new Set([...record.protocols, ...unqueried, ...missing]);
+    const columns = scope.verify && !isCutShort(record)
+      ? []
+      : verifiedColumns(allProtocols.filter(({ name }) => spoken.has(name)));
+    const merging = { unqueried, missing, isLossy, columns, allProtocols };
+    return { ...one, record: mergeRecords(earlier, record, merging), lacking };
+  });
+}
+
+/** The parts of a known server that its reply does not have. */
+function partsOf(
+  database: Database,
+  { record, identity: { key } }: Keyed,
+  known: ReadonlyMap<string, KnownServer>,
+  scope: InterviewScope,
+): Parts {
+  const { columns, state } = known.get(key) ?? {};
+  if (columns === undefined || state === undefined) return { unqueried: [], kept: [], lacking: {} };
+  const { allProtocols = PROTOCOLS, downAfter: limit = 1, dropped } = scope;
+  const { protocols, flags } = columns;
+  const results = (protocols ?? []).map((name) => [name, resultOf(name, record, scope)] as const);
+  const namesOf = (wanted: Result) => results.flatMap(([name, is]) => is === wanted ? [name] : []);
+  const unqueried = namesOf("unqueried");
+  const parts = [...namesOf("missing"), ...lostFlags({ flags: flags ?? [] }, record, allProtocols)]
+    .filter((name) => name !== CUT_SHORT);
+  if (dropped !== undefined) {
+    const lost = dropped(record) ?? parts;
+    const kept = parts.filter((name) => !lost.includes(name));
+    return { unqueried, kept, lacking: withCountsOf(state.lacking, [...kept, ...unqueried]) };
+  }
+  const [repliedAt, now] = [record.seen_at + database.clockOffsetMs, database.now()];
+  const lacking = countLacking(state.lacking, { parts, unqueried, repliedAt, now, limit });
+  return { unqueried, kept: parts.filter((name) => Object.hasOwn(lacking, name)), lacking };
+}
+
+/** Whether a server's interview was cut short, so that protocols may not have been sent. */
+function isCutShort({ flags }: ServerRecord): boolean {
+  return flags.includes(CUT_SHORT);
+}
+
+/**
+ * Reads earlier rows of servers.
+ *
+ * @param keys Servers whose rows are needed.
+ * @param unverified Servers whose rows are needed if they have columns of a verification.
+ */
+async function readEarlierRows(
+  database: Database,
+  keys: readonly string[],
+  unverified: readonly string[],
+  { allProtocols = PROTOCOLS }: InterviewScope,
+): Promise<Map<string, StoredRecord>> {
+  const verified = verifiedColumns(allProtocols).map((name) =>
+    `${fieldExpression(name)} is not null`
+  );
+  const isOne = isInList(database, "s.key", "text");
+  const conditions = [
+    ...(keys.length === 0 ? [] : [[isOne, keys] as const]),
+    ...(unverified.length === 0 || verified.length === 0
+      ? []
+      : [[`${isOne} and (${verified.join(" or ")})`, unverified] as const]),
+  ];
+  if (conditions.length === 0) return new Map();
+  const rows = await database.rows(
+    `select ${RECORD_COLUMNS} from ${RECORD_TABLES} ` +
+      `where ${conditions.map(([condition]) => `(${condition})`).join(" or ")}`,
+    conditions.map(([, list]) => listValue(database, list)),
+  );
+  return new Map(rows.map((row) => [String(row.key), recordOf(row)]));
+}
+
+/** What a scan has found out about a protocol of a server. */
+type Result = "unqueried" | "missing" | "replied" | "absent";
+
+/**
+ * What a scan has found out about a protocol that a server spoke. `absent`: the server does not speak
+ * it any more, because it speaks another protocol that suppresses it or that it would suppress.
+ */
+function resultOf(
+  name: string,
+  current: ServerRecord,
+  { protocols, allProtocols = PROTOCOLS, follow, protocolsFor }: InterviewScope,
+): Result {
+  const replied = current.protocols;
+  if (replied.includes(name)) return "replied";
+  const protocol = allProtocols.find((candidate) => candidate.name === name);
+  const spoken = allProtocols.filter((candidate) => replied.includes(candidate.name));
+  const isSuppressed = protocol?.suppressedBy !== undefined &&
+    spoken.some(({ transport, suppressedBy }) => transport === "udp" && suppressedBy === undefined);
+  const wasSentBefore = spoken.some(({ suppressedBy }) => suppressedBy === name);
+  if (protocol === undefined || isSuppressed || wasSentBefore) return "absent";
+  const sent = follow && !isCutShort(current) ? protocolsFor?.(current) ?? protocols : replied;
+  return sent.includes(name) ? "missing" : "unqueried";
+}

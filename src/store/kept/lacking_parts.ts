@@ -1,0 +1,104 @@
+/**
+ * Replies that lack a part of a server's status: the server did not reply in a protocol that it
+ * speaks, or a flag reports that a part was lost. A single such reply shows nothing, because one lost
+ * datagram causes it. The part therefore keeps its values, until a number of replies in a row lack
+ * it. Scans, rescans and watches share this rule. A watch counts the replies to its own polls; the
+ * scans of a database count theirs in the database.
+ *
+ * @module
+ */
+import { isIncompleteFlag } from "../../protocols/declared_facts.ts";
+import type { Protocol } from "../../protocols/protocol.ts";
+import type { ServerRecord } from "../../core/record.ts";
+
+/** A count with a time this far in the future is from a program whose clock was ahead, milliseconds. */
+const CLOCK_TOLERANCE_MS = 60_000;
+
+/** How often the replies of a server lacked a part. */
+export interface LackingPart {
+  /** Number of replies in a row that lacked the part. */
+  readonly replies: number;
+  /** When the last of them was counted, Unix milliseconds. */
+  readonly countedAt: number;
+}
+
+/** The parts that the last replies of a server lacked, by name: that of a protocol or of a flag. */
+export type LackingParts = Readonly<Record<string, LackingPart>>;
+
+/** A reply, and what is known about the parts that it lacks. */
+export interface LackingReply {
+  /** Names of the parts that the reply lacks. */
+  readonly parts: readonly string[];
+  /** Names of protocols in which the server was not queried this time: their counts stay. */
+  readonly unqueried: readonly string[];
+  /** When the reply arrived, Unix milliseconds. */
+  readonly repliedAt: number;
+  /** The current time, Unix milliseconds. */
+  readonly now: number;
+  /** Number of replies in a row without a part after which the part loses its values. */
+  readonly limit: number;
+}
+
+/** Names of the flags of a reply which report a lost part, and which an earlier reply did not have. */
+export function lostFlags(
+  earlier: Pick<ServerRecord, "flags">,
+  reply: Pick<ServerRecord, "flags">,
+  allProtocols: readonly Protocol[],
+): string[] {
+  return reply.flags.filter((flag) =>
+    !earlier.flags.includes(flag) && isIncompleteFlag(flag, allProtocols)
+  );
+}
+
+/**
+ * Counts a reply for each part that it lacks. A part that the reply has begins anew.
+ *
+ * Programs that query a server at the same time lack the same part for the same reason. A reply
+ * therefore counts only if it arrived after the last one was counted.
+ *
+ * @returns The counts of parts that keep their values. A part that has reached the limit is not one
+ * of them.
+ */
+export function countLacking(
+  earlier: LackingParts,
+  { parts, unqueried, repliedAt, now, limit }: LackingReply,
+): LackingParts {
+  const counted = parts.map((part): [string, LackingPart] => {
+    const before = Object.hasOwn(earlier, part) ? earlier[part] : undefined;
+    if (before === undefined) return [part, { replies: 1, countedAt: now }];
+    const isLater = repliedAt > before.countedAt || before.countedAt > now + CLOCK_TOLERANCE_MS;
+    return [part, isLater ? { replies: before.replies + 1, countedAt: now } : before];
+  });
+  const below = counted.filter(([, { replies }]) => replies < limit);
+  return { ...withCountsOf(earlier, unqueried), ...Object.fromEntries(below) };
+}
+
+/** The counts of some parts. */
+export function withCountsOf(counts: LackingParts, parts: readonly string[]): LackingParts {
+  return Object.fromEntries(Object.entries(counts).filter(([part]) => parts.includes(part)));
+}
+
+/** The counts in a JSON text. A text of another form, which another program wrote, has none. */
+export function readLackingParts(text: string | null): LackingParts {
+  if (text === null) return {};
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    if (error instanceof SyntaxError) return {};
+    throw error;
+  }
+  if (typeof value !== "object" || value === null) return {};
+  return Object.fromEntries(Object.entries(value).filter(([, part]) => isLackingPart(part)));
+}
+
+function isLackingPart(value: unknown): value is LackingPart {
+  if (typeof value !== "object" || value === null) return false;
+  const { replies, countedAt } = value as Partial<LackingPart>;
+  return Number.isSafeInteger(replies) && Number.isSafeInteger(countedAt);
+}
+
+/** The JSON text of counts; `null`: there are none. */
+export function lackingPartsText(parts: LackingParts): string | null {
+  return Object.keys(parts).length === 0 ? null : JSON.stringify(parts);
+}

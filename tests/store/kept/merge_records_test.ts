@@ -1,0 +1,81 @@
+import { assertEquals } from "@std/assert";
+import type { ServerRecord } from "../../../src/core/record.ts";
+import { PROTOCOLS } from "../../../src/protocols/list.ts";
+import { mergeRecords } from "../../../src/store/kept/merge_records.ts";
+import { record } from "../records.ts";
+
+const NONE = { unqueried: [], missing: [], allProtocols: PROTOCOLS };
+const EARLIER = record(1, {
+  protocols: ["raknet", "query"],
+  motd: "old",
+  map: "world",
+  software: "PocketMine-MP 5",
+  software_confidence: "A",
+  players_online: 3,
+  players_max: 21,
+  players: ["Ann", "Bob", "Eve"],
+  flags: ["playersDiffer"],
+  extras: { raknet: { a: "1" }, query: { b: "2" } },
+});
+/** What the server sends in RakNet alone. */
+const RAKNET = record(1, {
+  protocols: ["raknet"],
+  motd: "new",
+  software: "PocketMine-MP",
+  software_confidence: "B",
+  players_online: 3,
+  players_max: 20,
+  flags: [],
+  extras: { raknet: { a: "3" } },
+  seen_at: 9000,
+  latency_ms: 4,
+});
+
+Deno.test("a missing protocol keeps the columns that it fills; the others have the values of the reply", () => {
+  const merged = mergeRecords(EARLIER, RAKNET, { ...NONE, missing: ["query"] });
+  assertEquals(merged, {
+    ...EARLIER,
+    motd: "new",
+    extras: { raknet: { a: "3" }, query: { b: "2" } },
+    seen_at: 9000,
+    latency_ms: 4,
+  });
+});
+
+Deno.test("names of players stay only as long as their number is the same", () => {
+  const playersWith = (players_online: number, kept: Partial<Parameters<typeof mergeRecords>[2]>) =>
+    mergeRecords(EARLIER, { ...RAKNET, players_online }, { ...NONE, ...kept }).players;
+  for (const kept of [{ missing: ["query"] }, { isLossy: true }]) {
+    assertEquals([playersWith(3, kept), playersWith(4, kept)], [EARLIER.players, null]);
+  }
+});
+
+Deno.test("a reply with a lost part changes only players, GUID and times", () => {
+  const lossy: ServerRecord = {
+    ...EARLIER,
+    motd: null,
+    flags: ["statusLost"],
+    players_online: 5,
+    players: null,
+    guid: "8",
+    seen_at: 9000,
+  };
+  assertEquals(mergeRecords(EARLIER, lossy, { ...NONE, isLossy: true }), {
+    ...EARLIER,
+    players_online: 5,
+    players: null,
+    guid: "8",
+    seen_at: 9000,
+  });
+});
+
+Deno.test("a protocol that was not queried fills only columns that the reply leaves empty", () => {
+  const merged = mergeRecords(EARLIER, RAKNET, { ...NONE, unqueried: ["query"] });
+  assertEquals([merged.players_max, merged.map, merged.protocols, merged.flags], [
+    20,
+    "world",
+    ["raknet", "query"],
+    [],
+  ]);
+  assertEquals(mergeRecords(EARLIER, RAKNET, NONE), RAKNET);
+});

@@ -77,7 +77,7 @@ export class SightingQueue {
     private readonly tables: QueueTables,
     private readonly state: Pick<ScanState, "replies" | "omittedAt">,
     private readonly rows: Pick<WriteStage, "whenFree">,
-    private readonly optOuts: Pick<OptOutRecorder, "replyOf" | "isOptOut" | "recordWhenSaved">,
+    private readonly optOuts: Pick<OptOutRecorder, "search" | "recordWhenSaved">,
   ) {}
 
   /** Number of servers that wait for an interview or are being interviewed. */
@@ -103,8 +103,8 @@ export class SightingQueue {
 
   /** Adds the sighting of an endpoint, or records its opt-out. */
   push(sighting: Sighting, onFinished: () => void = this.tables.lowWater.begin()): void {
-    const firstReply = this.optOuts.replyOf(sighting);
-    if (firstReply !== undefined && this.optOuts.isOptOut(firstReply)) {
+    const firstReply = this.optOuts.search(sighting);
+    if (firstReply === "optOut") {
       return this.optOuts.recordWhenSaved(sighting.endpoint.address, onFinished);
     }
     if (!sighting.verified) this.tables.interviewed.add(sighting.endpoint);

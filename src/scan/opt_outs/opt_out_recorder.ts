@@ -34,10 +34,15 @@ export class OptOutRecorder {
     this.#options.interviews.optsOut(motdAsSent(statement));
 
   /**
-   * The reply that contains the status of a sighting; `undefined` for a sighting without a status.
+   * Decodes the reply of a sighting, and searches it for an opt-out marker.
+   *
+   * @returns `undefined` for a sighting without a status.
    */
-  replyOf(sighting: Pick<Sighting, "protocol" | "status" | "raw">): ProtocolReply | undefined {
-    return firstReplyOf(sighting, this.#protocols);
+  search(
+    sighting: Pick<Sighting, "protocol" | "status" | "raw">,
+  ): ProtocolReply | "optOut" | undefined {
+    const reply = firstReplyOf(sighting, this.#protocols);
+    return reply !== undefined && this.isOptOut(reply) ? "optOut" : reply;
   }
 
   /**
@@ -46,8 +51,7 @@ export class OptOutRecorder {
    * scan could probe later targets of the address.
    */
   take(reply: Pick<Sighting, "endpoint" | "protocol" | "status" | "raw">): void {
-    const decoded = this.replyOf(reply);
-    if (decoded === undefined || !this.isOptOut(decoded)) return;
+    if (this.search(reply) !== "optOut") return;
     this.recordWhenSaved(reply.endpoint.address, this.#tables.lowWater.begin());
   }
 

@@ -27,8 +27,7 @@ function scene() {
   };
   const state = newState("", 0);
   const optOuts = {
-    replyOf: () => undefined,
-    isOptOut: () => false,
+    search: () => undefined,
     recordWhenSaved: () => {},
   };
   return { rows, tables, state, queue: new SightingQueue(tables, state, rows, optOuts) };

@@ -7,6 +7,7 @@
 import { type Address, type Endpoint, endpointKey, family } from "../core/address.ts";
 import type { Clock } from "./clock.ts";
 import type { DatagramSocket, Link, ReceiverCapacity } from "./socket.ts";
+import { exclusivePeerLink, PeerLink } from "./peer_link.ts";
 import type { Throttle } from "./throttle.ts";
 
 /**
@@ -154,109 +155,5 @@ export class Demultiplexer implements AsyncDisposable {
   /** Disposes of the sockets. */
   async [Symbol.asyncDispose](): Promise<void> {
     await Promise.all(this.sockets.map((socket) => socket[Symbol.asyncDispose]()));
-  }
-}
-
-/** Opens a link on a socket of its own, without a demultiplexer. */
-export function exclusiveLink(
-  peer: Endpoint,
-  socket: DatagramSocket,
-  throttle: Throttle,
-  clock: Clock,
-): Link {
-  return exclusivePeerLink(peer, socket, throttle, clock, () => {});
-}
-
-function exclusivePeerLink(
-  peer: Endpoint,
-  socket: DatagramSocket,
-  throttle: Throttle,
-  clock: Clock,
-  onClose: () => void,
-): PeerLink {
-  const opened = new PeerLink(peer, socket, throttle, clock, () => {
-    onClose();
-    return socket[Symbol.asyncDispose]();
-  });
-  const key = endpointKey(peer);
-  void socket.listen((datagram, from) => {
-    if (endpointKey(from) === key) opened.deliver(datagram);
-  });
-  return opened;
-}
-
-/**
- * Maximum number of unread datagrams of a link; further ones are dropped, as in a socket's buffer.
- */
-const MOST_UNREAD = 32;
-
-class PeerLink implements Link {
-  readonly #unread: Uint8Array[] = [];
-  /** The two functions resolve the pending `next`, and the pending delay of `send`. */
-  #wake: (() => void) | undefined;
-  #endDelay: (() => void) | undefined;
-  #cancelled = false;
-
-  constructor(
-    readonly peer: Endpoint,
-    private readonly socket: DatagramSocket,
-    private readonly throttle: Throttle,
-    private readonly clock: Clock,
-    private readonly close: () => PromiseLike<void> | void,
-  ) {}
-
-  /** Queues a copy of a datagram; false when the queue is full. */
-  deliver(datagram: Uint8Array): boolean {
-    if (this.#unread.length >= MOST_UNREAD) return false;
-    this.#unread.push(datagram.slice());
-    this.#wake?.();
-    return true;
-  }
-
-  async send(datagram: Uint8Array): Promise<boolean> {
-    if (this.#cancelled) return false;
-    const now = this.clock.now();
-    const wait = this.throttle.reserve(this.peer.address, now) - now;
-    if (wait > 0) await this.#wait(wait);
-    return !this.#cancelled && await this.socket.send(datagram, this.peer);
-  }
-
-  #wait(ms: number): Promise<void> {
-    return new Promise((resolve) => {
-      const done = () => {
-        cancel();
-        this.#endDelay = undefined;
-        resolve();
-      };
-      const cancel = this.clock.after(ms, done);
-      this.#endDelay = done;
-    });
-  }
-
-  next(timeoutMs: number): Promise<Uint8Array | undefined> {
-    if (this.#unread.length > 0 || this.#cancelled) return Promise.resolve(this.#unread.shift());
-    return new Promise((resolve) => {
-      const done = () => {
-        if (this.#wake !== done) return; // a datagram arrived while the socket was drained
-        cancel();
-        this.#wake = undefined;
-        resolve(this.#unread.shift());
-      };
-      this.#wake = done;
-      // On a busy machine, the reply may be in the receive buffer already.
-      const late = () => void this.socket.drained().then(done, done);
-      const cancel = this.clock.after(timeoutMs, late);
-    });
-  }
-
-  cancel(): void {
-    this.#cancelled = true;
-    this.#endDelay?.();
-    this.#wake?.();
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    this.cancel();
-    await this.close();
   }
 }

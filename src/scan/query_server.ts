@@ -8,7 +8,7 @@ import type { RetryLimits } from "../inspect/retry.ts";
 import { type InterviewResult, runInterview } from "../inspect/run_interview.ts";
 import { mergeReplies } from "../inspect/merge.ts";
 import type { DatagramSocket, Dialer } from "../net/socket.ts";
-import { exclusiveLink } from "../net/demultiplexer.ts";
+import { exclusiveLink } from "../net/peer_link.ts";
 import { STREAM_LIMITS, type StreamLimits, StreamLink } from "../net/stream_link.ts";
 import { HOST_RATE, Throttle } from "../net/throttle.ts";
 import { motdAsSent, type Protocol } from "../protocols/protocol.ts";

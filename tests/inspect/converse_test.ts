@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { Malformed } from "../../src/core/bytes.ts";
 import { converse } from "../../src/inspect/converse.ts";
-import { exclusiveLink } from "../../src/net/demultiplexer.ts";
+import { exclusiveLink } from "../../src/net/peer_link.ts";
 import { Throttle } from "../../src/net/throttle.ts";
 import { type Exchange, NoReply, request } from "../../src/protocols/protocol.ts";
 import { FakeNetwork } from "../../src/testing/fake_network.ts";

@@ -3,7 +3,7 @@ import { assertEquals } from "@std/assert";
 import { Malformed } from "../../src/core/bytes.ts";
 import { followUpTimeout } from "../../src/inspect/interview.ts";
 import { verifyServer } from "../../src/inspect/verify_joinable.ts";
-import { exclusiveLink } from "../../src/net/demultiplexer.ts";
+import { exclusiveLink } from "../../src/net/peer_link.ts";
 import { Throttle } from "../../src/net/throttle.ts";
 import {
   type Exchange,

@@ -1,7 +1,8 @@
-/** Covers src/net/socket.ts. */
+/** Covers src/net/demultiplexer.ts, src/net/peer_link.ts and src/net/socket.ts. */
 import { assertEquals } from "@std/assert";
 import type { Endpoint } from "../../src/core/address.ts";
-import { Demultiplexer, exclusiveLink } from "../../src/net/demultiplexer.ts";
+import { Demultiplexer } from "../../src/net/demultiplexer.ts";
+import { exclusiveLink } from "../../src/net/peer_link.ts";
 import { Throttle } from "../../src/net/throttle.ts";
 import { FakeNetwork } from "../../src/testing/fake_network.ts";
 

@@ -217,7 +217,7 @@ bench("decode", "a Java world's announcement", () => lan.decodeAnnouncement(anno
 bench("decode", "a NetherNet packet, unsealed", () => lan.openPacket(sealed));
 bench("decode", "a NetherNet world's data", () => lan.decodeServerData(data));
 
-const status = raknetProtocol.probe!.read(pong)!.content!().status!;
+const status = raknetProtocol.probe!.content!(pong).status!;
 const context = {
   endpoint: { address: 0x7f000001, port: 19132 },
   seenAt: 1.8e12,

@@ -6,19 +6,12 @@
 import type { Endpoint } from "../core/address.ts";
 import type { Facts, ServerRecord } from "../core/record.ts";
 
-/** A reply to a probe: the fields that prove which probe it replies to, and what else it holds. */
-export interface Reply<S = unknown> {
+/** The fields of a probe's reply that prove which probe it replies to. */
+export interface Reply {
   /** The token that the reply repeats, 32 bits; `undefined` for a kind of reply without a token. */
   readonly mac: number | undefined;
   /** The send time that the reply repeats: microseconds, modulo 2^32. */
   readonly clock?: number;
-  /**
-   * Reads the variable part of the reply, if the token is valid. Call it while the datagram is
-   * valid; the result holds no view into the datagram. Default: the reply has no such part.
-   *
-   * @throws Truncated, Malformed when that part is broken.
-   */
-  readonly content?: () => ReplyContent<S>;
 }
 
 /** What the variable part of a probe's reply holds. */
@@ -67,13 +60,20 @@ export interface Probe<S> {
    */
   readonly clockAt?: number;
   /**
-   * Reads a reply. It runs on every datagram that arrives, so it must be cheap:
-   * {@linkcode Reply.content} reads what takes longer.
+   * Reads the token of a reply. It runs on every datagram that arrives, so it must be cheap:
+   * {@linkcode Probe.content} reads what takes longer.
    *
    * @returns `undefined` when the datagram is not a reply to this probe.
    * @throws Truncated, Malformed when the datagram is a broken reply.
    */
-  read(datagram: Uint8Array): Reply<S> | undefined;
+  read(datagram: Uint8Array): Reply | undefined;
+  /**
+   * Reads the variable part of a reply whose token is valid. The result holds no view into the
+   * datagram. Default: replies have no such part.
+   *
+   * @throws Truncated, Malformed when that part is broken.
+   */
+  content?(datagram: Uint8Array): ReplyContent<S>;
 }
 
 /** A datagram to send, and whether it may be resent while no reply arrives. */

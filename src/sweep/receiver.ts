@@ -170,7 +170,7 @@ export class Receiver {
     const mac = reply.mac === undefined ? undefined : reply.mac >>> 0;
     if (mac !== undefined && mac !== token) {
       const canary = this.#options.canaries?.reply(kind, from, mac);
-      if (canary !== undefined) this.#findOptOut(protocol, reply, datagram, from);
+      if (canary !== undefined) this.#findOptOut(kind, datagram, from);
       if (canary === "duplicate") return this.#surplus(canary, from);
       if (canary !== undefined) {
         counts[canary]++;
@@ -178,7 +178,7 @@ export class Receiver {
       }
     }
     if (this.#options.notes?.note(protocol, from, mac === token)) {
-      if (mac === token) this.#findOptOut(protocol, reply, datagram, from);
+      if (mac === token) this.#findOptOut(kind, datagram, from);
       return this.#surplus("suppressing", from);
     }
     if (mac !== token) {
@@ -186,10 +186,10 @@ export class Receiver {
       return;
     }
     if (responders.has(from)) {
-      this.#findOptOut(protocol, reply, datagram, from);
+      this.#findOptOut(kind, datagram, from);
       return this.#surplus("duplicate", from);
     }
-    const content = orBroken(() => reply.content?.() ?? {});
+    const content = orBroken(() => probe.content?.(datagram) ?? {});
     if (content === "broken") return this.#surplus("malformed", from);
     responders.add(from);
     counts[probe.guessable ? "unverified" : "valid"]++;
@@ -205,10 +205,10 @@ export class Receiver {
   }
 
   /** Searches for an opt-out in a reply that repeats the probe's token and becomes no sighting. */
-  #findOptOut(protocol: string, reply: Reply, datagram: Uint8Array, from: Endpoint): void {
+  #findOptOut({ protocol, probe }: ProbeKind, datagram: Uint8Array, from: Endpoint): void {
     const { optOuts } = this.#options;
     if (optOuts === undefined || datagram.length > MOST_SEARCHED) return;
-    const content = orBroken(() => reply.content?.() ?? {});
+    const content = orBroken(() => probe.content?.(datagram) ?? {});
     if (content !== "broken") optOuts.take({ endpoint: { ...from }, protocol, ...content });
   }
 
@@ -222,7 +222,7 @@ export class Receiver {
       if (reply === "broken" || reply?.mac === undefined) continue;
       const isProved = reply.mac >>> 0 === this.#tokenOf(kind, from);
       if (isProved && targets.has(from, kind.protocol)) {
-        this.#findOptOut(kind.protocol, reply, datagram, from);
+        this.#findOptOut(kind, datagram, from);
       }
     }
   }

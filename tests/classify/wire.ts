@@ -53,7 +53,7 @@ export function rowOf({ raknet, query, slp }: Sent): ServerRecord {
 
 function pong({ guid, text }: NonNullable<Sent["raknet"]>): ProtocolReply {
   const bytes = encodePong({ advertise: false, time: 1n, guid: BigInt(guid), text: utf8(text) });
-  const { status } = raknetProtocol.probe!.read(bytes)!.content!();
+  const { status } = raknetProtocol.probe!.content!(bytes);
   return { protocol: "raknet", statement: raknetProtocol.record(status!) };
 }
 

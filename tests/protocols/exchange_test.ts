@@ -62,7 +62,7 @@ Deno.test("query: a token from the sweep replaces the handshake", () => {
   const peer = server("vanilla");
   const session = 0x01020304;
   const [reply] = peer.respond(query.encodeHandshake(session), US, 0);
-  const { known } = queryProtocol.probe!.read(reply)!.content!();
+  const { known } = queryProtocol.probe!.content!(reply);
   const { questions } = talk(queryProtocol.exchange({ ...CONTEXT, known }), peer);
   assertEquals(questions.length, 1);
   assertEquals(questions[0].slice(6, 14), "01020304");
@@ -166,7 +166,7 @@ Deno.test("raknet: the status of a pong survives the next datagram in the socket
   const probe = raknetProtocol.probe!;
   const [pong] = server("bds").respond(probe.template, US, 0);
   const [buffer, sent] = [pong.slice(), pong.slice()];
-  const { status, raw } = probe.read(buffer)!.content!();
+  const { status, raw } = probe.content!(buffer);
   const before = raknetProtocol.record(status!);
   buffer.fill(0);
   assertEquals([raw, raknetProtocol.record(status!)], [sent, before]);
@@ -211,7 +211,7 @@ Deno.test("an opt-out marker counts in each text of a statement, for any other t
   });
   const text = new TextEncoder().encode(`MCPE;${marked};766;1.21.50;0;10;`);
   const pong = raknet.encodePong({ advertise: false, time: 1n, guid: 1n, text });
-  const { status } = raknetProtocol.probe!.read(pong)!.content!();
+  const { status } = raknetProtocol.probe!.content!(pong);
   const cases = [
     statement({ name: marked, motd: "" }),
     statement({ name: marked }, ""),

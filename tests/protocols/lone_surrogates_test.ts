@@ -99,7 +99,7 @@ Deno.test("the bytes of a lone surrogate reach no column, from any protocol", ()
     const bytes = raknet.encodePong({ advertise: false, time: 1n, guid: 2n, text });
     return rowOf(
       "raknet",
-      raknetProtocol.record(raknetProtocol.probe!.read(bytes)!.content!().status!),
+      raknetProtocol.record(raknetProtocol.probe!.content!(bytes).status!),
     );
   };
   const stat = queryProtocol.record({

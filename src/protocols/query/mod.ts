@@ -91,9 +91,9 @@ export const queryProtocol: Protocol<QueryStatus> = {
     tokenAt: 3,
     read(datagram) {
       const mac = readHeader(datagram, 0x09, "handshake");
-      if (mac === undefined) return undefined;
-      return { mac, content: () => ({ known: decodeQueryChallenge(datagram) }) };
+      return mac === undefined ? undefined : { mac };
     },
+    content: (datagram) => ({ known: decodeQueryChallenge(datagram) }),
   },
   *exchange(context: ExchangeContext): Exchange<QueryStatus> {
     const known = context.known as Challenge | undefined;

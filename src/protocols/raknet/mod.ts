@@ -8,7 +8,8 @@ import type { GeneralFlag } from "../../core/flags.ts";
 import type { Protocol, Verifier } from "../protocol.ts";
 import type { AdvertisementFlag } from "./advertisement.ts";
 import type { PongFlag } from "./codec.ts";
-import { CLIENT_GUID, pingExchange, pingProbe, type RaknetStatus } from "./ping.ts";
+import { CLIENT_GUID, pingExchange, pingProbe } from "./ping.ts";
+import type { RaknetStatus } from "./pong_status.ts";
 import { raknetStatement } from "./statement.ts";
 import { VERIFY_FLAGS, verifyJoinable } from "./verify_joinable.ts";
 
@@ -24,7 +25,8 @@ export {
 } from "./advertisement_fields.ts";
 export * from "./frame_sets.ts";
 export * from "./acknowledgements.ts";
-export { CLIENT_GUID, type RaknetStatus } from "./ping.ts";
+export { CLIENT_GUID } from "./ping.ts";
+export type { RaknetStatus } from "./pong_status.ts";
 
 /** Checks whether a server accepts connections, without opening one. */
 const joinableVerifier: Verifier<RaknetStatus> = {

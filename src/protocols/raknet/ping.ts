@@ -10,25 +10,13 @@ import {
   type Reply,
   request,
 } from "../protocol.ts";
-import { type BedrockStatus, decodeAdvertisement } from "./advertisement.ts";
-import { decodePong, decodeRefusal, encodePing, type Pong, type Refusal } from "./codec.ts";
+import { decodePong, decodeRefusal, encodePing } from "./codec.ts";
+import { pongContent, pongStatus, type RaknetStatus } from "./pong_status.ts";
 
 /**
  * The client GUID of every ping: the ASCII letters "blockswp", by which operators can recognise it.
  */
 export const CLIENT_GUID = 0x626c6f636b737770n;
-
-/** A server's reply to a ping. */
-export type RaknetStatus =
-  | {
-    readonly kind: "pong";
-    readonly pong: Pong;
-    /** The advertisement, if it is one of Bedrock. */
-    readonly bedrock: BedrockStatus | undefined;
-    /** Whether the pong repeats the ping's time; raknet-node writes its own clock instead. */
-    readonly echoed: boolean;
-  }
-  | { readonly kind: "refusal"; readonly refusal: Refusal };
 
 /** The ping of the sweep. */
 export const pingProbe: Probe<RaknetStatus> = {
@@ -37,21 +25,15 @@ export const pingProbe: Probe<RaknetStatus> = {
   mayLackToken: true, // raknet-node does not repeat the time, and refusals contain no time
   tokenAt: 1,
   clockAt: 5,
-  read: readReply,
+  read: readToken,
+  content: pongContent,
 };
 
-/** Reads the token and clock of a pong, and then its status; a refusal has none of these. */
-function readReply(datagram: Uint8Array): Reply<RaknetStatus> | undefined {
+/** Reads the token and the clock of a pong; a refusal has none of these. */
+function readToken(datagram: Uint8Array): Reply | undefined {
   const pong = decodePong(datagram);
   if (pong === undefined) return decodeRefusal(datagram) && { mac: undefined };
-  return {
-    mac: Number(pong.time >> 32n),
-    clock: Number(pong.time & 0xffffffffn),
-    content() {
-      const raw = datagram.slice();
-      return { status: pongStatus(decodePong(raw)!, true), raw };
-    },
-  };
+  return { mac: Number(pong.time >> 32n), clock: Number(pong.time & 0xffffffffn) };
 }
 
 /** Pings a server until it replies. */
@@ -74,8 +56,4 @@ function accept(datagram: Uint8Array, time: bigint, exclusive: boolean): RaknetS
   }
   const refusal = exclusive ? decodeRefusal(datagram) : undefined;
   return refusal && { kind: "refusal", refusal };
-}
-
-function pongStatus(pong: Pong, echoed: boolean): RaknetStatus {
-  return { kind: "pong", pong, bedrock: pong.text && decodeAdvertisement(pong.text), echoed };
 }

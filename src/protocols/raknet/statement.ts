@@ -7,7 +7,7 @@ import type { ServerRecord } from "../../core/record.ts";
 import { decodeLatin1, harmlessText, plainText } from "../../core/text.ts";
 import type { Statement } from "../protocol.ts";
 import type { BedrockStatus } from "./advertisement.ts";
-import type { RaknetStatus } from "./ping.ts";
+import type { RaknetStatus } from "./pong_status.ts";
 
 /** Converts a status into columns, flags and facts. */
 export function raknetStatement(status: RaknetStatus): Statement {

@@ -111,7 +111,7 @@ export class Discovery {
     if (pong === undefined) return false;
     const verified = pong.mac === (token & probe.macMask);
     if (!verified && !probe.mayLackToken) return true;
-    const content = verified ? orUndefined(() => pong.content?.() ?? {}) : {};
+    const content = verified ? orUndefined(() => probe.content?.(datagram) ?? {}) : {};
     const reply = firstReplyOf({ protocol: protocol.name, ...content }, [protocol]);
     if (reply !== undefined && this.interviews.takeOptOut(from.address, reply)) return true;
     const server = this.interviews.due(

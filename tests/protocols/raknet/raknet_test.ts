@@ -301,11 +301,11 @@ Deno.test("raknet has the expected name, pings with id 0x01, and accepts replies
 });
 
 Deno.test("a pong to a probe is a status, marked as repeating the time", () => {
-  const { status } = raknetProtocol.probe!.read(
+  const { status } = raknetProtocol.probe!.content!(
     encodePong({ ...PONG, text: utf8("MCPE;A;1;1;0;1;") }),
-  )!.content!();
+  );
   assert(status?.kind === "pong" && status.echoed && status.bedrock?.motd === "A");
-  const empty = raknetProtocol.probe!.read(encodePong({ ...PONG, text: undefined }))!.content!()
+  const empty = raknetProtocol.probe!.content!(encodePong({ ...PONG, text: undefined }))
     .status!;
   assertEquals(raknetProtocol.record(empty), {
     columns: { guid: "9" },
@@ -326,7 +326,7 @@ Deno.test("an exchange may resend its ping", () => {
 
 Deno.test("another game's text is a fact, harmless and short", () => {
   const text = concat(utf8("\u001b[2J"), new Uint8Array(500).fill(0x41));
-  const { status } = raknetProtocol.probe!.read(encodePong({ ...PONG, text }))!.content!();
+  const { status } = raknetProtocol.probe!.content!(encodePong({ ...PONG, text }));
   const { flags, facts } = raknetProtocol.record(status!);
   assertEquals([flags, facts.payload], [["otherGame"], `␛[2J${"A".repeat(196)}`]);
 });
@@ -334,7 +334,7 @@ Deno.test("another game's text is a fact, harmless and short", () => {
 Deno.test("an opt-out marker counts in an omitted MOTD", () => {
   const twice = "766;1.21;0;10;5;lvl;Survival;767;1.21.60;1;20;6;w;Creative;1;19132;19133;";
   const text = utf8(`MCPE;§b§d§f§d§bHi;${twice}`);
-  const { status } = raknetProtocol.probe!.read(encodePong({ ...PONG, text }))!.content!();
+  const { status } = raknetProtocol.probe!.content!(encodePong({ ...PONG, text }));
   const statement = raknetProtocol.record(status!);
   assertEquals([statement.columns.motd, statement.flags], [null, ["motdSemicolon"]]);
   assert(motdAsSent(statement).includes("§b§d§f§d§b"));
@@ -342,7 +342,7 @@ Deno.test("an opt-out marker counts in an omitted MOTD", () => {
 
 Deno.test("fields without an agreed meaning are bounded in the facts, and a flag reports it", () => {
   const text = utf8(`MCPE;A;766;1.21.50;0;10;1;l;Survival;1;19132;19133;${"0;".repeat(1000)}`);
-  const { status } = raknetProtocol.probe!.read(encodePong({ ...PONG, text }))!.content!();
+  const { status } = raknetProtocol.probe!.content!(encodePong({ ...PONG, text }));
   const { columns, flags, facts } = raknetProtocol.record(status!);
   assertEquals([(facts.unnamed as string[]).length, flags, columns.port_v4], [
     16,

@@ -18,12 +18,12 @@ const GUID = 0x4a0c2b7d9e3f1160n;
 
 /** A pong, as the sweep decoded it. */
 const pong = (guid = GUID, text?: string): RaknetStatus =>
-  raknetProtocol.probe!.read(raknet.encodePong({
+  raknetProtocol.probe!.content!(raknet.encodePong({
     advertise: false,
     time: 1n,
     guid,
     text: text === undefined ? undefined : new TextEncoder().encode(text),
-  }))!.content!().status!;
+  })).status!;
 
 /** A request 1 as text; any other datagram fails the test. */
 function asked(question: Uint8Array): string {

@@ -48,11 +48,11 @@ interface Outcome {
 }
 
 /** Runs a line in a shell whose PATH contains the program. */
-async function shell(line: string): Promise<{ code: number; said: string }> {
+async function shell(line: string): Promise<{ code: number; printed: string }> {
   const env = { PATH: `${folder}:${Deno.env.get("PATH")}`, NO_COLOR: "1" };
   const command = new Deno.Command("sh", { args: ["-c", line], env, stdin: "null" });
   const { code, stderr } = await command.output();
-  return { code, said: new TextDecoder().decode(stderr) };
+  return { code, printed: new TextDecoder().decode(stderr) };
 }
 
 /** Starts the scan, and stops it a given time after its first checkpoint. */
@@ -65,7 +65,7 @@ async function stop(way: typeof WAYS[number], ms: number, outputs: readonly stri
   const child = new Deno.Command(program, {
     ...{ args, env, stdin: "null", stdout: "null", stderr: "piped" },
   }).spawn();
-  const said = new Response(child.stderr).text();
+  const printed = new Response(child.stderr).text();
   let over = false;
   child.status.then(() => over = true);
   if (way !== "--max-runtime") {
@@ -74,7 +74,7 @@ async function stop(way: typeof WAYS[number], ms: number, outputs: readonly stri
     if (!over) child.kill(way);
   }
   const { code } = await child.status;
-  return { code, said: await said, elapsed: performance.now() - begun };
+  return { code, printed: await printed, elapsed: performance.now() - begun };
 }
 
 function wait(ms: number): Promise<void> {
@@ -92,14 +92,14 @@ async function tryPoint(
   const saved = await textOf(checkpoint);
   const stopped = saved === "" ? "done" : marksOf(saved).join(" ");
   const faults: string[] = [];
-  let { code, said } = first;
+  let { code, printed } = first;
   let parts = 1;
   for (; parts < 100; parts++) {
-    const [, command] = /^continue with: (.*)$/m.exec(said) ?? [];
+    const [, command] = /^continue with: (.*)$/m.exec(printed) ?? [];
     const expected = command !== undefined && way !== "--max-runtime" && parts === 1 ? 130 : 0;
-    if (code !== expected) faults.push(`part ${parts} ended with ${code}: ${said}`);
+    if (code !== expected) faults.push(`part ${parts} ended with ${code}: ${printed}`);
     if (command === undefined) break;
-    ({ code, said } = await shell(command));
+    ({ code, printed } = await shell(command));
   }
   if (await textOf(checkpoint) !== "") faults.push("the checkpoint was not removed");
   const [csv, ndjson] = await Promise.all(outputs.map(textOf));
@@ -132,8 +132,8 @@ try {
     3_600_000,
     ["csv", "ndjson"].map((one) => `${folder}/whole.${one}`),
   );
-  const [, seconds] = /^done in ([\d.]+) s/m.exec(whole.said) ?? [];
-  if (seconds === undefined) throw new Error(`the scan did not end: ${whole.said}`);
+  const [, seconds] = /^done in ([\d.]+) s/m.exec(whole.printed) ?? [];
+  if (seconds === undefined) throw new Error(`the scan did not end: ${whole.printed}`);
   const lines: (string | number)[][] = [];
   const totals = WAYS.map(() => ({ stopped: 0, oneSide: 0, parts: 0, cut: 0, faults: 0 }));
   for (let i = 0; i < Number(options.points); i++) {

@@ -23,7 +23,7 @@ import { halfSipHash, Tokens } from "../src/sweep/token.ts";
 import { Permutation } from "../src/targets/permutation.ts";
 import { type Range, RangeSet } from "../src/targets/ranges.ts";
 import { TargetSpace } from "../src/targets/space.ts";
-import { rowOf, sayings } from "./shared/rows.ts";
+import { repliesOfFleet, rowOf } from "./shared/rows.ts";
 
 const utf8 = (text: string) => new TextEncoder().encode(text);
 const SEED = 7;
@@ -249,8 +249,8 @@ bench("row", "a record as CSV", () => csv.row(row, false));
 
 /** Benchmarks functions for {@linkcode SERVERS} servers, one after the other. */
 function benchRows(name: string, protocol: "raknet" | "query" | "slp"): void {
-  const said = sayings(protocol, SERVERS);
-  const fresh = (): ServerRecord[] => said.map(rowOf);
+  const printed = repliesOfFleet(protocol, SERVERS);
+  const fresh = (): ServerRecord[] => printed.map(rowOf);
   const timed = (what: string, call: (rows: readonly ServerRecord[]) => void) =>
     Deno.bench({
       name: `${what}, ${SERVERS} ${name} rows`,
@@ -265,7 +265,7 @@ function benchRows(name: string, protocol: "raknet" | "query" | "slp"): void {
   timed("classify", (rows) => rows.forEach(classify));
   timed("aliases", (rows) => {
     const aliases = new Aliases(new Uint8Array(8));
-    rows.forEach((row, i) => aliases.of(row, said[i].endpoint));
+    rows.forEach((row, i) => aliases.of(row, printed[i].endpoint));
   });
   Deno.bench({ name: `merge and classify, ${SERVERS} ${name} rows`, group: name }, () => {
     fresh();

@@ -43,7 +43,7 @@ import { Store } from "../src/store/store.ts";
 import { startPostgres } from "../tests/postgres/server.ts";
 import { readOptions } from "./shared/options.ts";
 import { readProc } from "./shared/processes.ts";
-import { rowOf, sayings } from "./shared/rows.ts";
+import { repliesOfFleet, rowOf } from "./shared/rows.ts";
 import { median, table } from "./shared/table.ts";
 
 const BATCH = 1000;
@@ -63,7 +63,7 @@ const records = Number(options.records);
 /** Records of different kinds, each of another server. */
 function* batches(scan: number): Iterable<ServerRecord[]> {
   const base = (["raknet", "query", "slp"] as const).flatMap((name) =>
-    sayings(name, Math.ceil(BASE / 3)).map(rowOf)
+    repliesOfFleet(name, Math.ceil(BASE / 3)).map(rowOf)
   );
   for (let at = 0; at < records; at += BATCH) {
     yield Array.from({ length: Math.min(BATCH, records - at) }, (_, i) => ({

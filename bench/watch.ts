@@ -154,10 +154,19 @@ async function run(name: string): Promise<boolean> {
   targets.push(...ids);
   await Deno.writeTextFile(`${folder}/targets.txt`, targets.join("\n"));
   const list = `${folder}/list.db`;
-  const asked = port === undefined ? [] : ["--protocol", name, "-p", port];
-  const found = ["-iL", `${folder}/targets.txt`, ...asked, "-o", list];
+  const queried = port === undefined ? [] : ["--protocol", name, "-p", port];
+  const found = ["-iL", `${folder}/targets.txt`, ...queried, "-o", list];
   await runTimed(scanCommand([...found, "--retries", "3", "--rate", "20k"]));
-  const rescan = scanCommand(["--rescan", list, ...asked, "-o", list, "--rate", "20k", "--quiet"]);
+  const rescan = scanCommand([
+    "--rescan",
+    list,
+    ...queried,
+    "-o",
+    list,
+    "--rate",
+    "20k",
+    "--quiet",
+  ]);
   const { child, reported, reading } = startWatch(list);
   const minutes = Number(options.minutes);
   const [killAt, reviveAt] = [minutes / 3, 2 * minutes / 3].map((part) => 60_000 * part);

@@ -84,10 +84,10 @@ function resumeList(): string {
 }
 
 function formatTable(): string {
-  const formats = OUTPUT_FORMAT_LIST.map(([name, { suffixes, option, holds }]) => {
+  const formats = OUTPUT_FORMAT_LIST.map(([name, { suffixes, option, content }]) => {
     const options = option === undefined ? [] : [dashed(option)];
     const chosenBy = [...suffixes.map((suffix) => `.${suffix}`), ...options];
-    return [code(name), chosenBy.map(code).join(", "), holds];
+    return [code(name), chosenBy.map(code).join(", "), content];
   });
   const databases = [".db", ".sqlite", "sqlite:FILE", "postgres://..."].map(code).join(", ");
   return table(["Format", "Suffix, option", "Content"], [

@@ -244,7 +244,7 @@ Deno.test("the list of protocols is an argument everywhere", async () => {
   assertEquals(listUses("const A = PROTOCOLS;\n  PROTOCOLS.find(b);").length, 2);
 });
 
-Deno.test("the rule about names finds violations", () => {
+Deno.test("the rule about protocols' names finds violations", () => {
   const found = (text: string) => namesIn(text).length;
   assertEquals(found('const a = "raknet";\nb.isSlp; c("asks RakNet servers"); sqpProtocol'), 4);
   assertEquals(

@@ -53,15 +53,15 @@ export async function startFleet(
  * ends the fleet.
  */
 export async function fleetOf(child: Deno.ChildProcess): Promise<AsyncDisposable> {
-  const said = child.stderr.getReader();
+  const printed = child.stderr.getReader();
   // the fleet prints a line when its sockets are open and the manifest is written
-  const { value } = await said.read();
+  const { value } = await printed.read();
   const text = new TextDecoder().decode(value);
   if (!text.includes("simulated hosts")) throw new Error(`the fleet did not start: ${text}`);
   return {
     async [Symbol.asyncDispose]() {
       child.kill("SIGINT");
-      await said.cancel();
+      await printed.cancel();
       await child.status;
     },
   };

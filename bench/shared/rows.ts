@@ -9,7 +9,7 @@ import type { Statement } from "../../src/protocols/protocol.ts";
 import type { ServerRecord } from "../../src/core/record.ts";
 
 /** A decoded reply of a server. */
-export interface Said {
+export interface Printed {
   /** The endpoint of the server. */
   readonly endpoint: Endpoint;
   /** The name of the protocol. */
@@ -25,7 +25,7 @@ const RANGE = { start: 0x7f100000, end: 0x7f200000 };
  * The decoded replies of a simulated fleet in a protocol. For Server List Ping they are built from
  * the fleet's expected values.
  */
-export function sayings(protocol: keyof typeof KINDS, servers: number): Said[] {
+export function repliesOfFleet(protocol: keyof typeof KINDS, servers: number): Printed[] {
   const hosts = drawFleet({ servers, range: RANGE, seed: 7, software: KINDS[protocol] });
   return hosts.map((host) => ({
     endpoint: host.endpoint,
@@ -35,7 +35,7 @@ export function sayings(protocol: keyof typeof KINDS, servers: number): Said[] {
 }
 
 /** The row of a reply. */
-export function rowOf({ endpoint, protocol, statement }: Said): ServerRecord {
+export function rowOf({ endpoint, protocol, statement }: Printed): ServerRecord {
   return mergeReplies([{ protocol, statement }], {
     endpoint,
     seenAt: 1.8e12,

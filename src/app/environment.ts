@@ -55,7 +55,7 @@ export async function readTextFile(path: string): Promise<string> {
 
 async function readStandardInput(): Promise<string> {
   const { readable } = Deno.stdin;
-  if (!readable.locked) return await new Response(readable).text(); // text() locks it
+  if (!readable.locked) return await new Response(readable).text(); // text() locks the stream
   throw new InputError('Cannot read "-": standard input was read already; name it once');
 }
 

@@ -85,12 +85,12 @@ interface Claim {
  * import { emptyRecord } from "blocksweep/scan";
  * import { assertEquals } from "@std/assert";
  *
- * const said = { header: "splitnum", brand: "Velocity", values: { game_id: "MINECRAFT" } };
+ * const facts = { header: "splitnum", brand: "Velocity", values: { game_id: "MINECRAFT" } };
  * const { software, software_confidence, proxy } = classify({
  *   ...emptyRecord({ address: 0x7f000001, port: 25577 }, 0),
  *   protocols: ["query"],
  *   plugins: [],
- *   extras: { query: { form: "full", ...said } },
+ *   extras: { query: { form: "full", ...facts } },
  * });
  * assertEquals([software, software_confidence, proxy], ["Velocity", "A", "velocity"]);
  * ```

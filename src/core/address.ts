@@ -81,7 +81,7 @@ function parseIpv6(text: string): bigint | undefined {
   return groups.reduce((sum, group) => sum << 16n | BigInt(`0x${group}`), 0n);
 }
 
-/** Formats an address: dotted quad, or RFC 5952. */
+/** Formats an address: IPv4 as a dotted quad, IPv6 as in RFC 5952. */
 export function formatAddress(address: Address): string {
   return typeof address === "number" ? formatIpv4(address) : formatIpv6(address);
 }

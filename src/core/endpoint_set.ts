@@ -62,7 +62,7 @@ export class EndpointSet {
     return this.#ports[this.#find(address | 0, port)] !== 0;
   }
 
-  /** Whether the set contains `endpoints[i]`, or its address with another port. */
+  /** Whether the set contains the address of `endpoints[i]` with a port. Default: its own port. */
   hasAt(endpoints: Endpoints, i: number, port: number = endpoints.ports[i]): boolean {
     if (this.size === 0) return false;
     const address = endpoints.ipv6[i];

@@ -109,8 +109,9 @@ export class Demultiplexer implements AsyncDisposable {
   }
 
   /**
-   * Opens a link on a socket of its own. Only the peer knows its port. Such a link is therefore
-   * allowed to a host whose links on shared sockets were cancelled.
+   * Opens a link on a socket of its own. No other host receives datagrams from the port of this
+   * socket. Such a link is therefore allowed to a host whose links on shared sockets were
+   * cancelled.
    *
    * @param socket The socket, which is disposed of with the link.
    * @param onClose Called when the link is disposed of.

@@ -7,7 +7,7 @@
  */
 import { type Clock, sleep } from "./clock.ts";
 
-/** An object that holds a descriptor until it is disposed of. */
+/** An object with an open descriptor, which is closed when the object is disposed of. */
 interface Held {
   [Symbol.asyncDispose](): PromiseLike<void>;
 }

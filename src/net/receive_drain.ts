@@ -28,7 +28,8 @@ export class ReceiveDrain {
   constructor(private readonly most: number) {}
 
   /**
-   * Resolves when the buffer is empty, or after the delivery of as many datagrams as it can hold.
+   * Resolves when the buffer is empty, or after the delivery of as many datagrams as the buffer can
+   * contain.
    */
   wait(): Promise<void> {
     return new Promise((done) => this.#waiting.push({ left: this.most, done }));

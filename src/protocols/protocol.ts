@@ -6,7 +6,7 @@
 import type { Endpoint } from "../core/address.ts";
 import type { Facts, ServerRecord } from "../core/record.ts";
 
-/** The fields of a probe's reply that prove which probe it replies to. */
+/** The fields of a probe's reply that show to which probe it replies. */
 export interface Reply {
   /** The token that the reply repeats, 32 bits; `undefined` for a kind of reply without a token. */
   readonly mac: number | undefined;
@@ -14,7 +14,7 @@ export interface Reply {
   readonly clock?: number;
 }
 
-/** What the variable part of a probe's reply holds. */
+/** The content of the variable part of a probe's reply. */
 export interface ReplyContent<S> {
   /** The whole status of the server; `undefined`: an exchange has to request it. */
   readonly status?: S;
@@ -40,8 +40,8 @@ export interface Probe<S> {
   readonly mayLackToken: boolean;
   /**
    * Whether replies repeat so few bits of the token that a flood of forged replies matches some.
-   * Inspection then sends a follow-up to each endpoint. An endpoint that does not reply to it does
-   * not count as a server. Default: false.
+   * Inspection then sends a follow-up to each endpoint. An endpoint without a reply to the
+   * follow-up does not count as a server. Default: false.
    */
   readonly guessable?: boolean;
   /**
@@ -155,7 +155,7 @@ export interface Statement {
    * another form of it. This text is searched for opt-out markers.
    */
   readonly motdSent?: string;
-  /** The icon's bytes; the `favicon_hash` column holds their hash. */
+  /** The icon's bytes; the column `favicon_hash` contains their hash. */
   readonly icon?: Uint8Array;
 }
 
@@ -268,8 +268,8 @@ export interface Protocol<S = unknown> {
    */
   readonly incompleteFlags?: readonly string[];
   /**
-   * Whether the server that sent a status repeats the token. Only such a server may be queried on a
-   * socket whose port other hosts know. Default: true.
+   * Whether the server that sent a status repeats the token. Other servers are queried only on a
+   * socket of their own, whose port no other host has seen. Default: true.
    */
   echoesToken?(status: S): boolean;
   /**

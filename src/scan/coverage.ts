@@ -17,7 +17,7 @@ export interface CoverageOptions extends ScanSelection {
   /** Addresses of hosts that flooded, as text. Replies of these hosts may not have been read. */
   readonly flooding?: readonly string[];
   /**
-   * Protocols all of whose passes were disturbed by floods. Replies in them may have been lost.
+   * Protocols in which floods disturbed every pass. Replies in these passes may have been lost.
    * Default: none.
    */
   readonly disturbed?: readonly string[];

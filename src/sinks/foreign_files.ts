@@ -42,7 +42,9 @@ export interface ParsedLine {
   readonly number: number;
   /** The line's servers; `undefined`: the line cannot be parsed. */
   readonly servers: readonly ImportedServer[] | undefined;
-  /** The text of a line that cannot be parsed; `undefined`: of another line, or it is too long. */
+  /**
+   * The text of a line that cannot be parsed; `undefined`: the line was parsed, or it is too long.
+   */
   readonly unread?: string;
 }
 

@@ -18,7 +18,7 @@ export interface Sink extends AsyncDisposable {
   /** Number of accepted bytes; 0 for a database. */
   position(): number;
   /**
-   * Checks that accepted rows were not lost. Missing when this cannot be checked.
+   * Checks that accepted rows were not lost. The method is missing if this cannot be checked.
    *
    * @throws OutputLostError
    */
@@ -61,7 +61,7 @@ export interface Output extends AsyncDisposable {
   /** Syncs a regular file to the disk. Does nothing for other outputs. */
   sync(): Promise<void>;
   /**
-   * Checks a regular file. Missing for other outputs.
+   * Checks a regular file. Other outputs do not have this method.
    *
    * @returns Its size in bytes; or text that describes how it was deleted or replaced.
    */

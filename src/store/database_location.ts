@@ -1,5 +1,4 @@
-/**
- * Where databases are.
+/** The locations of databases.
  *
  * @module
  */

@@ -13,7 +13,7 @@ import {
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
-/** Beyond this multiple of the time for which all observations are kept, one per day is kept. */
+/** Observations older than this multiple of `keepMs` are downsampled to one per day. */
 const DAILY_AFTER = 4;
 /** Observations per query and per transaction. */
 const PAGE = 2000;

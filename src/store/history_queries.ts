@@ -66,7 +66,7 @@ export async function serverWithKey(
   return (await numberedServers(database, "key = ?", [key]))[0];
 }
 
-/** The servers that have a name, or whose last address this is, in the order of ports. */
+/** The servers with a name, or with a last address, in the order of their ports. */
 export async function serversOfHost(database: Database, host: string): Promise<NumberedServer[]> {
   const address = parseAddress(host);
   if (address === undefined) return await numberedServers(database, "hostname = ?", [host]);

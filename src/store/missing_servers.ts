@@ -28,7 +28,7 @@ export interface Coverage {
   /** Address ranges that contain all probed endpoints: start inclusive, end exclusive. */
   readonly ranges: readonly { readonly start: Address; readonly end: Address }[];
   /**
-   * Whether the scan probed an endpoint in a way that its server would have replied to.
+   * Whether the scan probed an endpoint in protocols in which its server would have replied.
    *
    * @param protocols The protocols of the server's last reply. Empty: the server never replied.
    */
@@ -87,7 +87,8 @@ export async function markMissing(database: Database, scan: FinishedScan): Promi
 }
 
 /**
- * The ranges to query: those of the coverage, or the range of a whole family in place of very many.
+ * The ranges to query: those of the coverage; if there are too many, the range of the whole address
+ * family.
  */
 function queriedRanges(ranges: Coverage["ranges"]): Coverage["ranges"] {
   return ([4, 6] as const).flatMap((bits) => {

@@ -70,7 +70,7 @@ export async function openStore(
  * Opens an existing database for writing.
  *
  * @throws InputError when the database does not exist, when {@linkcode LockWait.signal} cancels the
- * wait, and as {@linkcode openStore}.
+ * wait, and for the reasons of {@linkcode openStore}.
  */
 export async function openExisting(
   location: DatabaseLocation,

@@ -1,5 +1,6 @@
 /**
- * Removes old rows of tables that have no index by time: page by page, by the numbers of servers.
+ * Removes old rows of tables that have no index by time: page by page, in the order of
+ * `servers.id`.
  *
  * @module
  */

@@ -65,7 +65,7 @@ function writeOf(
   return { identity, record, scan, lacking, ...state };
 }
 
-/** Whether a reply differs from what the database knew: in players, in content, or in being online. */
+/** Whether a reply differs from the stored row: in players, in content, or in being online. */
 function isChanged({ before, values }: WrittenServer): boolean {
   return before?.state === undefined || !before.state.online || before.content !== values.content ||
     before.state.playersOnline !== values.playersOnline ||

@@ -97,7 +97,7 @@ export async function* selectServers(
   }
 }
 
-/** Maximum number of servers that are looked up as a page. More of them are read by one query. */
+/** Maximum number of servers of a page, which indexes find. More servers are read by one query. */
 const MAX_PAGE = 1000;
 
 /** Builds the query for a selection. */
@@ -159,7 +159,7 @@ export async function lastServerId(database: Database): Promise<number> {
   return Number(id ?? 0);
 }
 
-/** Where a server is, and what it speaks. */
+/** The endpoint, the protocols and the requested name of a server. */
 export interface StoredEndpoint {
   /** The address and the port. */
   readonly endpoint: Endpoint;

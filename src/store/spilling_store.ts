@@ -123,7 +123,8 @@ export class SpillingStore implements AsyncDisposable {
   }
 
   /**
-   * Stores how far the scan is. An unavailable database gets that when it is available again.
+   * Stores the progress of the scan. An unavailable database gets the progress when it is available
+   * again.
    *
    * @throws StoreError when the database refuses it.
    */

@@ -125,7 +125,7 @@ export class Store implements AsyncDisposable {
   }
 
   /**
-   * Stores how far a scan is, and that it runs.
+   * Stores the progress and the heartbeat of a running scan.
    *
    * @throws StoreError; InputError for an identity that is not a UUID.
    */

@@ -19,14 +19,16 @@ import {
 import { EndpointSet } from "../core/endpoint_set.ts";
 import type { Endpoints } from "../core/endpoints.ts";
 
-/** Maximum size of each table: endpoints, hosts, and flooding hosts. */
+/** Maximum size of the table of endpoints, and of the table of hosts. */
 const MOST_COUNTED = 1024;
+/** Maximum size of the table of flooding hosts. */
 const MOST_FLOODING = 4096;
 /** Points of an endpoint at which its host counts as flooding: those of 64 surplus datagrams. */
 const LIMIT = 1024;
 /**
- * Number of surplus datagrams that a host may send for each probe to it, in addition to those of one
- * endpoint. Without this allowance, duplicates from many servers of one host would count as a flood.
+ * Number of surplus datagrams that a host may send for each probe to it. The limit of a host is
+ * this allowance plus the limit of one endpoint. Without the allowance, duplicates from many
+ * servers of one host would count as a flood.
  */
 const ALLOWED_OF_PROBE = 4;
 /** Points of a surplus datagram. */
@@ -59,8 +61,8 @@ export interface FloodReport {
   /** The addresses of these hosts, as text. */
   readonly addresses: string[];
   /**
-   * Protocols all of whose passes were disturbed by floods. Replies of other hosts may have been lost
-   * in them.
+   * Protocols in which floods disturbed every pass. Replies of other hosts may have been lost in
+   * these passes.
    */
   disturbed: string[];
   /** Outcomes of passes, for a resumed scan. */
@@ -73,7 +75,7 @@ export interface FloodedPasses {
   readonly disturbed: string[];
   /** Protocols with a pass that ended undisturbed. */
   readonly clean: string[];
-  /** Number of times that further passes were begun for protocols without a clean pass. */
+  /** Number of times that further passes were begun for protocols without an undisturbed pass. */
   further: number;
 }
 
@@ -201,7 +203,7 @@ export class FloodingHosts {
    * Begins a pass of a protocol, and ends the previous pass.
    *
    * @param isRest Whether the pass continues a pass of an earlier part of the scan. If hosts
-   * flooded in that part, the continued pass does not count as clean.
+   * flooded in that part, the continued pass does not count as undisturbed.
    */
   begin(protocol: string, isRest = false): void {
     this.end();
@@ -214,7 +216,7 @@ export class FloodingHosts {
     this.#protocol = undefined;
   }
 
-  /** Protocols that had disturbed passes and no clean pass. */
+  /** Protocols that had disturbed passes and no undisturbed pass. */
   get disturbed(): string[] {
     const { disturbed, clean } = this.report.passes;
     return disturbed.filter((protocol) => !clean.includes(protocol));

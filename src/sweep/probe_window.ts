@@ -8,8 +8,8 @@ import type { DatagramSocket } from "../net/socket.ts";
 
 /**
  * Buffer space of a small datagram in Linux, bytes, on loopback and veth. A buffer of the default
- * size holds 256 small datagrams, or 166 datagrams of the size of a full stat. Network cards that
- * use a page per datagram need up to five times as much space.
+ * size contains at most 256 small datagrams, or 166 datagrams of the size of a full stat. Network
+ * cards that use a page per datagram need up to five times as much space.
  */
 const SMALL_DATAGRAM = 832;
 /**

@@ -15,8 +15,9 @@ import type { Tokens } from "./token.ts";
 import { capacityOf, type ProbeWindow } from "./probe_window.ts";
 
 /**
- * Number of datagrams per batch, which are stamped and sent together. A socket's buffer can hold a
- * reply to each of them, and the stamp differs from the time of sending by less than a millisecond.
+ * Number of datagrams per batch, which are stamped and sent together. A socket's buffer has space
+ * for a reply to each of them, and the stamp differs from the time of sending by less than a
+ * millisecond.
  */
 const PER_BATCH = 1 / 4;
 /**

@@ -17,7 +17,7 @@ export interface Density {
 /** Number of addresses in a /24 of IPv4 and in a /48 of IPv6. */
 const NET_SIZE = { number: 256n, bigint: 1n << 80n } as const;
 
-/** The density of the densest host and network of segments. */
+/** The maximum numbers of endpoints of one host and of one network in segments. */
 export function densityOf(segments: readonly Segment[]): Density {
   const nets = new Map<Address, number>();
   let host = 0;

@@ -230,8 +230,8 @@ export function parseTargetList(
 }
 
 /**
- * Parses a list of ranges with reasons, as those in data/ and the opt-out file. Each line holds a
- * range and its reason.
+ * Parses a list of ranges with reasons, as those in data/ and the opt-out file. Each line contains
+ * a range and its reason.
  *
  * @param source The name of the list in errors.
  * @throws InputError that names the source and the line.

@@ -53,8 +53,8 @@ export interface TargetOrder {
   /** Maximum number of endpoints to visit. Every pass visits the same endpoints. Default: all. */
   readonly limit?: number;
   /**
-   * Endpoints that are visited before all others, if they are targets: shuffled by the seed; without
-   * a seed, in this order. Default: none.
+   * Endpoints that are visited before all others, if they are targets. They are shuffled by the
+   * seed; without a seed they are visited in the order of this list. Default: none.
    */
   readonly first?: readonly Endpoint[];
 }

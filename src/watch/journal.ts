@@ -48,9 +48,9 @@ export interface JournalOptions {
    * decides what is reported, or none does.
    */
   readonly onEvent?: (event: ServerEvent) => void;
-  /** Writes when the watch watched. Default: not written. */
+  /** Writes the spans of the watch. Default: not written. */
   readonly writeSpans?: (spans: readonly WatchSpan[]) => Promise<void>;
-  /** Writes that the watch runs, every 10 seconds. Default: not written. */
+  /** Writes the heartbeat of the watch, every 10 seconds. Default: not written. */
   readonly writeHeartbeat?: () => Promise<void>;
   /** The clock of delays and deadlines. */
   readonly clock: Clock;
@@ -74,7 +74,7 @@ function lastOfEachKind(events: readonly ServerEvent[]): readonly ServerEvent[] 
   return [...new Map(events.map((event) => [event.event, event])).values()];
 }
 
-/** The journal's memory of a server. */
+/** The state of a server that the journal stores. */
 interface PollProgress {
   /** When an observation was last queued, Unix milliseconds. */
   observedAt: number;
@@ -141,7 +141,8 @@ export class Journal {
   }
 
   /**
-   * Notes that the watch reaches its servers from now on. Their states are unknown until their next poll.
+   * Records that the watch reaches its servers from now on. Their states are unknown until their
+   * next poll.
    *
    * @param at Unix milliseconds.
    */
@@ -151,8 +152,8 @@ export class Journal {
   }
 
   /**
-   * Notes that the watch does not reach its servers, because its own network is down: nothing is watched
-   * until {@linkcode online}.
+   * Records that the watch does not reach its servers, because its own network is down. Until
+   * {@linkcode online} is called, servers count as not watched.
    *
    * @param since The last time at which it reached servers, Unix milliseconds.
    */
@@ -229,10 +230,7 @@ export class Journal {
     this.#schedule();
   }
 
-  /**
-   * Queues an event of the watch itself, which the caller reports. While the watch is offline, nothing
-   * is watched.
-   */
+  /** Queues an event of the watch itself, which the caller reports. It starts or ends an outage. */
   addWatcherEvent(event: WatcherEvent): void {
     if (event.event === "watcher_offline") this.offline(event.since);
     else this.online(event.at);

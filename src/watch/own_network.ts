@@ -1,7 +1,8 @@
 /**
- * Distinguishes failures of the watch's own network from failures of servers. When many servers stop
- * responding at the same time, the watch polls servers that have replied lately (canaries). Until the
- * result is known, failed polls are held, and no server is reported offline.
+ * Distinguishes failures of the watch's own network from failures of servers. When many servers
+ * stop responding at the same time, the watch polls servers that have replied lately (canaries).
+ * Until the result is known, failed polls are withheld: they are not counted, and no server is
+ * reported offline.
  *
  * @module
  */
@@ -37,7 +38,9 @@ export interface OwnNetworkOptions {
   readonly intervalMs: number;
   /** Polls canaries soon, also while the watch is offline. */
   readonly pollCanaries: (servers: readonly WatchedServer[]) => void;
-  /** Counts a failed poll that was held: its server, and not the watch's network, is the reason. */
+  /**
+   * Counts a withheld failed poll, because its reason is the server, and not the watch's network.
+   */
   readonly release: (failed: FailedPoll) => void;
   /**
    * Called when the watch is offline. Polls are paused until {@linkcode onOnline}.
@@ -76,7 +79,7 @@ export class OwnNetwork {
   /** The servers of `#responding` that stopped responding within the last interval, in order. */
   readonly #stopped = new Map<WatchedServer, number>();
   /** The times of failed polls that are not counted yet, Unix milliseconds. */
-  readonly #held = new Map<WatchedServer, number[]>();
+  readonly #withheld = new Map<WatchedServer, number[]>();
   /** When the last reply arrived, milliseconds of the clock, and Unix milliseconds. */
   #repliedAt = -Infinity;
   #since: number;
@@ -102,13 +105,13 @@ export class OwnNetwork {
 
   /** Removes a server that is polled no more. */
   remove(server: WatchedServer): void {
-    for (const servers of [this.#responding, this.#failing, this.#stopped, this.#held]) {
+    for (const servers of [this.#responding, this.#failing, this.#stopped, this.#withheld]) {
       servers.delete(server);
     }
     this.skipped(server);
   }
 
-  /** Notes a poll that sent nothing. */
+  /** Records a poll that sent nothing. */
   skipped(server: WatchedServer): void {
     const check = this.#check;
     if (check?.pending.delete(server) !== true) return;
@@ -116,12 +119,12 @@ export class OwnNetwork {
     this.#settle(check);
   }
 
-  /** Notes a reply. The failed polls of the server that were held do not count. */
+  /** Records a reply. Withheld failed polls of the server are discarded. */
   replied(server: WatchedServer): void {
     const { clock } = this.options;
     this.#repliedAt = clock.now();
     if (this.#state !== "offline") this.#since = clock.wall();
-    for (const servers of [this.#responding, this.#failing, this.#stopped, this.#held]) {
+    for (const servers of [this.#responding, this.#failing, this.#stopped, this.#withheld]) {
       servers.delete(server);
     }
     this.#responding.add(server);
@@ -134,11 +137,12 @@ export class OwnNetwork {
   }
 
   /**
-   * Notes a failed poll.
+   * Records a failed poll.
    *
    * @param at When the poll ended, Unix milliseconds.
    * @param isRefused Whether the system refused to send: no route, or the interface is down.
-   * @returns Whether the failure counts. Others are held: they are released later, or never.
+   * @returns Whether the failure counts. Other failures are withheld: they are counted later, or
+   * discarded.
    */
   failed(server: WatchedServer, at: number, isRefused: boolean): boolean {
     if (this.#state === "online") {
@@ -148,7 +152,7 @@ export class OwnNetwork {
         return true;
       }
     }
-    this.#held.getOrInsertComputed(server, () => []).push(at);
+    this.#withheld.getOrInsertComputed(server, () => []).push(at);
     if (this.#state === "online") this.#begin(isRefused);
     else if (this.#check?.pending.delete(server)) {
       this.#check.areRefused &&= isRefused;
@@ -244,10 +248,12 @@ export class OwnNetwork {
   #goOffline(reason: OfflineReason): void {
     this.#state = "offline";
     this.#check = undefined;
-    for (const server of [...this.#failing.keys(), ...this.#held.keys()]) server.forgetFailures();
-    const servers = this.#responding.size > 0 ? this.#responding : this.#held.keys();
+    for (const server of [...this.#failing.keys(), ...this.#withheld.keys()]) {
+      server.forgetFailures();
+    }
+    const servers = this.#responding.size > 0 ? this.#responding : this.#withheld.keys();
     this.#rechecked = [...servers].reverse();
-    for (const failures of [this.#failing, this.#stopped, this.#held]) failures.clear();
+    for (const failures of [this.#failing, this.#stopped, this.#withheld]) failures.clear();
     this.options.onOffline(this.#since, reason);
     this.#recheckLater();
   }
@@ -263,20 +269,23 @@ export class OwnNetwork {
     });
   }
 
-  /** Settles that the watch's own network works. Failed polls count, unless the watch was offline. */
+  /**
+   * Ends a check with the result that the watch's own network works. Withheld failed polls are
+   * counted, unless the watch was offline.
+   */
   #goOnline(): void {
     const wasOffline = this.#state === "offline";
-    const held = [...this.#held];
+    const withheld = [...this.#withheld];
     this.#state = "online";
     this.#check = undefined;
     this.#cancelRecheck?.();
-    for (const failures of [this.#stopped, this.#held]) failures.clear();
+    for (const failures of [this.#stopped, this.#withheld]) failures.clear();
     if (wasOffline) {
       const since = this.#since;
       this.#since = this.options.clock.wall();
       return this.options.onOnline(since);
     }
-    for (const [server, times] of held) {
+    for (const [server, times] of withheld) {
       for (const at of times) {
         this.#forgetOffline(server);
         this.options.release({ server, at });

@@ -1,13 +1,13 @@
 /**
- * When a watch watched: the spans of time without interruption.
+ * The spans of a watch: the times in which it ran without interruption.
  *
  * @module
  */
 import type { WatchSpan } from "../store/uptime/watch_spans.ts";
 
 /**
- * Longer times without a sign of life end a span, milliseconds: the machine was suspended, or the
- * process was stopped.
+ * Maximum time between two calls of {@linkcode WatchSpans.alive}, milliseconds. A longer time ends
+ * the span, because the machine was suspended, or the process was stopped.
  */
 const MAX_SILENCE_MS = 180_000;
 
@@ -15,9 +15,9 @@ const MAX_SILENCE_MS = 180_000;
 export class WatchSpans {
   /** Ended spans that are not written. */
   #ended: WatchSpan[] = [];
-  /** Start of the current span; `undefined`: the watch does not watch. */
+  /** Start of the current span; `undefined`: there is no current span. */
   #startedAt: number | undefined;
-  /** The last sign of life of the current span. */
+  /** The last call of {@linkcode alive} in the current span. */
   #aliveAt = 0;
   /** Whether the current span has been written. */
   #isWritten = false;
@@ -27,7 +27,7 @@ export class WatchSpans {
    */
   observeSince = -Infinity;
 
-  /** Whether the watch watches. */
+  /** Whether there is a current span. */
   get isOpen(): boolean {
     return this.#startedAt !== undefined;
   }
@@ -49,7 +49,7 @@ export class WatchSpans {
     }
   }
 
-  /** Notes that the process runs. After a long silence, a new span begins. */
+  /** Records that the process runs. A new span begins if the last call was too long ago. */
   alive(at: number): void {
     if (!this.isOpen) return;
     if (at - this.#aliveAt > MAX_SILENCE_MS) {
@@ -82,7 +82,7 @@ export class WatchSpans {
     return [...ended, { startedAt: this.#startedAt, endedAt: until }];
   }
 
-  /** Notes that spans were written. */
+  /** Records that spans were written. */
   written(spans: readonly WatchSpan[]): void {
     this.#ended = this.#ended.filter((span) => !spans.includes(span));
     this.#isWritten ||= spans.some(({ startedAt }) => startedAt === this.#startedAt);

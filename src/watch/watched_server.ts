@@ -134,7 +134,7 @@ export class WatchedServer {
     return this.#endpoint;
   }
 
-  /** Who the server is in databases. */
+  /** The identity of the server in databases. */
   get identity(): ServerIdentity {
     return this.#identity;
   }
@@ -160,7 +160,7 @@ export class WatchedServer {
     return this.online !== false && this.misses + 1 >= this.rules.downAfter;
   }
 
-  /** What all events of the server say of it. */
+  /** The members that all events of the server have. */
   get subject(): EventSubject {
     const { endpoint: { address, port }, name: requested_as, rules: { scanId }, row } = this;
     const host = formatAddress(address);

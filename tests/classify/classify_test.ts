@@ -91,11 +91,11 @@ Deno.test("classify() derives Java software from names, mods and the order of ke
 });
 
 Deno.test("classify() does not take a full stat with another header for vanilla", () => {
-  const said = (facts: Facts) => {
+  const printed = (facts: Facts) => {
     const values = { game_id: "MINECRAFT", hostport: "25565", hostip: "127.0.0.1" };
     return classify(query(values, facts, { version: "1.20.4" })).software;
   };
-  assertEquals([said({}), said({ header_mark: "008100" })], ["vanilla", null]);
+  assertEquals([printed({}), printed({ header_mark: "008100" })], ["vanilla", null]);
 });
 
 Deno.test("classify() of an empty record yields no label", () => {
@@ -110,12 +110,12 @@ Deno.test("classify() of an empty record yields no label", () => {
 });
 
 Deno.test("classify() reduces claims that may be forged to hints", () => {
-  const said = { brand: "Velocity" };
+  const printed = { brand: "Velocity" };
   const values = { game_id: "MINECRAFT" };
-  const sure = classify(query(values, said, { plugins: [] }));
+  const sure = classify(query(values, printed, { plugins: [] }));
   assertEquals([sure.software_confidence, sure.proxy], ["A", "velocity"]);
   for (const flag of ["motdNul", "duplicateKey"]) {
-    const hint = classify(query(values, said, { plugins: [], flags: [flag] }));
+    const hint = classify(query(values, printed, { plugins: [], flags: [flag] }));
     assertEquals([hint.software, hint.software_confidence, hint.proxy], ["Velocity", "C", null]);
   }
 });
@@ -221,9 +221,9 @@ Deno.test("classify() agrees with a plain evaluation of the rules for any values
     const flagged = random.below(8) === 0 ? ["motdNul"] : [];
     record.flags = [...record.flags as string[], ...flagged];
     if (random.below(4) === 0) merge(record, random.pick(CASES).row);
-    const said = classify(record as unknown as ServerRecord);
-    assertEquals(said, simpleClassify(record as unknown as ServerRecord));
-    seen.add(said.software_confidence ?? "none");
+    const printed = classify(record as unknown as ServerRecord);
+    assertEquals(printed, simpleClassify(record as unknown as ServerRecord));
+    seen.add(printed.software_confidence ?? "none");
   }
   assertEquals([...seen].sort(), ["A", "B", "C", "none"]);
 });

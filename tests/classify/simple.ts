@@ -29,15 +29,15 @@ export function simpleClassify(record: ServerRecord): Classification {
   ).filter((name) => name !== undefined);
   const flags = [...record.flags, ...matches.flatMap(({ rule }) => rule.flags ?? [])];
   if (new Set(sure).size > 1) flags.push("softwareDiffers");
-  const said = (column: string) =>
+  const printed = (column: string) =>
     matches.map(({ rule }) => rule[column]).find((value) => value !== undefined) ?? null;
   return {
-    edition: record.edition ?? said("edition"),
+    edition: record.edition ?? printed("edition"),
     software: best === undefined
       ? record.software
       : best.name + (best.version === undefined ? "" : ` ${best.version}`),
     software_confidence: best?.confidence ?? null,
-    proxy: said("proxy"),
+    proxy: printed("proxy"),
     flags: [...new Set(flags)].sort(),
   };
 }

@@ -15,7 +15,7 @@ Deno.test("default MOTDs are recognised as whole texts", () => {
   );
 });
 
-Deno.test("a bridge between editions is no network's proxy, and every other proxy is", () => {
+Deno.test("a bridge between editions is not a proxy of a network, and every other proxy is", () => {
   const proxies = schema.properties.rules.items.properties.proxy.enum;
   assertEquals(proxies.filter(isNetworkProxy), ["velocity", "bungee", "waterdog"]);
   assertEquals(isNetworkProxy(null), false);

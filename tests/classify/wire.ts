@@ -57,24 +57,24 @@ function pong({ guid, text }: NonNullable<Sent["raknet"]>): ProtocolReply {
   return { protocol: "raknet", statement: raknetProtocol.record(status!) };
 }
 
-function stat(said: NonNullable<Sent["query"]>): ProtocolReply {
-  const challenge = { session: 1, token: 1, raw: said.rawToken, fill: 0, flags: [] };
-  const bytes = said.form === "none" ? undefined : said.form === "basic"
+function stat(printed: NonNullable<Sent["query"]>): ProtocolReply {
+  const challenge = { session: 1, token: 1, raw: printed.rawToken, fill: 0, flags: [] };
+  const bytes = printed.form === "none" ? undefined : printed.form === "basic"
     ? encodeBasicStat({
       session: 1,
-      motd: utf8(said.motd),
-      gametype: utf8(said.gametype),
-      map: utf8(said.map),
-      online: utf8(said.online),
-      max: utf8(said.max),
-      ip: utf8(said.ip),
-      port: Number(said.port),
+      motd: utf8(printed.motd),
+      gametype: utf8(printed.gametype),
+      map: utf8(printed.map),
+      online: utf8(printed.online),
+      max: utf8(printed.max),
+      ip: utf8(printed.ip),
+      port: Number(printed.port),
     })
     : encodeFullStat({
       session: 1,
-      header: said.header!,
-      pairs: said.pairs!.map(([key, value]) => [key, utf8(value)]),
-      players: said.players!.map(utf8),
+      header: printed.header!,
+      pairs: printed.pairs!.map(([key, value]) => [key, utf8(value)]),
+      players: printed.players!.map(utf8),
     });
   const read: Stat | undefined = bytes && decodeStat(bytes);
   const status = { stat: read, challenge, fullLost: false };

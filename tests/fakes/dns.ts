@@ -18,16 +18,16 @@ const SRV = 33;
 /** A running name server, and the queries that it received, in order. */
 export interface FakeDns extends AsyncDisposable {
   readonly nameServer: { readonly ipAddr: string; readonly port: number };
-  readonly asked: readonly string[];
+  readonly queried: readonly string[];
 }
 
 /** Starts a name server that reacts in the same way to every query. */
 export function openDns(answer: DnsAnswer): FakeDns {
-  const asked: string[] = [];
+  const queried: string[] = [];
   const socket: DatagramSocket = openSocket({ address: LOOPBACK, port: 0 });
   const listening = socket.listen((datagram, from) => {
     const { name, end } = readQuestion(datagram);
-    asked.push(name);
+    queried.push(name);
     if (answer === "silence") return;
     socket.send(
       answer instanceof Uint8Array ? answer : reply(datagram.slice(0, end), answer),
@@ -36,7 +36,7 @@ export function openDns(answer: DnsAnswer): FakeDns {
   });
   return {
     nameServer: { ipAddr: formatAddress(LOOPBACK), port: socket.port },
-    asked,
+    queried,
     async [Symbol.asyncDispose]() {
       await socket[Symbol.asyncDispose]();
       await listening;

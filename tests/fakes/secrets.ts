@@ -14,12 +14,12 @@ export const secret = fc.tuple(junk, junk, junk).map(([a, b, c]) =>
   `${MARKS[0]}${a}${MARKS[1]}${b}${MARKS[2]}${c.replace(/[\s"]+$/, "")}`
 );
 
-/** Marks of a secret that a text holds. */
+/** The marks of a secret in a text. */
 export function leaksOf(text: string): string[] {
   return MARKS.filter((mark) => text.toLowerCase().includes(mark.toLowerCase()));
 }
 
-/** URLs, and what was meant as one, with a secret that stands there as it is, and percent-encoded. */
+/** URLs, and texts that were meant as URLs, with a secret: unchanged, and percent-encoded. */
 export function urlsWith(secret: string, host = "h"): string[] {
   return [secret, encodeURIComponent(secret.toWellFormed())].flatMap((s) => [
     ...["postgres", "postgresql", "POSTGRES", " postgres", "mysql", "jdbc:postgresql"].flatMap(

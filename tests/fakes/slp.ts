@@ -9,19 +9,19 @@ import type { StreamAct, StreamResponder, StreamTalk } from "../../src/fleet/sim
 export const IDENTITY = drawIdentity(new Random(1));
 
 /** A server of a software, and the bytes that it received on all connections. */
-export function slpServer(software: string): StreamResponder & { readonly heard: Uint8Array[] } {
-  const heard: Uint8Array[] = [];
-  return { heard, accept: () => new SlpTalk(software, heard) };
+export function slpServer(software: string): StreamResponder & { readonly received: Uint8Array[] } {
+  const received: Uint8Array[] = [];
+  return { received, accept: () => new SlpTalk(software, received) };
 }
 
 class SlpTalk implements StreamTalk {
   readonly opening = [];
   #received = new Uint8Array();
 
-  constructor(readonly software: string, readonly heard: Uint8Array[]) {}
+  constructor(readonly software: string, readonly received: Uint8Array[]) {}
 
   receive(bytes: Uint8Array): readonly StreamAct[] {
-    this.heard.push(bytes.slice());
+    this.received.push(bytes.slice());
     this.#received = concat(this.#received, bytes);
     const acts: StreamAct[] = [];
     while (this.#received.length > 0) {

@@ -36,7 +36,7 @@ async function run(
     clock: network,
     signal: options.signal ?? new AbortController().signal,
   }));
-  return { outcome, asked: network.sent.map(({ at, bytes }) => `${at - 1000}: ${[...bytes]}`) };
+  return { outcome, queried: network.sent.map(({ at, bytes }) => `${at - 1000}: ${[...bytes]}`) };
 }
 
 const answers = ([question, token]: Uint8Array) =>
@@ -46,25 +46,25 @@ const answers = ([question, token]: Uint8Array) =>
 const ANSWER = Uint8Array.of(1, 7);
 
 Deno.test("converse() sends, receives, and measures the round trip of the first request", async () => {
-  const { outcome, asked } = await run(answers);
+  const { outcome, queried } = await run(answers);
   assertEquals(outcome, { kind: "replied", status: 14, latencyMs: 20, raw: ANSWER });
-  assertEquals(asked, ["0: 1", "20: 2,7"]);
+  assertEquals(queried, ["0: 1", "20: 2,7"]);
 });
 
 Deno.test("converse() resends requests that may be resent, and measures from the last sending", async () => {
   const late = (datagram: Uint8Array, number: number) => number < 2 ? [] : answers(datagram);
-  const { outcome, asked } = await run(late, { resends: 2 });
+  const { outcome, queried } = await run(late, { resends: 2 });
   assertEquals(outcome, { kind: "replied", status: 14, latencyMs: 20, raw: ANSWER });
-  assertEquals(asked, ["0: 1", "100: 1", "200: 1", "220: 2,7"]);
+  assertEquals(queried, ["0: 1", "100: 1", "200: 1", "220: 2,7"]);
 });
 
 Deno.test("converse() never resends other requests, and reports how far the exchange came", async () => {
   const half = (datagram: Uint8Array) => datagram[0] === 1 ? answers(datagram) : [];
-  const { outcome, asked } = await run(half, { resends: 3 });
+  const { outcome, queried } = await run(half, { resends: 3 });
   assertEquals(outcome, { kind: "noReply", replies: 1 });
-  assertEquals(asked.length, 2);
+  assertEquals(queried.length, 2);
   const mute = await run(() => [], { resends: 3 });
-  assertEquals([mute.outcome, mute.asked.length], [{ kind: "noReply", replies: 0 }, 4]);
+  assertEquals([mute.outcome, mute.queried.length], [{ kind: "noReply", replies: 0 }, 4]);
 });
 
 Deno.test("converse() reports a malformed reply", async () => {

@@ -45,7 +45,7 @@ function hold(plan: InterviewPlan, answers: Answers) {
 
 const OK = { kind: "replied" } as const;
 
-Deno.test("interview: the rules hold for any outcomes", () => {
+Deno.test("interview: the rules apply for any outcomes", () => {
   const random = new Random(11);
   const some = <T>(all: readonly T[]) => all.filter(() => random.below(2) === 0);
   const KINDS = ["replied", "noReply", "malformed", "cancelled"] as const;
@@ -72,15 +72,15 @@ Deno.test("interview: the rules hold for any outcomes", () => {
     const sent = new Set<string>();
     for (let step; (step = interview.next(now)) !== undefined;) {
       const { protocol: { name, transport, suppressedBy }, at, medium, timeoutMs } = step;
-      const told = `${name} in ${[...sent]}, known ${[...spoken]}`;
-      assert(!over, `after the end: ${told}`);
-      assert(!sent.has(name), `twice: ${told}`);
+      const reported = `${name} in ${[...sent]}, known ${[...spoken]}`;
+      assert(!over, `after the end: ${reported}`);
+      assert(!sent.has(name), `twice: ${reported}`);
       assertEquals(interview.next(now), step); // the step is the same until its result is recorded
-      if (name === "sqp") assert(!replied && (trusted || pinged), told);
-      if (name === "raknet") assert(!trusted, told);
+      if (name === "sqp") assert(!replied && (trusted || pinged), reported);
+      if (name === "raknet") assert(!trusted, reported);
       now = Math.max(now, at);
       if (transport === "udp" && unanswered !== undefined) {
-        assert(now - unanswered >= GAP_MS, told);
+        assert(now - unanswered >= GAP_MS, reported);
       }
       assertEquals(medium === "stream", transport === "tcp");
       if (transport === "udp") assert(timeoutMs! >= 100);
@@ -93,8 +93,8 @@ Deno.test("interview: the rules hold for any outcomes", () => {
       const sentAt = now + random.below(200);
       now = sentAt + random.below(300);
       // The last request may have no reply even if the first one had one.
-      const silent = kind === "noReply" || random.below(3) === 0;
-      const noReplySince = transport === "udp" && silent ? sentAt : undefined;
+      const unresponsive = kind === "noReply" || random.below(3) === 0;
+      const noReplySince = transport === "udp" && unresponsive ? sentAt : undefined;
       const latencyMs = 1 + random.below(300);
       const result = { kind, suppresses: foreign || stray, noReplySince, latencyMs };
       interview.recordResult(step, result);

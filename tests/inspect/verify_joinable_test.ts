@@ -73,12 +73,16 @@ async function run(
     },
     { retries: 1, clock: network, signal, nonce: () => 5n },
   ));
-  return { ...result, asked: network.sent.map(({ at }) => at - 1000), took: network.now() - 1000 };
+  return {
+    ...result,
+    queried: network.sent.map(({ at }) => at - 1000),
+    took: network.now() - 1000,
+  };
 }
 
 Deno.test("verifyServer() replaces columns by verified values", async () => {
-  const { reply, isCutShort, asked } = await run(2);
-  assertEquals([isCutShort, asked], [false, [0]]);
+  const { reply, isCutShort, queried } = await run(2);
+  assertEquals([isCutShort, queried], [false, [0]]);
   assertEquals(reply, {
     protocol: "test",
     statement: {
@@ -91,18 +95,18 @@ Deno.test("verifyServer() replaces columns by verified values", async () => {
 
 Deno.test("verifyServer() derives its timeout from a known round-trip time", async () => {
   const quick = await run(undefined);
-  assertEquals([quick.reply.statement.flags, quick.asked, quick.took], [
+  assertEquals([quick.reply.statement.flags, quick.queried, quick.took], [
     ["odd", "shut"],
     [0, 250],
     500,
   ]);
-  assertEquals((await run(undefined, { latencyMs: 100 })).asked, [0, 400]);
-  assertEquals((await run(undefined, { latencyMs: null })).asked, [0, 700]);
+  assertEquals((await run(undefined, { latencyMs: 100 })).queried, [0, 400]);
+  assertEquals((await run(undefined, { latencyMs: null })).queried, [0, 700]);
 });
 
 Deno.test("verifyServer() leaves a statement unchanged without a result or without time", async () => {
   const dead = await run(2, { status: "dead" });
-  assertEquals([dead.reply.statement, dead.asked, dead.isCutShort], [SAID, [], false]);
+  assertEquals([dead.reply.statement, dead.queried, dead.isCutShort], [SAID, [], false]);
   const late = await run(undefined, { signal: AbortSignal.abort() });
   assertEquals([late.reply.statement, late.isCutShort], [SAID, true]);
 });
@@ -114,9 +118,13 @@ Deno.test("verifyServer() reports a malformed reply", async () => {
 
 Deno.test("verifyServer() waits for a descriptor, and reports no result without one", async () => {
   const late = await run(2, { short: 10 });
-  assertEquals([late.reply.statement.flags, late.isCutShort, late.asked], [["odd", "open"], false, [
-    1000,
-  ]]);
+  assertEquals([late.reply.statement.flags, late.isCutShort, late.queried], [
+    ["odd", "open"],
+    false,
+    [
+      1000,
+    ],
+  ]);
   const none = await run(2, { short: Infinity });
   assertEquals([none.reply.statement, none.isCutShort, none.took], [SAID, true, 15_000]);
 });

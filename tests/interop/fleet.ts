@@ -51,12 +51,12 @@ export function where(entry: ManifestEntry): string {
  * Queries servers, a few at a time, because clients have small socket buffers and do not repeat
  * queries.
  */
-export async function askAll(
+export async function queryAll(
   entries: readonly ManifestEntry[],
-  ask: (entry: ManifestEntry) => Promise<void>,
+  query: (entry: ManifestEntry) => Promise<void>,
 ): Promise<void> {
   for (let at = 0; at < entries.length; at += 16) {
-    await Promise.all(entries.slice(at, at + 16).map(ask));
+    await Promise.all(entries.slice(at, at + 16).map(query));
   }
 }
 

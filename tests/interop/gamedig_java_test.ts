@@ -2,7 +2,7 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import type { ManifestEntry } from "../../src/fleet/manifest.ts";
 import { type DigAnswer, DigClient } from "./clients.ts";
-import { askAll, serversOf, startFleet, where } from "./fleet.ts";
+import { queryAll, serversOf, startFleet, where } from "./fleet.ts";
 import { iconHash, type JavaRead, javaTruth, STATUSES } from "./java.ts";
 
 /** The unprocessed parts of a status in gamedig's result. */
@@ -24,21 +24,21 @@ Deno.test("gamedig reads the Java servers of the fleet", async (t) => {
   await using _fleet = fleet;
   using dig = new DigClient();
   const servers = (...software: readonly string[]) => serversOf(entries, ...software);
-  const ask = (type: string, { host, port }: ManifestEntry, socketTimeout: number) =>
+  const sendQuery = (type: string, { host, port }: ManifestEntry, socketTimeout: number) =>
     dig.query({ type, host, port, socketTimeout });
   const ping = (entry: ManifestEntry, timeout = PATIENT) =>
-    ask("protocol-minecraftvanilla", entry, timeout);
+    sendQuery("protocol-minecraftvanilla", entry, timeout);
 
   await t.step("minecraftvanilla: every status", async () => {
     const kinds = [...STATUSES, "componentMotd", "translateMotd", "forgeMore"];
-    await askAll(servers(...kinds), async (entry) => {
+    await queryAll(servers(...kinds), async (entry) => {
       const { motd: _, ...truth } = javaTruth(entry);
       assertEquals(readStatus(await ping(entry)), truth, where(entry));
     });
   });
 
   await t.step("minecraftvanilla: the second text after a status", async () => {
-    await askAll(servers("forgeMore", "forge118"), async (entry) => {
+    await queryAll(servers("forgeMore", "forge118"), async (entry) => {
       const { bcc } = rawOf(await ping(entry));
       const more = entry.software === "forgeMore"
         ? { projectID: 1, name: "Pack", version: "2" }
@@ -67,10 +67,10 @@ Deno.test("gamedig reads the Java servers of the fleet", async (t) => {
       ...["minestom", "nodeMinecraftProtocol", "wantsProtocol", "componentMotd", "translateMotd"],
     ];
     // This query opens its socket. Many concurrent first queries would open many sockets.
-    await ask("protocol-minecraftbedrock", servers("bds")[0], PATIENT);
+    await sendQuery("protocol-minecraftbedrock", servers("bds")[0], PATIENT);
     await Promise.all(kinds.map(async (kind) => {
       const [entry] = servers(kind);
-      const { name, version, numplayers, maxplayers } = await ask("minecraft", entry, BRIEF);
+      const { name, version, numplayers, maxplayers } = await sendQuery("minecraft", entry, BRIEF);
       const { motd, version: named, online, max } = javaTruth(entry);
       // It supports neither lists of components nor translations.
       const known = kind === "componentMotd" || kind === "translateMotd" ? "" : motd;

@@ -6,10 +6,10 @@ import { type DigAnswer, DigClient } from "./clients.ts";
 import {
   advertisementOf,
   ADVERTISERS,
-  askAll,
   encodingOf,
   hasInnerSemicolon,
   pluginsOf,
+  queryAll,
   serversOf,
   startFleet,
   valuesOf,
@@ -26,10 +26,10 @@ Deno.test("gamedig reads the values of the manifest from the fleet", async (t) =
   using dig = new DigClient();
   const servers = (...software: readonly string[]) => serversOf(entries, ...software);
 
-  const ask = (type: string, { host, port }: ManifestEntry, socketTimeout: number) =>
+  const sendQuery = (type: string, { host, port }: ManifestEntry, socketTimeout: number) =>
     dig.query({ type, host, port, socketTimeout });
   const ping = (entry: ManifestEntry, timeout = PATIENT) =>
-    ask("protocol-minecraftbedrock", entry, timeout);
+    sendQuery("protocol-minecraftbedrock", entry, timeout);
   // It does not detect the encoding of texts, so the encoding is an option.
   const stat = (entry: ManifestEntry, socketTimeout = PATIENT) => {
     const { host, port } = entry;
@@ -41,14 +41,14 @@ Deno.test("gamedig reads the values of the manifest from the fleet", async (t) =
   await ping(bedrock[0]); // opens the socket; many concurrent first queries would open many
 
   await t.step("minecraftbedrock: every pong", async () => {
-    await askAll(bedrock.filter((entry) => !hasInnerSemicolon(entry)), async (entry) => {
+    await queryAll(bedrock.filter((entry) => !hasInnerSemicolon(entry)), async (entry) => {
       assertEquals<unknown>(readPong(await ping(entry)), pongTruth(entry), where(entry));
     });
   });
 
   // It splits at every `;`, also at escaped ones. All later fields are therefore shifted by one.
   await t.step("minecraftbedrock: a `;` in the MOTD shifts its fields", async () => {
-    await askAll(bedrock.filter(hasInnerSemicolon), async (entry) => {
+    await queryAll(bedrock.filter(hasInnerSemicolon), async (entry) => {
       const { name, version, numplayers, maxplayers, raw } = await ping(entry);
       const split = advertisementOf(entry).split(";");
       assertEquals(
@@ -71,13 +71,13 @@ Deno.test("gamedig reads the values of the manifest from the fleet", async (t) =
       ...["vanilla", "paper", "velocity", "bungeecord", "glowstone", "unterminated"],
       ...["pocketmine", "waterdog", "dragonfly", "geyser2020"],
     ];
-    await askAll(servers(...kinds), async (entry) => {
+    await queryAll(servers(...kinds), async (entry) => {
       assertEquals<unknown>(readStat(await stat(entry)), statTruth(entry), where(entry));
     });
   });
 
   await t.step("gamespy3: unsigned tokens lead to correct results or to none", async () => {
-    await askAll(servers("unsigned"), async (entry) => {
+    await queryAll(servers("unsigned"), async (entry) => {
       let answer: DigAnswer;
       try {
         answer = await stat(entry);
@@ -92,12 +92,12 @@ Deno.test("gamedig reads the values of the manifest from the fleet", async (t) =
 
   await t.step("gamespy3: texts that it reads incorrectly", async () => {
     // Of two equal keys it keeps the later one, whose value is an address.
-    await askAll(servers("beta19"), async (entry) => {
+    await queryAll(servers("beta19"), async (entry) => {
       const truth = { ...statTruth(entry), name: "127.0.0.1", ip: undefined };
       assertEquals<unknown>(readStat(await stat(entry)), truth, where(entry));
     });
     // After a NUL in the MOTD, it reads values as keys.
-    await askAll(servers("vanillaNul"), async (entry) => {
+    await queryAll(servers("vanillaNul"), async (entry) => {
       const { raw, maxplayers } = await stat(entry);
       assertEquals([raw.B, raw.SMP, maxplayers], ["gametype", "game_id", 0], where(entry));
     });
@@ -110,9 +110,9 @@ Deno.test("gamedig reads the values of the manifest from the fleet", async (t) =
 
   await t.step("mbe: pong and stat of one server in one result", async () => {
     const whole = servers("pocketmine").filter((entry) => !hasInnerSemicolon(entry));
-    await askAll(whole, async (entry) => {
+    await queryAll(whole, async (entry) => {
       const { raknet: { columns, facts }, query } = entry.truth;
-      const answer = await ask("mbe", entry, PATIENT);
+      const answer = await sendQuery("mbe", entry, PATIENT);
       assertEquals(
         [answer.name, answer.map, answer.version, answer.numplayers, answer.maxplayers],
         [
@@ -127,9 +127,9 @@ Deno.test("gamedig reads the values of the manifest from the fleet", async (t) =
 
   await t.step("minecraft: reads Java's Latin-1 as UTF-8", async () => {
     // For each server it waits for a pong that does not arrive.
-    await askAll(servers("vanilla").slice(0, 16), async (entry) => {
+    await queryAll(servers("vanilla").slice(0, 16), async (entry) => {
       const { columns } = entry.truth.query;
-      const { name, numplayers, maxplayers } = await ask("minecraft", entry, 2000);
+      const { name, numplayers, maxplayers } = await sendQuery("minecraft", entry, 2000);
       const garbled = new TextDecoder().decode(encodeLatin1(columns.motd!));
       assertEquals(
         [name, numplayers, maxplayers],
@@ -143,11 +143,11 @@ Deno.test("gamedig reads the values of the manifest from the fleet", async (t) =
 /** Checks that it gets no result from these servers. */
 async function noneIsRead(
   entries: readonly ManifestEntry[],
-  ask: (entry: ManifestEntry, timeout: number) => Promise<unknown>,
+  sendQuery: (entry: ManifestEntry, timeout: number) => Promise<unknown>,
 ): Promise<void> {
   await Promise.all(
     entries.map((entry) =>
-      assertRejects(() => ask(entry, BRIEF), Error, "Failed all", where(entry))
+      assertRejects(() => sendQuery(entry, BRIEF), Error, "Failed all", where(entry))
     ),
   );
 }

@@ -40,12 +40,12 @@ export interface JavaRead {
  *
  * @param askedAs The client's protocol number. Default: that of 1.8, which most clients send.
  */
-export function javaTruth({ software, truth }: ManifestEntry, askedAs = 47): JavaRead {
+export function javaTruth({ software, truth }: ManifestEntry, queriedAs = 47): JavaRead {
   const { columns, facts } = truth.slp;
   const protocol = columns.protocol_version!;
   return {
     version: facts.version_name as string,
-    protocol: PROXIES.has(software) ? Math.min(askedAs, protocol) : protocol,
+    protocol: PROXIES.has(software) ? Math.min(queriedAs, protocol) : protocol,
     motd: columns.motd_plain!,
     online: columns.players_online!,
     max: columns.players_max!,

@@ -11,7 +11,7 @@ import {
   type UtilLegacy,
   type UtilOptions,
 } from "./clients.ts";
-import { askAll, serversOf, startFleet, where } from "./fleet.ts";
+import { queryAll, serversOf, startFleet, where } from "./fleet.ts";
 import { iconHash, type JavaRead, javaTruth, KICKERS, legacyTruth, STATUSES } from "./java.ts";
 
 const PATIENT: UtilOptions = { enableSRV: false };
@@ -19,8 +19,8 @@ const PATIENT: UtilOptions = { enableSRV: false };
 const BRIEF: UtilOptions = { enableSRV: false, timeout: 500 };
 
 const asking =
-  <T>(ask: (host: string, port: number, options: UtilOptions) => Promise<T>) =>
-  ({ host, port }: ManifestEntry, options = PATIENT) => ask(host, port, options);
+  <T>(query: (host: string, port: number, options: UtilOptions) => Promise<T>) =>
+  ({ host, port }: ManifestEntry, options = PATIENT) => query(host, port, options);
 
 const status = asking(util.status);
 const statusLegacy = asking(util.statusLegacy);
@@ -37,7 +37,7 @@ Deno.test("minecraft-server-util reads the Java servers of the fleet", async (t)
   const servers = (...software: readonly string[]) => serversOf(entries, ...software);
 
   await t.step("status: every status", async () => {
-    await askAll(servers(...STATUSES), async (entry) => {
+    await queryAll(servers(...STATUSES), async (entry) => {
       assertEquals(readStatus(await status(entry)), javaTruth(entry), where(entry));
     });
   });
@@ -46,7 +46,7 @@ Deno.test("minecraft-server-util reads the Java servers of the fleet", async (t)
     // It supports neither lists of components nor fallbacks of translations.
     const wrong = { componentMotd: "", translateMotd: "server.motd" };
     for (const [name, motd] of Object.entries(wrong)) {
-      await askAll(servers(name), async (entry) => {
+      await queryAll(servers(name), async (entry) => {
         assertEquals(readStatus(await status(entry)), { ...javaTruth(entry), motd }, where(entry));
       });
     }
@@ -62,10 +62,16 @@ Deno.test("minecraft-server-util reads the Java servers of the fleet", async (t)
     await noneIsRead(servers("beta18", "java14", "java16", "kicksOnly"), status, CLOSED);
   });
 
-  const answerers = servers(...STATUSES, ...KICKERS, "componentMotd", "translateMotd", "forgeMore");
+  const responders = servers(
+    ...STATUSES,
+    ...KICKERS,
+    "componentMotd",
+    "translateMotd",
+    "forgeMore",
+  );
 
   await t.step("statusLegacy, statusFE01: every kick in the form of 1.4", async () => {
-    await askAll(answerers, async (entry) => {
+    await queryAll(responders, async (entry) => {
       const truth = legacyTruth(entry);
       assertEquals(readLegacy(await statusLegacy(entry)), truth, where(entry));
       assertEquals(readFE01(await statusFE01(entry)), truth, where(entry));
@@ -75,13 +81,13 @@ Deno.test("minecraft-server-util reads the Java servers of the fleet", async (t)
     await noneIsRead(servers("beta18"), statusFE01, /^Unexpected server MOTD type: undefined$/);
     const plain = servers("beta18").filter((entry) => !hasCodes(entry) && !hasOneSecond(entry));
     assertNotEquals(plain, []);
-    await askAll(plain, async (entry) => {
+    await queryAll(plain, async (entry) => {
       assertEquals(readLegacy(await statusLegacy(entry)), legacyTruth(entry), where(entry));
     });
   });
 
   await t.step("statusFE: every kick in the form of Beta whose MOTD has no codes", async () => {
-    await askAll(servers("vanilla", "java14", "java16", "beta18"), async (entry) => {
+    await queryAll(servers("vanilla", "java14", "java16", "beta18"), async (entry) => {
       const { motd, players } = await statusFE(entry);
       const { motd: sent, online, max } = legacyTruth(entry);
       if (hasCodes(entry)) assertNotEquals([motd, players.max], [sent, max], where(entry));
@@ -100,11 +106,11 @@ Deno.test("minecraft-server-util reads the Java servers of the fleet", async (t)
 /** Checks that it gets no result from these servers. */
 async function noneIsRead(
   entries: readonly ManifestEntry[],
-  ask: (entry: ManifestEntry, options: UtilOptions) => Promise<unknown>,
+  query: (entry: ManifestEntry, options: UtilOptions) => Promise<unknown>,
   why: RegExp,
 ): Promise<void> {
   await Promise.all(entries.map(async (entry) => {
-    const { message } = await assertRejects(() => ask(entry, BRIEF), Error, "", where(entry));
+    const { message } = await assertRejects(() => query(entry, BRIEF), Error, "", where(entry));
     assertMatch(message, why, where(entry));
   }));
 }

@@ -12,10 +12,10 @@ import {
 import {
   advertisementOf,
   ADVERTISERS,
-  askAll,
   bytesOf,
   hasInnerSemicolon,
   pluginsOf,
+  queryAll,
   serversOf,
   startFleet,
   valuesOf,
@@ -42,14 +42,14 @@ Deno.test("minecraft-server-util reads the values of the manifest from the fleet
   const bedrock = servers(...ADVERTISERS, "raknetNode");
 
   await t.step("statusBedrock: every pong", async () => {
-    await askAll(bedrock.filter((entry) => !hasInnerSemicolon(entry)), async (entry) => {
+    await queryAll(bedrock.filter((entry) => !hasInnerSemicolon(entry)), async (entry) => {
       assertEquals<unknown>(readStatus(await ping(entry)), statusTruth(entry), where(entry));
     });
   });
 
   // It splits at every `;`, also at escaped ones. All later fields are therefore shifted by one.
   await t.step("statusBedrock: a `;` in the MOTD shifts its fields", async () => {
-    await askAll(bedrock.filter(hasInnerSemicolon), async (entry) => {
+    await queryAll(bedrock.filter(hasInnerSemicolon), async (entry) => {
       const { motd, version, players, serverID } = await ping(entry);
       const split = advertisementOf(entry).split(";");
       assertEquals(
@@ -62,7 +62,7 @@ Deno.test("minecraft-server-util reads the values of the manifest from the fleet
   });
 
   await t.step("statusBedrock: old and missing advertisements", async () => {
-    await askAll(servers("pocket2012"), async (entry) => {
+    await queryAll(servers("pocket2012"), async (entry) => {
       const { edition, motd } = await ping(entry);
       // It does not support the order of 2012, in which the name is the third field.
       assertEquals([edition, motd.clean], ["MCCPP", "Demo"], where(entry));
@@ -78,11 +78,11 @@ Deno.test("minecraft-server-util reads the values of the manifest from the fleet
       ...["vanilla", "vanillaNul", "paper", "velocity", "bungeecord"],
       ...["waterdog", "pocketmine", "geyser2020"],
     ];
-    await askAll(servers(...kinds), async (entry) => {
+    await queryAll(servers(...kinds), async (entry) => {
       assertEquals<unknown>(readFull(await full(entry)), fullTruth(entry), where(entry));
     });
     // It ends the software name at the first colon. Glowstone's name contains one: `(MC: 1.12.2)`.
-    await askAll(servers("glowstone"), async (entry) => {
+    await queryAll(servers("glowstone"), async (entry) => {
       const truth = { ...fullTruth(entry), plugins: undefined };
       assertEquals<unknown>({ ...readFull(await full(entry)), plugins: undefined }, truth);
       assert(truth.software.endsWith("(MC"), where(entry));
@@ -92,8 +92,8 @@ Deno.test("minecraft-server-util reads the values of the manifest from the fleet
   await t.step("queryFull: stats that it cannot read", async () => {
     // After each `hostname` it searches for one of nine keys; beta19 has none after the second one.
     // It waits for the NUL of a token. The other servers do not reply.
-    const silent = servers("beta19", "unterminated", "fullLost", "tokensOnly");
-    await noneIsRead(silent, full, OFFLINE);
+    const unresponsive = servers("beta19", "unterminated", "fullLost", "tokensOnly");
+    await noneIsRead(unresponsive, full, OFFLINE);
     // It does not accept the raw token of Nukkit, or reads a wrong number if the token begins with
     // a digit.
     await noneIsRead(servers("nukkit"), full, /^Server (sent an invalid challenge|is offline)/);
@@ -106,20 +106,20 @@ Deno.test("minecraft-server-util reads the values of the manifest from the fleet
 
   await t.step("queryBasic: every basic stat", async () => {
     const kinds = ["vanilla", "paper", "velocity", "bungeecord", "glowstone", "fullLost"];
-    await askAll(servers(...kinds), async (entry) => {
+    await queryAll(servers(...kinds), async (entry) => {
       assertEquals<unknown>(readBasic(await basic(entry)), basicTruth(entry), where(entry));
     });
   });
 
   await t.step("queryBasic: stats that it reads incorrectly or not at all", async () => {
     // These servers reply to 11 bytes with a full stat, which it reads as a basic stat.
-    await askAll(servers("waterdog", "geyser2020"), async (entry) => {
+    await queryAll(servers("waterdog", "geyser2020"), async (entry) => {
       const { motd, map } = await basic(entry);
       const { header } = entry.truth.query.facts;
       assertEquals([motd.clean, map], [header, "hostname"], where(entry));
     });
     // A NUL in the MOTD shifts the fields.
-    await askAll(servers("vanillaNul"), async (entry) => {
+    await queryAll(servers("vanillaNul"), async (entry) => {
       const { gameType, map } = await basic(entry);
       assertEquals([gameType, map], ["B", "SMP"], where(entry));
     });
@@ -131,11 +131,11 @@ Deno.test("minecraft-server-util reads the values of the manifest from the fleet
 /** Checks that it gets no result from these servers. */
 async function noneIsRead(
   entries: readonly ManifestEntry[],
-  ask: (entry: ManifestEntry, options: UtilOptions) => Promise<unknown>,
+  sendQuery: (entry: ManifestEntry, options: UtilOptions) => Promise<unknown>,
   why: RegExp,
 ): Promise<void> {
   await Promise.all(entries.map(async (entry) => {
-    const { message } = await assertRejects(() => ask(entry, BRIEF), Error, "", where(entry));
+    const { message } = await assertRejects(() => sendQuery(entry, BRIEF), Error, "", where(entry));
     assertMatch(message, why, where(entry));
   }));
 }

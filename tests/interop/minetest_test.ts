@@ -7,7 +7,7 @@ const COMMAND = "/usr/lib/minetest/minetestserver";
 const HOST = "127.77.1.1";
 const PORT = 30000;
 
-debianTest("scan: minetest-server gives no row, and lives on", async () => {
+debianTest("scan: minetest-server gives no row, and keeps running", async () => {
   await requireProgram(COMMAND);
   const home = await Deno.makeTempDir();
   try {

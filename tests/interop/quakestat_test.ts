@@ -24,7 +24,7 @@ debianTest("quakestat -gs4 reads the values of the manifest from the fleet", asy
   await requireProgram(COMMAND);
   const { fleet, entries } = await startFleet();
   await using _fleet = fleet;
-  const ask = async (...software: readonly string[]) => {
+  const sendQuery = async (...software: readonly string[]) => {
     const servers = serversOf(entries, ...software);
     const found = await quakestat(servers);
     assertEquals(found.size, servers.length);
@@ -36,20 +36,20 @@ debianTest("quakestat -gs4 reads the values of the manifest from the fleet", asy
       ...["vanilla", "paper", "velocity", "bungeecord", "glowstone", "unsigned", "unterminated"],
       ...["pocketmine", "waterdog"],
     ];
-    for (const { entry, read } of await ask(...kinds)) {
+    for (const { entry, read } of await sendQuery(...kinds)) {
       assertEquals(read, truthOf(entry), where(entry));
     }
   });
 
   await t.step("texts that it reads incorrectly", async () => {
     // Of two equal keys it keeps the later one, whose value is an address.
-    for (const { entry, read } of await ask("beta19")) {
+    for (const { entry, read } of await sendQuery("beta19")) {
       const truth = truthOf(entry);
       const { hostip: _, ...rules } = truth.rules;
       assertEquals(read, { ...truth, name: hex(entry, "127.0.0.1"), rules }, where(entry));
     }
     // After a NUL in the MOTD, it reads values as keys.
-    for (const { entry, read } of await ask("vanillaNul")) {
+    for (const { entry, read } of await sendQuery("vanillaNul")) {
       assertEquals([read?.rules.B, read?.rules.SMP], ["gametype", "game_id"], where(entry));
     }
   });
@@ -57,7 +57,7 @@ debianTest("quakestat -gs4 reads the values of the manifest from the fleet", asy
   await t.step("servers of which it gets no stat", async () => {
     // It requires the header word `splitnum`, a decimal token, and a full stat.
     const kinds = ["dragonfly", "geyser2020", "nukkit", "fullLost", "tokensOnly"];
-    for (const { entry, read } of await ask(...kinds)) {
+    for (const { entry, read } of await sendQuery(...kinds)) {
       assertEquals(read, undefined, where(entry));
     }
   });

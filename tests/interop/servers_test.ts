@@ -2,13 +2,13 @@
 import { assert, assertEquals, assertNotEquals } from "@std/assert";
 import { util } from "./clients.ts";
 import { Peer, peerScript, type Program, scan } from "./processes.ts";
-import { told } from "./rows.ts";
+import { comparable } from "./rows.ts";
 import { Tap } from "./tap.ts";
 
 /** Starts a server. Returns it with its output. */
-async function start(program: Program): Promise<{ server: Peer; said: string }> {
+async function start(program: Program): Promise<{ server: Peer; printed: string }> {
   const server = await Peer.start(program, /^ready .*\n/m);
-  return { server, said: /^ready (.*)$/m.exec(server.greeting)![1] };
+  return { server, printed: /^ready (.*)$/m.exec(server.greeting)![1] };
 }
 
 const startJsp = (host: string, fields: Record<string, unknown>) =>
@@ -20,7 +20,7 @@ const startSerenity = (host: string, properties: Record<string, unknown>) =>
 const startRaknetNode = (address: string) => start(peerScript("raknet_node.ts", address));
 
 Deno.test("scan: jsp-raknet's server gives one row, as configured, and keeps running", async () => {
-  const { server, said } = await startJsp("127.77.0.1", {
+  const { server, printed } = await startJsp("127.77.0.1", {
     motd: "§bInter§lop ✓ ünïcode 你好",
     name: "Level ✓",
     protocol: 594,
@@ -44,11 +44,11 @@ Deno.test("scan: jsp-raknet's server gives one row, as configured, and keeps run
     gamemode: "Adventure",
     players_online: 3,
     players_max: 42,
-    guid: BigInt.asUintN(64, BigInt(said)).toString(), // it writes its id as a signed number
+    guid: BigInt.asUintN(64, BigInt(printed)).toString(), // it writes its id as a signed number
     flags: [],
     extras: {
       raknet: {
-        server_id: said,
+        server_id: printed,
         level: "Level ✓",
         field_count: 9,
         terminated: true,
@@ -60,7 +60,7 @@ Deno.test("scan: jsp-raknet's server gives one row, as configured, and keeps run
   // reply.
   for (const target of ["127.77.0.0/29", "127.77.0.1"]) {
     const { rows, replies } = await scan(target, "-p", "19132");
-    assertEquals(rows.map(told), [row]);
+    assertEquals(rows.map(comparable), [row]);
     assertEquals([replies.valid, replies.unverified, replies.forged], [1, 0, 0]);
   }
   const status = await util.statusBedrock("127.77.0.1", 19132, { enableSRV: false });
@@ -84,13 +84,13 @@ Deno.test("scan: jsp-raknet escapes nothing, and the rows are correct neverthele
 });
 
 Deno.test("scan: SerenityJS' server gives one row, as configured, and keeps running", async () => {
-  const { server, said } = await startSerenity("127.77.0.24", {
+  const { server, printed } = await startSerenity("127.77.0.24", {
     ...{ message: "§aSerenity ✓", protocol: 766, version: "1.21.50", maxConnections: 17 },
   });
   await using _server = server;
   for (const target of ["127.77.0.24/29", "127.77.0.24"]) {
     const { rows, replies } = await scan(target, "-p", "19132");
-    assertEquals(rows.map(told), [{
+    assertEquals(rows.map(comparable), [{
       host: "127.77.0.24",
       port: 19132,
       protocol: "raknet",
@@ -109,11 +109,11 @@ Deno.test("scan: SerenityJS' server gives one row, as configured, and keeps runn
       players_max: 17,
       port_v4: 19132,
       port_v6: 19133,
-      guid: said,
+      guid: printed,
       flags: [],
       extras: {
         raknet: {
-          server_id: said,
+          server_id: printed,
           level: "SerenityJS",
           field_count: 12,
           terminated: true,
@@ -139,7 +139,7 @@ Deno.test("scan: JSPrismarine with GUID 0 gives one row, and keeps running", asy
     const withSqp = [host, "--protocol", "raknet,query,sqp"];
     for (const options of [["127.77.0.32/29"], withSqp, [host]]) {
       const { rows, replies } = await scan(...options, "-p", "19132");
-      assertEquals(rows.map(told), [{
+      assertEquals(rows.map(comparable), [{
         host,
         port: 19132,
         protocol: "raknet",
@@ -170,7 +170,7 @@ Deno.test("scan: JSPrismarine with GUID 0 gives one row, and keeps running", asy
       }]);
       assertEquals([replies.valid, replies.unverified, replies.forged], [1, 0, 0]);
     }
-    assertEquals(tap.asked.filter(({ size }) => size === 5), []);
+    assertEquals(tap.queried.filter(({ size }) => size === 5), []);
   } finally {
     await Deno.remove(folder, { recursive: true });
   }
@@ -178,23 +178,23 @@ Deno.test("scan: JSPrismarine with GUID 0 gives one row, and keeps running", asy
 
 /** A server of raknet-node behind a tap. The scan probes the tap. */
 async function tapRaknetNode(answers: number) {
-  const { server, said } = await startRaknetNode("127.77.0.3:19140");
+  const { server, printed } = await startRaknetNode("127.77.0.3:19140");
   const behind = { transport: "udp", hostname: "127.77.0.3", port: 19140 } as const;
   const tap = new Tap({ host: "127.77.0.4", port: 19132, server: behind, answers });
-  return { server, said, tap };
+  return { server, printed, tap };
 }
 
 const scanTap = () => scan("127.77.0.4", "-p", "19132", "--protocol", "raknet");
 
 Deno.test("scan: raknet-node's server gives one row, confirmed from another port", async () => {
-  const { server, said, tap } = await tapRaknetNode(Infinity);
+  const { server, printed, tap } = await tapRaknetNode(Infinity);
   await using _server = server;
   await using _tap = tap;
   // The advertisement cannot be configured: version 0.5.0 copies it before setmotd() can be called.
-  const fields = said.split(";");
+  const fields = printed.split(";");
   assertEquals(fields.slice(0, 6), ["MCPE", "Rust Raknet Server", "486", "1.18.11", "0", "99999"]);
   const { rows, replies } = await scanTap();
-  assertEquals(rows.map(told), [{
+  assertEquals(rows.map(comparable), [{
     host: "127.77.0.4",
     port: 19132,
     protocol: "raknet",
@@ -223,10 +223,10 @@ Deno.test("scan: raknet-node's server gives one row, confirmed from another port
     },
   }]);
   assertEquals([replies.valid, replies.unverified, replies.forged], [1, 0, 0]);
-  assert(tap.asked.every(({ size }) => size === 33), "a ping that is not 33 bytes long");
+  assert(tap.queried.every(({ size }) => size === 33), "a ping that is not 33 bytes long");
   // The ping of the sweep, then a ping from a separate port.
-  assert(tap.asked.length >= 2, "it was asked once only");
-  assertNotEquals(tap.asked[0].port, tap.asked.at(-1)!.port);
+  assert(tap.queried.length >= 2, "it was probed only once");
+  assertNotEquals(tap.queried[0].port, tap.queried.at(-1)!.port);
 });
 
 Deno.test("scan: raknet-node's pong without a second one gives no row", async () => {
@@ -236,7 +236,7 @@ Deno.test("scan: raknet-node's pong without a second one gives no row", async ()
   const { rows, replies } = await scanTap();
   assertEquals(rows, []);
   assert(replies.forged >= 1);
-  assert(new Set(tap.asked.map(({ port }) => port)).size >= 2, "it was asked once only");
+  assert(new Set(tap.queried.map(({ port }) => port)).size >= 2, "it was probed only once");
 });
 
 Deno.test("scan: both servers and both protocols at once, twice", async () => {

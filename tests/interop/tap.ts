@@ -14,7 +14,7 @@ export interface TapOptions {
 /** A tap, open until it is disposed of. */
 export class Tap implements AsyncDisposable {
   /** Every datagram to the server, in order: its source port and its size, bytes. */
-  readonly asked: { readonly port: number; readonly size: number }[] = [];
+  readonly queried: { readonly port: number; readonly size: number }[] = [];
   readonly #front: Deno.DatagramConn;
   readonly #backs = new Map<number, Deno.DatagramConn>();
   readonly #options: TapOptions;
@@ -30,7 +30,7 @@ export class Tap implements AsyncDisposable {
   async #handOn(): Promise<void> {
     for await (const [datagram, from] of this.#front) {
       const client = from as Deno.NetAddr;
-      this.asked.push({ port: client.port, size: datagram.length });
+      this.queried.push({ port: client.port, size: datagram.length });
       await this.#backOf(client).send(datagram, this.#options.server);
     }
   }

@@ -25,33 +25,33 @@ async function verifyThroughTap(host: string, behind: string, program: Program) 
       ]),
     );
   }
-  return { found, asked: tap.asked };
+  return { found, queried: tap.queried };
 }
 
 /** The sizes of datagrams, one list per source port. */
-function conversations(asked: Tap["asked"]): number[][] {
-  return [...Map.groupBy(asked, ({ port }) => port).values()]
+function conversationsOf(queried: Tap["queried"]): number[][] {
+  return [...Map.groupBy(queried, ({ port }) => port).values()]
     .map((datagrams) => datagrams.map(({ size }) => size));
 }
 
 Deno.test("--verify: jsp-raknet names protocol 10 and accepts connections with it", async () => {
   const program = peerScript("jsp_raknet.ts", "127.77.1.2", String(BEHIND), "{}");
-  const { found, asked } = await verifyThroughTap("127.77.1.1", "127.77.1.2", program);
+  const { found, queried } = await verifyThroughTap("127.77.1.1", "127.77.1.2", program);
   const row = [true, 1400, 10, "none"];
   assertEquals(found, [[row], [row]]);
-  const talks = conversations(asked).filter(([size]) => size > 33);
+  const talks = conversationsOf(queried).filter(([size]) => size > 33);
   assertEquals(talks, [[1464, 1464], [1464, 1464]]); // nothing follows reply 1
 });
 
 Deno.test("--verify: raknet-node accepts connections, and keeps replying", async () => {
   const program = peerScript("raknet_node.ts", `127.77.1.4:${BEHIND}`);
-  const { found, asked } = await verifyThroughTap("127.77.1.3", "127.77.1.4", program);
+  const { found, queried } = await verifyThroughTap("127.77.1.3", "127.77.1.4", program);
   const row = [true, 1400, 11, "none"];
   assertEquals(found, [[row], [row]]);
-  const talks = conversations(asked).filter(([size]) => size > 33);
+  const talks = conversationsOf(queried).filter(([size]) => size > 33);
   assertEquals(talks, [[1464], [1464]]);
   // No request precedes the two pings: that of the sweep, and that which confirmed the server.
-  assert(asked.findIndex(({ size }) => size > 33) >= 2);
+  assert(queried.findIndex(({ size }) => size > 33) >= 2);
 });
 
 /** Factor by which the clock of jsp-raknet is accelerated: 20 s take half a second. */

@@ -22,12 +22,12 @@ function lobbies(): SimulatedNetwork {
   return network;
 }
 
-function ask(network: SimulatedNetwork, host: string, options: QueryOptions = {}) {
+function sendQuery(network: SimulatedNetwork, host: string, options: QueryOptions = {}) {
   return network.run(query(host, { network, ...options }));
 }
 
 Deno.test("query() returns a record for each endpoint of a name that replies", async () => {
-  const servers = await ask(lobbies(), "play.example.org");
+  const servers = await sendQuery(lobbies(), "play.example.org");
   assertEquals(servers.map(({ host, port, name }) => `${host}:${port} ${name}`), [
     "1.2.3.1:19132 Lobby",
     "5.6.7.9:25565 Lobby",
@@ -40,7 +40,7 @@ Deno.test("query() returns a record for each endpoint of a name that replies", a
 Deno.test("query() sends to a given port only, and returns nothing without a reply", async () => {
   const network = lobbies();
   network.datagrams.record = true;
-  assertEquals(await ask(network, "play.example.org:19133"), []);
+  assertEquals(await sendQuery(network, "play.example.org:19133"), []);
   const ports = network.datagrams.sent.map(({ to }) => to.port);
   assertEquals([...new Set([...ports, ...network.streams.begun.map(({ to }) => to.port)])], [
     19133,
@@ -49,8 +49,8 @@ Deno.test("query() sends to a given port only, and returns nothing without a rep
 
 Deno.test("query() leaves players out with noPlayers", async () => {
   const network = lobbies();
-  const [named] = await ask(network, "5.6.7.9", { protocol: ["slp"] });
-  const [bare] = await ask(network, "5.6.7.9", { protocol: ["slp"], noPlayers: true });
+  const [named] = await sendQuery(network, "5.6.7.9", { protocol: ["slp"] });
+  const [bare] = await sendQuery(network, "5.6.7.9", { protocol: ["slp"], noPlayers: true });
   assertEquals([named.players, bare.players], [["Ann", "Bob"], null]);
 });
 
@@ -58,16 +58,16 @@ Deno.test("query() sends nothing to a private address from the records of a publ
   const network = lobbies();
   network.addServer({ host: "192.168.1.5", software: "bds" });
   network.addName("trap.example.org", ["192.168.1.5"]);
-  const refused = () => ask(network, "trap.example.org");
+  const refused = () => sendQuery(network, "trap.example.org");
   await assertRejects(refused, InputError, "trap.example.org A 192.168.1.5");
   assertEquals(network.datagrams.count, 0);
-  const [server] = await ask(network, "trap.example.org", { allowPrivate: true });
+  const [server] = await sendQuery(network, "trap.example.org", { allowPrivate: true });
   assertEquals(server.host, "192.168.1.5");
 });
 
 Deno.test("query() names a host or an option that it cannot use", async () => {
   const refuses = (host: string, options: QueryOptions, message: string) =>
-    assertRejects(() => ask(lobbies(), host, options), InputError, message);
+    assertRejects(() => sendQuery(lobbies(), host, options), InputError, message);
   await refuses("none.example.org", {}, 'Cannot find host "none.example.org"');
   await refuses("10.0.0.0/24", {}, 'Cannot query "10.0.0.0/24": it is a range');
   await refuses("224.0.0.1", {}, 'Cannot query "224.0.0.1": never probed: multicast');
@@ -94,7 +94,7 @@ Deno.test("query() rejects with the signal's reason, and closes its sockets", as
   const controller = new AbortController();
   network.clock.after(500, () => controller.abort(new Error("the user left")));
   const { signal } = controller;
-  await assertRejects(() => ask(network, "1.2.3.200", { signal }), Error, "the user left");
+  await assertRejects(() => sendQuery(network, "1.2.3.200", { signal }), Error, "the user left");
   assertEquals([network.datagrams.ports, network.streams.open], [[], 0]);
   assert(network.clock.now() < 3000, "the query ends at once");
 });

@@ -42,8 +42,8 @@ Deno.test("scan() accepts names, and an SRV record leads to another host", async
   network.addName("play.example.org", ["1.2.3.1"], { host: "mc.example.org", port: 25565 });
   network.addName("mc.example.org", ["5.6.7.9"]);
   const found = await scanAll(network, ["play.example.org"], { iHavePermission: true });
-  const asked = found.map(({ host, requested_as }) => `${host} ${requested_as}`).toSorted();
-  assertEquals(asked, [
+  const queried = found.map(({ host, requested_as }) => `${host} ${requested_as}`).toSorted();
+  assertEquals(queried, [
     "1.2.3.1 play.example.org",
     "5.6.7.9 play.example.org SRV mc.example.org:25565",
   ]);

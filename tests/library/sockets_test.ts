@@ -35,7 +35,7 @@ Deno.test("leaving the loop ends the scan", async () => {
     if (found.length === 2) break;
   }
   assertEquals(found.length, 2);
-  assert(fleet.received < 20, `${fleet.received} servers were asked`);
+  assert(fleet.received < 20, `${fleet.received} servers were queried`);
 });
 
 Deno.test("a signal ends the loop", async () => {

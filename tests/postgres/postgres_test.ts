@@ -90,10 +90,10 @@ Deno.test("the password comes from the URL, the environment or a file, and is ne
           permissions: GRANTS,
           env: { HOME: folder, DENO_DIR: CACHE, ...env },
         });
-      const told: string[] = [];
+      const reported: string[] = [];
       const first = await scan(url, {});
       assertEquals(first.code, 0, first.stderr);
-      told.push(first.stderr);
+      reported.push(first.stderr);
       const rows = readNdjson(await Deno.readTextFile(`${folder}/a.ndjson`));
       {
         await using database = await connect(url);
@@ -102,7 +102,7 @@ Deno.test("the password comes from the URL, the environment or a file, and is ne
           records.toSorted((a, b) => serverId(a) < serverId(b) ? -1 : 1).map(fieldsOf);
         assertEquals(rows.length, 60);
         assertEquals(inOrder(stored), inOrder(rows));
-        told.push(JSON.stringify(await all(database, "select * from scans")));
+        reported.push(JSON.stringify(await all(database, "select * from scans")));
       }
       const second = await scan(bare, { PGPASSWORD: PASSWORD });
       assertEquals(second.code, 0, second.stderr);
@@ -123,11 +123,11 @@ Deno.test("the password comes from the URL, the environment or a file, and is ne
       assertStringIncludes(wrong.stderr, `Cannot open ${bare}: password authentication failed`);
       const echo = await run(["scan", RANGE, "--echo-config", "-o", url], { permissions: GRANTS });
       assertStringIncludes(echo.stdout, name);
-      told.push(second.stderr, open.stderr, third.stderr, wrong.stderr, echo.stdout);
+      reported.push(second.stderr, open.stderr, third.stderr, wrong.stderr, echo.stdout);
       for (const file of ["m.json", "s.json"]) {
-        told.push(await Deno.readTextFile(`${folder}/${file}`));
+        reported.push(await Deno.readTextFile(`${folder}/${file}`));
       }
-      for (const text of told) assert(!/s3cret|wr0ng/.test(text), text);
+      for (const text of reported) assert(!/s3cret|wr0ng/.test(text), text);
     });
   });
 });
@@ -180,7 +180,7 @@ Deno.test("rows wait while the database server is down, and are all written when
     await createTables(database);
     let time = 0;
     const clock = { ...systemClock, now: () => time };
-    const told: string[] = [];
+    const reported: string[] = [];
     const path = `${folder}/spill.ndjson`;
     const inner = new Store(database, () => Promise.resolve());
     await using store = new SpillingStore(inner, {
@@ -188,7 +188,7 @@ Deno.test("rows wait while the database server is down, and are all written when
       maxBytes: 3000,
       maxWaitMs: 0,
       clock,
-      report: (line) => told.push(line),
+      report: (line) => reported.push(line),
     });
     const end = {
       ...{ id: scanId(1), since: 0, at: 5000, state: "finished", shard: 1, downAfter: 3 } as const,
@@ -220,7 +220,7 @@ Deno.test("rows wait while the database server is down, and are all written when
         ...[1, 2, 3, 5, 6],
       ],
     );
-    assertEquals(told.map((line) => line.replace(/\(.*\)/, "(…)")), [
+    assertEquals(reported.map((line) => line.replace(/\(.*\)/, "(…)")), [
       `the test's server is unavailable (…): rows are kept in "${path}"`,
       "the test's server is available again: 3 kept rows were written",
     ]);

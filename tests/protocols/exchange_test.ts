@@ -97,16 +97,16 @@ Deno.test("query: a server that sends tokens but no stat is reported", () => {
 
 Deno.test("query: one token without any later reply counts as no reply", () => {
   const peer = server("paper");
-  let asked = 0;
+  let queried = 0;
   const once: Responder = {
     ...peer,
-    respond: (bytes, from, at) => asked++ === 0 ? peer.respond(bytes, from, at) : [],
+    respond: (bytes, from, at) => queried++ === 0 ? peer.respond(bytes, from, at) : [],
   };
   assertThrows(
     () => talk(queryProtocol.exchange({ ...CONTEXT, lastAttempt: true }), once),
     NoReply,
   );
-  assertEquals(asked, 3); // a handshake, a stat, another handshake
+  assertEquals(queried, 3); // a handshake, a stat, another handshake
 });
 
 Deno.test("query: the latest token is used, a bounded number of times", () => {

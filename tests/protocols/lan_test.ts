@@ -34,10 +34,10 @@ Deno.test("announcements without an address are rejected with the reason", () =>
       return `${error.name} ${error.offset}`;
     }
   };
-  const said = ["[MOTD]a", "[MOTD]a[/MOTD]", "[MOTD]a[/MOTD][AD]1"].map((announcement) =>
+  const printed = ["[MOTD]a", "[MOTD]a[/MOTD]", "[MOTD]a[/MOTD][AD]1"].map((announcement) =>
     assertThrows(() => lan.decodeAnnouncement(utf8(announcement)), Truncated).what
   );
-  assertEquals(said, ["end of the MOTD", "address", "end of the address"]);
+  assertEquals(printed, ["end of the MOTD", "address", "end of the address"]);
   assertEquals(refused("[MOTD]a"), "Truncated 7");
   assertEquals(refused("[MOTD]a[/MOTD]"), "Truncated 14");
   assertEquals(refused("[MOTD]a[/MOTD][AD]1"), "Truncated 19");
@@ -242,22 +242,22 @@ Deno.test("a name of any length survives encoding and decoding, and a false leng
 });
 
 Deno.test("unknown values of a world are null in its statement", () => {
-  const said = (over: Partial<lan.World>) => {
+  const printed = (over: Partial<lan.World>) => {
     const data = { ...WORLD, ...over, flags: [] };
     return lan.nethernetStatement({ networkId: 2n ** 64n - 1n, data, flags: ["lengthMismatch"] });
   };
-  const { columns, flags, facts } = said({ name: utf8(""), level: utf8(""), online: -1 });
+  const { columns, flags, facts } = printed({ name: utf8(""), level: utf8(""), online: -1 });
   assertEquals([columns.name, columns.motd, columns.map, columns.version], Array(4).fill(null));
   assertEquals([columns.players_online, columns.players_max], [null, 3]);
   assertEquals([flags, facts.network_id], [
     ["lengthMismatch", "badNumber"],
     "18446744073709551615",
   ]);
-  const gamemodes = [0, 1, 2, 9].map((gamemode) => said({ gamemode }).columns.gamemode);
+  const gamemodes = [0, 1, 2, 9].map((gamemode) => printed({ gamemode }).columns.gamemode);
   assertEquals(gamemodes, ["Survival", "Creative", "Adventure", "9"]);
-  const full = said({ online: 0, max: 999_999_999 }).columns;
+  const full = printed({ online: 0, max: 999_999_999 }).columns;
   assertEquals([full.players_online, full.players_max], [0, 999_999_999]);
-  assertEquals(said({ nonce: Uint8Array.of(0xff) }).facts.nonce, "\ufffd");
+  assertEquals(printed({ nonce: Uint8Array.of(0xff) }).facts.nonce, "\ufffd");
 });
 
 Deno.test("a world with malformed server data still yields a statement", () => {

@@ -51,12 +51,12 @@ const question = ({ value }: IteratorResult<ExchangeRequest | undefined, unknown
   (value as ExchangeRequest | undefined)?.bytes ?? new Uint8Array();
 
 /** The chunks of queries, and `?` for a request for a challenge. */
-const asked = (questions: readonly string[]) =>
+const queried = (questions: readonly string[]) =>
   questions.map((hex) => hex.length === 10 ? "?" : hex.slice(14)).join(" ");
 
 Deno.test("sqp: each chunk is queried with a new challenge, ServerInfo first and alone", () => {
   const { status, questions } = talk(sqpProtocol.exchange(CONTEXT), server("sqpFull"));
-  assertEquals(asked(questions), "? 01 ? 02 ? 04 ? 08 ? 10");
+  assertEquals(queried(questions), "? 01 ? 02 ? 04 ? 08 ? 10");
   const shown = questions.filter((hex) => hex.length === 16).map((hex) => hex.slice(2, 10));
   assertEquals(new Set(shown).size, 5);
   const { columns, facts, flags } = sqpProtocol.record(status);
@@ -68,7 +68,7 @@ Deno.test("sqp: each chunk is queried with a new challenge, ServerInfo first and
 
 Deno.test("sqp: no further chunk is queried after the first one without a reply", () => {
   const { status, questions } = talk(sqpProtocol.exchange(CONTEXT), server("sqpInfo"));
-  assertEquals(asked(questions), "? 01 ? 02");
+  assertEquals(queried(questions), "? 01 ? 02");
   assertEquals(sqpProtocol.record(status).facts, { version: 1, chunks: ["info"] });
 });
 
@@ -76,7 +76,7 @@ Deno.test("sqp: replies of version 0 and of a later version are decoded, and the
   for (const [name, version] of [["sqpUnity", 0], ["sqpLater", 7]] as const) {
     const { status, questions } = talk(sqpProtocol.exchange(CONTEXT), server(name));
     const { columns, facts, flags } = sqpProtocol.record(status);
-    assertEquals(asked(questions), "? 01 ? 02");
+    assertEquals(queried(questions), "? 01 ? 02");
     assertEquals([facts, flags], [{ version, chunks: ["info"] }, []]);
     assertEquals([columns.players_online, columns.port_v4], [2, 7777]);
   }
@@ -84,7 +84,7 @@ Deno.test("sqp: replies of version 0 and of a later version are decoded, and the
 
 Deno.test("sqp: an empty reply adds no chunk, and the other chunks are queried", () => {
   const { status, questions } = talk(sqpProtocol.exchange(CONTEXT), server("sqpSample"));
-  assertEquals(asked(questions), "? 01 ? 02 ? 04 ? 08 ? 10");
+  assertEquals(queried(questions), "? 01 ? 02 ? 04 ? 08 ? 10");
   const { columns, facts, flags } = sqpProtocol.record(status);
   assertEquals([facts, flags, columns.version], [
     { version: 1, chunks: ["info"] },
@@ -136,7 +136,7 @@ Deno.test("sqp: a malformed chunk ends the queries, and earlier chunks are kept"
     },
   };
   const { status, questions } = talk(sqpProtocol.exchange(CONTEXT), broken);
-  assertEquals(asked(questions), "? 01 ? 02 ? 04");
+  assertEquals(queried(questions), "? 01 ? 02 ? 04");
   const { facts, flags } = sqpProtocol.record(status);
   assertEquals([facts.chunks, flags], [["info", "rules"], ["statusMalformed"]]);
 });

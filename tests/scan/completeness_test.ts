@@ -33,7 +33,7 @@ Deno.test("an unresponsive target is waited for until the cooldown after the las
 
 Deno.test("a last pass without probes has no cooldown", async () => {
   const retried = await scanFleet({ fleet: LIVE, ...RAKNET, ...record, retries: 3 });
-  assertEquals(retried.state.sent, 128, "no server is asked twice, but as a canary");
+  assertEquals(retried.state.sent, 128, "no server is probed twice, except as a canary");
   // There are three pauses of a second between passes. All replies arrived in the first pause.
   assert(rest(retried) < 3000 + 100, `${rest(retried)}`);
 });
@@ -57,13 +57,13 @@ for (const ports of [{ raknet: 19132, query: 25565 }, { raknet: 7, query: 7 }]) 
       },
     });
     const live = new Set(hosts.map(({ endpoint }) => endpoint.address));
-    const asked = Object.groupBy(
+    const queried = Object.groupBy(
       network.sent,
       ({ to, bytes }) => `${bytes[0] === 1 ? "ping" : "handshake"} ${formatEndpoint(to)}`,
     );
-    assertEquals(Object.keys(asked).length, ports.raknet === ports.query ? 64 + 40 : 128);
+    assertEquals(Object.keys(queried).length, ports.raknet === ports.query ? 64 + 40 : 128);
     let again = 0;
-    for (const [what, times = []] of Object.entries(asked)) {
+    for (const [what, times = []] of Object.entries(queried)) {
       if (what.startsWith("ping") && live.has(times[0].to.address)) again += times.length - 1;
       else assertEquals(times.length, 3, what);
     }

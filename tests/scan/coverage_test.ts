@@ -24,24 +24,24 @@ const TARGETS = {
 };
 const ASKING: CoverageOptions = selectionFor(TARGETS);
 
-function asks(asking: CoverageOptions, endpoint: string, ...protocols: string[]): boolean {
+function queries(asking: CoverageOptions, endpoint: string, ...protocols: string[]): boolean {
   const { address, port } = parseEndpoint(endpoint)!;
   return coverageOf(asking).includes(address, port, protocols);
 }
 
 Deno.test("the coverage contains probed addresses, ports and protocols", () => {
-  assertEquals(asks(ASKING, "127.0.0.1:19132", "raknet"), true);
-  assertEquals(asks(ASKING, "127.0.0.1:19132", "raknet", "query"), true);
+  assertEquals(queries(ASKING, "127.0.0.1:19132", "raknet"), true);
+  assertEquals(queries(ASKING, "127.0.0.1:19132", "raknet", "query"), true);
   // Query was then used as a follow-up of a pong
-  assertEquals(asks(ASKING, "127.0.0.1:19132", "query"), false);
-  assertEquals(asks(ASKING, "127.0.0.1:25566", "query", "slp"), true);
-  assertEquals(asks(ASKING, "127.0.0.1:25566", "slp"), false);
-  assertEquals(asks(ASKING, "127.0.0.1:25566"), true); // the server never replied
-  assertEquals(asks(ASKING, "127.0.0.1:7777", "raknet"), false);
-  assertEquals(asks(ASKING, "127.0.2.5:7777", "raknet"), true);
-  assertEquals(asks(ASKING, "127.0.2.5:19132", "raknet"), false);
-  assertEquals(asks(ASKING, "[::1]:19132", "raknet"), true);
-  assertEquals(asks(ASKING, "[::2]:19132", "raknet"), false);
+  assertEquals(queries(ASKING, "127.0.0.1:19132", "query"), false);
+  assertEquals(queries(ASKING, "127.0.0.1:25566", "query", "slp"), true);
+  assertEquals(queries(ASKING, "127.0.0.1:25566", "slp"), false);
+  assertEquals(queries(ASKING, "127.0.0.1:25566"), true); // the server never replied
+  assertEquals(queries(ASKING, "127.0.0.1:7777", "raknet"), false);
+  assertEquals(queries(ASKING, "127.0.2.5:7777", "raknet"), true);
+  assertEquals(queries(ASKING, "127.0.2.5:19132", "raknet"), false);
+  assertEquals(queries(ASKING, "[::1]:19132", "raknet"), true);
+  assertEquals(queries(ASKING, "[::2]:19132", "raknet"), false);
 });
 
 /** A scan with two known servers that have the same known protocols. */
@@ -53,69 +53,69 @@ function knowing(protocols: string[], queriesKnown = false, limit?: number): Cov
 
 Deno.test("a known server is covered when it was queried in all its known protocols", () => {
   const both = knowing(["raknet", "query"]);
-  assertEquals(asks(both, "127.0.2.5:7777", "raknet", "query"), true);
-  assertEquals(asks(both, "127.0.2.5:7777", "raknet", "slp"), false);
-  assertEquals(asks(both, "127.0.0.8:19132", "raknet", "query"), false); // query on 25565 alone
-  assertEquals(asks(both, "127.0.0.7:19132", "raknet", "query"), true); // not known before
+  assertEquals(queries(both, "127.0.2.5:7777", "raknet", "query"), true);
+  assertEquals(queries(both, "127.0.2.5:7777", "raknet", "slp"), false);
+  assertEquals(queries(both, "127.0.0.8:19132", "raknet", "query"), false); // query on 25565 alone
+  assertEquals(queries(both, "127.0.0.7:19132", "raknet", "query"), true); // not known before
   // it was queried in all protocols of the scan
-  assertEquals(asks(knowing([]), "127.0.2.5:7777"), true);
-  assertEquals(asks(knowing(["slp"]), "127.0.2.5:7777", "slp"), false); // no protocol of the scan
+  assertEquals(queries(knowing([]), "127.0.2.5:7777"), true);
+  assertEquals(queries(knowing(["slp"]), "127.0.2.5:7777", "slp"), false); // no protocol of the scan
 });
 
 Deno.test("a known server is not covered in a protocol that was not known", () => {
   for (const queriesKnown of [true, false]) {
     const raknet = { ...knowing(["raknet"]), queriesKnown };
-    assertEquals(asks(raknet, "127.0.2.5:7777", "raknet"), true);
+    assertEquals(queries(raknet, "127.0.2.5:7777", "raknet"), true);
     // the protocol was found meanwhile
-    assertEquals(asks(raknet, "127.0.2.5:7777", "raknet", "query"), false);
+    assertEquals(queries(raknet, "127.0.2.5:7777", "raknet", "query"), false);
   }
 });
 
 Deno.test("a known server that was interviewed is covered in its known protocols", () => {
   const sqp = knowing(["sqp"], true);
-  assertEquals(asks(sqp, "127.0.2.5:7777", "sqp"), true);
-  assertEquals(asks(knowing(["sqp"]), "127.0.2.5:7777", "sqp"), false);
-  assertEquals(asks(knowing(["sqp"], true, 0), "127.0.2.5:7777", "sqp"), false);
+  assertEquals(queries(sqp, "127.0.2.5:7777", "sqp"), true);
+  assertEquals(queries(knowing(["sqp"]), "127.0.2.5:7777", "sqp"), false);
+  assertEquals(queries(knowing(["sqp"], true, 0), "127.0.2.5:7777", "sqp"), false);
   const slp = knowing(["sqp", "slp"], true);
-  assertEquals(asks(slp, "127.0.2.5:7777", "slp", "sqp"), true);
+  assertEquals(queries(slp, "127.0.2.5:7777", "slp", "sqp"), true);
   const suppressed = knowing(["raknet", "sqp"], true);
-  assertEquals(asks(suppressed, "127.0.2.5:7777", "raknet", "sqp"), true); // raknet suppresses sqp
+  assertEquals(queries(suppressed, "127.0.2.5:7777", "raknet", "sqp"), true); // raknet suppresses sqp
 });
 
 Deno.test("excluded and opted-out addresses are not covered", () => {
-  assertEquals(asks(ASKING, "127.0.0.3:19132", "raknet"), false);
-  assertEquals(asks(ASKING, "127.0.0.9:19132", "raknet"), false);
-  assertEquals(asks(ASKING, "127.0.1.0:19132", "raknet"), false);
+  assertEquals(queries(ASKING, "127.0.0.3:19132", "raknet"), false);
+  assertEquals(queries(ASKING, "127.0.0.9:19132", "raknet"), false);
+  assertEquals(queries(ASKING, "127.0.1.0:19132", "raknet"), false);
 });
 
 Deno.test("hosts that flooded, or whose address was forged in a flood, are not covered", () => {
   const flooded = { ...ASKING, flooding: ["127.0.0.1", "::1"] };
-  assertEquals(asks(flooded, "127.0.0.1:19132", "raknet"), false);
-  assertEquals(asks(flooded, "127.0.0.1:25565"), false);
-  assertEquals(asks(flooded, "[::1]:19132", "raknet"), false);
-  assertEquals(asks(flooded, "127.0.0.2:19132", "raknet"), true);
+  assertEquals(queries(flooded, "127.0.0.1:19132", "raknet"), false);
+  assertEquals(queries(flooded, "127.0.0.1:25565"), false);
+  assertEquals(queries(flooded, "[::1]:19132", "raknet"), false);
+  assertEquals(queries(flooded, "127.0.0.2:19132", "raknet"), true);
 });
 
 Deno.test("a protocol is not covered when floods disturbed all its passes", () => {
   const disturbed = { ...ASKING, disturbed: ["raknet"], interviewsDisturbed: true };
   const ports = (name: string) => [19132, ...PORTS[name]];
   const more = { ...disturbed, ...selectionFor({ ...TARGETS, ports }) };
-  assertEquals(asks(disturbed, "127.0.0.1:19132", "raknet"), false);
-  assertEquals(asks(disturbed, "127.0.0.1:19132"), false); // the server may speak any protocol
-  assertEquals(asks(more, "127.0.0.1:19132", "raknet", "query"), false);
-  assertEquals(asks(more, "127.0.0.1:19132", "query"), true);
-  assertEquals(asks(disturbed, "127.0.0.1:25565"), true); // no RakNet ping was sent there
+  assertEquals(queries(disturbed, "127.0.0.1:19132", "raknet"), false);
+  assertEquals(queries(disturbed, "127.0.0.1:19132"), false); // the server may speak any protocol
+  assertEquals(queries(more, "127.0.0.1:19132", "raknet", "query"), false);
+  assertEquals(queries(more, "127.0.0.1:19132", "query"), true);
+  assertEquals(queries(disturbed, "127.0.0.1:25565"), true); // no RakNet ping was sent there
   const known = (...protocols: string[]) => ({ ...knowing(protocols), disturbed: ["raknet"] });
-  assertEquals(asks(known("raknet"), "127.0.2.5:7777", "raknet"), false);
-  assertEquals(asks(known("raknet", "query"), "127.0.2.5:7777", "raknet", "query"), false);
-  assertEquals(asks(known("query"), "127.0.2.5:7777", "query"), true);
+  assertEquals(queries(known("raknet"), "127.0.2.5:7777", "raknet"), false);
+  assertEquals(queries(known("raknet", "query"), "127.0.2.5:7777", "raknet", "query"), false);
+  assertEquals(queries(known("query"), "127.0.2.5:7777", "query"), true);
 });
 
 Deno.test("servers interviewed during a disturbed pass are not covered", () => {
   const sqp = knowing(["sqp"], true);
-  assertEquals(asks({ ...sqp, interviewsDisturbed: true }, "127.0.2.5:7777", "sqp"), false);
+  assertEquals(queries({ ...sqp, interviewsDisturbed: true }, "127.0.2.5:7777", "sqp"), false);
   const raknet = { ...knowing(["raknet"]), interviewsDisturbed: true };
-  assertEquals(asks(raknet, "127.0.2.5:7777", "raknet"), true); // a later pass was undisturbed
+  assertEquals(queries(raknet, "127.0.2.5:7777", "raknet"), true); // a later pass was undisturbed
 });
 
 Deno.test("a protocol without an echo is not covered when replies were omitted", () => {
@@ -127,23 +127,23 @@ Deno.test("a protocol without an echo is not covered when replies were omitted",
   };
   const asking = selectionFor(targets);
   const omitted = { ...asking, omitted: true };
-  assertEquals(asks(asking, "127.0.0.1:9000", "sqp"), true);
-  assertEquals(asks(omitted, "127.0.0.1:9000", "sqp"), false);
-  assertEquals(asks(omitted, "127.0.0.1:9000"), false);
-  assertEquals(asks(omitted, "127.0.0.1:19132", "raknet"), true);
+  assertEquals(queries(asking, "127.0.0.1:9000", "sqp"), true);
+  assertEquals(queries(omitted, "127.0.0.1:9000", "sqp"), false);
+  assertEquals(queries(omitted, "127.0.0.1:9000"), false);
+  assertEquals(queries(omitted, "127.0.0.1:19132", "raknet"), true);
   const endpoint = parseEndpoint("127.0.0.1:9000")!;
   const known = [{ endpoint, protocols: ["sqp"] }];
   const interviewed = {
     ...selectionFor({ ...targets, known, queriesKnown: true }, { first: [endpoint] }),
     omitted: true,
   };
-  assertEquals(asks(interviewed, "127.0.0.1:9000", "sqp"), true);
+  assertEquals(queries(interviewed, "127.0.0.1:9000", "sqp"), true);
 });
 
 Deno.test("one shard covers all ports of a host", () => {
   const parts = [1, 2, 3].map((index) => selectionFor(TARGETS, { shard: { index, count: 3 } }));
   for (let host = 10; host < 40; host++) {
-    const raknet = parts.map((part) => asks(part, `127.0.0.${host}:19132`, "raknet"));
+    const raknet = parts.map((part) => queries(part, `127.0.0.${host}:19132`, "raknet"));
     assertEquals(raknet.filter((one) => one).length, 1);
   }
 });

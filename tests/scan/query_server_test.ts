@@ -21,7 +21,7 @@ const SLP = slpProtocol as Protocol;
 const named = (...names: string[]) => PROTOCOLS.filter(({ name }) => names.includes(name));
 
 /** Queries an endpoint with the given behaviour. */
-async function ask(
+async function query(
   door: EndpointBehaviour | ((streams: FakeStreams, endpoint: Endpoint) => EndpointBehaviour),
   over: Partial<QueryServerOptions> = {},
   at = "127.0.0.1:25565",
@@ -33,7 +33,7 @@ async function ask(
   streams.host(endpoint, typeof door === "function" ? door(streams, endpoint) : door);
   const random = new Random(1);
   const start = network.now();
-  const asked = await network.run(queryServer(endpoint, {
+  const queried = await network.run(queryServer(endpoint, {
     protocols: [SLP],
     timeoutMs: 1500,
     retries: 1,
@@ -46,12 +46,12 @@ async function ask(
     scanId: "scan",
     ...over,
   }));
-  const went = asked.outcomes.map(({ protocol, outcome }) =>
+  const went = queried.outcomes.map(({ protocol, outcome }) =>
     `${protocol} ${outcome.kind}${outcome.kind === "noReply" ? ` ${outcome.why}` : ""}`
   );
   assertEquals(streams.open, 0);
   assertEquals(audit(network.lines, { hostRate: 5 }), []);
-  return { ...asked, went, network, streams, took: network.now() - start };
+  return { ...queried, went, network, streams, took: network.now() - start };
 }
 
 const acts = (...all: StreamAct[]): StreamResponder => ({
@@ -63,8 +63,8 @@ Deno.test("a query reports whether a reply contains an opt-out", async () => {
   const status = { version: { name: "1.21", protocol: 767 }, description: "§b§d§f§d§bA server" };
   const json = new TextEncoder().encode(JSON.stringify(status));
   const bytes = slp.encodeStatusResponse({ json, trailing: new Uint8Array() });
-  assertEquals((await ask(acts({ bytes }))).hasOptedOut, true);
-  assertEquals((await ask(slpServer("vanilla"))).hasOptedOut, false);
+  assertEquals((await query(acts({ bytes }))).hasOptedOut, true);
+  assertEquals((await query(slpServer("vanilla"))).hasOptedOut, false);
   const network = new FakeNetwork(1);
   const endpoint = { address: 0x7f000001, port: 19132 };
   network.host(endpoint, {
@@ -93,7 +93,7 @@ Deno.test("a query reports whether a reply contains an opt-out", async () => {
 Deno.test("a Java server sends its status and a pong on one connection", async () => {
   for (const at of ["127.0.0.1:25570", "[::1]:25570"]) {
     const server = slpServer("vanilla");
-    const { record, went, streams } = await ask(server, { requestedAs: "play.example.org" }, at);
+    const { record, went, streams } = await query(server, { requestedAs: "play.example.org" }, at);
     assertEquals(went, ["slp replied"]);
     assertEquals([record!.protocols, record!.version, record!.requested_as, record!.flags], [
       ["slp"],
@@ -103,7 +103,7 @@ Deno.test("a Java server sends its status and a pong on one connection", async (
     ]);
     assertEquals(record!.latency_ms! >= 40, true);
     assertEquals(streams.begun.length, 1);
-    const [request, ping] = server.heard;
+    const [request, ping] = server.received;
     const { host, port } = slp.decodeStatusRequest(request)!;
     assertEquals([host, port], ["play.example.org", 25570]);
     assert(slp.decodeSlpPing(ping) !== undefined);
@@ -113,8 +113,8 @@ Deno.test("a Java server sends its status and a pong on one connection", async (
 Deno.test("without a name, the handshake has the address", async () => {
   for (const [at, wanted] of [["127.0.0.1:1", "127.0.0.1"], ["[::1]:1", "::1"]]) {
     const server = slpServer("vanilla");
-    const { record } = await ask(server, {}, at);
-    assertEquals(slp.decodeStatusRequest(server.heard[0])!.host, wanted);
+    const { record } = await query(server, {}, at);
+    assertEquals(slp.decodeStatusRequest(server.received[0])!.host, wanted);
     assertEquals(record!.requested_as, null);
   }
 });
@@ -123,14 +123,14 @@ Deno.test("after an SRV record, the row has its target, and the handshake has th
   const server = slpServer("vanilla");
   const service = { host: "mc1.example.org", port: 25570 };
   const requestedAs = "play.example.org";
-  const { record } = await ask(server, { requestedAs, service }, "10.0.0.7:25570");
+  const { record } = await query(server, { requestedAs, service }, "10.0.0.7:25570");
   assertEquals(record!.requested_as, "play.example.org SRV mc1.example.org:25570");
-  const { host, port } = slp.decodeStatusRequest(server.heard[0])!;
+  const { host, port } = slp.decodeStatusRequest(server.received[0])!;
   assertEquals([host, port], ["play.example.org", 25570]);
 });
 
 Deno.test("a server that closes on unspecified clients gets a request with a protocol number", async () => {
-  const { record, streams } = await ask(slpServer("wantsProtocol"));
+  const { record, streams } = await query(slpServer("wantsProtocol"));
   assertEquals([record?.protocols, streams.begun.length], [["slp"], 2]);
 });
 
@@ -145,16 +145,16 @@ Deno.test("the outcome has the reason why a connection ended", async () => {
     [acts(text("HTTP/1.1 400 Bad Request\r\n\r\n"), "close"), "slp malformed"],
   ];
   for (const [door, wanted] of cases) {
-    const { record, went } = await ask(door);
+    const { record, went } = await query(door);
     assertEquals([record, went], [undefined, [wanted]]);
   }
 });
 
 Deno.test("connections have the timeouts of real clients, or those of the limits", async () => {
-  assertEquals((await ask("timeout")).took, 3000);
+  assertEquals((await query("timeout")).took, 3000);
   const streamLimits = { connectMs: 100, firstByteMs: 200, totalMs: 300, mostBytes: 1000 };
-  assertEquals((await ask("timeout", { streamLimits })).took, 100);
-  const { took } = await ask(acts(), { streamLimits });
+  assertEquals((await query("timeout", { streamLimits })).took, 100);
+  const { took } = await query(acts(), { streamLimits });
   assert(took >= 200 && took < 300, `${took}`);
 });
 
@@ -167,17 +167,17 @@ Deno.test("a follow-up over TCP has the timeout of any follow-up", async () => {
       return door.accept(peer);
     },
   });
-  const followed = await ask(opensOnce, { protocols: [first], followUps: [SLP] });
+  const followed = await query(opensOnce, { protocols: [first], followUps: [SLP] });
   assertEquals(followed.went, ["raknet replied", "slp noReply timeout"]);
   assertEquals(followed.record!.protocols, ["raknet"]);
   assert(followed.took > 250 && followed.took < 1000, `${followed.took}`);
-  const { network, streams } = await ask("refused", { protocols: [], followUps: [SLP] });
+  const { network, streams } = await query("refused", { protocols: [], followUps: [SLP] });
   assertEquals([network.sent, streams.begun], [[], []]); // without a reply there are no follow-ups
 });
 
 Deno.test("connections neither wait for the pause between datagrams, nor shorten it", async () => {
   const options = { protocols: named("raknet", "slp", "query"), timeoutMs: 100, retries: 0 };
-  const { went, network, streams } = await ask("refused", options);
+  const { went, network, streams } = await query("refused", options);
   assertEquals(went, [
     "raknet noReply undefined",
     "slp noReply refused",
@@ -199,7 +199,7 @@ Deno.test("an aborted signal closes the connection", async () => {
       },
     }),
   };
-  const { went, took } = await ask(door, { signal: ending.signal });
+  const { went, took } = await query(door, { signal: ending.signal });
   assertEquals(went, ["slp cancelled"]);
   assert(took < 1000);
 });

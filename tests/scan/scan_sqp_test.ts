@@ -43,7 +43,7 @@ const isPing = ({ bytes }: { bytes: Uint8Array }) => bytes.length === 33;
  * Fails if SQP was sent to a RakNet server, or to an endpoint that was not pinged at least a second
  * before.
  */
-function spared({ network, hosts }: Result): void {
+function suppressedHosts({ network, hosts }: Result): void {
   const speakers = new Set(
     hosts.filter(({ entry }) => "raknet" in entry.truth).map(({ endpoint }) =>
       formatEndpoint(endpoint)
@@ -62,7 +62,7 @@ function spared({ network, hosts }: Result): void {
 Deno.test("sqp: a scan finds every server, with each chunk correct, in one packet or several", async () => {
   const result = await logged({ fleet: UNITY, protocolNames: ["sqp"] });
   complete(result);
-  spared(result);
+  suppressedHosts(result);
   assertEquals(new Set(result.hosts.map(({ entry }) => entry.software)), new Set(SQP));
   assertEquals(result.end.marks.udp, { pass: 3, position: 0 }); // detection passes have no number
   const { replies, total, visited, pass, passes } = result.state;
@@ -73,22 +73,22 @@ Deno.test("sqp: a scan finds every server, with each chunk correct, in one packe
 Deno.test("sqp: no SQP is sent to RakNet servers, and they get no row, proved or not", async () => {
   const result = await logged({ fleet: MIXED, protocolNames: ["sqp"], ports: BOTH });
   complete(result);
-  spared(result);
+  suppressedHosts(result);
   const { network, rows, hosts, state } = result;
   assert(rows.every(({ protocols }) => protocols.join() === "sqp"));
   const speakers = hosts.filter(({ entry }) => "raknet" in entry.truth).length;
   assertEquals([state.replies.suppressing, speakers > 40], [speakers, true]);
   // Unresponsive endpoints get two pings and two challenge requests, and nothing else.
   const dark = network.sent.filter(({ to }) => to.address === RANGE.end - 1 && to.port === 9000);
-  const silent = !hosts.some(({ endpoint }) => endpoint.address === RANGE.end - 1);
-  assertEquals(silent && dark.map(({ bytes }) => bytes.length), [33, 33, 5, 5]);
+  const unresponsive = !hosts.some(({ endpoint }) => endpoint.address === RANGE.end - 1);
+  assertEquals(unresponsive && dark.map(({ bytes }) => bytes.length), [33, 33, 5, 5]);
 });
 
 for (const names of [["raknet", "sqp"], ["query", "sqp"], ["raknet", "query", "sqp"]]) {
   Deno.test(`sqp: no SQP is sent to RakNet servers, with ${names.slice(0, -1).join(" and ")} too`, async () => {
     const result = await logged({ fleet: MIXED, protocolNames: names, ports: BOTH });
     complete(result);
-    spared(result);
+    suppressedHosts(result);
     assert(result.rows.some(({ protocols }) => protocols.join() === "sqp"));
     const both = result.rows.some(({ protocols }) => protocols.join() === names.slice(0, 2).join());
     assertEquals(both, names.length === 3);
@@ -98,7 +98,7 @@ for (const names of [["raknet", "sqp"], ["query", "sqp"], ["raknet", "query", "s
 Deno.test("sqp: the ports of SQP are pinged before", async () => {
   const result = await logged({ fleet: MIXED, protocolNames: ["raknet", "sqp"] });
   complete(result);
-  spared(result);
+  suppressedHosts(result);
   const pinged = result.network.sent.filter((one) => isPing(one) && one.to.port === 9000);
   assert(pinged.length >= 1024);
 });
@@ -108,7 +108,7 @@ Deno.test("sqp: a scan resumed after RakNet's passes repeats the detecting pass"
     const from = { pass: protocolNames.length * 2 - 1, position: 100 };
     const setting = { fleet: MIXED, protocolNames, ports: BOTH, from };
     const result = await logged(setting);
-    spared(result);
+    suppressedHosts(result);
     assertEquals([result.faults, result.end.reason], [[], "done"]);
     assert(result.rows.length > 5);
     assert(result.rows.every(({ protocols }) => protocols.join() === "sqp"));
@@ -133,20 +133,20 @@ Deno.test("sqp: a scan interrupted in the detecting pass resumes at the start", 
 
 /** A Query server that replies to no ping before a stat request. */
 function shy(query: Responder, raknet: Responder): Responder {
-  let asked = false;
+  let queried = false;
   return {
     respond: (datagram, from, now) => {
-      if (datagram.length === 15) asked = true;
+      if (datagram.length === 15) queried = true;
       if (datagram[0] === 0xfe) return query.respond(datagram, from, now);
-      return asked ? raknet.respond(datagram, from, now) : [];
+      return queried ? raknet.respond(datagram, from, now) : [];
     },
   };
 }
 
 for (const software of ["bds", "raknetNode", "banned", "cutPong"]) {
-  Deno.test(`sqp: a server that answers Query, and pings late as ${software}, gets no SQP`, async () => {
+  Deno.test(`sqp: a server that replies to Query, and late to pings as ${software}, gets no SQP`, async () => {
     const fleet = { servers: 2, range: { start: 1, end: 3 }, seed: 2 };
-    let asked: Endpoint | undefined;
+    let queried: Endpoint | undefined;
     const { network, rows } = await scanFleet({
       fleet: { ...fleet, software: ["vanilla"] },
       range: { start: 1, end: 3 },
@@ -155,14 +155,14 @@ for (const software of ["bds", "raknetNode", "banned", "cutPong"]) {
       prepare: (fake, [first, second]) => {
         fake.record = true;
         const other = raknetOf(software);
-        asked = first.endpoint;
-        fake.host(asked, shy(first.responder!, other));
+        queried = first.endpoint;
+        fake.host(queried, shy(first.responder!, other));
         void second; // this server supports only Query
       },
     });
     assertEquals([rows.length, network.sent.filter(isSqp)], [2, []]);
     assertEquals(audit(network.lines, {}), []);
-    const row = rows.find(({ host }) => formatEndpoint(asked!).startsWith(`${host}:`));
+    const row = rows.find(({ host }) => formatEndpoint(queried!).startsWith(`${host}:`));
     assertEquals(row?.protocols, software in HOSTILE_BEHAVIOURS ? ["query"] : ["raknet", "query"]);
   });
 }
@@ -193,15 +193,15 @@ Deno.test("sqp: an echo is not taken for a server", async () => {
 
 Deno.test("sqp: any datagram other than an SQP reply suppresses SQP, in sweeps and queries", async () => {
   const magic = "00ffff00fefefefefdfdfdfd12345678";
-  const said: Record<string, string> = {
+  const printed: Record<string, string> = {
     "a token of Query": "0901020304343200",
     "a pong that is cut": "1c0000",
     "a pong with a wrong magic": `1c${"00".repeat(16)}${magic.replace("12", "13")}`,
-    "a challenge before it was asked for, broken": "0000",
+    "a broken challenge before it was requested": "0000",
     "one byte": "ff",
     nothing: "",
   };
-  for (const [what, hex] of Object.entries(said)) {
+  for (const [what, hex] of Object.entries(printed)) {
     const shy: Responder = {
       respond: (datagram) => datagram.length === 33 ? [Uint8Array.fromHex(hex)] : [],
     };
@@ -341,7 +341,7 @@ function responderOf(software: string): Responder {
 }
 
 /** Queries one host of this software. */
-async function ask(software: string, ...names: string[]) {
+async function sendQuery(software: string, ...names: string[]) {
   return await askWith({}, software, ...names);
 }
 
@@ -358,7 +358,7 @@ async function askWith(
   const endpoint = { address: RANGE.start, port: 9000 };
   network.host(endpoint, typeof who === "string" ? responderOf(who) : who);
   const random = new Random(1);
-  const asked = await network.run(queryServer(endpoint, {
+  const queried = await network.run(queryServer(endpoint, {
     protocols: PROTOCOLS.filter(({ name }) => names.includes(name)),
     timeoutMs: 300,
     retries: 0,
@@ -371,29 +371,29 @@ async function askWith(
     scanId: SCAN_ID,
     ...over,
   }));
-  const went = asked.outcomes.map(({ protocol, outcome }) => `${protocol} ${outcome.kind}`);
+  const went = queried.outcomes.map(({ protocol, outcome }) => `${protocol} ${outcome.kind}`);
   assertEquals(audit(network.lines, { hostRate: 5 }), []);
-  return { ...asked, went, sent: network.sent, lines: network.lines };
+  return { ...queried, went, sent: network.sent, lines: network.lines };
 }
 
 Deno.test("sqp: a single server is pinged first, and queried a second later", async () => {
-  const { record, went, suppressed, sent } = await ask("sqpFull", "sqp");
+  const { record, went, suppressed, sent } = await sendQuery("sqpFull", "sqp");
   assertEquals([record?.protocols, suppressed], [["sqp"], []]);
   assertEquals(went, ["raknet noReply", "sqp replied"]);
   assert(isPing(sent[0]) && isSqp(sent[1]) && sent[1].at - sent[0].at >= 1000);
-  const both = await ask("sqpFull", "raknet", "sqp");
+  const both = await sendQuery("sqpFull", "raknet", "sqp");
   assertEquals(both.went, ["raknet noReply", "sqp replied"]);
 });
 
 Deno.test("sqp: a single RakNet server is not queried", async () => {
   for (const software of ["bds", "raknetNode", "banned"]) {
-    const { record, went, suppressed, sent } = await ask(software, "sqp");
+    const { record, went, suppressed, sent } = await sendQuery(software, "sqp");
     assertEquals([record, went, suppressed], [undefined, ["raknet replied"], ["sqp"]]);
     assertEquals(sent.filter(isSqp), []);
   }
-  const broken = await ask("cutPong", "sqp");
+  const broken = await sendQuery("cutPong", "sqp");
   assertEquals([broken.went, broken.suppressed], [["raknet malformed"], ["sqp"]]);
-  const { record, suppressed } = await ask("bds", "raknet", "sqp");
+  const { record, suppressed } = await sendQuery("bds", "raknet", "sqp");
   assertEquals([record?.protocols, suppressed], [["raknet"], ["sqp"]]);
 });
 

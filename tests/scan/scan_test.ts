@@ -258,8 +258,8 @@ Deno.test("a server that opts out is dropped at its first reply, recorded, and n
   assertEquals(new Set(optedOut).size, 300);
   const bedrock = hosts.filter(({ endpoint }) => endpoint.port === 19132);
   for (const { endpoint } of bedrock) {
-    const asked = network.sent.filter(({ to }) => to.address === endpoint.address);
-    assertEquals(asked.length, 1, "a ping, and nothing after its answer");
+    const requests = network.sent.filter(({ to }) => to.address === endpoint.address);
+    assertEquals(requests.length, 1, "a ping, and nothing after its answer");
   }
 });
 
@@ -270,10 +270,10 @@ Deno.test("nothing is sent to excluded addresses", async () => {
     excluded,
     prepare: (network) => network.record = true,
   });
-  const asked = result.network.sent.filter(({ to }) =>
+  const requests = result.network.sent.filter(({ to }) =>
     to.address >= excluded[0].start && to.address < excluded[0].end
   );
-  assertEquals(asked, []);
+  assertEquals(requests, []);
   assertEquals(
     audit(witness(result), { excluded }).filter((fault) => fault.includes("excluded")),
     [],
@@ -299,7 +299,7 @@ Deno.test("the sweep does not probe endpoints in an interview, unproved ones inc
   }
 });
 
-Deno.test("caps hold for sweep and inspection together", async () => {
+Deno.test("caps apply to sweep and inspection together", async () => {
   const range = { start: 0x0a000000, end: 0x0a000200 };
   const fleet = { servers: 60, range, seed: 4 };
   const rates = { rate: 1000, netRate: 40, hostRate: 3 };
@@ -399,7 +399,7 @@ function flood(
   }
 }
 
-const silent = Array.from({ length: 8000 }, (_, i) => ({ address: RANGE.start + i, port: 19132 }));
+const noReply = Array.from({ length: 8000 }, (_, i) => ({ address: RANGE.start + i, port: 19132 }));
 const wide: Partial<Setting> = { range: { start: RANGE.start, end: RANGE.start + 8000 } };
 
 Deno.test("forged pongs never make a row, and do not hide the servers", async () => {
@@ -412,7 +412,7 @@ Deno.test("forged pongs never make a row, and do not hide the servers", async ()
     prepare: (network) =>
       flood(
         network,
-        silent,
+        noReply,
         (random) => raknet.encodePong({ advertise: false, time: random.u64(), guid, text }),
       ),
   });
@@ -426,7 +426,7 @@ Deno.test("forged pongs never make a row, and do not hide the servers", async ()
 
 Deno.test("forged handshakes never make a row, even if they contain the right token", async () => {
   const fleet = { ...BEDROCK, software: ["vanilla"] };
-  const targets = silent.map(({ address }) => ({ address, port: 25565 }));
+  const targets = noReply.map(({ address }) => ({ address, port: 25565 }));
   const tokens = new Tokens(KEY); // one in 65,536 would have the right token; here one in ten has
   const kind = PROTOCOLS.findIndex(({ name }) => name === "query");
   const result = await scanFleet({

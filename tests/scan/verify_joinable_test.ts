@@ -179,7 +179,7 @@ Deno.test("a server whose reply lacks the time of the ping is verified when it i
 });
 
 /** Queries one server in all protocols. */
-async function ask(software: string, verify: boolean) {
+async function query(software: string, verify: boolean) {
   const network = new FakeNetwork(1);
   const random = new Random(1);
   const plan = { ...BEDROCK, servers: 1, software: [software] };
@@ -203,9 +203,9 @@ async function ask(software: string, verify: boolean) {
 }
 
 Deno.test("a single server can be verified too", async () => {
-  assertEquals(await ask("pocketmine", false), [null, null, null, undefined]);
-  assertEquals(await ask("pocketmine", true), [true, 1492, 11, "none"]);
-  assertEquals(await ask("nukkit", true), [true, 1400, 11, "cookie"]);
-  assertEquals(await ask("banned", true), [null, null, null, undefined]);
-  assertEquals(await ask("bdsAdvertises", true), [false, null, null, undefined]);
+  assertEquals(await query("pocketmine", false), [null, null, null, undefined]);
+  assertEquals(await query("pocketmine", true), [true, 1492, 11, "none"]);
+  assertEquals(await query("nukkit", true), [true, 1400, 11, "cookie"]);
+  assertEquals(await query("banned", true), [null, null, null, undefined]);
+  assertEquals(await query("bdsAdvertises", true), [false, null, null, undefined]);
 });

@@ -60,7 +60,7 @@ class SmallDisk implements Output {
 
 const ndjson = ndjsonFormat(FIELDS);
 
-Deno.test("a full disk holds complete rows, exactly those that were accepted", async () => {
+Deno.test("a full disk contains complete rows, exactly those that were accepted", async () => {
   for (let room = 0; room < 4000; room += 61) {
     const disk = new SmallDisk(room);
     const sink = new TextSink(disk, ndjson);

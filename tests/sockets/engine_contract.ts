@@ -94,17 +94,17 @@ const testsWith = (ours: number): Record<string, (open: Opener) => Promise<void>
   },
   async "a refusal of the system is counted, and not fatal"(open) {
     await using socket = open({ address: ours, port: 0 });
-    await using heard = open({ address: ours, port: 0 });
+    await using received = open({ address: ours, port: 0 });
     assertEquals(await socket.send(new Uint8Array(70_000), { address: ours, port: 9 }), false);
     assertEquals(await socket.send(new Uint8Array(1), { address: ours, port: 0 }), false);
     assertEquals([...socket.errors.send], [["EMSGSIZE", 1], ["EINVAL", 1]]);
     const { promise, resolve } = Promise.withResolvers<void>();
     const got: number[] = [];
-    void heard.listen(([slot]) => {
+    void received.listen(([slot]) => {
       if (got.push(slot) === 4) resolve();
     });
     const batch = socket.batch({ template: new Uint8Array(4), tokenAt: 0 }, 8);
-    const ports = [0, heard.port, 0, 0, heard.port, heard.port, heard.port, 0];
+    const ports = [0, received.port, 0, 0, received.port, received.port, received.port, 0];
     ports.forEach((port, slot) =>
       batch.add(Endpoints.of({ address: ours, port }), 0, slot << 24, 0)
     );
@@ -128,11 +128,11 @@ const testsWith = (ours: number): Record<string, (open: Opener) => Promise<void>
   },
   async "a socket that is closed within a batch stops sending"(open) {
     const socket = open({ address: ours, port: 0 });
-    await using heard = open({ address: ours, port: 0 });
+    await using received = open({ address: ours, port: 0 });
     void socket.listen(() => void socket[Symbol.asyncDispose]());
-    await heard.send(Uint8Array.of(1), { address: ours, port: socket.port });
+    await received.send(Uint8Array.of(1), { address: ours, port: socket.port });
     const batch = socket.batch({ template: Uint8Array.of(1) }, 1);
-    batch.add(Endpoints.of({ address: ours, port: heard.port }), 0, 0, 0);
+    batch.add(Endpoints.of({ address: ours, port: received.port }), 0, 0, 0);
     for (let turns = 0; await socket.flush(batch) > 0; turns++) {
       if (turns > 100_000) throw new Error("it is never closed");
       await new Promise((resolve) => setTimeout(resolve));
@@ -177,12 +177,12 @@ const testsWith = (ours: number): Record<string, (open: Opener) => Promise<void>
   async "receiving continues during constant sending"(open) {
     await using a = open({ address: ours, port: 0 });
     await using b = open({ address: ours, port: 0 });
-    let heard = 0;
+    let received = 0;
     void b.listen((datagram, from) => void b.send(datagram, from));
-    void a.listen(() => void heard++);
+    void a.listen(() => void received++);
     const batch = a.batch({ template: Uint8Array.of(1) }, 64);
     for (let i = 0; i < 64; i++) batch.add(Endpoints.of({ address: ours, port: b.port }), 0, 0, 0);
-    for (let turns = 0; heard === 0; turns++) {
+    for (let turns = 0; received === 0; turns++) {
       if (turns > 100_000) throw new Error("nothing is heard");
       await a.flush(batch);
       await new Promise((resolve) => setTimeout(resolve));

@@ -67,7 +67,7 @@ Deno.test({ name: "udp: dropped datagrams are counted, after closing too", ignor
   const { openUdpSocket } = await engine();
   await using from = openUdpSocket({ address: LOOPBACK, port: 0 });
   await using to = openUdpSocket({ address: LOOPBACK, port: 0 }, { receiveBuffer: 4096 });
-  assert(to.receiveBuffer < 20_000, `${to.receiveBuffer} bytes were asked for`);
+  assert(to.receiveBuffer < 20_000, `${to.receiveBuffer} bytes were requested`);
   await sendNumbers(from, to, 1000);
   const { dropped } = to;
   assert(dropped > 900 && dropped < 1000, `${dropped} of 1,000 were dropped`);
@@ -118,7 +118,7 @@ Deno.test({ name: "udp: sockets close all their descriptors", ignore }, async ()
 
 /** A fake library with scripted results: accepted counts, or errors as negative numbers. */
 function scripted(takes: number[], forever?: number) {
-  const asked: { at: number; count: number }[] = [];
+  const queried: { at: number; count: number }[] = [];
   const waits: number[] = [];
   let errno = 0;
   let base: bigint | undefined;
@@ -135,7 +135,7 @@ function scripted(takes: number[], forever?: number) {
     getsockopt: () => 0,
     sendmmsg(_: number, header: bigint, count: number) {
       base ??= header;
-      asked.push({ at: Number(header - base) / 64, count });
+      queried.push({ at: Number(header - base) / 64, count });
       return take(count);
     },
     sendto: () => take(1),
@@ -151,7 +151,7 @@ function scripted(takes: number[], forever?: number) {
     close: () => 0,
   };
   const libc = { call, errno: () => errno, [Symbol.dispose]() {} } as unknown as Libc;
-  return { libc, asked, waits };
+  return { libc, queried, waits };
 }
 
 const [EPERM, EINTR, EAGAIN, ENETDOWN, ENOBUFS] = [-1, -4, -11, -100, -105];
@@ -160,13 +160,13 @@ Deno.test(
   { name: "udp: a partly accepted batch continues at the next datagram", ignore },
   async () => {
     const { UdpSocket } = await import("../../src/net/linux/udp_socket.ts");
-    const { libc, asked, waits } = scripted([2, EAGAIN, ENOBUFS, 1, EINTR, EPERM]);
+    const { libc, queried, waits } = scripted([2, EAGAIN, ENOBUFS, 1, EINTR, EPERM]);
     await using socket = new UdpSocket(libc, 7, 8, 4);
     const batch = socket.batch({ template: Uint8Array.of(1) }, 8);
     for (let i = 0; i < 8; i++) batch.add(Endpoints.of({ address: LOOPBACK, port: 9 }), 0, 0, 0);
     assertEquals(await socket.flush(batch), 7);
-    assertEquals(asked.map(({ at }) => at), [0, 2, 2, 2, 3, 3, 4]);
-    assert(asked.every(({ at, count }) => at + count === 8));
+    assertEquals(queried.map(({ at }) => at), [0, 2, 2, 2, 3, 3, 4]);
+    assert(queried.every(({ at, count }) => at + count === 8));
     assertEquals(waits, [4, 0]); // polls until the socket can be written, or for a limited time
     assertEquals([...socket.errors.send], [["EPERM", 1]]);
   },
@@ -200,8 +200,8 @@ Deno.test({ name: "udp: a sender thread continues a partly accepted batch", igno
     sendAll(libc, sendMessages(libc), preparedMessages(7, 4096n, count, waitsForSpace), report);
   const some = scripted([2, EAGAIN, ENOBUFS, 1, EINTR, EPERM]);
   assertEquals(send(some, 8), 8);
-  assertEquals(some.asked.map(({ at }) => at), [0, 2, 2, 2, 3, 3, 4]);
-  assert(some.asked.every(({ at, count }) => at + count === 8));
+  assertEquals(some.queried.map(({ at }) => at), [0, 2, 2, 2, 3, 3, 4]);
+  assert(some.queried.every(({ at, count }) => at + count === 8));
   assertEquals([some.waits, refused], [[7, -1], [1]]); // polls until the socket can be written, or for a limited time
   const never = scripted([], ENOBUFS);
   assertEquals(send(never, 3), 3);
@@ -217,12 +217,12 @@ Deno.test(
   { name: "udp: a batch waits while the interface is down, and is not dropped", ignore },
   async () => {
     const { UdpSocket } = await import("../../src/net/linux/udp_socket.ts");
-    const { libc, asked } = scripted([2, ENETDOWN, ENETDOWN, EINTR]);
+    const { libc, queried } = scripted([2, ENETDOWN, ENETDOWN, EINTR]);
     await using socket = new UdpSocket(libc, 7, 8, 4);
     const batch = socket.batch({ template: Uint8Array.of(1) }, 3);
     for (let i = 0; i < 3; i++) batch.add(Endpoints.of({ address: LOOPBACK, port: 9 }), 0, 0, 0);
     assertEquals(await socket.flush(batch, new AbortController().signal), 3);
-    assertEquals(asked.map(({ at }) => at), [0, 2, 2, 2, 2]);
+    assertEquals(queried.map(({ at }) => at), [0, 2, 2, 2, 2]);
     assertEquals([...socket.errors.waits, ...socket.errors.send], [["ENETDOWN", 2]]);
   },
 );
@@ -250,9 +250,9 @@ Deno.test(
     const thread = await SendThread.start();
     const open = () => openUdpSocket({ address: LOOPBACK, port: 0 }, { thread });
     await using to = openUdpSocket({ address: LOOPBACK, port: 0 });
-    let heard = 0;
+    let received = 0;
     const { promise, resolve } = Promise.withResolvers<void>();
-    void to.listen(() => ++heard === 450 && resolve());
+    void to.listen(() => ++received === 450 && resolve());
     const first = open();
     const second = open();
     await sendNumbers(first, to, 100);

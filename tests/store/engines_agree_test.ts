@@ -1,4 +1,4 @@
-/** SQLite and PostgreSQL hold the same after the same events. */
+/** SQLite and PostgreSQL contain the same rows after the same events. */
 import { assert, assertEquals } from "@std/assert";
 import { formatAddress } from "../../src/core/address.ts";
 import { canonicalHost } from "../../src/store/rows/addresses.ts";
@@ -63,7 +63,7 @@ Deno.test("every table has rows after the events of the test, and all JSON in th
 });
 
 Deno.test({
-  name: "SQLite and PostgreSQL hold the same after the same events",
+  name: "SQLite and PostgreSQL contain the same rows after the same events",
   ignore: SERVER === undefined,
   fn: () =>
     withPostgres(SERVER!, async (url) => {

@@ -227,7 +227,7 @@ onEngines("an event that another program damaged is named", async (db) => {
 });
 
 Deno.test({
-  name: "events behind a transaction of another connection are held up, and counted",
+  name: "events behind a transaction of another connection are delayed, and counted",
   ignore: SERVER === undefined,
   fn: () =>
     withPostgres(SERVER!, async (url) => {

@@ -49,7 +49,7 @@ export async function happen(database: Database): Promise<void> {
   const config = JSON.stringify({ b: ["x"], a: 1 });
   const whole = { start: 0, end: 2 ** 32 };
   const excluded = [{ start: 5, end: 7 }, { start: 9n, end: 10n }, { start: 6, end: 9 }];
-  const addresses = { asked: [whole, { start: 0n, end: 1n << 128n }], excluded };
+  const addresses = { requested: [whole, { start: 0n, end: 1n << 128n }], excluded };
   await store.begin({ id: scanId(1), at: NOW, shards: 2, config, addresses });
   const rate = { rate: 1234.5, reason: "loss" };
   const numbers = { position: 2 ** 48, total: 2 ** 48, packetLoss: 0.1, rowsLost: 1, rate };

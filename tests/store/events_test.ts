@@ -18,7 +18,9 @@ import { NASTY, record, scanId, watchId } from "./records.ts";
 
 const quick = (database: Database) => new Store(database, () => Promise.resolve());
 
-/** The events of a database without their identities: kind, server's key, time, what else they say. */
+/**
+ * The events of a database without their identities: kind, server's key, time, and further values.
+ */
 async function storedEvents(database: Database): Promise<unknown[]> {
   const rows = await all(
     database,

@@ -1,5 +1,4 @@
-/**
- * What a name as identity means for rows.
+/** The rows of servers that are identified by a name.
  *
  * Covers src/store/rows/identity.ts and src/targets/requested_names.ts.
  */
@@ -31,7 +30,7 @@ Deno.test("a server's key is its name, or its address where it was not requested
   assertEquals([scoped.address, scoped.scope, scoped.hostname], ["fe80::1", "eth0", null]);
 });
 
-Deno.test("a user names a server by what its key would be", () => {
+Deno.test("a server is named by the key that it would have", () => {
   const keys = ["192.0.2.1:7", "[FE80::1%eth0]:7", "Bücher.example.:7", "a.example", "::1"]
     .map((text) => parseServerName(text)?.key);
   assertEquals(keys, [
@@ -91,7 +90,7 @@ onEngines("several names of one address are several servers", async (db) => {
 });
 
 onEngines(
-  "a name that leads to several endpoints in a scan names one, and none is lost",
+  "a name that leads to several endpoints in a scan is the key of one, and no endpoint is lost",
   async (db) => {
     const store = new Store(db, () => Promise.resolve());
     const named = { requested_as: "play.example.org" };

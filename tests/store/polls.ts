@@ -8,7 +8,7 @@ import { newEventId } from "../../src/store/rows/uuid.ts";
 import type { PolledServer, PollObservation, Polls } from "../../src/store/rows/polls.ts";
 import { watchId } from "./records.ts";
 
-/** A poll of a server: what a test says of it. */
+/** A poll of a server, as a test describes it. */
 export type Poll = Pick<PolledServer, "identity" | "at"> & Partial<PolledServer>;
 
 /** A server after a poll; without a record: it did not reply. */

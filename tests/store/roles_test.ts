@@ -1,4 +1,7 @@
-/** What docs/database.md grants to roles of PostgreSQL, and how a wrong clock is corrected there. */
+/**
+ * The permissions that docs/database.md grants to roles of PostgreSQL, and writers with wrong
+ * clocks.
+ */
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import type { Database } from "../../src/store/database/database.ts";
 import { removeServers, writeTombstones } from "../../src/store/forget/forget_servers.ts";
@@ -34,7 +37,7 @@ Deno.test({
         await as(owner, writer, async () => {
           await createTables(owner); // as each command that writes does
           const store = new Store(owner, () => Promise.resolve());
-          const addresses = { asked: [{ start: 5, end: 7 }], excluded: [{ start: 5, end: 6 }] };
+          const addresses = { requested: [{ start: 5, end: 7 }], excluded: [{ start: 5, end: 6 }] };
           await store.begin({ id: scanId(1), at: 1, shards: 1, config: "{}", addresses });
           await store.progress({ id: scanId(1), probesSent: 1, replies: 1, found: 1 });
           await store.write([record(1, { players: ["Ann"], flags: ["a"] })]);

@@ -1,4 +1,4 @@
-/** Covers src/store/schema/: both files of tables, and what docs/database.md says of them. */
+/** Covers src/store/schema/: both files of tables, and their description in docs/database.md. */
 import { assert, assertEquals } from "@std/assert";
 import { openSqlite } from "../../src/store/database/sqlite.ts";
 import { createTables } from "../../src/store/schema/create_tables.ts";

@@ -84,7 +84,7 @@ Deno.test("stored text has no NUL and no lone surrogate", () => {
   assertEquals(storable("a\0\ud800🦆"), "a␀\ufffd🦆");
 });
 
-Deno.test("counts that 32 bits cannot hold are clamped and flagged, and others are null", () => {
+Deno.test("counts that do not fit into 32 bits are clamped and flagged, and others are null", () => {
   for (const players_online of [NaN, Infinity, 2 ** 60, 1.5]) {
     assertEquals(rowOf(record(7, { players_online })).players_online, null);
   }

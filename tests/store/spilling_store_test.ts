@@ -55,7 +55,7 @@ class FakeClock implements Clock {
 
 /** A database, a second connection to it, and a store that spills. */
 class Bench implements AsyncDisposable {
-  readonly told: string[] = [];
+  readonly reported: string[] = [];
   readonly spill: string;
 
   private constructor(
@@ -83,7 +83,7 @@ class Bench implements AsyncDisposable {
       maxWaitMs: 30_000,
       clock: this.clock,
       signal,
-      report: (line) => this.told.push(line),
+      report: (line) => this.reported.push(line),
     });
   }
 
@@ -110,7 +110,7 @@ class Bench implements AsyncDisposable {
 for (const lock of ["begin immediate", "begin exclusive"]) {
   Deno.test(`rows are spilled during another program's "${lock}", and none is lost or duplicated`, async () => {
     await using bench = await Bench.open();
-    const { clock, other, told } = bench;
+    const { clock, other, reported } = bench;
     const store = bench.store();
     await store.begin(BEGIN);
     await store.write([record(1)]);
@@ -133,7 +133,7 @@ for (const lock of ["begin immediate", "begin exclusive"]) {
     assertEquals([await bench.spilled(), await bench.ports()], [0, [1, 2, 3, 4, 5, 6]]);
     await assertRejects(() => Deno.stat(bench.spill), Deno.errors.NotFound);
     assertEquals(await store.end(END), 0);
-    assertEquals(told, [
+    assertEquals(reported, [
       `"${bench.path}" is unavailable (another program is writing to it): rows are kept in ` +
       `"${bench.spill}"`,
       `"${bench.path}" is available again: 5 kept rows were written`,
@@ -341,9 +341,9 @@ Deno.test("opening a locked database waits for five seconds", async () => {
 
 Deno.test("an unlimited wait for a locked database is reported once", async () => {
   await using bench = await Bench.open();
-  const { clock, other, path, told } = bench;
+  const { clock, other, path, reported } = bench;
   const controller = new AbortController();
-  const lockWait = { signal: controller.signal, report: (line: string) => told.push(line) };
+  const lockWait = { signal: controller.signal, report: (line: string) => reported.push(line) };
   const open = () =>
     openStore(parseDatabaseLocation(path)!, AROUND, { busyMs: 250, clock, lockWait });
   other.exec("begin immediate");
@@ -352,7 +352,7 @@ Deno.test("an unlimited wait for a locked database is reported once", async () =
   };
   await (await open())[Symbol.asyncDispose]();
   assert(clock.time >= 12_000);
-  assertEquals(told, [
+  assertEquals(reported, [
     `"${path}": another program is writing to it; waiting until the lock is released`,
   ]);
   other.exec("begin immediate");
@@ -385,7 +385,7 @@ Deno.test("import and watch report a locked database in one line, and write all 
 
 Deno.test("the progress of a scan waits for its database, and is stored with the last numbers", async () => {
   await using bench = await Bench.open();
-  const { clock, other, told } = bench;
+  const { clock, other, reported } = bench;
   const store = bench.store();
   const numbers = { id: scanId(1), probesSent: 1, replies: 1 };
   await store.begin(BEGIN);
@@ -397,7 +397,7 @@ Deno.test("the progress of a scan waits for its database, and is stored with the
   await store.progress({ ...numbers, found: 2, position: 20 });
   await store.progress({ ...numbers, found: 3, position: 30 });
   await store.write([record(1)]);
-  assertEquals([told.length, store.failing, await bench.spilled()], [1, true, 1]);
+  assertEquals([reported.length, store.failing, await bench.spilled()], [1, true, 1]);
   other.exec("rollback");
   clock.time += 2000;
   await Promise.all([ // both find the spill file, and one of them replays it

@@ -148,9 +148,13 @@ onEngines(
       await store.begin({ id, at, shards: 1, config: "{}" });
       await store.write([record(2, { scan_id: id, seen_at: at + 1 })]);
       assertEquals(await store.end({ ...END, id, since: at, at: at + 500 }), 1);
-      const [silent, alive] = await servers(db);
-      assertEquals([silent.online, silent.missed_scans], [scan < 4, scan - 1]);
-      assertEquals([silent.seen_at, silent.last_seen, silent.motd], [1000, at + 500, "§aServer 1"]);
+      const [unresponsive, alive] = await servers(db);
+      assertEquals([unresponsive.online, unresponsive.missed_scans], [scan < 4, scan - 1]);
+      assertEquals([unresponsive.seen_at, unresponsive.last_seen, unresponsive.motd], [
+        1000,
+        at + 500,
+        "§aServer 1",
+      ]);
       assertEquals([alive.online, alive.missed_scans], [true, 0]);
     }
     await store.write([record(1, { seen_at: 9000, scan_id: scanId(5) })]);
@@ -169,9 +173,9 @@ onEngines("only probed servers can be missing: by range, by protocol, across pag
   const many = Array.from({ length: 2300 }, (_, i) => record(i + 1));
   const six = ["::1", "fe80::2"].map((host) => record(1, { host }));
   await store.write([...many, ...six, record(1, { host: "127.0.0.2" })]);
-  const asked: string[] = [];
+  const queried: string[] = [];
   const failing = async (coverage: ScanEndRow["coverage"], id: string) => {
-    asked.length = 0;
+    queried.length = 0;
     await store.begin({ id, at: 2000, shards: 1, config: "{}" });
     const missed = await store.end({ ...END, id, since: 2000, coverage });
     const failed = await all(db, `select id from ${STATES} where missed_scans > 0 order by id`);
@@ -181,7 +185,7 @@ onEngines("only probed servers can be missing: by range, by protocol, across pag
     return [missed, failed.length];
   };
   const note = (port: number) => {
-    asked.push(String(port));
+    queried.push(String(port));
     return port % 2 === 0;
   };
   const range = { start: 0x7f000001, end: 0x7f000002 };
@@ -189,7 +193,7 @@ onEngines("only probed servers can be missing: by range, by protocol, across pag
     await failing({ ranges: [range], includes: (_, port) => note(port) }, scanId(11)),
     [1150, 1150],
   );
-  assertEquals(asked.length, 2300);
+  assertEquals(queried.length, 2300);
   const v6 = parseAddress("::1")!;
   const ranges = [{ start: v6, end: BigInt(v6) + 1n }, { start: 5n, end: 6n }];
   assertEquals(await failing({ ranges, includes: (address) => address === v6 }, scanId(12)), [

@@ -128,7 +128,7 @@ Deno.test("at most 32,768 endpoints wait, and nothing is stored of others", () =
   assertEquals(scene.log, { admitted: [at(2, 1000)], left: [at(2, 999)] });
 });
 
-Deno.test("for any sequence of events, no endpoint waits in vain, and a forger gets no further interviews", () => {
+Deno.test("for any sequence of events, no endpoint waits without a pending interview, and a forger gets no further interviews", () => {
   for (let seed = 1; seed <= 20; seed++) {
     const random = new Random(seed);
     const scene = new Scene();

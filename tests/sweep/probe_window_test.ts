@@ -103,7 +103,7 @@ Deno.test("ProbeWindow allows no probe while replies are unread", () => {
   const window = new ProbeWindow([small, buffer]);
   assert(window.capacity(1000) > 0);
   buffer.receiveBufferUsed = 1025 * 832;
-  assert(window.capacity(1001) > 0); // that was just looked at
+  assert(window.capacity(1001) > 0); // unread replies were checked less than an interval ago
   assertEquals(window.capacity(1002), 0);
   buffer.receiveBufferUsed = 1024 * 832;
   assert(window.capacity(1004) > 0);

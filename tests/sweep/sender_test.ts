@@ -197,14 +197,14 @@ for (const rate of [1, 100, 10_000, 100_000]) {
 
 Deno.test("canary probes have random positions in batches, are not counted as probes, and use the rate", async () => {
   const network = new FakeNetwork(1);
-  const [places, asked, probed] = [[] as number[], new Set<number>(), new Set<number>()];
+  const [places, queried, probed] = [[] as number[], new Set<number>(), new Set<number>()];
   const isCanary = (address: number) => address >= 0x0b000000;
   let last = 0;
   const socket = slowSocket(network, () => 1, (addresses) => {
     addresses.forEach((address, place) => {
       if (isCanary(address)) places.push(place / addresses.length);
-      assert(!(isCanary(address) ? asked : probed).has(address), "nobody twice");
-      (isCanary(address) ? asked : probed).add(address);
+      assert(!(isCanary(address) ? queried : probed).has(address), "nobody twice");
+      (isCanary(address) ? queried : probed).add(address);
     });
     last = network.now();
   });
@@ -229,9 +229,9 @@ Deno.test("canary probes have random positions in batches, are not counted as pr
   await network.run(new Sender(KIND, options).send(space(100_000), 0));
   assertEquals([sent, probed.size], [100_000, 100_000]);
   // No canary probe is sent in the first second: all servers have just replied.
-  assert(asked.size > 2000 && asked.size <= 5000, `${asked.size} canaries`);
+  assert(queried.size > 2000 && queried.size <= 5000, `${queried.size} canaries`);
   const seconds = (last - begun) / 1000;
-  const rate = (sent + asked.size) / seconds;
+  const rate = (sent + queried.size) / seconds;
   assert(Math.abs(rate / 50_000 - 1) < 0.02, `${rate} a second`);
   // Each third of the batches has a third of the canary probes.
   for (const third of [0, 1, 2]) {

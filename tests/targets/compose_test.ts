@@ -15,7 +15,7 @@ const inside = (address: number, { start, end }: Range) => address >= start && a
 
 /** The ports to probe, decided for each address on its own. */
 function bruteForce(inclusions: readonly Inclusion[], exclusions: Exclusions): Map<number, string> {
-  const asked = new Map<number, string>();
+  const queried = new Map<number, string>();
   for (let address = 0; address <= LIMIT; address++) {
     const within = (ranges: readonly Range[]) => ranges.some((other) => inside(address, other));
     if (within(exclusions.never) || within(exclusions.chosen)) continue;
@@ -25,9 +25,9 @@ function bruteForce(inclusions: readonly Inclusion[], exclusions: Exclusions): M
     const ports = inclusions.filter((one) => inside(address, one.range))
       .filter((one) => !within(exclusions.private) || covered(one.range))
       .map(({ port }) => port ?? 0);
-    if (ports.length > 0) asked.set(address, [...new Set(ports)].sort().join());
+    if (ports.length > 0) queried.set(address, [...new Set(ports)].sort().join());
   }
-  return asked;
+  return queried;
 }
 
 Deno.test("compose() agrees with a decision for each single address", () => {

@@ -37,7 +37,7 @@ Deno.test("chooseService() skips records without a valid host or port", () => {
   assertEquals(serviceName(host), "_minecraft._tcp.__proto__.example");
 });
 
-Deno.test("requestText() can be parsed back, as names and hosts hold no space", () => {
+Deno.test("requestText() can be parsed back, because names and hosts contain no space", () => {
   const read = (text: string) => /^(\S+)(?: SRV (\S+):(\d+))?$/.exec(text)!.slice(1);
   const service = { host: "mc1.example", port: 25570 };
   assertEquals(read(requestText("srv.example", service)), ["srv.example", "mc1.example", "25570"]);

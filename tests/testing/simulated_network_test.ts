@@ -55,7 +55,7 @@ Deno.test("a simulated network names what it cannot place", async () => {
   refuses(() => network.addServer({ ...LOBBY, host: "lobby" }), 'Cannot place a server on "lobby"');
   refuses(() => network.addServer({ ...LOBBY, software: "quake" }), 'Cannot simulate "quake"');
   refuses(() => network.addFleet({ range: "lobby.lan" }), 'Cannot place servers in "lobby.lan"');
-  refuses(() => network.addFleet({ range: "10.0.0.0/30" }), "the range holds 4 addresses");
+  refuses(() => network.addFleet({ range: "10.0.0.0/30" }), "the range has 4 addresses");
   refuses(() => new SimulatedNetwork({ local: "10.0.0.1" }), 'Cannot use local "10.0.0.1"');
   await assertRejects(() => network.resolve("lobby.lan"), InputError, "there is no such name");
 });

@@ -18,14 +18,14 @@ const row = (port: number, over: Partial<ServerRecord> = {}): ServerRecord => ({
 function fakeList(network: FakeNetwork, maxQueued?: number) {
   const servers = new Map<string, PolledServer>();
   const states: PollObservation[] = [];
-  const told: string[] = [];
-  const list = { away: false, servers, states, told, writes: 0 };
+  const reported: string[] = [];
+  const list = { away: false, servers, states, reported, writes: 0 };
   const journal = new Journal({
     name: "a.db",
     scanId: "watch",
     clock: network,
     maxQueued,
-    report: (line) => told.push(line),
+    report: (line) => reported.push(line),
     write: ({ servers: some, observations: seen }) => {
       if (list.away) return Promise.reject(new Error("Cannot write to a.db: gone"));
       list.writes++;
@@ -104,7 +104,7 @@ Deno.test("polls continue while the database is unavailable, and queued results 
       journal.addPoll(one, one.addReply(now, 2), 2);
     }
     await later(50_000);
-    assertEquals([journal.written, list.told.length, journal.failing], [0, 1, true]);
+    assertEquals([journal.written, list.reported.length, journal.failing], [0, 1, true]);
     assertEquals(journal.waiting, 7500); // the newest states, and two observations of each server
     list.away = false;
     await later(40_000);
@@ -112,7 +112,7 @@ Deno.test("polls continue while the database is unavailable, and queued results 
     assertEquals(journal.waiting, 0);
     await journal.close(1000);
   })());
-  assertEquals(list.told, [
+  assertEquals(list.reported, [
     "Cannot write to a.db: gone; the watch continues, and will try to write again",
     "a.db can be written again",
   ]);
@@ -145,7 +145,7 @@ Deno.test("the start of a watch is written before its observations, also after a
     assertEquals([begun, list.writes, journal.written, journal.failing], [[0], 1, 1, false]);
     await journal.close(1000);
   })());
-  assertEquals(list.told, [
+  assertEquals(list.reported, [
     "Cannot write to a.db: gone; the watch continues, and will try to write again",
     "a.db can be written again",
   ]);

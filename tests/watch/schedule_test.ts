@@ -9,7 +9,7 @@ Deno.test("Schedule returns items in sorted order for any sequence of calls", ()
     let oracle: { at: number; what: number }[] = [];
     for (let step = 0; step < 200; step++) {
       if (random.chance(0.6)) {
-        const at = random.below(50); // many equal times: the order of addition holds
+        const at = random.below(50); // many equal times: items come in the order of their addition
         schedule.add(step, at);
         oracle.push({ at, what: step });
         oracle.sort((a, b) => a.at - b.at || a.what - b.what);

@@ -25,7 +25,7 @@ Deno.test("failed sockets are replaced when the network is back, with messages",
   network.host(PEER, { respond: (datagram) => [datagram.slice()] });
   const throttle = new Throttle({ rate: undefined, netRate: undefined, hostRate: undefined });
   const controller = new AbortController();
-  const told: string[] = [];
+  const reported: string[] = [];
   const { promise: failed, reject } = Promise.withResolvers<never>();
   let opened = 0;
   const lasting = new WatchSockets({
@@ -38,9 +38,9 @@ Deno.test("failed sockets are replaced when the network is back, with messages",
     throttle,
     clock: network,
     signal: controller.signal,
-    report: (line) => told.push(line),
+    report: (line) => reported.push(line),
   });
-  const asks = async () => {
+  const queries = async () => {
     await using link = lasting.current.link(PEER, 0);
     await link.send(Uint8Array.of(7));
     return (await link.next(500))?.[0];
@@ -48,20 +48,20 @@ Deno.test("failed sockets are replaced when the network is back, with messages",
   const later = (ms: number) => new Promise<void>((resolve) => network.after(ms, resolve));
   await network.run((async () => {
     const listening = lasting.listen();
-    assertEquals(await asks(), 7);
+    assertEquals(await queries(), 7);
     reject(new Error("network is down (os error 100)"));
     assertEquals(lasting.failing, false);
     await later(500);
-    assertEquals(await asks(), undefined);
+    assertEquals(await queries(), undefined);
     assertEquals(lasting.failing, true);
     await later(3000);
-    assertEquals(await asks(), 7);
+    assertEquals(await queries(), 7);
     assertEquals(lasting.failing, false);
     controller.abort();
     await listening;
   })());
   assertEquals(opened, 4);
-  assertEquals(told, [
+  assertEquals(reported, [
     "a socket failed (network is down (os error 100)); opening new sockets",
     "sockets cannot be opened (no network); trying again",
     "sockets are open again",

@@ -223,9 +223,9 @@ Deno.test("a server whose MOTD opts out during the watch is dropped with its who
     script: ({ network, revive }) => network.after(35_000, () => revive({ ...shy, endpoint })),
   });
   assertEquals(kinds(events), { online: 1, offline: 1, opted_out: 2 });
-  const told = events.filter(({ event }) => event === "opted_out");
-  assertEquals(told.map(({ port }) => port).toSorted(), [endpoint.port, 19999].toSorted());
-  const { after } = told[0];
+  const reported = events.filter(({ event }) => event === "opted_out");
+  assertEquals(reported.map(({ port }) => port).toSorted(), [endpoint.port, 19999].toSorted());
+  const { after } = reported[0];
   assert(after > 35_000 && after < 50_000, String(after));
   assertEquals(network.sent.filter(({ at }) => at - 1000 > after + 1), []);
   assert(counts.polls < 20);
@@ -280,7 +280,7 @@ Deno.test("a record has the time of its first reply", async () => {
 });
 
 Deno.test("tokens are reused while they are valid, and renewed when refused", async () => {
-  const asked = async (software: string) => {
+  const queried = async (software: string) => {
     const { network, counts } = await watchFleet({
       servers: 1,
       software: [software],
@@ -291,9 +291,9 @@ Deno.test("tokens are reused while they are valid, and renewed when refused", as
     assertEquals(counts.replied, counts.polls);
     return { handshakes: first(9), stats: first(0), polls: counts.polls };
   };
-  const vanilla = await asked("unsigned");
+  const vanilla = await queried("unsigned");
   assert(vanilla.stats >= 12 && vanilla.handshakes <= 4, JSON.stringify(vanilla));
-  const once = await asked("waterdog"); // each of its tokens is valid once
+  const once = await queried("waterdog"); // each of its tokens is valid once
   assert(once.handshakes >= once.polls, JSON.stringify(once));
   assert(once.stats <= once.polls + 3, JSON.stringify(once));
 });
@@ -344,6 +344,6 @@ Deno.test("an exception in a poll ends the watch and is thrown", async () => {
     onEvent: () => {},
     poll: () => Promise.reject(new Error("broken")),
   });
-  const said = await network.run(broken.catch((error) => (error as Error).message));
-  assertEquals(said, "broken");
+  const printed = await network.run(broken.catch((error) => (error as Error).message));
+  assertEquals(printed, "broken");
 });

@@ -30,7 +30,7 @@ const row = (over: Partial<ServerRecord> = {}): ServerRecord => ({
 });
 
 /** Events without the members that all events have. */
-const said = (events: readonly WatchEvent[]): Readonly<Record<string, unknown>>[] =>
+const changesOf = (events: readonly WatchEvent[]): Readonly<Record<string, unknown>>[] =>
   events.map((
     {
       host: _,
@@ -68,14 +68,14 @@ Deno.test("a server is reported online once, offline after downAfter failures, a
   });
   assertEquals(server.addReply(row(), 2000), []);
   assertEquals([3000, 4000].map((at) => server.addFailure(at)), [[], []]);
-  assertEquals(said(server.addFailure(5000)), [{
+  assertEquals(changesOf(server.addFailure(5000)), [{
     event: "offline",
     misses: 3,
     last_seen: 5,
     unresponsive_since: 3000,
   }]);
   assertEquals(server.addFailure(6000), []);
-  const back = said(server.addReply(row({ version: "1.22" }), 9000));
+  const back = changesOf(server.addReply(row({ version: "1.22" }), 9000));
   assertEquals(back.map(({ event }) => event), ["online", "changed"]);
   assertEquals(back[0], { event: "online", server: row({ version: "1.22" }), offline_ms: 4000 });
 });
@@ -132,8 +132,8 @@ Deno.test("with backoff, a server that was offline for long before the watch kee
 
 Deno.test("a server that never replied is reported offline once", () => {
   const server = new WatchedServer(ENDPOINT, null, rules);
-  const told = [1, 2, 3, 4, 5].flatMap((at) => server.addFailure(at));
-  assertEquals(said(told), [{
+  const reported = [1, 2, 3, 4, 5].flatMap((at) => server.addFailure(at));
+  assertEquals(changesOf(reported), [{
     event: "offline",
     misses: 3,
     last_seen: null,
@@ -143,16 +143,16 @@ Deno.test("a server that never replied is reported offline once", () => {
 
 Deno.test("changes are reported per column; player counts and GUIDs have separate events", () => {
   const server = seen();
-  assertEquals(said(server.addReply(row({ motd: "Ho", players_max: 30 }), 1)), [
+  assertEquals(changesOf(server.addReply(row({ motd: "Ho", players_max: 30 }), 1)), [
     { event: "changed", changes: { motd: ["Hi", "Ho"], players_max: [20, 30] } },
   ]);
-  assertEquals(said(server.addReply(row({ motd: "Ho", players_max: 30, guid: "78" }), 2)), [
+  assertEquals(changesOf(server.addReply(row({ motd: "Ho", players_max: 30, guid: "78" }), 2)), [
     { event: "restarted", guid: ["77", "78"] },
   ]);
   const now = row({ motd: "Ho", players_max: 30, guid: "78", players_online: 4, seen_at: 9 });
-  assertEquals(said(server.addReply(now, 3)), [{ event: "players", players_online: [3, 4] }]);
+  assertEquals(changesOf(server.addReply(now, 3)), [{ event: "players", players_online: [3, 4] }]);
   const plugins = [{ name: "A", version: null }];
-  assertEquals(said(server.addReply({ ...now, plugins }, 4)), [
+  assertEquals(changesOf(server.addReply({ ...now, plugins }, 4)), [
     { event: "changed", changes: { plugins: [null, plugins] } },
   ]);
   assertEquals(server.addReply({ ...now, plugins: [...plugins] }, 5), []);
@@ -164,12 +164,12 @@ Deno.test("a GUID of 0 never means a restart", () => {
     ["0", "77", "0", "78"].flatMap((guid, at) => server.addReply(row({ guid }), at)),
     [],
   );
-  assertEquals(said(server.addReply(row({ guid: "79" }), 9)), [
+  assertEquals(changesOf(server.addReply(row({ guid: "79" }), 9)), [
     { event: "restarted", guid: ["78", "79"] },
   ]);
 });
 
-Deno.test("which GUIDs show a restart, and which columns polls leave alone, protocols declare", () => {
+Deno.test("protocols declare which GUIDs show a restart, and which columns polls do not change", () => {
   const [{ verify }] = PROTOCOLS;
   const invented = {
     ...PROTOCOLS[1],
@@ -179,14 +179,14 @@ Deno.test("which GUIDs show a restart, and which columns polls leave alone, prot
   const server = new WatchedServer(ENDPOINT, null, { ...rules, allProtocols: [invented] });
   const guids = ["none", "a", "none", "0", "b"];
   const events = guids.flatMap((guid, at) => server.addReply(row({ guid, map: `${at}` }), at));
-  assertEquals(said(events.slice(1)), [{ event: "restarted", guid: ["0", "b"] }]);
+  assertEquals(changesOf(events.slice(1)), [{ event: "restarted", guid: ["0", "b"] }]);
   assertEquals(server.row?.map, "0");
 });
 
-Deno.test("as many other players are a change if both replies name all players", () => {
+Deno.test("an equal number of other players is a change if both replies name all players", () => {
   const server = new WatchedServer(ENDPOINT, null, rules);
   const poll = (players: string[], players_online: number, at: number) =>
-    said(server.addReply(row({ players, players_online }), at));
+    changesOf(server.addReply(row({ players, players_online }), at));
   poll(["Ann", "Bob"], 2, 1);
   assertEquals(poll(["Bob", "Eve"], 2, 2), [
     { event: "players", players_online: [2, 2], joined: ["Eve"], left: ["Ann"] },
@@ -201,8 +201,8 @@ Deno.test("as many other players are a change if both replies name all players",
 Deno.test("names of players are reported when records contain them", () => {
   const server = seen();
   server.addReply(row({ players: ["Ann", "Bob"], players_online: 2 }), 1);
-  const told = server.addReply(row({ players: ["Bob", "Eve", "Tom"], players_online: 3 }), 2);
-  assertEquals(said(told), [
+  const reported = server.addReply(row({ players: ["Bob", "Eve", "Tom"], players_online: 3 }), 2);
+  assertEquals(changesOf(reported), [
     { event: "players", players_online: [2, 3], joined: ["Eve", "Tom"], left: ["Ann"] },
   ]);
 });
@@ -212,11 +212,11 @@ Deno.test("missing columns of an incomplete reply are no change, until downAfter
   const less = row({ players_online: 4 });
   const server = new WatchedServer(ENDPOINT, null, rules);
   server.addReply(both, 0);
-  assertEquals(said(server.addReply(less, 1)), [{ event: "players", players_online: [3, 4] }]);
+  assertEquals(changesOf(server.addReply(less, 1)), [{ event: "players", players_online: [3, 4] }]);
   assertEquals(server.addReply({ ...both, players_online: 4 }, 2), []);
-  const told = [3, 4, 5].flatMap((at) => server.addReply(less, at));
-  assertEquals(said(told).map(({ event }) => event), ["changed"]);
-  assertEquals(Object.keys((told[0] as { changes: object }).changes), [
+  const reported = [3, 4, 5].flatMap((at) => server.addReply(less, at));
+  assertEquals(changesOf(reported).map(({ event }) => event), ["changed"]);
+  assertEquals(Object.keys((reported[0] as { changes: object }).changes), [
     "protocols",
     "map",
     "plugins",
@@ -228,7 +228,7 @@ Deno.test("an incomplete reply changes what the protocols that replied publish",
   const server = new WatchedServer(ENDPOINT, null, rules);
   server.addReply(both, 0);
   const less = row({ motd: "Ho" });
-  assertEquals(said(server.addReply(less, 1)), [
+  assertEquals(changesOf(server.addReply(less, 1)), [
     { event: "changed", changes: { motd: ["Hi", "Ho"] } },
   ]);
   assertEquals([server.row?.map, server.row?.players_max], ["world", 21]); // Query fills both first
@@ -246,7 +246,7 @@ Deno.test("a server that is back online keeps the parts that its first reply lac
   const server = new WatchedServer(ENDPOINT, null, rules);
   server.addReply(both, 0);
   for (const at of [1, 2, 3]) server.addFailure(at);
-  assertEquals(said(server.addReply(row(), 4)), [
+  assertEquals(changesOf(server.addReply(row(), 4)), [
     { event: "online", server: both, offline_ms: 1 },
   ]);
 });

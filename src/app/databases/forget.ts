@@ -24,7 +24,7 @@ import { type FileSearch, forgetInFiles, type ForgottenInFile } from "./forget_i
 /** Pause between two checks for transactions of other programs, milliseconds. */
 const PAUSE_MS = 10;
 
-/** A server to forget, and what the database has of it. */
+/** A server to forget, and the number of its observations. */
 export interface FoundServer extends ServerToForget {
   /** Number of observations. */
   readonly observations: number;
@@ -112,7 +112,10 @@ export async function forgetServers(
   );
 }
 
-/** Removes servers from files. Errors of the file system say what could not be done. */
+/**
+ * Removes servers from files. An error of the file system becomes an error that names the failed
+ * search.
+ */
 async function searchFiles(search: FileSearch): Promise<ForgottenInFile[]> {
   try {
     return await forgetInFiles(search);

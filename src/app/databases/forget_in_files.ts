@@ -24,7 +24,7 @@ export interface ForgottenInFile {
 /** The name of a spill file: the scan, and the number of the database among the scan's outputs. */
 const SPILL = /^spill-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\.\d+\.ndjson$/;
 
-/** What {@linkcode forgetInFiles} searches, and for what. */
+/** The files that {@linkcode forgetInFiles} searches, and the servers to remove. */
 export interface FileSearch {
   /** The database: files beside it, and in the current folder, are searched. */
   readonly place: DatabaseLocation;
@@ -67,9 +67,9 @@ function isOf(keys: ReadonlySet<string>, one: IdentifyingFields): boolean {
  */
 function parseLine(line: string): IdentifyingFields | undefined {
   try {
-    const { host, port, requested_as: asked } = Object(JSON.parse(line));
+    const { host, port, requested_as: requestedAs } = Object(JSON.parse(line));
     if (typeof host !== "string" || typeof port !== "number") return undefined;
-    return { host, port, requested_as: typeof asked === "string" ? asked : null };
+    return { host, port, requested_as: typeof requestedAs === "string" ? requestedAs : null };
   } catch (error) {
     if (error instanceof SyntaxError) return undefined;
     throw error;

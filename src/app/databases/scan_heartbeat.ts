@@ -22,8 +22,8 @@ export interface HeartbeatOptions {
 }
 
 /**
- * Stores the progress of a scan: a second after rows were written, else every 10 seconds. A scan whose
- * database does not get it any more was killed.
+ * Stores the progress of a scan: a second after rows were written, else every 10 seconds. If its
+ * database gets no more progress, the scan was killed.
  */
 export class ScanHeartbeat implements AsyncDisposable {
   readonly #end = new AbortController();

@@ -92,7 +92,7 @@ export async function writeServers(
 }
 
 /**
- * A line that says how many servers were written, and how many more the selection matches.
+ * The line with the number of written servers, and of all servers that the selection matches.
  *
  * @param written Number of servers that were written.
  */

@@ -21,13 +21,13 @@ export interface Engine {
    * Opens a socket.
    *
    * @param thread The sender thread of its batches. Default: the main thread.
-   * @throws Deno.errors.NotCapable; Error that says what failed.
+   * @throws Deno.errors.NotCapable; Error that names the failed call.
    */
   readonly open: (local: Endpoint, thread?: SendThread) => DatagramSocket;
   /**
    * Starts a thread that sends; `undefined`: this engine has none.
    *
-   * @throws Error that says what is missing.
+   * @throws Error that names the missing part.
    */
   readonly startThread?: () => Promise<SendThread>;
 }
@@ -48,7 +48,7 @@ export interface EngineConditions {
   /**
    * Loads an engine, and checks whether it can run.
    *
-   * @throws InputError for a mistake of the user; Error that says what is missing.
+   * @throws InputError for a mistake of the user; Error that names the missing part.
    */
   readonly load: (name: Exclude<EngineName, "portable">) => Promise<Loaded>;
 }
@@ -58,7 +58,8 @@ export interface EngineConditions {
  *
  * @param wanted The engine that the user named, if any.
  * @param report Receives a line when the named engine does not run here.
- * @throws InputError when the named engine cannot be used; it says what has to be granted.
+ * @throws InputError when the named engine cannot be used; the message names the missing
+ * permission.
  */
 export async function chooseEngine(
   wanted: EngineChoice | undefined,

@@ -23,11 +23,11 @@ export interface WatchMetricsSettings {
   readonly place: MetricsPlace;
   /** Whether each server has an info series. */
   readonly info: boolean;
-  /** Who may probe what; `undefined`: nobody may probe. */
+  /** The clients and targets of `/probe`; `undefined`: there is no `/probe`. */
   readonly probe: ProbeSettings | undefined;
 }
 
-/** Who may probe what. */
+/** The clients and targets of `/probe`. */
 export interface ProbeSettings {
   /** Targets besides the servers of the watch. */
   readonly allowed: readonly Target[];

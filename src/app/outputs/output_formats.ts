@@ -11,27 +11,27 @@ export interface OutputFormatDescription {
   /** The option that names a file in this format. */
   readonly option?: "oD" | "oJ" | "oG" | "oL";
   /** The content of a file in this format, for help. */
-  readonly holds: string;
+  readonly content: string;
 }
 
 /** The formats by name. */
 export const OUTPUT_FORMATS = {
-  csv: { suffixes: ["csv"], holds: "RFC 4180, one line per row" },
+  csv: { suffixes: ["csv"], content: "RFC 4180, one line per row" },
   ndjson: {
     suffixes: ["ndjson", "jsonl"],
     option: "oD",
-    holds: 'one JSON object per line, with `"schema": 1`',
+    content: 'one JSON object per line, with `"schema": 1`',
   },
-  json: { suffixes: ["json"], option: "oJ", holds: "a JSON array of these objects" },
-  hostport: { suffixes: ["txt"], option: "oL", holds: "one `host:port` per line" },
+  json: { suffixes: ["json"], option: "oJ", content: "a JSON array of these objects" },
+  hostport: { suffixes: ["txt"], option: "oL", content: "one `host:port` per line" },
   grep: {
     suffixes: ["gnmap"],
     option: "oG",
-    holds: "one line per row, in the grepable format of nmap and masscan",
+    content: "one line per row, in the grepable format of nmap and masscan",
   },
   table: {
     suffixes: [],
-    holds: "a table for people: the default on a terminal; the default in a pipe is `ndjson`",
+    content: "a table for people: the default on a terminal; the default in a pipe is `ndjson`",
   },
 } as const satisfies Readonly<Record<string, OutputFormatDescription>>;
 

@@ -21,7 +21,7 @@ import { firstLines } from "./name_lookup.ts";
 /**
  * The addresses of a name, of both families.
  *
- * @param allProtocols Every protocol: the error says more if the name is one of theirs.
+ * @param allProtocols Every protocol: the error has a hint if the name is that of a protocol.
  * @throws InputError when there are none.
  */
 export async function resolveName(

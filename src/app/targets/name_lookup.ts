@@ -117,7 +117,7 @@ export async function lookUpName(name: string, lookups: Lookups): Promise<FoundN
  *
  * @param name The name that the user wrote.
  * @param host The name that has the addresses: the same, or the target of its SRV record.
- * @returns With lines that say which records were refused, and why.
+ * @returns The addresses, and a line for each refused record with the reason.
  */
 function admit(
   name: string,

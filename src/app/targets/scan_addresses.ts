@@ -19,19 +19,19 @@ export function addressesOf(
   named: Pick<NamedTargets, "targets" | "optedOut">,
   optedOut: readonly Range[],
 ): ScanAddresses {
-  const asked = [
+  const requested = [
     ...inclusions.map(({ range }) => range),
     ...known.map(({ endpoint: { address } }) => rangeOf(address)),
   ];
   const open = named.targets.groups.flatMap(({ addresses }) => [...addresses]);
   const closed = [...named.optedOut, ...optedOut];
   const excluded = ([4, 6] as const).flatMap((bits) => {
-    const [all, probed, left] = [asked, open, closed].map((ranges) =>
+    const [all, probed, left] = [requested, open, closed].map((ranges) =>
       RangeSet.of<Address>(ranges.filter(({ start }) => family(start) === bits))
     );
     return [...all.subtract(probed.subtract(left))];
   });
-  return { asked, excluded };
+  return { requested, excluded };
 }
 
 function rangeOf(address: Address): Range {

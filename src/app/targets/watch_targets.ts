@@ -180,10 +180,10 @@ function addStored(
   sources: StoredSources,
   add: AddServer,
 ): void {
-  const { requested_as: asked } = stored;
-  const { name, service } = asked === null ? {} : namesIn(asked);
+  const { requested_as: requestedAs } = stored;
+  const { name, service } = requestedAs === null ? {} : namesIn(requestedAs);
   const known = name ?? service?.name ?? null;
-  add(endpoint, known, knownState(stored, sources), known === null ? null : asked);
+  add(endpoint, known, knownState(stored, sources), known === null ? null : requestedAs);
 }
 
 /** The last known state of a server. Player names are included only if they are kept. */

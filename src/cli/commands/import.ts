@@ -167,7 +167,7 @@ async function importFile(
 function importLines({ path, found, changed, unread }: ImportedFile): string[] {
   return [
     `${path}: ${countOf(found, "server")}, ` +
-    `${withCommas(changed)} of them new or newer than what was known`,
+    `${withCommas(changed)} of them new, or newer than their rows`,
     ...(unread.count > 0 ? [`${path}: ignored ${unreadText(unread)}`] : []),
   ];
 }

@@ -1,5 +1,5 @@
 /**
- * The scans command: the scans and watches of a database, and how far they are.
+ * The scans command: the scans and watches of a database, and their progress.
  *
  * @module
  */

@@ -54,7 +54,7 @@ const BY_NAME = "For a name without a port, the SRV record is looked up too; ";
 /** The shells that have completions. */
 export const SHELL_NAMES = ["bash", "zsh", "fish"] as const;
 
-/** What help says of each command. */
+/** The help of each command. */
 export const COMMANDS: Readonly<Record<Command, CommandDescription>> = {
   scan: {
     usage: "scan TARGET... [options]",

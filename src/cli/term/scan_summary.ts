@@ -69,7 +69,7 @@ export function summary(
   ];
 }
 
-/** `, in 2 of 4 passes` for a scan that ended before its last pass, or always. */
+/** ` in 2 of 4 passes`; empty for a scan that reached its last pass, unless `always` is set. */
 function passesText(
   { pass, passes }: { readonly pass: number; readonly passes: number },
   always: boolean,

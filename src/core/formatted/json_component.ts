@@ -150,7 +150,7 @@ class ComponentReader {
     appendFormatted(this.list, part, { base: style });
   }
 
-  /** The start of a text, as long as the bound allows. */
+  /** The start of a text, cut to the number of units that the bound still allows. */
   #limited(text: string): string {
     if (text.length <= this.#units) return text;
     this.cut = true;

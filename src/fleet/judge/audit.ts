@@ -16,7 +16,9 @@ export interface AuditRules {
   readonly netRate?: number;
   /** Addresses that must not be probed. */
   readonly excluded?: readonly Range[];
-  /** Endpoints (`host:port`) that the scanner knew as SQP servers before the log begins. */
+  /**
+   * Endpoints (`host:port`) of SQP servers that were known to the scanner before the log begins.
+   */
   readonly knownForSqp?: ReadonlySet<string>;
   /**
    * Protocols in which each endpoint (`host:port`) may be queried. An endpoint that is not in the map

@@ -78,7 +78,7 @@ export function drawFleet(plan: FleetPlan): FleetHost[] {
   const places = new RangeIndex<Address>(RangeSet.of([range]));
   if (servers + hostile > places.size) {
     throw new InputError(
-      `Cannot place ${servers + hostile} hosts: the range holds ${places.size} addresses`,
+      `Cannot place ${servers + hostile} hosts: the range has ${places.size} addresses`,
     );
   }
   const order = new Permutation(places.size, seed);

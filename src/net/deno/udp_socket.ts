@@ -45,7 +45,7 @@ export function openSocket(local: Endpoint, largest: number = LARGEST): Datagram
  *
  * @param address The local address on the link; other links may have an equal one.
  * @param zone The name of the link's interface.
- * @throws As {@linkcode openSocket}; other errors on a system without IPv6.
+ * @throws The errors of {@linkcode openSocket}; other errors on a system without IPv6.
  */
 export function openLinkSocket(address: bigint, zone: string): DatagramSocket {
   try {

@@ -61,7 +61,7 @@ export async function packetEngine(options: FrameEngineOptions): Promise<FrameEn
  * Tests whether the engine `xdp` can run on this machine, and creates it. Each sender thread uses a
  * queue of its own. Without sender threads the main thread uses the first queue.
  *
- * @throws As {@linkcode packetEngine}.
+ * @throws The errors of {@linkcode packetEngine}.
  */
 export async function xdpEngine(options: FrameEngineOptions): Promise<FrameEngine> {
   const { uplink, route } = await findRoute(options);
@@ -115,7 +115,7 @@ function socketOpener(route: FrameRoute, openSender: (thread?: SendThread) => Fr
       sender = openSender(thread);
       senders.set(thread, sender);
     }
-    sender.hold(); // `release` closes it if no socket opens and no other one uses it
+    sender.hold(); // `release` closes the sender, unless a socket has opened
     try {
       const udp = openUdpSocket(local, { thread, errors: sender.errors });
       return new FrameSocket(udp, sender, route);

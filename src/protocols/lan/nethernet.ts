@@ -140,7 +140,8 @@ export function sealPacket(packet: NewPacket): Uint8Array<ArrayBuffer> {
  * Decrypts and decodes a packet.
  *
  * @returns `undefined` when decryption fails, and for a packet with an unknown id.
- * @throws Truncated, Malformed as {@linkcode decodeNethernetPacket}, with offsets in the plaintext.
+ * @throws Truncated, Malformed for the reasons of {@linkcode decodeNethernetPacket}; offsets are
+ * those in the plaintext.
  *
  * @example
  * ```ts

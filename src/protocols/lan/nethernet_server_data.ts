@@ -5,7 +5,7 @@
  *            transport << 1  connection << 1
  *     5      name v+n  level v+n  gamemode z  players 4  slots 4  editor 1  hardcore 1
  *            online accounts 1  self-signed accounts 1  transport z  connection z
- *     6      as 5, with nonce v+n before transport
+ *     6 like 5, with nonce v+n before transport
  *     7      name v+n  protocol z  version v+n  level v+n  players z  slots z  gamemode z  editor 1
  *            hardcore 1  online accounts 1  self-signed accounts 1  nonce v+n  connection z
  *

@@ -292,8 +292,8 @@ function decodeBasic(bytes: Uint8Array, session: number): BasicStat {
 }
 
 /**
- * The last four of the five texts. If the counts are not numbers but two later texts are, the
- * MOTD holds NULs, and the reader is moved to the end of these texts.
+ * The last four of the five texts. If the counts are not numbers but two later texts are, the MOTD
+ * contains NULs, and the reader is moved to the end of these texts.
  *
  * @throws Malformed when no counts follow, and the five texts are not those of a basic stat.
  */

@@ -188,7 +188,7 @@ export interface Refusal {
   readonly reason: RefusalReason;
   /** The server's GUID, 64 bits. */
   readonly guid: bigint;
-  /** The server's RakNet protocol number; only `incompatibleProtocol` holds one. */
+  /** The server's RakNet protocol number; only `incompatibleProtocol` contains one. */
   readonly protocol: number | undefined;
 }
 

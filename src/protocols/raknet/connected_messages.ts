@@ -36,7 +36,7 @@ const ID = {
   disconnect: 0x15,
 } as const;
 
-/** Addresses in a message of Minecraft. */
+/** Number of addresses in a message of Minecraft. */
 const MOST_ADDRESSES = 20;
 /** Size of the two times at the end of a message, bytes. */
 const TIMES_SIZE = 16;

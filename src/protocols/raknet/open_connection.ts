@@ -148,7 +148,7 @@ function readSecurity(reader: Reader): Security {
 export interface OpenRequest2 {
   /** The cookie of the first reply; `undefined` when the server is not secured. */
   readonly cookie: number | undefined;
-  /** The server's endpoint as the client knows it. */
+  /** The server's endpoint to which the client sent the request. */
   readonly address: Endpoint;
   /** The MTU of the connection, IPv4 and UDP headers included. */
   readonly mtu: number;

@@ -46,7 +46,7 @@ export function* pingExchange(
 
 /**
  * Reads a reply to a ping with this time. A reply with another time is accepted only on a socket
- * that serves only this exchange, because other hosts do not know its port.
+ * that serves only this exchange, because no other host has received a datagram from its port.
  */
 function accept(datagram: Uint8Array, time: bigint, exclusive: boolean): RaknetStatus | undefined {
   const pong = decodePong(datagram);

@@ -57,7 +57,7 @@ export function encodeVarString(text: string | Uint8Array): Uint8Array<ArrayBuff
   return concat(encodeVarInt(bytes.length), bytes);
 }
 
-/** Reads a text as bytes. Throws as {@linkcode readVarInt}. */
+/** Reads a text as bytes. Throws the errors of {@linkcode readVarInt}. */
 export function readVarString(reader: Reader, what: string): Uint8Array {
   const start = reader.offset;
   const length = readVarInt(reader, `${what} length`);
@@ -110,7 +110,7 @@ export function peekId(bytes: Uint8Array): number | undefined {
  * Decodes the frame that starts at an offset.
  *
  * @throws Truncated when bytes of the frame are missing.
- * @throws Malformed as {@linkcode frameEnd}.
+ * @throws Malformed for the reasons of {@linkcode frameEnd}.
  */
 export function decodeFrame(bytes: Uint8Array, start = 0): SlpFrame {
   const end = frameEnd(bytes, start);
@@ -196,7 +196,7 @@ export function encodeStatusResponse({ json, trailing }: StatusResponse): Uint8A
 /**
  * Decodes a status response. Bytes after its frame are ignored.
  *
- * @returns `undefined` when the first frame holds another packet.
+ * @returns `undefined` when the first frame contains another packet.
  * @throws Truncated while bytes of the frame are missing.
  * @throws Malformed when the frame or a field in it is malformed.
  *
@@ -227,8 +227,8 @@ export function encodeSlpPing(payload: bigint): Uint8Array<ArrayBuffer> {
 /**
  * Decodes a ping or a pong.
  *
- * @returns Its eight bytes as a number; `undefined` when the frame holds another packet.
- * @throws Truncated, Malformed as {@linkcode decodeStatusResponse}.
+ * @returns Its eight bytes as a number; `undefined` when the frame contains another packet.
+ * @throws Truncated, Malformed for the reasons of {@linkcode decodeStatusResponse}.
  */
 export function decodeSlpPing(bytes: Uint8Array): bigint | undefined {
   const { id, body } = decodeFrame(bytes);

@@ -160,7 +160,7 @@ function legacyStatement({ status, text, flags }: LegacyReply, requestForm: stri
   const facts = withoutNulls({
     form: `legacy ${status.form}`,
     version_name: status.version === null ? null : cutToText(status.version),
-    asked: requestForm,
+    request: requestForm,
     later_protocol: isLater || null,
   });
   return { columns, flags: cut ? [...flags, "cut"] : flags, facts };

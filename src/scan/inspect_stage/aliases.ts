@@ -15,8 +15,8 @@
  * - Geyser beside a Java server: it repeats the first line of the MOTD (`;` as `:`) and the slots.
  *   If two Java servers of the host match, Geyser gets no alias.
  * - A Query port beside the game port: its reply has the game port, and the same MOTD and counts.
- * - The same reply on more than a hundred ports of a host (as in matscan). Such a host sends this
- *   reply on every port.
+ * - The same reply on more than a hundred ports of a host. Such a host sends this reply on every
+ *   port. (The scanner matscan has the same rule.)
  *
  * Without a matching signature, a row is not an alias. A missed alias adds a row, which is better
  * than a false alias, which hides a server.

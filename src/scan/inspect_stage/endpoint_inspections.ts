@@ -1,7 +1,7 @@
 /**
- * Inspects the endpoints of a scan. The interview of a host that floods, or whose address is forged in
- * a flood, uses one protocol and no follow-ups. It uses a socket of its own, because a sender of
- * forged datagrams does not know the port of that socket.
+ * Inspects the endpoints of a scan. The interview of a host that floods, or whose address is forged
+ * in a flood, uses one protocol and no follow-ups. It uses a socket of its own, because a sender of
+ * forged datagrams cannot find out the port of that socket.
  *
  * @module
  */

@@ -166,8 +166,9 @@ export class UdpSweep {
   }
 
   /**
-   * Probes unresponsive targets again in each protocol all of whose passes were disturbed. It does so
-   * up to twice, and at most as often as retries are allowed. Hosts that flooded are skipped.
+   * Probes unresponsive targets again in each protocol in which floods disturbed every pass. It
+   * does so up to twice, and at most as often as retries are allowed. Hosts that flooded are
+   * skipped.
    *
    * @returns Whether repetitions are left, because the sweep was stopped.
    */

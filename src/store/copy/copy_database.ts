@@ -1,5 +1,6 @@
 /**
- * Copies a database into an empty one, of either engine. The rows are read from one state of the source.
+ * Copies a database into an empty one, of either engine. The rows are read in one snapshot of the
+ * source.
  *
  * @module
  */
@@ -53,7 +54,7 @@ export interface CopyOptions {
 }
 
 /**
- * Copies a database. A copy that ended early continues: it compares what it has with the source, and
+ * Copies a database. A copy that ended early continues: it compares its rows with the source, and
  * starts again if the source has changed since.
  *
  * @param target A database that `openCopyTarget` has opened.
@@ -215,7 +216,9 @@ async function* namingErrors<T>(source: Database, batches: AsyncIterable<T>): As
   }
 }
 
-/** The statement that inserts rows of a table. SQLite has a column that PostgreSQL has no need for. */
+/**
+ * The statement that inserts rows of a table. SQLite has a column that PostgreSQL does not need.
+ */
 function insertCopied({ name, columns }: CopiedTable): BulkStatement {
   const conflict = "on conflict do nothing";
   const statement = insertInto(name, columns, conflict);
@@ -231,7 +234,7 @@ function withSortColumns({ name, columns }: CopiedTable, batch: readonly CopiedR
   return batch.map(({ values }) => [...values, addressSort(String(values[address]))]);
 }
 
-/** Makes the target a database like any other: the next rows get the next numbers. */
+/** Completes the target: copies the salt, sets the next numbers, and ends the unfinished state. */
 async function finish(source: Database, target: Database): Promise<void> {
   const [{ salt }] = await readVersion(source) < 5
     ? [{ salt: null }]

@@ -1,5 +1,5 @@
 /**
- * How far a copy is: the table that the target has until its end.
+ * The progress of a copy: the table that the target has until the copy is complete.
  *
  * @module
  */
@@ -17,13 +17,13 @@ export interface CopyProgress {
   readonly after?: Position;
 }
 
-/** Reads how far the copy into a database is. */
+/** Reads the progress of the copy into a database. */
 export async function readProgress(target: Database): Promise<CopyProgress> {
   const [{ progress }] = await target.rows(`select progress from ${UNFINISHED_COPY}`);
   return { done: [], ...JSON.parse(String(progress)) };
 }
 
-/** Stores how far the copy is, in the transaction that writes the rows. */
+/** Stores the progress of the copy, in the transaction that writes the rows. */
 export async function writeProgress(target: Database, progress: CopyProgress): Promise<void> {
   await target.run(`update ${UNFINISHED_COPY} set progress = ?`, [JSON.stringify(progress)]);
 }

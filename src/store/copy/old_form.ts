@@ -37,7 +37,8 @@ const COLUMN_OF: Partial<Record<keyof ServerRecord, string>> = {
 /**
  * The tables of a database of an old form.
  *
- * @param target The database that the rows are written to: names that its servers have are taken.
+ * @param target The database that the rows are written to. No server of the source gets a name that
+ * one of its servers has.
  */
 export async function oldTables(source: Database, target: Database): Promise<CopiedTable[]> {
   const scans = await OldScans.read(source);
@@ -121,7 +122,10 @@ function serversTable(source: Database, target: Database): CopiedTable {
   };
 }
 
-/** Which server has each name of a batch as its key: one of the target, else the first of the batch. */
+/**
+ * The server that gets each name of a batch as its key: a server of the target, else the first
+ * server of the batch.
+ */
 async function takenKeys(
   target: Database,
   batch: readonly OldServer[],

@@ -86,7 +86,8 @@ function observationsTable(source: Database, scans: OldScans): CopiedTable {
       ["o.seen_at", "seen_at", "bigint"],
       ["o.scan_id", "scan_id", "text"],
     ],
-    // If a watch has several observations of a server at one time, the last round's is copied.
+    // If a watch has several observations of a server at one time, the one with the highest `round`
+    // is copied.
     where: "not exists (select 1 from observations p where p.server_id = o.server_id and " +
       "p.seen_at = o.seen_at and p.scan_id = o.scan_id and p.round > o.round)",
   };

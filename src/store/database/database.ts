@@ -62,9 +62,9 @@ export interface BulkStatement {
 export const MAX_ATTEMPTS = 8;
 
 /**
- * An open database. Statements run one at a time, in the order of the calls. A transaction, stream or
- * snapshot waits until the one before it has ended, so none may begin another one within it, except for
- * streams within a snapshot.
+ * An open database. Statements run one at a time, in the order of the calls. A transaction, stream
+ * or snapshot waits until the one before it has ended. None of them may therefore begin another
+ * one, except that a snapshot may begin streams.
  */
 export interface Database extends AsyncDisposable {
   /** The name of the database in error messages: a quoted path, or a URL without its password. */

@@ -20,8 +20,8 @@ const RETRY_PAUSE_MS = 5;
  * Begins a transaction that writes. The settings end with the transaction. They make statements
  * read rows by their keys, in the order of the parameters, so that all writers lock rows in one
  * order. A sequential scan, which a small table may still need, then has an enormous cost for the
- * planner. It would compile such a statement (60 ms), so JIT is off. The transaction gets its
- * number before it reads, so that other programs can wait for its end.
+ * planner. PostgreSQL would compile such a statement (60 ms), so JIT is off. The transaction gets
+ * its number before it reads, so that other programs can wait for its end.
  */
 const BEGIN = "begin; set local enable_hashjoin = off; set local enable_mergejoin = off; " +
   "set local enable_seqscan = off; set local jit = off; select pg_current_xact_id()";

@@ -138,7 +138,7 @@ export class PostgresConnection {
       await client.connect();
       return client;
     } catch (error) {
-      await closeClient(client); // a refused connection may still hold its socket
+      await closeClient(client); // the socket of a refused connection may still be open
       throw error;
     }
   }

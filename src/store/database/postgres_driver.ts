@@ -83,7 +83,7 @@ export async function clientsOf(
       user,
       types,
       ssl,
-      // A function, because the driver reads password files itself when `password` is null.
+      // `password` is a function, because the driver reads password files itself when it is null.
       password: () => password ?? "",
       connectionTimeoutMillis: CONNECT_MS,
       application_name: "blocksweep",

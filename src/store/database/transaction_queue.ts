@@ -8,7 +8,10 @@
 export class TransactionQueue {
   #last: Promise<void> = Promise.resolve();
 
-  /** Waits until the earlier ones have ended. Disposing of the result lets the next one begin. */
+  /**
+   * Waits until the earlier transactions have ended. The next one begins when the result is
+   * disposed of.
+   */
   async begin(): Promise<Disposable> {
     const earlier = this.#last;
     const { promise, resolve } = Promise.withResolvers<void>();

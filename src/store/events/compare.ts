@@ -65,7 +65,8 @@ export type ComparedRecord =
 
 /**
  * The events between two replies of an online server: `restarted`, `changed` and `players`, in this
- * order. Equal numbers of other players are a change too, if both records have the names of all.
+ * order. Equal numbers of other players are a change too, if both records have the names of all
+ * players.
  *
  * @param allProtocols Every protocol of the program.
  */

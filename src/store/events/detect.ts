@@ -18,13 +18,13 @@ import type { EventBody } from "./watch_event.ts";
 export interface Transition {
   /** `servers.id`. */
   readonly id: number;
-  /** What the database knew before; `undefined`: the server is new. */
+  /** The stored data of the server before the reply; `undefined`: the server is new. */
   readonly before: KnownServer | undefined;
   /** The reply. */
   readonly record: ServerRecord;
   /** The columns of the reply. */
   readonly values: ServerValues;
-  /** Whether the server counts as online after it. */
+  /** Whether the server counts as online after the reply. */
   readonly online: boolean;
   /** When the server was probed, Unix milliseconds of the database's clock. */
   readonly at: number;

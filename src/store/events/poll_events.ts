@@ -119,9 +119,9 @@ function eventRow(
 }
 
 /**
- * The events of a transaction whose outcome is unknown: the connection was lost during its commit. If it
- * was committed, nothing has changed when the transaction runs again. The table `events` then has the
- * events.
+ * The events of a transaction whose outcome is unknown: the connection was lost during its commit.
+ * If it was committed, the transaction changes nothing when it runs again, and its events are in
+ * the table `events`.
  */
 export class UnconfirmedEvents {
   #events: readonly ServerEvent[] = [];

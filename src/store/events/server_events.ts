@@ -10,7 +10,10 @@ import type { WrittenServer } from "../rows/write_servers.ts";
 import type { EventBody } from "./watch_event.ts";
 import { type EventRow, writeEvents } from "./write_events.ts";
 
-/** What the column `data` of `events` contains of an event: the server's record is in `servers`. */
+/**
+ * The members of an event for the column `data` of `events`, without the server's record, which is
+ * in `servers`.
+ */
 export function dataOf(body: EventBody): Record<string, unknown> {
   const { event: _, ...data } = body;
   return body.event === "online" ? { offline_ms: body.offline_ms } : data;

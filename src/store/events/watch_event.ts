@@ -120,7 +120,10 @@ export function isWatcherEvent(event: WatchEvent): event is WatcherEvent {
   return event.host === null;
 }
 
-/** The kinds of events, in the order of metrics. The compiler refuses this list if one is missing. */
+/**
+ * The kinds of events, in the order of metrics. The compiler refuses this list if a kind is
+ * missing.
+ */
 export const EVENT_KINDS: readonly string[] = Object.keys(
   {
     online: true,

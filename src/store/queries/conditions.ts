@@ -119,8 +119,8 @@ async function softwareKeys(database: Database, text: string): Promise<string[]>
 }
 
 /**
- * The condition that a version is this one, or begins with it and a point. Few keys of other
- * versions are between `KEY` and `KEY/`.
+ * The condition that a version equals the wanted one, or begins with it and a period. Few keys of
+ * other versions are between `KEY` and `KEY/`.
  */
 function hasVersion(version: string): Condition {
   const key = versionKey(storable(version));

@@ -40,7 +40,7 @@ export function whereClause(conditions: readonly Sql[]): Sql {
   };
 }
 
-/** How many servers each way to find a page reads. */
+/** Limits on the numbers of servers that are read to find a page. */
 export interface PageSteps {
   /** Number of servers that are read first, in the sort order. */
   readonly first: number;
@@ -54,7 +54,10 @@ export interface PageSteps {
    * in the sort order before the servers of the condition.
    */
   readonly firstOfMany: Readonly<Record<"s" | "t", number>>;
-  /** If this number or more fulfil each condition, only the index of the sort order is used. */
+  /**
+   * If this number of servers or more fulfil each condition, only the index of the sort order is
+   * used.
+   */
   readonly many: number;
 }
 

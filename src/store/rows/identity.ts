@@ -10,7 +10,7 @@ import { serverId, type ServerRecord } from "../../core/record.ts";
 import { namesIn } from "../../targets/requested_names.ts";
 import { parseTarget } from "../../targets/parse.ts";
 
-/** Who a server is, and where it is. */
+/** The identity of a server, and its last endpoint. */
 export interface ServerIdentity {
   /**
    * The server's key in a database, as a user types it: `192.0.2.1:25565`, `[2001:db8::1]:19132`,
@@ -33,7 +33,7 @@ export interface ServerIdentity {
 export type IdentifyingFields = Pick<ServerRecord, "host" | "port" | "requested_as">;
 
 /** The identity of a record's server; `undefined` when the host is not an address. */
-export function identityOf({ host, port, requested_as: asked }: IdentifyingFields):
+export function identityOf({ host, port, requested_as: requestedAs }: IdentifyingFields):
   | ServerIdentity
   | undefined {
   const [text, zone] = host.split("%", 2);
@@ -42,8 +42,8 @@ export function identityOf({ host, port, requested_as: asked }: IdentifyingField
   const address = formatAddress(parsed);
   const scope = zone === undefined || zone === "" ? null : zone;
   const place = { address, scope, port };
-  if (asked !== null) {
-    const { name, service } = namesIn(asked);
+  if (requestedAs !== null) {
+    const { name, service } = namesIn(requestedAs);
     const hostname = domainToASCII(name ?? service?.name ?? "");
     if (hostname !== "") {
       const isService = service !== undefined;

@@ -1,5 +1,5 @@
 /**
- * Reads what a database knows about the servers of a batch.
+ * Reads the stored data of the servers of a batch.
  *
  * @module
  */
@@ -16,7 +16,7 @@ import { fieldExpression, fieldOf } from "./stored_record.ts";
 import { type LackingParts, readLackingParts } from "../kept/lacking_parts.ts";
 import { canonicalHost } from "./addresses.ts";
 
-/** What a database knows about a server. */
+/** The stored data of a server. */
 export interface KnownServer {
   /** `servers.id`. */
   readonly id: number;

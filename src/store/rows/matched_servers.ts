@@ -11,7 +11,7 @@ import { PART_COLUMNS } from "../kept/kept_columns.ts";
 import { type KnownServer, readKnownServers, repliedServers } from "./known_servers.ts";
 import { scanNumbers } from "./scan_numbers.ts";
 
-/** The servers of a batch of records, and what a database knows about them. */
+/** The servers of a batch of records, and their stored data. */
 export interface MatchedServers {
   /** All records whose host is an address, with the identities that their names give. */
   readonly all: readonly Identified[];

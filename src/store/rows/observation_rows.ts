@@ -66,7 +66,7 @@ export function observationValues(
   ];
 }
 
-/** Writes an observation of each server that replied to a scan which is known. */
+/** Writes an observation of each server that replied to a scan with a row in `scans`. */
 export async function observeReplies(
   database: Database,
   written: readonly WrittenServer[],

@@ -31,9 +31,9 @@ export interface Outage {
 
 /** A server after a poll. */
 export interface PolledServer {
-  /** Who the server is. */
+  /** The identity of the server. */
   readonly identity: ServerIdentity;
-  /** What events say of the server. */
+  /** The members that all events of the server have. */
   readonly subject: EventSubject;
   /** The newest reply since the server was last written; `undefined`: no reply. */
   readonly record: ServerRecord | undefined;
@@ -64,7 +64,7 @@ export interface PolledServer {
 export interface PollObservation {
   /** The watch's identity, UUIDv7. */
   readonly scanId: string;
-  /** Who the server is. */
+  /** The identity of the server. */
   readonly identity: ServerIdentity;
   /** When the server was polled, Unix milliseconds. */
   readonly at: number;
@@ -74,7 +74,7 @@ export interface PollObservation {
 
 /** A server that a watch polls no more because its address opted out. */
 export interface DroppedServer {
-  /** Who the server is. */
+  /** The identity of the server. */
   readonly identity: ServerIdentity;
   /** The event of the opt-out, as the watch has seen it. */
   readonly event: ServerEvent;
@@ -86,7 +86,7 @@ export interface Polls {
   readonly scanId: string;
   /** At most one entry per server. */
   readonly servers: readonly PolledServer[];
-  /** What was seen, when something changed. */
+  /** Observations of changes, and hourly ones. */
   readonly observations: readonly PollObservation[];
   /** Addresses that opted out. */
   readonly optOuts: readonly OptOut[];

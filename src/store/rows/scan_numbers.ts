@@ -7,8 +7,7 @@ import { type Database, isInList, listValue } from "../database/database.ts";
 import { storableUuid } from "./stored_values.ts";
 
 /**
- * Finds the numbers of scans. A scan that the database does not know gets a row: its records come
- * from a file.
+ * Finds the numbers of scans. A scan without a row gets one: its records come from a file.
  *
  * @param ids Identities of scans. Those that are not UUIDs are ignored.
  * @returns The numbers (`scans.id`) by identity, as it was given.

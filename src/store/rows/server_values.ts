@@ -80,7 +80,7 @@ export interface ServerValues {
   readonly players: string | null;
 }
 
-/** The flag of records with a count that 32 bits cannot hold. */
+/** The flag of records with a count that does not fit into 32 bits. */
 const CLAMPED = "countClamped";
 
 /** The values of a record's columns. */

@@ -43,7 +43,7 @@ export function inKeyOrder(value: unknown): unknown {
   return Object.fromEntries(entries.sort(([a], [b]) => a < b ? -1 : 1));
 }
 
-/** The number, if it is a safe integer, which a bigint column can hold; else null. */
+/** The number, if it is a safe integer, which fits into a bigint column; else null. */
 export function wholeNumber(value: number | null): number | null {
   return Number.isSafeInteger(value) ? value : null;
 }

@@ -48,7 +48,7 @@ export interface WrittenServer {
   readonly values: ServerValues;
   /** `servers.id`. */
   readonly id: number;
-  /** What the database knew before; `undefined`: nothing. */
+  /** The stored data of the server before the write; `undefined`: there was no row. */
   readonly before: KnownServer | undefined;
   /** Whether the row has the written reply. `false`: it has a newer one. */
   readonly wins: boolean;
@@ -60,9 +60,9 @@ export interface WrittenServer {
 export interface WriteRules {
   /** Whether a write replaces a row that has the same time as the write. */
   readonly replacesSameTime: boolean;
-  /** Whether a write of a server that is known changes nothing. */
+  /** Whether a write of a known server changes nothing. */
   readonly onlyNew?: boolean;
-  /** Whether a server that was not known has an event. */
+  /** Whether a new server gets an event `online`. */
   readonly reportsNew: boolean;
   /** Every protocol of the program. */
   readonly allProtocols: readonly Protocol[];
@@ -168,7 +168,7 @@ function transitionOf({ id, before, values, write }: Unreported): Transition {
   return { id, before, values, record, online, at, outage };
 }
 
-/** Whether a write replaces what the database knows. */
+/** Whether a write replaces the stored row. */
 export function isReplaced(
   { state }: KnownServer,
   { probedAt }: Pick<ServerWrite, "probedAt">,

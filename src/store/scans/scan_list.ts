@@ -47,7 +47,7 @@ export interface StoredScan {
   readonly rate: number | null;
   /** The reason for that rate; null: not searched. */
   readonly rate_reason: string | null;
-  /** The first 1,000 merged ranges that the scan was asked to probe. */
+  /** The first 1,000 merged ranges that the user named as targets. */
   readonly ranges: readonly string[];
   /** The first 1,000 merged ranges among them that it does not probe. */
   readonly excluded: readonly string[];
@@ -111,11 +111,11 @@ async function rangesOf(database: Database, { id }: Row): Promise<Ranges> {
         `order by first limit ${MOST_RANGES}`,
       [id, excluded],
     );
-  const [asked, excluded] = [await read(0), await read(1)];
+  const [requested, excluded] = [await read(0), await read(1)];
   return {
-    ranges: asked.map(rangeText),
+    ranges: requested.map(rangeText),
     excluded: excluded.map(rangeText),
-    widened: [...asked, ...excluded].some(({ widened }) => widened === 1),
+    widened: [...requested, ...excluded].some(({ widened }) => widened === 1),
   };
 }
 

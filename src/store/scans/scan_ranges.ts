@@ -1,5 +1,5 @@
 /**
- * The addresses that a scan was asked to probe, and those of them that it does not probe.
+ * The addresses that the user named as targets of a scan, and those of them that the scan omits.
  *
  * @module
  */
@@ -15,9 +15,9 @@ import { storableTime } from "../rows/stored_values.ts";
 
 /** The addresses of a scan. */
 export interface ScanAddresses {
-  /** What the scan was asked to probe, in any order. */
-  readonly asked: readonly Range[];
-  /** What it does not probe of that, because it is excluded, opted out or never probed. */
+  /** The addresses that the user named as targets, in any order. */
+  readonly requested: readonly Range[];
+  /** Those of them that the scan does not probe: excluded, opted out or never probed. */
   readonly excluded: readonly Range[];
 }
 
@@ -85,10 +85,10 @@ const INSERT_RANGE = insertInto("scan_ranges", COLUMNS, "on conflict do nothing"
 export async function writeScanRanges(
   database: Database,
   scan: number,
-  { asked, excluded }: ScanAddresses,
+  { requested, excluded }: ScanAddresses,
   at: number,
 ): Promise<void> {
-  const rows = [asked, excluded].flatMap((addresses, isExcluded) => {
+  const rows = [requested, excluded].flatMap((addresses, isExcluded) => {
     const { ranges, widened } = mergedRanges(addresses);
     return ranges.map(({ start, end }): Value[] => [
       scan,

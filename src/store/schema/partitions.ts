@@ -99,7 +99,10 @@ async function partitionsOf(
   }));
 }
 
-/** Makes a partition, with the rows of its month. Writers wait: their rows would be in the wrong one. */
+/**
+ * Makes a partition, with the rows of its month. Writers wait meanwhile, because their rows would
+ * go to another partition.
+ */
 async function addMonth(database: Database, { partition, start, end }: Month): Promise<void> {
   await database.script(
     "lock table observations in share row exclusive mode; " +

@@ -20,7 +20,8 @@ const ATTEMPTS = 50;
  *
  * @param now Unix milliseconds.
  * @param pause Awaited between two checks for other transactions.
- * @returns Whether the hours are closed. `false`: a transaction of another program takes long.
+ * @returns Whether the hours are closed. `false`: a transaction of another program did not end in
+ * time.
  */
 export async function closeHours(
   database: Database,

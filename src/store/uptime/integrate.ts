@@ -5,7 +5,7 @@
  */
 import { HOLDS_MS } from "./hours.ts";
 
-/** What a watch saw of a server at a time. */
+/** The result of one poll of a server. */
 export interface SeenState {
   /** When the server was polled, Unix milliseconds. */
   readonly at: number;
@@ -17,7 +17,7 @@ export interface SeenState {
   readonly players: number | null;
 }
 
-/** A time without interruption in which a watch watched. */
+/** A time in which a watch ran without interruption. */
 export interface StoredSpan {
   /** `scans.id` of the watch. */
   readonly scan: number;
@@ -27,7 +27,7 @@ export interface StoredSpan {
   readonly endedAt: number;
 }
 
-/** What watches saw of a server in a period. */
+/** The uptime and players of a server in a period, as watches observed them. */
 export interface Uptime {
   /** Seconds in which at least one watch watched the server. */
   readonly watchedS: number;
@@ -37,7 +37,7 @@ export interface Uptime {
   readonly playerS: number;
   /** Minimum of players online; `null`: the server was not online, or did not publish it. */
   readonly playersMin: number | null;
-  /** Maximum of players online; `null` as `playersMin`. */
+  /** Maximum of players online; `null` for the same reasons as `playersMin`. */
   readonly playersMax: number | null;
 }
 

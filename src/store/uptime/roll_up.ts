@@ -131,8 +131,8 @@ async function computeNext(
 }
 
 /**
- * Computes the day of an hour for servers, unless another hour of that day is still to be computed
- * for them: that computation then does it.
+ * Computes the day of an hour for servers. Does nothing while another hour of that day is still to
+ * be computed for them, because the day is computed with its last hour.
  */
 async function computeDayOf(
   database: Database,

@@ -10,8 +10,8 @@ import { advanceState, alone, DAY_MS, HOLDS_MS, HOUR_MS, readState, startOf } fr
 const PAGE = 5000;
 
 /**
- * Makes the hours before a time final, as far as they are closed and clean. Late rows change them
- * no more.
+ * Makes the hours before a time final, as far as they are closed and not dirty. Late rows change
+ * them no more.
  *
  * @param until Unix milliseconds.
  * @returns The time before which observations may be removed, Unix milliseconds: no later than
@@ -35,7 +35,7 @@ export async function sealHours(database: Database, until: number): Promise<numb
 /**
  * Removes the rollups of single hours, and spans that no hour needs. The rollups of days stay.
  *
- * @param until Only days that end no later are concerned, Unix milliseconds.
+ * @param until Only rows of days that end at this time or earlier are removed, Unix milliseconds.
  * @param between Awaited between two transactions.
  * @param signal Cancels the rest.
  */

@@ -12,9 +12,9 @@ const DAYS = 30;
 
 /**
  * Computes the rows of `server_uptime` for a page of servers, after the rollups of one of their
- * days were computed. The 30 days end with the last complete day. If a later day is still to be
- * computed for all servers, nothing is done: the computation of that day does it. The caller has
- * begun a transaction.
+ * days were computed. The 30 days end with the last complete day. Does nothing if a later day is
+ * still to be computed for all servers, because that computation computes these rows too. The
+ * caller has begun a transaction.
  *
  * @param hour Start of the hour with which the day was computed, Unix milliseconds.
  * @param servers `servers.id`, at least one, in order.

@@ -113,8 +113,8 @@ function addTo(sums: Sums, more: Readonly<Sums>): void {
 }
 
 /**
- * Writes the totals of an hour, and of its day if that is complete. Then the hour is clean. If the hour
- * was marked again meanwhile, nothing is written.
+ * Writes the totals of an hour, and of its day if that is complete. Then the hour is no longer
+ * dirty. If the hour was marked again meanwhile, nothing is written.
  *
  * @param between Awaited between two queries.
  * @param signal Cancels the work.

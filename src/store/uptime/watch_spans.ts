@@ -1,5 +1,5 @@
 /**
- * Writes when a watch watched.
+ * Writes the spans of a watch.
  *
  * @module
  */
@@ -7,7 +7,7 @@ import { type Database, timeParameter } from "../database/database.ts";
 import { scanNumbers } from "../rows/scan_numbers.ts";
 import { markPeriod } from "./dirty_hours.ts";
 
-/** A time without interruption in which a watch watched. */
+/** A time in which a watch ran without interruption. */
 export interface WatchSpan {
   /** Start, Unix milliseconds. It identifies the span. */
   readonly startedAt: number;

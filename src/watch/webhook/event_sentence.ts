@@ -14,7 +14,7 @@ import {
   type WatchEvent,
 } from "../../store/events/watch_event.ts";
 
-/** Makes a text of strangers harmless for one receiver. */
+/** Makes untrusted text harmless for one receiver. */
 export type Escape = (text: string) => string;
 
 /** Maximum length of a server's or player's name, UTF-16 units. */
@@ -27,7 +27,7 @@ const MOST_LISTED = 5;
 /** Successive slashes, as in URLs. With one slash, receivers make no link. */
 const SLASHES = /\/{2,}/g;
 
-/** A text of strangers on one line, without formatting codes and links, cut to a length. */
+/** Untrusted text on one line, without formatting codes and links, cut to a length. */
 function tidy(text: string, longest: number, escape: Escape): string {
   const plain = plainText(cutText(text, 8 * longest));
   const short = plain.length > longest ? `${cutText(plain, longest - 1)}…` : plain;

@@ -77,7 +77,7 @@ onEngines(
   },
 );
 
-Deno.test("commands report a broken cell once with its key, and go on", async () => {
+Deno.test("commands report a broken cell once with its key, and continue", async () => {
   const folder = await Deno.makeTempDir();
   try {
     const list = `${folder}/a.db`;

@@ -20,7 +20,7 @@ import { watchId } from "../../store/records.ts";
 const HOST = "127.0.0.1:1";
 
 /** Runs a command in this process. Returns its output and its exit code. */
-async function told(args: readonly string[]): Promise<{ text: string; code: number }> {
+async function reported(args: readonly string[]): Promise<{ text: string; code: number }> {
   const writers = [Deno.stderr.writeSync, Deno.stdout.writeSync, Deno.stdout.write] as const;
   let text = "";
   const take = (bytes: Uint8Array) => {
@@ -65,7 +65,7 @@ Deno.test("no command shows a secret of a URL, wherever the URL is given", async
       fc.asyncProperty(secret, fc.nat(), async (text, pick) => {
         const urls = urlsWith(text, HOST).filter((url) => url !== "");
         for (const command of commands(urls[pick % urls.length])) {
-          const result = await told(command);
+          const result = await reported(command);
           assertEquals(leaksOf(result.text), [], `${command.join(" ")}: ${result.text}`);
           assert(result.code >= 0, result.text); // no stack trace
         }

@@ -199,12 +199,16 @@ Deno.test("a database that is locked when a command starts ends the command befo
 
 Deno.test("Ctrl-C while another program keeps a database locked ends a scan as interrupted", async () => {
   const folder = await Deno.makeTempDir();
-  const silent = Deno.listenDatagram({ transport: "udp", hostname: "127.46.0.2", port: 19132 });
+  const unresponsive = Deno.listenDatagram({
+    transport: "udp",
+    hostname: "127.46.0.2",
+    port: 19132,
+  });
   try {
     const list = `${folder}/a.db`;
     const child = start(["scan", "127.46.0.2", "--protocol", "raknet", "-o", list]);
     const ended = finish(child);
-    await Promise.race([silent.receive(), ended]); // by now the database is open
+    await Promise.race([unresponsive.receive(), ended]); // by now the database is open
     using other = new DatabaseSync(list);
     other.exec("pragma busy_timeout = 1000; begin immediate");
     child.kill("SIGINT");
@@ -213,20 +217,24 @@ Deno.test("Ctrl-C while another program keeps a database locked ends a scan as i
     assertStringIncludes(stderr, "all rows were written, but not the end of the scan");
     assertStringIncludes(stderr, `scan --resume ${list}.checkpoint`);
   } finally {
-    silent.close();
+    unresponsive.close();
     await Deno.remove(folder, { recursive: true });
   }
 });
 
 Deno.test("the end of a scan is recorded in every database, even if another program has locked one", async () => {
   const folder = await Deno.makeTempDir();
-  const silent = Deno.listenDatagram({ transport: "udp", hostname: "127.46.0.4", port: 19132 });
+  const unresponsive = Deno.listenDatagram({
+    transport: "udp",
+    hostname: "127.46.0.4",
+    port: 19132,
+  });
   try {
     const lists = ["a", "b"].map((name) => `${folder}/${name}.db`);
     const outputs = lists.flatMap((list) => ["-o", list]);
     const child = start(["scan", "127.46.0.4", "--protocol", "raknet", ...outputs]);
     const ended = finish(child);
-    await Promise.race([silent.receive(), ended]); // by now the databases are open
+    await Promise.race([unresponsive.receive(), ended]); // by now the databases are open
     using other = new DatabaseSync(lists[0]);
     other.exec("pragma busy_timeout = 1000; begin immediate");
     child.kill("SIGINT");
@@ -236,7 +244,7 @@ Deno.test("the end of a scan is recorded in every database, even if another prog
     const states = second.prepare("select state from scans").all().map(({ state }) => state);
     assertEquals(states, ["interrupted"], stderr);
   } finally {
-    silent.close();
+    unresponsive.close();
     await Deno.remove(folder, { recursive: true });
   }
 });

@@ -39,18 +39,18 @@ const LACKS: readonly [Partial<EngineConditions>, string][] = [
 ];
 
 Deno.test("the fast engine is chosen where it can run, and the portable one elsewhere", async () => {
-  const told: string[] = [];
+  const reported: string[] = [];
   const choose = async (wanted: "portable" | "udp" | undefined, conditions: EngineConditions) =>
-    (await chooseEngine(wanted, conditions, (line) => told.push(line))).name;
+    (await chooseEngine(wanted, conditions, (line) => reported.push(line))).name;
   assertEquals(await choose(undefined, GROUNDS), "udp");
   assertEquals(await choose("udp", GROUNDS), "udp");
   assertEquals(await choose("portable", BROKEN), "portable");
   for (const [lack] of LACKS) {
     assertEquals(await choose(undefined, { ...BROKEN, ...lack }), "portable");
   }
-  assertEquals(told, []);
+  assertEquals(reported, []);
   assertEquals(await choose(undefined, BROKEN), "portable");
-  assertEquals(told, [
+  assertEquals(reported, [
     "blocksweep: using engine portable; udp is not available: no libc.so.6",
   ]);
 });
@@ -82,9 +82,9 @@ function groundsWith(
 
 Deno.test("engines that write frames are used only when named, or chosen as the fastest", async () => {
   const choose = async (wanted: EngineChoice | undefined, conditions: EngineConditions) => {
-    const told: string[] = [];
-    const { name } = await chooseEngine(wanted, conditions, (line) => told.push(line));
-    return [name, ...told];
+    const reported: string[] = [];
+    const { name } = await chooseEngine(wanted, conditions, (line) => reported.push(line));
+    return [name, ...reported];
   };
   const all = groundsWith(ENGINES, {});
   assertEquals(await choose(undefined, all), ["udp"]);

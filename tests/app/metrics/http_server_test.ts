@@ -221,7 +221,7 @@ Deno.test("at most 32 connections are open; further ones are closed at once", as
   for (const conn of idle) conn.close();
 });
 
-Deno.test("a client that sends or reads endlessly holds one connection, for a bounded time", async () => {
+Deno.test("a client that sends or reads endlessly uses one connection, for a bounded time", async () => {
   const { server, clock, connect } = serve();
   await using _server = server;
   const conn = await connect();

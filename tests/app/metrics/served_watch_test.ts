@@ -26,7 +26,7 @@ async function get(port: number, path: string, host = "127.0.0.1"): Promise<stri
   }
 }
 
-Deno.test("1,000 targets of /probe at once leave the watch at work; 16 are probed, and no foreign Host", async () => {
+Deno.test("1,000 targets of /probe at once do not disturb the watch: 16 are probed, and a foreign Host is refused", async () => {
   const hosts = drawFleet({ servers: 1, range: RANGE, seed: 5, software: ["bds"] });
   await using _fleet = await openFleet(hosts, { clock: systemClock, seed: 1 });
   const [{ entry }] = hosts;

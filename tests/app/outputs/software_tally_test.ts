@@ -28,7 +28,7 @@ Deno.test("rows are counted by software and by version, the most frequent first"
   );
 });
 
-Deno.test("one row of another software is 1 other", async () => {
+Deno.test("one row of another software is counted as `1 other`", async () => {
   const tally = new SoftwareTally();
   for (const software of "abcdefg") await tally.write([row({ software })]);
   assert(tally.lines()[0].endsWith("1 × f, 1 other"), tally.lines()[0]);

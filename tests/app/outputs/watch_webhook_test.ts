@@ -14,9 +14,9 @@ const SERVERS = 40;
 function receive() {
   const ids: string[] = [];
   let isUp = false;
-  let asked = 0;
+  let queried = 0;
   const server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen: () => {} }, async (one) => {
-    asked++;
+    queried++;
     const list = await one.json() as { id: string }[];
     if (!isUp) return new Response("", { status: 503, statusText: "s3cr3t" });
     ids.push(...list.map(({ id }) => id));
@@ -25,8 +25,8 @@ function receive() {
   const { port } = server.addr;
   return {
     ids,
-    get asked() {
-      return asked;
+    get queried() {
+      return queried;
     },
     up: () => isUp = true,
     url: `http://user:hunter2@127.0.0.1:${port}/hooks/T0K3N`,
@@ -50,11 +50,11 @@ Deno.test("events that waited when a watch was killed are delivered by the next 
     await using _fleet = await openFleet(hosts, { clock: systemClock, seed: 1 });
     const servers = hosts.map(({ endpoint }) => formatEndpoint(endpoint));
     await using receiver = receive();
-    const asked = ["--interval", "5s", "--protocol", "raknet", "--webhook", receiver.url];
-    const args = ["watch", ...servers, ...asked, "-o", `${folder}/servers.db`];
+    const queried = ["--interval", "5s", "--protocol", "raknet", "--webhook", receiver.url];
+    const args = ["watch", ...servers, ...queried, "-o", `${folder}/servers.db`];
     const spool = `${folder}/servers.db.webhook`; // the spool file is beside the database
     const killed = start(args);
-    await until(killed, () => linesOf(spool).length >= SERVERS && receiver.asked > 0);
+    await until(killed, () => linesOf(spool).length >= SERVERS && receiver.queried > 0);
     killed.kill("SIGKILL");
     await finish(killed);
     assertEquals(Deno.statSync(spool).mode! & 0o777, 0o600);
@@ -93,10 +93,10 @@ Deno.test("at Ctrl-C each event is delivered, waiting or lost, with a file and w
     const servers = hosts.map(({ endpoint }) => formatEndpoint(endpoint));
     await using receiver = receive();
     const end = async (options: readonly string[], permissions: readonly string[]) => {
-      const before = receiver.asked;
-      const asked = ["--interval", "5s", "--protocol", "raknet", "--webhook", receiver.url];
-      const child = start(["watch", ...servers, ...asked, ...options], { permissions });
-      await until(child, () => receiver.asked > before);
+      const before = receiver.queried;
+      const queried = ["--interval", "5s", "--protocol", "raknet", "--webhook", receiver.url];
+      const child = start(["watch", ...servers, ...queried, ...options], { permissions });
+      await until(child, () => receiver.queried > before);
       child.kill("SIGINT");
       const { stderr } = await finish(child);
       const pattern = /(\d+) events?; webhook: (\d+) delivered, (\d+) waiting.*, (\d+) lost/;
@@ -222,9 +222,9 @@ Deno.test("a receiver verifies signatures, and the secrets are in no file, datab
 Deno.test("a receiver that never responds does not delay polls and printed events", async () => {
   const folder = await Deno.makeTempDir();
   const ended = new AbortController();
-  let asked = 0;
+  let queried = 0;
   const hang = () => {
-    asked++;
+    queried++;
     return new Promise<Response>((resolve) =>
       ended.signal.addEventListener("abort", () => resolve(new Response("")))
     );
@@ -243,7 +243,7 @@ Deno.test("a receiver that never responds does not delay polls and printed event
     for (const { endpoint: { address } } of hosts) {
       await printed.until(`"host":"${formatAddress(address)}"`);
     }
-    await until(child, () => asked > 0);
+    await until(child, () => queried > 0);
     child.kill("SIGINT");
     await printed.rest();
     const stderr = await new Response(child.stderr).text();

@@ -220,7 +220,9 @@ Deno.test("rows on standard output may repeat after a kill, and never after Ctrl
 
 /** The complete rows in the output of a process that may be killed. */
 async function collect({ stdout, stderr }: Deno.ChildProcess) {
-  const [rows, said] = await Promise.all([stdout, stderr].map((one) => new Response(one).text()));
+  const [rows, printed] = await Promise.all(
+    [stdout, stderr].map((one) => new Response(one).text()),
+  );
   const ids = readNdjson(rows.slice(0, rows.lastIndexOf("\n") + 1)).map(serverId);
-  return { ids, stderr: said };
+  return { ids, stderr: printed };
 }

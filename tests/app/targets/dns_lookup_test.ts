@@ -13,13 +13,13 @@ const record = (target: string, port: number, priority = 0, weight = 0): Service
 async function find(answer: DnsAnswer, name = "play.example.org") {
   await using dns = openDns(answer);
   const service = await serviceFinder({ nameServer: dns.nameServer })(name);
-  return { service, asked: dns.asked };
+  return { service, queried: dns.queried };
 }
 
 Deno.test("an SRV record is looked up by its full name, and parsed", async () => {
-  const { service, asked } = await find([record("MC1.example.org.", 25570)]);
+  const { service, queried } = await find([record("MC1.example.org.", 25570)]);
   assertEquals(service, { host: "mc1.example.org", port: 25570 });
-  assertEquals(asked, ["_minecraft._tcp.play.example.org."]);
+  assertEquals(queried, ["_minecraft._tcp.play.example.org."]);
 });
 
 Deno.test("of several SRV records the one with the lowest priority is used, then with the highest weight", async () => {
@@ -83,13 +83,13 @@ Deno.test("a missing SRV record is no error", async () => {
 });
 
 Deno.test("names are looked up in ASCII; local names and invalid ones are not looked up", async () => {
-  assertEquals((await find(3, "spiel.müller.example")).asked, [
+  assertEquals((await find(3, "spiel.müller.example")).queried, [
     "_minecraft._tcp.spiel.xn--mller-kva.example.",
   ]);
   for (const name of ["localhost", "mc.localhost", "xn--a"]) {
-    assertEquals(await find([record("a.example.", 1)], name), { service: undefined, asked: [] });
+    assertEquals(await find([record("a.example.", 1)], name), { service: undefined, queried: [] });
   }
-  assertEquals((await find(3, "notlocalhost")).asked.length, 1);
+  assertEquals((await find(3, "notlocalhost")).queried.length, 1);
 });
 
 Deno.test("a lookup at an unresponsive name server, or one with invalid replies, ends in time", async () => {
@@ -104,7 +104,7 @@ Deno.test("a lookup at an unresponsive name server, or one with invalid replies,
       'Cannot look up the SRV record of "play.example.org": the name server does not reply',
     );
     assert(performance.now() - begun < 1000); // the lookup of the system itself takes two seconds
-    assertEquals(dns.asked.length, 1);
+    assertEquals(dns.queried.length, 1);
   }
 });
 

@@ -95,10 +95,10 @@ Deno.test("each known server keeps the name that it has, also beside another ser
 });
 
 Deno.test("the target of an SRV record is a target of the scan when the name has no port", async () => {
-  const asked: string[] = [];
+  const queried: string[] = [];
   const service = { host: "two.example", port: 25570 };
   const findService = (name: string) => {
-    asked.push(name);
+    queried.push(name);
     return Promise.resolve(name.startsWith("same") ? service : undefined);
   };
   const collectLed = async (words: string[], exclude: string[] = []) =>
@@ -126,10 +126,10 @@ Deno.test("the target of an SRV record is a target of the scan when the name has
       named,
     ]),
   );
-  assertEquals(asked, ["same.example"]);
-  asked.length = 0;
+  assertEquals(queried, ["same.example"]);
+  queried.length = 0;
   const excluded = await collectLed(["10.0.0.0/30"], ["same.example"]);
-  assertEquals([excluded.targets.size, asked, excluded.services.size], [3n, [], 0]);
+  assertEquals([excluded.targets.size, queried, excluded.services.size], [3n, [], 0]);
   const lines = dryRun(await collectLed(["same.example"]));
   assert(lines.includes("SRV records  same.example SRV two.example:25570"));
   const without = dryRun(await collectLed(["two.example"]));
@@ -242,7 +242,7 @@ Deno.test("the plan names the limit that determines the duration", async () => {
 });
 
 Deno.test("public addresses, and more than a million private ones, need the user's confirmation", async () => {
-  const asks = async (...words: string[]) => {
+  const queries = async (...words: string[]) => {
     const made = await plan(words);
     assertThrows(
       () => requirePermission(made.targets, made.plan, false),
@@ -251,9 +251,9 @@ Deno.test("public addresses, and more than a million private ones, need the user
     );
     requirePermission(made.targets, made.plan, true);
   };
-  await asks("8.8.8.8");
-  await asks("10.0.0.0/8");
-  await asks("2600::/120");
+  await queries("8.8.8.8");
+  await queries("10.0.0.0/8");
+  await queries("2600::/120");
   for (const free of ["10.0.0.0/12", "192.168.0.0/16", "127.0.0.0/8", "fc00::/112"]) {
     const made = await plan([free]);
     requirePermission(made.targets, made.plan, false);

@@ -33,8 +33,8 @@ Deno.test("an imported name gets its first address, its port or that of its SRV 
   };
   const found = async (name: string, own?: number, port?: number) => {
     const { record } = await resolveImportedName({ name, port: own }, { port, seenAt: 9 }, lookups);
-    const { host, port: used, requested_as: asked, protocol, seen_at } = record;
-    return [host, used, asked, protocol, seen_at].join(" ");
+    const { host, port: used, requested_as: queried, protocol, seen_at } = record;
+    return [host, used, queried, protocol, seen_at].join(" ");
   };
   assertEquals(await found("a.example", 7), "8.8.8.8 7 a.example  9");
   assertEquals(await found("a.example", undefined, 5), "8.8.8.8 5 a.example  9");

@@ -15,9 +15,9 @@ const ADDRESSES: Record<string, readonly string[]> = {
   "mixed.example": ["224.0.0.1", "10.0.0.9"],
 };
 
-/** A fake name server; `asked` contains the names whose SRV records were looked up. */
+/** A fake name server; `queried` contains the names whose SRV records were looked up. */
 function names(services: Record<string, Service | Error> = {}) {
-  const asked: string[] = [];
+  const queried: string[] = [];
   const notes: string[] = [];
   const lookups: Lookups = {
     resolve: (name) => {
@@ -26,14 +26,14 @@ function names(services: Record<string, Service | Error> = {}) {
       return Promise.reject(new InputError(`Cannot find host "${name}"`));
     },
     findService: (name) => {
-      asked.push(name);
+      queried.push(name);
       const found = services[name];
       return found instanceof Error ? Promise.reject(found) : Promise.resolve(found);
     },
     note: (text) => notes.push(text),
     allowPrivate: true,
   };
-  return { lookups, asked, notes };
+  return { lookups, queried, notes };
 }
 
 const named = (...wanted: string[]) => PROTOCOLS.filter(({ name }) => wanted.includes(name));
@@ -43,14 +43,14 @@ const named = (...wanted: string[]) => PROTOCOLS.filter(({ name }) => wanted.inc
  * reply, and the SRV record.
  */
 async function located(word: string, services = {}, protocols = named("raknet", "slp", "query")) {
-  const { lookups, asked, notes } = names(services);
+  const { lookups, queried, notes } = names(services);
   const { endpoints, name } = await locate(word, protocols, lookups);
   const lines = endpoints.map(({ endpoint, first, rest, service }) => {
     const list = (some: typeof first) => some.map(({ name }) => name).join();
     const led = service === undefined ? "" : ` ${service.host}:${service.port}`;
     return `${formatEndpoint(endpoint)} ${list(first)}|${list(rest)}${led}`;
   });
-  return { lines, name, asked, notes };
+  return { lines, name, queried, notes };
 }
 
 const MC1 = { host: "mc1.example", port: 25570 };
@@ -63,14 +63,14 @@ Deno.test("with a port, all protocols are queried there, and no SRV record is lo
       ["[::1]:25565", "[::1]:25565 raknet,slp,query|", null],
       ["Play.Example:9", "10.0.0.1:9 raknet,slp,query|", "play.example"],
     ] as const
-  ) assertEquals(await located(word, services), { lines: [line], name, asked: [], notes: [] });
+  ) assertEquals(await located(word, services), { lines: [line], name, queried: [], notes: [] });
 });
 
 Deno.test("without a port, each protocol is queried on its usual port", async () => {
   const lines = ["10.0.0.1:19132 raknet|slp,query", "10.0.0.1:25565 slp,query|raknet"];
-  assertEquals(await located("10.0.0.1"), { lines, name: null, asked: [], notes: [] });
-  const asked = ["play.example"];
-  assertEquals(await located("play.example"), { lines, name: "play.example", asked, notes: [] });
+  assertEquals(await located("10.0.0.1"), { lines, name: null, queried: [], notes: [] });
+  const queried = ["play.example"];
+  assertEquals(await located("play.example"), { lines, name: "play.example", queried, notes: [] });
   assertEquals((await located("six.example")).lines, [
     "[fc00::6]:19132 raknet|slp,query",
     "[fc00::6]:19133 raknet|slp,query",
@@ -90,8 +90,8 @@ Deno.test("slp is queried at the target of an SRV record instead of on its usual
 
 Deno.test("an SRV record is looked up only when slp is queried", async () => {
   const services = { "play.example": MC1 };
-  const { lines, asked } = await located("play.example", services, named("raknet", "query"));
-  assertEquals([lines.length, asked], [2, []]);
+  const { lines, queried } = await located("play.example", services, named("raknet", "query"));
+  assertEquals([lines.length, queried], [2, []]);
   assertEquals((await located("play.example", services, named("slp"))).lines, [
     "10.0.0.7:25570 slp| mc1.example:25570",
   ]);
@@ -102,13 +102,13 @@ Deno.test("SRV records are followed once, even in a chain or a loop", async () =
     "play.example": MC1,
     "mc1.example": { host: "play.example", port: 1 },
   }, named("slp"));
-  assertEquals([chain.lines, chain.asked], [["10.0.0.7:25570 slp| mc1.example:25570"], [
+  assertEquals([chain.lines, chain.queried], [["10.0.0.7:25570 slp| mc1.example:25570"], [
     "play.example",
   ]]);
   const loop = await located("play.example", {
     "play.example": { host: "play.example", port: 25565 },
   });
-  assertEquals([loop.lines, loop.asked], [[
+  assertEquals([loop.lines, loop.queried], [[
     "10.0.0.1:19132 raknet|slp,query",
     "10.0.0.1:25565 slp,query|raknet play.example:25565",
   ], ["play.example"]]);
@@ -162,7 +162,7 @@ Deno.test("an unexpected lookup error is not taken for a missing record", async 
 });
 
 Deno.test("a host that must not be queried is refused", async () => {
-  const { lookups, asked } = names();
+  const { lookups, queried } = names();
   for (
     const [word, message] of [
       ["10.0.0.0/24", 'Cannot query "10.0.0.0/24": it is a range'],
@@ -173,11 +173,11 @@ Deno.test("a host that must not be queried is refused", async () => {
       ["10.0.0.1:99999", "99999"],
     ]
   ) await assertRejects(() => locate(word, USUAL_PROTOCOLS, lookups), InputError, message);
-  asked.length = 0;
+  queried.length = 0;
   await assertRejects(
     () => locate("play.example", PROTOCOLS, lookups),
     InputError,
     'Cannot use protocol "sqp" without a port: it has no default port; give HOST:PORT',
   );
-  assertEquals(asked, []);
+  assertEquals(queried, []);
 });

@@ -72,8 +72,8 @@ Deno.test("a server stays while its name leads to its address, fails, or leads t
 Deno.test("a server follows its SRV record to another host and port", async () => {
   const service = { host: "mc2.example", port: 25570 };
   const { names } = scene({ "mc2.example": ["5.6.7.2"] }, { "a.example": service });
-  const asked = "a.example SRV mc1.example:25565";
-  const server = new WatchedServer(at("5.6.7.1", 25565), "a.example", rules, undefined, asked);
+  const queried = "a.example SRV mc1.example:25565";
+  const server = new WatchedServer(at("5.6.7.1", 25565), "a.example", rules, undefined, queried);
   await names.lookUp(server);
   assertEquals(formatEndpoint(server.endpoint), "5.6.7.2:25570");
   assertEquals(server.identity.key, "a.example");

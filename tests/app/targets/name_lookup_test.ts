@@ -223,7 +223,7 @@ Deno.test("names in databases and checkpoints are not looked up again", async ()
   assertEquals((await findTargets(input, lookups)).known, [{ endpoint, protocols: ["slp"] }]);
 });
 
-Deno.test("the rules for SRV records hold for replies of a real name server", async () => {
+Deno.test("the rules for SRV records apply to replies of a real name server", async () => {
   await using dns = openDns([{ priority: 0, weight: 0, port: 25570, target: "localhost." }]);
   const { lookups, notes } = server(["127.0.0.1"], "localhost");
   const findService = serviceFinder({ nameServer: dns.nameServer });
@@ -232,7 +232,7 @@ Deno.test("the rules for SRV records hold for replies of a real name server", as
     InputError,
     'play.example.org SRV localhost:25570: Cannot use the record "localhost A 127.0.0.1"',
   );
-  assertEquals([dns.asked, notes], [["_minecraft._tcp.play.example.org."], []]);
+  assertEquals([dns.queried, notes], [["_minecraft._tcp.play.example.org."], []]);
 });
 
 Deno.test("localhost is a valid target, and scan, query and watch have --allow-private", async () => {

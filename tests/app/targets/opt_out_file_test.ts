@@ -110,15 +110,15 @@ Deno.test("adding many addresses reads one byte of the file for each batch, and 
 
 Deno.test("an opt-out file that cannot be written is reported once", async () => {
   const folder = await Deno.makeTempDir();
-  const told: string[] = [];
+  const reported: string[] = [];
   try {
-    const list = new OptOutFile(folder, (line) => told.push(line));
+    const list = new OptOutFile(folder, (line) => reported.push(line));
     for (const address of [1, 2]) {
       list.note(address);
       await Promise.resolve();
     }
-    assertEquals(told.length, 1);
-    assertStringIncludes(told[0], `cannot write opt-outs to "${folder}": `);
+    assertEquals(reported.length, 1);
+    assertStringIncludes(reported[0], `cannot write opt-outs to "${folder}": `);
   } finally {
     await Deno.remove(folder, { recursive: true });
   }

@@ -147,8 +147,8 @@ Deno.test("a resumed rescan probes each server once, even if the database has ch
     assertStringIncludes(first.stderr, "scan --resume");
     const [{ n }] = await query(list, "select count(*) as n from observations where at > 1");
     assert(Number(n) > 12 && Number(n) < 24, String(n));
-    const asked = await query(list, `select missed_scans from ${STATES} where id = '${dead}'`);
-    assertEquals(asked, [{ missed_scans: 0 }]);
+    const queried = await query(list, `select missed_scans from ${STATES} where id = '${dead}'`);
+    assertEquals(queried, [{ missed_scans: 0 }]);
 
     const second = await run(["scan", "--resume", checkpoint, "--rate", "1000"]);
     assertEquals(second.code, 0, second.stderr);

@@ -12,7 +12,7 @@ const range = (text: string) => {
   return target.range;
 };
 
-Deno.test("the addresses of a scan are those it was asked for, and those among them that it leaves out", () => {
+Deno.test("the addresses of a scan are the requested ones, and those among them that it leaves out", () => {
   const inclusions = ["10.0.0.0/24", "10.0.0.128/25", "9.255.255.0/24", "224.0.0.0/30"]
     .map((text) => ({ range: range(text), port: undefined }));
   const known = [{ endpoint: { address: parseAddress("10.9.0.1")!, port: 5 }, protocols: [] }];
@@ -21,9 +21,9 @@ Deno.test("the addresses of a scan are those it was asked for, and those among t
     ...{ names: new Map(), services: new Map() },
   };
   const named = composeTargets(found, [range("10.0.0.8")]);
-  const { asked, excluded } = addressesOf(found, named, [range("10.0.0.9")]);
+  const { requested, excluded } = addressesOf(found, named, [range("10.0.0.9")]);
   assertEquals(
-    mergedRanges(asked).ranges,
+    mergedRanges(requested).ranges,
     ["9.255.255.0/24", "10.0.0.0/24", "10.9.0.1", "224.0.0.0/30"]
       .map(range).reduce((merged: { start: number; end: number }[], { start, end }) => {
         const last = merged.at(-1);

@@ -62,7 +62,7 @@ for (const [name, format] of [["a.ndjson", ndjsonFormat], ["a.csv", csvFormat]] 
   });
 }
 
-Deno.test("two names of one address are two servers, and a repeated name is one", async () => {
+Deno.test("two names of one address are two servers, and a repeated name is one server", async () => {
   const other = { ...SQP, requested_as: "other.example.org" };
   const bare = { ...SQP, requested_as: null };
   const rows = [SQP, other, bare, { ...other, requested_as: "Other.Example.org" }];

@@ -52,7 +52,7 @@ Deno.test("a database of version 2 is copied, compared and used", async () => {
   });
 });
 
-Deno.test("a copy that is killed goes on with the same command", async () => {
+Deno.test("a copy that is killed is continued by the same command", async () => {
   await inFolder(async (folder) => {
     const [from, to] = [`${folder}/from.db`, `${folder}/to.db`];
     {

@@ -6,7 +6,7 @@ import { writeOptOuts } from "../../../src/store/opt_outs.ts";
 import { withMessages, withResults } from "../failing_streams.ts";
 import { record } from "../../store/records.ts";
 
-Deno.test("forgotten servers are listed, removed, kept out of imports, and let in again", async () => {
+Deno.test("forgotten servers are listed, removed, and left out of imports until --undo", async () => {
   const folder = await Deno.makeTempDir();
   const [database, rows] = [`${folder}/a.db`, `${folder}/rows.ndjson`];
   const keys = async () => {

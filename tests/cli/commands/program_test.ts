@@ -406,7 +406,11 @@ Deno.test({
   name: "a scan under nohup outlives the loss of the terminal",
   ignore: Deno.build.os === "windows",
   fn: async () => {
-    const silent = Deno.listenDatagram({ transport: "udp", hostname: "127.41.0.1", port: 19132 });
+    const unresponsive = Deno.listenDatagram({
+      transport: "udp",
+      hostname: "127.41.0.1",
+      port: 19132,
+    });
     const words = programWords(["scan", "-iL", "-", "--protocol", "raknet", ...QUICK]);
     const child = new Deno.Command("sh", {
       args: ["-c", 'exec nohup "$@"', "sh", ...words],
@@ -422,12 +426,12 @@ Deno.test({
       child.kill("SIGHUP");
       await targets.write(new TextEncoder().encode("127.41.0.1\n"));
       await targets.close();
-      await Promise.race([silent.receive(), ended]);
+      await Promise.race([unresponsive.receive(), ended]);
       child.kill("SIGHUP");
     } catch {
       // If the program has ended, the exit code shows the reason.
     } finally {
-      silent.close();
+      unresponsive.close();
     }
     const { code, stderr } = await ended;
     assertEquals([code, /^done in .*: 0 rows written/m.test(stderr)], [0, true], stderr);
@@ -481,9 +485,16 @@ Deno.test("query shows one server, as text and as JSON", async () => {
     ]);
     const verified = await run(["query", target, "--verify", "--protocol", "raknet"]);
     assertStringIncludes(verified.stdout, "yes: MTU 1492, RakNet protocol 11");
-    const silent = await run(["query", "127.33.1.1:9", "--timeout", "50ms", "--retries", "0"]);
-    assertEquals([silent.code, silent.stdout], [1, ""]);
-    assertStringIncludes(silent.stderr, "no reply from ");
+    const unresponsive = await run([
+      "query",
+      "127.33.1.1:9",
+      "--timeout",
+      "50ms",
+      "--retries",
+      "0",
+    ]);
+    assertEquals([unresponsive.code, unresponsive.stdout], [1, ""]);
+    assertStringIncludes(unresponsive.stderr, "no reply from ");
   });
 });
 

@@ -45,8 +45,8 @@ Deno.test("query shows a server that opts out, and reports the opt-out", async (
   const server = { accept: () => ({ opening: [], receive: () => [{ bytes }, "close" as const] }) };
   await using listener = listenSlp(server, "127.0.0.1");
   const target = `127.0.0.1:${listener.port}`;
-  const said = `blocksweep: ${target} opts out: scan, lan and watch leave its address out\n`;
-  for (const [option, stderr] of [["--json", said], ["--quiet", ""]]) {
+  const printed = `blocksweep: ${target} opts out: scan, lan and watch leave its address out\n`;
+  for (const [option, stderr] of [["--json", printed], ["--quiet", ""]]) {
     const shown = await run(["query", target, ...SLP, option]);
     assertEquals([shown.code, shown.stderr], [0, stderr]);
     assertStringIncludes(shown.stdout, "A server");
@@ -79,7 +79,7 @@ Deno.test("query sends nothing if one of its hosts is invalid", async () => {
     "127.0.0.1:0",
     ...SLP,
   ]);
-  assertEquals([code, stdout, server.heard], [2, "", []]);
+  assertEquals([code, stdout, server.received], [2, "", []]);
 });
 
 Deno.test("query prints how connections ended, and fails", async () => {
@@ -151,7 +151,7 @@ Deno.test("a name with an SRV record is queried at the record's target", async (
       listener.port,
       `play.example.org SRV mc1.example.org:${listener.port}`,
     ]);
-    const { host, port } = slp.decodeStatusRequest(server.heard[0])!;
+    const { host, port } = slp.decodeStatusRequest(server.received[0])!;
     assertEquals([host, port], ["play.example.org", listener.port]);
   }
 });

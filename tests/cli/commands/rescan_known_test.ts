@@ -263,10 +263,10 @@ Deno.test("a resumed rescan queries servers in the protocols that were known at 
     for (const id of sqp) assertEquals(now.get(id), ["slp", "sqp"], id);
     // For servers that replied in the second part, columns of queried protocols without a reply are
     // not kept: --down-after 1.
-    const asked = new Set(second.lines.map(({ host }) => host));
+    const requests = new Set(second.lines.map(({ host }) => host));
     const bds = HOSTS.filter(({ entry }) => entry.software === "bds")
       .map(({ endpoint }) => formatEndpoint(endpoint));
-    for (const id of bds) assertEquals(now.get(id), asked.has(id) ? ["raknet"] : USUAL, id);
+    for (const id of bds) assertEquals(now.get(id), requests.has(id) ? ["raknet"] : USUAL, id);
     // The other servers were not queried in all protocols that the database now contains for them.
     const missed = await query(list, `select id from ${STATES} where missed_scans > 0 order by id`);
     assertEquals(missed.map(({ id }) => id), [DEAD[0], DEAD[3]]);

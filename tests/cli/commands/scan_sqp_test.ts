@@ -39,8 +39,8 @@ Deno.test("a dry run shows the detecting pass before SQP", async () => {
   assertStringIncludes(usual.stdout, "ports        raknet 9000; slp 9000; query 9000\n");
   const list = await run(["scan", "127.39.0.1:9000", ...SQP, "-sL"]);
   assertEquals(list.stdout, "127.39.0.1:9000 raknet\n127.39.0.1:9000 sqp\n");
-  const asks = await run(["scan", "8.8.8.8:9000", ...SQP]);
-  assertStringIncludes(asks.stderr, "RakNet pings of 33 bytes and SQP challenges of 5 bytes");
+  const queries = await run(["scan", "8.8.8.8:9000", ...SQP]);
+  assertStringIncludes(queries.stderr, "RakNet pings of 33 bytes and SQP challenges of 5 bytes");
 });
 
 Deno.test("a scan with SQP over real sockets finds each server once, and sends no SQP to RakNet servers", async () => {
@@ -125,15 +125,15 @@ Deno.test("query --no-players leaves out the names of players", async () => {
   const hosts = drawFleet({ ...FLEET, servers: 20, software: ["sqpFull"] });
   await using _fleet = await openFleet(hosts, { clock: systemClock, seed: 1 });
   const { entry } = hosts.find(({ entry }) => entry.truth.sqp.columns.players!.length > 0)!;
-  const ask = async (...more: string[]) => {
+  const sendQuery = async (...more: string[]) => {
     const args = ["query", `${entry.host}:${entry.port}`, ...SQP, ...BRIEF, "--json", ...more];
     return readNdjson((await run(args)).stdout)[0];
   };
-  const { players, extras } = await ask();
+  const { players, extras } = await sendQuery();
   assertEquals([players, extras!.sqp.players], [
     entry.truth.sqp.columns.players,
     entry.truth.sqp.facts.players,
   ]);
-  const nameless = await ask("--no-players");
+  const nameless = await sendQuery("--no-players");
   assertEquals([nameless.players, nameless.extras!.sqp.players], [null, undefined]);
 });

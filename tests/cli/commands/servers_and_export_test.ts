@@ -96,16 +96,16 @@ Deno.test("a database is unchanged after export and import", async () => {
     await Deno.writeTextFile(`${folder}/rows.ndjson`, text);
     await Deno.writeTextFile(`${folder}/more.txt`, "127.0.0.1:1\n[::1]:9\n");
     const list = `${folder}/one.db`;
-    const said = await program(
+    const printed = await program(
       ["import", list, `${folder}/rows.ndjson`, `${folder}/more.txt`],
       WRITE,
     );
-    assertStringIncludes(said.stderr, "rows.ndjson: 3 servers, 3 of them new or newer");
+    assertStringIncludes(printed.stderr, "rows.ndjson: 3 servers, 3 of them new, or newer");
     assertStringIncludes(
-      said.stderr,
+      printed.stderr,
       "ignored 1 line that cannot be read, the first in line 4",
     );
-    assertStringIncludes(said.stderr, "more.txt: 2 servers, 1 of them new");
+    assertStringIncludes(printed.stderr, "more.txt: 2 servers, 1 of them new");
     const json = await program(["servers", list, "--json"]);
     assertEquals(json, await program(["servers", list, "--format", "ndjson"]));
     assertStringIncludes(json.stdout, '{"schema":1,"host":');

@@ -79,10 +79,10 @@ Deno.test("no server's text breaks the line of an event, or imitates another eve
   ];
   for (const text of texts) {
     const server = { ...emptyRecord({ address: 1, port: 1 }, 5), name: text, version: text };
-    const told = { ...TOLD, requested_as: text };
+    const reported = { ...TOLD, requested_as: text };
     const events = [
       { ...TOLD, event: "online", server, offline_ms: null },
-      { ...told, event: "offline", misses: 3, last_seen: null },
+      { ...reported, event: "offline", misses: 3, last_seen: null },
       { ...TOLD, event: "changed", changes: { motd: [text, text], plugins: [null, [text]] } },
       { ...TOLD, event: "players", players_online: [1, 2], joined: [text, text], left: [text] },
       { ...TOLD, event: "restarted", guid: [text, text] },
@@ -116,14 +116,14 @@ Deno.test("watch reports servers of a file and of the command line, until Ctrl-C
     ];
     const permissions = ["--allow-net", `--allow-read=${folder}`, "--allow-env=INIT_CWD"];
     const child = start(args, { permissions });
-    const told = child.stderr.pipeThrough(new TextDecoderStream());
-    const said = Array.fromAsync(told).then((parts) => parts.join(""));
+    const reported = child.stderr.pipeThrough(new TextDecoderStream());
+    const output = Array.fromAsync(reported).then((parts) => parts.join(""));
     let stdout = "";
     for await (const part of child.stdout.pipeThrough(new TextDecoderStream())) {
       stdout += part;
       if (stdout.split("\n").length > 3) child.kill("SIGINT");
     }
-    const [{ code }, stderr] = await Promise.all([child.status, said]);
+    const [{ code }, stderr] = await Promise.all([child.status, output]);
     assertEquals(code, 130, stderr); // the exit code of every command that Ctrl-C ends
     const events = stdout.trim().split("\n").map((line) => JSON.parse(line));
     assertEquals(
@@ -208,7 +208,7 @@ Deno.test("a watched database is kept up to date, and only later changes are rep
     await Deno.writeTextFile(`${folder}/out.txt`, "127.44.8.0/24\n");
     const options = ["--interval", "5s", "--timeout", "300ms", "--opt-out-file"];
     const child = start(["watch", list, ...options, `${folder}/out.txt`], { permissions });
-    const said = new Response(child.stderr).text();
+    const output = new Response(child.stderr).text();
     let [stdout, ended] = ["", false];
     for await (const part of child.stdout.pipeThrough(new TextDecoderStream())) {
       stdout += part;
@@ -217,7 +217,7 @@ Deno.test("a watched database is kept up to date, and only later changes are rep
         child.kill("SIGINT");
       }
     }
-    const [{ code }, stderr] = await Promise.all([child.status, said]);
+    const [{ code }, stderr] = await Promise.all([child.status, output]);
     assertEquals(code, 130, stderr); // the exit code of every command that Ctrl-C ends
     const events = stdout.trim().split("\n").map((line) => JSON.parse(line));
     assertEquals(
@@ -243,11 +243,11 @@ Deno.test("a watched database is kept up to date, and only later changes are rep
     );
     assertEquals(Number(n) - Number(online), 1);
     assert(Number(online) >= 1 && Number(online) <= 6);
-    const asked = all(
+    const queried = all(
       "select names as players from server_state t left join server_players p on p.server = t.server " +
         "where scan in (select id from scans where kind = 'watch')",
     );
-    assert(asked.length > 0 && asked.every(({ players }) => players === null));
+    assert(queried.length > 0 && queried.every(({ players }) => players === null));
   } finally {
     await Deno.remove(folder, { recursive: true });
   }
@@ -277,13 +277,13 @@ Deno.test("a server that opts out is marked in the database, and not watched aga
       seed: 1,
     });
     const child = start(["watch", list, "--interval", "5s", ...options], { permissions });
-    const said = new Response(child.stderr).text();
+    const output = new Response(child.stderr).text();
     let stdout = "";
     for await (const part of child.stdout.pipeThrough(new TextDecoderStream())) {
       stdout += part;
       child.kill("SIGINT");
     }
-    const [{ code }, stderr] = await Promise.all([child.status, said]);
+    const [{ code }, stderr] = await Promise.all([child.status, output]);
     assertEquals([code, JSON.parse(stdout).event], [130, "opted_out"], stderr);
     {
       using db = new DatabaseSync(list);

@@ -18,7 +18,7 @@ import { STREAM_LIMITS } from "../../../src/net/stream_link.ts";
 import { compose } from "../../../src/targets/compose.ts";
 
 /** The default of an option in the help. */
-function told(command: Command, option: string): string | undefined {
+function reported(command: Command, option: string): string | undefined {
   const start = new RegExp(`^ +(-\\w, )?--?${option}( |$)`);
   const lines = commandHelp(command).replaceAll(/\n {30}/g, " ").split("\n");
   const line = lines.find((one) => start.test(one));
@@ -39,7 +39,7 @@ Deno.test("the default that help prints is the value that a command without opti
   for (const command of COMMAND_NAMES) {
     const { options } = readCommandLine(command, []);
     for (const { name, takes } of optionsOf(command)) {
-      const printed = told(command, name);
+      const printed = reported(command, name);
       const value = (options as Record<string, unknown>)[camelCase(name)];
       const what = `${command} --${name}`;
       if (printed === undefined) {
@@ -61,7 +61,7 @@ Deno.test("the described defaults of scan --help are those of a scan", () => {
   const chosen = scanSettings(readCommandLine("scan", []).options, () => 1);
   const patience = `${STREAM_LIMITS.totalMs / 1000}s`;
   assertEquals(chosen.streamLimits, STREAM_LIMITS);
-  assertEquals(told("scan", "timeout"), `${chosen.timeoutMs}ms, over TCP ${patience}`);
+  assertEquals(reported("scan", "timeout"), `${chosen.timeoutMs}ms, over TCP ${patience}`);
   const speed = (start: number) => {
     const range = { start, end: start + 1 };
     return speedFor(
@@ -77,12 +77,12 @@ Deno.test("the described defaults of scan --help are those of a scan", () => {
     ]] as const
   ) {
     assertEquals(near.limits[cap], undefined);
-    assertEquals(told("scan", option), `${far.limits[cap]}, loopback: no limit`);
+    assertEquals(reported("scan", option), `${far.limits[cap]}, loopback: no limit`);
   }
   const seconds = [far, near].map(({ cooldownMs }) => cooldownMs / 1000);
-  assertEquals(told("scan", "cooldown"), `${seconds[0]}s, loopback: ${seconds[1]}s`);
+  assertEquals(reported("scan", "cooldown"), `${seconds[0]}s, loopback: ${seconds[1]}s`);
   assertEquals(chosen.protocols, USUAL_PROTOCOLS);
-  assertEquals(told("scan", "protocol"), "all but sqp");
+  assertEquals(reported("scan", "protocol"), "all but sqp");
 });
 
 Deno.test("the described defaults of watch --help are those of a watch", () => {
@@ -91,16 +91,16 @@ Deno.test("the described defaults of watch --help are those of a watch", () => {
     PROTOCOLS,
   );
   assertEquals([limits, protocols], [STREAM_LIMITS, USUAL_PROTOCOLS]);
-  assert(told("watch", "timeout")!.startsWith(`${timeoutMs}ms`));
+  assert(reported("watch", "timeout")!.startsWith(`${timeoutMs}ms`));
   assert(!commandHelp("watch").includes("auto"), "a watch takes no --rate auto");
 });
 
 Deno.test("help shows each command's own default of a shared option", () => {
-  assertEquals(told("query", "retries"), "1");
-  assertEquals([told("fleet", "servers"), told("demo", "servers")], ["100", "500"]);
-  assertEquals([told("servers", "limit"), told("history", "limit")], ["100", "50"]);
+  assertEquals(reported("query", "retries"), "1");
+  assertEquals([reported("fleet", "servers"), reported("demo", "servers")], ["100", "500"]);
+  assertEquals([reported("servers", "limit"), reported("history", "limit")], ["100", "50"]);
   // every shared option with different defaults is checked
-  assertEquals(told("export", "limit"), undefined);
+  assertEquals(reported("export", "limit"), undefined);
   for (const { name, help, commands } of OPTIONS) {
     for (const other of commands.length > 1 ? ["in watch", "in list", "demo:"] : []) {
       const text = textFor(help, PROTOCOLS);

@@ -76,7 +76,7 @@ function progressOf(paper: Paper, until: number, work: ScanWork = workOf(paper))
   return all;
 }
 
-Deno.test("the first line has a rate and the time left; each that follows counts down", () => {
+Deno.test("the first line has a rate and the time left; in later lines the time decreases", () => {
   const paper: Paper = { udp: [10_000, 10_000], rate: 1000 };
   const end = 10 + 1 + 10 + 5;
   for (const [i, { rate, left, elapsed }] of progressOf(paper, 20).entries()) {

@@ -139,7 +139,7 @@ Deno.test("depth is bounded in extra, in lists and in arguments", () => {
   }
 });
 
-Deno.test("text that multiplies itself is bounded", () => {
+Deno.test("text that nested translations repeat is bounded", () => {
   let bomb: unknown = "x".repeat(1000);
   for (let i = 0; i < 20; i++) bomb = { translate: "%1$s".repeat(50), with: [bomb] };
   assert(stepsOf(bomb) < MOST_STEPS);

@@ -53,7 +53,7 @@ Deno.test("HTML has only the formatter's tags, all closed, and no unescaped text
   );
 });
 
-Deno.test("plain text holds no invisible characters and no stacked marks", () => {
+Deno.test("plain text contains no invisible characters and no stacked marks", () => {
   fc.assert(
     fc.property(TEXT, (text) => {
       const plain = formatPlain(parseFormatted(text));

@@ -102,9 +102,9 @@ Deno.test("audit() reports SQP probes without a RakNet ping before, or after a R
       "an SQP query to a port that sent something other than SQP",
     ]);
   }
-  const [ask, challenge, query] = sqp(1000);
+  const [sendQuery, challenge, query] = sqp(1000);
   const late = pong({ at: 1001 });
-  assertEquals(faults([line(0, PING), ask, challenge, late, query]).length, 1);
+  assertEquals(faults([line(0, PING), sendQuery, challenge, late, query]).length, 1);
 });
 
 Deno.test("audit() reports pings to SQP servers", () => {
@@ -124,8 +124,11 @@ Deno.test("audit() reports an SQP query without a challenge of the host", () => 
   assertEquals(faults([line(0, PING), ...sqp(1000, "04030201")]), without);
   const again = line(1003, "0101020304000102");
   assertEquals(faults([line(0, PING), ...sqp(1000), again]), without);
-  const [ask, reply, query] = sqp(1000);
-  assertEquals(faults([line(0, PING), ask, reply, { ...query, peer: "127.0.0.1:9" }]), without);
+  const [sendQuery, reply, query] = sqp(1000);
+  assertEquals(
+    faults([line(0, PING), sendQuery, reply, { ...query, peer: "127.0.0.1:9" }]),
+    without,
+  );
 });
 
 Deno.test("audit() reports exceeded caps and probed exclusions", () => {
@@ -156,9 +159,9 @@ Deno.test("audit() accepts an open connection request 1, and other protocols aft
   assertEquals(faults([...opening(), line(6, HANDSHAKE)]), []);
   // Requests of sizes without a reply do not make later queries unsolicited, because the host has
   // replied before.
-  const silent = opening().slice(0, 3);
+  const unresponsive = opening().slice(0, 3);
   const smaller = line(300, "", { ...REQUEST_1, size: 548, peer: "127.0.0.1:40001" });
-  assertEquals(faults([...silent, smaller, line(600, HANDSHAKE)]), []);
+  assertEquals(faults([...unresponsive, smaller, line(600, HANDSHAKE)]), []);
 });
 
 Deno.test("audit() reports open connection requests without a pong to the sender", () => {

@@ -42,7 +42,7 @@ Deno.test("drawFleet() draws an equal fleet for an equal seed, with one host per
 
 Deno.test("drawFleet() refuses too many hosts and unknown software", () => {
   const plan = { servers: 3, range: { start: 0x7f100000, end: 0x7f100002 }, seed: 1 };
-  assertThrows(() => drawFleet(plan), InputError, "the range holds 2 addresses");
+  assertThrows(() => drawFleet(plan), InputError, "the range has 2 addresses");
   assertThrows(
     () => drawFleet({ ...plan, servers: 1, software: ["x"] }),
     InputError,
@@ -61,7 +61,7 @@ Deno.test("drawFleet() omits TCP on request", () => {
   assertEquals(twins.map(({ entry }) => Object.keys(entry.truth)), [["raknet"], ["query"]]);
 });
 
-Deno.test("servers punish malformed pings as their software does", () => {
+Deno.test("servers ignore the sender of a malformed ping as their software does", () => {
   const draw = (software: string) =>
     drawFleet({ servers: 1, range: RANGE, seed: 1, software: [software] })[0].responder!;
   const ping = raknet.encodePing({ openOnly: false, time: 1n, guid: 2n });
@@ -76,7 +76,7 @@ Deno.test("servers punish malformed pings as their software does", () => {
 Deno.test("servers bind tokens as their software does", () => {
   const draw = (software: string) =>
     drawFleet({ servers: 1, range: RANGE, seed: 1, software: [software] })[0].responder!;
-  const ask = (software: string, from: { address: number; port: number }, times = 1) => {
+  const sendQuery = (software: string, from: { address: number; port: number }, times = 1) => {
     const server = draw(software);
     const [reply] = server.respond(query.encodeHandshake(1), US, 0);
     const { token } = query.decodeQueryChallenge(reply)!;
@@ -84,9 +84,9 @@ Deno.test("servers bind tokens as their software does", () => {
     return Array.from({ length: times }, () => server.respond(stat, from, 0).length).at(-1);
   };
   const otherPort = { ...US, port: 40001 };
-  assertEquals([ask("vanilla", US), ask("vanilla", otherPort)], [1, 0]);
-  assertEquals([ask("velocity", US), ask("velocity", otherPort)], [1, 1]);
-  assertEquals([ask("waterdog", US), ask("waterdog", US, 2)], [1, 0]);
+  assertEquals([sendQuery("vanilla", US), sendQuery("vanilla", otherPort)], [1, 0]);
+  assertEquals([sendQuery("velocity", US), sendQuery("velocity", otherPort)], [1, 1]);
+  assertEquals([sendQuery("waterdog", US), sendQuery("waterdog", US, 2)], [1, 0]);
 });
 
 Deno.test("go-raknet ignores a sender after an unknown datagram", () => {
@@ -109,7 +109,7 @@ Deno.test("go-raknet ignores a sender after an unknown datagram", () => {
 Deno.test("an SQP server's challenge is valid for one query of version 1 from one port", () => {
   const draw = () =>
     drawFleet({ servers: 1, range: RANGE, seed: 1, software: ["sqpSample"] })[0].responder!;
-  const ask = (chunks: number, version = 1, from = US, wrongFirst = false) => {
+  const sendQuery = (chunks: number, version = 1, from = US, wrongFirst = false) => {
     const server = draw();
     const [reply] = server.respond(sqp.encodeChallengeRequest(), US, 0);
     const challenge = sqp.decodeSqpChallenge(reply)!;
@@ -118,12 +118,12 @@ Deno.test("an SQP server's challenge is valid for one query of version 1 from on
     return [server.respond(question, from, 0), server.respond(question, from, 0)]
       .map((replies) => replies.map(({ length }) => length));
   };
-  const [[size], second] = ask(0x01);
+  const [[size], second] = sendQuery(0x01);
   assert(size > 11 && second.length === 0);
-  assertEquals(ask(0x01, 2)[0], []);
-  assertEquals(ask(0x01, 1, { ...US, port: 1 })[0], []);
-  assertEquals(ask(0x01, 1, US, true)[0], []);
-  assertEquals(ask(0x02)[0], [25]); // an empty reply, and an empty ServerInfo
+  assertEquals(sendQuery(0x01, 2)[0], []);
+  assertEquals(sendQuery(0x01, 1, { ...US, port: 1 })[0], []);
+  assertEquals(sendQuery(0x01, 1, US, true)[0], []);
+  assertEquals(sendQuery(0x02)[0], [25]); // an empty reply, and an empty ServerInfo
   assertEquals(draw().respond(Uint8Array.of(0, 0), US, 0), []);
   assertEquals(draw().respond(Uint8Array.of(0xfe, 0xfd), US, 0), []);
 });

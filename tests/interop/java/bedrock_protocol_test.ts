@@ -1,7 +1,7 @@
 /** A scan of servers of bedrock-protocol, which escapes nothing in its advertisement. */
 import { assertEquals } from "@std/assert";
 import { javaScript, Peer, scan } from "../processes.ts";
-import { told } from "../rows.ts";
+import { comparable } from "../rows.ts";
 
 const PORT = "19132";
 
@@ -38,7 +38,7 @@ Deno.test("scan: bedrock-protocol with `;` in level and MOTD gives no wrong colu
     const { rows } = await scan("127.77.3.0/29", "-p", PORT);
     assertEquals(rows.length, CASES.length);
     for (const [i, one] of CASES.entries()) {
-      const { flags, extras, software: _, software_confidence: __, ...row } = told(
+      const { flags, extras, software: _, software_confidence: __, ...row } = comparable(
         rows.find(({ host }) => host === one.host)!,
       );
       assertEquals<unknown>(row, rowOf(one, ids[i]), one.host);

@@ -42,10 +42,10 @@ Deno.test("the client of node-minecraft-protocol reads the Java servers of the f
   );
   const odd = serversOf(entries, "hiddenPlayers", "disconnects");
   const closed = serversOf(entries, "beta18", "java14", "java16", "kicksOnly");
-  const asked = [...readable, ...odd, ...closed];
-  const printed = await ping(asked.map(serverId));
+  const queried = [...readable, ...odd, ...closed];
+  const printed = await ping(queried.map(serverId));
   const of = (list: readonly ManifestEntry[]) =>
-    list.map((entry) => [entry, printed[asked.indexOf(entry)]] as const);
+    list.map((entry) => [entry, printed[queried.indexOf(entry)]] as const);
 
   await t.step("every status, and a pong after each", () => {
     for (const [entry, { status, motd, error }] of of(readable)) {

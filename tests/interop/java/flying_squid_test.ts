@@ -2,7 +2,7 @@
 import { assertEquals } from "@std/assert";
 import { readNdjson } from "../../../src/fleet/judge/verify_rows.ts";
 import { blocksweep, javaScript, Peer, run, scan } from "../processes.ts";
-import { told } from "../rows.ts";
+import { comparable } from "../rows.ts";
 
 const HOST = "127.77.3.9";
 const PORT = 25565;
@@ -31,7 +31,7 @@ Deno.test("query and scan: flying-squid gives one row, as configured, and keeps 
   const scanned = await scan("127.77.3.8/29");
   for (const rows of [readNdjson(queried), scanned.rows]) {
     assertEquals(rows.length, 1);
-    const { software: _, software_confidence: __, ...row } = told(rows[0]);
+    const { software: _, software_confidence: __, ...row } = comparable(rows[0]);
     assertEquals<unknown>(row, ROW);
   }
 });

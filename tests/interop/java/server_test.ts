@@ -4,7 +4,7 @@ import { concat } from "../../../src/core/bytes.ts";
 import { readNdjson } from "../../../src/fleet/judge/verify_rows.ts";
 import { slp } from "../../../src/entry/protocols.ts";
 import { blocksweep, javaScript, Peer, run, scan } from "../processes.ts";
-import { told } from "../rows.ts";
+import { comparable } from "../rows.ts";
 
 const PORT = 25565;
 /** A PNG of one pixel, and its SHA-256. */
@@ -113,7 +113,7 @@ const OLD: Case = {
   columns: {
     ...{ name: "old things", motd: "old §athings", motd_plain: "old things" },
     ...{ version: "1.20.4", protocol_version: 765, players_online: 0, players_max: 7 },
-    extras: { slp: { form: "legacy 1.4", version_name: "1.20.4", asked: "fe01" } },
+    extras: { slp: { form: "legacy 1.4", version_name: "1.20.4", request: "fe01" } },
   },
 };
 
@@ -145,7 +145,7 @@ function packetsAt({ host }: Case, log: string): string[] {
 }
 
 /** A status request as the servers decode it. */
-const asked = ({ host }: Case, protocolVersion: number) => [
+const queried = ({ host }: Case, protocolVersion: number) => [
   `set_protocol ${
     JSON.stringify({ protocolVersion, serverHost: host, serverPort: PORT, nextState: 1 })
   }`,
@@ -159,24 +159,24 @@ Deno.test("query: servers of node-minecraft-protocol give rows as configured", a
   for (const one of CASES) {
     const command = ["query", `${one.host}:${PORT}`, "--protocol", "slp", "--json"];
     const rows = readNdjson(await run(blocksweep(...command)));
-    assertEquals<unknown>(rows.map(told), [rowOf(one)]);
+    assertEquals<unknown>(rows.map(comparable), [rowOf(one)]);
   }
   const log = await servers.end();
   for (const one of [CONFIGURED, BUSY, DISGUISED, ANY_VERSION]) {
-    assertEquals(packetsAt(one, log), [...asked(one, slp.ANY_PROTOCOL), PING]);
+    assertEquals(packetsAt(one, log), [...queried(one, slp.ANY_PROTOCOL), PING]);
   }
-  const again = (one: Case) => [...asked(one, slp.ANY_PROTOCOL), ...asked(one, 765)];
+  const again = (one: Case) => [...queried(one, slp.ANY_PROTOCOL), ...queried(one, 765)];
   assertEquals(packetsAt(PARTICULAR, log), [...again(PARTICULAR), PING]);
-  assertEquals(packetsAt(OLD, log), [...again(OLD), ...asked(OLD, 47), LEGACY]);
+  assertEquals(packetsAt(OLD, log), [...again(OLD), ...queried(OLD, 47), LEGACY]);
 });
 
 Deno.test("scan: one sweep in every protocol finds the same servers", async () => {
   await using servers = await start();
   const { rows } = await scan("127.77.2.0/29", "-p", String(PORT));
-  const byHost = rows.map(told).toSorted((a, b) => a.host! < b.host! ? -1 : 1);
+  const byHost = rows.map(comparable).toSorted((a, b) => a.host! < b.host! ? -1 : 1);
   assertEquals<unknown>(byHost, CASES.map(rowOf));
   const log = await servers.end();
-  assertEquals(packetsAt(CONFIGURED, log), asked(CONFIGURED, slp.ANY_PROTOCOL));
+  assertEquals(packetsAt(CONFIGURED, log), queried(CONFIGURED, slp.ANY_PROTOCOL));
   assertEquals(packetsAt(OLD, log).at(-1), LEGACY);
 });
 

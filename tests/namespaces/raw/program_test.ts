@@ -62,15 +62,15 @@ Deno.test("a missing interface and an unresponsive gateway are input errors", as
   assertStringIncludes(unused.stderr, "Cannot use --interface: it is for --engine packet");
   assertEquals([wrong.code, unused.code], [2, 2]);
   await system("ip neighbour delete 10.79.0.254 dev near0");
-  const silent = await scan(...args);
-  assertEquals(silent.code, 2);
-  assertStringIncludes(silent.stderr, "10.79.0.254 does not reply to ARP on near0");
-  const told = await scan(
+  const unresponsive = await scan(...args);
+  assertEquals(unresponsive.code, 2);
+  assertStringIncludes(unresponsive.stderr, "10.79.0.254 does not reply to ARP on near0");
+  const reported = await scan(
     ...[...args, "--gateway-mac", "02:00:00:00:00:fe", "--protocol", "raknet"],
     ...["--retries", "0", "--cooldown", "50ms"],
   );
-  assertEquals(told.code, 0, told.stderr);
-  assertMatch(told.stderr, /^UDP: sent 4 probes; /m);
+  assertEquals(reported.code, 0, reported.stderr);
+  assertMatch(reported.stderr, /^UDP: sent 4 probes; /m);
   await system("ip neighbour replace 10.79.0.254 lladdr 02:00:00:00:00:fe dev near0");
 });
 
@@ -107,9 +107,9 @@ Deno.test("targets on the link itself are probed through the system, from the sa
   for (const name of FRAMERS) {
     await system("ip address add 10.80.0.7/32 dev far0");
     await using server = openUdpSocket({ address: 0x0a500007, port: 19132 });
-    const heard: string[] = [];
+    const received: string[] = [];
     void server.listen((datagram, from) => {
-      heard.push(`${from.address === OURS} ${from.port} ${datagram.length}`);
+      received.push(`${from.address === OURS} ${from.port} ${datagram.length}`);
     });
     const { code, stderr } = await scan(
       ...["10.80.0.0/24", "-v", "--engine", name, "--protocol", "raknet", "--source-port", "40007"],
@@ -118,7 +118,7 @@ Deno.test("targets on the link itself are probed through the system, from the sa
     assertEquals(code, 0, stderr);
     assertMatch(stderr, /^UDP: sent 256 probes in /m);
     assertMatch(stderr, new RegExp(`^engine: ${name}, receive buffer`, "m"));
-    assertEquals(heard, ["true 40007 33"]);
+    assertEquals(received, ["true 40007 33"]);
     await system("ip address delete 10.80.0.7/32 dev far0");
   }
 });

@@ -44,7 +44,7 @@ Deno.test("the addresses behind the gateway are those that the kernel routes to 
 function kernelSendsThere(libc: Libc, address: number, index: number): boolean {
   try {
     const [answer] = requestNetlink(libc, encodeRouteRequest(address));
-    if (answer === "done" || !("route" in answer)) throw new Error("the kernel says no route");
+    if (answer === "done" || !("route" in answer)) throw new Error("the kernel has no route");
     const { gateway, interface: over, type } = answer.route;
     // If a route has several next hops, the kernel chooses one at random. Such routes are skipped.
     const isShared = address >>> 16 === 0x0a55;
@@ -87,9 +87,9 @@ Deno.test("the gateway's MAC is that of the ARP table, or of an ARP reply", asyn
   const MAC = Uint8Array.of(2, 0, 0, 0, 0, 0xfe);
   assertEquals(await findGatewayMac(libc, uplink), MAC);
   await system("ip neighbour delete 10.79.0.254 dev near0");
-  const silent = await assertRejects(() => findGatewayMac(libc, uplink), InputError);
+  const unresponsive = await assertRejects(() => findGatewayMac(libc, uplink), InputError);
   assertEquals(
-    silent.message,
+    unresponsive.message,
     "Cannot reach the gateway: 10.79.0.254 does not reply to ARP on near0; give its MAC with --gateway-mac",
   );
   await system("ip address add 10.79.0.254/32 dev far0");

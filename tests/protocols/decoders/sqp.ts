@@ -6,12 +6,12 @@ const partFlags = ["lengthMismatch", "truncated"];
 
 /** A decoder of a reply in one packet to a query for these chunks. */
 function answer(...names: sqp.ChunkName[]): Decoder {
-  const asked = names.reduce((bits, name) => bits | sqp.CHUNKS[name], 0);
+  const queried = names.reduce((bits, name) => bits | sqp.CHUNKS[name], 0);
   return decoder(
     (bytes) => {
       const packet = sqp.decodeSqpPacket(bytes);
       return packet &&
-        { challenge: packet.challenge, last: packet.last, ...sqp.decodeReply([packet], asked) };
+        { challenge: packet.challenge, last: packet.last, ...sqp.decodeReply([packet], queried) };
     },
     ({ challenge, version, ...chunks }) =>
       sqp.encodePackets(challenge, sqp.encodeChunks(chunks), undefined, version)[0],

@@ -29,8 +29,8 @@ Deno.test("requests and replies survive encoding and decoding", () => {
   fc.assert(
     fc.property(message, ({ guid, address, mtu, cookie, encrypted }) => {
       const request = { cookie, address, mtu, guid };
-      const asked = raknet.encodeOpenRequest2(request);
-      assertEquals(raknet.decodeOpenRequest2(asked, cookie !== undefined), request);
+      const queried = raknet.encodeOpenRequest2(request);
+      assertEquals(raknet.decodeOpenRequest2(queried, cookie !== undefined), request);
       const reply2 = { guid, address, mtu, encrypted };
       assertEquals(raknet.decodeOpenReply2(raknet.encodeOpenReply2(reply2)), reply2);
       const security = cookie === undefined ? undefined : { cookie, publicKey: undefined };

@@ -26,7 +26,7 @@ const pong = (guid = GUID, text?: string): RaknetStatus =>
   })).status!;
 
 /** A request 1 as text; any other datagram fails the test. */
-function asked(question: Uint8Array): string {
+function queried(question: Uint8Array): string {
   const first = raknet.decodeOpenRequest1(question);
   assert(first !== undefined, `sent ${question.toHex()}`);
   assert(question.subarray(18).every((byte) => byte === 0), "padding that is not zero");
@@ -45,7 +45,7 @@ function verify(
     const { bytes, resend } = step.value!;
     assert(resend);
     const replies = respond(bytes, questions.length);
-    questions.push(asked(bytes));
+    questions.push(queried(bytes));
     step = { done: false, value: undefined };
     for (const reply of replies) {
       step = exchange.next(reply.slice());
@@ -240,11 +240,11 @@ Deno.test("verify: a server that refuses pings gets no request", () => {
 });
 
 Deno.test("the simulated go-raknet stops replying after a wrong protocol, as observed", () => {
-  const ask = server("dragonfly");
+  const query = server("dragonfly");
   const wrong = raknet.encodeOpenRequest1({ protocol: 10, padding: 1446 });
   const right = raknet.encodeOpenRequest1({ protocol: 11, padding: 1446 });
-  assertEquals(ask(wrong).map((reply) => raknet.decodeRefusal(reply)?.protocol), [11]);
-  assertEquals(ask(right), []);
+  assertEquals(query(wrong).map((reply) => raknet.decodeRefusal(reply)?.protocol), [11]);
+  assertEquals(query(right), []);
   // Servers with cookies do not reply to a wrong cookie either.
   const forged = { cookie: 1, address: ENDPOINT, mtu: 1400, guid: 1n };
   assertEquals(server("geyser")(raknet.encodeOpenRequest2(forged)), []);

@@ -24,7 +24,7 @@ function identityOf(seed: number) {
 }
 
 /** The status of a simulated server of this software, and the requests that it received. */
-function ask(style: SlpStyle, seed: number, chunking: Chunking, context = CONTEXT) {
+function query(style: SlpStyle, seed: number, chunking: Chunking, context = CONTEXT) {
   const identity = identityOf(seed);
   const peer = (received: Uint8Array) => answerSlp(style, identity, received);
   const { status, questions } = talkStream(slpProtocol.exchange(context), peer, chunking);
@@ -53,7 +53,7 @@ const known = (columns: object) =>
 for (const [name, style] of Object.entries(SLP_STYLES)) {
   Deno.test(`slp: the status of ${name} is the expected one`, () => {
     for (let seed = 0; seed < 40; seed++) {
-      const { statement } = ask(style, seed, WHOLE);
+      const { statement } = query(style, seed, WHOLE);
       const truth = style.truth(identityOf(seed));
       assertEquals(known(statement.columns), known(truth.columns));
       assertEquals([statement.flags, statement.facts], [truth.flags, truth.facts]);
@@ -62,9 +62,9 @@ for (const [name, style] of Object.entries(SLP_STYLES)) {
   });
 
   Deno.test(`slp: the status of ${name} does not depend on the chunks of its reply`, () => {
-    const whole = ask(style, 5, WHOLE);
+    const whole = query(style, 5, WHOLE);
     for (let seed = 0; seed < (name === "hugeFavicon" ? 2 : 25); seed++) {
-      const cut = ask(style, 5, cutter(seed));
+      const cut = query(style, 5, cutter(seed));
       assertEquals(cut.statement, whole.statement);
       assertEquals(cut.questions, whole.questions);
     }
@@ -75,7 +75,7 @@ const hex = (questions: readonly { bytes: Uint8Array }[]) =>
   questions.map(({ bytes }) => bytes.toHex());
 
 Deno.test("slp: handshake and request are one write, and the ping follows the status", () => {
-  const { questions } = ask(SLP_STYLES.vanilla, 1, DRIP);
+  const { questions } = query(SLP_STYLES.vanilla, 1, DRIP);
   assertEquals(hex(questions), [
     "1300ffffffff0f09" + utf8("127.0.0.1").toHex() + "63dd01" + "0100",
     "09010123456789abcdef",
@@ -86,35 +86,38 @@ Deno.test("slp: handshake and request are one write, and the ping follows the st
   ]);
 });
 
-Deno.test("slp: a handshake holds the requested name, and an exchange for the status alone has no ping", () => {
+Deno.test("slp: a handshake contains the requested name, and an exchange for the status alone has no ping", () => {
   const context = { ...CONTEXT, requestedAs: "mc.example.org", statusOnly: true };
-  const { questions } = ask(SLP_STYLES.vanilla, 1, WHOLE, context);
+  const { questions } = query(SLP_STYLES.vanilla, 1, WHOLE, context);
   assertEquals(questions.map(({ bytes }) => slp.decodeStatusRequest(bytes)), [
     { protocol: -1, host: "mc.example.org", port: 25565 },
   ]);
   const v6 = { ...CONTEXT, endpoint: { address: 1n, port: 1 }, requestedAs: null };
-  assertEquals(slp.decodeStatusRequest(ask(SLP_STYLES.vanilla, 1, WHOLE, v6).questions[0].bytes), {
-    protocol: -1,
-    host: "::1",
-    port: 1,
-  });
+  assertEquals(
+    slp.decodeStatusRequest(query(SLP_STYLES.vanilla, 1, WHOLE, v6).questions[0].bytes),
+    {
+      protocol: -1,
+      host: "::1",
+      port: 1,
+    },
+  );
 });
 
 Deno.test("slp: a server that closes on an unspecified protocol number gets a request with a number", () => {
-  const { questions } = ask(SLP_STYLES.wantsProtocol, 1, WHOLE);
+  const { questions } = query(SLP_STYLES.wantsProtocol, 1, WHOLE);
   assertEquals(questions.map(({ fresh }) => fresh), [undefined, true, undefined]);
   assert(questions.every(({ resend }) => !resend));
   assertEquals(slp.decodeStatusRequest(questions[1].bytes)?.protocol, 765);
 });
 
 Deno.test("slp: legacy pings come last, each on its own connection", () => {
-  const asked = (name: string) =>
-    ask(SLP_STYLES[name], 1, WHOLE).questions.slice(1).map(({ bytes, fresh }) =>
+  const queried = (name: string) =>
+    query(SLP_STYLES[name], 1, WHOLE).questions.slice(1).map(({ bytes, fresh }) =>
       `${bytes.length < 3 ? bytes.toHex() : "status"}${fresh ? "" : " same"}`
     );
-  assertEquals(asked("java14"), ["status", "status", "fe01"]);
-  assertEquals(asked("java16"), ["fe01"]);
-  assertEquals(asked("kicksOnly"), ["fe01", "fe"]);
+  assertEquals(queried("java14"), ["status", "status", "fe01"]);
+  assertEquals(queried("java16"), ["fe01"]);
+  assertEquals(queried("kicksOnly"), ["fe01", "fe"]);
 });
 
 /** A peer that behaves equally on each connection, for any request. */
@@ -159,7 +162,7 @@ Deno.test("slp: a Beta server that replies only to the single byte is found", ()
 });
 
 Deno.test("slp: a server that also closes on the protocol of 1.20.4 gets a request with that of 1.8", () => {
-  const { statement, questions } = ask(SLP_STYLES.quarry, 1, WHOLE);
+  const { statement, questions } = query(SLP_STYLES.quarry, 1, WHOLE);
   assertEquals(questions.slice(0, 3).map(({ bytes }) => slp.decodeStatusRequest(bytes)?.protocol), [
     -1,
     765,
@@ -306,9 +309,9 @@ Deno.test("slp: a flood in place of a pong is read up to a bound", () => {
   exchange.next();
   exchange.next(STATUS);
   const frames = new Uint8Array(1000).map((_, i) => i % 2 === 0 ? 1 : 0);
-  let heard = 0;
-  while (!exchange.next(frames).done) heard += frames.length;
-  assertEquals(heard, 65_000);
+  let receivedBytes = 0;
+  while (!exchange.next(frames).done) receivedBytes += frames.length;
+  assertEquals(receivedBytes, 65_000);
 });
 
 Deno.test("slp: every byte of a flood is copied a bounded number of times", () => {

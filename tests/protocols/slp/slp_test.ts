@@ -73,10 +73,10 @@ Deno.test("frames: their end, their length and the bytes after them are checked"
 });
 
 Deno.test("requests: hosts are cut to the length that servers accept, and malformed requests rejected", () => {
-  const asked = slp.decodeStatusRequest(
+  const queried = slp.decodeStatusRequest(
     slp.encodeStatusRequest({ protocol: 47, host: "x".repeat(300), port: 65535 }),
   );
-  assertEquals([asked?.protocol, asked?.host.length, asked?.port], [47, 255, 65535]);
+  assertEquals([queried?.protocol, queried?.host.length, queried?.port], [47, 255, 65535]);
   const hello = slp.encodeStatusRequest({ protocol: 1, host: "a", port: 2 }).subarray(0, -2);
   assertEquals(slp.decodeStatusRequest(concat(hello, slp.encodeSlpPing(1n))), undefined);
   assertThrows(() => slp.decodeStatusRequest(hello), Truncated, "frame length");
@@ -240,7 +240,7 @@ Deno.test("bounding JSON takes time linear in the text", () => {
 });
 
 Deno.test("a status beyond the bounds yields a row with the flag cut", () => {
-  const said = (json: string) => {
+  const printed = (json: string) => {
     const java = slp.parseStatus(utf8(json));
     assert(java.kind === "status");
     return slpProtocol.record({ kind: "status", java, trailing: 0, pongDiffers: false });
@@ -249,22 +249,22 @@ Deno.test("a status beyond the bounds yields a row with the flag cut", () => {
     `{"version":{"name":"1.21.4","protocol":769},"description":${description},` +
     `"players":{"max":20,"online":3,"sample":${sample}},"enforcesSecureChat":true}`;
   const deep = `{"text":"a","extra":[`.repeat(42) + "7" + "]}".repeat(42);
-  const extra = said(around(deep));
+  const extra = printed(around(deep));
   assertEquals(extra.flags, ["cut", "motdCut"]);
   assertEquals([extra.columns.motd, extra.columns.players_online], ["a".repeat(32), 3]);
   const player = (i: number) => `{"name":"Player${i}","id":"00000000-0000-4000-8000-000000000000"}`;
   const sample = `[${Array.from({ length: 25_000 }, (_, i) => player(i)).join()}]`;
-  const crowd = said(around('"A"', sample));
+  const crowd = printed(around('"A"', sample));
   assertEquals([crowd.flags, crowd.columns.players?.length], [["cut"], 128]);
   assertEquals([crowd.columns.motd, crowd.columns.players_max], ["A", 20]);
   assertEquals(crowd.facts.enforcesSecureChat, true);
   const read = crowd.facts.sample_size as number; // the number that was read
   assert(read > 20_000 && read < 25_000);
-  const long = said(around(`"${"x".repeat(1_700_000)}"`));
+  const long = printed(around(`"${"x".repeat(1_700_000)}"`));
   assertEquals([long.flags, long.columns.motd?.length], [["cut"], 8192]);
-  const many = said(around("{}", `[${"[],".repeat(550_000)}[]]`));
+  const many = printed(around("{}", `[${"[],".repeat(550_000)}[]]`));
   assertEquals([many.flags, many.columns.players_online], [["cut"], 3]);
-  const marked = said(`\ufeff${around('"A"')}`);
+  const marked = printed(`\ufeff${around('"A"')}`);
   assertEquals([marked.flags, marked.columns.motd], [["badJson"], "A"]);
 });
 
@@ -406,8 +406,8 @@ Deno.test("the size of a row is bounded for any status of a server", () => {
   assertEquals([statement.columns.players?.length, statement.columns.motd?.length], [128, 8192]);
   assertEquals([statement.facts.sample_size, statement.facts.mods_count], [5000, 5000]);
   const kick = slp.decodeLegacyReply(slp.encodeLegacyReply({ text: "y".repeat(65_000) }))!;
-  const said = slpProtocol.record({ kind: "legacy", reply: kick, requestForm: "fe" });
-  assertEquals((said.facts.reason as string).length, 256);
+  const printed = slpProtocol.record({ kind: "legacy", reply: kick, requestForm: "fe" });
+  assertEquals((printed.facts.reason as string).length, 256);
   const legacy = slp.decodeLegacyReply(
     slp.encodeLegacyReply({ text: `${"y".repeat(60_000)}§1§2` }),
   )!;

@@ -21,7 +21,7 @@ Deno.test("a mark becomes the low-water mark when all earlier sightings are fini
   assertEquals(low.note(at(50)), at(50));
 });
 
-Deno.test("an unfinished sighting holds the low-water mark, in bounded memory", () => {
+Deno.test("an unfinished sighting stops the low-water mark, in bounded memory", () => {
   const low = new LowWaterMark(at(0));
   low.note(at(1));
   low.begin();

@@ -205,7 +205,7 @@ Deno.test("Aliases agrees with a simple implementation for any rows", () => {
       { length: 1 + random.below(4) },
       () => random.below(4) === 0 ? (1n << 120n) + BigInt(random.below(8)) : random.below(2 ** 32),
     );
-    const said: (string | null)[] = [];
+    const printed: (string | null)[] = [];
     for (let i = 0; i < 250; i++) {
       const endpoint = { address: random.pick(hosts), port: 1000 + i };
       const protocols = pick(["raknet"], ["query"], ["slp"], ["raknet", "query"]);
@@ -228,9 +228,9 @@ Deno.test("Aliases agrees with a simple implementation for any rows", () => {
       if (random.below(9) === 0) Object.assign(record, { motd: null, motd_plain: null });
       const wanted = simple.of(record, endpoint);
       assertEquals(seen.of(record, endpoint), wanted, JSON.stringify(record));
-      said.push(wanted);
+      printed.push(wanted);
     }
-    aliasesSeen += said.filter((one) => one !== null).length;
+    aliasesSeen += printed.filter((one) => one !== null).length;
   }
   assert(aliasesSeen > 5000 && aliasesSeen < 35_000, String(aliasesSeen));
 });

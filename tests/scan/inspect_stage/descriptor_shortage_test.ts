@@ -73,7 +73,7 @@ Deno.test("a known server that cannot be interviewed for lack of descriptors is 
   assertEquals([state.uninspected, end.reason], [1, "incomplete"]);
 });
 
-Deno.test("a server that a later pass can inspect is not counted, and does not hold the low-water mark", async () => {
+Deno.test("a server that a later pass can inspect is not counted, and does not stop the low-water mark", async () => {
   const network = new FakeNetwork(1);
   let pass = 0;
   const { state, end, rows } = await scanFleet({

@@ -244,7 +244,7 @@ Deno.test("rescan: servers are queried only in selected protocols, in others aft
   const result = await scanFleet({ ...SETTING, ...over });
   const sent = sentIn(result);
   const replied = new Set(result.rows.map(({ host, port }) => `${host}:${port}`));
-  let [late, unasked] = [0, 0];
+  let [late, unsolicited] = [0, 0];
   for (const [i, { endpoint }] of HOSTS.entries()) {
     const id = formatEndpoint(endpoint);
     const [names] = KINDS[i % KINDS.length];
@@ -253,19 +253,19 @@ Deno.test("rescan: servers are queried only in selected protocols, in others aft
       : expected.get(id)!.filter((name) => named.includes(name));
     const wanted = replied.has(id) ? named : probed;
     if (replied.has(id) && probed.length < 2) late++;
-    if (probed.length === 0) unasked++;
+    if (probed.length === 0) unsolicited++;
     assertEquals([id, sent.get(id) ?? []], [id, wanted]);
   }
-  assert(late > 1 && unasked > 3, `${late} ${unasked}`);
+  assert(late > 1 && unsolicited > 3, `${late} ${unsolicited}`);
   const addresses = compose([{ range: RANGE, port: undefined }], {
     ...{ never: [], private: [], chosen: [] },
   });
   const protocols = PROTOCOLS.filter(({ name }) => named.includes(name));
   const targets = { addresses, protocols, ports: () => PORTS, known, queriesKnown: false };
-  const silent = [...countPlans(selectionFor(targets, { first }))].filter(([{ probed }]) =>
+  const unresponsive = [...countPlans(selectionFor(targets, { first }))].filter(([{ probed }]) =>
     probed.length === 0
   );
-  assertEquals(silent.reduce((sum, [, count]) => sum + count, 0), unasked);
+  assertEquals(unresponsive.reduce((sum, [, count]) => sum + count, 0), unsolicited);
 });
 
 Deno.test("rescan: a server known for SQP is never pinged, whatever protocols are selected", () => {

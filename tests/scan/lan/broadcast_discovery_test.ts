@@ -59,7 +59,7 @@ Deno.test("lan ignores replies from other networks, and replies to other pings",
   let opened = 0;
   const open = ({ address }: LocalNetwork | LocalLink) => {
     const socket = network.open(4, address);
-    if (opened++ > 0) return socket; // the attacker does not know the port of the second query
+    if (opened++ > 0) return socket; // the attacker cannot find out the port of the second query
     const pong = raknet.encodePong({ advertise: false, time: 77n, guid: 5n, text: undefined });
     // no server is at this address
     network.inject({ address: 0xc0a80163, port: 19132 }, socket, pong, 500);

@@ -85,12 +85,14 @@ Deno.test("in watch mode, a server is queried only in the protocols of its repli
   put(network, 0xc0a8010a, "bds", "pocketmine");
   put(network, 0x0a00000a, "bds"); // the same server in the other network
   await watch(network, [20_000], { networks: [HOME, OFFICE] });
-  const asked = (address: number) =>
+  const queried = (address: number) =>
     network.sent.filter(({ to, bytes }) =>
       to.address === address && decodeQueryRequest(bytes) !== undefined
     ).map(({ at }) => at);
-  assert(asked(0xc0a8010a).every((at) => at < 3000) && asked(0x0a00000a).every((at) => at < 3000));
-  const pocketmine = asked(0xc0a8010b);
+  assert(
+    queried(0xc0a8010a).every((at) => at < 3000) && queried(0x0a00000a).every((at) => at < 3000),
+  );
+  const pocketmine = queried(0xc0a8010b);
   assert(pocketmine.some((at) => at > 15_000));
   for (let i = 2; i < pocketmine.length; i++) assert(pocketmine[i] - pocketmine[i - 2] > 4000);
 });
@@ -186,9 +188,9 @@ Deno.test("a GUID that another server copies hides no server; the same identity 
   const [v4, v6] = [0xc0a8010a, 0xfe80n << 112n | 10n];
   const usual = { host: "", port: 19132, guid, motd: "Ours", port_v4: null, port_v6: null };
   /** The listed rows, of one row per address. */
-  const listed = (...heard: [address: number | bigint, row: Partial<ServerRecord>][]) => {
+  const listed = (...received: [address: number | bigint, row: Partial<ServerRecord>][]) => {
     const servers = new FoundServers();
-    return heard.map(([address, row], i) =>
+    return received.map(([address, row], i) =>
       servers.list(servers.getOrAdd(`${i}`, address, 100, 0)!, {
         ...usual,
         ...row,

@@ -78,9 +78,9 @@ const slp: Protocol<string> = {
 Deno.test("a Java world is queried by Server List Ping if that protocol is selected", async () => {
   const network = new FakeNetwork(1);
   const openGroup = announce(network, [STEVE, WORLD, 100], [STEVE + 1, WORLD, 100]);
-  const asked: number[] = [];
+  const queried: number[] = [];
   const dial = ({ address }: { address: number | bigint }) => {
-    asked.push(Number(address));
+    queried.push(Number(address));
     const answers = address === STEVE ? [utf8("1.21.4")] : [];
     return {
       send: () => Promise.resolve(true),
@@ -94,7 +94,7 @@ Deno.test("a Java world is queried by Server List Ping if that protocol is selec
   assertEquals([one.name, one.players_online], ["Steve - World", 1]);
   assert(one.latency_ms !== null);
   assertEquals([two.protocols, two.version], [["lan"], null]);
-  assertEquals(new Set(asked), new Set([STEVE, STEVE + 1]));
+  assertEquals(new Set(queried), new Set([STEVE, STEVE + 1]));
 });
 
 Deno.test("worlds that reply to NetherNet are found in all versions, and once in several networks", async () => {

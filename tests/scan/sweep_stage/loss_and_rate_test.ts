@@ -44,10 +44,10 @@ Deno.test("canary probes keep caps and rate, and skip opted-out addresses and ru
     audit(log, { hostRate: 1, netRate: 50 }).filter((text) => text.includes("within")),
     [],
   );
-  const asked = Map.groupBy(network.sent, ({ to }) => to.address);
+  const queried = Map.groupBy(network.sent, ({ to }) => to.address);
   assert(optedOut.length > 10 && rows.length > 50);
-  for (const address of optedOut) assertEquals(asked.get(address)!.length, 1);
-  assert([...asked.values()].some((times) => times.length > 2), "some were asked again");
+  for (const address of optedOut) assertEquals(queried.get(address)!.length, 1);
+  assert([...queried.values()].some((times) => times.length > 2), "some were probed again");
   // Canary probes count for the rate limit like all other datagrams.
   const times = network.sent.map(({ at }) => at).filter((at) => at > 3000 && at < 30_000);
   for (let i = 1000; i < times.length; i++) {

@@ -96,13 +96,13 @@ Deno.test("an open connection carries the query, and fallbacks use new connectio
 });
 
 Deno.test("connections are bounded, in total and per host", async () => {
-  const silent = await scanToy({
+  const noReply = await scanToy({
     connections: 7,
     retries: 0,
     prepare: (_network, _hosts, streams) => void (streams.absent = "timeout"),
   });
-  assertEquals([silent.streams.most, silent.state.tcp.counts.timeout], [7, 256]);
-  assert(silent.network.now() >= 3000 * Math.floor(256 / 7));
+  assertEquals([noReply.streams.most, noReply.state.tcp.counts.timeout], [7, 256]);
+  assert(noReply.network.now() >= 3000 * Math.floor(256 / 7));
   const ports = Array.from({ length: 50 }, (_, i) => 20000 + i);
   const one = await scanToy({
     retries: 0,
@@ -147,7 +147,7 @@ Deno.test("with few descriptors fewer connections are opened, and no target is s
   assertEquals(none.state.tcp.counts.failed, 256);
 });
 
-Deno.test("a lasting shortage is reported once, causes no long wait, and holds the low-water mark", async () => {
+Deno.test("a lasting shortage is reported once, causes no long wait, and stops the low-water mark", async () => {
   const network = new FakeNetwork(1);
   const troubles: string[] = [];
   const short = (passes: number) => {
@@ -293,12 +293,15 @@ Deno.test("after an SRV record, the row has its target, and the handshake the re
       streams.host(at(1, 25570), modern);
     },
   });
-  const asked = result.rows.map((row) => `${row.port} ${row.requested_as}`).sort();
-  assertEquals(asked, ["25565 other.example", "25570 play.example.org SRV mc1.example.org:25570"]);
-  const told = result.streams.written.map(({ to, bytes }) =>
+  const queried = result.rows.map((row) => `${row.port} ${row.requested_as}`).sort();
+  assertEquals(queried, [
+    "25565 other.example",
+    "25570 play.example.org SRV mc1.example.org:25570",
+  ]);
+  const reported = result.streams.written.map(({ to, bytes }) =>
     `${to.port} ${new TextDecoder().decode(bytes.subarray(1))}`
   );
-  assertEquals(told.sort(), ["25565 other.example", "25570 play.example.org"]);
+  assertEquals(reported.sort(), ["25565 other.example", "25570 play.example.org"]);
 });
 
 Deno.test("all shards together visit every target once", async () => {

@@ -77,7 +77,7 @@ onPairs("a copy there and back has the same rows in all tables", async (source, 
 });
 
 onPairs(
-  "scans go on in a copy: numbers continue, and the forgotten stay so",
+  "scans continue in a copy with the next numbers, and forgotten servers stay forgotten",
   async (source, target) => {
     await createTables(source);
     await quick(source).write([record(1), record(2)]);
@@ -93,7 +93,7 @@ onPairs(
   },
 );
 
-/** Rows of all old tables, with values that the new form does not hold as they are. */
+/** Rows of all old tables, with values that the new tables store in another form. */
 async function fillOld(source: Database, version: number): Promise<void> {
   await createOldTables(source, version);
   const scan = { id: scanId(1), kind: "watch", state: "finished", started_at: 500, shards: 2 };
@@ -205,7 +205,7 @@ for (const version of [1, 2, 3]) {
   );
 }
 
-onPairs("a database of version 4 becomes one of the present form", async (source, target) => {
+onPairs("a database of version 4 becomes one of the current version", async (source, target) => {
   await createTables(source);
   await quick(source).write([record(1, { flags: ["x"] }), record(2)]);
   const later = [
@@ -232,7 +232,7 @@ onPairs("a database of version 4 becomes one of the present form", async (source
   assertEquals((await all(target, "select * from rollup_state")).length, 1);
 });
 
-onPairs("a copy that ended early goes on where it ended", async (source, target) => {
+onPairs("a copy that ended early continues where it ended", async (source, target) => {
   await createTables(source);
   const servers = Array.from({ length: 5000 }, (_, i) => record(i + 1));
   await quick(source).write(servers);
@@ -254,22 +254,25 @@ onPairs("a copy that ended early goes on where it ended", async (source, target)
   await checkVersion(target);
 });
 
-onPairs("a source that changed before the copy goes on is copied again", async (source, target) => {
-  await createTables(source);
-  await quick(source).write(Array.from({ length: 5000 }, (_, i) => record(i + 1)));
-  await createTablesForCopy(target);
-  const controller = new AbortController();
-  await copyDatabase(source, stoppingInServers(target, controller), {
-    ...quiet,
-    signal: controller.signal,
-  });
-  await quick(source).write([record(1, { seen_at: 9000, motd: "new" })]);
-  const lines: string[] = [];
-  const second = await copyDatabase(source, target, { report: (line) => lines.push(line) });
-  assert(second.complete && second.tables.every(isEqual));
-  assert(lines[1].includes("has changed since the copy began"), lines.join("\n"));
-  assertEquals((await storedServers(target))[0].motd, "new");
-});
+onPairs(
+  "a source that changed before the copy continues is copied again",
+  async (source, target) => {
+    await createTables(source);
+    await quick(source).write(Array.from({ length: 5000 }, (_, i) => record(i + 1)));
+    await createTablesForCopy(target);
+    const controller = new AbortController();
+    await copyDatabase(source, stoppingInServers(target, controller), {
+      ...quiet,
+      signal: controller.signal,
+    });
+    await quick(source).write([record(1, { seen_at: 9000, motd: "new" })]);
+    const lines: string[] = [];
+    const second = await copyDatabase(source, target, { report: (line) => lines.push(line) });
+    assert(second.complete && second.tables.every(isEqual));
+    assert(lines[1].includes("has changed since the copy began"), lines.join("\n"));
+    assertEquals((await storedServers(target))[0].motd, "new");
+  },
+);
 
 /** The target of a copy that is aborted after the first rows of servers. */
 function stoppingInServers(target: Database, controller: AbortController): Database {
@@ -311,9 +314,12 @@ onEngines("rows that differ in the target are reported", async (source) => {
   await assertRejects(() => checkVersion(target), InputError, "a copy into it is unfinished");
 });
 
-onEngines("a database with tables is no target, and a later version no source", async (db) => {
-  await assertRejects(() => createTablesForCopy(db), InputError, "name an empty one");
-});
+onEngines(
+  "a database with tables is refused as a target, and a later version as a source",
+  async (db) => {
+    await assertRejects(() => createTablesForCopy(db), InputError, "name an empty one");
+  },
+);
 
 Deno.test({
   name: "the rows of a copy are those of one moment, while other programs write",

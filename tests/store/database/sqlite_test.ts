@@ -92,7 +92,7 @@ Deno.test("files that are no database of blocksweep are refused and stay unchang
   });
 });
 
-Deno.test("a database of another schema version is refused with the way out, and stays unchanged", async () => {
+Deno.test("a database of another schema version is refused with advice, and stays unchanged", async () => {
   await inFolder(async (folder) => {
     const path = `${folder}/a.db`;
     await using database = await open(path);

@@ -151,7 +151,7 @@ onEngines("import, rescan, watch and a redelivered batch do not restore a server
 });
 
 onEngines(
-  "a server that the database never had can be forgotten, and undone by its address",
+  "a server without a row can be forgotten, and the command undone by its address",
   async (db) => {
     assert(await forget(db, forgettable(record(1))));
     await quick(db).write([record(1, NAMED), record(2)]);
@@ -168,7 +168,7 @@ onEngines("the servers of opted-out addresses are found", async (db) => {
   assertEquals((await readOptedOutServers(db)).map(({ key }) => key), ["[::1]:2"]);
 });
 
-onEngines("the servers of an endpoint are found by one of them", async (db) => {
+onEngines("all servers of an endpoint are found by one of them", async (db) => {
   const other = record(1, { requested_as: "other.example.org" });
   await quick(db).write([record(1), record(2)]);
   await quick(db).write([record(1, NAMED), record(3)]);
@@ -182,7 +182,7 @@ onEngines("the servers of an endpoint are found by one of them", async (db) => {
   ]);
 });
 
-onEngines("orphaned icons are removed, those of servers stay", async (db) => {
+onEngines("icons without a server are removed, and those of servers stay", async (db) => {
   await fill(db);
   await db.run("update servers set favicon_hash = null where key = '127.0.0.1:4'");
   assertEquals(await removeAllOrphanedIcons(db, pause), 1);

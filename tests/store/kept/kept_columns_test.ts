@@ -19,8 +19,8 @@ async function after(
   database: Database,
   ...scans: readonly (readonly [Partial<ServerRecord>, InterviewScope])[]
 ) {
-  for (const [i, [rest, asked]] of scans.entries()) {
-    const store = new Store(database, () => Promise.resolve(), asked);
+  for (const [i, [rest, queried]] of scans.entries()) {
+    const store = new Store(database, () => Promise.resolve(), queried);
     await store.write([
       record(1, { seen_at: 1000 + i, scan_id: scanId(i), ...rest }),
       record(2, { seen_at: 1000 + i, scan_id: scanId(i) }),
@@ -84,8 +84,12 @@ onEngines("columns of protocols that a scan does not query are kept", async (db)
   assertEquals([row.plugins, row.favicon_hash, row.motd], [whole.plugins, "ab", "new"]);
   assertEquals(row.extras, { query: { a: "1" }, raknet: { b: "3" } });
   assertEquals(row.latency_ms, null); // never from an earlier scan
-  const asked = await after(db, [{ ...part, seen_at: 5000 }, USUAL]);
-  assertEquals([asked.protocols, asked.plugins, asked.favicon_hash], [["raknet"], null, null]);
+  const queried = await after(db, [{ ...part, seen_at: 5000 }, USUAL]);
+  assertEquals([queried.protocols, queried.plugins, queried.favicon_hash], [
+    ["raknet"],
+    null,
+    null,
+  ]);
   assertNotEquals((await hashes(db)).length, 1);
 });
 
@@ -104,8 +108,8 @@ onEngines("columns of protocols that a known server was not sent are kept", asyn
   const row = await after(db, [whole, USUAL], [part, of(["raknet"])]);
   assertEquals([row.protocols, row.map, row.motd], [["raknet", "query"], "world", "new"]);
   assertEquals(row.extras, { query: { a: "1" }, raknet: { b: "3" } });
-  const asked = await after(db, [{ ...part, seen_at: 5000 }, of(["raknet", "query"])]);
-  assertEquals([asked.protocols, asked.map], [["raknet"], null]);
+  const queried = await after(db, [{ ...part, seen_at: 5000 }, of(["raknet", "query"])]);
+  assertEquals([queried.protocols, queried.map], [["raknet"], null]);
   const again = await after(db, [{ ...whole, seen_at: 6000 }, USUAL]);
   assertEquals(again.map, "world");
   const other = await after(db, [{ ...part, seen_at: 7000 }, {
@@ -152,17 +156,17 @@ onEngines(
 );
 
 onEngines("a software's version is kept when the new reply has its name only", async (db) => {
-  const told = (software: string) => ({ ...CUT, software, software_confidence: "C" });
-  const row = await after(db, [NUKKIT, USUAL], [told("Nukkit"), USUAL]);
+  const reported = (software: string) => ({ ...CUT, software, software_confidence: "C" });
+  const row = await after(db, [NUKKIT, USUAL], [reported("Nukkit"), USUAL]);
   assertEquals([row.software, row.software_confidence], ["Nukkit 1.0", "A"]);
-  const other = await after(db, [{ ...told("NukkitX"), seen_at: 5000 }, USUAL]);
+  const other = await after(db, [{ ...reported("NukkitX"), seen_at: 5000 }, USUAL]);
   assertEquals([other.software, other.software_confidence], ["NukkitX", "C"]);
-  const asked = await after(db, [{ ...told("Nukkit"), flags: [], seen_at: 6000 }, USUAL]);
-  assertEquals([asked.software, asked.software_confidence], ["Nukkit", "C"]);
+  const queried = await after(db, [{ ...reported("Nukkit"), flags: [], seen_at: 6000 }, USUAL]);
+  assertEquals([queried.software, queried.software_confidence], ["Nukkit", "C"]);
 });
 
 onEngines(
-  "SQP and what suppresses it, or was looked for before it, do not stay together",
+  "a row has either SQP or protocols that suppress SQP, as in the last reply",
   async (db) => {
     const unity = { protocol: "sqp", protocols: ["sqp"] };
     const sqp = { ...USUAL, protocols: ["sqp"] };

@@ -13,8 +13,8 @@ onEngines(
     await store.write([record(1, { scan_id: scanId(7) })]); // a scan of an imported file
     const now = db.now();
     const start = { shards: 2, config: "{}" };
-    const asked = [{ start: 10, end: 20 }, { start: 1n << 64n, end: (1n << 64n) + 1n }];
-    const addresses = { asked, excluded: [{ start: 12, end: 13 }] };
+    const requested = [{ start: 10, end: 20 }, { start: 1n << 64n, end: (1n << 64n) + 1n }];
+    const addresses = { requested, excluded: [{ start: 12, end: 13 }] };
     await store.begin({ ...start, id: scanId(1), at: now - 100_000, addresses });
     await store.begin({ ...start, id: watchId(2), kind: "watch", at: now - 50_000 });
     const numbers = { probesSent: 5, replies: 4, found: 3, position: 1, total: 9, packetLoss: 0.5 };

@@ -29,15 +29,15 @@ Deno.test("100,000 ranges stay as they are, and one more are widened", () => {
 });
 
 onEngines(
-  "a scan stores what it was asked to probe and what it excludes, also when resumed",
+  "a scan stores its requested and its excluded addresses, also when resumed",
   async (db) => {
     const store = new Store(db, () => Promise.resolve());
-    const asked = [{ start: 0x7f000000, end: 0x80000000 }];
+    const requested = [{ start: 0x7f000000, end: 0x80000000 }];
     const start = { id: scanId(1), at: 1000, shards: 1, config: "{}" };
     const excluded = [{ start: 0x7f000001, end: 0x7f000002 }];
-    await store.begin({ ...start, addresses: { asked, excluded } });
+    await store.begin({ ...start, addresses: { requested, excluded } });
     const later = [...excluded, { start: 0x7f000005, end: 0x7f000007 }];
-    await store.begin({ ...start, partAt: 2000, addresses: { asked, excluded: later } });
+    await store.begin({ ...start, partAt: 2000, addresses: { requested, excluded: later } });
     const rows = await all(
       db,
       "select excluded, first, last, widened, noted_at from scan_ranges order by excluded, first",

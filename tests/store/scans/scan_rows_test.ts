@@ -37,8 +37,8 @@ onEngines(
     await write(database, ports.slice(2), SINCE + 100);
     assertEquals(await held(database), ports.slice(2));
     await write(database, [3], SINCE + 200, scanId(2));
-    const [at, silent] = [SINCE + 300, [4, 1].map((port) => identityOf(record(port))!)];
-    const polled = silent.map((identity) => ({ identity, at, outage: outageAt(at) }));
+    const [at, unresponsive] = [SINCE + 300, [4, 1].map((port) => identityOf(record(port))!)];
+    const polled = unresponsive.map((identity) => ({ identity, at, outage: outageAt(at) }));
     await writePolled(database, polled);
     assertEquals(await held(database), ports.slice(2));
     // An offline observation is no row of the scan.

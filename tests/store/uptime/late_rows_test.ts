@@ -38,7 +38,7 @@ const seen = (server: number, at: number, online: boolean) => [
 
 Deno.test({
   name:
-    "an hour is not closed while a transaction runs that began before, and misses none of its rows",
+    "an hour is not closed while an earlier transaction runs, and contains all rows of that transaction",
   ignore: SERVER === undefined,
   fn: () =>
     withPostgres(SERVER!, async (url) => {
@@ -64,7 +64,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "two programs that roll up at once and a third that writes lead to what one leads to",
+  name: "two programs that compute rollups while a third writes give the same rollups as one",
   ignore: SERVER === undefined,
   fn: () =>
     withPostgres(SERVER!, async (url) => {

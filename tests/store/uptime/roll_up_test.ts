@@ -114,7 +114,7 @@ function draw(random: Random): { seen: Seen[]; spans: StoredSpan[] } {
 }
 
 onEngines(
-  "rows that come late, in any order, lead to the same rollups as all at once",
+  "rows that are written late, in any order, give the same rollups as rows in time",
   async (db) => {
     await prepare(db);
     for (let seed = 1; seed <= (db.engine === "sqlite" ? 6 : 2); seed++) {
@@ -192,7 +192,7 @@ async function watchAll(database: Database, scan: number, from: number, to: numb
   await watch(database, { scan, startedAt: from, endedAt: to });
 }
 
-onEngines("prune changes no rollup of a day, and a late row changes no final hour", async (db) => {
+onEngines("prune changes no rollups of days, and a late row changes no final hour", async (db) => {
   await prepare(db);
   await watchAll(db, 2, START, START + 10 * DAY_MS);
   const now = START + 10 * DAY_MS;
@@ -234,7 +234,7 @@ onEngines(
   },
 );
 
-onEngines("what is not yet rolled up is computed from observations", async (db) => {
+onEngines("hours without rollups are computed from observations", async (db) => {
   await prepare(db);
   await watchAll(db, 2, START, START + 2 * DAY_MS);
   const now = START + 2 * DAY_MS;

@@ -120,7 +120,7 @@ onEngines(
 );
 
 onEngines(
-  "a condition on servers matches those servers only, close together or not",
+  "a condition on servers matches only those servers, with ids close together or not",
   async (db) => {
     await new Store(db, between).write(count(40).map((i) => record(100 + i)));
     for (const servers of [[7], [3, 4, 6], [1, 2, 3, 5, 6, 7], [2, 39], [50, 51]]) {

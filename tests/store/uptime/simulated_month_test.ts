@@ -1,5 +1,5 @@
 /**
- * A simulated month of watches: what the database says of uptime is the truth.
+ * A simulated month of watches: the uptime in the database equals the true uptime.
  *
  * Covers src/store/uptime/ and src/watch/journal.ts.
  */
@@ -37,7 +37,7 @@ type Period = readonly [from: number, to: number];
 class SimulatedClock implements Clock {
   #time = START;
   readonly #timers = new Schedule<() => void>();
-  /** Writes that are under way. */
+  /** Writes that are in progress. */
   readonly writes = new Set<Promise<unknown>>();
 
   now = () => this.#time - START;
@@ -212,7 +212,7 @@ async function keep(database: Database, now: number, keptDays: number): Promise<
 }
 
 onEngines(
-  "uptime of a simulated month is the truth, within one interval for each change",
+  "uptime of a simulated month equals the true uptime, within one interval for each change",
   async (db) => {
     const random = new Random(11);
     const clock = new SimulatedClock();

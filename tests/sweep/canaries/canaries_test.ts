@@ -39,7 +39,7 @@ interface Setting extends Partial<CanaryOptions> {
 }
 
 /** Sends canary probes to a simulated fleet, without a sweep. */
-async function ask(setting: Setting) {
+async function query(setting: Setting) {
   const { servers = 100, loss = 0, duplication = 0, seed = 1, rate = 1000, forMs = 20_000 } =
     setting;
   const { software = "bds", life, hostRate = 5, jitter = 10 } = setting;
@@ -120,19 +120,19 @@ async function ask(setting: Setting) {
 
 Deno.test("canary probes are one hundredth of the probes", async () => {
   for (const [rate, forMs] of [[1000, 20_000], [100, 3000], [50, 1000], [20_000, 4000]]) {
-    const { network, probes } = await ask({ rate, forMs, servers: 2000 });
-    const asked = network.sent.length;
-    assert(asked <= 0.01 * probes, `${asked} beside ${probes}`);
+    const { network, probes } = await query({ rate, forMs, servers: 2000 });
+    const queried = network.sent.length;
+    assert(queried <= 0.01 * probes, `${queried} beside ${probes}`);
     // No canary probe is sent in the first two seconds: all servers have just replied.
     const due = 0.01 * rate * Math.max(0, forMs - 2000) / 1000;
-    assert(asked >= Math.min(due, asked) && asked >= 0.9 * due - 1, `${asked} of ${due}`);
+    assert(queried >= Math.min(due, queried) && queried >= 0.9 * due - 1, `${queried} of ${due}`);
   }
 });
 
 for (const software of ["bds", "vanilla"]) {
   const protocol = software === "bds" ? "RakNet" : "Query";
   Deno.test(`replies to canary probes are distinguished from others, over ${protocol}`, async () => {
-    const { network, replies, counts } = await ask({ software, duplication: 0.5 });
+    const { network, replies, counts } = await query({ software, duplication: 0.5 });
     assertEquals(counts.lost, 0);
     assertEquals(replies.canary, counts.sent);
     assertEquals(counts.sent, network.sent.length);
@@ -147,7 +147,7 @@ for (const software of ["bds", "vanilla"]) {
 }
 
 Deno.test("a host gets a canary probe at most every two seconds, and all hosts take part", async () => {
-  const { network } = await ask({ servers: 12, rate: 5000 });
+  const { network } = await query({ servers: 12, rate: 5000 });
   const last = new Map<string, number>();
   for (const { at, to } of network.sent) {
     const before = last.get(formatEndpoint(to)) ?? -Infinity;
@@ -158,12 +158,12 @@ Deno.test("a host gets a canary probe at most every two seconds, and all hosts t
 });
 
 Deno.test("a host that was just sent a datagram gets no canary probe", async () => {
-  const { network } = await ask({ lastTo: () => 1e9 });
+  const { network } = await query({ lastTo: () => 1e9 });
   assertEquals(network.sent, []);
 });
 
 Deno.test("an opted-out host gets no canary probe, and a host in an interview gets it later", async () => {
-  const { network, hosts } = await ask({
+  const { network, hosts } = await query({
     mayProbe: ({ address }) =>
       Number(address) % 3 === 0 ? "never" : Number(address) % 3 === 1 ? "later" : "yes",
   });
@@ -177,7 +177,7 @@ for (const loss of [0, 0.005, 0.015, 0.05, 0.15]) {
     const truth = 1 - (1 - loss) ** 2;
     let holds = 0;
     for (let seed = 1; seed <= 100; seed++) {
-      const { counts } = await ask({ seed, loss, forMs: 40_000 });
+      const { counts } = await query({ seed, loss, forMs: 40_000 });
       const { low, high } = estimateLoss(counts)!;
       if (low <= truth && truth <= high) holds++;
     }
@@ -187,7 +187,7 @@ for (const loss of [0, 0.005, 0.015, 0.05, 0.15]) {
 
 Deno.test("servers that stop are removed and do not count as loss", async () => {
   const loss = 0.02;
-  const { counts, canaries } = await ask({
+  const { counts, canaries } = await query({
     loss,
     servers: 60,
     rate: 20_000,
@@ -201,19 +201,19 @@ Deno.test("servers that stop are removed and do not count as loss", async () => 
 });
 
 Deno.test("a late reply does not count as lost", async () => {
-  const { counts } = await ask({ jitter: 1800, forMs: 60_000, servers: 50 });
+  const { counts } = await query({ jitter: 1800, forMs: 60_000, servers: 50 });
   assert(counts.sent > 300);
   assert(counts.lost <= 0.01 * counts.sent, `${counts.lost} of ${counts.sent}`);
 });
 
 Deno.test("the sample has a limited size, with one server per address", async () => {
-  const { canaries } = await ask({ servers: 9000, forMs: 100 });
+  const { canaries } = await query({ servers: 9000, forMs: 100 });
   assertEquals(canaries.size, 4096);
   const kind = kindOf("raknet");
-  const few = await ask({ servers: 1, forMs: 100 });
+  const few = await query({ servers: 1, forMs: 100 });
   const { address } = few.hosts[0].endpoint;
   few.canaries.add(kind, { address, port: 7 });
   assertEquals(few.canaries.size, 1);
   few.canaries.add(kindOf("sqp"), { address: 5, port: 7 });
-  assertEquals(few.canaries.size, 1, "a protocol without a token tells nothing");
+  assertEquals(few.canaries.size, 1, "a protocol without a token has no canaries");
 });

@@ -31,11 +31,11 @@ Deno.test("clopperPearson() agrees with published tables", () => {
 });
 
 /** A random sequence of outcomes, with independent losses or with bursts. */
-function tally(random: Random, asked: number, loss: number, burst = 1) {
+function tally(random: Random, queried: number, loss: number, burst = 1) {
   const counts = noCanaries();
   const tally = new LossTally(counts);
   let bad = false;
-  for (let i = 0; i < asked; i++) {
+  for (let i = 0; i < queried; i++) {
     if (i % burst === 0) bad = random.chance(loss);
     tally.count(bad);
   }
@@ -43,10 +43,10 @@ function tally(random: Random, asked: number, loss: number, burst = 1) {
 }
 
 /** The fraction of runs whose interval contains the true loss. */
-function held(runs: number, asked: number, loss: number, burst?: number): number {
+function held(runs: number, queried: number, loss: number, burst?: number): number {
   let holds = 0;
   for (let seed = 1; seed <= runs; seed++) {
-    const { low, high } = estimateLoss(tally(new Random(seed * 7919), asked, loss, burst))!;
+    const { low, high } = estimateLoss(tally(new Random(seed * 7919), queried, loss, burst))!;
     if (low <= loss && loss <= high) holds++;
   }
   return holds;
@@ -55,9 +55,9 @@ function held(runs: number, asked: number, loss: number, burst?: number): number
 Deno.test("the interval contains the true loss in 19 of 20 runs, for any loss and number", () => {
   const all: number[] = [];
   for (const loss of [0, 0.001, 0.004, 0.01, 0.03, 0.1, 0.3, 0.5, 1]) {
-    for (const asked of [1, 5, 20, 100, 500, 2000, 10_000]) {
-      const share = held(100, asked, loss) / 100;
-      assert(share >= 0.91, `${share} at ${loss} of ${asked}`); // 95 %, with random deviation
+    for (const queried of [1, 5, 20, 100, 500, 2000, 10_000]) {
+      const share = held(100, queried, loss) / 100;
+      assert(share >= 0.91, `${share} at ${loss} of ${queried}`); // 95 %, with random deviation
       all.push(share);
     }
   }

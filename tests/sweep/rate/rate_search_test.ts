@@ -34,7 +34,7 @@ function search(path: Path) {
   const bucket = path.bucket ?? Math.max(10, 0.02 * Math.max(limit, path.later?.limit ?? 0));
   const random = new Random(seed);
   const one = new RateSearch({ start: 1000, most }, 0);
-  const asked: { at: number; lost: boolean }[] = [];
+  const queried: { at: number; lost: boolean }[] = [];
   const free = new Array<number>(hosts).fill(0);
   const rates: number[] = [];
   let [tokens, credit, canaries, sum] = [bucket, 0, 0, 0];
@@ -53,10 +53,10 @@ function search(path: Path) {
       free.shift();
       free.push(now + 1000);
       const usual = now >= 1000 * lossFrom && random.chance(loss);
-      asked.push({ at: now, lost: random.chance(dropped / sent) || usual });
+      queried.push({ at: now, lost: random.chance(dropped / sent) || usual });
     }
-    while (asked.length > 0 && asked[0].at <= now - PATIENCE_MS) {
-      const { at, lost } = asked.shift()!;
+    while (queried.length > 0 && queried[0].at <= now - PATIENCE_MS) {
+      const { at, lost } = queried.shift()!;
       one.outcome(lost, at);
     }
     const full = one.rate > room ? sent / 10 : 0;

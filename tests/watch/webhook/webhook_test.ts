@@ -23,7 +23,7 @@ const event = (at: number): WatchEvent => ({
 type Answer = number | { readonly status: number; readonly after: string } | Error | "hangs";
 
 /** A webhook with a fake receiver that returns the given responses. */
-async function hooked(answer: (asked: number, now: number) => Answer, given: {
+async function hooked(answer: (queried: number, now: number) => Answer, given: {
   readonly disk?: FakeDisk;
   readonly path?: string;
   readonly clock?: FakeNetwork;
@@ -81,7 +81,7 @@ Deno.test("events are delivered in order, in arrays, each with a unique id", asy
 Deno.test("text of servers is escaped in the spool and in requests", async () => {
   const raw = "\u009b\u0090\u009c\u0085\u007f\u202e\u2066\u2028";
   const { hook, clock, disk, bodies } = await hooked((i) => i === 0 ? 503 : 200);
-  const told = {
+  const reported = {
     at: 1,
     host: "127.0.0.1",
     port: 1,
@@ -90,7 +90,7 @@ Deno.test("text of servers is escaped in the spool and in requests", async () =>
     id: "1",
     name: null,
   };
-  hook.add({ ...told, event: "changed", changes: { motd: [raw, null] } });
+  hook.add({ ...reported, event: "changed", changes: { motd: [raw, null] } });
   await clock.run(hook.idle());
   const sent = bodies.flat() as unknown as { readonly changes: { readonly motd: unknown } }[];
   assertEquals(sent.map(({ changes }) => changes.motd), [[raw, null]]);

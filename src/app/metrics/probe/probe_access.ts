@@ -1,5 +1,5 @@
 /**
- * Who may use `/probe`: clients with the token, if there is one, and no web page.
+ * The access to `/probe`: for clients with the token, if there is one, and not for web pages.
  *
  * @module
  */

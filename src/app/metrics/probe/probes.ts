@@ -78,7 +78,7 @@ interface LastProbe {
 }
 
 /** A request for a probe. */
-interface Asked {
+interface ParsedRequest {
   readonly text: string;
   readonly target: ProbeTarget;
   readonly protocols: readonly Protocol[] | undefined;
@@ -110,11 +110,11 @@ export class Probes {
     return this.#running;
   }
 
-  /** The response to a request: metrics, or one line that says why there are none. */
+  /** The response to a request: metrics, or one line with the reason why there are none. */
   async respond(request: HttpRequest): Promise<HttpResponse> {
     try {
-      const asked = this.#read(request);
-      return await this.#probe(asked, waitOf(request));
+      const parsed = this.#read(request);
+      return await this.#probe(parsed, waitOf(request));
     } catch (error) {
       if (error instanceof Refused) return refusal(error.status, error.message, error.headers);
       if (error instanceof ForbiddenTarget) return refusal(403, error.message);
@@ -123,7 +123,7 @@ export class Probes {
     }
   }
 
-  #read(request: HttpRequest): Asked {
+  #read(request: HttpRequest): ParsedRequest {
     const { token, targets, allProtocols, isRunning, signal } = this.options;
     const denied = refusalOf(request, token);
     if (denied !== undefined) {
@@ -147,14 +147,14 @@ export class Probes {
     return { text, target, protocols };
   }
 
-  async #probe(asked: Asked, waitMs: number): Promise<HttpResponse> {
-    const { target, text } = asked;
+  async #probe(parsed: ParsedRequest, waitMs: number): Promise<HttpResponse> {
+    const { target, text } = parsed;
     const { clock } = this.options;
     const began = clock.now();
     const endpoint = await this.#locate(target);
     const lookupMs = clock.now() - began;
     if (endpoint === undefined) return page({ status: undefined, tookMs: 0, lookupMs });
-    const probe = this.#recent(endpoint, asked) ?? this.#start(endpoint, asked);
+    const probe = this.#recent(endpoint, parsed) ?? this.#start(endpoint, parsed);
     const ended = await this.#within(waitMs - (clock.now() - began), probe.ended);
     if (ended === "opted out") throw new ForbiddenTarget(`Cannot probe "${text}": it opted out`);
     if (ended === "not probed") {
@@ -187,10 +187,10 @@ export class Probes {
   }
 
   /** The last probe of a server, if it is too new to be repeated. */
-  #recent(endpoint: Endpoint, asked: Asked): LastProbe | undefined {
+  #recent(endpoint: Endpoint, parsed: ParsedRequest): LastProbe | undefined {
     const last = this.#last.get(endpointKey(endpoint));
     if (last === undefined || !this.#isNew(last)) return undefined;
-    if (last.wording === wordingOf(asked)) return last;
+    if (last.wording === wordingOf(parsed)) return last;
     throw new Refused(
       429,
       "this server was probed by another name or protocol less than 5 s ago",
@@ -202,8 +202,8 @@ export class Probes {
     return isRunning || this.options.clock.now() - startedAt < REPEAT_MS;
   }
 
-  #start(endpoint: Endpoint, asked: Asked): LastProbe {
-    const { target, protocols } = asked;
+  #start(endpoint: Endpoint, parsed: ParsedRequest): LastProbe {
+    const { target, protocols } = parsed;
     const { clock, polling, optedOut, targets, rules } = this.options;
     if (optedOut(endpoint.address)) {
       throw new ForbiddenTarget("Cannot probe: the address opted out");
@@ -214,7 +214,7 @@ export class Probes {
     this.#forget(key);
     const { promise, resolve } = Promise.withResolvers<Ended>();
     const name = "name" in target ? target.name : null;
-    const isSame = earlier?.wording === wordingOf(asked);
+    const isSame = earlier?.wording === wordingOf(parsed);
     const watched = protocols === undefined ? targets.watched(endpoint) : undefined;
     const isWatched = watched !== undefined && (name ?? watched.name) === watched.name;
     const server = isSame
@@ -230,7 +230,7 @@ export class Probes {
     const probe: LastProbe = {
       server,
       poller,
-      wording: wordingOf(asked),
+      wording: wordingOf(parsed),
       startedAt: clock.now(),
       tookMs: 0,
       ended: promise,
@@ -301,7 +301,7 @@ const SOON = { "retry-after": "1" };
 const LATER = { "retry-after": String(REPEAT_MS / 1000) };
 
 /** The name and the protocols of a request as one text. */
-function wordingOf({ target, protocols = [] }: Asked): string {
+function wordingOf({ target, protocols = [] }: ParsedRequest): string {
   const name = "name" in target ? target.name : "";
   return [name, ...protocols.map((protocol) => protocol.name)].join(",");
 }

@@ -174,7 +174,7 @@ export function legacyTruth(
     facts: {
       form: `legacy ${form}`,
       ...(version === null ? {} : { version_name: version }),
-      asked: "fe01",
+      request: "fe01",
     },
   });
 }

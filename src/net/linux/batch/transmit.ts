@@ -14,7 +14,7 @@ export interface PreparedBatch {
   readonly at: bigint;
   /** Number of messages or frames. */
   readonly count: number;
-  /** Size of a frame, bytes; 0: the batch holds messages. */
+  /** Size of a frame, bytes; 0: the batch contains messages. */
   readonly length: number;
   /** Bytes from the start of one message or frame to the next. */
   readonly stride: number;

@@ -160,7 +160,7 @@ function quad(address: number): number[] {
 /**
  * Decodes the messages of a received datagram; messages of other types are skipped.
  *
- * @throws Truncated, Malformed as {@linkcode decodeMessages}.
+ * @throws The errors of {@linkcode decodeMessages}.
  */
 export function decodeReplies(bytes: Uint8Array): RtnetlinkReply[] {
   return decodeMessages(bytes).map(decodeReply).filter((reply) => reply !== undefined);

@@ -5,11 +5,12 @@
  *
  * In copy mode, each call reads 32 descriptors. A call may fail with EBUSY after it has read a
  * descriptor, and its frame is then lost. `consumer` counts the descriptors that were read; the
- * last of them is the lost one. If the ring holds only the lost descriptor, `consumer` has not moved yet. The
- * lost descriptor is written again. After any other error the frame is still in the ring.
+ * last of them is the lost one. If the ring contains only the lost descriptor, `consumer` has not
+ * moved yet. The lost descriptor is written again. After any other error the frame is still in the
+ * ring.
  *
- * A descriptor, sizes and offsets in bytes: 16  address 0 (8)  length 8 (4)  options 12 (4). The
- * completion ring holds addresses of 8 bytes.
+ * A descriptor, sizes and offsets in bytes: 16 address 0 (8) length 8 (4) options 12 (4). The
+ * completion ring contains addresses of 8 bytes.
  *
  * @module
  */
@@ -18,8 +19,8 @@ import { EAGAIN, EBUSY, type Libc, MSG_DONTWAIT } from "../ffi/libc.ts";
 import type { PreparedBatch } from "../batch/transmit.ts";
 
 /**
- * Number and size of the memory areas. An area holds frames of one batch, and is free when all are
- * sent.
+ * Number and size of the memory areas. An area contains frames of one batch, and is free when all
+ * are sent.
  */
 export const AREAS = 8;
 export const AREA = 32_768;
@@ -192,7 +193,7 @@ export class XdpRing {
     const lost = (this.place.tx.entries >>> 2) + (this.#consumed - 1 & TX_SIZE - 1) * DESCRIPTOR;
     const address = this.#tx[lost];
     this.#describe(address, this.#tx[lost + 2]);
-    this.#open[Math.floor(address / AREA)]++; // it completes twice
+    this.#open[Math.floor(address / AREA)]++; // the kernel completes a lost frame twice
     this.#publish();
     this.#sent.set(job, this.#sent.get(job)! - 1);
     this.#recordWritten(job, 1);

@@ -214,7 +214,7 @@ Deno.test("an allowed name is resolved for each probe, and must not lead to a pr
   assertEquals(valueOf(page.text, "probe_success"), "1");
 });
 
-Deno.test("10,000 targets at once: 16 are probed, the others refused, and limits hold", async () => {
+Deno.test("10,000 targets at once: 16 are probed, the others refused, and limits apply", async () => {
   const { get, run, later, network, probes } = await bench({ allow: "10.8.0.0/16" });
   const hosts = network.addFleet({
     range: "10.8.0.0/18",
@@ -267,7 +267,7 @@ Deno.test("a server that opts out is recorded, and not probed again", async () =
   });
 });
 
-Deno.test("a client gets a response before its timeout, while the probe goes on", async () => {
+Deno.test("a client gets a response before its timeout, while the probe continues", async () => {
   const { get, run, network, probes } = await bench({ allow: "10.0.0.0/24" });
   const timeout = { "x-prometheus-scrape-timeout-seconds": "1.5" };
   await run(async () => {

@@ -19,7 +19,7 @@ const bytes = (text: string) => new TextEncoder().encode(text);
 
 /** A peer that sends some bytes and closes. */
 class Peer implements Stream {
-  readonly heard: string[] = [];
+  readonly received: string[] = [];
   closed = false;
 
   constructor(private readonly clock: FakeNetwork, private readonly says: Uint8Array[] | "mute") {}
@@ -33,7 +33,7 @@ class Peer implements Stream {
   }
 
   write(piece: Uint8Array): Promise<boolean> {
-    this.heard.push(`${this.clock.now()}: ${new TextDecoder().decode(piece)}`);
+    this.received.push(`${this.clock.now()}: ${new TextDecoder().decode(piece)}`);
     return Promise.resolve(!this.closed);
   }
 
@@ -52,19 +52,19 @@ async function served(says: Uint8Array[] | "mute", opening: StreamAct[], answer:
   const noted = serve(peer, talk, { ...options, note: (event) => events.push(event) });
   await clock.run(noted);
   const did = events.map(({ way, did }) => `${way} ${typeof did === "string" ? did : did.length}`);
-  const heard = peer.heard.map((line) => line.replace(/^\d+/, (at) => String(+at - start)));
-  return { did, heard, closed: peer.closed, took: clock.now() - start };
+  const received = peer.received.map((line) => line.replace(/^\d+/, (at) => String(+at - start)));
+  return { did, received, closed: peer.closed, took: clock.now() - start };
 }
 
 Deno.test("serve() performs the actions of a host with their delays, and closes", async () => {
-  const told = await served([bytes("hi")], [{ bytes: bytes("yo") }], [
+  const reported = await served([bytes("hi")], [{ bytes: bytes("yo") }], [
     { bytes: bytes("a") },
     { waitMs: 100 },
     { bytes: bytes("b") },
   ]);
-  assertEquals(told.heard, ["5: yo", "10: a", "115: b"]);
-  assertEquals(told.did, ["in open", "out 2", "in 2", "out 1", "out 1", "in closed"]);
-  assert(told.closed);
+  assertEquals(reported.received, ["5: yo", "10: a", "115: b"]);
+  assertEquals(reported.did, ["in open", "out 2", "in 2", "out 1", "out 1", "in closed"]);
+  assert(reported.closed);
   const closing = await served([bytes("hi"), bytes("more")], [], ["close"]);
   assertEquals(closing.did, ["in open", "in 2", "out closed"]);
   const mute = await served("mute", [], []);
@@ -100,8 +100,8 @@ Deno.test("a fleet responds on TCP from the probed address, and closes connectio
     assertEquals(fleet.accepted, 4);
   }
   for (const stream of open) {
-    let said = await stream.read();
-    while (said instanceof Uint8Array) said = await stream.read();
+    let printed = await stream.read();
+    while (printed instanceof Uint8Array) printed = await stream.read();
     stream[Symbol.dispose]();
   }
   assertEquals(await denoDialer().connect(hosts[0].endpoint, signal), "refused");

@@ -18,8 +18,8 @@ const answer = (name: string, received: Uint8Array) =>
 function version(name: string, protocol: number): [string, number] {
   const request = slp.encodeStatusRequest({ protocol, host: "a", port: 1 });
   const { json } = slp.decodeStatusResponse(answer(name, request)!.reply)!;
-  const said = JSON.parse(new TextDecoder().decode(json)).version;
-  return [said.name, said.protocol];
+  const printed = JSON.parse(new TextDecoder().decode(json)).version;
+  return [printed.name, printed.protocol];
 }
 
 Deno.test("a request is processed when complete, and later bytes are kept", () => {

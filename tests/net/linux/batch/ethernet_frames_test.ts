@@ -71,7 +71,7 @@ function wordAt(payload: Uint8Array, at: number | undefined): number {
   return at === undefined ? 0 : new DataView(payload.buffer).getUint32(at);
 }
 
-Deno.test("checksums hold for every target, port and payload", () => {
+Deno.test("checksums are right for every target, port and payload", () => {
   let seed = 20_261_121;
   const next = () => seed = mix(seed + 0x9e3779b9 | 0) >>> 0;
   for (let round = 0; round < 400; round++) {

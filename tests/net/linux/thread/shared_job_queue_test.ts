@@ -84,9 +84,9 @@ Deno.test("the number of templates and their length are bounded", async () => {
 
 Deno.test("refusals are reported once, by error and number, with their job", async () => {
   const jobs = new SharedJobQueue();
-  const told: [job: number, errno: number, times: number][] = [];
+  const reported: [job: number, errno: number, times: number][] = [];
   const sent = [0, 1, 2].map((number) =>
-    jobs.send(job(0, 5), 0, (errno, times) => told.push([number, errno, times]))
+    jobs.send(job(0, 5), 0, (errno, times) => reported.push([number, errno, times]))
   );
   jobs.close();
   let number = 0;
@@ -95,7 +95,7 @@ Deno.test("refusals are reported once, by error and number, with their job", asy
     return count;
   });
   assertEquals((await Promise.all(sent)).map(({ taken }) => taken), [5, 1, 5]);
-  assertEquals(told, [[1, 1, 2], [1, 22, 1], [1, 255, 1]]);
+  assertEquals(reported, [[1, 1, 2], [1, 22, 1], [1, 255, 1]]);
 });
 
 Deno.test("the error that stops a job, and its position, are returned", async () => {

@@ -136,8 +136,8 @@ Deno.test("frames are sent in order, with as few calls as the kernel allows", ()
 
 Deno.test("only a frame that was accepted and lost is sent again", () => {
   for (const lost of [[0], [1], [5], [0, 1, 2], [3, 4], [9], [0, 9, 10, 11]]) {
-    let asked = 0;
-    const kernel = new Kernel(() => lost.includes(asked++) ? "lost" : "sent");
+    let queried = 0;
+    const kernel = new Kernel(() => lost.includes(queried++) ? "lost" : "sent");
     const ring = kernel.ring;
     sendAll(kernel, ring, 0, 10);
     sendAll(kernel, ring, 10, 10);
@@ -198,8 +198,8 @@ Deno.test("each frame of interrupted jobs is sent once, in any order of continua
 });
 
 Deno.test("an error that stops sending is returned, after the number of accepted frames", () => {
-  let asked = 0;
-  const kernel = new Kernel(() => asked++ < 3 || asked > 6 ? "sent" : "down");
+  let queried = 0;
+  const kernel = new Kernel(() => queried++ < 3 || queried > 6 ? "sent" : "down");
   assertEquals(sendAll(kernel, kernel.ring, 0, 5), [ENETDOWN]);
   assertEquals(kernel.sent, numbers(5));
   const never = new Kernel(() => "lost");

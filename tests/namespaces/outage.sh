@@ -1,11 +1,13 @@
 #!/usr/bin/env bash
 # A watch of 200 servers across a link between two network namespaces. Servers are added to its
-# database, and the link is down for 70 s. Needs root and iproute2. Nothing leaves the namespaces.
+# database, and the link is down for three intervals and a half. Then every server has to reply to a
+# poll within one interval. Needs root and iproute2. Nothing leaves the namespaces.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 export DENO_NO_UPDATE_CHECK=1 NO_COLOR=1
 
 id=bo$$
+interval=10 # seconds
 folder=$(mktemp -d)
 fleet=
 watch=
@@ -54,7 +56,7 @@ metric() {
 seen() { grep -c "\"event\":\"$1\"" "$folder/events" || true; }
 
 found 10.81.1.0/24 --exclude 10.81.1.0/28
-"${here[@]}" watch "$folder/servers.db" --interval 20s --json --metrics 9150 \
+"${here[@]}" watch "$folder/servers.db" --interval "${interval}s" --json --metrics 9150 \
   --opt-out-file "$folder/opt-out.txt" > "$folder/events" 2> "$folder/printed" &
 watch=$!
 until [ "$(metric 'blocksweep_servers{state="online"}' 2> /dev/null)" -gt 150 ] 2> /dev/null; do sleep 1; done
@@ -69,25 +71,33 @@ until [ "$(metric 'blocksweep_servers{')" -eq $((before + added)) ]; do
   sleep 1
 done
 echo "ok: $added added servers are watched after $((SECONDS - start)) s"
-sleep 25
+sleep $((interval * 13 / 10)) # every server is polled once more
 
 ip -n "$id-here" link set eth0 down
-sleep 70
+sleep $((interval * 7 / 2))
+up=$(date +%s%3N)
 ip -n "$id-here" link set eth0 up
 start=$SECONDS
 until [ "$(seen watcher_online)" -eq 1 ]; do
-  [ $((SECONDS - start)) -le 20 ] || fail "the watch is not online one interval after the link is up"
-  sleep 1
+  [ $((SECONDS - start)) -le "$interval" ] || fail "the watch is not online one interval after the link is up"
+  sleep 0.2
 done
-echo "ok: the watch is online $((SECONDS - start)) s after the link is up"
-polls=$(metric blocksweep_polls_replied_total)
-sleep $((20 - (SECONDS - start)))
-resumed=$(($(metric blocksweep_polls_replied_total) - polls))
+echo "ok: the watch is online $(($(date +%s%3N) - up)) ms after the link is up"
+sleep "$(deno eval "console.log(Math.max(0, $up + $interval * 1000 - Date.now()) / 1000)")"
 kill -INT "$watch"
 wait "$watch" || [ $? -eq 130 ]
 watch=
+# The watch writes the times of all last replies when it ends.
+resumed=$(deno eval "
+  import { DatabaseSync } from 'node:sqlite';
+  const database = new DatabaseSync('$folder/servers.db');
+  const sql = 'select count(*) as n, max(replied_at) - $up as ms from server_state where replied_at >= $up';
+  const { n, ms } = database.prepare(sql).get();
+  console.log(n, ms);
+")
 [ "$(seen offline)" -eq 0 ] || fail "a server was reported offline"
 [ "$(seen watcher_offline)" -eq 1 ] || fail "the watch was not reported offline once"
 grep -q '"reason":"no_route"' "$folder/events" || fail "the reason is not no_route"
-[ "$resumed" -gt 0 ] || fail "no poll was resumed"
-echo "ok: no server of $((before + added)) offline, $resumed replies in the rest of the interval"
+[ "${resumed% *}" -eq $((before + added)) ] ||
+  fail "only ${resumed% *} of $((before + added)) servers replied within one interval after the link was up"
+echo "ok: no server of $((before + added)) offline; all replied to a poll within ${resumed#* } ms after the link was up"

@@ -12,16 +12,13 @@
  */
 import { Random } from "../src/fleet/random.ts";
 import type { Database } from "../src/store/database/database.ts";
-import { openPostgres } from "../src/store/database/postgres.ts";
-import { parsePostgres } from "../src/store/database/postgres_url.ts";
-import { openSqlite } from "../src/store/database/sqlite.ts";
 import { Store } from "../src/store/store.ts";
 import { createTables } from "../src/store/schema/create_tables.ts";
 import { DAY_MS, HOUR_MS, startOf } from "../src/store/uptime/hours.ts";
 import { rollUp } from "../src/store/uptime/roll_up.ts";
 import { hourPoints, recentUptime } from "../src/store/uptime/uptime_queries.ts";
 import { writeSpans } from "../src/store/uptime/watch_spans.ts";
-import { startPostgres } from "../tests/postgres/server.ts";
+import { onEmptyDatabases } from "./shared/empty_databases.ts";
 import { readOptions } from "./shared/options.ts";
 import { table } from "./shared/table.ts";
 
@@ -140,18 +137,4 @@ async function measure(database: Database): Promise<void> {
   ]));
 }
 
-for (const engine of options.engines.split(",")) {
-  if (engine === "sqlite") {
-    const folder = await Deno.makeTempDir();
-    {
-      await using database = openSqlite(`${folder}/servers.db`);
-      await measure(database);
-    }
-    await Deno.remove(folder, { recursive: true });
-  } else {
-    await using server = await startPostgres("on");
-    const place = parsePostgres(`${server.url}postgres`);
-    await using database = await openPostgres(place, "PostgreSQL", place.password);
-    await measure(database);
-  }
-}
+await onEmptyDatabases(options.engines, measure);

@@ -16,16 +16,13 @@
  */
 import { emptyRecord, type ServerRecord } from "../src/core/record.ts";
 import type { Database, Value } from "../src/store/database/database.ts";
-import { openPostgres } from "../src/store/database/postgres.ts";
-import { parsePostgres } from "../src/store/database/postgres_url.ts";
-import { openSqlite } from "../src/store/database/sqlite.ts";
 import { UnconfirmedEvents } from "../src/store/events/poll_events.ts";
 import { writePolls } from "../src/store/poll_writer.ts";
 import { identityOf } from "../src/store/rows/identity.ts";
 import { INSERT_OBSERVATION } from "../src/store/rows/observation_rows.ts";
 import { newEventId } from "../src/store/rows/uuid.ts";
 import { createTables } from "../src/store/schema/create_tables.ts";
-import { startPostgres } from "../tests/postgres/server.ts";
+import { onEmptyDatabases } from "./shared/empty_databases.ts";
 import { readOptions } from "./shared/options.ts";
 import { table } from "./shared/table.ts";
 
@@ -167,18 +164,4 @@ async function measure(database: Database): Promise<void> {
   console.log(table([database.engine, ""], lines));
 }
 
-for (const engine of options.engines.split(",")) {
-  if (engine === "sqlite") {
-    const folder = await Deno.makeTempDir();
-    {
-      await using database = openSqlite(`${folder}/servers.db`);
-      await measure(database);
-    }
-    await Deno.remove(folder, { recursive: true });
-  } else {
-    await using server = await startPostgres("on");
-    const place = parsePostgres(`${server.url}postgres`);
-    await using database = await openPostgres(place, "PostgreSQL", place.password);
-    await measure(database);
-  }
-}
+await onEmptyDatabases(options.engines, measure);

@@ -139,6 +139,27 @@ onPostgres("programs that write while months are added lose no observation", asy
   }
 });
 
+onPostgres(
+  "each unique key of observations contains the time, as TimescaleDB requires",
+  async (database) => {
+    const keys =
+      "select (select string_agg(a.attname, ', ' order by a.attnum) from pg_attribute a " +
+      "where a.attrelid = i.indexrelid) as columns from pg_index i " +
+      "where i.indrelid = 'observations'::regclass and (i.indisunique or i.indisexclusion)";
+    const references =
+      "select conname from pg_constraint where confrelid = 'observations'::regclass " +
+      "and conparentid = 0";
+    for (const partitionByMonth of [false, true]) {
+      if (partitionByMonth) {
+        await database.script("drop schema public cascade; create schema public");
+      }
+      await createTables(database, { partitionByMonth });
+      assertEquals(await all(database, keys), [{ columns: "server, at, scan" }]);
+      assertEquals(await all(database, references), []);
+    }
+  },
+);
+
 onPostgres("tables without partitions are refused for partitioning", async (database) => {
   await createTables(database);
   await assertRejects(() => checkPartitions(database), InputError, "exist without partitions");

@@ -5,10 +5,11 @@
  */
 import type { Address } from "../core/address.ts";
 import type { Clock } from "../net/clock.ts";
-import { ATTACHMENTS, type RecordWithAttachments, type ServerRecord } from "../core/record.ts";
-import type { PolledServer, Polls } from "../store/rows/polls.ts";
+import type { RecordWithAttachments } from "../core/record.ts";
+import type { Polls } from "../store/rows/polls.ts";
 import { PendingEvents } from "./pending_events.ts";
 import { candidatesOf, PollQueue } from "./poll_queue.ts";
+import { PollStates } from "./poll_states.ts";
 import type { ServerEvent, WatcherEvent } from "../store/events/watch_event.ts";
 import type { WatchSpan } from "../store/uptime/watch_spans.ts";
 import type { WatchedServer } from "./watched_server.ts";
@@ -20,16 +21,10 @@ const WRITE_DELAY_MS = 1000;
 const MAX_DELAY_MS = 30_000;
 /** Default of {@linkcode JournalOptions.maxQueued}. */
 const MAX_QUEUED = 200_000;
-/** Interval of observations of a server without a change, milliseconds. */
-const UNCHANGED_MS = 3_600_000;
-/** Interval at which the state of a server without a change is written, milliseconds. */
-const STATE_INTERVAL_MS = 60_000;
 /** Maximum interval at which the span of the watch is extended, milliseconds. */
 const SPAN_INTERVAL_MS = 60_000;
 /** Interval of heartbeats, milliseconds. */
 const HEARTBEAT_MS = 10_000;
-/** The writes of unchanged servers are spread over this number of seconds. */
-const SPREAD_SECONDS = 60;
 
 /** Options of a {@linkcode Journal}. */
 export interface JournalOptions {
@@ -60,30 +55,6 @@ export interface JournalOptions {
   readonly maxQueued?: number;
 }
 
-/** A record with the attachments of the reply. */
-function withAttachments(
-  row: ServerRecord,
-  reply: RecordWithAttachments | undefined,
-): RecordWithAttachments {
-  const attachments = reply?.[ATTACHMENTS];
-  return attachments === undefined ? row : { ...row, [ATTACHMENTS]: attachments };
-}
-
-/** The last event of each kind. */
-function lastOfEachKind(events: readonly ServerEvent[]): readonly ServerEvent[] {
-  return [...new Map(events.map((event) => [event.event, event])).values()];
-}
-
-/** The state of a server that the journal stores. */
-interface PollProgress {
-  /** When an observation was last queued, Unix milliseconds. */
-  observedAt: number;
-  /** When the server's state was last queued, Unix milliseconds. */
-  queuedAt: number;
-  /** Number of failed polls in a row after the last poll. */
-  misses: number;
-}
-
 /** Queues the results of polls and writes them to a database in the background. */
 export class Journal {
   /** Number of written observations. */
@@ -92,9 +63,7 @@ export class Journal {
   lost = 0;
   readonly #queue = new PollQueue();
   readonly #pending: PendingEvents | undefined;
-  /** States of servers without a change, by key: written at their interval, or at the end. */
-  readonly #unchanged = new Map<string, PolledServer>();
-  readonly #progress = new Map<WatchedServer, PollProgress>();
+  readonly #states: PollStates;
   /** Cancels the timer of the next write. */
   #cancel: (() => void) | undefined;
   #writing: Promise<void> | undefined;
@@ -119,8 +88,9 @@ export class Journal {
 
   /** Starts with empty queues. */
   constructor(private readonly options: JournalOptions) {
-    const { clock, onEvent } = options;
+    const { clock, onEvent, scanId } = options;
     if (onEvent !== undefined) this.#pending = new PendingEvents(clock, onEvent);
+    this.#states = new PollStates(this.#queue, this.#pending, scanId);
   }
 
   /** Number of results that are not in the database yet: states, observations, opt-outs, events. */
@@ -177,54 +147,16 @@ export class Journal {
     at: number,
     reply?: RecordWithAttachments,
   ): void {
-    const { row, misses, identity, identity: { key }, partial, dropped } = server;
-    const online = server.online === true;
-    const current = misses === 0 ? row : undefined;
-    const progress = this.#progress.get(server) ?? this.#startProgress(server, at);
     this.#spans.alive(this.options.clock.wall());
     this.#cancelSpan ??= this.#extendLater();
-    const earlier = this.#queue.servers.get(key) ?? this.#unchanged.get(key);
-    const waiting = earlier?.candidates ?? [];
-    const state: PolledServer = {
-      identity,
-      subject: server.subject,
-      record: current ?? earlier?.record,
-      partial: current === undefined ? earlier?.partial : partial,
-      dropped,
-      outage: server.outage,
-      queried: server.queried,
-      at,
-      candidates: this.#pending?.add(waiting, events) ?? lastOfEachKind([...waiting, ...events]),
-    };
-    const isChanged = events.length > 0 || misses !== progress.misses;
-    progress.misses = misses;
-    if (isChanged || this.#queue.servers.has(key) || at - progress.queuedAt >= STATE_INTERVAL_MS) {
-      progress.queuedAt = at;
-      this.#unchanged.delete(key);
-      this.#queue.servers.set(key, state);
-    } else this.#unchanged.set(key, state);
-    // No observation after a failed poll of an online server: the server is not yet known to be offline.
-    const isDue = events.length > 0 || at - progress.observedAt >= UNCHANGED_MS ||
-      progress.observedAt < this.#spans.observeSince;
-    if (isDue && row !== undefined && (current !== undefined || !online)) {
-      progress.observedAt = at;
-      // The row of a server precedes its observations.
-      this.#unchanged.delete(key);
-      this.#queue.servers.set(key, state);
-      const { scanId } = this.options;
-      const record = current && withAttachments(current, reply);
-      // The server has been offline since the first of the failed polls.
-      const isNew = events.some(({ event }) => event === "offline");
-      const observedAt = isNew ? server.outage!.since : at;
-      this.#queue.observations.push({ scanId, identity, at: observedAt, record });
-      this.#dropOldest();
-    }
+    this.#states.add(server, { events, at, reply }, this.#spans.observeSince);
+    this.#dropOldest();
     this.#schedule();
   }
 
   /** Queues the event of a server that is polled no more because its address opted out. */
   drop({ identity }: WatchedServer, event: ServerEvent): void {
-    this.#unchanged.delete(identity.key); // its state would make the server online again
+    this.#states.delete(identity.key); // its state would make the server online again
     this.#pending?.add([], [event]);
     this.#queue.dropped.push({ identity, event });
     this.#schedule();
@@ -263,8 +195,7 @@ export class Journal {
     const deadline = clock.now() + maxWaitMs;
     this.stop();
     this.offline(clock.wall());
-    for (const [key, state] of this.#unchanged) this.#queue.servers.set(key, state);
-    this.#unchanged.clear();
+    this.#states.queueUnchanged();
     const { promise: timeout, resolve } = Promise.withResolvers<void>();
     const cancel = clock.after(maxWaitMs, resolve);
     while (this.#hasQueued && clock.now() < deadline) {
@@ -280,15 +211,6 @@ export class Journal {
     this.lost += unwritten;
     this.#queue.observations = [];
     this.#pending?.close();
-  }
-
-  /** Starts the progress of a server. The state intervals of servers begin at different seconds. */
-  #startProgress(server: WatchedServer, at: number): PollProgress {
-    const second = this.#progress.size % SPREAD_SECONDS;
-    const queuedAt = at - STATE_INTERVAL_MS * second / SPREAD_SECONDS;
-    const progress = { observedAt: -Infinity, queuedAt, misses: 0 };
-    this.#progress.set(server, progress);
-    return progress;
   }
 
   #dropOldest(): void {

@@ -1,3 +1,4 @@
+/** Covers src/watch/journal.ts and src/watch/poll_states.ts. */
 import { assert, assertEquals } from "@std/assert";
 import { emptyRecord, type ServerRecord } from "../../src/core/record.ts";
 import type { PolledServer, PollObservation } from "../../src/store/rows/polls.ts";

@@ -1,0 +1,159 @@
+/**
+ * Decides which results of polls are written to a database, and when: changes at once, the states of
+ * servers without a change at an interval.
+ *
+ * @module
+ */
+import { ATTACHMENTS, type RecordWithAttachments, type ServerRecord } from "../core/record.ts";
+import type { ServerEvent } from "../store/events/watch_event.ts";
+import type { PolledServer } from "../store/rows/polls.ts";
+import type { PendingEvents } from "./pending_events.ts";
+import type { PollQueue } from "./poll_queue.ts";
+import type { WatchedServer } from "./watched_server.ts";
+
+/** Interval of observations of a server without a change, milliseconds. */
+const UNCHANGED_MS = 3_600_000;
+/** Interval at which the state of a server without a change is written, milliseconds. */
+const STATE_INTERVAL_MS = 60_000;
+/** The writes of unchanged servers are spread over this number of seconds. */
+const SPREAD_SECONDS = 60;
+
+/** The result of a poll. */
+interface PollResult {
+  /** The events of the poll. */
+  readonly events: readonly ServerEvent[];
+  /** When the poll ended, Unix milliseconds. */
+  readonly at: number;
+  /** The reply with its attachments; `undefined`: no reply. */
+  readonly reply: RecordWithAttachments | undefined;
+}
+
+/** What was last queued of a server. */
+interface PollProgress {
+  /** When an observation was last queued, Unix milliseconds. */
+  observedAt: number;
+  /** When the server's state was last queued, Unix milliseconds. */
+  queuedAt: number;
+  /** Number of failed polls in a row after the last poll. */
+  misses: number;
+}
+
+/** The states of polled servers. */
+export class PollStates {
+  /** States of servers without a change, by key: written at their interval, or at the end. */
+  readonly #unchanged = new Map<string, PolledServer>();
+  readonly #progress = new Map<WatchedServer, PollProgress>();
+
+  /**
+   * Starts without any server.
+   *
+   * @param queue Receives the states and observations.
+   * @param pending Keeps the events until a transaction has decided them. Default: the last event of
+   * each kind is kept.
+   * @param scanId The watch's identity, UUIDv7.
+   */
+  constructor(
+    private readonly queue: PollQueue,
+    private readonly pending: PendingEvents | undefined,
+    private readonly scanId: string,
+  ) {}
+
+  /**
+   * Queues the state of a server, and an observation if one is due.
+   *
+   * @param server The server, with its state after the poll.
+   * @param observeSince An observation is due if the last one is older, Unix milliseconds.
+   */
+  add(server: WatchedServer, result: PollResult, observeSince: number): void {
+    const { events, at } = result;
+    const { row, misses, online } = server;
+    const progress = this.#progress.get(server) ?? this.#startProgress(server, at);
+    const state = this.#stateAfter(server, result);
+    const { key } = state.identity;
+    const isChanged = events.length > 0 || misses !== progress.misses;
+    progress.misses = misses;
+    if (isChanged || this.queue.servers.has(key) || at - progress.queuedAt >= STATE_INTERVAL_MS) {
+      progress.queuedAt = at;
+      this.#queueState(state);
+    } else this.#unchanged.set(key, state);
+    // No observation after a failed poll of an online server: the server is not yet known to be offline.
+    const isDue = events.length > 0 || at - progress.observedAt >= UNCHANGED_MS ||
+      progress.observedAt < observeSince;
+    if (isDue && row !== undefined && (misses === 0 || !online)) {
+      progress.observedAt = at;
+      this.#queueState(state); // the row of a server precedes its observations
+      this.#queueObservation(server, result);
+    }
+  }
+
+  /** The state of a server after a poll, with the candidates that wait since an earlier one. */
+  #stateAfter(server: WatchedServer, { events, at }: PollResult): PolledServer {
+    const { row, misses, identity, subject, partial, dropped, outage, queried } = server;
+    const { key } = identity;
+    const earlier = this.queue.servers.get(key) ?? this.#unchanged.get(key);
+    const hasReplied = misses === 0 && row !== undefined;
+    const waiting = earlier?.candidates ?? [];
+    return {
+      identity,
+      subject,
+      record: hasReplied ? row : earlier?.record,
+      partial: hasReplied ? partial : earlier?.partial,
+      dropped,
+      outage,
+      queried,
+      at,
+      candidates: this.pending?.add(waiting, events) ?? lastOfEachKind([...waiting, ...events]),
+    };
+  }
+
+  #queueState(state: PolledServer): void {
+    const { identity: { key } } = state;
+    this.#unchanged.delete(key);
+    this.queue.servers.set(key, state);
+  }
+
+  #queueObservation(
+    { row, misses, identity, outage }: WatchedServer,
+    { events, at, reply }: PollResult,
+  ): void {
+    const record = misses === 0 && row !== undefined ? withAttachments(row, reply) : undefined;
+    // The server has been offline since the first of the failed polls.
+    const isNew = events.some(({ event }) => event === "offline");
+    const observedAt = isNew ? outage!.since : at;
+    this.queue.observations.push({ scanId: this.scanId, identity, at: observedAt, record });
+  }
+
+  /** Removes the state of a server that is not queued yet. */
+  delete(key: string): void {
+    this.#unchanged.delete(key);
+  }
+
+  /** Queues all states that wait for their interval. */
+  queueUnchanged(): void {
+    for (const [key, state] of this.#unchanged) this.queue.servers.set(key, state);
+    this.#unchanged.clear();
+  }
+
+  /** Starts the progress of a server. The state intervals of servers begin at different seconds. */
+  #startProgress(server: WatchedServer, at: number): PollProgress {
+    const second = this.#progress.size % SPREAD_SECONDS;
+    const queuedAt = at - STATE_INTERVAL_MS * second / SPREAD_SECONDS;
+    const progress = { observedAt: -Infinity, queuedAt, misses: 0 };
+    this.#progress.set(server, progress);
+    return progress;
+  }
+}
+
+/** A record with the attachments of the reply. */
+function withAttachments(
+  row: ServerRecord,
+  reply: RecordWithAttachments | undefined,
+): RecordWithAttachments {
+  const attachments = reply?.[ATTACHMENTS];
+  return attachments === undefined ? row : { ...row, [ATTACHMENTS]: attachments };
+}
+
+/** The last event of each kind. */
+function lastOfEachKind(events: readonly ServerEvent[]): readonly ServerEvent[] {
+  return [...new Map(events.map((event) => [event.event, event])).values()];
+}

@@ -177,6 +177,29 @@ async function watchServers(watch: Watch): Promise<number> {
     return { probesSent, replies, found: countOnline() };
   };
   await lists.begin(config);
+  const onPoll = (lateMs: number) => served.metrics.late(lateMs);
+  await runTogether(watch, polling, setup, { signal, counts, onPoll, reportEvent });
+  const online = countOnline();
+  (await lists.end(counts, online)).forEach(reportLine);
+  await hook?.close();
+  await printer.printed();
+  if (!options.quiet) reportLine(watchSummary(online, servers.length, counts, hook));
+  return EXIT.interrupted; // only a signal ends a watch without an error
+}
+
+/** What is common to the activities of a watch. */
+interface Activities extends Required<Pick<PollingSetup, "signal" | "counts" | "onPoll">> {
+  readonly reportEvent: (event: WatchEvent) => void;
+}
+
+/** Polls the servers, follows their names, and maintains the databases, until the signal. */
+async function runTogether(
+  watch: Watch,
+  polling: PollingSockets,
+  setup: ReturnType<typeof pollingSetup>,
+  { signal, counts, onPoll, reportEvent }: Activities,
+): Promise<void> {
+  const { servers, lists, chosen: { options } } = watch;
   const names = movedNames(watch, polling, signal);
   const environment = connectionEnvironment(reportLine);
   await Promise.all([
@@ -186,19 +209,13 @@ async function watchServers(watch: Watch): Promise<number> {
       signal,
       counts,
       findServers: (add) => findServersAdded(watch, polling, signal, add),
-      onPoll: (lateMs) => served.metrics.late(lateMs),
+      onPoll,
     }),
     polling.sockets.listen(),
     names.follow(servers),
     keepRolledUp(lists.places, environment, signal, report),
     keepPruned(lists.places, options.keep, environment, signal, report),
   ]);
-  const online = countOnline();
-  (await lists.end(counts, online)).forEach(reportLine);
-  await hook?.close();
-  await printer.printed();
-  if (!options.quiet) reportLine(watchSummary(online, servers.length, counts, hook));
-  return EXIT.interrupted; // only a signal ends a watch without an error
 }
 
 /** The line with the number of endpoints and the interval. */

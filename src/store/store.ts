@@ -132,10 +132,13 @@ export class Store implements AsyncDisposable {
   async progress(row: ScanProgressRow): Promise<void> {
     const { database } = this;
     const uuid = uuidOf(row.id);
-    await this.#attempt(async () => {
-      const scan = (await scanNumbers(database, [uuid])).get(uuid)!;
-      await writeNumbers(database, scan, row);
-    });
+    // Streams and transactions of the connection end first.
+    await this.#attempt(() =>
+      database.transaction(async () => {
+        const scan = (await scanNumbers(database, [uuid])).get(uuid)!;
+        await writeNumbers(database, scan, row);
+      })
+    );
   }
 
   /**

@@ -42,3 +42,16 @@ onEngines("each further part of a scan counts, and a repeated start does not", a
   await store.begin({ ...START, partAt: 9000 });
   assertEquals(await parts(), 2);
 });
+
+onEngines("a heartbeat waits for the end of a stream on the same connection", async (db) => {
+  const store = new Store(db, () => Promise.resolve());
+  await store.begin(START);
+  let progress: Promise<void> | undefined;
+  for await (const _ of db.stream("select id from scans")) {
+    progress = store.progress({ id: scanId(1), ...COUNTS, position: 40, total: 100 });
+    await Promise.race([progress, Promise.resolve()]);
+    await db.rows("select 1");
+  }
+  await progress;
+  assertEquals((await all(db, "select position from scans"))[0].position, 40);
+});

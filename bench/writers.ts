@@ -17,7 +17,8 @@
  * are repeated until the end. A `history --events --follow` reads the events meanwhile.
  *
  * With `--protocol raknet,query`, a server may stop between its replies in the two protocols. The
- * columns of Query then stay, and no event reports a change.
+ * columns of Query then stay, and no event reports a change. A server may also change between them:
+ * the content of such observations is not compared.
  *
  * Exits with 1 when a process fails or writes to standard error, a row is wrong, an observation
  * has a state that its server did not have at that time, or an event is missing, duplicate or

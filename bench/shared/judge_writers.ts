@@ -5,7 +5,7 @@ import { type Database, hexOf, type Row } from "../../src/store/database/databas
 import { type ChangingServer, type Kind, type TrueChange } from "./changing_servers.ts";
 import { usualSelection } from "./jobs.ts";
 
-/** Tolerance of times: a reply is written with the time at which its interview ended, ms. */
+/** Tolerance of times: a poll is written with the time at which its interview ended, ms. */
 const TOLERANCE_MS = 3000;
 /** An observation without a reply has the time of the end of its scan or of its poll, ms. */
 const SCAN_MS = 15_000;
@@ -51,7 +51,9 @@ export async function judgeDatabase(
   const seen = Map.groupBy(observations, ({ key }) => String(key));
   const faults = [
     ...servers.flatMap((server) => eventFaults(server, byServer.get(server.name) ?? [])),
-    ...servers.flatMap((server) => observationFaults(server, seen.get(server.name) ?? [])),
+    ...servers.flatMap((server) =>
+      observationFaults(server, seen.get(server.name) ?? [], protocols.length)
+    ),
     ...await rowFaults(database, servers, protocols),
     ...printedFaults(events, printed),
     ...difference("read by history --events --follow", read, events),
@@ -112,16 +114,24 @@ function isOf(event: Row, { kind, at, values }: TrueChange, next: TrueChange | u
   return isInTime;
 }
 
-/** Observations with a state that the server did not have at that time. */
-function observationFaults(server: ChangingServer, observations: readonly Row[]): string[] {
+/**
+ * Observations with a state that the server did not have at that time. A reply in several protocols has
+ * the time of the first; if the server changed meanwhile, it has players and content of both states.
+ */
+function observationFaults(
+  server: ChangingServer,
+  observations: readonly Row[],
+  protocols: number,
+): string[] {
   const contents = new Map<number, unknown>();
   return observations.flatMap(({ at, online, players_online, content, writer }) => {
     const players = online === 1 ? Number(players_online) : undefined;
     const earliest = Number(at) - (players === undefined ? SCAN_MS : TOLERANCE_MS);
-    const states = server.statesBetween(earliest, Number(at));
+    const latest = Number(at) + (protocols === 1 ? 0 : TOLERANCE_MS);
+    const states = server.statesBetween(earliest, latest);
     const where = `${server.name}: observation of a ${writer} at ${at}`;
     if (!states.has(players)) return [`${where} with ${players} players, not ${[...states]}`];
-    if (players === undefined) return [];
+    if (players === undefined || protocols > 1 && states.size > 1) return [];
     const first = contents.get(players) ?? content;
     contents.set(players, first);
     return first === content ? [] : [`${where} with ${players} players has a foreign content`];

@@ -94,9 +94,7 @@ export async function withKeptColumns<R extends Keyed>(
     const { unqueried, kept, lacking } = parts[i];
     const { record, identity: { key } } = one;
     const earlier = rows.get(key);
-    if (earlier === undefined || earlier.last_seen > record.seen_at + database.clockOffsetMs) {
-      return { ...one, lacking };
-    }
+    if (earlier === undefined) return { ...one, lacking };
     const { allProtocols = PROTOCOLS } = scope;
     const missing = kept.filter((name) => earlier.protocols.includes(name));
     const isLossy = kept.some((name) => record.flags.includes(name));

@@ -75,7 +75,7 @@ export function mergeRecords(
     extras: { ...pickFacts(earlier, absent), ...current.extras },
   };
   if (!isMissing) return merged;
-  const standing = standingColumns(earlier, missing, allProtocols);
+  const standing = standingColumns(earlier, current.protocols, missing, allProtocols);
   return { ...merged, ...standing, ...names, flags: earlier.flags };
 }
 
@@ -103,19 +103,25 @@ function pickFacts({ extras }: ServerRecord, names: readonly string[]): ServerRe
   }));
 }
 
-/** The earlier columns that the missing protocols would have filled in place of the others. */
+/**
+ * The earlier columns that stay: those that a missing protocol fills in preference to the protocols that
+ * replied, as at the merging of replies, and those that all replies decide.
+ */
 function standingColumns(
   earlier: ServerRecord,
+  replied: readonly string[],
   missing: readonly string[],
   allProtocols: readonly Protocol[],
 ): Partial<ServerRecord> {
-  const preferred = allProtocols.filter(({ name }) => missing.includes(name))
-    .flatMap(({ fillsFirst = [] }) => fillsFirst)
+  const preferred = PROTOCOL_COLUMNS.filter((name) => {
+    const isFirst = ({ fillsFirst = [] }: Protocol) => fillsFirst.includes(name);
+    const best = [...allProtocols.filter(isFirst), ...allProtocols]
+      .find((one) => replied.includes(one.name) || missing.includes(one.name));
+    return best !== undefined && missing.includes(best.name);
+  });
+  const names = [...preferred, ...CLASSIFICATION]
     .filter((name) => name !== "players_online" && name !== "players");
-  return pick(earlier, [
-    ...preferred.filter((name) => earlier[name] !== null),
-    ...CLASSIFICATION.filter((name) => earlier[name] !== null),
-  ]);
+  return pick(earlier, names.filter((name) => earlier[name] !== null));
 }
 
 /** The names of players: the earlier ones if the reply has none and the number is the same. */

@@ -42,6 +42,26 @@ Deno.test("a missing protocol keeps the columns that it fills; the others have t
   });
 });
 
+Deno.test("a missing protocol of the highest rank keeps the columns that it prevails in", () => {
+  const query = record(1, {
+    protocol: "query",
+    protocols: ["query"],
+    motd: "the hostname",
+    version: "1.21",
+    map: "nether",
+    players_online: 5,
+    players_max: 30,
+    extras: { query: { b: "3" } },
+  });
+  const merged = mergeRecords({ ...EARLIER, version: null }, query, {
+    ...NONE,
+    missing: ["raknet"],
+  });
+  assertEquals([merged.protocol, merged.motd, merged.version], ["raknet", "old", "1.21"]);
+  assertEquals([merged.map, merged.players_online, merged.players_max], ["nether", 5, 30]);
+  assertEquals(merged.extras, { raknet: { a: "1" }, query: { b: "3" } });
+});
+
 Deno.test("names of players stay only as long as their number is the same", () => {
   const playersWith = (players_online: number, kept: Partial<Parameters<typeof mergeRecords>[2]>) =>
     mergeRecords(EARLIER, { ...RAKNET, players_online }, { ...NONE, ...kept }).players;

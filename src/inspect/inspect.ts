@@ -9,6 +9,7 @@ import type { Outcome, Sighting } from "../core/record.ts";
 import { isExhausted, type RetryLimits } from "./retry.ts";
 import { type InterviewResult, runInterview, type RunInterviewOptions } from "./run_interview.ts";
 import type { InterviewPlan } from "./interview.ts";
+import { runKnownInterview } from "./known_interview.ts";
 import { firstReplyOf, type ProtocolReply } from "./protocol_reply.ts";
 
 /** Options of an inspection; the links and the functions are those of its endpoint. */
@@ -90,16 +91,24 @@ export async function inspectKnown(
 ): Promise<Inspection> {
   const { protocols, allProtocols, follow, timeoutMs } = options;
   const known = spoken.map(({ name }) => name);
-  const plans = follow
-    ? [{ protocols: spoken, followUps: protocols, allProtocols, known, timeoutMs }]
-    : spoken.map((one) => ({ protocols: [one], allProtocols, known, timeoutMs }));
-  for (;;) {
-    const found = await runInterview(plans.shift()!, { ...options, endpoint, statusOnly: true });
-    const { replies, latencyMs, ended, isCutShort, exhausted } = found;
-    if (replies.length > 0 || ended !== undefined || plans.length === 0) {
-      return { replies, latencyMs, hasOptedOut: ended === "optedOut", isCutShort, exhausted };
-    }
+  const shared = { ...options, endpoint, statusOnly: true };
+  if (follow) {
+    const plan = { protocols: spoken, followUps: protocols, allProtocols, known, timeoutMs };
+    return inspectionOfKnown(await runKnownInterview(plan, shared));
   }
+  const plans = spoken.map((one) => ({ protocols: [one], allProtocols, known, timeoutMs }));
+  for (;;) {
+    const found = await runInterview(plans.shift()!, shared);
+    const isOver = found.replies.length > 0 || found.ended !== undefined;
+    if (isOver || plans.length === 0) return inspectionOfKnown(found);
+  }
+}
+
+/** The result of an interview of a known server. */
+function inspectionOfKnown(
+  { replies, latencyMs, ended, isCutShort, exhausted }: InterviewResult,
+): Inspection {
+  return { replies, latencyMs, hasOptedOut: ended === "optedOut", isCutShort, exhausted };
 }
 
 /**

@@ -63,6 +63,11 @@ export interface InterviewPlan {
    * interview ends. Default: nothing.
    */
   readonly needs?: "status" | "reply";
+  /**
+   * When an earlier interview of the endpoint sent its last datagram, milliseconds of the clock, if that
+   * datagram had no reply. Default: it had one, or there was none.
+   */
+  readonly noReplySince?: number;
 }
 
 /** One step of an interview: an exchange in one protocol. */
@@ -130,6 +135,7 @@ export class Interview {
     this.#plan = plan;
     this.#allProtocols = plan.allProtocols ?? PROTOCOLS;
     this.latencyMs = plan.latencyMs ?? null;
+    this.#noReplySince = plan.noReplySince;
     const spoken = namesSpoken(plan);
     this.#isSuppressing = this.#allProtocols.some((one) =>
       spoken.has(one.name) && repliesSuppress(one)
@@ -143,6 +149,11 @@ export class Interview {
   /** Why the interview ended early; `undefined` when it did not. */
   get ended(): Ended | undefined {
     return this.#ended;
+  }
+
+  /** When the last datagram was sent, milliseconds of the clock; `undefined` if a reply followed. */
+  get noReplySince(): number | undefined {
+    return this.#noReplySince;
   }
 
   /** Timeout for the reply to a datagram, milliseconds. */

@@ -86,6 +86,8 @@ export interface InterviewResult {
   readonly isCutShort: boolean;
   /** Whether the endpoint was not queried in a protocol because no descriptor was free. */
   readonly exhausted: boolean;
+  /** When the last datagram was sent, milliseconds of the clock; `undefined` if a reply followed. */
+  readonly noReplySince?: number;
 }
 
 /**
@@ -131,7 +133,7 @@ class InterviewRun {
   constructor(readonly interview: Interview, private readonly options: RunInterviewOptions) {}
 
   get result(): InterviewResult {
-    const { latencyMs, suppressed, ended } = this.interview;
+    const { latencyMs, suppressed, ended, noReplySince } = this.interview;
     const exhausted = this.#exhausted || ended === "exhausted";
     const isCutShort = this.#isCutShort || exhausted || ended === "cancelled";
     return {
@@ -143,6 +145,7 @@ class InterviewRun {
       isUnreachable: this.#wasRefused && !this.#wasSent,
       isCutShort,
       exhausted,
+      noReplySince,
     };
   }
 

@@ -7,7 +7,8 @@
 import { type Address, type Endpoint, family } from "../core/address.ts";
 import type { RetryLimits } from "../inspect/retry.ts";
 import { attachedOf } from "../inspect/attachments.ts";
-import { runInterview } from "../inspect/run_interview.ts";
+import { runKnownInterview, runSideBySide } from "../inspect/known_interview.ts";
+import type { RunInterviewOptions } from "../inspect/run_interview.ts";
 import type { InterviewPlan } from "../inspect/interview.ts";
 import { mergeReplies } from "../inspect/merge.ts";
 import type { DatagramSocket, Link } from "../net/socket.ts";
@@ -76,9 +77,6 @@ interface PollState {
   repliedAt: number | undefined;
 }
 
-/** Why a poll ended early, the decisive reason first. */
-const ENDS = ["optedOut", "exhausted", "cancelled"] as const;
-
 /** Polls servers, and remembers their protocols and tokens. */
 export class Poller {
   readonly #memories = new WeakMap<WatchedServer, Memory>();
@@ -91,8 +89,7 @@ export class Poller {
   constructor(private readonly options: PollerOptions) {}
 
   /**
-   * Polls a server in all its protocols. When these are known, a poll without a reply in the first of
-   * them is a failure.
+   * Polls a server in all its protocols. A poll without a reply in any of them is a failure.
    */
   async poll(server: WatchedServer): Promise<PollResult> {
     const { options } = this;
@@ -108,8 +105,8 @@ export class Poller {
       memory.echoed.clear(); // the next reply may come from other software
       return isUnreachable ? "unreachable" : undefined;
     }
-    memory.spoken ??= replies.map(({ protocol }) =>
-      this.#allProtocols.find(({ name }) => name === protocol)!
+    memory.spoken ??= this.#allProtocols.filter(({ name }) =>
+      replies.some(({ protocol }) => protocol === name) || server.row?.protocols.includes(name)
     );
     // A record is as old as its oldest reply: another program may have received newer ones since.
     const seenAt = Math.round(repliedAt ?? clock.wall());
@@ -127,36 +124,18 @@ export class Poller {
   async #interview(server: WatchedServer, memory: Memory) {
     const plan = this.#planFor(server, memory);
     server.queried = plan.protocols.map(({ name }) => name);
-    const isStream = ({ transport }: Protocol) => transport === "tcp";
-    const parts = plan.needs !== undefined ? [plan.protocols] : [
-      plan.protocols.filter((protocol) => !isStream(protocol)),
-      plan.protocols.filter(isStream),
-    ].filter(({ length }) => length > 0);
     const state: PollState = { optsOut: false, repliedAt: undefined };
-    const results = await Promise.all(
-      parts.map((protocols) => this.#runInterview(server, memory, { ...plan, protocols }, state)),
-    );
-    const ends = results.map(({ ended }) => ended);
-    return {
-      replies: results.flatMap(({ replies }) => replies),
-      latencyMs: results.map(({ latencyMs }) => latencyMs).find((ms) => ms !== null) ?? null,
-      ended: ENDS.find((ended) => ends.includes(ended)),
-      isUnreachable: results.every(({ isUnreachable }) => isUnreachable),
-      repliedAt: state.repliedAt,
-    };
+    const run = memory.spoken === undefined ? runSideBySide : runKnownInterview;
+    const result = await run(plan, this.#optionsFor(server, memory, state));
+    return { ...result, repliedAt: state.repliedAt };
   }
 
-  /** Runs an interview of a poll. */
-  #runInterview(
-    server: WatchedServer,
-    memory: Memory,
-    plan: InterviewPlan,
-    state: PollState,
-  ) {
+  /** The options of the interviews of a poll. */
+  #optionsFor(server: WatchedServer, memory: Memory, state: PollState): RunInterviewOptions {
     const { options } = this;
     const { demultiplexer, connect, openExclusive } = options;
     const { endpoint, name } = server;
-    return runInterview(plan, {
+    return {
       ...options,
       endpoint,
       links: {
@@ -175,7 +154,7 @@ export class Poller {
         state.repliedAt ??= options.clock.wall();
         this.#rememberToken(protocol, memory, status);
       },
-    });
+    };
   }
 
   /** The interview of a poll: the known protocols of a server that has replied, else all protocols. */
@@ -183,7 +162,7 @@ export class Poller {
     const { protocols, allProtocols, timeoutMs } = this.options;
     if (spoken !== undefined) {
       const known = spoken.map(({ name }) => name);
-      return { protocols: spoken, allProtocols, known, echoed, timeoutMs, needs: "status" };
+      return { protocols: spoken, allProtocols, known, echoed, timeoutMs };
     }
     const known = row?.protocols ?? [];
     const all = this.#allProtocols.filter((protocol) =>

@@ -211,6 +211,16 @@ Deno.test("a watch waits a second after an unanswered ping, where follow-ups tim
   assert(counts.replied > 20 && network.sent.some(({ bytes }) => bytes.length === 33));
 });
 
+Deno.test("a known server stays online as long as it replies in one of its protocols", async () => {
+  const java = { servers: 20, software: ["vanilla"], spoken: ["raknet", "slp"], runMs: 90_000 };
+  const { events, counts } = await watchFleet(java);
+  assertEquals(events.filter(({ event }) => event === "offline" || event === "online"), []);
+  assertEquals(counts.replied, counts.polls);
+  assert(counts.polls > 60);
+  const script = ({ hosts, kill }: World) => hosts.slice(0, 5).forEach(kill);
+  assertEquals(kinds((await watchFleet({ ...java, script })).events).offline, 5);
+});
+
 Deno.test("a server whose MOTD opts out during the watch is dropped with its whole address", async () => {
   const [shy] = drawFleet({ servers: 1, range: RANGE, seed: 4, software: ["bdsOptedOut"] });
   const [{ endpoint }] = drawFleet({ servers: 1, range: RANGE, seed: 4, software: ["bds"] });

@@ -1,0 +1,76 @@
+/**
+ * Interviews a server whose protocols are known. As long as the server replies, its protocols are used
+ * one after the other. If it does not reply in the first one, the others are used over UDP and TCP at
+ * the same time: the server may have stopped one of its protocols, and an unresponsive server takes no
+ * longer than the slower of both.
+ *
+ * @module
+ */
+import type { Ended, InterviewPlan } from "./interview.ts";
+import { type InterviewResult, runInterview, type RunInterviewOptions } from "./run_interview.ts";
+
+/** Why interviews ended early, the decisive reason first. */
+const ENDS: readonly Ended[] = ["optedOut", "exhausted", "cancelled", "unconfirmed"];
+
+/**
+ * Interviews a server in its known protocols. `followUps` of the plan are used after a reply.
+ *
+ * @param options For each of the interviews.
+ */
+export async function runKnownInterview(
+  plan: InterviewPlan,
+  options: RunInterviewOptions,
+): Promise<InterviewResult> {
+  const [first, ...others] = plan.protocols;
+  const opening = await runInterview({ ...plan, needs: "status" }, options);
+  if (opening.ended !== "unconfirmed" || others.length === 0) return withoutNeed(opening);
+  const later = { ...plan, protocols: others, followUps: [], needs: undefined };
+  const parts = await runSideBySide(later, options, opening.noReplySince);
+  const found = joined([withoutNeed(opening), parts]);
+  const { followUps = [] } = plan;
+  const more = followUps.filter((one) => one !== first && !others.includes(one));
+  if (found.replies.length === 0 || found.ended !== undefined || more.length === 0) return found;
+  const latest = { ...plan, protocols: more, followUps: [], latencyMs: found.latencyMs };
+  return joined([
+    found,
+    await runInterview({ ...latest, noReplySince: found.noReplySince }, options),
+  ]);
+}
+
+/** Runs the interviews of a plan over UDP and over TCP at the same time. */
+export async function runSideBySide(
+  plan: InterviewPlan,
+  options: RunInterviewOptions,
+  noReplySince?: number,
+): Promise<InterviewResult> {
+  const parts = (["udp", "tcp"] as const)
+    .map((wanted) => plan.protocols.filter(({ transport }) => transport === wanted))
+    .filter(({ length }) => length > 0);
+  return joined(
+    await Promise.all(
+      parts.map((protocols) => runInterview({ ...plan, protocols, noReplySince }, options)),
+    ),
+  );
+}
+
+/** An opening that had no reply is no reason to end: it has no further protocol. */
+function withoutNeed(result: InterviewResult): InterviewResult {
+  return result.ended === "unconfirmed" ? { ...result, ended: undefined } : result;
+}
+
+/** The results of several interviews with one server as one. */
+function joined(results: readonly InterviewResult[]): InterviewResult {
+  const ends = results.map(({ ended }) => ended);
+  const sent = results.flatMap(({ noReplySince = [] }) => noReplySince);
+  return {
+    replies: results.flatMap(({ replies }) => replies),
+    latencyMs: results.map(({ latencyMs }) => latencyMs).find((ms) => ms !== null) ?? null,
+    outcomes: results.flatMap(({ outcomes }) => outcomes),
+    suppressed: results.flatMap(({ suppressed }) => suppressed),
+    ended: ENDS.find((ended) => ends.includes(ended)),
+    isUnreachable: results.every(({ isUnreachable }) => isUnreachable),
+    isCutShort: results.some(({ isCutShort }) => isCutShort),
+    exhausted: results.some(({ exhausted }) => exhausted),
+    noReplySince: sent.length === 0 ? undefined : Math.max(...sent),
+  };
+}

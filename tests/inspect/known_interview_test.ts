@@ -2,7 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import type { FleetHost } from "../../src/fleet/simulate/draw_fleet.ts";
 import { drawFleet } from "../../src/fleet/simulate/draw_fleet.ts";
 import { runKnownInterview, runSideBySide } from "../../src/inspect/known_interview.ts";
-import { exclusiveLink } from "../../src/net/demultiplexer.ts";
+import { exclusiveLink } from "../../src/net/peer_link.ts";
 import { STREAM_LIMITS, StreamLink } from "../../src/net/stream_link.ts";
 import { Throttle } from "../../src/net/throttle.ts";
 import { PROTOCOLS } from "../../src/protocols/list.ts";

@@ -5,13 +5,7 @@
  *
  * @module
  */
-import {
-  type Address,
-  type Endpoint,
-  endpointKey,
-  family,
-  isLoopback,
-} from "../../../core/address.ts";
+import { type Address, type Endpoint, family, isLoopback } from "../../../core/address.ts";
 import { InputError } from "../../../core/errors.ts";
 import { neverProbedReason, privateRanges } from "../../../targets/builtin_lists.ts";
 import { parseTarget, type Target } from "../../../targets/parse.ts";
@@ -43,7 +37,7 @@ export function parseProbeTarget(text: string): ProbeTarget {
 
 /** What {@linkcode ProbeTargets} permits. */
 export interface ProbeTargetsOptions {
-  /** The servers of the watch. */
+  /** The servers of the watch. Others may be added, and their endpoints may change. */
   readonly servers: readonly WatchedServer[];
   /** The targets of `--probe-allow`. */
   readonly allowed: readonly Target[];
@@ -55,24 +49,22 @@ export interface ProbeTargetsOptions {
 
 /** Decides which targets may be probed, and resolves names. */
 export class ProbeTargets {
-  readonly #servers = new Map<number | bigint, WatchedServer>();
-  /** `name:port` of watched servers. */
-  readonly #names = new Set<string>();
   readonly #privates = privateRanges().map(({ range }) => range);
   readonly #private = new AddressSet(this.#privates);
 
-  /** Starts with the servers that are watched now. */
-  constructor(private readonly options: ProbeTargetsOptions) {
-    for (const server of options.servers) {
-      const { endpoint, name } = server;
-      this.#servers.set(endpointKey(endpoint), server);
-      if (name !== null) this.#names.add(`${name}:${endpoint.port}`);
-    }
-  }
+  /** Permits what the options name at the time of a request. */
+  constructor(private readonly options: ProbeTargetsOptions) {}
 
-  /** The watched server of an endpoint; `undefined`: there is none. */
-  watched(endpoint: Endpoint): WatchedServer | undefined {
-    return this.#servers.get(endpointKey(endpoint));
+  /**
+   * The watched server of an endpoint; `undefined`: there is none.
+   *
+   * @param name The name of the server; `null`: any.
+   */
+  watched({ address, port }: Endpoint, name: string | null): WatchedServer | undefined {
+    return this.options.servers.find((server) =>
+      server.endpoint.port === port && server.endpoint.address === address &&
+      (name === null || server.name === name)
+    );
   }
 
   /**
@@ -122,12 +114,14 @@ export class ProbeTargets {
   }
 
   #permits(target: ProbeTarget): boolean {
-    const { allowed } = this.options;
+    const { allowed, servers } = this.options;
     if ("name" in target) {
-      return this.#names.has(`${target.name}:${target.port}`) ||
+      return servers.some(({ name, endpoint: { port } }) =>
+        name === target.name && port === target.port
+      ) ||
         allowed.some((one) => "name" in one && one.name === target.name && isPort(one, target));
     }
-    return this.watched(target) !== undefined ||
+    return this.watched(target, null) !== undefined ||
       allowed.some((one) =>
         "range" in one && contains(one.range, target.address) && isPort(one, target) &&
         (!this.#private.has(target.address) || this.#isPrivate(one.range))

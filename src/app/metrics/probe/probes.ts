@@ -215,13 +215,8 @@ export class Probes {
     const { promise, resolve } = Promise.withResolvers<Ended>();
     const name = "name" in target ? target.name : null;
     const isSame = earlier?.wording === wordingOf(parsed);
-    const watched = protocols === undefined ? targets.watched(endpoint) : undefined;
-    const isWatched = watched !== undefined && (name ?? watched.name) === watched.name;
-    const server = isSame
-      ? earlier!.server
-      : isWatched
-      ? watched
-      : new WatchedServer(endpoint, name, rules);
+    const watched = protocols === undefined ? targets.watched(endpoint, name) : undefined;
+    const server = isSame ? earlier!.server : watched ?? new WatchedServer(endpoint, name, rules);
     const poller = isSame
       ? earlier!.poller
       : protocols === undefined

@@ -113,6 +113,31 @@ Deno.test("a probe of a watched server reports what the server replied", async (
   assertStringIncludes(text, 'blocksweep_probe_info{name="Lobby",edition="bedrock",');
 });
 
+Deno.test("servers that are added to the watch, or move, may be probed from then on", async () => {
+  const { get, run, servers, network } = await bench();
+  network.addServer({
+    host: "10.0.0.8",
+    software: "bds",
+    status: { ...STATUS, players_online: 8 },
+  });
+  const playersOf = async (query: string) => {
+    const { status, text } = await get(query);
+    return status === 200 ? valueOf(text, "blocksweep_probe_players") : status;
+  };
+  const added = { address: parseEndpoint("10.0.0.8:19132")!.address, port: 19132 };
+  await run(async () => {
+    assertEquals(await playersOf("target=10.0.0.8:19132"), 403);
+    assertEquals(await playersOf("target=lobby.test:19132"), 403);
+    const server = new WatchedServer({ address: 0x0a000009, port: 19132 }, "lobby.test", RULES);
+    servers.push(server);
+    assertEquals(await playersOf("target=10.0.0.8:19132"), 403);
+    server.moveTo(added, "lobby.test:19132");
+    assertEquals(await playersOf("target=10.0.0.8:19132"), "8");
+    assertEquals(await playersOf("target=10.0.0.9:19132"), 403);
+    assertEquals((await get("target=lobby.test:19132")).status !== 403, true);
+  });
+});
+
 Deno.test("a server is probed once in five seconds, whatever the number of requests", async () => {
   const { get, run, later, sent, network } = await bench();
   await run(async () => {

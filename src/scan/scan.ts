@@ -20,6 +20,7 @@ import { CountStage } from "./count_stage.ts";
 import { EarlyStop, endReason } from "./early_stop.ts";
 import { InspectStage } from "./inspect_stage/inspect_stage.ts";
 import { KnownServerStage } from "./inspect_stage/known_server_stage.ts";
+import { SightingAdmission } from "./inspect_stage/sighting_admission.ts";
 import { SightingQueue } from "./inspect_stage/sighting_queue.ts";
 import { OptOutRecorder } from "./opt_outs/opt_out_recorder.ts";
 import { countPositions, type PassPlan, planScanPasses } from "./pass_plan.ts";
@@ -97,19 +98,20 @@ function makeStages(
   const { sockets } = demultiplexer;
   const write = new WriteStage(io, tables.stop);
   const optOuts = new OptOutRecorder(options, tables);
-  const sightings = new SightingQueue(tables, io.state, write, optOuts);
+  const sightings = new SightingQueue(tables, write);
+  const admission = new SightingAdmission(sightings, tables, io.state, optOuts);
   const window = new ProbeWindow(sockets);
   const lossAndRate = new LossAndRate(options, tables, { sockets, throttle, kinds: plan.kinds });
   const skipped = new SkippedTargets(tables, plan.kinds);
   const connections = new ScanConnections(options, tables, throttle);
   const probing = { sockets, throttle, window, skipped, sightings, lossAndRate };
-  const connecting = { throttle, connections, skipped, sightings, optOuts };
+  const connecting = { throttle, connections, skipped, sightings, admission, optOuts };
   const interviewing = { demultiplexer, connections, sightings, rows: write, lossAndRate, optOuts };
   return {
     receiver: makeReceiver(options, plan, tables, {
       canaries: lossAndRate.canaries,
       window,
-      sightings,
+      sightings: admission,
       optOuts,
     }),
     sightings,

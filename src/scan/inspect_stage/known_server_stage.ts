@@ -47,7 +47,7 @@ export class KnownServerStage {
       this.#hasMore = signal.aborted;
       if (signal.aborted) return;
       this.#pending++;
-      this.sightings.pushKnown(endpoint, plan, () => void this.#pending--);
+      this.sightings.add({ endpoint, plan, onFinished: () => void this.#pending-- });
     }
   }
 }

@@ -8,13 +8,9 @@
 import type { Endpoint } from "../../core/address.ts";
 import type { Sighting } from "../../core/record.ts";
 import type { ProtocolReply } from "../../inspect/protocol_reply.ts";
-import { reclassify } from "../../sweep/reply_counts.ts";
-import type { OptOutRecorder } from "../opt_outs/opt_out_recorder.ts";
-import type { ScanState } from "../scan_state.ts";
 import type { ScanTables } from "../scan_tables.ts";
 import type { WriteStage } from "../write_stage.ts";
 import type { KnownPlan } from "./known_server_plan.ts";
-import { omit, reasonToSkip } from "./skipped_sightings.ts";
 
 /** Number of unfinished sightings at which the queue is full and the sweep stops sending. */
 const CAPACITY = 4096;
@@ -47,12 +43,6 @@ export interface KnownSubject {
 /** A server that is to be interviewed. */
 export type Subject = Sighted | KnownSubject;
 
-/** The tables that the queue reads or changes. */
-export type QueueTables = Pick<
-  ScanTables,
-  "interviewed" | "lowWater" | "responders" | "optedOut" | "suppression" | "stop"
->;
-
 /** Servers that are to be interviewed. */
 export class SightingQueue {
   /** The servers of the queue. Those before index `#next` were taken. */
@@ -69,15 +59,12 @@ export class SightingQueue {
   /**
    * Creates an empty queue.
    *
-   * @param state The state that counts replies.
+   * @param tables The endpoints that are being interviewed, and the end of the scan.
    * @param rows The write stage, which receives the rows.
-   * @param optOuts Records sightings with an opt-out. They are not queued.
    */
   constructor(
-    private readonly tables: QueueTables,
-    private readonly state: Pick<ScanState, "replies" | "omittedAt">,
+    private readonly tables: Pick<ScanTables, "interviewed" | "stop">,
     private readonly rows: Pick<WriteStage, "whenFree">,
-    private readonly optOuts: Pick<OptOutRecorder, "search" | "recordWhenSaved">,
   ) {}
 
   /** Number of servers that wait for an interview or are being interviewed. */
@@ -101,44 +88,11 @@ export class SightingQueue {
     return (this.#readable ??= Promise.withResolvers()).promise;
   }
 
-  /** Adds the sighting of an endpoint, or records its opt-out. */
-  push(sighting: Sighting, onFinished: () => void = this.tables.lowWater.begin()): void {
-    const firstReply = this.optOuts.search(sighting);
-    if (firstReply === "optOut") {
-      return this.optOuts.recordWhenSaved(sighting.endpoint.address, onFinished);
+  /** Adds a server. */
+  add(subject: Subject): void {
+    if ("sighting" in subject && !subject.sighting.verified) {
+      this.tables.interviewed.add(subject.sighting.endpoint);
     }
-    if (!sighting.verified) this.tables.interviewed.add(sighting.endpoint);
-    this.#add({ sighting, firstReply, onFinished });
-  }
-
-  /** Adds a server that was known before the scan and that no pass visits. */
-  pushKnown(endpoint: Endpoint, plan: KnownPlan, onFinished: () => void): void {
-    this.#add({ endpoint, plan, onFinished });
-  }
-
-  /**
-   * Adds a sighting as soon as a hold is free for it. Until then the low-water mark stays before
-   * the sighting, and a resumed scan would probe the endpoint again.
-   */
-  pushWhenHeld(sighting: Sighting): void {
-    const { endpoint } = sighting;
-    const { responders, lowWater } = this.tables;
-    const onFinished = lowWater.begin();
-    responders.wait({
-      endpoint,
-      admit: () => this.push(sighting, onFinished),
-      cancel: () => {
-        const why = reasonToSkip(sighting, this.tables);
-        if (why === "cut") return;
-        if (responders.has(endpoint)) reclassify(this.state.replies, "duplicate");
-        else if (why === undefined) omit(sighting, this.state);
-        else reclassify(this.state.replies, "forged");
-        onFinished();
-      },
-    });
-  }
-
-  #add(subject: Subject): void {
     this.#unfinished++;
     this.#subjects.push(subject);
     this.#wake?.();

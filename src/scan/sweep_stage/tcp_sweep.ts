@@ -14,6 +14,7 @@ import type { Protocol } from "../../protocols/protocol.ts";
 import { ConnectionVisitor } from "../../sweep/connection_passes.ts";
 import { runPasses } from "../../sweep/passes.ts";
 import type { Mark } from "../../sweep/trail.ts";
+import type { SightingAdmission } from "../inspect_stage/sighting_admission.ts";
 import type { SightingQueue } from "../inspect_stage/sighting_queue.ts";
 import type { OptOutRecorder } from "../opt_outs/opt_out_recorder.ts";
 import type { PassPlan } from "../pass_plan.ts";
@@ -33,8 +34,10 @@ export interface TcpSweepParts {
   readonly connections: ScanConnections;
   /** The targets that are skipped. */
   readonly skipped: SkippedTargets;
-  /** The queue that receives each server that replied, with its status. */
-  readonly sightings: SightingQueue;
+  /** Queues each server that replied, with its status. */
+  readonly admission: Pick<SightingAdmission, "push">;
+  /** The queue of sightings; the sweep waits while it is full. */
+  readonly sightings: Pick<SightingQueue, "isFull">;
   /** Records opt-outs. */
   readonly optOuts: OptOutRecorder;
 }
@@ -188,8 +191,8 @@ export class TcpSweep {
    * for an opt-out.
    */
   #take(sighting: Sighting): void {
-    const { optOuts, sightings } = this.#parts;
-    if (this.#tables.responders.add(sighting.endpoint)) sightings.push(sighting);
+    const { optOuts, admission } = this.#parts;
+    if (this.#tables.responders.add(sighting.endpoint)) admission.push(sighting);
     else optOuts.take(sighting);
   }
 

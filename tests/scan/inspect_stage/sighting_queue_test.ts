@@ -1,9 +1,11 @@
+/** Covers src/scan/inspect_stage/sighting_queue.ts and src/scan/inspect_stage/sighting_admission.ts. */
 import { assertEquals } from "@std/assert";
 import { EndpointSet } from "../../../src/core/endpoint_set.ts";
 import type { Sighting } from "../../../src/core/record.ts";
 import { LowWaterMark, START } from "../../../src/scan/checkpoint/low_water_mark.ts";
 import { EarlyStop } from "../../../src/scan/early_stop.ts";
 import { OptedOutAddresses } from "../../../src/scan/opt_outs/opted_out_addresses.ts";
+import { SightingAdmission } from "../../../src/scan/inspect_stage/sighting_admission.ts";
 import { SightingQueue } from "../../../src/scan/inspect_stage/sighting_queue.ts";
 import { newState } from "../../../src/scan/scan_state.ts";
 import { SuppressionTable } from "../../../src/scan/sweep_stage/suppression_table.ts";
@@ -12,7 +14,7 @@ import { FakeNetwork } from "../../../src/testing/fake_network.ts";
 
 const later = (pass: number) => ({ ...START, udp: { pass, position: 0 } });
 
-/** An empty queue, and the tables that it changes. */
+/** An empty queue, its admission, and the tables that they change. */
 function scene() {
   const rows: { whenFree: Promise<void> | undefined } = {
     whenFree: undefined,
@@ -30,7 +32,9 @@ function scene() {
     search: () => undefined,
     recordWhenSaved: () => {},
   };
-  return { rows, tables, state, queue: new SightingQueue(tables, state, rows, optOuts) };
+  const queue = new SightingQueue(tables, rows);
+  const admission = new SightingAdmission(queue, tables, state, optOuts);
+  return { rows, tables, state, queue, admission };
 }
 
 function sighting(port: number, verified = true): Sighting {
@@ -39,10 +43,10 @@ function sighting(port: number, verified = true): Sighting {
 }
 
 Deno.test("a full queue makes the sweep wait, and still takes every sighting", () => {
-  const { queue } = scene();
-  for (let port = 1; port <= 4096; port++) queue.push(sighting(port));
+  const { queue, admission } = scene();
+  for (let port = 1; port <= 4096; port++) admission.push(sighting(port));
   assertEquals(queue.isFull, false);
-  for (let port = 4097; port <= 5000; port++) queue.push(sighting(port));
+  for (let port = 4097; port <= 5000; port++) admission.push(sighting(port));
   assertEquals([queue.isFull, queue.load], [true, 5000]);
   const ports: number[] = [];
   for (let one = queue.take(); one !== undefined; one = queue.take()) {
@@ -55,10 +59,10 @@ Deno.test("a full queue makes the sweep wait, and still takes every sighting", (
 });
 
 Deno.test("replies are not read while sightings wait to be taken, or rows to be written", async () => {
-  const { queue, rows } = scene();
-  for (let port = 1; port < 256; port++) queue.push(sighting(port));
+  const { queue, admission, rows } = scene();
+  for (let port = 1; port < 256; port++) admission.push(sighting(port));
   assertEquals(queue.whenReadable, undefined);
-  queue.push(sighting(256));
+  admission.push(sighting(256));
   let isRoom = false;
   const waiting = queue.whenReadable!.then(() => isRoom = true);
   await Promise.resolve();
@@ -71,9 +75,9 @@ Deno.test("replies are not read while sightings wait to be taken, or rows to be 
 });
 
 Deno.test("an unproved endpoint counts as interviewed until its sighting is finished", () => {
-  const { queue, tables } = scene();
+  const { queue, admission, tables } = scene();
   const one = sighting(1, false);
-  queue.push(one);
+  admission.push(one);
   assertEquals(tables.interviewed.has(one.endpoint), true);
   const taken = queue.take()!;
   assertEquals(tables.interviewed.has(one.endpoint), true);
@@ -82,8 +86,8 @@ Deno.test("an unproved endpoint counts as interviewed until its sighting is fini
 });
 
 Deno.test("the low-water mark passes no unfinished sighting", () => {
-  const { queue, tables: { lowWater } } = scene();
-  queue.push(sighting(1));
+  const { queue, admission, tables: { lowWater } } = scene();
+  admission.push(sighting(1));
   assertEquals(lowWater.note(later(2)), START);
   const taken = queue.take()!;
   queue.finish(taken); // a finished interview does not mean a written row
@@ -93,9 +97,9 @@ Deno.test("the low-water mark passes no unfinished sighting", () => {
 });
 
 Deno.test("a queue is idle when all taken sightings are finished, and closed by close()", async () => {
-  const { queue } = scene();
+  const { queue, admission } = scene();
   await queue.idle();
-  queue.push(sighting(1));
+  admission.push(sighting(1));
   assertEquals(await queue.arrival(), true);
   const taken = queue.take()!;
   let isIdle = false;
@@ -110,11 +114,11 @@ Deno.test("a queue is idle when all taken sightings are finished, and closed by 
 });
 
 Deno.test("a sighting that waits for a hold is queued when a hold is free, or omitted", () => {
-  const { queue, tables: { responders }, state } = scene();
+  const { queue, admission, tables: { responders }, state } = scene();
   const held = Array.from({ length: 64 }, (_, i) => sighting(i + 1, false));
   for (const { endpoint } of held) assertEquals(responders.hold(endpoint), "held");
   state.replies.unverified = 2; // as the receiver counts them
-  for (const port of [65, 66]) queue.pushWhenHeld(sighting(port, false));
+  for (const port of [65, 66]) admission.pushWhenHeld(sighting(port, false));
   assertEquals(queue.load, 0);
   responders.add(held[0].endpoint);
   const next = queue.take()!;

@@ -1,0 +1,64 @@
+/**
+ * Decides which sightings are queued for interviews: not those with an opt-out, and those without a
+ * hold when one is free.
+ *
+ * @module
+ */
+import type { Sighting } from "../../core/record.ts";
+import type { SightingIntake } from "../../sweep/receiver.ts";
+import { reclassify } from "../../sweep/reply_counts.ts";
+import type { OptOutRecorder } from "../opt_outs/opt_out_recorder.ts";
+import type { ScanState } from "../scan_state.ts";
+import type { ScanTables } from "../scan_tables.ts";
+import type { SightingQueue } from "./sighting_queue.ts";
+import { omit, reasonToSkip } from "./skipped_sightings.ts";
+
+/** Passes the sightings of the sweep to the queue. */
+export class SightingAdmission implements SightingIntake {
+  /**
+   * Passes sightings to a queue.
+   *
+   * @param state The state that counts replies.
+   * @param optOuts Records sightings with an opt-out. They are not queued.
+   */
+  constructor(
+    private readonly queue: Pick<SightingQueue, "add">,
+    private readonly tables: Pick<
+      ScanTables,
+      "lowWater" | "responders" | "optedOut" | "suppression" | "stop"
+    >,
+    private readonly state: Pick<ScanState, "replies" | "omittedAt">,
+    private readonly optOuts: Pick<OptOutRecorder, "search" | "recordWhenSaved">,
+  ) {}
+
+  /** Queues the sighting of an endpoint, or records its opt-out. */
+  push(sighting: Sighting, onFinished: () => void = this.tables.lowWater.begin()): void {
+    const firstReply = this.optOuts.search(sighting);
+    if (firstReply === "optOut") {
+      return this.optOuts.recordWhenSaved(sighting.endpoint.address, onFinished);
+    }
+    this.queue.add({ sighting, firstReply, onFinished });
+  }
+
+  /**
+   * Queues a sighting as soon as a hold is free for it. Until then the low-water mark stays before
+   * the sighting, and a resumed scan would probe the endpoint again.
+   */
+  pushWhenHeld(sighting: Sighting): void {
+    const { endpoint } = sighting;
+    const { responders, lowWater } = this.tables;
+    const onFinished = lowWater.begin();
+    responders.wait({
+      endpoint,
+      admit: () => this.push(sighting, onFinished),
+      cancel: () => {
+        const why = reasonToSkip(sighting, this.tables);
+        if (why === "cut") return;
+        if (responders.has(endpoint)) reclassify(this.state.replies, "duplicate");
+        else if (why === undefined) omit(sighting, this.state);
+        else reclassify(this.state.replies, "forged");
+        onFinished();
+      },
+    });
+  }
+}

@@ -15,7 +15,7 @@ export interface RunningFleet extends AsyncDisposable {
 
 /** Starts a fleet on loopback, and waits until it responds. */
 export async function startFleet(
-  { servers, software, range, loss, tcp = false, folder }: {
+  { servers, software, range, loss, tcp = false, folder, more = [] }: {
     servers: number;
     software: string;
     range?: string;
@@ -24,6 +24,8 @@ export async function startFleet(
     /** Whether Java servers accept connections too. Default: no. */
     tcp?: boolean;
     folder: string;
+    /** Further options of `fleet`. */
+    more?: readonly string[];
   },
 ): Promise<RunningFleet> {
   const where = range?.replaceAll("/", "-") ?? "";
@@ -36,6 +38,7 @@ export async function startFleet(
       ...(tcp ? [] : ["--no-tcp"]),
       ...(range === undefined ? [] : ["--range", range]),
       ...(loss === undefined ? [] : ["--loss", String(loss)]),
+      ...more,
     ],
     env: ENV,
     stdin: "null",

@@ -1,6 +1,6 @@
 /** The queries of pages of servers, and those of docs/database.md. */
 import type { ServerFilters } from "../../src/store/queries/conditions.ts";
-import { SERVER_ORDERS, type ServerOrder } from "../../src/store/queries/page.ts";
+import { SERVER_ORDERS, type ServerOrder } from "../../src/store/queries/orders.ts";
 import { parseTarget, type RangeTarget } from "../../src/targets/parse.ts";
 import { NOW, ROLLUP_EVERY } from "./fill.ts";
 

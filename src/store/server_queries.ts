@@ -7,7 +7,8 @@ import { type Endpoint, parseAddress } from "../core/address.ts";
 import { type Field, FIELDS } from "../core/record.ts";
 import { type Database, isInList, listValue } from "./database/database.ts";
 import { conditionsOf, type ServerFilters, type Sql } from "./queries/conditions.ts";
-import { orderOf, pageOf, type ServerOrder, whereClause } from "./queries/page.ts";
+import { orderBy, type ServerOrder, sortKeys } from "./queries/orders.ts";
+import { pageOf, whereClause } from "./queries/page.ts";
 import { type BrokenCell, readTexts } from "./rows/json_cells.ts";
 import {
   type ListedRecord,
@@ -104,7 +105,7 @@ const MAX_PAGE = 1000;
 async function queryFor(database: Database, selection: ServerSelection): Promise<Sql> {
   const { sort, limit } = selection;
   const conditions = await conditionsOf(database, selection);
-  const order = `order by ${orderOf(database, sort)}`;
+  const order = orderBy(sort, sortKeys(database, sort));
   const select = `select ${RECORD_COLUMNS}, u.uptime_30d from ${RECORD_TABLES} ` +
     "left join recent_uptime u on u.server = t.server";
   if (limit === undefined || limit > MAX_PAGE) {

@@ -8,7 +8,7 @@ import { countOf, withCommas } from "../../core/quantities.ts";
 import { serverId } from "../../core/record.ts";
 import type { Format, Sink } from "../../sinks/sink.ts";
 import { countServers, selectServers, type ServerSelection } from "../../store/server_queries.ts";
-import type { ServerOrder } from "../../store/queries/page.ts";
+import type { ServerOrder } from "../../store/queries/orders.ts";
 import { type DatabaseLocation, parseDatabaseLocation } from "../../store/database_location.ts";
 import { type ConnectionEnvironment, readStore } from "../../store/open_store.ts";
 import type { ListedRecord, StoredRecord } from "../../store/rows/stored_record.ts";

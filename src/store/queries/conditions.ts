@@ -15,6 +15,7 @@ import {
 import { addressColumn, addressValue } from "../rows/addresses.ts";
 import { storable, versionKey } from "../rows/stored_values.ts";
 import { indexedText } from "../schema/text_index.ts";
+import type { ServerOrder, TableAlias } from "./orders.ts";
 
 /** Filters of a query for servers. A filter that is omitted matches all servers. */
 export interface ServerFilters {
@@ -47,16 +48,21 @@ export interface Sql {
 /** A condition of servers `s` and their states `t`. */
 export interface Condition extends Sql {
   /** The only table of which the condition reads columns. */
-  readonly table: "s" | "t";
+  readonly table: TableAlias;
   /** A query for the ids of the servers that fulfil it, by an index; `undefined`: there is none. */
   readonly ids?: Sql;
-  /** Whether {@linkcode ids} may find other servers too, or counting them takes long. */
+  /** Whether {@linkcode ids} may find other servers too. */
   readonly isApproximate?: boolean;
+  /** Whether {@linkcode ids} reads the rows of the servers that it finds. */
+  readonly readsRows?: boolean;
   /** Whether the index is one of the table `servers` itself. */
   readonly isOwn?: boolean;
   /** The sort order in which the index finds the servers. */
-  readonly order?: "version" | "address" | "changed";
+  readonly order?: ServerOrder;
 }
+
+/** A condition whose servers an index finds. */
+export type Indexed = Condition & { readonly ids: Sql };
 
 /** The conditions of filters, which all have to be fulfilled. */
 export async function conditionsOf(
@@ -64,13 +70,15 @@ export async function conditionsOf(
   { online, software, version, port, network, flag, minPlayers, text, since }: ServerFilters,
 ): Promise<Condition[]> {
   const conditions: Condition[] = [];
-  if (online) conditions.push({ table: "t", sql: "t.online", values: [] });
+  if (online) conditions.push(IS_ONLINE);
   if (software !== undefined) conditions.push(await hasSoftware(database, software));
   if (version !== undefined) conditions.push(hasVersion(version));
   if (port !== undefined) conditions.push(ofServer((s) => `${s}port = ?`, [port]));
   if (network !== undefined) conditions.push(isWithin(database, network));
   if (flag !== undefined) conditions.push(hasFlag(database, flag));
-  if (minPlayers !== undefined) conditions.push(hasPlayers(minPlayers));
+  if (minPlayers !== undefined) {
+    conditions.push({ ...hasPlayers(minPlayers), ...online && { order: "players" } });
+  }
   if (text !== undefined) conditions.push(await hasText(database, text));
   if (since !== undefined) {
     const isLater = (s: string) => `${s}changed_at > ${timeParameter(database)}`;
@@ -78,6 +86,8 @@ export async function conditionsOf(
   }
   return conditions;
 }
+
+const IS_ONLINE: Condition = { table: "t", sql: "t.online = true", values: [], order: "players" };
 
 function hasFlag({ engine }: Database, text: string): Condition {
   const flag = storable(text);
@@ -151,7 +161,8 @@ async function hasText(database: Database, text: string): Promise<Condition> {
     table: "s",
     sql: contains("s."),
     values,
-    ...ids !== undefined && { ids, isApproximate: true },
+    ...ids !== undefined &&
+      { ids, isApproximate: engine === "sqlite", readsRows: engine === "postgres" },
   };
 }
 

@@ -1,35 +1,23 @@
 /**
- * Finds the servers of one page: the first ones, in an order, that fulfil conditions.
+ * Finds the servers of a page: the first servers in a sort order that fulfil all conditions.
  *
- * Two indexes can find them: the one of the order, whose servers are read until the page is full,
- * and the one of a condition, all of whose servers are read and sorted. The first is fast for
- * conditions that many servers fulfil, the second for those that few do. How many servers fulfil a
- * condition is unknown without statistics, and SQLite has none. So the first servers of the order
- * are read. If the page is not full then, the servers of each condition are counted, up to a limit.
+ * Neither engine knows how many servers a value has: SQLite has no statistics, and those of PostgreSQL
+ * are old after a scan. The ways to find a page are therefore chosen here, by counts that indexes give.
  *
  * @module
  */
 import type { Database, Row } from "../database/database.ts";
 import { addressColumn } from "../rows/addresses.ts";
-import type { Condition, Sql } from "./conditions.ts";
-
-/** Sort orders of servers, as `order by` clauses. */
-export const SERVER_ORDERS = {
-  players: "t.online desc, coalesce(t.players_online, -1) desc, t.server",
-  new: "s.first_seen desc, s.id",
-  changed: "s.changed_at desc, s.id",
-  name: "s.name_key, s.id",
-  version: "s.version_key, s.id",
-  address: "ADDRESS, s.port, s.id",
-} as const;
-
-/** The name of a sort order. */
-export type ServerOrder = keyof typeof SERVER_ORDERS;
-
-/** The `order by` clause of a sort order. */
-export function orderOf(database: Database, sort: ServerOrder): string {
-  return SERVER_ORDERS[sort].replace("ADDRESS", `s.${addressColumn(database)}`);
-}
+import type { Condition, Indexed, Sql } from "./conditions.ts";
+import {
+  ID,
+  orderBy,
+  SERVER_ORDERS,
+  type ServerOrder,
+  sortKeys,
+  type TableAlias,
+  TABLES,
+} from "./orders.ts";
 
 /** A `where` clause, and its parameters. */
 export function whereClause(conditions: readonly Sql[]): Sql {
@@ -40,39 +28,38 @@ export function whereClause(conditions: readonly Sql[]): Sql {
   };
 }
 
-/** Limits on the numbers of servers that are read to find a page. */
+/** Limits of the ways to find a page. */
 export interface PageSteps {
-  /** Number of servers that are read first, in the sort order. */
+  /** Number of servers, per server of the page, whose rows are read first, in the sort order. */
   readonly first: number;
+  /** Maximum number of servers, per server of the page, whose rows are read next, in the sort order. */
+  readonly next: number;
+  /** If fewer servers fulfil the rarest condition, their rows are read and sorted. */
+  readonly few: number;
   /**
-   * If fewer servers than this fulfil the rarest condition, all of them are read and sorted. The
-   * number depends on the table whose columns the sort order reads.
+   * The same, if the page is not among the {@linkcode entries} of the sort order's index that are compared
+   * with these servers. If as many servers or more fulfil the condition, all entries are compared.
    */
-  readonly few: Readonly<Record<"s" | "t", number>>;
-  /**
-   * If {@linkcode few} or more servers fulfil the rarest condition, this number of servers is read
-   * in the sort order before the servers of the condition.
-   */
-  readonly firstOfMany: Readonly<Record<"s" | "t", number>>;
-  /**
-   * If this number of servers or more fulfil each condition, only the index of the sort order is
-   * used.
-   */
+  readonly some: number;
+  /** If this number or more fulfil each condition, rows are read in the sort order up to the last one. */
   readonly many: number;
+  /** As a multiple of the number of entries that contain the page if no value depends on the order. */
+  readonly entries: number;
 }
 
 /** The numbers that were fastest with a million servers (bench/plans.ts). */
 const STEPS: PageSteps = {
-  first: 500,
-  few: { s: 8000, t: 16_000 },
-  firstOfMany: { s: 8000, t: 3000 },
-  many: 100_000,
+  first: 10,
+  next: 80,
+  few: 2000,
+  some: 30_000,
+  many: 60_000,
+  entries: 3,
 };
 
-/** The columns that orders and conditions read, by table. */
+/** The columns that conditions read, by table. */
 const COLUMNS = {
-  s: "id, port, software, software_key, name, name_key, motd_plain, map, version_key, flags, " +
-    "first_seen, changed_at",
+  s: "id, port, software, software_key, name, motd_plain, map, version_key, flags, changed_at",
   t: "server, online, players_online",
 } as const;
 
@@ -84,39 +71,42 @@ export async function pageOf(
   limit: number,
   steps: PageSteps = STEPS,
 ): Promise<readonly number[]> {
-  const inOrder = (among?: number) =>
-    ids(database, firstOf(database, conditions, sort, limit, among));
-  if (conditions.every(({ order }) => order === sort)) return await inOrder();
-  const isAmong = async (first: number) => {
-    const found = first < limit ? [] : await inOrder(first);
-    return found.length === limit ? found : undefined;
-  };
-  const first = await isAmong(steps.first);
-  if (first !== undefined) return first;
-  const table = tableOf(sort);
-  const { rarest, count } = await rarestOf(database, conditions, steps.many);
-  if (rarest === undefined) return await inOrder();
-  const many = count < steps.few[table] ? undefined : await isAmong(steps.firstOfMany[table]);
-  return many ?? await ids(database, someOf(database, rarest, conditions, sort, limit));
+  const page: Page = { database, conditions, sort, limit };
+  const whole = () => ids(database, inOrder(page));
+  if (conditions.every(({ order }) => order === sort)) return await whole();
+  const first = await ids(database, among(page, steps.first * limit));
+  if (first.length === limit) return first;
+  // The number of rows that contain a page if the others contain as many servers as the first ones.
+  const next = Math.ceil(1.5 * steps.first * limit ** 2 / first.length);
+  if (next <= steps.next * limit) {
+    const found = await ids(database, among(page, next));
+    if (found.length === limit) return found;
+  }
+  const { rarest, count } = await rarestOf(database, conditions, steps);
+  if (rarest === undefined) return await whole();
+  const sorted = () => ids(database, sortedPage(page, rarest));
+  if (count < steps.few) return await sorted();
+  if (rarest.readsRows) {
+    const found = await ids(database, among(page, steps.next * limit));
+    return found.length === limit ? found : await sorted();
+  }
+  if (count >= steps.some) return await ids(database, withinSet(page, rarest, steps.many));
+  const entries = Math.ceil(steps.entries * limit * await lastId(database) / Math.max(count, 1));
+  const found = await ids(database, withinSet(page, rarest, steps.many, entries));
+  return found.length === limit ? found : await sorted();
 }
 
-/** The column with the id of a server, by table. */
-const ID = { s: "s.id", t: "t.server" } as const;
-const TABLE = { s: "servers", t: "server_state" } as const;
+/** The highest id of a server: about the number of servers. */
+async function lastId(database: Database): Promise<number> {
+  return Number((await database.rows("select max(id) as id from servers"))[0].id);
+}
 
-/** The indexes of the orders. */
-const INDEX: Readonly<Record<ServerOrder, string>> = {
-  players: "server_state_players",
-  new: "servers_new",
-  changed: "servers_changed",
-  name: "servers_name",
-  version: "servers_version",
-  address: "servers_address",
-};
-
-/** The table whose columns an order reads. */
-function tableOf(sort: ServerOrder): "s" | "t" {
-  return SERVER_ORDERS[sort].startsWith("t.") ? "t" : "s";
+/** What to find. */
+interface Page {
+  readonly database: Database;
+  readonly conditions: readonly Condition[];
+  readonly sort: ServerOrder;
+  readonly limit: number;
 }
 
 /**
@@ -124,58 +114,103 @@ function tableOf(sort: ServerOrder): "s" | "t" {
  * of a `cross join` in their order, and PostgreSQL does not merge a subquery that has an offset with the
  * query around it.
  */
-function joinOf(database: Database, table: "s" | "t", id: string): string {
+function joinOf(database: Database, table: TableAlias, id: string): string {
   return database.engine === "postgres"
-    ? `cross join lateral (select ${columnsOf(database, table)} from ${TABLE[table]} ${table} ` +
+    ? `cross join lateral (select ${columnsOf(database, table)} from ${TABLES[table]} ${table} ` +
       `where ${ID[table]} = ${id} offset 0) ${table}`
-    : `cross join ${TABLE[table]} ${table} on ${ID[table]} = ${id}`;
+    : `cross join ${TABLES[table]} ${table} on ${ID[table]} = ${id}`;
 }
 
 /** The columns that orders and conditions read, of a table. */
-function columnsOf(database: Database, table: "s" | "t"): string {
-  return table === "s" ? `${COLUMNS.s}, ${addressColumn(database)}` : COLUMNS.t;
+function columnsOf(database: Database, table: TableAlias): string {
+  return table === "s"
+    ? `${COLUMNS.s}, name_key, first_seen, ${addressColumn(database)}`
+    : COLUMNS.t;
 }
 
-/**
- * The page by the index of the sort order. With `among`, only that number of servers is searched,
- * from the first one on.
- */
-function firstOf(
-  database: Database,
-  conditions: readonly Condition[],
-  sort: ServerOrder,
-  limit: number,
-  among?: number,
-): Sql {
-  const table = tableOf(sort);
+/** The page by the index of the sort order, which is read as far as necessary. */
+function inOrder({ database, conditions, sort, limit }: Page): Sql {
+  const { table, index } = SERVER_ORDERS[sort];
+  // SQLite has no statistics.
+  const hint = database.engine === "sqlite" ? ` indexed by ${index}` : "";
   const other = table === "s" ? "t" : "s";
-  const order = orderOf(database, sort);
-  const isHinted = database.engine === "sqlite"; // SQLite has no statistics
-  const source = among === undefined
-    ? `${TABLE[table]} ${table}` + (isHinted ? ` indexed by ${INDEX[sort]}` : "")
-    : `(select ${columnsOf(database, table)} from ${TABLE[table]} ${table} order by ${order} ` +
-      `limit ${among}) ${table}`;
   const isOther = conditions.some((one) => one.table === other);
   const join = isOther ? joinOf(database, other, ID[table]) : "";
   const { sql, values } = whereClause(conditions);
+  const order = orderBy(sort, sortKeys(database, sort));
   return {
-    sql: `select ${ID[table]} as id from ${source} ${join} ${sql} order by ${order} limit ?`,
+    sql:
+      `select ${ID[table]} as id from ${TABLES[table]} ${table}${hint} ${join} ${sql} ${order} ` +
+      "limit ?",
     values: [...values, limit],
   };
 }
 
-/** The page of the servers that the index of a condition finds. */
-function someOf(
-  database: Database,
-  rarest: Indexed,
-  conditions: readonly Condition[],
-  sort: ServerOrder,
-  limit: number,
-): Sql {
-  const others = conditions.filter((one) => rarest.isApproximate || one !== rarest);
-  const read = (["s", "t"] as const).filter((table) =>
-    tableOf(sort) === table || others.some((one) => one.table === table)
-  );
+/** SQL of the first `count` entries of the index of the sort order: `id`, and the sort keys `k0`, `k1`… */
+function entriesOf({ database, sort }: Page, count: number, columns = ""): string {
+  const { table, index } = SERVER_ORDERS[sort];
+  const hint = database.engine === "sqlite" ? ` indexed by ${index}` : "";
+  const keys = sortKeys(database, sort);
+  const named = keys.map((key, i) => `${key} as k${i}`).join(", ");
+  return `select ${named}${columns} from ${TABLES[table]} ${table}${hint} ` +
+    `${orderBy(sort, keys)} limit ${count}`;
+}
+
+/** The names of the sort keys in {@linkcode entriesOf}. */
+function keyNames(table: string, sort: ServerOrder): string[] {
+  return SERVER_ORDERS[sort].keys.map((_, i) => `${table}.k${i}`);
+}
+
+/** The servers of the page among the first `count` servers of the sort order. */
+function among(page: Page, count: number): Sql {
+  const { database, conditions, sort, limit } = page;
+  const { table } = SERVER_ORDERS[sort];
+  const names = keyNames(table, sort);
+  const isOwn = conditions.some((one) => one.table === table);
+  const entries = entriesOf(page, count, isOwn ? `, ${columnsOf(database, table)}` : "");
+  const other = table === "s" ? "t" : "s";
+  const isOther = conditions.some((one) => one.table === other);
+  const join = isOther ? joinOf(database, other, names.at(-1)!) : "";
+  const { sql, values } = whereClause(conditions);
+  return {
+    sql: `select ${names.at(-1)} as id from (${entries}) ${table} ${join} ${sql} ` +
+      `${orderBy(sort, names)} limit ?`,
+    values: [...values, limit],
+  };
+}
+
+/**
+ * The page by the index of the sort order, of whose servers only those are read that are in the set of a
+ * condition's servers.
+ *
+ * @param most Maximum size of the set: PostgreSQL hashes it only if it expects that the set fits in memory.
+ * @param count Number of entries of the index. Default: all.
+ */
+function withinSet(page: Page, indexed: Indexed, most: number, count = 2 ** 31): Sql {
+  const { database, sort, limit } = page;
+  const others = conditionsBeside(page, indexed);
+  const names = keyNames("e", sort);
+  const joins = tablesOf(others).map((table) => joinOf(database, table, "c.id")).join(" ");
+  const order = (table: string) => orderBy(sort, keyNames(table, sort));
+  // Neither engine joins the tables, because of "is true".
+  const inSet = `(${
+    names.at(-1)
+  } in (select m.id from (${indexed.ids.sql}) m limit ${most})) is true`;
+  const candidates = `select ${names.at(-1)} as id, e.* from (${entriesOf(page, count)}) e ` +
+    `where ${inSet} ${order("e")} limit ${count}`;
+  const { sql, values } = whereClause(others);
+  return {
+    sql: `select c.id as id from (${candidates}) c ${joins} ${sql} ${order("c")} limit ?`,
+    values: [...indexed.ids.values, ...values, limit],
+  };
+}
+
+/** The page of the servers that the index of a condition finds, whose rows are read and sorted. */
+function sortedPage(page: Page, rarest: Indexed): Sql {
+  const { database, sort, limit } = page;
+  const others = conditionsBeside(page, rarest);
+  const { table: sortTable } = SERVER_ORDERS[sort];
+  const read = [...new Set([sortTable, ...tablesOf(others)])].sort();
   // PostgreSQL would read rows of `servers` twice otherwise.
   const isOwn = database.engine === "postgres" && rarest.isOwn && read.includes("s");
   const found = isOwn
@@ -185,33 +220,44 @@ function someOf(
   const joins = read.filter((table) => !isOwn || table !== "s")
     .map((table) => joinOf(database, table, id));
   const { sql, values } = whereClause(others);
-  const order = orderOf(database, sort);
+  const order = orderBy(sort, sortKeys(database, sort));
   return {
-    sql: `select ${id} as id from ${found} ${joins.join(" ")} ${sql} order by ${order} limit ?`,
+    sql: `select ${id} as id from ${found} ${joins.join(" ")} ${sql} ${order} limit ?`,
     values: [...rarest.ids.values, ...values, limit],
   };
 }
 
-/** A condition whose servers an index finds. */
-type Indexed = Condition & { readonly ids: Sql };
+/** The conditions that servers have to fulfil which the index of a condition finds. */
+function conditionsBeside({ conditions }: Page, indexed: Indexed): Condition[] {
+  return conditions.filter((one) => indexed.isApproximate || one !== indexed);
+}
+
+/** The tables of which conditions read columns. */
+function tablesOf(conditions: readonly Condition[]): TableAlias[] {
+  return (["s", "t"] as const).filter((table) => conditions.some((one) => one.table === table));
+}
 
 /** The condition that the fewest servers fulfil; `undefined`: very many fulfil each of them. */
 async function rarestOf(
   database: Database,
   conditions: readonly Condition[],
-  many: number,
+  { few, many }: PageSteps,
 ): Promise<{ rarest?: Indexed; count: number }> {
   let rarest: Indexed | undefined;
   let fewest = many;
-  const indexed = conditions.filter((one): one is Indexed => one.ids !== undefined);
-  for (const condition of indexed) {
-    if (condition.isApproximate) continue;
+  const count = async (condition: Indexed, most: number) => {
     const { sql, values } = condition.ids;
-    const counted = `select count(*) as count from (${sql} limit ${fewest}) as found`;
-    const count = Number((await database.rows(counted, values))[0].count);
-    if (count < fewest) [rarest, fewest] = [condition, count];
+    const counted = `select count(*) as count from (select m.id from (${sql}) m limit ${most}) f`;
+    const number = Number((await database.rows(counted, values))[0].count);
+    if (number < most) [rarest, fewest] = [condition, number];
+  };
+  const indexed = conditions.filter((one): one is Indexed => one.ids !== undefined);
+  const slow = indexed.find((one) => one.readsRows);
+  for (const condition of indexed) {
+    if (condition !== slow) await count(condition, fewest);
   }
-  return { rarest: rarest ?? indexed.find((one) => one.isApproximate), count: fewest };
+  if (slow !== undefined) await count(slow, Math.min(fewest, few));
+  return { rarest: rarest ?? slow, count: fewest };
 }
 
 async function ids(database: Database, { sql, values }: Sql): Promise<number[]> {

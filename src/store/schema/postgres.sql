@@ -106,14 +106,14 @@ create table servers (
   notes text                              -- set by users of the database, like tags
 );
 
-create index servers_address on servers (address, port);
+create index servers_address on servers (address, port, id);
 create index servers_port on servers (port, id);
 create index servers_hostname on servers (hostname) where hostname is not null;
 create index servers_software on servers (software_key, id);
 create index servers_name on servers (name_key, id);
 create index servers_version on servers (version_key, id);
-create index servers_new on servers (first_seen desc, id);
-create index servers_changed on servers (changed_at desc, id);
+create index servers_new on servers (first_seen, id);
+create index servers_changed on servers (changed_at, id);
 
 -- One row per server, with the values that each poll writes. Half of each page stays free for the
 -- row's next version, and no index contains the times of probes and replies. The update of an
@@ -132,7 +132,7 @@ create table server_state (
 ) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.05, parallel_workers = 0);
 
 create index server_state_players on server_state
-  (online desc, (coalesce(players_online, -1)) desc, server);
+  (online, (coalesce(players_online, -1)), server) include (players_online);
 
 -- Players' names as last published, only of servers that publish them.
 create table server_players (

@@ -114,8 +114,8 @@ create index servers_hostname on servers (hostname) where hostname is not null;
 create index servers_software on servers (software_key);
 create index servers_name on servers (name_key, id);
 create index servers_version on servers (version_key, id);
-create index servers_new on servers (first_seen desc, id);
-create index servers_changed on servers (changed_at desc, id);
+create index servers_new on servers (first_seen, id);
+create index servers_changed on servers (changed_at, id);
 
 -- One row per server, with the values that each poll writes.
 create table server_state (
@@ -132,7 +132,7 @@ create table server_state (
 ) strict;
 
 create index server_state_players on server_state
-  (online desc, (coalesce(players_online, -1)) desc, server);
+  (online, (coalesce(players_online, -1)), server);
 
 -- Players' names as last published, only of servers that publish them.
 create table server_players (

@@ -3,7 +3,8 @@ import { assert, assertEquals } from "@std/assert";
 import type { Database } from "../../../src/store/database/database.ts";
 import { openSqlite } from "../../../src/store/database/sqlite.ts";
 import { conditionsOf, type ServerFilters } from "../../../src/store/queries/conditions.ts";
-import { pageOf, SERVER_ORDERS, type ServerOrder } from "../../../src/store/queries/page.ts";
+import { SERVER_ORDERS, type ServerOrder } from "../../../src/store/queries/orders.ts";
+import { pageOf } from "../../../src/store/queries/page.ts";
 import { createTables } from "../../../src/store/schema/create_tables.ts";
 import { createTextIndex, hasTextIndex } from "../../../src/store/schema/text_index.ts";
 import { selectServers } from "../../../src/store/server_queries.ts";
@@ -51,12 +52,11 @@ const FILTERS: readonly ServerFilters[] = [
   { text: "sky", software: "rare", network: network("10.0.0.0/16") },
 ];
 
-/** Thresholds that lead to each way of reading, with few servers. */
-const STEPS = [0, 5, 1e9].flatMap((first) =>
-  [[0, 0, 0], [0, 40, 1e9], [1e9, 0, 1e9]].map(([few, firstOfMany, many]) => ({
-    ...{ first, few: { s: few, t: few }, many },
-    firstOfMany: { s: firstOfMany, t: firstOfMany },
-  }))
+/** Limits that lead to each way to find a page, with few servers. */
+const STEPS = [0, 1, 1e6].flatMap((first) =>
+  [[0, 0], [0, 1e6], [40, 0], [1e6, 0]].flatMap(([few, some]) =>
+    [0, 100, 1e6].map((many) => ({ first, next: 3 * first, few, some, many, entries: 1 + some }))
+  )
 );
 
 /** Compares each page with the start of all selected servers in the same order. */

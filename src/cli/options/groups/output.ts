@@ -8,7 +8,7 @@ import { OUTPUT_FORMATS } from "../../../app/outputs/output_formats.ts";
 import { ROW_ORDERS } from "../../../app/outputs/sorting_sink.ts";
 import { DEFAULTS } from "../../../app/settings/defaults.ts";
 import { FIELDS } from "../../../core/record.ts";
-import { SERVER_ORDERS } from "../../../store/queries/page.ts";
+import { SERVER_ORDERS } from "../../../store/queries/orders.ts";
 import { STORED_FIELDS } from "../../../store/server_queries.ts";
 import { columnList, EVENT_POSITION, NETWORK, PAST_TIME } from "../domain_value_types.ts";
 import type { OptionGroup } from "../option.ts";

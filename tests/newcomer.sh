@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What a newcomer does with the README in hand: a fresh clone, Node and nothing else, an empty cache.
-# Prints how long each step took. All traffic stays on loopback.
+# Runs the commands of the README as a new user: in a fresh clone, with only Node, and with an empty
+# cache. Prints the duration of each step. All traffic stays on loopback.
 set -euo pipefail
 source=$(cd "$(dirname "$0")/.." && pwd)
 folder=$(mktemp -d)
@@ -13,7 +13,7 @@ clean() {
 trap clean EXIT
 deno() { npx -y deno@2.9.6 "$@"; }
 
-# step NAME COMMAND...: runs it and prints how long it took.
+# step NAME COMMAND...: runs the command, and prints its duration.
 step() {
   local name=$1 start=$EPOCHREALTIME
   shift
@@ -21,33 +21,33 @@ step() {
   awk -v a="$start" -v b="$EPOCHREALTIME" -v n="$name" 'BEGIN { printf "-- %s: %.1f s\n", n, b - a }'
 }
 
-# refused EXPECTED COMMAND...: has to end with exit code 2 and one line that holds EXPECTED.
+# refused EXPECTED COMMAND...: the command has to end with exit code 2 and a line that contains EXPECTED.
 refused() {
-  local expected=$1 code=0 said
+  local expected=$1 code=0 printed
   shift
-  said=$("$@" 2>&1 >"$folder/stdout" | grep '^blocksweep:') || true
+  printed=$("$@" 2>&1 >"$folder/stdout" | grep '^blocksweep:') || true
   "$@" >/dev/null 2>&1 || code=$?
-  [ "$code" -eq 2 ] && [ ! -s "$folder/stdout" ] && [[ $said == *"$expected"* ]] || {
-    echo "expected exit code 2 and \"$expected\"; got $code and \"$said\""
+  [ "$code" -eq 2 ] && [ ! -s "$folder/stdout" ] && [[ $printed == *"$expected"* ]] || {
+    echo "expected exit code 2 and \"$expected\"; got $code and \"$printed\""
     return 1
   }
-  echo "$said"
+  echo "$printed"
 }
 
 git clone --quiet "$source" "$folder/blocksweep"
 cd "$folder/blocksweep"
 step "first demo, nothing cached" deno task demo
-# A task downloads every package of the lock file, a program only what it loads.
+# A task downloads every package of the lock file; a program downloads only the packages that it loads.
 DENO_DIR=$folder/bare deno run --no-prompt main.ts --help >/dev/null
-step "help needs the standard library alone" test "$(ls "$folder"/bare/npm/*)" = deno-std
+step "help loads only the standard library" test "$(ls "$folder"/bare/npm/*)" = deno-std
 step "second demo" deno task demo
 step "help" deno task scan --help
 step "a mistyped flag" refused "did you mean --rate?" deno task scan --raet 5 127.0.0.1
 step "a mistyped range" refused "the prefix must be 0 to 32" deno task scan 10.0.0.0/33
-step "somebody else's network" refused "--i-have-permission" deno task scan 8.8.8.8
+step "a public address" refused "--i-have-permission" deno task scan 8.8.8.8
 step "a dry run" deno task scan 172.16.0.0/24 --dry-run
 
-# Run by its own binary: a signal to npx does not reach it.
+# The fleet is started by Deno's binary, because npx does not pass signals on.
 "$(deno eval 'console.log(Deno.execPath())')" run --no-prompt --allow-net=127.0.0.0/8 \
   --allow-write="$folder" main.ts fleet --quiet --servers 50 --range 127.40.0.0/22 --manifest "$folder/truth.ndjson" &
 fleet=$!
@@ -67,4 +67,4 @@ step "install" deno task install 2>&1 | tee "$folder/install.txt"
 installed=$(sed -nE 's/^(\/.*\/blocksweep)$/\1/p' "$folder/install.txt" | head -n 1)
 (cd / && "$installed" scan 127.40.0.0/28 --quiet --cooldown 100ms -o "$folder/b.csv" && wc -l < "$folder/b.csv")
 step "uninstall" deno task uninstall
-echo "the newcomer is content"
+echo "all commands of the README work"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Lists of masscan and zmap, made by the programs themselves: both look for open ports of a fleet
-# across a real link between two network namespaces, and what they write is imported. Needs root,
-# iproute2, masscan and zmap. Nothing leaves the namespaces: they have no way out.
+# Imports files that masscan and zmap write. Both scan the ports of a fleet over a link between two
+# network namespaces. Needs root, iproute2, masscan and zmap. The namespaces have no route to other
+# networks.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 export DENO_NO_UPDATE_CHECK=1 NO_COLOR=1
@@ -27,7 +27,7 @@ ip -n "$id-here" addr add 10.79.0.1/16 dev eth0
 ip -n "$id-there" addr add 10.79.255.254/16 dev eth0
 for name in here there; do ip -n "$id-$name" link set eth0 up; done
 ip -n "$id-there" route add local 10.79.1.0/24 dev lo
-# Both programs send to a router: it is the other namespace, which leads nowhere else.
+# Both programs send to a gateway: the other namespace, which forwards nothing.
 ip -n "$id-here" route add default via 10.79.255.254
 router=$(ip -n "$id-there" -o link show eth0 | sed -E 's/.*link\/ether ([0-9a-f:]+).*/\1/')
 ip -n "$id-here" neigh replace 10.79.255.254 lladdr "$router" dev eth0
@@ -39,9 +39,10 @@ fleet=$!
 until [ -s "$folder/truth.ndjson" ]; do sleep 0.1; done
 sed -E 's/.*"host":"([^"]+)","port":([0-9]+).*/\1:\2/' "$folder/truth.ndjson" | sort > "$folder/truth.txt"
 
-# look FILE [OPTIONS OF IMPORT...]: imports a file, and holds the list against what stands in it, as
-# other programs read it from FILE.plain, and against the truth: of that the programs may miss some.
-look() {
+# check FILE [OPTIONS OF IMPORT...]: imports a file. The imported servers must be those in FILE.plain,
+# which other programs have extracted from the file, and must be servers of the fleet. (The scanners
+# may miss some servers.)
+check() {
   local file=$1
   shift
   deno run --no-prompt --allow-read --allow-write --allow-env=INIT_CWD,HOME main.ts import \
@@ -54,13 +55,13 @@ look() {
   echo "ok: $(wc -l < "$folder/$file.txt") of $(wc -l < "$folder/truth.txt") servers, as in $file"
 }
 
-inside() { ip netns exec "$id-here" "$@" 2> "$folder/said" || { cat "$folder/said"; return 1; }; }
+inside() { ip netns exec "$id-here" "$@" 2> "$folder/errors" || { cat "$folder/errors"; return 1; }; }
 
 for form in J L G X; do
   inside masscan 10.79.1.0/24 -p25565 --rate 1000 --retries 2 --wait 2 --interface eth0 --adapter-ip 10.79.0.1 \
     --router-mac "${router//:/-}" "-o$form" "$folder/masscan.$form"
 done
-# Debian's list of what is never scanned holds 10.0.0.0/8.
+# Debian's list of ranges that are never scanned contains 10.0.0.0/8.
 zmap() {
   inside /usr/sbin/zmap -p 25565 -r 1000 -c 2 -i eth0 -G "$router" -b /dev/null -q -e 1 "$@" 10.79.1.0/24
 }
@@ -74,9 +75,9 @@ sed -nE 's/.*addr="([^"]+)".*portid="([0-9]+)".*/\1:\2/p' masscan.X | sort -u > 
 sed 's/$/:25565/' zmap.lines > zmap.lines.plain
 awk -F, '$3 == 1 { print $1 ":" $2 }' zmap.csv | sort -u > zmap.csv.plain
 cd - > /dev/null
-look masscan.J
-look masscan.L
-look masscan.G
-look masscan.X
-look zmap.lines --port 25565
-look zmap.csv
+check masscan.J
+check masscan.L
+check masscan.G
+check masscan.X
+check zmap.lines --port 25565
+check zmap.csv

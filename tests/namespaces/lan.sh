@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# Two hosts with simulated servers (Bedrock, a Java world that is open to LAN, a NetherNet world, a
-# dedicated Java server), a third that speaks IPv6 alone, a fourth that opted out, and one that looks
-# for them and runs a dedicated Java server itself, in network namespaces of their own, joined by a
-# bridge. Needs root, iproute2 and tcpdump. Nothing leaves the namespaces: they have no way out.
+# Tests the command lan. Five hosts, each in a network namespace of its own, are joined by a bridge:
+# two hosts with simulated servers (Bedrock, a Java world that is open to LAN, a NetherNet world, a
+# dedicated Java server), a host with only IPv6, a host that opted out, and the searching host, which
+# runs a dedicated Java server too. Needs root, iproute2 and tcpdump. The namespaces have no route to
+# other networks.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 export DENO_NO_UPDATE_CHECK=1 NO_COLOR=1
@@ -24,8 +25,8 @@ clean() {
 }
 trap clean EXIT
 
-# host NAME [ADDRESS]: a namespace with one interface on the bridge. Its link-local address is there
-# at once, where there is IPv6 at all: nobody else can have it.
+# host NAME [ADDRESS]: creates a namespace with one interface on the bridge. Duplicate address
+# detection is off, so that the link-local address (if there is IPv6) can be used at once.
 host() {
   ip netns add "$id-$1"
   for file in /proc/sys/net/ipv6/conf/{all,default}/accept_dad; do
@@ -39,16 +40,16 @@ host() {
 }
 
 ip netns add "$id-bridge"
-# Without a querier that asks who listens, a bridge that snoops may keep a multicast to itself.
+# Without an IGMP querier, a bridge with multicast snooping may drop multicast packets.
 ip -n "$id-bridge" link add bridge0 type bridge mcast_snooping 0 ||
-  ip -n "$id-bridge" link add bridge0 type bridge # a kernel that does not snoop
+  ip -n "$id-bridge" link add bridge0 type bridge # a kernel without multicast snooping
 ip -n "$id-bridge" link set bridge0 up
 host look 10.77.0.1
 host one 10.77.0.2
 host two 10.77.0.3
 host six
 host four 10.77.0.4
-# A network that is too large to sweep, and one of containers.
+# A network that is too large to sweep, and a network of containers.
 for link in "large 10.78.0.1/16" "docker0 172.17.0.1/24"; do
   read -r name network <<<"$link"
   ip -n "$id-look" link add "$name" type veth peer name "$name-end"
@@ -56,7 +57,7 @@ for link in "large 10.78.0.1/16" "docker0 172.17.0.1/24"; do
   ip -n "$id-look" addr add "$network" dev "$name"
   ip -n "$id-look" link set "$name" up
 done
-# A tunnel, where the kernel has one to offer.
+# A tunnel, if the kernel supports TUN devices.
 tunnel=0
 if ip -n "$id-look" tuntap add wg0 mode tun 2>/dev/null; then
   ip -n "$id-look" addr add 10.79.0.1/24 dev wg0
@@ -65,8 +66,8 @@ if ip -n "$id-look" tuntap add wg0 mode tun 2>/dev/null; then
 fi
 speaks_ipv6=$(ip -n "$id-look" -6 addr show dev eth0 scope link 2>/dev/null | grep -c inet6 || true)
 
-# serve NAME ADDRESS SOFTWARE SEED: a simulated server that hears broadcasts. Reading the routing
-# table, to be sure that there is no way out, needs --allow-all.
+# serve NAME ADDRESS SOFTWARE SEED: starts a simulated server that receives broadcasts. It needs
+# --allow-all, because it checks in the routing table that there is no default route.
 serve() {
   ip netns exec "$id-$1" deno run --no-prompt --allow-all main.ts fleet --lab --quiet \
     --servers 1 --range "$2" --software "$3" --seed "$4" --manifest "$folder/$1-$3.json" \
@@ -84,13 +85,13 @@ serve look 10.77.0.1 paper 8
 serve four 10.77.0.4 paper 9
 ip netns exec "$id-six" deno run --no-prompt --allow-net tests/namespaces/bedrock6.ts &
 pids+=($!)
-# await COMMAND...: until it succeeds, half a minute at the most.
+# await COMMAND...: repeats the command until it succeeds, for at most 30 s.
 await() {
   for _ in $(seq 300); do
     if "$@"; then return; fi
     sleep 0.1
   done
-  echo "waited in vain: $*"
+  echo "did not succeed within 30 s: $*"
   exit 1
 }
 for file in one-{bds,openToLan,netherNet6,paper} two-{pocketmine,openToLan,netherNet7} \
@@ -102,28 +103,28 @@ ip netns exec "$id-look" tcpdump -i eth0 -n -l udp or igmp or tcp >"$folder/capt
 pids+=($!)
 await grep -q listening "$folder/tcpdump.err"
 
-# Two at once: they share the port of the announcements, as each does with a running game.
+# Two discoveries at once share the port of the announcements, as one does with a running game.
 echo 10.77.0.4 >"$folder/opt-out.txt"
-look() {
+discover() {
   ip netns exec "$id-look" deno run --no-prompt --allow-net --allow-sys=networkInterfaces \
     --allow-read --allow-env=INIT_CWD,HOME,XDG_CONFIG_HOME,APPDATA,USERPROFILE \
     main.ts lan --json --opt-out-file "$folder/opt-out.txt" "$@"
 }
-look >"$folder/found.ndjson" 2>"$folder/found.err" &
+discover >"$folder/found.ndjson" 2>"$folder/found.err" &
 first=$!
-look >"$folder/second.ndjson"
+discover >"$folder/second.ndjson"
 wait "$first"
-look --once 1 >"$folder/once.ndjson" 2>"$folder/once.err"
+discover --once 1 >"$folder/once.ndjson" 2>"$folder/once.err"
 stop
 
 failed=0
-# check WHAT COMMAND...: says whether it holds.
+# check WHAT COMMAND...: prints whether the command succeeds.
 check() {
   local what=$1
   shift
   if "$@"; then echo "ok: $what"; else echo "FAILED: $what"; failed=1; fi
 }
-# sent PATTERN LEAST: how often the searching host sent such a packet.
+# sent PATTERN LEAST: whether the searching host sent at least this number of matching packets.
 sent() {
   local count
   count=$(grep -cE "$1" "$folder/capture.txt" || true)
@@ -147,31 +148,31 @@ servers() {
   echo "10.77.0.3 7551 nethernet"
   [ "$speaks_ipv6" -eq 0 ] || echo "fe80:: 19133 raknet"
 } | sort >"$folder/wanted.txt"
-check "all are found, each once" diff "$folder/wanted.txt" <(servers "$folder/found.ndjson")
-check "by two that look at once" diff "$folder/wanted.txt" <(servers "$folder/second.ndjson")
-check "PocketMine is asked by Query too" grep -q '"protocols":\["raknet","query"\]' "$folder/found.ndjson"
-check "Java worlds are asked for their status" grep -q '"protocols":\["slp","lan"\]' "$folder/found.ndjson"
-check "over TCP" sent '10\.77\.0\.1\.[0-9]+ > 10\.77\.0\.[23]\.51234: Flags \[S\]' 2
-# connects ADDRESS: how often the searching host began a connection to port 25565 of such an address.
+check "all servers are found, each once" diff "$folder/wanted.txt" <(servers "$folder/found.ndjson")
+check "two discoveries at once find the same servers" diff "$folder/wanted.txt" <(servers "$folder/second.ndjson")
+check "PocketMine is queried by Query too" grep -q '"protocols":\["raknet","query"\]' "$folder/found.ndjson"
+check "Java worlds are queried for their status" grep -q '"protocols":\["slp","lan"\]' "$folder/found.ndjson"
+check "Java worlds are queried over TCP" sent '10\.77\.0\.1\.[0-9]+ > 10\.77\.0\.[23]\.51234: Flags \[S\]' 2
+# connects ADDRESS: the number of connections that the searching host started to port 25565 there.
 connects() {
   grep -oE "10\.77\.0\.1\.[0-9]+ > $1\.25565: Flags \[S\]" "$folder/capture.txt" | sort -u | wc -l
 }
-check "dedicated Java servers are asked by Query too" grep -q '"host":"10.77.0.2","port":25565.*"protocols":\["slp","query"\]' "$folder/found.ndjson"
+check "dedicated Java servers are queried by Query too" grep -q '"host":"10.77.0.2","port":25565.*"protocols":\["slp","query"\]' "$folder/found.ndjson"
 check "an address that opted out gets no connection" [ "$(connects '10\.77\.0\.4')" -eq 0 ]
-check "nor does the broadcast address" [ "$(connects '10\.77\.0\.255')" -eq 0 ]
+check "the broadcast address gets no connection" [ "$(connects '10\.77\.0\.255')" -eq 0 ]
 check "a large network is skipped" grep -q '^blocksweep: not swept for Java servers: large 10.78.0.0/16: larger than /22' "$folder/found.err"
-check "so is one of containers" grep -q 'docker0 172.17.0.0/24: a network of containers' "$folder/found.err"
+check "a network of containers is skipped" grep -q 'docker0 172.17.0.0/24: a network of containers' "$folder/found.err"
 [ "$tunnel" -eq 0 ] ||
-  check "so is a tunnel" grep -q 'wg0 10.79.0.0/24: a tunnel' "$folder/found.err"
-check "--once ends the sweep, which is said" grep -q 'hosts not swept for Java servers' "$folder/once.err"
-check "a ping to everybody" sent '10\.77\.0\.1\.[0-9]+ > 255\.255\.255\.255\.19132: UDP, length 33' 3
-check "a ping to the network" sent '10\.77\.0\.1\.[0-9]+ > 10\.77\.0\.255\.19132: UDP, length 33' 3
-check "a request for NetherNet to everybody" sent '10\.77\.0\.1\.[0-9]+ > 255\.255\.255\.255\.7551: UDP, length 64' 2
-check "a request for NetherNet to the network" sent '10\.77\.0\.1\.[0-9]+ > 10\.77\.0\.255\.7551: UDP, length 64' 2
+  check "a tunnel is skipped" grep -q 'wg0 10.79.0.0/24: a tunnel' "$folder/found.err"
+check "--once ends the sweep, and a line reports it" grep -q 'hosts not swept for Java servers' "$folder/once.err"
+check "a ping is sent to the limited broadcast address" sent '10\.77\.0\.1\.[0-9]+ > 255\.255\.255\.255\.19132: UDP, length 33' 3
+check "a ping is sent to the directed broadcast address" sent '10\.77\.0\.1\.[0-9]+ > 10\.77\.0\.255\.19132: UDP, length 33' 3
+check "a NetherNet request is sent to the limited broadcast address" sent '10\.77\.0\.1\.[0-9]+ > 255\.255\.255\.255\.7551: UDP, length 64' 2
+check "a NetherNet request is sent to the directed broadcast address" sent '10\.77\.0\.1\.[0-9]+ > 10\.77\.0\.255\.7551: UDP, length 64' 2
 check "the group of Java worlds is joined" sent 'igmp' 1
 check "Java worlds announce themselves" sent '10\.77\.0\.[23]\.[0-9]+ > 224\.0\.2\.60\.4445: UDP' 2
 [ "$speaks_ipv6" -eq 0 ] ||
-  check "a ping to all nodes of the link" sent 'fe80:[^ ]* > ff02::1\.19133: UDP, length 33' 3
+  check "a ping is sent to all nodes of the link" sent 'fe80:[^ ]* > ff02::1\.19133: UDP, length 33' 3
 check "pings reach a server" grep -q '"way":"in".*"hex":"01' "$folder/one-bds.log"
 [ "$failed" -eq 0 ] || cat "$folder/found.ndjson" "$folder/capture.txt"
 exit "$failed"

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # A watch of 200 servers across a link between two network namespaces. Servers are added to its
 # database, and the link is down for three intervals and a half. Then every server has to reply to a
-# poll within one interval. Needs root and iproute2. Nothing leaves the namespaces.
+# poll within one interval. Needs root and iproute2. The namespaces have no
+# route to other networks.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 export DENO_NO_UPDATE_CHECK=1 NO_COLOR=1
@@ -64,7 +65,7 @@ before=$(metric 'blocksweep_servers{')
 
 found 10.81.1.0/28
 added=$(($(wc -l < "$folder/truth.ndjson") - before))
-[ "$added" -gt 0 ] || fail "no server was to be added"
+[ "$added" -gt 0 ] || fail "there was no server to add"
 start=$SECONDS
 until [ "$(metric 'blocksweep_servers{')" -eq $((before + added)) ]; do
   [ $((SECONDS - start)) -le 60 ] || fail "an added server is not watched after a minute"

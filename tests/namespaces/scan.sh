@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# A scan of a private range with the default limits, across a real link between two network
-# namespaces: every server found, and the caps kept as the servers saw it. Needs root and iproute2.
-# An argument names the engine: portable, udp, packet or xdp.
-# Nothing leaves the namespaces: they have no way out.
+# Scans a private range with the default limits over a link between two network namespaces. Every
+# server must be found, and the datagrams that arrive must keep the caps. Needs root and iproute2.
+# The argument is the engine: portable (default), udp, packet or xdp. The namespaces have no route to
+# other networks.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 export DENO_NO_UPDATE_CHECK=1 NO_COLOR=1
@@ -30,7 +30,7 @@ ip -n "$id-here" link add eth0 type veth peer name eth0 netns "$id-there"
 ip -n "$id-here" addr add 10.78.0.1/16 dev eth0
 ip -n "$id-there" addr add 10.78.255.254/16 dev eth0
 for name in here there; do ip -n "$id-$name" link set eth0 up; done
-# All of 10.78.1.0/24 lives on the other side, whether something listens there or not.
+# All addresses of 10.78.1.0/24 belong to the other namespace, with and without a server.
 ip -n "$id-there" route add local 10.78.1.0/24 dev lo
 ip -n "$id-here" route add 10.78.1.0/24 via 10.78.255.254
 
@@ -40,18 +40,18 @@ ip netns exec "$id-there" deno run --no-prompt --allow-all main.ts fleet --lab -
 fleet=$!
 until [ -s "$folder/truth.ndjson" ]; do sleep 0.1; done
 
-# shellcheck disable=SC2086 # they are several words
+# shellcheck disable=SC2086 # the variable contains several words
 ip netns exec "$id-here" deno run --no-prompt $grants main.ts scan 10.78.1.0/24 \
   --engine "$engine" --exclude 10.78.1.0/28 --cooldown 1s \
   --opt-out-file "$folder/opt-out.txt" -o "$folder/servers.csv" -o "$folder/servers.ndjson"
 kill -INT "$fleet"
 wait "$fleet" || [ $? -eq 130 ] # a fleet runs until it is interrupted
 fleet=
-echo "opted out, and noted: $(wc -l < "$folder/opt-out.txt" 2>/dev/null || echo 0)"
+echo "addresses in the opt-out file: $(wc -l < "$folder/opt-out.txt" 2>/dev/null || echo 0)"
 
-# The excluded part of the range is cut out of the truth; the log must not know it either.
-grep -v '"host":"10\.78\.1\.\([0-9]\|1[0-5]\)"' "$folder/truth.ndjson" > "$folder/asked.ndjson"
-deno run --no-prompt --allow-read="$folder" main.ts fleet --manifest "$folder/asked.ndjson" \
+# Servers in the excluded part of the range are not expected; the log must not contain them either.
+grep -v '"host":"10\.78\.1\.\([0-9]\|1[0-5]\)"' "$folder/truth.ndjson" > "$folder/expected.ndjson"
+deno run --no-prompt --allow-read="$folder" main.ts fleet --manifest "$folder/expected.ndjson" \
   --check "$folder/servers.csv" --check "$folder/servers.ndjson"
 deno run --no-prompt --allow-read="$folder" tests/namespaces/check_log.ts "$folder/log.ndjson" \
   --host-rate 5 --net-rate 50 --exclude 10.78.1.0/28

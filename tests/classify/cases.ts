@@ -69,12 +69,12 @@ function fromGolden(): Case[] {
     return goldenOf(protocol).filter(({ statement }) => statement !== undefined).map(
       ({ name, statement }) => {
         const [software, confidence, proxy] = known.get(name) ?? [undefined, ["B", "C", null]];
-        const answer = { protocol, statement: statement as Statement };
+        const response = { protocol, statement: statement as Statement };
         return {
           source: "golden",
           name,
           expect: { software, confidence, proxy },
-          row: mergeReplies([answer], CONTEXT),
+          row: mergeReplies([response], CONTEXT),
         };
       },
     );
@@ -107,7 +107,7 @@ function fleetCase(
   protocols: readonly string[],
 ): Case {
   const wanted = expectRow(entry, protocols);
-  const answers = protocols.map((name) => answerOf(name, entry, responder));
+  const replies = protocols.map((name) => answerOf(name, entry, responder));
   return {
     source: "fleet",
     name: `${entry.software}, ${protocols.join("+")}`,
@@ -117,7 +117,7 @@ function fleetCase(
       confidence: wanted.software_confidence,
       proxy: wanted.proxy,
     },
-    row: mergeReplies(answers, CONTEXT),
+    row: mergeReplies(replies, CONTEXT),
   };
 }
 

@@ -44,11 +44,11 @@ export const CONTEXT = {
 
 /** The row that a scan builds from the replies. */
 export function rowOf({ raknet, query, slp }: Sent): ServerRecord {
-  const answers: ProtocolReply[] = [];
-  if (raknet !== undefined) answers.push(pong(raknet));
-  if (query !== undefined) answers.push(stat(query));
-  if (slp !== undefined) answers.push(status(slp));
-  return mergeReplies(answers, CONTEXT);
+  const replies: ProtocolReply[] = [];
+  if (raknet !== undefined) replies.push(pong(raknet));
+  if (query !== undefined) replies.push(stat(query));
+  if (slp !== undefined) replies.push(status(slp));
+  return mergeReplies(replies, CONTEXT);
 }
 
 function pong({ guid, text }: NonNullable<Sent["raknet"]>): ProtocolReply {

@@ -22,15 +22,15 @@ export interface FakeDns extends AsyncDisposable {
 }
 
 /** Starts a name server that reacts in the same way to every query. */
-export function openDns(answer: DnsAnswer): FakeDns {
+export function openDns(response: DnsAnswer): FakeDns {
   const queried: string[] = [];
   const socket: DatagramSocket = openSocket({ address: LOOPBACK, port: 0 });
   const listening = socket.listen((datagram, from) => {
     const { name, end } = readQuestion(datagram);
     queried.push(name);
-    if (answer === "silence") return;
+    if (response === "silence") return;
     socket.send(
-      answer instanceof Uint8Array ? answer : reply(datagram.slice(0, end), answer),
+      response instanceof Uint8Array ? response : reply(datagram.slice(0, end), response),
       from,
     );
   });
@@ -54,11 +54,11 @@ function readQuestion(query: Uint8Array): { name: string; end: number } {
   return { name, end: at + 5 };
 }
 
-function reply(question: Uint8Array, answer: readonly ServiceRecord[] | number): Uint8Array {
-  const records = typeof answer === "number" ? [] : answer;
+function reply(question: Uint8Array, response: readonly ServiceRecord[] | number): Uint8Array {
+  const records = typeof response === "number" ? [] : response;
   const message = concat(question, ...records.map(encodeRecord));
   message[2] |= 0x80; // the flag of a response
-  message[3] = 0x80 | (typeof answer === "number" ? answer : 0);
+  message[3] = 0x80 | (typeof response === "number" ? response : 0);
   message.set([0, records.length, 0, 0, 0, 0], 6);
   return message;
 }

@@ -25,10 +25,10 @@ class SlpTalk implements StreamTalk {
     this.#received = concat(this.#received, bytes);
     const acts: StreamAct[] = [];
     while (this.#received.length > 0) {
-      const answer = answerSlp(SLP_STYLES[this.software], IDENTITY, this.#received);
-      if (answer === undefined) break;
-      this.#received = this.#received.slice(answer.used);
-      acts.push({ bytes: answer.reply }, ...answer.close ? ["close" as const] : []);
+      const response = answerSlp(SLP_STYLES[this.software], IDENTITY, this.#received);
+      if (response === undefined) break;
+      this.#received = this.#received.slice(response.used);
+      acts.push({ bytes: response.reply }, ...response.close ? ["close" as const] : []);
     }
     return acts;
   }

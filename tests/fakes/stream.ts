@@ -40,11 +40,11 @@ export function talkStream<S>(exchange: Exchange<S>, peer: Peer, chunking: Chunk
       if (question.fresh) [received, closed, arriving] = [new Uint8Array(), false, []];
       received = Uint8Array.from([...received, ...question.bytes]);
       while (!closed && received.length > 0) {
-        const answer = peer(received);
-        if (answer === undefined) break;
-        received = received.slice(answer.used);
-        arriving.push(...chunking(answer.reply).map((chunk) => chunk.slice()));
-        closed = answer.close;
+        const response = peer(received);
+        if (response === undefined) break;
+        received = received.slice(response.used);
+        arriving.push(...chunking(response.reply).map((chunk) => chunk.slice()));
+        closed = response.close;
       }
     }
     const chunk = arriving.shift();

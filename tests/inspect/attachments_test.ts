@@ -20,6 +20,6 @@ Deno.test("replies are stored up to a length, and icons up to a size", () => {
 
 Deno.test("without raw replies no names of players are stored; an icon that is too large is not stored", () => {
   const icon = new Uint8Array(65_537);
-  const answer = { protocol: "slp", statement: { ...statement, icon }, raw: Uint8Array.of(1) };
-  assertEquals(attachedOf([answer], false), { replies: {} });
+  const reply = { protocol: "slp", statement: { ...statement, icon }, raw: Uint8Array.of(1) };
+  assertEquals(attachedOf([reply], false), { replies: {} });
 });

@@ -39,27 +39,27 @@ async function run(
   return { outcome, queried: network.sent.map(({ at, bytes }) => `${at - 1000}: ${[...bytes]}`) };
 }
 
-const answers = ([question, token]: Uint8Array) =>
+const responses = ([question, token]: Uint8Array) =>
   question === 1 ? [Uint8Array.of(1, 7)] : [Uint8Array.of(2, token * 2)];
 
 /** Of two replies with the same length, the first one. */
 const ANSWER = Uint8Array.of(1, 7);
 
 Deno.test("converse() sends, receives, and measures the round trip of the first request", async () => {
-  const { outcome, queried } = await run(answers);
+  const { outcome, queried } = await run(responses);
   assertEquals(outcome, { kind: "replied", status: 14, latencyMs: 20, raw: ANSWER });
   assertEquals(queried, ["0: 1", "20: 2,7"]);
 });
 
 Deno.test("converse() resends requests that may be resent, and measures from the last sending", async () => {
-  const late = (datagram: Uint8Array, number: number) => number < 2 ? [] : answers(datagram);
+  const late = (datagram: Uint8Array, number: number) => number < 2 ? [] : responses(datagram);
   const { outcome, queried } = await run(late, { resends: 2 });
   assertEquals(outcome, { kind: "replied", status: 14, latencyMs: 20, raw: ANSWER });
   assertEquals(queried, ["0: 1", "100: 1", "200: 1", "220: 2,7"]);
 });
 
 Deno.test("converse() never resends other requests, and reports how far the exchange came", async () => {
-  const half = (datagram: Uint8Array) => datagram[0] === 1 ? answers(datagram) : [];
+  const half = (datagram: Uint8Array) => datagram[0] === 1 ? responses(datagram) : [];
   const { outcome, queried } = await run(half, { resends: 3 });
   assertEquals(outcome, { kind: "noReply", replies: 1 });
   assertEquals(queried.length, 2);
@@ -75,7 +75,7 @@ Deno.test("converse() reports a malformed reply", async () => {
 Deno.test("converse() ignores unrelated datagrams, but not a flood of them", async () => {
   const strays = (count: number) => (datagram: Uint8Array) => [
     ...Array.from({ length: count }, () => Uint8Array.of(50)),
-    ...answers(datagram),
+    ...responses(datagram),
   ];
   assertEquals((await run(strays(6))).outcome.kind, "replied");
   // unrelated datagrams are counted for each request
@@ -87,7 +87,7 @@ Deno.test("converse() ends when its signal is aborted", async () => {
   const controller = new AbortController();
   const { outcome } = await run((datagram) => {
     controller.abort();
-    return answers(datagram);
+    return responses(datagram);
   }, { signal: controller.signal });
   assertEquals(outcome, { kind: "cancelled" });
 });

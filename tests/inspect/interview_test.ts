@@ -14,7 +14,7 @@ const named = (...names: string[]) => names.map((name) => PROTOCOLS.find((p) => 
 const NAMES = PROTOCOLS.map(({ name }) => name);
 const ALL = { protocols: PROTOCOLS, timeoutMs: 1500 };
 
-type Answers = Record<string, Partial<InterviewEvent> & { readonly kind: InterviewEvent["kind"] }>;
+type Replies = Record<string, Partial<InterviewEvent> & { readonly kind: InterviewEvent["kind"] }>;
 
 interface Sent {
   readonly name: string;
@@ -26,14 +26,14 @@ interface Sent {
 /**
  * Runs an interview with an endpoint that replies in a given way. Lists the datagrams sent to it.
  */
-function hold(plan: InterviewPlan, answers: Answers) {
+function hold(plan: InterviewPlan, replies: Replies) {
   const interview = new Interview(plan);
   const sent: Sent[] = [];
   for (let now = 0, step; (step = interview.next(now)) !== undefined;) {
     now = Math.max(now, step.at);
     const { protocol: { name, transport, suppressedBy }, medium, timeoutMs } = step;
     sent.push({ name, at: now, medium, timeoutMs });
-    const { kind, ...rest } = answers[name] ?? { kind: "noReply" as const };
+    const { kind, ...rest } = replies[name] ?? { kind: "noReply" as const };
     const came = kind === "replied" || kind === "malformed";
     const suppresses = transport === "udp" && suppressedBy === undefined && came;
     const noReplySince = came || transport === "tcp" ? undefined : now;
@@ -141,15 +141,15 @@ Deno.test("interview: a suppressible protocol is used only after its suppressor 
 
 Deno.test("interview: a pause of a second follows a missing reply over UDP, and nothing else", () => {
   const fast = { ...ALL, protocols: named("raknet", "slp", "query"), timeoutMs: 100 };
-  const at = (answers: Answers) => hold(fast, answers).sent.map(({ at }) => at);
+  const at = (replies: Replies) => hold(fast, replies).sent.map(({ at }) => at);
   assertEquals(at({}), [0, 100, 3100]);
   assertEquals(at({ slp: OK }), [0, 100, 1000]);
   assertEquals(at({ raknet: OK, slp: OK }), [0, 20, 40]);
 });
 
 Deno.test("interview: follow-ups wait for 4 round trips, at least 250 ms; connections open as usual", () => {
-  const times = (plan: Partial<InterviewPlan>, answers: Answers = {}) =>
-    hold({ ...ALL, protocols: named("raknet", "slp", "query"), ...plan }, answers)
+  const times = (plan: Partial<InterviewPlan>, replies: Replies = {}) =>
+    hold({ ...ALL, protocols: named("raknet", "slp", "query"), ...plan }, replies)
       .sent.map(({ timeoutMs }) => timeoutMs);
   assertEquals(times({}), [1500, undefined, 1500]);
   assertEquals(times({}, { raknet: OK }), [1500, 250, 250]);
@@ -165,7 +165,7 @@ Deno.test("interview: a protocol whose replies may lack the token gets a socket 
 });
 
 Deno.test("interview: it ends when a required first reply is missing", () => {
-  const sent = (needs: InterviewPlan["needs"], raknet: Answers[string]) => {
+  const sent = (needs: InterviewPlan["needs"], raknet: Replies[string]) => {
     const { names, interview: { ended } } = hold({ ...ALL, sighted: "raknet", needs }, { raknet });
     return [names.length, ended];
   };

@@ -11,18 +11,18 @@ const CONTEXT = {
   requestedAs: "play.example.org",
 };
 
-const answer = (protocol: string, columns: Partial<ServerRecord>, flags: string[] = []) => ({
+const reply = (protocol: string, columns: Partial<ServerRecord>, flags: string[] = []) => ({
   protocol,
   statement: { columns, flags, facts: { of: protocol } },
 });
 
 Deno.test("mergeReplies() takes each column from the most precise protocol", () => {
   const row = mergeReplies([
-    answer("query", {
+    reply("query", {
       ...{ name: "Q", motd: "Q", version: "v1.21.50", map: "world", players_online: 3 },
       ...{ software: "PocketMine-MP 5.20.0", players: ["Ann"], gamemode: "SMP" },
     }, ["motdNul"]),
-    answer("raknet", {
+    reply("raknet", {
       ...{ name: "R", motd: "R", version: "1.21.50", map: "level", players_online: 3 },
       ...{ software: "PocketMine-MP", guid: "9", gamemode: "Survival" },
     }, ["badUtf8", "motdNul"]),
@@ -39,11 +39,11 @@ Deno.test("mergeReplies() takes each column from the most precise protocol", () 
 
 Deno.test("mergeReplies() ranks protocols by the list, and other names last", () => {
   const { protocol, protocols, name, map } = mergeReplies([
-    answer("unlisted", { name: "U", map: "u" }),
-    answer("lan", { name: "L", map: "l" }),
-    answer("nethernet", { name: "N" }),
-    answer("query", { name: "Q", map: "q" }),
-    answer("slp", { name: "S", map: "s" }),
+    reply("unlisted", { name: "U", map: "u" }),
+    reply("lan", { name: "L", map: "l" }),
+    reply("nethernet", { name: "N" }),
+    reply("query", { name: "Q", map: "q" }),
+    reply("slp", { name: "S", map: "s" }),
   ], CONTEXT);
   assertEquals(protocols, ["slp", "query", "nethernet", "lan", "unlisted"]);
   assertEquals([protocol, name, map], ["slp", "S", "q"]);
@@ -51,8 +51,8 @@ Deno.test("mergeReplies() ranks protocols by the list, and other names last", ()
 
 Deno.test("mergeReplies() fills missing values, and distinguishes zero from null", () => {
   const row = mergeReplies([
-    answer("raknet", { players_online: 4, players_max: null, version: null }),
-    answer("query", { players_online: 0, players_max: null, version: "1.20" }),
+    reply("raknet", { players_online: 4, players_max: null, version: null }),
+    reply("query", { players_online: 0, players_max: null, version: "1.20" }),
   ], CONTEXT);
   assertEquals([row.players_online, row.players_max, row.version], [0, null, "1.20"]);
   assertEquals(row.flags, ["playersDiffer"]);
@@ -60,7 +60,7 @@ Deno.test("mergeReplies() fills missing values, and distinguishes zero from null
 
 Deno.test("mergeReplies() flags columns with different values in two protocols", () => {
   const differ = (a: Partial<ServerRecord>, b: Partial<ServerRecord>) =>
-    mergeReplies([answer("raknet", a), answer("query", b)], CONTEXT).flags;
+    mergeReplies([reply("raknet", a), reply("query", b)], CONTEXT).flags;
   assertEquals(differ({ edition: "bedrock" }, { edition: "java" }), ["editionDiffers"]);
   assertEquals(differ({ motd_plain: "a" }, { motd_plain: "b" }), ["motdDiffers"]);
   assertEquals(differ({ version: "1.2" }, { version: "1.3" }), ["versionDiffers"]);
@@ -71,7 +71,7 @@ Deno.test("mergeReplies() flags columns with different values in two protocols",
 
 Deno.test("mergeReplies() rounds latencies to microseconds", () => {
   const latency = (latencyMs: number | null) =>
-    mergeReplies([answer("slp", {})], { ...CONTEXT, latencyMs }).latency_ms;
+    mergeReplies([reply("slp", {})], { ...CONTEXT, latencyMs }).latency_ms;
   assertEquals([0.6511110000000002, 4.98, 0, null].map(latency), [0.651, 4.98, 0, null]);
 });
 
@@ -91,8 +91,8 @@ Deno.test("a value that does not fit its column is omitted, and flagged once", (
   for (const [column, values] of Object.entries(wrong)) {
     for (const value of values) {
       const columns = { [column]: value, version: "1.21", map: "" };
-      const row = mergeReplies([answer("query", columns, ["badUtf8"])], CONTEXT);
-      const right = mergeReplies([answer("query", { version: "1.21", map: "" })], CONTEXT);
+      const row = mergeReplies([reply("query", columns, ["badUtf8"])], CONTEXT);
+      const right = mergeReplies([reply("query", { version: "1.21", map: "" })], CONTEXT);
       assertEquals(row, { ...right, flags: ["badColumn", "badUtf8"] }, column);
     }
   }
@@ -108,7 +108,7 @@ Deno.test("valid values are kept, up to a text with the length of a datagram", (
     favicon_hash: null,
     map: undefined,
   };
-  const row = mergeReplies([answer("query", columns)], CONTEXT);
+  const row = mergeReplies([reply("query", columns)], CONTEXT);
   assertEquals(row.flags, []);
   assertEquals([row.name, row.players], [columns.name, columns.players]);
   assertEquals([row.plugins, row.joinable, row.map], [columns.plugins, false, null]);

@@ -37,8 +37,8 @@ const protocol: Protocol<string> = {
 
 function* knock(): Exchange<Statement> {
   try {
-    const answer = yield* request(Uint8Array.of(1), ([first]) => first, { resend: true });
-    if (answer === 99) throw new Malformed("ninety-nine", 0);
+    const response = yield* request(Uint8Array.of(1), ([first]) => first, { resend: true });
+    if (response === 99) throw new Malformed("ninety-nine", 0);
     return { columns: { mtu: 2, joinable: true }, flags: ["open"], facts: { b: "2" } };
   } catch (error) {
     if (!(error instanceof NoReply)) throw error;
@@ -48,7 +48,7 @@ function* knock(): Exchange<Statement> {
 
 /** Verifies a server that sends these replies. Returns the result and the times of requests. */
 async function run(
-  answer: number | undefined,
+  response: number | undefined,
   {
     latencyMs = 10 as number | null,
     status = "alive",
@@ -58,7 +58,7 @@ async function run(
 ) {
   const network = new FakeNetwork(1);
   network.record = true;
-  network.host(PEER, { respond: () => answer === undefined ? [] : [Uint8Array.of(answer)] });
+  network.host(PEER, { respond: () => response === undefined ? [] : [Uint8Array.of(response)] });
   const result = await network.run(verifyServer(
     protocol as Protocol,
     { protocol: "test", statement: SAID },

@@ -88,15 +88,15 @@ function rawOf({ raw }: DigAnswer): Raw {
 }
 
 /** A status in gamedig's result. It contains a MOTD only after a query in every protocol. */
-function readStatus(answer: DigAnswer): Omit<JavaRead, "motd"> {
-  const { version, players, favicon } = rawOf(answer);
+function readStatus(reply: DigAnswer): Omit<JavaRead, "motd"> {
+  const { version, players, favicon } = rawOf(reply);
   // Names of players, which are in a class of gamedig. Without a list there are no names.
-  const names = Array.from(answer.players, ({ name }) => name);
+  const names = Array.from(reply.players, ({ name }) => name);
   return {
     version: version.name,
     protocol: version.protocol,
-    online: answer.numplayers,
-    max: answer.maxplayers,
+    online: reply.numplayers,
+    max: reply.maxplayers,
     players: players.sample === undefined ? null : names,
     icon: iconHash(favicon),
   };

@@ -78,15 +78,15 @@ Deno.test("gamedig reads the values of the manifest from the fleet", async (t) =
 
   await t.step("gamespy3: unsigned tokens lead to correct results or to none", async () => {
     await queryAll(servers("unsigned"), async (entry) => {
-      let answer: DigAnswer;
+      let reply: DigAnswer;
       try {
-        answer = await stat(entry);
+        reply = await stat(entry);
       } catch (error) {
         // It writes tokens as signed numbers, and half of the unsigned tokens are too large.
         assert(error instanceof Error && error.stack?.includes("out of range"), where(entry));
         return;
       }
-      assertEquals<unknown>(readStat(answer), statTruth(entry), where(entry));
+      assertEquals<unknown>(readStat(reply), statTruth(entry), where(entry));
     });
   });
 
@@ -112,16 +112,16 @@ Deno.test("gamedig reads the values of the manifest from the fleet", async (t) =
     const whole = servers("pocketmine").filter((entry) => !hasInnerSemicolon(entry));
     await queryAll(whole, async (entry) => {
       const { raknet: { columns, facts }, query } = entry.truth;
-      const answer = await sendQuery("mbe", entry, PATIENT);
+      const reply = await sendQuery("mbe", entry, PATIENT);
       assertEquals(
-        [answer.name, answer.map, answer.version, answer.numplayers, answer.maxplayers],
+        [reply.name, reply.map, reply.version, reply.numplayers, reply.maxplayers],
         [
           ...[columns.motd_plain, facts.level, columns.version],
           ...[columns.players_online, columns.players_max],
         ],
         where(entry),
       );
-      assertEquals<unknown>(namesIn(answer), query.columns.players, where(entry));
+      assertEquals<unknown>(namesIn(reply), query.columns.players, where(entry));
     });
   });
 
@@ -155,15 +155,15 @@ async function noneIsRead(
 const EDITIONS: Record<string, string> = { MCPE: "bedrock", MCEE: "education" };
 
 /** A pong in gamedig's result, with the names of this test. */
-function readPong({ raw, ...answer }: DigAnswer) {
+function readPong({ raw, ...reply }: DigAnswer) {
   return {
     edition: EDITIONS[raw.edition as string],
-    motd: answer.name,
-    level: answer.map,
-    version: answer.version,
+    motd: reply.name,
+    level: reply.map,
+    version: reply.version,
     protocol: Number(raw.protocolVersion),
-    online: answer.numplayers,
-    max: answer.maxplayers,
+    online: reply.numplayers,
+    max: reply.maxplayers,
     serverId: raw.serverId,
     gamemode: raw.gameMode,
     v4: raw.ipv4Port,
@@ -194,13 +194,13 @@ function namesIn({ players }: DigAnswer): string[] {
 }
 
 /** A stat in gamedig's result, with the names of this test. */
-function readStat(answer: DigAnswer) {
-  const { raw } = answer;
+function readStat(reply: DigAnswer) {
+  const { raw } = reply;
   return {
-    name: answer.name,
-    online: answer.numplayers,
-    max: answer.maxplayers,
-    players: namesIn(answer),
+    name: reply.name,
+    online: reply.numplayers,
+    max: reply.maxplayers,
+    players: namesIn(reply),
     gamemode: raw.gametype,
     gameId: raw.game_id,
     version: raw.version,

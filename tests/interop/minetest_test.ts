@@ -15,7 +15,7 @@ debianTest("scan: minetest-server gives no row, and keeps running", async () => 
     assertEquals(await peerNumber(), 2);
     const { rows, replies } = await scan(HOST, "-p", String(PORT), "--protocol", "raknet,query");
     assertEquals(rows, []);
-    assert(Object.values(replies).every((count) => count === 0), "it answered");
+    assert(Object.values(replies).every((count) => count === 0), "it replied");
     assertEquals(await peerNumber(), 3);
   } finally {
     await Deno.remove(home, { recursive: true });
@@ -44,11 +44,11 @@ async function peerNumber(): Promise<number> {
     // Protocol 4f457403, sender 0 (a new peer), channel 0, type 1 (a message of the game).
     const hello = Uint8Array.fromHex("4f45740300000001");
     await socket.send(hello, { transport: "udp", hostname: HOST, port: PORT });
-    const [answer] = await Promise.race([socket.receive(), silence.promise]);
+    const [reply] = await Promise.race([socket.receive(), silence.promise]);
     // The reply has the same header with sender 1, then reliable 03, sequence ffdc, control 00,
     // "your number" 01.
-    assertEquals(answer.toHex().slice(0, 24), "4f45740300010003ffdc0001");
-    return new DataView(answer.buffer, answer.byteOffset).getUint16(12);
+    assertEquals(reply.toHex().slice(0, 24), "4f45740300010003ffdc0001");
+    return new DataView(reply.buffer, reply.byteOffset).getUint16(12);
   } finally {
     clearTimeout(timer);
     socket.close();

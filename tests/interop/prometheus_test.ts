@@ -65,7 +65,7 @@ function configuration(place: string, servers: readonly string[]) {
 }
 
 /** The samples of a query: instance or server, and value. */
-type Answer = readonly {
+type Reply = readonly {
   readonly metric: Record<string, string>;
   readonly value: [number, string];
 }[];
@@ -108,12 +108,12 @@ debianTest(
         assertEquals(status, "success", `${path}: ${error}`);
         return data;
       };
-      const query = async (expression: string): Promise<Answer> =>
+      const query = async (expression: string): Promise<Reply> =>
         (await api(`query?query=${encodeURIComponent(expression)}`)).result;
       const until = async (expression: string, count: number) => {
         for (;;) {
-          const answer = await query(expression);
-          if (answer.length >= count) return answer;
+          const reply = await query(expression);
+          if (reply.length >= count) return reply;
           await new Promise((resolve) => setTimeout(resolve, 50)); // Prometheus does not announce a scrape
         }
       };

@@ -133,7 +133,7 @@ Deno.test("scan: JSPrismarine with GUID 0 gives one row, and keeps running", asy
     const program = peerScript("jsprismarine.ts", behind.hostname, "19132", "Prism; ünïcode");
     const { server } = await start({ ...program, env: { JSP_DIR: folder } });
     await using _server = server;
-    await using tap = new Tap({ host, port: 19132, server: behind, answers: Infinity });
+    await using tap = new Tap({ host, port: 19132, server: behind, replies: Infinity });
     // An SQP challenge request causes an uncaught error in this server, which ends it under Node
     // and is ignored under Deno. The scan must not send one.
     const withSqp = [host, "--protocol", "raknet,query,sqp"];
@@ -177,10 +177,10 @@ Deno.test("scan: JSPrismarine with GUID 0 gives one row, and keeps running", asy
 });
 
 /** A server of raknet-node behind a tap. The scan probes the tap. */
-async function tapRaknetNode(answers: number) {
+async function tapRaknetNode(responses: number) {
   const { server, printed } = await startRaknetNode("127.77.0.3:19140");
   const behind = { transport: "udp", hostname: "127.77.0.3", port: 19140 } as const;
-  const tap = new Tap({ host: "127.77.0.4", port: 19132, server: behind, answers });
+  const tap = new Tap({ host: "127.77.0.4", port: 19132, server: behind, replies: responses });
   return { server, printed, tap };
 }
 

@@ -8,7 +8,7 @@ export interface TapOptions {
   readonly port: number;
   readonly server: Deno.NetAddr;
   /** Number of scanner ports that get replies: the first ones that send a request. */
-  readonly answers: number;
+  readonly replies: number;
 }
 
 /** A tap, open until it is disposed of. */
@@ -41,11 +41,11 @@ export class Tap implements AsyncDisposable {
     if (open !== undefined) return open;
     const back = openUdp("127.0.0.1", 0);
     this.#backs.set(client.port, back);
-    if (this.#backs.size <= this.#options.answers) this.#running.push(this.#answer(back, client));
+    if (this.#backs.size <= this.#options.replies) this.#running.push(this.#reply(back, client));
     return back;
   }
 
-  async #answer(back: Deno.DatagramConn, client: Deno.NetAddr): Promise<void> {
+  async #reply(back: Deno.DatagramConn, client: Deno.NetAddr): Promise<void> {
     for await (const [datagram] of back) await this.#front.send(datagram, client);
   }
 

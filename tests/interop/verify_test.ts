@@ -11,7 +11,7 @@ const BEHIND = 19141;
 async function verifyThroughTap(host: string, behind: string, program: Program) {
   await using _server = await Peer.start(program, /^ready .*\n/m);
   const server = { transport: "udp", hostname: behind, port: BEHIND } as const;
-  await using tap = new Tap({ host, port: PORT, server, answers: Infinity });
+  await using tap = new Tap({ host, port: PORT, server, replies: Infinity });
   const options = ["-p", String(PORT), "--protocol", "raknet", "--no-follow", "--verify"];
   const found = [];
   for (let time = 0; time < 2; time++) {

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # A watch of 200 servers across a link between two network namespaces. Servers are added to its
 # database, and the link is down for three intervals and a half. Then every server has to reply to a
-# poll within one interval. Needs root and iproute2. The namespaces have no
-# route to other networks.
+# poll within one interval. Needs root and iproute2. The namespaces
+# have no route to other networks.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 export DENO_NO_UPDATE_CHECK=1 NO_COLOR=1

@@ -20,7 +20,7 @@ const PEER = { address: 0x7f000002, port: 25565 };
 const FREE = { rate: undefined, netRate: undefined, hostRate: undefined };
 const HELLO = Uint8Array.of(1, 2, 3);
 
-const answers = (...acts: StreamAct[]): StreamResponder => ({
+const replies = (...acts: StreamAct[]): StreamResponder => ({
   accept: () => ({ opening: [], receive: () => acts }),
 });
 
@@ -71,7 +71,7 @@ Deno.test("StreamLink connects, sends, and receives bytes in any chunks", async 
   const bytes = Uint8Array.from({ length: 300 }, (_, i) => i);
   for (const largest of [1, 7, 1460]) {
     const faults = { largest, delay: 5, jitter: 3 };
-    const result = await exchange({ door: answers({ bytes }, "close"), faults });
+    const result = await exchange({ door: replies({ bytes }, "close"), faults });
     assertEquals(result.sent, true);
     assertEquals(result.bytes, [...bytes]);
     assertEquals(result.end, "closed");
@@ -96,7 +96,7 @@ Deno.test("StreamLink times out after three seconds without a connection", async
 });
 
 Deno.test("StreamLink times out after five seconds without a first byte", async () => {
-  const late = answers({ waitMs: 6000 }, { bytes: HELLO });
+  const late = replies({ waitMs: 6000 }, { bytes: HELLO });
   assertEquals(await exchange({ door: late }), { sent: true, bytes: [], end: "slow", at: 5000 });
 });
 
@@ -105,27 +105,27 @@ Deno.test("StreamLink closes after ten seconds on a peer that sends a byte a sec
     { length: 60 },
     (_, i): StreamAct[] => [{ waitMs: 1000 }, { bytes: Uint8Array.of(i) }],
   );
-  const result = await exchange({ door: answers(...drip.flat()) });
+  const result = await exchange({ door: replies(...drip.flat()) });
   assertEquals([result.bytes.length, result.end, result.at], [9, "slow", 10_000]);
 });
 
 Deno.test("StreamLink reads at most two MiB", async () => {
   const mebibyte = { bytes: new Uint8Array(1 << 20) };
   const flood = Array<StreamAct>(10).fill(mebibyte);
-  const result = await exchange({ door: answers(...flood), faults: { largest: 1 << 16 } });
+  const result = await exchange({ door: replies(...flood), faults: { largest: 1 << 16 } });
   assertEquals(result.end, "flood");
   assert(result.bytes.length <= 2 << 20 && result.bytes.length > (2 << 20) - (1 << 17));
 });
 
 Deno.test("StreamLink distinguishes a reset from an end", async () => {
-  assertEquals((await exchange({ door: answers("reset") })).end, "reset");
-  const door = answers({ bytes: new Uint8Array(100_000) });
+  assertEquals((await exchange({ door: replies("reset") })).end, "reset");
+  const door = replies({ bytes: new Uint8Array(100_000) });
   assertEquals((await exchange({ door, faults: { reset: 0.1 } })).end, "reset");
   assertEquals((await exchange({ door, faults: { halfOpen: 1 } })).end, "slow");
 });
 
 Deno.test("a timeout of the caller does not end the stream", async () => {
-  const { network, link } = open({ door: answers({ waitMs: 100 }, { bytes: HELLO }) });
+  const { network, link } = open({ door: replies({ waitMs: 100 }, { bytes: HELLO }) });
   await network.run((async () => {
     await link.send(HELLO);
     assertEquals([await link.next(50), link.end], [undefined, undefined]);
@@ -138,7 +138,7 @@ Deno.test("a timeout of the caller does not end the stream", async () => {
 });
 
 Deno.test("StreamLink.renew() sends the next request over a new connection", async () => {
-  const { network, link, streams, closed } = open({ door: answers("close") });
+  const { network, link, streams, closed } = open({ door: replies("close") });
   await network.run((async () => {
     for (const _ of [1, 2]) {
       assertEquals(await link.send(HELLO), true);
@@ -151,7 +151,7 @@ Deno.test("StreamLink.renew() sends the next request over a new connection", asy
 });
 
 Deno.test("connections and requests count as datagrams to a host", async () => {
-  const { network, link, streams } = open({ door: answers({ bytes: HELLO }), hostRate: 2 });
+  const { network, link, streams } = open({ door: replies({ bytes: HELLO }), hostRate: 2 });
   await network.run((async () => {
     await link.send(HELLO);
     await link.send(HELLO);
@@ -162,7 +162,7 @@ Deno.test("connections and requests count as datagrams to a host", async () => {
 });
 
 for (
-  const [when, door, after] of [["connecting", "timeout", 50], ["waiting", answers(), 50]] as const
+  const [when, door, after] of [["connecting", "timeout", 50], ["waiting", replies(), 50]] as const
 ) {
   Deno.test(`a signal cancels a link that is ${when}`, async () => {
     const controller = new AbortController();
@@ -174,7 +174,7 @@ for (
     })());
     assertEquals([link.end, network.now() - 1000, streams.open], ["cancelled", after, 0]);
     assertEquals(
-      await dial(PEER, { ...open({ door: answers() }).options, signal: controller.signal }),
+      await dial(PEER, { ...open({ door: replies() }).options, signal: controller.signal }),
       "cancelled",
     );
   });

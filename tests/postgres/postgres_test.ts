@@ -312,7 +312,7 @@ Deno.test("a watch continues while its database is down, and writes its results 
     `select count(*) as n from ${SEEN} where kind = 'watch'`,
   );
   // A poll of a server that supports only Query takes longer, and may not have ended by then.
-  const [, answered] = /(\d+) with a reply/.exec(stderr) ?? [];
-  assert(Number(answered) >= 5, stderr);
-  assertEquals(n, Number(answered));
+  const [, replied] = /(\d+) with a reply/.exec(stderr) ?? [];
+  assert(Number(replied) >= 5, stderr);
+  assertEquals(n, Number(replied));
 });

@@ -131,7 +131,7 @@ Deno.test("the bytes of a lone surrogate reach no column, from any protocol", ()
     players: { fields: [{ name: half, type: "string" }], rows: [[half]] },
   });
   const packet = sqp.decodeSqpPacket(sqp.encodePackets(1, chunks)[0])!;
-  const answer = sqp.decodeReply([packet], 7);
+  const response = sqp.decodeReply([packet], 7);
   const world = lan.decodeServerData(lan.encodeServerData({
     version: 5,
     name: half,
@@ -159,7 +159,7 @@ Deno.test("the bytes of a lone surrogate reach no column, from any protocol", ()
     pong(concat(utf8("MCCPP;Demo;"), half)),
     pong(half),
     rowOf("query", stat),
-    rowOf("sqp", sqpProtocol.record({ ...answer, broken: false })),
+    rowOf("sqp", sqpProtocol.record({ ...response, broken: false })),
     rowOf("nethernet", nethernetStatement({ networkId: 1n, data: world, flags: [] })),
     rowOf("lan", announcementStatement(announced!)),
   ];

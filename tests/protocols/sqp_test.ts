@@ -238,9 +238,9 @@ Deno.test("sqp: cut tables keep their complete rows", () => {
   const rows = ["Ann", "Bob", "Cy"].map((name, i) => [utf8(name), i]);
   const [bytes] = sqp.encodePackets(CHALLENGE, sqp.encodeChunks({ players: { fields, rows } }));
   const cut = (size: number) => {
-    const answer = sqp.decodeReply([sqp.decodeSqpPacket(bytes.subarray(0, size))!], 0x04);
-    assertEquals(answer.flags, ["lengthMismatch", "truncated"]);
-    return [answer.players?.fields.length, answer.players?.rows.length];
+    const response = sqp.decodeReply([sqp.decodeSqpPacket(bytes.subarray(0, size))!], 0x04);
+    assertEquals(response.flags, ["lengthMismatch", "truncated"]);
+    return [response.players?.fields.length, response.players?.rows.length];
   };
   // header 11, chunk length 4, count 2, fields 1 + 6 + 3, rows 5, 5, 4
   assertEquals([12, 16, 17, 24, 26, 31, 32, 36, 40].map(cut), [

@@ -155,12 +155,12 @@ Deno.test("a scan without players leaves out the facts that an invented protocol
 });
 
 Deno.test("an invented protocol ranks behind those before it, and before worlds of the local network", () => {
-  const answers = ["lan", "herald", "raknet", "ledger"].map((protocol) => ({
+  const responses = ["lan", "herald", "raknet", "ledger"].map((protocol) => ({
     protocol,
     statement: { columns: { name: protocol }, flags: [], facts: {} },
   }));
   const context = { endpoint: at(0), seenAt: 0, latencyMs: null, scanId: "", requestedAs: null };
-  const row = mergeReplies(answers, { ...context, allProtocols: WITH_INVENTED });
+  const row = mergeReplies(responses, { ...context, allProtocols: WITH_INVENTED });
   assertEquals(row.protocols, ["raknet", "herald", "ledger", "lan"]);
   assertEquals(row.name, "raknet");
 });

@@ -11,11 +11,11 @@ import { NASTY, record, scanId, watchId } from "./records.ts";
 
 const identity = identityOf(record(1))!;
 const polled = (at: number, rest: Partial<PolledServer>) => ({ identity, at, ...rest });
-const state = (at: number, answer?: ReturnType<typeof record>) => ({
+const state = (at: number, response?: ReturnType<typeof record>) => ({
   scanId: watchId(1),
   identity,
   at,
-  record: answer,
+  record: response,
 });
 
 onEngines("a watch writes each server's state and each observation once", async (db) => {
@@ -133,8 +133,8 @@ onEngines(
     await writePolled(db, [polled(1, { outage: outageAt(1) })]);
     assertEquals(await all(db, "select id from servers"), []);
     for (const [i, motd] of NASTY.entries()) {
-      const answer = record(1, { motd, name: motd, players: [motd], seen_at: 10 + i });
-      await writePolled(db, [polled(10 + i, { record: answer })], [state(10 + i, answer)]);
+      const response = record(1, { motd, name: motd, players: [motd], seen_at: 10 + i });
+      await writePolled(db, [polled(10 + i, { record: response })], [state(10 + i, response)]);
     }
     assertEquals((await Array.fromAsync(allServers(db))).length, 1);
     assertEquals(await all(db, "select count(*) as n from observations"), [{ n: NASTY.length }]);

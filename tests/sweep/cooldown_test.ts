@@ -49,7 +49,7 @@ Deno.test("a reply is outstanding until all targets between the marks are settle
     const settled = new Set<number>();
     const outstanding = new Outstanding(mark(from), mark(to), passes(settled));
     while (waiting.size > 0) {
-      assert(outstanding.some, `${waiting.size} have not answered`);
+      assert(outstanding.some, `${waiting.size} have not replied`);
       const next = random.pick([...waiting]);
       waiting.delete(next);
       settled.add(next);

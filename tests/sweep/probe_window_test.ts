@@ -38,10 +38,10 @@ Deno.test("ProbeWindow expects a reply of every target until the response rate i
 
 Deno.test("ProbeWindow recognises unanswered probes early when other replies are fast", () => {
   /** The window after 4,096 probes and a number of replies 40 ms later. */
-  const rooms = (answers: number, latencyMs: number, times: readonly number[]) => {
+  const rooms = (replies: number, latencyMs: number, times: readonly number[]) => {
     const window = windowOf(64);
     window.sent(4096, 1000);
-    for (let i = 0; i < answers; i++) window.replied(latencyMs, 1040);
+    for (let i = 0; i < replies; i++) window.replied(latencyMs, 1040);
     return times.map((time) => window.capacity(time));
   };
   assertEquals(rooms(32, 5, [1049, 1060]), [32, Infinity]);

@@ -16,7 +16,7 @@ Deno.test("an endpoint gets one hold, and the number of holds is limited", () =>
   for (let i = 1; i < 4096; i++) assertEquals(responders.hold(at(i)), "held");
   assertEquals(responders.hold(at(4096)), "full");
   assert(responders.add(at(9)));
-  assertEquals(responders.hold(at(9)), "known", "it has answered");
+  assertEquals(responders.hold(at(9)), "known", "it has replied");
   assertEquals(responders.hold(at(4096)), "held", "proof makes room");
 });
 

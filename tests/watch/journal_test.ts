@@ -46,8 +46,8 @@ Deno.test("changes are observed at once, unchanged servers once an hour, and all
   const network = new FakeNetwork(1);
   const { list, journal } = fakeList(network);
   const one = server(1);
-  const poll = (at: number, answer?: ServerRecord) =>
-    journal.addPoll(one, answer === undefined ? one.addFailure(at) : one.addReply(answer, at), at);
+  const poll = (at: number, reply?: ServerRecord) =>
+    journal.addPoll(one, reply === undefined ? one.addFailure(at) : one.addReply(reply, at), at);
   const hour = 3_600_000;
   poll(0, row(1));
   for (let at = 60_000; at < hour; at += 60_000) poll(at, row(1, { seen_at: at }));

@@ -73,12 +73,12 @@ const encoder = new TextEncoder();
 
 function respond(request: HttpRequest, paths: Paths): HttpResponse | Promise<HttpResponse> {
   const { method, path } = request;
-  const answer = Object.hasOwn(paths, path) ? paths[path] : undefined;
-  if (answer === undefined) {
+  const reply = Object.hasOwn(paths, path) ? paths[path] : undefined;
+  if (reply === undefined) {
     const known = Object.keys(paths).filter((one) => paths[one] !== undefined);
     return { status: 404, body: encoder.encode(`see ${known.join(", ")}\n`) };
   }
-  if (method === "GET" || method === "HEAD") return answer(request);
+  if (method === "GET" || method === "HEAD") return reply(request);
   return {
     status: 405,
     headers: { allow: "GET, HEAD" },

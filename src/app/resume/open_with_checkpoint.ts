@@ -68,7 +68,7 @@ export interface OpenedScan {
   /** The sink of the rows. */
   readonly sinks: readonly Sink[];
   /** Endpoints whose rows an earlier part of the scan has written. */
-  readonly answered: readonly Endpoint[];
+  readonly responders: readonly Endpoint[];
   /** Writes the checkpoint, if there is one. */
   readonly writer: CheckpointWriter | undefined;
 }
@@ -90,7 +90,7 @@ export interface OpenScanOptions extends OpenOutputsOptions {
 export interface NewScanOptions {
   readonly place: CheckpointPlace | undefined;
   readonly append: boolean;
-  readonly answered: readonly Endpoint[];
+  readonly responders: readonly Endpoint[];
   readonly configuration: () => string;
 }
 
@@ -105,7 +105,7 @@ export async function openNewScan(
   beginning: NewScanOptions,
 ): Promise<OpenedScan> {
   const { outputs, stores, state, from, warn } = keeping;
-  const { place, answered } = beginning;
+  const { place, responders } = beginning;
   const claimed = place &&
     await attempt(
       place,
@@ -126,9 +126,9 @@ export async function openNewScan(
       throw error;
     });
   }));
-  if (!(writer instanceof Error)) return { sinks, answered, writer };
+  if (!(writer instanceof Error)) return { sinks, responders, writer };
   warn(`blocksweep: cannot keep a checkpoint in "${place!.path}": ${reason(writer)}`);
-  return { sinks, answered, writer: undefined };
+  return { sinks, responders, writer: undefined };
 }
 
 /** Closes the list of rows without a change, and removes the file if it is empty. */
@@ -168,14 +168,18 @@ export async function openResumedScan(
   checkOutputCount(checkpoint.outputs, [...outputs, ...stores].length, path);
   const reopened = await reopenOutputs(outputs, keeping);
   const databases = await reopenStores(stores, checkpoint, writtenRows.servers);
-  const { offsets, answered, open } = writtenRows.cut([...reopened.outputs, ...databases]);
+  const { offsets, responders, open } = writtenRows.cut([...reopened.outputs, ...databases]);
   const sinks = [...await reopened.cut(offsets), ...stores];
   try {
     const list = await open();
-    const listed = { rows: answered.length, optOuts: writtenRows.optedOut.length };
+    const listed = { rows: responders.length, optOuts: writtenRows.optedOut.length };
     countFrom(state, checkpoint.counters, listed);
     const options = { path, configuration: writtenRows.configuration, sinks, offsets };
-    const writer = CheckpointWriter.resume(writerOptions(keeping, options), list, answered.length);
+    const writer = CheckpointWriter.resume(
+      writerOptions(keeping, options),
+      list,
+      responders.length,
+    );
     await writer.save(checkpoint.marks, state);
     const loose = outputs.filter((_, i) => offsets[i] === null).map(({ path }) => path);
     if (loose.length > 0 && checkpoint.state === "running") {
@@ -184,7 +188,7 @@ export async function openResumedScan(
         `blocksweep: ${names} may get some servers twice: rows that were written there cannot be removed`,
       );
     }
-    return { sinks, answered: [...configuration.answered, ...answered], writer };
+    return { sinks, responders: [...configuration.responders, ...responders], writer };
   } catch (error) {
     throw checkpointError(path, error);
   }

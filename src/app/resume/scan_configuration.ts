@@ -50,14 +50,14 @@ export interface Configuration {
   /** The targets, with names resolved to addresses. */
   readonly found: FoundTargets;
   /** Endpoints that counted as responders when the scan began. */
-  readonly answered: readonly Endpoint[];
+  readonly responders: readonly Endpoint[];
   /** Digest of the probe order: see {@linkcode orderDigest}. */
   readonly order: string;
 }
 
 /** The configuration as JSON, in one line. */
 export function formatConfiguration(
-  { scanId, given, found, answered, order }: Configuration,
+  { scanId, given, found, responders, order }: Configuration,
 ): string {
   const { inclusions, excluded, known, names, services } = found;
   return JSON.stringify({
@@ -76,7 +76,7 @@ export function formatConfiguration(
       service.host,
       service.port,
     ]),
-    answered: answered.map(formatEndpoint),
+    responders: responders.map(formatEndpoint),
     order,
   });
 }
@@ -99,7 +99,7 @@ export function parseConfiguration(
     options: givenOptions(allowed),
   })(parseJson(text), "");
   const { targets, include, exclude, known, ...rest } = fields;
-  const { scanId, names, services, answered, order } = rest;
+  const { scanId, names, services, responders, order } = rest;
   return {
     scanId,
     given: { words: targets, given: options },
@@ -115,7 +115,7 @@ export function parseConfiguration(
         ]),
       ),
     },
-    answered,
+    responders,
     order,
   };
 }
@@ -152,7 +152,7 @@ const CONFIGURATION_FIELDS = {
   exclude: listOf(range),
   names: listOf(tuple(parsedText(parseAddress, "an address"), hostName)),
   services: listOf(tuple(endpoint, hostName, hostName, port)),
-  answered: listOf(endpoint),
+  responders: listOf(endpoint),
   order: text(/^[0-9a-f]{64}$/, "64 hexadecimal digits"),
 };
 

@@ -153,7 +153,7 @@ class HostAudit {
   readonly #tokens = new Map<string, Set<string>>();
   readonly #openConnections = new OpenConnectionAudit();
   readonly #streams = new ConnectionAudit();
-  #last: { kind: Kind; at: number; answered: boolean } | undefined;
+  #last: { kind: Kind; at: number; replied: boolean } | undefined;
   /** SQP challenges that were issued but not used, by peer and port. */
   readonly #challenges = new Map<string, Set<string>>();
   #pinged = false;
@@ -171,7 +171,7 @@ class HostAudit {
   read(line: WitnessLine): string[] {
     if (line.connection !== undefined) {
       if (line.way === "out" && line.size > 0 && this.#last !== undefined) {
-        this.#last.answered = true;
+        this.#last.replied = true;
       }
       return this.#streams.read(line);
     }
@@ -193,18 +193,18 @@ class HostAudit {
     if (kind === "request1") return faults;
     const last = this.#last;
     const other = last !== undefined && protocolOf(last.kind) !== protocolOf(kind);
-    if (other && !last.answered && line.at - last.at < WINDOW_MS) {
+    if (other && !last.replied && line.at - last.at < WINDOW_MS) {
       faults.push(
         `a ${kind} ${(line.at - last.at).toFixed(0)} ms after an unanswered ${last.kind}`,
       );
     }
-    this.#last = { kind, at: line.at, answered: false };
+    this.#last = { kind, at: line.at, replied: false };
     return faults;
   }
 
   /** Records the tokens and challenges of a datagram that the host sent. */
   #noteReply(line: WitnessLine, peer: string): void {
-    if (this.#last !== undefined) this.#last.answered = true;
+    if (this.#last !== undefined) this.#last.replied = true;
     const token = tokenOf(line.hex);
     const tokens = this.#tokens.get(peer) ?? new Set();
     this.#tokens.set(peer, token === undefined ? tokens : tokens.add(token));

@@ -41,7 +41,7 @@ type Opening = "status" | "legacy";
 interface ConnectionState {
   readonly peer: string;
   opening?: Opening;
-  answered: boolean;
+  replied: boolean;
   pinged: boolean;
 }
 
@@ -58,14 +58,14 @@ export class ConnectionAudit {
     if (line.event === "closed") this.#connections.delete(number);
     if (line.event === "closed") return [];
     if (line.event === "open") {
-      this.#connections.set(number, { peer, answered: false, pinged: false });
+      this.#connections.set(number, { peer, replied: false, pinged: false });
       const open = [...this.#connections.values()].filter((state) => state.peer === peer).length;
       return open > MAX_OPEN ? [`${open} connections at once`] : [];
     }
     const state = this.#connections.get(number);
     if (state === undefined) return ["bytes on a connection that is not open"];
     if (line.way === "in") return this.#checkBytes(state, line);
-    state.answered = true;
+    state.replied = true;
     return [];
   }
 
@@ -75,7 +75,7 @@ export class ConnectionAudit {
         ? "more bytes than the requests"
         : !isPing(hex)
         ? "no ping after a status"
-        : !state.answered
+        : !state.replied
         ? "a ping before the status"
         : undefined;
       state.pinged = true;

@@ -128,13 +128,13 @@ function judge(
   format: "csv" | "ndjson",
   faults: string[],
 ): "right" | "partial" {
-  const answered = protocols.filter((name) => row.protocols.includes(name));
+  const replied = protocols.filter((name) => row.protocols.includes(name));
   const lossy = lacksChunks(entry, row) || row.flags.some((flag) => isLossy(flag)) &&
       !Object.values(entry.truth).some(({ flags }) =>
         flags.some((flag) => row.flags.includes(flag))
       );
   if (lossy) return "partial";
-  const expected = expectRow(entry, answered.length === 0 ? protocols : answered);
+  const expected = expectRow(entry, replied.length === 0 ? protocols : replied);
   for (const [name, value] of Object.entries(expected)) {
     const actual = row[name as keyof ServerRecord];
     const wanted = format === "csv" ? asCsvHolds(value) : value;
@@ -146,7 +146,7 @@ function judge(
     }
   }
   faults.push(...implausible(row).map((what) => `${serverId(entry)} (${entry.software}): ${what}`));
-  return answered.length === protocols.length ? "right" : "partial";
+  return replied.length === protocols.length ? "right" : "partial";
 }
 
 /**

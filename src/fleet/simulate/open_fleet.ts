@@ -140,15 +140,15 @@ export class Fleet implements AsyncDisposable {
     const arrivals = this.#delays();
     witness?.note(clock.now(), "in", to, from, datagram, arrivals.length === 0);
     for (const delay of arrivals) {
-      if (delay <= 0) this.#answer(host, datagram, from);
+      if (delay <= 0) this.#response(host, datagram, from);
       else {
         const copy = datagram.slice();
-        this.#later(delay, () => this.#answer(host, copy, from));
+        this.#later(delay, () => this.#response(host, copy, from));
       }
     }
   }
 
-  #answer({ endpoint, responder }: FleetHost, datagram: Uint8Array, peer: Endpoint): void {
+  #response({ endpoint, responder }: FleetHost, datagram: Uint8Array, peer: Endpoint): void {
     const { clock } = this.#options;
     for (const reply of responder?.respond(datagram, peer, clock.now()) ?? []) {
       this.#send(reply, endpoint, peer);

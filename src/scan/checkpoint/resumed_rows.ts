@@ -134,7 +134,7 @@ export class ResumedRows implements AsyncDisposable {
     const end = lost < 0 ? whole : Math.max(this.saved.list.bytes, kept.at(-1)?.end ?? 0);
     return {
       offsets: kept.at(-1)?.offsets ?? saved,
-      answered: kept.flatMap(({ servers }) => servers),
+      responders: kept.flatMap(({ servers }) => servers),
       open: async () => {
         const list = await WrittenRows.behind(this.file, this.bytes.subarray(0, end));
         for (const one of this.#optOuts) if (one.end > end) list.optOut(one.address);
@@ -188,7 +188,7 @@ export interface CutList {
   /** Lengths to which the outputs must be truncated. */
   readonly offsets: Offsets;
   /** The servers whose rows remain. */
-  readonly answered: readonly Endpoint[];
+  readonly responders: readonly Endpoint[];
   /** Continues the list. Call it after the outputs have been truncated. */
   readonly open: () => Promise<WrittenRows>;
 }

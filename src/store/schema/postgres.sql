@@ -117,7 +117,8 @@ create index servers_changed on servers (changed_at, id);
 
 -- One row per server, with the values that each poll writes. Half of each page stays free for the
 -- row's next version, and no index contains the times of probes and replies. The update of an
--- unchanged server is therefore a HOT update. To start parallel workers takes longer than to read a page of servers.
+-- unchanged server therefore changes no index (a HOT update). Parallel workers are off, because
+-- starting them takes longer than reading a page of servers.
 create table server_state (
   server integer primary key,             -- servers.id
   scan integer,                           -- scans.id of the last reply

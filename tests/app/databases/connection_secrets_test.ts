@@ -94,7 +94,7 @@ Deno.test("a stored configuration contains no secret, and names the outputs", ()
           );
           const found = { inclusions: [], excluded: [], known: [], names: new Map() };
           const stored = formatConfiguration({
-            ...{ given: lastingOptions(values, 1, optionsOf("scan")), answered: [], order: "" },
+            ...{ given: lastingOptions(values, 1, optionsOf("scan")), responders: [], order: "" },
             scanId: "",
             found: { ...found, services: new Map() },
           });

@@ -58,10 +58,10 @@ async function interrupted(folder: string): Promise<{ path: string; output: stri
     }]]),
   };
   const { targets } = composeTargets(found, []);
-  const answered = [{ address: 0x7f100005, port: 19132 }];
+  const responders = [{ address: 0x7f100005, port: 19132 }];
   const order = orderDigest(targets, chosen);
   const configuration = formatConfiguration({
-    ...{ scanId: SCAN_ID, given, found, answered, order },
+    ...{ scanId: SCAN_ID, given, found, responders, order },
   });
   const format = ndjsonFormat(FIELDS);
   const opened = await openFile(output, format, false);
@@ -120,7 +120,7 @@ async function resume(path: string, folder: string): Promise<void> {
   const files = outputs.map((output) => output.path);
   const spill = spillPath([`${folder}/x.csv`], checkpoint.scanId);
   assert(spill.startsWith(`${folder}/spill-0`), spill);
-  const { answered, offsets } = left.cut(
+  const { responders, offsets } = left.cut(
     [...files, ...stores.places.map(() => "-")]
       .map((name) => ({ name, length: name === "-" ? null : 1e9 })),
   );
@@ -128,8 +128,8 @@ async function resume(path: string, folder: string): Promise<void> {
   const state = newState(checkpoint.scanId, 0);
   // three rows were written after the checkpoint was saved
   const optOuts = checkpoint.counters.optedOut + 3;
-  countFrom(state, checkpoint.counters, { rows: answered.length, optOuts });
-  assertEquals([state.written, state.optedOut], [answered.length, optOuts]);
+  countFrom(state, checkpoint.counters, { rows: responders.length, optOuts });
+  assertEquals([state.written, state.optedOut], [responders.length, optOuts]);
   const lines = [
     resumeLine(resumed, state.written, plan),
     ...summary(state, { reason: "done", marks: { udp: from, tcp: fromTcp } }, {
@@ -228,7 +228,7 @@ Deno.test("a checkpoint with other fields, or with another list, has another ver
     );
     const { checkpoint: version } = checkpoint as { readonly checkpoint: number };
     const [saved, list] = names.map((text) => sha256(text).slice(0, 12));
-    const wanted = { version: 4, saved: "84dac06a7615", list: "1802984848a8" };
+    const wanted = { version: 5, saved: "84dac06a7615", list: "144f2ae467ab" };
     const advice =
       "raise VERSION in src/scan/checkpoint/checkpoint_file.ts, and write the new digests here";
     assertEquals({ version, saved, list }, wanted, `${advice}:\n${names.join("\n\n")}`);

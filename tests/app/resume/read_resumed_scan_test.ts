@@ -119,7 +119,7 @@ Deno.test("a scan that cannot be resumed is refused in one line, and no file cha
           "another form",
           () => put(checkpoint, signed(body.replace('"checkpoint": 4', '"checkpoint": 1'))),
           [],
-          "its format has version 1, and this program reads version 4",
+          "its format has version 1, and this program reads version 5",
         ],
         [
           "another program",

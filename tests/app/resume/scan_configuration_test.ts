@@ -42,7 +42,7 @@ Deno.test("a configuration is unchanged after writing and reading", () => {
   const configuration = {
     given: values("10.0.0.0/8", "::1", "-o", "a.csv", "-o", "b.json", "--verify", "--seed", "7"),
     found: FOUND,
-    answered: [{ address: address("::1"), port: 9 }, { address: 1, port: 65535 }],
+    responders: [{ address: address("::1"), port: 9 }, { address: 1, port: 65535 }],
     scanId: "01928d5e-0000-7000-8000-000000000000",
     order: "0a".repeat(32),
   };

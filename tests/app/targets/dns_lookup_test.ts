@@ -10,8 +10,8 @@ const record = (target: string, port: number, priority = 0, weight = 0): Service
 });
 
 /** Looks up a name at a name server that sends the same reply to every query. */
-async function find(answer: DnsAnswer, name = "play.example.org") {
-  await using dns = openDns(answer);
+async function find(response: DnsAnswer, name = "play.example.org") {
+  await using dns = openDns(response);
   const service = await serviceFinder({ nameServer: dns.nameServer })(name);
   return { service, queried: dns.queried };
 }
@@ -77,8 +77,8 @@ Deno.test("the target of an SRV record is escaped in messages", () => {
 
 Deno.test("a missing SRV record is no error", async () => {
   const [failed, unknown, refused] = [2, 3, 5];
-  for (const answer of [[], failed, unknown, refused]) {
-    assertEquals((await find(answer)).service, undefined);
+  for (const response of [[], failed, unknown, refused]) {
+    assertEquals((await find(response)).service, undefined);
   }
 });
 
@@ -94,8 +94,8 @@ Deno.test("names are looked up in ASCII; local names and invalid ones are not lo
 
 Deno.test("a lookup at an unresponsive name server, or one with invalid replies, ends in time", async () => {
   const silences: DnsAnswer[] = ["silence", Uint8Array.of(1, 2, 3)];
-  for (const answer of silences) {
-    await using dns = openDns(answer);
+  for (const response of silences) {
+    await using dns = openDns(response);
     const search = serviceFinder({ nameServer: dns.nameServer, mostMs: 50 });
     const begun = performance.now();
     await assertRejects(

@@ -244,8 +244,8 @@ Deno.test("a resumed rescan queries servers in the protocols that were known at 
       ...["--rate", "8", "--max-runtime", "1500ms", "--retries", "0", "--down-after", "1"],
     ], HOSTS.filter(({ entry }) => !("sqp" in entry.truth)));
     assertStringIncludes(first.stderr, "scan --resume");
-    const answered = await query(list, "select count(*) as n from observations where online = 1");
-    assert(Number(answered[0].n) < 32, String(answered[0].n));
+    const hasReplied = await query(list, "select count(*) as n from observations where online = 1");
+    assert(Number(hasReplied[0].n) < 32, String(hasReplied[0].n));
     for (const id of known.keys()) {
       const names = JSON.stringify(sqp.includes(id) ? ["slp", "sqp"] : USUAL);
       const sql = `update servers set protocols = '${names}', digest = x'00' where key = '${id}'`;

@@ -21,9 +21,9 @@ export const ROUTE: FrameRoute = {
 /** The index of an interface. */
 export function indexOf(name: string): number {
   using libc = new Libc();
-  for (const answer of requestNetlink(libc, encodeLinksRequest())) {
-    if (answer !== "done" && "link" in answer && answer.link.name === name) {
-      return answer.link.index;
+  for (const reply of requestNetlink(libc, encodeLinksRequest())) {
+    if (reply !== "done" && "link" in reply && reply.link.name === name) {
+      return reply.link.index;
     }
   }
   throw new Error(`There is no ${name}: run tests/namespaces/engines.sh`);

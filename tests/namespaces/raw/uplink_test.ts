@@ -43,9 +43,9 @@ Deno.test("the addresses behind the gateway are those that the kernel routes to 
 
 function kernelSendsThere(libc: Libc, address: number, index: number): boolean {
   try {
-    const [answer] = requestNetlink(libc, encodeRouteRequest(address));
-    if (answer === "done" || !("route" in answer)) throw new Error("the kernel has no route");
-    const { gateway, interface: over, type } = answer.route;
+    const [reply] = requestNetlink(libc, encodeRouteRequest(address));
+    if (reply === "done" || !("route" in reply)) throw new Error("the kernel has no route");
+    const { gateway, interface: over, type } = reply.route;
     // If a route has several next hops, the kernel chooses one at random. Such routes are skipped.
     const isShared = address >>> 16 === 0x0a55;
     return !isShared && gateway === GATEWAY && over === index && type === 1;

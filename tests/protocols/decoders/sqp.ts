@@ -5,7 +5,7 @@ import { type Decoder, decoder } from "./decoder.ts";
 const partFlags = ["lengthMismatch", "truncated"];
 
 /** A decoder of a reply in one packet to a query for these chunks. */
-function answer(...names: sqp.ChunkName[]): Decoder {
+function reply(...names: sqp.ChunkName[]): Decoder {
   const queried = names.reduce((bits, name) => bits | sqp.CHUNKS[name], 0);
   return decoder(
     (bytes) => {
@@ -27,10 +27,10 @@ export const SQP_DECODERS: Record<string, Decoder> = {
   ),
   sqpChallenge: decoder(sqp.decodeSqpChallenge, sqp.encodeSqpChallenge),
   sqpPacket: decoder(sqp.decodeSqpPacket, sqp.encodeSqpPacket, { partFlags }),
-  sqpInfo: answer("info"),
-  sqpInfoMetrics: answer("info", "metrics"),
-  sqpRules: answer("rules"),
-  sqpPlayers: answer("players"),
-  sqpTeams: answer("teams"),
-  sqpMetrics: answer("metrics"),
+  sqpInfo: reply("info"),
+  sqpInfoMetrics: reply("info", "metrics"),
+  sqpRules: reply("rules"),
+  sqpPlayers: reply("players"),
+  sqpTeams: reply("teams"),
+  sqpMetrics: reply("metrics"),
 };

@@ -185,9 +185,9 @@ Deno.test("slp: a kick of 256 letters or more is followed by legacy pings, as a 
     for (const length of [255, 256, 257, 300, 511, 512, 1000]) {
       if (length % 256 === 0 && letter > "\u8000") continue; // starts like a status
       for (const chunking of [WHOLE, DRIP]) {
-        const answered = kicked(letter.repeat(length), reply, chunking);
+        const replied = kicked(letter.repeat(length), reply, chunking);
         assert(
-          answered.kind === "legacy" && answered.requestForm === "fe01",
+          replied.kind === "legacy" && replied.requestForm === "fe01",
           `${letter} ${length}`,
         );
         const unanswered = kicked(letter.repeat(length), NOTHING, chunking);

@@ -103,15 +103,15 @@ export async function resumeScan(
   }
   const list = await cut.open();
   const state = newState(SCAN_ID, network.now());
-  const listed = { rows: cut.answered.length, optOuts: left.optedOut.length };
+  const listed = { rows: cut.responders.length, optOuts: left.optedOut.length };
   countFrom(state, checkpoint.counters, listed);
   const options = { ...writerOptions(disk, network, failures), sinks, offsets: cut.offsets };
-  const writer = CheckpointWriter.resume(options, list, cut.answered.length);
+  const writer = CheckpointWriter.resume(options, list, cut.responders.length);
   const { udp: from, tcp: fromTcp } = checkpoint.marks;
   const optedOut = left.optedOut.map((address) => ({ start: address, end: Number(address) + 1 }));
   await writer.save(checkpoint.marks, state);
   const part = await run(
-    { ...setting, from, fromTcp, optedOut, responders: cut.answered },
+    { ...setting, from, fromTcp, optedOut, responders: cut.responders },
     network,
     { sinks, writer, state },
   );

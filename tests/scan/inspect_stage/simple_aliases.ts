@@ -21,7 +21,7 @@ interface Mark {
 /** The expected results of `Aliases`, without its limit. */
 export class SimpleAliases {
   readonly #servers = new Map<string, string | undefined>();
-  readonly #answers = new Map<string, string[]>();
+  readonly #replies = new Map<string, string[]>();
 
   constructor(private readonly isDefault: (motd: string) => boolean) {}
 
@@ -47,8 +47,8 @@ export class SimpleAliases {
   #everywhere(record: ServerRecord, here: string): string | undefined {
     const { host, protocols, software, motd, version, map, players_max } = record;
     const key = text(host, protocols, software, motd, version, map, players_max);
-    const ports = this.#answers.get(key) ?? [];
-    this.#answers.set(key, [...ports, here]);
+    const ports = this.#replies.get(key) ?? [];
+    this.#replies.set(key, [...ports, here]);
     return ports.length >= 100 ? ports[0] : undefined;
   }
 

@@ -81,10 +81,10 @@ Deno.test("a Java world is queried by Server List Ping if that protocol is selec
   const queried: number[] = [];
   const dial = ({ address }: { address: number | bigint }) => {
     queried.push(Number(address));
-    const answers = address === STEVE ? [utf8("1.21.4")] : [];
+    const replies = address === STEVE ? [utf8("1.21.4")] : [];
     return {
       send: () => Promise.resolve(true),
-      next: () => Promise.resolve(answers.shift()),
+      next: () => Promise.resolve(replies.shift()),
       [Symbol.asyncDispose]: () => Promise.resolve(),
     };
   };

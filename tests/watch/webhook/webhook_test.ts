@@ -20,10 +20,10 @@ const event = (at: number): WatchEvent => ({
 });
 
 /** The receiver's response: a status, optionally with `Retry-After`; an error; or none. */
-type Answer = number | { readonly status: number; readonly after: string } | Error | "hangs";
+type Reply = number | { readonly status: number; readonly after: string } | Error | "hangs";
 
 /** A webhook with a fake receiver that returns the given responses. */
-async function hooked(answer: (queried: number, now: number) => Answer, given: {
+async function hooked(reply: (queried: number, now: number) => Reply, given: {
   readonly disk?: FakeDisk;
   readonly path?: string;
   readonly clock?: FakeNetwork;
@@ -43,7 +43,7 @@ async function hooked(answer: (queried: number, now: number) => Answer, given: {
     report,
     fetch: (_, { body, signal }) => {
       times.push(clock.now() - start);
-      const given = answer(times.length - 1, clock.now() - start);
+      const given = reply(times.length - 1, clock.now() - start);
       if (given instanceof Error) return Promise.reject(given);
       if (given === "hangs") {
         return new Promise((_, reject) =>
@@ -102,8 +102,8 @@ Deno.test("text of servers is escaped in the spool and in requests", async () =>
 });
 
 Deno.test("failed requests are repeated at growing intervals, and reported once", async () => {
-  const answers: Answer[] = [new Error("Connection refused (os error 111)"), 503, 429, 404, 200];
-  const { hook, clock, bodies, times, lines, add } = await hooked((i) => answers[Math.min(i, 4)]);
+  const replies: Reply[] = [new Error("Connection refused (os error 111)"), 503, 429, 404, 200];
+  const { hook, clock, bodies, times, lines, add } = await hooked((i) => replies[Math.min(i, 4)]);
   add(1, 3);
   await clock.run(hook.idle());
   assertEquals(bodies.flat().map(({ at }) => at), [1, 2, 3]);
@@ -273,8 +273,8 @@ Deno.test("no message contains any part of the URL, for any error of the runtime
 });
 
 Deno.test("the end waits three seconds for a receiver that hangs, and not at all for one that fails", async () => {
-  for (const [answer, most] of [["hangs", 3000], [503, 10]] as const) {
-    const { hook, clock, add } = await hooked(() => answer);
+  for (const [reply, most] of [["hangs", 3000], [503, 10]] as const) {
+    const { hook, clock, add } = await hooked(() => reply);
     add(1, 5);
     await clock.run(new Promise<void>((resolve) => clock.after(100, resolve)));
     const start = clock.now();

@@ -257,16 +257,16 @@ async function openOutputsAndCheckpoint(
   };
   if (resumed !== undefined) return await openResumedScan(openOptions, resumed);
   const { append } = options;
-  const answered = append && (isLater(udp) || isLater(tcp)) ? await knownServers(outputs) : [];
+  const responders = append && (isLater(udp) || isLater(tcp)) ? await knownServers(outputs) : [];
   const configuration = () =>
     formatConfiguration({
       scanId,
       given: lastingOptions(job.given, chosen.seed, optionsOf("scan")),
       found: job.found,
-      answered,
+      responders,
       order: orderDigest(job.named.targets, chosen),
     });
-  return await openNewScan(openOptions, { place, append, answered, configuration });
+  return await openNewScan(openOptions, { place, append, responders, configuration });
 }
 
 /** The servers that an earlier part of this scan has written to the outputs. */

@@ -135,7 +135,7 @@ function scanOptions(
     targets: {
       ...targets,
       optedOut: [...targets.optedOut, ...stores.optedOut],
-      responders: openedScan.answered,
+      responders: openedScan.responders,
     },
     order,
     limits: limitsOf(chosen, speed, capacity),

@@ -12,7 +12,7 @@ interface StreamTrick {
   /** Actions at the start of a connection. */
   readonly opening?: (random: Random) => StreamAct[];
   /** Actions after received bytes. */
-  readonly answer?: (bytes: Uint8Array, random: Random) => StreamAct[];
+  readonly reply?: (bytes: Uint8Array, random: Random) => StreamAct[];
 }
 
 const text = (line: string): StreamAct => ({ bytes: new TextEncoder().encode(line) });
@@ -25,9 +25,9 @@ const PIECE = 64 * 1024;
 /** Tricks of TCP hosts, by name. */
 export const STREAM_TRICKS: Readonly<Record<string, StreamTrick>> = {
   /** Replies with random bytes. */
-  tcpGarbage: { answer: (_, random) => [{ bytes: random.bytes(1 + random.below(300)) }, "close"] },
+  tcpGarbage: { reply: (_, random) => [{ bytes: random.bytes(1 + random.below(300)) }, "close"] },
   /** Replies with the received bytes. */
-  tcpEcho: { answer: (bytes) => [{ bytes }] },
+  tcpEcho: { reply: (bytes) => [{ bytes }] },
   /** Sends nothing and keeps the connection open. */
   tcpMute: {},
   /** Closes the connection at once. */
@@ -36,7 +36,7 @@ export const STREAM_TRICKS: Readonly<Record<string, StreamTrick>> = {
   tcpResets: { opening: () => [{ waitMs: 20 }, "reset"] },
   /** Replies as an HTTP server does. */
   http: {
-    answer: () => [
+    reply: () => [
       text("HTTP/1.1 400 Bad Request\r\nServer: nginx\r\nConnection: close\r\n\r\n"),
       "close",
     ],
@@ -44,25 +44,25 @@ export const STREAM_TRICKS: Readonly<Record<string, StreamTrick>> = {
   /** An SSH server, which sends its banner first. */
   ssh: { opening: () => [text("SSH-2.0-OpenSSH_9.2p1 Debian-2\r\n")] },
   /** A frame that is shorter than its length field. */
-  shortFrame: { answer: () => [{ bytes: Uint8Array.of(0xff, 0xff, 0x7f, 0, 0x80) }, "close"] },
+  shortFrame: { reply: () => [{ bytes: Uint8Array.of(0xff, 0xff, 0x7f, 0, 0x80) }, "close"] },
   /** A frame with a length above the limit. */
-  endlessFrame: { answer: () => [{ bytes: new Uint8Array(64).fill(0xff) }] },
+  endlessFrame: { reply: () => [{ bytes: new Uint8Array(64).fill(0xff) }] },
   /** A status that is not JSON. */
-  noJson: { answer: () => [status('{"version":'), "close"] },
+  noJson: { reply: () => [status('{"version":'), "close"] },
   /** A status with too many nested arrays. */
-  nestedJson: { answer: () => [status("[".repeat(100_000)), "close"] },
+  nestedJson: { reply: () => [status("[".repeat(100_000)), "close"] },
   /** A packet with an unexpected id. */
-  otherPacket: { answer: () => [{ bytes: encodeFrame(0x7a, new Uint8Array(40)) }] },
+  otherPacket: { reply: () => [{ bytes: encodeFrame(0x7a, new Uint8Array(40)) }] },
   /** More bytes than a scanner reads, in a frame with a valid start. */
   tcpFlood: {
-    answer: () => [
+    reply: () => [
       { bytes: Uint8Array.of(0xff, 0xff, 0xff, 0x00) },
       ...Array.from({ length: FLOOD / PIECE }, () => ({ bytes: new Uint8Array(PIECE) })),
     ],
   },
   /** A status at one byte per second. */
   tcpDrip: {
-    answer: () =>
+    reply: () =>
       Array.from(encodeFrame(0, encodeVarString('{"version":{"name":"1.21.4","protocol":769}}')))
         .flatMap((byte) => [{ bytes: Uint8Array.of(byte) }, { waitMs: 1000 }]),
   },
@@ -87,10 +87,10 @@ export class HostileListener implements StreamResponder {
 
   /** Accepts a connection and returns its hostile behaviour. */
   accept(): StreamTalk {
-    const { opening, answer } = this.#behaviour;
+    const { opening, reply } = this.#behaviour;
     return {
       opening: opening?.(this.#random) ?? [],
-      receive: (bytes) => answer?.(bytes, this.#random) ?? [],
+      receive: (bytes) => reply?.(bytes, this.#random) ?? [],
     };
   }
 }

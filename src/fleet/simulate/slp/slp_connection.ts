@@ -28,11 +28,11 @@ export class SlpConnections implements StreamResponder {
         kept = concat(kept, bytes);
         const acts: StreamAct[] = [];
         while (kept.length > 0) {
-          const answer = answerSlp(this.style, this.identity, kept);
-          if (answer === undefined) break;
-          kept = kept.slice(answer.used);
-          if (answer.reply.length > 0) acts.push({ bytes: answer.reply });
-          if (answer.close) return [...acts, "close"];
+          const response = answerSlp(this.style, this.identity, kept);
+          if (response === undefined) break;
+          kept = kept.slice(response.used);
+          if (response.reply.length > 0) acts.push({ bytes: response.reply });
+          if (response.close) return [...acts, "close"];
         }
         return kept.length > MOST_KEPT ? [...acts, "close"] : acts;
       },

@@ -74,9 +74,9 @@ export function answerSlp(
   if (style.status === "kicks") {
     return all(encodeLegacyReply({ text: style.kick ?? "Protocol error" }), true);
   }
-  const answer = reading(() => answerFrame(style, identity, received));
-  if (answer instanceof Truncated) return undefined;
-  return answer instanceof Malformed ? all(NOTHING, true) : answer;
+  const response = reading(() => answerFrame(style, identity, received));
+  if (response instanceof Truncated) return undefined;
+  return response instanceof Malformed ? all(NOTHING, true) : response;
 }
 
 /** The result of a decoder, with its errors as values. */

@@ -90,11 +90,11 @@ export class SqpServer implements Responder {
     const { lacking, packetSize, later, version } = this.#style;
     if (challenge !== given || version === undefined && requested !== 1) return [];
     const known = encodeChunks(chosen(this.#chunks, chunks));
-    const answer = later !== undefined && chunks === CHUNKS.info ? longer(known, later) : known;
-    if (answer.length > 0) return encodePackets(challenge, answer, packetSize, version).reverse();
+    const reply = later !== undefined && chunks === CHUNKS.info ? longer(known, later) : known;
+    if (reply.length > 0) return encodePackets(challenge, reply, packetSize, version).reverse();
     return lacking === "none"
       ? []
-      : encodePackets(challenge, answer).map((packet) => concat(packet, UNFILLED));
+      : encodePackets(challenge, reply).map((packet) => concat(packet, UNFILLED));
   }
 }
 

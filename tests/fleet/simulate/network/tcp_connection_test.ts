@@ -42,12 +42,12 @@ class Peer implements Stream {
   }
 }
 
-async function served(says: Uint8Array[] | "mute", opening: StreamAct[], answer: StreamAct[]) {
+async function served(says: Uint8Array[] | "mute", opening: StreamAct[], reply: StreamAct[]) {
   const clock = new FakeNetwork(1);
   const peer = new Peer(clock, says);
   const start = clock.now();
   const events: StreamEvent[] = [];
-  const talk = { opening, receive: () => answer };
+  const talk = { opening, receive: () => reply };
   const options = { clock, delay: () => 5, signal: new AbortController().signal };
   const noted = serve(peer, talk, { ...options, note: (event) => events.push(event) });
   await clock.run(noted);

@@ -20,12 +20,12 @@ Deno.test({ name: "5,000 hosts respond, each from its own address", ignore }, as
     .map((host) => ({ ...host, endpoint: { ...host.endpoint, port: 29_132 } }));
   await using fleet = await openFleet(hosts, { clock: systemClock, seed: 1 });
   await using socket = openSocket({ address: 0x7f000001, port: 0 });
-  const answered = new Set<number | bigint>();
+  const replied = new Set<number | bigint>();
   let waiting = 0;
   let wake = () => {};
   void socket.listen((datagram, from) => {
     assertEquals(raknet.decodePong(datagram)?.time, BigInt(from.address));
-    answered.add(from.address);
+    replied.add(from.address);
     if (--waiting === 0) wake();
   });
   for (let start = 0; start < hosts.length; start += 100) {
@@ -39,7 +39,7 @@ Deno.test({ name: "5,000 hosts respond, each from its own address", ignore }, as
     }
     await promise;
   }
-  assertEquals([answered.size, fleet.received, fleet.sent], [5000, 5000, 5000]);
+  assertEquals([replied.size, fleet.received, fleet.sent], [5000, 5000, 5000]);
 });
 
 Deno.test("more than 4,000 hosts have to be on IPv4 loopback", async () => {

@@ -12,24 +12,24 @@ import { slp } from "../../../../src/entry/protocols.ts";
 const IDENTITY = drawIdentity(new Random(1));
 const REQUEST = slp.encodeStatusRequest({ protocol: -1, host: "a", port: 1 });
 
-const answer = (name: string, received: Uint8Array) =>
+const response = (name: string, received: Uint8Array) =>
   answerSlp(SLP_STYLES[name], IDENTITY, received);
 /** Reads the version and protocol number of a status. */
 function version(name: string, protocol: number): [string, number] {
   const request = slp.encodeStatusRequest({ protocol, host: "a", port: 1 });
-  const { json } = slp.decodeStatusResponse(answer(name, request)!.reply)!;
+  const { json } = slp.decodeStatusResponse(response(name, request)!.reply)!;
   const printed = JSON.parse(new TextDecoder().decode(json)).version;
   return [printed.name, printed.protocol];
 }
 
 Deno.test("a request is processed when complete, and later bytes are kept", () => {
   for (let size = 1; size < REQUEST.length; size++) {
-    assertEquals(answer("vanilla", REQUEST.slice(0, size)), undefined);
+    assertEquals(response("vanilla", REQUEST.slice(0, size)), undefined);
   }
   const ping = slp.encodeSlpPing(7n);
-  const { used, close } = answer("vanilla", concat(REQUEST, ping))!;
+  const { used, close } = response("vanilla", concat(REQUEST, ping))!;
   assertEquals([used, close], [REQUEST.length, false]);
-  assertEquals(answer("vanilla", concat(ping, [1])), {
+  assertEquals(response("vanilla", concat(ping, [1])), {
     used: ping.length,
     reply: ping,
     close: true,
@@ -39,7 +39,7 @@ Deno.test("a request is processed when complete, and later bytes are kept", () =
 Deno.test("a malformed request closes the connection", () => {
   const login = Uint8Array.fromHex("0800fd050161000102");
   for (const bytes of [login, new Uint8Array(9), slp.encodeFrame(0, [1, 9])]) {
-    assertEquals(answer("vanilla", bytes), {
+    assertEquals(response("vanilla", bytes), {
       used: bytes.length,
       reply: new Uint8Array(),
       close: true,
@@ -58,7 +58,7 @@ Deno.test("proxies repeat a supported protocol number, and send their highest nu
 
 Deno.test("the reply to a legacy ping depends on its first bytes", () => {
   const form = (name: string, bytes: Uint8Array) => {
-    const reply = answer(name, bytes)?.reply;
+    const reply = response(name, bytes)?.reply;
     return reply && slp.decodeLegacyReply(reply)?.status?.form;
   };
   const ping = slp.encodeLegacyPing({ data: { protocol: 74, host: "a", port: 1 } });
@@ -66,16 +66,19 @@ Deno.test("the reply to a legacy ping depends on its first bytes", () => {
     assertEquals(form(name, Uint8Array.of(0xfe)), "beta");
     assertEquals([form(name, Uint8Array.of(0xfe, 1)), form(name, ping)], ["1.4", "1.4"]);
     // An incomplete 1.6 ping gets no reply, and neither does a ping with a wrong length.
-    assertEquals(answer(name, ping.slice(0, 9)), undefined);
-    assertEquals(answer(name, Uint8Array.from(ping, (byte, i) => i === 28 ? 99 : byte)), undefined);
+    assertEquals(response(name, ping.slice(0, 9)), undefined);
+    assertEquals(
+      response(name, Uint8Array.from(ping, (byte, i) => i === 28 ? 99 : byte)),
+      undefined,
+    );
   }
   assertEquals([form("beta18", Uint8Array.of(0xfe, 1)), form("beta18", ping)], ["beta", "beta"]);
-  assertEquals(answer("disconnects", ping)?.reply.length, 0);
+  assertEquals(response("disconnects", ping)?.reply.length, 0);
 });
 
 Deno.test("a legacy ping and a status request get equal information", () => {
   const legacy = (name: string) => {
-    const { reply } = answer(name, slp.encodeLegacyPing({ data: "01" }))!;
+    const { reply } = response(name, slp.encodeLegacyPing({ data: "01" }))!;
     const { version, protocol, motd, online, max } = slp.decodeLegacyReply(reply)!.status!;
     return { version, protocol, motd, online, max };
   };

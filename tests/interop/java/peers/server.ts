@@ -31,10 +31,10 @@ const name = "minecraft-protocol"; // not a literal, because only the configurat
 const { default: { createServer } } = await import(name);
 
 function start({ status, closesOn, ...options }: ServerOptions): Promise<void> {
-  type Answer = (error: null, response: unknown) => void;
-  const beforePing = (response: object, { protocolVersion }: Connected, answer: Answer) => {
+  type Reply = (error: null, response: unknown) => void;
+  const beforePing = (response: object, { protocolVersion }: Connected, reply: Reply) => {
     const closes = closesOn === "all" || closesOn === protocolVersion;
-    answer(null, closes ? false : Object.assign(response, status));
+    reply(null, closes ? false : Object.assign(response, status));
   };
   const server: Server = createServer({ "online-mode": false, beforePing, ...options });
   server.on("connection", (client) => {

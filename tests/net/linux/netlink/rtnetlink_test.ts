@@ -32,7 +32,7 @@ const ROUTE = {
   isDetour: false,
 };
 
-const MESSAGES: readonly [name: string, hex: string, answer: RtnetlinkReply][] = [
+const MESSAGES: readonly [name: string, hex: string, response: RtnetlinkReply][] = [
   [
     "default via 10.9.0.254 dev v0",
     `34000000 1800 0200 00000000 2c690000 02000000 fe030001 00000000
@@ -128,11 +128,11 @@ const MESSAGES: readonly [name: string, hex: string, answer: RtnetlinkReply][] =
   ["the end of a list", "14000000 0300 0200 00000000 2c690000 00000000", "done"],
 ];
 
-for (const [name, hex, answer] of MESSAGES) {
+for (const [name, hex, response] of MESSAGES) {
   Deno.test(`netlink: ${name}`, () => {
     const message = bytes(hex);
-    assertEquals(decodeReplies(message), [answer]);
-    assertEquals(decodeReplies(new Uint8Array([...message, ...message])), [answer, answer]);
+    assertEquals(decodeReplies(message), [response]);
+    assertEquals(decodeReplies(new Uint8Array([...message, ...message])), [response, response]);
     for (let size = 1; size < message.length; size++) {
       assertThrows(() => decodeReplies(message.subarray(0, size)), Truncated);
     }
@@ -140,7 +140,7 @@ for (const [name, hex, answer] of MESSAGES) {
 }
 
 Deno.test("netlink: a cut message with a matching length is rejected or has fewer attributes", () => {
-  for (const [, hex, answer] of MESSAGES) {
+  for (const [, hex, response] of MESSAGES) {
     const message = bytes(hex);
     for (let size = 16; size < message.length; size++) {
       const cut = message.slice(0, size);
@@ -148,7 +148,7 @@ Deno.test("netlink: a cut message with a matching length is rejected or has fewe
       try {
         const [read] = decodeReplies(cut);
         // Attributes may be missing, and fields of other messages are not read.
-        assertEquals(Object.keys(read), Object.keys(answer));
+        assertEquals(Object.keys(read), Object.keys(response));
       } catch (error) {
         if (!(error instanceof Truncated)) throw error;
       }

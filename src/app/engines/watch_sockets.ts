@@ -119,10 +119,9 @@ export async function openPollingSockets(
   settings: PollingSettings,
   context: PollingContext,
 ): Promise<PollingSockets> {
-  const { limits, rate } = settings;
-  const { signal, network: { clock, dialer, openSocket }, others = NO_OTHERS, mayGrow = false } =
-    context;
-  const openExclusive = (family: 4 | 6) => openSocket({ address: anyAddress(family), port: 0 });
+  const { rate } = settings;
+  const { signal, network, network: { clock }, others = NO_OTHERS, mayGrow = false } = context;
+  const openExclusive = exclusiveOpener(network);
   const atOnce = mayGrow ? Infinity : servers.length + others.atOnce;
   const concurrency = await concurrencyFor(servers, settings, atOnce, openExclusive);
   const throttle = throttleFor(servers, others, rate);
@@ -131,18 +130,42 @@ export async function openPollingSockets(
   const open = () =>
     families.flatMap((family) => openShared(() => openExclusive(family), concurrency));
   const sockets = new WatchSockets({ open, throttle, clock, signal, report: context.report });
+  const pollerFor = pollersOn(sockets, throttle, settings, context);
+  const poller = pollerFor(settings.protocols);
+  const limitRate = (address: Address) => {
+    if (rate === undefined && !isLoopback(address)) {
+      throttle.setRate(DEFAULTS.watch.rate, clock.now());
+    }
+  };
+  return { poller, pollerFor, pool: newPollPool(concurrency), sockets, families, limitRate };
+}
+
+/** Opens a socket for one exchange. */
+function exclusiveOpener({ openSocket }: PollingContext["network"]) {
+  return (family: 4 | 6) => openSocket({ address: anyAddress(family), port: 0 });
+}
+
+/** Makes pollers that share sockets, limits and the state of a shortage of descriptors. */
+function pollersOn(
+  sockets: WatchSockets,
+  throttle: Throttle,
+  settings: PollingSettings,
+  context: PollingContext,
+): PollingSockets["pollerFor"] {
+  const { limits } = settings;
+  const { signal, network, network: { clock, dialer }, report } = context;
   const shortage = new Shortage(
     clock,
-    (code) => context.report(`${shortageLine("polls", code)}; polls are deferred meanwhile`),
+    (code) => report(`${shortageLine("polls", code)}; polls are deferred meanwhile`),
   );
   const stream = { dialer, throttle, clock, signal, shortage };
-  const pollerFor = (protocols: readonly Protocol[]) =>
+  return (protocols) =>
     new Poller({
       ...settings,
       ...context,
       protocols,
       clock,
-      openExclusive: openExclusive,
+      openExclusive: exclusiveOpener(network),
       optsOut: optOutCheck(),
       shortage,
       get demultiplexer() {
@@ -152,13 +175,6 @@ export async function openPollingSockets(
       connect: (endpoint, connectMs = limits.connectMs) =>
         new StreamLink(endpoint, { ...stream, limits: { ...limits, connectMs } }),
     });
-  const poller = pollerFor(settings.protocols);
-  const limitRate = (address: Address) => {
-    if (rate === undefined && !isLoopback(address)) {
-      throttle.setRate(DEFAULTS.watch.rate, clock.now());
-    }
-  };
-  return { poller, pollerFor, pool: newPollPool(concurrency), sockets, families, limitRate };
 }
 
 /** The address families for which sockets can be opened. */

@@ -3,7 +3,7 @@
  * software.
  *
  * This code is pure: it needs no permission, and runs wherever JavaScript runs. A program that uses
- * only one protocol imports that protocol alone: `blocksweep/protocols/raknet`, `/query`, `/slp`,
+ * only one protocol imports only that protocol: `blocksweep/protocols/raknet`, `/query`, `/slp`,
  * `/sqp`, `/lan`.
  *
  * @example Read a pong

@@ -68,7 +68,7 @@ export interface Probe<S> {
    */
   read(datagram: Uint8Array): Reply | undefined;
   /**
-   * Reads the variable part of a reply whose token is valid. The result holds no view into the
+   * Reads the variable part of a reply whose token is valid. The result contains no view into the
    * datagram. Default: replies have no such part.
    *
    * @throws Truncated, Malformed when that part is broken.
@@ -132,13 +132,13 @@ export interface ExchangeContext {
    * State from an earlier reply of the same server on the same socket, for example a Query token.
    */
   readonly known?: unknown;
-  /** Whether the socket serves this exchange alone. If so, any reply on the socket is verified. */
+  /** Whether the socket serves only this exchange. If so, any reply on the socket is verified. */
   readonly exclusive: boolean;
   /** Whether this is the last attempt. If so, a partial status is accepted. */
   readonly lastAttempt: boolean;
   /** The host name under which the user requested the server; `null` or missing: an address. */
   readonly requestedAs?: string | null;
-  /** Whether to request the status alone, without a ping for the round trip. Default: false. */
+  /** Whether to request only the status, without a ping for the round trip. Default: false. */
   readonly statusOnly?: boolean;
 }
 

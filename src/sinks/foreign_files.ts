@@ -185,7 +185,7 @@ function readMasscanLine(text: string): readonly ImportedServer[] | undefined {
   return endpointOnly(host, port, millisecondsOf(time) ?? 0);
 }
 
-/** Parses `host:port`, or a host alone when there is a default port. */
+/** Parses `host:port`, or only a host when there is a default port. */
 function readEndpoint(
   text: string,
   { port, seenAt }: ImportDefaults,

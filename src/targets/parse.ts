@@ -66,7 +66,7 @@ export function parseTarget(text: string): Target {
  * Parses one word: a target as for {@linkcode parseTarget}, or octet ranges, which may expand to
  * several address ranges.
  *
- * @param budget The budget of the input that contains the word. Default: a budget for the word alone.
+ * @param budget The budget of the input that contains the word. Default: a budget for only this word.
  * @throws InputError that names the text and its fault.
  *
  * @example
@@ -97,7 +97,7 @@ function parseRanges(text: string, dash: number, budget: RangeBudget): Range[] {
   return [{ start: address, end: next(address) }];
 }
 
-/** Splits `host:port`, `[v6]:port` or a host alone. */
+/** Splits `host:port`, `[v6]:port` or only a host. */
 function splitPort(text: string): { host: string; port: number | undefined } {
   const bracketed = /^\[([^\]]*)\](?::(.*))?$/.exec(text);
   if (bracketed !== null) {
@@ -212,7 +212,7 @@ export function* splitWords(text: string): IterableIterator<{ word: string; line
  * Parses a list of targets, as from a file.
  *
  * @param source The name of the list in errors.
- * @param budget The budget of the input that contains the list. Default: a budget for the list alone.
+ * @param budget The budget of the input that contains the list. Default: a budget for only this list.
  * @throws InputError that names the source and the line.
  */
 export function parseTargetList(

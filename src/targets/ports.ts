@@ -29,8 +29,8 @@ export function parsePort(text: string, whole: string = text): number {
 }
 
 /**
- * Parses a list of ports and ranges; `-` means all. After `U:` ports are for UDP alone, after `T:`
- * for TCP alone.
+ * Parses a list of ports and ranges; `-` means all. After `U:` ports are only for UDP, after `T:`
+ * only for TCP.
  *
  * @throws InputError that names the invalid part.
  *

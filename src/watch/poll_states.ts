@@ -28,7 +28,7 @@ interface PollResult {
   readonly reply: RecordWithAttachments | undefined;
 }
 
-/** What was last queued of a server. */
+/** The times of what was last queued for a server. */
 interface PollProgress {
   /** When an observation was last queued, Unix milliseconds. */
   observedAt: number;

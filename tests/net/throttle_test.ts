@@ -54,7 +54,7 @@ Deno.test("Throttle keeps caps in every second, for any order of hosts", () => {
   );
 });
 
-/** The send time of a datagram by the caps alone, computed from all earlier send times. */
+/** The send time of a datagram by only the caps, computed from all earlier send times. */
 function oracle(before: readonly number[], cap: number): number {
   return before.length < cap ? 0 : before[before.length - cap] + 1000;
 }

@@ -222,6 +222,6 @@ Deno.test("an opt-out marker counts in each text of a statement, for any other t
     { ...raknetProtocol.record(status!), motdSent: "" },
   ];
   assertEquals(cases.map(motdAsSent).map(optsOut), cases.map(() => true));
-  // The end of one text and the start of the next one are no marker.
+  // The end of one text and the start of the next one are not a marker.
   assertEquals(optsOut(motdAsSent(statement({ motd: "§b§d§f", name: "§d§b" }))), false);
 });

@@ -54,7 +54,7 @@ const question = ({ value }: IteratorResult<ExchangeRequest | undefined, unknown
 const queried = (questions: readonly string[]) =>
   questions.map((hex) => hex.length === 10 ? "?" : hex.slice(14)).join(" ");
 
-Deno.test("sqp: each chunk is queried with a new challenge, ServerInfo first and alone", () => {
+Deno.test("sqp: each chunk is queried with a new challenge, ServerInfo first", () => {
   const { status, questions } = talk(sqpProtocol.exchange(CONTEXT), server("sqpFull"));
   assertEquals(queried(questions), "? 01 ? 02 ? 04 ? 08 ? 10");
   const shown = questions.filter((hex) => hex.length === 16).map((hex) => hex.slice(2, 10));

@@ -55,7 +55,7 @@ Deno.test("a known server is covered when it was queried in all its known protoc
   const both = knowing(["raknet", "query"]);
   assertEquals(queries(both, "127.0.2.5:7777", "raknet", "query"), true);
   assertEquals(queries(both, "127.0.2.5:7777", "raknet", "slp"), false);
-  assertEquals(queries(both, "127.0.0.8:19132", "raknet", "query"), false); // query on 25565 alone
+  assertEquals(queries(both, "127.0.0.8:19132", "raknet", "query"), false); // query only on 25565
   assertEquals(queries(both, "127.0.0.7:19132", "raknet", "query"), true); // not known before
   // it was queried in all protocols of the scan
   assertEquals(queries(knowing([]), "127.0.2.5:7777"), true);

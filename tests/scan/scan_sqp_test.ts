@@ -187,7 +187,7 @@ Deno.test("sqp: an echo is not taken for a server", async () => {
   const fleet = { ...UNITY, software: ["sqpEcho"] };
   const { rows, state, faults } = await logged({ fleet, protocolNames: ["sqp"] });
   assertEquals([rows, faults], [[], []]);
-  // The first datagram shows that the endpoint is no SQP server.
+  // The first datagram shows that the endpoint is not an SQP server.
   assertEquals([state.replies.malformed, state.replies.unsolicited], [0, 60]);
 });
 

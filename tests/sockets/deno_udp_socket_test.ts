@@ -1,5 +1,5 @@
 /**
- * Properties of the portable engine alone, on loopback.
+ * Properties that only the portable engine has, on loopback.
  *
  * Covers src/net/deno/udp_socket.ts and src/net/receive_drain.ts.
  */

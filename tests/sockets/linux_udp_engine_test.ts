@@ -1,5 +1,5 @@
 /**
- * Properties of the fast engine alone: Linux, through FFI.
+ * Properties that only the fast engine has: Linux, through FFI.
  *
  * Covers src/net/linux/batch_sender.ts, src/net/linux/udp_engine.ts, src/net/linux/udp_socket.ts,
  * src/net/linux/batch/message_batch.ts, src/net/linux/batch/target_batch.ts,

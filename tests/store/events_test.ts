@@ -202,7 +202,7 @@ onEngines(
     assertEquals(events[1].event === "players" && events[1].players_online, [1, 9]);
     const late = candidate(second, { event: "changed", changes: { motd: ["x", "new"] } });
     assertEquals(await writePolled(db, [{ ...second, candidates: [late] }]), []);
-    // The other watch alone has seen neither the reply before nor this one: it reports the difference.
+    // The other watch has itself seen neither the reply before nor this one: it reports the difference.
     const back = await writePolled(db, [reply(3000, { ...change, motd: "§aServer 1" })]);
     assertEquals(kinds(back), ["changed"]);
     const three = { ...change, motd: "§aServer 1", players_online: 1, players: ["Ann"] };

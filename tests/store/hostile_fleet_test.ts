@@ -33,7 +33,7 @@ function varint(value: number): number[] {
   return value < 128 ? [value] : [value & 127 | 128, ...varint(value >>> 7)];
 }
 
-/** A status whose texts are long, and other ones in each reply. */
+/** A status with long texts, which differ in each reply. */
 function changingStatus(reply: number): string {
   const text = JSON.stringify(`${reply} ${"§kx\u0001界".repeat(800)}`);
   const mods = Array.from({ length: 50 }, () => `{"modId": ${text}, "modmarker": ${text}}`);

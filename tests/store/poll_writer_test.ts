@@ -87,7 +87,7 @@ onEngines("a poll keeps the parts that its reply lacks until the watch drops the
   await new Store(db, () => Promise.resolve()).write([
     record(1, { protocols: ["raknet", "query"], map: "world", motd: "old" }),
   ]);
-  // The watch does not know yet that another program has seen the new MOTD.
+  // The watch has not yet read that another program has stored the new MOTD.
   const stale = { protocols: ["raknet", "query"], map: "world", motd: "old", scan_id: watchId(1) };
   const poll = (at: number, dropped: readonly string[]) => {
     const partial = record(1, {

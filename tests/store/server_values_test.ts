@@ -155,7 +155,7 @@ Deno.test("stored JSON has no NUL and no lone surrogate, neither in values nor i
   assertEquals(storableJson({ a: "🦆" }), '{"a":"🦆"}');
 });
 
-Deno.test("times out of range, and identities of scans that are no UUID, are null", () => {
+Deno.test("times out of range, and identities of scans that are not UUIDs, are null", () => {
   for (const time of [-1, NaN, Infinity, 1.5, 1e15, null]) assertEquals(storableTime(time), null);
   assertEquals([0, 1.7e12, 253_402_300_799_999].map(storableTime), [
     0,

@@ -246,7 +246,7 @@ Deno.test("servers without a row are those in neither the database nor the spill
   const ids = [1, 2, 3, 4, 5].map((port) => `127.0.0.1:${port}`);
   const missing = async () => [...await bench.store().serversWithoutRow(scanId(1), ids)];
   assertEquals(await missing(), ["127.0.0.1:2", "127.0.0.1:5"]);
-  // A crash of the system may leave lines that are no records.
+  // A crash of the system may leave lines that are not records.
   const text = await Deno.readTextFile(spill);
   const [third, fourth] = text.split("\n");
   await Deno.writeTextFile(spill, `${"\0".repeat(third.length)}\n${fourth}\n{"torn`);

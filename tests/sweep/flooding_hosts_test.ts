@@ -31,7 +31,7 @@ Deno.test("a host counts as flooding on all ports with the 64th surplus datagram
   assertEquals([report.datagrams, report.addresses], [1, ["127.0.0.1"]]);
 });
 
-Deno.test("duplicates of many servers of one host are no flood", () => {
+Deno.test("duplicates of many servers of one host are not a flood", () => {
   const { floods } = counting(1000);
   repeat(1000, (i) => repeat(3, () => floods.surplus({ ...HOST, port: 1 + i })));
   assert(!floods.has(HOST.address));

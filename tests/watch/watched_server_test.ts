@@ -207,7 +207,7 @@ Deno.test("names of players are reported when records contain them", () => {
   ]);
 });
 
-Deno.test("missing columns of an incomplete reply are no change, until downAfter incomplete replies", () => {
+Deno.test("missing columns of an incomplete reply are not a change, until downAfter incomplete replies", () => {
   const both = row({ protocols: ["raknet", "query"], map: "world", plugins: [] });
   const less = row({ players_online: 4 });
   const server = new WatchedServer(ENDPOINT, null, rules);

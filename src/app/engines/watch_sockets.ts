@@ -75,7 +75,7 @@ export interface PollingSockets {
   readonly sockets: WatchSockets;
   /** Runs the polls. */
   readonly pool: PollPool;
-  /** Makes a poller for some protocols alone, with the same sockets and limits. */
+  /** Makes a poller for only some protocols, with the same sockets and limits. */
   readonly pollerFor: (protocols: readonly Protocol[]) => Poller;
   /** The address families of the sockets. */
   readonly families: readonly (4 | 6)[];

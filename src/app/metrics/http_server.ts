@@ -142,7 +142,7 @@ export class HttpServer implements AsyncDisposable {
     await this.#within(LINGER_MS, drain(conn));
   }
 
-  /** Whether the requested host is allowed: a server on loopback accepts loopback names alone. */
+  /** Whether the requested host is allowed: a server on loopback accepts only loopback names. */
   #isFor({ host }: HttpRequest): boolean {
     return host === undefined || !isLocal(this.listener.addr.hostname) || isLoopbackName(host);
   }

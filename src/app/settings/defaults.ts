@@ -40,7 +40,7 @@ export const DEFAULT_SPEED = {
   cooldownMs: 5000,
 } as const satisfies DefaultSpeed;
 
-/** The default speed of a scan of loopback alone. */
+/** The default speed of a scan of only loopback. */
 export const LOOPBACK_SPEED = {
   rate: undefined,
   netRate: undefined,

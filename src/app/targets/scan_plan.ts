@@ -167,7 +167,7 @@ function interviewsOf(
 }
 
 /**
- * * The mean number of probes to the host with the most endpoints. It is below the number of
+ * The mean number of probes to the host with the most endpoints. It is below the number of
  * endpoints if a shard or a limit leaves positions out.
  */
 function meanOfHost(host: number, size: number, probes: number): number {
@@ -175,7 +175,7 @@ function meanOfHost(host: number, size: number, probes: number): number {
 }
 
 /**
- * * The mean number of targets in the network with the most endpoints. It is below the number of
+ * The mean number of targets in the network with the most endpoints. It is below the number of
  * endpoints if a shard or a limit leaves targets out.
  */
 function meanOfNetwork(net: number, segments: readonly Segment[], size: number): number {

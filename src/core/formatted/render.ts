@@ -89,7 +89,7 @@ function distance(a: readonly number[], b: readonly number[]): number {
 const NAMED = [...COLORS.keys()];
 
 /**
- * Formats text as HTML: escaped, styled by classes alone, and isolated from the surrounding text
+ * Formats text as HTML: escaped, styled only by classes, and isolated from the surrounding text
  * direction.
  *
  *     .mc   { white-space: pre-wrap }        .mc-l { font-weight: bold }

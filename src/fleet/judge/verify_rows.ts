@@ -99,7 +99,7 @@ export function verifyAgainstManifest(
 
 /**
  * Whether a flag excuses missing columns, because replies were lost or not requested. A flag for a
- * status that cannot be decoded is no excuse, because every status of the fleet can be decoded.
+ * status that cannot be decoded is not an excuse, because every status of the fleet can be decoded.
  */
 function isLossy(flag: string, allProtocols: readonly Protocol[] = PROTOCOLS): boolean {
   return flag !== "statusMalformed" && isIncompleteFlag(flag, allProtocols);

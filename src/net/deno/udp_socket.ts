@@ -41,7 +41,7 @@ export function openSocket(local: Endpoint, largest: number = LARGEST): Datagram
 }
 
 /**
- * Opens a UDP socket on one link. IPv6 multicast from it leaves on that link alone.
+ * Opens a UDP socket on one link. IPv6 multicast from it leaves only on that link.
  *
  * @param address The local address on the link; other links may have an equal one.
  * @param zone The name of the link's interface.

@@ -1,6 +1,6 @@
 /**
  * Converts the messages of worlds on the local network into columns and facts of the record. These
- * messages serve LAN discovery alone, not sweeps: Java worlds announce themselves, and NetherNet
+ * messages serve only LAN discovery, not sweeps: Java worlds announce themselves, and NetherNet
  * worlds reply to broadcasts.
  *
  * @module

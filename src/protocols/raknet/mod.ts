@@ -61,7 +61,7 @@ function isSmall(guid: string): boolean {
   return guid.length < LEAST_GUID.length || guid.length === LEAST_GUID.length && guid < LEAST_GUID;
 }
 
-/** A flag of RakNet alone. */
+/** A flag that only RakNet has. */
 type RaknetFlag =
   | Exclude<PongFlag | AdvertisementFlag, GeneralFlag>
   | "otherGame"

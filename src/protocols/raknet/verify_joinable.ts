@@ -3,7 +3,7 @@
  * request 1, as a real client does, and reads the reply. It never sends an open connection request
  * 2.
  *
- * Request 1 creates no state on the server: the reply depends on the request alone (RakNet 4.081,
+ * Request 1 creates no state on the server: the reply depends only on the request (RakNet 4.081,
  * RakPeer.cpp; RakLib, UnconnectedMessageHandler.php; go-raknet, handler.go). Request 2 creates a
  * connection on the server, and no message ends a half-open connection harmlessly on all software.
  * Observed after reply 2, first without a further datagram, then with a disconnect notification

@@ -49,7 +49,7 @@ const MOST_KICK = 4095;
 /** Maximum number of bytes that a server may send before its pong. */
 const MOST_BEFORE_PONG = 65_536;
 
-/** A flag of Server List Ping alone. */
+/** A flag that only Server List Ping has. */
 type SlpFlag =
   | Exclude<StatusFlag | LegacyFlag, GeneralFlag>
   | "badFavicon"

@@ -7,7 +7,7 @@
  *     TeamInfo     as PlayerInfo
  *     Metrics      count 1 (at most 25)  (float 4)...
  *
- * Text stays bytes here. Sources: see codec.ts. Unity's page describes ServerInfo alone; the other
+ * Text stays bytes here. Sources: see codec.ts. Unity's page describes only ServerInfo; the other
  * chunks follow go-svrquery. Metrics were added without a new version.
  *
  * @module

@@ -174,7 +174,7 @@ type Result = "unqueried" | "missing" | "replied" | "absent";
 
 /**
  * What a scan has found out about a protocol that a server spoke. `absent`: the server does not speak
- * it any more, because it speaks another protocol that suppresses it or that it would suppress.
+ * it any more, because it speaks a protocol that suppresses it or that it suppresses.
  */
 function resultOf(
   name: string,

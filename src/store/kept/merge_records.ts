@@ -133,7 +133,7 @@ function playerNames(
   return { players: players ?? (isSameNumber ? earlier.players : null) };
 }
 
-/** Whether `earlier` is the name in `current` and a version: some protocols publish the name alone. */
+/** Whether `earlier` is the name in `current` and a version: some protocols publish only the name. */
 function addsVersion(earlier: string | null, current: string | null): boolean {
   return current !== null && (earlier?.startsWith(`${current} `) ?? false);
 }

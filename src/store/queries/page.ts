@@ -28,7 +28,7 @@ export function whereClause(conditions: readonly Sql[]): Sql {
   };
 }
 
-/** Limits of the ways to find a page. */
+/** Limits of the methods to find a page. */
 export interface PageSteps {
   /** Number of servers, per server of the page, whose rows are read first, in the sort order. */
   readonly first: number;

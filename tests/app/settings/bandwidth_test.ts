@@ -11,7 +11,7 @@ import { parseTarget } from "../../../src/targets/parse.ts";
 function speed(target: string, ...args: string[]) {
   const chosen = scanSettings(readCommandLine("scan", args).options, () => 1);
   const parsed = parseTarget(target);
-  if (!("range" in parsed)) throw new Error(`${target} is no range`);
+  if (!("range" in parsed)) throw new Error(`${target} is not a range`);
   const targets = compose([parsed], { never: [], private: [], chosen: [] });
   return speedFor(targets, chosen);
 }

@@ -75,7 +75,7 @@ Deno.test("the target of an SRV record is escaped in messages", () => {
   ]);
 });
 
-Deno.test("a missing SRV record is no error", async () => {
+Deno.test("a missing SRV record is not an error", async () => {
   const [failed, unknown, refused] = [2, 3, 5];
   for (const response of [[], failed, unknown, refused]) {
     assertEquals((await find(response)).service, undefined);

@@ -49,7 +49,7 @@ Deno.test("a full device ends every command with one line and exit code 1", () =
       const full = await withMessages(() => withFault("stdout", FULL, run));
       assertEquals(full, [1, MESSAGE], line);
       const closed = await withMessages(() => withFault("stdout", CLOSED, run));
-      assertEquals(closed, [1, ""], line); // a closed pipe is no error: `| head` has read enough
+      assertEquals(closed, [1, ""], line); // a closed pipe is not an error: `| head` has read enough
     }
   }));
 

@@ -60,7 +60,7 @@ Deno.test("a scan that is killed shows as running with its progress, as stale la
     assertEquals([ended.position, ended.shards_done], [ended.total, 1]);
   }));
 
-Deno.test("scans refuses surplus words and files that are no database", async () => {
+Deno.test("scans refuses surplus words and files that are not databases", async () => {
   const surplus = await run(["scans", "a.db", "b"]);
   assertEquals([surplus.code, surplus.stdout], [2, ""]);
   const missing = await run(["scans", "missing.db"]);

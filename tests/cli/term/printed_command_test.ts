@@ -187,7 +187,7 @@ Deno.test("the command for omitted endpoints repeats what permits, protects, lim
   assertEquals(decided.toSorted(), optionsOf("scan").map(({ name }) => name).toSorted());
 });
 
-Deno.test("the command for omitted endpoints leaves the checkpoint of an interrupted scan alone", () => {
+Deno.test("the command for omitted endpoints does not change the checkpoint of an interrupted scan", () => {
   const args = ["127.0.0.1", "-o", "postgres://ann@h/d", "-o", "servers.db"];
   const [databases] = linesAfter(args, true).map((line) => line.match(/--output.*/)?.[0])
     .filter((found) => found !== undefined);

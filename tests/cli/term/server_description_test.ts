@@ -28,7 +28,7 @@ Deno.test("a server's name has the colours of its MOTD, and no other escape", ()
   assertEquals(name({ motd: null }, true), "Hi you");
 });
 
-Deno.test("without colour a server's name is its plain text, and no name is no line", () => {
+Deno.test("without colour a server's name is its plain text, and a server without a name has no such line", () => {
   assertEquals(name({}, false), "Hi you");
   assert(!describe(record({ name: null }), true).some((line) => line.includes("name")));
 });

@@ -86,7 +86,7 @@ Deno.test("slp: handshake and request are one write, and the ping follows the st
   ]);
 });
 
-Deno.test("slp: a handshake contains the requested name, and an exchange for the status alone has no ping", () => {
+Deno.test("slp: a handshake contains the requested name, and an exchange for only the status has no ping", () => {
   const context = { ...CONTEXT, requestedAs: "mc.example.org", statusOnly: true };
   const { questions } = query(SLP_STYLES.vanilla, 1, WHOLE, context);
   assertEquals(questions.map(({ bytes }) => slp.decodeStatusRequest(bytes)), [

@@ -154,7 +154,7 @@ Deno.test("a world with malformed data is still listed", async () => {
   assertEquals(found.map(({ edition, name }) => [edition, name]), Array(3).fill(["bedrock", null]));
 });
 
-Deno.test("other messages and invalid datagrams on the NetherNet port are no worlds", async () => {
+Deno.test("other messages and invalid datagrams on the NetherNet port are not worlds", async () => {
   const network = new FakeNetwork(1);
   const noise = [
     lan.sealPacket({ type: "message", sender: 1n, recipient: 2n, text: utf8("Ping") }),

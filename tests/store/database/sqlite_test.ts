@@ -54,7 +54,7 @@ Deno.test("a database is created, is complete on the disk, and can be read durin
   });
 });
 
-Deno.test("files that are no database of blocksweep are refused and stay unchanged", async () => {
+Deno.test("files that are not databases of blocksweep are refused and stay unchanged", async () => {
   await inFolder(async (folder) => {
     const text = `${"no database, but long enough to look at ".repeat(20)}`;
     await Deno.writeTextFile(`${folder}/text.db`, text);

@@ -234,7 +234,7 @@ onEngines("scans that run at the same time count one missing reply", async (db) 
   assertEquals([later.protocols, await kindsOf(db)], [["raknet"], ["changed"]]);
 });
 
-onEngines("a scan that does not query a protocol neither counts nor forgives it", async (db) => {
+onEngines("a scan that does not query a protocol neither counts nor resets it", async (db) => {
   const raknet = { ...PATIENT, protocols: ["raknet"] };
   const scopes = [PATIENT, PATIENT, raknet, PATIENT, raknet, raknet, PATIENT];
   const rows = [];

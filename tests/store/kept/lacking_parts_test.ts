@@ -50,7 +50,7 @@ Deno.test("flags that report a lost part make a reply lack it, unless the server
   assertEquals(flags(["truncated"], ["truncated"]), []);
 });
 
-Deno.test("counts that another program broke are no counts", () => {
+Deno.test("counts that another program broke are unknown", () => {
   const counts = { query: { replies: 2, countedAt: 5 } };
   assertEquals(readLackingParts(lackingPartsText(counts)), counts);
   assertEquals([lackingPartsText({}), readLackingParts(null)], [null, {}]);

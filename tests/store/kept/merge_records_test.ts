@@ -17,7 +17,7 @@ const EARLIER = record(1, {
   flags: ["playersDiffer"],
   extras: { raknet: { a: "1" }, query: { b: "2" } },
 });
-/** What the server sends in RakNet alone. */
+/** The values that the server sends only in RakNet. */
 const RAKNET = record(1, {
   protocols: ["raknet"],
   motd: "new",

@@ -52,7 +52,7 @@ const FILTERS: readonly ServerFilters[] = [
   { text: "sky", software: "rare", network: network("10.0.0.0/16") },
 ];
 
-/** Limits that lead to each way to find a page, with few servers. */
+/** Limits that lead to each method to find a page, with few servers. */
 const STEPS = [0, 1, 1e6].flatMap((first) =>
   [[0, 0], [0, 1e6], [40, 0], [1e6, 0]].flatMap(([few, some]) =>
     [0, 100, 1e6].map((many) => ({ first, next: 3 * first, few, some, many, entries: 1 + some }))

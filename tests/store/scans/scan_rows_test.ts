@@ -41,7 +41,7 @@ onEngines(
     const polled = unresponsive.map((identity) => ({ identity, at, outage: outageAt(at) }));
     await writePolled(database, polled);
     assertEquals(await held(database), ports.slice(2));
-    // An offline observation is no row of the scan.
+    // An offline observation is not a row of the scan.
     const missed = {
       scanId: scanId(1),
       identity: identityOf(record(1))!,

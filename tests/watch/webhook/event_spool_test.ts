@@ -171,7 +171,7 @@ Deno.test("a full disk is reported once, and the file is complete when space is 
   assertEquals(numbers(await open(disk)), upTo(1, 21));
 });
 
-Deno.test("a file that is no spool, or that another watch uses, is refused and unchanged", async () => {
+Deno.test("a file that is not a spool, or that another watch uses, is refused and unchanged", async () => {
   for (
     const text of ["SQLite format 3\0", "blocksweep rows {}\n", "blocksweep webhook spool 2\n"]
   ) {

@@ -172,8 +172,9 @@ async function attack(folder: string, log: string): Promise<Outcome> {
     const isAllowed = (status: string) =>
       ["200", "429", "503"].includes(status) ||
       status === "closed" && connections > MOST_CONNECTIONS;
+    const memory = (await takenBy(child.pid))!.resident.toFixed(0);
     checks.push([
-      `${targets} targets, ${connections} at a time, in ${seconds} s`,
+      `${targets} targets, ${connections} at a time, in ${seconds} s; then ${memory} MiB`,
       [...counts].sort().map(([status, n]) => `${status}: ${n}`).join(", "),
       [...counts.keys()].every(isAllowed),
     ]);

@@ -72,12 +72,14 @@ export class PollStates {
     const { key } = state.identity;
     const isChanged = events.length > 0 || misses !== progress.misses;
     progress.misses = misses;
-    if (isChanged || this.queue.servers.has(key) || at - progress.queuedAt >= STATE_INTERVAL_MS) {
+    if (
+      isChanged || this.queue.servers.has(key) || isOver(progress.queuedAt, STATE_INTERVAL_MS, at)
+    ) {
       progress.queuedAt = at;
       this.#queueState(state);
     } else this.#unchanged.set(key, state);
     // No observation after a failed poll of an online server: the server is not yet known to be offline.
-    const isDue = events.length > 0 || at - progress.observedAt >= UNCHANGED_MS ||
+    const isDue = events.length > 0 || isOver(progress.observedAt, UNCHANGED_MS, at) ||
       progress.observedAt < observeSince;
     if (isDue && row !== undefined && (misses === 0 || !online)) {
       progress.observedAt = at;
@@ -142,6 +144,11 @@ export class PollStates {
     this.#progress.set(server, progress);
     return progress;
   }
+}
+
+/** Whether an interval is over. It is, too, if the clock was set back to before its start. */
+function isOver(start: number, intervalMs: number, at: number): boolean {
+  return at - start >= intervalMs || at < start;
 }
 
 /** A record with the attachments of the reply. */

@@ -49,10 +49,13 @@ export class WatchSpans {
     }
   }
 
-  /** Records that the process runs. A new span begins if the last call was too long ago. */
+  /**
+   * Records that the process runs. A new span begins if the last call was too long ago, or if the
+   * clock was set back by as much.
+   */
   alive(at: number): void {
     if (!this.isOpen) return;
-    if (at - this.#aliveAt > MAX_SILENCE_MS) {
+    if (Math.abs(at - this.#aliveAt) > MAX_SILENCE_MS) {
       this.end(this.#aliveAt);
       this.begin(at);
     }

@@ -125,3 +125,28 @@ Deno.test({
       }
     }),
 });
+
+Deno.test({
+  name: "a clock that is set while a writer is connected is noticed with the next transaction",
+  ignore: SERVER === undefined,
+  fn: () =>
+    withPostgres(SERVER!, async (url) => {
+      const DAY = 86_400_000;
+      const now = Date.now;
+      try {
+        Date.now = () => now() + DAY;
+        await using database = await connect(url);
+        await createTables(database);
+        for (
+          const [ahead, corrected] of [[0, 0], [-DAY, DAY], [50_000 - DAY, DAY], [30_000, 0]]
+        ) {
+          Date.now = () => now() + ahead;
+          await database.transaction(() => database.rows("select 1"));
+          const wrong = database.clockOffsetMs - corrected;
+          assert(Math.abs(wrong) < 10_000, `${ahead}: wrong by ${wrong} ms`);
+        }
+      } finally {
+        Date.now = now;
+      }
+    }),
+});

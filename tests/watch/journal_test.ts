@@ -39,6 +39,7 @@ function fakeList(network: FakeNetwork, maxQueued?: number) {
   return { list, journal };
 }
 
+const DAY = 86_400_000;
 const server = (port: number) => new WatchedServer({ address: 0x7f000001, port }, null, rules);
 const ports = (states: readonly PollObservation[]) => states.map(({ identity }) => identity.port);
 
@@ -221,7 +222,12 @@ Deno.test("the state of an unchanged server is written once a minute and at the 
 
 /** A journal whose spans and observations are recorded. */
 function spanJournal(network: FakeNetwork) {
-  const list = { away: false, spans: new Map<number, number>(), seen: [] as number[] };
+  const list = {
+    away: false,
+    spans: new Map<number, number>(),
+    seen: [] as number[],
+    states: [] as number[],
+  };
   const attempt = (work: () => void) =>
     list.away ? Promise.reject(new Error("gone")) : Promise.resolve(work());
   const journal = new Journal({
@@ -229,8 +235,9 @@ function spanJournal(network: FakeNetwork) {
     scanId: "watch",
     clock: network,
     report: () => {},
-    write: async ({ observations }) => {
+    write: async ({ observations, servers }) => {
       await attempt(() => list.seen.push(...observations.map(({ at }) => at)));
+      list.states.push(...servers.map(({ at }) => at));
       return [];
     },
     writeSpans: (spans) =>
@@ -298,6 +305,30 @@ Deno.test("an outage of the watch ends its span, and each server is observed aft
       [start + 150_000, start + 200_000],
     ]);
     assertEquals(list.seen, [start, start + 160_000]);
+  })());
+});
+
+Deno.test("a clock that is set back by a day delays no observation, state or span", async () => {
+  const network = new FakeNetwork(1);
+  const { list, journal } = spanJournal(network);
+  const { wall } = network;
+  const later = (ms: number) => new Promise<void>((resolve) => network.after(ms, resolve));
+  const one = server(1);
+  const poll = () =>
+    journal.addPoll(one, one.addReply(row(1), network.wall()), Math.round(network.wall()));
+  await network.run((async () => {
+    const start = network.wall();
+    await journal.begin(() => Promise.resolve());
+    poll();
+    await later(10_000);
+    network.wall = () => wall.call(network) - DAY;
+    poll();
+    await later(10_000);
+    assertEquals(list.states, [start, start + 10_000 - DAY]);
+    poll();
+    await journal.close(1000);
+    assertEquals(list.seen, [start, start + 10_000 - DAY]);
+    assertEquals(list.spans.get(start + 10_000 - DAY), start + 20_000 - DAY);
   })());
 });
 

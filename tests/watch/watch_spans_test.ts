@@ -42,6 +42,18 @@ Deno.test("minutes in which the process was suspended do not count as watched", 
   assertEquals(spans.observeSince, 900_000);
 });
 
+Deno.test("a clock that is set back by more than three minutes begins a span", () => {
+  const spans = new WatchSpans();
+  spans.begin(1_000_000);
+  spans.alive(900_000);
+  assertEquals(spans.pending(1_100_000), [span(1_000_000, 1_100_000)]);
+  spans.alive(500_000);
+  spans.alive(510_000);
+  assertEquals(spans.pending(520_000), [span(500_000, 520_000)]);
+  assertEquals(spans.pending(1_100_000), [span(500_000, 1_100_000)]);
+  assertEquals(spans.observeSince, 500_000);
+});
+
 Deno.test("a period whose observations were lost is omitted", () => {
   const spans = new WatchSpans();
   spans.begin(0);

@@ -21,10 +21,12 @@ const RETRY_PAUSE_MS = 5;
  * read rows by their keys, in the order of the parameters, so that all writers lock rows in one
  * order. A sequential scan, which a small table may still need, then has an enormous cost for the
  * planner. PostgreSQL would compile such a statement (60 ms), so JIT is off. The transaction gets
- * its number before it reads, so that other programs can wait for its end.
+ * its number before it reads, so that other programs can wait for its end. The last result has the
+ * time of the server.
  */
 const BEGIN = "begin; set local enable_hashjoin = off; set local enable_mergejoin = off; " +
-  "set local enable_seqscan = off; set local jit = off; select pg_current_xact_id()";
+  "set local enable_seqscan = off; set local jit = off; " +
+  "select pg_current_xact_id(), clock_timestamp() as now";
 
 /**
  * Connects to a PostgreSQL server.
@@ -122,8 +124,11 @@ class Postgres extends PostgresConnection implements Database {
   }
 
   async #transactionOnce<T>(work: () => Promise<T>): Promise<T> {
-    await this.script(BEGIN);
+    const sent = Date.now();
+    // The driver returns a result for each statement.
+    const results = await this.query(BEGIN) as unknown as readonly { readonly rows: Row[] }[];
     this.isInTransaction = true;
+    this.compareClock(Number(results.at(-1)!.rows[0].now), sent);
     try {
       const result = await work();
       await this.script("commit");

@@ -68,7 +68,21 @@ export class PostgresConnection {
     await this.rows("select 1");
     const sent = Date.now();
     const [{ now }] = await this.rows("select clock_timestamp() as now");
-    const difference = Math.round(Number(now) - (sent + Date.now()) / 2);
+    this.compareClock(Number(now), sent);
+  }
+
+  /**
+   * Corrects {@linkcode clockOffsetMs} if it is wrong by more than a minute, because the clock of
+   * this machine or of the server was set.
+   *
+   * @param now The time of the server in its reply, Unix milliseconds.
+   * @param sent When the query was sent, by the clock of this machine.
+   */
+  protected compareClock(now: number, sent: number): void {
+    const tookMs = Date.now() - sent;
+    if (tookMs < 0 || tookMs > MAX_CLOCK_DIFFERENCE_MS / 2) return; // too slow, or set meanwhile
+    const difference = Math.round(now - sent - tookMs / 2);
+    if (Math.abs(difference - this.clockOffsetMs) <= MAX_CLOCK_DIFFERENCE_MS) return;
     this.clockOffsetMs = Math.abs(difference) > MAX_CLOCK_DIFFERENCE_MS ? difference : 0;
   }
 

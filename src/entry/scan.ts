@@ -110,7 +110,7 @@ export {
 export { type Marks, START } from "../scan/checkpoint/low_water_mark.ts";
 export * from "../scan/lan/mod.ts";
 export * from "../scan/query_server.ts";
-export type { TargetNames } from "../scan/requested_names.ts";
+export type { NameRequest, SharedRequests, TargetNames } from "../scan/requested_names.ts";
 export {
   ENGINE_CHOICES,
   type EngineChoice,

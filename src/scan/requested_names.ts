@@ -3,8 +3,19 @@
  *
  * @module
  */
-import { type Address, type Endpoint, endpointKey } from "../core/address.ts";
+import { type Address, type Endpoint, endpointKey, parseAddress } from "../core/address.ts";
+import type { ServerRecord } from "../core/record.ts";
 import { type NamedService, requestText } from "../targets/srv.ts";
+
+/** A name by which the user, or a database, requests an address. */
+export interface NameRequest {
+  /** The address to which the name leads. */
+  readonly address: Address;
+  /** The port; `undefined`: each port of the scan. */
+  readonly port: number | undefined;
+  /** The value of the column `requested_as`; `null`: the server has no name. */
+  readonly requestedAs: string | null;
+}
 
 /** The names that resolved to the targets. */
 export interface TargetNames {
@@ -17,7 +28,45 @@ export interface TargetNames {
    * the name of another server at the same address does not apply to it. Default: none.
    */
   readonly knownNames?: ReadonlyMap<number | bigint, string | null>;
+  /** The requests for addresses that are requested by several names. Default: there are none. */
+  readonly requests?: SharedRequests;
 }
+
+/** Requests by address, only of addresses that are requested by several names. */
+export type SharedRequests = ReadonlyMap<Address, readonly NameRequest[]>;
+
+/** Of requests, those for addresses that are requested by several names. */
+export function sharedRequests(requests: readonly NameRequest[]): SharedRequests {
+  const all = Map.groupBy(requests, ({ address }) => address);
+  const isShared = (ofAddress: readonly NameRequest[]) =>
+    new Set(ofAddress.map(({ requestedAs }) => requestedAs)).size > 1;
+  return new Map([...all].filter(([, ofAddress]) => isShared(ofAddress)));
+}
+
+/** The values of `requested_as` by which an endpoint is requested. */
+function textsFor(requests: SharedRequests, { address, port }: Endpoint): (string | null)[] {
+  return (requests.get(address) ?? [])
+    .filter((one) => one.port === undefined || one.port === port)
+    .map(({ requestedAs }) => requestedAs);
+}
+
+/**
+ * The values of `requested_as` by which a record's endpoint is requested too. If an SRV record of a name
+ * leads to the endpoint, the name alone is not another one.
+ */
+export function otherRequests(
+  requests: SharedRequests,
+  { host, port, requested_as: own }: RequestedRecord,
+): readonly (string | null)[] {
+  const address = parseAddress(host);
+  const texts = address === undefined ? [] : textsFor(requests, { address, port });
+  const isLed = (text: string) =>
+    [own, ...texts].some((other) => other !== null && other.startsWith(`${text} SRV `));
+  return [...new Set(texts)].filter((text) => text !== own && (text === null || !isLed(text)));
+}
+
+/** The columns of a record that tell by which name its endpoint was requested. */
+export type RequestedRecord = Pick<ServerRecord, "host" | "port" | "requested_as">;
 
 /** The name by which a server was requested. */
 export interface RequestedName {
@@ -35,8 +84,13 @@ export function requestedName(targets: TargetNames, endpoint: Endpoint): Request
   return { sent: name, column: name };
 }
 
-/** The name of a known server at an endpoint, otherwise the name that resolved to its address. */
-function nameOf({ names, knownNames }: TargetNames, endpoint: Endpoint): string | null {
+/** The name of a known server at an endpoint, otherwise the last name that leads to the endpoint. */
+function nameOf(targets: TargetNames, endpoint: Endpoint): string | null {
+  const { names, knownNames, requests } = targets;
   const known = knownNames?.get(endpointKey(endpoint));
-  return known === undefined ? names.get(endpoint.address) ?? null : known;
+  if (known !== undefined) return known;
+  const name = names.get(endpoint.address) ?? null;
+  if (requests === undefined || !requests.has(endpoint.address)) return name;
+  const texts = textsFor(requests, endpoint);
+  return texts.includes(name) ? name : texts.findLast((text) => !text?.includes(" ")) ?? null;
 }

@@ -34,7 +34,7 @@ export async function writeScanRecords(
   for (let at = 0; at < records.length; at += BATCH) {
     const batch = records.slice(at, at + BATCH);
     await database.transaction(async (attempt) => {
-      const matched = await matchServers(database, batch, attempt);
+      const matched = await matchServers(database, withOtherNames(batch, scope), attempt);
       const { all, servers, known, scans, replied } = matched;
       const complete = scope === undefined
         ? servers
@@ -51,6 +51,19 @@ export async function writeScanRecords(
       await writeAttached(database, attachedTo(written, all));
     });
   }
+}
+
+/** Records, and one more for each other name of an endpoint. */
+function withOtherNames(
+  records: readonly ServerRecord[],
+  scope: InterviewScope | undefined,
+): readonly ServerRecord[] {
+  const { otherNames } = scope ?? {};
+  if (otherNames === undefined) return records;
+  return records.flatMap((record) => [
+    record,
+    ...otherNames(record).map((requested_as) => ({ ...record, requested_as })),
+  ]);
 }
 
 /** The write of a server that replied to a scan. */
@@ -79,9 +92,11 @@ function attachedTo(
 ): NumberedRecord[] {
   const attached = records.filter(({ record }) => ATTACHMENTS in record);
   if (attached.length === 0) return [];
-  const ids = new Map(written.map(({ id, write: { identity } }) => [placeOf(identity), id]));
+  const idsBy = (keyOf: (identity: ServerIdentity) => string) =>
+    new Map(written.map(({ id, write: { identity } }) => [keyOf(identity), id]));
+  const [byKey, byPlace] = [idsBy(({ key }) => key), idsBy(placeOf)];
   return attached.flatMap(({ record, identity }) => {
-    const id = ids.get(placeOf(identity));
+    const id = byKey.get(identity.key) ?? byPlace.get(placeOf(identity));
     return id === undefined ? [] : [{ id, record }];
   });
 }

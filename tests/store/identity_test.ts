@@ -3,6 +3,7 @@
  * Covers src/store/rows/identity.ts and src/targets/requested_names.ts.
  */
 import { assertEquals } from "@std/assert";
+import { ATTACHMENTS } from "../../src/core/record.ts";
 import { identityOf, parseServerName } from "../../src/store/rows/identity.ts";
 import {
   countObservations,
@@ -102,5 +103,32 @@ onEngines(
     const ids = hosts.map((host) => `${host}:7`);
     assertEquals([...await serversWithRow(db, scanId(1), ids)].toSorted(), ids);
     assertEquals((await serverWithKey(db, "play.example.org:7"))?.key, "play.example.org:7");
+  },
+);
+
+onEngines(
+  "several names that lead to an endpoint in one scan are servers with its reply",
+  async (db) => {
+    const names: readonly (string | null)[] = ["a.example", "b.example", null];
+    const store = new Store(db, () => Promise.resolve(), {
+      ...{ protocols: ["raknet"], follow: true, verify: false },
+      otherNames: ({ port, requested_as: own }) =>
+        port === 7 ? names.filter((one) => one !== own) : [],
+    });
+    const attachments = { replies: { raknet: { size: 1, data: "AA==" } }, icon: undefined };
+    const first = { ...record(7, { requested_as: "a.example" }), [ATTACHMENTS]: attachments };
+    await store.write([first, record(8)]);
+    await store.write([record(7, { requested_as: "b.example", seen_at: 9000, motd: "new" })]);
+    const rows = await all(
+      db,
+      "select s.key, s.motd, (select count(*) from observations o where o.server = s.id) as seen, " +
+        "(select count(*) from replies r where r.server = s.id) as replies from servers s order by s.key",
+    );
+    assertEquals(rows.map((row) => Object.values(row)), [
+      ["127.0.0.1:7", "new", 2, 1],
+      ["127.0.0.1:8", record(8).motd, 1, 0],
+      ["a.example:7", "new", 2, 1],
+      ["b.example:7", "new", 2, 1],
+    ]);
   },
 );

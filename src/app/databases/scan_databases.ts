@@ -6,9 +6,11 @@
 import { dirname, join } from "node:path";
 import { type Address, parseAddress } from "../../core/address.ts";
 import { InputError } from "../../core/errors.ts";
+import type { ServerRecord } from "../../core/record.ts";
 import { systemClock } from "../../net/clock.ts";
 import { coverageOf, type ScanCoverage } from "../../scan/coverage.ts";
 import { sentTo } from "../../scan/inspect_stage/known_server_plan.ts";
+import { otherRequests } from "../../scan/requested_names.ts";
 import type { ScanEnd, ScanSelection } from "../../scan/scan_setup.ts";
 import type { ScanState } from "../../scan/scan_state.ts";
 import { type FileIdentity, identityOf, pathChangeOf } from "../../sinks/file_identity.ts";
@@ -84,9 +86,14 @@ export function spillPath(files: readonly string[], scanId: string): string {
 /** The protocols that a scan sends to servers, and those of known servers. */
 export function queriedProtocolsOf(
   chosen: ScanSettings,
-  named: Pick<NamedTargets, "known">,
+  named: Pick<NamedTargets, "known" | "requests">,
 ): InterviewScope {
-  const queried = { ...chosen, protocols: chosen.protocols.map(({ name }) => name) };
+  const protocols = chosen.protocols.map(({ name }) => name);
+  const { requests } = named;
+  const otherNames = requests === undefined
+    ? undefined
+    : (record: ServerRecord) => otherRequests(requests, record);
+  const queried = { ...chosen, protocols, otherNames };
   if (named.known.length === 0) return queried;
   const sent = sentTo({ ...chosen, ...named });
   return {

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { endpointKey } from "../../core/address.ts";
 import type { Clock } from "../../net/clock.ts";
 import {
   EVENT_KINDS,
@@ -195,8 +196,8 @@ function serverFamilies(servers: readonly WatchedServer[]): Family[] {
   }));
   const each = (value: (server: WatchedServer) => number): Sample[] =>
     listed.map(({ server, labels }) => ({ labels, value: value(server) }));
-  const countOf = (state: boolean | undefined) =>
-    servers.filter(({ online }) => online === state).length;
+  const states = [...statesOf(servers).values()];
+  const countOf = (state: boolean | undefined) => states.filter((one) => one === state).length;
   return [
     metricFamily(
       "up",
@@ -212,7 +213,7 @@ function serverFamilies(servers: readonly WatchedServer[]): Family[] {
       "Round-trip time; NaN: offline or unknown.",
       each(latencyOf),
     ),
-    metricFamily("servers", "gauge", "Watched servers by state.", [
+    metricFamily("servers", "gauge", "Watched addresses and ports by state.", [
       { labels: { state: "online" }, value: countOf(true) },
       { labels: { state: "offline" }, value: countOf(false) },
       { labels: { state: "unknown" }, value: countOf(undefined) },
@@ -223,6 +224,19 @@ function serverFamilies(servers: readonly WatchedServer[]): Family[] {
       servers.length - listed.length,
     ),
   ];
+}
+
+/** The state of each address and port: several names of one are several servers. */
+function statesOf(
+  servers: readonly WatchedServer[],
+): ReadonlyMap<number | bigint, boolean | undefined> {
+  const states = new Map<number | bigint, boolean | undefined>();
+  for (const { endpoint, online } of servers) {
+    const key = endpointKey(endpoint);
+    const other = states.get(key);
+    states.set(key, online || other ? true : online ?? other);
+  }
+  return states;
 }
 
 function upOf({ online }: WatchedServer): number {

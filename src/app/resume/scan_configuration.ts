@@ -5,6 +5,7 @@
  */
 import { resolve } from "node:path";
 import {
+  type Address,
   type Endpoint,
   endpointKey,
   endpointOf,
@@ -40,6 +41,7 @@ import type { GivenOptions, OptionForm } from "../settings/given_options.ts";
 import { userPath } from "../environment.ts";
 import type { ScanSettings } from "../settings/scan_settings.ts";
 import type { FoundTargets } from "../targets/find_targets.ts";
+import { type NameRequest, sharedRequests } from "../../scan/requested_names.ts";
 
 /** The configuration of a scan. */
 export interface Configuration {
@@ -59,7 +61,7 @@ export interface Configuration {
 export function formatConfiguration(
   { scanId, given, found, responders, order }: Configuration,
 ): string {
-  const { inclusions, excluded, known, names, services } = found;
+  const { inclusions, excluded, known, names, services, requests } = found;
   return JSON.stringify({
     scanId,
     targets: given.words,
@@ -75,6 +77,11 @@ export function formatConfiguration(
       name,
       service.host,
       service.port,
+    ]),
+    requests: [...requests?.values() ?? []].flat().map(({ address, port, requestedAs }) => [
+      formatAddress(address),
+      port ?? 0,
+      requestedAs ?? "",
     ]),
     responders: responders.map(formatEndpoint),
     order,
@@ -99,7 +106,7 @@ export function parseConfiguration(
     options: givenOptions(allowed),
   })(parseJson(text), "");
   const { targets, include, exclude, known, ...rest } = fields;
-  const { scanId, names, services, responders, order } = rest;
+  const { scanId, names, services, requests, responders, order } = rest;
   return {
     scanId,
     given: { words: targets, given: options },
@@ -114,6 +121,7 @@ export function parseConfiguration(
           { name, service: { host, port } },
         ]),
       ),
+      ...(requests.length > 0 && { requests: sharedRequests(requests.map(requestOf)) }),
     },
     responders,
     order,
@@ -144,6 +152,15 @@ function textsOf({ takes, repeat }: OptionForm, given: unknown, field: string): 
   throw wrongField(field, given, repeat ? "a list of texts" : "a list of one text");
 }
 
+/** A request in a configuration; 0: each port, an empty text: no name. */
+function requestOf([address, port, text]: [Address, number, string]): NameRequest {
+  return {
+    address,
+    port: port === 0 ? undefined : port,
+    requestedAs: text === "" ? null : text,
+  };
+}
+
 /** The fields of a configuration, options apart. */
 const CONFIGURATION_FIELDS = {
   scanId: uuidText,
@@ -152,6 +169,9 @@ const CONFIGURATION_FIELDS = {
   exclude: listOf(range),
   names: listOf(tuple(parsedText(parseAddress, "an address"), hostName)),
   services: listOf(tuple(endpoint, hostName, hostName, port)),
+  requests: listOf(
+    tuple(parsedText(parseAddress, "an address"), integer(0, 65535), text(/^/, "a text")),
+  ),
   responders: listOf(endpoint),
   order: text(/^[0-9a-f]{64}$/, "64 hexadecimal digits"),
 };

@@ -10,10 +10,11 @@ import type { ScanSettings } from "./scan_settings.ts";
 /** Which endpoints a scan probes, and in which order, by the user's choice. */
 export function scanSelectionOf(chosen: ScanSettings, named: NamedTargets): ScanSelection {
   const { protocols, allProtocols, ports, queriesKnown, seed, shard, maxTargets } = chosen;
-  const { targets: addresses, names, services, knownNames, known, optedOut, first } = named;
+  const { targets: addresses, known, optedOut, first } = named;
+  const { names, services, knownNames, requests } = named;
   const probed = { addresses, protocols, allProtocols, ports, known, queriesKnown };
   return {
-    targets: { ...probed, names, services, knownNames, optedOut, responders: [] },
+    targets: { ...probed, names, services, knownNames, requests, optedOut, responders: [] },
     order: {
       seed,
       shard,

@@ -6,7 +6,7 @@
 import { type Address, type Endpoint, endpointKey } from "../../core/address.ts";
 import { InputError } from "../../core/errors.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
-import type { TargetNames } from "../../scan/requested_names.ts";
+import { type NameRequest, sharedRequests, type TargetNames } from "../../scan/requested_names.ts";
 import type { KnownTarget } from "../../scan/scan_setup.ts";
 import { compose, type Inclusion, type Targets } from "../../targets/compose.ts";
 import {
@@ -18,7 +18,7 @@ import {
 } from "../../targets/parse.ts";
 import { RangeBudget } from "../../targets/octet_ranges.ts";
 import type { Range } from "../../targets/ranges.ts";
-import type { NamedService } from "../../targets/srv.ts";
+import { type NamedService, requestText } from "../../targets/srv.ts";
 import {
   type FoundName,
   lookUpName,
@@ -58,7 +58,9 @@ export interface TargetInput {
 }
 
 /** The names behind targets. A resumed scan has no names of single known servers. */
-type RequestedNames = Required<Omit<TargetNames, "knownNames">> & Pick<TargetNames, "knownNames">;
+type RequestedNames =
+  & Required<Pick<TargetNames, "names" | "services">>
+  & Pick<TargetNames, "knownNames" | "requests">;
 
 /** Resolved targets. A later lookup of the same names may give other addresses. */
 export interface FoundTargets extends RequestedNames {
@@ -112,18 +114,38 @@ export async function findTargets(input: TargetInput, lookups: Lookups): Promise
     return one;
   });
   noteRefused(refused, found.inclusions.length + known.length > 0, lookups.note);
+  const { requests: named, ...lookedUp } = found;
+  const requests = sharedRequests([...named, ...knownRequests(named, known)]);
   return {
-    ...withNames(found, known),
+    ...withNames(lookedUp, known),
+    ...(requests.size > 0 && { requests }),
     excluded: [...excluded.inclusions.map(({ range }) => range), ...optedOut],
     known: known.map(({ endpoint, protocols }) => ({ endpoint, protocols })),
   };
 }
 
+/** The requests by which known servers are known, at addresses that are requested by a name. */
+function knownRequests(
+  requests: readonly NameRequest[],
+  known: readonly KnownServer[],
+): readonly NameRequest[] {
+  const isNamed = ({ name, service }: KnownServer) => name !== undefined || service !== undefined;
+  const named = new Set([
+    ...requests.map(({ address }) => address),
+    ...known.filter(isNamed).map(({ endpoint: { address } }) => address),
+  ]);
+  return known.filter(({ endpoint: { address } }) => named.has(address))
+    .map(({ endpoint: { address, port }, name = null, service }) => {
+      const requestedAs = service === undefined ? name : requestText(service.name, service.service);
+      return { address, port, requestedAs };
+    });
+}
+
 /** Adds the names by which known servers were requested, if the user gave no name for the address. */
 function withNames(
-  found: LookedUp,
+  found: Omit<LookedUp, "requests">,
   known: readonly KnownServer[],
-): LookedUp & Pick<TargetNames, "knownNames"> {
+): Omit<LookedUp, "requests"> & Pick<TargetNames, "knownNames"> {
   const given = new Set(found.names.keys());
   const knownNames = new Map<number | bigint, string | null>();
   for (const { endpoint, name, service } of known) {
@@ -144,7 +166,7 @@ function withNames(
  * @throws InputError when no target is left.
  */
 export function composeTargets(
-  { inclusions, excluded, known, names, services, knownNames }: FoundTargets,
+  { inclusions, excluded, known, names, services, knownNames, requests }: FoundTargets,
   optedOut: readonly Range[],
 ): NamedTargets {
   const first = known.map(({ endpoint }) => endpoint);
@@ -159,7 +181,8 @@ export function composeTargets(
   const open = optedOut.length === 0 ? targets : without([...excluded, ...optedOut]);
   if (open.size === 0n) throw nothingLeft(all, open);
   const optedOutSize = targets.size - open.size;
-  return { targets, first, known, names, services, knownNames, optedOut, optedOutSize };
+  const requested = { names, services, knownNames, ...(requests && { requests }) };
+  return { targets, first, known, ...requested, optedOut, optedOutSize };
 }
 
 function listed(
@@ -179,6 +202,7 @@ interface LookedUp {
   readonly inclusions: Inclusion[];
   readonly names: Map<Address, string>;
   readonly services: Map<number | bigint, NamedService>;
+  readonly requests: NameRequest[];
 }
 
 async function lookUp(
@@ -188,6 +212,7 @@ async function lookUp(
   const inclusions: Inclusion[] = [];
   const names = new Map<Address, string>();
   const services = new Map<number | bigint, NamedService>();
+  const requests: NameRequest[] = [];
   const include = (address: Address, port: number | undefined) => {
     inclusions.push(inclusionOf({ address, port }));
   };
@@ -201,14 +226,16 @@ async function lookUp(
     for (const address of addresses) {
       include(address, port);
       names.set(address, name);
+      requests.push({ address, port, requestedAs: name });
     }
     for (const address of found?.addresses ?? []) {
       const { service } = found!;
       include(address, service.port);
       services.set(endpointKey({ address, port: service.port }), { name, service });
+      requests.push({ address, port: service.port, requestedAs: requestText(name, service) });
     }
   }
-  return { inclusions, names, services };
+  return { inclusions, names, services, requests };
 }
 
 /** One address, on one port or on those of the scan. */

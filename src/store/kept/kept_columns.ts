@@ -21,7 +21,7 @@ import { type Database, isInList, listValue } from "../database/database.ts";
 import { countLacking, type LackingParts, lostFlags, withCountsOf } from "./lacking_parts.ts";
 import { mergeRecords } from "./merge_records.ts";
 
-/** In which protocols a scan queries the servers that it finds. */
+/** Which servers a scan finds, and in which protocols it queries them. */
 export interface InterviewScope {
   /** Names of the selected protocols. */
   readonly protocols: readonly string[];
@@ -29,6 +29,11 @@ export interface InterviewScope {
   readonly allProtocols?: readonly Protocol[];
   /** Whether a server is queried in all selected protocols. `false`: only in those in which it replied. */
   readonly follow: boolean;
+  /**
+   * The values of `requested_as` by which the endpoint of a record is requested too: each is a server
+   * with this reply. Default: there are none.
+   */
+  readonly otherNames?: (record: ServerRecord) => readonly (string | null)[];
   /** Whether the scan verifies that players can join. */
   readonly verify: boolean;
   /**

@@ -242,7 +242,7 @@ create table rollup_totals (
   kind text not null,                     -- edition, software, version, port, protocol
   rank integer not null,                  -- 1: the most seconds online; 0: all values beyond 1,000
   value text,                             -- the value, 64 characters; null: unknown, or rank 0
-  servers integer not null,               -- number of watched servers
+  servers integer not null,               -- number of watched servers, each address and port once
   player_s integer not null,              -- sum of rollups.player_s
   watched_s integer not null,             -- sum of rollups.watched_s
   online_s integer not null,              -- sum of rollups.online_s

@@ -11,6 +11,7 @@ import {
   timeParameter,
   type Value,
 } from "../database/database.ts";
+import { addressColumn } from "../rows/addresses.ts";
 import { ALL_SERVERS } from "./dirty_hours.ts";
 import { alone, DAY_MS, readState, startOf } from "./hours.ts";
 
@@ -155,7 +156,7 @@ async function isDayComplete(database: Database, day: number, hour: number): Pro
   return others.length === 0;
 }
 
-/** Sums the rollups of an hour or day. */
+/** Sums the rollups of an hour or day. Each address and port counts once. */
 async function sumsOf(
   database: Database,
   hours: 1 | 24,
@@ -167,9 +168,14 @@ async function sumsOf(
   const values = TOTAL_KINDS.map((kind) =>
     kind === "port" ? "s.port" : `substr(s.${kind}, 1, ${MAX_LENGTH}) as ${kind}`
   );
+  const address = addressColumn(database);
   const sql = `select r.server, r.player_s, r.watched_s, r.online_s, ${values.join(", ")} ` +
     "from rollups r join servers s on s.id = r.server " +
     `where r.hours = ? and r.at = ${timeParameter(database)} and r.server > ? ` +
+    // Several names of an address and port are several servers: the one with the lowest id counts.
+    "and not exists (select 1 from servers o join rollups q on q.server = o.id " +
+    `where o.${address} = s.${address} and o.port = s.port and o.id < s.id ` +
+    "and q.hours = r.hours and q.at = r.at) " +
     `order by r.server limit ${PAGE}`;
   for (let last = 0; !signal?.aborted;) {
     const page = await database.transaction(() => database.rows(sql, [hours, at, last]));

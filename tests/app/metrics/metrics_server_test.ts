@@ -124,6 +124,25 @@ Deno.test("each name of an address has a time series of its own, which stays whe
   assertEquals(series(0x7f000002, names.slice(0, 2)), series(0x7f000001, names).slice(0, 2));
 });
 
+Deno.test("the numbers of servers by state count an address and port once", () => {
+  const names = ["a.example.org", "b.example.org", null];
+  const named = names.map((name) =>
+    new WatchedServer({ address: 0x7f000001, port: 25565 }, name, RULES)
+  );
+  const other = new WatchedServer({ address: 0x7f000001, port: 25566 }, null, RULES);
+  const states = () => {
+    const values = check(prometheusText(measured([...named, other]).families()));
+    return ["online", "offline", "unknown"].map((state) =>
+      values.get(`blocksweep_servers{state="${state}"}`)
+    );
+  };
+  assertEquals(states(), ["0", "0", "2"]);
+  for (const server of [...named, other]) server.online = false;
+  assertEquals(states(), ["0", "2", "0"]);
+  named[1].online = true;
+  assertEquals(states(), ["1", "1", "0"]);
+});
+
 Deno.test("the number of time series is bounded", () => {
   const servers = Array.from(
     { length: 10_100 },

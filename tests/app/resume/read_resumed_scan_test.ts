@@ -117,9 +117,9 @@ Deno.test("a scan that cannot be resumed is refused in one line, and no file cha
         ],
         [
           "another form",
-          () => put(checkpoint, signed(body.replace('"checkpoint": 4', '"checkpoint": 1'))),
+          () => put(checkpoint, signed(body.replace(/"checkpoint": \d+/, '"checkpoint": 1'))),
           [],
-          "its format has version 1, and this program reads version 5",
+          "its format has version 1, and this program reads version 6",
         ],
         [
           "another program",

@@ -37,6 +37,12 @@ const FOUND = {
     service: { host: "mc.example", port: 9 },
   }]]),
 };
+/** Requests of an address by two names, and by no name. */
+const REQUESTS = new Map([[7 as Address, [
+  { address: 7, port: undefined, requestedAs: "a.example" },
+  { address: 7, port: 8, requestedAs: "b.example SRV mc.example:8" },
+  { address: 7, port: 8, requestedAs: null },
+]]]);
 
 Deno.test("a configuration is unchanged after writing and reading", () => {
   const configuration = {
@@ -49,6 +55,8 @@ Deno.test("a configuration is unchanged after writing and reading", () => {
   const text = formatConfiguration(configuration);
   assertEquals(text.includes("\n"), false);
   assertEquals(parseConfiguration(text, OPTIONS), configuration);
+  const shared = { ...configuration, found: { ...FOUND, requests: REQUESTS } };
+  assertEquals(parseConfiguration(formatConfiguration(shared), OPTIONS), shared);
 });
 
 Deno.test("stored options have absolute paths and the random seed, and name no configuration file", () => {

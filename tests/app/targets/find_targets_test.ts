@@ -94,6 +94,25 @@ Deno.test("each known server keeps the name that it has, also beside another ser
   assertEquals(column, "same.example");
 });
 
+Deno.test("names that lead to one address are all requests of it, those of known servers too", async () => {
+  const address = 0x0a000001;
+  const servers = [
+    { endpoint: { address, port: 4 }, protocols: [], name: "old.example" },
+    { endpoint: { address, port: 5 }, protocols: [] },
+    { endpoint: { address: 0x0a000063, port: 5 }, protocols: [], name: "alone.example" },
+    { endpoint: { address: 0x0a000064, port: 5 }, protocols: [] },
+  ];
+  const known = { servers, optedOut: [] };
+  const { requests } = await collect({ words: ["same.example:4", "two.example"], known });
+  assertEquals([...requests!], [[address, [
+    { address, port: 4, requestedAs: "same.example" },
+    { address, port: undefined, requestedAs: "two.example" },
+    { address, port: 4, requestedAs: "old.example" },
+    { address, port: 5, requestedAs: null },
+  ]]]);
+  assertEquals((await collect({ words: ["same.example", "10.0.0.1"] })).requests, undefined);
+});
+
 Deno.test("the target of an SRV record is a target of the scan when the name has no port", async () => {
   const queried: string[] = [];
   const service = { host: "two.example", port: 25570 };

@@ -192,6 +192,40 @@ async function watchAll(database: Database, scan: number, from: number, to: numb
   await watch(database, { scan, startedAt: from, endedAt: to });
 }
 
+onEngines("totals count the servers of one address and port once", async (db) => {
+  await prepare(db);
+  const store = new Store(db, between);
+  for (const requested_as of ["a.example", "b.example"]) {
+    await store.write([record(1, { version: "v1", requested_as })]); // servers 6 and 7
+  }
+  const spans = { scan: 2, startedAt: START, endedAt: START + HOUR_MS };
+  const seen = [1, 2, 6, 7].map((server) => ({
+    ...{ server, at: START, scan: 2, online: true, players: 10 * server },
+  }));
+  // The first server of the endpoint is seen only in the first hour.
+  const later = [6, 7].map((server) => ({
+    ...{ server, at: START + HOUR_MS, scan: 3, online: true, players: 5 },
+  }));
+  await observe(db, [...seen, ...later]);
+  await watch(db, spans);
+  await watch(db, { scan: 3, startedAt: START + HOUR_MS, endedAt: START + 2 * HOUR_MS });
+  assert(await rollUp(db, { now: START + 6 * DAY_MS, between }));
+  const totals = await all(
+    db,
+    "select at, value, servers, player_s from rollup_totals where kind = 'version' and hours = 1 " +
+      `and value = 'v1' order by at`,
+  );
+  assertEquals(totals.map(({ servers, player_s }) => [servers, Number(player_s)]), [
+    [1, 10 * 3600],
+    [1, 5 * 3600],
+  ]);
+  const [row] = await all(
+    db,
+    "select sum(servers) as servers from rollup_totals where kind = 'port' and hours = 24",
+  );
+  assertEquals(Number(row.servers), 2);
+});
+
 onEngines("prune changes no rollups of days, and a late row changes no final hour", async (db) => {
   await prepare(db);
   await watchAll(db, 2, START, START + 10 * DAY_MS);

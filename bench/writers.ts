@@ -180,7 +180,7 @@ async function runCase(
   await Promise.all(times(scans).map((i) => writers.run(`scan ${i}`, scan(i))));
   const { promise: end, resolve: stop } = Promise.withResolvers<void>();
   const { promise: readEnd, resolve: stopReading } = Promise.withResolvers<void>();
-  const polling = ["--json", "--interval", "5s", "--down-after", "2", ...common];
+  const polling = ["--json", "--names", "--interval", "5s", "--down-after", "2", ...common];
   const repeated = [
     ...times(scans).map((i) => writers.repeat(`scan ${i}`, scan(i))),
     ...times(rescans).map((i) => writers.repeat(`rescan ${i}`, rescan(i))),

@@ -7,6 +7,8 @@ import { usualSelection } from "./jobs.ts";
 
 /** Tolerance of times: a poll is written with the time at which its interview ended, ms. */
 const TOLERANCE_MS = 3000;
+/** Tolerance of times with several protocols: one that does not reply is queried for seconds, ms. */
+const LONG_TOLERANCE_MS = 10_000;
 /** An observation without a reply has the time of the end of its scan or of its poll, ms. */
 const SCAN_MS = 15_000;
 
@@ -126,8 +128,9 @@ function observationFaults(
   const contents = new Map<number, unknown>();
   return observations.flatMap(({ at, online, players_online, content, writer }) => {
     const players = online === 1 ? Number(players_online) : undefined;
-    const earliest = Number(at) - (players === undefined ? SCAN_MS : TOLERANCE_MS);
-    const latest = Number(at) + (protocols === 1 ? 0 : TOLERANCE_MS);
+    const tolerance = protocols === 1 ? TOLERANCE_MS : LONG_TOLERANCE_MS;
+    const earliest = Number(at) - (players === undefined ? SCAN_MS : tolerance);
+    const latest = Number(at) + (protocols === 1 ? 0 : tolerance);
     const states = server.statesBetween(earliest, latest);
     const where = `${server.name}: observation of a ${writer} at ${at}`;
     if (!states.has(players)) return [`${where} with ${players} players, not ${[...states]}`];

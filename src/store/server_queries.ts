@@ -7,7 +7,7 @@ import { type Endpoint, parseAddress } from "../core/address.ts";
 import { type Field, FIELDS } from "../core/record.ts";
 import { type Database, isInList, listValue } from "./database/database.ts";
 import { conditionsOf, type ServerFilters, type Sql } from "./queries/conditions.ts";
-import { orderBy, type ServerOrder, sortKeys } from "./queries/orders.ts";
+import { isAfter, orderBy, type ServerOrder, sortKeys } from "./queries/orders.ts";
 import { pageOf, whereClause } from "./queries/page.ts";
 import { type BrokenCell, readTexts } from "./rows/json_cells.ts";
 import {
@@ -23,6 +23,11 @@ export interface ServerSelection extends ServerFilters {
   readonly sort: ServerOrder;
   /** Maximum number of servers. Default: no limit. */
   readonly limit?: number;
+  /**
+   * Only the servers after the one with this `servers.id` in the sort order, by the values that this
+   * server has now. Default: from the first one on.
+   */
+  readonly after?: number;
 }
 
 /** Columns of a stored record after those of a scan's record. */
@@ -103,22 +108,31 @@ const MAX_PAGE = 1000;
 
 /** Builds the query for a selection. */
 async function queryFor(database: Database, selection: ServerSelection): Promise<Sql> {
-  const { sort, limit } = selection;
+  const { sort, limit, after } = selection;
   const conditions = await conditionsOf(database, selection);
   const order = orderBy(sort, sortKeys(database, sort));
   const select = `select ${RECORD_COLUMNS}, u.uptime_30d from ${RECORD_TABLES} ` +
     "left join recent_uptime u on u.server = t.server";
   if (limit === undefined || limit > MAX_PAGE) {
-    const { sql, values } = whereClause(conditions);
+    const { sql, values } = whereClause(withPosition(database, selection, conditions));
     return limit === undefined
       ? { sql: `${select} ${sql} ${order}`, values }
       : { sql: `${select} ${sql} ${order} limit ?`, values: [...values, limit] };
   }
-  const page = listValue(database, await pageOf(database, conditions, sort, limit));
+  const page = listValue(database, await pageOf(database, { conditions, sort, limit, after }));
   return {
     sql: `${select} where ${isInList(database, "s.id", "integer")} ${order}`,
     values: [page],
   };
+}
+
+/** The conditions of a selection's filters, and the one that a server comes after another one. */
+function withPosition(
+  database: Database,
+  { sort, after }: ServerSelection,
+  conditions: readonly Sql[],
+): readonly Sql[] {
+  return after === undefined ? conditions : [isAfter(database, sort, after), ...conditions];
 }
 
 /** The number of servers that a selection matches, whatever its limit. */
@@ -126,7 +140,8 @@ export async function countServers(
   database: Database,
   selection: ServerSelection,
 ): Promise<number> {
-  const { sql, values } = whereClause(await conditionsOf(database, selection));
+  const conditions = await conditionsOf(database, selection);
+  const { sql, values } = whereClause(withPosition(database, selection, conditions));
   const tables = "servers s join server_state t on t.server = s.id";
   const count = `select count(*) as count from ${tables} ${sql}`;
   return Number((await database.rows(count, values))[0].count);

@@ -105,7 +105,7 @@ export async function selectionLine(
   return all <= written
     ? `${countOf(written, "server")} of ${database.name}`
     : `the first ${withCommas(written)} of ${countOf(all, "server")} of ${database.name}; ` +
-      "raise --limit for more";
+      "raise --limit for more, or continue with --after SERVER";
 }
 
 /** The time since an event, rounded: `5s`, `12m`, `3h`, `9d`. */

@@ -15,6 +15,7 @@ import { EXIT } from "../../app/exit_codes.ts";
 import type { OptionsOf } from "../options/option_table.ts";
 import { readCommandLine } from "../options/read_options.ts";
 import { outputColumns, reportLine } from "../term/console.ts";
+import { findServer } from "../../app/databases/find_server.ts";
 import {
   openNamed,
   selectionLine,
@@ -66,6 +67,8 @@ export async function runExport(
 
 /** The values of the options of both commands. */
 interface ShowOptions extends SelectionOptions, OutputOptions {
+  /** The server after which the first row is. */
+  readonly after: string | undefined;
   readonly output: readonly string[];
   readonly append: boolean;
   readonly quiet: boolean;
@@ -77,7 +80,7 @@ async function show(
   allProtocols: readonly Protocol[],
 ): Promise<number> {
   const now = Date.now();
-  const selection = serverSelectionOf(options, now);
+  const filters = serverSelectionOf(options, now);
   const kind = { columns: STORED_FIELDS, table: (space: number) => storedServersTable(now, space) };
   const plans = planOutputs(options, outputColumns(), kind, allProtocols);
   const place = options.output.find((path) => parseDatabaseLocation(path) !== undefined);
@@ -90,11 +93,14 @@ async function show(
   }
   checkApart({ outputs: plans.map(({ path }) => path) });
   await using database = await openNamed(word, connectionEnvironment(reportLine));
+  const { after: name } = options;
+  const reading = <T>(read: () => Promise<T>) => withDatabaseErrors("read", database, read);
+  const after = name === undefined ? undefined : await reading(() => findServer(database, name));
+  const selection = { ...filters, after: after?.id };
   const report = options.quiet ? () => {} : reportLine;
   const opened = await openOutputs(plans, options.append, { beforeRows: () => {}, report });
   const { sinks } = whileRead(opened.sinks, plans, report);
   const tally = new SoftwareTally();
-  const reading = <T>(read: () => Promise<T>) => withDatabaseErrors("read", database, read);
   const { count: written, latest } = await writeAll(
     sinks,
     () => reading(() => writeServers(database, selection, [...sinks, tally], reportLine)),

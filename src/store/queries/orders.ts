@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { Database } from "../database/database.ts";
+import type { Database, Value } from "../database/database.ts";
 import { addressColumn } from "../rows/addresses.ts";
 
 /** A table of which an order or a condition reads columns: `s` is `servers`, `t` is `server_state`. */
@@ -80,4 +80,16 @@ export function sortKeys(database: Database, sort: ServerOrder): string[] {
 export function orderBy(sort: ServerOrder, keys: readonly string[]): string {
   const direction = SERVER_ORDERS[sort].isDescending ? " desc" : "";
   return `order by ${keys.map((key) => `${key}${direction}`).join(", ")}`;
+}
+
+/** SQL of the condition that a server comes after the one with this `servers.id`, and its parameter. */
+export function isAfter(
+  database: Database,
+  sort: ServerOrder,
+  id: number,
+): { sql: string; values: readonly Value[] } {
+  const { table, isDescending } = SERVER_ORDERS[sort];
+  const keys = sortKeys(database, sort).join(", ");
+  const position = `select ${keys} from ${TABLES[table]} ${table} where ${ID[table]} = ?`;
+  return { sql: `(${keys}) ${isDescending ? "<" : ">"} (${position})`, values: [id] };
 }

@@ -11,6 +11,7 @@ import { addressColumn } from "../rows/addresses.ts";
 import type { Condition, Indexed, Sql } from "./conditions.ts";
 import {
   ID,
+  isAfter,
   orderBy,
   SERVER_ORDERS,
   type ServerOrder,
@@ -63,36 +64,46 @@ const COLUMNS = {
   t: "server, online, players_online",
 } as const;
 
+/** What to find. */
+export interface Page {
+  readonly conditions: readonly Condition[];
+  readonly sort: ServerOrder;
+  /** Maximum number of servers. */
+  readonly limit: number;
+  /** The `servers.id` after which the page begins. Default: it begins with the first server. */
+  readonly after?: number;
+}
+
 /** The ids of the servers of a page, without an order. */
 export async function pageOf(
   database: Database,
-  conditions: readonly Condition[],
-  sort: ServerOrder,
-  limit: number,
+  page: Page,
   steps: PageSteps = STEPS,
 ): Promise<readonly number[]> {
-  const page: Page = { database, conditions, sort, limit };
-  const whole = () => ids(database, inOrder(page));
+  const { conditions, sort, limit } = page;
+  const query = async ({ sql, values }: Sql) =>
+    (await database.rows(sql, values)).map(({ id }: Row) => Number(id));
+  const whole = () => query(inOrder(database, page));
   if (conditions.every(({ order }) => order === sort)) return await whole();
-  const first = await ids(database, among(page, steps.first * limit));
+  const first = await query(among(database, page, steps.first * limit));
   if (first.length === limit) return first;
   // The number of rows that contain a page if the others contain as many servers as the first ones.
   const next = Math.ceil(1.5 * steps.first * limit ** 2 / first.length);
   if (next <= steps.next * limit) {
-    const found = await ids(database, among(page, next));
+    const found = await query(among(database, page, next));
     if (found.length === limit) return found;
   }
   const { rarest, count } = await rarestOf(database, conditions, steps);
   if (rarest === undefined) return await whole();
-  const sorted = () => ids(database, sortedPage(page, rarest));
+  const sorted = () => query(sortedPage(database, page, rarest));
   if (count < steps.few) return await sorted();
   if (rarest.readsRows) {
-    const found = await ids(database, among(page, steps.next * limit));
+    const found = await query(among(database, page, steps.next * limit));
     return found.length === limit ? found : await sorted();
   }
-  if (count >= steps.some) return await ids(database, withinSet(page, rarest, steps.many));
+  if (count >= steps.some) return await query(withinSet(database, page, rarest, steps.many));
   const entries = Math.ceil(steps.entries * limit * await lastId(database) / Math.max(count, 1));
-  const found = await ids(database, withinSet(page, rarest, steps.many, entries));
+  const found = await query(withinSet(database, page, rarest, steps.many, entries));
   return found.length === limit ? found : await sorted();
 }
 
@@ -101,12 +112,9 @@ async function lastId(database: Database): Promise<number> {
   return Number((await database.rows("select max(id) as id from servers"))[0].id);
 }
 
-/** What to find. */
-interface Page {
-  readonly database: Database;
-  readonly conditions: readonly Condition[];
-  readonly sort: ServerOrder;
-  readonly limit: number;
+/** The condition that a server comes after the one after which a page begins. */
+function positionOf(database: Database, { sort, after }: Page): Sql[] {
+  return after === undefined ? [] : [isAfter(database, sort, after)];
 }
 
 /**
@@ -129,14 +137,15 @@ function columnsOf(database: Database, table: TableAlias): string {
 }
 
 /** The page by the index of the sort order, which is read as far as necessary. */
-function inOrder({ database, conditions, sort, limit }: Page): Sql {
+function inOrder(database: Database, page: Page): Sql {
+  const { conditions, sort, limit } = page;
   const { table, index } = SERVER_ORDERS[sort];
   // SQLite has no statistics.
   const hint = database.engine === "sqlite" ? ` indexed by ${index}` : "";
   const other = table === "s" ? "t" : "s";
   const isOther = conditions.some((one) => one.table === other);
   const join = isOther ? joinOf(database, other, ID[table]) : "";
-  const { sql, values } = whereClause(conditions);
+  const { sql, values } = whereClause([...positionOf(database, page), ...conditions]);
   const order = orderBy(sort, sortKeys(database, sort));
   return {
     sql:
@@ -146,14 +155,22 @@ function inOrder({ database, conditions, sort, limit }: Page): Sql {
   };
 }
 
-/** SQL of the first `count` entries of the index of the sort order: `id`, and the sort keys `k0`, `k1`… */
-function entriesOf({ database, sort }: Page, count: number, columns = ""): string {
+/**
+ * SQL of the first `count` entries of the index of the sort order: the sort keys `k0`, `k1`…, of which the
+ * last one is the server's id.
+ */
+function entriesOf(database: Database, page: Page, count: number, columns = ""): Sql {
+  const { sort } = page;
   const { table, index } = SERVER_ORDERS[sort];
   const hint = database.engine === "sqlite" ? ` indexed by ${index}` : "";
   const keys = sortKeys(database, sort);
   const named = keys.map((key, i) => `${key} as k${i}`).join(", ");
-  return `select ${named}${columns} from ${TABLES[table]} ${table}${hint} ` +
-    `${orderBy(sort, keys)} limit ${count}`;
+  const { sql, values } = whereClause(positionOf(database, page));
+  return {
+    sql: `select ${named}${columns} from ${TABLES[table]} ${table}${hint} ${sql} ` +
+      `${orderBy(sort, keys)} limit ${count}`,
+    values,
+  };
 }
 
 /** The names of the sort keys in {@linkcode entriesOf}. */
@@ -162,20 +179,20 @@ function keyNames(table: string, sort: ServerOrder): string[] {
 }
 
 /** The servers of the page among the first `count` servers of the sort order. */
-function among(page: Page, count: number): Sql {
-  const { database, conditions, sort, limit } = page;
+function among(database: Database, page: Page, count: number): Sql {
+  const { conditions, sort, limit } = page;
   const { table } = SERVER_ORDERS[sort];
   const names = keyNames(table, sort);
   const isOwn = conditions.some((one) => one.table === table);
-  const entries = entriesOf(page, count, isOwn ? `, ${columnsOf(database, table)}` : "");
+  const entries = entriesOf(database, page, count, isOwn ? `, ${columnsOf(database, table)}` : "");
   const other = table === "s" ? "t" : "s";
   const isOther = conditions.some((one) => one.table === other);
   const join = isOther ? joinOf(database, other, names.at(-1)!) : "";
   const { sql, values } = whereClause(conditions);
   return {
-    sql: `select ${names.at(-1)} as id from (${entries}) ${table} ${join} ${sql} ` +
+    sql: `select ${names.at(-1)} as id from (${entries.sql}) ${table} ${join} ${sql} ` +
       `${orderBy(sort, names)} limit ?`,
-    values: [...values, limit],
+    values: [...entries.values, ...values, limit],
   };
 }
 
@@ -186,8 +203,15 @@ function among(page: Page, count: number): Sql {
  * @param most Maximum size of the set: PostgreSQL hashes it only if it expects that the set fits in memory.
  * @param count Number of entries of the index. Default: all.
  */
-function withinSet(page: Page, indexed: Indexed, most: number, count = 2 ** 31): Sql {
-  const { database, sort, limit } = page;
+function withinSet(
+  database: Database,
+  page: Page,
+  indexed: Indexed,
+  most: number,
+  count = 2 ** 31,
+): Sql {
+  const { sort, limit } = page;
+  const entries = entriesOf(database, page, count);
   const others = conditionsBeside(page, indexed);
   const names = keyNames("e", sort);
   const joins = tablesOf(others).map((table) => joinOf(database, table, "c.id")).join(" ");
@@ -196,18 +220,18 @@ function withinSet(page: Page, indexed: Indexed, most: number, count = 2 ** 31):
   const inSet = `(${
     names.at(-1)
   } in (select m.id from (${indexed.ids.sql}) m limit ${most})) is true`;
-  const candidates = `select ${names.at(-1)} as id, e.* from (${entriesOf(page, count)}) e ` +
+  const candidates = `select ${names.at(-1)} as id, e.* from (${entries.sql}) e ` +
     `where ${inSet} ${order("e")} limit ${count}`;
   const { sql, values } = whereClause(others);
   return {
     sql: `select c.id as id from (${candidates}) c ${joins} ${sql} ${order("c")} limit ?`,
-    values: [...indexed.ids.values, ...values, limit],
+    values: [...entries.values, ...indexed.ids.values, ...values, limit],
   };
 }
 
 /** The page of the servers that the index of a condition finds, whose rows are read and sorted. */
-function sortedPage(page: Page, rarest: Indexed): Sql {
-  const { database, sort, limit } = page;
+function sortedPage(database: Database, page: Page, rarest: Indexed): Sql {
+  const { sort, limit } = page;
   const others = conditionsBeside(page, rarest);
   const { table: sortTable } = SERVER_ORDERS[sort];
   const read = [...new Set([sortTable, ...tablesOf(others)])].sort();
@@ -219,7 +243,7 @@ function sortedPage(page: Page, rarest: Indexed): Sql {
   const id = isOwn ? ID.s : "c.id";
   const joins = read.filter((table) => !isOwn || table !== "s")
     .map((table) => joinOf(database, table, id));
-  const { sql, values } = whereClause(others);
+  const { sql, values } = whereClause([...positionOf(database, page), ...others]);
   const order = orderBy(sort, sortKeys(database, sort));
   return {
     sql: `select ${id} as id from ${found} ${joins.join(" ")} ${sql} ${order} limit ?`,
@@ -258,8 +282,4 @@ async function rarestOf(
   }
   if (slow !== undefined) await count(slow, Math.min(fewest, few));
   return { rarest: rarest ?? slow, count: fewest };
-}
-
-async function ids(database: Database, { sql, values }: Sql): Promise<number[]> {
-  return (await database.rows(sql, values)).map(({ id }: Row) => Number(id));
 }

@@ -111,7 +111,16 @@ Deno.test("a database is unchanged after export and import", async () => {
     assertStringIncludes(json.stdout, '{"schema":1,"host":');
     const shown = await program(["servers", list, "--format", "hostport", "--limit", "2"]);
     assertEquals(shown.stdout, "127.0.0.1:3\n127.0.0.1:2\n");
-    assertEquals(shown.stderr, `the first 2 of 4 servers of "${list}"; raise --limit for more\n`);
+    assertEquals(
+      shown.stderr,
+      `the first 2 of 4 servers of "${list}"; raise --limit for more, or continue with --after SERVER\n`,
+    );
+    const next = ["servers", list, "--format", "hostport", "--limit", "1", "--after"];
+    assertEquals((await program([...next, "127.0.0.1:2"])).stdout, "127.0.0.1:1\n");
+    assertEquals((await program([...next, "[::1]:9"])).stdout, "");
+    const missing = await run([...next, "127.0.0.1:4"], { permissions: READ });
+    assertEquals([missing.code, missing.stdout], [2, ""]);
+    assertStringIncludes(missing.stderr, "127.0.0.1:4");
     const everything = await program(["servers", list, "--format", "hostport", "--limit", "4"]);
     assertEquals(everything.stderr, `4 servers of "${list}"\n`);
     await program(["export", list, "-q", ...files.flatMap((one) => ["-o", one])], WRITE);

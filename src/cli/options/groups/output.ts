@@ -85,6 +85,12 @@ export const SELECTION = {
       help: "maximum number of rows",
     },
     {
+      name: "after",
+      commands: ["servers", "export"],
+      takes: anyText("SERVER"),
+      help: "begin after this server, such as the last one of the page before",
+    },
+    {
       name: "port",
       commands: ["import"],
       takes: wholeNumber(1, 65535),

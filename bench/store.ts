@@ -16,8 +16,8 @@
  * `ours` is what a scan calls (`Store.write`): it converts records to values, hashes the content,
  * searches for duplicate servers, finds events, and runs the transaction. `bare` gets these values,
  * computed outside of its time. It reads nothing, so it writes all columns of each row of the same tables
- * again. It runs the statements of a batch in one transaction: for SQLite prepared statements, row by row;
- * for PostgreSQL `insert ... select unnest`. `share` is the rows
+ * again. It runs the statements of a batch in one transaction: for SQLite prepared statements, row by row
+ * (`ours` writes 16 rows of narrow tables with one statement); for PostgreSQL `insert ... select unnest`. `share` is the rows
  * per second of `ours` divided by those of `bare`, the median of the rounds.
  */
 import { formatAddress } from "../src/core/address.ts";
@@ -29,12 +29,12 @@ import {
   type Value,
 } from "../src/store/database/database.ts";
 import { INSERT_EVENT } from "../src/store/events/write_events.ts";
+import { addressSort } from "../src/store/rows/addresses.ts";
 import { identityOf } from "../src/store/rows/identity.ts";
 import { INSERT_OBSERVATION, observationValues } from "../src/store/rows/observation_rows.ts";
 import { STATE_COLUMNS } from "../src/store/rows/server_state.ts";
 import { INSERT_SERVER, UPSERT_PLAYERS } from "../src/store/rows/write_servers.ts";
 import { SERVER_COLUMNS, serverValues } from "../src/store/rows/server_values.ts";
-import { INSERT_SCAN_SERVER } from "../src/store/scans/scan_servers.ts";
 import { createTables } from "../src/store/schema/create_tables.ts";
 import { openPostgres } from "../src/store/database/postgres.ts";
 import { parsePostgres } from "../src/store/database/postgres_url.ts";
@@ -105,10 +105,11 @@ function rowsOf(batch: readonly ServerRecord[], first: number): Record<Table, Va
   };
   for (const [i, record] of batch.entries()) {
     const id = first + i + 1;
-    const values = serverValues(record, identityOf(record)!);
+    const identity = identityOf(record)!;
+    const values = serverValues(record, identity);
     const { columns, playersOnline, playersMax, players } = values;
     const { seen_at: at, latency_ms: latencyMs } = record;
-    rows.servers.push([...columns.slice(0, -1), at, at, columns.at(-1)!]);
+    rows.servers.push([...columns, at, at, addressSort(identity.address)]);
     rows.state.push([id, 1, at, at, latencyMs, playersOnline, playersMax, 0, 1]);
     if (players !== null) rows.players.push([id, players, at]);
     const event = crypto.randomUUID();
@@ -119,6 +120,12 @@ function rowsOf(batch: readonly ServerRecord[], first: number): Record<Table, Va
   }
   return rows;
 }
+
+const INSERT_SCAN_SERVER = insertInto(
+  "scan_servers",
+  [["scan", "integer"], ["server", "integer"]],
+  "on conflict (scan, server) do nothing",
+);
 
 /** The tables that the loop writes. */
 type Table = "servers" | "state" | "players" | "replied" | "seen" | "events";
@@ -138,6 +145,11 @@ const UPSERT_SERVER: BulkStatement = (() => {
   return { types, sqlite: upsert(sqlite), postgres: upsert(postgres) };
 })();
 
+/** The statement without its form for SQLite that writes several rows. */
+function rowByRow(statement: BulkStatement): BulkStatement {
+  return { ...statement, sqliteBlock: undefined };
+}
+
 /** A function that runs only the statements that change rows. `timed` adds up their time. */
 async function bare(place: string, timed: Timed): Promise<Write> {
   const database = await open(place);
@@ -152,11 +164,11 @@ async function bare(place: string, timed: Timed): Promise<Write> {
     return timed(() =>
       database.transaction(async () => {
         await database.bulk(UPSERT_SERVER, rows.servers);
-        await database.bulk(UPSERT_PLAYERS, rows.players);
-        await database.bulk(UPSERT_STATE, rows.state);
-        await database.bulk(INSERT_OBSERVATION, rows.seen);
-        await database.bulk(INSERT_SCAN_SERVER, rows.replied);
-        if (isFirst) await database.bulk(INSERT_EVENT, rows.events);
+        await database.bulk(rowByRow(UPSERT_PLAYERS), rows.players);
+        await database.bulk(rowByRow(UPSERT_STATE), rows.state);
+        await database.bulk(rowByRow(INSERT_OBSERVATION), rows.seen);
+        await database.bulk(rowByRow(INSERT_SCAN_SERVER), rows.replied);
+        if (isFirst) await database.bulk(rowByRow(INSERT_EVENT), rows.events);
       })
     );
   };

@@ -79,6 +79,7 @@ async function importServers(
     replacesSameTime: false,
     onlyNew,
     reportsNew: false,
+    reportsPlayers: false,
     allProtocols,
   });
   await writeServerEvents(database, written);

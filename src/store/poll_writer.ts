@@ -59,7 +59,7 @@ export async function writePolls(
     const ids = new Map([...known].map(([key, { id }]) => [key, id]));
     const replied = servers.flatMap((polled) => repliedWrite(database, polled, known, scans));
     const writes = await completed(database, servers, replied, known, options);
-    const rules = { replacesSameTime: true, reportsNew: true, allProtocols };
+    const rules = { replacesSameTime: true, reportsNew: true, reportsPlayers: true, allProtocols };
     const found = new Map<string, readonly EventBody[]>();
     for (const { id, write, events } of await writeServers(database, writes, known, rules)) {
       ids.set(write.identity.key, id);

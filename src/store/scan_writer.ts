@@ -41,7 +41,12 @@ export async function writeScanRecords(
         : await withKeptColumns(database, servers, known, scope);
       const writes = complete.map((one) => writeOf(one, scans, database.clockOffsetMs));
       const { allProtocols = PROTOCOLS } = scope ?? {};
-      const rules = { replacesSameTime: true, reportsNew: true, allProtocols };
+      const rules = {
+        replacesSameTime: true,
+        reportsNew: true,
+        reportsPlayers: false,
+        allProtocols,
+      };
       const written = await writeServers(database, writes, known, rules);
       await writeServerEvents(database, written);
       const isFirst = ({ id, write: { scan } }: WrittenServer) =>
@@ -74,8 +79,17 @@ function writeOf(
 ): ServerWrite {
   const at = record.seen_at + clockOffsetMs;
   const scan = scans.get(record.scan_id) ?? null;
-  const state = { online: true, missedScans: 0, firstSeen: at, probedAt: at, repliedAt: at };
-  return { identity, record, scan, lacking, ...state };
+  return {
+    identity,
+    record,
+    scan,
+    lacking,
+    online: true,
+    missedScans: 0,
+    firstSeen: at,
+    probedAt: at,
+    repliedAt: at,
+  };
 }
 
 /** Whether a reply differs from the stored row: in players, in content, or in being online. */

@@ -284,7 +284,7 @@ function losingConfirmation(database: Database): { database: Database; lose: () 
       },
     },
     ...Object.fromEntries(
-      (["rows", "run", "bulk", "script", "now"] as const).map((name) => [name, {
+      (["rows", "run", "bulk", "insert", "script", "now"] as const).map((name) => [name, {
         // deno-lint-ignore no-explicit-any -- each method takes its own arguments
         value: (...args: any[]) => (database[name] as any)(...args),
       }]),

@@ -102,6 +102,7 @@ Deno.test("the content hash covers what a server publishes, except its players",
   const others: Partial<ServerRecord>[] = [
     { motd: "§aServer 8" },
     { motd: "" },
+    { motd: null },
     { version: "1" },
     { map: "1" },
     { players_max: 1 },
@@ -142,6 +143,23 @@ Deno.test("a change of one character, at any position, changes the content hash"
     ),
   );
   assertEquals(hashes.size, 50_000);
+});
+
+Deno.test("the content hash tells unknown values from empty ones, and one column from the next", () => {
+  const empty = { edition: "", software: "", proxy: "", map: "", gamemode: "" };
+  const names = Object.keys(empty) as (keyof typeof empty)[];
+  const texts = [null, "", "a", "=", "a="];
+  const hashes = new Set<string>();
+  const records = names.flatMap((name) =>
+    names.flatMap((other) =>
+      texts.flatMap((text) =>
+        texts.map((more) => record(7, { ...empty, [name]: text, [other]: more }))
+      )
+    )
+  );
+  const distinct = new Set(records.map((one) => JSON.stringify(names.map((name) => one[name]))));
+  for (const one of records) hashes.add(contentHash(one));
+  assertEquals(hashes.size, distinct.size);
 });
 
 Deno.test("stored JSON has no NUL and no lone surrogate, neither in values nor in keys", () => {

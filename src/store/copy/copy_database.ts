@@ -4,7 +4,13 @@
  *
  * @module
  */
-import { type BulkStatement, type Database, hexOf, insertInto } from "../database/database.ts";
+import {
+  type BulkStatement,
+  type ColumnDefinition,
+  type Database,
+  hexOf,
+  insertInto,
+} from "../database/database.ts";
 import { addressSort } from "../rows/addresses.ts";
 import { readVersion, UNFINISHED_COPY } from "../schema/create_tables.ts";
 import { namedError } from "../store.ts";
@@ -221,11 +227,10 @@ async function* namingErrors<T>(source: Database, batches: AsyncIterable<T>): As
  */
 function insertCopied({ name, columns }: CopiedTable): BulkStatement {
   const conflict = "on conflict do nothing";
-  const statement = insertInto(name, columns, conflict);
+  const sqliteColumns: ColumnDefinition[] = name === "servers" ? [["address_sort", "text"]] : [];
+  const statement = insertInto(name, columns, conflict, sqliteColumns);
   const postgres = statement.postgres.replace(") select ", ") overriding system value select ");
-  if (name !== "servers") return { ...statement, postgres };
-  const { sqlite } = insertInto(name, [...columns, ["address_sort", "text"]], conflict);
-  return { ...statement, postgres, sqlite };
+  return { ...statement, postgres };
 }
 
 function withSortColumns({ name, columns }: CopiedTable, batch: readonly CopiedRow[]) {

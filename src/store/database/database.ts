@@ -54,9 +54,14 @@ export interface BulkStatement {
   readonly types: readonly ColumnType[];
   /** The statement for SQLite, which runs once per row: one `?` per column. */
   readonly sqlite: string;
+  /** The statement for SQLite with the parameters of {@linkcode BLOCK_ROWS} rows. Default: none. */
+  readonly sqliteBlock?: string;
   /** The statement for PostgreSQL, which runs once: `$1`, `$2`… are arrays, one per column. */
   readonly postgres: string;
 }
+
+/** Number of rows that one statement inserts into SQLite: half the time of one row per statement. */
+export const BLOCK_ROWS = 16;
 
 /** Maximum number of times that a transaction runs if other transactions make it fail. */
 export const MAX_ATTEMPTS = 8;
@@ -84,6 +89,16 @@ export interface Database extends AsyncDisposable {
   /** Runs a bulk statement. Returns the number of changed rows. */
   bulk(statement: BulkStatement, rows: readonly (readonly Value[])[]): Promise<number>;
   /**
+   * Runs a bulk statement that inserts rows into a table with the columns `id` and `key`. The key is the
+   * first value of each row.
+   *
+   * @returns The `id` of each row; `undefined`: a row with the key exists.
+   */
+  insert(
+    statement: BulkStatement,
+    rows: readonly (readonly Value[])[],
+  ): Promise<(number | undefined)[]>;
+  /**
    * Runs `work` in a transaction: commits when `work` resolves, rolls back when it rejects. PostgreSQL
    * may end a transaction because of another one (a deadlock, a serialization failure), and `work` may
    * throw {@linkcode ChangedMeanwhile}: then `work` runs again, at most {@linkcode MAX_ATTEMPTS} times.
@@ -109,18 +124,24 @@ export type ColumnDefinition = readonly [name: string, type: ColumnType];
  * Builds the bulk statement that inserts rows into a table.
  *
  * @param conflict The `on conflict` clause, for rows whose key exists.
+ * @param sqliteColumns Columns after the others that only SQLite has. Default: none.
  */
 export function insertInto(
   table: string,
   columns: readonly ColumnDefinition[],
   conflict: string,
+  sqliteColumns: readonly ColumnDefinition[] = [],
 ): BulkStatement {
   const names = columns.map(([name]) => name).join(", ");
-  const placeholders = columns.map(([, type]) => placeholder(type)).join(", ");
+  const all = [...columns, ...sqliteColumns];
+  const insert = `insert into ${table} (${all.map(([name]) => name).join(", ")}) values`;
+  const placeholders = `(${all.map(([, type]) => placeholder(type)).join(", ")})`;
+  const block = Array(BLOCK_ROWS).fill(placeholders).join(", ");
   const arrays = columns.map(([, type], i) => `$${i + 1}::${type}[]`).join(", ");
   return {
     types: columns.map(([, type]) => type),
-    sqlite: `insert into ${table} (${names}) values (${placeholders}) ${conflict}`,
+    sqlite: `${insert} ${placeholders} ${conflict}`,
+    sqliteBlock: `${insert} ${block} ${conflict}`,
     postgres: `insert into ${table} (${names}) select * from unnest(${arrays}) ${conflict}`,
   };
 }

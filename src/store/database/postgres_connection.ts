@@ -53,10 +53,18 @@ export class PostgresConnection {
     rows: readonly (readonly Value[])[],
   ): Promise<number> {
     if (rows.length === 0) return 0;
-    const values = types.map((type, column) => rows.map((row) => parameterOf(type, row[column])));
-    // The statement has no name: behind a connection pooler each transaction may use another
-    // connection, on which a named statement would be unknown.
-    return (await this.query({ text: postgres, values })).rowCount ?? 0;
+    return (await this.query({ text: postgres, values: arraysOf(types, rows) })).rowCount ?? 0;
+  }
+
+  async insert(
+    { postgres, types }: BulkStatement,
+    rows: readonly (readonly Value[])[],
+  ): Promise<(number | undefined)[]> {
+    if (rows.length === 0) return [];
+    const text = `${postgres} returning key, id`;
+    const inserted = await this.query({ text, values: arraysOf(types, rows) });
+    const ids = new Map(inserted.rows.map(({ key, id }) => [key, Number(id)]));
+    return rows.map(([key]) => ids.get(key));
   }
 
   now(): number {
@@ -164,6 +172,15 @@ async function closeClient(client: Client): Promise<void> {
   const timer = setTimeout(resolve, CLOSE_MS);
   await Promise.race([client.end().catch(() => {}), timeout]);
   clearTimeout(timer);
+}
+
+/**
+ * The parameters of a bulk statement: one array per column. Such statements have no name: behind a
+ * connection pooler each transaction may use another connection, on which a named statement would be
+ * unknown.
+ */
+function arraysOf(types: readonly ColumnType[], rows: readonly (readonly Value[])[]): Value[][] {
+  return types.map((type, column) => rows.map((row) => parameterOf(type, row[column])));
 }
 
 /** The form in which the driver sends a value of a bulk statement. */

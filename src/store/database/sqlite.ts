@@ -9,6 +9,7 @@ import { InputError, ShortageError } from "../../core/errors.ts";
 import { type Clock, sleep, systemClock } from "../../net/clock.ts";
 import { lacksDescriptors, NO_DESCRIPTORS } from "../../net/file_descriptors.ts";
 import {
+  BLOCK_ROWS,
   type BulkStatement,
   type Database,
   type Row,
@@ -258,11 +259,34 @@ class Sqlite implements Database {
   }
 
   // deno-lint-ignore require-await -- an exception has to reject the promise
-  async bulk({ sqlite }: BulkStatement, rows: readonly (readonly Value[])[]): Promise<number> {
-    const statement = this.#prepare(sqlite);
+  async bulk(
+    { sqlite, sqliteBlock }: BulkStatement,
+    rows: readonly (readonly Value[])[],
+  ): Promise<number> {
+    const blocks = sqliteBlock === undefined ? 0 : Math.floor(rows.length / BLOCK_ROWS);
     let changed = 0;
-    for (const row of rows) changed += Number(statement.run(...row).changes);
+    for (let block = 0; block < blocks; block++) {
+      const values: Value[] = [];
+      for (let i = 0; i < BLOCK_ROWS; i++) values.push(...rows[block * BLOCK_ROWS + i]);
+      changed += Number(this.#prepare(sqliteBlock!).run(...values).changes);
+    }
+    const statement = this.#prepare(sqlite);
+    for (let i = blocks * BLOCK_ROWS; i < rows.length; i++) {
+      changed += Number(statement.run(...rows[i]).changes);
+    }
     return changed;
+  }
+
+  // deno-lint-ignore require-await -- an exception has to reject the promise
+  async insert(
+    { sqlite }: BulkStatement,
+    rows: readonly (readonly Value[])[],
+  ): Promise<(number | undefined)[]> {
+    const statement = this.#prepare(sqlite);
+    return rows.map((row) => {
+      const { changes, lastInsertRowid } = statement.run(...row);
+      return changes === 0 ? undefined : Number(lastInsertRowid);
+    });
   }
 
   async transaction<T>(work: (attempt: number) => Promise<T>): Promise<T> {

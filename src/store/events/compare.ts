@@ -5,27 +5,18 @@
  */
 import type { ServerRecord } from "../../core/record.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
+import { CONTENT } from "../rows/content_hash.ts";
 import { storable } from "../rows/stored_values.ts";
 import { shortenChanges } from "./event_limits.ts";
 import type { Change, EventBody } from "./watch_event.ts";
 
+/** Columns that the content hash covers, and whose changes have other events or none. */
+const UNWATCHED: readonly (keyof ServerRecord)[] = ["guid", "joinable"];
+
 /** Columns whose changes `changed` reports. Players and GUID have other events; times have none. */
-export const WATCHED_COLUMNS: readonly (keyof ServerRecord)[] = [
-  "protocols",
-  "edition",
-  "software",
-  "proxy",
-  "motd",
-  "version",
-  "protocol_version",
-  "map",
-  "gamemode",
-  "players_max",
-  "plugins",
-  "port_v4",
-  "port_v6",
-  "favicon_hash",
-];
+export const WATCHED_COLUMNS: readonly (keyof ServerRecord)[] = CONTENT.filter((name) =>
+  !UNWATCHED.includes(name)
+);
 
 /** The watched columns in which two records differ, with both values. */
 export function changesOf(

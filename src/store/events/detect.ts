@@ -3,15 +3,15 @@
  *
  * @module
  */
-import { FIELDS, type ServerRecord } from "../../core/record.ts";
+import type { ServerRecord } from "../../core/record.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
 import { type Database, isInList, listValue, type Row } from "../database/database.ts";
 import type { KnownServer } from "../rows/known_servers.ts";
 import { readTexts } from "../rows/json_cells.ts";
-import type { ServerValues } from "../rows/server_values.ts";
+import { SERVER_COLUMNS, type ServerValues } from "../rows/server_values.ts";
 import { fieldExpression, fieldOf } from "../rows/stored_record.ts";
 import { differencesOf, WATCHED_COLUMNS } from "./compare.ts";
-import { limitEvents } from "./event_limits.ts";
+import { type FoundEvents, limitEvents } from "./event_limits.ts";
 import type { EventBody } from "./watch_event.ts";
 
 /** A server before and after a reply. */
@@ -32,31 +32,40 @@ export interface Transition {
   readonly outage?: { readonly misses: number; readonly since: number | null };
 }
 
+/** Which changes are events. */
+export interface DetectionRules {
+  /** Whether changes of the players alone are events. */
+  readonly reportsPlayers: boolean;
+  /** Every protocol of the program. */
+  readonly allProtocols: readonly Protocol[];
+}
+
 /** Columns of `servers` that are read if the content differs. */
 const READ_COLUMNS = [...WATCHED_COLUMNS, "guid" as const].filter((name) => name !== "players_max");
-/** The position in {@linkcode FIELDS} of each column that is read. */
-const POSITIONS = READ_COLUMNS.map((column) => FIELDS.findIndex(({ name }) => name === column));
+/** The position in {@linkcode SERVER_COLUMNS} of each column that is read. */
+const POSITIONS = READ_COLUMNS.map((name) =>
+  SERVER_COLUMNS.findIndex(([column]) => column === name)
+);
 
 /**
- * The events of servers, by `servers.id`, without those beyond the limit of an hour. Reads columns of `servers` if the content differs: it has
- * to run after the rows of `server_state` were written, and before those of `servers` are updated.
- *
- * @param allProtocols Every protocol of the program.
+ * The events of servers, in the order of the transitions, without those beyond the limit of an hour.
+ * Reads columns of `servers` if the content differs: it has to run after the rows of `server_state` were
+ * written, and before those of `servers` are updated.
  */
 export async function detectChanges(
   database: Database,
   transitions: readonly Transition[],
-  allProtocols: readonly Protocol[],
-): Promise<ReadonlyMap<number, readonly EventBody[]>> {
+  rules: DetectionRules,
+): Promise<readonly FoundEvents[]> {
   const different = transitions.filter(({ before, values }) =>
     before !== undefined && before.content !== values.content
   );
   const rows = await readColumns(database, different.map(({ id }) => id));
   const found = transitions.map((one) => {
     const { id, at } = one;
-    return { id, at, events: eventsOf(one, rows.get(id), allProtocols) };
+    return { id, at, events: eventsOf(one, rows.get(id), rules) };
   });
-  return new Map((await limitEvents(database, found)).map(({ id, events }) => [id, events]));
+  return await limitEvents(database, found);
 }
 
 async function readColumns(
@@ -75,7 +84,7 @@ async function readColumns(
 function eventsOf(
   transition: Transition,
   row: Row | undefined,
-  allProtocols: readonly Protocol[],
+  { reportsPlayers, allProtocols }: DetectionRules,
 ): EventBody[] {
   const { before, record, online, at } = transition;
   const [state, events] = [before?.state, [] as EventBody[]];
@@ -84,7 +93,9 @@ function eventsOf(
     const offline_ms = hasReplied ? Math.max(0, at - before!.changedAt) : null;
     events.push({ event: "online", server: record, offline_ms });
   }
-  if (hasReplied) events.push(...replyDifferences(transition, row, allProtocols));
+  if (hasReplied && (row !== undefined || reportsPlayers)) {
+    events.push(...replyDifferences(transition, row, allProtocols));
+  }
   if (!online && state?.online) events.push(offlineEvent(state.repliedAt, transition));
   return events;
 }
@@ -119,7 +130,7 @@ function replyDifferences(
     players_online: values.playersOnline,
     ...(row && {
       ...Object.fromEntries(
-        READ_COLUMNS.map((name, i) => [name, fieldOf(name, values.fields[POSITIONS[i]])]),
+        READ_COLUMNS.map((name, i) => [name, fieldOf(name, values.columns[POSITIONS[i]])]),
       ),
       players_max: values.playersMax,
     }),

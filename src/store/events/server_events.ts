@@ -15,8 +15,9 @@ import { type EventRow, writeEvents } from "./write_events.ts";
  * in `servers`.
  */
 export function dataOf(body: EventBody): Record<string, unknown> {
+  if (body.event === "online") return { offline_ms: body.offline_ms };
   const { event: _, ...data } = body;
-  return body.event === "online" ? { offline_ms: body.offline_ms } : data;
+  return data;
 }
 
 /** Stores the events of servers that a scan or an import has written. */
@@ -24,11 +25,13 @@ export async function writeServerEvents(
   database: Database,
   written: readonly WrittenServer[],
 ): Promise<void> {
-  const rows = written.flatMap(({ id: server, events, write: { scan, probedAt: at } }) =>
-    events.filter(({ event }) => event !== "players").map((body): EventRow => (
-      { id: newEventId(at), at, server, scan, kind: body.event, data: dataOf(body) }
-    ))
-  );
+  const rows: EventRow[] = [];
+  for (const { id: server, events, write: { scan, probedAt: at } } of written) {
+    for (const body of events) {
+      if (body.event === "players") continue;
+      rows.push({ id: newEventId(at), at, server, scan, kind: body.event, data: dataOf(body) });
+    }
+  }
   await writeEvents(database, rows);
 }
 

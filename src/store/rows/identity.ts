@@ -61,10 +61,12 @@ export interface Identified<R extends ServerRecord = ServerRecord> {
 
 /** Records with their identities, without those whose host is not an address. */
 export function identified<R extends ServerRecord>(records: readonly R[]): Identified<R>[] {
-  return records.flatMap((record) => {
+  const all: Identified<R>[] = [];
+  for (const record of records) {
     const identity = identityOf(record);
-    return identity === undefined ? [] : [{ record, identity }];
-  });
+    if (identity !== undefined) all.push({ record, identity });
+  }
+  return all;
 }
 
 /** The identity of a server that has no name. */

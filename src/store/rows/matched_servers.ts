@@ -76,8 +76,8 @@ function onePerServer(records: readonly Identified[]): Identified[] {
   for (const one of records) {
     const first = servers.get(one.identity.key);
     const isOther = first !== undefined && !isSamePlace(first.identity, one.identity);
-    const identity = isOther ? byAddress(one.identity) : one.identity;
-    servers.set(identity.key, { record: one.record, identity });
+    const named = isOther ? { ...one, identity: byAddress(one.identity) } : one;
+    servers.set(named.identity.key, named);
   }
   return [...servers.values()];
 }

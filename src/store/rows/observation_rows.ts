@@ -53,17 +53,11 @@ export function observationValues(
   { server, at, scan }: ObservationKey,
   reply?: { readonly values: ServerValues; readonly latencyMs: number | null },
 ): Value[] {
-  const key = [server, storableTime(at), scan];
-  if (reply === undefined) return [...key, 0, null, null, null, null];
+  const time = storableTime(at);
+  if (reply === undefined) return [server, time, scan, 0, null, null, null, null];
   const { values: { playersOnline, playersMax, content }, latencyMs } = reply;
-  return [
-    ...key,
-    1,
-    playersOnline,
-    playersMax,
-    Number.isFinite(latencyMs) ? latencyMs : null,
-    content,
-  ];
+  const latency = Number.isFinite(latencyMs) ? latencyMs : null;
+  return [server, time, scan, 1, playersOnline, playersMax, latency, content];
 }
 
 /** Writes an observation of each server that replied to a scan with a row in `scans`. */
@@ -71,12 +65,11 @@ export async function observeReplies(
   database: Database,
   written: readonly WrittenServer[],
 ): Promise<void> {
-  const rows = written.flatMap(({ id, values, write }) => {
-    const { scan, repliedAt, record: { latency_ms: latencyMs } } = write;
-    return scan === null || repliedAt === null
-      ? []
-      : [observationValues({ server: id, at: repliedAt, scan }, { values, latencyMs })];
-  });
+  const rows: Value[][] = [];
+  for (const { id: server, values, write: { scan, repliedAt: at, record } } of written) {
+    if (scan === null || at === null) continue;
+    rows.push(observationValues({ server, at, scan }, { values, latencyMs: record.latency_ms }));
+  }
   await writeObservations(database, rows);
 }
 

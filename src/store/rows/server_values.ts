@@ -5,8 +5,7 @@
  */
 import { FIELDS, type FieldType, type ServerRecord } from "../../core/record.ts";
 import type { ColumnDefinition, ColumnType, Value } from "../database/database.ts";
-import { addressSort } from "./addresses.ts";
-import { CONTENT, contentHash, hashOf } from "./content_hash.ts";
+import { CONTENT, hashedText, hashOf } from "./content_hash.ts";
 import type { ServerIdentity } from "./identity.ts";
 import {
   foldedKey,
@@ -36,17 +35,27 @@ const TYPES: Readonly<Record<FieldType, ColumnType>> = {
   facts: "jsonb",
 };
 
+/** Converts values of fields that are not null. */
+const CONVERT: Readonly<Record<FieldType, (value: never) => Value>> = {
+  text: storable,
+  integer: wholeNumber,
+  number: (value: number) => Number.isFinite(value) ? value : null,
+  boolean: (value: boolean) => value ? 1 : 0,
+  names: storableList,
+  plugins: storableList,
+  facts: storableJson,
+};
+
 /** Positions in {@linkcode FIELDS} of the fields that are columns of `servers`. */
 const POSITIONS = FIELDS.flatMap(({ name }, i) => ELSEWHERE.has(name) ? [] : [i]);
 
-/** Those among {@linkcode POSITIONS} that the content hash does not cover. */
-const BESIDE_CONTENT = POSITIONS.filter((i) => !CONTENT.includes(FIELDS[i].name));
-const PLAYERS = FIELDS.findIndex(({ name }) => name === "players");
+/** How the fields that are columns of `servers` are converted, in the order of {@linkcode POSITIONS}. */
+const CONVERSIONS = POSITIONS.map((i) => {
+  const { name, type } = FIELDS[i];
+  return { name, convert: CONVERT[type], isContent: CONTENT.includes(name) };
+});
 
-/**
- * Columns of the table `servers` that a reply fills. SQLite has `address_sort` after them, which
- * PostgreSQL does not need.
- */
+/** Columns of the table `servers` that a reply fills, except `address_sort` in SQLite. */
 export const SERVER_COLUMNS: readonly ColumnDefinition[] = [
   ["key", "text"],
   ["hostname", "text"],
@@ -64,10 +73,8 @@ export const SERVER_COLUMNS: readonly ColumnDefinition[] = [
 
 /** A record as values of columns. */
 export interface ServerValues {
-  /** Values of {@linkcode SERVER_COLUMNS}, and of `address_sort`. */
-  readonly columns: readonly Value[];
-  /** Values of the record's fields, in the order of {@linkcode FIELDS}. */
-  readonly fields: readonly Value[];
+  /** Values of {@linkcode SERVER_COLUMNS}. A writer may append values to complete its row. */
+  readonly columns: Value[];
   /** Hash of what the server publishes: `servers.content`. */
   readonly content: string;
   /** Hash of all columns: `servers.digest`. */
@@ -91,38 +98,32 @@ export function serverValues(record: ServerRecord, identity: ServerIdentity): Se
   const flagged = isClamped && !record.flags.includes(CLAMPED)
     ? { ...record, flags: [...record.flags, CLAMPED].sort() }
     : record;
-  const fields = FIELDS.map(({ name, type }) => valueOf(flagged[name], type));
-  const content = contentHash(fields);
   const { key, hostname, isService, address, scope, port } = identity;
   const columns: Value[] = [key, hostname, isService ? 1 : 0, address, scope, port];
-  for (const i of POSITIONS) columns.push(fields[i]);
-  const { software, name, version } = record;
+  // The key contains the name.
+  let [published, others] = [hashedText(wholeNumber(max)), key + hashedText(address)];
+  for (const { name, convert, isContent } of CONVERSIONS) {
+    const field = flagged[name];
+    const value = field === null ? null : convert(field as never);
+    columns.push(value);
+    if (isContent) published += hashedText(value);
+    else others += hashedText(value);
+  }
+  const content = hashOf(published);
+  const digest = hashOf(content + port + others);
+  const { software, name, version, players } = record;
   columns.push(
     software === null ? null : foldedKey(software),
     nameKey(name),
     versionKey(version),
     content,
+    digest,
   );
-  // The key has the name and the port, and `content` stands for the fields that it covers.
-  const digest = hashOf([key, address, port, content, ...BESIDE_CONTENT.map((i) => fields[i])]);
-  columns.push(digest, addressSort(address));
-  const players = fields[PLAYERS] as string | null;
-  return { columns, fields, content, digest, playersOnline, playersMax, players };
+  const names = players === null ? null : storableList(players);
+  return { columns, content, digest, playersOnline, playersMax, players: names };
 }
 
-function valueOf(value: ServerRecord[keyof ServerRecord], type: FieldType): Value {
-  if (value === null) return null;
-  switch (type) {
-    case "text":
-      return storable(value as string);
-    case "integer":
-      return wholeNumber(value as number);
-    case "number":
-      return Number.isFinite(value) ? value as number : null;
-    case "boolean":
-      return value ? 1 : 0;
-    default:
-      if (Array.isArray(value) && value.length === 0) return "[]"; // a fast path: most flags are empty
-      return storableJson(value);
-  }
+/** JSON text of a list. Most lists of flags are empty. */
+function storableList(list: readonly unknown[]): string {
+  return list.length === 0 ? "[]" : storableJson(list);
 }

@@ -97,9 +97,26 @@ export function nameKey(name: string | null): string {
  */
 export function versionKey(version: string | null): string {
   if (version === null) return "";
-  const sortable = version.slice(0, MAX_KEY).replace(/\d+/g, (digits) => {
-    const number = digits.replace(/^0+(?=\d)/, "");
-    return String.fromCharCode(0x40 + Math.min(number.length, 26)) + number;
-  });
-  return storable(sortable.toLowerCase());
+  const text = version.slice(0, MAX_KEY).toLowerCase();
+  let sortable = "";
+  for (let i = 0; i < text.length;) {
+    const start = i;
+    while (isDigit(text, i)) i++;
+    if (i === start) {
+      sortable += text[i++];
+      continue;
+    }
+    let first = start;
+    while (first < i - 1 && text[first] === "0") first++;
+    sortable += LENGTHS[Math.min(i - first, LENGTHS.length - 1)] + text.slice(first, i);
+  }
+  return storable(sortable);
+}
+
+/** The letters for the lengths of numbers: "a" for one digit. */
+const LENGTHS = "`abcdefghijklmnopqrstuvwxyz";
+
+function isDigit(text: string, position: number): boolean {
+  const unit = text.charCodeAt(position);
+  return unit >= 0x30 && unit <= 0x39;
 }

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { storableTime } from "./stored_values.ts";
 
 /**
  * A UUIDv7 (RFC 9562): 48 bits of time, then random bits, so that ids sort by time.
@@ -35,5 +36,7 @@ export function uuidv7(wall: number, random: Uint8Array): string {
  * @param at When the change was detected, Unix milliseconds.
  */
 export function newEventId(at: number): string {
-  return uuidv7(at, crypto.getRandomValues(new Uint8Array(10)));
+  const time = (storableTime(at) ?? 0).toString(16).padStart(12, "0");
+  // Of a UUIDv4, the bits after the version are random but for the variant, as in a UUIDv7.
+  return `${time.slice(0, 8)}-${time.slice(8)}-7${crypto.randomUUID().slice(15)}`;
 }

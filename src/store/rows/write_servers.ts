@@ -7,11 +7,11 @@
  * @module
  */
 import type { ServerRecord } from "../../core/record.ts";
-import type { Protocol } from "../../protocols/protocol.ts";
 import type { BulkStatement, ColumnDefinition, Database, Value } from "../database/database.ts";
-import { insertInto, isInList, listValue, updateOf } from "../database/database.ts";
-import { detectChanges, type Transition } from "../events/detect.ts";
+import { ChangedMeanwhile, insertInto, updateOf } from "../database/database.ts";
+import { detectChanges, type DetectionRules, type Transition } from "../events/detect.ts";
 import type { EventBody } from "../events/watch_event.ts";
+import { addressSort } from "./addresses.ts";
 import { SERVER_COLUMNS, type ServerValues, serverValues } from "./server_values.ts";
 import type { ServerIdentity } from "./identity.ts";
 import { type KnownServer, readKnownServers } from "./known_servers.ts";
@@ -57,15 +57,13 @@ export interface WrittenServer {
 }
 
 /** Which writes change a known server. */
-export interface WriteRules {
+export interface WriteRules extends DetectionRules {
   /** Whether a write replaces a row that has the same time as the write. */
   readonly replacesSameTime: boolean;
   /** Whether a write of a known server changes nothing. */
   readonly onlyNew?: boolean;
   /** Whether a new server gets an event `online`. */
   readonly reportsNew: boolean;
-  /** Every protocol of the program. */
-  readonly allProtocols: readonly Protocol[];
 }
 
 /** Columns of `servers` that an insert fills in addition to {@linkcode SERVER_COLUMNS}. */
@@ -74,24 +72,24 @@ const TIMES: readonly ColumnDefinition[] = [
   ["changed_at", "timestamptz"],
 ];
 
+/** The column that only SQLite has. */
+const ADDRESS_SORT: ColumnDefinition = ["address_sort", "text"];
+
 /** Inserts servers. SQLite has one more column, `address_sort`, as the last one. */
-export const INSERT_SERVER: BulkStatement = (() => {
-  const columns = [...SERVER_COLUMNS, ...TIMES];
-  const conflict = "on conflict (key) do nothing";
-  return {
-    ...insertInto("servers", columns, conflict),
-    sqlite: insertInto("servers", [...columns, ["address_sort", "text"]], conflict).sqlite,
-  };
-})();
+export const INSERT_SERVER: BulkStatement = insertInto(
+  "servers",
+  [...SERVER_COLUMNS, ...TIMES],
+  "on conflict (key) do nothing",
+  [ADDRESS_SORT],
+);
 
 const UPDATE_SERVER: BulkStatement = (() => {
   const columns = [...SERVER_COLUMNS, TIMES[1]];
   const key: readonly ColumnDefinition[] = [["of_id", "integer"]];
   const condition = "old.id = new.of_id";
-  const withSort: readonly ColumnDefinition[] = [["address_sort", "text"], ...columns];
   return {
     ...updateOf("servers", columns, key, condition),
-    sqlite: updateOf("servers", withSort, key, condition).sqlite,
+    sqlite: updateOf("servers", [...columns, ADDRESS_SORT], key, condition).sqlite,
   };
 })();
 
@@ -129,43 +127,54 @@ export async function writeServers(
   known: ReadonlyMap<string, KnownServer>,
   rules: WriteRules,
 ): Promise<WrittenServer[]> {
-  const valued = writes.map((write) => ({
-    write,
-    values: serverValues(write.record, write.identity),
-  }));
-  const fresh = await insertServers(
-    database,
-    valued.filter(({ write }) => !known.has(write.identity.key)),
-  );
-  const written = valued.map(({ write, values }): Unreported => {
-    const { key } = write.identity;
-    const before = known.get(key) ?? fresh.known.get(key);
-    const id = before?.id ?? fresh.ids.get(key)!;
-    const wins = before === undefined || isReplaced(before, write, rules, database.now());
-    return { write, values, id, before, wins };
+  const now = database.now();
+  const inOrder = writes.toSorted((a, b) => a.identity.key < b.identity.key ? -1 : 1);
+  const all = inOrder.map((write): Draft => {
+    const values = serverValues(write.record, write.identity);
+    return { write, values, id: 0, before: known.get(write.identity.key), wins: true, events: [] };
   });
-  written.sort((a, b) => a.id - b.id);
-  const inserted = written.filter(({ before }) => before === undefined);
-  const winners = written.filter(({ before, wins }) => before !== undefined && wins);
+  await insertServers(database, all.filter(({ before }) => before === undefined));
+  const [inserted, winners]: [Draft[], Draft[]] = [[], []];
+  for (const one of all) {
+    const { write, before } = one;
+    if (before === undefined) {
+      inserted.push(one);
+      continue;
+    }
+    one.id = before.id;
+    one.wins = isReplaced(before, write, rules, now);
+    if (one.wins) winners.push(one);
+  }
+  for (const list of [all, inserted, winners]) list.sort((a, b) => a.id - b.id);
   await insertStates(database, inserted.map(stateRow));
-  const versioned = winners.map((one) => [...stateRow(one), one.before!.state!.version]);
-  await updateStates(database, versioned);
-  const reported = rules.reportsNew ? [...inserted, ...winners] : winners;
-  const events = await detectChanges(database, reported.map(transitionOf), rules.allProtocols);
+  await updateStates(database, winners.map(stateUpdate));
+  await findEvents(database, rules.reportsNew ? [...inserted, ...winners] : winners, rules);
   const different = winners.filter(isDifferent);
   await writeFlags(database, inserted.map(flagsOf), different.map(flagsOf));
   await updateRows(database, different);
-  await updateFirstSeen(database, written.filter(({ before }) => before !== undefined));
+  await updateFirstSeen(database, all.filter(({ before }) => before !== undefined));
   await writePlayers(database, [...inserted, ...winners]);
-  return written.map((one) => ({ ...one, events: events.get(one.id) ?? [] }));
+  return all;
 }
 
-/** A write before its events are known. */
-type Unreported = Omit<WrittenServer, "events">;
+/** A written server before its id, the row before it and its events are known. */
+type Draft = { -readonly [name in keyof WrittenServer]: WrittenServer[name] };
 
-function transitionOf({ id, before, values, write }: Unreported): Transition {
-  const { record, online, probedAt: at, outage } = write;
-  return { id, before, values, record, online, at, outage };
+/** Finds the events of servers. */
+async function findEvents(
+  database: Database,
+  written: readonly Draft[],
+  rules: WriteRules,
+): Promise<void> {
+  const found = await detectChanges(
+    database,
+    written.map(({ id, before, values, write }): Transition => {
+      const { record, online, probedAt: at, outage } = write;
+      return { id, before, values, record, online, at, outage };
+    }),
+    rules,
+  );
+  for (const [i, one] of written.entries()) one.events = found[i].events;
 }
 
 /** Whether a write replaces the stored row. */
@@ -180,41 +189,33 @@ export function isReplaced(
   return probedAt > stands || (replacesSameTime && probedAt === stands) || stands > now;
 }
 
-/** A write with the values of its columns. */
-type Valued = Pick<WrittenServer, "write" | "values">;
-
-/** Servers that were not known before their insertion. */
-interface InsertedServers {
-  /** `servers.id` by key. */
-  readonly ids: ReadonlyMap<string, number>;
-  /** The rows of servers that another writer has inserted first, by key. */
-  readonly known: ReadonlyMap<string, KnownServer>;
-}
-
-/** Inserts servers. */
-async function insertServers(
-  database: Database,
-  writes: readonly Valued[],
-): Promise<InsertedServers> {
-  if (writes.length === 0) return { ids: new Map(), known: new Map() };
-  const rows = writes.map(({ write: { firstSeen, probedAt }, values: { columns } }) => [
-    ...columns.slice(0, -1),
-    storableTime(firstSeen) ?? 0,
-    storableTime(probedAt) ?? 0,
-    columns.at(-1)!,
-  ]);
-  rows.sort(([a], [b]) => a! < b! ? -1 : 1);
-  const inserted = await database.bulk(INSERT_SERVER, rows);
-  const keys = writes.map(({ write }) => write.identity.key);
-  const numbers = await database.rows(
-    `select id, key from servers where ${isInList(database, "key", "text")}`,
-    [listValue(database, keys)],
-  );
-  const ids = new Map(numbers.map(({ id, key }) => [String(key), Number(id)]));
-  if (inserted === writes.length) return { ids, known: new Map() };
+/**
+ * Inserts servers, and sets their ids. A server that another writer has inserted first gets the row
+ * `before`.
+ *
+ * @param servers Servers in the order of their keys.
+ * @throws ChangedMeanwhile
+ */
+async function insertServers(database: Database, servers: readonly Draft[]): Promise<void> {
+  if (servers.length === 0) return;
+  const rows = servers.map(({ write: { firstSeen, probedAt, identity }, values: { columns } }) => {
+    columns.push(storableTime(firstSeen) ?? 0, storableTime(probedAt) ?? 0);
+    if (database.engine === "sqlite") columns.push(addressSort(identity.address));
+    return columns;
+  });
+  const ids = await database.insert(INSERT_SERVER, rows);
+  const others = servers.filter((one, i) => {
+    one.id = ids[i] ?? 0;
+    return ids[i] === undefined;
+  });
+  const keys = others.map(({ write }) => write.identity.key);
   const known = await readKnownServers(database, keys, { attempt: 1 });
-  const others = [...known].filter(([, { state }]) => state !== undefined);
-  return { ids, known: new Map(others) };
+  for (const one of others) {
+    one.before = known.get(one.write.identity.key);
+    if (one.before === undefined) {
+      throw new ChangedMeanwhile("other programs keep removing servers");
+    }
+  }
 }
 
 /** Values of STATE_COLUMNS. */
@@ -234,25 +235,34 @@ function stateRow({ id, write, values }: Pick<WrittenServer, "id" | "write" | "v
   ];
 }
 
+/** Values of STATE_COLUMNS, and the version of the row that was read. */
+function stateUpdate(one: Draft): Value[] {
+  const row = stateRow(one);
+  row.push(one.before!.state!.version);
+  return row;
+}
+
 function flagsOf({ id, values }: Pick<WrittenServer, "id" | "values">) {
   return { id, flags: flagsIn(values.columns) };
 }
 
 /** Whether a known server's columns differ, or the server went online or offline. */
-function isDifferent({ before, values, write: { online } }: Unreported): boolean {
+function isDifferent({ before, values, write: { online } }: Draft): boolean {
   return before!.digest !== values.digest || before!.state!.online !== online;
 }
 
 /** Updates the rows of servers that differ. */
-async function updateRows(database: Database, different: readonly Unreported[]): Promise<void> {
+async function updateRows(database: Database, different: readonly Draft[]): Promise<void> {
   await database.bulk(
     UPDATE_SERVER,
-    different.map(({ before, values, write: { online, probedAt }, id }) => {
+    different.map(({ before, values, write: { online, probedAt, identity }, id }) => {
       const isChanged = before!.content !== values.content || before!.state!.online !== online;
-      const at = storableTime(probedAt) ?? 0;
-      const columns = values.columns.slice(0, -1);
-      const sort = database.engine === "sqlite" ? [values.columns.at(-1)!] : [];
-      return [...sort, ...columns, isChanged ? at : before!.changedAt, id];
+      const at = isChanged ? storableTime(probedAt) ?? 0 : before!.changedAt;
+      const row = values.columns.slice(0, SERVER_COLUMNS.length);
+      row.push(at);
+      if (database.engine === "sqlite") row.push(addressSort(identity.address));
+      row.push(id);
+      return row;
     }),
   );
 }
@@ -260,7 +270,7 @@ async function updateRows(database: Database, different: readonly Unreported[]):
 /** Updates `first_seen` of servers that were first found earlier than the database contains. */
 async function updateFirstSeen(
   database: Database,
-  written: readonly Unreported[],
+  written: readonly Draft[],
 ): Promise<void> {
   const earlier = written.filter(({ before, write }) => write.firstSeen < before!.firstSeen);
   await database.bulk(
@@ -273,13 +283,13 @@ async function updateFirstSeen(
 }
 
 /** Writes the names of players of servers whose names have changed. */
-async function writePlayers(database: Database, written: readonly Unreported[]): Promise<void> {
-  const different = written.filter(({ before, values: { players } }) =>
-    normalized(before?.players ?? null) !== players
-  );
-  const [listed, unlisted] = [true, false].map((isListed) =>
-    different.filter(({ values: { players } }) => (players !== null) === isListed)
-  );
+async function writePlayers(database: Database, written: readonly Draft[]): Promise<void> {
+  const [listed, unlisted]: [Draft[], Draft[]] = [[], []];
+  for (const one of written) {
+    const [old, { players }] = [one.before?.players ?? null, one.values];
+    if (old === players || (players !== null && normalized(old) === players)) continue;
+    (players === null ? unlisted : listed).push(one);
+  }
   await database.bulk(
     UPSERT_PLAYERS,
     listed.map(({ id, values: { players }, write: { probedAt } }) => [

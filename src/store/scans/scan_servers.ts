@@ -3,22 +3,27 @@
  *
  * @module
  */
-import { type BulkStatement, type Database, insertInto } from "../database/database.ts";
+import { type Database, listValue } from "../database/database.ts";
 import type { WrittenServer } from "../rows/write_servers.ts";
 
-/** Inserts servers that replied to a scan. */
-export const INSERT_SCAN_SERVER: BulkStatement = insertInto(
-  "scan_servers",
-  [["scan", "integer"], ["server", "integer"]],
-  "on conflict (scan, server) do nothing",
-);
+/** Inserts servers that replied to a scan: a list of `servers.id`. */
+const INSERT_SCAN_SERVERS = {
+  sqlite: "insert into scan_servers (scan, server) select ?, value from json_each(?) where true " +
+    "on conflict (scan, server) do nothing",
+  postgres: "insert into scan_servers (scan, server) " +
+    "select ?::integer, unnest(?::integer[]) on conflict (scan, server) do nothing",
+};
 
 /** Writes which servers replied to scans, in the order of the scans and of the servers. */
 export async function writeScanServers(
   database: Database,
   written: readonly WrittenServer[],
 ): Promise<void> {
-  const rows = written.flatMap(({ id, write: { scan } }) => scan === null ? [] : [[scan, id]]);
-  rows.sort(([scan, id], [other, next]) => scan - other || id - next);
-  await database.bulk(INSERT_SCAN_SERVER, rows);
+  const byScan = Map.groupBy(written, ({ write: { scan } }) => scan);
+  const scans = [...byScan.keys()].filter((scan) => scan !== null).sort((a, b) => a - b);
+  for (const scan of scans) {
+    const ids = byScan.get(scan)!.map(({ id }) => id).sort((a, b) => a - b);
+    const sql = INSERT_SCAN_SERVERS[database.engine];
+    await database.run(sql, [scan, listValue(database, ids)]);
+  }
 }

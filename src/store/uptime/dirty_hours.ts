@@ -47,7 +47,8 @@ export interface WrittenRow {
  * began before.
  */
 export async function markLateRows(database: Database, rows: readonly WrittenRow[]): Promise<void> {
-  const late = rows.filter(({ at }) => mayBeClosed(database, at));
+  const now = database.now();
+  const late = rows.filter(({ at }) => mayBeClosed(now, at));
   if (late.length === 0) return;
   const watches = await watchesAmong(database, late.map(({ scan }) => scan));
   const ofWatches = late.filter(({ scan }) => watches.has(scan));
@@ -61,7 +62,7 @@ export async function markLateRows(database: Database, rows: readonly WrittenRow
 
 /** Marks those hours from one time to another that are closed, for all servers. */
 export async function markPeriod(database: Database, from: number, to: number): Promise<void> {
-  if (!mayBeClosed(database, from)) return;
+  if (!mayBeClosed(database.now(), from)) return;
   await markHours(database, hoursBetween(from, to).map((hour) => [hour, ALL_SERVERS]));
 }
 
@@ -75,9 +76,9 @@ export async function markHours(
   await database.bulk(MARK, inOrder);
 }
 
-/** Whether the hour of a time may be closed already. */
-function mayBeClosed(database: Database, at: number): boolean {
-  return startOf(at, HOUR_MS) + HOUR_MS <= database.now() + SLACK_MS;
+/** Whether the hour of a time may be closed already. `now`: the database's time, Unix milliseconds. */
+function mayBeClosed(now: number, at: number): boolean {
+  return startOf(at, HOUR_MS) + HOUR_MS <= now + SLACK_MS;
 }
 
 /** The scans that are watches, among those given. */

@@ -211,12 +211,20 @@ class Sqlite implements Database {
   }
 
   async rows(sql: string, parameters: readonly Value[] = []): Promise<Row[]> {
-    return await this.#whenFree(() => this.#prepare(sql).all(...parameters) as Row[]);
+    return await this.#whenFree(() => {
+      try {
+        return this.#prepare(sql).all(...parameters) as Row[];
+      } catch (error) {
+        if (!(error instanceof RangeError)) throw error; // an integer is too large for a number
+        return withLargeIntegers(this.db, sql).all(...parameters).map(rounded);
+      }
+    });
   }
 
   /**
-   * Deno's `iterate()` ends without an error when SQLite reports one (Deno 2.9.6), so a corrupt file
-   * would appear to have fewer rows. The rows are therefore counted again afterwards.
+   * Deno's `iterate()` ends without an error when SQLite reports one, or when an integer is too large for
+   * a number (Deno 2.9.6), so a corrupt file would appear to have fewer rows. The rows are therefore
+   * counted again afterwards. The rows from the one with a large integer on are read another way.
    */
   async *stream(sql: string, parameters: readonly Value[] = []): AsyncIterable<Row> {
     using turn = this.#inSnapshot ? undefined : await this.#queue.begin();
@@ -229,6 +237,13 @@ class Sqlite implements Database {
         yield row as Row;
       }
       const [{ n }] = await this.rows(`select count(*) as n from (${sql})`, parameters);
+      if (n === read) return;
+      let position = 0;
+      for (const row of withLargeIntegers(this.db, sql).iterate(...parameters)) {
+        if (position++ < read) continue;
+        read = position;
+        yield rounded(row);
+      }
       if (n !== read) throw new Error(`${read} of ${n} rows can be read: the file is corrupt`);
     } finally {
       if (!isInSnapshot) this.db.exec("rollback");
@@ -355,4 +370,20 @@ class Sqlite implements Database {
     if (statement === undefined) this.#prepared.set(sql, statement = this.db.prepare(sql));
     return statement;
   }
+}
+
+/** A statement that reads integers of any size: all integers are of the type `bigint`. */
+function withLargeIntegers(db: DatabaseSync, sql: string): StatementSync {
+  const statement = db.prepare(sql);
+  statement.setReadBigInts(true);
+  return statement;
+}
+
+/** A row with numbers in place of integers of the type `bigint`. Large ones are rounded. */
+function rounded(row: object): Row {
+  return Object.fromEntries(
+    Object.entries(row).map((
+      [name, value],
+    ) => [name, typeof value === "bigint" ? Number(value) : value]),
+  );
 }

@@ -7,6 +7,7 @@ import { FIELDS, type FieldType, type ServerRecord } from "../../core/record.ts"
 import { parseAddress } from "../../core/address.ts";
 import type { Row, Value } from "../database/database.ts";
 import { canonicalHost } from "./addresses.ts";
+import { storableTime } from "./stored_values.ts";
 import { type BrokenCell, isJsonType, readJson } from "./json_cells.ts";
 
 /** The state of a server, which a database keeps beside the server's last reply. */
@@ -69,19 +70,32 @@ export function recordOf(row: Row, onBroken?: (cell: BrokenCell) => void): Liste
   for (const { name, type, nullable } of FIELDS) {
     const value = readValue(row[name], type);
     if (value === undefined) onBroken?.({ key, column: name });
-    record[name] = value === undefined ? nullable ? null : [] : value;
+    record[name] = value === undefined ? emptyValue(type, nullable) : value;
   }
+  const numberOf = (column: keyof ServerState | "changed_at", isValid: (n: number) => boolean) => {
+    const value = Number(row[column]);
+    if (isValid(value)) return value;
+    onBroken?.({ key, column });
+    return 0;
+  };
+  const timeOf = (column: "first_seen" | "last_seen" | "changed_at") =>
+    numberOf(column, (time) => storableTime(time) !== null);
   const host = canonicalHost(String(row.host));
   if (parseAddress(host) === undefined) onBroken?.({ key, column: "address" });
   return {
     ...record as unknown as ServerRecord,
     host: row.scope === null ? host : `${host}%${row.scope}`,
     online: row.online === 1,
-    missed_scans: Number(row.missed_scans),
-    first_seen: Number(row.first_seen),
-    last_seen: Number(row.last_seen),
-    changed_at: Number(row.changed_at),
+    missed_scans: numberOf("missed_scans", Number.isSafeInteger),
+    first_seen: timeOf("first_seen"),
+    last_seen: timeOf("last_seen"),
+    changed_at: timeOf("changed_at"),
   };
+}
+
+/** The value of a field whose cell is broken. */
+function emptyValue(type: FieldType, nullable: boolean): unknown {
+  return nullable ? null : type === "integer" ? 0 : [];
 }
 
 /** The value of a record's field in a row of `servers`; `null` if another program broke it. */
@@ -93,5 +107,6 @@ export function fieldOf(name: keyof ServerRecord, value: Value): unknown {
 function readValue(value: Value, type: FieldType): unknown {
   if (value === null) return null;
   if (type === "boolean") return value === 1;
+  if (type === "integer") return Number.isSafeInteger(value) ? value : undefined;
   return isJsonType(type) ? readJson(String(value), type) : value;
 }

@@ -2,7 +2,7 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { brokenCellReporter } from "../../../src/app/databases/broken_cells.ts";
 import { openSqlite } from "../../../src/store/database/sqlite.ts";
-import { readJson } from "../../../src/store/rows/json_cells.ts";
+import { type BrokenCell, readJson } from "../../../src/store/rows/json_cells.ts";
 import { createTables } from "../../../src/store/schema/create_tables.ts";
 import { Store } from "../../../src/store/store.ts";
 import { all, onEngines } from "../../store/databases.ts";
@@ -77,6 +77,40 @@ onEngines(
   },
 );
 
+onEngines(
+  "integers that are too large are reported with their key, and all other rows are read",
+  async (db) => {
+    await new Store(db, () => Promise.resolve()).write([1, 2, 3, 4].map((port) => record(port)));
+    const large = "9223372036854775807";
+    await db.script(`update servers set protocol_version = ${large} where port = 2`);
+    await db.script(`update servers set mtu = -${large} where port = 4`);
+    const broken: string[] = [];
+    const onBroken = ({ key, column }: BrokenCell) => broken.push(`${key} ${column}`);
+    const listed = await Array.fromAsync(selectServers(db, { sort: "address" }, onBroken));
+    assertEquals(
+      listed.map(({ port, protocol_version, mtu }) => [port, protocol_version, mtu]),
+      [1, 2, 3, 4].map((port) => [port, port === 2 ? null : record(port).protocol_version, null]),
+    );
+    assertEquals(broken.toSorted(), ["127.0.0.1:2 protocol_version", "127.0.0.1:4 mtu"]);
+    const [row] = await all(db, "select mtu from servers where port = 4");
+    assertEquals(row.mtu, -(2 ** 63));
+  },
+);
+
+Deno.test("times of another program that no date can have are reported and read as 0", async () => {
+  await using db = openSqlite(":memory:");
+  await createTables(db);
+  await new Store(db, () => Promise.resolve()).write([record(1), record(2)]);
+  await db.script("update servers set first_seen = 9223372036854775807 where port = 1");
+  await db.script("update server_state set probed_at = 8640000000000001 where server = 2");
+  const broken: string[] = [];
+  const onBroken = ({ key, column }: BrokenCell) => broken.push(`${key} ${column}`);
+  const listed = await Array.fromAsync(selectServers(db, { sort: "address" }, onBroken));
+  assertEquals(listed.map(({ first_seen: first }) => first === 0), [true, false]);
+  assertEquals(listed.map(({ last_seen: last }) => last === 0), [false, true]);
+  assertEquals(broken, ["127.0.0.1:1 first_seen", "127.0.0.1:2 last_seen"]);
+});
+
 Deno.test("commands report a broken cell once with its key, and continue", async () => {
   const folder = await Deno.makeTempDir();
   try {
@@ -87,9 +121,11 @@ Deno.test("commands report a broken cell once with its key, and continue", async
       await new Store(database, () => Promise.resolve()).write([record(1), record(2), record(3)]);
       await database.run("update servers set protocols = '{' where port = 2");
       await database.run("update servers set address = 'nowhere' where port = 3");
+      await database.script("update servers set mtu = 9223372036854775807 where port = 1");
     }
     const report = `blocksweep: "${list}": cannot read protocols of "127.0.0.1:2", which another`;
     const address = `cannot read address of "127.0.0.1:3"`;
+    const integer = `cannot read mtu of "127.0.0.1:1"`;
     for (
       const args of [
         ["servers", list, "--json"],
@@ -98,9 +134,10 @@ Deno.test("commands report a broken cell once with its key, and continue", async
       ]
     ) {
       const { code, stderr, stdout } = await run(args);
+      const reportsOfInteger = args[0] === "scan" ? 0 : 1; // a scan does not read the column
       assertEquals(
-        [code, stderr.split(report).length, stderr.split(address).length],
-        [0, 2, 2],
+        [code, ...[report, address, integer].map((text) => stderr.split(text).length)],
+        [0, 2, 2, 1 + reportsOfInteger],
         stderr,
       );
       assert(stdout !== "");

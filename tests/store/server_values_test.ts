@@ -10,6 +10,7 @@ import {
   storableUuid,
   versionKey,
 } from "../../src/store/rows/stored_values.ts";
+import { hashOf } from "../../src/store/rows/content_hash.ts";
 import { identityOf } from "../../src/store/rows/identity.ts";
 import { SERVER_COLUMNS, serverValues } from "../../src/store/rows/server_values.ts";
 import { recordOf } from "../../src/store/rows/stored_record.ts";
@@ -143,6 +144,19 @@ Deno.test("a change of one character, at any position, changes the content hash"
     ),
   );
   assertEquals(hashes.size, 50_000);
+});
+
+Deno.test("texts of each length that differ in one unit, or in the number of units, have other hashes", () => {
+  const texts = Array.from(
+    { length: 12 },
+    (_, length) =>
+      Array.from(
+        { length: 2 ** length },
+        (_, i) => i.toString(2).padStart(length, "0").slice(-length || 2),
+      ),
+  ).flat();
+  const hashes = new Set(texts.map((text) => hashOf(text.replaceAll("0", "\0"))));
+  assertEquals(hashes.size, new Set(texts).size);
 });
 
 Deno.test("the content hash tells unknown values from empty ones, and one column from the next", () => {

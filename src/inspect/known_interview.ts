@@ -16,16 +16,23 @@ const ENDS: readonly Ended[] = ["optedOut", "exhausted", "cancelled", "unconfirm
  * Interviews a server in its known protocols. `followUps` of the plan are used after a reply.
  *
  * @param options For each of the interviews.
+ * @param otherRetries Number of retries in the other protocols if the first one has no reply. Default: as
+ * in the options.
  */
 export async function runKnownInterview(
   plan: InterviewPlan,
   options: RunInterviewOptions,
+  otherRetries = options.retries,
 ): Promise<InterviewResult> {
   const [first, ...others] = plan.protocols;
   const opening = await runInterview({ ...plan, needs: "status" }, options);
   if (opening.ended !== "unconfirmed" || others.length === 0) return withoutNeed(opening);
   const later = { ...plan, protocols: others, followUps: [], needs: undefined };
-  const parts = await runSideBySide(later, options, opening.noReplySince);
+  const parts = await runSideBySide(
+    later,
+    { ...options, retries: otherRetries },
+    opening.noReplySince,
+  );
   const found = joined([withoutNeed(opening), parts]);
   const { followUps = [] } = plan;
   const more = followUps.filter((one) => one !== first && !others.includes(one));

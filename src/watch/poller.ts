@@ -125,8 +125,11 @@ export class Poller {
     const plan = this.#planFor(server, memory);
     server.queried = plan.protocols.map(({ name }) => name);
     const state: PollState = { optsOut: false, repliedAt: undefined };
-    const run = memory.spoken === undefined ? runSideBySide : runKnownInterview;
-    const result = await run(plan, this.#optionsFor(server, memory, state));
+    const options = this.#optionsFor(server, memory, state);
+    // The next poll is the retry in the other protocols: failed polls stay short.
+    const result = memory.spoken === undefined
+      ? await runSideBySide(plan, options)
+      : await runKnownInterview(plan, options, 0);
     return { ...result, repliedAt: state.repliedAt };
   }
 

@@ -19,7 +19,11 @@ const hostOf = (software: string): FleetHost =>
 async function interview(
   run: typeof runKnownInterview,
   known: readonly string[],
-  { software, followUps = [] }: { software?: string; followUps?: readonly string[] } = {},
+  { software, followUps = [], retries = 0 }: {
+    software?: string;
+    followUps?: readonly string[];
+    retries?: number;
+  } = {},
 ) {
   const network = new FakeNetwork(3);
   network.record = true;
@@ -40,7 +44,7 @@ async function interview(
   };
   const found = await network.run(run(plan, {
     endpoint,
-    retries: 0,
+    retries,
     nonce: () => 5n,
     clock: network,
     signal,
@@ -79,6 +83,15 @@ Deno.test("a server that does not reply in its first protocol is queried in the 
   assertEquals(connections[0], TIMEOUT_MS); // TCP needs no gap after the ping
   assertEquals(handshakes[0], TIMEOUT_MS);
   assert(tookMs <= TIMEOUT_MS + STREAM_LIMITS.connectMs, String(tookMs));
+});
+
+Deno.test("the other protocols may have fewer retries", async () => {
+  const sentWith = async (run: typeof runKnownInterview) => {
+    const { pings, handshakes } = await interview(run, ["raknet", "query"], { retries: 2 });
+    return [pings.length, handshakes.length];
+  };
+  assertEquals(await sentWith(runKnownInterview), [3, 3]);
+  assertEquals(await sentWith((plan, options) => runKnownInterview(plan, options, 0)), [3, 1]);
 });
 
 Deno.test("a second passes after an unanswered datagram of an earlier interview", async () => {

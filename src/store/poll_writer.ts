@@ -11,7 +11,7 @@ import { type NumberedRecord, writeAttached } from "./attachments.ts";
 import type { Database, Value } from "./database/database.ts";
 import { offlineEvent } from "./events/detect.ts";
 import { type PollEvents, pollEvents, type UnconfirmedEvents } from "./events/poll_events.ts";
-import type { EventBody, ServerEvent } from "./events/watch_event.ts";
+import type { EventBody, ReportedEvent } from "./events/watch_event.ts";
 import { PART_COLUMNS, withKeptColumns } from "./kept/kept_columns.ts";
 import { withoutForgotten } from "./forget/tombstones.ts";
 import { writeOptOuts } from "./opt_outs.ts";
@@ -43,7 +43,7 @@ export async function writePolls(
   database: Database,
   all: Polls,
   options: PollRules,
-): Promise<readonly ServerEvent[]> {
+): Promise<readonly ReportedEvent[]> {
   const { newEventId, unconfirmed, allProtocols = PROTOCOLS } = options;
   const columns = [...scanOnlyColumns(allProtocols), ...PART_COLUMNS];
   return await unconfirmed.write(database, async (attempt) => {

@@ -10,7 +10,12 @@ import type { Polls } from "../store/rows/polls.ts";
 import { PendingEvents } from "./pending_events.ts";
 import { candidatesOf, PollQueue } from "./poll_queue.ts";
 import { PollStates } from "./poll_states.ts";
-import type { ServerEvent, WatcherEvent } from "../store/events/watch_event.ts";
+import type {
+  ReportedEvent,
+  ServerEvent,
+  WatcherEvent,
+  WatchEvent,
+} from "../store/events/watch_event.ts";
 import type { WatchSpan } from "../store/uptime/watch_spans.ts";
 import type { WatchedServer } from "./watched_server.ts";
 import { WatchSpans } from "./watch_spans.ts";
@@ -36,13 +41,13 @@ export interface JournalOptions {
    * Writes to the database, and returns the events that result. When it rejects, it is called again with
    * equal results.
    */
-  readonly write: (polls: Polls) => Promise<readonly ServerEvent[]>;
+  readonly write: (polls: Polls) => Promise<readonly ReportedEvent[]>;
   /**
-   * Receives the events to report: those that the database's transactions return. If the database
-   * cannot be written for 10 seconds, those that the watch has seen. Default: another database
-   * decides what is reported, or none does.
+   * Receives the events to report, and whether the database has them: those that the database's
+   * transactions return. If the database cannot be written for 10 seconds, those that the watch has
+   * seen. Default: another database decides what is reported, or none does.
    */
-  readonly onEvent?: (event: ServerEvent) => void;
+  readonly onEvent?: (event: WatchEvent, isStored: boolean) => void;
   /** Writes the spans of the watch. Default: not written. */
   readonly writeSpans?: (spans: readonly WatchSpan[]) => Promise<void>;
   /** Writes the heartbeat of the watch, every 10 seconds. Default: not written. */
@@ -162,10 +167,11 @@ export class Journal {
     this.#schedule();
   }
 
-  /** Queues an event of the watch itself, which the caller reports. It starts or ends an outage. */
+  /** Queues an event of the watch itself. It starts or ends an outage. */
   addWatcherEvent(event: WatcherEvent): void {
     if (event.event === "watcher_offline") this.offline(event.since);
     else this.online(event.at);
+    this.#pending?.wait(event);
     this.#queue.watcherEvents.push(event);
     this.#schedule();
   }

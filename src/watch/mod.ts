@@ -5,12 +5,18 @@
  */
 export * from "./watch_sockets.ts";
 export * from "../store/events/watch_event.ts";
+export type {
+  HeldPosition,
+  WebhookKey,
+  WebhookPosition,
+} from "../store/events/webhook_position.ts";
 export * from "./journal.ts";
 export * from "./pending_events.ts";
 export * from "./own_network.ts";
 export * from "./poll_loop.ts";
 export * from "./poller.ts";
 export * from "./schedule.ts";
+export * from "./webhook/event_feed_queue.ts";
 export * from "./webhook/event_spool.ts";
 export * from "./webhook/receivers.ts";
 export type { QueuedEvent } from "./webhook/spool_format.ts";

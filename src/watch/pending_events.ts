@@ -5,7 +5,7 @@
  * @module
  */
 import type { Clock } from "../net/clock.ts";
-import type { ServerEvent } from "../store/events/watch_event.ts";
+import type { ReportedEvent, ServerEvent, WatchEvent } from "../store/events/watch_event.ts";
 
 /** Maximum wait for the database, milliseconds. Then an event is reported as the watch has seen it. */
 export const MAX_DECISION_MS = 10_000;
@@ -13,16 +13,20 @@ export const MAX_DECISION_MS = 10_000;
 /** Events that wait for a database. */
 export class PendingEvents {
   /** Events that are not reported yet, the oldest first, and since when they wait, by id. */
-  readonly #waiting = new Map<string, { readonly event: ServerEvent; readonly since: number }>();
+  readonly #waiting = new Map<string, { readonly event: WatchEvent; readonly since: number }>();
   /** Ids of events that were reported before the database could be written. */
   readonly #reported = new Set<string>();
   #cancel: (() => void) | undefined;
   #closed = false;
 
-  /** Starts without events. `report` receives each event once. */
+  /**
+   * Starts without events.
+   *
+   * @param report Receives each event once, and whether the database has it.
+   */
   constructor(
     private readonly clock: Clock,
-    private readonly report: (event: ServerEvent) => void,
+    private readonly report: (event: WatchEvent, isStored: boolean) => void,
   ) {}
 
   /**
@@ -34,9 +38,7 @@ export class PendingEvents {
    */
   add(earlier: readonly ServerEvent[], events: readonly ServerEvent[]): readonly ServerEvent[] {
     if (events.length === 0) return earlier;
-    const since = this.clock.now();
-    for (const event of events) this.#waiting.set(event.id, { event, since });
-    this.#schedule();
+    for (const event of events) this.wait(event);
     const kinds = new Set(events.map(({ event }) => event));
     const kept = earlier.filter(({ id, event }) =>
       !(kinds.has(event) && this.#reported.delete(id))
@@ -44,15 +46,23 @@ export class PendingEvents {
     return [...kept, ...events];
   }
 
+  /** Adds an event that the database does not change. */
+  wait(event: WatchEvent): void {
+    this.#waiting.set(event.id, { event, since: this.clock.now() });
+    this.#schedule();
+  }
+
   /**
    * Reports what a transaction has decided.
    *
-   * @param candidates The events of {@linkcode add} that the transaction had.
+   * @param candidates The events of {@linkcode add} and {@linkcode wait} that the transaction had.
    * @param events The events that it resulted in. Those that were reported before are not reported again.
    */
-  decided(candidates: readonly ServerEvent[], events: readonly ServerEvent[]): void {
+  decided(candidates: readonly WatchEvent[], events: readonly ReportedEvent[]): void {
     if (this.#closed) return;
-    for (const event of events) if (!this.#reported.has(event.id)) this.report(event);
+    for (const { event, isStored } of events) {
+      if (!this.#reported.has(event.id)) this.report(event, isStored);
+    }
     for (const { id } of candidates) {
       this.#waiting.delete(id);
       this.#reported.delete(id);
@@ -71,7 +81,7 @@ export class PendingEvents {
       if (since > limit) return;
       this.#waiting.delete(id);
       this.#reported.add(id);
-      this.report(event);
+      this.report(event, false);
     }
   }
 

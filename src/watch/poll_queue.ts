@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { ServerEvent, WatcherEvent } from "../store/events/watch_event.ts";
+import type { WatcherEvent, WatchEvent } from "../store/events/watch_event.ts";
 import type {
   DroppedServer,
   OptOut,
@@ -74,6 +74,10 @@ export class PollQueue {
 }
 
 /** The events in a batch, as the watch has seen them. */
-export function candidatesOf({ servers, dropped }: Polls): readonly ServerEvent[] {
-  return [...servers.flatMap(({ candidates }) => candidates), ...dropped.map(({ event }) => event)];
+export function candidatesOf({ servers, dropped, watcherEvents }: Polls): readonly WatchEvent[] {
+  return [
+    ...servers.flatMap(({ candidates }) => candidates),
+    ...dropped.map(({ event }) => event),
+    ...watcherEvents,
+  ];
 }

@@ -15,6 +15,7 @@ const IN_ONE_ENGINE = new Set([
   "events.seq",
   "events.id",
   "scans.heartbeat_at",
+  "webhook_positions.tx",
 ]);
 
 /** All rows of a table, each value in one form for both engines. */

@@ -96,6 +96,11 @@ export async function happen(database: Database): Promise<void> {
       optOuts: [{ address: 9, at: 1 }],
     },
   });
+  const time = database.engine === "postgres" ? "to_timestamp(0)" : "0";
+  await database.script(
+    "insert into webhook_positions (webhook, kinds, tx, seq, held_until) " +
+      `values ('00', 'online', '0', 5, ${time})`,
+  );
   await watchUptime(database);
   await writeTombstones(database, [forgettable(record(9))], NOW);
 }

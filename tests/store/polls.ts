@@ -2,7 +2,7 @@
 import type { Protocol } from "../../src/protocols/protocol.ts";
 import type { Database } from "../../src/store/database/database.ts";
 import { UnconfirmedEvents } from "../../src/store/events/poll_events.ts";
-import type { ServerEvent } from "../../src/store/events/watch_event.ts";
+import { isWatcherEvent, type ServerEvent } from "../../src/store/events/watch_event.ts";
 import { writePolls } from "../../src/store/poll_writer.ts";
 import { newEventId } from "../../src/store/rows/uuid.ts";
 import type { PolledServer, PollObservation, Polls } from "../../src/store/rows/polls.ts";
@@ -24,8 +24,8 @@ export function outageAt(at: number, misses = 3): PolledServer["outage"] {
   return { misses, since: at, decisiveSince: at };
 }
 
-/** Writes polls as a watch does. Returns the events that result. */
-export function writePolled(
+/** Writes polls as a watch does. Returns the events of servers that result. */
+export async function writePolled(
   database: Database,
   servers: readonly Poll[],
   observations: readonly PollObservation[] = [],
@@ -45,5 +45,6 @@ export function writePolled(
     dropped: [],
     watcherEvents,
   };
-  return writePolls(database, polls, { newEventId, unconfirmed, allProtocols });
+  const reported = await writePolls(database, polls, { newEventId, unconfirmed, allProtocols });
+  return reported.map(({ event }) => event).filter((event) => !isWatcherEvent(event));
 }

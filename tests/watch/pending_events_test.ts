@@ -1,13 +1,15 @@
 /** Covers src/watch/pending_events.ts and src/watch/poll_queue.ts. */
 import { assertEquals } from "@std/assert";
 import { emptyRecord, type ServerRecord } from "../../src/core/record.ts";
-import type { ServerEvent } from "../../src/store/events/watch_event.ts";
+import type { ServerEvent, WatchEvent } from "../../src/store/events/watch_event.ts";
 import type { Polls } from "../../src/store/rows/polls.ts";
 import { FakeNetwork } from "../../src/testing/fake_network.ts";
 import { Journal, MAX_DECISION_MS, PendingEvents, WatchedServer } from "../../src/watch/mod.ts";
 
 const event = (id: string, kind = "changed") =>
   ({ id, event: kind, at: 1, changes: {} }) as unknown as ServerEvent;
+const stored = (...events: readonly ServerEvent[]) =>
+  events.map((event) => ({ event, isStored: event.event !== "players" }));
 const ids = (events: readonly ServerEvent[]) => events.map(({ id }) => id);
 
 /** Pending events whose time a test lets pass. */
@@ -23,7 +25,7 @@ function scene() {
 Deno.test("what the database decides is reported, and not what the watch has seen", async () => {
   const { pending, reported, later } = scene();
   const candidates = pending.add([], [event("a"), event("b", "players")]);
-  pending.decided(candidates, [event("a"), event("c")]);
+  pending.decided(candidates, stored(event("a"), event("c")));
   await later(2 * MAX_DECISION_MS);
   pending.close();
   assertEquals(reported, ["a", "c"]);
@@ -42,7 +44,7 @@ Deno.test("while the database cannot be written, events are reported after 10 se
   const third = pending.add(second, [event("c", "offline")]);
   assertEquals(ids(third), ["b", "c"]); // the last of each kind
   await later(MAX_DECISION_MS);
-  pending.decided(third, [event("c", "offline"), event("d", "changed")]);
+  pending.decided(third, stored(event("c", "offline"), event("d", "changed")));
   pending.close();
   assertEquals(reported, ["a", "b", "c", "d"]);
 });
@@ -51,7 +53,7 @@ Deno.test("events that wait at the end are reported", async () => {
   const { pending, reported, later } = scene();
   const candidates = pending.add([], [event("a")]);
   pending.close();
-  pending.decided(candidates, [event("a")]); // a transaction that ends too late
+  pending.decided(candidates, stored(event("a"))); // a transaction that ends too late
   await later(2 * MAX_DECISION_MS);
   assertEquals(reported, ["a"]);
 });
@@ -68,7 +70,7 @@ Deno.test("a journal gives its database what the watch has seen, also after a fa
   let count = 0;
   const rules = { intervalMs: 10_000, downAfter: 1, scanId: "w", newEventId: () => `${++count}` };
   const server = new WatchedServer({ address: 0x7f000001, port: 1 }, "a.example", rules);
-  const [written, reported]: [Polls[], ServerEvent[]] = [[], []];
+  const [written, reported]: [Polls[], WatchEvent[]] = [[], []];
   let away = true;
   const journal = new Journal({
     name: "a.db",
@@ -79,10 +81,10 @@ Deno.test("a journal gives its database what the watch has seen, also after a fa
     write: (polls) => {
       written.push(polls);
       if (away) return Promise.reject(new Error("gone"));
-      return Promise.resolve([
+      return Promise.resolve(stored(
         ...polls.servers.flatMap(({ candidates }) => candidates),
         ...polls.dropped.map(({ event }) => event),
-      ]);
+      ));
     },
   });
   const later = (ms: number) => new Promise<void>((resolve) => network.after(ms, resolve));

@@ -27,6 +27,9 @@ const CLOSE_TIMEOUT_MS = 10_000;
 /** Wait for a database that another program has locked. After this time the write is tried again later. */
 const BUSY_MS = 250;
 
+/** Wait of the connection that reads events for a webhook: nothing waits for it. */
+const FEED_BUSY_MS = 3000;
+
 /**
  * Opens a database, and waits while another program has it locked.
  *
@@ -35,12 +38,12 @@ const BUSY_MS = 250;
 async function openFree(
   open: typeof openExisting | typeof openStore,
   place: DatabaseLocation,
-  { report, ...tables }: DatabaseOpening,
+  { report, ...rest }: DatabaseOpening,
 ): Promise<Database> {
   using interrupt = onInterrupt(() => {});
   const { signal } = interrupt;
   const lockWait = { signal, report: (line: string) => report(`blocksweep: ${line}`) };
-  const options = { busyMs: BUSY_MS, lockWait, ...tables };
+  const options = { busyMs: BUSY_MS, lockWait, ...rest };
   try {
     return await open(place, connectionEnvironment(report), options);
   } catch (error) {
@@ -54,6 +57,8 @@ interface DatabaseOpening {
   readonly textIndex: boolean;
   /** Whether PostgreSQL partitions observations by month. */
   readonly partitionByMonth: boolean;
+  /** How long a statement waits for a locked file, milliseconds. Default: {@linkcode BUSY_MS}. */
+  readonly busyMs?: number;
   /** Receives a line for each failure. */
   readonly report: (line: string) => void;
 }
@@ -78,8 +83,8 @@ export class WatchDatabases implements AsyncDisposable {
   readonly #journals: Journal[] = [];
   /** Reads the numbers of the watch, which databases get with its heartbeat. */
   numbers: () => ScanNumbers = () => ({ probesSent: 0, replies: 0, found: 0 });
-  /** Receives the events to report, as the first database decides. */
-  onEvent: (event: WatchEvent) => void = () => {};
+  /** Receives the events to report, as the first database decides, and whether it has them. */
+  onEvent: (event: WatchEvent, isStored: boolean) => void = () => {};
 
   private constructor(
     /** Paths or URLs of the databases; the watched ones come first. */
@@ -182,9 +187,19 @@ export class WatchDatabases implements AsyncDisposable {
           ),
         writeHeartbeat: () =>
           new Store(database).progress({ id: this.rules.scanId, ...this.numbers() }),
-        ...(this.#all.length === 1 && { onEvent: (event: WatchEvent) => this.onEvent(event) }),
+        ...(this.#all.length === 1 && {
+          onEvent: (event: WatchEvent, isStored: boolean) => this.onEvent(event, isStored),
+        }),
       }),
     );
+  }
+
+  /** Opens the first database over another connection; `undefined`: the watch has none. */
+  async openFirstAgain(): Promise<Database | undefined> {
+    const [first] = this.places;
+    const { report } = this.opening;
+    const opening = { textIndex: false, partitionByMonth: false, busyMs: FEED_BUSY_MS, report };
+    return first && await openFree(openExisting, first, opening);
   }
 
   /** The addresses that the open databases mark as opted out. */

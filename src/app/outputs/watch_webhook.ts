@@ -3,11 +3,19 @@
  *
  * @module
  */
+import { scryptSync } from "node:crypto";
 import { dirname } from "node:path";
 import { InputError } from "../../core/errors.ts";
 import { systemClock } from "../../net/clock.ts";
+import type { ServerRecord } from "../../core/record.ts";
+import type { Database } from "../../store/database/database.ts";
 import type { DatabaseLocation } from "../../store/database_location.ts";
+import { EVENT_KINDS } from "../../store/events/watch_event.ts";
+import { WebhookPosition } from "../../store/events/webhook_position.ts";
+import { readSalt } from "../../store/forget/tombstones.ts";
+import { withDatabaseErrors } from "../../store/store.ts";
 import {
+  EventFeedQueue,
   EventSpool,
   MAX_SPOOLED_BYTES,
   newReceiver,
@@ -25,7 +33,7 @@ import {
   type WebhookUrl,
 } from "./webhook_secrets.ts";
 import { configurationPath } from "../targets/opt_out_file.ts";
-import { withCommas } from "../../core/quantities.ts";
+import { countOf, withCommas } from "../../core/quantities.ts";
 
 /** A webhook as the options describe it, with its secrets. */
 export interface WebhookSetup {
@@ -91,17 +99,27 @@ function requireNoOthers(options: WebhookOptionValues): void {
   throw new InputError(`Cannot use --${option} without --webhook`);
 }
 
+/** The watch of a webhook. */
+export interface WebhookWatch {
+  /** The watch's identity, UUIDv7. */
+  readonly scanId: string;
+  /** Its databases: the default spool file is beside the first one that is a file. */
+  readonly places: readonly DatabaseLocation[];
+  /** Opens the first database over another connection; `undefined`: the watch has none. */
+  readonly openFirstAgain: () => Promise<Database | undefined>;
+  /** Returns a server's record as it may be sent. */
+  readonly shown: (record: ServerRecord) => ServerRecord;
+}
+
 /**
- * Opens the webhook, with the events that an earlier watch left in the spool.
+ * Opens the webhook, with the events that wait for it in the first database and in the spool.
  *
- * @param places The databases of the watch: the default spool file is beside the first one that is
- * a file.
  * @param warn Receives a line for each failure.
- * @throws InputError if the spool cannot be used; Deno.errors.NotCapable.
+ * @throws InputError if the spool cannot be used; StoreError; Deno.errors.NotCapable.
  */
 export async function openWebhook(
   { receiver, spool: path, ...options }: WebhookSetup,
-  places: readonly DatabaseLocation[],
+  watch: WebhookWatch,
   warn: (message: string) => void,
 ): Promise<Webhook> {
   const { protocol, hostname, port } = new URL(receiver.url);
@@ -112,9 +130,56 @@ export async function openWebhook(
     );
   }
   const spool = path === undefined
-    ? await openUsual(usualSpool(places), warn)
+    ? await openUsual(usualSpool(watch.places), watch.places.length > 0, warn)
     : await openSpool(userPath(path), warn);
-  return new Webhook(receiver, { ...options, fetch, clock: systemClock, spool, report: warn });
+  try {
+    const feed = await openFeed({ receiver, ...options }, watch, warn);
+    return new Webhook(receiver, {
+      ...options,
+      fetch,
+      clock: systemClock,
+      spool,
+      feed,
+      report: warn,
+    });
+  } catch (error) {
+    await spool.close();
+    throw error;
+  }
+}
+
+/** Prepares the webhook's queue of the events in the first database; `undefined`: there is none. */
+async function openFeed(
+  { receiver, events = EVENT_KINDS }: Pick<WebhookSetup, "receiver" | "events">,
+  { scanId, shown, openFirstAgain }: WebhookWatch,
+  report: (message: string) => void,
+): Promise<EventFeedQueue | undefined> {
+  const kinds = events.filter((kind) => kind !== "players"); // these are in no database
+  const database = kinds.length === 0 ? undefined : await openFirstAgain();
+  if (database === undefined) return undefined;
+  await using stack = new AsyncDisposableStack();
+  stack.use(database);
+  const position = await withDatabaseErrors("write to", database, async () => {
+    const webhook = webhookHash(receiver.url, await readSalt(database));
+    const position = new WebhookPosition(database, { webhook, kinds }, scanId);
+    const given = await position.prepare();
+    if (given > 0) {
+      report(`webhook events are lost: ${countOf(given, "event")} waited longer than a week`);
+    }
+    return position;
+  });
+  stack.move();
+  return new EventFeedQueue({ database, position, shown, clock: systemClock, report });
+}
+
+/** Cost of the hash: it takes about 50 ms, so that nobody guesses a URL from its hash. */
+const COST = 16_384;
+
+/** The hash by which a database recognises a webhook. The URL's user and password are not part of it. */
+function webhookHash(text: string, salt: string): string {
+  const url = new URL(text);
+  url.username = url.password = "";
+  return scryptSync(url.href, salt, 16, { N: COST }).toString("hex");
 }
 
 /** The default spool file, as an absolute path: a task changes the current folder. */
@@ -124,18 +189,24 @@ export function usualSpool(places: readonly DatabaseLocation[]): string {
 }
 
 /** A watch works without a spool if no file can be written. */
-async function openUsual(path: string, warn: (message: string) => void): Promise<EventSpool> {
+async function openUsual(
+  path: string,
+  hasDatabase: boolean,
+  warn: (message: string) => void,
+): Promise<EventSpool> {
   try {
     Deno.mkdirSync(dirname(path), { recursive: true });
     return await openSpool(path, warn);
   } catch (error) {
-    if (error instanceof InputError && /another watch/.test(error.message)) throw error;
+    const isUsed = error instanceof InputError && /another watch/.test(error.message);
+    if (isUsed && !hasDatabase) throw error;
     const why = error instanceof Deno.errors.NotCapable
       ? "--allow-write is not granted"
+      : isUsed
+      ? `another watch uses "${path}"`
       : reason(error);
-    warn(
-      `events for the webhook are kept in memory only (${why}), and are lost when the watch ends`,
-    );
+    const which = hasDatabase ? "events that the database does not have" : "events for the webhook";
+    warn(`${which} are kept in memory only (${why}), and are lost when the watch ends`);
     return await EventSpool.open({ path: undefined, onWriteError: warn });
   }
 }
@@ -165,9 +236,14 @@ function requireFile(path: string): void {
 }
 
 /** The numbers of delivered, waiting and lost events, those of an earlier watch included. */
-export function webhookSummary({ delivered, waiting, lost, recovered, path }: Webhook): string {
+export function webhookSummary(hook: Webhook): string {
+  const { delivered, waiting, waitingInSpool, lost, recovered, path } = hook;
   const before = recovered === 0 ? "" : ` and ${withCommas(recovered)} of an earlier watch`;
-  const where = waiting === 0 ? "" : ` in "${path}"`;
+  const places = [
+    ...waiting > waitingInSpool ? ["the database"] : [],
+    ...waitingInSpool > 0 ? [`"${path}"`] : [],
+  ];
+  const where = places.length === 0 ? "" : ` in ${places.join(" and ")}`;
   return `${before}; webhook: ${withCommas(delivered)} delivered, ${
     withCommas(waiting)
   } waiting${where}, ` +

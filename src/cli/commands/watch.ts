@@ -156,7 +156,7 @@ async function watchServers(watch: Watch): Promise<number> {
   using interrupt = onInterrupt(() => {});
   const printer = new EventPrinter(options.json || !Deno.stdout.isTerminal());
   const signal = AbortSignal.any([interrupt.signal, printer.signal]);
-  await using hook = webhook && await openWebhook(webhook, lists.places, reportError);
+  await using hook = webhook && await openHook(webhook, watch);
   const polling = await openPolling(watch, signal);
   if (!options.quiet) reportLine(startLine(servers.length, rules));
   const counts = newWatchCounts();
@@ -166,9 +166,10 @@ async function watchServers(watch: Watch): Promise<number> {
   const { allowPrivate } = options;
   const sources = { rules, polling, counts, journals, webhooks, allowPrivate, signal };
   await using served = serveWatch(measured, { ...watch, ...setup, ...sources }, reportLine);
-  const reportEvent = (event: WatchEvent) => {
+  const reportEvent = (event: WatchEvent, isStored = false) => {
     counts.events++;
-    [served.metrics, printer, hook].forEach((one) => one?.add(event));
+    [served.metrics, printer].forEach((one) => one.add(event));
+    hook?.add(event, isStored);
   };
   lists.onEvent = reportEvent;
   const countOnline = () => servers.filter((server) => server.online).length;
@@ -218,6 +219,19 @@ async function runTogether(
   ]);
 }
 
+/** Opens the webhook of a watch. */
+function openHook(
+  webhook: WebhookSetup,
+  { lists, chosen: { rules: { scanId, allProtocols = PROTOCOLS }, options: { names } } }: Watch,
+): Promise<Webhook> {
+  return openWebhook(webhook, {
+    scanId,
+    places: lists.places,
+    openFirstAgain: () => lists.openFirstAgain(),
+    shown: (record) => names ? record : withoutPlayers(record, allProtocols),
+  }, reportError);
+}
+
 /** The line with the number of endpoints and the interval. */
 function startLine(endpoints: number, { intervalMs }: WatchRules): string {
   return `watching ${countOf(endpoints, "endpoint")}, polled every ${intervalMs / 1000} s`;
@@ -242,7 +256,7 @@ function pollResults(
       }
     },
     onWatcherEvent: (event) => {
-      reportEvent(event);
+      if (!lists.decideEvents) reportEvent(event);
       lists.journals.forEach((journal) => journal.addWatcherEvent(event));
     },
   };

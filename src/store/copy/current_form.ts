@@ -21,8 +21,11 @@ import {
   type Position,
 } from "./copied_table.ts";
 
-/** The table that is not copied: the target has its own. */
-const NOT_COPIED = "blocksweep_schema";
+/**
+ * The tables that are not copied: the target has a version and a salt of its own, and numbers events
+ * anew, so that positions of webhooks mean nothing in it.
+ */
+const NOT_COPIED: readonly string[] = ["blocksweep_schema", "webhook_positions"];
 
 /** Names of columns in version 4 that are named differently now. */
 const EARLIER_NAMES: Readonly<Record<string, string>> = {
@@ -33,7 +36,7 @@ const EARLIER_NAMES: Readonly<Record<string, string>> = {
 export async function currentTables(source: Database): Promise<CopiedTable[]> {
   const tables: CopiedTable[] = [];
   for (const { name, columns } of TABLE_COLUMNS) {
-    if (name === NOT_COPIED) continue;
+    if (NOT_COPIED.includes(name)) continue;
     const stored = await columnsIn(source, name);
     const copied = columns.map((column) => column.name).filter((column) =>
       stored.has(column) || stored.has(EARLIER_NAMES[`${name}.${column}`])

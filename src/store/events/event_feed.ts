@@ -58,12 +58,12 @@ const LIMIT = 1000;
  * order than they begin, so events of the oldest running transaction and of later ones have to wait.
  * Those of SQLite follow one another.
  */
-function isFinal({ engine }: Database): string {
+export function isFinal({ engine }: Database): string {
   return engine === "postgres" ? "e.tx < (select tx from event_horizon)" : "true";
 }
 
 /** SQL of a position's two `?` parameters. */
-function positionOf({ engine }: Database): string {
+export function positionOf({ engine }: Database): string {
   return engine === "postgres" ? "(?::xid8, ?::bigint)" : "(cast(? as integer), ?)";
 }
 

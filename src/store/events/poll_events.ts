@@ -11,6 +11,7 @@ import {
   type EventBody,
   type EventSubject,
   newEvent,
+  type ReportedEvent,
   type ServerEvent,
   type WatcherEvent,
 } from "./watch_event.ts";
@@ -43,28 +44,32 @@ interface NumberedEvent {
  * Stores the events of changes. An event gets the identity and the time of the candidate of its
  * kind, if there is one: the event as the watch saw it.
  *
- * @returns The events to report: the stored ones, those of players, and the candidates of servers
- * that have no row.
+ * @returns The events to report: the stored ones, and others, which are those of players and the
+ * candidates of servers that have no row.
  */
 export async function pollEvents(
   database: Database,
   changes: PollEvents,
-): Promise<readonly ServerEvent[]> {
-  const { polls: { scanId, servers, dropped }, ids, scans } = changes;
+): Promise<readonly ReportedEvent[]> {
+  const { polls: { scanId, servers, dropped, watcherEvents }, ids, scans } = changes;
   const events = [
     ...servers.flatMap((polled) => eventsOfPolled(polled, changes)),
     ...changes.optedOut.map((server) => optOutEvent(server, changes)),
   ];
   const scan = scans.get(scanId) ?? null;
-  const rows = events.filter(({ event }) => event.event !== "players")
-    .map((one) => eventRow(one, scan, database));
-  const own = changes.polls.watcherEvents.map((event) => watcherRow(event, scan, database));
+  const isStored = ({ event }: { readonly event: ServerEvent }) => event.event !== "players";
+  const rows = events.filter(isStored).map((one) => eventRow(one, scan, database));
+  const own = watcherEvents.map((event) => watcherRow(event, scan, database));
   await writeEvents(database, [...rows, ...own]);
   const unknown = [
     ...servers.filter(({ identity }) => !ids.has(identity.key)).flatMap((one) => one.candidates),
     ...dropped.filter(({ identity }) => !ids.has(identity.key)).map(({ event }) => event),
   ];
-  return [...events.map(({ event }) => event), ...unknown];
+  return [
+    ...events.map((one) => ({ event: one.event, isStored: isStored(one) })),
+    ...unknown.map((event) => ({ event, isStored: false })),
+    ...watcherEvents.map((event) => ({ event, isStored: true })),
+  ];
 }
 
 function eventsOfPolled(
@@ -124,7 +129,7 @@ function eventRow(
  * the table `events`.
  */
 export class UnconfirmedEvents {
-  #events: readonly ServerEvent[] = [];
+  #events: readonly ReportedEvent[] = [];
 
   /**
    * Runs a transaction that results in events.
@@ -135,13 +140,13 @@ export class UnconfirmedEvents {
    */
   async write(
     database: Database,
-    work: (attempt: number) => Promise<readonly ServerEvent[]>,
-  ): Promise<readonly ServerEvent[]> {
+    work: (attempt: number) => Promise<readonly ReportedEvent[]>,
+  ): Promise<readonly ReportedEvent[]> {
     const earlier = this.#events;
     const events = await database.transaction(async (attempt) => {
-      const confirmed = await isStored(database, earlier) ? earlier : [];
+      const confirmed = await isCommitted(database, earlier) ? earlier : [];
       const all = [...confirmed, ...await work(attempt)];
-      this.#events = [...new Map(all.map((event) => [event.id, event])).values()];
+      this.#events = [...new Map(all.map((one) => [one.event.id, one])).values()];
       return this.#events;
     });
     this.#events = [];
@@ -150,9 +155,12 @@ export class UnconfirmedEvents {
 }
 
 /** Whether the table `events` has any of the events: a transaction stores all or none. */
-async function isStored(database: Database, events: readonly ServerEvent[]): Promise<boolean> {
+async function isCommitted(
+  database: Database,
+  events: readonly ReportedEvent[],
+): Promise<boolean> {
   if (events.length === 0) return false;
-  const ids = listValue(database, events.map(({ id }) => id));
+  const ids = listValue(database, events.map(({ event }) => event.id));
   const isOne = isInList(database, "id", "uuid");
   return (await database.rows(`select 1 as one from events where ${isOne} limit 1`, [ids])).length >
     0;

@@ -4,12 +4,13 @@
  * @module
  */
 import { type Database, isInList, listValue, timeParameter } from "../database/database.ts";
+import { countPruned } from "./webhook_position.ts";
 
 /** Events per transaction. */
 const PAGE = 2000;
 
 /**
- * Removes the events before a time.
+ * Removes the events before a time. Webhooks that have not sent them get their number.
  *
  * @param before Unix milliseconds of the database's clock.
  * @param between Awaited between two transactions, so that other work can run.
@@ -31,9 +32,10 @@ export async function removeEvents(
     const page = await database.rows(old, [before]);
     if (page.length === 0) return removed;
     const ids = listValue(database, page.map(({ id }) => String(id)));
-    removed += await database.transaction(() =>
-      database.run(`delete from events where ${isOld}`, [ids])
-    );
+    removed += await database.transaction(async () => {
+      await countPruned(database, ids);
+      return await database.run(`delete from events where ${isOld}`, [ids]);
+    });
     if (page.length < PAGE) return removed;
   }
 }

@@ -101,6 +101,14 @@ export type WatcherEvent =
 /** An event of a watch. */
 export type WatchEvent = ServerEvent | WatcherEvent;
 
+/** An event to report. */
+export interface ReportedEvent {
+  /** The event. */
+  readonly event: WatchEvent;
+  /** Whether the table `events` of the database has the event. */
+  readonly isStored: boolean;
+}
+
 /** An event of a server with the members that all events have, and what happened. */
 export function newEvent(base: WatchEventBase, body: EventBody): ServerEvent {
   return Object.assign({ event: body.event }, base, body);

@@ -194,6 +194,18 @@ select case when pg_is_in_recovery() then pg_snapshot_xmin(snapshot)
   )) end as tx
 from pg_current_snapshot() as snapshot;
 
+-- How far webhooks of watches have sent the events. One watch at a time sends them.
+create table webhook_positions (
+  webhook text collate "C" not null,      -- hash of the webhook's URL without user and password
+  kinds text collate "C" not null,        -- the kinds of events that are sent, with commas
+  tx xid8 not null,                       -- events.tx of the last event that was sent or left out
+  seq bigint not null,                    -- events.seq of that event
+  pruned bigint not null default 0,       -- events that prune removed before they were sent, and that no watch has reported yet
+  holder uuid,                            -- scans.uuid of the watch that sends; null: none
+  held_until timestamptz not null,        -- after this time another watch may send
+  primary key (webhook, kinds)
+);
+
 -- One row per distinct icon.
 create table favicons (
   hash text collate "C" primary key,      -- SHA-256, hexadecimal

@@ -176,6 +176,18 @@ create table events (
 create index events_server on events (server, at);
 create index events_at on events (at);
 
+-- How far webhooks of watches have sent the events. One watch at a time sends them.
+create table webhook_positions (
+  webhook text not null,                  -- hash of the webhook's URL without user and password
+  kinds text not null,                    -- the kinds of events that are sent, with commas
+  tx integer not null,                    -- events.tx of the last event that was sent or left out
+  seq integer not null,                   -- events.seq of that event
+  pruned integer not null default 0,      -- events that prune removed before they were sent, and that no watch has reported yet
+  holder text,                            -- scans.uuid of the watch that sends; null: none
+  held_until integer not null,            -- after this time another watch may send
+  primary key (webhook, kinds)
+) strict, without rowid;
+
 -- One row per distinct icon.
 create table favicons (
   hash text primary key,                  -- SHA-256, hexadecimal

@@ -1,15 +1,17 @@
 /**
  * Sends events to a URL over HTTP: in order, in batches, at least once, without delaying the watch. A
- * spool keeps events until the receiver accepts them.
+ * database or a spool keeps events until the receiver accepts them.
  *
  * @module
  */
 import { type Clock, sleep } from "../../net/clock.ts";
 import { jsonText } from "../../sinks/json.ts";
 import type { WatchEvent } from "../../store/events/watch_event.ts";
+import type { EventFeedQueue } from "./event_feed_queue.ts";
 import type { EventSpool } from "./event_spool.ts";
 import type { Receiver } from "./receivers.ts";
 import { signatureHeaders } from "./signature.ts";
+import type { QueuedEvent } from "./spool_format.ts";
 
 /**
  * Pause after a failed or rejected request, milliseconds. It doubles with each failure and with each
@@ -40,10 +42,26 @@ export interface WebhookOptions {
   readonly fetch: (url: string, init: RequestInit) => Promise<Response>;
   /** The clock of pauses and timeouts. */
   readonly clock: Clock;
-  /** The queue of events. The webhook closes it. */
+  /** The queue of events that no database has. The webhook closes it. */
   readonly spool: EventSpool;
+  /** The queue of events that a database has. The webhook closes it. Default: there is no database. */
+  readonly feed?: EventFeedQueue;
   /** Receives a message when delivery fails, when events are lost, and when delivery works again. */
   readonly report: (line: string) => void;
+}
+
+/** A queue of events. */
+interface EventQueue {
+  /** The oldest events, at most `limit`. */
+  oldest(limit: number): readonly QueuedEvent[] | Promise<readonly QueuedEvent[]>;
+  /** Removes the oldest events, up to the one with this id. Returns their number. */
+  removeUpTo(id: string): number | Promise<number>;
+}
+
+/** The oldest events of a queue. */
+interface Batch {
+  readonly queue: EventQueue;
+  readonly events: readonly QueuedEvent[];
 }
 
 /** The outcome of a request. */
@@ -69,20 +87,35 @@ export class Webhook implements AsyncDisposable {
   /** Aborted when the webhook begins to close: events are gathered no longer. */
   readonly #closes = new AbortController();
   readonly #ended = new AbortController();
+  /** Events in the spool that the database may get later. */
+  readonly #early = new Set<string>();
+  /** The queues: the one whose turn it is comes first. */
+  #queues: readonly EventQueue[];
 
   /**
-   * Starts to send the events that an earlier watch has left in the spool.
+   * Starts to send the events that an earlier watch has left in the spool, and those of the database.
    *
    * @param receiver The receiver. Its URL may contain a password, so no message contains any part of it.
    */
   constructor(private readonly receiver: Receiver, private readonly options: WebhookOptions) {
-    const { damaged, size } = options.spool;
+    const { spool, feed } = options;
+    const { damaged, size } = spool;
+    this.#queues = feed === undefined ? [spool] : [spool, feed];
+    feed?.start({
+      onEvents: () => this.#wake(),
+      onLost: (count, reason) => this.#lose(count, reason),
+    });
     if (damaged > 0) this.#lose(damaged, "their lines in the spool are damaged");
-    if (size > 0) this.#sending = this.#send();
+    if (size > 0) this.#wake();
   }
 
-  /** Number of events in the queue. */
+  /** Number of events that wait. */
   get waiting(): number {
+    return this.waitingInSpool + (this.options.feed?.waiting ?? 0);
+  }
+
+  /** Number of waiting events that no database has. */
+  get waitingInSpool(): number {
     return this.#kept ? this.options.spool.size : 0;
   }
 
@@ -97,12 +130,22 @@ export class Webhook implements AsyncDisposable {
     return recovered + damaged;
   }
 
-  /** Queues an event, if its kind is to be sent. */
-  add(event: WatchEvent): void {
+  /**
+   * Queues an event, if its kind is to be sent.
+   *
+   * @param isStored Whether the database has the event, so that the queue of the database has it too.
+   */
+  add(event: WatchEvent, isStored = false): void {
     if (this.options.events?.includes(event.event) === false) return;
-    const dropped = this.options.spool.add(event.id, jsonText(event));
+    if (this.options.feed !== undefined) {
+      if (isStored) return;
+      if (event.event !== "players") this.#early.add(event.id);
+    }
+    const { spool } = this.options;
+    const dropped = spool.add(event.id, jsonText(event));
     if (dropped > 0) this.#lose(dropped, "the queue is full");
-    this.#sending ??= this.#send();
+    if (spool.size < this.#early.size) this.#early.clear(); // some were dropped
+    this.#wake();
   }
 
   /** Resolves when the queue is empty. */
@@ -124,31 +167,61 @@ export class Webhook implements AsyncDisposable {
   }
 
   async #close(): Promise<void> {
-    const { clock, spool } = this.options;
+    const { clock, spool, feed } = this.options;
     this.#closes.abort();
-    if (!this.#failing && this.#sending !== undefined) {
+    if (!this.#failing) {
       const timeout = sleep(clock, GRACE_MS, this.#ended.signal);
-      await Promise.race([this.#sending, timeout]);
+      await Promise.race([this.#sendRest(), timeout]);
     }
     this.#ended.abort();
     await this.#sending;
+    await feed?.close();
     if (await spool.close()) return;
     this.#lose(spool.size, "the queue has no file");
     this.#kept = false;
   }
 
+  /** Starts to send, unless that is in progress. */
+  #wake(): void {
+    if (!this.#ended.signal.aborted) this.#sending ??= this.#send();
+  }
+
+  /** Sends all events that wait, also those that the database got while others were sent. */
+  async #sendRest(): Promise<void> {
+    await this.#sending;
+    if (this.options.feed !== undefined) this.#wake();
+    await this.#sending;
+  }
+
+  /** The oldest events of the first queue that has any; `undefined`: none has. */
+  async #next(limit: number): Promise<Batch | undefined> {
+    for (const queue of this.#queues) {
+      const events = await queue.oldest(limit);
+      if (events.length > 0) return { queue, events };
+    }
+  }
+
+  /** Removes accepted events. The next queue gets its turn. */
+  async #accepted({ queue, events }: Batch): Promise<void> {
+    const { spool, feed } = this.options;
+    this.delivered += await queue.removeUpTo(events.at(-1)!.id);
+    for (const { id } of events) if (queue === spool && this.#early.delete(id)) feed!.skip(id);
+    this.#queues = [...this.#queues.filter((one) => one !== queue), queue];
+    this.#losing = false;
+  }
+
   async #send(): Promise<void> {
-    const { clock, spool } = this.options;
+    const { clock } = this.options;
     const { maxEvents, gatherMs, body } = this.receiver;
     const { signal } = this.#ended;
     let batchSize = maxEvents;
     let pauseMs = PAUSE_MS;
     await Promise.resolve(); // events of one iteration of the event loop are one request
-    while (spool.size > 0 && !signal.aborted) {
+    while (!signal.aborted && await this.#next(1) !== undefined) {
       if (gatherMs > 0) await sleep(clock, gatherMs, this.#closes.signal);
-      const batch = spool.oldest(batchSize);
-      const last = batch[batch.length - 1].id;
-      const delivery = await this.#post(body(batch.map(({ line }) => line)));
+      const batch = await this.#next(batchSize);
+      if (batch === undefined) break; // another watch sends the events
+      const delivery = await this.#post(body(batch.events.map(({ line }) => line)));
       if (delivery.kind === "failed") {
         if (signal.aborted) break;
         if (!this.#failing) {
@@ -161,20 +234,22 @@ export class Webhook implements AsyncDisposable {
       }
       if (delivery.kind === "accepted") {
         pauseMs = PAUSE_MS;
-        this.delivered += spool.removeUpTo(last);
-        this.#losing = false;
+        await this.#accepted(batch);
         batchSize = Math.min(maxEvents, 2 * batchSize);
         continue;
       }
       await sleep(clock, Math.max(pauseMs, delivery.pauseMs), signal);
-      if (delivery.kind === "refused" && batch.length > 1) {
-        batchSize = batch.length >> 1; // perhaps a single event is the cause
+      if (delivery.kind === "refused" && batch.events.length > 1) {
+        batchSize = batch.events.length >> 1; // perhaps a single event is the cause
         continue;
       }
-      if (delivery.kind === "refused") this.#lose(spool.removeUpTo(last), delivery.reason);
+      if (delivery.kind === "refused") {
+        this.#lose(await batch.queue.removeUpTo(batch.events[0].id), delivery.reason);
+      }
       pauseMs = Math.min(2 * pauseMs, MAX_PAUSE_MS);
     }
     this.#sending = undefined;
+    if (this.options.spool.size > 0) this.#wake(); // an event that was added just now
   }
 
   #lose(count: number, reason: string): void {

@@ -51,8 +51,8 @@ Deno.test("events that waited when a watch was killed are delivered by the next 
     const servers = hosts.map(({ endpoint }) => formatEndpoint(endpoint));
     await using receiver = receive();
     const queried = ["--interval", "5s", "--protocol", "raknet", "--webhook", receiver.url];
-    const args = ["watch", ...servers, ...queried, "-o", `${folder}/servers.db`];
-    const spool = `${folder}/servers.db.webhook`; // the spool file is beside the database
+    const spool = `${folder}/spool`;
+    const args = ["watch", ...servers, ...queried, "--webhook-spool", spool];
     const killed = start(args);
     await until(killed, () => linesOf(spool).length >= SERVERS && receiver.queried > 0);
     killed.kill("SIGKILL");
@@ -63,8 +63,7 @@ Deno.test("events that waited when a watch was killed are delivered by the next 
     Deno.writeTextFileSync(spool, `{"id":"torn`, { append: true });
 
     receiver.up();
-    Deno.removeSync(`${folder}/servers.db`); // each server is then reported as new again
-    const next = start(args);
+    const next = start(args); // each server is reported as new again
     await until(next, () => receiver.ids.length >= 2 * SERVERS);
     next.kill("SIGINT");
     const { stderr } = await finish(next);

@@ -64,7 +64,8 @@ onPairs("a copy there and back has the same rows in all tables", async (source, 
   await happen(source);
   await source.run("update servers set tags = ?, notes = ?", ['["b","a"]', "the owner's"]);
   const { tables } = await copied(source, target);
-  assertEquals(tables.map(({ table }) => table), TABLE_NAMES.slice(1));
+  const copiedTables = TABLE_NAMES.slice(1).filter((name) => name !== "webhook_positions");
+  assertEquals(tables.map(({ table }) => table), copiedTables);
   for (const { table, rows, leftOut } of tables) assert(rows > 0 && leftOut === 0, table);
   assertEquals(await storedServers(target), await storedServers(source));
   const owned = "select distinct cast(tags as text) as tags, notes from servers";

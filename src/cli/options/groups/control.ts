@@ -248,7 +248,7 @@ export const WATCH = {
       commands: ["watch"],
       takes: FILE,
       defaultText: "beside the first database",
-      help: "the file in which events wait until the webhook accepts them",
+      help: "the file in which events that no database has wait for the webhook",
     },
     {
       name: "webhook-spool",

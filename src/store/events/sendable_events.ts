@@ -1,0 +1,131 @@
+/**
+ * Reads stored events in the form in which watches report them.
+ *
+ * @module
+ */
+import { FIELDS, type ServerRecord } from "../../core/record.ts";
+import { type Database, isInList, listValue, type Row } from "../database/database.ts";
+import { canonicalHost } from "../rows/addresses.ts";
+import { RECORD_COLUMNS, RECORD_TABLES, recordOf } from "../rows/stored_record.ts";
+import { type EventPosition, isFinal, positionOf } from "./event_feed.ts";
+
+/** An event of the table, in the form of a watch's events. */
+export interface SendableEvent {
+  /** The place of the event. */
+  readonly position: EventPosition;
+  /** The kind of the event. */
+  readonly kind: string;
+  /** The event's identity. */
+  readonly id: string;
+  /**
+   * The members of the event, not checked: another program may have written the row. `undefined`: a
+   * webhook does not get the event.
+   */
+  readonly event: Readonly<Record<string, unknown>> | undefined;
+}
+
+/** Since when a watch must have observed a server, so that its events of scans are sent. */
+const WATCHED_DAYS = 7;
+
+/**
+ * SQL of the condition that a webhook gets an event: a watch has written it, or it is about a server
+ * that a watch of the database has observed in the seven days before.
+ */
+function isSent({ engine }: Database): string {
+  const since = engine === "postgres"
+    ? `e.at - interval '${WATCHED_DAYS} days'`
+    : `e.at - ${WATCHED_DAYS} * 86400000`;
+  const isObserved = "exists (select 1 from observations o join scans c on c.id = o.scan " +
+    `where o.server = e.server and o.at between ${since} and e.at and c.kind = 'watch')`;
+  return `case when w.kind = 'watch' then true else ${isObserved} end`;
+}
+
+/**
+ * Reads the events after a position, in their order, also those that a webhook does not get.
+ *
+ * @param shown Returns a server's record as it may be sent.
+ */
+export async function sendableEvents(
+  database: Database,
+  { tx, seq }: EventPosition,
+  limit: number,
+  shown: (record: ServerRecord) => ServerRecord,
+): Promise<readonly SendableEvent[]> {
+  const rows = await database.rows(
+    "select e.tx, e.seq, e.id, e.at, e.server, e.kind, e.data, w.uuid, s.id as stored, s.address, " +
+      `s.port, s.hostname, s.name, ${isSent(database)} as is_sent from events e ` +
+      "left join servers s on s.id = e.server left join scans w on w.id = e.scan " +
+      `where (e.tx, e.seq) > ${positionOf(database)} and ${isFinal(database)} ` +
+      "order by e.tx, e.seq limit ?",
+    [tx, seq, limit],
+  );
+  const came = rows.filter(({ kind, is_sent: sent }) => kind === "online" && sent === 1);
+  const records = await readRecords(database, came.map(({ server }) => Number(server)));
+  return rows.map((row) => {
+    const { kind, id } = row;
+    const position = { tx: String(row.tx), seq: Number(row.seq) };
+    const record = records.get(Number(row.server));
+    const event = eventOf(row, record && shown(record), database);
+    return { position, kind: String(kind), id: String(id), event };
+  });
+}
+
+/**
+ * The number of events after a position that a webhook may have to send: at most a limit.
+ *
+ * @param kinds The kinds of events that the webhook gets.
+ */
+export async function countSendable(
+  database: Database,
+  { tx, seq }: EventPosition,
+  kinds: readonly string[],
+  limit: number,
+): Promise<number> {
+  const [{ n }] = await database.rows(
+    "select count(*) as n from (select 1 from events e left join scans w on w.id = e.scan " +
+      `where (e.tx, e.seq) > ${positionOf(database)} and ${isInList(database, "e.kind", "text")} ` +
+      `and ${isSent(database)} limit ?) waiting`,
+    [tx, seq, listValue(database, kinds), limit],
+  );
+  return Number(n);
+}
+
+async function readRecords(
+  database: Database,
+  ids: readonly number[],
+): Promise<ReadonlyMap<number, ServerRecord>> {
+  if (ids.length === 0) return new Map();
+  const rows = await database.rows(
+    `select s.id as number, ${RECORD_COLUMNS} from ${RECORD_TABLES} ` +
+      `where ${isInList(database, "s.id", "integer")}`,
+    [listValue(database, [...new Set(ids)])],
+  );
+  return new Map(rows.map((row) => {
+    const all = recordOf(row);
+    const record = Object.fromEntries(FIELDS.map(({ name }) => [name, all[name]]));
+    return [Number(row.number), record as unknown as ServerRecord];
+  }));
+}
+
+/** The event of a row; `undefined` if it is not sent, or its server was removed. */
+function eventOf(
+  row: Row,
+  record: ServerRecord | undefined,
+  { clockOffsetMs }: Database,
+): SendableEvent["event"] {
+  const { id, kind, server, stored, address, port, hostname: requested_as, name } = row;
+  const isRemoved = server !== null && (stored === null || kind === "online" && !record);
+  if (row.is_sent !== 1 || isRemoved) return undefined;
+  const host = address === null ? null : canonicalHost(String(address));
+  const at = Number(row.at) - clockOffsetMs;
+  const base = { event: kind, at, host, port, requested_as, scan_id: row.uuid, id, name };
+  return { ...base, ...(kind === "online" && { server: record }), ...dataOf(String(row.data)) };
+}
+
+function dataOf(text: string): object {
+  try {
+    return Object(JSON.parse(text));
+  } catch {
+    return {}; // the check of the event's members finds it
+  }
+}

@@ -1,0 +1,263 @@
+/**
+ * The events of a database that a webhook has not sent yet. The database keeps them, and the position of
+ * the webhook, so that they survive the end of the program at any point.
+ *
+ * @module
+ */
+import type { ServerRecord } from "../../core/record.ts";
+import { countOf } from "../../core/quantities.ts";
+import type { Clock } from "../../net/clock.ts";
+import { jsonText } from "../../sinks/json.ts";
+import type { Database } from "../../store/database/database.ts";
+import { type EventPosition, laterPosition } from "../../store/events/event_feed.ts";
+import { sendableEvents } from "../../store/events/sendable_events.ts";
+import { LEASE_MS, MAX_COUNT, type WebhookPosition } from "../../store/events/webhook_position.ts";
+import type { QueuedEvent } from "./spool_format.ts";
+import { parseWatchEvent } from "./valid_event.ts";
+
+/** Pause between two readings of the database, milliseconds. */
+const PAUSE_MS = 1000;
+/** A lease that ends earlier than this is renewed, milliseconds: a request takes up to 10 seconds. */
+const RENEWAL_MS = 13_000;
+/** Pause before another attempt to take the lease that another watch has, milliseconds. */
+const TAKE_PAUSE_MS = 5000;
+/** Events per reading. */
+const PAGE = 100;
+/** The events in memory are no more than this, bytes, and one page. */
+const MAX_BYTES = 4 * 1024 * 1024;
+/** Maximum number of remembered events that were sent before the database had them. */
+const MAX_SENT = 100_000;
+/** Maximum number of waiting events that is counted while the watch runs. */
+const MAX_BACKLOG = 10_000;
+/** Interval at which the waiting events are counted, milliseconds. */
+const COUNT_MS = 15_000;
+
+/** Options of an {@linkcode EventFeedQueue}. */
+export interface EventFeedOptions {
+  /** The database, over a connection of its own. The queue closes it. */
+  readonly database: Database;
+  /** The position of the webhook. It must be prepared. */
+  readonly position: WebhookPosition;
+  /** Returns a server's record as it may be sent. */
+  readonly shown: (record: ServerRecord) => ServerRecord;
+  /** The clock of pauses and leases. */
+  readonly clock: Clock;
+  /** Receives a message when the database cannot be read, and when it can be read again. */
+  readonly report: (line: string) => void;
+}
+
+/** Receives what a queue finds. */
+export interface FeedListener {
+  /** Called when there may be events. */
+  readonly onEvents: () => void;
+  /** Called with the number of events that cannot be sent, and the reason. */
+  readonly onLost: (count: number, reason: string) => void;
+}
+
+/** An event in memory, and its place. */
+interface PlacedEvent extends QueuedEvent {
+  readonly position: EventPosition;
+}
+
+/** A queue of events that a database keeps. */
+export class EventFeedQueue {
+  /** Number of events that wait, when they were last counted. Another watch may send them. */
+  waiting = 0;
+  /** The next events. */
+  #queue: PlacedEvent[] = [];
+  /** The last position that was read. */
+  #read: EventPosition | undefined;
+  /** The position in the database. */
+  #saved: EventPosition | undefined;
+  /** The position of a removal that the database does not have yet. */
+  #unsaved: EventPosition | undefined;
+  /** The lease is valid until this time of the clock. */
+  #heldUntil = -Infinity;
+  /** When to try to take the lease again. */
+  #takeAt = -Infinity;
+  #countedAt = -Infinity;
+  /** Ids of events that were sent before the database had them. */
+  readonly #sent = new Set<string>();
+  #failing = false;
+  #cancel: (() => void) | undefined;
+  #closed = false;
+  /** The last work on the database. */
+  #last: Promise<unknown> = Promise.resolve();
+  #listener: FeedListener | undefined;
+
+  /** Reads nothing until {@linkcode start}. */
+  constructor(private readonly options: EventFeedOptions) {}
+
+  /** Starts to look for events, and to renew the lease. */
+  start(listener: FeedListener): void {
+    this.#listener = listener;
+    this.#schedule();
+  }
+
+  /** The oldest events, at most `limit`; none if another watch sends them, or the database is not available. */
+  async oldest(limit: number): Promise<readonly QueuedEvent[]> {
+    const isHeld = await this.#attempt(async () => {
+      if (!await this.#hold()) return false;
+      await this.#fill(limit);
+      return true;
+    });
+    return isHeld === true ? this.#queue.slice(0, limit) : [];
+  }
+
+  /**
+   * Removes the oldest events, up to and including the one with this id. If the database is not
+   * available, the removal is written later.
+   *
+   * @returns The number of removed events.
+   */
+  async removeUpTo(id: string): Promise<number> {
+    const count = this.#queue.findIndex((event) => event.id === id) + 1;
+    if (count === 0) return 0;
+    const removed = this.#queue.splice(0, count);
+    this.#unsaved = this.#queue.length === 0 ? this.#read : removed.at(-1)!.position;
+    await this.#attempt(() => this.#save());
+    return count;
+  }
+
+  /** Notes that an event was sent before the database had it. */
+  skip(id: string): void {
+    this.#sent.add(id);
+    const [oldest] = this.#sent;
+    if (this.#sent.size > MAX_SENT) this.#sent.delete(oldest);
+  }
+
+  /** Counts the waiting events, and closes the database. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#cancel?.();
+    const { position, database } = this.options;
+    await this.#attempt(async () => {
+      await this.#save();
+      if (this.#saved === undefined) return;
+      this.waiting = await position.count(this.#unsaved ?? this.#saved, MAX_COUNT);
+      await position.release();
+    });
+    await this.#last;
+    await database[Symbol.asyncDispose]();
+  }
+
+  #schedule(): void {
+    this.#cancel = this.options.clock.after(PAUSE_MS, async () => {
+      await this.#tick();
+      if (!this.#closed) this.#schedule();
+    });
+  }
+
+  /** Renews the lease while a request is repeated, and counts what waits. */
+  async #tick(): Promise<void> {
+    this.#listener!.onEvents();
+    const now = this.options.clock.now();
+    if (this.#heldUntil < now) return;
+    await this.#attempt(async () => {
+      if (!await this.#hold() || this.#saved === undefined) return;
+      if (this.#queue.length === 0) this.waiting = 0;
+      else if (now - this.#countedAt >= COUNT_MS) {
+        this.#countedAt = now;
+        this.waiting = await this.options.position.count(this.#saved, MAX_BACKLOG);
+      }
+    });
+  }
+
+  /** Runs work on the database, one after the other; `undefined`: the database is not available. */
+  #attempt<T>(work: () => Promise<T>): Promise<T | undefined> {
+    const { report } = this.options;
+    const attempted = this.#last.then(work).then((result) => {
+      if (this.#failing) report("events for the webhook can be read again");
+      this.#failing = false;
+      return result;
+    }).catch((error: Error) => {
+      if (!this.#failing) {
+        report(
+          `events for the webhook cannot be read: ${error.message}; they wait in the database`,
+        );
+      }
+      this.#failing = true;
+      return undefined;
+    });
+    this.#last = attempted;
+    return attempted;
+  }
+
+  /** Takes or renews the lease, if it does not last for another request. */
+  async #hold(): Promise<boolean> {
+    const { clock, position } = this.options;
+    const now = clock.now();
+    if (this.#heldUntil - now >= RENEWAL_MS) {
+      await this.#save();
+      return this.#heldUntil > now;
+    }
+    if (this.#takeAt > now) return false;
+    const held = await position.take();
+    if (held === undefined) {
+      this.#takeAt = now + TAKE_PAUSE_MS;
+      this.#drop();
+      return false;
+    }
+    this.#heldUntil = now + LEASE_MS;
+    const { tx, seq, pruned } = held;
+    if (this.#saved?.tx !== tx || this.#saved.seq !== seq) {
+      this.#queue = [];
+      this.#read = this.#unsaved === undefined ? held : laterPosition(held, this.#unsaved);
+      this.#saved = { tx, seq };
+    }
+    await this.#save();
+    if (pruned > 0 && this.#saved !== undefined && await position.advance(this.#saved, pruned)) {
+      this.#listener!.onLost(pruned, `${countOf(pruned, "event")} pruned before delivery`);
+    }
+    return this.#heldUntil > now;
+  }
+
+  /** Forgets what was read: another watch sends these events. */
+  #drop(): void {
+    this.#heldUntil = -Infinity;
+    this.#queue = [];
+    this.#read = this.#saved = this.#unsaved = undefined;
+    this.waiting = 0;
+  }
+
+  /** Writes the position of a removal that the database does not have yet. */
+  async #save(): Promise<void> {
+    const now = this.options.clock.now();
+    const unsaved = this.#unsaved;
+    if (unsaved === undefined) return;
+    if (!await this.options.position.advance(unsaved)) return this.#drop();
+    this.#heldUntil = now + LEASE_MS;
+    this.#saved = { tx: unsaved.tx, seq: unsaved.seq };
+    if (this.#unsaved === unsaved) this.#unsaved = undefined;
+  }
+
+  /** Reads until there are enough events in memory, or no further ones in the database. */
+  async #fill(limit: number): Promise<void> {
+    const { database, position: { key: { kinds } }, shown } = this.options;
+    let bytes = this.#queue.reduce((sum, { line }) => sum + line.length, 0);
+    while (this.#queue.length < limit && bytes < MAX_BYTES) {
+      const page = await sendableEvents(database, this.#read!, PAGE, shown);
+      for (const { position, kind, id, event } of page) {
+        this.#read = position;
+        if (this.#sent.delete(id) || event === undefined || !kinds.includes(kind)) continue;
+        const text = jsonText(event);
+        if (parseWatchEvent(text) === undefined) {
+          this.#listener!.onLost(1, "the row of an event in the database is damaged");
+          continue;
+        }
+        const line = encoder.encode(text);
+        bytes += line.length;
+        this.#queue.push({ id, line, position });
+      }
+      if (page.length < PAGE) break;
+      await this.options.clock.yieldToEvents();
+    }
+    // Events that are not sent are passed at once, so that prune does not count them.
+    if (this.#queue.length > 0 || this.#read === undefined) return;
+    if (this.#saved!.tx === this.#read.tx && this.#saved!.seq === this.#read.seq) return;
+    this.#unsaved = this.#read;
+    await this.#save();
+  }
+}
+
+const encoder = new TextEncoder();

@@ -1,0 +1,315 @@
+/**
+ * Covers src/watch/webhook/event_feed_queue.ts, src/store/events/sendable_events.ts and
+ * src/store/events/webhook_position.ts.
+ */
+import { assert, assertEquals } from "@std/assert";
+import type { ServerRecord } from "../../../src/core/record.ts";
+import { type Database, Unavailable } from "../../../src/store/database/database.ts";
+import { removeEvents } from "../../../src/store/events/remove_events.ts";
+import { EVENT_KINDS } from "../../../src/store/events/watch_event.ts";
+import { WebhookPosition } from "../../../src/store/events/webhook_position.ts";
+import { writeEvents } from "../../../src/store/events/write_events.ts";
+import { newEventId } from "../../../src/store/rows/uuid.ts";
+import { Store } from "../../../src/store/store.ts";
+import { FakeNetwork } from "../../../src/testing/fake_network.ts";
+import {
+  EventFeedQueue,
+  EventSpool,
+  newReceiver,
+  type WatchEvent,
+  Webhook,
+} from "../../../src/watch/mod.ts";
+import { all, onEngines } from "../../store/databases.ts";
+import { writePolled } from "../../store/polls.ts";
+import { record, scanId, watchId } from "../../store/records.ts";
+import { identityOf } from "../../../src/store/rows/identity.ts";
+
+const NOW = 1_700_000_000_000;
+const STORED = EVENT_KINDS.filter((kind) => kind !== "players");
+
+/** A database whose disposal by a queue leaves it open. */
+function shared(database: Database): Database {
+  const methods = { [Symbol.asyncDispose]: { value: () => Promise.resolve() } };
+  return new Proxy(database, {
+    get(target, name) {
+      if (name === Symbol.asyncDispose) return methods[Symbol.asyncDispose].value;
+      const value = Reflect.get(target, name);
+      return typeof value === "function" ? value.bind(target) : value;
+    },
+  });
+}
+
+/** A queue of a watch, and what it reports. */
+async function queueOf(database: Database, watch = 1, given: {
+  readonly kinds?: readonly string[];
+  readonly shown?: (record: ServerRecord) => ServerRecord;
+} = {}) {
+  const { kinds = STORED, shown = (record) => record } = given;
+  const clock = new FakeNetwork(1);
+  clock.yieldToEvents = () => Promise.resolve(); // a test waits for the queue without running the clock
+  const position = new WebhookPosition(database, { webhook: "00", kinds }, watchId(watch));
+  const givenUp = await position.prepare();
+  const lines: string[] = [];
+  const report = (line: string) => lines.push(line);
+  const queue = new EventFeedQueue({ database: shared(database), position, shown, clock, report });
+  const lost: [number, string][] = [];
+  queue.start({ onEvents: () => {}, onLost: (...one) => lost.push(one) });
+  return { queue, clock, lines, lost, givenUp, position };
+}
+
+/** Writes events of a watch that say which one they are. */
+async function write(database: Database, ...numbers: readonly number[]): Promise<void> {
+  const scan = Number((await all(database, "select id from scans where kind = 'watch'"))[0].id);
+  const rows = numbers.map((misses) => ({
+    ...{ id: newEventId(NOW), at: NOW, server: 1, scan, kind: "offline" },
+    data: { misses, last_seen: null, unresponsive_since: null },
+  }));
+  await database.transaction(() => writeEvents(database, rows));
+}
+
+/** Creates a watch, and a server that it has observed. */
+async function prepare(database: Database): Promise<void> {
+  await new Store(database).begin({
+    id: watchId(1),
+    kind: "watch",
+    at: NOW,
+    shards: 1,
+    config: "{}",
+  });
+  const one = record(1, { seen_at: NOW, scan_id: watchId(1) });
+  const identity = identityOf(one)!;
+  await writePolled(database, [{ identity, at: NOW, record: one }], [
+    { identity, at: NOW, record: one, scanId: watchId(1) },
+  ]);
+}
+
+const parse = (lines: readonly { readonly line: Uint8Array }[]) =>
+  lines.map(({ line }) => JSON.parse(new TextDecoder().decode(line)));
+const numbers = (lines: readonly { readonly line: Uint8Array }[]) =>
+  parse(lines).map(({ misses }) => misses);
+const endLeases = (database: Database) =>
+  database.script("update webhook_positions set holder = null");
+
+onEngines(
+  "a new webhook gets later events only, in order, and continues after each removal",
+  async (db) => {
+    await prepare(db);
+    await write(db, 1, 2);
+    const first = await queueOf(db);
+    assertEquals(await first.queue.oldest(10), []);
+    await write(db, ...Array.from({ length: 250 }, (_, i) => i));
+    const some = await first.queue.oldest(3);
+    assertEquals(numbers(some), [0, 1, 2]);
+    const [event] = parse(some);
+    assertEquals([event.event, event.host, event.port, event.scan_id, event.at], [
+      ...["offline", "127.0.0.1", 1, watchId(1), NOW],
+    ]);
+    assertEquals(await first.queue.removeUpTo(some[1].id), 2);
+    assertEquals((await first.queue.oldest(1000)).length, 248);
+    await endLeases(db); // as 20 seconds after the watch was killed
+    const next = await queueOf(db, 2);
+    assertEquals(numbers(await next.queue.oldest(1)), [2]);
+    assertEquals(await first.queue.removeUpTo(some[2].id), 1); // the request had been sent
+    assertEquals([await first.queue.oldest(1), numbers(await next.queue.oldest(1))], [[], [2]]);
+    await next.queue.close();
+    assertEquals(next.queue.waiting, 248);
+    await first.queue.close();
+  },
+);
+
+onEngines("one of two watches sends, and the other one when the first has ended", async (db) => {
+  await prepare(db);
+  const [one, two] = [await queueOf(db, 1), await queueOf(db, 2)];
+  assertEquals([await one.queue.oldest(1), await two.queue.oldest(1)], [[], []]);
+  await write(db, 1, 2);
+  assertEquals([await two.queue.oldest(1), numbers(await one.queue.oldest(2))], [[], [1, 2]]);
+  await one.queue.removeUpTo((await one.queue.oldest(1))[0].id);
+  await one.queue.close();
+  await two.clock.run(new Promise<void>((resolve) => two.clock.after(6000, resolve)));
+  assertEquals(numbers(await two.queue.oldest(2)), [2]);
+  await two.queue.close();
+  assertEquals([one.lost, two.lost], [[], []]);
+});
+
+onEngines(
+  "events that prune removes while they wait are reported with their number",
+  async (db) => {
+    await prepare(db);
+    const { queue, lost, clock } = await queueOf(db, 1, { kinds: ["offline"] });
+    assertEquals(await queue.oldest(1), []);
+    await write(db, 1, 2, 3);
+    const [first] = await queue.oldest(1);
+    await queue.removeUpTo(first.id);
+    assertEquals(await removeEvents(db, NOW + 1, () => Promise.resolve()), 4);
+    await clock.run(new Promise<void>((resolve) => clock.after(20_000, resolve)));
+    await queue.oldest(1);
+    assertEquals(lost, [[2, "2 events pruned before delivery"]]);
+    await clock.run(new Promise<void>((resolve) => clock.after(20_000, resolve)));
+    assertEquals(lost.length, 1);
+    await queue.close();
+  },
+);
+
+onEngines(
+  "a webhook that no watch had for a week is new, and its events are counted",
+  async (db) => {
+    await prepare(db);
+    const old = await queueOf(db);
+    assertEquals(await old.queue.oldest(1), []);
+    await write(db, 1, 2, 3);
+    await old.queue.close();
+    const set = (days: number) =>
+      db.script(
+        "update webhook_positions set held_until = held_until - " +
+          (db.engine === "postgres" ? `interval '${days} days'` : `${days} * 86400000`),
+      );
+    await set(6);
+    const soon = await queueOf(db, 2);
+    assertEquals([soon.givenUp, numbers(await soon.queue.oldest(9))], [0, [1, 2, 3]]);
+    await soon.queue.close();
+    await set(8);
+    const late = await queueOf(db, 3);
+    assertEquals([late.givenUp, await late.queue.oldest(9)], [3, []]);
+    await late.queue.close();
+  },
+);
+
+onEngines("other kinds of events continue where the webhook stands", async (db) => {
+  await prepare(db);
+  const one = await queueOf(db);
+  assertEquals(await one.queue.oldest(1), []);
+  await write(db, 1, 2);
+  await one.queue.removeUpTo((await one.queue.oldest(1))[0].id);
+  await one.queue.close();
+  const other = await queueOf(db, 2, { kinds: ["offline", "online"] });
+  assertEquals(numbers(await other.queue.oldest(9)), [2]);
+  await other.queue.close();
+  const none = await queueOf(db, 2, { kinds: ["restarted"] });
+  assertEquals(await none.queue.oldest(9), []);
+  await none.queue.close();
+  assertEquals(none.queue.waiting, 0);
+});
+
+onEngines("events of scans are sent if a watch has observed the server", async (db) => {
+  await prepare(db);
+  const { queue } = await queueOf(db, 1, { shown: (one) => ({ ...one, players: null }) });
+  assertEquals(await queue.oldest(1), []);
+  const store = new Store(db, () => Promise.resolve());
+  await store.write([
+    record(1, { seen_at: NOW + 1000, scan_id: scanId(5), motd: "new", players: ["Ann"] }),
+    record(2, { seen_at: NOW + 1000, scan_id: scanId(5) }), // a server that no watch has observed
+  ]);
+  assertEquals(parse(await queue.oldest(9)).map(({ event, port }) => [event, port]), [
+    ["changed", 1],
+  ]);
+  await db.run("update server_state set online = ?", [db.engine === "postgres" ? "f" : 0]);
+  await store.write([record(1, { seen_at: NOW + 9000, scan_id: scanId(5), players: ["Ann"] })]);
+  const online = parse(await queue.oldest(9)).at(-2)!;
+  assertEquals([online.event, online.server.players, online.server.seen_at], [
+    ...["online", null, NOW + 9000],
+  ]);
+  await queue.close();
+});
+
+onEngines("broken and foreign rows do not stop the queue", async (db) => {
+  await prepare(db);
+  const { queue, lost } = await queueOf(db);
+  assertEquals(await queue.oldest(1), []);
+  await write(db, 1);
+  const scan = Number((await all(db, "select id from scans"))[0].id);
+  const base = { at: NOW, server: 1, scan, kind: "offline" };
+  const rows = [
+    { ...base, data: { misses: "many" } },
+    { ...base, kind: "changed", data: { changes: 5 } },
+    { ...base, server: 99, data: {} }, // its server was forgotten
+    { ...base, server: 99, kind: "online", data: { offline_ms: 1 } },
+    { ...base, kind: "later_kind", data: {} },
+  ].map((row) => ({ ...row, id: newEventId(NOW) }));
+  await db.transaction(() => writeEvents(db, rows));
+  if (db.engine === "sqlite") {
+    await db.script("update events set data = 'not JSON' where kind = 'changed'");
+  }
+  await write(db, 2);
+  assertEquals(numbers(await queue.oldest(9)), [1, 2]);
+  assertEquals(lost.map(([count]) => count), [1, 1]);
+  await queue.close();
+});
+
+onEngines(
+  "while the database is not available nothing is lost, and one message says so",
+  async (db) => {
+    await prepare(db);
+    let isAway = false;
+    const away = new Proxy(db, {
+      get(target, name) {
+        const value = Reflect.get(target, name);
+        if (typeof value !== "function") return value;
+        return isAway && (name === "rows" || name === "run")
+          ? () => Promise.reject(new Unavailable("gone"))
+          : value.bind(target);
+      },
+    });
+    const { queue, lines, clock } = await queueOf(away);
+    assertEquals(await queue.oldest(1), []);
+    await write(db, 1, 2, 3);
+    const [first] = await queue.oldest(1);
+    isAway = true;
+    assertEquals(await queue.removeUpTo(first.id), 1);
+    await clock.run(new Promise<void>((resolve) => clock.after(30_000, resolve)));
+    assertEquals(await queue.oldest(9), []);
+    assertEquals(lines, [
+      "events for the webhook cannot be read: gone; they wait in the database",
+    ]);
+    isAway = false;
+    assertEquals(numbers(await queue.oldest(9)), [2, 3]); // the removal is written first
+    assertEquals(lines.slice(1), ["events for the webhook can be read again"]);
+    await queue.close();
+    assertEquals(queue.waiting, 2);
+  },
+);
+
+onEngines("a position of another PostgreSQL server does not hide later events", async (db) => {
+  if (db.engine === "sqlite") return;
+  await prepare(db);
+  const before = await queueOf(db);
+  await before.queue.close();
+  await db.script("update webhook_positions set tx = '9000000000000000000', seq = 1");
+  const { queue } = await queueOf(db);
+  assertEquals(await queue.oldest(9), []); // as a new webhook
+  await write(db, 1);
+  assertEquals(numbers(await queue.oldest(9)), [1]);
+  await queue.close();
+});
+
+onEngines(
+  "an event that was sent during an outage of the database is not sent again",
+  async (db) => {
+    await prepare(db);
+    const { queue, clock } = await queueOf(db);
+    const sent: WatchEvent[] = [];
+    const spool = await EventSpool.open({ path: undefined, onWriteError: () => {} });
+    const hook = new Webhook(newReceiver("json", "http://127.0.0.1/"), {
+      ...{ clock, spool, feed: queue, report: () => {} },
+      fetch: (_, { body }) => {
+        sent.push(...JSON.parse(new TextDecoder().decode(body as Uint8Array)));
+        return Promise.resolve(new Response(""));
+      },
+    });
+    const id = newEventId(NOW);
+    const base = { at: NOW, host: "127.0.0.1", port: 1, requested_as: null, scan_id: watchId(1) };
+    const event = { ...base, id, name: null, event: "offline", misses: 3, last_seen: null };
+    hook.add({ ...event, unresponsive_since: null } as WatchEvent);
+    await hook.idle();
+    const scan = Number((await all(db, "select id from scans"))[0].id);
+    const data = { misses: 3, last_seen: null, unresponsive_since: null };
+    await db.transaction(() =>
+      writeEvents(db, [{ id, at: NOW, server: 1, scan, kind: "offline", data }])
+    );
+    await write(db, 7);
+    hook.add({ ...event, id: "stored", unresponsive_since: null } as WatchEvent, true);
+    await hook.close();
+    assertEquals(sent.map(({ id: one }) => one === id), [true, false]);
+    assertEquals([hook.delivered, hook.waiting, hook.lost], [2, 0, 0]);
+    assert(!sent.some(({ id: one }) => one === "stored")); // the database sends its own row
+  },
+);

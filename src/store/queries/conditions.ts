@@ -151,6 +151,12 @@ function isWithin(database: Database, { start, end }: Range): Condition {
 /** The columns that texts are searched in. */
 const TEXTS = ["name", "motd_plain", "map", "software"];
 
+/** PostgreSQL reads the rows that its index finds. SQLite's index converts some letters otherwise. */
+const TEXT_INDEX: Readonly<Record<Database["engine"], Partial<Condition>>> = {
+  postgres: { readsRows: true, isOwn: true },
+  sqlite: { isApproximate: true },
+};
+
 async function hasText(database: Database, text: string): Promise<Condition> {
   const { engine } = database;
   const contains = (s: string) =>
@@ -161,8 +167,7 @@ async function hasText(database: Database, text: string): Promise<Condition> {
     table: "s",
     sql: contains("s."),
     values,
-    ...ids !== undefined &&
-      { ids, isApproximate: engine === "sqlite", readsRows: engine === "postgres" },
+    ...ids !== undefined && { ids, ...TEXT_INDEX[engine] },
   };
 }
 

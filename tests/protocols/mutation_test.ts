@@ -7,7 +7,6 @@ import { attempt, PartError, settled } from "./parts.ts";
 
 const ROUNDS = 100_000;
 const SEED = 20_261_120;
-const NOTHING = new Uint8Array(0);
 
 /**
  * Bytes with a meaning in formats: terminators, marks, escapes, limits of numbers and of UTF-8.
@@ -16,31 +15,63 @@ const TELLING = [0x00, 0x01, 0x09, 0x1c, 0x2d, 0x30, 0x3b, 0x5c, 0x7f, 0x80, 0xa
 
 /** Messages and their mutations are shorter. */
 const buffer = new Uint8Array(1 << 16);
+let size = 0;
 
-/** One to four random changes to one of the messages. */
+/** Moves the bytes from offset `from` on to offset `to`; what follows them is cut off. */
+function move(from: number, to: number): void {
+  buffer.copyWithin(to, from, size);
+  size += to - from;
+}
+
+/** Changes some of the bytes at one offset, in one of seven ways. */
+function change(random: Random, messages: readonly Uint8Array[]): void {
+  const at = random.below(size + 1);
+  const to = Math.min(size, at + random.below(24));
+  switch (random.below(7)) {
+    case 0:
+      size = at;
+      break;
+    case 1:
+      buffer[at] ^= 1 << random.below(8);
+      break;
+    case 2:
+      buffer[at] = random.pick(TELLING);
+      break;
+    case 3:
+      move(to, at);
+      break;
+    case 4:
+      move(at, to); // which leaves the bytes before `to` twice
+      break;
+    case 5: {
+      const added = random.below(12);
+      move(at, at + added);
+      for (let i = 0; i < added; i++) buffer[at + i] = random.u32() >>> 24;
+      break;
+    }
+    default: {
+      const message = random.pick(messages);
+      size = at;
+      for (let i = at; i < message.length; i++) buffer[size++] = message[i];
+    }
+  }
+}
+
+/**
+ * Arrays of the sizes of the mutations. Each mutation fills the whole buffer of an array, so that a
+ * decoder cannot read past its end; creating a buffer for each would cost more than most decoders.
+ */
+const arrays: Uint8Array[] = [];
+
+/** One to four random changes to one of the messages. The result is valid until the next call. */
 function mutate(random: Random, messages: readonly Uint8Array[]): Uint8Array {
   const message = random.pick(messages);
   buffer.set(message);
-  let size = message.length;
-  /** Replaces the bytes from one offset to another. */
-  const replace = (from: number, to: number, bytes: Uint8Array) => {
-    buffer.copyWithin(from + bytes.length, to, size);
-    buffer.set(bytes, from);
-    size += from - to + bytes.length;
-  };
-  for (let n = 1 + random.below(4); n > 0; n--) {
-    const at = random.below(size + 1);
-    const to = Math.min(size, at + random.below(24));
-    const change = random.below(7);
-    if (change === 0) size = at;
-    else if (change === 1) buffer[at] ^= 1 << random.below(8);
-    else if (change === 2) buffer[at] = random.pick(TELLING);
-    else if (change === 3) replace(at, to, NOTHING);
-    else if (change === 4) replace(to, to, buffer.slice(at, to));
-    else if (change === 5) replace(at, at, random.bytes(random.below(12)));
-    else replace(at, size, random.pick(messages).subarray(at));
-  }
-  return buffer.slice(0, size);
+  size = message.length;
+  for (let n = 1 + random.below(4); n > 0; n--) change(random, messages);
+  const bytes = arrays[size] ??= new Uint8Array(size);
+  bytes.set(buffer.subarray(0, size));
+  return bytes;
 }
 
 /** Runs the decoder over mutations; any error but Truncated and Malformed fails the test. */

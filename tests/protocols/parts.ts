@@ -1,5 +1,4 @@
 /** The rule for decoders: what they may return for a prefix of a message. */
-import { assertEquals } from "@std/assert";
 import { Malformed, Truncated } from "../../src/core/bytes.ts";
 import { type Decoder, toJson } from "./decoders/mod.ts";
 
@@ -62,7 +61,7 @@ function print(value: unknown): string {
 export function settled(decoder: Decoder, value: unknown): void {
   if (value === undefined || value instanceof Error || !decoder.statement) return;
   const { columns, flags } = decoder.statement(value);
-  assertEquals(flags.length, new Set(flags).size, "a flag twice");
+  if (flags.length !== new Set(flags).size) throw new PartError(`a flag twice: ${flags}`);
   for (const count of [columns.players_online, columns.players_max]) {
     if (typeof count === "number" && !(count >= 0 && count <= 999_999_999)) {
       throw new PartError(`a count of ${count}`);

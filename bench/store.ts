@@ -13,12 +13,15 @@
  * them. `insert` writes all records for the first time. `upsert` writes them again, as a second
  * scan that finds the same servers.
  *
+ * The comparison favors `bare`: a loop that writes records would have to convert them too. For known rows
+ * it favors `ours`, which reads what is stored, and then writes only what has changed.
+ *
  * `ours` is what a scan calls (`Store.write`): it converts records to values, hashes the content,
  * searches for duplicate servers, finds events, and runs the transaction. `bare` gets these values,
  * computed outside of its time. It reads nothing, so it writes all columns of each row of the same tables
  * again. It runs the statements of a batch in one transaction: for SQLite prepared statements, row by row
- * (`ours` writes 16 rows of narrow tables with one statement); for PostgreSQL `insert ... select unnest`. `share` is the rows
- * per second of `ours` divided by those of `bare`, the median of the rounds.
+ * (`ours` writes 16 rows of narrow tables with one statement); for PostgreSQL `insert ... select unnest`.
+ * `share` is the rows per second of `ours` divided by those of `bare`, the median of the rounds.
  */
 import { formatAddress } from "../src/core/address.ts";
 import type { ServerRecord } from "../src/core/record.ts";

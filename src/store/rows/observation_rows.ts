@@ -80,16 +80,12 @@ export async function writeObservations(
   database: Database,
   rows: readonly (readonly Value[])[],
 ): Promise<void> {
-  const inOrder = rows.toSorted(([a, at], [b, other]) =>
-    a === b ? Number(at) - Number(other) : Number(a) - Number(b)
+  const inOrder = rows.toSorted((a, b) =>
+    Number(a[0]) - Number(b[0]) || Number(a[1]) - Number(b[1])
   );
   await database.bulk(INSERT_OBSERVATION, inOrder);
   await markLateRows(
     database,
-    inOrder.map(([server, at, scan]) => ({
-      server: Number(server),
-      at: Number(at),
-      scan: Number(scan),
-    })),
+    inOrder.map((row) => ({ server: Number(row[0]), at: Number(row[1]), scan: Number(row[2]) })),
   );
 }

@@ -19,7 +19,9 @@ const UNSTORABLE = /\\u(?:0000|d[89a-f][0-9a-f]{2})/;
 /** JSON text of a value; its texts and keys are {@linkcode storable}. */
 export function storableJson(value: unknown): string {
   const text = JSON.stringify(value);
-  return UNSTORABLE.test(text) ? JSON.stringify(storableTexts(value)) : text;
+  return text.includes("\\u") && UNSTORABLE.test(text)
+    ? JSON.stringify(storableTexts(value))
+    : text;
 }
 
 /** A copy of a JSON value in which texts and keys are {@linkcode storable}. */

@@ -145,6 +145,16 @@ function showWorst(all: readonly Times[], by: "p95" | "cpu", title: string): voi
   console.log("%s\n", table([title, ""], worst.map((one) => [cellOf(one), one.name])));
 }
 
+/** Ends the process that writes polls. */
+async function end(watch: Deno.ChildProcess): Promise<void> {
+  try {
+    watch.kill();
+  } catch (error) {
+    throw new Error("The process that writes polls has ended: see its message", { cause: error });
+  }
+  await watch.status;
+}
+
 async function run(place: string): Promise<Times[]> {
   await using database = await openPlace(place);
   await prepare(database);
@@ -157,8 +167,7 @@ async function run(place: string): Promise<Times[]> {
   try {
     return await show(database);
   } finally {
-    watch.kill();
-    await watch.status;
+    await end(watch);
   }
 }
 

@@ -9,7 +9,7 @@
  *
  * It needs a POSIX shell. No other program may use the usual ports of loopback. The three ways run
  * at the same time. A time counts from the moment when the first checkpoint is saved. `udp` and
- * `tcp` are pass and position at which the first part stopped; `parts` is the number of processes
+ * `tcp` are pass and position at which the first run stopped; `parts` is the number of processes
  * of the scan. The summary also has the number of rows with the flag `cutShort`: rows of hosts for
  * which a stopped scan did not wait.
  *
@@ -38,7 +38,7 @@ const scan = ["scan", options.range, ...options.rate === "" ? [] : ["--rate", op
 
 /** The result of stopping a scan at one time. */
 interface Outcome {
-  /** The marks at which the first part stopped; `done` if it had finished. */
+  /** The marks at which the first run stopped; `done` if it had finished. */
   readonly stopped: string;
   readonly parts: number;
   /** Number of rows with the flag `cutShort`. */

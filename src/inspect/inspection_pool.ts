@@ -1,7 +1,7 @@
 /**
  * Runs a bounded number of interviews at once, and only a few with endpoints of one address,
- * because each interview may wait for late or missing replies. Each address has two lanes (queues):
- * one for proved endpoints, and one for unproved endpoints. The first interview with a proved
+ * because each interview may wait for late or missing replies. Each address has two lanes, which limit
+ * its parallel interviews: one for proved endpoints, and one for unproved endpoints. The first interview with a proved
  * endpoint runs alone in its lane, because an opt-out in its replies applies to the whole address.
  *
  * @module
@@ -19,7 +19,7 @@ export function interviewsAtOnce(hostRate: number | undefined): number {
   return Math.max(1, Math.min(MOST_AT_ONCE, hostRate ?? MOST_AT_ONCE));
 }
 
-/** A lane: the interviews of one address with proved endpoints, or with unproved ones. */
+/** The limit of parallel interviews of one address with proved endpoints, or with unproved ones. */
 interface Lane {
   /** Number of tasks that run or are ready to start. */
   active: number;

@@ -23,7 +23,10 @@ import type { Protocol } from "../protocols/protocol.ts";
 import { InputError } from "../core/errors.ts";
 import type { Outcome } from "../core/record.ts";
 
-/** The time between first datagrams of two protocols to an endpoint, milliseconds. */
+/**
+ * The minimum time from an unanswered datagram to the first datagram of the next protocol to the same
+ * endpoint, milliseconds.
+ */
 export const GAP_MS = 1000;
 
 /** Timeout of a follow-up: its minimum in milliseconds, and its length in round trips. */

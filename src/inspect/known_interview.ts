@@ -60,7 +60,10 @@ export async function runSideBySide(
   );
 }
 
-/** An opening that had no reply is no reason to end: it has no further protocol. */
+/**
+ * The result of the first interview. Without a reply in its first protocol the interview ends as planned:
+ * it counts as complete, not as ended early.
+ */
 function withoutNeed(result: InterviewResult): InterviewResult {
   return result.ended === "unconfirmed" ? { ...result, ended: undefined } : result;
 }

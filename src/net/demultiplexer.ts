@@ -11,11 +11,11 @@ import { exclusivePeerLink, PeerLink } from "./peer_link.ts";
 import type { Throttle } from "./throttle.ts";
 
 /**
- * Called for each datagram whose sender is the peer of no link.
+ * Called for each datagram whose sender is not the peer of a link, for example for a pong.
  *
  * @param datagram A view into the socket's buffer, valid until the call returns.
  */
-export type UnsolicitedReceiver = (datagram: Uint8Array, from: Endpoint, socket: number) => void;
+export type UnlinkedReceiver = (datagram: Uint8Array, from: Endpoint, socket: number) => void;
 
 /** Sockets and the links on them. */
 export class Demultiplexer implements AsyncDisposable {
@@ -44,13 +44,14 @@ export class Demultiplexer implements AsyncDisposable {
   /**
    * Starts receiving.
    *
+   * @param onUnlinked Called for each datagram that belongs to no link.
    * @param capacity Whether the receiver accepts datagrams that belong to no link. It is not called
    * while a socket has a link, because a link without its datagrams would time out.
    * @param onOverflow Called for each datagram that a full link drops.
    * @returns Resolves when all sockets are closed; rejects when one fails.
    */
   async listen(
-    unsolicited: UnsolicitedReceiver,
+    onUnlinked: UnlinkedReceiver,
     capacity: ReceiverCapacity = () => undefined,
     onOverflow: (from: Endpoint) => void = () => {},
   ): Promise<void> {
@@ -58,7 +59,7 @@ export class Demultiplexer implements AsyncDisposable {
       const links = this.#links[i];
       return socket.listen((datagram, from) => {
         const link = links.get(endpointKey(from));
-        if (link === undefined) unsolicited(datagram, from, i);
+        if (link === undefined) onUnlinked(datagram, from, i);
         else if (!link.deliver(datagram)) onOverflow(from);
       }, () => links.size === 0 ? capacity() : undefined);
     }));

@@ -27,7 +27,7 @@ export interface CountStageParts {
 export class CountStage {
   readonly #errors: SendErrors;
   /**
-   * Number of datagrams that were dropped for lack of buffer space in an earlier part of the scan.
+   * Number of datagrams that were dropped for lack of buffer space in an earlier run of the scan.
    */
   readonly #dropped: number;
   #cancel = () => {};

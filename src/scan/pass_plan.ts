@@ -96,7 +96,7 @@ function kindsOf(protocols: readonly Protocol[], allProtocols: readonly Protocol
   }));
 }
 
-/** Counts the positions of all passes, and those that an earlier part of the scan visited. */
+/** Counts the positions of all passes, and those that an earlier run of the scan visited. */
 export function countPositions(
   plan: ScanPasses,
   { order, io: { state } }: Pick<ScanSetup, "order"> & { readonly io: Pick<ScanIo, "state"> },

@@ -7,7 +7,7 @@ import { type Address, type Endpoint, endpointKey, parseAddress } from "../core/
 import type { ServerRecord } from "../core/record.ts";
 import { type NamedService, requestText } from "../targets/srv.ts";
 
-/** A name by which the user, or a database, requests an address. */
+/** A name that the user gave for an address, or by which a database knows a server there. */
 export interface NameRequest {
   /** The address to which the name leads. */
   readonly address: Address;
@@ -28,14 +28,14 @@ export interface TargetNames {
    * the name of another server at the same address does not apply to it. Default: none.
    */
   readonly knownNames?: ReadonlyMap<number | bigint, string | null>;
-  /** The requests for addresses that are requested by several names. Default: there are none. */
+  /** The names of addresses that have several names. Default: there are none. */
   readonly requests?: SharedRequests;
 }
 
-/** Requests by address, only of addresses that are requested by several names. */
+/** Names by address, only of addresses that have several names. */
 export type SharedRequests = ReadonlyMap<Address, readonly NameRequest[]>;
 
-/** Of requests, those for addresses that are requested by several names. */
+/** The names of those addresses that have several names. */
 export function sharedRequests(requests: readonly NameRequest[]): SharedRequests {
   const all = Map.groupBy(requests, ({ address }) => address);
   const isShared = (ofAddress: readonly NameRequest[]) =>
@@ -43,7 +43,7 @@ export function sharedRequests(requests: readonly NameRequest[]): SharedRequests
   return new Map([...all].filter(([, ofAddress]) => isShared(ofAddress)));
 }
 
-/** The values of `requested_as` by which an endpoint is requested. */
+/** The values of `requested_as` that apply to an endpoint. */
 function textsFor(requests: SharedRequests, { address, port }: Endpoint): (string | null)[] {
   return (requests.get(address) ?? [])
     .filter((one) => one.port === undefined || one.port === port)
@@ -51,8 +51,8 @@ function textsFor(requests: SharedRequests, { address, port }: Endpoint): (strin
 }
 
 /**
- * The values of `requested_as` by which a record's endpoint is requested too. If an SRV record of a name
- * leads to the endpoint, the name alone is not another one.
+ * The other values of `requested_as` that apply to a record's endpoint. If an SRV record of a name leads
+ * to the endpoint, only the value with this SRV record applies, and not the value that is just the name.
  */
 export function otherRequests(
   requests: SharedRequests,
@@ -65,7 +65,7 @@ export function otherRequests(
   return [...new Set(texts)].filter((text) => text !== own && (text === null || !isLed(text)));
 }
 
-/** The columns of a record that tell by which name its endpoint was requested. */
+/** The columns of a record for its endpoint and requested name. */
 export type RequestedRecord = Pick<ServerRecord, "host" | "port" | "requested_as">;
 
 /** The name by which a server was requested. */

@@ -39,7 +39,7 @@ export async function runScan(options: ScanSetup): Promise<ScanEnd> {
   const { targets, limits, hooks, io } = options;
   const { state } = io;
   const stop = new EarlyStop(options.signal, io.clock, limits.maxRuntimeMs, options.abandon);
-  // an earlier part of the scan wrote enough rows
+  // an earlier run of the scan wrote enough rows
   if (state.written >= (limits.maxResults ?? Infinity)) stop.stop("max-results");
   const throttle = new Throttle(limits.rates, limits.capLoopback ? undefined : isLoopback);
   const sockets = familiesOf(targets.addresses).flatMap((bits) => io.openSockets(bits));

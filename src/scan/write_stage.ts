@@ -37,7 +37,7 @@ export class WriteStage {
    * Creates the stage with an empty queue.
    *
    * @param io The sinks, of which each gets all rows, and the state with the number of rows of earlier
-   * parts of the scan.
+   * runs of the scan.
    * @param stop Ends the scan when a sink fails. Rows that are added later are lost.
    */
   constructor(

@@ -23,9 +23,9 @@ export interface ScanStartRow {
   readonly id: string;
   /** Whether a scan or a watch writes the rows. Default: `sweep`. */
   readonly kind?: "sweep" | "watch";
-  /** When the scan began, Unix milliseconds; of a resumed scan, its first part. */
+  /** When the scan began, Unix milliseconds; of a resumed scan, its first run. */
   readonly at: number;
-  /** When this part of the scan began, Unix milliseconds. Default: `at`. */
+  /** When this run of the scan began, Unix milliseconds. Default: `at`. */
   readonly partAt?: number;
   /** What the scan probes. Default: unknown. */
   readonly addresses?: ScanAddresses;
@@ -110,7 +110,7 @@ export class Store implements AsyncDisposable {
     await database.run(
       "insert into scans (uuid, kind, state, started_at, heartbeat_at, shards, config) values " +
         `(?, ?, 'running', ${time}, ${time}, ?, ?) ` +
-        // A row without a start was made for imported records. A repeated call adds no part.
+        // A row without a start was made for imported records. A repeated call adds no run.
         "on conflict (uuid) do update set state = 'running', kind = excluded.kind, " +
         "shards = excluded.shards, started_at = coalesce(scans.started_at, excluded.started_at), " +
         "config = case when scans.started_at is null then excluded.config else scans.config end, " +

@@ -109,7 +109,7 @@ export class FloodingHosts {
 
   /**
    * @param seed 32 random bits.
-   * @param report The report to update. It may contain hosts of an earlier part of the scan.
+   * @param report The report to update. It may contain hosts of an earlier run of the scan.
    * @param onFlood Called once for each host that floods.
    * @param mostProbes Maximum number of probes to one host in all passes.
    */
@@ -202,8 +202,8 @@ export class FloodingHosts {
   /**
    * Begins a pass of a protocol, and ends the previous pass.
    *
-   * @param isRest Whether the pass continues a pass of an earlier part of the scan. If hosts
-   * flooded in that part, the continued pass does not count as undisturbed.
+   * @param isRest Whether the pass continues a pass of an earlier run of the scan. If hosts
+   * flooded in that run, the continued pass does not count as undisturbed.
    */
   begin(protocol: string, isRest = false): void {
     this.end();

@@ -228,7 +228,7 @@ export class Receiver {
   }
 
   /**
-   * Time since a probe was stamped, milliseconds; `undefined` if an earlier part of the scan sent
+   * Time since a probe was stamped, milliseconds; `undefined` if an earlier run of the scan sent
    * the probe.
    */
   #since(stamp: number, now: number): number | undefined {

@@ -18,7 +18,7 @@ export interface Segment {
   readonly ports: readonly number[];
 }
 
-/** Part `index` of `count`, counted from 1. */
+/** Shard `index` of `count`, counted from 1. */
 export interface Shard {
   /** The number of the shard, 1 to `count`. */
   readonly index: number;

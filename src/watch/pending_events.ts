@@ -33,8 +33,8 @@ export class PendingEvents {
    * Adds events of a server.
    *
    * @param earlier Earlier events of the server that the database does not have yet.
-   * @returns The events that the next transaction needs: a reported one is replaced by a later one of
-   * its kind.
+   * @returns The events for the next transaction: the earlier and the new ones, without earlier events
+   * that were already reported and are followed by a new event of the same kind.
    */
   add(earlier: readonly ServerEvent[], events: readonly ServerEvent[]): readonly ServerEvent[] {
     if (events.length === 0) return earlier;

@@ -108,7 +108,7 @@ export class Poller {
     memory.spoken ??= this.#allProtocols.filter(({ name }) =>
       replies.some(({ protocol }) => protocol === name) || server.row?.protocols.includes(name)
     );
-    // A record is as old as its oldest reply: another program may have received newer ones since.
+    // The record gets the time of its first reply, so that it does not replace a newer record of another program.
     const seenAt = Math.round(repliedAt ?? clock.wall());
     const { allProtocols } = options;
     const context = { endpoint, seenAt, latencyMs, scanId, requestedAs, allProtocols };

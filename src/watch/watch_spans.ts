@@ -70,7 +70,9 @@ export class WatchSpans {
     this.end(from);
     this.begin(to);
     this.#aliveAt = Math.max(aliveAt, to);
-    this.observeSince = observeSince; // A later time would cause observations of all servers, of which more would be lost.
+    // A later time would make every server due for an observation. The queue is full, so more
+    // observations would be lost.
+    this.observeSince = observeSince;
   }
 
   /**

@@ -167,7 +167,10 @@ export class WatchedServer {
     return { host, port, requested_as, scan_id: scanId, name: row?.name ?? null };
   }
 
-  /** The failed polls in a row by which the server is offline; `undefined`: it is not. */
+  /**
+   * The failed polls in a row because of which the watch considers the server offline; `undefined`: the
+   * watch does not consider it so.
+   */
   get outage(): Outage | undefined {
     const [{ misses, online }, since] = [this, this.#unresponsiveSince];
     if (online !== false || since === undefined) return undefined;
@@ -209,7 +212,10 @@ export class WatchedServer {
     return before === undefined ? [online] : [online, ...this.#differences(before, this.row, at)];
   }
 
-  /** A reply, with the parts of earlier replies that it lacks for the first times. */
+  /**
+   * A reply, completed with the parts of earlier replies that it lacks, but that fewer replies in a row
+   * have lacked than the limit.
+   */
   #completed(before: ServerRecord, reply: ServerRecord, at: number): ServerRecord {
     const { allProtocols = PROTOCOLS, downAfter: limit } = this.rules;
     const absent = [...new Set([...before.protocols, ...this.queried ?? []])]

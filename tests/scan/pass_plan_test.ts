@@ -49,7 +49,7 @@ Deno.test("a detecting pass for the suppressor precedes a suppressible protocol,
   assertEquals([state.passes, state.total], [2, 4 * 256]);
 });
 
-Deno.test("a resumed scan counts what its earlier part visited, over each transport", () => {
+Deno.test("a resumed scan counts what its earlier run visited, over each transport", () => {
   const udp = { pass: 2, position: 100 };
   const { state } = plan(["raknet", "slp"], { udp, tcp: { pass: 3, position: 0 } });
   assertEquals([state.total, state.visited], [4 * 256, 256 + 100 + 2 * 256]);

@@ -15,19 +15,19 @@ const others = (
   host = "10.0.0.1",
 ) => otherRequests(requests, { host, port, requested_as });
 
-Deno.test("an endpoint that several names lead to is requested by each of them", () => {
+Deno.test("an endpoint to which several names lead has each of them", () => {
   const requests = sharedRequests([
     request("a.example"),
     request("b.example", 7),
     request("b.example", 7),
     request(null, 8),
-    request("alone.example", 7, OTHER),
+    request("single.example", 7, OTHER),
   ]);
   assertEquals([...requests.keys()], [ADDRESS]);
   assertEquals(others(requests, "a.example"), ["b.example"]);
   assertEquals(others(requests, "b.example"), ["a.example"]);
   assertEquals(others(requests, "a.example", 8), [null]);
-  assertEquals(others(requests, "alone.example", 7, "10.0.0.2"), []);
+  assertEquals(others(requests, "single.example", 7, "10.0.0.2"), []);
   assertEquals(others(requests, null, 7, "no address"), []);
 });
 
@@ -39,7 +39,7 @@ Deno.test("a name whose SRV record leads to an endpoint is one server there", ()
   assertEquals(others(requests, "b.example", 9), ["a.example"]);
 });
 
-Deno.test("a name with a port is the name of no other port", () => {
+Deno.test("a name given with a port does not apply to other ports", () => {
   const requests = sharedRequests([request("a.example", 7), request("b.example", 8)]);
   const targets = { names: new Map([[ADDRESS, "b.example"]]), requests };
   const nameAt = (port: number) => requestedName(targets, { address: ADDRESS, port }).column;

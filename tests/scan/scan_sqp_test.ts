@@ -95,7 +95,7 @@ for (const names of [["raknet", "sqp"], ["query", "sqp"], ["raknet", "query", "s
   });
 }
 
-Deno.test("sqp: the ports of SQP are pinged before", async () => {
+Deno.test("sqp: the ports of SQP are pinged before SQP is sent", async () => {
   const result = await logged({ fleet: MIXED, protocolNames: ["raknet", "sqp"] });
   complete(result);
   suppressedHosts(result);

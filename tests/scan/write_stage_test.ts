@@ -44,7 +44,7 @@ Deno.test("a row is accepted when all outputs and the checkpoint's list contain 
   const { log, writes, stage, add } = scene();
   add(1);
   assertEquals(log, ["write 1"]);
-  assertEquals(stage.written, 7); // the rows of an earlier part
+  assertEquals(stage.written, 7); // the rows of an earlier run
   writes[0].resolve();
   await stage.idle();
   assertEquals(log, ["write 1", "accepted 1", "onAccepted"]);

@@ -109,7 +109,7 @@ Deno.test("a resumed scan keeps the hosts that flooded, and the protocols withou
   const resumed = new FloodingHosts(2, saved());
   assert(resumed.has(HOST.address));
   assertEquals(resumed.disturbed, ["raknet", "query"]);
-  resumed.begin("raknet", true); // the earlier part of this pass may have been disturbed
+  resumed.begin("raknet", true); // the earlier run of this pass may have been disturbed
   resumed.begin("query");
   assertEquals(resumed.disturbed, ["raknet", "query"]);
   resumed.end();

@@ -98,7 +98,7 @@ Deno.test("replies that repeat the token and become no sighting are searched for
   assert(taken.length < 100);
 });
 
-Deno.test("a late reply to an earlier part of the scan is valid, without a round-trip time", () => {
+Deno.test("a late reply to an earlier run of the scan is valid, without a round-trip time", () => {
   const ours = sight(1100, 1000, 1150.5);
   assertEquals(ours.map(({ verified, latencyMs }) => [verified, latencyMs]), [[true, 50.5]]);
   // The clock of the other process was ahead, or far behind.

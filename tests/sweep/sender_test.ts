@@ -240,7 +240,7 @@ Deno.test("canary probes have random positions in batches, are not counted as pr
   }
 });
 
-Deno.test("a sender whose sockets receive meanwhile yields rarely, and least when nothing else is to be done", async () => {
+Deno.test("a sender whose sockets receive while they send yields rarely, and least when the event loop has no other work", async () => {
   const turnsWith = async (receivesWhileSending: boolean, busy: boolean) => {
     let [now, turns] = [0, 0];
     const clock = {

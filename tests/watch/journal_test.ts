@@ -308,7 +308,7 @@ Deno.test("an outage of the watch ends its span, and each server is observed aft
   })());
 });
 
-Deno.test("a clock that is set back by a day delays no observation, state or span", async () => {
+Deno.test("a clock that is set back by a day does not delay observations, states or spans", async () => {
   const network = new FakeNetwork(1);
   const { list, journal } = spanJournal(network);
   const { wall } = network;

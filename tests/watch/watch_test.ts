@@ -205,7 +205,7 @@ Deno.test("a watch for all protocols sends no SQP to servers of RakNet or Query,
   }
 });
 
-Deno.test("a watch waits a second after an unanswered ping, where follow-ups time out sooner", async () => {
+Deno.test("a watch waits a second after an unanswered ping, even if follow-ups time out sooner", async () => {
   const java = { servers: 20, software: ["vanilla"], spoken: ["slp"], online: false };
   const { counts, network } = await watchFleet({ ...java, runMs: 20_000 }); // which audits
   assert(counts.replied > 20 && network.sent.some(({ bytes }) => bytes.length === 33));

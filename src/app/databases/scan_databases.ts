@@ -130,9 +130,9 @@ export interface OpenDatabasesOptions {
   readonly resumed?: boolean;
 }
 
-/** What a scan, or the last part of one, has probed. */
+/** What a scan, or its last run, has probed. */
 export interface ScanPart {
-  /** When the scan began, Unix milliseconds. For a resumed scan: when its first part began. */
+  /** When the scan began, Unix milliseconds. For a resumed scan: when its first run began. */
   readonly since: number;
   /** The targets and the order of the scan. */
   readonly selection: ScanSelection;
@@ -212,7 +212,7 @@ export class ScanDatabases implements AsyncDisposable {
     this.#optOuts.push({ address, at: Date.now() });
   }
 
-  /** Records the start of a scan, or of a further part of it. */
+  /** Records the start of a scan, or of a further run of it. */
   async begin(start: ScanStartRow): Promise<void> {
     for (const sink of this.sinks) await sink.begin(start);
   }
@@ -316,7 +316,7 @@ function numbersOf(state: ScanState): ScanNumbers {
   };
 }
 
-/** The coverage of a complete scan. With `--from`, the start of its earlier part is unknown. */
+/** The coverage of a complete scan. With `--from`, the start of its earlier run is unknown. */
 function wholeCoverage(
   { replies, floods }: ScanState,
   { selection, resumed }: ScanPart,

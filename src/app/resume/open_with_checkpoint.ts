@@ -67,7 +67,7 @@ function isOrdinary(path: string): boolean {
 export interface OpenedScan {
   /** The sink of the rows. */
   readonly sinks: readonly Sink[];
-  /** Endpoints whose rows an earlier part of the scan has written. */
+  /** Endpoints whose rows an earlier run of the scan has written. */
   readonly responders: readonly Endpoint[];
   /** Writes the checkpoint, if there is one. */
   readonly writer: CheckpointWriter | undefined;

@@ -152,7 +152,7 @@ function textsOf({ takes, repeat }: OptionForm, given: unknown, field: string): 
   throw wrongField(field, given, repeat ? "a list of texts" : "a list of one text");
 }
 
-/** A request in a configuration; 0: each port, an empty text: no name. */
+/** A requested name in a configuration; port 0: each port; an empty text: no name. */
 function requestOf([address, port, text]: [Address, number, string]): NameRequest {
   return {
     address,

@@ -124,7 +124,7 @@ export async function findTargets(input: TargetInput, lookups: Lookups): Promise
   };
 }
 
-/** The requests by which known servers are known, at addresses that are requested by a name. */
+/** The names by which databases know servers, at addresses for which the user or a database has a name. */
 function knownRequests(
   requests: readonly NameRequest[],
   known: readonly KnownServer[],

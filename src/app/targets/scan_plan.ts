@@ -74,8 +74,8 @@ export function planScan(input: PlanInput): Plan {
   const { targets: { protocols }, order, limits: { retries, rates } } = input;
   const passes = scanPasses(input, retries);
   const known = [...countPlans(input)];
-  const countOf = (holds: (plan: KnownPlan) => boolean) =>
-    sumOf(known.filter(([plan]) => holds(plan)).map(([, count]) => count));
+  const countOf = (isCounted: (plan: KnownPlan) => boolean) =>
+    sumOf(known.filter(([plan]) => isCounted(plan)).map(([, count]) => count));
   const detectionPasses = passes.detectionPasses.map((pass) =>
     counted(pass, order, countOf((plan) => !isDetectionTarget(plan, pass.suppressor)))
   );

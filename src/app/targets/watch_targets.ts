@@ -150,7 +150,7 @@ async function readList(
   });
 }
 
-/** Servers that were added to a database since its last server had an id. */
+/** The servers of a database whose id is greater than `afterId`. */
 export async function* addedServers(
   list: Database,
   afterId: number,

@@ -81,7 +81,7 @@ export const MAC: ValueType<Uint8Array> = valueType(
   parseMac,
 );
 
-/** A shard: part I of N of a scan. */
+/** A shard: the I-th of N shares of a scan's targets. */
 export const SHARD: ValueType<Shard> = valueType(
   "I/N",
   "I/N with I from 1 to N, for example 2/4",

@@ -162,11 +162,11 @@ export class ProgressMeter {
     const [udp, tcp] = [total.udp - now.udp, total.tcp - now.tcp];
     if (udp <= 0) return total.udp > start.udp ? this.#udpDone + cooldown - now.at : 0;
     const speed = { udp: this.#speed("udp"), tcp: this.#speed("tcp") };
-    const alone = udp / speed.udp;
+    const udpSeconds = udp / speed.udp;
     // UDP and TCP share the rate: when TCP has ended, UDP gets all of it.
-    const sending = tcp > 0 && alone > tcp / speed.tcp
+    const sending = tcp > 0 && udpSeconds > tcp / speed.tcp
       ? (udp + tcp) / (speed.udp + speed.tcp)
-      : alone;
+      : udpSeconds;
     return sending + this.#pauses(now) + cooldown;
   }
 

@@ -74,9 +74,9 @@ export class EndpointInspections {
         if (!isLost(found)) return withoutRest(found, options);
       }
       const links = { ...options.links, shared: options.links.exclusive };
-      const alone = { ...options, links, follow: false, verify: false };
+      const firstOnly = { ...options, links, follow: false, verify: false };
       const again = "spoken" in subject ? subject : { ...subject, known: undefined };
-      return withoutRest(await inspectSubject(again, alone), options);
+      return withoutRest(await inspectSubject(again, firstOnly), options);
     });
   }
 

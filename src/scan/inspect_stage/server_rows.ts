@@ -22,11 +22,11 @@ import { Aliases } from "./aliases.ts";
 /** Builds the rows of a scan, up to the number of `--max-results`. */
 export class ServerRows {
   readonly #aliases: Aliases;
-  /** Number of rows, including those of earlier parts of the scan. */
+  /** Number of rows, including those of earlier runs of the scan. */
   #accepted: number;
 
   /**
-   * Counts from the number of rows of earlier parts of the scan.
+   * Counts from the number of rows of earlier runs of the scan.
    *
    * @param stop Ends the scan after its last row.
    * @param lossAndRate The loss measurement. It uses servers with a row as canaries.

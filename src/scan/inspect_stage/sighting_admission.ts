@@ -1,6 +1,6 @@
 /**
- * Decides which sightings are queued for interviews: not those with an opt-out, and those without a
- * hold when one is free.
+ * Decides which sightings are queued for interviews. Sightings with an opt-out are not queued.
+ * Sightings without a hold are queued when a hold is free.
  *
  * @module
  */

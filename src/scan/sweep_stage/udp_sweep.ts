@@ -37,7 +37,7 @@ export interface UdpSweepParts {
 }
 
 /**
- * Maximum number of repetitions of disturbed passes, including those of earlier parts of the scan.
+ * Maximum number of repetitions of disturbed passes, including those of earlier runs of the scan.
  */
 const MOST_FURTHER = 2;
 

@@ -37,8 +37,8 @@ const COLUMN_OF: Partial<Record<keyof ServerRecord, string>> = {
 /**
  * The tables of a database of an old form.
  *
- * @param target The database that the rows are written to. No server of the source gets a name that
- * one of its servers has.
+ * @param target The database that the rows are written to. No server of the source gets a name that a
+ * server of the target already has.
  */
 export async function oldTables(source: Database, target: Database): Promise<CopiedTable[]> {
   const scans = await OldScans.read(source);

@@ -1,7 +1,8 @@
 /**
  * Decides which columns of a server's earlier row a scan or a poll keeps: those of protocols in which
- * the server was not queried, and those of parts that the reply lacks for the first times. A protocol
- * is not queried if it was not selected, or if the interview ended before it was sent.
+ * the server was not queried, and those of parts that the reply lacks, but that fewer replies in a row
+ * have lacked than the limit. A protocol is not queried if it was not selected, or if the interview
+ * ended before it was sent.
  *
  * @module
  */
@@ -30,8 +31,8 @@ export interface InterviewScope {
   /** Whether a server is queried in all selected protocols. `false`: only in those in which it replied. */
   readonly follow: boolean;
   /**
-   * The values of `requested_as` by which the endpoint of a record is requested too: each is a server
-   * with this reply. Default: there are none.
+   * The other values of `requested_as` that apply to the endpoint of a record: for each of them, the
+   * database has a server with this reply. Default: there are none.
    */
   readonly otherNames?: (record: ServerRecord) => readonly (string | null)[];
   /** Whether the scan verifies that players can join. */
@@ -47,9 +48,9 @@ export interface InterviewScope {
    */
   readonly downAfter?: number;
   /**
-   * Names of the parts that lose their values, if the caller counts replies itself: the counts in the
-   * database stay, except of parts that the reply has. `undefined`: all parts that the reply lacks.
-   * Default: the database counts.
+   * Set by a caller that counts replies itself. Returns the names of the parts that lose their values;
+   * `undefined`: all parts that the reply lacks. The database then does not count, but removes the
+   * counts of parts that the reply has. Default: the database counts.
    */
   readonly dropped?: (record: ServerRecord) => readonly string[] | undefined;
 }

@@ -105,7 +105,7 @@ function pickFacts({ extras }: ServerRecord, names: readonly string[]): ServerRe
 
 /**
  * The earlier columns that stay: those that a missing protocol fills in preference to the protocols that
- * replied, as at the merging of replies, and those that all replies decide.
+ * replied, by the same rule as when replies are merged, and those that all replies decide.
  */
 function standingColumns(
   earlier: ServerRecord,

@@ -38,13 +38,17 @@ export interface PageSteps {
   /** If fewer servers fulfil the rarest condition, their rows are read and sorted. */
   readonly few: number;
   /**
-   * The same, if the page is not among the {@linkcode entries} of the sort order's index that are compared
-   * with these servers. If as many servers or more fulfil the condition, all entries are compared.
+   * If fewer servers fulfil the rarest condition, the first {@linkcode entries} of the sort order's index
+   * are compared with these servers. If these entries do not contain the page, the rows of the servers
+   * are read and sorted. If as many servers or more fulfil the condition, all entries are compared.
    */
   readonly some: number;
   /** If this number or more fulfil each condition, rows are read in the sort order up to the last one. */
   readonly many: number;
-  /** As a multiple of the number of entries that contain the page if no value depends on the order. */
+  /**
+   * Number of index entries to compare, as a multiple of the number that is expected to contain the page
+   * if values and order are independent.
+   */
   readonly entries: number;
 }
 
@@ -87,7 +91,7 @@ export async function pageOf(
   if (conditions.every(({ order }) => order === sort)) return await whole();
   const first = await query(among(database, page, steps.first * limit));
   if (first.length === limit) return first;
-  // The number of rows that contain a page if the others contain as many servers as the first ones.
+  // Rows needed for a page if matches are as frequent in later rows as in the first ones, times 1.5.
   const next = Math.ceil(1.5 * steps.first * limit ** 2 / first.length);
   if (next <= steps.next * limit) {
     const found = await query(among(database, page, next));
@@ -197,10 +201,11 @@ function among(database: Database, page: Page, count: number): Sql {
 }
 
 /**
- * The page by the index of the sort order, of whose servers only those are read that are in the set of a
- * condition's servers.
+ * Reads the page by the index of the sort order. Only the rows of servers that also fulfil the indexed
+ * condition are read.
  *
- * @param most Maximum size of the set: PostgreSQL hashes it only if it expects that the set fits in memory.
+ * @param most Maximum number of servers that fulfil the condition: PostgreSQL hashes them only if it
+ * expects that they fit in memory.
  * @param count Number of entries of the index. Default: all.
  */
 function withinSet(
@@ -251,7 +256,7 @@ function sortedPage(database: Database, page: Page, rarest: Indexed): Sql {
   };
 }
 
-/** The conditions that servers have to fulfil which the index of a condition finds. */
+/** The conditions still to be checked for servers that the index of a condition found. */
 function conditionsBeside({ conditions }: Page, indexed: Indexed): Condition[] {
   return conditions.filter((one) => indexed.isApproximate || one !== indexed);
 }

@@ -74,7 +74,7 @@ export async function observeReplies(
 }
 
 /**
- * Writes observations in the order of servers. Late ones mark the hours in which they are valid.
+ * Writes observations in the order of servers. Late ones make the hours dirty in which they are valid.
  */
 export async function writeObservations(
   database: Database,

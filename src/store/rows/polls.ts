@@ -47,7 +47,10 @@ export interface PolledServer {
    * Other parts that the reply lacks keep theirs. Default: all parts that the reply lacks.
    */
   readonly dropped?: readonly string[];
-  /** The failed polls by which the server is offline; `undefined`: the watch does not consider it so. */
+  /**
+   * The failed polls because of which the watch considers the server offline; `undefined`: the watch does
+   * not consider it so.
+   */
   readonly outage: Outage | undefined;
   /**
    * Names of the protocols in which the server was polled. Columns of other protocols, which another

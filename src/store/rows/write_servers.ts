@@ -190,8 +190,8 @@ export function isReplaced(
 }
 
 /**
- * Inserts servers, and sets their ids. A server that another writer has inserted first gets the row
- * `before`.
+ * Inserts servers, and sets their ids. If another writer has inserted a server first, `before` is set to
+ * that row.
  *
  * @param servers Servers in the order of their keys.
  * @throws ChangedMeanwhile

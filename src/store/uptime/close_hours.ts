@@ -1,12 +1,20 @@
 /**
- * Closes hours: from then on, late rows mark them, and their rollups are computed.
+ * Closes hours: from then on, their rollups are computed, and late rows make them dirty.
  *
  * @module
  */
 import { type Database, timeParameter } from "../database/database.ts";
 import { othersEnded } from "../database/other_transactions.ts";
 import { ALL_SERVERS, GRACE_MS, markHours } from "./dirty_hours.ts";
-import { advanceState, alone, DAY_MS, HOUR_MS, hoursBetween, readState, startOf } from "./hours.ts";
+import {
+  advanceState,
+  DAY_MS,
+  exclusively,
+  HOUR_MS,
+  hoursBetween,
+  readState,
+  startOf,
+} from "./hours.ts";
 
 /** Maximum number of checks for the end of other transactions. */
 const ATTEMPTS = 50;
@@ -31,9 +39,9 @@ export async function closeHours(
   const until = startOf(now - GRACE_MS, HOUR_MS);
   const { closedUntil } = await readState(database);
   if (closedUntil >= until) return true;
-  await alone(database, () => advanceState(database, "closing_until", until));
+  await exclusively(database, () => advanceState(database, "closing_until", until));
   if (!await othersEnded(database, pause, ATTEMPTS)) return false;
-  await alone(database, () => markClosed(database, until));
+  await exclusively(database, () => markClosed(database, until));
   return true;
 }
 
@@ -62,7 +70,10 @@ async function markClosed(database: Database, until: number): Promise<void> {
   await advanceState(database, "closed_until", until);
 }
 
-/** The last watched hour of each day that ends in the period: the day is computed with that hour. */
+/**
+ * For each day that ends in the period, its last watched hour. Computing this hour also computes the
+ * day.
+ */
 function lastOfDays(watched: ReadonlySet<number>, since: number, until: number): number[] {
   const last = new Map<number, number>();
   for (const hour of watched) {

@@ -1,10 +1,10 @@
 /**
- * Marks hours whose rollups must be computed again: rows came after the hour was closed.
+ * Makes hours dirty: their rollups must be computed again, because rows came after the hour was closed.
  *
  * @module
  */
 import { type BulkStatement, type Database, isInList, listValue } from "../database/database.ts";
-import { HOLDS_MS, HOUR_MS, hoursBetween, startOf } from "./hours.ts";
+import { HOUR_MS, hoursBetween, startOf, VALID_MS } from "./hours.ts";
 
 /** An hour is closed at the earliest this long after its end, milliseconds. */
 export const GRACE_MS = 5 * 60_000;
@@ -15,7 +15,7 @@ export const GRACE_MS = 5 * 60_000;
  */
 const SLACK_MS = 3 * 60_000;
 
-/** Marks hours that are closed and not final. */
+/** Makes those hours dirty that are closed and not final. */
 const MARK: BulkStatement = {
   types: ["timestamptz", "integer"],
   sqlite: "insert into dirty_hours (hour, server, next_server, marks) " +
@@ -42,7 +42,7 @@ export interface WrittenRow {
 }
 
 /**
- * Marks the hours in which late observations of watches are valid. The caller has written the
+ * Makes the hours dirty in which late observations of watches are valid. The caller has written the
  * observations in the same transaction: a program that closes hours waits for the transactions that
  * began before.
  */
@@ -55,18 +55,18 @@ export async function markLateRows(database: Database, rows: readonly WrittenRow
   await markHours(
     database,
     ofWatches.flatMap(({ server, at }) =>
-      hoursBetween(at, at + HOLDS_MS).map((hour) => [hour, server] as const)
+      hoursBetween(at, at + VALID_MS).map((hour) => [hour, server] as const)
     ),
   );
 }
 
-/** Marks those hours from one time to another that are closed, for all servers. */
+/** Makes those hours from one time to another dirty that are closed, for all servers. */
 export async function markPeriod(database: Database, from: number, to: number): Promise<void> {
   if (!mayBeClosed(database.now(), from)) return;
   await markHours(database, hoursBetween(from, to).map((hour) => [hour, ALL_SERVERS]));
 }
 
-/** Marks hours of servers, in one order for all writers. */
+/** Makes hours of servers dirty, in one order for all writers. */
 export async function markHours(
   database: Database,
   hours: readonly (readonly [hour: number, server: number])[],

@@ -20,7 +20,7 @@ export const DAY_MS = 24 * HOUR_MS;
  * server at least every hour, and of an offline server with its next poll, which comes within 1.1
  * hours.
  */
-export const HOLDS_MS = 3 * HOUR_MS;
+export const VALID_MS = 3 * HOUR_MS;
 
 /** The start of the hour or day that contains a time, Unix milliseconds. */
 export function startOf(at: number, lengthMs: number): number {
@@ -39,7 +39,7 @@ export function hoursBetween(from: number, to: number): number[] {
  * milliseconds.
  */
 export interface RollupState {
-  /** Rows before this time are late: they mark their hours in `dirty_hours`. */
+  /** Rows before this time are late: they make their hours dirty. */
   readonly closingUntil: number;
   /** Hours before this time were computed, or are in `dirty_hours`. */
   readonly closedUntil: number;
@@ -124,7 +124,7 @@ export function isServerIn(
 const LOCK = 7022642159;
 
 /** Runs `work` in a transaction. Only one program at a time runs such a transaction. */
-export async function alone<T>(database: Database, work: () => Promise<T>): Promise<T> {
+export async function exclusively<T>(database: Database, work: () => Promise<T>): Promise<T> {
   return await database.transaction(async () => {
     if (database.engine === "postgres") {
       await database.script(`select pg_advisory_xact_lock(${LOCK})`);

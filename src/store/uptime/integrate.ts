@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { HOLDS_MS } from "./hours.ts";
+import { VALID_MS } from "./hours.ts";
 
 /** The result of one poll of a server. */
 export interface SeenState {
@@ -87,7 +87,7 @@ interface Segment {
  * Computes the uptime of a server in a period.
  *
  * An observation is valid until the next one of the same watch in the same span, until the end of
- * the span, or for {@linkcode HOLDS_MS}. Before its first observation in a span, the server counts
+ * the span, or for {@linkcode VALID_MS}. Before its first observation in a span, the server counts
  * as not watched. If several watches overlap, the server counts as online if one of them found it
  * online; the number of players is that of the newest of these observations. Times are rounded to
  * seconds before they are subtracted, so hours add up.
@@ -142,7 +142,7 @@ function segmentsOf(
   );
   const last = Math.min(endedAt, optedOutAt, to);
   return inSpan.flatMap((seen, i) => {
-    const until = Math.min(inSpan[i + 1]?.at ?? Infinity, seen.at + HOLDS_MS, last);
+    const until = Math.min(inSpan[i + 1]?.at ?? Infinity, seen.at + VALID_MS, last);
     const [start, end] = [Math.max(seen.at, from), until].map((at) => Math.round(at / 1000));
     return start < end ? [{ from: start, to: end, seen }] : [];
   });

@@ -11,7 +11,7 @@ import {
 } from "../database/database.ts";
 import { closeHours } from "./close_hours.ts";
 import { ALL_SERVERS } from "./dirty_hours.ts";
-import { alone, DAY_MS, readState, type RollupState, startOf } from "./hours.ts";
+import { DAY_MS, exclusively, readState, type RollupState, startOf } from "./hours.ts";
 import { computeDay, computeHour } from "./rollup_rows.ts";
 import { computeServerUptime } from "./server_uptime.ts";
 import { type DirtyHour, writeTotals } from "./totals.ts";
@@ -43,7 +43,7 @@ export async function rollUp(
 ): Promise<boolean> {
   const isClosed = await closeHours(database, now, between);
   while (!signal?.aborted) {
-    const next = await alone(database, () => computePage(database));
+    const next = await exclusively(database, () => computePage(database));
     if (next === "done") return isClosed;
     if (typeof next === "object") await writeTotals(database, next, between, signal);
     await between();

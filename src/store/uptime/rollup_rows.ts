@@ -14,12 +14,12 @@ import {
 } from "../database/database.ts";
 import {
   DAY_MS,
-  HOLDS_MS,
   HOUR_MS,
   hoursBetween,
   isServerIn,
   isTimeIn,
   timeList,
+  VALID_MS,
 } from "./hours.ts";
 import { integrate, type SeenState, type StoredSpan } from "./integrate.ts";
 
@@ -106,7 +106,7 @@ export async function statesIn(
       "cross join observations o where o.server = s.value and o.scan = c.value and o.at = " +
       "(select max(b.at) from observations b where b.server = s.value and b.scan = c.value " +
       `and b.at >= ${time} and b.at < ${time})`,
-    [serverList, scanList, from - HOLDS_MS, from],
+    [serverList, scanList, from - VALID_MS, from],
   );
   const within = await database.rows(
     `select ${columns} from observations o where ${isServer} and o.at >= ${time} ` +

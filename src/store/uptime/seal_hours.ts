@@ -4,7 +4,15 @@
  * @module
  */
 import { type Database, timeParameter } from "../database/database.ts";
-import { advanceState, alone, DAY_MS, HOLDS_MS, HOUR_MS, readState, startOf } from "./hours.ts";
+import {
+  advanceState,
+  DAY_MS,
+  exclusively,
+  HOUR_MS,
+  readState,
+  startOf,
+  VALID_MS,
+} from "./hours.ts";
 
 /** Rows per transaction. */
 const PAGE = 5000;
@@ -18,7 +26,7 @@ const PAGE = 5000;
  * `until`. Observations that are still valid in the first hour that is not final must stay.
  */
 export async function sealHours(database: Database, until: number): Promise<number> {
-  return await alone(database, async () => {
+  return await exclusively(database, async () => {
     const [{ watched }] = await database.rows(
       "select count(*) as watched from (select 1 from watch_spans limit 1) as spans",
     );
@@ -26,9 +34,9 @@ export async function sealHours(database: Database, until: number): Promise<numb
     const { closedUntil, sealedUntil } = await readState(database);
     const [{ dirty }] = await database.rows("select min(hour) as dirty from dirty_hours");
     const clean = Math.min(closedUntil, dirty === null ? Infinity : Number(dirty));
-    const sealed = Math.max(sealedUntil, Math.min(startOf(until + HOLDS_MS, HOUR_MS), clean));
+    const sealed = Math.max(sealedUntil, Math.min(startOf(until + VALID_MS, HOUR_MS), clean));
     await advanceState(database, "sealed_until", sealed);
-    return Math.min(until, sealed - HOLDS_MS);
+    return Math.min(until, sealed - VALID_MS);
   });
 }
 
@@ -48,7 +56,7 @@ export async function removeHours(
   const { sealedUntil } = await readState(database);
   const end = startOf(Math.min(until, sealedUntil), DAY_MS);
   const time = timeParameter(database);
-  await database.run(`delete from watch_spans where ended_at < ${time}`, [sealedUntil - HOLDS_MS]);
+  await database.run(`delete from watch_spans where ended_at < ${time}`, [sealedUntil - VALID_MS]);
   await database.run(`delete from rollup_totals where hours = 1 and at < ${time}`, [end]);
   while (!signal?.aborted) {
     const page = await database.rows(

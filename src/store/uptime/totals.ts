@@ -13,7 +13,7 @@ import {
 } from "../database/database.ts";
 import { addressColumn } from "../rows/addresses.ts";
 import { ALL_SERVERS } from "./dirty_hours.ts";
-import { alone, DAY_MS, readState, startOf } from "./hours.ts";
+import { DAY_MS, exclusively, readState, startOf } from "./hours.ts";
 
 /** The properties of servers by which rollups are summed: columns of `servers`. */
 export const TOTAL_KINDS = ["edition", "software", "version", "port", "protocol"] as const;
@@ -131,7 +131,7 @@ export async function writeTotals(
   const isDayLeft = await isDayComplete(database, day, hour);
   const ofDay = isDayLeft ? await sumsOf(database, 24, day, between, signal) : undefined;
   if (signal?.aborted) return;
-  await alone(database, async () => {
+  await exclusively(database, async () => {
     const cleaned = await database.run(
       `delete from dirty_hours where hour = ${
         timeParameter(database)

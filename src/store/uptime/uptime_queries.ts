@@ -4,7 +4,7 @@
  * @module
  */
 import type { Database, Row, Value } from "../database/database.ts";
-import { DAY_MS, HOLDS_MS, HOUR_MS, isTimeIn, readState, startOf, timeList } from "./hours.ts";
+import { DAY_MS, HOUR_MS, isTimeIn, readState, startOf, timeList, VALID_MS } from "./hours.ts";
 import { addUptime, integrate, UNWATCHED, type Uptime } from "./integrate.ts";
 import { optOutsOf, spansIn, statesIn } from "./rollup_rows.ts";
 
@@ -145,7 +145,7 @@ async function currentPoints(
   const points: UptimePoint[] = [];
   for (let at = startOf(from, HOUR_MS); at < to; at += HOUR_MS) {
     const end = Math.min(at + HOUR_MS, to);
-    const near = seen.filter((one) => one.at >= at - HOLDS_MS && one.at < end);
+    const near = seen.filter((one) => one.at >= at - VALID_MS && one.at < end);
     const uptime = integrate(near, spans, at, end, optedOutAt);
     if (uptime.watchedS > 0) points.push({ at, hours: 1, ...uptime });
   }

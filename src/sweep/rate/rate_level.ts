@@ -83,7 +83,7 @@ export class RateLevel {
   }
 
   /** Whether a canary probe was sent at this rate. */
-  holds(sentAt: number): boolean {
+  covers(sentAt: number): boolean {
     return sentAt >= this.since && sentAt < this.until;
   }
 

@@ -84,8 +84,8 @@ const MOST_SHORT = 3;
 /**
  * How long a found rate is kept before a higher rate is tried, milliseconds: at first, and at most.
  */
-const HOLD_MS = 8000;
-const LONGEST_HOLD_MS = 128_000;
+const SETTLED_MS = 8000;
+const LONGEST_SETTLED_MS = 128_000;
 /** Minimum loss at the first rate for which half the rate is tried as well, 0 to 1. */
 const SUSPICIOUS = 0.15;
 /** Lowest rate, datagrams per second. */
@@ -100,9 +100,9 @@ const LOWEST = 10;
  * - `check`: measures whether the lower rate has less loss. If not, the rate is not the cause of the
  *   loss.
  * - `climb`: additive increase of the rate.
- * - `hold`: the rate is found.
+ * - `settled`: the rate is found.
  */
-type Phase = "first" | "down" | "double" | "drain" | "check" | "climb" | "hold";
+type Phase = "first" | "down" | "double" | "drain" | "check" | "climb" | "settled";
 
 /**
  * The rate search: slow start, then additive increase and multiplicative decrease. The search
@@ -143,7 +143,7 @@ export class RateSearch {
   #step = STEP;
   #reason: RateReason = "unknown";
   /** The last found rate, since when it is kept, and for how long, milliseconds. */
-  #held = { rate: 0, since: 0, ms: HOLD_MS };
+  #settled = { rate: 0, since: 0, ms: SETTLED_MS };
 
   /** Starts a search at a rate and a time. */
   constructor({ start, most }: RateSearchOptions, now: number) {
@@ -159,7 +159,7 @@ export class RateSearch {
 
   /** Whether the search needs more canary probes than usual. */
   get needsCanaries(): boolean {
-    return this.#phase !== "hold";
+    return this.#phase !== "settled";
   }
 
   /** The rate found so far, and why no higher one was chosen. */
@@ -167,7 +167,7 @@ export class RateSearch {
     const { probes, lost } = this.#usual;
     const last = this.#last;
     return {
-      rate: SETTLED.has(this.#reason) ? this.#held.rate : this.#good,
+      rate: SETTLED.has(this.#reason) ? this.#settled.rate : this.#good,
       reason: this.#reason,
       ...(last === undefined ? {} : { lossAt: last.rate, lossThere: last.share }),
       ...(probes === 0 ? {} : { usualLoss: lost / probes }),
@@ -176,8 +176,8 @@ export class RateSearch {
 
   /** Counts the outcome of a canary probe. */
   outcome(lost: boolean, sentAt: number): void {
-    if (this.#level.holds(sentAt)) this.#level.outcome(lost);
-    else if (this.#bad?.holds(sentAt)) this.#bad.outcome(lost);
+    if (this.#level.covers(sentAt)) this.#level.outcome(lost);
+    else if (this.#bad?.covers(sentAt)) this.#bad.outcome(lost);
   }
 
   /**
@@ -207,8 +207,8 @@ export class RateSearch {
     if (verdict !== "lost") return;
     if (doubled && level.probes < LEAST_DOUBLED && now - level.since < LONG_DOUBLED_MS) return;
     // over a long time, some verdicts are false alarms
-    if (this.#phase === "hold" && !this.#hadExcess) {
-      this.#enter("hold", this.rate, now);
+    if (this.#phase === "settled" && !this.#hadExcess) {
+      this.#enter("settled", this.rate, now);
       this.#hadExcess = true;
     } else this.#lost(now);
   }
@@ -284,33 +284,33 @@ export class RateSearch {
   #reduceForBuffers(now: number): void {
     const rate = KEPT_WITHOUT_BUFFERS * this.rate;
     this.#goal = this.#ceiling = this.rate;
-    this.#hold(rate, now, "buffers");
+    this.#settle(rate, now, "buffers");
   }
 
   /** Reacts to a level without additional loss. */
   #clear(now: number, phase: Phase = this.#phase): void {
     const { rate } = this;
-    this.#remember(phase === "hold" ? this.#level : this.#pending);
+    this.#remember(phase === "settled" ? this.#level : this.#pending);
     this.#pending = this.#level;
     this.#good = rate;
     this.#bad = undefined;
     const { peak } = this.#level;
-    if (phase === "hold") {
-      if (now - this.#held.since < this.#held.ms) return this.#enter("hold", rate, now);
+    if (phase === "settled") {
+      if (now - this.#settled.since < this.#settled.ms) return this.#enter("settled", rate, now);
       this.#goal = this.#ceiling = Infinity; // a higher rate may be possible after this time
       this.#step = STEP;
     }
     if (peak >= REACHED * rate) this.#short = 0;
-    else if (++this.#short >= MOST_SHORT) return this.#hold(rate, now, "sender", peak);
+    else if (++this.#short >= MOST_SHORT) return this.#settle(rate, now, "sender", peak);
     else return this.#enter(phase === "double" ? "double" : "climb", rate, now);
-    if (rate >= this.#most) return this.#hold(rate, now, "limit");
+    if (rate >= this.#most) return this.#settle(rate, now, "limit");
     if (phase === "double") return this.#enter("double", 2 * rate, now);
-    if (this.#ceiling <= TIGHT * rate) return this.#hold(rate, now, "loss");
+    if (this.#ceiling <= TIGHT * rate) return this.#settle(rate, now, "loss");
     this.#enter("climb", rate + this.#increase(rate), now);
   }
 
   #increase(rate: number): number {
-    if (rate > TIGHT * this.#held.rate) this.#reason = "searching";
+    if (rate > TIGHT * this.#settled.rate) this.#reason = "searching";
     const least = STEP * rate;
     if (rate < this.#goal && this.#goal < Infinity) {
       return Math.max(least, Math.min(this.#goal - rate, APPROACH * rate));
@@ -320,13 +320,13 @@ export class RateSearch {
     return Math.max(least, Math.min(step, NEARER * (this.#ceiling - rate)));
   }
 
-  #hold(rate: number, now: number, reason: RateReason, found = rate): void {
-    const again = reason !== "sender" && Math.abs(found / this.#held.rate - 1) < TIGHT - 1;
+  #settle(rate: number, now: number, reason: RateReason, found = rate): void {
+    const again = reason !== "sender" && Math.abs(found / this.#settled.rate - 1) < TIGHT - 1;
     this.#short = 0;
-    const ms = again ? Math.min(LONGEST_HOLD_MS, 2 * this.#held.ms) : HOLD_MS;
-    this.#held = { rate: found, since: now, ms };
+    const ms = again ? Math.min(LONGEST_SETTLED_MS, 2 * this.#settled.ms) : SETTLED_MS;
+    this.#settled = { rate: found, since: now, ms };
     this.#reason = reason;
-    this.#enter("hold", rate, now);
+    this.#enter("settled", rate, now);
   }
 
   #enter(phase: Phase, rate: number, now: number): void {

@@ -88,7 +88,7 @@ async function stopAndContinue(way: string, point: Point, folder: string): Promi
   for (let parts = 1;; parts++) {
     const [, command] = /^continue with: (.*)$/m.exec(part.stderr) ?? [];
     if (command === undefined) break;
-    assert(parts < 40, "each part gets further");
+    assert(parts < 40, "each run gets further");
     part = await shell(command, folder);
     assertEquals(part.code, 0, part.stderr);
   }

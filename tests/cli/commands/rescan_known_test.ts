@@ -238,7 +238,7 @@ Deno.test("a resumed rescan queries servers in the protocols that were known at 
     const checkpoint = `${folder}/c`;
     const sqp = HOSTS.filter(({ entry }) => "sqp" in entry.truth)
       .map(({ endpoint }) => formatEndpoint(endpoint));
-    // SQP servers are interviewed first, and do not run in the first part.
+    // SQP servers are interviewed first, and do not run in the first run of the scan.
     const first = await watched(folder, [
       ...["scan", "--rescan", list, "-o", list, "--checkpoint", checkpoint, ...QUICK, ...out],
       ...["--rate", "8", "--max-runtime", "1500ms", "--retries", "0", "--down-after", "1"],

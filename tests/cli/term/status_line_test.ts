@@ -68,7 +68,7 @@ function at(paper: Paper, t: number): { state: ScanState; sent: number } {
 /** The speeds at every half second up to a time. */
 function progressOf(paper: Paper, until: number, work: ScanWork = workOf(paper)): ScanProgress[] {
   const { from = START, udp } = paper;
-  const before = newState("x", 0); // a resumed scan continues the counters of its earlier part
+  const before = newState("x", 0); // a resumed scan continues the counters of its earlier run
   before.sent = sum(udp.slice(0, from.pass - 1)) + from.position;
   const meter = new ProgressMeter(work, before, 0);
   const all: ScanProgress[] = [];

@@ -47,7 +47,7 @@ Deno.test("audit() reports a stat request without a token of the host", () => {
   assertEquals(faults([line(0, HANDSHAKE), negative, shown]), []);
 });
 
-Deno.test("audit() reports two unsolicited kinds within a second", () => {
+Deno.test("audit() reports a datagram of another kind within a second of an unanswered one", () => {
   assertEquals(faults([line(0, PING), line(400, HANDSHAKE)]), [
     "a handshake 400 ms after an unanswered ping",
   ]);

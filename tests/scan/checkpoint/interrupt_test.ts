@@ -101,7 +101,7 @@ function sideOf({ marks: { udp, tcp } }: Result["end"]): string {
 }
 
 /**
- * Stops a scan at times spread over its whole duration. Resumes each part by the printed command.
+ * Stops a scan at times spread over its whole duration. Resumes each run by the printed command.
  */
 async function stopEverywhere(
   setting: Setting,
@@ -174,7 +174,7 @@ for (
   });
 }
 
-Deno.test("a scan with a runtime as long as its cooldown makes progress in each part", async () => {
+Deno.test("a scan with a runtime as long as its cooldown makes progress in each run", async () => {
   const setting: Setting = { ...DEFAULT, maxRuntimeMs: 700, cooldownMs: 3000 };
   const disk = new FakeDisk();
   const marks = [(await startScan(disk, setting)).result.end.marks.udp];

@@ -109,7 +109,7 @@ Deno.test("a scan that is killed repeatedly finishes", async () => {
   for (let part = 0.02;; part += 0.02, rounds++) {
     const begun = disk.operations.length;
     if (await resumeScan(disk, SETTING) === undefined) break;
-    // Each part runs for a fraction of the previous operations, and longer each time.
+    // Each run lasts for a fraction of the previous operations, and longer each time.
     const did = disk.operations.length - begun;
     const lived = begun + Math.ceil(did * Math.min(1, part + random.below(100) / 1000));
     disk = FakeDisk.after(disk.operations, lived, random.below(40));

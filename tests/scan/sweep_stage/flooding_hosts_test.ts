@@ -10,12 +10,12 @@ import { resumeScan, startScan } from "../checkpoint/resumable_scan.ts";
 const RANGE = { start: 0x7f100000, end: 0x7f100400 };
 const LIMITS = { rate: 10_000, netRate: undefined, hostRate: undefined };
 
-const REFLECTORS = Array.from({ length: 16 }, (_, i) => RANGE.start + 256 + 13 * i);
+const FLOODING = Array.from({ length: 16 }, (_, i) => RANGE.start + 256 + 13 * i);
 
 const NEAR = { ...RANGE, end: RANGE.start + 256 };
 const SERVERS = { servers: 64, range: NEAR, seed: 3, software: ["bds"] };
 
-/** 64 Bedrock servers and 16 reflectors; sockets whose buffers hold 256 datagrams each. */
+/** 64 Bedrock servers, and 16 hosts that send 1,000 copies of each datagram; sockets whose buffers hold 256 datagrams each. */
 function disturbed(over: Partial<Setting> = {}) {
   return scanFleet({
     fleet: SERVERS,
@@ -27,7 +27,7 @@ function disturbed(over: Partial<Setting> = {}) {
       network.record = true;
       network.buffers = { datagrams: 256, perMs: 5 };
       const respond = (datagram: Uint8Array) => Array.from({ length: 1000 }, () => datagram);
-      for (const address of REFLECTORS) {
+      for (const address of FLOODING) {
         for (const port of [19132, 25565]) network.host({ address, port }, { respond });
       }
     },
@@ -35,18 +35,18 @@ function disturbed(over: Partial<Setting> = {}) {
   });
 }
 
-Deno.test("all neighbours of reflectors are found, and reflectors are not probed again", async () => {
+Deno.test("all servers beside hosts that flood are found, and hosts that flood are not probed again", async () => {
   const { rows, state, network } = await disturbed();
   assert(network.overflowed > 1000, `${network.overflowed} datagrams found no buffer space`);
   assertEquals(rows.length, 64);
   assertEquals(state.floods.hosts, 16);
   assertEquals(state.floods.addresses.toSorted()[0], "127.16.1.0");
   assertEquals(state.floods.disturbed, []);
-  const probes = network.sent.filter(({ to }) => REFLECTORS.includes(Number(to.address))).length;
-  assert(probes < 3 * 16, `${probes} probes to reflectors, where others get four each`);
+  const probes = network.sent.filter(({ to }) => FLOODING.includes(Number(to.address))).length;
+  assert(probes < 3 * 16, `${probes} probes to hosts that flood; other hosts get four each`);
 });
 
-Deno.test("one pass that reflectors disturb is reported as incomplete", async () => {
+Deno.test("one pass that hosts disturb by a flood is reported as incomplete", async () => {
   const { rows, state } = await disturbed({ retries: 0 });
   assert(rows.length < 64, `${rows.length} rows`);
   assert(state.floods.hosts >= 8, `${state.floods.hosts} hosts`);
@@ -61,7 +61,7 @@ const LASTING: Partial<Setting> = {
   prepare: (network) => {
     network.record = true;
     network.buffers = { datagrams: 256, perMs: 5 };
-    const from = { address: REFLECTORS[0], port: 19132 };
+    const from = { address: FLOODING[0], port: 19132 };
     const flood = () => {
       for (let i = 0; i < 400; i++) network.inject(from, { port: 40000 + i % 4 }, Uint8Array.of(7));
       if (network.now() < 8000) network.after(5, flood);
@@ -115,12 +115,12 @@ for (const retries of [1, 2]) {
   });
 }
 
-Deno.test("reflectors that reply from another port each time are found too", async () => {
+Deno.test("hosts that flood from another port each time are detected too", async () => {
   const { rows, state, network } = await disturbed({
     prepare: (network) => {
       network.record = true;
       network.buffers = { datagrams: 256, perMs: 5 };
-      for (const address of REFLECTORS) {
+      for (const address of FLOODING) {
         const respond = (datagram: Uint8Array, to: { port: number }) => {
           for (let i = 0; i < 1000; i++) {
             network.inject({ address, port: 1024 + 7 * i }, to, datagram);

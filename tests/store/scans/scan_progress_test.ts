@@ -32,7 +32,7 @@ onEngines(
   },
 );
 
-onEngines("each further part of a scan counts, and a repeated start does not", async (db) => {
+onEngines("each further run of a scan counts, and a repeated start does not", async (db) => {
   const store = new Store(db, () => Promise.resolve());
   await store.begin(START);
   await store.begin(START);

@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { Random } from "../../../src/fleet/random.ts";
-import { HOLDS_MS, HOUR_MS } from "../../../src/store/uptime/hours.ts";
+import { HOUR_MS, VALID_MS } from "../../../src/store/uptime/hours.ts";
 import {
   addUptime,
   integrate,
@@ -27,7 +27,7 @@ function bySecond(
       .flatMap(({ scan, startedAt }) =>
         observed.filter((one) => one.scan === scan && one.at >= startedAt && one.at <= at).slice(-1)
       )
-      .filter((one) => at < one.at + HOLDS_MS);
+      .filter((one) => at < one.at + VALID_MS);
     if (states.length === 0) continue;
     const online = states.filter((one) => one.online)
       .toSorted((a, b) => a.at - b.at || a.scan - b.scan).at(-1);

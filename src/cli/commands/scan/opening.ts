@@ -138,14 +138,14 @@ export async function openSockets(job: ScanJob): Promise<OpenedSockets> {
 /** The id, key and counters of a scan that was started. */
 export interface StartedScan {
   readonly scanId: string;
-  /** When the first part of the scan began, Unix milliseconds. */
+  /** When the first run of the scan began, Unix milliseconds. */
   readonly since: number;
   /** The key of its tokens. */
   readonly key: Uint8Array;
   readonly state: ScanState;
 }
 
-/** Starts a new scan, or a further part of one. */
+/** Starts a new scan, or a further run of one. */
 export function startScan({ resumed, engine }: ScanJob): StartedScan {
   const scanId = resumed?.checkpoint.scanId ?? newScanId(Date.now());
   const key = resumed === undefined ? randomBytes(8) : Uint8Array.fromHex(resumed.checkpoint.key);
@@ -170,7 +170,7 @@ export async function openDatabases(
     signal,
     resumed: resumed !== undefined,
   });
-  // If the earlier part was killed, its opt-outs are not in the databases yet.
+  // If the earlier run was killed, its opt-outs are not in the databases yet.
   resumed?.writtenRows.optedOut.forEach((address) => stores.optOut(address));
   return stores;
 }
@@ -269,7 +269,7 @@ async function openOutputsAndCheckpoint(
   return await openNewScan(openOptions, { place, append, responders, configuration });
 }
 
-/** The servers that an earlier part of this scan has written to the outputs. */
+/** The servers that an earlier run of this scan has written to the outputs. */
 async function knownServers(outputs: readonly OutputPlan[]): Promise<Endpoint[]> {
   const lists = outputs.filter(({ readable }) => readable)
     .map(({ path, format }) => readEndpoints(userPath(path), format.name));

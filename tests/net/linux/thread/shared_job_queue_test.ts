@@ -127,7 +127,7 @@ Deno.test("the number of pending jobs is bounded by the memory", async () => {
   await Promise.allSettled(waiting);
 });
 
-Deno.test("the wait of the rest of a job starts at its first submission", async () => {
+Deno.test("the waiting time of a resubmitted job counts from its first submission", async () => {
   const jobs = new SharedJobQueue();
   const one = job(1, 2);
   const { now } = performance;

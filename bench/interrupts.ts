@@ -9,7 +9,7 @@
  *
  * It needs a POSIX shell. No other program may use the usual ports of loopback. The three ways run
  * at the same time. A time counts from the moment when the first checkpoint is saved. `udp` and
- * `tcp` are pass and position at which the first run stopped; `parts` is the number of processes
+ * `tcp` are pass and position at which the first run stopped; `runs` is the number of processes
  * of the scan. The summary also has the number of rows with the flag `cutShort`: rows of hosts for
  * which a stopped scan did not wait.
  *
@@ -40,7 +40,7 @@ const scan = ["scan", options.range, ...options.rate === "" ? [] : ["--rate", op
 interface Outcome {
   /** The marks at which the first run stopped; `done` if it had finished. */
   readonly stopped: string;
-  readonly parts: number;
+  readonly runs: number;
   /** Number of rows with the flag `cutShort`. */
   readonly cut: number;
   /** The errors that were found. */
@@ -93,11 +93,11 @@ async function tryPoint(
   const stopped = saved === "" ? "done" : marksOf(saved).join(" ");
   const faults: string[] = [];
   let { code, printed } = first;
-  let parts = 1;
-  for (; parts < 100; parts++) {
+  let runs = 1;
+  for (; runs < 100; runs++) {
     const [, command] = /^continue with: (.*)$/m.exec(printed) ?? [];
-    const expected = command !== undefined && way !== "--max-runtime" && parts === 1 ? 130 : 0;
-    if (code !== expected) faults.push(`part ${parts} ended with ${code}: ${printed}`);
+    const expected = command !== undefined && way !== "--max-runtime" && runs === 1 ? 130 : 0;
+    if (code !== expected) faults.push(`run ${runs} ended with ${code}: ${printed}`);
     if (command === undefined) break;
     ({ code, printed } = await shell(command));
   }
@@ -112,7 +112,7 @@ async function tryPoint(
   if (verdict.found !== verdict.expected) faults.push(`${verdict.found} of ${verdict.expected}`);
   if (new Set(ids).size !== ids.length) faults.push("a server is in the output twice");
   if (readCsv(csv).map(serverId).join() !== ids.join()) faults.push("CSV and NDJSON differ");
-  return { stopped, parts, cut: cut.length, faults };
+  return { stopped, runs, cut: cut.length, faults };
 }
 
 let wrong = 0;
@@ -135,35 +135,35 @@ try {
   const [, seconds] = /^done in ([\d.]+) s/m.exec(whole.printed) ?? [];
   if (seconds === undefined) throw new Error(`the scan did not end: ${whole.printed}`);
   const lines: (string | number)[][] = [];
-  const totals = WAYS.map(() => ({ stopped: 0, oneSide: 0, parts: 0, cut: 0, faults: 0 }));
+  const totals = WAYS.map(() => ({ stopped: 0, oneSide: 0, runs: 0, cut: 0, faults: 0 }));
   for (let i = 0; i < Number(options.points); i++) {
     const ms = Math.round(1000 * Number(seconds) * (i + 0.5) / Number(options.points));
     const outcomes = await Promise.all(WAYS.map((way) => tryPoint(way, ms, fleet)));
     lines.push([
       ms,
-      ...outcomes.flatMap(({ stopped, parts, faults }) => [
-        ...[stopped, parts, faults.length === 0 ? "right" : `${faults.length} FAULTS`],
+      ...outcomes.flatMap(({ stopped, runs, faults }) => [
+        ...[stopped, runs, faults.length === 0 ? "right" : `${faults.length} FAULTS`],
       ]),
     ]);
-    for (const [j, { stopped, parts, cut, faults }] of outcomes.entries()) {
+    for (const [j, { stopped, runs, cut, faults }] of outcomes.entries()) {
       const [udp, tcp] = stopped.split(" ").map((mark) => mark.split(":")[0]);
       if (stopped !== "done") totals[j].stopped++;
       if ((udp === "5") !== (tcp === "3")) totals[j].oneSide++;
-      totals[j].parts += parts;
+      totals[j].runs += runs;
       totals[j].cut += cut;
       totals[j].faults += faults.length;
       for (const fault of faults.slice(0, 5)) console.error(`  ${WAYS[j]} at ${ms} ms: ${fault}`);
     }
   }
   wrong = totals.reduce((sum, { faults }) => sum + faults, 0);
-  const heads = WAYS.flatMap((way) => [`${way}: udp tcp`, "parts", "rows"]);
+  const heads = WAYS.flatMap((way) => [`${way}: udp tcp`, "runs", "rows"]);
   console.log(table(["ms", ...heads], lines));
-  for (const [j, { stopped, oneSide, parts, cut, faults }] of totals.entries()) {
+  for (const [j, { stopped, oneSide, runs, cut, faults }] of totals.entries()) {
     console.log(
       `${WAYS[j]}: tried at ${
         countOf(lines.length, "time")
       } within ${seconds} s, ${stopped} before the end, ` +
-        `${oneSide} with only UDP or TCP done, ${parts} processes, ${cut} rows cut short, ${faults} faults`,
+        `${oneSide} with only UDP or TCP done, ${runs} processes, ${cut} rows cut short, ${faults} faults`,
     );
   }
 } finally {

@@ -9,7 +9,6 @@ import { type NumberedRecord, writeAttached } from "./attachments.ts";
 import type { Database } from "./database/database.ts";
 import { writeServerEvents } from "./events/server_events.ts";
 import { type InterviewScope, withKeptColumns } from "./kept/kept_columns.ts";
-import type { LackingParts } from "./kept/lacking_parts.ts";
 import type { Identified, ServerIdentity } from "./rows/identity.ts";
 import { matchServers } from "./rows/matched_servers.ts";
 import { observeReplies } from "./rows/observation_rows.ts";
@@ -73,7 +72,7 @@ function withOtherNames(
 
 /** The write of a server that replied to a scan. */
 function writeOf(
-  { record, identity, lacking }: Identified & { readonly lacking?: LackingParts },
+  { record, identity, lacking }: Identified & { readonly lacking?: string | null },
   scans: ReadonlyMap<string | null, number>,
   clockOffsetMs: number,
 ): ServerWrite {

@@ -19,7 +19,13 @@ import {
 } from "../rows/stored_record.ts";
 import type { KnownServer } from "../rows/known_servers.ts";
 import { type Database, isInList, listValue } from "../database/database.ts";
-import { countLacking, type LackingParts, lostFlags, withCountsOf } from "./lacking_parts.ts";
+import {
+  countLacking,
+  type LackingParts,
+  lackingPartsText,
+  lostFlags,
+  withCountsOf,
+} from "./lacking_parts.ts";
 import { mergeRecords } from "./merge_records.ts";
 
 /** Which servers a scan finds, and in which protocols it queries them. */
@@ -82,14 +88,15 @@ export const PART_COLUMNS = ["protocols", "flags"] as const satisfies (keyof Ser
  *
  * @param records At most one record per server, with the server's key.
  * @param known The known servers by key, with {@linkcode PART_COLUMNS}.
- * @returns The completed records, in the order of `records`, and which parts their replies lack.
+ * @returns The completed records, in the order of `records`, and the values of their column
+ * `lacking_parts`.
  */
 export async function withKeptColumns<R extends Keyed>(
   database: Database,
   records: readonly R[],
   known: ReadonlyMap<string, KnownServer>,
   scope: InterviewScope,
-): Promise<(R & { readonly lacking: LackingParts })[]> {
+): Promise<(R & { readonly lacking: string | null })[]> {
   const parts = records.map((one) => partsOf(database, one, known, scope));
   const isPartial = ({ unqueried, kept }: Parts) => unqueried.length + kept.length > 0;
   const keys = records.filter((_, i) => isPartial(parts[i])).map(({ identity }) => identity.key);
@@ -97,7 +104,8 @@ export async function withKeptColumns<R extends Keyed>(
     .map(({ identity }) => identity.key);
   const rows = await readEarlierRows(database, keys, unverified, scope);
   return records.map((one, i) => {
-    const { unqueried, kept, lacking } = parts[i];
+    const { unqueried, kept } = parts[i];
+    const lacking = lackingPartsText(parts[i].lacking);
     const { record, identity: { key } } = one;
     const earlier = rows.get(key);
     if (earlier === undefined) return { ...one, lacking };

@@ -17,7 +17,6 @@ import type { ServerIdentity } from "./identity.ts";
 import { type KnownServer, readKnownServers } from "./known_servers.ts";
 import { readTexts } from "./json_cells.ts";
 import { insertStates, updateStates } from "./server_state.ts";
-import { type LackingParts, lackingPartsText } from "../kept/lacking_parts.ts";
 import { flagsIn, writeFlags } from "./server_flags.ts";
 import { storableTime } from "./stored_values.ts";
 
@@ -38,8 +37,8 @@ export interface ServerWrite {
   readonly probedAt: number;
   /** When the server last replied, Unix milliseconds; `null`: never. */
   readonly repliedAt: number | null;
-  /** The parts of the status that the reply lacks, and that keep their values. Default: none. */
-  readonly lacking?: LackingParts;
+  /** The column `lacking_parts`, as `lackingPartsText()` makes it. Default: no part is lacking. */
+  readonly lacking?: string | null;
 }
 
 /** The result of a {@linkcode ServerWrite}. */
@@ -231,7 +230,7 @@ function stateRow({ id, write, values }: Pick<WrittenServer, "id" | "write" | "v
     values.playersMax,
     write.missedScans,
     write.online ? 1 : 0,
-    lackingPartsText(write.lacking ?? {}),
+    write.lacking ?? null,
   ];
 }
 

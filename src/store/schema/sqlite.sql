@@ -266,13 +266,13 @@ create table dirty_hours (
   hour integer not null,                  -- start of the hour
   server integer not null,                -- servers.id; 0: all servers
   next_server integer not null,           -- for server 0: servers with smaller ids are already computed; 2147483647: only the totals are not
-  marks integer not null,                 -- how often the hour was marked since its last computation
+  marks integer not null,                 -- how often the hour became dirty since its last computation
   primary key (hour, server)
 ) strict, without rowid;
 
 -- The times up to which rollups are computed: one row. The year 1970 means that none is computed yet.
 create table rollup_state (
-  closing_until integer not null,         -- a new row with an earlier time marks its hours in dirty_hours
+  closing_until integer not null,         -- a new row with an earlier time makes its hours dirty
   closed_until integer not null,          -- hours before this time were computed, or are in dirty_hours
   sealed_until integer not null           -- hours before this time are final: prune removed their rows
 ) strict;

@@ -7,8 +7,8 @@
  *
  * Each line of the table has the number of rows, and the digests of the original rows (`start`), of
  * those in PostgreSQL (`there`) and of those in the second file (`back`). The exit code is 1 unless
- * all are equal. The table `scans` has columns that version 2 does not have, so its rows cannot be
- * compared with those at the start: its digests are those of the way back. Times, the CPU time and
+ * all are equal. The table `scans` has columns that version 2 does not have. Its rows in PostgreSQL are
+ * therefore compared only with those in the second file. Times, the CPU time and
  * the largest memory of each copy are printed too.
  */
 import type { Database, Value } from "../src/store/database/database.ts";

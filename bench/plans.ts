@@ -13,9 +13,9 @@
  * No statistics are made but those of PostgreSQL's autovacuum, for which the benchmark waits.
  *
  * Each page has 50 servers, and is read by the function that the command `servers` calls. `--polls`
- * servers per second are polled meanwhile by another process; one in ten has other players. A cell has
- * the median and the 95th percentile of the rounds, with the first one, and the mean CPU time of a
- * round, in milliseconds: the time of this process and, with PostgreSQL on this machine, of its process
+ * servers per second are polled meanwhile by another process; in one of ten polls, the players differ. A
+ * cell has the median and the 95th percentile of all rounds, and the mean CPU time of a round, in
+ * milliseconds: the time of this process and, with PostgreSQL on this machine, of its process
  * for the connection. On a loaded machine, the CPU time shows which queries are slow in themselves.
  * Exits with 1 if a 95th percentile is above 50 ms.
  */

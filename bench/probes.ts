@@ -35,7 +35,7 @@ const RANGE = "127.126.0.0/16";
 /** The probed addresses without a server. */
 const SILENT = "127.127";
 const ALLOWED = `${RANGE},${SILENT}.0.0/16`;
-/** Number of servers that the watch polls besides. */
+/** Number of servers that the watch polls itself. */
 const WATCHED = 5;
 const [MOST_CONNECTIONS, MOST_PROBES, REPEAT_MS, MOST_GROWTH_MIB] = [32, 16, 5000, 128];
 
@@ -205,7 +205,7 @@ try {
   const log = `${folder}/log.ndjson`;
   const { checks, watched } = await attack(folder, log);
   const text = (await Deno.readTextFile(log)).trim();
-  // The servers of the watch are no targets: the scan and the watch have probed them too.
+  // The servers of the watch are left out, because the scan and the watch have probed them too.
   const lines: WitnessLine[] = text.split("\n").map((line) => JSON.parse(line))
     .filter(({ host }) => !watched.has(host));
   const [atOnce, pause] = [mostAtOnce(lines), shortestPause(lines)];

@@ -101,7 +101,7 @@ function withoutPairs(text: string): string {
  * Redacts all URLs in a message.
  *
  * @param values Arguments of the user that the message may quote. A password in them may contain
- * white space. In other texts of the message, white space ends a URL.
+ * white space. Elsewhere in the message, white space ends a URL.
  */
 export function redact(message: string, values: readonly string[] = []): string {
   let shown = message;

@@ -126,7 +126,7 @@ async function queryFor(database: Database, selection: ServerSelection): Promise
   };
 }
 
-/** The conditions of a selection's filters, and the one that a server comes after another one. */
+/** The conditions of a selection's filters, and that of its `after`. */
 function withPosition(
   database: Database,
   { sort, after }: ServerSelection,

@@ -88,7 +88,7 @@ export class PollStates {
     }
   }
 
-  /** The state of a server after a poll, with the candidates that wait since an earlier one. */
+  /** The state of a server after a poll, with candidates of earlier polls that are not written yet. */
   #stateAfter(server: WatchedServer, { events, at }: PollResult): PolledServer {
     const { row, misses, identity, subject, partial, dropped, outage, queried } = server;
     const { key } = identity;
@@ -146,7 +146,7 @@ export class PollStates {
   }
 }
 
-/** Whether an interval is over. It is, too, if the clock was set back to before its start. */
+/** Whether an interval is over. Also `true` if the clock was set back to before the start. */
 function isOver(start: number, intervalMs: number, at: number): boolean {
   return at - start >= intervalMs || at < start;
 }

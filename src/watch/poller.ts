@@ -126,7 +126,7 @@ export class Poller {
     server.queried = plan.protocols.map(({ name }) => name);
     const state: PollState = { optsOut: false, repliedAt: undefined };
     const options = this.#optionsFor(server, memory, state);
-    // The next poll is the retry in the other protocols: failed polls stay short.
+    // No retries in the other protocols: the next poll repeats them, and failed polls stay short.
     const result = memory.spoken === undefined
       ? await runSideBySide(plan, options)
       : await runKnownInterview(plan, options, 0);

@@ -36,7 +36,7 @@ export async function keepRolledUp(
   clock: Clock = systemClock,
 ): Promise<void> {
   if (places.length === 0) return;
-  /** Number of tries in a row for which a transaction of another program was too long. */
+  /** Number of tries in a row that failed because a transaction of another program took too long. */
   const tries = new Map<DatabaseLocation, number>();
   for (let wait = FIRST_MS; !signal.aborted;) {
     await sleep(clock, wait, signal);

@@ -27,7 +27,7 @@ const CLOSE_TIMEOUT_MS = 10_000;
 /** Wait for a database that another program has locked. After this time the write is tried again later. */
 const BUSY_MS = 250;
 
-/** Wait of the connection that reads events for a webhook: nothing waits for it. */
+/** How long the connection that reads events for a webhook waits for a locked file: it delays no poll. */
 const FEED_BUSY_MS = 3000;
 
 /**
@@ -83,7 +83,7 @@ export class WatchDatabases implements AsyncDisposable {
   readonly #journals: Journal[] = [];
   /** Reads the numbers of the watch, which databases get with its heartbeat. */
   numbers: () => ScanNumbers = () => ({ probesSent: 0, replies: 0, found: 0 });
-  /** Receives the events to report, as the first database decides, and whether it has them. */
+  /** Receives the events that the first database decided to report, and whether it has stored them. */
   onEvent: (event: WatchEvent, isStored: boolean) => void = () => {};
 
   private constructor(

@@ -172,7 +172,7 @@ async function openFeed(
   return new EventFeedQueue({ database, position, shown, clock: systemClock, report });
 }
 
-/** Cost of the hash: it takes about 50 ms, so that nobody guesses a URL from its hash. */
+/** Cost of scrypt: a hash takes about 50 ms, so that trying many URLs takes too long. */
 const COST = 16_384;
 
 /** The hash by which a database recognises a webhook. The URL's user and password are not part of it. */

@@ -67,7 +67,7 @@ export async function runExport(
 
 /** The values of the options of both commands. */
 interface ShowOptions extends SelectionOptions, OutputOptions {
-  /** The server after which the first row is. */
+  /** The server after which the rows begin. */
   readonly after: string | undefined;
   readonly output: readonly string[];
   readonly append: boolean;

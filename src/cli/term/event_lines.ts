@@ -57,7 +57,7 @@ const STORED: readonly TableColumn<StoredEvent>[] = [
   { ...COLUMNS[3], text: storedText },
 ];
 
-/** How the change begins if the event is the last one of its kind that is recorded within an hour. */
+/** The text before a change if its event is the last one of its kind that is recorded within an hour. */
 const LIMIT_NOTE = "(limit reached) ";
 
 /** What an event of a database changes, in a few words. Another program may have written any data. */

@@ -22,8 +22,8 @@ import {
 } from "./copied_table.ts";
 
 /**
- * The tables that are not copied: the target has a version and a salt of its own, and numbers events
- * anew, so that positions of webhooks mean nothing in it.
+ * The tables that are not copied as rows. The target has its own version, and gets only the salt. It
+ * numbers events anew, so positions of webhooks are not valid in it.
  */
 const NOT_COPIED: readonly string[] = ["blocksweep_schema", "webhook_positions"];
 

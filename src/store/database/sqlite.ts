@@ -224,7 +224,7 @@ class Sqlite implements Database {
   /**
    * Deno's `iterate()` ends without an error when SQLite reports one, or when an integer is too large for
    * a number (Deno 2.9.6), so a corrupt file would appear to have fewer rows. The rows are therefore
-   * counted again afterwards. The rows from the one with a large integer on are read another way.
+   * counted again afterwards. From a row with a large integer on, integers are read as `bigint`.
    */
   async *stream(sql: string, parameters: readonly Value[] = []): AsyncIterable<Row> {
     using turn = this.#inSnapshot ? undefined : await this.#queue.begin();

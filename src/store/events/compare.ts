@@ -10,7 +10,7 @@ import { storable } from "../rows/stored_values.ts";
 import { shortenChanges } from "./event_limits.ts";
 import type { Change, EventBody } from "./watch_event.ts";
 
-/** Columns that the content hash covers, and whose changes have other events or none. */
+/** Columns of the content hash whose changes are not events `changed`. */
 const UNWATCHED: readonly (keyof ServerRecord)[] = ["guid", "joinable"];
 
 /** Columns whose changes `changed` reports. Players and GUID have other events; times have none. */

@@ -34,7 +34,7 @@ export interface Transition {
 
 /** Which changes are events. */
 export interface DetectionRules {
-  /** Whether changes of the players alone are events. */
+  /** Whether a change of only the players is an event. */
   readonly reportsPlayers: boolean;
   /** Every protocol of the program. */
   readonly allProtocols: readonly Protocol[];

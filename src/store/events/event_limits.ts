@@ -102,8 +102,8 @@ export interface FoundEvents {
 }
 
 /**
- * Leaves out the events of servers that have enough events of their kind in the hour before. The last
- * one before the limit says so.
+ * Leaves out events of servers that have {@linkcode MAX_PER_HOUR} events of the same kind in the hour before.
+ * The last event before the limit has `limit_reached: true`.
  */
 export async function limitEvents(
   database: Database,

@@ -44,8 +44,8 @@ interface NumberedEvent {
  * Stores the events of changes. An event gets the identity and the time of the candidate of its
  * kind, if there is one: the event as the watch saw it.
  *
- * @returns The events to report: the stored ones, and others, which are those of players and the
- * candidates of servers that have no row.
+ * @returns The events to report: the stored ones, the events of players, and the candidates of servers
+ * that have no row.
  */
 export async function pollEvents(
   database: Database,

@@ -10,7 +10,7 @@ import { countPruned } from "./webhook_position.ts";
 const PAGE = 2000;
 
 /**
- * Removes the events before a time. Webhooks that have not sent them get their number.
+ * Removes the events before a time. For each webhook, adds those that it has not sent to `pruned`.
  *
  * @param before Unix milliseconds of the database's clock.
  * @param between Awaited between two transactions, so that other work can run.

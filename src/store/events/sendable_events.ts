@@ -11,7 +11,7 @@ import { type EventPosition, isFinal, positionOf } from "./event_feed.ts";
 
 /** An event of the table, in the form of a watch's events. */
 export interface SendableEvent {
-  /** The place of the event. */
+  /** The position of the event in the table. */
   readonly position: EventPosition;
   /** The kind of the event. */
   readonly kind: string;
@@ -24,7 +24,7 @@ export interface SendableEvent {
   readonly event: Readonly<Record<string, unknown>> | undefined;
 }
 
-/** Since when a watch must have observed a server, so that its events of scans are sent. */
+/** An event of a scan is sent only if a watch has observed the server in this time before, days. */
 const WATCHED_DAYS = 7;
 
 /**
@@ -71,7 +71,7 @@ export async function sendableEvents(
 }
 
 /**
- * The number of events after a position that a webhook may have to send: at most a limit.
+ * Counts the events after a position that a webhook may have to send, up to a limit.
  *
  * @param kinds The kinds of events that the webhook gets.
  */

@@ -45,8 +45,8 @@ export class WebhookPosition {
   }
 
   /**
-   * Prepares the position. A new webhook gets the events that are written from now on, or continues
-   * where the same one with other kinds of events stands.
+   * Prepares the position. A new webhook gets the events that are written from now on. If the database
+   * has a position of the same URL with other kinds of events, the webhook begins there.
    *
    * @returns The number of events that are given up, because no watch had the webhook for a week.
    */
@@ -76,7 +76,7 @@ export class WebhookPosition {
     });
   }
 
-  /** The position of a webhook that has none. */
+  /** The initial position of a new webhook. */
   async #start(): Promise<EventPosition> {
     const { database } = this;
     const [other] = await database.rows(

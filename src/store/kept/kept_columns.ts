@@ -121,7 +121,7 @@ export async function withKeptColumns<R extends Keyed>(
   });
 }
 
-/** The parts of a known server that its reply does not have. */
+/** The parts of a known server's status that its reply does not have. */
 function partsOf(
   database: Database,
   { record, identity: { key } }: Keyed,

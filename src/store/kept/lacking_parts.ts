@@ -1,7 +1,7 @@
 /**
  * Replies that lack a part of a server's status: the server did not reply in a protocol that it
- * speaks, or a flag reports that a part was lost. A single such reply shows nothing, because one lost
- * datagram causes it. The part therefore keeps its values, until a number of replies in a row lack
+ * speaks, or a flag reports that a part was lost. A single such reply proves nothing, because one lost
+ * datagram is enough for it. The part therefore keeps its values, until a number of replies in a row lack
  * it. Scans, rescans and watches share this rule. A watch counts the replies to its own polls; the
  * scans of a database count theirs in the database.
  *
@@ -51,7 +51,7 @@ export function lostFlags(
 }
 
 /**
- * Counts a reply for each part that it lacks. A part that the reply has begins anew.
+ * Counts a reply for each part that it lacks. The count of a part that the reply has is removed.
  *
  * Programs that query a server at the same time lack the same part for the same reason. A reply
  * therefore counts only if it arrived after the last one was counted.

@@ -12,7 +12,7 @@ export interface KeptParts {
   readonly unqueried: readonly string[];
   /** Names of protocols in which the server was queried, did not reply, and is expected to reply again. */
   readonly missing: readonly string[];
-  /** Whether parts of the replies were lost: all columns but those of players stay. */
+  /** Whether parts of the replies were lost. If so, all columns except those of players stay. */
   readonly isLossy?: boolean;
   /** Further columns that stay if the record does not have them. Default: none. */
   readonly columns?: readonly (keyof ServerRecord)[];
@@ -34,7 +34,7 @@ const OWN_COLUMNS = [
 const PROTOCOL_COLUMNS = FIELDS
   .filter(({ name, nullable }) => nullable && name !== "extras" && !isOwn(name))
   .map(({ name }) => name);
-/** Columns that the replies of all protocols together decide. */
+/** Columns that are computed from the replies in all protocols together. */
 const CLASSIFICATION = ["edition", "software", "software_confidence", "proxy"] as const;
 
 function isOwn(name: keyof ServerRecord): boolean {
@@ -86,7 +86,7 @@ function withPlayersOf(earlier: ServerRecord, current: ServerRecord): ServerReco
   return { ...earlier, ...own, players_online, players, guid: guid ?? earlier.guid };
 }
 
-/** The columns that name protocols, in their order. */
+/** The columns `protocol` and `protocols`, in order of rank. */
 function protocolsOf(
   names: readonly string[],
   allProtocols: readonly Protocol[],
@@ -105,7 +105,7 @@ function pickFacts({ extras }: ServerRecord, names: readonly string[]): ServerRe
 
 /**
  * The earlier columns that stay: those that a missing protocol fills in preference to the protocols that
- * replied, by the same rule as when replies are merged, and those that all replies decide.
+ * replied, by the same rule as when replies are merged, and those that are computed from all replies.
  */
 function standingColumns(
   earlier: ServerRecord,
@@ -133,7 +133,7 @@ function playerNames(
   return { players: players ?? (isSameNumber ? earlier.players : null) };
 }
 
-/** Whether `earlier` is the name in `current` and a version: some protocols publish only the name. */
+/** Whether `earlier` is the name in `current` with a version: some protocols publish only the name. */
 function addsVersion(earlier: string | null, current: string | null): boolean {
   return current !== null && (earlier?.startsWith(`${current} `) ?? false);
 }

@@ -51,9 +51,9 @@ export interface Condition extends Sql {
   readonly table: TableAlias;
   /** A query for the ids of the servers that fulfil it, by an index; `undefined`: there is none. */
   readonly ids?: Sql;
-  /** Whether {@linkcode ids} may find other servers too. */
+  /** Whether {@linkcode ids} may also find servers that do not fulfil the condition. Default: no. */
   readonly isApproximate?: boolean;
-  /** Whether {@linkcode ids} reads the rows of the servers that it finds. */
+  /** Whether {@linkcode ids} also reads the rows of servers, and not only the index. Default: no. */
   readonly readsRows?: boolean;
   /** Whether the index is one of the table `servers` itself. */
   readonly isOwn?: boolean;
@@ -98,7 +98,7 @@ function hasFlag({ engine }: Database, text: string): Condition {
   return { table: "s", sql, values: [flag], ids };
 }
 
-/** The index of players begins with the state. */
+/** The first column of the players' index is `online`, so both states are searched. */
 function hasPlayers(least: number): Condition {
   const sql = "coalesce(t.players_online, -1) >= ?";
   const [online, offline] = [true, false].map((state) =>
@@ -151,7 +151,10 @@ function isWithin(database: Database, { start, end }: Range): Condition {
 /** The columns that texts are searched in. */
 const TEXTS = ["name", "motd_plain", "map", "software"];
 
-/** PostgreSQL reads the rows that its index finds. SQLite's index converts some letters otherwise. */
+/**
+ * PostgreSQL reads the rows that its index finds. SQLite's index ignores the case of letters by other
+ * rules than the condition, so it may find further servers.
+ */
 const TEXT_INDEX: Readonly<Record<Database["engine"], Partial<Condition>>> = {
   postgres: { readsRows: true, isOwn: true },
   sqlite: { isApproximate: true },

@@ -1,8 +1,9 @@
 /**
  * Finds the servers of a page: the first servers in a sort order that fulfil all conditions.
  *
- * Neither engine knows how many servers a value has: SQLite has no statistics, and those of PostgreSQL
- * are old after a scan. The ways to find a page are therefore chosen here, by counts that indexes give.
+ * Neither engine has current statistics of how many servers have a value: SQLite has none, and those of
+ * PostgreSQL are old after a scan. This module therefore counts matches in indexes, and chooses how to
+ * find a page.
  *
  * @module
  */
@@ -43,7 +44,10 @@ export interface PageSteps {
    * are read and sorted. If as many servers or more fulfil the condition, all entries are compared.
    */
   readonly some: number;
-  /** If this number or more fulfil each condition, rows are read in the sort order up to the last one. */
+  /**
+   * If this number of servers or more fulfil each condition, rows are read in the sort order until the
+   * page is complete.
+   */
   readonly many: number;
   /**
    * Number of index entries to compare, as a multiple of the number that is expected to contain the page
@@ -116,7 +120,7 @@ async function lastId(database: Database): Promise<number> {
   return Number((await database.rows("select max(id) as id from servers"))[0].id);
 }
 
-/** The condition that a server comes after the one after which a page begins. */
+/** The condition for servers after {@linkcode Page.after}; none if the page is the first one. */
 function positionOf(database: Database, { sort, after }: Page): Sql[] {
   return after === undefined ? [] : [isAfter(database, sort, after)];
 }
@@ -221,7 +225,7 @@ function withinSet(
   const names = keyNames("e", sort);
   const joins = tablesOf(others).map((table) => joinOf(database, table, "c.id")).join(" ");
   const order = (table: string) => orderBy(sort, keyNames(table, sort));
-  // Neither engine joins the tables, because of "is true".
+  // With "is true", neither engine converts this condition into a join.
   const inSet = `(${
     names.at(-1)
   } in (select m.id from (${indexed.ids.sql}) m limit ${most})) is true`;

@@ -156,7 +156,7 @@ export async function writeServers(
   return all;
 }
 
-/** A written server before its id, the row before it and its events are known. */
+/** A {@linkcode WrittenServer} while it is being written: its id, `before` and events may be set later. */
 type Draft = { -readonly [name in keyof WrittenServer]: WrittenServer[name] };
 
 /** Finds the events of servers. */

@@ -77,7 +77,7 @@ async function computePage(database: Database): Promise<"done" | "more" | DirtyH
   return "more";
 }
 
-/** Removes marks, unless they were renewed meanwhile. */
+/** Removes dirty hours, unless they became dirty again meanwhile. */
 const UNMARK: BulkStatement = {
   types: ["timestamptz", "integer", "integer"],
   sqlite: "delete from dirty_hours where hour = ? and server = ? and marks = ?",
@@ -86,7 +86,7 @@ const UNMARK: BulkStatement = {
     "and old.server = new.server and old.marks = new.marks",
 };
 
-/** Computes an hour for servers that were marked one by one. */
+/** Computes an hour for single servers for which it is dirty. */
 async function computeServers(
   database: Database,
   hour: number,
@@ -105,7 +105,7 @@ async function computeServers(
   );
 }
 
-/** Computes an hour that is marked for all servers, for the next page of servers. */
+/** Computes an hour that is dirty for all servers, for the next page of servers. */
 async function computeNext(
   database: Database,
   { hour, marks }: DirtyHour,
@@ -122,7 +122,7 @@ async function computeNext(
     await computeDayOf(database, hour, servers, state);
   }
   const next = servers.length < PAGE ? ONLY_TOTALS : servers.at(-1)!;
-  // A mark that was renewed meanwhile begins again.
+  // An hour that became dirty again meanwhile begins anew.
   await database.run(
     "update dirty_hours set next_server = ? " +
       `where hour = ${timeParameter(database)} and server = ? and marks = ?`,

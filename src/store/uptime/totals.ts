@@ -30,7 +30,7 @@ const MAX_LENGTH = 64;
 /** Rollups per query. */
 const PAGE = 2000;
 
-/** An hour of which all servers were marked. */
+/** An hour that is dirty for all servers. */
 export interface DirtyHour {
   /** Start of the hour, Unix milliseconds. */
   readonly hour: number;
@@ -115,7 +115,7 @@ function addTo(sums: Sums, more: Readonly<Sums>): void {
 
 /**
  * Writes the totals of an hour, and of its day if that is complete. Then the hour is no longer
- * dirty. If the hour was marked again meanwhile, nothing is written.
+ * dirty. If the hour became dirty again meanwhile, nothing is written.
  *
  * @param between Awaited between two queries.
  * @param signal Cancels the work.

@@ -17,13 +17,13 @@ import { parseWatchEvent } from "./valid_event.ts";
 
 /** Pause between two readings of the database, milliseconds. */
 const PAUSE_MS = 1000;
-/** A lease that ends earlier than this is renewed, milliseconds: a request takes up to 10 seconds. */
+/** A lease with less time left than this is renewed, milliseconds: a request takes up to 10 seconds. */
 const RENEWAL_MS = 13_000;
 /** Pause before another attempt to take the lease that another watch has, milliseconds. */
 const TAKE_PAUSE_MS = 5000;
 /** Events per reading. */
 const PAGE = 100;
-/** The events in memory are no more than this, bytes, and one page. */
+/** Maximum size of the events in memory, bytes. The last page that is read may exceed it. */
 const MAX_BYTES = 4 * 1024 * 1024;
 /** Maximum number of remembered events that were sent before the database had them. */
 const MAX_SENT = 100_000;
@@ -46,7 +46,7 @@ export interface EventFeedOptions {
   readonly report: (line: string) => void;
 }
 
-/** Receives what a queue finds. */
+/** Functions that a queue calls. */
 export interface FeedListener {
   /** Called when there may be events. */
   readonly onEvents: () => void;
@@ -54,7 +54,7 @@ export interface FeedListener {
   readonly onLost: (count: number, reason: string) => void;
 }
 
-/** An event in memory, and its place. */
+/** An event in memory, and its position in the table. */
 interface PlacedEvent extends QueuedEvent {
   readonly position: EventPosition;
 }
@@ -252,7 +252,7 @@ export class EventFeedQueue {
       if (page.length < PAGE) break;
       await this.options.clock.yieldToEvents();
     }
-    // Events that are not sent are passed at once, so that prune does not count them.
+    // The position moves past events that are not for the webhook, so that prune does not count them.
     if (this.#queue.length > 0 || this.#read === undefined) return;
     if (this.#saved!.tx === this.#read.tx && this.#saved!.seq === this.#read.seq) return;
     this.#unsaved = this.#read;

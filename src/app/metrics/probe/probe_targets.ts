@@ -52,7 +52,7 @@ export class ProbeTargets {
   readonly #privates = privateRanges().map(({ range }) => range);
   readonly #private = new AddressSet(this.#privates);
 
-  /** Permits what the options name at the time of a request. */
+  /** Reads the options anew for each request, because the servers of the watch change. */
   constructor(private readonly options: ProbeTargetsOptions) {}
 
   /**

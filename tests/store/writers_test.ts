@@ -40,6 +40,18 @@ onEngines(
   },
 );
 
+onEngines("the next reply replaces a time of a change that lies in the future", async (db) => {
+  const store = quick(db);
+  await store.write([record(1, { seen_at: 1000 }), record(2, { seen_at: 1000 })]);
+  const far = db.engine === "postgres" ? "'infinity'" : "900000000000000";
+  const soon = db.engine === "postgres" ? "now() + interval '1 day'" : `${now + DAY}`;
+  await db.script(
+    `update servers set changed_at = case when port = 1 then ${far} else ${soon} end`,
+  );
+  await store.write([record(1, { seen_at: 2000 }), record(2, { seen_at: 2000 })]);
+  assertEquals((await storedServers(db)).map((row) => row.changed_at), [2000, 2000]);
+});
+
 onEngines(
   "an unchanged server's row is not written again, and names only when they change",
   async (db) => {

@@ -31,7 +31,7 @@ import type { OutputFormat } from "../../app/outputs/output_formats.ts";
 import { checkApart } from "../../app/outputs/path_conflicts.ts";
 import { SoftwareTally } from "../../app/outputs/software_tally.ts";
 
-/** Maximum time between the change of a server and the write of its row, milliseconds. */
+/** Maximum time between the change of a server and the commit of its row, milliseconds. */
 const OVERLAP_MS = 60_000;
 
 /** Runs `servers`; returns the exit code. */
@@ -101,6 +101,7 @@ async function show(
   const opened = await openOutputs(plans, options.append, { beforeRows: () => {}, report });
   const { sinks } = whileRead(opened.sinks, plans, report);
   const tally = new SoftwareTally();
+  const began = database.now();
   const { count: written, latest } = await writeAll(
     sinks,
     () => reading(() => writeServers(database, selection, [...sinks, tally], reportLine)),
@@ -108,9 +109,11 @@ async function show(
   if (options.quiet) return EXIT.done;
   reportLine(await reading(() => selectionLine(database, selection, written)));
   if (plans.some(({ format }) => format.name === "table")) tally.lines().forEach(reportLine);
-  if (selection.since !== undefined && written > 0) {
+  const isWhole = selection.after === undefined && written !== selection.limit;
+  if (selection.since !== undefined && isWhole && latest > 0) {
     reportLine(
-      `next export: --since ${latest - OVERLAP_MS} (it repeats some servers and misses none)`,
+      `next export: --since ${Math.min(latest, began) - OVERLAP_MS} (it repeats some servers; ` +
+        "after an import, or a scan with a spill file, export without --since)",
     );
   }
   return EXIT.done;

@@ -148,9 +148,9 @@ export async function writeServers(
   await insertStates(database, inserted.map(stateRow));
   await updateStates(database, winners.map(stateUpdate));
   await findEvents(database, rules.reportsNew ? [...inserted, ...winners] : winners, rules);
-  const different = winners.filter(isDifferent);
+  const different = winners.filter((one) => isDifferent(one) || one.before!.changedAt > now);
   await writeFlags(database, inserted.map(flagsOf), different.map(flagsOf));
-  await updateRows(database, different);
+  await updateRows(database, different, now);
   await updateFirstSeen(database, all.filter(({ before }) => before !== undefined));
   await writePlayers(database, [...inserted, ...winners]);
   return all;
@@ -250,12 +250,17 @@ function isDifferent({ before, values, write: { online } }: Draft): boolean {
   return before!.digest !== values.digest || before!.state!.online !== online;
 }
 
-/** Updates the rows of servers that differ. */
-async function updateRows(database: Database, different: readonly Draft[]): Promise<void> {
+/** Updates the rows of servers that differ. A `changed_at` after the current time is replaced too. */
+async function updateRows(
+  database: Database,
+  different: readonly Draft[],
+  now: number,
+): Promise<void> {
   await database.bulk(
     UPDATE_SERVER,
     different.map(({ before, values, write: { online, probedAt, identity }, id }) => {
-      const isChanged = before!.content !== values.content || before!.state!.online !== online;
+      const isChanged = before!.content !== values.content || before!.state!.online !== online ||
+        before!.changedAt > now;
       const at = isChanged ? storableTime(probedAt) ?? 0 : before!.changedAt;
       const row = values.columns.slice(0, SERVER_COLUMNS.length);
       row.push(at);

@@ -4,7 +4,7 @@ import { InputError } from "../../src/core/errors.ts";
 import type { Database } from "../../src/store/database/database.ts";
 import { downsampleObservations } from "../../src/store/downsample.ts";
 import { createTables } from "../../src/store/schema/create_tables.ts";
-import { addMonths, checkPartitions, replaceMonths } from "../../src/store/schema/partitions.ts";
+import { addMonths, checkPartitions, compactMonths } from "../../src/store/schema/partitions.ts";
 import { Store } from "../../src/store/store.ts";
 import { all, connect, SERVER, withPostgres } from "./databases.ts";
 import { record, scanId } from "./records.ts";
@@ -67,32 +67,85 @@ onPostgres("observations are stored in the partition of their month", async (dat
   assertEquals(await seen(database), before);
 });
 
-onPostgres(
-  "a replaced month has the observations that downsampling would keep",
-  async (database) => {
-    const forms: unknown[] = [];
-    for (const partitionByMonth of [true, false]) {
-      await database.script("drop schema public cascade; create schema public");
-      await createTables(database, { partitionByMonth });
-      await addMonths(database, MARCH);
-      await fill(database, MARCH, 40);
-      await fill(database, MARCH + 31 * 24 * HOUR, 30);
-      const daily = MARCH + 32 * 24 * HOUR;
-      const replaced = await replaceMonths(database, daily, between);
-      assertEquals(replaced, partitionByMonth ? 72 : 0);
-      assertEquals(await replaceMonths(database, daily, between), 0);
-      const cuts = { hourly: daily, daily };
-      const deleted = await downsampleObservations(database, cuts, between);
-      forms.push([replaced + deleted, await seen(database)]);
-      await fill(database, MARCH, 3); // late rows
-      await downsampleObservations(database, cuts, between);
-      forms.push(await seen(database));
-    }
-    assertEquals(forms.slice(0, 2), forms.slice(2));
-  },
-);
+/** Tables with partitions, and a month of observations that has been downsampled. */
+async function downsampledMonth(database: Database, partitionByMonth = true): Promise<number> {
+  await createTables(database, { partitionByMonth });
+  await addMonths(database, MARCH);
+  await fill(database, MARCH, 300);
+  const daily = MARCH + 32 * 24 * HOUR;
+  await downsampleObservations(database, { hourly: daily, daily }, between);
+  return daily;
+}
 
-onPostgres("a role that does not own the tables adds and replaces no months", async (database) => {
+const size = async (database: Database) =>
+  Number((await all(database, "select pg_relation_size('observations_2026_03') as n"))[0].n);
+
+onPostgres("a compacted month has the same rows in less space", async (database) => {
+  const daily = await downsampledMonth(database);
+  const [rows, full] = [await seen(database), await size(database)];
+  assertEquals(rows.length, 50);
+  assertEquals(await compactMonths(database, daily, between), []);
+  const compacted = await size(database);
+  assert(compacted < full / 2, `${compacted} of ${full}`);
+  assertEquals(await seen(database), rows);
+  await database.script("delete from observations");
+  await compactMonths(database, daily, between); // it has been compacted
+  assertEquals(await size(database), compacted);
+});
+
+onPostgres("a month is compacted while a snapshot contains its old rows", async (database) => {
+  const [{ name }] = await database.rows("select current_database() as name");
+  await using reader = await connect(`${SERVER}${name}`);
+  await using lateReader = await connect(`${SERVER}${name}`);
+  await createTables(database, { partitionByMonth: true });
+  await addMonths(database, MARCH);
+  await fill(database, MARCH, 300);
+  const daily = MARCH + 32 * 24 * HOUR;
+  await reader.snapshot(async () => {
+    await reader.rows("select 1"); // takes the snapshot, and locks nothing
+    await downsampleObservations(database, { hourly: daily, daily }, between);
+    await lateReader.snapshot(async () => {
+      await lateReader.rows("select 1");
+      assertEquals(await compactMonths(database, daily, between), []);
+      assertEquals((await seen(reader)).length, 600);
+      assertEquals((await seen(lateReader)).length, 50);
+    });
+  });
+  const full = await size(database);
+  await compactMonths(database, daily, between); // no snapshot contains the deleted rows now
+  const compacted = await size(database);
+  assert(compacted < full, `${compacted} of ${full}`);
+});
+
+onPostgres("a transaction that reads delays no program that writes", async (database) => {
+  const [{ name }] = await database.rows("select current_database() as name");
+  await using reader = await connect(`${SERVER}${name}`);
+  await using writer = await connect(`${SERVER}${name}`);
+  const daily = await downsampledMonth(database);
+  await database.script("drop table observations_2026_12");
+  await reader.snapshot(async () => {
+    const before = await seen(reader);
+    const [{ pid }] = await reader.rows("select pg_backend_pid() as pid");
+    const used = await compactMonths(database, daily, between);
+    assertEquals(used, [`observations_2026_03 is used by PID ${pid}`]);
+    await addMonths(database, MARCH);
+    await fill(writer, MARCH, 1);
+    assertEquals(await seen(reader), before);
+  });
+  assertEquals((await partitions(database)).length, 12);
+  assertEquals(await compactMonths(database, daily, between), []);
+  await addMonths(database, MARCH);
+  assertEquals((await partitions(database)).length, 13);
+});
+
+onPostgres("tables without partitions are not compacted", async (database) => {
+  assertEquals(
+    await compactMonths(database, await downsampledMonth(database, false), between),
+    [],
+  );
+});
+
+onPostgres("a role that does not own the tables adds and compacts no months", async (database) => {
   const role = `writer_${crypto.randomUUID().slice(0, 8)}`;
   await createTables(database, { partitionByMonth: true });
   await database.script(
@@ -102,7 +155,7 @@ onPostgres("a role that does not own the tables adds and replaces no months", as
     await database.script(`set role ${role}`);
     await addMonths(database, MARCH);
     await fill(database, MARCH, 2);
-    assertEquals(await replaceMonths(database, MARCH + 1e10, between), 0);
+    assertEquals(await compactMonths(database, MARCH + 1e10, between), []);
     await database.script("reset role");
     assertEquals((await partitions(database)).length, 1);
     await addMonths(database, MARCH);
@@ -165,5 +218,5 @@ onPostgres("tables without partitions are refused for partitioning", async (data
   await assertRejects(() => checkPartitions(database), InputError, "exist without partitions");
   await addMonths(database, MARCH);
   assertEquals(await partitions(database), []);
-  assert(await replaceMonths(database, MARCH, between) === 0);
+  assertEquals(await compactMonths(database, MARCH, between), []);
 });

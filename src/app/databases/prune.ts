@@ -8,7 +8,7 @@ import { sleep, systemClock } from "../../net/clock.ts";
 import type { Database } from "../../store/database/database.ts";
 import type { DatabaseLocation } from "../../store/database_location.ts";
 import { downsampleCutoffs, downsampleObservations } from "../../store/downsample.ts";
-import { addMonths, replaceMonths } from "../../store/schema/partitions.ts";
+import { addMonths, compactMonths } from "../../store/schema/partitions.ts";
 import { removeEvents } from "../../store/events/remove_events.ts";
 import { removeAllOrphanedIcons } from "../../store/forget/orphaned_icons.ts";
 import { type ConnectionEnvironment, openExisting } from "../../store/open_store.ts";
@@ -58,12 +58,14 @@ const LATEST = Date.UTC(9999, 11, 31);
  * Prunes a database. Also removes icons that no server has, and the rows of `scan_servers` of
  * abandoned scans.
  *
+ * @param report Receives a line for each month whose space is freed later.
  * @param signal Ends it early.
  * @throws StoreError
  */
 async function prune(
   database: Database,
   { observations, events, replies, players }: Retention,
+  report: (line: string) => void,
   signal?: AbortSignal,
 ): Promise<Pruned> {
   const removing: Removing = { between: () => sleep(systemClock, PAUSE_MS, signal), signal };
@@ -76,7 +78,7 @@ async function prune(
     name: database.name,
     observations: observations === undefined
       ? undefined
-      : await pruneObservations(database, downsampleCutoffs(now, observations), removing),
+      : await pruneObservations(database, downsampleCutoffs(now, observations), removing, report),
     events: await remove(
       events,
       (before) => removeEvents(database, before, removing.between, signal),
@@ -91,6 +93,7 @@ async function pruneObservations(
   database: Database,
   cuts: { readonly hourly: number; readonly daily: number },
   { between, signal }: Removing,
+  report: (line: string) => void,
 ): Promise<number> {
   // Uptime is computed from observations, so it is computed before observations are removed.
   await rollUp(database, { between, signal });
@@ -98,8 +101,12 @@ async function pruneObservations(
   const daily = Math.min(cuts.daily, startOf(hourly, DAY_MS));
   await removeHours(database, hourly, between, signal);
   await addMonths(database, database.now());
-  const replaced = await replaceMonths(database, daily, between, signal);
-  return replaced + await downsampleObservations(database, { hourly, daily }, between, signal);
+  const removed = await downsampleObservations(database, { hourly, daily }, between, signal);
+  const deferred = signal?.aborted ? [] : await compactMonths(database, daily, between, signal);
+  for (const one of deferred) {
+    report(`${database.name}: ${one}; the space of its old rows is freed by a later prune`);
+  }
+  return removed;
 }
 
 /** Removes rows that nothing refers to. Returns the number of icons. */
@@ -147,7 +154,7 @@ export async function keepPruned(
     await sleep(systemClock, wait, signal);
     for (const list of lists) {
       if (signal.aborted) return;
-      await pruneOnce(list, { observations: keepMs }, environment, signal).catch((error) =>
+      await pruneOnce(list, { observations: keepMs }, environment, report, signal).catch((error) =>
         report((error as Error).message)
       );
     }
@@ -155,13 +162,18 @@ export async function keepPruned(
   }
 }
 
-/** Prunes a database over a connection of its own. */
+/**
+ * Prunes a database over a connection of its own.
+ *
+ * @param report Receives a line for each month whose space is freed later.
+ */
 export async function pruneOnce(
   place: DatabaseLocation,
   retention: Retention,
   environment: ConnectionEnvironment,
+  report: (line: string) => void,
   signal?: AbortSignal,
 ): Promise<Pruned> {
   await using database = await openExisting(place, environment);
-  return await prune(database, retention, signal);
+  return await prune(database, retention, report, signal);
 }

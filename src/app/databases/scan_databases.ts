@@ -262,7 +262,7 @@ export class ScanDatabases implements AsyncDisposable {
     const missed = await this.sinks[i].end(row);
     if (missed > 0) report(`${places[i].path}: ${countOf(missed, "known server")} did not reply`);
     if (keepMs === undefined) return;
-    report(prunedLine(await pruneOnce(places[i], { observations: keepMs }, environment)));
+    report(prunedLine(await pruneOnce(places[i], { observations: keepMs }, environment, report)));
   }
 
   /** Closes all databases of the scan. */

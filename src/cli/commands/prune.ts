@@ -28,7 +28,7 @@ export async function runPrune(args: readonly string[]): Promise<number> {
   if (textIndex) {
     await (await openExisting(place, environment, { textIndex }))[Symbol.asyncDispose]();
   }
-  const pruned = await pruneOnce(place, retention, environment);
+  const pruned = await pruneOnce(place, retention, environment, reportLine);
   if (json) {
     const { name: _, ...counts } = pruned;
     const numbers = Object.fromEntries(

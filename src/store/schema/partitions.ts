@@ -13,6 +13,16 @@ const MONTHS_AHEAD = 12;
 /** The key of the transaction lock under which partitions are made. */
 const LOCK = "select pg_advisory_xact_lock(7022642160)";
 
+/**
+ * The maximum wait for a lock. While a statement waits for a lock that excludes readers, all later
+ * statements of other programs wait behind it.
+ */
+const SHORT_LOCKS = "set local lock_timeout = '200ms'";
+/** Number of transactions that try to get their locks. */
+const LOCK_ATTEMPTS = 4;
+/** SQLSTATE of a lock that was not granted in time. */
+const LOCK_NOT_AVAILABLE = "55P03";
+
 /** The partition for rows of all other months. */
 const OTHER = "observations_other";
 
@@ -64,7 +74,8 @@ export async function checkPartitions(database: Database): Promise<void> {
 
 /**
  * Makes the partitions of this month and the next ones, if observations are partitioned and this
- * role owns the table. Without them, rows go to the partition of other months.
+ * role owns the table. Without them, rows go to the partition of other months. If transactions of
+ * other programs keep the table locked, a later call makes the partitions.
  *
  * @param now Unix milliseconds.
  */
@@ -73,10 +84,31 @@ export async function addMonths(database: Database, now: number): Promise<void> 
   if (!isPartitioned || !isOwner) return;
   const months = Array.from({ length: MONTHS_AHEAD }, (_, i) => monthOf(now, i));
   if ((await missingOf(database, months)).length === 0) return;
-  await database.transaction(async () => {
+  await withShortLocks(database, async () => {
     await database.script(LOCK);
     for (const month of await missingOf(database, months)) await addMonth(database, month);
   });
+}
+
+/**
+ * Runs `work` in a transaction that waits only a short time for each lock.
+ *
+ * @returns `false`: other transactions kept their locks, and `work` was rolled back.
+ */
+async function withShortLocks(database: Database, work: () => Promise<void>): Promise<boolean> {
+  for (let attempt = 1; attempt <= LOCK_ATTEMPTS; attempt++) {
+    try {
+      await database.transaction(async () => {
+        await database.script(SHORT_LOCKS);
+        await work();
+      });
+      return true;
+    } catch (error) {
+      const { code } = ((error as Error).cause ?? {}) as { code?: string };
+      if (code !== LOCK_NOT_AVAILABLE) throw error;
+    }
+  }
+  return false;
 }
 
 async function missingOf(database: Database, months: readonly Month[]): Promise<Month[]> {
@@ -84,10 +116,10 @@ async function missingOf(database: Database, months: readonly Month[]): Promise<
   return months.filter(({ partition }) => !names.has(partition));
 }
 
-/** The partitions of months, oldest first, and whether they have one row per server and day. */
+/** The partitions of months, oldest first, and whether they have been compacted. */
 async function partitionsOf(
   database: Database,
-): Promise<{ partition: string; isDaily: boolean }[]> {
+): Promise<{ partition: string; isCompact: boolean }[]> {
   const rows = await database.rows(
     "select c.relname as partition, obj_description(c.oid, 'pg_class') as note from pg_inherits i " +
       "join pg_class c on c.oid = i.inhrelid where i.inhparent = to_regclass('observations') " +
@@ -95,7 +127,7 @@ async function partitionsOf(
   );
   return rows.map(({ partition, note }) => ({
     partition: String(partition),
-    isDaily: note === DAILY,
+    isCompact: note === COMPACT,
   }));
 }
 
@@ -113,56 +145,68 @@ async function addMonth(database: Database, { partition, start, end }: Month): P
   );
 }
 
-/** The comment of a partition that has been replaced. */
-const DAILY = "one observation per server and day";
+/** The comment of a partition that has been compacted. */
+const COMPACT = "compacted with one observation per server and day";
 
 /**
- * Replaces partitions of whole months by ones with the last observation of each server and day, and
- * drops them: unlike deleted rows, that frees their space at once. Writes of other programs to a
- * month wait while it is replaced. Does nothing if this role does not own the table.
+ * Rewrites the partitions of whole months that have been downsampled, which frees the space of
+ * their deleted rows. Other programs that use such a month wait meanwhile. They see the same rows
+ * before and after, also in a transaction that began before. A month that other transactions use is
+ * left to a later call. Does nothing if this role does not own the table.
  *
- * @param daily The start of the first month or day that is not replaced, Unix milliseconds.
+ * @param daily The start of the first month or day that has not been downsampled to one observation
+ * per server and day, Unix milliseconds.
  * @param between Awaited between two transactions, so that other work can run.
- * @returns The number of removed observations.
+ * @returns For each partition that was left to a later call, why.
  */
-export async function replaceMonths(
+export async function compactMonths(
   database: Database,
   daily: number,
   between: () => Promise<void>,
   signal?: AbortSignal,
-): Promise<number> {
+): Promise<string[]> {
   const { isPartitioned, isOwner } = await readForm(database);
-  if (!isPartitioned || !isOwner) return 0;
-  let removed = 0;
-  for (const { partition, isDaily } of await partitionsOf(database)) {
+  if (!isPartitioned || !isOwner) return [];
+  const deferred: string[] = [];
+  for (const { partition, isCompact } of await partitionsOf(database)) {
     if (signal?.aborted) break;
     const [, year, month] = /_(\d{4})_(\d\d)$/.exec(partition)!;
-    const found = monthOf(Date.UTC(Number(year), Number(month) - 1), 0);
-    if (isDaily || Date.parse(found.end) > daily) continue;
-    removed += await database.transaction(() => replaceMonth(database, found));
+    const { end } = monthOf(Date.UTC(Number(year), Number(month) - 1), 0);
+    if (isCompact || Date.parse(end) > daily) continue;
+    if (!await withShortLocks(database, () => compact(database, partition))) {
+      deferred.push(`${partition} is used by ${await usersOf(database, partition)}`);
+    }
     await between();
   }
-  return removed;
+  return deferred;
 }
 
-async function replaceMonth(
-  database: Database,
-  { partition, start, end }: Month,
-): Promise<number> {
-  await database.script(
-    `${LOCK}; set local enable_seqscan = on; lock table ${partition} in share mode; ` +
-      `create table ${partition}_daily (like observations including all)`,
+/**
+ * Rewrites a partition. Deleted rows that an old snapshot of another transaction contains are
+ * rewritten too: then the partition is not marked, and a later call rewrites it again.
+ */
+async function compact(database: Database, partition: string): Promise<void> {
+  const [{ key }] = await database.rows(
+    "select indexrelid::regclass::text as key from pg_index where indisprimary and " +
+      `indrelid = '${partition}'::regclass`,
   );
-  const kept = await database.run(
-    `insert into ${partition}_daily select distinct on (server, date_trunc('day', at, 'UTC')) * ` +
-      `from ${partition} order by server, date_trunc('day', at, 'UTC'), at desc, scan desc`,
+  await database.script(`set local enable_seqscan = on; cluster ${partition} using ${key}`);
+  // The number of rows of a new index includes deleted ones, that of a table does not.
+  const [{ contains_deleted }] = await database.rows(
+    "select i.reltuples > t.reltuples as contains_deleted from pg_class i, pg_class t " +
+      `where i.oid = '${key}'::regclass and t.oid = '${partition}'::regclass`,
   );
-  const [{ count }] = await database.rows(`select count(*) as count from ${partition}`);
-  await database.script(
-    `alter table observations detach partition ${partition}; drop table ${partition}; ` +
-      `alter table ${partition}_daily rename to ${partition}; ` +
-      `comment on table ${partition} is '${DAILY}'; ` +
-      `alter table observations attach partition ${partition} for values from ('${start}') to ('${end}')`,
+  if (contains_deleted !== 1) {
+    await database.script(`comment on table ${partition} is '${COMPACT}'`);
+  }
+}
+
+/** The processes that hold locks of a partition, for a message. */
+async function usersOf(database: Database, partition: string): Promise<string> {
+  const holders = await database.rows(
+    "select distinct pid from pg_locks where granted and relation = to_regclass(?) order by pid",
+    [partition],
   );
-  return Number(count) - kept;
+  const pids = holders.filter(({ pid }) => pid !== null).map(({ pid }) => `PID ${pid}`);
+  return pids.join(", ") || "another transaction";
 }

@@ -58,7 +58,7 @@ onPlaces("each table has its own retention, and the owner's columns stay", async
   await using database = await openStore(place, environment);
   await fill(database);
   const prune = async (retention: Retention) => {
-    const { name: _, ...counts } = await pruneOnce(place, retention, environment);
+    const { name: _, ...counts } = await pruneOnce(place, retention, environment, () => {});
     return counts;
   };
   const rows = async (table: string) => (await all(database, `select * from ${table}`)).length;

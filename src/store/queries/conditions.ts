@@ -174,11 +174,17 @@ async function hasText(database: Database, text: string): Promise<Condition> {
   };
 }
 
-/** A case-insensitive `like` condition. SQLite's `like` ignores the case of ASCII letters by itself. */
+/**
+ * A case-insensitive `like` condition. SQLite's `like` ignores the case of ASCII letters by itself. In
+ * PostgreSQL, ICU converts letters as JavaScript does, whatever `lc_ctype` the database has.
+ */
 function like(column: string, engine: Database["engine"], text: string): string {
   const isAscii = /^[ -~]*$/.test(text);
-  const lower = engine === "postgres" ? "lower" : "unicode_lower";
-  const folded = engine === "sqlite" && isAscii ? column : `${lower}(${column})`;
+  const folded = engine === "postgres"
+    ? `lower(${column} collate "und-x-icu")`
+    : isAscii
+    ? column
+    : `unicode_lower(${column})`;
   return `${folded} like ? escape '\\'`;
 }
 

@@ -26,7 +26,7 @@ export interface ScanStartRow {
   /** When the scan began, Unix milliseconds; of a resumed scan, its first run. */
   readonly at: number;
   /** When this run of the scan began, Unix milliseconds. Default: `at`. */
-  readonly partAt?: number;
+  readonly runAt?: number;
   /** What the scan probes. Default: unknown. */
   readonly addresses?: ScanAddresses;
   /** Number of shards that the target space is divided into. */
@@ -100,7 +100,7 @@ export class Store implements AsyncDisposable {
   }
 
   async #writeStart(
-    { id, kind = "sweep", at, partAt = at, shards, config, addresses }: ScanStartRow,
+    { id, kind = "sweep", at, runAt = at, shards, config, addresses }: ScanStartRow,
   ): Promise<void> {
     const { database } = this;
     const { clockOffsetMs } = database;
@@ -114,14 +114,14 @@ export class Store implements AsyncDisposable {
         "on conflict (uuid) do update set state = 'running', kind = excluded.kind, " +
         "shards = excluded.shards, started_at = coalesce(scans.started_at, excluded.started_at), " +
         "config = case when scans.started_at is null then excluded.config else scans.config end, " +
-        "parts = case when scans.started_at is null or scans.heartbeat_at = excluded.heartbeat_at " +
-        "then scans.parts else scans.parts + 1 end, " +
+        "runs = case when scans.started_at is null or scans.heartbeat_at = excluded.heartbeat_at " +
+        "then scans.runs else scans.runs + 1 end, " +
         "heartbeat_at = excluded.heartbeat_at, finished_at = null, ends_at = null",
-      [uuid, kind, at + clockOffsetMs, partAt + clockOffsetMs, shards, options],
+      [uuid, kind, at + clockOffsetMs, runAt + clockOffsetMs, shards, options],
     );
     if (addresses === undefined) return;
     const scan = (await scanNumbers(database, [uuid])).get(uuid)!;
-    await writeScanRanges(database, scan, addresses, partAt + clockOffsetMs);
+    await writeScanRanges(database, scan, addresses, runAt + clockOffsetMs);
   }
 
   /**

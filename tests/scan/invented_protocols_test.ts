@@ -106,8 +106,12 @@ Deno.test("invented protocols of one endpoint are one row, ranked by the list an
     assertEquals([row.name, row.version, row.players_online], [`herald${i}`, "1.0", 5]);
     assertEquals(row.flags, ["playersDiffer"]);
   }
-  const alone = rowAt(result, 201);
-  assertEquals([alone.protocol, alone.name, alone.players_online], ["ledger", "a ledger", 5]);
+  const onlyLedger = rowAt(result, 201);
+  assertEquals([onlyLedger.protocol, onlyLedger.name, onlyLedger.players_online], [
+    "ledger",
+    "a ledger",
+    5,
+  ]);
   const allProtocols = [...named("ledger"), ...named("herald")];
   const turned = await scanInvented({ allProtocols, protocols: allProtocols });
   assertEquals(rowAt(turned, 0).protocols, ["ledger", "herald"]);

@@ -22,9 +22,9 @@ Deno.test("group sockets share their port, and skip missing interfaces", async (
   await using sender = openSocket({ address: LOOPBACK, port: 0 });
   await sender.send(Uint8Array.of(1, 2, 3, 4, 5), { address: LOOPBACK, port });
   assertEquals(await promise, "01020304");
-  await using alone = openSocket({ address: LOOPBACK, port: 0 });
+  await using ungrouped = openSocket({ address: LOOPBACK, port: 0 });
   await assertRejects(
-    () => openGroupSocket({ ...group, port: alone.port }),
+    () => openGroupSocket({ ...group, port: ungrouped.port }),
     Deno.errors.AddrInUse,
   );
 });

@@ -319,7 +319,7 @@ Deno.test("a server without a reply is queried over UDP and TCP at the same time
       streams.host(endpoint, "timeout");
     },
   });
-  const alone = await watchFleet({
+  const reference = await watchFleet({
     servers: 0,
     more: [endpoint],
     runMs: 60_000,
@@ -327,7 +327,7 @@ Deno.test("a server without a reply is queried over UDP and TCP at the same time
     script: ({ network }) => network.host(endpoint, { respond: () => [] }),
   });
   assert(network.sent.length > 0);
-  assertEquals(counts.polls, alone.counts.polls);
+  assertEquals(counts.polls, reference.counts.polls);
 });
 
 Deno.test("a cancelled watch ends at once and reports nothing more", async () => {

@@ -55,7 +55,7 @@ function columnsAt(now: number): readonly TableColumn<StoredScan>[] {
     { title: "FOUND", width: 9, rank: 1, text: ({ found }) => withCommas(found) },
     { title: "LOSS", width: 6, rank: 6, text: ({ packet_loss: loss }) => percent(loss) },
     { title: "RATE", width: 9, rank: 7, text: ({ rate }) => rate === null ? "" : withCommas(rate) },
-    { title: "PARTS", width: 5, rank: 8, text: ({ parts }) => `${parts}` },
+    { title: "RUNS", width: 4, rank: 8, text: ({ runs }) => `${runs}` },
     { title: "RANGES", width: 0, rank: 0, text: rangesText },
   ];
 }

@@ -29,6 +29,7 @@ const NOT_COPIED: readonly string[] = ["blocksweep_schema", "webhook_positions"]
 
 /** Names of columns in version 4 that are named differently now. */
 const EARLIER_NAMES: Readonly<Record<string, string>> = {
+  "scans.runs": "parts",
   "server_state.missed_scans": "failures",
 };
 

@@ -24,7 +24,7 @@ export interface StoredScan {
   /** When the scan is expected to end; null: unknown. */
   readonly ends_at: number | null;
   /** Number of runs: 2 after the scan was resumed once. */
-  readonly parts: number;
+  readonly runs: number;
   /** Number of shards of the target space. */
   readonly shards: number;
   /** Number of completed shards. */
@@ -63,7 +63,7 @@ const MOST_RANGES = 1000;
 /** The times and numbers that may be null. */
 const NULLABLE = ["started_at", "finished_at", "heartbeat_at", "ends_at", "packet_loss", "rate"];
 const NUMBERS = [
-  ...["parts", "shards", "shards_done", "position", "total", "probes_sent", "replies", "found"],
+  ...["runs", "shards", "shards_done", "position", "total", "probes_sent", "replies", "found"],
   "rows_lost",
 ];
 const TEXTS = ["kind", "state", "rate_reason"];

@@ -22,7 +22,7 @@ create table scans (
   replies integer not null default 0,     -- replies to probes or polls
   found integer not null default 0,       -- servers written; servers online at the end of a watch
   heartbeat_at integer,                   -- last write of these numbers; null: unknown
-  parts integer not null default 1,       -- number of runs: 1, and one more for each resume
+  runs integer not null default 1,        -- number of runs: 1, and one more for each resume
   position integer not null default 0,    -- number of visited positions, in all passes; 0 for a watch
   total integer not null default 0,       -- number of positions in all passes that are known so far
   ends_at integer,                        -- expected end; null: unknown

@@ -212,9 +212,9 @@ Deno.test("an engine that is not granted is refused by name, and the dry run nam
   assertEquals(code, 2);
   assertMatch(stderr, /Cannot use --engine udp: it needs (--allow-ffi|Linux)/);
   assertMatch((await run(["scan", "127.0.0.1", "--dry-run"])).stdout, /^engine +portable$/m);
-  const alone = await run(["scan", "127.0.0.1", "--threads", "2"]);
-  assertEquals(alone.code, 2);
-  assertStringIncludes(alone.stderr, "Cannot use --threads 2: engine portable sends from the");
+  const portable = await run(["scan", "127.0.0.1", "--threads", "2"]);
+  assertEquals(portable.code, 2);
+  assertStringIncludes(portable.stderr, "Cannot use --threads 2: engine portable sends from the");
   const unknown = await run(["scan", "127.0.0.1", "--engine", "pcap"]);
   assertEquals(unknown.code, 2);
   assertStringIncludes(

@@ -99,7 +99,7 @@ Deno.test("names that lead to one address are all requests of it, those of known
   const servers = [
     { endpoint: { address, port: 4 }, protocols: [], name: "old.example" },
     { endpoint: { address, port: 5 }, protocols: [] },
-    { endpoint: { address: 0x0a000063, port: 5 }, protocols: [], name: "alone.example" },
+    { endpoint: { address: 0x0a000063, port: 5 }, protocols: [], name: "single.example" },
     { endpoint: { address: 0x0a000064, port: 5 }, protocols: [] },
   ];
   const known = { servers, optedOut: [] };

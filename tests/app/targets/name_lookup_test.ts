@@ -131,13 +131,13 @@ Deno.test("of many refused records ten are reported, with the number of the othe
   await lookUpName("play.example.org", lookups);
   assertEquals([notes.length, notes[10]], [11, "... and 15 more such records"]);
   assertStringIncludes(notes[9], '"play.example.org A 10.0.0.9"');
-  const alone = server(many.slice(0, 2));
+  const refusing = server(many.slice(0, 2));
   await assertRejects(
-    () => locate("play.example.org", USUAL_PROTOCOLS, alone.lookups),
+    () => locate("play.example.org", USUAL_PROTOCOLS, refusing.lookups),
     InputError,
     'Cannot use "play.example.org": all its records are refused',
   );
-  assertEquals(alone.notes.length, 2);
+  assertEquals(refusing.notes.length, 2);
 });
 
 /** The servers of a watch with these words, joined, and the reported lines. */
@@ -159,8 +159,8 @@ Deno.test("a refused name does not end the watch of other servers", async () => 
   const [shown, ...notes] = await watched(lookups, "lo.evil.test", "127.0.0.5:19132");
   assertEquals([shown, notes.length], ["127.0.0.5:19132", 1]);
   assertStringIncludes(notes[0], 'Cannot use the record "lo.evil.test A 127.0.0.1": loopback');
-  const alone = 'Cannot use the record "lo.evil.test A 127.0.0.1"';
-  await assertRejects(() => watched(lookups, "lo.evil.test", "x.evil.test"), InputError, alone);
+  const refused = 'Cannot use the record "lo.evil.test A 127.0.0.1"';
+  await assertRejects(() => watched(lookups, "lo.evil.test", "x.evil.test"), InputError, refused);
   const range = 'Cannot watch "127.0.0.0/24"';
   await assertRejects(() => watched(lookups, "127.0.0.0/24"), InputError, range);
 });

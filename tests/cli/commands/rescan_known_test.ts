@@ -154,8 +154,8 @@ Deno.test("--rescan finds protocols that are missing in the database after a fir
     }
     const known = await knownIn(list);
     const args = ["scan", "--rescan", list, ...QUICK, ...out, "-o", list];
-    const alone = await watched(folder, [...args, "--no-follow"]);
-    assertEquals(faultsOf(alone.lines, known, known), []);
+    const firstOnly = await watched(folder, [...args, "--no-follow"]);
+    assertEquals(faultsOf(firstOnly.lines, known, known), []);
     assertEquals(await knownIn(list), known);
     const { code, stderr, lines } = await watched(folder, args);
     assertEquals(code, 0, stderr);

@@ -9,7 +9,7 @@ import { finish, run, start } from "../program.ts";
 
 const SCAN: StoredScan = {
   ...{ scan_id: "x", kind: "sweep", state: "running", started_at: 0, finished_at: null },
-  ...{ heartbeat_at: 5000, ends_at: 65_000, parts: 2, shards: 1, shards_done: 0, position: 1 },
+  ...{ heartbeat_at: 5000, ends_at: 65_000, runs: 2, shards: 1, shards_done: 0, position: 1 },
   ...{ total: 8, probes_sent: 1234, replies: 5, found: 4, packet_loss: 0.015, rows_lost: 0 },
   ...{ rate: 5000, rate_reason: "loss", widened: false, excluded: ["10.0.0.7"] },
   ranges: ["10.0.0.0-10.0.0.255", "10.0.2.0", "10.0.4.0", "10.0.6.0"],
@@ -18,7 +18,7 @@ const SCAN: StoredScan = {
 Deno.test("a running scan is shown with its share, its ETA and its ranges, and a stale one without an ETA", () => {
   const stale = { ...SCAN, state: "stale", widened: true, ranges: [], excluded: [] };
   assertEquals(scanLines([SCAN, stale], 5000, Infinity).map((line) => line.replace(/ +/g, " ")), [
-    "STARTED (UTC) KIND STATE DONE ETA SENT REPLIES FOUND LOSS RATE PARTS RANGES",
+    "STARTED (UTC) KIND STATE DONE ETA SENT REPLIES FOUND LOSS RATE RUNS RANGES",
     "1970-01-01 00:00:00 sweep running 12.5% 00:01:00 1,234 5 4 1.5% 5,000 2 " +
     "10.0.0.0-10.0.0.255, 10.0.2.0, 10.0.4.0 and 1 more, 1 range excluded",
     "1970-01-01 00:00:00 sweep stale 12.5% 1,234 5 4 1.5% 5,000 2 (widened)",
@@ -41,7 +41,7 @@ Deno.test("a scan that is killed shows as running with its progress, as stale la
     let seen = await shown();
     for (let i = 0; i < 100 && !(seen.position > 0); i++) seen = await shown();
     await kill(scan);
-    assertEquals([seen.kind, seen.state, seen.parts], ["sweep", "running", 1]);
+    assertEquals([seen.kind, seen.state, seen.runs], ["sweep", "running", 1]);
     assert(seen.total > seen.position && seen.probes_sent > 0, JSON.stringify(seen));
     assert(seen.ends_at! > seen.heartbeat_at! && seen.ends_at! < seen.heartbeat_at! + 60_000);
     assertEquals(seen.ranges, ["127.115.0.0-127.115.3.255"]);
@@ -56,7 +56,7 @@ Deno.test("a scan that is killed shows as running with its progress, as stale la
     const resumed = start(["scan", "--resume", `${folder}/a.checkpoint`, "-q", "--rate", "100000"]);
     assertEquals((await finish(resumed)).code, 0);
     const ended = await shown();
-    assertEquals([ended.state, ended.parts, ended.ends_at], ["finished", 2, null]);
+    assertEquals([ended.state, ended.runs, ended.ends_at], ["finished", 2, null]);
     assertEquals([ended.position, ended.shards_done], [ended.total, 1]);
   }));
 

@@ -219,8 +219,8 @@ Deno.test("rescan: a protocol that is missing in a database is found again", asy
     const { rows } = await rescanOf("pocketmine", [lost === "query" ? "raknet" : "query"]);
     assertEquals(rows.map(({ protocols }) => protocols), [["raknet", "query"]], lost);
   }
-  const alone = await rescanOf("pocketmine", ["raknet"], { follow: false });
-  assertEquals(alone.rows.map(({ protocols }) => protocols), [["raknet"]]);
+  const withoutFollowUps = await rescanOf("pocketmine", ["raknet"], { follow: false });
+  assertEquals(withoutFollowUps.rows.map(({ protocols }) => protocols), [["raknet"]]);
   const named = await rescanOf("pocketmine", ["raknet"], { protocolNames: ["raknet", "slp"] });
   assertEquals(named.rows.map(({ protocols }) => protocols), [["raknet"]]);
 });

@@ -171,11 +171,11 @@ Deno.test("IPv6 pings follow the IPv4 pings, and a server with both is listed by
   put(network, 0xc0a8010a, "bds");
   const range = { start: 0xc0a8010a, end: 0xc0a8010b };
   const [bds] = drawFleet({ servers: 1, range, seed: 5, software: ["bds"] });
-  const [alone] = drawFleet({ servers: 1, range, seed: 99, software: ["bds"] });
+  const [linkLocal] = drawFleet({ servers: 1, range, seed: 99, software: ["bds"] });
   network.host({ address: 0xfe80n << 112n | 10n, port: 19133 }, bds.responder!);
-  network.host({ address: 0xfe80n << 112n | 11n, port: 19133 }, alone.responder!);
+  network.host({ address: 0xfe80n << 112n | 11n, port: 19133 }, linkLocal.responder!);
   // an address outside of the link
-  network.host({ address: 0x2001n << 112n | 1n, port: 19133 }, alone.responder!);
+  network.host({ address: 0x2001n << 112n | 1n, port: 19133 }, linkLocal.responder!);
   const found = await lookAround(network, { networks: [LINK, HOME] });
   assertEquals(found.map(({ host }) => host), ["192.168.1.10", "fe80::b"]);
   const pings = network.sent.filter(({ to, bytes }) => to.port === 19133 && bytes.length === 33);

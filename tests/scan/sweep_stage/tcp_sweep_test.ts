@@ -216,13 +216,13 @@ Deno.test("a Query sighting is followed by a TCP connection to its port, and a r
   });
   assertEquals(result.rows.length, 10);
   assertEquals(result.rows.filter(({ protocols }) => protocols.includes("slp")).length, 1);
-  const alone = await scanFleet({
+  const unconfirmed = await scanFleet({
     fleet,
     follow: false,
     protocols: [toy as Protocol],
     ports: () => [25565],
   });
-  assertEquals(alone.rows, []);
+  assertEquals(unconfirmed.rows, []);
 });
 
 Deno.test("an interrupted scan is resumed at its mark, over TCP too", async () => {

@@ -221,12 +221,14 @@ onPairs("a database of version 4 becomes one of the current version", async (sou
     "drop view server_list; alter table server_state rename column missed_scans to failures; " +
       "alter table blocksweep_schema drop column salt; update blocksweep_schema set version = 4; " +
       "update server_state set failures = 7; " +
+      "alter table scans rename column runs to parts; update scans set parts = 3; " +
       [...later, "server_flags", "forgotten"].map((table) => `drop table ${table};`).join(" "),
   );
   await copied(source, target);
   assertEquals(await all(target, "select distinct missed_scans from server_state"), [
     { missed_scans: 7 },
   ]);
+  assertEquals(await all(target, "select runs from scans"), [{ runs: 3 }]);
   assertEquals(await all(target, "select flag, server from server_flags"), [
     { flag: "x", server: 1 },
   ]);

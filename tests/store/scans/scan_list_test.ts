@@ -40,12 +40,12 @@ onEngines(
       ["0.0.0.10-0.0.0.19", "0:0:0:1::"],
       ["0.0.0.12"],
     ]);
-    const { position, total, probes_sent, replies, found, packet_loss, ends_at, parts } = third;
+    const { position, total, probes_sent, replies, found, packet_loss, ends_at, runs } = third;
     assertEquals(
-      { position, total, probes_sent, replies, found, packet_loss, ends_at, parts },
+      { position, total, probes_sent, replies, found, packet_loss, ends_at, runs },
       {
         ...{ position: 1, total: 9, probes_sent: 5, replies: 4, found: 3, packet_loss: 0.5 },
-        ...{ ends_at: now + 1000, parts: 1 },
+        ...{ ends_at: now + 1000, runs: 1 },
       },
     );
   },

@@ -36,11 +36,11 @@ onEngines("each further run of a scan counts, and a repeated start does not", as
   const store = new Store(db, () => Promise.resolve());
   await store.begin(START);
   await store.begin(START);
-  const parts = async () => (await all(db, "select parts from scans"))[0].parts;
-  assertEquals(await parts(), 1);
-  await store.begin({ ...START, partAt: 9000 });
-  await store.begin({ ...START, partAt: 9000 });
-  assertEquals(await parts(), 2);
+  const runs = async () => (await all(db, "select runs from scans"))[0].runs;
+  assertEquals(await runs(), 1);
+  await store.begin({ ...START, runAt: 9000 });
+  await store.begin({ ...START, runAt: 9000 });
+  assertEquals(await runs(), 2);
 });
 
 onEngines("a heartbeat waits for the end of a stream on the same connection", async (db) => {

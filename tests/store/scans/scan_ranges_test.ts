@@ -37,7 +37,7 @@ onEngines(
     const excluded = [{ start: 0x7f000001, end: 0x7f000002 }];
     await store.begin({ ...start, addresses: { requested, excluded } });
     const later = [...excluded, { start: 0x7f000005, end: 0x7f000007 }];
-    await store.begin({ ...start, partAt: 2000, addresses: { requested, excluded: later } });
+    await store.begin({ ...start, runAt: 2000, addresses: { requested, excluded: later } });
     const rows = await all(
       db,
       "select excluded, first, last, widened, noted_at from scan_ranges order by excluded, first",

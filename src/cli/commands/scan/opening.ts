@@ -220,7 +220,7 @@ export async function openScanOutputs(
   await stores.begin({
     id: scanId,
     at: since,
-    partAt: resumed === undefined ? since : Date.now(),
+    runAt: resumed === undefined ? since : Date.now(),
     shards: chosen.shard.count,
     config: formatConfig("scan", given),
     addresses: addressesOf(job.found, job.named, stores.optedOut),

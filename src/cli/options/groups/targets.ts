@@ -114,7 +114,7 @@ export const ORDER = {
       commands: ["scan"],
       takes: SHARD,
       default: "1/1",
-      help: "scan only part I of N (I is 1 to N); all parts need the same --seed",
+      help: "scan only shard I of N (I is 1 to N); all shards need the same --seed",
     },
     {
       name: "from",

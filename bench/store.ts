@@ -113,7 +113,7 @@ function rowsOf(batch: readonly ServerRecord[], first: number): Record<Table, Va
     const { columns, playersOnline, playersMax, players } = values;
     const { seen_at: at, latency_ms: latencyMs } = record;
     rows.servers.push([...columns, at, at, addressSort(identity.address)]);
-    rows.state.push([id, 1, at, at, latencyMs, playersOnline, playersMax, 0, 1]);
+    rows.state.push([id, 1, at, at, latencyMs, playersOnline, playersMax, 0, 1, ""]);
     if (players !== null) rows.players.push([id, players, at]);
     const event = crypto.randomUUID();
     rows.events.push([event, at, id, 1, "online", '{"offline_ms":null}']);

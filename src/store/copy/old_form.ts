@@ -157,7 +157,7 @@ function stateTable(source: Database, scans: OldScans): CopiedTable {
       players_max: playersMax,
       missed_scans: row.failures,
       online: row.online,
-      lacking_parts: null,
+      lacking_parts: "",
     };
     return { values: columns.map(([name]) => values[name]), position: [id] };
   };

@@ -146,7 +146,7 @@ function knownState(row: Row): KnownState {
     playersMax: numberOrNull(row.players_max),
     probedAt: Number(row.probed_at),
     repliedAt: numberOrNull(row.replied_at),
-    lacking: readLackingParts(textOrNull(row.lacking_parts)),
+    lacking: readLackingParts(textOrNull(row.lacking_parts) ?? ""),
     version: String(row.version),
   };
 }

@@ -30,7 +30,7 @@ export const STATE_COLUMNS: readonly ColumnDefinition[] = [
   ["players_max", "integer"],
   ["missed_scans", "integer"],
   ["online", "boolean"],
-  ["lacking_parts", "jsonb"],
+  ["lacking_parts", "text"],
 ];
 
 const INSERT_STATE = insertInto("server_state", STATE_COLUMNS, "on conflict (server) do nothing");

@@ -129,7 +129,7 @@ create table server_state (
   players_max integer,                    -- player slots
   missed_scans integer not null,          -- scans in a row that probed the server without a reply
   online boolean not null,                -- whether the server counts as online
-  lacking_parts jsonb                     -- parts that the last replies lacked, and how often; null: none
+  lacking_parts text not null default ''  -- parts that the last replies lacked, and how often: an object; empty: none
 ) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.05, parallel_workers = 0);
 
 create index server_state_players on server_state

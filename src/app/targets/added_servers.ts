@@ -24,7 +24,7 @@ const REREAD_IDS = 1000;
 export interface AddedServersOptions extends StoredSources {
   /** The watched databases, and the last id of each before its servers were read. */
   readonly databases: ReadonlyMap<Database, number>;
-  /** The servers of the watch. Found ones are added. */
+  /** The servers of the watch, to which added servers are appended. */
   readonly servers: WatchedServer[];
   /** Whether a server may be watched. */
   readonly mayWatch: (server: WatchedServer) => boolean;

@@ -57,7 +57,7 @@ export interface TargetInput {
   readonly allProtocols?: readonly Protocol[];
 }
 
-/** The names behind targets. A resumed scan has no names of single known servers. */
+/** The names that lead to targets. A resumed scan has no names of single known servers. */
 type RequestedNames =
   & Required<Pick<TargetNames, "names" | "services">>
   & Pick<TargetNames, "knownNames" | "requests">;
@@ -72,7 +72,7 @@ export interface FoundTargets extends RequestedNames {
   readonly known: readonly KnownTarget[];
 }
 
-/** Targets, and the names behind them. */
+/** Targets, and the names that lead to them. */
 export interface NamedTargets extends RequestedNames {
   /** The targets that may be probed. */
   readonly targets: Targets;

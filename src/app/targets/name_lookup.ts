@@ -89,7 +89,7 @@ export function haveService(protocols: readonly Protocol[]): boolean {
 }
 
 /**
- * Looks up a name. An SRV record alone is enough. Records that point to an address that the name must not
+ * Looks up a name. It needs an address or an SRV record. Records that point to an address that the name must not
  * point to (`refusedFromName()`) are left out and reported. If no record is left, the reasons are returned.
  *
  * @throws InputError when the name has neither an address nor an SRV record.

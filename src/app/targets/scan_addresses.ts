@@ -12,7 +12,7 @@ import type { FoundTargets, NamedTargets } from "./find_targets.ts";
  * The addresses that the user named for a scan, known servers included, and those of them that the
  * scan does not probe.
  *
- * @param optedOut Addresses that opted out besides those of `named`.
+ * @param optedOut Further addresses that opted out, in addition to those of `named`.
  */
 export function addressesOf(
   { inclusions, known }: Pick<FoundTargets, "inclusions" | "known">,

@@ -23,7 +23,7 @@ export interface QueuedEvent {
   readonly line: Uint8Array<ArrayBuffer>;
 }
 
-/** Joins byte strings, more of them than a call may have arguments. */
+/** Joins byte strings. They may be more than a call may have arguments. */
 export function concatenate(parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
   const bytes = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0));
   let at = 0;

@@ -72,7 +72,7 @@ function withOtherNames(
 
 /** The write of a server that replied to a scan. */
 function writeOf(
-  { record, identity, lacking }: Identified & { readonly lacking?: string | null },
+  { record, identity, lacking }: Identified & { readonly lacking?: string },
   scans: ReadonlyMap<string | null, number>,
   clockOffsetMs: number,
 ): ServerWrite {

@@ -96,7 +96,7 @@ export async function withKeptColumns<R extends Keyed>(
   records: readonly R[],
   known: ReadonlyMap<string, KnownServer>,
   scope: InterviewScope,
-): Promise<(R & { readonly lacking: string | null })[]> {
+): Promise<(R & { readonly lacking: string })[]> {
   const parts = records.map((one) => partsOf(database, one, known, scope));
   const isPartial = ({ unqueried, kept }: Parts) => unqueried.length + kept.length > 0;
   const keys = records.filter((_, i) => isPartial(parts[i])).map(({ identity }) => identity.key);

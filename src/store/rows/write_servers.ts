@@ -38,7 +38,7 @@ export interface ServerWrite {
   /** When the server last replied, Unix milliseconds; `null`: never. */
   readonly repliedAt: number | null;
   /** The column `lacking_parts`, as `lackingPartsText()` makes it. Default: no part is lacking. */
-  readonly lacking?: string | null;
+  readonly lacking?: string;
 }
 
 /** The result of a {@linkcode ServerWrite}. */
@@ -230,7 +230,7 @@ function stateRow({ id, write, values }: Pick<WrittenServer, "id" | "write" | "v
     values.playersMax,
     write.missedScans,
     write.online ? 1 : 0,
-    write.lacking ?? null,
+    write.lacking ?? "",
   ];
 }
 

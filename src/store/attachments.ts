@@ -4,7 +4,16 @@
  * @module
  */
 import { ATTACHMENTS, type RecordWithAttachments, type ServerRecord } from "../core/record.ts";
-import { type BulkStatement, type Database, insertInto, type Value } from "./database/database.ts";
+import {
+  type BulkStatement,
+  type Database,
+  insertInto,
+  isInList,
+  listValue,
+  timeParameter,
+  type Value,
+} from "./database/database.ts";
+import { HOUR_MS, MAX_PER_HOUR } from "./events/event_limits.ts";
 import { storable, storableTime } from "./rows/stored_values.ts";
 
 /** Servers with an identical icon share one row. */
@@ -35,12 +44,27 @@ export interface NumberedRecord {
   readonly record: ServerRecord;
 }
 
-/** Writes the attachments of records, in the order of their keys. The caller has begun a transaction. */
+/** An icon of a server's reply. */
+interface ReceivedIcon {
+  /** `servers.id`. */
+  readonly id: number;
+  /** `favicons.hash`. */
+  readonly hash: string;
+  /** When the reply arrived, Unix milliseconds of the database's clock. */
+  readonly at: number;
+  /** Values of {@linkcode INSERT_ICON}. */
+  readonly row: readonly Value[];
+}
+
+/**
+ * Writes the attachments of records, in the order of their keys. The caller has begun a transaction, and
+ * has written the servers in it.
+ */
 export async function writeAttached(
   database: Database,
   records: readonly NumberedRecord[],
 ): Promise<void> {
-  const icons = new Map<string, Value[]>();
+  const icons: ReceivedIcon[] = [];
   const replies = new Map<string, Value[]>();
   for (const { id, record } of records) {
     const { [ATTACHMENTS]: attachments, favicon_hash: hash, seen_at: seen }: RecordWithAttachments =
@@ -48,17 +72,50 @@ export async function writeAttached(
     if (attachments === undefined) continue;
     const { icon } = attachments;
     const at = storableTime(seen + database.clockOffsetMs) ?? 0;
-    if (icon !== undefined && hash !== null && !icons.has(hash)) {
-      icons.set(hash, [storable(hash), storable(icon), at]);
+    if (icon !== undefined && hash !== null) {
+      icons.push({ id, hash, at, row: [storable(hash), storable(icon), at] });
     }
     for (const [protocol, { size, data }] of Object.entries(attachments.replies)) {
       replies.set(`${id} ${protocol}`, [id, storable(protocol), at, size, storable(data)]);
     }
   }
-  await database.bulk(INSERT_ICON, inKeyOrder(icons));
+  const allowed = (await withinLimit(database, icons)).toReversed(); // the first row of a hash stays
+  const rows = new Map(allowed.map(({ hash, row }) => [hash, row]));
+  await database.bulk(INSERT_ICON, inKeyOrder(rows));
   await database.bulk(UPSERT_REPLY, inKeyOrder(replies));
 }
 
-function inKeyOrder(rows: ReadonlyMap<string, Value[]>): Value[][] {
+/**
+ * Leaves out new icons of servers that cause {@linkcode MAX_PER_HOUR} events `changed` in an hour, and
+ * new icons that a server has replaced since. A server that sends another icon with each reply thus
+ * cannot fill the database: `favicon_hash` is a watched column, so each of its icons is a change.
+ *
+ * Icons that the database has are not left out: the insert into `favicons` takes the lock that keeps
+ * `prune` from removing them.
+ */
+async function withinLimit(
+  database: Database,
+  icons: readonly ReceivedIcon[],
+): Promise<readonly ReceivedIcon[]> {
+  if (icons.length === 0) return icons;
+  const stored = await database.rows(
+    `select hash from favicons where ${isInList(database, "hash", "text")}`,
+    [listValue(database, [...new Set(icons.map(({ hash }) => hash))])],
+  );
+  const known = new Set(stored.map(({ hash }) => hash));
+  const fresh = icons.filter(({ hash }) => !known.has(hash));
+  if (fresh.length === 0) return icons;
+  const since = Math.max(0, Math.min(...fresh.map(({ at }) => at)) - HOUR_MS);
+  const rows = await database.rows(
+    `select id, favicon_hash from servers s where ${isInList(database, "id", "integer")} and (` +
+      "select count(*) from events e where e.server = s.id and e.kind = 'changed' " +
+      `and e.at > ${timeParameter(database)}) < ${MAX_PER_HOUR}`,
+    [listValue(database, [...new Set(fresh.map(({ id }) => id))]), since],
+  );
+  const current = new Map(rows.map(({ id, favicon_hash: hash }) => [Number(id), hash]));
+  return icons.filter(({ id, hash }) => known.has(hash) || current.get(id) === hash);
+}
+
+function inKeyOrder(rows: ReadonlyMap<string, readonly Value[]>): (readonly Value[])[] {
   return [...rows].sort(([a], [b]) => a < b ? -1 : 1).map(([, row]) => row);
 }

@@ -151,13 +151,16 @@ function isOver(start: number, intervalMs: number, at: number): boolean {
   return at - start >= intervalMs || at < start;
 }
 
-/** A record with the attachments of the reply. */
+/** A record with the attachments of the reply. A record that keeps an earlier icon gets no other one. */
 function withAttachments(
   row: ServerRecord,
   reply: RecordWithAttachments | undefined,
 ): RecordWithAttachments {
   const attachments = reply?.[ATTACHMENTS];
-  return attachments === undefined ? row : { ...row, [ATTACHMENTS]: attachments };
+  if (attachments === undefined) return row;
+  const { icon: _, ...others } = attachments;
+  const isOwn = reply?.favicon_hash === row.favicon_hash;
+  return { ...row, [ATTACHMENTS]: isOwn ? attachments : others };
 }
 
 /** The last event of each kind. */

@@ -1,9 +1,11 @@
 import { assertEquals } from "@std/assert";
 import { ATTACHMENTS, type RecordWithAttachments } from "../../src/core/record.ts";
+import { identityOf } from "../../src/store/rows/identity.ts";
 import { selectServers } from "../../src/store/server_queries.ts";
 import { Store } from "../../src/store/store.ts";
 import { all, onEngines } from "./databases.ts";
-import { NASTY, record, scanId } from "./records.ts";
+import { writePolled } from "./polls.ts";
+import { NASTY, record, scanId, watchId } from "./records.ts";
 
 const reply = (text: string) => ({ size: text.length, data: btoa(text) });
 const HASH = "ab".repeat(32);
@@ -32,6 +34,33 @@ onEngines("servers with one icon share its row, and only the last reply is kept"
     ["127.0.0.1:1", 20, 6, btoa("second")],
     ["127.0.0.1:2", 11, 5, btoa("other")],
   ]);
+});
+
+onEngines("a server that sends another icon with each reply stores 12 in an hour", async (db) => {
+  const MINUTE = 60_000;
+  const reply = (at: number, icon: number): RecordWithAttachments => ({
+    ...record(1, { seen_at: at, favicon_hash: `${icon}`.padStart(64, "0"), scan_id: watchId(1) }),
+    [ATTACHMENTS]: { replies: {}, icon: btoa(`icon ${icon}`) },
+  });
+  const poll = async (at: number, ...icons: readonly number[]) => {
+    const replies = icons.map((icon) => reply(at, icon));
+    const identity = identityOf(replies[0])!;
+    const observations = replies.map((one) => ({ scanId: watchId(1), identity, at, record: one }));
+    await writePolled(db, [{ identity, at, record: replies.at(-1)! }], observations);
+  };
+  const stored = async () =>
+    (await all(db, "select data from favicons order by hash")).map(({ data }) =>
+      Number(atob(String(data)).slice(5))
+    );
+  const [first, ...changes] = Array.from({ length: 40 }, (_, i) => i);
+  for (const i of [first, ...changes]) await poll(1 + i * MINUTE, i);
+  assertEquals(await stored(), [first, ...changes.slice(0, 12)]);
+  await poll(40 * MINUTE, 39); // sent twice
+  assertEquals((await stored()).length, 13);
+  await poll(80 * MINUTE, 39);
+  assertEquals((await stored()).at(-1), 39);
+  await poll(200 * MINUTE, 50, 51, 52); // replies of one batch
+  assertEquals((await stored()).slice(-2), [39, 52]);
 });
 
 onEngines(

@@ -196,10 +196,12 @@ function splitVersion(name: string | null): { software: string | null; version: 
 }
 
 const PNG = "89504e470d0a1a0a";
+/** Maximum size of an icon whose bytes are kept. The pixels of 64 × 64 take 16 KiB uncompressed. */
+const MOST_ICON_BYTES = 65_536;
 
 /**
  * An icon with its hash and size in bytes. `isInvalid` means that the icon is not a PNG in a data
- * URL.
+ * URL, or is larger than {@linkcode MOST_ICON_BYTES}: then `bytes` is absent.
  */
 interface Icon {
   readonly bytes?: Uint8Array;
@@ -213,6 +215,7 @@ function readIcon(url: string | null): Icon {
   const bytes = base64Of(url);
   if (bytes === undefined) return { hash: null, size: null, isInvalid: true };
   const hash = createHash("sha256").update(bytes).digest("hex");
+  if (bytes.length > MOST_ICON_BYTES) return { hash, size: bytes.length, isInvalid: true };
   const isInvalid = bytes.subarray(0, 8).toHex() !== PNG || !url.startsWith("data:image/png;");
   return { bytes, hash, size: bytes.length, isInvalid };
 }

@@ -90,7 +90,8 @@ const encoder = new TextEncoder();
 const LIMITED: readonly string[] = ["changed", "restarted"];
 /** Maximum number of events of each of these kinds, per server and hour. */
 export const MAX_PER_HOUR = 12;
-const HOUR_MS = 3_600_000;
+/** The time in which events are limited, milliseconds. */
+export const HOUR_MS = 3_600_000;
 
 /** The events of a server at a time. */
 export interface FoundEvents {

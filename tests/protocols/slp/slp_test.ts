@@ -384,6 +384,11 @@ Deno.test("an icon is hashed by its bytes, on one line or many; an invalid icon 
     assertEquals(icon(odd), [null, null, "badFavicon"], odd);
   }
   assertEquals([icon(""), icon(null)], [[null, null], [null, null]]);
+  const largest = "iVBORw0KGgoA".padEnd(87_380, "A") + "AA=="; // 65,536 bytes
+  assertEquals(icon(`data:image/png;base64,${largest}`).slice(1), [65_536]);
+  const larger = `data:image/png;base64,${largest.replace("AA==", "AAA=")}`;
+  assertEquals(icon(larger).slice(1), [65_537, "badFavicon"]);
+  assertEquals([record({ favicon: larger }).icon, typeof icon(larger)[0]], [undefined, "string"]);
   // printf abc | sha256sum
   assertEquals(icon("data:image/png;base64,YWJj")[0], "ba7816bf");
 });

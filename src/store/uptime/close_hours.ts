@@ -13,11 +13,14 @@ import {
   HOUR_MS,
   hoursBetween,
   readState,
+  type RollupState,
   startOf,
 } from "./hours.ts";
 
 /** Maximum number of checks for the end of other transactions. */
 const ATTEMPTS = 50;
+/** Two clocks differ by at most this much, milliseconds: each differs from the database's by a minute. */
+const SKEW_MS = 2 * 60_000;
 
 /**
  * Closes the hours that have ended.
@@ -37,12 +40,39 @@ export async function closeHours(
   pause: () => Promise<void>,
 ): Promise<boolean> {
   const until = startOf(now - GRACE_MS, HOUR_MS);
+  await reopenHours(database, startOf(now + SKEW_MS - GRACE_MS, HOUR_MS));
   const { closedUntil } = await readState(database);
   if (closedUntil >= until) return true;
   await exclusively(database, () => advanceState(database, "closing_until", until));
   if (!await othersEnded(database, pause, ATTEMPTS)) return false;
   await exclusively(database, () => markClosed(database, until));
   return true;
+}
+
+/**
+ * Reopens hours that a program whose clock was ahead has closed or made final before their end. They are
+ * computed again from the last hour that has rollups.
+ *
+ * @param until Hours before this time may have ended, Unix milliseconds.
+ */
+async function reopenHours(database: Database, until: number): Promise<void> {
+  const isAhead = ({ closingUntil, closedUntil, sealedUntil }: RollupState) =>
+    Math.max(closingUntil, closedUntil, sealedUntil) > until;
+  if (!isAhead(await readState(database))) return;
+  await exclusively(database, async () => {
+    const state = await readState(database);
+    if (!isAhead(state)) return;
+    const sealed = Math.min(state.sealedUntil, until);
+    const [{ computed }] = await database.rows(
+      "select max(at) as computed from rollups where hours = 1",
+    );
+    const closed = Math.min(state.closedUntil, until, Math.max(sealed, Number(computed)));
+    const time = timeParameter(database);
+    await database.run(
+      `update rollup_state set closing_until = ${time}, closed_until = ${time}, sealed_until = ${time}`,
+      [Math.min(state.closingUntil, until), closed, sealed],
+    );
+  });
 }
 
 /** Puts the hours between `closed_until` and a later time into `dirty_hours`. */

@@ -18,8 +18,9 @@ import {
 const PAGE = 5000;
 
 /**
- * Makes the hours before a time final, as far as they are closed and not dirty. Late rows change
- * them no more.
+ * Makes the hours before a time final, as far as they are closed and not dirty, and end before the
+ * newest scan or watch wrote last. Late rows change them no more. The clock may be ahead: hours that have not
+ * been watched yet do not become final.
  *
  * @param until Unix milliseconds.
  * @returns The time before which observations may be removed, Unix milliseconds: no later than
@@ -33,11 +34,21 @@ export async function sealHours(database: Database, until: number): Promise<numb
     if (Number(watched) === 0) return until;
     const { closedUntil, sealedUntil } = await readState(database);
     const [{ dirty }] = await database.rows("select min(hour) as dirty from dirty_hours");
-    const clean = Math.min(closedUntil, dirty === null ? Infinity : Number(dirty));
+    const written = startOf(await newestWrite(database), HOUR_MS);
+    const clean = Math.min(closedUntil, written, dirty === null ? Infinity : Number(dirty));
     const sealed = Math.max(sealedUntil, Math.min(startOf(until + VALID_MS, HOUR_MS), clean));
     await advanceState(database, "sealed_until", sealed);
     return Math.min(until, sealed - VALID_MS);
   });
+}
+
+/** When a scan or watch last wrote its numbers or a span, Unix milliseconds. */
+async function newestWrite(database: Database): Promise<number> {
+  const [row] = await database.rows(
+    "select (select max(ended_at) from watch_spans) as watched, max(started_at) as started, " +
+      "max(finished_at) as finished, max(heartbeat_at) as beat from scans",
+  );
+  return Math.max(...[row.watched, row.started, row.finished, row.beat].map(Number));
 }
 
 /**

@@ -1,7 +1,7 @@
 /** Rollups of hours and days. Covers src/store/uptime/. */
 import { assert, assertEquals } from "@std/assert";
 import { Random } from "../../../src/fleet/random.ts";
-import type { Database } from "../../../src/store/database/database.ts";
+import { type Database, timeParameter } from "../../../src/store/database/database.ts";
 import { downsampleObservations } from "../../../src/store/downsample.ts";
 import { writeObservations } from "../../../src/store/rows/observation_rows.ts";
 import { Store } from "../../../src/store/store.ts";
@@ -267,6 +267,39 @@ onEngines(
     assertEquals(await sealHours(db, START + 2 * DAY_MS), closedUntil - 3 * HOUR_MS);
   },
 );
+
+onEngines("a prune whose clock is a year ahead makes no later hour final", async (db) => {
+  await prepare(db);
+  const start = startOf(db.now(), HOUR_MS);
+  await watchAll(db, 2, start - 6 * HOUR_MS, start);
+  await rollUp(db, { now: start + 365 * DAY_MS, between });
+  const until = await sealHours(db, start + 275 * DAY_MS);
+  assert(until < start, "observations of hours that are not over may be removed");
+  await removeHours(db, until, between);
+  await watchAll(db, 3, start, start + 6 * HOUR_MS);
+  await rollUp(db, { now: start + 7 * HOUR_MS, between });
+  const { closedUntil, sealedUntil } = await readState(db);
+  assertEquals([closedUntil, sealedUntil], [start + 6 * HOUR_MS, start]);
+  const rollups = await readRollups(db);
+  for (let hour = start; hour < start + 6 * HOUR_MS; hour += HOUR_MS) {
+    assertEquals(rollups.get(`1 ${new Date(hour).toISOString()} 1`)?.watchedS, 3600);
+  }
+});
+
+onEngines("hours that are final and not over become not final", async (db) => {
+  await prepare(db);
+  const start = startOf(db.now(), HOUR_MS);
+  const far = timeParameter(db);
+  await db.run(
+    `update rollup_state set closing_until = ${far}, closed_until = ${far}, sealed_until = ${far}`,
+    Array(3).fill(start + 99 * DAY_MS),
+  );
+  await watchAll(db, 2, start, start + 6 * HOUR_MS);
+  await rollUp(db, { now: start + HOUR_MS, between });
+  await rollUp(db, { now: start + 7 * HOUR_MS, between });
+  const rollups = await readRollups(db);
+  assertEquals(rollups.get(`1 ${new Date(start + HOUR_MS).toISOString()} 1`)?.watchedS, 3600);
+});
 
 onEngines("hours without rollups are computed from observations", async (db) => {
   await prepare(db);

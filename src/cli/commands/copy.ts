@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { brokenCellReporter } from "../../app/databases/broken_cells.ts";
 import { connectionEnvironment } from "../../app/databases/connection_environment.ts";
 import { namedPlace } from "../../app/databases/select_servers.ts";
 import { EXIT } from "../../app/exit_codes.ts";
@@ -33,12 +34,13 @@ export async function runCopy(args: readonly string[]): Promise<number> {
   // The source is opened first: if it cannot be read, no target is created.
   await using database = await openCopySource(source, environment);
   await using copy = await openCopyTarget(target, environment, { partitionByMonth });
+  const onBroken = brokenCellReporter(database.name, reportLine);
   using interrupt = onInterrupt(() => {});
   const { signal } = interrupt;
   const { complete, tables } = await withDatabaseErrors(
     "write to",
     copy,
-    () => copyDatabase(database, copy, { report, signal }),
+    () => copyDatabase(database, copy, { report, signal, onBroken }),
   );
   if (!complete) {
     reportLine("the copy is unfinished; run the command again to continue it");

@@ -6,7 +6,14 @@
 import { hash } from "node:crypto";
 import { type ColumnDefinition, type Row, StoreError, type Value } from "../database/database.ts";
 import { canonicalHost } from "../rows/addresses.ts";
-import { inKeyOrder, storable, storableJson } from "../rows/stored_values.ts";
+import {
+  inKeyOrder,
+  storable,
+  storableCount,
+  storableJson,
+  storableTime,
+  wholeNumber,
+} from "../rows/stored_values.ts";
 
 /** A row's place in the order in which a table is copied: values of its key. */
 export type Position = readonly Value[];
@@ -80,6 +87,17 @@ export function canonicalValue(
     if (!(error instanceof SyntaxError)) throw error;
     throw new StoreError(`Cannot copy the column ${table}.${name}: one of its values is not JSON`);
   }
+}
+
+/**
+ * Whether a column can contain a number in both engines. A SQLite file of another program may contain
+ * integers that are too large.
+ */
+export function isStorable([, type]: ColumnDefinition, value: Value): boolean {
+  if (typeof value !== "number") return true;
+  if (type === "timestamptz") return storableTime(value) === value;
+  if (type === "integer") return storableCount(value) === value;
+  return type !== "bigint" || wholeNumber(value) === value;
 }
 
 /** Counts the rows of a table, and hashes them independently of their order. */

@@ -12,6 +12,7 @@ import {
   insertInto,
 } from "../database/database.ts";
 import { addressSort } from "../rows/addresses.ts";
+import type { BrokenCell } from "../rows/json_cells.ts";
 import { readVersion, UNFINISHED_COPY } from "../schema/create_tables.ts";
 import { namedError } from "../store.ts";
 import { TABLE_COLUMNS } from "../schema/table_columns.ts";
@@ -55,6 +56,8 @@ export interface CopyResult {
 export interface CopyOptions {
   /** Receives a line when a copy is continued, or starts again. */
   readonly report: (line: string) => void;
+  /** Receives each number of the source that is too large for its column. It counts as empty. */
+  readonly onBroken?: (cell: BrokenCell) => void;
   /** Ends the copy after the current batch. */
   readonly signal?: AbortSignal;
 }
@@ -68,10 +71,10 @@ export interface CopyOptions {
 export async function copyDatabase(
   source: Database,
   target: Database,
-  { report, signal }: CopyOptions,
+  { report, signal, onBroken }: CopyOptions,
 ): Promise<CopyResult> {
   return await source.snapshot(async () => {
-    const copy = await Copy.begin(source, target, signal);
+    const copy = await Copy.begin(source, target, { signal, onBroken });
     if (copy.isContinued) {
       report(`${target.name}: continuing the copy of ${source.name}`);
       if (!await copy.isUnchanged() || !await copy.run() || !copy.isEqual) {
@@ -102,11 +105,15 @@ class Copy {
   ) {}
 
   /** Reads the tables of the source, and how far the copy is. */
-  static async begin(source: Database, target: Database, signal?: AbortSignal): Promise<Copy> {
+  static async begin(
+    source: Database,
+    target: Database,
+    { signal, onBroken }: Omit<CopyOptions, "report">,
+  ): Promise<Copy> {
     const version = await readVersion(source);
     const tables = version < FIRST_CURRENT
       ? await oldTables(source, target)
-      : await currentTables(source);
+      : await currentTables(source, onBroken);
     const { done, ...begun } = await readProgress(target);
     const named = tables.map((table) => ({
       ...table,

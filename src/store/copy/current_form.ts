@@ -11,6 +11,7 @@ import {
   timeParameter,
   type Value,
 } from "../database/database.ts";
+import type { BrokenCell } from "../rows/json_cells.ts";
 import { flagsOf } from "../rows/server_flags.ts";
 import { TABLE_COLUMNS, type TableColumn } from "../schema/table_columns.ts";
 import {
@@ -18,6 +19,7 @@ import {
   canonicalValue,
   type CopiedRow,
   type CopiedTable,
+  isStorable,
   type Position,
 } from "./copied_table.ts";
 
@@ -33,8 +35,15 @@ const EARLIER_NAMES: Readonly<Record<string, string>> = {
   "server_state.missed_scans": "failures",
 };
 
-/** The tables that a database has, in the order in which they are copied. */
-export async function currentTables(source: Database): Promise<CopiedTable[]> {
+/**
+ * The tables that a database has, in the order in which they are copied.
+ *
+ * @param onBroken Receives each number that its column cannot contain in both engines.
+ */
+export async function currentTables(
+  source: Database,
+  onBroken?: (cell: BrokenCell) => void,
+): Promise<CopiedTable[]> {
   const tables: CopiedTable[] = [];
   for (const { name, columns } of TABLE_COLUMNS) {
     if (NOT_COPIED.includes(name)) continue;
@@ -42,7 +51,7 @@ export async function currentTables(source: Database): Promise<CopiedTable[]> {
     const copied = columns.map((column) => column.name).filter((column) =>
       stored.has(column) || stored.has(EARLIER_NAMES[`${name}.${column}`])
     );
-    if (copied.length > 0) tables.push(tableIn(source, name, copied, stored));
+    if (copied.length > 0) tables.push(tableIn(source, name, copied, { stored, onBroken }));
     else if (name === "server_flags") {
       tables.push(flagsTable(tables.find((table) => table.name === "servers")!));
     }
@@ -66,13 +75,18 @@ async function columnsIn(source: Database, table: string): Promise<ReadonlySet<s
  * A table of a database.
  *
  * @param wanted The columns to copy, by their current names.
- * @param stored The names that the columns have. Default: the current names.
+ * @param options.stored The names that the columns have. Default: the current names.
+ * @param options.onBroken Receives each number that its column cannot contain in both engines: it is
+ * copied as null, or as 0 if the column has no null. A row with such a number in its key is left out.
  */
 export function tableIn(
   database: Database,
   table: string,
   wanted: readonly string[],
-  stored: ReadonlySet<string> = new Set(wanted),
+  { stored = new Set(wanted), onBroken }: {
+    readonly stored?: ReadonlySet<string>;
+    readonly onBroken?: (cell: BrokenCell) => void;
+  } = {},
 ): CopiedTable {
   const { columns: all, key } = TABLE_COLUMNS.find(({ name }) => name === table)!;
   const copied = all.filter((column) => wanted.includes(column.name) && isCopied(column, all));
@@ -87,15 +101,27 @@ export function tableIn(
   const names = keys.map(({ name }) => `t.${name}`).join(", ");
   const order = names === "" ? "" : ` order by ${names}`;
   const parameters = keys.map(({ type }) => parameterOf(database, type)).join(", ");
-  const convert = (row: Row): CopiedRow[] => [{
-    values: columns.map((column) => canonicalValue(column, row[column[0]], table)),
-    position: keys.map((_, i) => row[`key${i}`]),
-  }];
+  let leftOut = 0;
+  const convert = (row: Row): CopiedRow[] => {
+    const position = keys.map((_, i) => row[`key${i}`]);
+    let hasKey = true;
+    const values = copied.map(({ name, isNullable }, i) => {
+      const value = row[name];
+      if (isStorable(columns[i], value)) return canonicalValue(columns[i], value, table);
+      onBroken?.({ key: String(row.key ?? position.join(" ")), column: `${table}.${name}` });
+      if (keys.some((key) => key.name === name)) hasKey = false;
+      return isNullable ? null : 0;
+    });
+    if (hasKey) return [{ values, position }];
+    leftOut++;
+    return [];
+  };
   const rows = (after: Position | undefined) => {
+    leftOut = 0;
     const isAfter = after === undefined ? "" : ` where (${names}) > (${parameters})`;
     return batchesOf(database.stream(select + isAfter + order, after), convert);
   };
-  return { name: table, columns, rows, leftOut: () => 0 };
+  return { name: table, columns, rows, leftOut: () => leftOut };
 }
 
 /** The number of a transaction means nothing in another database. Rows that have one are numbered anew. */

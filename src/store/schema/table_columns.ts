@@ -15,6 +15,8 @@ export interface TableColumn {
   readonly type: ColumnType | "xid8";
   /** Whether PostgreSQL generates its values, unless the statement overrides them. */
   readonly isIdentity: boolean;
+  /** Whether it can be null. */
+  readonly isNullable: boolean;
 }
 
 /** A table. */
@@ -50,6 +52,7 @@ export const TABLE_COLUMNS: readonly TableColumns[] = (() => {
       name: column,
       type: type as TableColumn["type"],
       isIdentity: /generated always/.test(rest),
+      isNullable: !/not null|primary key/.test(rest),
     })),
     key: { postgres: keyOf(body), sqlite: keyOf(bodies.get(name)!) },
   }));

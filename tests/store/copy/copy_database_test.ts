@@ -258,6 +258,33 @@ onPairs("a copy that ended early continues where it ended", async (source, targe
 });
 
 onPairs(
+  "numbers that are too large for a column are reported and count as empty",
+  async (source, target) => {
+    if (source.engine !== "sqlite") return; // no column of PostgreSQL has such numbers
+    await createTables(source);
+    await quick(source).write([1, 2, 3].map((port) => record(port, { protocol_version: 7 })));
+    await source.script("update servers set protocol_version = 9223372036854775807 where port = 1");
+    await source.script("update server_state set probed_at = 9223372036854775807 where server = 2");
+    await source.script("update server_state set server = 9007199254740993 where server = 3");
+    await createTablesForCopy(target);
+    const broken: string[] = [];
+    const { complete, tables } = await copyDatabase(source, target, {
+      ...quiet,
+      onBroken: ({ key, column }) => broken.push(`${column} of ${key}`),
+    });
+    assert(complete && tables.every(isEqual));
+    assertEquals(broken, [
+      "servers.protocol_version of 127.0.0.1:1",
+      "server_state.probed_at of 2",
+      "server_state.server of 9007199254740992",
+    ]);
+    assertEquals(tables.find(({ table }) => table === "server_state")!.leftOut, 1);
+    const rows = await all(target, "select protocol_version from servers order by id");
+    assertEquals(rows.map((row) => row.protocol_version === null), [true, false, false]);
+  },
+);
+
+onPairs(
   "a source that changed before the copy continues is copied again",
   async (source, target) => {
     await createTables(source);

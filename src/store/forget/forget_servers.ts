@@ -14,6 +14,7 @@ import {
 import { addressColumn, canonicalHost } from "../rows/addresses.ts";
 import { isTimeIn, timeList } from "../uptime/hours.ts";
 import { TABLE_COLUMNS } from "../schema/table_columns.ts";
+import { hasTextIndex } from "../schema/text_index.ts";
 import { othersEnded } from "../database/other_transactions.ts";
 import { keysOf, readSalt, tombstone } from "./tombstones.ts";
 import { removeOrphanedIcons } from "./orphaned_icons.ts";
@@ -45,6 +46,8 @@ const TABLES: readonly string[] = TABLE_COLUMNS.filter(({ name, columns }) =>
 
 /** Servers per transaction. */
 const PAGE = 100;
+/** Pages of the text index that one transaction merges. */
+const MERGED_PAGES = 500;
 /** Hours or days per statement. */
 const STARTS = 500;
 /** Maximum number of checks for the end of other transactions. */
@@ -84,10 +87,35 @@ export async function removeServers(
   if (known.length === 0) return true;
   if (!await othersEnded(database, pause, ATTEMPTS)) return false;
   const periods = await readPeriods(database);
+  if (database.engine === "sqlite") await database.script("pragma secure_delete = on");
   for (let from = 0; from < known.length; from += PAGE) {
     await database.transaction(() => removePage(database, known.slice(from, from + PAGE), periods));
   }
+  if (database.engine === "sqlite") await eraseCopies(database, pause);
   return true;
+}
+
+/**
+ * Erases what SQLite keeps of removed rows elsewhere: in the text index, and in the write-ahead log. While
+ * another program reads the file, the log stays as it is.
+ */
+async function eraseCopies(database: Database, pause: () => Promise<void>): Promise<void> {
+  if (await hasTextIndex(database)) {
+    const merge = "insert into server_text (server_text, rank) values ('merge', ?)";
+    // A negative number begins to merge everything. A merge that has nothing to do changes one row.
+    for (let pages = -MERGED_PAGES;; pages = MERGED_PAGES) {
+      const before = await totalChanges(database);
+      await database.transaction(() => database.run(merge, [pages]));
+      if (await totalChanges(database) - before < 2) break;
+      await pause();
+    }
+  }
+  await database.rows("pragma wal_checkpoint(truncate)");
+}
+
+/** Number of rows that this connection to a SQLite file has changed. */
+async function totalChanges(database: Database): Promise<number> {
+  return Number((await database.rows("select total_changes() as n"))[0].n);
 }
 
 async function removePage(

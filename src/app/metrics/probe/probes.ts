@@ -214,11 +214,13 @@ export class Probes {
     this.#forget(key);
     const { promise, resolve } = Promise.withResolvers<Ended>();
     const name = "name" in target ? target.name : null;
-    const isSame = earlier?.wording === wordingOf(parsed);
+    // A watched server whose name leads elsewhere by now has another endpoint.
+    const isSame = earlier?.wording === wordingOf(parsed) &&
+      endpointKey(earlier.server.endpoint) === key;
     const watched = protocols === undefined ? targets.watched(endpoint, name) : undefined;
-    const server = isSame ? earlier!.server : watched ?? new WatchedServer(endpoint, name, rules);
+    const server = isSame ? earlier.server : watched ?? new WatchedServer(endpoint, name, rules);
     const poller = isSame
-      ? earlier!.poller
+      ? earlier.poller
       : protocols === undefined
       ? polling.poller
       : polling.pollerFor(protocols);

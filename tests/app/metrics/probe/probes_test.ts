@@ -138,6 +138,21 @@ Deno.test("servers that are added to the watch, or move, may be probed from then
   });
 });
 
+Deno.test("an address that a watched server has left is probed itself", async () => {
+  const { get, run, servers, network, later } = await bench({ allow: "10.0.0.0/24:19132" });
+  const status = { ...STATUS, players_online: 17 };
+  network.addServer({ host: "10.0.0.8", software: "bds", status });
+  await run(async () => {
+    const playersAt = async (target: string) =>
+      valueOf((await get(`target=${target}`)).text, "blocksweep_probe_players");
+    assertEquals(await playersAt(WATCHED), "3");
+    servers[0].moveTo(parseEndpoint("10.0.0.8:19132")!, "play.example.org");
+    await later(6000);
+    assertEquals(await playersAt(WATCHED), "3");
+    assertEquals(await playersAt("10.0.0.8:19132"), "17");
+  });
+});
+
 Deno.test("a server is probed once in five seconds, whatever the number of requests", async () => {
   const { get, run, later, sent, network } = await bench();
   await run(async () => {

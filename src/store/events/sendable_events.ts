@@ -29,9 +29,10 @@ const WATCHED_DAYS = 7;
 
 /**
  * SQL of the condition that a webhook gets an event: a watch has written it, or it is about a server
- * that a watch of the database has observed in the seven days before.
+ * that a watch of the database has observed in the seven days before. The statement has the event as
+ * `e`, and its scan as `w`.
  */
-function isSent({ engine }: Database): string {
+export function isSent({ engine }: Database): string {
   const since = engine === "postgres"
     ? `e.at - interval '${WATCHED_DAYS} days'`
     : `e.at - ${WATCHED_DAYS} * 86400000`;

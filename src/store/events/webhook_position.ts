@@ -6,7 +6,7 @@
  */
 import type { Database } from "../database/database.ts";
 import { BEFORE_EVENTS, type EventPosition } from "./event_feed.ts";
-import { countSendable } from "./sendable_events.ts";
+import { countSendable, isSent } from "./sendable_events.ts";
 
 /** Duration of a lease, milliseconds. */
 export const LEASE_MS = 20_000;
@@ -162,9 +162,10 @@ export async function countPruned(database: Database, ids: string): Promise<void
   const isOne = database.engine === "postgres"
     ? "e.id = any (?::uuid[])"
     : "e.id in (select value from json_each(?))";
-  const isWaiting = "select count(*) from events e " +
+  const isWaiting = "select count(*) from events e left join scans w on w.id = e.scan " +
     "where (e.tx, e.seq) > (webhook_positions.tx, webhook_positions.seq) " +
-    `and ',' || webhook_positions.kinds || ',' like '%,' || e.kind || ',%' and ${isOne}`;
+    `and ',' || webhook_positions.kinds || ',' like '%,' || e.kind || ',%' and ${isOne} ` +
+    `and ${isSent(database)}`;
   await database.run(
     `update webhook_positions set pruned = pruned + (${isWaiting}) where (${isWaiting}) > 0`,
     [ids, ids],

@@ -71,11 +71,11 @@ async function write(database: Database, ...numbers: readonly number[]): Promise
 async function writeOfScan(database: Database, at: number): Promise<void> {
   const found = record(2, { seen_at: at, scan_id: scanId(1) });
   const store = new Store(database, () => Promise.resolve());
-  await store.begin({ id: scanId(1), kind: "scan", at, shards: 1, config: "{}" });
+  await store.begin({ id: scanId(1), kind: "sweep", at, shards: 1, config: "{}" });
   await store.write([found]);
   const [{ server, scan }] = await all(
     database,
-    "select s.id as server, c.id as scan from servers s, scans c where s.port = 2 and c.kind = 'scan'",
+    "select s.id as server, c.id as scan from servers s, scans c where s.port = 2 and c.kind = 'sweep'",
   );
   await database.transaction(() =>
     writeEvents(database, [{

@@ -19,7 +19,7 @@ import { TABLE_COLUMNS } from "../schema/table_columns.ts";
 import { type CopiedRow, type CopiedTable, type Position, TableDigest } from "./copied_table.ts";
 import { currentTables, tableIn } from "./current_form.ts";
 import { oldTables } from "./old_form.ts";
-import { readProgress, writeProgress } from "./copy_progress.ts";
+import { type CopyProgress, readProgress, takeOver, writeProgress } from "./copy_progress.ts";
 
 /** The first version whose tables have the current form. */
 const FIRST_CURRENT = 4;
@@ -85,7 +85,7 @@ export async function copyDatabase(
       }
     } else await copy.run();
     if (!copy.isComplete) return { complete: false, tables: [] };
-    if (copy.isEqual) await finish(source, target);
+    if (copy.isEqual) await copy.finish(source);
     return { complete: true, tables: copy.compared };
   });
 }
@@ -96,6 +96,8 @@ class Copy {
 
   private constructor(
     private readonly target: Database,
+    /** The owner of the copy: see {@linkcode takeOver}. */
+    private readonly owner: string,
     private readonly tables: readonly CopiedTable[],
     /** The complete tables. */
     private done: readonly string[],
@@ -114,12 +116,13 @@ class Copy {
     const tables = version < FIRST_CURRENT
       ? await oldTables(source, target)
       : await currentTables(source, onBroken);
+    const owner = await takeOver(target, source.name);
     const { done, ...begun } = await readProgress(target);
     const named = tables.map((table) => ({
       ...table,
       rows: (after: Position | undefined) => namingErrors(source, table.rows(after)),
     }));
-    return new Copy(target, named, done, begun, signal);
+    return new Copy(target, owner, named, done, begun, signal);
   }
 
   get isContinued(): boolean {
@@ -166,9 +169,17 @@ class Copy {
         await this.#compare(table, whole);
       }
       this.done = [...this.done, name];
-      await this.target.transaction(() => writeProgress(this.target, { done: this.done }));
+      await this.#write({ done: this.done }, () => Promise.resolve());
     }
     return true;
+  }
+
+  /** Writes rows and the progress in a transaction, unless another program has taken the copy over. */
+  async #write(progress: CopyProgress, work: () => Promise<unknown>): Promise<void> {
+    await this.target.transaction(async () => {
+      await writeProgress(this.target, this.owner, progress);
+      await work();
+    });
   }
 
   async #copy(
@@ -178,18 +189,15 @@ class Copy {
   ): Promise<boolean> {
     const { target, done } = this;
     const insert = insertCopied(table);
-    const hasKey = TABLE_COLUMNS.find(({ name }) => name === table.name)!.key.sqlite.length > 0;
-    if (!hasKey) await target.transaction(() => target.run(`delete from ${table.name}`));
+    if (!hasKey(table)) await this.#write({ done }, () => target.run(`delete from ${table.name}`));
     for await (const batch of table.rows(after)) {
       if (this.signal?.aborted) return false;
       if (batch.length === 0) continue;
       digest.add(batch);
       const rows = withSortColumns(table, batch);
-      await target.transaction(async () => {
-        await target.bulk(insert, rows);
-        const { position } = batch.at(-1)!;
-        await writeProgress(target, { done, table: table.name, after: position });
-      });
+      const { position } = batch.at(-1)!;
+      const progress = { done, table: table.name, after: hasKey(table) ? position : undefined };
+      await this.#write(progress, () => target.bulk(insert, rows));
     }
     return true;
   }
@@ -211,13 +219,36 @@ class Copy {
   /** Empties the tables of the target. */
   async clear(): Promise<void> {
     const { target } = this;
-    await target.transaction(async () => {
+    await this.#write({ done: [] }, async () => {
       for (const { name } of this.tables.toReversed()) await target.run(`delete from ${name}`);
-      await writeProgress(target, { done: [] });
     });
     [this.done, this.begun] = [[], {}];
     this.#compared.clear();
   }
+
+  /** Completes the target: copies the salt, sets the next numbers, and ends the unfinished state. */
+  async finish(source: Database): Promise<void> {
+    const { target } = this;
+    const [{ salt }] = await readVersion(source) < 5
+      ? [{ salt: null }]
+      : await source.rows(`select ${hexOf(source, "salt")} as salt from blocksweep_schema`);
+    const statement = {
+      types: ["bytea"],
+      sqlite: "update blocksweep_schema set salt = unhex(?)",
+      postgres: "update blocksweep_schema set salt = ($1::bytea[])[1]",
+    } as const;
+    await this.#write({ done: this.done }, async () => {
+      if (salt !== null) await target.bulk(statement, [[salt]]);
+      if (target.engine === "postgres") await setNextNumbers(target);
+      await target.script(`drop table ${UNFINISHED_COPY}`);
+    });
+    await target.flush();
+  }
+}
+
+/** Whether a table has a key. One without has one row, and is always copied whole. */
+function hasKey({ name }: CopiedTable): boolean {
+  return TABLE_COLUMNS.find((table) => table.name === name)!.key.sqlite.length > 0;
 }
 
 /** Reads batches from a database. Error messages contain its name. */
@@ -244,24 +275,6 @@ function withSortColumns({ name, columns }: CopiedTable, batch: readonly CopiedR
   if (name !== "servers") return batch.map(({ values }) => values);
   const address = columns.findIndex(([column]) => column === "address");
   return batch.map(({ values }) => [...values, addressSort(String(values[address]))]);
-}
-
-/** Completes the target: copies the salt, sets the next numbers, and ends the unfinished state. */
-async function finish(source: Database, target: Database): Promise<void> {
-  const [{ salt }] = await readVersion(source) < 5
-    ? [{ salt: null }]
-    : await source.rows(`select ${hexOf(source, "salt")} as salt from blocksweep_schema`);
-  const statement = {
-    types: ["bytea"],
-    sqlite: "update blocksweep_schema set salt = unhex(?)",
-    postgres: "update blocksweep_schema set salt = ($1::bytea[])[1]",
-  } as const;
-  await target.transaction(async () => {
-    if (salt !== null) await target.bulk(statement, [[salt]]);
-    if (target.engine === "postgres") await setNextNumbers(target);
-    await target.script(`drop table ${UNFINISHED_COPY}`);
-  });
-  await target.flush();
 }
 
 /** Sets the next number of each column that PostgreSQL numbers. */

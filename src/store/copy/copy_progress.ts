@@ -3,7 +3,8 @@
  *
  * @module
  */
-import type { Database } from "../database/database.ts";
+import { InputError } from "../../core/errors.ts";
+import { type Database, StoreError } from "../database/database.ts";
 import { UNFINISHED_COPY } from "../schema/create_tables.ts";
 import type { Position } from "./copied_table.ts";
 
@@ -23,7 +24,46 @@ export async function readProgress(target: Database): Promise<CopyProgress> {
   return { done: [], ...JSON.parse(String(progress)) };
 }
 
-/** Stores the progress of the copy, in the transaction that writes the rows. */
-export async function writeProgress(target: Database, progress: CopyProgress): Promise<void> {
-  await target.run(`update ${UNFINISHED_COPY} set progress = ?`, [JSON.stringify(progress)]);
+/**
+ * Begins or continues the copy into a database. Another program that copies into it gets an error at
+ * its next write.
+ *
+ * @param source The name of the database that is copied.
+ * @returns The owner of the copy, for {@linkcode writeProgress}: random text.
+ * @throws InputError when the target contains an unfinished copy of another database.
+ */
+export async function takeOver(target: Database, source: string): Promise<string> {
+  const owner = crypto.randomUUID();
+  await target.transaction(async () => {
+    await target.run(`update ${UNFINISHED_COPY} set owner = ?`, [owner]);
+    const [begun] = await target.rows(`select source from ${UNFINISHED_COPY}`);
+    if (begun.source !== null && begun.source !== source) {
+      throw new InputError(
+        `Cannot copy ${source} into ${target.name}: it contains an unfinished copy of ` +
+          `${begun.source}; name that database, or an empty target`,
+      );
+    }
+    await target.run(`update ${UNFINISHED_COPY} set source = ?`, [source]);
+  });
+  return owner;
+}
+
+/**
+ * Stores the progress of the copy, in the transaction that writes the rows.
+ *
+ * @throws StoreError when another program has taken the copy over.
+ */
+export async function writeProgress(
+  target: Database,
+  owner: string,
+  progress: CopyProgress,
+): Promise<void> {
+  const sql = `update ${UNFINISHED_COPY} set progress = ? where owner = ?`;
+  const isOwner = await target.run(sql, [JSON.stringify(progress), owner]).catch((error) => {
+    // The other program has finished the copy, and dropped the table.
+    if ((error as Error).message.includes(UNFINISHED_COPY)) return 0;
+    throw error;
+  });
+  if (isOwner === 1) return;
+  throw new StoreError(`Cannot copy into ${target.name}: another program copies into it`);
 }

@@ -73,8 +73,10 @@ export async function createTablesForCopy(
       );
     }
     await writeTables(database, options);
-    await database.script(`create table ${UNFINISHED_COPY} (progress text not null)`);
-    await database.run(`insert into ${UNFINISHED_COPY} values ('{}')`);
+    await database.script(
+      `create table ${UNFINISHED_COPY} (source text, owner text, progress text not null); ` +
+        `insert into ${UNFINISHED_COPY} values (null, null, '{}')`,
+    );
   });
 }
 

@@ -6,8 +6,8 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { InputError } from "../../../src/core/errors.ts";
 import { copyDatabase, type CopyResult, isEqual } from "../../../src/store/copy/copy_database.ts";
-import { readProgress } from "../../../src/store/copy/copy_progress.ts";
-import type { Database } from "../../../src/store/database/database.ts";
+import { readProgress, takeOver } from "../../../src/store/copy/copy_progress.ts";
+import { type Database, StoreError } from "../../../src/store/database/database.ts";
 import { openSqlite } from "../../../src/store/database/sqlite.ts";
 import { writeTombstones } from "../../../src/store/forget/forget_servers.ts";
 import {
@@ -303,6 +303,56 @@ onPairs(
     assertEquals((await storedServers(target))[0].motd, "new");
   },
 );
+
+onPairs("a copy ends when another program copies into its target", async (source, target) => {
+  await createTables(source);
+  await quick(source).write([record(1), record(2)]);
+  await using empty = openSqlite(":memory:");
+  const others: [Database, () => Promise<unknown>][] = [
+    [target, () => takeOver(target, source.name)], // began
+    [empty, () => empty.script("drop table unfinished_copy")], // finished
+  ];
+  for (const [copies, other] of others) {
+    await createTablesForCopy(copies);
+    let isRunning = false;
+    const shared = afterTransactions(copies, async () => {
+      if (isRunning || (await readProgress(copies)).table !== "servers") return;
+      isRunning = true;
+      await other();
+    });
+    const copy = copyDatabase(source, shared, quiet);
+    await assertRejects(() => copy, StoreError, "another program copies into it");
+    assertEquals(await all(copies, "select * from observations"), []);
+  }
+  assert((await copyDatabase(source, target, quiet)).tables.every(isEqual));
+});
+
+onEngines("an unfinished copy of another database is not continued", async (source) => {
+  await quick(source).write([record(1)]);
+  await using target = openSqlite(":memory:");
+  await createTablesForCopy(target);
+  const controller = new AbortController();
+  await copyDatabase(source, stoppingInServers(target, controller), {
+    ...quiet,
+    signal: controller.signal,
+  });
+  const before = await all(target, "select * from unfinished_copy");
+  await using other = openSqlite(":memory:");
+  await createTables(other);
+  const named = new Proxy(other, {
+    get(_, name) {
+      const member = Reflect.get(other, name, other);
+      if (name === "name") return '"other.db"';
+      return typeof member === "function" ? member.bind(other) : member;
+    },
+  });
+  await assertRejects(
+    () => copyDatabase(named, target, quiet),
+    InputError,
+    `unfinished copy of ${source.name}; name that database`,
+  );
+  assertEquals(await all(target, "select * from unfinished_copy"), before);
+});
 
 /** The target of a copy that is aborted after the first rows of servers. */
 function stoppingInServers(target: Database, controller: AbortController): Database {

@@ -113,6 +113,46 @@ onEngines("a poll keeps the parts that its reply lacks until the watch drops the
 });
 
 onEngines(
+  "a protocol that only one of two watches gets is dropped once, and when neither gets it",
+  async (db) => {
+    const MINUTE = 60_000;
+    const store = new Store(db, () => Promise.resolve());
+    for (const id of [watchId(1), watchId(2)]) {
+      await store.begin({ id, kind: "watch", at: 1, shards: 1, config: "{}" });
+    }
+    await store.write([record(1, { protocols: ["raknet", "query"], map: "world" })]);
+    const poll = async (minute: number, watch: number, protocols: readonly string[]) => {
+      const at = minute * MINUTE;
+      const map = protocols.includes("query") ? "world" : null;
+      const reply = record(1, {
+        protocols: [...protocols],
+        map,
+        seen_at: at,
+        scan_id: watchId(watch),
+      });
+      const dropped = protocols.includes("query") ? [] : ["query"];
+      return (await writePolled(db, [polled(at, { record: reply, dropped })])).length;
+    };
+    const spoken = async () => (await storedServers(db))[0].protocols;
+    let events = 0;
+    for (let minute = 1; minute <= 100; minute++) {
+      events += await poll(minute, 1, ["raknet", "query"]);
+      events += await poll(minute + 0.5, 2, ["raknet"]);
+    }
+    assertEquals([events, await spoken()], [2, ["raknet", "query"]]); // dropped, and restored
+    assertEquals(await poll(102, 2, ["raknet"]), 0);
+    assertEquals(await poll(103, 1, ["raknet"]), 1); // no other watch got it
+    for (let minute = 104; minute <= 106; minute++) {
+      assertEquals(await poll(minute, 2, ["raknet"]) + await poll(minute, 1, ["raknet"]), 0);
+    }
+    assertEquals(await spoken(), ["raknet"]);
+    assertEquals(await poll(107, 2, ["raknet", "query"]), 1);
+    assertEquals(await poll(240, 1, ["raknet"]), 1); // the other watch has ended
+    assertEquals(await spoken(), ["raknet"]);
+  },
+);
+
+onEngines(
   "a poll keeps the columns that an added protocol verifies, and no other ones",
   async (db) => {
     await new Store(db, () => Promise.resolve()).write([

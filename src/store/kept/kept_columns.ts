@@ -21,9 +21,11 @@ import type { KnownServer } from "../rows/known_servers.ts";
 import { type Database, isInList, listValue } from "../database/database.ts";
 import {
   countLacking,
+  hadElsewhere,
   type LackingParts,
   lackingPartsText,
   lostFlags,
+  markLacking,
   withCountsOf,
 } from "./lacking_parts.ts";
 import { mergeRecords } from "./merge_records.ts";
@@ -55,8 +57,9 @@ export interface InterviewScope {
   readonly downAfter?: number;
   /**
    * Set by a caller that counts replies itself. Returns the names of the parts that lose their values;
-   * `undefined`: all parts that the reply lacks. The database then does not count, but removes the
-   * counts of parts that the reply has. Default: the database counts.
+   * `undefined`: all parts that the reply lacks. A part that another watch got in the hour before
+   * keeps its values. The database then does not count, but resets the counts of parts that the reply
+   * has. Default: the database counts.
    */
   readonly dropped?: (record: ServerRecord) => readonly string[] | undefined;
 }
@@ -65,6 +68,8 @@ export interface InterviewScope {
 interface Keyed {
   readonly record: ServerRecord;
   readonly identity: { readonly key: string };
+  /** `scans.id` of the reply; `null`: unknown. */
+  readonly scan?: number | null;
 }
 
 /** What is known about the parts of a server's status after its reply. */
@@ -124,7 +129,7 @@ export async function withKeptColumns<R extends Keyed>(
 /** The parts of a known server's status that its reply does not have. */
 function partsOf(
   database: Database,
-  { record, identity: { key } }: Keyed,
+  { record, identity: { key }, scan = null }: Keyed,
   known: ReadonlyMap<string, KnownServer>,
   scope: InterviewScope,
 ): Parts {
@@ -137,12 +142,19 @@ function partsOf(
   const unqueried = namesOf("unqueried");
   const parts = [...namesOf("missing"), ...lostFlags({ flags: flags ?? [] }, record, allProtocols)]
     .filter((name) => name !== CUT_SHORT);
+  const [repliedAt, now] = [record.seen_at + database.clockOffsetMs, database.now()];
   if (dropped !== undefined) {
     const lost = dropped(record) ?? parts;
-    const kept = parts.filter((name) => !lost.includes(name));
-    return { unqueried, kept, lacking: withCountsOf(state.lacking, [...kept, ...unqueried]) };
+    const reply = { by: scan ?? 0, at: repliedAt };
+    const isKept = (name: string) =>
+      !lost.includes(name) || hadElsewhere(state.lacking[name], reply);
+    const kept = parts.filter(isKept);
+    if (scan === null) {
+      return { unqueried, kept, lacking: withCountsOf(state.lacking, [...kept, ...unqueried]) };
+    }
+    const lacked = [...new Set([...parts, ...lost])];
+    return { unqueried, kept, lacking: markLacking(state.lacking, lacked, unqueried, reply) };
   }
-  const [repliedAt, now] = [record.seen_at + database.clockOffsetMs, database.now()];
   const lacking = countLacking(state.lacking, { parts, unqueried, repliedAt, now, limit });
   return { unqueried, kept: parts.filter((name) => Object.hasOwn(lacking, name)), lacking };
 }

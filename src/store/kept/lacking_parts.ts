@@ -14,12 +14,27 @@ import type { ServerRecord } from "../../core/record.ts";
 /** A count with a time this far in the future is from a program whose clock was ahead, milliseconds. */
 const CLOCK_TOLERANCE_MS = 60_000;
 
+/** A part that another watch got in this time is not dropped, milliseconds. */
+const HAD_MS = 3_600_000;
+
+/** A reply to a watch. */
+export interface WatchReply {
+  /** `scans.id` of the watch. */
+  readonly by: number;
+  /** When the reply arrived, Unix milliseconds of the database's clock. */
+  readonly at: number;
+}
+
 /** How often the replies of a server lacked a part. */
 export interface LackingPart {
   /** Number of replies in a row that lacked the part. */
   readonly replies: number;
   /** When the last of them was counted, Unix milliseconds. */
   readonly countedAt: number;
+  /** The last reply to a watch that lacked the part. Absent: none did. */
+  readonly lacked?: WatchReply;
+  /** The last reply that had the part, to a watch other than that of `lacked`. Absent: none had. */
+  readonly had?: WatchReply;
 }
 
 /** The parts that the last replies of a server lacked, by name: that of a protocol or of a flag. */
@@ -73,6 +88,45 @@ export function countLacking(
   return { ...withCountsOf(earlier, unqueried), ...Object.fromEntries(below) };
 }
 
+/**
+ * Marks parts after a reply to a watch. The counts of parts that the reply has are reset. If another
+ * watch gets no reply with the part, its mark stays, so that the other watch finds out that this one
+ * still gets the part: networks may pass one protocol and not another.
+ *
+ * @param lacking Names of the parts that the reply lacks.
+ * @param unqueried Names of protocols in which the server was not queried: their counts stay.
+ */
+export function markLacking(
+  earlier: LackingParts,
+  lacking: readonly string[],
+  unqueried: readonly string[],
+  reply: WatchReply,
+): LackingParts {
+  const names = new Set([...Object.keys(earlier), ...lacking]);
+  return Object.fromEntries([...names].flatMap((name) => {
+    const before = Object.hasOwn(earlier, name) ? earlier[name] : undefined;
+    if (lacking.includes(name)) {
+      const counted = before ?? { replies: 0, countedAt: reply.at };
+      return [[name, { ...counted, lacked: reply }] as const];
+    }
+    if (before === undefined) return [];
+    if (unqueried.includes(name)) return [[name, before] as const];
+    const { lacked, countedAt } = before;
+    if (lacked === undefined || lacked.by === reply.by || isOld(lacked, reply.at)) return [];
+    return [[name, { replies: 0, countedAt, lacked, had: reply }] as const];
+  }));
+}
+
+/** Whether another watch than that of a reply got a part in the hour before the reply. */
+export function hadElsewhere(part: LackingPart | undefined, { by, at }: WatchReply): boolean {
+  const had = part?.had;
+  return had !== undefined && had.by !== by && !isOld(had, at);
+}
+
+function isOld(reply: WatchReply, now: number): boolean {
+  return now - reply.at > HAD_MS;
+}
+
 /** The counts of some parts. */
 export function withCountsOf(counts: LackingParts, parts: readonly string[]): LackingParts {
   return Object.fromEntries(Object.entries(counts).filter(([part]) => parts.includes(part)));
@@ -94,8 +148,15 @@ export function readLackingParts(text: string): LackingParts {
 
 function isLackingPart(value: unknown): value is LackingPart {
   if (typeof value !== "object" || value === null) return false;
-  const { replies, countedAt } = value as Partial<LackingPart>;
-  return Number.isSafeInteger(replies) && Number.isSafeInteger(countedAt);
+  const { replies, countedAt, lacked, had } = value as Partial<LackingPart>;
+  return Number.isSafeInteger(replies) && Number.isSafeInteger(countedAt) &&
+    [lacked, had].every((reply) => reply === undefined || isWatchReply(reply));
+}
+
+function isWatchReply(value: unknown): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  const { by, at } = value as Partial<WatchReply>;
+  return Number.isSafeInteger(by) && Number.isSafeInteger(at);
 }
 
 /**

@@ -12,7 +12,8 @@
  * Few servers have many players, and few kinds of software, versions and ports have many servers.
  * No statistics are made but those of PostgreSQL's autovacuum, for which the benchmark waits.
  *
- * Each page has 50 servers, and is read by the function that the command `servers` calls. `--polls`
+ * Each page has 50 servers, and is read by the function that the command `servers` calls. The
+ * column `count` has the times of counting the servers that match, up to 1,001. `--polls`
  * servers per second are polled meanwhile by another process; in one of ten polls, the players differ. A
  * cell has the median and the 95th percentile of all rounds, and the mean CPU time of a round, in
  * milliseconds: the time of this process and, with PostgreSQL on this machine, of its process
@@ -23,7 +24,7 @@ import process from "node:process";
 import type { Database } from "../src/store/database/database.ts";
 import { createTables } from "../src/store/schema/create_tables.ts";
 import { createTextIndex } from "../src/store/schema/text_index.ts";
-import { selectServers } from "../src/store/server_queries.ts";
+import { countServers, selectServers } from "../src/store/server_queries.ts";
 import { startPostgres } from "../tests/postgres/server.ts";
 import { fill } from "./plans/fill.ts";
 import { openPlace } from "./plans/places.ts";
@@ -42,6 +43,8 @@ const options = readOptions("query times of a large database while a watch write
   polls: "500",
 });
 const PAGE = 50;
+/** Up to this number the command `servers` counts the servers that filters match. */
+const COUNT = 1001;
 const MOST_MS = 50;
 /** Number of the slowest queries that are listed. */
 const WORST = 12;
@@ -122,9 +125,11 @@ async function show(database: Database): Promise<Times[]> {
       const read = () => Array.fromAsync(selectServers(database, page));
       cells.push(await cell(`${name}, by ${sort}`, read));
     }
+    const count = () => countServers(database, { ...filters, sort: ORDERS[0] }, COUNT);
+    cells.push(await cell(`${name}, count`, count));
     pages.push([name, ...cells]);
   }
-  console.log("%s", table([`${database.engine}: page, by`, ...ORDERS], pages));
+  console.log("%s", table([`${database.engine}: page, by`, ...ORDERS, "count"], pages));
   const queries: string[][] = [];
   for (const sql of await documentedQueries(database.engine, true)) {
     const text = sql.replace(/\s+/g, " ").slice(0, 70);

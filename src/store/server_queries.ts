@@ -8,7 +8,7 @@ import { type Field, FIELDS } from "../core/record.ts";
 import { type Database, isInList, listValue } from "./database/database.ts";
 import { conditionsOf, type ServerFilters, type Sql } from "./queries/conditions.ts";
 import { isAfter, orderBy, type ServerOrder, sortKeys } from "./queries/orders.ts";
-import { pageOf, whereClause } from "./queries/page.ts";
+import { countUpTo, pageOf, whereClause } from "./queries/page.ts";
 import { type BrokenCell, readTexts } from "./rows/json_cells.ts";
 import {
   type ListedRecord,
@@ -135,16 +135,15 @@ function withPosition(
   return after === undefined ? conditions : [isAfter(database, sort, after), ...conditions];
 }
 
-/** The number of servers that a selection matches, whatever its limit. */
+/** The number of servers that a selection matches, whatever its limit; `most` if it matches more. */
 export async function countServers(
   database: Database,
   selection: ServerSelection,
+  most: number,
 ): Promise<number> {
+  const { sort, after } = selection;
   const conditions = await conditionsOf(database, selection);
-  const { sql, values } = whereClause(withPosition(database, selection, conditions));
-  const tables = "servers s join server_state t on t.server = s.id";
-  const count = `select count(*) as count from ${tables} ${sql}`;
-  return Number((await database.rows(count, values))[0].count);
+  return await countUpTo(database, { conditions, sort, after, limit: most });
 }
 
 /**

@@ -24,8 +24,8 @@ async function ports(database: Database, selection: Partial<ServerSelection>): P
     found.push(one.port);
     assertEquals(Object.keys(one).sort(), STORED_FIELDS.map(({ name }) => name as string).sort());
   }
-  const { limit = Infinity } = selection;
-  assertEquals(Math.min(limit, await countServers(database, all)), found.length);
+  const { limit = 1e6 } = selection;
+  assertEquals(await countServers(database, all, limit), found.length);
   return found;
 }
 

@@ -91,6 +91,9 @@ export async function writeServers(
   return { count, latest };
 }
 
+/** If a selection matches more servers than these, and than were written, they are not counted. */
+const MOST_COUNTED = 1000;
+
 /**
  * The line with the number of written servers, and of all servers that the selection matches.
  *
@@ -101,11 +104,14 @@ export async function selectionLine(
   selection: ServerSelection,
   written: number,
 ): Promise<string> {
-  const all = written === selection.limit ? await countServers(database, selection) : written;
-  return all <= written
-    ? `${countOf(written, "server")} of ${database.name}`
-    : `the first ${withCommas(written)} of ${countOf(all, "server")} of ${database.name}; ` +
-      "raise --limit for more, or continue with --after SERVER";
+  const most = Math.max(MOST_COUNTED, written);
+  const all = written === selection.limit
+    ? await countServers(database, selection, most + 1)
+    : written;
+  if (all <= written) return `${countOf(written, "server")} of ${database.name}`;
+  const matched = all > most ? `more than ${countOf(most, "server")}` : countOf(all, "server");
+  return `the first ${withCommas(written)} of ${matched} of ${database.name}; ` +
+    "raise --limit for more, or continue with --after SERVER";
 }
 
 /** The time since an event, rounded: `5s`, `12m`, `3h`, `9d`. */

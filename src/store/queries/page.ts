@@ -72,7 +72,7 @@ const COLUMNS = {
   t: "server, online, players_online",
 } as const;
 
-/** What to find. */
+/** Which servers to find. */
 export interface Page {
   readonly conditions: readonly Condition[];
   readonly sort: ServerOrder;
@@ -241,9 +241,25 @@ function withinSet(
 /** The page of the servers that the index of a condition finds, whose rows are read and sorted. */
 function sortedPage(database: Database, page: Page, rarest: Indexed): Sql {
   const { sort, limit } = page;
+  const { sql, values } = foundBy(database, page, rarest, [SERVER_ORDERS[sort].table]);
+  return {
+    sql: `${sql} ${orderBy(sort, sortKeys(database, sort))} limit ?`,
+    values: [...values, limit],
+  };
+}
+
+/**
+ * SQL of the ids of the servers that fulfil all conditions, among those that the index of a condition
+ * finds. It has columns of the tables `also` too.
+ */
+function foundBy(
+  database: Database,
+  page: Page,
+  rarest: Indexed,
+  also: readonly TableAlias[],
+): Sql {
   const others = conditionsBeside(page, rarest);
-  const { table: sortTable } = SERVER_ORDERS[sort];
-  const read = [...new Set([sortTable, ...tablesOf(others)])].sort();
+  const read = [...new Set([...also, ...tablesOf(others)])].sort();
   // PostgreSQL would read rows of `servers` twice otherwise.
   const isOwn = database.engine === "postgres" && rarest.isOwn && read.includes("s");
   const found = isOwn
@@ -253,10 +269,45 @@ function sortedPage(database: Database, page: Page, rarest: Indexed): Sql {
   const joins = read.filter((table) => !isOwn || table !== "s")
     .map((table) => joinOf(database, table, id));
   const { sql, values } = whereClause([...positionOf(database, page), ...others]);
-  const order = orderBy(sort, sortKeys(database, sort));
   return {
-    sql: `select ${id} as id from ${found} ${joins.join(" ")} ${sql} ${order} limit ?`,
-    values: [...rarest.ids.values, ...values, limit],
+    sql: `select ${id} as id from ${found} ${joins.join(" ")} ${sql}`,
+    values: [...rarest.ids.values, ...values],
+  };
+}
+
+/**
+ * The number of servers that fulfil all conditions and come after the position; at most `page.limit`.
+ * Few of the indexes' entries and rows are read if many servers do.
+ */
+export async function countUpTo(
+  database: Database,
+  page: Page,
+  steps: PageSteps = STEPS,
+): Promise<number> {
+  const { conditions, sort, after, limit } = page;
+  const indexed = conditions.filter(isIndexed);
+  const { rarest = indexed[0] } = indexed.length > 1
+    ? await rarestOf(database, indexed, steps)
+    : {};
+  const position = after === undefined ? [] : [SERVER_ORDERS[sort].table];
+  const { sql, values } = rarest === undefined
+    ? byTables(database, page)
+    : foundBy(database, page, rarest, position);
+  const count = `select count(*) as count from (${sql} limit ?) f`;
+  return Number((await database.rows(count, [...values, limit]))[0].count);
+}
+
+/** SQL of the ids of the servers that fulfil all conditions, of which none has an index of ids. */
+function byTables(database: Database, page: Page): Sql {
+  const { conditions, sort, after } = page;
+  const read = tablesOf(conditions);
+  const first = after === undefined ? read[0] ?? "s" : SERVER_ORDERS[sort].table;
+  const joins = read.filter((table) => table !== first)
+    .map((table) => joinOf(database, table, ID[first]));
+  const { sql, values } = whereClause([...positionOf(database, page), ...conditions]);
+  return {
+    sql: `select ${ID[first]} as id from ${TABLES[first]} ${first} ${joins.join(" ")} ${sql}`,
+    values,
   };
 }
 
@@ -284,11 +335,15 @@ async function rarestOf(
     const number = Number((await database.rows(counted, values))[0].count);
     if (number < most) [rarest, fewest] = [condition, number];
   };
-  const indexed = conditions.filter((one): one is Indexed => one.ids !== undefined);
+  const indexed = conditions.filter(isIndexed);
   const slow = indexed.find((one) => one.readsRows);
   for (const condition of indexed) {
     if (condition !== slow) await count(condition, fewest);
   }
   if (slow !== undefined) await count(slow, Math.min(fewest, few));
   return { rarest: rarest ?? slow, count: fewest };
+}
+
+function isIndexed(condition: Condition): condition is Indexed {
+  return condition.ids !== undefined;
 }

@@ -4,7 +4,7 @@ import type { Database } from "../../../src/store/database/database.ts";
 import { openSqlite } from "../../../src/store/database/sqlite.ts";
 import { conditionsOf, type ServerFilters } from "../../../src/store/queries/conditions.ts";
 import { SERVER_ORDERS, type ServerOrder } from "../../../src/store/queries/orders.ts";
-import { pageOf } from "../../../src/store/queries/page.ts";
+import { countUpTo, pageOf } from "../../../src/store/queries/page.ts";
 import { createTables } from "../../../src/store/schema/create_tables.ts";
 import { createTextIndex, hasTextIndex } from "../../../src/store/schema/text_index.ts";
 import { serversOfHost } from "../../../src/store/history_queries.ts";
@@ -88,6 +88,10 @@ async function comparePages(database: Database): Promise<void> {
           const message = Deno.inspect({ filters, sort, from, steps });
           const expected = sorted.slice(from, from + LIMIT);
           assertEquals(page.toSorted(), expected.toSorted(), message);
+          for (const limit of [LIMIT, SERVERS]) {
+            const count = await countUpTo(database, { conditions, sort, limit, after }, steps);
+            assertEquals(count, Math.min(sorted.length - from, limit), message);
+          }
         }
       }
       const limited = { ...filters, sort, limit: LIMIT };
@@ -113,7 +117,7 @@ onEngines("pages one after another contain each server once", async (database) =
       const servers = await serversOfHost(database, host);
       after = servers.find((one) => one.port === port)!.id;
       assertEquals(
-        await countServers(database, { sort, after }),
+        await countServers(database, { sort, after }, 1e6),
         all.length - found.length,
       );
     }

@@ -7,6 +7,7 @@ import type { Database } from "../../src/store/database/database.ts";
 import { openSqlite } from "../../src/store/database/sqlite.ts";
 import {
   BEFORE_EVENTS,
+  type BrokenEvent,
   countHeldUp,
   eventsAfter,
   followEvents,
@@ -224,6 +225,29 @@ onEngines("an event that another program damaged is named", async (db) => {
   if (db.engine === "postgres") return; // the type jsonb of the column allows no other data
   await db.run("update events set at = 1, data = 'x' || char(27)", []);
   await assertRejects(() => lastEvents(db), InputError, "its data is not JSON");
+});
+
+onEngines("readers report an event that another program damaged once, and go on", async (db) => {
+  for (const at of [1000, 2000, 3000]) await write(db, at);
+  const late = db.engine === "postgres" ? "'infinity'" : "8640000000000001";
+  await db.run(`update events set at = ${late} where seq = (select min(seq) + 1 from events)`, []);
+  await settled(db);
+  const reasons: string[] = [];
+  const onBroken = ({ reason }: BrokenEvent) => reasons.push(reason);
+  assertEquals(times(await lastEvents(db, { onBroken })), [1000, 3000]);
+  assertEquals(times(await eventsAfter(db, BEFORE_EVENTS, { onBroken })), [1000, 3000]);
+  const ended = new AbortController();
+  const options = { pauseMs: 1, clock: systemClock, signal: ended.signal, limit: 1, onBroken };
+  const followed: number[] = [];
+  for await (const { at } of followEvents(db, BEFORE_EVENTS, options)) {
+    followed.push(at);
+    if (at === 3000) ended.abort();
+  }
+  assertEquals(followed, [1000, 3000]);
+  assertEquals(
+    reasons.map((reason) => reason.split("its ")[1]),
+    Array(3).fill("time is not valid"),
+  );
 });
 
 Deno.test({

@@ -11,6 +11,7 @@ import { jsonText, SCHEMA } from "../../sinks/json.ts";
 import type { Database } from "../../store/database/database.ts";
 import {
   BEFORE_EVENTS,
+  type BrokenEvent,
   countHeldUp,
   type EventPosition,
   eventsAfter,
@@ -48,7 +49,12 @@ export async function showEvents(
   const show = (event: StoredEvent) =>
     print(json ? storedEventJson(event) : storedEventLine(event, terminalSize().columns));
   const reading = <T>(work: () => Promise<T>) => withDatabaseErrors("read", database, work);
-  const selection = { server, limit };
+  const broken: BrokenEvent[] = [];
+  const onBroken = (event: BrokenEvent) => {
+    broken.push(event);
+    reportLine(`blocksweep: ${event.reason}; it is left out`);
+  };
+  const selection = { server, limit, onBroken };
   const events = await reading(() =>
     after === undefined ? lastEvents(database, selection) : eventsAfter(database, after, selection)
   );
@@ -59,9 +65,12 @@ export async function showEvents(
   using interrupt = onInterrupt(() => {});
   const { signal } = interrupt;
   // The last events of one server are in the order of their times, which may not be that of the feed.
-  const position = events.reduce(laterPosition, after ?? BEFORE_EVENTS);
+  const position = [...events, ...broken].reduce<EventPosition>(
+    laterPosition,
+    after ?? BEFORE_EVENTS,
+  );
   await reading(async () => {
-    const options = { server, pauseMs: PAUSE_MS, clock: systemClock, signal };
+    const options = { server, onBroken, pauseMs: PAUSE_MS, clock: systemClock, signal };
     for await (const event of followEvents(database, position, options)) await show(event);
   });
   return EXIT.interrupted;

@@ -48,6 +48,14 @@ export interface EventSelection {
   readonly server?: number;
   /** Maximum number of events. Default: 1,000. */
   readonly limit?: number;
+  /** Receives each event that cannot be read, and that is left out. Default: it is an error. */
+  readonly onBroken?: (event: BrokenEvent) => void;
+}
+
+/** An event that another program wrote and that cannot be read. */
+export interface BrokenEvent extends EventPosition {
+  /** A sentence with the event's identity and what is wrong. */
+  readonly reason: string;
 }
 
 /** Default of {@linkcode EventSelection.limit}. */
@@ -70,18 +78,38 @@ export function positionOf({ engine }: Database): string {
 /** Reads the events after a position, in their order. */
 export async function eventsAfter(
   database: Database,
-  { tx, seq }: EventPosition,
-  { server, limit = LIMIT }: EventSelection = {},
+  position: EventPosition,
+  selection: EventSelection = {},
 ): Promise<readonly StoredEvent[]> {
+  return readable(await rowsAfter(database, position, selection), selection);
+}
+
+async function rowsAfter(
+  database: Database,
+  { tx, seq }: EventPosition,
+  { server, limit = LIMIT }: EventSelection,
+): Promise<readonly Row[]> {
   const isServers = server === undefined ? "" : "and e.server = ? ";
-  const rows = await database.rows(
+  return await database.rows(
     "select e.tx, e.seq, e.id, e.at, s.key, c.uuid, e.kind, e.data from events e " +
       "left join servers s on s.id = e.server left join scans c on c.id = e.scan " +
       `where (e.tx, e.seq) > ${positionOf(database)} and ${isFinal(database)} ${isServers}` +
       "order by e.tx, e.seq limit ?",
     [tx, seq, ...(server === undefined ? [] : [server]), limit],
   );
-  return rows.map(storedEvent);
+}
+
+/** The events of rows, without those that cannot be read. */
+function readable(rows: readonly Row[], { onBroken }: EventSelection): StoredEvent[] {
+  return rows.flatMap((row) => {
+    try {
+      return [storedEvent(row)];
+    } catch (error) {
+      if (onBroken === undefined || !(error instanceof InputError)) throw error;
+      onBroken({ tx: String(row.tx), seq: Number(row.seq), reason: error.message });
+      return [];
+    }
+  });
 }
 
 /**
@@ -114,8 +142,9 @@ export async function newestPosition(database: Database): Promise<EventPosition>
 /** Reads the last events, the oldest of them first. */
 export async function lastEvents(
   database: Database,
-  { server, limit = LIMIT }: EventSelection = {},
+  selection: EventSelection = {},
 ): Promise<readonly StoredEvent[]> {
+  const { server, limit = LIMIT } = selection;
   const isServers = server === undefined ? "" : "and e.server = ? ";
   const order = server === undefined ? "e.tx desc, e.seq desc" : "e.at desc, e.tx desc, e.seq desc";
   const rows = await database.rows(
@@ -124,7 +153,7 @@ export async function lastEvents(
       `where ${isFinal(database)} ${isServers}order by ${order} limit ?`,
     [...(server === undefined ? [] : [server]), limit],
   );
-  return rows.map(storedEvent).toReversed();
+  return readable(rows.toReversed(), selection);
 }
 
 /** How to follow events. */
@@ -145,12 +174,11 @@ export async function* followEvents(
 ): AsyncGenerator<StoredEvent, void, undefined> {
   const { limit = LIMIT } = selection;
   for (let after = position; !signal.aborted;) {
-    const events = await eventsAfter(database, after, selection);
-    for (const event of events) {
-      yield event;
-      after = event;
-    }
-    if (events.length < limit) await sleep(clock, pauseMs, signal);
+    const rows = await rowsAfter(database, after, selection);
+    yield* readable(rows, selection);
+    const last = rows.at(-1);
+    if (last !== undefined) after = { tx: String(last.tx), seq: Number(last.seq) };
+    if (rows.length < limit) await sleep(clock, pauseMs, signal);
   }
 }
 

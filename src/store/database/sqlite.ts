@@ -140,6 +140,7 @@ function explain({ message }: Error, readOnly: boolean): string {
   if (/readonly database/.test(message)) {
     return readOnly ? noFileBeside(readOnly) : "it can be read, but not written";
   }
+  if (message.startsWith("disk I/O error")) return `${message}; the disk may be full`;
   return message;
 }
 

@@ -69,7 +69,7 @@ export async function createTablesForCopy(
     if ((await readTables(database)).has(UNFINISHED_COPY)) return;
     if (await readVersion(database) !== 0) {
       throw new InputError(
-        `Cannot copy into ${database.name}: it has tables; name an empty one`,
+        `Cannot copy into ${database.name}: it has tables, perhaps of a complete copy; name an empty one`,
       );
     }
     await writeTables(database, options);

@@ -47,7 +47,7 @@ Deno.test("a database of version 2 is copied, compared and used", async () => {
     const again = await run(["copy", old, now], { permissions });
     assertEquals([again.code, again.stderr], [
       2,
-      `blocksweep: Cannot copy into "${now}": it has tables; name an empty one\n`,
+      `blocksweep: Cannot copy into "${now}": it has tables, perhaps of a complete copy; name an empty one\n`,
     ]);
   });
 });

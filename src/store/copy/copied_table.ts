@@ -70,7 +70,7 @@ export async function* batchesOf(
 /**
  * A value, converted to what both engines can store and return.
  *
- * @throws StoreError for JSON that cannot be parsed: another program wrote it.
+ * @throws StoreError for JSON that cannot be parsed, or is nested too deeply.
  */
 export function canonicalValue(
   [name, type]: ColumnDefinition,
@@ -84,8 +84,10 @@ export function canonicalValue(
   try {
     return storableJson(inKeyOrder(JSON.parse(String(value))));
   } catch (error) {
-    if (!(error instanceof SyntaxError)) throw error;
-    throw new StoreError(`Cannot copy the column ${table}.${name}: one of its values is not JSON`);
+    if (!(error instanceof SyntaxError || error instanceof RangeError)) throw error;
+    throw new StoreError(
+      `Cannot copy the column ${table}.${name}: one of its values is not JSON, or nested too deeply`,
+    );
   }
 }
 

@@ -8,6 +8,7 @@ import {
   type Database,
   hexOf,
   type Row,
+  StoreError,
   timeParameter,
   type Value,
 } from "../database/database.ts";
@@ -28,6 +29,9 @@ import {
  * numbers events anew, so positions of webhooks are not valid in it.
  */
 const NOT_COPIED: readonly string[] = ["blocksweep_schema", "webhook_positions"];
+
+/** What takes the place of broken JSON in a column without null, if it is not an empty list. */
+const EMPTY_JSON: Readonly<Record<string, string>> = { "scans.config": "{}" };
 
 /** Names of columns in version 4 that are named differently now. */
 const EARLIER_NAMES: Readonly<Record<string, string>> = {
@@ -76,8 +80,8 @@ async function columnsIn(source: Database, table: string): Promise<ReadonlySet<s
  *
  * @param wanted The columns to copy, by their current names.
  * @param options.stored The names that the columns have. Default: the current names.
- * @param options.onBroken Receives each number that its column cannot contain in both engines: it is
- * copied as null, or as 0 if the column has no null. A row with such a number in its key is left out.
+ * @param options.onBroken Receives each number or JSON that its column cannot contain in both engines:
+ * it is copied as null, or as 0 or an empty list or object if the column has no null. A row with such a number in its key is left out.
  */
 export function tableIn(
   database: Database,
@@ -107,10 +111,15 @@ export function tableIn(
     let hasKey = true;
     const values = copied.map(({ name, isNullable }, i) => {
       const value = row[name];
-      if (isStorable(columns[i], value)) return canonicalValue(columns[i], value, table);
+      try {
+        if (isStorable(columns[i], value)) return canonicalValue(columns[i], value, table);
+      } catch (error) {
+        if (!(error instanceof StoreError) || onBroken === undefined) throw error;
+      }
       onBroken?.({ key: String(row.key ?? position.join(" ")), column: `${table}.${name}` });
       if (keys.some((key) => key.name === name)) hasKey = false;
-      return isNullable ? null : 0;
+      if (isNullable) return null;
+      return columns[i][1] === "jsonb" ? EMPTY_JSON[`${table}.${name}`] ?? "[]" : 0;
     });
     if (hasKey) return [{ values, position }];
     leftOut++;

@@ -34,14 +34,22 @@ function storableTexts(value: unknown): unknown {
   );
 }
 
+/** Maximum depth of nested JSON. PostgreSQL refuses JSON of some thousand levels. */
+const MAX_DEPTH = 200;
+
 /**
  * A JSON value whose objects have their keys in order. PostgreSQL's jsonb does not keep the order in
  * which keys were written.
+ *
+ * @throws RangeError for a value of more than 200 levels.
  */
-export function inKeyOrder(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(inKeyOrder);
+export function inKeyOrder(value: unknown, depth = 0): unknown {
+  if (depth > MAX_DEPTH) throw new RangeError(`JSON of more than ${MAX_DEPTH} levels`);
+  if (Array.isArray(value)) return value.map((one) => inKeyOrder(one, depth + 1));
   if (typeof value !== "object" || value === null) return value;
-  const entries = Object.entries(value).map(([key, one]) => [key, inKeyOrder(one)] as const);
+  const entries = Object.entries(value).map(([key, one]) =>
+    [key, inKeyOrder(one, depth + 1)] as const
+  );
   return Object.fromEntries(entries.sort(([a], [b]) => a < b ? -1 : 1));
 }
 

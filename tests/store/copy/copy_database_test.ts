@@ -327,6 +327,29 @@ onPairs("a copy ends when another program copies into its target", async (source
   assert((await copyDatabase(source, target, quiet)).tables.every(isEqual));
 });
 
+onPairs("JSON that is too deep is reported, and counts as empty", async (source, target) => {
+  await createTables(source);
+  await quick(source).write([record(1), record(2)]);
+  const deep = "[".repeat(5000) + "]".repeat(5000);
+  await source.run("update servers set extras = ?, tags = ? where id = 1", [deep, deep]);
+  if (source.engine === "sqlite") {
+    await source.script("pragma ignore_check_constraints = 1");
+    await source.run("update servers set plugins = 'x' where id = 2");
+  }
+  await createTablesForCopy(target);
+  const broken: string[] = [];
+  const { tables } = await copyDatabase(source, target, {
+    ...quiet,
+    onBroken: ({ key, column }) => broken.push(`${key} ${column}`),
+  });
+  assert(tables.every(isEqual));
+  const expected = ["127.0.0.1:1 servers.extras", "127.0.0.1:1 servers.tags"];
+  if (source.engine === "sqlite") expected.push("127.0.0.1:2 servers.plugins");
+  assertEquals(broken.toSorted(), expected);
+  const empty = "select extras, cast(tags as text) as tags from servers where id = 1";
+  assertEquals(await all(target, empty), [{ extras: null, tags: "[]" }]);
+});
+
 onEngines("an unfinished copy of another database is not continued", async (source) => {
   await quick(source).write([record(1)]);
   await using target = openSqlite(":memory:");

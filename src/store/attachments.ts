@@ -73,7 +73,7 @@ export async function writeAttached(
     const { icon } = attachments;
     const at = storableTime(seen + database.clockOffsetMs) ?? 0;
     if (icon !== undefined && hash !== null) {
-      icons.push({ id, hash, at, row: [storable(hash), storable(icon), at] });
+      icons.push({ id, hash: storable(hash), at, row: [storable(hash), storable(icon), at] });
     }
     for (const [protocol, { size, data }] of Object.entries(attachments.replies)) {
       replies.set(`${id} ${protocol}`, [id, storable(protocol), at, size, storable(data)]);

@@ -29,7 +29,7 @@ export class FakeDisk implements Disk {
   /** Returns the error of an operation; `undefined` if the operation succeeds. */
   fault: (operation: Operation, path: string) => Error | undefined = () => undefined;
   readonly #names = new Map<string, number>();
-  readonly #data = new Map<number, Uint8Array>();
+  readonly #data = new Map<number, Uint8Array<ArrayBuffer>>();
   readonly #locked = new Set<number>();
   #next = 0;
 
@@ -77,7 +77,7 @@ export class FakeDisk implements Disk {
 
   bytes(path: string): Uint8Array | undefined {
     const file = this.#names.get(path);
-    return file === undefined ? undefined : this.#data.get(file) ?? new Uint8Array(0);
+    return file === undefined ? undefined : this.#data.get(file)?.slice() ?? new Uint8Array(0);
   }
 
   /** Creates a file, or replaces its content. */
@@ -197,17 +197,32 @@ export class FakeDisk implements Disk {
       case "write": {
         const { file, at, bytes } = operation;
         const before = this.#data.get(file) ?? new Uint8Array(0);
-        const after = new Uint8Array(Math.max(before.length, at + bytes.length));
-        after.set(before);
+        const length = Math.max(before.length, at + bytes.length);
+        const after = resized(before, length);
         after.set(bytes, at);
         this.#data.set(file, after);
         break;
       }
       case "truncate": {
-        const after = new Uint8Array(operation.length);
-        after.set((this.#data.get(operation.file) ?? after).subarray(0, operation.length));
-        this.#data.set(operation.file, after);
+        const before = this.#data.get(operation.file) ?? new Uint8Array(0);
+        this.#data.set(operation.file, resized(before, operation.length));
       }
     }
   }
+}
+
+/**
+ * The same bytes with another length, cut off or followed by zeros. They stay in their buffer, which
+ * grows to twice the length when it is too small: most writes append.
+ */
+function resized(bytes: Uint8Array<ArrayBuffer>, length: number): Uint8Array<ArrayBuffer> {
+  const { buffer } = bytes;
+  if (length > buffer.byteLength) {
+    const after = new Uint8Array(new ArrayBuffer(2 * length), 0, length);
+    after.set(bytes);
+    return after;
+  }
+  const after = new Uint8Array(buffer, 0, length);
+  after.fill(0, bytes.length);
+  return after;
 }

@@ -30,13 +30,25 @@ function servers(disk: FakeDisk): string[] {
   return ids.toSorted();
 }
 
+/** Every file of a scan. */
+const PATHS = [...Object.keys(OUTPUTS), ...["", ".list", ".part"].map((end) => CHECKPOINT + end)];
+
 const whole = new FakeDisk();
 const first = await startScan(whole, SETTING);
 const ALL = servers(whole);
 const { operations } = whole;
 
-/** Resumes the rest of a scan. Checks that no server is missing or duplicate. */
+/** Contents of disks from which a scan was resumed. */
+const resumed = new Set<string>();
+
+/**
+ * Resumes the rest of a scan. Checks that no server is missing or duplicate. Equal contents of the
+ * disk are resumed once: a resumed scan on the fake network depends on nothing else.
+ */
 async function goesOn(disk: FakeDisk, what: string): Promise<void> {
+  const content = PATHS.map((path) => disk.bytes(path)?.toBase64()).join();
+  if (resumed.has(content)) return;
+  resumed.add(content);
   const before = disk.operations.length;
   const part = await resumeScan(disk, SETTING);
   if (part === undefined) assertEquals(disk.operations.length, before, what);

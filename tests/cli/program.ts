@@ -30,11 +30,15 @@ export interface RunOptions {
   readonly descriptors?: number;
 }
 
+/** An empty folder for the user's configuration, removed after the tests of a file. */
+const CONFIGURATION_FOLDER = Deno.makeTempDirSync({ prefix: "blocksweep-configuration-" });
+addEventListener("unload", () => Deno.removeSync(CONFIGURATION_FOLDER, { recursive: true }));
+
 /** The environment of the program, independent of that of the user. */
 export const ENVIRONMENT = {
   DENO_NO_UPDATE_CHECK: "1",
   NO_COLOR: "1",
-  XDG_CONFIG_HOME: "/nonexistent",
+  XDG_CONFIG_HOME: CONFIGURATION_FOLDER,
 };
 
 /** The command line of the program. */

@@ -43,9 +43,9 @@ export interface JournalOptions {
    */
   readonly write: (polls: Polls) => Promise<readonly ReportedEvent[]>;
   /**
-   * Receives the events to report, and whether the database has them: those that the database's
-   * transactions return. If the database cannot be written for 10 seconds, those that the watch has
-   * seen. Default: another database decides what is reported, or none does.
+   * Receives an event to report, and whether the database has it. The events are those that the
+   * transactions return, or, after 10 seconds in which the database could not be written, those
+   * that the watch has seen. Default: another database decides what is reported, or none does.
    */
   readonly onEvent?: (event: WatchEvent, isStored: boolean) => void;
   /** Writes the spans of the watch. Default: not written. */

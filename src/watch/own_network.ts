@@ -167,7 +167,7 @@ export class OwnNetwork {
     this.#check = undefined;
   }
 
-  /** Forgets a server that one more failed poll makes offline. */
+  /** Leaves a server out of the checks if this failed poll makes it offline. */
   #forgetOffline(server: WatchedServer): void {
     if (!server.wouldGoOffline) return;
     for (const servers of [this.#responding, this.#failing, this.#stopped]) servers.delete(server);

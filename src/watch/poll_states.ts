@@ -136,7 +136,7 @@ export class PollStates {
     this.#unchanged.clear();
   }
 
-  /** Starts the progress of a server. The state intervals of servers begin at different seconds. */
+  /** Records when the state of a new server is first queued. The state intervals of servers begin at different seconds. */
   #startProgress(server: WatchedServer, at: number): PollProgress {
     const second = this.#progress.size % SPREAD_SECONDS;
     const queuedAt = at - STATE_INTERVAL_MS * second / SPREAD_SECONDS;

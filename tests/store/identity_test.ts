@@ -31,7 +31,7 @@ Deno.test("a server's key is its name, or its address where it was not requested
   assertEquals([scoped.address, scoped.scope, scoped.hostname], ["fe80::1", "eth0", null]);
 });
 
-Deno.test("a server is named by the key that it would have", () => {
+Deno.test("parseServerName() returns the key of the server that a user names", () => {
   const keys = ["192.0.2.1:7", "[FE80::1%eth0]:7", "Bücher.example.:7", "a.example", "::1"]
     .map((text) => parseServerName(text)?.key);
   assertEquals(keys, [

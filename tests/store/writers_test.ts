@@ -19,7 +19,7 @@ const quick = (database: Database) => new Store(database, () => Promise.resolve(
 const motdOf = async (database: Database) => (await storedServers(database))[0].motd;
 
 onEngines(
-  "a row of a clock that was a day ahead can be replaced, and an older import replaces nothing",
+  "a row that a program with a clock a day ahead wrote can be replaced, and an older import replaces nothing",
   async (db) => {
     const store = quick(db);
     await store.write([record(1, { seen_at: now + DAY, motd: "ahead" })]);

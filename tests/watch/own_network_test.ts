@@ -99,7 +99,7 @@ for (const [what, reason] of [["lost", "no_reply"], ["refused", "no_route"]] as 
   });
 }
 
-Deno.test("half of the servers that really stop are reported, none lost, while canaries reply", async () => {
+Deno.test("if half of the servers really stop, all of these are reported while canaries reply", async () => {
   const { own, offline } = await watchWeather({
     runMs: 300 * SECOND,
     weather: (ms, server) => ms >= FROM && server % 2 === 0 ? "lost" : "reply",
@@ -108,7 +108,7 @@ Deno.test("half of the servers that really stop are reported, none lost, while c
   assertEquals(offline.toSorted((a, b) => a - b), Array.from({ length: 100 }, (_, i) => 2 * i + 2));
 });
 
-Deno.test("nine of ten servers that really stop are reported after canaries have replied", async () => {
+Deno.test("if nine of ten servers really stop, all of these are reported after canaries have replied", async () => {
   const { own, offline } = await watchWeather({
     runMs: 300 * SECOND,
     weather: (ms, server) => ms >= FROM && server % 10 !== 0 ? "lost" : "reply",

@@ -124,7 +124,7 @@ export async function findTargets(input: TargetInput, lookups: Lookups): Promise
   };
 }
 
-/** The names by which databases know servers, at addresses for which the user or a database has a name. */
+/** The stored names of known servers, for each address that has a name from the user or a database. */
 function knownRequests(
   requests: readonly NameRequest[],
   known: readonly KnownServer[],

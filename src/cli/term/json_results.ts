@@ -14,8 +14,9 @@ export const JSON_RESULTS = {
     targets: "number of targets: `all`, `public`, `private`, `loopback`",
     excluded: "number of excluded targets: `never_probed`, `private`, `by_option`, `opted_out`",
     srv_records: "SRV records that led from a requested name to a target",
-    known_servers: "with `--rescan`: the numbers of `all` servers of the database, of those that " +
-      "are only `interviewed`, and of those that stay `unprobed`",
+    known_servers:
+      "with `--rescan`: numbers of servers: `all` in the database; `interviewed` without " +
+      "a probe of the sweep; `unprobed`: not probed",
     permission: "targets for which `--i-have-permission` is needed; `null`: none",
     ports:
       "a list: `protocol`, its `ports`, and `interviews`: whether only interviews use these ports",

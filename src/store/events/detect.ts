@@ -28,7 +28,7 @@ export interface Transition {
   readonly online: boolean;
   /** When the server was probed, Unix milliseconds of the database's clock. */
   readonly at: number;
-  /** Why the server is offline again after the reply. Default: unknown. */
+  /** The failed polls after the reply, because of which the server is offline again. Default: unknown. */
   readonly outage?: { readonly misses: number; readonly since: number | null };
 }
 

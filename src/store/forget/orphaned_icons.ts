@@ -12,7 +12,7 @@ const PAGE = 10_000;
 function isOrphan({ engine }: Database): string {
   return engine === "postgres"
     ? "not exists (select 1 from servers s where s.favicon_hash = i.hash)"
-    // SQLite reads the servers once for this form, and once per icon for the other one.
+    // With `not in`, SQLite reads the servers once; with `not exists`, once per icon.
     : "i.hash not in (select favicon_hash from servers where favicon_hash is not null)";
 }
 

@@ -39,8 +39,8 @@ export interface InterviewScope {
   /** Whether a server is queried in all selected protocols. `false`: only in those in which it replied. */
   readonly follow: boolean;
   /**
-   * The other values of `requested_as` that apply to the endpoint of a record: for each of them, the
-   * database has a server with this reply. Default: there are none.
+   * The other values of `requested_as` that apply to the endpoint of a record: the reply is also
+   * written for the server of each of these names. Default: there are none.
    */
   readonly otherNames?: (record: ServerRecord) => readonly (string | null)[];
   /** Whether the scan verifies that players can join. */

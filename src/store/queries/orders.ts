@@ -76,7 +76,7 @@ export function sortKeys(database: Database, sort: ServerOrder): string[] {
   return SERVER_ORDERS[sort].keys.map((key) => key.replace("ADDRESS", addressColumn(database)));
 }
 
-/** The `order by` clause of a sort order, for its sort keys or for other SQL with their values. */
+/** The `order by` clause of a sort order, for the sort keys, or for SQL expressions with the values of the keys. */
 export function orderBy(sort: ServerOrder, keys: readonly string[]): string {
   const direction = SERVER_ORDERS[sort].isDescending ? " desc" : "";
   return `order by ${keys.map((key) => `${key}${direction}`).join(", ")}`;

@@ -37,6 +37,6 @@ export function uuidv7(wall: number, random: Uint8Array): string {
  */
 export function newEventId(at: number): string {
   const time = (storableTime(at) ?? 0).toString(16).padStart(12, "0");
-  // Of a UUIDv4, the bits after the version are random but for the variant, as in a UUIDv7.
+  // After the version, all bits of a UUIDv4 are random except the variant, as in a UUIDv7.
   return `${time.slice(0, 8)}-${time.slice(8)}-7${crypto.randomUUID().slice(15)}`;
 }

@@ -29,7 +29,7 @@ export interface ServerWrite {
   readonly online: boolean;
   /** Number of scans in a row without a reply. */
   readonly missedScans: number;
-  /** Why the server is offline again after the reply. Default: unknown. */
+  /** The failed polls after the reply, because of which the server is offline again. Default: unknown. */
   readonly outage?: Transition["outage"];
   /** When the server was first found, Unix milliseconds. */
   readonly firstSeen: number;

@@ -179,8 +179,8 @@ create index events_server on events (server, at);
 create index events_at on events (at);
 
 -- The number of the oldest transaction that runs in this database; if none runs, that of the next one.
--- Of the transactions that run in the statement's snapshot, those that are now seen to belong to
--- another database are left out. A transaction that has ended meanwhile, or that the role does not
+-- Takes the transactions that were running when the statement began, and leaves out those that are
+-- now seen to belong to another database. A transaction that has ended meanwhile, or that the role does not
 -- see, counts as one of this database. A replica does not know the databases of transactions.
 create view event_horizon as
 select case when pg_is_in_recovery() then pg_snapshot_xmin(snapshot)

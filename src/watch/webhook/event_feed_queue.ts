@@ -69,7 +69,7 @@ export class EventFeedQueue {
   #read: EventPosition | undefined;
   /** The position in the database. */
   #saved: EventPosition | undefined;
-  /** The position of a removal that the database does not have yet. */
+  /** The position of the last event that was removed from the queue, if it is not yet stored. */
   #unsaved: EventPosition | undefined;
   /** The lease is valid until this time of the clock. */
   #heldUntil = -Infinity;
@@ -220,7 +220,7 @@ export class EventFeedQueue {
     this.waiting = 0;
   }
 
-  /** Writes the position of a removal that the database does not have yet. */
+  /** Stores the position of the last event that was removed from the queue. */
   async #save(): Promise<void> {
     const now = this.options.clock.now();
     const unsaved = this.#unsaved;

@@ -203,7 +203,7 @@ Deno.test("a refused batch is halved until the refused event is alone", async ()
   await clock.run(hook.close());
 });
 
-Deno.test("rejected requests are as rare as failed ones, and a rejected batch delays the others little", async () => {
+Deno.test("rejected requests are repeated at the same growing intervals as failed ones, and a rejected batch delays the others little", async () => {
   const all = await hooked(() => 400);
   all.add(1, 1000);
   await all.clock.run(new Promise<void>((resolve) => all.clock.after(3_600_000, resolve)));

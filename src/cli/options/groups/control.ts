@@ -154,9 +154,8 @@ export const WATCH = {
       commands: ["watch"],
       takes: wholeNumber(1, 100),
       default: `${DEFAULTS.watch.downAfter}`,
-      help:
-        "number of polls in a row without a reply after which a server counts as offline, or a " +
-        "protocol of the server as no longer spoken",
+      help: "after this number of polls in a row without a reply, a server counts as offline; a " +
+        "protocol without a reply is no longer listed for the server",
     },
     {
       name: "backoff",

@@ -176,9 +176,8 @@ export const OUTPUT = {
       commands: ["scan"],
       takes: wholeNumber(1, 1000),
       default: `${DEFAULTS.scan.downAfter}`,
-      help:
-        "number of scans in a row without a reply after which a server counts as offline, or a " +
-        "protocol of the server as no longer spoken",
+      help: "after this number of scans in a row without a reply, a server counts as offline; a " +
+        "protocol without a reply is no longer listed for the server",
     },
     {
       name: "keep",

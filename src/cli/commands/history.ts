@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { dateText } from "../term/date_text.ts";
 import { InputError } from "../../core/errors.ts";
 import { countOf, withCommas } from "../../core/quantities.ts";
 import { jsonText } from "../../sinks/json.ts";
@@ -66,7 +67,12 @@ interface HistoryRow {
 }
 
 const COLUMNS: readonly TableColumn<HistoryRow>[] = [
-  { title: "TIME (UTC)", width: 19, rank: 0, text: ({ observation }) => timeText(observation) },
+  {
+    title: "TIME (UTC)",
+    width: 19,
+    rank: 0,
+    text: ({ observation: { seen_at } }) => dateText(seen_at),
+  },
   {
     title: "STATE",
     width: 8,
@@ -151,10 +157,6 @@ function percent(share: number): string {
 function hasChanged(seen: readonly Observation[], at: number): boolean {
   const before = seen.slice(0, at).findLast(({ online }) => online)?.content_hash ?? null;
   return seen[at].online && before !== null && before !== seen[at].content_hash;
-}
-
-function timeText({ seen_at }: Observation): string {
-  return new Date(seen_at).toISOString().slice(0, 19).replace("T", " ");
 }
 
 const BARS = "▁▂▃▄▅▆▇█";

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { dateText } from "../term/date_text.ts";
 import { clockTime, countOf, withCommas } from "../../core/quantities.ts";
 import { jsonText } from "../../sinks/json.ts";
 import { countScans, newestScans, type StoredScan } from "../../store/scans/scan_list.ts";
@@ -45,7 +46,7 @@ export function scanLines(scans: readonly StoredScan[], now: number, space: numb
 
 function columnsAt(now: number): readonly TableColumn<StoredScan>[] {
   return [
-    { title: "STARTED (UTC)", width: 19, rank: 0, text: (scan) => timeText(scan.started_at) },
+    { title: "STARTED (UTC)", width: 19, rank: 0, text: (scan) => dateText(scan.started_at) },
     { title: "KIND", width: 6, rank: 3, text: ({ kind }) => kind },
     { title: "STATE", width: 11, rank: 0, text: ({ state }) => state },
     { title: "DONE", width: 6, rank: 1, text: doneText },
@@ -58,10 +59,6 @@ function columnsAt(now: number): readonly TableColumn<StoredScan>[] {
     { title: "RUNS", width: 4, rank: 8, text: ({ runs }) => `${runs}` },
     { title: "RANGES", width: 0, rank: 0, text: rangesText },
   ];
-}
-
-function timeText(at: number | null): string {
-  return at === null ? "" : new Date(at).toISOString().slice(0, 19).replace("T", " ");
 }
 
 function percent(share: number | null): string {

@@ -10,7 +10,9 @@ import {
   type Database,
   hexOf,
   insertInto,
+  StoreError,
 } from "../database/database.ts";
+import { parseAddress } from "../../core/address.ts";
 import { addressSort } from "../rows/addresses.ts";
 import type { BrokenCell } from "../rows/json_cells.ts";
 import { readVersion, UNFINISHED_COPY } from "../schema/create_tables.ts";
@@ -273,8 +275,21 @@ function insertCopied({ name, columns }: CopiedTable): BulkStatement {
 
 function withSortColumns({ name, columns }: CopiedTable, batch: readonly CopiedRow[]) {
   if (name !== "servers") return batch.map(({ values }) => values);
-  const address = columns.findIndex(([column]) => column === "address");
-  return batch.map(({ values }) => [...values, addressSort(String(values[address]))]);
+  const [address, key] = ["address", "key"].map((name) =>
+    columns.findIndex(([column]) => column === name)
+  );
+  return batch.map(({ values }) => {
+    const text = String(values[address]);
+    if (parseAddress(text) === undefined) {
+      const server = JSON.stringify(values[key]);
+      throw new StoreError(
+        `Cannot copy server ${server}: its address is ${
+          JSON.stringify(text)
+        }; correct or delete it`,
+      );
+    }
+    return [...values, addressSort(text)];
+  });
 }
 
 /** Sets the next number of each column that PostgreSQL numbers. */

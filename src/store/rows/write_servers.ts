@@ -176,14 +176,21 @@ async function findEvents(
   for (const [i, one] of written.entries()) one.events = found[i].events;
 }
 
-/** Whether a write replaces the stored row. */
+/**
+ * Whether a write replaces the stored row.
+ *
+ * @throws Error when another program has removed the state of the server.
+ */
 export function isReplaced(
-  { state }: KnownServer,
+  { key, state }: Pick<KnownServer, "key" | "state">,
   { probedAt }: Pick<ServerWrite, "probedAt">,
   { replacesSameTime, onlyNew = false }: Pick<WriteRules, "replacesSameTime" | "onlyNew">,
   now: number,
 ): boolean {
-  const { probedAt: stands } = state!;
+  if (state === undefined) {
+    throw new Error(`server ${JSON.stringify(key)} has no row in server_state`);
+  }
+  const { probedAt: stands } = state;
   if (onlyNew) return false;
   return probedAt > stands || (replacesSameTime && probedAt === stands) || stands > now;
 }

@@ -7,6 +7,7 @@ import {
   type Database,
   isInList,
   listValue,
+  StoreError,
   timeParameter,
   type Value,
 } from "../database/database.ts";
@@ -47,11 +48,18 @@ export interface RollupState {
   readonly sealedUntil: number;
 }
 
-/** Reads the row of `rollup_state`. */
+/**
+ * Reads the row of `rollup_state`.
+ *
+ * @throws StoreError when another program has removed the row.
+ */
 export async function readState(database: Database): Promise<RollupState> {
   const [row] = await database.rows(
     "select closing_until, closed_until, sealed_until from rollup_state",
   );
+  if (row === undefined) {
+    throw new StoreError(`Cannot use ${database.name}: its table rollup_state is empty`);
+  }
   return {
     closingUntil: Number(row.closing_until),
     closedUntil: Number(row.closed_until),

@@ -18,9 +18,9 @@ import {
 const PAGE = 5000;
 
 /**
- * Makes the hours before a time final, as far as they are closed and not dirty, and end before the
- * newest scan or watch wrote last. Late rows change them no more. The clock may be ahead: hours that have not
- * been watched yet do not become final.
+ * Makes the hours before a time final, as far as they are closed and not dirty. Late rows change them
+ * no more. Because the clock may be ahead, hours that end after the last write of a scan or watch do
+ * not become final.
  *
  * @param until Unix milliseconds.
  * @returns The time before which observations may be removed, Unix milliseconds: no later than

@@ -146,3 +146,41 @@ Deno.test("commands report a broken cell once with its key, and continue", async
     await Deno.remove(folder, { recursive: true });
   }
 });
+
+Deno.test("a row without which a command cannot continue is named in one line", async () => {
+  const folder = await Deno.makeTempDir();
+  try {
+    const file = `${folder}/a.db`;
+    const damages = [
+      [
+        "update servers set address = 'nowhere' where port = 2",
+        ["copy", file, `${folder}/b.db`],
+        'Cannot copy server "127.0.0.1:2": its address is "nowhere"; correct or delete it',
+      ],
+      [
+        "delete from server_state where server = 1",
+        ["import", file, `${folder}/rows.ndjson`],
+        `Cannot write to "${file}": server "127.0.0.1:1" has no row in server_state`,
+      ],
+      [
+        "delete from rollup_state",
+        ["prune", file, "--observations", "30d"],
+        `Cannot use "${file}": its table rollup_state is empty`,
+      ],
+    ] as const;
+    {
+      await using database = openSqlite(file);
+      await createTables(database);
+      await new Store(database, () => Promise.resolve()).write([record(1), record(2)]);
+    }
+    await Deno.writeTextFile(`${folder}/rows.ndjson`, JSON.stringify(record(1)));
+    for (const [damage, args, line] of damages) {
+      await using database = openSqlite(file);
+      await database.script(damage);
+      const { code, stderr } = await run(args);
+      assertEquals([code, stderr], [1, `blocksweep: ${line}\n`]);
+    }
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});

@@ -205,9 +205,10 @@ export const SLP_STYLES: Record<string, SlpStyle> = {
       form: "object",
     },
   }),
-  /** An icon of the maximum size in a status. */
+  /** An icon of the maximum size in a status, which is larger than an icon that is kept. */
   hugeFavicon: statusStyle({
     order: [...ORDER, "favicon"],
+    flags: ["badFavicon"],
     icon: {
       ...HUGE_ICON,
       // The icon is created at each use, because a fleet would otherwise keep it in memory.

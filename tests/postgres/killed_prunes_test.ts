@@ -32,7 +32,7 @@ async function fill(database: Database): Promise<void> {
   await database.transaction(() => writeObservations(database, rows));
   const span = { startedAt: from, endedAt: END };
   await database.transaction(() => writeSpans(database, watchId(2), [span]));
-  await store.begin({ id: watchId(3), kind: "scan", at: Date.now(), shards: 1, config: "{}" });
+  await store.begin({ id: watchId(3), kind: "sweep", at: Date.now(), shards: 1, config: "{}" });
 }
 
 /** Prunes one database without interruption, and the other one with many; compares their rows. */

@@ -22,7 +22,7 @@ import { openSocket } from "../../../src/net/deno/udp_socket.ts";
 import { systemClock } from "../../../src/net/clock.ts";
 import { serverId } from "../../../src/core/record.ts";
 import { newState } from "../../../src/scan/scan_state.ts";
-import { run, SCAN } from "../../cli/program.ts";
+import { ENVIRONMENT, run, SCAN } from "../../cli/program.ts";
 
 const GROUNDS: EngineConditions = {
   ...{ os: "linux", arch: "aarch64" },
@@ -236,7 +236,7 @@ Deno.test({
       "Cannot use --threads 2: each thread sends from a port of its",
     );
     const unread = FAST.filter((name) => !name.startsWith("--allow-read"));
-    unread.push("--allow-read=/nonexistent");
+    unread.push(`--allow-read=${ENVIRONMENT.XDG_CONFIG_HOME}`);
     const { code, stderr } = await run(args, { permissions: unread });
     assertEquals(code, 2);
     assertMatch(stderr, /Cannot use --threads 2: Requires read access to .*send_worker\.ts/);

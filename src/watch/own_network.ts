@@ -63,8 +63,7 @@ interface Check {
   /** Whether the system has refused every datagram to canaries so far. */
   areRefused: boolean;
   /**
-   * Whether one reply leads to a full check: the watch is offline, and checks whether that has
-   * ended.
+   * Whether the watch is offline and this is a recheck, in which one reply starts a full check.
    */
   readonly isRecheck: boolean;
 }

@@ -213,8 +213,8 @@ export class WatchedServer {
   }
 
   /**
-   * A reply, completed with the parts of earlier replies that it lacks, but that fewer replies in a row
-   * have lacked than the limit.
+   * A reply, completed with the parts of earlier replies that it lacks, as long as fewer replies in a row
+   * than the limit have lacked the part.
    */
   #completed(before: ServerRecord, reply: ServerRecord, at: number): ServerRecord {
     const { allProtocols = PROTOCOLS, downAfter: limit } = this.rules;

@@ -66,7 +66,7 @@ async function compare(
   assertEquals(n, SERVERS.length * (DAYS + 1));
 }
 
-Deno.test("SQLite: two prunes that are killed again and again leave what one leaves", async () => {
+Deno.test("SQLite: two prunes that are killed again and again leave the same rows as one prune", async () => {
   const folder = await Deno.makeTempDir();
   try {
     const paths = ["whole", "killed"].map((name) => `${folder}/${name}.db`);
@@ -77,7 +77,7 @@ Deno.test("SQLite: two prunes that are killed again and again leave what one lea
 });
 
 Deno.test({
-  name: "PostgreSQL: two prunes that are killed again and again leave what one leaves",
+  name: "PostgreSQL: two prunes that are killed again and again leave the same rows as one prune",
   ignore: SERVER === undefined,
   fn: () =>
     withPostgres(

@@ -57,7 +57,7 @@ export interface TargetInput {
   readonly allProtocols?: readonly Protocol[];
 }
 
-/** The names that lead to targets. A resumed scan has no names of single known servers. */
+/** The names that lead to targets. A resumed scan has no `knownNames`: its checkpoint has no names of single known servers. */
 type RequestedNames =
   & Required<Pick<TargetNames, "names" | "services">>
   & Pick<TargetNames, "knownNames" | "requests">;

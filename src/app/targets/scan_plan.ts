@@ -167,16 +167,16 @@ function interviewsOf(
 }
 
 /**
- * The mean number of probes to the host with the most endpoints. It is below the number of
- * endpoints if a shard or a limit leaves positions out.
+ * The expected number of probes to the host with the most endpoints. It is below the number of
+ * endpoints if a shard or a limit leaves out positions at random.
  */
 function meanOfHost(host: number, size: number, probes: number): number {
   return size === 0 ? 0 : Math.min(host * probes / size, probes);
 }
 
 /**
- * The mean number of targets in the network with the most endpoints. It is below the number of
- * endpoints if a shard or a limit leaves targets out.
+ * The expected number of targets in the network with the most endpoints. It is below the number
+ * of endpoints if a shard or a limit leaves out targets at random.
  */
 function meanOfNetwork(net: number, segments: readonly Segment[], size: number): number {
   const all = segments.reduce((sum, s) => sum + Number(s.addresses.size) * s.ports.length, 0);

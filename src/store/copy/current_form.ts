@@ -30,7 +30,7 @@ import {
  */
 const NOT_COPIED: readonly string[] = ["blocksweep_schema", "webhook_positions"];
 
-/** What takes the place of broken JSON in a column without null, if it is not an empty list. */
+/** What replaces broken JSON in the NOT NULL columns in which it is not an empty list. */
 const EMPTY_JSON: Readonly<Record<string, string>> = { "scans.config": "{}" };
 
 /** Names of columns in version 4 that are named differently now. */
@@ -81,7 +81,7 @@ async function columnsIn(source: Database, table: string): Promise<ReadonlySet<s
  * @param wanted The columns to copy, by their current names.
  * @param options.stored The names that the columns have. Default: the current names.
  * @param options.onBroken Receives each number or JSON that its column cannot contain in both engines:
- * it is copied as null, or as 0 or an empty list or object if the column has no null. A row with such a number in its key is left out.
+ * it is copied as null, or as 0 or an empty list or object if the column is NOT NULL. A row with such a number in its key is left out.
  */
 export function tableIn(
   database: Database,

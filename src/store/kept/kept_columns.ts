@@ -1,7 +1,7 @@
 /**
  * Decides which columns of a server's earlier row a scan or a poll keeps: those of protocols in which
- * the server was not queried, and those of parts that the reply lacks, but that fewer replies in a row
- * have lacked than the limit. A protocol is not queried if it was not selected, or if the interview
+ * the server was not queried, and those of parts that the reply lacks, as long as fewer replies in a row
+ * than the limit have lacked the part. A protocol is not queried if it was not selected, or if the interview
  * ended before it was sent.
  *
  * @module

@@ -31,9 +31,9 @@ export interface LackingPart {
   readonly replies: number;
   /** When the last of them was counted, Unix milliseconds. */
   readonly countedAt: number;
-  /** The last reply to a watch that lacked the part. Absent: none did. */
+  /** The last reply without the part that a watch received. Absent: there was none. */
   readonly lacked?: WatchReply;
-  /** The last reply that had the part, to a watch other than that of `lacked`. Absent: none had. */
+  /** The last reply with the part that another watch than that of `lacked` received. Absent: there was none. */
   readonly had?: WatchReply;
 }
 
@@ -90,8 +90,8 @@ export function countLacking(
 
 /**
  * Marks parts after a reply to a watch. The counts of parts that the reply has are reset. If another
- * watch gets no reply with the part, its mark stays, so that the other watch finds out that this one
- * still gets the part: networks may pass one protocol and not another.
+ * watch lacks the part, its entry stays. From the entry, that watch sees that this one still gets the
+ * part: networks may pass one protocol and not another.
  *
  * @param lacking Names of the parts that the reply lacks.
  * @param unqueried Names of protocols in which the server was not queried: their counts stay.

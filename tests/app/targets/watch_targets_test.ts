@@ -74,7 +74,7 @@ Deno.test("two names of one address are two servers, and a repeated name is one 
   ]);
 });
 
-Deno.test("watch reads the state offline from a row", async () => {
+Deno.test("watch takes over from a row that a server is offline", async () => {
   const text = JSON.stringify({ ...SQP, online: false, missed_scans: 4, last_seen: 7 });
   const [server] = await serversOf("a.jsonl", text);
   assertEquals([server.online, server.misses], [false, server.rules.downAfter]);

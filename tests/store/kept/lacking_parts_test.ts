@@ -15,7 +15,7 @@ const after = (
   unqueried: readonly string[] = [],
 ) => countLacking(earlier, { parts, unqueried, repliedAt, now: repliedAt + 1000, limit: 3 });
 
-Deno.test("a part is lacking until as many replies in a row as the limit lack it", () => {
+Deno.test("a part keeps its values until the limit of replies in a row without it is reached", () => {
   const one = after({}, ["query"], 10_000);
   assertEquals(one, { query: { replies: 1, countedAt: 11_000 } });
   const two = after(one, ["query", "slp"], 20_000);

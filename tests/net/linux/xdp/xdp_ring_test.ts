@@ -145,7 +145,7 @@ Deno.test("only a frame that was accepted and lost is sent again", () => {
   }
 });
 
-Deno.test("each frame is sent once for any refusals", () => {
+Deno.test("each frame is sent once, whatever the kernel refuses", () => {
   let seed = 11;
   const next = () => seed = mix(seed + 0x9e3779b9 | 0) >>> 0;
   for (let round = 0; round < 60; round++) {

@@ -35,5 +35,5 @@ ip route add 10.83.0.0/16 via 10.79.0.253
 ip route add unreachable 10.84.0.0/30
 ip route add 10.85.0.0/16 nexthop via 10.79.0.254 nexthop via 10.79.0.253
 
-deno test --no-prompt --allow-net --allow-read --allow-ffi --allow-run --allow-env \
+deno test --no-prompt --allow-net --allow-read --allow-write --allow-ffi --allow-run --allow-env \
   tests/namespaces/raw

@@ -81,7 +81,7 @@ async function run(options: LanOptions, { add, left }: Results<ServerRecord>): P
     listenMs,
     optedOut,
     networks: localNetworks(interfaces),
-    watch: isEndless,
+    continuous: isEndless,
     players: !noPlayers,
     servers: new FoundServers(),
     sweep: java && { networks: java.swept, mostMs: listenMs },

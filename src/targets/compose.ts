@@ -187,7 +187,7 @@ function resolve(open: Open): { hole?: typeof EXCLUSION_KINDS[number]; ports: nu
   return { ports: allowed.map(([tag]) => tag as number).sort((a, b) => a - b) };
 }
 
-/** The segments of a pass: the target groups with the ports of the scan. */
+/** The segments of a pass: each group of addresses with the ports to probe there. */
 export function segmentsOf(
   { groups }: Targets,
   usualPorts: (family: 4 | 6) => readonly number[],

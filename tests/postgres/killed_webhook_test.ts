@@ -7,10 +7,9 @@ import { formatEndpoint } from "../../src/core/address.ts";
 import { drawFleet } from "../../src/fleet/simulate/draw_fleet.ts";
 import { openFleet } from "../../src/fleet/simulate/open_fleet.ts";
 import { systemClock } from "../../src/net/clock.ts";
-import type { Database } from "../../src/store/database/database.ts";
-import { openSqlite } from "../../src/store/database/sqlite.ts";
 import { finish, run, start, until } from "../cli/program.ts";
-import { all, connect, SERVER, withPostgres } from "../store/databases.ts";
+import { all } from "../store/databases.ts";
+import { type DatabasePlace, onPlaces } from "./database_places.ts";
 
 /** Where a watch is killed. */
 const POINTS = ["committed", "requested", "accepted", "moved", "waiting"] as const;
@@ -39,12 +38,7 @@ function receive() {
 }
 
 /** Kills watches of a database while they report that all its servers are online again. */
-async function killWatches(
-  first: number,
-  folder: string,
-  path: string,
-  openDatabase: () => Promise<Database>,
-): Promise<void> {
+async function killWatches({ first, folder, database: path, open }: DatabasePlace): Promise<void> {
   const range = { start: first, end: first + 256 };
   const hosts = drawFleet({ servers: SERVERS, range, seed: 2, software: ["pocketmine"] });
   await using _fleet = await openFleet(hosts, { clock: systemClock, seed: 1 });
@@ -57,7 +51,7 @@ async function killWatches(
     { permissions },
   );
   assertEquals(found.code, 0, found.stderr);
-  await using database = await openDatabase();
+  await using database = await open();
   await using receiver = receive();
   const { state, ids } = receiver;
   const args = ["watch", path, "--interval", "5s", ...optOuts, "--webhook", receiver.url];
@@ -109,26 +103,8 @@ async function killWatches(
   assert(stderr.includes("0 waiting, 0 lost"), stderr);
 }
 
-Deno.test("SQLite: each event of a database reaches the webhook, wherever watches are killed", async () => {
-  const folder = await Deno.makeTempDir();
-  try {
-    const path = `${folder}/servers.db`;
-    await killWatches(0x7f780100, folder, path, () => Promise.resolve(openSqlite(path)));
-  } finally {
-    await Deno.remove(folder, { recursive: true });
-  }
-});
-
-Deno.test({
-  name: "PostgreSQL: each event of a database reaches the webhook, wherever watches are killed",
-  ignore: SERVER === undefined,
-  fn: () =>
-    withPostgres(SERVER!, async (url) => {
-      const folder = await Deno.makeTempDir();
-      try {
-        await killWatches(0x7f790000, folder, url, () => connect(url));
-      } finally {
-        await Deno.remove(folder, { recursive: true });
-      }
-    }),
-});
+onPlaces(
+  "each event of a database reaches the webhook, wherever watches are killed",
+  { sqlite: 0x7f780100, postgres: 0x7f790000 },
+  killWatches,
+);

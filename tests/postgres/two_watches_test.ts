@@ -4,12 +4,11 @@ import { formatEndpoint } from "../../src/core/address.ts";
 import { drawFleet, type FleetHost } from "../../src/fleet/simulate/draw_fleet.ts";
 import { openFleet } from "../../src/fleet/simulate/open_fleet.ts";
 import { systemClock } from "../../src/net/clock.ts";
-import type { Database } from "../../src/store/database/database.ts";
-import { openSqlite } from "../../src/store/database/sqlite.ts";
 import { finish, run, start, until } from "../cli/program.ts";
-import { all, connect, SERVER, withPostgres } from "../store/databases.ts";
+import { all } from "../store/databases.ts";
+import { type DatabasePlace, onPlaces } from "./database_places.ts";
 
-const open = (hosts: readonly FleetHost[]) => openFleet(hosts, { clock: systemClock, seed: 1 });
+const simulate = (hosts: readonly FleetHost[]) => openFleet(hosts, { clock: systemClock, seed: 1 });
 
 /** An event of a watch's output. */
 interface Reported {
@@ -19,12 +18,7 @@ interface Reported {
 }
 
 /** Scans a fleet, and watches it twice while it stops, and starts again with other servers. */
-async function watchTwice(
-  first: number,
-  folder: string,
-  path: string,
-  openDatabase: () => Promise<Database>,
-): Promise<void> {
+async function watchTwice({ first, folder, database: path, open }: DatabasePlace): Promise<void> {
   const range = { start: first, end: first + 256 };
   const before = drawFleet({ servers: 6, range, seed: 2, software: ["pocketmine"] });
   const others = drawFleet({ servers: 6, range, seed: 9, software: ["pocketmine"] });
@@ -34,16 +28,16 @@ async function watchTwice(
   const targets = before.map(({ endpoint }) => formatEndpoint(endpoint));
   const scan = ["--protocol", "raknet", "--cooldown", "200ms", "-q", ...optOuts];
   const count = async (kind: string) => {
-    await using database = await openDatabase();
+    await using database = await open();
     const sql = `select count(*) as n from events where kind = '${kind}'`;
     return Number((await all(database, sql))[0].n);
   };
-  const fleet = await open(before);
+  const fleet = await simulate(before);
   const found = await run(["scan", ...targets, ...scan, "-o", path], { permissions });
   assertEquals([found.code, await count("online")], [0, 6], found.stderr);
   const options = ["--interval", "5s", "--timeout", "1s", "--down-after", "1", ...optOuts];
   const watches = [1, 2].map(() => start(["watch", path, ...options], { permissions }));
-  await using probes = await openDatabase();
+  await using probes = await open();
   // A server that a watch has not polled yet would be no change for that watch.
   const polled =
     "select count(*) as n from (select distinct o.scan, o.server from observations o " +
@@ -51,7 +45,7 @@ async function watchTwice(
   await until(watches[0], async () => Number((await all(probes, polled))[0].n) === 12);
   await fleet[Symbol.asyncDispose]();
   await until(watches[0], async () => await count("offline") === 6);
-  await using _again = await open(after);
+  await using _again = await simulate(after);
   const rescan = ["scan", "--rescan", path, "-o", path, "--cooldown", "200ms", "-q", ...optOuts];
   const [rescanned] = await Promise.all([
     run(rescan, { permissions }),
@@ -85,27 +79,8 @@ async function watchTwice(
   assert(ended.every(({ code }) => code === 130));
 }
 
-Deno.test("SQLite: two watches and a rescan of one database report each change once", async () => {
-  const folder = await Deno.makeTempDir();
-  try {
-    const path = `${folder}/servers.db`;
-    const reading = () => Promise.resolve(openSqlite(path, { readOnly: true }));
-    await watchTwice(0x7f310000, folder, path, reading);
-  } finally {
-    await Deno.remove(folder, { recursive: true });
-  }
-});
-
-Deno.test({
-  name: "PostgreSQL: two watches and a rescan of one database report each change once",
-  ignore: SERVER === undefined,
-  fn: () =>
-    withPostgres(SERVER!, async (url) => {
-      const folder = await Deno.makeTempDir();
-      try {
-        await watchTwice(0x7f320000, folder, url, () => connect(url));
-      } finally {
-        await Deno.remove(folder, { recursive: true });
-      }
-    }),
-});
+onPlaces(
+  "two watches and a rescan of one database report each change once",
+  { sqlite: 0x7f310000, postgres: 0x7f320000 },
+  watchTwice,
+);

@@ -31,7 +31,7 @@ Deno.test("an endpoint to which several names lead has each of them", () => {
   assertEquals(others(requests, null, 7, "no address"), []);
 });
 
-Deno.test("a name whose SRV record leads to an endpoint is one server there", () => {
+Deno.test("a name with an SRV record that leads to an endpoint counts once as a server of this endpoint", () => {
   const led = "a.example SRV mc.example:7";
   const requests = sharedRequests([request("a.example"), request(led, 7), request("b.example")]);
   assertEquals(others(requests, led), ["b.example"]);

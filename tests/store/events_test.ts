@@ -122,7 +122,7 @@ onEngines("hostile values make one event each time they change, and no more", as
   assertEquals(rows.length, NASTY.length, JSON.stringify(rows));
 });
 
-/** A server whose texts are as long as a reply allows, and differ from reply to reply. */
+/** A server with texts as long as a reply allows, different in each reply. */
 function endless(at: number, text: string): Partial<ServerRecord> {
   const long = (name: string) => `${at}${name}${text.repeat(16_384 / text.length)}`;
   const plugins = Array.from({ length: 5 }, (_, i) => ({ name: long(`${i}`), version: text }));

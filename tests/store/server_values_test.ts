@@ -159,7 +159,7 @@ Deno.test("texts of each length that differ in one unit, or in the number of uni
   assertEquals(hashes.size, new Set(texts).size);
 });
 
-Deno.test("the content hash tells unknown values from empty ones, and one column from the next", () => {
+Deno.test("the content hash differs between unknown and empty values, and between columns", () => {
   const empty = { edition: "", software: "", proxy: "", map: "", gamemode: "" };
   const names = Object.keys(empty) as (keyof typeof empty)[];
   const texts = [null, "", "a", "=", "a="];

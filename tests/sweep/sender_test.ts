@@ -203,7 +203,7 @@ Deno.test("canary probes have random positions in batches, are not counted as pr
   const socket = slowSocket(network, () => 1, (addresses) => {
     addresses.forEach((address, place) => {
       if (isCanary(address)) places.push(place / addresses.length);
-      assert(!(isCanary(address) ? queried : probed).has(address), "nobody twice");
+      assert(!(isCanary(address) ? queried : probed).has(address), "an address was probed twice");
       (isCanary(address) ? queried : probed).add(address);
     });
     last = network.now();
@@ -240,7 +240,7 @@ Deno.test("canary probes have random positions in batches, are not counted as pr
   }
 });
 
-Deno.test("a sender whose sockets receive while they send yields rarely, and least when the event loop has no other work", async () => {
+Deno.test("a sender with sockets that receive while they send yields rarely, and least when the event loop has no other work", async () => {
   const turnsWith = async (receivesWhileSending: boolean, busy: boolean) => {
     let [now, turns] = [0, 0];
     const clock = {

@@ -248,13 +248,19 @@ function spanJournal(network: FakeNetwork) {
   return { list, journal };
 }
 
-Deno.test("the span of a watch grows with each write and each minute, and ends with the watch", async () => {
-  const network = new FakeNetwork(1);
+/** A journal of spans, and a server whose poll with a reply `poll` adds. */
+function polledServer(network: FakeNetwork) {
   const { list, journal } = spanJournal(network);
   const later = (ms: number) => new Promise<void>((resolve) => network.after(ms, resolve));
   const one = server(1);
   const poll = () =>
     journal.addPoll(one, one.addReply(row(1), network.wall()), Math.round(network.wall()));
+  return { list, journal, later, poll };
+}
+
+Deno.test("the span of a watch grows with each write and each minute, and ends with the watch", async () => {
+  const network = new FakeNetwork(1);
+  const { list, journal, later, poll } = polledServer(network);
   await network.run((async () => {
     const start = network.wall();
     await journal.begin(() => Promise.resolve());
@@ -280,11 +286,7 @@ Deno.test("the span of a watch grows with each write and each minute, and ends w
 
 Deno.test("an outage of the watch ends its span, and each server is observed after it", async () => {
   const network = new FakeNetwork(1);
-  const { list, journal } = spanJournal(network);
-  const later = (ms: number) => new Promise<void>((resolve) => network.after(ms, resolve));
-  const one = server(1);
-  const poll = () =>
-    journal.addPoll(one, one.addReply(row(1), network.wall()), Math.round(network.wall()));
+  const { list, journal, later, poll } = polledServer(network);
   await network.run((async () => {
     const start = network.wall();
     await journal.begin(() => Promise.resolve());
@@ -310,12 +312,8 @@ Deno.test("an outage of the watch ends its span, and each server is observed aft
 
 Deno.test("a clock that is set back by a day does not delay observations, states or spans", async () => {
   const network = new FakeNetwork(1);
-  const { list, journal } = spanJournal(network);
+  const { list, journal, later, poll } = polledServer(network);
   const { wall } = network;
-  const later = (ms: number) => new Promise<void>((resolve) => network.after(ms, resolve));
-  const one = server(1);
-  const poll = () =>
-    journal.addPoll(one, one.addReply(row(1), network.wall()), Math.round(network.wall()));
   await network.run((async () => {
     const start = network.wall();
     await journal.begin(() => Promise.resolve());

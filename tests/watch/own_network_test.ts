@@ -146,7 +146,7 @@ Deno.test("a watch of few servers is offline only when the system refuses to sen
   assertEquals([lost.own, new Set(lost.offline).size], [[], few.servers]);
 });
 
-Deno.test("a watch that starts without a route reports no server, and the servers when there is one", async () => {
+Deno.test("a watch that starts without a route reports no server until there is a route", async () => {
   const { events, own } = await watchWeather({
     servers: 3,
     isKnown: false,

@@ -33,7 +33,7 @@ const MOST_PORTS = 64;
 export interface DiscoveryOptions extends
   Pick<
     DiscoverySetup,
-    "networks" | "ports" | "watch" | "listenMs" | "players" | "servers" | "onServer" | "signal"
+    "networks" | "ports" | "continuous" | "listenMs" | "players" | "servers" | "onServer" | "signal"
   >,
   Pick<DiscoverySetup, "optedOut" | "shortage"> {
   /** Opens the sockets, and has the clock. */

@@ -50,7 +50,7 @@ export async function runLan(
   const { network, networks, optedOut, java } = await readNetworks(options, allProtocols);
   const servers = new FoundServers();
   const size = countNetworks(networks);
-  const live = look.watch && !options.json && !isDumb();
+  const live = look.continuous && !options.json && !isDumb();
   using table = live ? openTable(servers, size, options.noColor) : undefined;
   using interrupt = onInterrupt(() => table?.[Symbol.dispose]());
   const rows = new Rows(options.json);
@@ -131,12 +131,12 @@ function reportShortage({ short }: LanEnd): number {
 function discoveryTimes(
   { ports, once, noPlayers }: OptionsOf<"lan">,
   allProtocols: readonly Protocol[],
-): Pick<DiscoverySetup, "ports" | "watch" | "listenMs" | "players"> {
-  const watch = once === undefined && Deno.stdout.isTerminal();
+): Pick<DiscoverySetup, "ports" | "continuous" | "listenMs" | "players"> {
+  const continuous = once === undefined && Deno.stdout.isTerminal();
   return {
     ports: broadcastPorts(ports, allProtocols),
-    watch,
-    listenMs: watch ? Infinity : 1000 * (once ?? DEFAULTS.lan.once),
+    continuous,
+    listenMs: continuous ? Infinity : 1000 * (once ?? DEFAULTS.lan.once),
     players: !noPlayers,
   };
 }

@@ -55,7 +55,7 @@ export interface DiscoverySetup extends RetryLimits {
   /** How long to listen, milliseconds; `Infinity`: until `signal` is aborted. */
   readonly listenMs: number;
   /** Whether servers that were found are queried at regular intervals. */
-  readonly watch: boolean;
+  readonly continuous: boolean;
   /** Timeout for each reply in an interview, milliseconds. */
   readonly timeoutMs: number;
   /** Opens a socket that may send broadcasts. */

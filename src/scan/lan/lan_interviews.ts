@@ -28,7 +28,7 @@ import type { DiscoverySetup, LocalLink, LocalNetwork } from "./discovery_setup.
 
 /** Maximum number of concurrent interviews. */
 const CONCURRENCY = 64;
-/** In watch mode, interval between interviews of a server with two protocols or more, milliseconds. */
+/** In a continuous discovery, the interval between interviews of a server with several protocols, ms. */
 const REFRESH_MS = 5000;
 
 /** The result of one interview: the endpoint, its replies and the round trip. */
@@ -102,14 +102,14 @@ export class LanInterviews {
     lifetimeMs: number,
     verified: boolean,
   ): FoundServer | undefined {
-    const { servers, clock, watch } = this.options;
+    const { servers, clock, continuous } = this.options;
     if (this.isOptedOut(address)) return undefined;
     const now = clock.now();
     const server = servers.getOrAdd(key, address, lifetimeMs, now);
     if (server === undefined || server.address !== address) return undefined;
     if (verified) server.seenAt = now;
     if (servers.isSettled(server)) return undefined;
-    const pause = !watch ? Infinity : server.row?.protocols.length === 1 ? 0 : REFRESH_MS;
+    const pause = !continuous ? Infinity : server.row?.protocols.length === 1 ? 0 : REFRESH_MS;
     return now - server.interviewedAt >= pause ? server : undefined;
   }
 

@@ -24,12 +24,12 @@ export * from "./found_servers.ts";
 export * from "./discovery_setup.ts";
 
 /**
- * Number of pings, and the interval between two pings, milliseconds; watch mode continues with a
- * longer interval.
+ * Number of pings, and the interval between two pings, milliseconds; a continuous discovery then
+ * pings at a longer interval.
  */
 const PINGS = 3;
 const PING_EVERY_MS = 1000;
-const WATCH_EVERY_MS = 3000;
+const LATER_PING_EVERY_MS = 3000;
 /**
  * IPv6 pings follow the IPv4 pings. A server with addresses of both families is therefore listed by
  * its IPv4 address.
@@ -37,7 +37,7 @@ const WATCH_EVERY_MS = 3000;
 const LINKS_AFTER_MS = 500;
 /** Interval between NetherNet requests, milliseconds, as in Bedrock clients. */
 const REQUEST_EVERY_MS = 2000;
-/** In watch mode, the interval between two queries of a dedicated Java server, milliseconds. */
+/** In a continuous discovery, the interval between queries of a dedicated Java server, milliseconds. */
 const REFRESH_JAVA_MS = 15_000;
 
 /** Runs a discovery until the time limit, then waits until all interviews have ended. */
@@ -55,7 +55,7 @@ export async function discover(options: DiscoverySetup): Promise<LanEnd> {
     reject,
   );
   group?.listen((datagram, from) => discovery.receiveAnnouncement(datagram, from)).catch(reject);
-  const cancelLinks = () => options.watch && demultiplexer.cancel();
+  const cancelLinks = () => options.continuous && demultiplexer.cancel();
   signal.addEventListener("abort", cancelLinks, { once: true });
   const end = clock.now() + listenMs;
   const java = javaSweep(interviews, discovery, options);
@@ -96,11 +96,11 @@ function javaSweep(
   );
 }
 
-/** Sweeps once. In watch mode, the found servers are then queried at regular intervals. */
+/** Sweeps once. In a continuous discovery, the found servers are then queried at regular intervals. */
 async function sweepJava(java: JavaSweep, options: DiscoverySetup): Promise<void> {
-  const { clock, signal, watch, servers } = options;
+  const { clock, signal, continuous, servers } = options;
   await java.run();
-  while (watch && !signal.aborted) {
+  while (continuous && !signal.aborted) {
     await sleep(clock, REFRESH_JAVA_MS, signal);
     const found = servers.listed().filter(({ row }) => isSwept(row));
     await Promise.all(
@@ -149,15 +149,15 @@ async function openGroup(
 
 /** Broadcasts pings and removes expired servers, until the end of the discovery. */
 async function ping(discovery: Discovery, options: DiscoverySetup, end: number): Promise<void> {
-  const { clock, signal, watch, servers } = options;
+  const { clock, signal, continuous, servers } = options;
   const pause = (ms: number) => sleep(clock, Math.max(0, Math.min(ms, end - clock.now())), signal);
   for (let round = 1; !signal.aborted && clock.now() <= end; round++) {
     await discovery.ping(4);
     await pause(LINKS_AFTER_MS);
     if (!signal.aborted) await discovery.ping(6);
-    if (round >= PINGS && !watch) return await pause(Infinity);
-    await pause((round < PINGS ? PING_EVERY_MS : WATCH_EVERY_MS) - LINKS_AFTER_MS);
-    if (watch) servers.forget(clock.now());
+    if (round >= PINGS && !continuous) return await pause(Infinity);
+    await pause((round < PINGS ? PING_EVERY_MS : LATER_PING_EVERY_MS) - LINKS_AFTER_MS);
+    if (continuous) servers.forget(clock.now());
     if (clock.now() >= end) return;
   }
 }

@@ -27,14 +27,22 @@ interface Metric {
   readonly histogram?: { readonly dataPoints: readonly Point[] };
 }
 
+/** An export in OTLP's JSON. */
+interface Export {
+  readonly resourceMetrics: readonly {
+    readonly scopeMetrics: readonly {
+      readonly scope: { readonly name: string };
+      readonly metrics: readonly Metric[];
+    }[];
+  }[];
+}
+
 /** Our metrics in an export, by name. */
 function metricsOf(body: string): Map<string, Metric> {
-  // deno-lint-ignore no-explicit-any
-  const scopes = JSON.parse(body).resourceMetrics.flatMap((one: any) => one.scopeMetrics);
-  // deno-lint-ignore no-explicit-any
-  const ours = scopes.filter(({ scope }: any) => scope.name === "blocksweep");
-  // deno-lint-ignore no-explicit-any
-  return new Map(ours.flatMap((one: any) => one.metrics).map((one: Metric) => [one.name, one]));
+  const { resourceMetrics } = JSON.parse(body) as Export;
+  const ours = resourceMetrics.flatMap(({ scopeMetrics }) => scopeMetrics)
+    .filter(({ scope }) => scope.name === "blocksweep");
+  return new Map(ours.flatMap(({ metrics }) => metrics).map((one) => [one.name, one]));
 }
 
 /** A collector that receives exports of metrics until one is enough. */

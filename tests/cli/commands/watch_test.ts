@@ -16,7 +16,7 @@ import { watchSummary } from "../../../src/cli/commands/watch.ts";
 import { SEEN, STATES } from "../../store/databases.ts";
 import { PrintedText, run, start, until } from "../program.ts";
 
-const TOLD = {
+const COMMON = {
   ...{ at: 3_723_000, host: "127.0.0.1", port: 19132, requested_as: null, scan_id: "s" },
   ...{ id: "e", name: null },
 };
@@ -27,11 +27,11 @@ Deno.test("events are printed as lines, with servers' text escaped", () => {
     ...{ name: "evil\u001b[2J\nname", players_online: 3, players_max: 20, version: "1.21" },
   };
   const lines = ([
-    { ...TOLD, event: "online", server, offline_ms: 90_000 },
-    { ...TOLD, event: "offline", misses: 1, last_seen: null, requested_as: "a.example" },
-    { ...TOLD, event: "changed", changes: { motd: ["a", null], players_max: [20, 30] } },
-    { ...TOLD, event: "players", players_online: [2, 3], joined: ["Ann", "Bob"], left: ["Eve"] },
-    { ...TOLD, event: "restarted", guid: ["1", "2"] },
+    { ...COMMON, event: "online", server, offline_ms: 90_000 },
+    { ...COMMON, event: "offline", misses: 1, last_seen: null, requested_as: "a.example" },
+    { ...COMMON, event: "changed", changes: { motd: ["a", null], players_max: [20, 30] } },
+    { ...COMMON, event: "players", players_online: [2, 3], joined: ["Ann", "Bob"], left: ["Eve"] },
+    { ...COMMON, event: "restarted", guid: ["1", "2"] },
   ] as WatchEvent[]).map((event) => eventLine(event));
   assertEquals(lines.slice(1), [
     "01:02:03Z  offline    127.0.0.1:19132 (a.example)  no reply to 1 poll",
@@ -63,7 +63,7 @@ const RAW = "\u009b31m\u0090x\u009c\u0085\u007f\u202e\u2066\u200f\u061c\u2028\u2
 Deno.test("events as JSON escape terminal control characters, and lose no data", async () => {
   const lines: string[] = [];
   const printer = new EventPrinter(true, (line) => Promise.resolve(void lines.push(line)));
-  const event: WatchEvent = { ...TOLD, event: "changed", changes: { motd: [RAW, [RAW]] } };
+  const event: WatchEvent = { ...COMMON, event: "changed", changes: { motd: [RAW, [RAW]] } };
   printer.add(event);
   await printer.printed();
   assertEquals(lines.map((line) => JSON.parse(line)), [{ schema: 1, ...event }]);
@@ -79,13 +79,13 @@ Deno.test("no server's text breaks the line of an event, or imitates another eve
   ];
   for (const text of texts) {
     const server = { ...emptyRecord({ address: 1, port: 1 }, 5), name: text, version: text };
-    const reported = { ...TOLD, requested_as: text };
+    const reported = { ...COMMON, requested_as: text };
     const events = [
-      { ...TOLD, event: "online", server, offline_ms: null },
+      { ...COMMON, event: "online", server, offline_ms: null },
       { ...reported, event: "offline", misses: 3, last_seen: null },
-      { ...TOLD, event: "changed", changes: { motd: [text, text], plugins: [null, [text]] } },
-      { ...TOLD, event: "players", players_online: [1, 2], joined: [text, text], left: [text] },
-      { ...TOLD, event: "restarted", guid: [text, text] },
+      { ...COMMON, event: "changed", changes: { motd: [text, text], plugins: [null, [text]] } },
+      { ...COMMON, event: "players", players_online: [1, 2], joined: [text, text], left: [text] },
+      { ...COMMON, event: "restarted", guid: [text, text] },
     ] as WatchEvent[];
     for (const event of events) {
       for (const columns of [20, 80, 132, 5000]) {

@@ -110,7 +110,7 @@ function stepsOf(value: unknown): number {
   return count.steps;
 }
 
-Deno.test("accesses grow with the number of components, up to the bound", () => {
+Deno.test("the number of property accesses grows with the number of components, up to the bound", () => {
   const wide = (size: number) => ({ extra: Array(size).fill({ text: "x", color: "red" }) });
   const [small, twice] = [stepsOf(wide(100)), stepsOf(wide(200))];
   assert(twice < 2.1 * small, `${small} steps, then ${twice}`);

@@ -106,7 +106,7 @@ Deno.test("rescan: a server known for SQP whose name opts out is dropped, and re
   assertEquals([rows.length, optedOut], [29, [UNITY[0].address]]);
 });
 
-Deno.test("rescan: the coverage of known servers", () => {
+Deno.test("a rescan covers Unity servers in SQP, and other known servers in the protocols of the scan only", () => {
   const inclusion = { range: RANGE, port: undefined };
   const targets = {
     addresses: compose([inclusion], { never: [], private: [], chosen: [] }),

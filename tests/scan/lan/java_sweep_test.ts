@@ -193,7 +193,7 @@ Deno.test("after an opt-out in a pong, nothing is sent to the address, and none 
   }
 });
 
-Deno.test("in watch mode, lan sweeps once, queries the servers found every 15 seconds, and drops expired ones", async () => {
+Deno.test("a continuous discovery sweeps once, queries the servers found every 15 seconds, and drops expired ones", async () => {
   const network = new FakeNetwork(1);
   const { streams, sweep } = javaServers(network, 77);
   const servers = new FoundServers();
@@ -205,8 +205,8 @@ Deno.test("in watch mode, lan sweeps once, queries the servers found every 15 se
   network.after(62_000, () => streams.host(at(77), "refused"));
   network.after(140_000, () => controller.abort());
   const { signal } = controller;
-  const watching = { servers, watch: true, listenMs: Infinity, signal };
-  await lookAround(network, { sweep, ...watching });
+  const continuous = { servers, continuous: true, listenMs: Infinity, signal };
+  await lookAround(network, { sweep, ...continuous });
   assertEquals(seen.map((rows) => rows.map(({ host }) => host)), [
     ["192.168.1.77"],
     ["192.168.1.77"],
@@ -219,7 +219,7 @@ Deno.test("in watch mode, lan sweeps once, queries the servers found every 15 se
   assert(gaps.length >= 5 && gaps.every((gap) => gap >= 11_000), `${gaps}`);
 });
 
-Deno.test("an endpoint that is first a Java world and then a RakNet server does not end the watch", async () => {
+Deno.test("an endpoint that is first a Java world and then a RakNet server does not end a continuous discovery", async () => {
   const network = new FakeNetwork(1);
   const controller = new AbortController();
   const servers = new FoundServers();
@@ -242,8 +242,8 @@ Deno.test("an endpoint that is first a Java world and then a RakNet server does 
     }));
   network.after(9000, () => controller.abort());
   const { signal } = controller;
-  const watching = { servers, watch: true, listenMs: Infinity, signal };
-  const found = await lookAround(network, { openGroup, ...watching });
+  const continuous = { servers, continuous: true, listenMs: Infinity, signal };
+  const found = await lookAround(network, { openGroup, ...continuous });
   assertEquals(found.map(({ port }) => port), [19132]);
   assertEquals(servers.listed().map(({ row }) => row.protocol), ["raknet"]);
 });

@@ -44,7 +44,7 @@ export async function lookAroundWell(
     protocols: USUAL_PROTOCOLS,
     ports: { 4: [19132], 6: [19133] },
     listenMs: 3000,
-    watch: false,
+    continuous: false,
     servers: new FoundServers(),
     timeoutMs: 1000,
     retries: 1,

@@ -15,7 +15,10 @@ const FLOODING = Array.from({ length: 16 }, (_, i) => RANGE.start + 256 + 13 * i
 const NEAR = { ...RANGE, end: RANGE.start + 256 };
 const SERVERS = { servers: 64, range: NEAR, seed: 3, software: ["bds"] };
 
-/** 64 Bedrock servers, and 16 hosts that send 1,000 copies of each datagram; sockets whose buffers hold 256 datagrams each. */
+/**
+ * 64 Bedrock servers, 16 hosts that send 1,000 copies of each datagram, and sockets with buffers of
+ * 256 datagrams each.
+ */
 function disturbed(over: Partial<Setting> = {}) {
   return scanFleet({
     fleet: SERVERS,

@@ -29,7 +29,7 @@ const AROUND = { resolve: (path: string) => path, password: () => Promise.resolv
 const open = (path: string) => openStore(parseDatabaseLocation(`sqlite:${path}`)!, AROUND);
 const read = (path: string) => readStore(parseDatabaseLocation(`sqlite:${path}`)!, AROUND);
 
-Deno.test("paths and URLs that name a database", () => {
+Deno.test("paths and sqlite: URLs name a database, other texts do not", () => {
   const file = (text: string) => parseDatabaseLocation(text)?.file;
   assertEquals(["a.db", "b/c.SQLITE", "d.sqlite3"].map(file), ["a.db", "b/c.SQLITE", "d.sqlite3"]);
   assertEquals(file("sqlite:odd name.txt"), "odd name.txt");

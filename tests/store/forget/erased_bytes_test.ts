@@ -9,7 +9,7 @@ import { forgettable, record } from "../records.ts";
 
 const pause = () => Promise.resolve();
 
-/** A server whose texts no other server has. */
+/** A server with texts that no other server has. */
 const secret = record(77, {
   host: "127.8.8.8",
   name: "ZebraQuux",

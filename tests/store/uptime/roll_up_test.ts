@@ -268,7 +268,7 @@ onEngines(
   },
 );
 
-onEngines("a prune whose clock is a year ahead makes no later hour final", async (db) => {
+onEngines("a prune with a clock a year ahead makes no later hour final", async (db) => {
   await prepare(db);
   const start = startOf(db.now(), HOUR_MS);
   await watchAll(db, 2, start - 6 * HOUR_MS, start);

@@ -27,7 +27,7 @@ import { identityOf } from "../../../src/store/rows/identity.ts";
 const NOW = 1_700_000_000_000;
 const STORED = EVENT_KINDS.filter((kind) => kind !== "players");
 
-/** A database whose disposal by a queue leaves it open. */
+/** A database that stays open when a queue disposes of it. */
 function shared(database: Database): Database {
   const methods = { [Symbol.asyncDispose]: { value: () => Promise.resolve() } };
   return new Proxy(database, {

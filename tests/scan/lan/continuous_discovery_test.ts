@@ -9,7 +9,7 @@ import { HOME, lookAround, OFFICE, put } from "./lan_harness.ts";
 const utf8 = (text: string) => new TextEncoder().encode(text);
 
 /** Watches for a number of milliseconds. Returns the list at these times. */
-async function watch(
+async function discoverContinuously(
   network: FakeNetwork,
   looks: readonly number[],
   over: Parameters<typeof lookAround>[1] = {},
@@ -21,7 +21,7 @@ async function watch(
     network.after(ms, () => seen.push(servers.listed().map(({ row }) => row)));
   }
   network.after(looks.at(-1)! + 1, () => controller.abort());
-  const options = { servers, watch: true, listenMs: Infinity, signal: controller.signal };
+  const options = { servers, continuous: true, listenMs: Infinity, signal: controller.signal };
   return { found: await lookAround(network, { ...options, ...over }), seen };
 }
 
@@ -43,10 +43,10 @@ function counting(network: FakeNetwork, last: number, pings: number) {
   });
 }
 
-Deno.test("in watch mode, player counts change and expired servers disappear", async () => {
+Deno.test("in a continuous discovery, player counts change and expired servers disappear", async () => {
   const network = new FakeNetwork(1);
   counting(network, 10, 5);
-  const { seen, found } = await watch(network, [900, 2900, 7000, 22_000, 30_000]);
+  const { seen, found } = await discoverContinuously(network, [900, 2900, 7000, 22_000, 30_000]);
   const counts = seen.map((rows) => rows.map((row) => row.players_online));
   assertEquals(counts, [[1], [3], [4], [5], []]);
   assertEquals(found.map(({ players_online }) => players_online), [1]);
@@ -63,7 +63,9 @@ Deno.test("a Java world expires five seconds after its last announcement, and ca
     }
     return Promise.resolve(socket);
   };
-  const { seen, found } = await watch(network, [100, 7000, 12_000, 20_100], { openGroup });
+  const { seen, found } = await discoverContinuously(network, [100, 7000, 12_000, 20_100], {
+    openGroup,
+  });
   assertEquals(seen.map(({ length }) => length), [1, 1, 0, 1]);
   assertEquals(found.length, 2);
 });
@@ -76,15 +78,15 @@ Deno.test("an unresponsive NetherNet world expires after fifteen seconds", async
         ? [lan.sealPacket({ type: "response", sender: 7n, data: Uint8Array.of(99) })]
         : [],
   });
-  const { seen } = await watch(network, [100, 15_000, 20_000]);
+  const { seen } = await discoverContinuously(network, [100, 15_000, 20_000]);
   assertEquals(seen.map(({ length }) => length), [1, 1, 0]);
 });
 
-Deno.test("in watch mode, a server is queried only in the protocols of its replies, a duplicate in none", async () => {
+Deno.test("in a continuous discovery, a server is queried only in the protocols of its replies, a duplicate in none", async () => {
   const network = new FakeNetwork(1);
   put(network, 0xc0a8010a, "bds", "pocketmine");
   put(network, 0x0a00000a, "bds"); // the same server in the other network
-  await watch(network, [20_000], { networks: [HOME, OFFICE] });
+  await discoverContinuously(network, [20_000], { networks: [HOME, OFFICE] });
   const queried = (address: number) =>
     network.sent.filter(({ to, bytes }) =>
       to.address === address && decodeQueryRequest(bytes) !== undefined
@@ -100,7 +102,7 @@ Deno.test("in watch mode, a server is queried only in the protocols of its repli
 Deno.test("an opted-out server is not queried again", async () => {
   const network = new FakeNetwork(1);
   put(network, 0xc0a8010a, "bdsOptedOut");
-  const { seen, found } = await watch(network, [1000, 10_000]);
+  const { seen, found } = await discoverContinuously(network, [1000, 10_000]);
   assertEquals([seen, found], [[[], []], []]);
   assertEquals(network.sent.filter(({ to }) => to.address === 0xc0a8010a), []);
 });
@@ -123,7 +125,9 @@ Deno.test("an opt-out of the 33rd server of an address, which is not listed, app
   const network = new FakeNetwork(1);
   const ports = Array.from({ length: 40 }, (_, i) => 19200 + i);
   for (const port of ports) putBedrock(network, port, port === ports.at(-1) ? MARKER : "A server");
-  const { seen } = await watch(network, [1000, 10_000], { ports: { 4: ports, 6: [] } });
+  const { seen } = await discoverContinuously(network, [1000, 10_000], {
+    ports: { 4: ports, 6: [] },
+  });
   assertEquals(seen, [[], []]);
   assertEquals(network.sent.filter(({ to }) => to.address === 0xc0a8010a), []);
 });
@@ -139,16 +143,19 @@ Deno.test("an opt-out in an announcement is read on arrival, even during twenty 
     return Promise.resolve(socket);
   };
   const start = network.now();
-  const { seen } = await watch(network, [10_000], { openGroup, ports: { 4: ports, 6: [] } });
+  const { seen } = await discoverContinuously(network, [10_000], {
+    openGroup,
+    ports: { 4: ports, 6: [] },
+  });
   assertEquals(seen, [[]]);
   const later = network.sent.filter(({ to, at }) => to.address === 0xc0a8010a && at > start + 60);
   assertEquals(later, []);
 });
 
-Deno.test("watch mode ends at once when its signal is aborted", async () => {
+Deno.test("a continuous discovery ends at once when its signal is aborted", async () => {
   const network = new FakeNetwork(1);
   put(network, 0xc0a8010a, "bds"); // its Query exchange is pending at the end
-  await watch(network, [10]);
+  await discoverContinuously(network, [10]);
   assert(network.now() < 1000 + 50);
 });
 

@@ -15,7 +15,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ["sweep", "inspect", "sinks", "store"],
   ["scan", "watch", "fleet"],
   ["app", "testing"],
-  ["library"],
+  ["library", "web"],
   ["cli", "mod.ts", "entry"],
 ];
 
@@ -29,7 +29,7 @@ const SRC = new URL("../src/", import.meta.url);
 async function* sources(folder: URL): AsyncIterable<URL> {
   for await (const entry of Deno.readDir(folder)) {
     if (entry.isDirectory) yield* sources(new URL(`${entry.name}/`, folder));
-    else if (entry.name.endsWith(".ts")) yield new URL(entry.name, folder);
+    else if (/\.tsx?$/.test(entry.name)) yield new URL(entry.name, folder);
   }
 }
 
@@ -60,7 +60,9 @@ function allowed(from: string, to: string): boolean {
  */
 function imports(text: string): string[] {
   const code = text.replace(/^\s*\/?\*.*$/gm, "");
-  return [...code.matchAll(/(?:from|import|import\()\s*"(\.[^"]+\.ts)"/g)].map(([, path]) => path);
+  return [...code.matchAll(/(?:from|import|import\()\s*"(\.[^"]+\.tsx?)"/g)].map(([, path]) =>
+    path
+  );
 }
 
 /** The imports of each module, as paths below src/. */

@@ -14,7 +14,7 @@ async function filesIn(folder: string): Promise<string[]> {
   const found: string[] = [];
   for await (const { name, isDirectory } of Deno.readDir(new URL(folder, ROOT))) {
     if (isDirectory) found.push(...await filesIn(`${folder}${name}/`));
-    else if (name.endsWith(".ts")) found.push(`${folder}${name}`);
+    else if (/\.tsx?$/.test(name)) found.push(`${folder}${name}`);
   }
   return found.sort();
 }
@@ -25,7 +25,7 @@ function loads(path: string, text: string): string[] {
   const named = code.matchAll(/(?:\bfrom |\bimport |\bimport\(|new URL\()"([^"]+)"/g);
   return [...named].flatMap(([, name]) => {
     if (name in OWN) return [OWN[name]];
-    const isFile = name.startsWith(".") && name.endsWith(".ts");
+    const isFile = name.startsWith(".") && /\.tsx?$/.test(name);
     return isFile ? [new URL(name, `file:///${path}`).pathname.slice(1)] : [];
   });
 }
@@ -33,7 +33,7 @@ function loads(path: string, text: string): string[] {
 /** The paths of sources, and of their folders, that the first comment of a test names. */
 function pathsNamed(text: string): string[] {
   const [comment] = /^\/\*\*[\s\S]*?\*\//.exec(text) ?? [""];
-  return comment.match(/\bsrc\/[\w/]*(?:\w\.ts|\/)/g) ?? [];
+  return comment.match(/\bsrc\/[\w/]*(?:\w\.tsx?|\/)/g) ?? [];
 }
 
 /** The folder of a file. */
@@ -66,7 +66,7 @@ const ENTRY_POINTS = Object.values<string>(CONFIG.exports).map((path) => path.sl
  * source.
  */
 function hasOwnTest(path: string): boolean {
-  const test = path.replace(/^src\//, "tests/").replace(/\.ts$/, "_test.ts");
+  const test = path.replace(/^src\//, "tests/").replace(/\.tsx?$/, "_test.ts");
   return TESTS.includes(test) || ALL_NAMED.has(path) || ENTRY_POINTS.includes(path);
 }
 
@@ -80,7 +80,7 @@ Deno.test("a test loads the sources in its first comment", () => {
     const reached = reach(test, GRAPH);
     const names = NAMED.get(test)!;
     const others = SOURCES.filter((path) => names.includes(folderOf(path)) && !hasOwnTest(path));
-    const files = names.filter((name) => name.endsWith(".ts"));
+    const files = names.filter((name) => /\.tsx?$/.test(name));
     return [...files, ...others].filter((path) => !reached.has(path))
       .map((path) => `${test}: ${path}`);
   });

@@ -1,0 +1,277 @@
+/**
+ * What the dashboard, its JSON API and the report ask of a database.
+ *
+ * All values come from strangers or from the database as they are: pages escape them. Times are Unix
+ * milliseconds.
+ *
+ * @module
+ */
+import type { ServerOrder } from "../../store/queries/orders.ts";
+import type { SelectedServer } from "../../store/server_queries.ts";
+import type { StoredScan } from "../../store/scans/scan_list.ts";
+import type { EventPosition, StoredEvent } from "../../store/events/event_feed.ts";
+import type { RecentUptime } from "../../store/uptime/uptime_queries.ts";
+
+/**
+ * Filters of servers. A filter that is omitted matches all servers; several values of one filter match
+ * the servers with any of them.
+ */
+export interface DashboardFilters {
+  readonly edition?: readonly string[];
+  /** Parts of the software's name, case-insensitive. */
+  readonly software?: readonly string[];
+  /** Game versions or their starts, in whole numbers: `1.21` matches `1.21.50`. */
+  readonly version?: readonly string[];
+  readonly protocol?: readonly string[];
+  readonly port?: readonly number[];
+  /** Networks in CIDR notation, or single addresses. */
+  readonly network?: readonly string[];
+  readonly flag?: readonly string[];
+  /** Two-letter country codes, of the databases of `--geoip`. */
+  readonly country?: readonly string[];
+  /** Numbers of autonomous systems, of the databases of `--geoip`. */
+  readonly operator?: readonly number[];
+  /** Confidence of the software: A, B or C. */
+  readonly confidence?: readonly string[];
+  /** `true`: online servers, `false`: offline servers. */
+  readonly online?: boolean;
+  readonly minPlayers?: number;
+  readonly maxPlayers?: number;
+  /** `true`: without servers that are an alias of another one. */
+  readonly noAliases?: boolean;
+  /** A part of name, MOTD, map or software, case-insensitive. */
+  readonly text?: string;
+  /** Only servers that changed later than this time. */
+  readonly since?: number;
+}
+
+/** A page of servers to read. */
+export interface ServersQuery {
+  readonly filters: DashboardFilters;
+  readonly sort: ServerOrder;
+  /** Number of servers, at most 500. */
+  readonly limit: number;
+  /** The `id` of the server after which (or `before`: before which) the page is. Default: the first page. */
+  readonly cursor?: { readonly direction: "after" | "before"; readonly id: number };
+}
+
+/** Country and operator of an address. Each is null if it is unknown, or without `--geoip`. */
+export interface Place {
+  /** Two letters, ISO 3166-1. */
+  readonly country: string | null;
+  /** Number of the autonomous system. */
+  readonly asn: number | null;
+  /** Name of the autonomous system's operator. */
+  readonly operator: string | null;
+}
+
+/** A server of a page: the columns of `servers --json`, its number, and its place. */
+export interface ListedServer extends SelectedServer, Place {
+  /** `servers.id`. */
+  readonly id: number;
+  /** `servers.key`: the name or address, and the port, as a user types it. */
+  readonly key: string;
+}
+
+/** A page of servers. */
+export interface ServersPage {
+  readonly servers: readonly ListedServer[];
+  /** Whether there are servers before, and after this page. */
+  readonly hasPrevious: boolean;
+  readonly hasNext: boolean;
+  /** Number of servers that the filters match; null: not yet counted. */
+  readonly total: number | null;
+}
+
+/** A value of a facet. */
+export interface FacetValue {
+  /** The value; null: unknown. */
+  readonly value: string | number | null;
+  /** A name for the value, such as that of an operator. Default: the value. */
+  readonly label?: string;
+  readonly servers: number;
+  readonly online: number;
+  /** Sum of the players of the servers that are online. */
+  readonly players: number;
+}
+
+/** The names of facets. */
+export const FACETS = [
+  "edition",
+  "software",
+  "version",
+  "protocol",
+  "port",
+  "flag",
+  "country",
+  "operator",
+] as const;
+
+/** The name of a facet. */
+export type FacetName = typeof FACETS[number];
+
+/** Counts of the servers that the filters match. */
+export interface Facets {
+  readonly servers: number;
+  readonly online: number;
+  readonly players: number;
+  /**
+   * The values of each facet with the most servers, at most 30. A facet is counted without its own
+   * filter, so that a second value can be chosen.
+   */
+  readonly facets: Readonly<Record<FacetName, readonly FacetValue[]>>;
+}
+
+/** The layers of the map. */
+export const MAP_LAYERS = ["servers", "online", "share", "age", "scanned"] as const;
+
+/** A layer of the map. `share`: that of the servers that the filters match in all servers. */
+export type MapLayer = typeof MAP_LAYERS[number];
+
+/** What the map shows. */
+export interface MapQuery {
+  /** The first address of the square: an IPv4 address as a number. */
+  readonly address: number;
+  /** The prefix length of the square: 0, 8 or 16. It has 65,536 cells, each a network of prefix + 16. */
+  readonly prefix: 0 | 8 | 16;
+  readonly layer: MapLayer;
+  readonly filters: DashboardFilters;
+}
+
+/** The cells of a map. A cell that is not listed has the value 0. */
+export interface MapCells {
+  /** Indexes of cells in the order of addresses (not of the curve), ascending. */
+  readonly cells: readonly number[];
+  /**
+   * Values of these cells: number of servers, of online servers, thousandths (`share`), minutes since the
+   * last probe of a server (`age`); `scanned`: 1 asked, 2 excluded, 3 both.
+   */
+  readonly values: readonly number[];
+  readonly servers: number;
+}
+
+/** A point of a chart of one server. A value is null where nothing is known. */
+export interface HistoryPoint {
+  readonly at: number;
+  readonly online: boolean | null;
+  readonly players: number | null;
+  readonly playersMost: number | null;
+  readonly slots: number | null;
+  readonly latencyMs: number | null;
+}
+
+/** The history of a server in a period. */
+export interface History {
+  readonly from: number;
+  readonly to: number;
+  /** Length of a step, milliseconds; 0: each observation is a point. */
+  readonly step: number;
+  readonly points: readonly HistoryPoint[];
+  /** Times in which no watch ran. */
+  readonly unwatched: readonly { readonly from: number; readonly to: number }[];
+  /** The most players at one time, and when; null: unknown. */
+  readonly peak: { readonly players: number; readonly at: number } | null;
+}
+
+/** The raw bytes of the last reply in a protocol. */
+export interface RawReply {
+  readonly protocol: string;
+  readonly seenAt: number;
+  /** Number of bytes of the reply, of which {@linkcode bytes} has at most the first 32,768. */
+  readonly size: number;
+  readonly bytes: Uint8Array;
+}
+
+/** All that is known of a server. */
+export interface ServerDetails {
+  readonly server: ListedServer;
+  readonly tags: readonly string[];
+  readonly notes: string | null;
+  /** Names of players as last published. */
+  readonly players: readonly string[];
+  /** The server of which this one is an alias, and the servers that are aliases of this one. */
+  readonly aliasOf: { readonly id: number; readonly key: string } | null;
+  readonly aliases: readonly { readonly id: number; readonly key: string }[];
+  readonly uptime: RecentUptime;
+  readonly replies: readonly RawReply[];
+  readonly events: readonly StoredEvent[];
+}
+
+/** Events to read, the newest first. */
+export interface EventsQuery {
+  readonly kinds?: readonly string[];
+  /** `servers.id`. */
+  readonly server?: number;
+  /** Only events older than this position. */
+  readonly before?: EventPosition;
+  readonly limit: number;
+}
+
+/** A point of a trend. */
+export interface TrendPoint {
+  readonly at: number;
+  /** Number of servers that were watched. */
+  readonly servers: number;
+  /** Mean number of servers online, and of players. */
+  readonly online: number;
+  readonly players: number;
+}
+
+/** A trend of all servers, or of those with one value of a property. */
+export interface Trend {
+  /** The value; null: all servers, or the value is unknown. */
+  readonly value: string | null;
+  readonly points: readonly TrendPoint[];
+}
+
+/** Trends to read. */
+export interface TrendsQuery {
+  readonly days: 1 | 7 | 30 | 365;
+  /** The property whose most frequent values have a trend each. Default: one trend of all servers. */
+  readonly by?: "edition" | "software" | "version" | "port" | "protocol";
+}
+
+/** The start page. */
+export interface Overview {
+  readonly servers: number;
+  readonly online: number;
+  readonly players: number;
+  /** Servers that were last probed more than a day ago. */
+  readonly stale: number;
+  /** When the newest reply arrived; null: none. */
+  readonly newestReplyAt: number | null;
+  readonly newest: readonly ListedServer[];
+  readonly running: readonly StoredScan[];
+}
+
+/** A database for the dashboard. Methods reject with {@linkcode DataError} where the database cannot be read. */
+export interface DashboardData {
+  overview(): Promise<Overview>;
+  servers(query: ServersQuery): Promise<ServersPage>;
+  facets(filters: DashboardFilters): Promise<Facets>;
+  /** `undefined`: there is no server with this number. */
+  server(id: number): Promise<ServerDetails | undefined>;
+  history(id: number, from: number, to: number): Promise<History>;
+  /** The icon with a SHA-256 hash, base64-decoded; `undefined`: none, or it is no PNG of at most 128 × 128. */
+  icon(hash: string): Promise<Uint8Array | undefined>;
+  map(query: MapQuery): Promise<MapCells>;
+  trends(query: TrendsQuery): Promise<readonly Trend[]>;
+  events(query: EventsQuery): Promise<readonly StoredEvent[]>;
+  /** The newest scans and watches, at most 100. */
+  scans(): Promise<readonly StoredScan[]>;
+  scan(id: string): Promise<StoredScan | undefined>;
+  /** The servers of a scan that were written last, the newest first. */
+  finds(scan: string, limit: number): Promise<readonly ListedServer[]>;
+}
+
+/** Why the data cannot be read now. */
+export type DataTrouble = "slow" | "locked" | "gone" | "schema" | "unreachable";
+
+/** The data cannot be read now; a later try may succeed. */
+export class DataError extends Error {
+  /** @param message A sentence for a page. */
+  constructor(readonly trouble: DataTrouble, message: string) {
+    super(message);
+    this.name = "DataError";
+  }
+}

@@ -197,6 +197,12 @@ export interface ServerDetails {
   readonly events: readonly StoredEvent[];
 }
 
+/** An event of a feed, with the number of its server. */
+export interface ListedEvent extends StoredEvent {
+  /** `servers.id`; null: the event is about no single server, or the server is no longer stored. */
+  readonly server_id: number | null;
+}
+
 /** Events to read, the newest first. */
 export interface EventsQuery {
   readonly kinds?: readonly string[];
@@ -256,7 +262,7 @@ export interface DashboardData {
   icon(hash: string): Promise<Uint8Array | undefined>;
   map(query: MapQuery): Promise<MapCells>;
   trends(query: TrendsQuery): Promise<readonly Trend[]>;
-  events(query: EventsQuery): Promise<readonly StoredEvent[]>;
+  events(query: EventsQuery): Promise<readonly ListedEvent[]>;
   /** The newest scans and watches, at most 100. */
   scans(): Promise<readonly StoredScan[]>;
   scan(id: string): Promise<StoredScan | undefined>;

@@ -1,0 +1,2 @@
+/** The map of addresses. */
+document.documentElement.classList.add("has-script");

@@ -1,0 +1,24 @@
+/**
+ * What a page receives besides its data: the request, and facts about this dashboard.
+ *
+ * @module
+ */
+import type { DashboardFilters } from "../data/dashboard_data.ts";
+
+/** The request of a page, and facts about the dashboard. Pages read no clock and no files. */
+export interface PageContext {
+  /** The path of the request, such as `/servers`. */
+  readonly path: string;
+  /** The filters of the request's URL, which links of the page keep. */
+  readonly filters: DashboardFilters;
+  /** The time of the request, Unix milliseconds. */
+  readonly now: number;
+  /** The name of the database for the heading: its file name, or its PostgreSQL database. No password. */
+  readonly database: string;
+  /** The path of the folder with styles and scripts, with a `/` at its end. It changes when they change. */
+  readonly assets: string;
+  /** Whether `--geoip` was given: without it pages omit countries and operators. */
+  readonly hasPlaces: boolean;
+  /** Texts that the files of `--geoip` want to be shown. */
+  readonly attributions: readonly string[];
+}

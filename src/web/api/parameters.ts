@@ -1,0 +1,218 @@
+/**
+ * Types of parameters of URLs: how their text is read and written, and the JSON Schema that describes
+ * it.
+ *
+ * @module
+ */
+
+/** A JSON Schema (2020-12) of a parameter or an answer. */
+export type JsonSchema = Readonly<Record<string, unknown>>;
+
+/** A parameter of a URL. */
+export interface Parameter<Value> {
+  /** What the parameter is, one sentence. */
+  readonly description: string;
+  /** The values that are accepted, for an error: "a whole number from 1 to 500". */
+  readonly wanted: string;
+  /** The schema of the value. */
+  readonly schema: JsonSchema;
+  /** Whether a URL may contain the parameter several times; the value is then a list. */
+  readonly repeats: boolean;
+  /** Parses one text. `undefined`: the text is not valid. */
+  readonly read: (text: string) => unknown;
+  /** Only for the type: the value of the parameter. */
+  readonly value?: Value;
+}
+
+/** The parameters of a URL by their names. */
+export type Parameters = Readonly<Record<string, Parameter<unknown>>>;
+
+/** The values of parameters. A parameter that the URL does not contain is `undefined`. */
+export type ValuesOf<Table extends Parameters> = {
+  readonly [Name in keyof Table]?: Table[Name] extends Parameter<infer Value> ? Value : never;
+};
+
+/** Maximum length of a text in a URL, in code points. */
+export const MOST_TEXT = 100;
+
+/** Maximum number of values of one parameter. */
+export const MOST_VALUES = 30;
+
+/** A request that cannot be answered, because of one of its parameters. */
+export class ParameterError extends Error {
+  /**
+   * @param message What is wrong, with the name of the parameter.
+   * @param wanted What is expected.
+   */
+  constructor(message: string, readonly wanted: string) {
+    super(message);
+    this.name = "ParameterError";
+  }
+}
+
+/** A text of 1 to {@linkcode MOST_TEXT} code points. */
+export function text(description: string, schema: JsonSchema = {}): Parameter<string> {
+  return {
+    description,
+    wanted: `a text of 1 to ${MOST_TEXT} characters`,
+    schema: { type: "string", minLength: 1, maxLength: MOST_TEXT, ...schema },
+    repeats: false,
+    read: (text) => isShort(text) ? text : undefined,
+  };
+}
+
+/** Whether a text is short enough, and is valid Unicode. */
+function isShort(text: string): boolean {
+  return text.length <= 2 * MOST_TEXT && [...text].length <= MOST_TEXT && text.isWellFormed();
+}
+
+/** A text of a certain form, which is converted into its canonical form. */
+export function formed<Value extends string | number>(
+  description: string,
+  wanted: string,
+  schema: JsonSchema,
+  read: (text: string) => Value | undefined,
+): Parameter<Value> {
+  return {
+    description,
+    wanted,
+    schema,
+    repeats: false,
+    read: (text) => isShort(text) ? read(text) : undefined,
+  };
+}
+
+/** A whole number. */
+export function wholeNumber(
+  description: string,
+  least: number,
+  most: number,
+): Parameter<number> {
+  return {
+    description,
+    wanted: `a whole number from ${least} to ${most}`,
+    schema: { type: "integer", minimum: least, maximum: most },
+    repeats: false,
+    read: (text) => {
+      const number = /^\d{1,16}$/.test(text) ? Number(text) : NaN;
+      return number >= least && number <= most ? number : undefined;
+    },
+  };
+}
+
+/** One of several words. */
+export function oneOf<const Word extends string>(
+  description: string,
+  words: readonly Word[],
+): Parameter<Word> {
+  return {
+    description,
+    wanted: `one of ${words.join(", ")}`,
+    schema: { type: "string", enum: words },
+    repeats: false,
+    read: (text) => words.find((word) => word === text),
+  };
+}
+
+/** `true` or `false`. */
+export function trueOrFalse(description: string): Parameter<boolean> {
+  return {
+    description,
+    wanted: "true or false",
+    schema: { type: "boolean" },
+    repeats: false,
+    read: (text) => text === "true" ? true : text === "false" ? false : undefined,
+  };
+}
+
+/** A parameter that a URL may contain several times. */
+export function several<Value>(parameter: Parameter<Value>): Parameter<readonly Value[]> {
+  const { description, wanted, schema, read } = parameter;
+  return {
+    description,
+    wanted: `${wanted}, at most ${MOST_VALUES} times`,
+    schema: { type: "array", items: schema, maxItems: MOST_VALUES },
+    repeats: true,
+    read,
+  };
+}
+
+/**
+ * Reads the parameters of a URL. Parameters without a value are ignored: forms of pages send empty fields.
+ * Several values of one parameter are sorted, and each is returned once.
+ *
+ * @throws ParameterError for a parameter that is unknown, not valid, or in the URL too often.
+ */
+export function readParameters<const Table extends Parameters>(
+  query: URLSearchParams,
+  table: Table,
+): ValuesOf<Table> {
+  const values: Record<string, unknown> = {};
+  for (const name of new Set(query.keys())) {
+    if (!Object.hasOwn(table, name)) {
+      throw new ParameterError(
+        `Unknown parameter "${shortened(name)}"`,
+        `one of ${Object.keys(table).join(", ") || "no parameters"}`,
+      );
+    }
+    const texts = query.getAll(name).filter((text) => text !== "");
+    if (texts.length > 0) values[name] = readValues(name, texts, table[name]);
+  }
+  return values as ValuesOf<Table>;
+}
+
+function readValues(name: string, texts: readonly string[], parameter: Parameter<unknown>) {
+  if (texts.length > (parameter.repeats ? MOST_VALUES : 1)) {
+    throw new ParameterError(
+      `Cannot use parameter "${name}" ${texts.length} times`,
+      parameter.repeats ? `at most ${MOST_VALUES} values` : "one value",
+    );
+  }
+  const values = texts.map((text) => readOne(name, text, parameter));
+  return parameter.repeats ? [...new Set(values)].sort(inOrder) : values[0];
+}
+
+/**
+ * Reads the text of one parameter.
+ *
+ * @throws ParameterError if it is not valid.
+ */
+export function readOne<Value>(
+  name: string,
+  text: string,
+  { read, wanted }: Parameter<Value>,
+): Value {
+  const value = read(text);
+  if (value !== undefined) return value as Value;
+  throw new ParameterError(`Cannot use ${name}=${shortened(text)}`, wanted);
+}
+
+/** Compares numbers, and texts by their code units. */
+function inOrder(a: unknown, b: unknown): number {
+  return typeof a === "number" && typeof b === "number"
+    ? a - b
+    : String(a) < String(b)
+    ? -1
+    : Number(String(a) > String(b));
+}
+
+/** The first characters of a text for an error. */
+function shortened(text: string): string {
+  const characters = [...text];
+  return characters.length <= 40 ? text : `${characters.slice(0, 40).join("")}…`;
+}
+
+/** Writes values as the query of a URL, without `?`, in the order of the table. */
+export function writeParameters<Table extends Parameters>(
+  values: ValuesOf<Table>,
+  table: Table,
+): string {
+  const query = new URLSearchParams();
+  for (const name of Object.keys(table)) {
+    const value = values[name];
+    if (value === undefined) continue;
+    const list = Array.isArray(value) ? [...new Set(value)].sort(inOrder) : [value];
+    for (const one of list) query.append(name, String(one));
+  }
+  return query.toString();
+}

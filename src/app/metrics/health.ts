@@ -6,7 +6,7 @@
 import { countOf } from "../../core/quantities.ts";
 import type { ScanState } from "../../scan/scan_state.ts";
 import type { WatchCounts } from "../../watch/mod.ts";
-import type { HttpResponse } from "./http_server.ts";
+import type { WholeResponse } from "../http/http_response.ts";
 import type { WrittenDatabase } from "./scan_metrics.ts";
 
 /** The state of a program that runs. */
@@ -18,7 +18,7 @@ export interface Health {
 }
 
 /** The response for a state: 200, or 503 if something fails, with one line of JSON. */
-export function healthResponse({ failures, numbers }: Health): HttpResponse {
+export function healthResponse({ failures, numbers }: Health): WholeResponse {
   const state = failures.length === 0 ? { status: "ok" } : { status: "failing", failures };
   return {
     status: failures.length === 0 ? 200 : 503,

@@ -5,7 +5,9 @@
  */
 import { gzipSync } from "node:zlib";
 import type { Clock } from "../../net/clock.ts";
-import type { HttpRequest, HttpResponse } from "./http_server.ts";
+import { acceptsGzip } from "../http/accepts_gzip.ts";
+import type { HttpRequest } from "../http/http_request.ts";
+import type { WholeResponse } from "../http/http_response.ts";
 import { EXPOSITION_TYPE, type Family, prometheusText } from "./prometheus_text.ts";
 
 /**
@@ -32,7 +34,7 @@ export class MetricsPage {
   ) {}
 
   /** The response to a request for the page. */
-  respond({ headers }: Pick<HttpRequest, "headers">): HttpResponse {
+  respond({ headers }: Pick<HttpRequest, "headers">): WholeResponse {
     const plain = this.#render();
     const type = { "content-type": EXPOSITION_TYPE, vary: "Accept-Encoding" };
     if (!acceptsGzip(headers.get("accept-encoding"))) {
@@ -51,25 +53,4 @@ export class MetricsPage {
     }
     return this.#plain;
   }
-}
-
-/**
- * Whether a header `Accept-Encoding` names gzip with a weight above 0 (RFC 9110, 12.5.3).
- *
- * @example
- * ```ts
- * import { acceptsGzip } from "./metrics_page.ts";
- * import { assertEquals } from "@std/assert";
- *
- * assertEquals(["gzip, br", "br, gzip;q=0", "*"].map(acceptsGzip), [true, false, true]);
- * ```
- */
-export function acceptsGzip(header: string | undefined): boolean {
-  const weights = new Map<string, number>();
-  for (const part of (header ?? "").toLowerCase().split(",")) {
-    const [coding, ...parameters] = part.split(";").map((text) => text.trim());
-    const weight = parameters.find((parameter) => parameter.startsWith("q="))?.slice(2) ?? "1";
-    weights.set(coding, Number(weight));
-  }
-  return (weights.get("gzip") ?? weights.get("x-gzip") ?? weights.get("*") ?? 0) > 0;
 }

@@ -3,12 +3,13 @@
  *
  * @module
  */
-import { InputError } from "../../core/errors.ts";
 import { type Clock, systemClock } from "../../net/clock.ts";
-import { reason } from "../environment.ts";
 import { buildInfo } from "./build_info.ts";
 import { type Health, healthResponse } from "./health.ts";
-import { type HttpRequest, type HttpResponse, HttpServer } from "./http_server.ts";
+import type { HttpRequest } from "../http/http_request.ts";
+import type { WholeResponse } from "../http/http_response.ts";
+import { HttpServer } from "../http/http_server.ts";
+import { listenOn } from "../http/listen.ts";
 import { MetricsPage } from "./metrics_page.ts";
 import type { MetricsPlace } from "./metrics_place.ts";
 import type { Family } from "./prometheus_text.ts";
@@ -25,7 +26,7 @@ export interface MetricsSources {
   /** The state of the program for `/healthz`. */
   readonly health: () => Health;
   /** The response to a request for `/probe`. Default: there is no such path. */
-  readonly probe?: (request: HttpRequest) => Promise<HttpResponse>;
+  readonly probe?: (request: HttpRequest) => Promise<WholeResponse>;
 }
 
 /**
@@ -46,7 +47,7 @@ export function serveMetrics(
     "/healthz": () => healthResponse(health()),
     "/probe": probe,
   };
-  const listener = listenOn(hostname, port);
+  const listener = listenOn("serve metrics", hostname, port);
   return new HttpServer(listener, {
     clock,
     onTrouble,
@@ -54,24 +55,14 @@ export function serveMetrics(
   });
 }
 
-function listenOn(hostname: string, port: number): Deno.TcpListener {
-  try {
-    return Deno.listen({ hostname, port });
-  } catch (error) {
-    if (error instanceof Deno.errors.NotCapable) throw error;
-    const where = hostname.includes(":") ? `[${hostname}]` : hostname;
-    throw new InputError(`Cannot serve metrics on ${where}:${port}: ${reason(error)}`);
-  }
-}
-
 /** The responses by path. */
 type Paths = Readonly<
-  Record<string, ((request: HttpRequest) => HttpResponse | Promise<HttpResponse>) | undefined>
+  Record<string, ((request: HttpRequest) => WholeResponse | Promise<WholeResponse>) | undefined>
 >;
 
 const encoder = new TextEncoder();
 
-function respond(request: HttpRequest, paths: Paths): HttpResponse | Promise<HttpResponse> {
+function respond(request: HttpRequest, paths: Paths): WholeResponse | Promise<WholeResponse> {
   const { method, path } = request;
   const reply = Object.hasOwn(paths, path) ? paths[path] : undefined;
   if (reply === undefined) {

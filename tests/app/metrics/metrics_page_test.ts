@@ -1,5 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
-import { acceptsGzip, MetricsPage } from "../../../src/app/metrics/metrics_page.ts";
+import { acceptsGzip } from "../../../src/app/http/accepts_gzip.ts";
+import { MetricsPage } from "../../../src/app/metrics/metrics_page.ts";
 import { gauge } from "../../../src/app/metrics/scan_metrics.ts";
 
 const PLAIN = { headers: new Map<string, string>() };

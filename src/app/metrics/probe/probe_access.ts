@@ -3,17 +3,15 @@
  *
  * @module
  */
-import { createHash, timingSafeEqual } from "node:crypto";
 import { isLoopback, parseAddress } from "../../../core/address.ts";
 import { InputError } from "../../../core/errors.ts";
 import { env, readTextFile } from "../../environment.ts";
-import type { HttpRequest } from "../http_server.ts";
+import { hasBearerToken, TOKEN_FORM } from "../../http/bearer_token.ts";
+import type { HttpRequest } from "../../http/http_request.ts";
 import type { MetricsPlace } from "../metrics_place.ts";
 
 /** Minimum length of a token, characters. */
 const LEAST_TOKEN = 16;
-/** What a header of HTTP can contain as a token (RFC 6750, 2.1). */
-const TOKEN = /^[A-Za-z0-9._~+/-]+=*$/;
 
 /**
  * The token of `/probe`: the first line of a file, else `BLOCKSWEEP_PROBE_TOKEN`.
@@ -37,7 +35,7 @@ export async function readProbeToken(
         "--probe-token-file, or into the variable BLOCKSWEEP_PROBE_TOKEN",
     );
   }
-  if (token.length >= LEAST_TOKEN && TOKEN.test(token)) return token;
+  if (token.length >= LEAST_TOKEN && TOKEN_FORM.test(token)) return token;
   throw new InputError(
     `Cannot use the token of ${source}: expected at least ${LEAST_TOKEN} letters, digits and -._~+/=`,
   );
@@ -54,11 +52,8 @@ export function refusalOf(
   { headers }: Pick<HttpRequest, "headers">,
   token: string | undefined,
 ): Refusal | undefined {
-  if (token !== undefined) {
-    const [, given = ""] = /^bearer +(\S+)$/i.exec(headers.get("authorization") ?? "") ?? [];
-    if (!isEqual(given, token)) {
-      return { status: 401, line: "send the token: Authorization: Bearer TOKEN" };
-    }
+  if (token !== undefined && !hasBearerToken(headers, token)) {
+    return { status: 401, line: "send the token: Authorization: Bearer TOKEN" };
   }
   // A web page can make a browser request a loopback address, although it cannot read the response.
   const site = headers.get("sec-fetch-site");
@@ -66,10 +61,4 @@ export function refusalOf(
     return { status: 403, line: "web pages may not probe" };
   }
   return undefined;
-}
-
-/** Compares two texts in a time that does not depend on where they differ. */
-function isEqual(a: string, b: string): boolean {
-  const [first, second] = [a, b].map((text) => createHash("sha256").update(text).digest());
-  return timingSafeEqual(first, second);
 }

@@ -13,7 +13,8 @@ import type { Protocol } from "../../../protocols/protocol.ts";
 import { type Poller, WatchedServer, type WatchRules } from "../../../watch/mod.ts";
 import type { PollingSockets } from "../../engines/watch_sockets.ts";
 import { chosenProtocols } from "../../settings/chosen_protocols.ts";
-import type { HttpRequest, HttpResponse } from "../http_server.ts";
+import type { HttpRequest } from "../../http/http_request.ts";
+import type { WholeResponse } from "../../http/http_response.ts";
 import { refusalOf } from "./probe_access.ts";
 import { type ProbedStatus, probeFamilies } from "./probe_page.ts";
 import {
@@ -87,9 +88,9 @@ interface ParsedRequest {
 /** A response other than the metrics of a probe. */
 class Refused extends Error {
   constructor(
-    readonly status: HttpResponse["status"],
+    readonly status: WholeResponse["status"],
     message: string,
-    readonly headers?: HttpResponse["headers"],
+    readonly headers?: WholeResponse["headers"],
   ) {
     super(message);
   }
@@ -111,7 +112,7 @@ export class Probes {
   }
 
   /** The response to a request: metrics, or one line with the reason why there are none. */
-  async respond(request: HttpRequest): Promise<HttpResponse> {
+  async respond(request: HttpRequest): Promise<WholeResponse> {
     try {
       const parsed = this.#read(request);
       return await this.#probe(parsed, waitOf(request));
@@ -147,7 +148,7 @@ export class Probes {
     return { text, target, protocols };
   }
 
-  async #probe(parsed: ParsedRequest, waitMs: number): Promise<HttpResponse> {
+  async #probe(parsed: ParsedRequest, waitMs: number): Promise<WholeResponse> {
     const { target, text } = parsed;
     const { clock } = this.options;
     const began = clock.now();
@@ -309,17 +310,17 @@ function waitOf({ headers }: HttpRequest): number {
   return seconds > 0 ? Math.min(seconds * 1000 - MARGIN_MS, MOST_WAIT_MS) : MOST_WAIT_MS;
 }
 
-function page(metrics: Parameters<typeof probeFamilies>[0]): HttpResponse {
+function page(metrics: Parameters<typeof probeFamilies>[0]): WholeResponse {
   const body = new TextEncoder().encode(prometheusText(probeFamilies(metrics)));
   return { status: 200, headers: { "content-type": EXPOSITION_TYPE }, body };
 }
 
 /** A response with one line. The line may contain a text of the client. */
 function refusal(
-  status: HttpResponse["status"],
+  status: WholeResponse["status"],
   line: string,
-  headers: HttpResponse["headers"] = {},
-): HttpResponse {
+  headers: WholeResponse["headers"] = {},
+): WholeResponse {
   return {
     status,
     headers: { "x-content-type-options": "nosniff", ...headers },

@@ -2,7 +2,7 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { pollingSettings } from "../../../../src/app/engines/watch_sockets.ts";
 import { openPollingSockets } from "../../../../src/app/engines/watch_sockets.ts";
-import type { HttpRequest } from "../../../../src/app/metrics/http_server.ts";
+import type { HttpRequest } from "../../../../src/app/http/http_request.ts";
 import { ProbeTargets } from "../../../../src/app/metrics/probe/probe_targets.ts";
 import {
   MOST_PROBES,
@@ -89,6 +89,7 @@ async function bench({ allow = "", allowPrivate = false, more }: Setting = {}) {
 function requestOf(query: string, headers: Record<string, string>): HttpRequest {
   return {
     ...{ method: "GET", path: "/probe", host: "localhost" },
+    ...{ keepsAlive: false, bodyLength: 0, body: new Uint8Array(), minorVersion: 1 },
     query: new URLSearchParams(query),
     headers: new Map(Object.entries(headers)),
   };

@@ -1,10 +1,13 @@
-/** Attacks on the server of --metrics on loopback. */
+/**
+ * Tests of src/app/http/, and attacks on its server: src/app/http/http_server.ts.
+ */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { parseRequest } from "../../../src/app/http/http_request.ts";
 import {
   HttpServer,
+  type HttpServerOptions,
   MOST_CONNECTIONS,
-  parseRequest,
-} from "../../../src/app/metrics/http_server.ts";
+} from "../../../src/app/http/http_server.ts";
 import { type Clock, systemClock } from "../../../src/net/clock.ts";
 
 const bytes = (text: string) => new TextEncoder().encode(text);
@@ -35,7 +38,7 @@ class ManualClock implements Clock {
   }
 }
 
-function serve(hostname = "127.0.0.1") {
+function serve(hostname = "127.0.0.1", options: Partial<HttpServerOptions> = {}) {
   const clock = new ManualClock();
   const listener = Deno.listen({ hostname, port: 0 });
   const { port } = listener.addr;
@@ -49,6 +52,7 @@ function serve(hostname = "127.0.0.1") {
       paths.push(path);
       return { status: 200, body: bytes("a page\n") };
     },
+    ...options,
   });
   const connect = () => Deno.connect({ hostname: "127.0.0.1", port });
   return { server, clock, connect, paths };

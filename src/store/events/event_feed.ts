@@ -7,7 +7,7 @@
 import { InputError } from "../../core/errors.ts";
 import { cutText, oneLine } from "../../core/text.ts";
 import { type Clock, sleep } from "../../net/clock.ts";
-import type { Database, Row } from "../database/database.ts";
+import { type Database, isInList, listValue, type Row, type Value } from "../database/database.ts";
 
 /** The place of an event in the order of events. */
 export interface EventPosition {
@@ -81,7 +81,7 @@ export async function eventsAfter(
   position: EventPosition,
   selection: EventSelection = {},
 ): Promise<readonly StoredEvent[]> {
-  return readable(await rowsAfter(database, position, selection), selection);
+  return readable(await rowsAfter(database, position, selection), selection, storedEvent);
 }
 
 async function rowsAfter(
@@ -100,10 +100,14 @@ async function rowsAfter(
 }
 
 /** The events of rows, without those that cannot be read. */
-function readable(rows: readonly Row[], { onBroken }: EventSelection): StoredEvent[] {
+function readable<Event extends StoredEvent>(
+  rows: readonly Row[],
+  { onBroken }: EventSelection,
+  eventOf: (row: Row) => Event,
+): Event[] {
   return rows.flatMap((row) => {
     try {
-      return [storedEvent(row)];
+      return [eventOf(row)];
     } catch (error) {
       if (onBroken === undefined || !(error instanceof InputError)) throw error;
       onBroken({ tx: String(row.tx), seq: Number(row.seq), reason: error.message });
@@ -153,7 +157,53 @@ export async function lastEvents(
       `where ${isFinal(database)} ${isServers}order by ${order} limit ?`,
     [...(server === undefined ? [] : [server]), limit],
   );
-  return readable(rows.toReversed(), selection);
+  return readable(rows.toReversed(), selection, storedEvent);
+}
+
+/** An event with the number of its server. */
+export interface ListedEvent extends StoredEvent {
+  /** `servers.id`; null: the event is about no single server, or the server is no longer stored. */
+  readonly server_id: number | null;
+}
+
+/** Which earlier events to read. */
+export interface EarlierEvents extends EventSelection {
+  /** Only events before this position. Default: from the newest one on. */
+  readonly before?: EventPosition;
+  /** The kinds of the events. Default: all kinds. */
+  readonly kinds?: readonly string[];
+}
+
+/** Reads the events before a position, the newest first. */
+export async function eventsBefore(
+  database: Database,
+  selection: EarlierEvents,
+): Promise<readonly ListedEvent[]> {
+  const { before, kinds, server, limit = LIMIT } = selection;
+  const conditions = [isFinal(database)];
+  const values: Value[] = [];
+  if (before !== undefined) {
+    conditions.push(`(e.tx, e.seq) < ${positionOf(database)}`);
+    values.push(before.tx, before.seq);
+  }
+  if (server !== undefined) {
+    conditions.push("e.server = ?");
+    values.push(server);
+  }
+  if (kinds !== undefined) {
+    conditions.push(isInList(database, "e.kind", "text"));
+    values.push(listValue(database, kinds));
+  }
+  const rows = await database.rows(
+    "select e.tx, e.seq, e.id, e.at, s.key, s.id as server_id, c.uuid, e.kind, e.data " +
+      "from events e left join servers s on s.id = e.server left join scans c on c.id = e.scan " +
+      `where ${conditions.join(" and ")} order by e.tx desc, e.seq desc limit ?`,
+    [...values, limit],
+  );
+  return readable(rows, selection, (row) => ({
+    ...storedEvent(row),
+    server_id: row.server_id === null ? null : Number(row.server_id),
+  }));
 }
 
 /** How to follow events. */
@@ -175,7 +225,7 @@ export async function* followEvents(
   const { limit = LIMIT } = selection;
   for (let after = position; !signal.aborted;) {
     const rows = await rowsAfter(database, after, selection);
-    yield* readable(rows, selection);
+    yield* readable(rows, selection, storedEvent);
     const last = rows.at(-1);
     if (last !== undefined) after = { tx: String(last.tx), seq: Number(last.seq) };
     if (rows.length < limit) await sleep(clock, pauseMs, signal);

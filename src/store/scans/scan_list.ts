@@ -3,8 +3,9 @@
  *
  * @module
  */
-import { type Database, type Row, timeParameter } from "../database/database.ts";
+import { type Database, type Row, timeParameter, type Value } from "../database/database.ts";
 import { canonicalHost } from "../rows/addresses.ts";
+import { storableUuid } from "../rows/stored_values.ts";
 import { STALE_MS } from "./scan_progress.ts";
 
 /** A scan or watch as a database has it. Times are Unix milliseconds. */
@@ -74,11 +75,26 @@ const TEXTS = ["kind", "state", "rate_reason"];
  * @param limit Maximum number.
  */
 export async function newestScans(database: Database, limit: number): Promise<StoredScan[]> {
+  const order = "order by c.started_at desc nulls last, c.id desc limit ?";
+  return await scansBy(database, order, limit);
+}
+
+/** The scan or watch with an identity; `undefined`: none. */
+export async function scanWithId(
+  database: Database,
+  id: string,
+): Promise<StoredScan | undefined> {
+  const uuid = storableUuid(id);
+  return uuid === null ? undefined : (await scansBy(database, "where c.uuid = ?", uuid))[0];
+}
+
+/** The scans that the end of a query selects, and its parameter. */
+async function scansBy(database: Database, end: string, value: Value): Promise<StoredScan[]> {
   const rows = await database.rows(
     "select c.*, (select count(*) from scan_shards d where d.scan = c.id) as shards_done, " +
       `c.state = 'running' and c.heartbeat_at < ${timeParameter(database)} as stale ` +
-      "from scans c order by c.started_at desc nulls last, c.id desc limit ?",
-    [database.now() - STALE_MS, limit],
+      `from scans c ${end}`,
+    [database.now() - STALE_MS, value],
   );
   const scans: StoredScan[] = [];
   for (const row of rows) scans.push({ ...scanOf(row), ...await rangesOf(database, row) });

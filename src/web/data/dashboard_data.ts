@@ -9,7 +9,7 @@
 import type { ServerOrder } from "../../store/queries/orders.ts";
 import type { SelectedServer } from "../../store/server_queries.ts";
 import type { StoredScan } from "../../store/scans/scan_list.ts";
-import type { EventPosition, StoredEvent } from "../../store/events/event_feed.ts";
+import type { EventPosition, ListedEvent, StoredEvent } from "../../store/events/event_feed.ts";
 import type { RecentUptime } from "../../store/uptime/uptime_queries.ts";
 
 /**
@@ -195,12 +195,6 @@ export interface ServerDetails {
   readonly uptime: RecentUptime;
   readonly replies: readonly RawReply[];
   readonly events: readonly StoredEvent[];
-}
-
-/** An event of a feed, with the number of its server. */
-export interface ListedEvent extends StoredEvent {
-  /** `servers.id`; null: the event is about no single server, or the server is no longer stored. */
-  readonly server_id: number | null;
 }
 
 /** Events to read, the newest first. */

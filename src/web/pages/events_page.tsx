@@ -4,7 +4,8 @@
  *
  * @module
  */
-import type { EventsQuery, ListedEvent } from "../data/dashboard_data.ts";
+import type { ListedEvent } from "../../store/events/event_feed.ts";
+import type { EventsQuery } from "../data/dashboard_data.ts";
 import { htmlDocument } from "./layout.tsx";
 import type { PageContext } from "./page_context.ts";
 

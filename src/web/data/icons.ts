@@ -1,0 +1,43 @@
+/**
+ * Reads the icons of servers.
+ *
+ * @module
+ */
+import type { Database } from "../../store/database/database.ts";
+
+/** The signature of PNG files, and the length and name of their first chunk, IHDR. */
+const START = [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0, 0, 0, 13, 0x49, 0x48, 0x44, 0x52];
+/** Maximum width and height, pixels. */
+const MAX_PIXELS = 128;
+/** Length of the start of a file up to the end of IHDR. */
+const HEAD = START.length + 13 + 4;
+
+/**
+ * The icon with a hash; `undefined`: there is none, or it is not a PNG file of at most 128 × 128 pixels.
+ *
+ * @param hash SHA-256, hexadecimal.
+ */
+export async function readIcon(database: Database, hash: string): Promise<Uint8Array | undefined> {
+  const [row] = await database.rows("select data from favicons where hash = ?", [hash]);
+  if (row === undefined) return undefined;
+  const bytes = base64Bytes(String(row.data));
+  return bytes !== undefined && isSmallPng(bytes) ? bytes : undefined;
+}
+
+/** The bytes of base64 text; `undefined`: the text is not base64. */
+export function base64Bytes(text: string): Uint8Array | undefined {
+  try {
+    return Uint8Array.fromBase64(text);
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}
+
+/** Whether bytes are a PNG file of at most 128 × 128 pixels, by its signature and its header. */
+export function isSmallPng(bytes: Uint8Array): boolean {
+  if (bytes.length < HEAD || START.some((byte, i) => bytes[i] !== byte)) return false;
+  const view = new DataView(bytes.buffer, bytes.byteOffset);
+  const [width, height] = [view.getUint32(16), view.getUint32(20)];
+  return width >= 1 && width <= MAX_PIXELS && height >= 1 && height <= MAX_PIXELS;
+}

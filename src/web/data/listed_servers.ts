@@ -1,0 +1,46 @@
+/**
+ * Reads the rows of servers whose numbers are known.
+ *
+ * @module
+ */
+import { type Database, isInList, listValue, type Row } from "../../store/database/database.ts";
+import { RECORD_COLUMNS, RECORD_TABLES, recordOf } from "../../store/rows/stored_record.ts";
+import type { ListedServer, Place } from "./dashboard_data.ts";
+
+/** Finds country and operator of an address, as text in the form of records. */
+export type PlaceLookup = (host: string) => Place;
+
+/** The place of an address without `--geoip`. */
+export const UNKNOWN_PLACE: Place = { country: null, asn: null, operator: null };
+
+/**
+ * Reads servers, in the order of the list. A server that the database no longer has is omitted.
+ *
+ * @param ids `servers.id`.
+ */
+export async function listedServers(
+  database: Database,
+  ids: readonly number[],
+  places: PlaceLookup,
+): Promise<ListedServer[]> {
+  if (ids.length === 0) return [];
+  const rows = await database.rows(
+    `select ${RECORD_COLUMNS}, s.id as id, u.uptime_30d from ${RECORD_TABLES} ` +
+      "left join recent_uptime u on u.server = t.server " +
+      `where ${isInList(database, "s.id", "integer")}`,
+    [listValue(database, ids)],
+  );
+  const servers = new Map(rows.map((row) => [Number(row.id), listedServer(row, places)]));
+  return ids.flatMap((id) => servers.get(id) ?? []);
+}
+
+function listedServer(row: Row, places: PlaceLookup): ListedServer {
+  const record = recordOf(row);
+  return {
+    ...record,
+    uptime_30d: row.uptime_30d as number | null,
+    id: Number(row.id),
+    key: String(row.key),
+    ...places(record.host),
+  };
+}

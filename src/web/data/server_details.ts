@@ -1,0 +1,85 @@
+/**
+ * Reads all that a database has of one server.
+ *
+ * @module
+ */
+import { type Database, isInList, listValue } from "../../store/database/database.ts";
+import { lastEvents } from "../../store/events/event_feed.ts";
+import { readTexts } from "../../store/rows/json_cells.ts";
+import { recentUptime } from "../../store/uptime/uptime_queries.ts";
+import { serverId } from "../../core/record.ts";
+import type { ListedServer, RawReply, ServerDetails } from "./dashboard_data.ts";
+import { base64Bytes } from "./icons.ts";
+import { listedServers, type PlaceLookup } from "./listed_servers.ts";
+
+/** Number of events of a server's page. */
+const EVENTS = 50;
+
+/** A server by its number and key. */
+type Named = ServerDetails["aliases"][number];
+
+/**
+ * Reads the details of a server.
+ *
+ * @param aliases The `servers.id` of the servers that name this one as their first row.
+ * @returns `undefined` if there is no such server.
+ */
+export async function readDetails(
+  database: Database,
+  id: number,
+  places: PlaceLookup,
+  aliases: (id: string) => Promise<readonly number[]>,
+): Promise<ServerDetails | undefined> {
+  const [server] = await listedServers(database, [id], places);
+  if (server === undefined) return undefined;
+  const [row] = await database.rows("select tags, notes from servers where id = ?", [id]);
+  return {
+    server,
+    tags: readTexts(textOrNull(row?.tags)) ?? [],
+    notes: textOrNull(row?.notes),
+    players: server.players ?? [],
+    aliasOf: await firstRow(database, server),
+    aliases: await named(database, (await aliases(serverId(server))).filter((one) => one !== id)),
+    uptime: await recentUptime(database, id, database.now()),
+    replies: await repliesOf(database, id),
+    events: (await lastEvents(database, { server: id, limit: EVENTS, onBroken: () => {} }))
+      .toReversed(),
+  };
+}
+
+function textOrNull(value: unknown): string | null {
+  return value === null || value === undefined ? null : String(value);
+}
+
+/** The server of which a server is an alias. */
+async function firstRow(
+  database: Database,
+  { alias_of: endpoint, id }: ListedServer,
+): Promise<Named | null> {
+  if (endpoint === null) return null;
+  const [row] = await database.rows("select id, key from servers where key = ? and id <> ?", [
+    endpoint,
+    id,
+  ]);
+  return row === undefined ? null : { id: Number(row.id), key: String(row.key) };
+}
+
+async function named(database: Database, ids: readonly number[]): Promise<Named[]> {
+  const rows = await database.rows(
+    `select id, key from servers where ${isInList(database, "id", "integer")} order by key`,
+    [listValue(database, ids)],
+  );
+  return rows.map(({ id, key }) => ({ id: Number(id), key: String(key) }));
+}
+
+async function repliesOf(database: Database, server: number): Promise<RawReply[]> {
+  const rows = await database.rows(
+    "select protocol, seen_at, size, data from replies where server = ? order by protocol",
+    [server],
+  );
+  return rows.flatMap(({ protocol, seen_at: at, size, data }) => {
+    const bytes = base64Bytes(String(data));
+    if (bytes === undefined) return []; // another program wrote it
+    return { protocol: String(protocol), seenAt: Number(at), size: Number(size), bytes };
+  });
+}

@@ -1,0 +1,86 @@
+/**
+ * Reads trends of all servers, and of the most frequent values of a property.
+ *
+ * @module
+ */
+import { type Database, type Row, timeParameter } from "../../store/database/database.ts";
+import { DAY_MS, startOf } from "../../store/uptime/hours.ts";
+import type { Trend, TrendPoint, TrendsQuery } from "./dashboard_data.ts";
+
+/** Number of values that have a trend. */
+const VALUES = 8;
+/** Values of this rank or a higher one are read: a value among the most frequent ones is among them. */
+const RANKS = 64;
+
+/** The sums of one value in an hour or day. */
+interface Totals {
+  readonly value: string | null;
+  readonly point: TrendPoint;
+  readonly onlineS: number;
+}
+
+/** Reads the trends of a period that ends now. */
+export async function readTrends(
+  database: Database,
+  { days, by }: TrendsQuery,
+  now: number,
+): Promise<readonly Trend[]> {
+  const today = startOf(now, DAY_MS);
+  const totals = days <= 7
+    ? await totalsSince(database, 1, now - days * DAY_MS, by)
+    : await totalsSince(database, 24, today - days * DAY_MS, by);
+  const trends = new Map<string | null, { points: TrendPoint[]; onlineS: number }>();
+  for (const { value, point, onlineS } of totals) {
+    const trend = trends.get(value);
+    if (trend === undefined) trends.set(value, { points: [point], onlineS });
+    else {
+      trend.points.push(point);
+      trend.onlineS += onlineS;
+    }
+  }
+  return [...trends].sort(([, a], [, b]) => b.onlineS - a.onlineS).slice(0, VALUES)
+    .map(([value, { points }]) => ({ value, points }));
+}
+
+/**
+ * The totals of hours or days, in the order of times. Without a property, those of all values: every
+ * server has one edition, so their sum is that of all servers.
+ */
+async function totalsSince(
+  database: Database,
+  hours: 1 | 24,
+  since: number,
+  by: TrendsQuery["by"],
+): Promise<Totals[]> {
+  const columns = by === undefined
+    ? "null as value, sum(servers) as servers, sum(watched_s) as watched_s, " +
+      "sum(online_s) as online_s, sum(player_s) as player_s"
+    : "value, servers, watched_s, online_s, player_s";
+  const rows = await database.rows(
+    `select at, ${columns} from rollup_totals where hours = ? and at >= ${
+      timeParameter(database)
+    } and kind = ? ${by === undefined ? "group by at" : `and rank between 1 and ${RANKS}`} ` +
+      "order by at",
+    [hours, since, by ?? "edition"],
+  );
+  return rows.map(totalsOf);
+}
+
+/**
+ * The mean number of servers online is the share of the watched time in which they were online, times
+ * the number of servers: a watch may not have run all the time.
+ */
+function totalsOf(row: Row): Totals {
+  const [servers, watchedS, onlineS, playerS] = [
+    row.servers,
+    row.watched_s,
+    row.online_s,
+    row.player_s,
+  ].map(Number);
+  const mean = (seconds: number) => watchedS === 0 ? 0 : servers * seconds / watchedS;
+  return {
+    value: row.value === null ? null : String(row.value),
+    point: { at: Number(row.at), servers, online: mean(onlineS), players: mean(playerS) },
+    onlineS,
+  };
+}

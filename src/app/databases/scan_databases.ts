@@ -13,7 +13,7 @@ import { sentTo } from "../../scan/inspect_stage/known_server_plan.ts";
 import { otherRequests } from "../../scan/requested_names.ts";
 import type { ScanEnd, ScanSelection } from "../../scan/scan_setup.ts";
 import type { ScanState } from "../../scan/scan_state.ts";
-import { type FileIdentity, identityOf, pathChangeOf } from "../../sinks/file_identity.ts";
+import { identityOf } from "../../sinks/file_identity.ts";
 import { OutputLostError } from "../../sinks/sink.ts";
 import { type DatabaseLocation, parseDatabaseLocation } from "../../store/database_location.ts";
 import { type ConnectionEnvironment, openExisting, openStore } from "../../store/open_store.ts";
@@ -32,6 +32,7 @@ import type { Range } from "../../targets/ranges.ts";
 import { userPath } from "../environment.ts";
 import { countOf } from "../../core/quantities.ts";
 import { estimateLoss } from "../../sweep/canaries/loss_estimate.ts";
+import { type FileChange, fileChangeOf } from "./file_change.ts";
 import { ScanHeartbeat } from "./scan_heartbeat.ts";
 import { prunedLine, pruneOnce } from "./prune.ts";
 import { type ScanSettings } from "../settings/scan_settings.ts";
@@ -102,15 +103,6 @@ export function queriedProtocolsOf(
   };
 }
 
-/** The file of an SQLite database. */
-interface DatabaseFile {
-  /** The name that the user gave. */
-  readonly name: string;
-  readonly path: string;
-  /** Identity of the file when it was opened. */
-  readonly opened: FileIdentity;
-}
-
 /** Options for opening the databases of a scan. */
 export interface OpenDatabasesOptions {
   /** First part of the paths of spill files: rows in them wait for an unavailable database. */
@@ -149,7 +141,7 @@ export class ScanDatabases implements AsyncDisposable {
     readonly sinks: readonly SpillingStore[],
     /** Addresses that the databases mark as opted out. */
     readonly optedOut: readonly Range[],
-    private readonly files: readonly DatabaseFile[],
+    private readonly fileChanges: readonly FileChange[],
     private readonly plan: DatabasePlan,
     private readonly options: OpenDatabasesOptions,
   ) {}
@@ -163,7 +155,7 @@ export class ScanDatabases implements AsyncDisposable {
     const { spill, report, scope, environment, signal, resumed = false } = options;
     const sinks: SpillingStore[] = [];
     const optedOut: Range[] = [];
-    const files: DatabaseFile[] = [];
+    const fileChanges: FileChange[] = [];
     const kept = { ...scope, downAfter: plan.downAfter };
     try {
       for (const [i, place] of plan.places.entries()) {
@@ -183,16 +175,13 @@ export class ScanDatabases implements AsyncDisposable {
         };
         sinks.push(new SpillingStore(new Store(database, undefined, kept), spilling));
         optedOut.push(...await withDatabaseErrors("read", database, () => readOptOuts(database)));
-        if (place.postgres !== undefined) continue;
-        const file = userPath(place.file);
-        const opened = await identityOf(file);
-        if (opened !== undefined) files.push({ name: place.path, path: file, opened });
+        fileChanges.push(await fileChangeOf(place));
       }
     } catch (error) {
       for (const sink of sinks) await sink[Symbol.asyncDispose]();
       throw error;
     }
-    return new ScanDatabases(sinks, optedOut, files, plan, options);
+    return new ScanDatabases(sinks, optedOut, fileChanges, plan, options);
   }
 
   /**
@@ -201,9 +190,10 @@ export class ScanDatabases implements AsyncDisposable {
    * @throws OutputLostError for the first that is not.
    */
   async check(): Promise<void> {
-    for (const { name, path, opened } of this.files) {
-      const change = await pathChangeOf(path, opened);
-      if (change !== undefined) throw new OutputLostError(`"${name}"`, change);
+    for (const [i, fileChange] of this.fileChanges.entries()) {
+      const change = await fileChange();
+      const { path } = this.plan.places[i];
+      if (change !== undefined) throw new OutputLostError(`"${path}"`, change);
     }
   }
 

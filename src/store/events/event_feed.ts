@@ -158,6 +158,8 @@ export async function lastEvents(
 
 /** How to follow events. */
 export interface FollowOptions extends EventSelection {
+  /** Awaited before each reading of the database: if it rejects, the reading ends. Default: nothing. */
+  readonly check?: () => Promise<void>;
   /** Pause before the database is read again when there was no further event, milliseconds. */
   readonly pauseMs: number;
   /** The clock of pauses. */
@@ -170,10 +172,11 @@ export interface FollowOptions extends EventSelection {
 export async function* followEvents(
   database: Database,
   position: EventPosition,
-  { pauseMs, clock, signal, ...selection }: FollowOptions,
+  { check, pauseMs, clock, signal, ...selection }: FollowOptions,
 ): AsyncGenerator<StoredEvent, void, undefined> {
   const { limit = LIMIT } = selection;
   for (let after = position; !signal.aborted;) {
+    await check?.();
     const rows = await rowsAfter(database, after, selection);
     yield* readable(rows, selection);
     const last = rows.at(-1);

@@ -2,7 +2,7 @@
 import type { ServerFilters } from "../../src/store/queries/conditions.ts";
 import { SERVER_ORDERS, type ServerOrder } from "../../src/store/queries/orders.ts";
 import { parseTarget, type RangeTarget } from "../../src/targets/parse.ts";
-import { NOW, ROLLUP_EVERY } from "./fill.ts";
+import { LATE_MS, NOW, ROLLUP_EVERY } from "./fill.ts";
 
 const network = (text: string) => ({ network: (parseTarget(text) as RangeTarget).range });
 
@@ -27,6 +27,7 @@ export const FILTERS: readonly (readonly [name: string, filters: ServerFilters])
   ["--flag cutShort", { flag: "cutShort" }],
   ["--flag countClamped", { flag: "countClamped" }],
   ["--since, last 20 days", { since: NOW - 20 * 86_400_000 }],
+  ["--since, the last addresses", { since: NOW - LATE_MS }],
   ["--since, last hour", { since: NOW - 3_600_000 }],
   ["--min-players 5", { minPlayers: 5 }],
   ["--min-players 100", { minPlayers: 100 }],

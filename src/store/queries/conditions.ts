@@ -53,8 +53,8 @@ export interface Condition extends Sql {
   readonly ids?: Sql;
   /** Whether {@linkcode ids} may also find servers that do not fulfil the condition. Default: no. */
   readonly isApproximate?: boolean;
-  /** Whether {@linkcode ids} also reads the rows of servers, and not only the index. Default: no. */
-  readonly readsRows?: boolean;
+  /** Whether {@linkcode ids} takes much longer per server than another index. Default: no. */
+  readonly isSlow?: boolean;
   /** Whether the index is one of the table `servers` itself. */
   readonly isOwn?: boolean;
   /** The sort order in which the index finds the servers. */
@@ -152,12 +152,12 @@ function isWithin(database: Database, { start, end }: Range): Condition {
 const TEXTS = ["name", "motd_plain", "map", "software"];
 
 /**
- * PostgreSQL reads the rows that its index finds. SQLite's index ignores the case of letters by other
- * rules than the condition, so it may find further servers.
+ * PostgreSQL reads the rows that its index finds. SQLite intersects the servers of all trigrams of a text,
+ * and ignores the case of letters by other rules than the condition, so it may find further servers.
  */
 const TEXT_INDEX: Readonly<Record<Database["engine"], Partial<Condition>>> = {
-  postgres: { readsRows: true, isOwn: true },
-  sqlite: { isApproximate: true },
+  postgres: { isSlow: true, isOwn: true },
+  sqlite: { isApproximate: true, isSlow: true },
 };
 
 async function hasText(database: Database, text: string): Promise<Condition> {

@@ -56,13 +56,12 @@ const FILTERS: readonly ServerFilters[] = [
 
 /** Limits that lead to each method to find a page, with few servers. */
 const STEPS = [0, 1, 1e6].flatMap((first) =>
-  [[0, 0, 1e6], [0, 1e6, 1e6], [40, 0, 100], [1e6, 0, 0]].map(([few, some, many]) => ({
+  [[0, 1e6, 1], [0, 1e6, 1e6], [40, 100, 1], [1e6, 0, 1]].map(([few, many, entries]) => ({
     first,
     next: 3 * first,
     few,
-    some,
     many,
-    entries: 1 + some,
+    entries,
   }))
 );
 const LIMIT = 7;

@@ -26,6 +26,12 @@ const BLOCK_MS = 10;
 /** Pause between two attempts to lock the file, milliseconds. The event loop runs meanwhile. */
 const PAUSE_MS = 40;
 
+/**
+ * The start of a file that readers map into memory, bytes: SQLite's maximum. Reading many rows takes half
+ * the time then.
+ */
+const MAPPED_BYTES = 2 ** 31 - 65_536;
+
 /** Options of {@linkcode openSqlite}. */
 export interface SqliteOptions {
   /** Opens the file for reading only; the file must exist. Default: `false`. */
@@ -56,6 +62,7 @@ export function openSqlite(path: string, options: SqliteOptions = {}): Database 
     db.exec(`pragma busy_timeout = ${BLOCK_MS}`);
     db.exec("pragma trusted_schema = off");
     db.prepare("select count(*) from sqlite_master").get();
+    if (readOnly) db.exec(`pragma mmap_size = ${MAPPED_BYTES}`);
     const log = readOnly ? undefined : syncableLog(db);
     if (!readOnly) {
       db.exec("begin immediate; rollback"); // fails now when the file is locked or read-only

@@ -176,8 +176,9 @@ export const OUTPUT = {
       commands: ["scan"],
       takes: wholeNumber(1, 1000),
       default: `${DEFAULTS.scan.downAfter}`,
-      help: "after this number of scans in a row without a reply, a server counts as offline; a " +
-        "protocol without a reply is no longer listed for the server",
+      help:
+        "number of scans in a row without a reply after which a server counts as offline, or a " +
+        "protocol is removed from the server",
     },
     {
       name: "keep",
@@ -265,7 +266,7 @@ export const OUTPUT = {
       commands: ["lan"],
       takes: wholeNumber(1, 3600, "SECONDS"),
       defaultText:
-        `until Ctrl-C; without a terminal ${DEFAULTS.lan.once} s, or until the sweep ends`,
+        `until Ctrl-C; without a terminal ${DEFAULTS.lan.once} s, or longer until the sweep ends`,
       help: "time to run",
     },
     {

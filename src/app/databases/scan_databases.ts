@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { dirname, join } from "node:path";
+import defer * as nodePath from "node:path";
 import { type Address, parseAddress } from "../../core/address.ts";
 import { InputError } from "../../core/errors.ts";
 import type { ServerRecord } from "../../core/record.ts";
@@ -81,7 +81,10 @@ export function spillPath(files: readonly string[], scanId: string): string {
   const file = files.find((path) =>
     path !== "-" && parseDatabaseLocation(path)?.postgres === undefined
   );
-  return join(file === undefined ? userPath(".") : dirname(userPath(file)), `spill-${scanId}`);
+  return nodePath.join(
+    file === undefined ? userPath(".") : nodePath.dirname(userPath(file)),
+    `spill-${scanId}`,
+  );
 }
 
 /** The protocols that a scan sends to servers, and those of known servers. */

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { lookup } from "node:dns/promises";
+import defer * as nodeDns from "node:dns/promises";
 import { domainToASCII } from "node:url";
 import { type Address, parseAddress } from "../../core/address.ts";
 import { InputError } from "../../core/errors.ts";
@@ -31,7 +31,7 @@ export async function resolveName(
   const ascii = domainToASCII(name);
   if (ascii === "") throw new InputError(`Cannot look up "${name}": it is not a host name`);
   try {
-    const found = await lookup(ascii, { all: true });
+    const found = await nodeDns.lookup(ascii, { all: true });
     const addresses = new Set(found.map(({ address }) => parseAddress(address)));
     addresses.delete(undefined); // with a zone, for example fe80::1%eth0
     if (addresses.size > 0) return [...addresses as Set<Address>];

@@ -265,7 +265,8 @@ export const OUTPUT = {
       name: "once",
       commands: ["lan"],
       takes: wholeNumber(1, 3600, "SECONDS"),
-      defaultText: `until Ctrl-C; otherwise ${DEFAULTS.lan.once} s, or longer until the sweep ends`,
+      defaultText:
+        `until Ctrl-C; no terminal: ${DEFAULTS.lan.once} s, or longer until the sweep ends`,
       help: "time to run",
     },
     {

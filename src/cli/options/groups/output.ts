@@ -266,7 +266,7 @@ export const OUTPUT = {
       commands: ["lan"],
       takes: wholeNumber(1, 3600, "SECONDS"),
       defaultText:
-        `until Ctrl-C; no terminal: ${DEFAULTS.lan.once} s, or longer until the sweep ends`,
+        `until Ctrl-C; no terminal: until the sweep ends, at least ${DEFAULTS.lan.once} s`,
       help: "time to run",
     },
     {

@@ -12,9 +12,9 @@ import { record } from "../records.ts";
 const FILTERS: readonly ServerFilters[] = [
   { software: "paper" },
   { version: "1.2" },
-  { port: 19132 },
-  { network: (parseTarget("10.0.0.0/8") as RangeTarget).range },
-  { flag: "cutShort" },
+  { ports: [19132] },
+  { networks: [(parseTarget("10.0.0.0/8") as RangeTarget).range] },
+  { flags: ["cutShort"] },
   { minPlayers: 5 },
   { since: 1000 },
 ];

@@ -17,6 +17,7 @@ import { identityOf } from "../../sinks/file_identity.ts";
 import { OutputLostError } from "../../sinks/sink.ts";
 import { type DatabaseLocation, parseDatabaseLocation } from "../../store/database_location.ts";
 import { type ConnectionEnvironment, openExisting, openStore } from "../../store/open_store.ts";
+import { readDatabaseIdentity } from "../../store/spill_file.ts";
 import { SpillingStore, unavailableReason } from "../../store/spilling_store.ts";
 import type { InterviewScope } from "../../store/kept/kept_columns.ts";
 import { readOptOuts } from "../../store/opt_outs.ts";
@@ -164,20 +165,23 @@ export class ScanDatabases implements AsyncDisposable {
       for (const [i, place] of plan.places.entries()) {
         if (resumed) await checkThere(place);
         const open = resumed ? openExisting : openStore;
-        const database = await open(place, environment, {
-          busyMs: BUSY_MS,
-          textIndex: plan.textIndex,
-        });
+        await using opening = new AsyncDisposableStack();
+        const database = opening.use(
+          await open(place, environment, { busyMs: BUSY_MS, textIndex: plan.textIndex }),
+        );
         const path = `${spill}.${i + 1}.ndjson`;
+        const reading = <T>(work: () => Promise<T>) => withDatabaseErrors("read", database, work);
         const spilling = {
           path,
+          identity: await reading(() => readDatabaseIdentity(database)),
           clock: systemClock,
           report: (line: string) => report(`blocksweep: ${line}`),
           signal,
           ...SPILL,
         };
         sinks.push(new SpillingStore(new Store(database, undefined, kept), spilling));
-        optedOut.push(...await withDatabaseErrors("read", database, () => readOptOuts(database)));
+        opening.move(); // the sink closes the database
+        optedOut.push(...await reading(() => readOptOuts(database)));
         fileChanges.push(await fileChangeOf(place));
       }
     } catch (error) {

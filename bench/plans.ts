@@ -161,8 +161,11 @@ async function end(watch: Deno.ChildProcess): Promise<void> {
 }
 
 async function run(place: string): Promise<Times[]> {
-  await using database = await openPlace(place);
-  await prepare(database);
+  {
+    await using database = await openPlace(place);
+    await prepare(database);
+  }
+  await using database = await openPlace(place, { readOnly: true });
   const writer = new URL("plans/write_polls.ts", import.meta.url).pathname;
   const watch = new Deno.Command("deno", {
     args: ["run", "-A", writer, place, options.polls],

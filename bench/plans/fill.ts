@@ -6,8 +6,12 @@ import type { Database } from "../../src/store/database/database.ts";
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
-/** The end of the observations, Unix milliseconds: the start of a day. */
-export const NOW = 1_800_057_600_000;
+/** The end of the observations, Unix milliseconds: the start of a day, before the time of polls. */
+export const NOW = 1_767_225_600_000;
+/** The servers with the last addresses changed later than all others: within this time, milliseconds. */
+export const LATE_MS = 2 * DAY;
+/** The share of these servers. */
+const LATE_SHARE = 0.05;
 /** Days of rollups, and hours before {@linkcode NOW} that have rollups per hour. */
 const ROLLUP_DAYS = 31;
 /** One server in this many has rollups. */
@@ -30,6 +34,11 @@ function series(engine: Database["engine"], count: number): string {
 /** SQL of a number from 1 to 2^32 that depends on `i`; others with another `salt`. */
 function random(salt: number): string {
   return `(1 + (i * ${salt} + 374761393) % 4294967296)`;
+}
+
+/** SQL of a time up to 398 days, milliseconds: every time is equally frequent. */
+function age(salt: number): string {
+  return `(${random(salt)} * 8 % ${398 * DAY})`;
 }
 
 /** SQL of a whole number from `first` on: each is about as frequent as its square is small. */
@@ -56,11 +65,15 @@ const FLAGS =
   `when i % 3 = 0 then '["formatted"]' else '[]' end)`;
 
 /** The columns of `servers`, and SQL for their values. */
-function serverColumns(engine: Database["engine"]): Readonly<Record<string, string>> {
+function serverColumns(
+  engine: Database["engine"],
+  servers: number,
+): Readonly<Record<string, string>> {
   const isPostgres = engine === "postgres";
   const json = isPostgres ? "::jsonb" : "";
   const hash = isPostgres ? "'\\x0123456789abcdef'::bytea" : "x'0123456789abcdef'";
-  const first = time(engine, `${NOW} - (i * 104729) % ${400 * DAY}`);
+  const sinceLate = `case when i >= ${(1 - LATE_SHARE) * servers} ` +
+    `then ${random(2870177450)} % ${LATE_MS} else ${LATE_MS} + ${age(2447445414)} end`;
   return {
     id: "i + 1",
     key: `${ADDRESS} || ':' || ${PORT}`,
@@ -84,8 +97,8 @@ function serverColumns(engine: Database["engine"]): Readonly<Record<string, stri
     extras: `'{"raknet":{"some":"facts"},"query":{"more":"facts"}}'${json}`,
     content: hash,
     digest: hash,
-    first_seen: first,
-    changed_at: first,
+    first_seen: time(engine, `${NOW} - ${age(1013904223)}`),
+    changed_at: time(engine, `${NOW} - ${sinceLate}`),
   };
 }
 
@@ -128,7 +141,7 @@ export async function fill(database: Database, amounts: Amounts): Promise<number
         `${engine === "postgres" && columns.id ? "overriding system value " : ""}` +
         `select ${Object.values(columns).join(", ")} from ${series(engine, count)}`,
     );
-  await insert("servers", serverColumns(engine), amounts.servers);
+  await insert("servers", serverColumns(engine, amounts.servers), amounts.servers);
   if (engine === "postgres") {
     await database.script(
       "select setval(pg_get_serial_sequence('servers', 'id'), max(id)) from servers",
@@ -160,7 +173,7 @@ async function fillObservations(
   insert: Insert,
 ): Promise<void> {
   const { engine } = database;
-  const { content } = serverColumns(engine);
+  const { content } = serverColumns(engine, servers);
   const scans = Math.ceil(observations / servers);
   for (let scan = 1; scan <= scans; scan++) {
     const uuid = `01a3156c-${String(scan).padStart(4, "0")}-7000-8000-000000000000`;

@@ -2,14 +2,17 @@
 import type { ServerFilters } from "../../src/store/queries/conditions.ts";
 import { SERVER_ORDERS, type ServerOrder } from "../../src/store/queries/orders.ts";
 import { parseTarget, type RangeTarget } from "../../src/targets/parse.ts";
-import { NOW, ROLLUP_EVERY } from "./fill.ts";
+import { LATE_MS, NOW, ROLLUP_EVERY } from "./fill.ts";
 
-const network = (text: string) => ({ network: (parseTarget(text) as RangeTarget).range });
+const networks = (...texts: string[]) => ({
+  networks: texts.map((text) => (parseTarget(text) as RangeTarget).range),
+});
 
 /** Filters with values that many and few servers have. */
 export const FILTERS: readonly (readonly [name: string, filters: ServerFilters])[] = [
   ["(all)", {}],
   ["--online", { online: true }],
+  ["--offline", { online: false }],
   ["--software paper", { software: "paper" }],
   ["--software 'mp 5.2'", { software: "mp 5.2" }],
   ["--software 'mp 5.7'", { software: "mp 5.7" }],
@@ -18,18 +21,24 @@ export const FILTERS: readonly (readonly [name: string, filters: ServerFilters])
   ["--game-version 1.21", { version: "1.21" }],
   ["--game-version 1.14", { version: "1.14" }],
   ["--game-version 1.15.3", { version: "1.15.3" }],
-  ["--port 19132", { port: 19132 }],
-  ["--port 18056", { port: 18056 }],
-  ["--network 10.0.0.0/8", network("10.0.0.0/8")],
-  ["--network 10.1.0.0/18", network("10.1.0.0/18")],
-  ["--network 10.1.0.0/24", network("10.1.0.0/24")],
-  ["--flag formatted", { flag: "formatted" }],
-  ["--flag cutShort", { flag: "cutShort" }],
-  ["--flag countClamped", { flag: "countClamped" }],
+  ["--port 19132", { ports: [19132] }],
+  ["--port 18056", { ports: [18056] }],
+  ["--port 18056,25565,40000", { ports: [18056, 25565, 40000] }],
+  ["--network 10.0.0.0/8", networks("10.0.0.0/8")],
+  ["--network 10.1.0.0/18", networks("10.1.0.0/18")],
+  ["--network 10.1.0.0/24", networks("10.1.0.0/24")],
+  ["--network of two /18", networks("10.1.0.0/18", "10.9.0.0/18")],
+  ["--flag formatted", { flags: ["formatted"] }],
+  ["--flag cutShort", { flags: ["cutShort"] }],
+  ["--flag countClamped", { flags: ["countClamped"] }],
+  ["--flag countClamped,cutShort", { flags: ["countClamped", "cutShort"] }],
   ["--since, last 20 days", { since: NOW - 20 * 86_400_000 }],
+  ["--since, the last addresses", { since: NOW - LATE_MS }],
   ["--since, last hour", { since: NOW - 3_600_000 }],
   ["--min-players 5", { minPlayers: 5 }],
   ["--min-players 100", { minPlayers: 100 }],
+  ["--max-players 0", { maxPlayers: 0 }],
+  ["--min-players 40 --max-players 50", { minPlayers: 40, maxPlayers: 50 }],
 ];
 
 /** Filters for which a text index is needed. */

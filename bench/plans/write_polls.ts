@@ -7,12 +7,14 @@
 import { emptyRecord } from "../../src/core/record.ts";
 import { UnconfirmedEvents } from "../../src/store/events/poll_events.ts";
 import { writePolls } from "../../src/store/poll_writer.ts";
-import { allServers } from "../../src/store/server_queries.ts";
+import { lastServerId, serversAfter } from "../../src/store/server_queries.ts";
 import { Store } from "../../src/store/store.ts";
 import { identityOf } from "../../src/store/rows/identity.ts";
 import { newEventId } from "../../src/store/rows/uuid.ts";
 import { openPlace } from "./places.ts";
 
+/** Number of polled servers: those that were added last. */
+const SERVERS = 20_000;
 const WATCH = "00000000-0000-7000-8000-000000000001";
 const [place, rate] = Deno.args;
 await using database = await openPlace(place);
@@ -24,9 +26,8 @@ await new Store(database).begin({
   config: "{}",
 });
 const servers = [];
-for await (const one of allServers(database)) {
+for await (const one of serversAfter(database, await lastServerId(database) - SERVERS)) {
   servers.push(one);
-  if (servers.length === 20_000) break;
 }
 const unconfirmed = new UnconfirmedEvents();
 const BATCH = Math.ceil(Number(rate) / 2);

@@ -24,6 +24,8 @@ export interface DownsampleCutoffs {
   readonly hourly: number;
   /** Before this time, only the last observation of each day (UTC) is kept. */
   readonly daily: number;
+  /** A period whose observations are all kept. Default: none. */
+  readonly kept?: { readonly from: number; readonly to: number };
 }
 
 /**
@@ -39,9 +41,13 @@ export function downsampleCutoffs(now: number, keepMs: number): DownsampleCutoff
 }
 
 /** Whether a later observation in the same hour or day makes an observation redundant. */
-function isRedundant(earlier: Row, later: Row, { hourly, daily }: DownsampleCutoffs): boolean {
+function isRedundant(
+  earlier: Row,
+  later: Row,
+  { hourly, daily, kept }: DownsampleCutoffs,
+): boolean {
   const seenAt = Number(earlier.at);
-  if (seenAt >= hourly) return false;
+  if (seenAt >= hourly || (kept && seenAt >= kept.from && seenAt <= kept.to)) return false;
   const span = seenAt < daily ? DAY_MS : HOUR_MS;
   return Math.floor(seenAt / span) === Math.floor(Number(later.at) / span);
 }

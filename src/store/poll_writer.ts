@@ -19,6 +19,7 @@ import { type KnownServer, readKnownServers } from "./rows/known_servers.ts";
 import { observationValues, writeObservations } from "./rows/observation_rows.ts";
 import type { Outage, PolledServer, PollObservation, Polls } from "./rows/polls.ts";
 import { scanNumbers } from "./rows/scan_numbers.ts";
+import { onlineInOtherWatches } from "./uptime/other_watches.ts";
 import { writeUnanswered } from "./rows/server_state.ts";
 import { serverValues } from "./rows/server_values.ts";
 import { isReplaced, markChanged, type ServerWrite, writeServers } from "./rows/write_servers.ts";
@@ -57,7 +58,8 @@ export async function writePolls(
       ...observations.map(({ scanId }) => scanId),
     ]);
     const ids = new Map([...known].map(([key, { id }]) => [key, id]));
-    const replied = servers.flatMap((polled) => repliedWrite(database, polled, known, scans));
+    const lost = await lostServers(database, servers, known, scans.get(polls.scanId));
+    const replied = servers.flatMap((polled) => repliedWrite(database, polled, known, scans, lost));
     const writes = await completed(database, servers, replied, known, options);
     const rules = { replacesSameTime: true, reportsNew: true, reportsPlayers: true, allProtocols };
     const found = new Map<string, readonly EventBody[]>();
@@ -65,7 +67,9 @@ export async function writePolls(
       ids.set(write.identity.key, id);
       found.set(write.identity.key, events);
     }
-    for (const [key, event] of await writeFailed(database, servers, known)) found.set(key, [event]);
+    for (const [key, event] of await writeFailed(database, servers, known, lost)) {
+      found.set(key, [event]);
+    }
     const complete = new Map(writes.map(({ identity, record }) => [identity.key, record]));
     await writePollObservations(database, observations, { ids, scans, complete });
     const optedOut = await writeOptOuts(database, polls.optOuts);
@@ -87,6 +91,7 @@ function repliedWrite(
   polled: PolledServer,
   known: ReadonlyMap<string, KnownServer>,
   scans: ReadonlyMap<string | null, number>,
+  lost: ReadonlySet<string>,
 ): ServerWrite[] {
   const { clockOffsetMs } = database;
   const { identity, record: latest, partial, outage, at } = polled;
@@ -100,7 +105,7 @@ function repliedWrite(
     identity,
     record: record as unknown as ServerRecord,
     scan: scans.get(reply.scan_id) ?? null,
-    online: outage === undefined || hasReplySince(before, outage, database),
+    online: !lost.has(identity.key),
     missedScans: 0,
     outage,
     firstSeen: before?.firstSeen ?? repliedAt,
@@ -132,6 +137,31 @@ async function completed(
   });
 }
 
+/**
+ * The keys of the servers that the watch's failed polls make offline. No other program got a reply
+ * since the first of them, and no other running watch found the server online.
+ *
+ * @param scan `scans.id` of the watch; `undefined`: its identity is not a UUID.
+ */
+async function lostServers(
+  database: Database,
+  servers: readonly PolledServer[],
+  known: ReadonlyMap<string, KnownServer>,
+  scan = 0,
+): Promise<ReadonlySet<string>> {
+  const failed = servers.filter(({ identity, outage }) =>
+    outage !== undefined && !hasReplySince(known.get(identity.key), outage, database)
+  );
+  const online = failed.flatMap(({ identity }) => {
+    const { id, state } = known.get(identity.key) ?? {};
+    return id !== undefined && state?.online ? [id] : [];
+  });
+  const at = Math.max(0, ...failed.map((polled) => polled.at)) + database.clockOffsetMs;
+  const elsewhere = await onlineInOtherWatches(database, { scan, at }, online);
+  const keys = failed.map(({ identity: { key } }) => key);
+  return new Set(keys.filter((key) => !elsewhere.has(known.get(key)?.id ?? 0)));
+}
+
 /** Whether another program got a reply since the first of the failed polls that show an outage. */
 function hasReplySince(
   known: KnownServer | undefined,
@@ -143,8 +173,8 @@ function hasReplySince(
 }
 
 /**
- * Writes the states of known servers that did not reply. A server that counts as online becomes offline
- * if the watch shows an outage.
+ * Writes the states of known servers that did not reply. Lost servers that count as online become
+ * offline.
  *
  * @returns The events of servers that became offline, by key.
  */
@@ -152,17 +182,19 @@ async function writeFailed(
   database: Database,
   servers: readonly PolledServer[],
   known: ReadonlyMap<string, KnownServer>,
+  lost: ReadonlySet<string>,
 ): Promise<(readonly [key: string, event: EventBody])[]> {
   const failed = servers.flatMap(({ identity, record, outage, at: polledAt }) => {
     const before = known.get(identity.key);
     if (record !== undefined || before?.state === undefined) return [];
-    const at = polledAt + database.clockOffsetMs;
-    if (!isReplaced(before, { probedAt: at }, { replacesSameTime: true }, database.now())) {
-      return [];
-    }
-    const { state: { online: wasOnline, missedScans, repliedAt, version } } = before;
-    const goesOffline = wasOnline && outage !== undefined &&
-      !hasReplySince(before, outage, database);
+    const { state: { online: wasOnline, missedScans, repliedAt, probedAt, version } } = before;
+    const goesOffline = wasOnline && lost.has(before.key);
+    const now = database.now();
+    const failedAt = polledAt + database.clockOffsetMs;
+    const isNew = isReplaced(before, { probedAt: failedAt }, { replacesSameTime: true }, now);
+    // Of two watches without a reply, the one with the older poll may be the last that writes.
+    if (!isNew && !goesOffline) return [];
+    const at = isNew ? failedAt : probedAt;
     const online = wasOnline && !goesOffline;
     const event = goesOffline ? offlineEvent(repliedAt, { outage }) : undefined;
     return [{ id: before.id, key: before.key, online, missedScans, at, version, event }];

@@ -4,22 +4,26 @@
  * @module
  */
 import { type Clock, sleep } from "../net/clock.ts";
-import {
-  ATTACHMENTS,
-  type RecordWithAttachments,
-  serverId,
-  type ServerRecord,
-} from "../core/record.ts";
-import { linesOf } from "../core/text.ts";
+import { serverId, type ServerRecord } from "../core/record.ts";
 import { type Database, StoreError, Unavailable } from "./database/database.ts";
 import { serversWithRow } from "./scans/scan_rows.ts";
 import type { ScanProgressRow } from "./scans/scan_progress.ts";
+import {
+  readDatabaseIdentity,
+  recoverSpillFile,
+  spilledRecords,
+  spillHead,
+  spillLine,
+  spillOwner,
+} from "./spill_file.ts";
 import { type ScanEndRow, type ScanStartRow, type Store, withDatabaseErrors } from "./store.ts";
 
 /** Options of a {@linkcode SpillingStore}. */
 export interface SpillOptions {
   /** Path of the spill file. It is created with mode 0600 when needed, and removed when empty. */
   readonly path: string;
+  /** The result of {@linkcode readDatabaseIdentity}, which the spill file contains. */
+  readonly identity: string;
   /** Maximum size of the spill file, bytes. */
   readonly maxBytes: number;
   /** How long {@linkcode SpillingStore.end} waits for an unavailable database, milliseconds. */
@@ -38,7 +42,6 @@ const RETRY_MS = 1000;
 const CANCELLED_WAIT_MS = 2000;
 /** Spilled records per write to the database. */
 const BATCH = 500;
-const LINE_FEED = 10;
 
 /** Writes records as a {@linkcode Store} does, and spills to a file while the database is unavailable. */
 export class SpillingStore implements AsyncDisposable {
@@ -86,10 +89,11 @@ export class SpillingStore implements AsyncDisposable {
    * @param scanId The scan's identity, UUIDv7.
    * @param ids The results of {@linkcode serverId}.
    * @returns The ids without a row.
-   * @throws StoreError when the database cannot be read.
+   * @throws StoreError when the database cannot be read, or the spill file belongs to another one.
    */
   async serversWithoutRow(scanId: string, ids: readonly string[]): Promise<Set<string>> {
     const { database } = this;
+    await this.#checkOwner("read");
     const withRow = await withDatabaseErrors(
       "read",
       database,
@@ -101,7 +105,8 @@ export class SpillingStore implements AsyncDisposable {
 
   /** Writes the row of a scan that has begun or was resumed; a resumed scan may have a spill file. */
   async begin(start: ScanStartRow): Promise<void> {
-    await this.#recoverSpillFile();
+    const { rows, bytes } = await recoverSpillFile(this.options.path);
+    [this.#spilledRows, this.#spilledBytes] = [rows, bytes];
     this.#pendingStart = start;
     await this.#attempt(() => this.#writeStart(), true);
   }
@@ -230,25 +235,10 @@ export class SpillingStore implements AsyncDisposable {
     this.#pendingStart = undefined;
   }
 
-  /** Counts the records that an interrupted scan has spilled. Truncates an incomplete last line. */
-  async #recoverSpillFile(): Promise<void> {
-    const { path } = this.options;
-    const file = await openSpillFile(path, { read: true, write: true });
-    if (file === undefined) return;
-    using _closed = file;
-    const chunk = new Uint8Array(1 << 16);
-    let [size, rows, whole] = [0, 0, 0];
-    for (let read; (read = await file.read(chunk)) !== null; size += read) {
-      const bytes = chunk.subarray(0, read);
-      for (let at = -1; (at = bytes.indexOf(LINE_FEED, at + 1)) >= 0; whole = size + at + 1) rows++;
-    }
-    if (whole < size) await file.truncate(whole);
-    [this.#spilledRows, this.#spilledBytes] = [rows, whole];
-  }
-
   async #spill(records: readonly ServerRecord[]): Promise<void> {
-    const { path, maxBytes } = this.options;
-    const text = records.map(spillLine).join("");
+    const { path, maxBytes, identity } = this.options;
+    const head = this.#spilledBytes === 0 ? spillHead(identity) : "";
+    const text = head + records.map(spillLine).join("");
     const bytes = new TextEncoder().encode(text);
     const { name } = this.store.database;
     if (this.#spilledBytes + bytes.length > maxBytes) {
@@ -278,6 +268,7 @@ export class SpillingStore implements AsyncDisposable {
   async #replaySpilled(): Promise<void> {
     if (this.#spilledRows === 0) return;
     const { path } = this.options;
+    await this.#checkOwner("write to");
     let batch: ServerRecord[] = [];
     for await (const record of spilledRecords(path)) {
       if (batch.push(record) < BATCH) continue;
@@ -291,50 +282,26 @@ export class SpillingStore implements AsyncDisposable {
     this.#spilledBytes = 0;
   }
 
+  /**
+   * Checks that the spill file belongs to the database.
+   *
+   * @throws StoreError when it belongs to another one, which had the same name before.
+   */
+  async #checkOwner(verb: "read" | "write to"): Promise<void> {
+    const { path } = this.options;
+    const owner = await spillOwner(path);
+    if (owner === undefined) return;
+    const { database } = this;
+    const identity = await withDatabaseErrors(verb, database, () => readDatabaseIdentity(database));
+    if (identity === owner) return;
+    throw new StoreError(
+      `Cannot write to ${database.name}: the rows in "${path}" wait for another database, which this ` +
+        "one has replaced; import the file into the database that is to have them, and remove it",
+    );
+  }
+
   #report(event: string): void {
     this.options.report(`${this.store.database.name} ${event}`);
-  }
-}
-
-/**
- * The records in a spill file; none when there is no file. A crash of the system may have left an
- * incomplete last line, or lines that are not JSON. These are skipped: {@linkcode
- * SpillingStore.serversWithoutRow} reports their servers.
- */
-async function* spilledRecords(path: string): AsyncIterable<ServerRecord> {
-  const file = await openSpillFile(path, { read: true });
-  if (file === undefined) return;
-  for await (const { line, ended } of linesOf(file.readable.pipeThrough(new TextDecoderStream()))) {
-    const record = ended ? parseRecord(line) : undefined;
-    if (record !== undefined) yield record;
-  }
-}
-
-/** A line of a spill file: a record and, under a key that no column has, its attachments. */
-function spillLine(record: RecordWithAttachments): string {
-  return `${JSON.stringify({ ...record, attachments: record[ATTACHMENTS] })}\n`;
-}
-
-function parseRecord(line: string): RecordWithAttachments | undefined {
-  try {
-    const { attachments, ...record } = JSON.parse(line);
-    return { ...record, [ATTACHMENTS]: attachments };
-  } catch {
-    return undefined; // not JSON
-  }
-}
-
-/** Opens a spill file; `undefined` when there is none. */
-async function openSpillFile(
-  path: string,
-  options: Deno.OpenOptions,
-): Promise<Deno.FsFile | undefined> {
-  try {
-    return await Deno.open(path, options);
-  } catch (error) {
-    const { NotCapable, NotFound } = Deno.errors;
-    if (error instanceof NotFound || error instanceof NotCapable) return undefined;
-    throw error;
   }
 }
 

@@ -73,6 +73,8 @@ export class FakeNetwork implements Clock {
   readonly #endpoints: Endpoint[] = [];
   #time = 1000;
   #number = 0;
+  /** Number of operations for which the clock stands still. */
+  #held = 0;
   readonly #heap: Event[] = [];
   readonly #hosts = new Map<number | bigint, Responder>();
   /** The program's sockets, by port. Each port has at most one socket. */
@@ -182,6 +184,12 @@ export class FakeNetwork implements Clock {
     this.lines.push({ at: this.#time, way, host, peer, lost, hex, size: bytes.length });
   }
 
+  /** Waits for an operation outside of the network. The clock stands still meanwhile. */
+  async hold<T>(operation: Promise<T>): Promise<T> {
+    this.#held++;
+    return await operation.finally(() => this.#held--);
+  }
+
   /**
    * Advances the clock until the promise settles. Fails when no event is left that could settle it.
    */
@@ -193,6 +201,7 @@ export class FakeNetwork implements Clock {
     while (!settled) {
       await new Promise<void>((resolve) => setImmediate(resolve));
       if (settled) break;
+      if (this.#held > 0) continue;
       const event = this.#pop();
       if (event === undefined) {
         if (++idle > 100) throw new Error("the network is idle, but an operation is pending");

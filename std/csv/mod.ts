@@ -1,2 +1,3 @@
 // @ts-types="./types.d.ts"
-export * from "npm:deno-std@1.4.0/csv/mod.js";
+export { parse } from "npm:deno-std@1.4.0/csv/parse.js";
+export { stringify } from "npm:deno-std@1.4.0/csv/stringify.js";

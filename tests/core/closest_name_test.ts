@@ -20,4 +20,6 @@ Deno.test("closestName() never finds the opposite of a word", () => {
   for (const opposite of ["in", "ex"]) {
     assertEquals(closestName(`${opposite}clude`, ["exclude", "include"]), `${opposite}clude`);
   }
+  assertEquals(closestName("offline", ["online"]), undefined);
+  assertEquals(closestName("max-players", ["min-players"]), undefined);
 });

@@ -21,18 +21,24 @@ export interface FakeDns extends AsyncDisposable {
   readonly queried: readonly string[];
 }
 
-/** Starts a name server that reacts in the same way to every query. */
-export function openDns(response: DnsAnswer): FakeDns {
+/**
+ * Starts a name server that reacts in the same way to every query.
+ *
+ * @param onQuery Called after each query. Default: nothing.
+ */
+export function openDns(response: DnsAnswer, onQuery = () => {}): FakeDns {
   const queried: string[] = [];
   const socket: DatagramSocket = openSocket({ address: LOOPBACK, port: 0 });
   const listening = socket.listen((datagram, from) => {
     const { name, end } = readQuestion(datagram);
     queried.push(name);
-    if (response === "silence") return;
-    socket.send(
-      response instanceof Uint8Array ? response : reply(datagram.slice(0, end), response),
-      from,
-    );
+    if (response !== "silence") {
+      socket.send(
+        response instanceof Uint8Array ? response : reply(datagram.slice(0, end), response),
+        from,
+      );
+    }
+    onQuery();
   });
   return {
     nameServer: { ipAddr: formatAddress(LOOPBACK), port: socket.port },

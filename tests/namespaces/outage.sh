@@ -1,14 +1,16 @@
 #!/usr/bin/env bash
-# A watch of 200 servers across a link between two network namespaces. Servers are added to its
-# database, and the link is down for three intervals and a half. Then every server has to reply to a
-# poll within one interval. Needs root and iproute2. The namespaces
-# have no route to other networks.
+# outage.sh [OUTAGE [INTERVAL]]: a watch of 200 servers across a link between two network namespaces.
+# Servers are added to its database, and the link is down for OUTAGE seconds (default 35). The watch
+# polls each server every INTERVAL seconds (default 10). After the outage, every server has to reply
+# to a poll within one interval. Needs root and iproute2. The namespaces have no route to other
+# networks.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 export DENO_NO_UPDATE_CHECK=1 NO_COLOR=1
 
 id=bo$$
-interval=10 # seconds
+outage=${1:-35}
+interval=${2:-10}
 folder=$(mktemp -d)
 fleet=
 watch=
@@ -74,8 +76,9 @@ done
 echo "ok: $added added servers are watched after $((SECONDS - start)) s"
 sleep $((interval * 13 / 10)) # every server is polled once more
 
+echo "the link is down for $outage s; the interval is $interval s"
 ip -n "$id-here" link set eth0 down
-sleep $((interval * 7 / 2))
+sleep "$outage"
 up=$(date +%s%3N)
 ip -n "$id-here" link set eth0 up
 start=$SECONDS
@@ -101,4 +104,4 @@ resumed=$(deno eval "
 grep -q '"reason":"no_route"' "$folder/events" || fail "the reason is not no_route"
 [ "${resumed% *}" -eq $((before + added)) ] ||
   fail "only ${resumed% *} of $((before + added)) servers replied within one interval after the link was up"
-echo "ok: no server of $((before + added)) offline; all replied to a poll within ${resumed#* } ms after the link was up"
+echo "ok: no server of $((before + added)) offline; 1 event watcher_offline; all replied to a poll within ${resumed#* } ms after the link was up"

@@ -29,7 +29,13 @@ export async function writePolled(
   database: Database,
   servers: readonly Poll[],
   observations: readonly PollObservation[] = [],
-  { optOuts = [], watcherEvents = [], allProtocols, unconfirmed = new UnconfirmedEvents() }:
+  {
+    scanId = watchId(1),
+    optOuts = [],
+    watcherEvents = [],
+    allProtocols,
+    unconfirmed = new UnconfirmedEvents(),
+  }:
     & Partial<Polls>
     & {
       readonly allProtocols?: readonly Protocol[];
@@ -38,7 +44,7 @@ export async function writePolled(
 ): Promise<readonly ServerEvent[]> {
   const all = servers.map(polledServer);
   const polls = {
-    scanId: watchId(1),
+    scanId,
     servers: all,
     observations,
     optOuts,

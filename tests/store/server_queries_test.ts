@@ -132,10 +132,10 @@ onEngines(
 onEngines("--flag selects the servers with a flag in their last reply", async (db) => {
   const store = new Store(db, () => Promise.resolve());
   await store.write([record(1, { flags: ["a", "b"] }), record(2, { flags: ["b"] }), record(3)]);
-  assertEquals(await ports(db, { flag: "b" }), [1, 2]);
+  assertEquals(await ports(db, { flags: ["b"] }), [1, 2]);
   await store.write([record(1, { flags: ["a"], seen_at: 2000 })]);
-  assertEquals(await ports(db, { flag: "b", sort: "players", limit: 9 }), [2]);
-  assertEquals(await ports(db, { flag: "' or 1=1" }), []);
+  assertEquals(await ports(db, { flags: ["b"], sort: "players", limit: 9 }), [2]);
+  assertEquals(await ports(db, { flags: ["' or 1=1"] }), []);
 });
 
 onEngines("a query with more servers than one fetch reads each once", async (db) => {

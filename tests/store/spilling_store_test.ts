@@ -12,6 +12,7 @@ import {
 import { type Database, StoreError } from "../../src/store/database/database.ts";
 import { parseDatabaseLocation } from "../../src/store/database_location.ts";
 import { openStore } from "../../src/store/open_store.ts";
+import { readDatabaseIdentity, spilledRecords } from "../../src/store/spill_file.ts";
 import { SpillingStore } from "../../src/store/spilling_store.ts";
 import { type ScanEndRow, Store, withDatabaseErrors } from "../../src/store/store.ts";
 import { writeImportedRecords } from "../../src/store/import_writer.ts";
@@ -64,6 +65,7 @@ class Bench implements AsyncDisposable {
     readonly database: Database,
     readonly other: DatabaseSync,
     readonly clock: FakeClock,
+    readonly identity: string,
   ) {
     this.spill = `${folder}/spill.ndjson`;
   }
@@ -73,12 +75,14 @@ class Bench implements AsyncDisposable {
     const path = `${folder}/a.db`;
     const clock = new FakeClock();
     const database = await openStore(parseDatabaseLocation(path)!, AROUND, { busyMs: 250, clock });
-    return new Bench(path, folder, database, new DatabaseSync(path), clock);
+    const identity = await readDatabaseIdentity(database);
+    return new Bench(path, folder, database, new DatabaseSync(path), clock, identity);
   }
 
   store(most = 1e6, signal?: AbortSignal): SpillingStore {
     return new SpillingStore(new Store(this.database, () => Promise.resolve()), {
       path: this.spill,
+      identity: this.identity,
       maxBytes: most,
       maxWaitMs: 30_000,
       clock: this.clock,
@@ -87,9 +91,9 @@ class Bench implements AsyncDisposable {
     });
   }
 
+  /** Number of rows in the spill file. */
   async spilled(): Promise<number> {
-    const text = await Deno.readTextFile(this.spill).catch(() => "");
-    return text.split("\n").length - 1;
+    return (await Array.fromAsync(spilledRecords(this.spill))).length;
   }
 
   /** The ports of the servers; checks that each server has one observation. */
@@ -248,8 +252,8 @@ Deno.test("servers without a row are those in neither the database nor the spill
   assertEquals(await missing(), ["127.0.0.1:2", "127.0.0.1:5"]);
   // A crash of the system may leave lines that are not records.
   const text = await Deno.readTextFile(spill);
-  const [third, fourth] = text.split("\n");
-  await Deno.writeTextFile(spill, `${"\0".repeat(third.length)}\n${fourth}\n{"torn`);
+  const [head, third, fourth] = text.split("\n");
+  await Deno.writeTextFile(spill, `${head}\n${"\0".repeat(third.length)}\n${fourth}\n{"torn`);
   assertEquals(await missing(), ["127.0.0.1:2", "127.0.0.1:3", "127.0.0.1:5"]);
   const later = bench.store();
   await later.begin(BEGIN);
@@ -282,7 +286,10 @@ Deno.test("a database that is locked again during the replay has each row once a
     }
   }
   const inner = new Interrupted(database, () => Promise.resolve());
-  const options = { path: bench.spill, maxBytes: 1e7, maxWaitMs: 0, clock, report: () => {} };
+  const options = {
+    ...{ path: bench.spill, identity: bench.identity, maxBytes: 1e7, maxWaitMs: 0, clock },
+    report: () => {},
+  };
   const store = new SpillingStore(inner, options);
   await store.begin(BEGIN);
   other.exec("begin immediate");

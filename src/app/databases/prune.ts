@@ -21,7 +21,7 @@ import {
 import { withDatabaseErrors } from "../../store/store.ts";
 import { DAY_MS, startOf } from "../../store/uptime/hours.ts";
 import { rollUp } from "../../store/uptime/roll_up.ts";
-import { removeHours, sealHours } from "../../store/uptime/seal_hours.ts";
+import { lastWatched, removeHours, sealHours } from "../../store/uptime/seal_hours.ts";
 
 /** Pause between two transactions, milliseconds: other programs write meanwhile, and polls continue. */
 const PAUSE_MS = 10;
@@ -101,7 +101,8 @@ async function pruneObservations(
   const daily = Math.min(cuts.daily, startOf(hourly, DAY_MS));
   await removeHours(database, hourly, between, signal);
   await addMonths(database, database.now());
-  const removed = await downsampleObservations(database, { hourly, daily }, between, signal);
+  const kept = await lastWatched(database);
+  const removed = await downsampleObservations(database, { hourly, daily, kept }, between, signal);
   const deferred = signal?.aborted ? [] : await compactMonths(database, daily, between, signal);
   for (const one of deferred) {
     report(`${database.name}: ${one}; the space of its old rows is freed by a later prune`);

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { dirname, join } from "node:path";
+import defer * as nodePath from "node:path";
 import { type Address, parseAddress } from "../../core/address.ts";
 import { InputError } from "../../core/errors.ts";
 import type { ServerRecord } from "../../core/record.ts";
@@ -13,10 +13,11 @@ import { sentTo } from "../../scan/inspect_stage/known_server_plan.ts";
 import { otherRequests } from "../../scan/requested_names.ts";
 import type { ScanEnd, ScanSelection } from "../../scan/scan_setup.ts";
 import type { ScanState } from "../../scan/scan_state.ts";
-import { type FileIdentity, identityOf, pathChangeOf } from "../../sinks/file_identity.ts";
+import { identityOf } from "../../sinks/file_identity.ts";
 import { OutputLostError } from "../../sinks/sink.ts";
 import { type DatabaseLocation, parseDatabaseLocation } from "../../store/database_location.ts";
 import { type ConnectionEnvironment, openExisting, openStore } from "../../store/open_store.ts";
+import { readDatabaseIdentity } from "../../store/spill_file.ts";
 import { SpillingStore, unavailableReason } from "../../store/spilling_store.ts";
 import type { InterviewScope } from "../../store/kept/kept_columns.ts";
 import { readOptOuts } from "../../store/opt_outs.ts";
@@ -32,6 +33,7 @@ import type { Range } from "../../targets/ranges.ts";
 import { userPath } from "../environment.ts";
 import { countOf } from "../../core/quantities.ts";
 import { estimateLoss } from "../../sweep/canaries/loss_estimate.ts";
+import { type FileChange, fileChangeOf } from "./file_change.ts";
 import { ScanHeartbeat } from "./scan_heartbeat.ts";
 import { prunedLine, pruneOnce } from "./prune.ts";
 import { type ScanSettings } from "../settings/scan_settings.ts";
@@ -80,7 +82,10 @@ export function spillPath(files: readonly string[], scanId: string): string {
   const file = files.find((path) =>
     path !== "-" && parseDatabaseLocation(path)?.postgres === undefined
   );
-  return join(file === undefined ? userPath(".") : dirname(userPath(file)), `spill-${scanId}`);
+  return nodePath.join(
+    file === undefined ? userPath(".") : nodePath.dirname(userPath(file)),
+    `spill-${scanId}`,
+  );
 }
 
 /** The protocols that a scan sends to servers, and those of known servers. */
@@ -100,15 +105,6 @@ export function queriedProtocolsOf(
     ...queried,
     protocolsFor: ({ host, port }) => sent({ address: parseAddress(host)!, port }),
   };
-}
-
-/** The file of an SQLite database. */
-interface DatabaseFile {
-  /** The name that the user gave. */
-  readonly name: string;
-  readonly path: string;
-  /** Identity of the file when it was opened. */
-  readonly opened: FileIdentity;
 }
 
 /** Options for opening the databases of a scan. */
@@ -149,7 +145,7 @@ export class ScanDatabases implements AsyncDisposable {
     readonly sinks: readonly SpillingStore[],
     /** Addresses that the databases mark as opted out. */
     readonly optedOut: readonly Range[],
-    private readonly files: readonly DatabaseFile[],
+    private readonly fileChanges: readonly FileChange[],
     private readonly plan: DatabasePlan,
     private readonly options: OpenDatabasesOptions,
   ) {}
@@ -163,36 +159,36 @@ export class ScanDatabases implements AsyncDisposable {
     const { spill, report, scope, environment, signal, resumed = false } = options;
     const sinks: SpillingStore[] = [];
     const optedOut: Range[] = [];
-    const files: DatabaseFile[] = [];
+    const fileChanges: FileChange[] = [];
     const kept = { ...scope, downAfter: plan.downAfter };
     try {
       for (const [i, place] of plan.places.entries()) {
         if (resumed) await checkThere(place);
         const open = resumed ? openExisting : openStore;
-        const database = await open(place, environment, {
-          busyMs: BUSY_MS,
-          textIndex: plan.textIndex,
-        });
+        await using opening = new AsyncDisposableStack();
+        const database = opening.use(
+          await open(place, environment, { busyMs: BUSY_MS, textIndex: plan.textIndex }),
+        );
         const path = `${spill}.${i + 1}.ndjson`;
+        const reading = <T>(work: () => Promise<T>) => withDatabaseErrors("read", database, work);
         const spilling = {
           path,
+          identity: await reading(() => readDatabaseIdentity(database)),
           clock: systemClock,
           report: (line: string) => report(`blocksweep: ${line}`),
           signal,
           ...SPILL,
         };
         sinks.push(new SpillingStore(new Store(database, undefined, kept), spilling));
-        optedOut.push(...await withDatabaseErrors("read", database, () => readOptOuts(database)));
-        if (place.postgres !== undefined) continue;
-        const file = userPath(place.file);
-        const opened = await identityOf(file);
-        if (opened !== undefined) files.push({ name: place.path, path: file, opened });
+        opening.move(); // the sink closes the database
+        optedOut.push(...await reading(() => readOptOuts(database)));
+        fileChanges.push(await fileChangeOf(place));
       }
     } catch (error) {
       for (const sink of sinks) await sink[Symbol.asyncDispose]();
       throw error;
     }
-    return new ScanDatabases(sinks, optedOut, files, plan, options);
+    return new ScanDatabases(sinks, optedOut, fileChanges, plan, options);
   }
 
   /**
@@ -201,9 +197,10 @@ export class ScanDatabases implements AsyncDisposable {
    * @throws OutputLostError for the first that is not.
    */
   async check(): Promise<void> {
-    for (const { name, path, opened } of this.files) {
-      const change = await pathChangeOf(path, opened);
-      if (change !== undefined) throw new OutputLostError(`"${name}"`, change);
+    for (const [i, fileChange] of this.fileChanges.entries()) {
+      const change = await fileChange();
+      const { path } = this.plan.places[i];
+      if (change !== undefined) throw new OutputLostError(`"${path}"`, change);
     }
   }
 

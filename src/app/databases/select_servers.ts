@@ -39,29 +39,47 @@ export async function openNamed(
 /** The options that select servers of a database. */
 export interface SelectionOptions {
   readonly online: boolean;
+  readonly offline: boolean;
   readonly software: string | undefined;
   readonly gameVersion: string | undefined;
-  readonly port: number | undefined;
-  readonly network: Range | undefined;
+  readonly port: readonly number[] | undefined;
+  readonly network: readonly Range[] | undefined;
   readonly minPlayers: number | undefined;
+  readonly maxPlayers: number | undefined;
   readonly text: string | undefined;
-  readonly flag: string | undefined;
+  readonly flag: readonly string[] | undefined;
   /** Returns the start of the period, Unix milliseconds, for the current time. */
   readonly since: ((now: number) => number) | undefined;
   readonly sort: ServerOrder;
   readonly limit: number | undefined;
 }
 
-/** The selection of servers by the options. */
-export function serverSelectionOf(
-  { online, software, gameVersion, port, network, flag, minPlayers, text, since, sort, limit }:
-    SelectionOptions,
-  now: number,
-): ServerSelection {
-  const [version, start] = [gameVersion, since?.(now)];
+/**
+ * The selection of servers by the options.
+ *
+ * @throws InputError when no server can match two of the options.
+ */
+export function serverSelectionOf(options: SelectionOptions, now: number): ServerSelection {
+  const { online, offline, minPlayers, maxPlayers, software, text, sort, limit } = options;
+  if (online && offline) throw new InputError("Cannot use --online with --offline");
+  if (minPlayers !== undefined && maxPlayers !== undefined && minPlayers > maxPlayers) {
+    throw new InputError(
+      `Cannot use --min-players ${minPlayers} with --max-players ${maxPlayers}: it is larger`,
+    );
+  }
   return {
-    ...{ online, software, version, port, network, flag, minPlayers, text, since: start },
-    ...{ sort, limit },
+    online: online ? true : offline ? false : undefined,
+    version: options.gameVersion,
+    ports: options.port,
+    networks: options.network,
+    flags: options.flag,
+    since: options.since?.(now),
+    minPlayers,
+    maxPlayers,
+    software,
+    text,
+    sort,
+    limit,
   };
 }
 

@@ -19,6 +19,7 @@ import type { Range } from "../../targets/ranges.ts";
 import { Journal, type WatchCounts, type WatchEvent, type WatchRules } from "../../watch/mod.ts";
 import { Interrupted, onInterrupt } from "../interrupt_signals.ts";
 import { connectionEnvironment } from "./connection_environment.ts";
+import { checkFile, type FileChange, fileChangeOf } from "./file_change.ts";
 import { countOf } from "../../core/quantities.ts";
 
 /** How long the end of a watch waits for an unavailable database, milliseconds. */
@@ -81,6 +82,7 @@ export interface NamedDatabases {
 export class WatchDatabases implements AsyncDisposable {
   readonly #all: Database[] = [];
   readonly #journals: Journal[] = [];
+  readonly #fileChanges: FileChange[] = [];
   /** Reads the numbers of the watch, which databases get with its heartbeat. */
   numbers: () => ScanNumbers = () => ({ probesSent: 0, replies: 0, found: 0 });
   /** Receives the events that the first database decided to report, and whether it has stored them. */
@@ -151,7 +153,7 @@ export class WatchDatabases implements AsyncDisposable {
     await using stack = new AsyncDisposableStack();
     const lists = stack.use(new WatchDatabases(places, words.length, rules, opening));
     for (const place of places.slice(0, words.length)) {
-      lists.#add(await openFree(openExisting, place, opening));
+      await lists.#add(place, await openFree(openExisting, place, opening));
     }
     stack.move();
     return lists;
@@ -164,12 +166,20 @@ export class WatchDatabases implements AsyncDisposable {
    */
   async openOutputs(): Promise<void> {
     for (const place of this.places.slice(this.watched)) {
-      this.#add(await openFree(openStore, place, this.opening));
+      await this.#add(place, await openFree(openStore, place, this.opening));
     }
   }
 
-  #add(database: Database): void {
+  /** Takes ownership of an open database. */
+  async #add(place: DatabaseLocation, database: Database): Promise<void> {
     this.#all.push(database);
+    const fileChange = await fileChangeOf(place);
+    this.#fileChanges.push(fileChange);
+    const writing = <T>(work: () => Promise<T>) =>
+      withDatabaseErrors("write to", database, async () => {
+        await checkFile(fileChange);
+        return await work();
+      });
     const rules = { ...this.rules, unconfirmed: new UnconfirmedEvents() };
     this.#journals.push(
       new Journal({
@@ -177,16 +187,11 @@ export class WatchDatabases implements AsyncDisposable {
         scanId: this.rules.scanId,
         clock: systemClock,
         report: (line) => this.opening.report(`blocksweep: ${line}`),
-        write: (polls) =>
-          withDatabaseErrors("write to", database, () => writePolls(database, polls, rules)),
+        write: (polls) => writing(() => writePolls(database, polls, rules)),
         writeSpans: (spans) =>
-          withDatabaseErrors(
-            "write to",
-            database,
-            () => database.transaction(() => writeSpans(database, this.rules.scanId, spans)),
-          ),
+          writing(() => database.transaction(() => writeSpans(database, this.rules.scanId, spans))),
         writeHeartbeat: () =>
-          new Store(database).progress({ id: this.rules.scanId, ...this.numbers() }),
+          writing(() => new Store(database).progress({ id: this.rules.scanId, ...this.numbers() })),
         ...(this.#all.length === 1 && {
           onEvent: (event: WatchEvent, isStored: boolean) => this.onEvent(event, isStored),
         }),
@@ -250,6 +255,7 @@ export class WatchDatabases implements AsyncDisposable {
       }
       if (journal.failing && journal.lost > 0) continue;
       try {
+        await withDatabaseErrors("write to", database, () => checkFile(this.#fileChanges[i]));
         await new Store(database).end({
           id,
           since: 0,

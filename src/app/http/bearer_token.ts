@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { createHash, timingSafeEqual } from "node:crypto";
+import defer * as nodeCrypto from "node:crypto";
 import type { HttpRequest } from "./http_request.ts";
 
 /** What the header can contain as a token. */
@@ -17,6 +17,8 @@ export function hasBearerToken(headers: HttpRequest["headers"], token: string): 
 
 /** Compares two texts in a time that does not depend on where they differ. */
 export function isEqual(a: string, b: string): boolean {
-  const [first, second] = [a, b].map((text) => createHash("sha256").update(text).digest());
-  return timingSafeEqual(first, second);
+  const [first, second] = [a, b].map((text) =>
+    nodeCrypto.createHash("sha256").update(text).digest()
+  );
+  return nodeCrypto.timingSafeEqual(first, second);
 }

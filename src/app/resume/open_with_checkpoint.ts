@@ -138,8 +138,11 @@ async function abandon(claimed: DiskFile, path: string): Promise<void> {
   if (length === 0) await systemDisk.remove(writtenRowsPath(userPath(path)));
 }
 
-/** Checks whether the checkpoint can be written. If not, the scan runs without it, unless the user requested it or another scan writes to it.
+/**
+ * Opens a checkpoint. If it cannot be written, the scan runs without it.
+ *
  * @returns Why the checkpoint cannot be written; `undefined` if it can.
+ * @throws If the user requested the checkpoint, or another scan writes to it.
  */
 async function attempt<T>(
   { path, named }: CheckpointPlace,
@@ -195,7 +198,7 @@ export async function openResumedScan(
 }
 
 /**
- * Reads from databases which rows of a scan they contain.
+ * Finds the rows of a scan that databases contain.
  *
  * @param servers The endpoints in the checkpoint's list of rows.
  */
@@ -215,9 +218,9 @@ async function reopenStores(
 function checkOutputCount({ length }: Offsets, outputs: number, path: string): void {
   if (length === outputs) return;
   throw new InputError(
-    `Cannot resume "${path}": it has the lengths of ${
+    `Cannot resume "${path}": it is of a scan with ${
       countOf(length, "output")
-    }, and the scan has ` +
+    }, and this scan has ` +
       countOf(outputs, "output"),
   );
 }

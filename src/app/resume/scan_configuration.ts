@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { resolve } from "node:path";
+import defer * as nodePath from "node:path";
 import {
   type Address,
   type Endpoint,
@@ -229,7 +229,9 @@ export function lastingOptions(
 /** An absolute path; `-` and the URL of a database server stay as they are. */
 export function fullPath(path: string): string {
   if (path === "-" || parseDatabaseLocation(path)?.postgres !== undefined) return path;
-  return path.startsWith("sqlite:") ? `sqlite:${fullPath(path.slice(7))}` : resolve(userPath(path));
+  return path.startsWith("sqlite:")
+    ? `sqlite:${fullPath(path.slice(7))}`
+    : nodePath.resolve(userPath(path));
 }
 
 /**

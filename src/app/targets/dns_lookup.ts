@@ -3,11 +3,11 @@
  *
  * @module
  */
-import { lookup } from "node:dns/promises";
+import defer * as nodeDns from "node:dns/promises";
 import { domainToASCII } from "node:url";
 import { type Address, parseAddress } from "../../core/address.ts";
 import { InputError } from "../../core/errors.ts";
-import { systemClock } from "../../net/clock.ts";
+import { type Clock, systemClock } from "../../net/clock.ts";
 import { PROTOCOLS } from "../../protocols/list.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
 import {
@@ -31,7 +31,7 @@ export async function resolveName(
   const ascii = domainToASCII(name);
   if (ascii === "") throw new InputError(`Cannot look up "${name}": it is not a host name`);
   try {
-    const found = await lookup(ascii, { all: true });
+    const found = await nodeDns.lookup(ascii, { all: true });
     const addresses = new Set(found.map(({ address }) => parseAddress(address)));
     addresses.delete(undefined); // with a zone, for example fe80::1%eth0
     if (addresses.size > 0) return [...addresses as Set<Address>];
@@ -63,13 +63,13 @@ const FAULTS: Readonly<Record<string, string>> = {
 export interface ServiceLookup {
   /** The name servers to query. Default: the system's. */
   readonly nameServer?: { readonly ipAddr: string; readonly port: number };
-  /** Timeout of a lookup, milliseconds. */
-  readonly mostMs?: number;
+  /** The clock of the timeout. Default: the machine's. */
+  readonly clock?: Pick<Clock, "after">;
   /** Receives a line for each record that cannot be used. Default: the lines are dropped. */
   readonly note?: (text: string) => void;
 }
 
-/** SRV records are optional: their timeout is shorter than that of an address lookup. */
+/** SRV records are optional: their timeout is shorter than that of an address lookup, milliseconds. */
 const MOST_MS = 2000;
 
 /**
@@ -77,13 +77,13 @@ const MOST_MS = 2000;
  * reports a missing record and a refusal of the name server alike: both mean that there is no record.
  */
 export function serviceFinder(
-  { nameServer, mostMs = MOST_MS, note = () => {} }: ServiceLookup = {},
+  { nameServer, clock = systemClock, note = () => {} }: ServiceLookup = {},
 ): ServiceFinder {
   return async (name) => {
     const ascii = domainToASCII(name);
     if (ascii === "" || isLocal(ascii)) return undefined;
     const late = new AbortController();
-    const cancel = systemClock.after(mostMs, () => late.abort());
+    const cancel = clock.after(MOST_MS, () => late.abort());
     try {
       // The final dot makes the name absolute: the resolver appends no search domains.
       const options = { nameServer, signal: late.signal };

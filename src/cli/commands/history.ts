@@ -12,12 +12,13 @@ import { withDatabaseErrors } from "../../store/store.ts";
 import type { Uptime } from "../../store/uptime/integrate.ts";
 import { type RecentUptime, recentUptime } from "../../store/uptime/uptime_queries.ts";
 import { connectionEnvironment } from "../../app/databases/connection_environment.ts";
+import { fileChangeOf } from "../../app/databases/file_change.ts";
 import { EXIT } from "../../app/exit_codes.ts";
 import { readCommandLine } from "../options/read_options.ts";
 import { showEvents } from "./history_events.ts";
 import { print, reportLine } from "../term/console.ts";
 import { findServer } from "../../app/databases/find_server.ts";
-import { openNamed } from "../../app/databases/select_servers.ts";
+import { namedPlace, openNamed } from "../../app/databases/select_servers.ts";
 import { playersText, type TableColumn, tableLines } from "../../app/outputs/table_format.ts";
 
 /** Runs `history`; returns the exit code. */
@@ -33,7 +34,8 @@ export async function runHistory(args: readonly string[]): Promise<number> {
     const { id } = server === undefined
       ? { id: undefined }
       : await withDatabaseErrors("read", database, () => findServer(database, server));
-    return await showEvents(database, { server: id, limit, after, follow, json });
+    const fileChange = await fileChangeOf(namedPlace(place));
+    return await showEvents(database, { server: id, limit, after, follow, fileChange, json });
   }
   const { key, seen, all, uptime } = await withDatabaseErrors("read", database, async () => {
     const { id, key } = await findServer(database, namedServer(server));

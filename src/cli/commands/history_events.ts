@@ -4,6 +4,7 @@
  * @module
  */
 import { systemClock } from "../../net/clock.ts";
+import { checkFile, type FileChange } from "../../app/databases/file_change.ts";
 import { onInterrupt } from "../../app/interrupt_signals.ts";
 import { countOf } from "../../core/quantities.ts";
 import { EXIT } from "../../app/exit_codes.ts";
@@ -37,14 +38,21 @@ export interface EventOptions {
   readonly after: EventPosition | undefined;
   /** Whether later events are shown too, until Ctrl-C. */
   readonly follow: boolean;
+  /** How the file of the database changed since it was opened. */
+  readonly fileChange: FileChange;
   /** Whether events are printed as NDJSON. */
   readonly json: boolean;
 }
 
-/** Prints the events of a database; returns the exit code. */
+/**
+ * Prints the events of a database; returns the exit code.
+ *
+ * @throws StoreError when the database cannot be read, and when its file is deleted or replaced while
+ * its events are followed.
+ */
 export async function showEvents(
   database: Database,
-  { server, limit, after, follow, json }: EventOptions,
+  { server, limit, after, follow, fileChange, json }: EventOptions,
 ): Promise<number> {
   const show = (event: StoredEvent) =>
     print(json ? storedEventJson(event) : storedEventLine(event, terminalSize().columns));
@@ -70,7 +78,8 @@ export async function showEvents(
     after ?? BEFORE_EVENTS,
   );
   await reading(async () => {
-    const options = { server, onBroken, pauseMs: PAUSE_MS, clock: systemClock, signal };
+    const check = () => checkFile(fileChange);
+    const options = { server, onBroken, check, pauseMs: PAUSE_MS, clock: systemClock, signal };
     for await (const event of followEvents(database, position, options)) await show(event);
   });
   return EXIT.interrupted;

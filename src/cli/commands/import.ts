@@ -6,7 +6,9 @@
 import { InputError } from "../../core/errors.ts";
 import { readForeignFile } from "../../sinks/foreign_files.ts";
 import { XmlError } from "../../sinks/xml_tags.ts";
+import { identityOf } from "../../store/rows/identity.ts";
 import type { StoredRecord } from "../../store/rows/stored_record.ts";
+import { MAX_DEPTH, withinDepth } from "../../store/rows/stored_values.ts";
 import type { Database } from "../../store/database/database.ts";
 import { openStore } from "../../store/open_store.ts";
 import { withDatabaseErrors } from "../../store/store.ts";
@@ -102,8 +104,14 @@ class BatchWriter {
   changed = 0;
   #batch: StoredRecord[] = [];
 
-  /** @param open Opens the database; called once. */
-  constructor(private readonly open: () => Promise<Database>) {}
+  /**
+   * @param open Opens the database; called once.
+   * @param onCut Receives each server of which values are omitted, because they are nested too deeply.
+   */
+  constructor(
+    private readonly open: () => Promise<Database>,
+    private readonly onCut: (server: StoredRecord) => void,
+  ) {}
 
   /** Whether a batch waits to be written. */
   get isFull(): boolean {
@@ -111,7 +119,9 @@ class BatchWriter {
   }
 
   add(server: StoredRecord): void {
-    this.#batch.push(server);
+    const extras = withinDepth(server.extras);
+    if (extras !== server.extras) this.onCut(server);
+    this.#batch.push({ ...server, extras });
     this.found++;
   }
 
@@ -144,7 +154,7 @@ async function importFile(
   path: string,
   port: number | undefined,
 ): Promise<ImportedFile> {
-  const writer = new BatchWriter(open);
+  const writer = new BatchWriter(open, cutReporter(path));
   const unread = await readServers(file, path, port, writer).catch(async (error) => {
     if (!(error instanceof XmlError)) throw error;
     await writer.writeRest();
@@ -189,8 +199,22 @@ function resultOf({ path, found, changed, unread }: ImportedFile): JsonResult<"i
 
 /** Names that are looked up at the same time. */
 const LOOKUPS = 16;
-/** Names without a usable address that are reported one by one, of each file. */
+/** Rows of each kind of problem that are reported one by one, of each file. */
 const MOST_REPORTED = 10;
+
+/** Returns a function that reports a row with values that are omitted, up to 10 such rows. */
+function cutReporter(path: string): (server: StoredRecord) => void {
+  let reported = 0;
+  return (server) => {
+    if (reported++ >= MOST_REPORTED) return;
+    const last = reported < MOST_REPORTED ? "" : "; further rows are not reported";
+    const { key } = identityOf(server)!;
+    reportLine(
+      `blocksweep: ${path}: extras of ${JSON.stringify(key)} has more than ${MAX_DEPTH} levels: ` +
+        `null replaces deeper values${last}`,
+    );
+  };
+}
 
 /** Reads the servers of a file, and writes each full batch. Names are looked up. */
 async function readServers(

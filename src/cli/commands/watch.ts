@@ -165,7 +165,11 @@ async function watchServers(watch: Watch): Promise<number> {
   const webhooks = hook === undefined ? [] : [hook];
   const { allowPrivate } = options;
   const sources = { rules, polling, counts, journals, webhooks, allowPrivate, signal };
-  await using served = serveWatch(measured, { ...watch, ...setup, ...sources }, reportLine);
+  await using served = await serveWatch(
+    measured,
+    { ...watch, ...setup, ...sources },
+    reportLine,
+  );
   const reportEvent = (event: WatchEvent, isStored = false) => {
     counts.events++;
     [served.metrics, printer].forEach((one) => one.add(event));

@@ -130,6 +130,20 @@ export function splitList(text: string): readonly string[] {
   return text.split(",").map((part) => part.trim()).filter((part) => part !== "");
 }
 
+/** One or more values of a type, with commas between them. */
+export function listOf<Value>(type: ValueType<Value>): ValueType<readonly Value[]> {
+  const { completions } = type;
+  return {
+    placeholder: "LIST",
+    parse: (text, context) => {
+      const given = splitList(text);
+      if (given.length === 0) throw wrongValue(context.option, text, "one value or more");
+      return given.map((one) => type.parse(one, context));
+    },
+    ...completions?.kind === "one" && { completions: { kind: "some", words: completions.words } },
+  };
+}
+
 /** A whole number between two limits. */
 export function wholeNumber(
   least: number,

@@ -3,7 +3,6 @@
  *
  * @module
  */
-import { styleText } from "node:util";
 import type { Clock } from "../../net/clock.ts";
 import { serverId, type ServerRecord } from "../../core/record.ts";
 import { type FoundServers, type Listed, worldTitle } from "../../scan/lan/mod.ts";
@@ -11,6 +10,7 @@ import { harmlessText } from "../../core/text.ts";
 import { countOf } from "../../core/quantities.ts";
 import { playersText, type TableColumn, tableLines } from "../../app/outputs/table_format.ts";
 import { displayWidth, fitWidth } from "../../core/display_width.ts";
+import { paintText, type TextStyle } from "./server_description.ts";
 
 /** The columns in display order. The last one, the name, takes the remaining width. */
 function columnsAt(now: number): readonly TableColumn<Listed>[] {
@@ -116,8 +116,7 @@ export class LiveLanTable implements Disposable {
     const listed = servers.listed();
     const title = `${countOf(listed.length, "server")} on ${countOf(networks, "network")}`;
     const [head, ...table] = lanTableLines(listed, space);
-    const paint = (style: "bold" | "dim", text: string) =>
-      color ? styleText(style, text, { validateStream: false }) : text;
+    const paint = (style: TextStyle, text: string) => color ? paintText(style, text) : text;
     const top = fitWidth(hint === undefined ? title : `${title}; ${hint}`, columns - 1).trimEnd();
     const lines = [paint("dim", top), paint("bold", head), ...table];
     // In a terminal that has become narrower, each line takes several rows.

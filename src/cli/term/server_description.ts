@@ -3,7 +3,6 @@
  *
  * @module
  */
-import { styleText } from "node:util";
 import { formatAnsi, parseFormatted } from "../../core/formatted/mod.ts";
 import { serverId, type ServerRecord } from "../../core/record.ts";
 import { PROTOCOLS } from "../../protocols/list.ts";
@@ -16,14 +15,24 @@ export function useColor(noColor: boolean): boolean {
   return !noColor && !Deno.noColor && Deno.stdout.isTerminal() && !isDumb();
 }
 
+/** Styles of text in a terminal, and their parameters of the escape sequence SGR (ECMA-48, 8.3.117). */
+const STYLES = { bold: 1, dim: 2 };
+
+/** A style of text in a terminal. */
+export type TextStyle = keyof typeof STYLES;
+
+/** A text in a style; the end of the text ends both styles. */
+export function paintText(style: TextStyle, text: string): string {
+  return `\x1b[${STYLES[style]}m${text}\x1b[22m`;
+}
+
 /** The lines that describe a server. All text of the server is escaped. */
 export function describe(
   record: ServerRecord,
   color: boolean,
   allProtocols: readonly Protocol[] = PROTOCOLS,
 ): string[] {
-  const paint = (style: "bold" | "dim", text: string) =>
-    color ? styleText(style, text, { validateStream: false }) : text;
+  const paint = (style: TextStyle, text: string) => color ? paintText(style, text) : text;
   const rows: [string, string | null][] = [
     ["edition", record.edition],
     ["software", softwareText(record)],

@@ -62,7 +62,7 @@ export interface BedrockStatus {
   readonly portV4: number | null;
   /** IPv6 port to join. */
   readonly portV6: number | null;
-  /** Fields without an agreed meaning, unchanged: 9 and all from 12 on (Pocket: 1). */
+  /** Fields without an agreed meaning, unchanged: field 9 and all fields from 12 on (Pocket Edition: field 1). */
   readonly unnamed: readonly string[];
   /** Number of fields in the advertisement. */
   readonly fieldCount: number;

@@ -41,7 +41,7 @@ export type PlaceFlag =
 /** The fields, each at its place. */
 export interface PlacedFields {
   /**
-   * The fields; an omitted field is empty. If the place of no field is certain, the list is empty.
+   * The fields; an omitted field is empty. If all places are uncertain, the list is empty.
    */
   readonly fields: readonly string[];
   /** Anomalies of the places of the fields. */

@@ -208,6 +208,8 @@ export async function eventsBefore(
 
 /** How to follow events. */
 export interface FollowOptions extends EventSelection {
+  /** Awaited before each reading of the database: if it rejects, the reading ends. Default: nothing. */
+  readonly check?: () => Promise<void>;
   /** Pause before the database is read again when there was no further event, milliseconds. */
   readonly pauseMs: number;
   /** The clock of pauses. */
@@ -220,10 +222,11 @@ export interface FollowOptions extends EventSelection {
 export async function* followEvents(
   database: Database,
   position: EventPosition,
-  { pauseMs, clock, signal, ...selection }: FollowOptions,
+  { check, pauseMs, clock, signal, ...selection }: FollowOptions,
 ): AsyncGenerator<StoredEvent, void, undefined> {
   const { limit = LIMIT } = selection;
   for (let after = position; !signal.aborted;) {
+    await check?.();
     const rows = await rowsAfter(database, after, selection);
     yield* readable(rows, selection, storedEvent);
     const last = rows.at(-1);

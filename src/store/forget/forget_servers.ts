@@ -17,7 +17,7 @@ import { TABLE_COLUMNS } from "../schema/table_columns.ts";
 import { hasTextIndex } from "../schema/text_index.ts";
 import { othersEnded } from "../database/other_transactions.ts";
 import { keysOf, readSalt, tombstone } from "./tombstones.ts";
-import { removeOrphanedIcons } from "./orphaned_icons.ts";
+import { removeAllOrphanedIcons } from "./orphaned_icons.ts";
 
 /** A server to forget. */
 export interface ServerToForget {
@@ -72,7 +72,8 @@ export async function writeTombstones(
 }
 
 /**
- * Removes the rows of servers from all tables. {@linkcode writeTombstones} has marked them before.
+ * Removes the rows of servers from all tables, and all icons that no server has: earlier icons of the
+ * servers may be among these. {@linkcode writeTombstones} has marked the servers before.
  *
  * @param pause Awaited between two checks for other transactions that may not have seen the marks.
  * @returns `false` when another transaction does not end: no row was removed.
@@ -91,6 +92,7 @@ export async function removeServers(
   for (let from = 0; from < known.length; from += PAGE) {
     await database.transaction(() => removePage(database, known.slice(from, from + PAGE), periods));
   }
+  await removeAllOrphanedIcons(database, pause);
   if (database.engine === "sqlite") await eraseCopies(database, pause);
   return true;
 }
@@ -125,10 +127,6 @@ async function removePage(
 ): Promise<void> {
   const ids = listValue(database, servers.map(({ id }) => id));
   const isOne = isInList(database, "id", "integer");
-  const icons = await database.rows(
-    `select distinct favicon_hash as hash from servers where ${isOne} and favicon_hash is not null`,
-    [ids],
-  );
   const isOfServer = isInList(database, "server", "integer");
   await database.run(`delete from server_state where ${isOfServer}`, [ids]);
   await database.run(`delete from servers where ${isOne}`, [ids]);
@@ -145,7 +143,6 @@ async function removePage(
     `update servers set alias_of = null where ${isInList(database, "alias_of", "text")}`,
     [listValue(database, endpoints)],
   );
-  await removeOrphanedIcons(database, icons.map(({ hash }) => String(hash)));
 }
 
 /** Hours or days that have rollups. */

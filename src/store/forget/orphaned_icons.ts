@@ -17,12 +17,11 @@ function isOrphan({ engine }: Database): string {
 }
 
 /**
- * Removes the icons of a list that no server has. The caller has begun a transaction, and has
- * removed the servers in it.
+ * Removes the icons of a list that no server has. The caller has begun a transaction.
  *
  * @returns The number of removed icons.
  */
-export async function removeOrphanedIcons(
+async function removeOrphanedIcons(
   database: Database,
   hashes: readonly string[],
 ): Promise<number> {

@@ -17,7 +17,7 @@ import {
   recordOf,
   type StoredRecord,
 } from "../rows/stored_record.ts";
-import type { KnownServer } from "../rows/known_servers.ts";
+import type { KnownServer, KnownState } from "../rows/known_servers.ts";
 import { type Database, isInList, listValue } from "../database/database.ts";
 import {
   countLacking,
@@ -25,7 +25,9 @@ import {
   type LackingParts,
   lackingPartsText,
   lostFlags,
+  markHad,
   markLacking,
+  type WatchReply,
   withCountsOf,
 } from "./lacking_parts.ts";
 import { mergeRecords } from "./merge_records.ts";
@@ -146,17 +148,27 @@ function partsOf(
   if (dropped !== undefined) {
     const lost = dropped(record) ?? parts;
     const reply = { by: scan ?? 0, at: repliedAt };
-    const isKept = (name: string) =>
-      !lost.includes(name) || hadElsewhere(state.lacking[name], reply);
+    const before = lackingBefore(state, parts, reply);
+    const isKept = (name: string) => !lost.includes(name) || hadElsewhere(before[name], reply);
     const kept = parts.filter(isKept);
     if (scan === null) {
       return { unqueried, kept, lacking: withCountsOf(state.lacking, [...kept, ...unqueried]) };
     }
     const lacked = [...new Set([...parts, ...lost])];
-    return { unqueried, kept, lacking: markLacking(state.lacking, lacked, unqueried, reply) };
+    return { unqueried, kept, lacking: markLacking(before, lacked, unqueried, reply) };
   }
   const lacking = countLacking(state.lacking, { parts, unqueried, repliedAt, now, limit });
   return { unqueried, kept: parts.filter((name) => Object.hasOwn(lacking, name)), lacking };
+}
+
+/** The marks of parts before a reply to a watch. The last reply may have had parts, for another watch. */
+function lackingBefore(
+  { lacking, watch, repliedAt: at }: KnownState,
+  parts: readonly string[],
+  { by }: WatchReply,
+): LackingParts {
+  const isOther = watch !== null && watch !== by && at !== null;
+  return isOther ? markHad(lacking, parts, { by: watch, at }) : lacking;
 }
 
 /** Whether a server's interview was cut short, so that protocols may not have been sent. */

@@ -117,6 +117,16 @@ export function markLacking(
   }));
 }
 
+/** Marks parts that another watch got with the last reply before this one. Marked parts stay as they are. */
+export function markHad(
+  earlier: LackingParts,
+  parts: readonly string[],
+  had: WatchReply,
+): LackingParts {
+  const added = parts.map((name) => [name, { replies: 0, countedAt: had.at, had }]);
+  return { ...Object.fromEntries(added), ...earlier };
+}
+
 /** Whether another watch than that of a reply got a part in the hour before the reply. */
 export function hadElsewhere(part: LackingPart | undefined, { by, at }: WatchReply): boolean {
   const had = part?.had;

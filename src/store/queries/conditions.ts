@@ -4,7 +4,7 @@
  * @module
  */
 import type { Address } from "../../core/address.ts";
-import type { Range } from "../../targets/ranges.ts";
+import { type Range, RangeSet } from "../../targets/ranges.ts";
 import {
   type Database,
   isInList,
@@ -19,20 +19,22 @@ import type { ServerOrder, TableAlias } from "./orders.ts";
 
 /** Filters of a query for servers. A filter that is omitted matches all servers. */
 export interface ServerFilters {
-  /** `true`: only servers that count as online. */
+  /** `true`: only servers that count as online; `false`: only those that count as offline. */
   readonly online?: boolean;
   /** A part of the software's name (its first 64 code units), case-insensitive. */
   readonly software?: string;
   /** A game version or its start, in whole numbers: `1.21` matches `1.21.50` and not `1.210`. */
   readonly version?: string;
-  /** The port. */
-  readonly port?: number;
-  /** The network of the address. */
-  readonly network?: Range;
-  /** A flag of the last reply. */
-  readonly flag?: string;
+  /** Ports, of which a server has one. */
+  readonly ports?: readonly number[];
+  /** Networks, of which one contains the address. */
+  readonly networks?: readonly Range[];
+  /** Flags, of which the last reply has at least one. */
+  readonly flags?: readonly string[];
   /** Minimum number of players online. */
   readonly minPlayers?: number;
+  /** Maximum number of players online. A server that publishes no number does not match. */
+  readonly maxPlayers?: number;
   /** A part of name, MOTD, map or software, case-insensitive. */
   readonly text?: string;
   /** Only servers that changed later than this time, Unix milliseconds: new, other content, online, offline. */
@@ -53,8 +55,8 @@ export interface Condition extends Sql {
   readonly ids?: Sql;
   /** Whether {@linkcode ids} may also find servers that do not fulfil the condition. Default: no. */
   readonly isApproximate?: boolean;
-  /** Whether {@linkcode ids} also reads the rows of servers, and not only the index. Default: no. */
-  readonly readsRows?: boolean;
+  /** Whether {@linkcode ids} takes much longer per server than another index. Default: no. */
+  readonly isSlow?: boolean;
   /** Whether the index is one of the table `servers` itself. */
   readonly isOwn?: boolean;
   /** The sort order in which the index finds the servers. */
@@ -67,45 +69,63 @@ export type Indexed = Condition & { readonly ids: Sql };
 /** The conditions of filters, which all have to be fulfilled. */
 export async function conditionsOf(
   database: Database,
-  { online, software, version, port, network, flag, minPlayers, text, since }: ServerFilters,
+  filters: ServerFilters,
 ): Promise<Condition[]> {
+  const { online, software, version, ports, networks, flags, text, since } = filters;
   const conditions: Condition[] = [];
-  if (online) conditions.push(IS_ONLINE);
   if (software !== undefined) conditions.push(await hasSoftware(database, software));
   if (version !== undefined) conditions.push(hasVersion(version));
-  if (port !== undefined) conditions.push(ofServer((s) => `${s}port = ?`, [port]));
-  if (network !== undefined) conditions.push(isWithin(database, network));
-  if (flag !== undefined) conditions.push(hasFlag(database, flag));
-  if (minPlayers !== undefined) {
-    conditions.push({ ...hasPlayers(minPlayers), ...online && { order: "players" } });
+  if (ports !== undefined) conditions.push(hasPort(database, ports));
+  if (networks !== undefined) conditions.push(isWithin(database, networks));
+  if (flags !== undefined) conditions.push(hasFlag(database, flags));
+  if (filters.minPlayers !== undefined || filters.maxPlayers !== undefined) {
+    conditions.push(hasPlayers(filters));
   }
   if (text !== undefined) conditions.push(await hasText(database, text));
   if (since !== undefined) {
     const isLater = (s: string) => `${s}changed_at > ${timeParameter(database)}`;
     conditions.push({ ...ofServer(isLater, [since]), order: "changed" });
   }
+  // The last one: if few servers fulfil another condition, not all servers of a state are counted.
+  if (online !== undefined) conditions.push(hasState(online));
   return conditions;
 }
 
-const IS_ONLINE: Condition = { table: "t", sql: "t.online = true", values: [], order: "players" };
+function hasState(online: boolean): Condition {
+  const sql = `t.online = ${online}`;
+  const ids = { sql: `select t.server as id from server_state t where ${sql}`, values: [] };
+  return { table: "t", sql, values: [], ids, order: "players" };
+}
 
-function hasFlag({ engine }: Database, text: string): Condition {
-  const flag = storable(text);
-  const sql = engine === "postgres"
-    ? "jsonb_exists(s.flags, ?)"
-    : "exists (select 1 from server_flags f where f.flag = ? and f.server = s.id)";
-  const ids = { sql: "select f.server as id from server_flags f where f.flag = ?", values: [flag] };
-  return { table: "s", sql, values: [flag], ids };
+function hasPort(database: Database, ports: readonly number[]): Condition {
+  return ofServer((s) => isInList(database, `${s}port`, "integer"), [listValue(database, ports)]);
+}
+
+function hasFlag(database: Database, texts: readonly string[]): Condition {
+  const flags = texts.map(storable);
+  const values = [listValue(database, flags)];
+  const isFlag = isInList(database, "f.flag", "text");
+  const sql = database.engine === "postgres"
+    ? "jsonb_exists_any(s.flags, ?::text[])"
+    : `exists (select 1 from server_flags f where ${isFlag} and f.server = s.id)`;
+  const distinct = flags.length > 1 ? "distinct " : "";
+  const ids = {
+    sql: `select ${distinct}f.server as id from server_flags f where ${isFlag}`,
+    values,
+  };
+  return { table: "s", sql, values, ids };
 }
 
 /** The first column of the players' index is `online`, so both states are searched. */
-function hasPlayers(least: number): Condition {
-  const sql = "coalesce(t.players_online, -1) >= ?";
-  const [online, offline] = [true, false].map((state) =>
+function hasPlayers({ online, minPlayers = 0, maxPlayers }: ServerFilters): Condition {
+  const players = "coalesce(t.players_online, -1)";
+  const sql = `${players} >= ?${maxPlayers === undefined ? "" : ` and ${players} <= ?`}`;
+  const values = [minPlayers, ...maxPlayers === undefined ? [] : [maxPlayers]];
+  const [isOnline, isOffline] = [true, false].map((state) =>
     `select t.server as id from server_state t where t.online = ${state} and ${sql}`
   );
-  const ids = { sql: `${online} union all ${offline}`, values: [least, least] };
-  return { table: "t", sql, values: [least], ids };
+  const ids = { sql: `${isOnline} union all ${isOffline}`, values: [...values, ...values] };
+  return { table: "t", sql, values, ids, ...online !== undefined && { order: "players" } };
 }
 
 /** A condition of indexed columns of `servers`. */
@@ -139,25 +159,38 @@ function hasVersion(version: string): Condition {
   return { ...ofServer(isVersion, [key, `${key}/`, key, `${key}.`]), order: "version" };
 }
 
-function isWithin(database: Database, { start, end }: Range): Condition {
+function isWithin(database: Database, networks: readonly Range[]): Condition {
   const column = addressColumn(database);
   const type = database.engine === "postgres" ? "::inet" : "";
-  const last = (typeof end === "bigint" ? end - 1n : end - 1) as Address;
-  const values = [addressValue(database, start), addressValue(database, last)];
-  const isWithin = (s: string) => `${s}${column} >= ?${type} and ${s}${column} <= ?${type}`;
-  return { ...ofServer(isWithin, values), order: "address" };
+  const ranges = disjoint(networks);
+  const values = ranges.flatMap(({ start, end }) => {
+    const last = (typeof end === "bigint" ? end - 1n : end - 1) as Address;
+    return [addressValue(database, start), addressValue(database, last)];
+  });
+  const isIn = (s: string) => `${s}${column} >= ?${type} and ${s}${column} <= ?${type}`;
+  if (ranges.length === 1) return { ...ofServer(isIn, values), order: "address" };
+  const sql = (s: string) => `(${ranges.map(() => `(${isIn(s)})`).join(" or ") || "false"})`;
+  const parts = ranges.map(() => `select id from servers where ${isIn("")}`).join(" union all ");
+  return { ...ofServer(sql, values), ...parts !== "" && { ids: { sql: parts, values } } };
+}
+
+/** Ranges that contain the same addresses, and of which no two overlap. */
+function disjoint(ranges: readonly Range[]): Range[] {
+  const isV4 = (range: Range): range is Range<number> => typeof range.start === "number";
+  const isV6 = (range: Range): range is Range<bigint> => typeof range.start === "bigint";
+  return [...RangeSet.of(ranges.filter(isV4)), ...RangeSet.of(ranges.filter(isV6))];
 }
 
 /** The columns that texts are searched in. */
 const TEXTS = ["name", "motd_plain", "map", "software"];
 
 /**
- * PostgreSQL reads the rows that its index finds. SQLite's index ignores the case of letters by other
- * rules than the condition, so it may find further servers.
+ * PostgreSQL reads the rows that its index finds. SQLite intersects the servers of all trigrams of a text,
+ * and ignores the case of letters by other rules than the condition, so it may find further servers.
  */
 const TEXT_INDEX: Readonly<Record<Database["engine"], Partial<Condition>>> = {
-  postgres: { readsRows: true, isOwn: true },
-  sqlite: { isApproximate: true },
+  postgres: { isSlow: true, isOwn: true },
+  sqlite: { isApproximate: true, isSlow: true },
 };
 
 async function hasText(database: Database, text: string): Promise<Condition> {

@@ -41,12 +41,8 @@ export interface PageSteps {
   /**
    * If fewer servers fulfil the rarest condition, the first {@linkcode entries} of the sort order's index
    * are compared with these servers. If these entries do not contain the page, the rows of the servers
-   * are read and sorted. If as many servers or more fulfil the condition, all entries are compared.
-   */
-  readonly some: number;
-  /**
-   * If this number of servers or more fulfil each condition, rows are read in the sort order until the
-   * page is complete.
+   * are read and sorted. If this number of servers or more fulfil each condition, rows are read in the
+   * sort order until the page is complete.
    */
   readonly many: number;
   /**
@@ -61,7 +57,6 @@ const STEPS: PageSteps = {
   first: 10,
   next: 80,
   few: 2000,
-  some: 30_000,
   many: 60_000,
   entries: 3,
 };
@@ -105,13 +100,11 @@ export async function pageOf(
   if (rarest === undefined) return await whole();
   const sorted = () => query(sortedPage(database, page, rarest));
   if (count < steps.few) return await sorted();
-  if (rarest.readsRows) {
-    const found = await query(among(database, page, steps.next * limit));
-    return found.length === limit ? found : await sorted();
-  }
-  if (count >= steps.some) return await query(withinSet(database, page, rarest, steps.many));
+  const rows = steps.next * limit;
   const entries = Math.ceil(steps.entries * limit * await lastId(database) / Math.max(count, 1));
-  const found = await query(withinSet(database, page, rarest, steps.many, entries));
+  const found = rarest.isSlow || entries <= rows
+    ? await query(among(database, page, rows))
+    : await query(withinSet(database, page, rarest, steps.many, entries));
   return found.length === limit ? found : await sorted();
 }
 
@@ -210,14 +203,14 @@ function among(database: Database, page: Page, count: number): Sql {
  *
  * @param most Maximum number of servers that fulfil the condition: PostgreSQL hashes them only if it
  * expects that they fit in memory.
- * @param count Number of entries of the index. Default: all.
+ * @param count Number of entries of the index.
  */
 function withinSet(
   database: Database,
   page: Page,
   indexed: Indexed,
   most: number,
-  count = 2 ** 31,
+  count: number,
 ): Sql {
   const { sort, limit } = page;
   const entries = entriesOf(database, page, count);
@@ -336,7 +329,7 @@ async function rarestOf(
     if (number < most) [rarest, fewest] = [condition, number];
   };
   const indexed = conditions.filter(isIndexed);
-  const slow = indexed.find((one) => one.readsRows);
+  const slow = indexed.find((one) => one.isSlow);
   for (const condition of indexed) {
     if (condition !== slow) await count(condition, fewest);
   }

@@ -22,16 +22,19 @@ export function isJsonType(type: FieldType): type is JsonType {
   return type === "names" || type === "plugins" || type === "facts";
 }
 
-/** The value of a JSON column; `undefined`: the text is not JSON, or has another form. */
+/**
+ * The value of a JSON column; `undefined`: the text is not JSON, has another form, or is nested too
+ * deeply.
+ */
 export function readJson(text: string, type: JsonType): unknown {
   let value: unknown;
   try {
     value = JSON.parse(text);
+    if (type === "facts") return isObject(value) ? inKeyOrder(value) : undefined;
   } catch (error) {
-    if (error instanceof SyntaxError) return undefined;
+    if (error instanceof SyntaxError || error instanceof RangeError) return undefined;
     throw error;
   }
-  if (type === "facts") return isObject(value) ? inKeyOrder(value) : undefined;
   if (!Array.isArray(value)) return undefined;
   return value.every(type === "names" ? isText : isPlugin) ? value : undefined;
 }

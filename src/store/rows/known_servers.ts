@@ -53,6 +53,8 @@ export interface KnownState {
   readonly probedAt: number;
   /** When the server last replied, Unix milliseconds; `null`: never. */
   readonly repliedAt: number | null;
+  /** `scans.id` of the last reply, if a watch that runs received it; else `null`. */
+  readonly watch: number | null;
   /** The parts of the status that the last replies lacked. */
   readonly lacking: LackingParts;
   /**
@@ -93,6 +95,7 @@ export async function readKnownServers(
       `${hexOf(database, "s.digest")} as digest, s.first_seen, s.changed_at, p.names, ` +
       columns.map((name) => `${fieldExpression(name)} as ${name}, `).join("") +
       "t.online, t.missed_scans, t.lacking_parts, t.players_online, " +
+      "case when c.kind = 'watch' and c.state = 'running' then t.scan end as watch, " +
       `t.players_max, t.probed_at, t.replied_at, ${versionOf(database)} as version ` +
       "from servers s left join server_state t on t.server = s.id " +
       "left join server_players p on p.server = s.id left join scans c on c.id = t.scan " +
@@ -146,6 +149,7 @@ function knownState(row: Row): KnownState {
     playersMax: numberOrNull(row.players_max),
     probedAt: Number(row.probed_at),
     repliedAt: numberOrNull(row.replied_at),
+    watch: numberOrNull(row.watch),
     lacking: readLackingParts(textOrNull(row.lacking_parts) ?? ""),
     version: String(row.version),
   };

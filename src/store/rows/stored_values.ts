@@ -35,7 +35,27 @@ function storableTexts(value: unknown): unknown {
 }
 
 /** Maximum depth of nested JSON. PostgreSQL refuses JSON of some thousand levels. */
-const MAX_DEPTH = 200;
+export const MAX_DEPTH = 200;
+
+/** A JSON value in which `null` replaces the objects and lists that are nested too deeply. */
+export function withinDepth<T>(value: T): T {
+  return isDeep(value, 0) ? cutAtDepth(value, 0) as T : value;
+}
+
+/** Whether some object or list is nested too deeply. */
+function isDeep(value: unknown, depth: number): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  return depth >= MAX_DEPTH || Object.values(value).some((one) => isDeep(one, depth + 1));
+}
+
+function cutAtDepth(value: unknown, depth: number): unknown {
+  if (typeof value !== "object" || value === null) return value;
+  if (depth >= MAX_DEPTH) return null;
+  if (Array.isArray(value)) return value.map((one) => cutAtDepth(one, depth + 1));
+  return Object.fromEntries(
+    Object.entries(value).map(([key, one]) => [key, cutAtDepth(one, depth + 1)]),
+  );
+}
 
 /**
  * A JSON value whose objects have their keys in order. PostgreSQL's jsonb does not keep the order in

@@ -129,7 +129,7 @@ export async function statesIn(
 }
 
 /** SQL of a table with the integers of a list, which is one `?` parameter, in its column `value`. */
-function listTable({ engine }: Database, alias: string): string {
+export function listTable({ engine }: Database, alias: string): string {
   return engine === "postgres"
     ? `unnest(?::integer[]) as ${alias} (value)`
     : `json_each(?) as ${alias}`;

@@ -51,8 +51,26 @@ async function newestWrite(database: Database): Promise<number> {
   return Math.max(...[row.watched, row.started, row.finished, row.beat].map(Number));
 }
 
+/** A period, Unix milliseconds. */
+export interface Period {
+  readonly from: number;
+  readonly to: number;
+}
+
 /**
- * Removes the rollups of single hours, and spans that no hour needs. The rollups of days stay.
+ * The last hour in which a watch ran, and the time in which observations are valid in that hour;
+ * `undefined`: no watch ran. The observations of this period stay, because the next watch may begin in
+ * the same hour. Clocks do not decide this: a scan whose clock was ahead may have made the hour final.
+ */
+export async function lastWatched(database: Database): Promise<Period | undefined> {
+  const [{ ended }] = await database.rows("select max(ended_at) as ended from watch_spans");
+  if (ended === null) return undefined;
+  return { from: startOf(Number(ended), HOUR_MS) - VALID_MS, to: Number(ended) };
+}
+
+/**
+ * Removes the rollups of single hours, and spans that no hour needs. The rollups of days stay, and
+ * those of the hours of the last day in which a watch ran.
  *
  * @param until Only rows of days that end at this time or earlier are removed, Unix milliseconds.
  * @param between Awaited between two transactions.
@@ -65,9 +83,12 @@ export async function removeHours(
   signal?: AbortSignal,
 ): Promise<void> {
   const { sealedUntil } = await readState(database);
-  const end = startOf(Math.min(until, sealedUntil), DAY_MS);
+  const { from, to } = await lastWatched(database) ?? { from: Infinity, to: Infinity };
+  const end = startOf(Math.min(until, sealedUntil, to), DAY_MS);
   const time = timeParameter(database);
-  await database.run(`delete from watch_spans where ended_at < ${time}`, [sealedUntil - VALID_MS]);
+  await database.run(`delete from watch_spans where ended_at < ${time}`, [
+    Math.min(sealedUntil - VALID_MS, from),
+  ]);
   await database.run(`delete from rollup_totals where hours = 1 and at < ${time}`, [end]);
   while (!signal?.aborted) {
     const page = await database.rows(

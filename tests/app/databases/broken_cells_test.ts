@@ -1,11 +1,11 @@
-/** Covers src/app/databases/broken_cells.ts and src/store/rows/json_cells.ts. */
+/** Covers src/app/databases/broken_cells.ts, src/store/rows/json_cells.ts and src/store/rows/stored_values.ts. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { brokenCellReporter } from "../../../src/app/databases/broken_cells.ts";
 import { openSqlite } from "../../../src/store/database/sqlite.ts";
 import { type BrokenCell, readJson } from "../../../src/store/rows/json_cells.ts";
 import { createTables } from "../../../src/store/schema/create_tables.ts";
 import { Store } from "../../../src/store/store.ts";
-import { all, onEngines } from "../../store/databases.ts";
+import { all, onEngines, SERVER, withPostgres } from "../../store/databases.ts";
 import { record, scanId } from "../../store/records.ts";
 import { selectServers } from "../../../src/store/server_queries.ts";
 import { run } from "../../cli/program.ts";
@@ -18,6 +18,7 @@ Deno.test("a JSON cell is read only if it has the form of its column", () => {
     assertEquals(readJson(text, "plugins"), undefined, text);
   }
   for (const text of ["[]", "null", "1", "{"]) assertEquals(readJson(text, "facts"), undefined);
+  assertEquals(readJson(`{"a":${"[".repeat(300)}${"]".repeat(300)}}`, "facts"), undefined);
   assertEquals(readJson('["a"]', "names"), ["a"]);
   assertEquals(readJson('{"b": 1, "a": 2}', "facts"), { a: 2, b: 1 });
 });
@@ -183,4 +184,51 @@ Deno.test("a row without which a command cannot continue is named in one line", 
   } finally {
     await Deno.remove(folder, { recursive: true });
   }
+});
+
+/** Imports a row whose `extras` is nested 300 and one whose `extras` is nested 150 levels deep. */
+async function importDeepRows(folder: string, place: string): Promise<void> {
+  const rows = [300, 150].map((levels, i) =>
+    `{"host":"127.0.0.1","port":${i + 1},"protocol":"slp","extras":` +
+    `${'{"a":'.repeat(levels)}1${"}".repeat(levels)}}\n`
+  );
+  await Deno.writeTextFile(`${folder}/a.ndjson`, rows.join(""));
+  const permissions = ["--allow-all"];
+  const imported = await run(["import", place, `${folder}/a.ndjson`], { permissions });
+  assertEquals([imported.code, imported.stderr.split("\n").slice(0, 2)], [0, [
+    `blocksweep: ${folder}/a.ndjson: extras of "127.0.0.1:1" has more than 200 levels: ` +
+    "null replaces deeper values",
+    `${folder}/a.ndjson: 2 servers, 2 of them new, or newer than their rows`,
+  ]]);
+  const exported = await run(["export", place, "-o", "-", "--format", "json"], { permissions });
+  const { code, stdout, stderr } = exported;
+  assertEquals([code, stderr.includes("cannot read")], [0, false], stderr);
+  const depths = JSON.parse(stdout).map(({ extras }: { extras: object }) =>
+    JSON.stringify(extras).split("{").length - 1
+  );
+  assertEquals(depths, [200, 150]);
+}
+
+Deno.test("SQLite: deeper values of an imported row than 200 levels are null, and its key is reported", async () => {
+  const folder = await Deno.makeTempDir();
+  try {
+    await importDeepRows(folder, `${folder}/a.db`);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
+Deno.test({
+  name: "PostgreSQL: deeper values of an imported row than 200 levels are null" +
+    (SERVER === undefined ? " (skipped: deno task postgres)" : ""),
+  ignore: SERVER === undefined,
+  fn: () =>
+    withPostgres(SERVER!, async (url) => {
+      const folder = await Deno.makeTempDir();
+      try {
+        await importDeepRows(folder, url);
+      } finally {
+        await Deno.remove(folder, { recursive: true });
+      }
+    }),
 });

@@ -363,6 +363,10 @@ Deno.test("servers are selected by port, network and flag, and texts by the inde
     for (
       const [selected, found] of [
         [["--port", "2"], "127.0.2.1:2\n"],
+        [["--port", "1,3", "--flag", "cutShort,formatted"], "127.0.3.1:3\n"],
+        [["--network", "127.0.1.0/24,127.0.3.1"], "127.0.3.1:3\n127.0.1.1:1\n"],
+        [["--max-players", "2", "--min-players", "2"], "127.0.2.1:2\n"],
+        [["--offline"], ""],
         [["--network", "127.0.2.0/23"], "127.0.3.1:3\n127.0.2.1:2\n"],
         [["--flag", "cutShort"], "127.0.3.1:3\n"],
         [["--text", "BLOCK 1"], "127.0.1.1:1\n"],
@@ -370,6 +374,18 @@ Deno.test("servers are selected by port, network and flag, and texts by the inde
     ) {
       const args = ["servers", list, "--format", "hostport", "-q", ...selected];
       assertEquals((await run(args, { permissions: READ })).stdout, found);
+    }
+    for (
+      const [options, reason] of [
+        [["--online", "--offline"], "Cannot use --online with --offline"],
+        [["--min-players", "2", "--max-players", "1"], "--max-players 1: it is larger"],
+        [["--port", ","], 'Cannot use --port ",": expected one value or more'],
+        [["--port", "1,x"], 'Cannot use --port "x": expected a whole number from 1 to 65535'],
+      ] as const
+    ) {
+      const refused = await run(["servers", list, ...options], { permissions: READ });
+      assertEquals(refused.code, 2);
+      assertStringIncludes(refused.stderr, reason);
     }
     for (const text of ["example.org", "127.0.0.0/8:25565"]) {
       const refused = await run(["servers", list, "--network", text], { permissions: READ });

@@ -28,6 +28,11 @@ Deno.test("a server's name has the colours of its MOTD, and no other escape", ()
   assertEquals(name({ motd: null }, true), "Hi you");
 });
 
+Deno.test("the endpoint of a server is bold, and its protocols are not", () => {
+  const [title] = describe(record({ protocols: ["slp"] }), true);
+  assert(title.startsWith("\u001b[1m127.0.0.1:25565\u001b[22m  slp"), JSON.stringify(title));
+});
+
 Deno.test("without colour a server's name is its plain text, and a server without a name has no such line", () => {
   assertEquals(name({}, false), "Hi you");
   assert(!describe(record({ name: null }), true).some((line) => line.includes("name")));

@@ -1,5 +1,5 @@
 /** Covers src/store/database/database.ts and src/store/schema/create_tables.ts. */
-import { assertEquals, assertRejects, assertThrows } from "@std/assert";
+import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { InputError } from "../../../src/core/errors.ts";
 import { StoreError, Unavailable } from "../../../src/store/database/database.ts";
 import {
@@ -247,6 +247,16 @@ Deno.test("without permission for the write-ahead log, SQLite syncs each commit"
     }
     await using database = await open(`${folder}/a.db`);
     assertEquals((await all(database, "pragma synchronous"))[0], { synchronous: 1 });
+  });
+});
+
+Deno.test("a file that is opened for reading is mapped into memory", async () => {
+  await inFolder(async (folder) => {
+    await using writer = await open(`${folder}/a.db`);
+    assertEquals(await all(writer, "pragma mmap_size"), [{ mmap_size: 0 }]);
+    await using reader = openSqlite(`${folder}/a.db`, { readOnly: true });
+    const [{ mmap_size: bytes }] = await all(reader, "pragma mmap_size");
+    assert(Number(bytes) > 2e9, `${bytes} bytes`);
   });
 });
 

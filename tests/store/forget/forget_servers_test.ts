@@ -107,6 +107,16 @@ onEngines("a forgotten server has no row in any table, and neither has its icon"
   assertEquals(await all(db, sizes), [{ hash: 32, subject: 32 }]);
 });
 
+onEngines("a forgotten server leaves none of its earlier icons", async (db) => {
+  await fill(db);
+  await quick(db).write([rich(1, "later", { ...NAMED, seen_at: START + 10 })]);
+  const icons = () => all(db, "select hash from favicons order by hash");
+  const others = [{ hash: "b" }, { hash: "c" }];
+  assertEquals(await icons(), [{ hash: "a" }, ...others, { hash: "later" }]);
+  assert(await forget(db, await named(db, "play.example.org:1")));
+  assertEquals(await icons(), others);
+});
+
 onEngines("an alias of a forgotten server no longer names it", async (db) => {
   await quick(db).write([record(1), record(2, { alias_of: "127.0.0.1:1" })]);
   await forget(db, await named(db, "127.0.0.1:1"));

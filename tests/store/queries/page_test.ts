@@ -40,29 +40,41 @@ const network = (text: string) => (parseTarget(text) as RangeTarget).range;
 
 const FILTERS: readonly ServerFilters[] = [
   { online: true },
+  { online: false },
+  { online: false, minPlayers: 0 },
+  { maxPlayers: 0 },
+  { maxPlayers: 40 },
+  { online: true, minPlayers: 40, maxPlayers: 60 },
+  { minPlayers: 60, maxPlayers: 40 },
+  { ports: [3, 25565, 60000] },
+  { ports: [] },
+  { flags: ["cutShort", "countClamped", "absent"] },
+  { flags: [] },
+  { networks: ["10.0.1.0/24", "2001:db8::/32", "10.0.1.7"].map(network) },
+  { networks: [] },
+  { networks: ["10.0.0.0/24", "10.0.2.0/24"].map(network), ports: [25565, 7], online: false },
   ...["paper", "rare 1", "rare", "absent"].map((software) => ({ software })),
   ...["1.2", "1.1", "1.12.0", "9"].map((version) => ({ version })),
-  ...[25565, 3, 60000].map((port) => ({ port })),
+  ...[25565, 3, 60000].map((port) => ({ ports: [port] })),
   ...["10.0.1.0/24", "10.0.0.0/8", "10.0.2.7", "2001:db8::/64", "::/0", "0.0.0.0/0"]
-    .map((text) => ({ network: network(text) })),
-  ...["cutShort", "countClamped", "absent"].map((flag) => ({ flag })),
+    .map((text) => ({ networks: [network(text)] })),
+  ...["cutShort", "countClamped", "absent"].map((flag) => ({ flags: [flag] })),
   ...[0, 40, 89].map((minPlayers) => ({ minPlayers })),
   ...["sky", "ZEBRA", "ärger", "0% ä", "ab", "absent"].map((text) => ({ text })),
   { since: 1100 },
   { software: "paper", version: "1.2", online: true },
-  { network: network("10.0.0.0/8"), port: 25565, flag: "cutShort", minPlayers: 5 },
-  { text: "sky", software: "rare", network: network("10.0.0.0/16") },
+  { networks: [network("10.0.0.0/8")], ports: [25565], flags: ["cutShort"], minPlayers: 5 },
+  { text: "sky", software: "rare", networks: [network("10.0.0.0/16")] },
 ];
 
 /** Limits that lead to each method to find a page, with few servers. */
 const STEPS = [0, 1, 1e6].flatMap((first) =>
-  [[0, 0, 1e6], [0, 1e6, 1e6], [40, 0, 100], [1e6, 0, 0]].map(([few, some, many]) => ({
+  [[0, 1e6, 1], [0, 1e6, 1e6], [40, 100, 1], [1e6, 0, 1]].map(([few, many, entries]) => ({
     first,
     next: 3 * first,
     few,
-    some,
     many,
-    entries: 1 + some,
+    entries,
   }))
 );
 const LIMIT = 7;

@@ -1,9 +1,9 @@
 /** Covers src/store/queries/: the query plans of both engines. */
-import { assert } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import type { Database } from "../../../src/store/database/database.ts";
 import { conditionsOf, type ServerFilters } from "../../../src/store/queries/conditions.ts";
 import { SERVER_ORDERS, type ServerOrder } from "../../../src/store/queries/orders.ts";
-import { pageOf } from "../../../src/store/queries/page.ts";
+import { pageOf, type PageSteps } from "../../../src/store/queries/page.ts";
 import { Store } from "../../../src/store/store.ts";
 import { parseTarget, type RangeTarget } from "../../../src/targets/parse.ts";
 import { onEngines } from "../databases.ts";
@@ -12,26 +12,34 @@ import { record } from "../records.ts";
 const FILTERS: readonly ServerFilters[] = [
   { software: "paper" },
   { version: "1.2" },
-  { port: 1 },
-  { network: (parseTarget("10.0.0.0/8") as RangeTarget).range },
-  { flag: "cutShort" },
+  { ports: [19132] },
+  { networks: [(parseTarget("10.0.0.0/8") as RangeTarget).range] },
+  { flags: ["cutShort"] },
   { minPlayers: 5 },
   { since: 1000 },
 ];
 /** Limits that compare all entries of the order's index with the servers of the condition. */
-const STEPS = { first: 0, next: 0, few: 0, some: 0, many: 1000, entries: 1 };
+const STEPS = { first: 0, next: 0, few: 0, many: 1000, entries: 1000 };
 
-/** The plans of the statements with which a page is found. */
-async function plansOf(
+/** A statement with which a page is found, and its plan. */
+interface Statement {
+  readonly sql: string;
+  readonly plan: string;
+}
+
+/** The statements with which a page is found. */
+async function statementsOf(
   database: Database,
   filters: ServerFilters,
   sort: ServerOrder,
-): Promise<string[]> {
-  const plans: string[] = [];
+  steps: PageSteps = STEPS,
+): Promise<Statement[]> {
+  const statements: Statement[] = [];
   const explain = database.engine === "sqlite" ? "explain query plan" : "explain";
   const rows: Database["rows"] = async (sql, values) => {
-    const plan = await database.rows(`${explain} ${sql}`, values);
-    plans.push(plan.map((one) => String(one.detail ?? one["QUERY PLAN"])).join("\n"));
+    const lines = await database.rows(`${explain} ${sql}`, values);
+    const plan = lines.map((one) => String(one.detail ?? one["QUERY PLAN"])).join("\n");
+    statements.push({ sql, plan });
     return await database.rows(sql, values);
   };
   const explaining = Object.create(database, {
@@ -39,15 +47,42 @@ async function plansOf(
     rows: { value: rows },
   });
   const conditions = await conditionsOf(database, filters);
-  await pageOf(explaining, { conditions, sort, limit: 5 }, STEPS);
-  return plans;
+  await pageOf(explaining, { conditions, sort, limit: 5 }, steps);
+  return statements;
 }
+
+onEngines(
+  "if the servers that match come last in the order, few entries of its index are read",
+  async (database) => {
+    const store = new Store(database, () => Promise.resolve());
+    await store.write(
+      Array.from({ length: 100 }, (_, i) => record(i + 1, { version: i < 90 ? "1.2" : "1.3" })),
+    );
+    const steps = { ...STEPS, next: 1, entries: 0.5 };
+    const statements = await statementsOf(database, { version: "1.3" }, "address", steps);
+    const read = statements.flatMap(({ sql }) => [...sql.matchAll(/order by .*? limit (\d+)/g)])
+      .map(([, entries]) => Number(entries));
+    assertEquals(read.filter((entries) => entries > 25), [], Deno.inspect(statements));
+    assert(statements.at(-1)!.sql.includes("order by"), "the rows of the servers are not sorted");
+  },
+);
 
 onEngines(
   "a page reads only the rows of servers that fulfil the rarest condition",
   async (database) => {
     const store = new Store(database, () => Promise.resolve());
-    await store.write(Array.from({ length: 20 }, (_, i) => record(i + 1, { seen_at: 1000 + i })));
+    const matching = {
+      software: "Paper",
+      version: "1.2",
+      flags: ["cutShort"],
+      players_online: 9,
+    };
+    await store.write(
+      Array.from(
+        { length: 20 },
+        (_, i) => record(19132, { ...matching, host: `10.0.0.${i}`, seen_at: 1001 + i }),
+      ),
+    );
     if (database.engine === "postgres") {
       // A small table is read as a whole otherwise.
       await database.script("vacuum analyze servers, server_state, server_flags");
@@ -56,7 +91,8 @@ onEngines(
     for (const filters of FILTERS) {
       for (const sort of Object.keys(SERVER_ORDERS) as ServerOrder[]) {
         const { index } = SERVER_ORDERS[sort];
-        const plans = await plansOf(database, filters, sort);
+        const statements = await statementsOf(database, filters, sort);
+        const plans = statements.map(({ plan }) => plan);
         const last = plans.at(-1)!;
         const message = `${Deno.inspect(filters)} by ${sort}: ${plans.join("\n\n")}`;
         if (last.includes("hashed") || last.includes("LIST SUBQUERY")) {

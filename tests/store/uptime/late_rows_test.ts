@@ -3,6 +3,7 @@ import { assert, assertEquals } from "@std/assert";
 import { type Database, Unavailable } from "../../../src/store/database/database.ts";
 import { writeObservations } from "../../../src/store/rows/observation_rows.ts";
 import { createTables } from "../../../src/store/schema/create_tables.ts";
+import { readDatabaseIdentity } from "../../../src/store/spill_file.ts";
 import { SpillingStore } from "../../../src/store/spilling_store.ts";
 import { Store } from "../../../src/store/store.ts";
 import { systemClock } from "../../../src/net/clock.ts";
@@ -113,6 +114,7 @@ onEngines("rows of a watch from a spill file mark their hours, and count", async
       Object.assign(store, { [Symbol.asyncDispose]: () => Promise.resolve() }),
       {
         path: `${folder}/spill.ndjson`,
+        identity: await readDatabaseIdentity(db),
         maxBytes: 1e6,
         maxWaitMs: 0,
         clock: systemClock,

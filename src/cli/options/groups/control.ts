@@ -154,8 +154,9 @@ export const WATCH = {
       commands: ["watch"],
       takes: wholeNumber(1, 100),
       default: `${DEFAULTS.watch.downAfter}`,
-      help: "after this number of polls in a row without a reply, a server counts as offline; a " +
-        "protocol without a reply is no longer listed for the server",
+      help:
+        "number of polls in a row without a reply after which a server counts as offline, or a " +
+        "protocol is removed from the server",
     },
     {
       name: "backoff",
@@ -247,7 +248,7 @@ export const WATCH = {
       commands: ["watch"],
       takes: FILE,
       defaultText: "beside the first database",
-      help: "the file in which events that no database has wait for the webhook",
+      help: "the file of events that are in no database and wait for the webhook",
     },
     {
       name: "webhook-spool",

@@ -12,13 +12,23 @@ import { SERVER_ORDERS } from "../../../store/queries/orders.ts";
 import { STORED_FIELDS } from "../../../store/server_queries.ts";
 import { columnList, EVENT_POSITION, NETWORK, PAST_TIME } from "../domain_value_types.ts";
 import type { OptionGroup } from "../option.ts";
-import { AGE, AGE_OR_NONE, anyText, COUNT, FILE, keyOf, wholeNumber } from "../value_types.ts";
+import {
+  AGE,
+  AGE_OR_NONE,
+  anyText,
+  COUNT,
+  FILE,
+  keyOf,
+  listOf,
+  wholeNumber,
+} from "../value_types.ts";
 
 /** Options that select servers of a database. */
 export const SELECTION = {
   title: "Selection",
   options: [
     { name: "online", commands: ["servers", "export"], help: "only servers that are online" },
+    { name: "offline", commands: ["servers", "export"], help: "only servers that are offline" },
     {
       name: "software",
       commands: ["servers", "export"],
@@ -34,20 +44,26 @@ export const SELECTION = {
     {
       name: "port",
       commands: ["servers", "export"],
-      takes: wholeNumber(1, 65535),
-      help: "only servers with this port",
+      takes: listOf(wholeNumber(1, 65535)),
+      help: "only servers with one of these ports, such as 19132,25565",
     },
     {
       name: "network",
       commands: ["servers", "export"],
-      takes: NETWORK,
-      help: "only servers whose address is in this network, such as 192.0.2.0/24",
+      takes: listOf(NETWORK),
+      help: "only servers whose address is in one of these networks, such as 192.0.2.0/24",
     },
     {
       name: "min-players",
       commands: ["servers", "export"],
       takes: wholeNumber(0, 1e9),
       help: "only servers with at least this many players",
+    },
+    {
+      name: "max-players",
+      commands: ["servers", "export"],
+      takes: wholeNumber(0, 1e9),
+      help: "only servers with at most this many players",
     },
     {
       name: "text",
@@ -58,8 +74,8 @@ export const SELECTION = {
     {
       name: "flag",
       commands: ["servers", "export"],
-      takes: anyText("NAME"),
-      help: "only servers with this flag in their last reply",
+      takes: listOf(anyText("NAME")),
+      help: "only servers with one of these flags in their last reply",
     },
     {
       name: "since",
@@ -176,8 +192,9 @@ export const OUTPUT = {
       commands: ["scan"],
       takes: wholeNumber(1, 1000),
       default: `${DEFAULTS.scan.downAfter}`,
-      help: "after this number of scans in a row without a reply, a server counts as offline; a " +
-        "protocol without a reply is no longer listed for the server",
+      help:
+        "number of scans in a row without a reply after which a server counts as offline, or a " +
+        "protocol is removed from the server",
     },
     {
       name: "keep",
@@ -265,7 +282,7 @@ export const OUTPUT = {
       commands: ["lan"],
       takes: wholeNumber(1, 3600, "SECONDS"),
       defaultText:
-        `until Ctrl-C; without a terminal ${DEFAULTS.lan.once} s, or until the sweep ends`,
+        `until Ctrl-C; no terminal: until the sweep ends, at least ${DEFAULTS.lan.once} s`,
       help: "time to run",
     },
     {

@@ -1,0 +1,146 @@
+/** Covers src/store/queries/conditions.ts: filters are compared with predicates of records. */
+import { assert, assertEquals } from "@std/assert";
+import type { ServerRecord } from "../../../src/core/record.ts";
+import { parseAddress } from "../../../src/core/address.ts";
+import type { ServerFilters } from "../../../src/store/queries/conditions.ts";
+import { countServers, selectServers } from "../../../src/store/server_queries.ts";
+import { Store } from "../../../src/store/store.ts";
+import { parseTarget, type RangeTarget } from "../../../src/targets/parse.ts";
+import { onEngines } from "../databases.ts";
+import { record } from "../records.ts";
+
+/** A server of the database, and whether it counts as online. */
+interface Stored {
+  readonly record: ServerRecord;
+  readonly online: boolean;
+}
+
+/** Whether a server matches the value of a filter. */
+type Predicates = {
+  readonly [name in keyof ServerFilters]-?: (
+    value: NonNullable<ServerFilters[name]>,
+    one: Stored,
+  ) => boolean;
+};
+
+const contains = (text: string | null, part: string) =>
+  text !== null && text.toLowerCase().includes(part.toLowerCase());
+
+const MATCHES: Predicates = {
+  online: (value, { online }) => online === value,
+  software: (value, { record: { software } }) => contains(software, value),
+  version: (value, { record: { version } }) =>
+    version === value || !!version?.startsWith(`${value}.`),
+  ports: (value, { record: { port } }) => value.includes(port),
+  networks: (value, { record: { host } }) => {
+    const address = parseAddress(host)!;
+    return value.some(({ start, end }) =>
+      typeof start === typeof address && start <= address && address < end
+    );
+  },
+  flags: (value, { record: { flags } }) => value.some((flag) => flags.includes(flag)),
+  minPlayers: (value, { record: { players_online: players } }) =>
+    players !== null && players >= value,
+  maxPlayers: (value, { record: { players_online: players } }) =>
+    players !== null && players <= value,
+  text: (value, { record: { name, motd_plain: motd, map, software } }) =>
+    [name, motd, map, software].some((one) => contains(one, value)),
+  since: (value, { record: { seen_at: at } }) => at > value,
+};
+
+/** A function that returns random whole numbers below a limit: a linear congruential generator. */
+function randomNumbers(seed: number): (limit: number) => number {
+  let state = seed;
+  return (limit) => {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+    return Math.floor(state / 2 ** 32 * limit);
+  };
+}
+
+const range = (text: string) => (parseTarget(text) as RangeTarget).range;
+const FLAGS = ["cutShort", "countClamped", "formatted", "absent"];
+const NETWORKS = [
+  "10.0.0.0/24",
+  "10.0.0.0/8",
+  "10.0.1.3",
+  "2001:db8::/120",
+  "::/0",
+  "192.0.2.0/24",
+];
+
+function randomServers(random: (limit: number) => number): Stored[] {
+  const one = <T>(...values: T[]) => values[random(values.length)];
+  return Array.from({ length: 150 }, (_, i) => ({
+    online: random(3) > 0,
+    record: record(one(19132, 25565, 1 + random(4)), {
+      host: random(4) === 0 ? `2001:db8::${i.toString(16)}` : `10.0.${random(3)}.${i}`,
+      software: one("Paper", "Purpur", "PocketMine-MP 5.1", null),
+      version: one("1.2", "1.21", "1.21.4", "1.210", null),
+      name: one("Skyblock", "Zebra", null),
+      map: one("sky", "world", null),
+      flags: FLAGS.slice(0, 3).filter(() => random(4) === 0).sort(),
+      players_online: one(null, 0, random(100)),
+      seen_at: 1000 + random(50),
+    }),
+  }));
+}
+
+function randomFilters(random: (limit: number) => number): ServerFilters {
+  const one = <T>(...values: T[]) => values[random(values.length)];
+  const some = <T>(values: readonly T[]) => values.filter(() => random(3) === 0);
+  const all: Required<ServerFilters> = {
+    online: random(2) === 0,
+    software: one("p", "PAPER", "mp 5", "absent"),
+    version: one("1.2", "1.21", "1.21.4", "2"),
+    ports: some([19132, 25565, 1, 2, 60000]),
+    networks: some(NETWORKS).map(range),
+    flags: some(FLAGS),
+    minPlayers: random(60),
+    maxPlayers: random(100),
+    text: one("sky", "z", "paper", "absent"),
+    since: 1000 + random(50),
+  };
+  const entries = Object.entries(all);
+  const wanted = new Set([
+    entries[random(entries.length)],
+    ...entries.filter(() => random(9) === 0),
+  ]);
+  return Object.fromEntries(wanted);
+}
+
+onEngines("random filters select the servers that fulfil their predicates", async (database) => {
+  const random = randomNumbers(7);
+  const servers = randomServers(random);
+  await new Store(database, () => Promise.resolve()).write(servers.map(({ record }) => record));
+  const offline = servers.flatMap(({ online, record: { host, port } }) =>
+    online ? [] : [host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`]
+  );
+  for (const key of offline) {
+    await database.run(
+      "update server_state set online = false where server = (select id from servers where key = ?)",
+      [key],
+    );
+  }
+  const used = new Set<string>();
+  for (let round = 0; round < 300; round++) {
+    const filters = randomFilters(random);
+    const given = Object.entries(filters) as [keyof ServerFilters, never][];
+    const expected = servers.filter((one) =>
+      given.every(([name, value]) => MATCHES[name](value, one))
+    ).map(({ record: { host, port } }) => `${host} ${port}`).sort();
+    const selection = {
+      ...filters,
+      sort: "name",
+      limit: round % 2 === 0 ? 1000 : undefined,
+    } as const;
+    const found = await Array.fromAsync(
+      selectServers(database, selection),
+      ({ host, port }) => `${host} ${port}`,
+    );
+    assertEquals(found.sort(), expected, Deno.inspect(filters));
+    assertEquals(await countServers(database, selection, 1000), expected.length);
+    if (expected.length > 0) { for (const [name] of given) used.add(name); }
+  }
+  const unused = Object.keys(MATCHES).filter((name) => !used.has(name));
+  assert(unused.length === 0, `no server matched a filter with ${unused}`);
+});

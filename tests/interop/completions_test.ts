@@ -43,7 +43,18 @@ Deno.test("bash completes commands, options and files", () =>
     assertEquals(await offers("servers", "--format", "t"), "table");
     assertEquals(await offers("export", "--sort", "c"), "changed");
     assertEquals(await offers("servers", "-f", "host,po"), "host,port host,port_v4 host,port_v6");
-    for (const command of ["servers", "export", "history", "scans", "import", "prune", "watch"]) {
+    for (
+      const command of [
+        "servers",
+        "export",
+        "history",
+        "scans",
+        "serve",
+        "import",
+        "prune",
+        "watch",
+      ]
+    ) {
       assertEquals(await offers(command, "my"), "my *.ndjson", command);
     }
     assertEquals(await offers("watch", "-o", "my"), "my *.ndjson");
@@ -134,6 +145,7 @@ debianTest("fish completes commands, options and files", async () => {
         "export",
         "history",
         "scans",
+        "serve",
         "import",
         "prune",
         "watch",

@@ -12,6 +12,8 @@ export interface HttpRequest {
   readonly path: string;
   /** The query of the URL, decoded. */
   readonly query: URLSearchParams;
+  /** The query of the URL, encoded, with its `?`; empty without one. */
+  readonly search: string;
   /** The requested host, without a port; `undefined` if an HTTP/1.0 client sends none. */
   readonly host: string | undefined;
   /** The headers by their names in lower case. The values of a repeated one have commas between them. */
@@ -46,6 +48,7 @@ const NO_BODY = new Uint8Array();
  *   method: "GET",
  *   path: "/metrics",
  *   query: new URLSearchParams("x=1"),
+ *   search: "?x=1",
  *   host: "a",
  *   headers: new Map([["host", "A:9150"]]),
  *   keepsAlive: true,
@@ -73,6 +76,7 @@ export function parseRequest(head: Uint8Array): HttpRequest | 400 {
     method,
     path: url.pathname,
     query: url.searchParams,
+    search: url.search,
     host: isAbsolute ? url.hostname : hostOf(field),
     headers,
     keepsAlive: minor === "1" &&

@@ -13,6 +13,7 @@ export const COMMAND_NAMES = [
   "servers",
   "history",
   "scans",
+  "serve",
   "export",
   "import",
   "prune",
@@ -133,6 +134,19 @@ export const COMMANDS: Readonly<Record<Command, CommandDescription>> = {
       "A scan or watch that runs writes its progress at least every 10 seconds. One that was killed\n" +
       "is shown as stale after 60 seconds.",
     examples: ["scans servers.db", "scans servers.db --limit 1 --json"],
+    words: { most: 1, completions: "files" },
+  },
+  serve: {
+    usage: "serve DATABASE [options]",
+    purpose: "serve pages and a JSON API about a database, for browsers and programs",
+    note:
+      "The dashboard only reads. It is for browsers of this machine, unless --host and --token-file\n" +
+      "are given. It runs until Ctrl-C. docs/guide/dashboard.md describes the pages and the API.",
+    examples: [
+      "serve servers.db",
+      "serve postgres://reader@db.example.org/servers --port 8080",
+      "serve servers.db --host 192.168.1.5 --token-file token.txt",
+    ],
     words: { most: 1, completions: "files" },
   },
   export: {

@@ -64,6 +64,16 @@ export const ADDRESS: ValueType<Address> = {
   },
 };
 
+/** The name of a host, in lower case and without a final dot. */
+export const HOST_NAME: ValueType<string> = valueType(
+  "NAME",
+  "a host name without a port, for example dashboard.example.org",
+  (text) => {
+    const name = text.toLowerCase().replace(/\.$/, "");
+    return URL.parse(`http://${name}/`)?.host === name ? name : undefined;
+  },
+);
+
 /** A network: an address with a prefix, a range of addresses, or one address. */
 export const NETWORK: ValueType<Range> = {
   placeholder: "NETWORK",

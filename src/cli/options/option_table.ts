@@ -6,6 +6,7 @@
  */
 import type { Command } from "./commands.ts";
 import { CONTROL, GENERAL, WATCH } from "./groups/control.ts";
+import { DASHBOARD } from "./groups/dashboard.ts";
 import { FLEET } from "./groups/fleet.ts";
 import { OUTPUT, SELECTION } from "./groups/output.ts";
 import { SPEED } from "./groups/speed.ts";
@@ -20,6 +21,7 @@ const TABLE = [
   OUTPUT,
   CONTROL,
   WATCH,
+  DASHBOARD,
   FLEET,
   GENERAL,
 ] as const;

@@ -91,6 +91,7 @@ function requestOf(query: string, headers: Record<string, string>): HttpRequest 
     ...{ method: "GET", path: "/probe", host: "localhost" },
     ...{ keepsAlive: false, bodyLength: 0, body: new Uint8Array(), minorVersion: 1 },
     query: new URLSearchParams(query),
+    search: `?${query}`,
     headers: new Map(Object.entries(headers)),
   };
 }

@@ -1,0 +1,77 @@
+/**
+ * The serve command: the dashboard of a database.
+ *
+ * @module
+ */
+import { basename } from "node:path";
+import { connectionEnvironment } from "../../../app/databases/connection_environment.ts";
+import { namedPlace } from "../../../app/databases/select_servers.ts";
+import { EXIT } from "../../../app/exit_codes.ts";
+import { placeText } from "../../../app/http/listen.ts";
+import { onInterrupt } from "../../../app/interrupt_signals.ts";
+import { type Address, formatAddress, isLoopback } from "../../../core/address.ts";
+import { InputError } from "../../../core/errors.ts";
+import { redactError } from "../../../core/redact.ts";
+import { systemClock } from "../../../net/clock.ts";
+import type { DatabaseLocation } from "../../../store/database_location.ts";
+import { readAccessToken } from "../../../web/http/access_token.ts";
+import { openDashboardData } from "../../../web/data/open_dashboard_data.ts";
+import { serveDashboard } from "../../../web/http/serve_dashboard.ts";
+import { readCommandLine } from "../../options/read_options.ts";
+import { print, reportLine } from "../../term/console.ts";
+import { readStatusFiles } from "./status_files.ts";
+
+/** Runs `serve` until Ctrl-C; returns the exit code. */
+export async function runServe(args: readonly string[]): Promise<number> {
+  const { words: [word], options } = readCommandLine("serve", args);
+  const { host, port, tokenFile, allowHost: allowedHosts, statusFile } = options;
+  const [location, hostname] = [namedPlace(word), formatAddress(host)];
+  const token = await tokenFor(host, tokenFile);
+  const status = () => readStatusFiles(statusFile);
+  await status(); // a missing permission is an error before the start
+  using interrupt = onInterrupt(() => {});
+  await using data = await openDashboardData(location, connectionEnvironment(reportLine));
+  const site = { data, database: nameOf(location), hasPlaces: false, attributions: [] };
+  await using served = serveDashboard({
+    ...{ site, hostname, port, allowedHosts, token, status },
+    clock: systemClock,
+    report: (error) => reportDefect(error, args),
+  });
+  await print(`${site.database}: http://${placeText(hostname, served.port)}/ (Ctrl-C to end)`);
+  await aborted(interrupt.signal);
+  return EXIT.interrupted;
+}
+
+/**
+ * The token that requests need.
+ *
+ * @throws InputError without a token on an address that other machines can reach.
+ */
+async function tokenFor(host: Address, file: string | undefined): Promise<string | undefined> {
+  if (file !== undefined) return await readAccessToken(file);
+  if (isLoopback(host)) return undefined;
+  throw new InputError(
+    `Cannot serve the dashboard on ${
+      formatAddress(host)
+    } without a token: write one into a file for ` +
+      "--token-file (openssl rand -hex 16 > token.txt && chmod 600 token.txt)",
+  );
+}
+
+/** The name of a database for headings. */
+function nameOf({ file, postgres }: DatabaseLocation): string {
+  return postgres === undefined ? basename(file) : postgres.database;
+}
+
+function reportDefect(error: unknown, args: readonly string[]): void {
+  const redacted = redactError(error, args);
+  const text = redacted instanceof Error ? redacted.stack ?? redacted.message : String(redacted);
+  reportLine(`blocksweep: serve: ${text}`);
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    signal.addEventListener("abort", () => resolve(), { once: true });
+  });
+}

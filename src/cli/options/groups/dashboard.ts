@@ -1,0 +1,49 @@
+/**
+ * Options of the dashboard.
+ *
+ * @module
+ */
+import { ADDRESS, HOST_NAME } from "../domain_value_types.ts";
+import type { OptionGroup } from "../option.ts";
+import { FILE, wholeNumber } from "../value_types.ts";
+
+/** Where the dashboard is served, and to whom. */
+export const DASHBOARD = {
+  title: "Dashboard",
+  options: [
+    {
+      name: "port",
+      commands: ["serve"],
+      takes: wholeNumber(0, 65535),
+      default: "8420",
+      help: "the port to listen on; 0: any free port",
+    },
+    {
+      name: "host",
+      commands: ["serve"],
+      takes: ADDRESS,
+      default: "127.0.0.1",
+      help: "the address to listen on; other addresses than loopback need --token-file",
+    },
+    {
+      name: "token-file",
+      commands: ["serve"],
+      takes: FILE,
+      help: "the file with the token that browsers and programs have to send",
+    },
+    {
+      name: "allow-host",
+      commands: ["serve"],
+      takes: HOST_NAME,
+      repeat: true,
+      help: "a further host name of requests, such as that of a reverse proxy",
+    },
+    {
+      name: "status-file",
+      commands: ["serve"],
+      takes: FILE,
+      repeat: true,
+      help: "show the state of a scan that writes this file with --status-file",
+    },
+  ],
+} as const satisfies OptionGroup;

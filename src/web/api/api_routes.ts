@@ -1,0 +1,1 @@
+export const API_ROUTES: readonly import("./route.ts").Route[] = [];

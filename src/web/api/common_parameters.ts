@@ -1,0 +1,73 @@
+/**
+ * Parameters that several routes have.
+ *
+ * @module
+ */
+import { SERVER_ORDERS, type ServerOrder } from "../../store/queries/orders.ts";
+import { MAP_LAYERS, type MapQuery, type TrendsQuery } from "../data/dashboard_data.ts";
+import { parseAddress } from "../../core/address.ts";
+import { formed, oneOf, wholeNumber } from "./parameters.ts";
+import { MAX_TIME } from "./filters.ts";
+
+/** Maximum number of rows of an answer. */
+export const MOST_ROWS = 500;
+
+/** The number of a server in its database. */
+export const SERVER_ID = wholeNumber("`id` of the server.", 1, Number.MAX_SAFE_INTEGER);
+
+/** The identity of a scan. */
+export const SCAN_ID = formed(
+  "`scan_id` of the scan or watch.",
+  "an identity of a scan, such as 0198c0de-0000-7000-8000-000000000000",
+  { type: "string", maxLength: 36 },
+  (text) => /^[\w-]{1,36}$/.test(text) ? text : undefined,
+);
+
+/** A sort order of servers. */
+export const SORT = oneOf(
+  "Sort order of the servers.",
+  Object.keys(SERVER_ORDERS) as ServerOrder[],
+);
+
+/** The maximum number of rows. */
+export const LIMIT = wholeNumber("Maximum number of rows.", 1, MOST_ROWS);
+
+/** The periods of trends, days. */
+const PERIODS = ["1", "7", "30", "365"] as const;
+/** The period of a trend. */
+export const DAYS = oneOf("The last days of the trend.", PERIODS);
+/** The property whose values have a trend each. */
+export const BY = oneOf(
+  "The property whose most frequent values have a trend each. Default: one trend of all servers.",
+  ["edition", "software", "version", "port", "protocol"],
+);
+
+/** The days of a parameter {@linkcode DAYS}. */
+export function daysOf(text: typeof PERIODS[number] | undefined): TrendsQuery["days"] {
+  return Number(text ?? "7") as TrendsQuery["days"];
+}
+
+/** A layer of the map. */
+export const LAYER = oneOf("What the cells of the map show.", MAP_LAYERS);
+
+/** The square of a map. */
+export const PREFIX = formed(
+  "The network that the map shows.",
+  "an IPv4 network of /0, /8 or /16, such as 10.0.0.0/8",
+  { type: "string" },
+  (text) => squareOf(text) === undefined ? undefined : text,
+);
+
+/** The square of a text like `10.0.0.0/8`; `undefined`: it is no such network. */
+export function squareOf(text: string): Pick<MapQuery, "address" | "prefix"> | undefined {
+  const [, host, length] = /^([\d.]{7,15})\/(0|8|16)$/.exec(text) ?? [];
+  const address = host === undefined ? undefined : parseAddress(host);
+  const prefix = Number(length) as MapQuery["prefix"];
+  if (typeof address !== "number" || address % 2 ** (32 - prefix) !== 0) return undefined;
+  return { address, prefix };
+}
+
+/** A point in time. */
+export function time(description: string) {
+  return wholeNumber(`${description} Unix milliseconds.`, 0, MAX_TIME);
+}

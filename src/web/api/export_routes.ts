@@ -1,0 +1,79 @@
+/**
+ * Servers as files: CSV and NDJSON with the filters of a page. They are read page by page, so that
+ * memory stays bounded and clients may stop at any time.
+ *
+ * @module
+ */
+import type { Field, ServerRecord } from "../../core/record.ts";
+import { csvFormat } from "../../sinks/csv.ts";
+import { ndjsonFormat } from "../../sinks/json.ts";
+import type { Format } from "../../sinks/sink.ts";
+import { STORED_FIELDS } from "../../store/server_queries.ts";
+import { type DashboardData, DataError, type ServersQuery } from "../data/dashboard_data.ts";
+import { MOST_ROWS, SORT } from "./common_parameters.ts";
+import { FILTER_PARAMETERS, filtersOf } from "./filters.ts";
+import { type Route, route, type Site } from "./route.ts";
+
+/** Columns of the place of a server, for dashboards with `--geoip`. */
+export const PLACE_FIELDS = [
+  { name: "country", type: "text", nullable: true, meaning: "country of the address, two letters" },
+  { name: "asn", type: "integer", nullable: true, meaning: "autonomous system of the address" },
+  { name: "operator", type: "text", nullable: true, meaning: "operator of the autonomous system" },
+] as const;
+
+/** Number of exports that may run at the same time. */
+const MOST_EXPORTS = 8;
+
+const FORMATS = [
+  { suffix: "csv", contentType: "text/csv; charset=utf-8", format: csvFormat },
+  { suffix: "ndjson", contentType: "application/x-ndjson", format: ndjsonFormat },
+] as const;
+
+/** The files of servers. */
+export const EXPORT_ROUTES: readonly Route[] = FORMATS.map(({ suffix, contentType, format }) =>
+  route({
+    path: `/servers.${suffix}`,
+    summary: `The servers that the filters match, as ${suffix.toUpperCase()}.`,
+    parameters: { ...FILTER_PARAMETERS, sort: SORT },
+    answer: { contentType, description: "A row for each server." },
+    async respond({ sort = "address", ...values }, { data, hasPlaces, exports }) {
+      const query = { filters: filtersOf(values), sort, limit: MOST_ROWS };
+      const first = await data.servers(query); // an error is then a response, and not a broken file
+      if (exports.running >= MOST_EXPORTS) {
+        throw new DataError("slow", `${MOST_EXPORTS} other exports are running.`);
+      }
+      const fields = (hasPlaces ? [...STORED_FIELDS, ...PLACE_FIELDS] : STORED_FIELDS) as Field[];
+      return {
+        contentType,
+        headers: { "content-disposition": `attachment; filename="servers.${suffix}"` },
+        stream: (signal) => rows({ data, exports }, query, first, format(fields), signal),
+      };
+    },
+  })
+);
+
+/** The rows of all pages. */
+async function* rows(
+  { data, exports }: Pick<Site, "data" | "exports">,
+  query: ServersQuery,
+  first: Awaited<ReturnType<DashboardData["servers"]>>,
+  format: Format,
+  signal: AbortSignal,
+): AsyncGenerator<Uint8Array> {
+  const encoder = new TextEncoder();
+  exports.running++;
+  try {
+    yield encoder.encode(format.head);
+    for (let page = first; !signal.aborted;) {
+      const lines = page.servers.map((server) =>
+        format.row(server as unknown as ServerRecord, false)
+      );
+      yield encoder.encode(lines.join(""));
+      const last = page.servers.at(-1);
+      if (!page.hasNext || last === undefined) return;
+      page = await data.servers({ ...query, cursor: { direction: "after", id: last.id } });
+    }
+  } finally {
+    exports.running--;
+  }
+}

@@ -1,0 +1,194 @@
+/**
+ * The state of running scans as server-sent events: `/api/live`.
+ *
+ * All streams share one reader, which reads the database once a second while a stream is open.
+ *
+ * @module
+ */
+import type { Clock } from "../../net/clock.ts";
+import { jsonText } from "../../sinks/json.ts";
+import type { StoredScan } from "../../store/scans/scan_list.ts";
+import { type DashboardData, DataError, type ListedServer } from "../data/dashboard_data.ts";
+
+/** Maximum number of open streams. */
+export const MOST_STREAMS = 50;
+/** Pause between two reads of the database, milliseconds. */
+const READ_MS = 1000;
+/** A stream without an event gets a comment after this time, milliseconds, so that proxies keep it open. */
+const HEARTBEAT_MS = 15_000;
+/** Number of the last servers of each running scan. */
+const FINDS = 5;
+
+/** A scan that runs, with its rates. */
+export interface LiveScan extends StoredScan {
+  /** Probes and replies a second since the reading before; null: not yet known. */
+  readonly probes_per_second: number | null;
+  readonly replies_per_second: number | null;
+  /** The servers that the scan has written last, the newest first. */
+  readonly finds: readonly ListedServer[];
+}
+
+/** An event of the stream. */
+export interface LiveState {
+  readonly schema: 1;
+  /** Unix milliseconds. */
+  readonly at: number;
+  /** The scans and watches that run, and those that have ended since the stream began. */
+  readonly scans: readonly LiveScan[];
+  /** The contents of the files of `--status-file`; null: cannot be read. */
+  readonly status: readonly unknown[];
+  /** Why the database cannot be read now; null: it can. */
+  readonly error: string | null;
+}
+
+/** What a feed reads. */
+export interface LiveSources {
+  readonly data: Pick<DashboardData, "scans" | "finds">;
+  /** Reads the files of `--status-file`. */
+  readonly status: () => Promise<readonly unknown[]>;
+  readonly clock: Clock;
+  /** Receives an error that is a defect of the program. */
+  readonly report: (error: unknown) => void;
+}
+
+/** A listener of a feed. It is called with each state that differs from the one before. */
+type Listener = (state: LiveState) => void;
+
+/** The counters of a scan at a reading. */
+interface Reading {
+  readonly at: number;
+  readonly sent: number;
+  readonly replies: number;
+  readonly rates: Pick<LiveScan, "probes_per_second" | "replies_per_second">;
+}
+
+/** Reads running scans while somebody listens. */
+export class LiveFeed {
+  readonly #listeners = new Set<Listener>();
+  readonly #readings = new Map<string, Reading>();
+  #last: LiveState | undefined;
+  #cancel: (() => void) | undefined;
+  #isReading = false;
+
+  constructor(private readonly sources: LiveSources) {}
+
+  /** Number of open streams. */
+  get streams(): number {
+    return this.#listeners.size;
+  }
+
+  /** Whether a further stream may be opened. */
+  get isFull(): boolean {
+    return this.#listeners.size >= MOST_STREAMS;
+  }
+
+  /**
+   * Streams events until the signal.
+   *
+   * @param scan The identity of the only scan. Default: all scans.
+   */
+  async *stream(scan: string | undefined, signal: AbortSignal): AsyncGenerator<Uint8Array> {
+    let pending: LiveState | undefined;
+    let wake = () => {};
+    const listener = (state: LiveState) => {
+      pending = state;
+      wake();
+    };
+    const stop = () => wake();
+    signal.addEventListener("abort", stop);
+    this.#listen(listener);
+    try {
+      yield encoder.encode(`retry: ${2 * READ_MS}\n\n`);
+      while (!signal.aborted) {
+        const woken = new Promise<void>((resolve) => wake = resolve);
+        const isAwake = pending !== undefined || signal.aborted;
+        const cancel = this.sources.clock.after(HEARTBEAT_MS, () => wake());
+        if (!isAwake) await woken;
+        cancel();
+        if (signal.aborted) return;
+        const text = pending === undefined ? ": alive\n\n" : eventText(pending, scan);
+        pending = undefined;
+        yield encoder.encode(text);
+      }
+    } finally {
+      signal.removeEventListener("abort", stop);
+      this.#unlisten(listener);
+    }
+  }
+
+  #listen(listener: Listener): void {
+    this.#listeners.add(listener);
+    if (this.#last !== undefined) listener(this.#last);
+    if (this.#listeners.size === 1 && !this.#isReading) void this.#read();
+  }
+
+  #unlisten(listener: Listener): void {
+    this.#listeners.delete(listener);
+    if (this.#listeners.size > 0) return;
+    this.#cancel?.();
+    this.#cancel = undefined;
+    this.#last = undefined;
+    this.#readings.clear();
+  }
+
+  /** Reads the state, passes it on, and plans the next reading. */
+  async #read(): Promise<void> {
+    this.#isReading = true;
+    const state = await this.#state();
+    this.#isReading = false;
+    if (this.#listeners.size === 0) return;
+    if (this.#last === undefined || textWithoutTime(this.#last) !== textWithoutTime(state)) {
+      this.#last = state;
+      for (const listener of this.#listeners) listener(state);
+    }
+    this.#cancel = this.sources.clock.after(READ_MS, () => void this.#read());
+  }
+
+  async #state(): Promise<LiveState> {
+    const { data, status, clock } = this.sources;
+    const files = await status();
+    const state = { schema: 1, at: clock.wall(), status: files } as const;
+    try {
+      const all = await data.scans();
+      const shown = all.filter((one) => one.state === "running" || this.#readings.has(one.scan_id));
+      const scans = await Promise.all(shown.map(async (scan) => {
+        const finds = await data.finds(scan.scan_id, FINDS);
+        return { ...scan, ...this.#rates(scan), finds };
+      }));
+      return { ...state, scans, error: null };
+    } catch (error) {
+      if (error instanceof DataError) return { ...state, scans: [], error: error.message };
+      this.sources.report(error);
+      return { ...state, scans: [], error: "The database cannot be read." };
+    }
+  }
+
+  /** The rates of a scan. They change when the scan has written new counters: at its heartbeat. */
+  #rates({ scan_id, heartbeat_at, probes_sent: sent, replies }: StoredScan): Reading["rates"] {
+    const before = this.#readings.get(scan_id);
+    const at = heartbeat_at ?? this.sources.clock.wall();
+    if (before !== undefined && at <= before.at) return before.rates;
+    const perSecond = (now: number, then: number) =>
+      Math.max(0, Math.round(10_000 * (now - then) / (at - before!.at)) / 10);
+    const rates = before === undefined ? { probes_per_second: null, replies_per_second: null } : {
+      probes_per_second: perSecond(sent, before.sent),
+      replies_per_second: perSecond(replies, before.replies),
+    };
+    this.#readings.set(scan_id, { at, sent, replies, rates });
+    return rates;
+  }
+}
+
+const encoder = new TextEncoder();
+
+function textWithoutTime({ scans, status, error }: LiveState): string {
+  return JSON.stringify([scans, status, error]);
+}
+
+/** An event for a client: with all scans, or only one. */
+function eventText(state: LiveState, scan: string | undefined): string {
+  const scans = scan === undefined
+    ? state.scans
+    : state.scans.filter(({ scan_id }) => scan_id === scan);
+  return `event: state\ndata: ${jsonText({ ...state, scans })}\n\n`;
+}

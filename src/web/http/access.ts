@@ -1,0 +1,99 @@
+/**
+ * Which requests the dashboard refuses: by host, method, site and size.
+ *
+ * @module
+ */
+import type { HttpRequest } from "../../app/http/http_request.ts";
+import type { HttpStatus } from "../../app/http/http_response.ts";
+import { isLocal } from "../../app/http/loopback_names.ts";
+
+/** Maximum size of a query string, bytes. */
+export const MOST_QUERY = 4096;
+
+/** Why a request is refused. */
+export interface Refusal {
+  readonly status: HttpStatus;
+  readonly message: string;
+  /** What is expected instead. */
+  readonly wanted: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** Where a dashboard listens, and what may be requested. */
+export interface AccessOptions {
+  /** The address to listen on. */
+  readonly hostname: string;
+  /** Further host names of requests. */
+  readonly allowedHosts: readonly string[];
+  /** Whether there is a token, and so a form for it. */
+  readonly hasToken: boolean;
+}
+
+/** The path of the form for the token. */
+export const TOKEN_PATH = "/token";
+
+/**
+ * Why a request is refused; `undefined` if it is not.
+ *
+ * @param local The address of this machine to which the client has connected.
+ */
+export function refusalOf(
+  request: HttpRequest,
+  local: string,
+  options: AccessOptions,
+): Refusal | undefined {
+  const { method, path, search, headers } = request;
+  if (!isAllowedHost(request.host, local, options)) {
+    return {
+      status: 421,
+      message: "This dashboard does not serve the requested host name",
+      wanted: "the address of the dashboard, localhost, or a name of --allow-host",
+    };
+  }
+  const isForm = path === TOKEN_PATH && options.hasToken;
+  if (method !== "GET" && method !== "HEAD" && !(method === "POST" && isForm)) {
+    return {
+      status: 405,
+      message: "The dashboard only reads",
+      wanted: "the method GET or HEAD",
+      headers: { allow: isForm ? "GET, HEAD, POST" : "GET, HEAD" },
+    };
+  }
+  const site = headers.get("sec-fetch-site") ?? "none";
+  if ((isApi(path) || method === "POST") && site !== "none" && site !== "same-origin") {
+    return {
+      status: 403,
+      message: "Pages of other sites cannot use the dashboard",
+      wanted: "a request without Sec-Fetch-Site, or from a page of the dashboard",
+    };
+  }
+  if (search.length > MOST_QUERY + 1) {
+    return {
+      status: 400,
+      message: "The query string is too long",
+      wanted: `a query string of at most ${MOST_QUERY} bytes`,
+    };
+  }
+  return undefined;
+}
+
+/** Whether a path belongs to the JSON API. */
+export function isApi(path: string): boolean {
+  return path === "/api" || path.startsWith("/api/");
+}
+
+/**
+ * Whether the requested host is the dashboard. A page under another name that resolves to this machine
+ * (DNS rebinding) must not read it, also on loopback.
+ */
+function isAllowedHost(
+  host: string | undefined,
+  local: string,
+  { hostname, allowedHosts }: AccessOptions,
+): boolean {
+  if (host === undefined) return false;
+  const name = host.toLowerCase().replace(/\.$/, "");
+  if (name === "localhost" || allowedHosts.includes(name)) return true;
+  const address = name.replace(/^\[(.*)\]$/, "$1");
+  return isLocal(address) || address === hostname || address === local;
+}

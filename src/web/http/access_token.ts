@@ -1,0 +1,79 @@
+/**
+ * The token of the dashboard: `--token-file`.
+ *
+ * @module
+ */
+import { createHmac } from "node:crypto";
+import { hasBearerToken, isEqual, TOKEN_FORM } from "../../app/http/bearer_token.ts";
+import { readTextFile, userPath } from "../../app/environment.ts";
+import type { HttpRequest } from "../../app/http/http_request.ts";
+import { InputError } from "../../core/errors.ts";
+
+/** Minimum number of random bits in a token. */
+const LEAST_BITS = 128;
+/** How long a browser keeps the cookie, seconds: 30 days. */
+const COOKIE_S = 30 * 86_400;
+/** How to create a token, for errors. */
+const RECIPE = "create one with: openssl rand -hex 16 > FILE && chmod 600 FILE";
+
+/**
+ * Reads the token of a file: its first line.
+ *
+ * @throws InputError for a file that other users can read, and for a token that is too short. No error
+ * contains any part of the token.
+ */
+export async function readAccessToken(path: string): Promise<string> {
+  const text = await readTextFile(path);
+  const { mode, isFile } = await Deno.stat(userPath(path));
+  if (isFile && ((mode ?? 0) & 0o077) !== 0) {
+    throw new InputError(
+      `Cannot use --token-file "${path}": other users can read the file (chmod 600)`,
+    );
+  }
+  const token = text.split(/\r?\n/)[0].trim();
+  if (TOKEN_FORM.test(token) && bitsOf(token) >= LEAST_BITS) return token;
+  throw new InputError(
+    `Cannot use --token-file "${path}": the token must have at least ${LEAST_BITS} bits, in letters, ` +
+      `digits and -._~+/=; ${RECIPE}`,
+  );
+}
+
+/** The maximum number of random bits in a text, by the characters that it contains. */
+function bitsOf(token: string): number {
+  const alphabet = /^\d*$/.test(token) ? 10 : /^(?:[\da-f]*|[\dA-F]*)$/.test(token) ? 16 : 64;
+  const isVaried = new Set(token).size >= 8;
+  return isVaried ? Math.floor(token.length * Math.log2(alphabet)) : 0;
+}
+
+/** The token of a dashboard, and the cookie of browsers that sent it. */
+export class AccessToken {
+  readonly #cookie: string;
+  /** The name has the port, because the dashboards of a host share cookies. */
+  readonly #name: string;
+
+  constructor(private readonly token: string, port: number) {
+    this.#name = `blocksweep_${port}`;
+    this.#cookie = createHmac("sha256", token).update("cookie").digest("base64url");
+  }
+
+  /** Whether a request has the token, or the cookie. */
+  isIn(headers: HttpRequest["headers"]): boolean {
+    if (hasBearerToken(headers, this.token)) return true;
+    const cookies = (headers.get("cookie") ?? "").split(/[;,]/).map((one) => one.trim().split("="));
+    return cookies.some(([name, value = ""]) =>
+      name === this.#name && isEqual(value, this.#cookie)
+    );
+  }
+
+  /** Whether a text is the token. */
+  is(text: string): boolean {
+    return isEqual(text.trim(), this.token);
+  }
+
+  /** The header `Set-Cookie`. */
+  setCookie(isSecure: boolean): string {
+    return `${this.#name}=${this.#cookie}; HttpOnly; SameSite=Strict; Path=/; Max-Age=${COOKIE_S}${
+      isSecure ? "; Secure" : ""
+    }`;
+  }
+}

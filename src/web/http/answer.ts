@@ -1,0 +1,104 @@
+/**
+ * Answers to requests: their content, how long clients may keep them, and their encoding.
+ *
+ * @module
+ */
+import { createHash } from "node:crypto";
+import { gzipSync } from "node:zlib";
+import { acceptsGzip } from "../../app/http/accepts_gzip.ts";
+import type { HttpRequest } from "../../app/http/http_request.ts";
+import type { HttpResponse, HttpStatus } from "../../app/http/http_response.ts";
+import { jsonText } from "../../sinks/json.ts";
+import { SECURITY_HEADERS } from "./security_headers.ts";
+
+/** The content of a response. */
+export interface Content {
+  /** Default: 200. */
+  readonly status?: HttpStatus;
+  readonly contentType: string;
+  readonly body: string | Uint8Array<ArrayBuffer>;
+  /** Further headers. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /**
+   * `forever`: the content of this URL never changes. Default: clients ask each time, and get 304 while it
+   * is the same.
+   */
+  readonly cached?: "forever";
+}
+
+/** A content that is sent as it is produced, see {@linkcode StreamedResponse}. */
+export interface StreamedContent {
+  readonly contentType: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly stream: (signal: AbortSignal) => AsyncIterable<Uint8Array>;
+}
+
+/** The answer to a request. */
+export type Answer = Content | StreamedContent;
+
+/** Bodies below this size are not compressed, bytes. */
+const LEAST_GZIP = 1000;
+/** Types that compression makes smaller. */
+const IS_TEXT = /^(?:text\/|application\/(?:json|x-ndjson)|image\/svg)/;
+
+/** A JSON document. Characters that affect a terminal are escaped. */
+export function jsonContent(value: unknown, status: HttpStatus = 200): Content {
+  return { status, contentType: "application/json", body: `${jsonText(value)}\n` };
+}
+
+/** An HTML document. */
+export function htmlContent(html: string, status: HttpStatus = 200): Content {
+  return { status, contentType: "text/html; charset=utf-8", body: html };
+}
+
+/** The error of the JSON API. */
+export function errorContent(status: HttpStatus, error: string, wanted: string | null): Content {
+  return jsonContent({ error, wanted }, status);
+}
+
+/** Converts an answer into the response to a request. */
+export function responseOf(
+  answer: Answer,
+  { headers }: Pick<HttpRequest, "headers">,
+): HttpResponse {
+  const common = { ...SECURITY_HEADERS, "content-type": answer.contentType };
+  if ("stream" in answer) {
+    return {
+      status: 200,
+      headers: { ...common, "cache-control": "no-store", ...answer.headers },
+      stream: answer.stream,
+    };
+  }
+  const { status = 200, cached } = answer;
+  const plain = typeof answer.body === "string"
+    ? new TextEncoder().encode(answer.body)
+    : answer.body;
+  const more = { ...common, vary: "Accept-Encoding", ...answer.headers };
+  if (status !== 200) {
+    return { status, headers: { "cache-control": "no-store", ...more }, body: plain };
+  }
+  const tag = `W/"${createHash("sha256").update(plain).digest("base64url").slice(0, 22)}"`;
+  const control = cached === "forever"
+    ? "private, max-age=31536000, immutable"
+    : "private, no-cache";
+  const cacheable = { ...more, etag: tag, "cache-control": control };
+  if (hasTag(headers.get("if-none-match"), tag)) {
+    return { status: 304, headers: cacheable, body: new Uint8Array() };
+  }
+  const zips = plain.length >= LEAST_GZIP && IS_TEXT.test(answer.contentType) &&
+    acceptsGzip(headers.get("accept-encoding"));
+  return zips
+    ? {
+      status,
+      headers: { ...cacheable, "content-encoding": "gzip" },
+      body: new Uint8Array(gzipSync(plain)),
+    }
+    : { status, headers: cacheable, body: plain };
+}
+
+/** Whether a header `If-None-Match` names a tag: weak comparison (RFC 9110, 8.8.3.2). */
+function hasTag(header: string | undefined, tag: string): boolean {
+  if (header === undefined) return false;
+  const tags = header.split(",").map((one) => one.trim().replace(/^W\//, ""));
+  return tags.includes("*") || tags.includes(tag.slice(2));
+}

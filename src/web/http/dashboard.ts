@@ -1,0 +1,146 @@
+/**
+ * Answers the requests of the dashboard.
+ *
+ * @module
+ */
+import type { HttpRequest } from "../../app/http/http_request.ts";
+import type { HttpResponse, HttpStatus } from "../../app/http/http_response.ts";
+import { API_ROUTES } from "../api/api_routes.ts";
+import { EXPORT_ROUTES } from "../api/export_routes.ts";
+import { contextOf, PAGE_ROUTES } from "../api/page_routes.ts";
+import { ParameterError } from "../api/parameters.ts";
+import { findRoute, type Route, type RouteRequest, type Site } from "../api/route.ts";
+import { DataError } from "../data/dashboard_data.ts";
+import { errorPage } from "../pages/error_pages.tsx";
+import { tokenPage } from "../pages/token_page.tsx";
+import { type AccessOptions, isApi, type Refusal, refusalOf, TOKEN_PATH } from "./access.ts";
+import type { AccessToken } from "./access_token.ts";
+import { type Answer, type Content, errorContent, htmlContent, responseOf } from "./answer.ts";
+import type { Assets } from "./assets.ts";
+
+/** All routes. */
+export const ROUTES: readonly Route[] = [...EXPORT_ROUTES, ...PAGE_ROUTES, ...API_ROUTES];
+
+/** After how many seconds a client should try again if the database cannot be read. */
+const RETRY_S = "5";
+
+/** What a dashboard serves, and to whom. */
+export interface DashboardOptions {
+  readonly site: Omit<Site, "assets">;
+  readonly assets: Assets;
+  readonly access: Omit<AccessOptions, "hasToken">;
+  /** The token that requests need; `undefined`: none. */
+  readonly token: AccessToken | undefined;
+  /** The current time, Unix milliseconds. */
+  readonly now: () => number;
+  /** Receives an error that is a defect of the program. */
+  readonly report: (error: unknown) => void;
+}
+
+/** An error for a page or the API. */
+type Fault = Refusal | (Omit<Refusal, "wanted"> & { readonly wanted: null });
+
+/** Returns the function that answers the requests of a dashboard. */
+export function dashboard(
+  options: DashboardOptions,
+): (request: HttpRequest, local: string) => Promise<HttpResponse> {
+  return async (request, local) => {
+    const { site, assets, now } = options;
+    const routed = { ...site, assets: assets.folder, path: request.path, now: now() };
+    const answer = await answerOf(request, local, routed, options).catch((error: unknown) =>
+      faultContent(faultOf(error, options.report), routed)
+    );
+    return responseOf(answer, request);
+  };
+}
+
+async function answerOf(
+  request: HttpRequest,
+  local: string,
+  routed: RouteRequest,
+  options: DashboardOptions,
+): Promise<Answer> {
+  const { assets, access, token } = options;
+  const { path, query } = request;
+  const refusal = refusalOf(request, local, { ...access, hasToken: token !== undefined });
+  if (refusal !== undefined) return faultContent(refusal, routed);
+  const asset = assets.find(path);
+  if (asset !== undefined) return asset;
+  if (token !== undefined) {
+    if (path === TOKEN_PATH && request.method === "POST") return enter(request, token, routed);
+    if (!token.isIn(request.headers)) return tokenNeeded(request, routed);
+  }
+  const found = findRoute(ROUTES, path);
+  const { route, segments } = found ?? {};
+  const answer = await route?.respond({ segments: segments ?? {}, query, request: routed });
+  return answer ?? faultContent(missing(found !== undefined), routed);
+}
+
+function missing(hasRoute: boolean): Fault {
+  return {
+    status: 404,
+    message: hasRoute ? "The database has no such entry" : "There is no such page",
+    wanted: hasRoute ? "the id of an entry that is in the database" : "a path of /api/openapi.json",
+  };
+}
+
+/** What is wrong with a request, or with the database. */
+function faultOf(error: unknown, report: (error: unknown) => void): Fault {
+  if (error instanceof ParameterError) {
+    return { status: 400, message: error.message, wanted: error.wanted };
+  }
+  if (error instanceof DataError) {
+    const headers = { "retry-after": RETRY_S };
+    return { status: 503, message: error.message, wanted: null, headers };
+  }
+  report(error);
+  return { status: 500, message: "The dashboard has a defect", wanted: null };
+}
+
+/** An error as a page, or as JSON for the API. */
+function faultContent({ status, message, wanted, headers }: Fault, routed: RouteRequest): Content {
+  const content = isApi(routed.path) ? errorContent(status, message, wanted) : htmlContent(
+    errorPage({ status, message, wanted: wanted ?? undefined }, contextOf(routed)),
+    status,
+  );
+  return { ...content, headers };
+}
+
+/** The answer to a request without the token: the form, or an error for programs. */
+function tokenNeeded(request: HttpRequest, routed: RouteRequest): Content {
+  const headers = { "www-authenticate": "Bearer" };
+  if (isApi(request.path)) {
+    const wanted = "a header Authorization: Bearer TOKEN";
+    return { ...errorContent(401, "The dashboard requires a token", wanted), headers };
+  }
+  return { ...form(request.path + request.search, false, 401, routed), headers };
+}
+
+function form(to: string, isWrong: boolean, status: HttpStatus, routed: RouteRequest): Content {
+  return htmlContent(tokenPage({ to, isWrong }, contextOf(routed)), status);
+}
+
+/** Checks the token of the form. */
+function enter({ body, headers }: HttpRequest, token: AccessToken, routed: RouteRequest): Content {
+  const type = headers.get("content-type") ?? "";
+  if (!/^application\/x-www-form-urlencoded\s*(?:;|$)/i.test(type)) {
+    throw new ParameterError("Cannot read the form", "application/x-www-form-urlencoded");
+  }
+  const fields = new URLSearchParams(new TextDecoder().decode(body));
+  const to = ownPath(fields.get("to") ?? "/");
+  if (!token.is(fields.get("token") ?? "")) return form(to, true, 401, routed);
+  const isSecure = headers.get("x-forwarded-proto") === "https";
+  return {
+    status: 303,
+    contentType: "text/plain; charset=utf-8",
+    body: "",
+    headers: { location: to, "set-cookie": token.setCookie(isSecure) },
+  };
+}
+
+/** A path of the dashboard; `/` for the address of another site. */
+function ownPath(to: string): string {
+  const url = to.startsWith("/") ? URL.parse(to, "http://dashboard.invalid") : null;
+  if (url?.host !== "dashboard.invalid" || url.pathname === TOKEN_PATH) return "/";
+  return url.pathname.startsWith("//") ? "/" : url.pathname + url.search;
+}

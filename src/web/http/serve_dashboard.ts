@@ -1,0 +1,73 @@
+/**
+ * Serves the dashboard over HTTP.
+ *
+ * @module
+ */
+import { HttpServer } from "../../app/http/http_server.ts";
+import { listenOn } from "../../app/http/listen.ts";
+import type { Clock } from "../../net/clock.ts";
+import { LiveFeed } from "../api/live_feed.ts";
+import type { Site } from "../api/route.ts";
+import { AccessToken } from "./access_token.ts";
+import { assetsOf } from "./assets.ts";
+import { dashboard } from "./dashboard.ts";
+
+/** Maximum number of connections: 50 streams, exports, and the other connections of browsers. */
+const MOST_CONNECTIONS = 256;
+/** How long a connection may be idle between two requests, milliseconds. */
+const IDLE_MS = 30_000;
+/** Sizes of requests: a head with a query string of 4 KiB, and the form for the token. */
+const LIMITS = { mostHead: 16_384, mostBody: 4096 };
+
+/** What a dashboard serves, and where. */
+export interface ServeOptions {
+  readonly site: Omit<Site, "assets" | "live" | "exports">;
+  readonly hostname: string;
+  /** The port; 0: any free port. */
+  readonly port: number;
+  /** Host names of requests besides the address and `localhost`, in lower case. */
+  readonly allowedHosts: readonly string[];
+  /** The token that requests need; `undefined`: none. */
+  readonly token: string | undefined;
+  /** Reads the files of `--status-file`. */
+  readonly status: () => Promise<readonly unknown[]>;
+  readonly clock: Clock;
+  /** Receives an error that is a defect of the program, or the reason why no connection is accepted. */
+  readonly report: (error: unknown) => void;
+}
+
+/** A dashboard that is served until it is disposed. */
+export interface ServedDashboard extends AsyncDisposable {
+  readonly port: number;
+}
+
+/**
+ * Serves a dashboard.
+ *
+ * @throws InputError when it cannot listen; Deno.errors.NotCapable.
+ */
+export function serveDashboard(options: ServeOptions): ServedDashboard {
+  const { site, hostname, allowedHosts, token, status, clock, report } = options;
+  const assets = assetsOf();
+  const listener = listenOn("serve the dashboard", hostname, options.port);
+  const { port } = listener.addr;
+  const live = new LiveFeed({ data: site.data, status, clock, report });
+  const respond = dashboard({
+    site: { ...site, live, exports: { running: 0 } },
+    assets,
+    access: { hostname, allowedHosts },
+    token: token === undefined ? undefined : new AccessToken(token, port),
+    now: () => clock.wall(),
+    report,
+  });
+  const server = new HttpServer(listener, {
+    respond,
+    clock,
+    onTrouble: (why) => report(`cannot accept a connection (${why}): trying again`),
+    mostConnections: MOST_CONNECTIONS,
+    idleMs: IDLE_MS,
+    limits: LIMITS,
+    servesAnyHost: true, // dashboard() checks the host
+  });
+  return { port, [Symbol.asyncDispose]: () => server[Symbol.asyncDispose]() };
+}

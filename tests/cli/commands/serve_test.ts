@@ -1,0 +1,152 @@
+/** Tests of src/cli/commands/serve/, with the program and a SQLite database. */
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { openSqlite } from "../../../src/store/database/sqlite.ts";
+import { createTables } from "../../../src/store/schema/create_tables.ts";
+import { readStatusFiles } from "../../../src/cli/commands/serve/status_files.ts";
+import { inFolder, put } from "../../app/resume/stopped_programs.ts";
+import { fillServers } from "../../web/oracle.ts";
+import { finish, PrintedText, run, start } from "../program.ts";
+
+const SRC = new URL("../../../src", import.meta.url).pathname;
+const TOKEN = "0123456789abcdef0123456789abcdef";
+
+/** A database with servers. */
+async function fill(path: string): Promise<string> {
+  await using database = openSqlite(path);
+  await createTables(database);
+  await fillServers(database);
+  return path;
+}
+
+/** A port of loopback on which nothing listens. */
+function freePort(): number {
+  using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  return listener.addr.port;
+}
+
+/** Runs the program with the permissions of the documentation, and ends it as Ctrl-C does. */
+async function withServed(
+  database: string,
+  more: readonly string[],
+  test: (url: string) => Promise<void>,
+): Promise<void> {
+  const port = freePort();
+  const files = more.filter((word) => word.startsWith("/"));
+  const permissions = [
+    `--allow-net=127.0.0.1:${port}`,
+    `--allow-read=${[database, SRC, ...files].join(",")}`,
+  ];
+  const child = start(["serve", database, "--port", `${port}`, ...more], { permissions });
+  const printed = new PrintedText(child, child.stdout);
+  try {
+    await printed.until("Ctrl-C");
+    assertStringIncludes(printed.text, `http://127.0.0.1:${port}/ `);
+    await test(`http://127.0.0.1:${port}`);
+  } finally {
+    child.kill("SIGINT");
+    const [{ code }, errors] = await Promise.all([
+      child.status,
+      new Response(child.stderr).text(),
+      printed.rest(),
+    ]);
+    assertEquals([code, errors], [130, ""]);
+  }
+}
+
+Deno.test("with the least permissions, the command serves every page, and ends by Ctrl-C", () =>
+  inFolder(async (folder) => {
+    const database = await fill(`${folder}/servers.db`);
+    await withServed(database, [], async (url) => {
+      for (
+        const path of [
+          ...["/", "/servers", "/servers?text=sky", "/servers?software=paper&sort=name", "/map"],
+          ...["/servers/1", "/breakdown", "/scans", "/events", "/servers.csv", "/servers.ndjson"],
+        ]
+      ) {
+        const response = await fetch(url + path);
+        assertEquals(response.status, 200, `${path}: ${await response.clone().text()}`);
+        assert((await response.text()).length > 100);
+      }
+      const csv = await (await fetch(`${url}/servers.csv?edition=java`)).text();
+      const ndjson = await (await fetch(`${url}/servers.ndjson?edition=java`)).text();
+      const rows = ndjson.trim().split("\n").map((line) => JSON.parse(line));
+      assertEquals(csv.split("\r\n").length, rows.length + 2);
+      assert(rows.length > 40 && rows.every(({ edition }) => edition === "java"));
+    });
+  }));
+
+Deno.test("with a token, pages need it", () =>
+  inFolder(async (folder) => {
+    const database = await fill(`${folder}/servers.db`);
+    await put(`${folder}/token`, TOKEN);
+    await Deno.chmod(`${folder}/token`, 0o600);
+    await withServed(database, ["--token-file", `${folder}/token`], async (url) => {
+      const status = async (headers: HeadersInit) => {
+        const response = await fetch(`${url}/scans`, { headers });
+        await response.body?.cancel();
+        return response.status;
+      };
+      assertEquals(await status({}), 401);
+      assertEquals(await status({ authorization: `Bearer ${TOKEN}` }), 200);
+    });
+  }));
+
+Deno.test("what cannot be served is exit code 2 before the start", () =>
+  inFolder(async (folder) => {
+    const database = await fill(`${folder}/servers.db`);
+    const [open, weak] = [`${folder}/open`, `${folder}/weak`];
+    await put(open, TOKEN);
+    await Deno.chmod(open, 0o644);
+    await put(weak, "password");
+    await Deno.chmod(weak, 0o600);
+    using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+    for (
+      const [args, message] of [
+        [[], "name one, for example servers.db"],
+        [[`${folder}/missing.db`], "there is no such file"],
+        [["rows.csv"], "name a database first"],
+        [[database, "--port", `${listener.addr.port}`], "Cannot serve the dashboard on 127.0.0.1:"],
+        [[database, "--token-file", open], "other users can read the file (chmod 600)"],
+        [[database, "--token-file", weak], "at least 128 bits"],
+        [[database, "--token-file", `${folder}/none`], "there is no such file"],
+        [[database, "--host", "0.0.0.0"], "on 0.0.0.0 without a token"],
+        [[database, "--host", "::"], "on :: without a token"],
+        [[database, "--host", "localhost:1"], "expected an address"],
+        [[database, "--port", "65536"], "a whole number from 0 to 65535"],
+        [[database, "--allow-host", "a.example:80"], "a host name without a port"],
+      ] as const
+    ) {
+      const { code, stdout, stderr } = await run(["serve", ...args]);
+      assertEquals([code, stdout], [2, ""], stderr);
+      assertStringIncludes(stderr, message);
+      assert(!stderr.includes(TOKEN) && !stderr.includes("password"));
+    }
+  }));
+
+Deno.test("a missing permission names its flag", () =>
+  inFolder(async (folder) => {
+    const database = await fill(`${folder}/servers.db`);
+    const permissions = [`--allow-read=${folder},${SRC}`];
+    const { code, stderr } = await finish(start(["serve", database], { permissions }));
+    assertEquals(code, 2);
+    assertStringIncludes(stderr, "--allow-net");
+  }));
+
+Deno.test("status files that are missing, large or no JSON have no state", () =>
+  inFolder(async (folder) => {
+    const write = async (name: string, text: string) => {
+      await put(`${folder}/${name}`, text);
+      return `${folder}/${name}`;
+    };
+    const paths = [
+      await write("good.json", '{"sent":5}'),
+      await write("list.json", "[1]"),
+      await write("broken.json", '{"sent":'),
+      await write("large.json", `{"a":"${"b".repeat(70_000)}"}`),
+      `${folder}/missing.json`,
+      folder,
+    ];
+    const files = await readStatusFiles(paths);
+    assertEquals(files.map(({ state }) => state), [{ sent: 5 }, null, null, null, null, null]);
+    assertEquals(files[0].file, "good.json");
+  }));

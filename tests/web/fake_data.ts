@@ -1,0 +1,101 @@
+/** A database for tests of the dashboard without a database: five servers in memory. */
+import { emptyRecord } from "../../src/core/record.ts";
+import type { StoredScan } from "../../src/store/scans/scan_list.ts";
+import type { DashboardData, ListedServer } from "../../src/web/data/dashboard_data.ts";
+
+/** The hash of the only icon. */
+export const ICON = "a".repeat(64);
+/** The identity of the only scan. */
+export const SCAN_ID = "0198c0de-0000-7000-8000-000000000001";
+/** The time of the newest rows, Unix milliseconds. */
+export const NOW = Date.UTC(2026, 0, 2);
+
+/** A server with a number. */
+export function listedServer(id: number, more: Partial<ListedServer> = {}): ListedServer {
+  const record = emptyRecord({ address: 0x0a000000 + id, port: 25565 }, NOW);
+  return {
+    ...record,
+    ...{
+      id,
+      seen_at: NOW,
+      key: `10.0.0.${id}:25565`,
+      name: `Server ${id}`,
+      players_online: id,
+      online: true,
+    },
+    ...{ missed_scans: 0, first_seen: NOW, last_seen: NOW, changed_at: NOW, uptime_30d: null },
+    ...{ country: null, asn: null, operator: null },
+    ...more,
+  } as ListedServer;
+}
+
+/** A scan that runs. */
+export const SCAN: StoredScan = {
+  ...{ scan_id: SCAN_ID, kind: "sweep", state: "running", started_at: NOW, finished_at: null },
+  ...{ heartbeat_at: NOW, ends_at: null, runs: 1, shards: 1, shards_done: 0, position: 1 },
+  ...{ total: 8, probes_sent: 1000, replies: 5, found: 4, packet_loss: 0.015, rows_lost: 0 },
+  ...{ rate: null, rate_reason: null, widened: false, excluded: [], ranges: ["10.0.0.0-10.0.0.9"] },
+};
+
+const UPTIME = { watchedS: 10, onlineS: 5, playerS: 5, playersMin: 0, playersMax: 1 };
+
+/**
+ * A database.
+ *
+ * @param more Functions in place of the usual ones.
+ * @param count Number of servers.
+ */
+export function fakeData(more: Partial<DashboardData> = {}, count = 5): DashboardData {
+  const servers = Array.from({ length: count }, (_, i) => listedServer(i + 1));
+  const facets = Object.fromEntries(
+    ["edition", "software", "version", "protocol", "port", "flag", "country", "operator"]
+      .map((name) => [name, []]),
+  );
+  const counts = { servers: count, online: count, players: 15 };
+  return {
+    overview: () =>
+      Promise.resolve({
+        ...counts,
+        stale: 0,
+        newestReplyAt: NOW,
+        newest: servers,
+        running: [SCAN],
+      }),
+    servers({ limit, cursor }) {
+      const all = cursor?.direction === "before" ? servers.toReversed() : servers;
+      const start = cursor === undefined ? 0 : all.findIndex(({ id }) => id === cursor.id) + 1;
+      const found = all.slice(start, start + limit);
+      const [before, after] = [start > 0, start + limit < all.length];
+      return Promise.resolve(
+        cursor?.direction === "before"
+          ? { servers: found.reverse(), hasPrevious: after, hasNext: before, total: count }
+          : { servers: found, hasPrevious: before, hasNext: after, total: count },
+      );
+    },
+    facets: () => Promise.resolve({ ...counts, facets } as never),
+    server: (id) =>
+      Promise.resolve(
+        servers[id - 1] && {
+          ...{ server: servers[id - 1], tags: [], notes: null, players: ["Ann"], aliasOf: null },
+          ...{ aliases: [], uptime: { "24h": UPTIME, "7d": UPTIME, "30d": UPTIME }, events: [] },
+          replies: [{ protocol: "slp", seenAt: NOW, size: 2, bytes: new Uint8Array([1, 255]) }],
+        },
+      ),
+    history: (_, from, to) =>
+      Promise.resolve({ from, to, step: 0, points: [], unwatched: [], peak: null }),
+    icon: (hash) =>
+      Promise.resolve(hash === ICON ? new Uint8Array([0x89, 0x50, 0x4e, 0x47]) : undefined),
+    map: () => Promise.resolve({ cells: [3, 10, 256], values: [1, 2, 3], servers: 6 }),
+    trends: () =>
+      Promise.resolve([{ value: null, points: [{ at: NOW, servers: 5, online: 4, players: 9 }] }]),
+    events: () =>
+      Promise.resolve([{
+        ...{ tx: "812", seq: 40, id: SCAN_ID, at: NOW, server: "10.0.0.1:25565", server_id: 1 },
+        ...{ scan_id: null, kind: "online", data: {} },
+      }]),
+    scans: () => Promise.resolve([SCAN]),
+    scan: (id) => Promise.resolve(id === SCAN_ID ? SCAN : undefined),
+    finds: (_, limit) => Promise.resolve(servers.slice(0, limit)),
+    ...more,
+  };
+}

@@ -1,0 +1,78 @@
+/** Requests to a dashboard in this process, without sockets. */
+import { parseRequest } from "../../../src/app/http/http_request.ts";
+import type { HttpResponse } from "../../../src/app/http/http_response.ts";
+import { systemClock } from "../../../src/net/clock.ts";
+import { LiveFeed } from "../../../src/web/api/live_feed.ts";
+import type { DashboardData } from "../../../src/web/data/dashboard_data.ts";
+import { AccessToken } from "../../../src/web/http/access_token.ts";
+import { assetsOf } from "../../../src/web/http/assets.ts";
+import { dashboard, type DashboardOptions } from "../../../src/web/http/dashboard.ts";
+import { fakeData, NOW } from "../fake_data.ts";
+
+/** A response whose body is read. */
+export interface Reply {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly text: string;
+  readonly bytes: Uint8Array;
+}
+
+/** What differs from the usual dashboard. */
+export interface ClientOptions {
+  readonly data?: DashboardData;
+  readonly access?: Partial<DashboardOptions["access"]>;
+  readonly token?: string;
+  readonly hasPlaces?: boolean;
+  /** Receives defects. Default: they fail the test. */
+  readonly report?: (error: unknown) => void;
+}
+
+/** Sends requests to a dashboard. */
+export interface Client {
+  /** Sends a request: `GET /path` with headers, and perhaps a body. */
+  (line: string, headers?: Readonly<Record<string, string>>, body?: string): Promise<Reply>;
+}
+
+/** A dashboard that is not served. */
+export function clientOf(options: ClientOptions = {}): Client {
+  const { data = fakeData(), access, token, hasPlaces = false, report = fail } = options;
+  const live = new LiveFeed({
+    data,
+    status: () => Promise.resolve([]),
+    clock: systemClock,
+    report,
+  });
+  const site = {
+    ...{ data, database: "servers.db", hasPlaces, attributions: [], live },
+    exports: { running: 0 },
+  };
+  const respond = dashboard({
+    site,
+    assets: assetsOf(),
+    access: { hostname: "127.0.0.1", allowedHosts: [], ...access },
+    token: token === undefined ? undefined : new AccessToken(token, 8420),
+    now: () => NOW,
+    report,
+  });
+  return async (line, headers = {}, body = "") => {
+    const fields = Object.entries({ host: "localhost:8420", ...headers })
+      .map(([name, value]) => `\r\n${name}: ${value}`).join("");
+    const request = parseRequest(new TextEncoder().encode(`${line} HTTP/1.1${fields}`));
+    if (request === 400) return { status: 400, headers: {}, text: "", bytes: new Uint8Array() };
+    const sent = { ...request, body: new TextEncoder().encode(body) };
+    return await read(await respond(sent, "127.0.0.1"));
+  };
+}
+
+function fail(error: unknown): never {
+  throw error;
+}
+
+async function read(response: HttpResponse): Promise<Reply> {
+  const { status, headers = {} } = response;
+  const parts = "stream" in response
+    ? await Array.fromAsync(response.stream(new AbortController().signal))
+    : [response.body];
+  const bytes = new Uint8Array(await new Blob(parts as BlobPart[]).arrayBuffer());
+  return { status, headers, bytes, text: new TextDecoder().decode(bytes) };
+}

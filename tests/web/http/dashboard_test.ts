@@ -1,0 +1,159 @@
+/**
+ * Tests of src/web/http/ and src/web/api/ together: what a dashboard answers, and what it refuses.
+ */
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { DataError } from "../../../src/web/data/dashboard_data.ts";
+import { ROUTES } from "../../../src/web/http/dashboard.ts";
+import { CONTENT_SECURITY_POLICY } from "../../../src/web/http/security_headers.ts";
+import { serveDashboard } from "../../../src/web/http/serve_dashboard.ts";
+import { systemClock } from "../../../src/net/clock.ts";
+import { fakeData, ICON, SCAN_ID } from "../fake_data.ts";
+import { clientOf } from "./client.ts";
+
+/** A path of each route. */
+const PATHS = ROUTES.map(({ path }) =>
+  path.replace("{id}", "1").replace("{scan_id}", SCAN_ID).replace("{hash}", ICON)
+).filter((path) => path !== "/api/live");
+
+Deno.test("every route answers GET, and HEAD alike, with the headers of security", async () => {
+  const get = clientOf();
+  for (const path of PATHS) {
+    const { status, headers, text } = await get(`GET ${path}`);
+    assertEquals(status, 200, `${path}: ${text}`);
+    assertEquals(headers["content-security-policy"], CONTENT_SECURITY_POLICY);
+    assertEquals(headers["x-content-type-options"], "nosniff");
+    assertEquals(headers["referrer-policy"], "no-referrer");
+    assertEquals(headers["cross-origin-resource-policy"], "same-origin");
+    assertEquals(headers["cross-origin-opener-policy"], "same-origin");
+    assert(
+      !("strict-transport-security" in headers) && !("access-control-allow-origin" in headers),
+    );
+    const { bytes: _, ...head } = await get(`HEAD ${path}`); // the server omits the body
+    assertEquals([head.status, head.headers], [200, headers]);
+  }
+});
+
+Deno.test("only the host names of the dashboard are served, also on loopback", async () => {
+  const get = clientOf({ access: { allowedHosts: ["dash.example.org"] } });
+  const status = async (host: string) => (await get("GET /scans", { host })).status;
+  for (
+    const host of [
+      ...["localhost", "LOCALHOST:8420", "127.0.0.1:8420", "[::1]:8420", "dash.example.org"],
+      ...["Dash.Example.org:443", "localhost.:1"],
+    ]
+  ) assertEquals(await status(host), 200, host);
+  for (
+    const host of [
+      ...["evil.example", "localhost.evil.example", "127.0.0.1.evil.example", "10.0.0.1", ""],
+      ...["a.dash.example.org", "0.0.0.0", "[::]", "localhost.example"],
+    ]
+  ) assertEquals(await status(host), 421, host);
+  const absolute = await get("GET http://evil.example/scans", { host: "localhost" });
+  assertEquals(absolute.status, 421);
+});
+
+Deno.test("a dashboard on another address is served under that address", async () => {
+  const get = clientOf({ access: { hostname: "192.0.2.1" } });
+  assertEquals((await get("GET /scans", { host: "192.0.2.1:8420" })).status, 200);
+  assertEquals((await get("GET /scans", { host: "192.0.2.2:8420" })).status, 421);
+});
+
+Deno.test("nothing but GET and HEAD is served, and pages of other sites cannot use the API", async () => {
+  const get = clientOf();
+  for (const method of ["POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "FOO"]) {
+    const { status, headers } = await get(`${method} /servers`);
+    assertEquals([status, headers.allow], [405, "GET, HEAD"], method);
+  }
+  assertEquals((await get("POST /token")).status, 405); // no token, no form
+  const site = async (path: string, site: string) =>
+    (await get(`GET ${path}`, { "sec-fetch-site": site })).status;
+  for (const other of ["cross-site", "same-site", "unknown"]) {
+    assertEquals(await site("/api/scans", other), 403);
+    assertEquals(await site("/scans", other), 200); // a link of another site
+  }
+  for (const own of ["same-origin", "none"]) assert(await site("/api/scans", own) !== 403);
+});
+
+Deno.test("wrong parameters get 400, and the answer names them", async () => {
+  const get = clientOf();
+  for (
+    const [query, name] of [
+      ["servers?limit=501", "limit"],
+      ["servers?nothing=1", "nothing"],
+      ["servers?port=x", "port"],
+      [`servers?text=${"a".repeat(101)}`, "text"],
+      ["servers?sort=size", "sort"],
+      ["events?before=1", "before"],
+      ["map?prefix=10.0.0.0/9", "prefix"],
+      ["map?prefix=10.0.0.1/8", "prefix"],
+    ]
+  ) {
+    const page = await get(`GET /${query}`);
+    assertEquals(page.status, 400, query);
+    assertStringIncludes(page.text, name);
+  }
+  const long = await get(`GET /servers?text=${"%41".repeat(1400)}`);
+  assertEquals(long.status, 400);
+  assertStringIncludes(long.text, "4096 bytes");
+});
+
+Deno.test("paths outside the dashboard are not found", async () => {
+  const get = clientOf();
+  for (
+    const path of [
+      ...["/nothing", "/servers/", "/servers/0", "/servers/6", "/servers/1/x", "/scans/none"],
+      ...["/assets/style.css", "/../deno.json", "/assets/../deno.json", "/..%2f..%2fetc%2fpasswd"],
+      ...["/%2e%2e/deno.json", "//etc/passwd", "/icons/../x.png", `/icons/${"b".repeat(64)}.png`],
+      ...["/servers/%ff", "/.git/config", "/servers.db", "/constructor", "/__proto__", "/api"],
+    ]
+  ) {
+    const { status, text } = await get(`GET ${path}`);
+    assert(status === 404 || status === 400, `${path}: ${status}`);
+    assert(!text.includes("root:") && !text.includes('"tasks"'), path);
+  }
+});
+
+Deno.test("a database that cannot be read gets 503 with a time to try again", async () => {
+  const gone = () => Promise.reject(new DataError("gone", "The file was removed."));
+  const get = clientOf({ data: fakeData({ servers: gone, scans: gone }) });
+  for (const path of ["/servers", "/servers.csv", "/scans"]) {
+    const { status, headers, text } = await get(`GET ${path}`);
+    assertEquals([status, headers["retry-after"]], [503, "5"]);
+    assertStringIncludes(text, "The file was removed.");
+  }
+});
+
+Deno.test("counts that take too long are left out of a page", async () => {
+  const slow = () => Promise.reject(new DataError("slow", "It took more than 2 s."));
+  const get = clientOf({ data: fakeData({ facets: slow }) });
+  assertEquals((await get("GET /servers")).status, 200);
+});
+
+Deno.test("a defect gets 500 without its reason, and is reported", async () => {
+  const reported: unknown[] = [];
+  const scans = () => Promise.reject(new TypeError("secret detail"));
+  const get = clientOf({ data: fakeData({ scans }), report: (error) => reported.push(error) });
+  const { status, text } = await get("GET /scans");
+  assertEquals([status, text.includes("secret detail"), reported.length], [500, false, 1]);
+});
+
+Deno.test("serveDashboard() serves several requests of a connection, and frees its port", async () => {
+  const status = () => Promise.resolve([]);
+  const site = { data: fakeData(), database: "servers.db", hasPlaces: false, attributions: [] };
+  const listening = { hostname: "127.0.0.1", allowedHosts: [], token: undefined };
+  let port = 0;
+  for (let round = 0; round < 2; round++) {
+    await using served = serveDashboard({
+      ...{ site, ...listening, port, status, clock: systemClock },
+      report: (error) => {
+        throw error;
+      },
+    });
+    port = served.port;
+    for (const path of ["/", "/servers.csv", "/scans"]) {
+      const response = await fetch(`http://127.0.0.1:${port}${path}`);
+      assertEquals(response.status, 200);
+      assert((await response.text()).length > 0);
+    }
+  }
+});

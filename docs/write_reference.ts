@@ -12,9 +12,8 @@ import { dashed, type Option } from "../src/cli/options/option.ts";
 import { optionsOf } from "../src/cli/options/option_table.ts";
 import { textFor } from "../src/cli/options/protocol_help.ts";
 import { JSON_RESULTS } from "../src/cli/term/json_results.ts";
-import { type FlagMeanings, GENERAL_FLAGS } from "../src/core/flags.ts";
 import { FIELDS } from "../src/core/record.ts";
-import { LAN_FLAGS } from "../src/protocols/lan/discovery_facts.ts";
+import { documentedFlags } from "../src/protocols/documented_flags.ts";
 import { PROTOCOLS } from "../src/protocols/list.ts";
 
 /** The document. */
@@ -96,25 +95,6 @@ function formatTable(): string {
   ]);
 }
 
-/** Every flag of a record, the protocol that sets it, and its meaning. */
-export function documentedFlags(): readonly (readonly [
-  flag: string,
-  of: string,
-  meaning: string,
-])[] {
-  const owners: readonly (readonly [of: string, flags: FlagMeanings | undefined])[] = [
-    ["any", GENERAL_FLAGS],
-    ...PROTOCOLS.flatMap(({ name, flags, verify }): [string, FlagMeanings | undefined][] => [
-      [name, flags],
-      [`${name}, ${code("--verify")}`, verify?.flags],
-    ]),
-    ["LAN worlds", LAN_FLAGS],
-  ];
-  return owners.flatMap(([of, flags = {}]) =>
-    Object.entries(flags).map(([flag, meaning]) => [flag, of, meaning] as const)
-  );
-}
-
 /** The generated sections, by the names in the comments around them. */
 export const SECTIONS: Readonly<Record<string, () => string>> = {
   "commands": commandTable,
@@ -145,7 +125,11 @@ export const SECTIONS: Readonly<Record<string, () => string>> = {
   "flags": () =>
     table(
       ["Flag", "Protocol", "Meaning"],
-      documentedFlags().map(([flag, of, meaning]) => [code(flag), of, meaning]),
+      documentedFlags().map(({ name, setBy, isOfVerify, meaning }) => [
+        code(name),
+        isOfVerify ? `${setBy}, ${code("--verify")}` : setBy,
+        meaning,
+      ]),
     ),
   "environment": () =>
     table(

@@ -1,0 +1,86 @@
+/**
+ * Formats numbers, times and durations for pages. Times are in UTC.
+ *
+ * @module
+ */
+import { withCommas } from "../../core/quantities.ts";
+
+/** What stands in place of an unknown value. */
+export const UNKNOWN = "–";
+
+/** A whole number with thousands separators. */
+export function countText(value: number | null): string {
+  return value === null ? UNKNOWN : withCommas(Math.round(value));
+}
+
+/** The suffixes of powers of 1,000. */
+const SUFFIXES = ["", "k", "M", "G", "T", "P"];
+
+/**
+ * A number in at most five characters and a suffix: `950`, `12.3k`, `4M`. With `k` for 1,000.
+ *
+ * @example
+ * ```ts
+ * import { shortCount } from "./quantities.ts";
+ * import { assertEquals } from "@std/assert";
+ *
+ * assertEquals([0, 0.25, 999, 1000, 12_345, 999_950].map(shortCount), [
+ *   "0", "0.25", "999", "1k", "12.3k", "1M",
+ * ]);
+ * ```
+ */
+export function shortCount(value: number): string {
+  let [scaled, power] = [value, 0];
+  while (Math.abs(scaled) >= 999.95 && power < SUFFIXES.length - 1) {
+    [scaled, power] = [scaled / 1000, power + 1];
+  }
+  const digits = power === 0 && Math.abs(scaled) < 1 ? 2 : 1;
+  return `${Number(scaled.toFixed(digits))}${SUFFIXES[power]}`;
+}
+
+/** A share of 0 to 1 in percent: `99.95 %`. 100 % and 0 % are exact. */
+export function percentText(share: number | null): string {
+  if (share === null || !Number.isFinite(share)) return UNKNOWN;
+  const rounded = Number((share * 100).toFixed(share > 0.99 ? 2 : 1));
+  if (share < 1 && rounded === 100) return "> 99.99 %";
+  if (share > 0 && rounded === 0) return "< 0.1 %";
+  return `${rounded} %`;
+}
+
+const UNITS = [["d", 86_400], ["h", 3600], ["min", 60], ["s", 1]] as const;
+
+/** A duration in its two largest units: `3 d 4 h`, `5 min 20 s`, `0 s`. */
+export function durationText(ms: number): string {
+  let seconds = Math.max(0, Math.round(ms / 1000));
+  const first = UNITS.findIndex(([, size]) => seconds >= size);
+  if (first < 0) return "0 s";
+  const parts: string[] = [];
+  for (const [unit, size] of UNITS.slice(first, first + 2)) {
+    const count = Math.floor(seconds / size);
+    if (count > 0) parts.push(`${withCommas(count)} ${unit}`);
+    seconds -= count * size;
+  }
+  return parts.join(" ");
+}
+
+/** The time since or until a moment in its largest unit: `just now`, `5 min ago`, `in 3 h`. */
+export function ageText(at: number, now: number): string {
+  const seconds = Math.abs(Math.round((now - at) / 1000));
+  if (seconds < 5) return "just now";
+  const [unit, size] = UNITS.find(([, size]) => seconds >= 2 * size) ?? UNITS[3];
+  const count = withCommas(Math.floor(seconds / size));
+  return at > now ? `in ${count} ${unit}` : `${count} ${unit} ago`;
+}
+
+/** A date and time to the second, `2026-01-31 23:59:59`; empty for times that no date can have. */
+export function timeText(at: number): string {
+  const date = new Date(at);
+  return Number.isNaN(date.getTime()) ? "" : date.toISOString().slice(0, 19).replace("T", " ");
+}
+
+/** A latency: `0.4 ms`, `12 ms`, `1.2 s`. */
+export function latencyText(ms: number | null): string {
+  if (ms === null) return UNKNOWN;
+  if (ms >= 1000) return `${Number((ms / 1000).toFixed(1))} s`;
+  return `${Number(ms.toFixed(ms < 10 ? 1 : 0))} ms`;
+}

@@ -1,0 +1,74 @@
+/** Tests the colours of src/web/style/contrast.ts and src/web/style/tokens.ts. */
+import { assert, assertEquals, assertThrows } from "@std/assert";
+import { contrast, LEAST_CONTRAST, readableColor } from "../../../src/web/style/contrast.ts";
+import {
+  colorRules,
+  GROUNDS,
+  motdColors,
+  type Scheme,
+  type Token,
+  TOKENS,
+} from "../../../src/web/style/tokens.ts";
+
+const SCHEMES: readonly Scheme[] = ["light", "dark"];
+/** Colours of text. */
+const TEXTS: readonly Token[] = ["text", "muted", "accent", "good", "warn", "bad"];
+/** Colours of lines and areas that carry information: contrast 3 (WCAG 1.4.11). */
+const GRAPHICS: readonly Token[] = [
+  ...["line-strong", "s0", "s1", "s2", "s3", "s4", "s5", "s6", "s7"] as const,
+];
+
+Deno.test("the contrast of colours follows WCAG", () => {
+  assertEquals(contrast("#000000", "#ffffff"), 21);
+  assertEquals(contrast("#777777", "#777777"), 1);
+  assertEquals(contrast("#767676", "#ffffff").toFixed(2), "4.54");
+  assertThrows(() => readableColor("#123456", ["#ffffff", "#000000"]), RangeError, "#ffffff");
+});
+
+Deno.test("texts are readable on all grounds", () => {
+  for (const scheme of SCHEMES) {
+    const pairs = TEXTS.flatMap((text) => [...GROUNDS, "tint" as const].map((on) => [text, on]));
+    for (const [text, on] of [...pairs, ["on-accent", "accent"]] as readonly [Token, Token][]) {
+      const found = contrast(TOKENS[text][scheme], TOKENS[on][scheme]);
+      assert(found >= LEAST_CONTRAST, `${text} on ${on}, ${scheme}: ${found.toFixed(2)}`);
+    }
+  }
+});
+
+Deno.test("lines of charts and controls differ from their grounds", () => {
+  for (const scheme of SCHEMES) {
+    for (const name of GRAPHICS) {
+      const found = contrast(TOKENS[name][scheme], TOKENS.surface[scheme]);
+      assert(found >= 3, `${name}, ${scheme}: ${found.toFixed(2)}`);
+    }
+  }
+});
+
+Deno.test("the colours of MOTDs are readable on all grounds", () => {
+  for (const scheme of SCHEMES) {
+    assertEquals(motdColors(scheme).size, 25);
+    for (const [code, hex] of motdColors(scheme)) {
+      for (const ground of GROUNDS) {
+        const found = contrast(hex, TOKENS[ground][scheme]);
+        assert(found >= LEAST_CONTRAST, `${code} on ${ground}, ${scheme}: ${found.toFixed(2)}`);
+      }
+    }
+  }
+});
+
+Deno.test("the steps of the map get stronger, away from the ground", () => {
+  for (const scheme of SCHEMES) {
+    const steps = (["m0", "m1", "m2", "m3", "m4", "m5"] as const).map((name) =>
+      contrast(TOKENS[name][scheme], TOKENS.surface[scheme])
+    );
+    assertEquals(steps, steps.toSorted((a, b) => a - b));
+  }
+});
+
+Deno.test("each scheme has all colours, and dark ones are not printed", () => {
+  const [light, dark] = colorRules().split("@media screen and (prefers-color-scheme:dark)");
+  for (const rules of [light, dark]) {
+    for (const name of Object.keys(TOKENS)) assert(rules.includes(`--${name}:#`), name);
+    assertEquals(rules.match(/\.mc-.\{color:#[0-9a-f]{6}\}/g)?.length, 25);
+  }
+});

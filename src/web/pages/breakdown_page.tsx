@@ -4,8 +4,16 @@
  *
  * @module
  */
-import type { Facets, Trend, TrendsQuery } from "../data/dashboard_data.ts";
+import { LineChart } from "../charts/line_chart.tsx";
+import type { FacetName, Facets, FacetValue, Trend, TrendsQuery } from "../data/dashboard_data.ts";
+import { FACET_TITLES } from "../parts/facet_list.tsx";
+import { acceptedUrl, serversUrl } from "../parts/links.ts";
+import { countText, percentText } from "../parts/quantities.ts";
+import { Bar } from "../parts/server_parts.tsx";
+import { safeText } from "../parts/texts.tsx";
+import { Card, Empty, PageHead, Tabs } from "../parts/blocks.tsx";
 import { htmlDocument } from "./layout.tsx";
+import { PERIODS, usualStep } from "./overview_page.tsx";
 import type { PageContext } from "./page_context.ts";
 
 /** What the breakdown shows. */
@@ -18,11 +26,188 @@ export interface BreakdownPageData {
   readonly days: TrendsQuery["days"];
 }
 
+/** The properties with trends. */
+const PROPERTIES: readonly BreakdownPageData["by"][] = [
+  ...["version", "software", "edition", "port", "protocol"] as const,
+];
+/** The facets with bars. */
+const BARS: readonly FacetName[] = [
+  ...["version", "software", "edition", "protocol", "port", "operator", "country"] as const,
+];
+/** Number of bars of a facet that are not folded, and of lines of the chart. */
+const FIRST = 10;
+const MOST_LINES = 7;
+
 /** The page `/breakdown`. */
-export function breakdownPage({ facets }: BreakdownPageData, context: PageContext): string {
+export function breakdownPage(data: BreakdownPageData, context: PageContext): string {
+  const { facets } = data;
+  const bars = BARS.filter((name) => (facets?.facets[name].length ?? 0) > 0)
+    .filter((name) => context.hasPlaces || name !== "operator" && name !== "country");
   return htmlDocument({
     title: "Breakdown",
     context,
-    children: <p>{facets?.servers} servers</p>,
+    scripts: ["charts"],
+    children: (
+      <>
+        <PageHead title="Breakdown">
+          {facets && (
+            <p class="matched">
+              <b>{countText(facets.servers)}</b> servers · <b>{countText(facets.online)}</b> online
+            </p>
+          )}
+        </PageHead>
+        <OverTime data={data} now={context.now} />
+        {facets === undefined
+          ? (
+            <div class="card">
+              <Empty title="The servers are still being counted.">
+                <p>Reload the page for the counts.</p>
+              </Empty>
+            </div>
+          )
+          : (
+            <div class="grid">
+              {bars.map((name) => (
+                <Bars name={name} values={facets.facets[name]} servers={facets.servers} />
+              ))}
+            </div>
+          )}
+      </>
+    ),
   });
+}
+
+/** The URL of a trend. */
+function trendUrl(by: string, days: number): string {
+  return `/breakdown?by=${by}&days=${days}`;
+}
+
+function OverTime({ data, now }: { data: BreakdownPageData; now: number }) {
+  const { by, days } = data;
+  const known = data.trends.filter(({ value, points }) => value !== null && points.length > 0)
+    .slice(0, MOST_LINES);
+  const times = [...new Set(known.flatMap(({ points }) => points.map(({ at }) => at)))]
+    .sort((a, b) => a - b);
+  return (
+    <Card
+      title="Over time"
+      aside={
+        <>
+          <Tabs
+            label="Property"
+            tabs={PROPERTIES.map((name) => ({
+              name: FACET_TITLES[name],
+              url: trendUrl(name, days),
+              isChosen: name === by,
+            }))}
+          />
+          <Tabs
+            label="Period"
+            tabs={PERIODS.map(([value, name]) => ({
+              name,
+              url: trendUrl(by, value),
+              isChosen: value === days,
+            }))}
+          />
+        </>
+      }
+    >
+      {known.length === 0
+        ? (
+          <Empty title="No server was watched in this period.">
+            <p>
+              Watch servers of the database: <code>blocksweep watch servers.db</code>
+            </p>
+          </Empty>
+        )
+        : (
+          <LineChart
+            data={{
+              title: `Online by ${by}`,
+              unit: "servers",
+              from: now - days * 86_400_000,
+              to: now,
+              times,
+              step: usualStep(times),
+              series: known.map(({ value, points }, color) => {
+                const byTime = new Map(points.map(({ at, online }) => [at, online]));
+                return {
+                  name: safeText(value!, 40),
+                  color,
+                  values: times.map((at) => byTime.get(at) ?? null),
+                };
+              }),
+            }}
+          />
+        )}
+    </Card>
+  );
+}
+
+function Bars(
+  { name, values, servers }: {
+    name: FacetName;
+    values: readonly FacetValue[];
+    servers: number;
+  },
+) {
+  const most = Math.max(...values.map((one) => one.servers));
+  const rows = values.map((one) => <BarRow name={name} one={one} most={most} servers={servers} />);
+  return (
+    <Card title={FACET_TITLES[name]}>
+      <BarTable name={name} rows={rows.slice(0, FIRST)} />
+      {rows.length > FIRST && (
+        <details>
+          <summary class="hint">{`${rows.length - FIRST} more`}</summary>
+          <BarTable name={name} rows={rows.slice(FIRST)} />
+        </details>
+      )}
+    </Card>
+  );
+}
+
+function BarTable({ name, rows }: { name: FacetName; rows: readonly unknown[] }) {
+  return (
+    <table class="bars">
+      <thead class="hidden">
+        <tr>
+          <th scope="col">{FACET_TITLES[name]}</th>
+          <th scope="col">Bar</th>
+          <th scope="col">Servers</th>
+          <th scope="col">Share</th>
+        </tr>
+      </thead>
+      <tbody>{rows}</tbody>
+    </table>
+  );
+}
+
+function BarRow(
+  { name, one, most, servers }: {
+    name: FacetName;
+    one: FacetValue;
+    most: number;
+    servers: number;
+  },
+) {
+  const { value, label } = one;
+  const text = safeText(label ?? String(value), 60);
+  return (
+    <tr title={`${countText(one.online)} online, ${countText(one.players)} players`}>
+      <th scope="row">
+        {value === null
+          ? <span class="none">unknown</span>
+          : (
+            <a href={acceptedUrl(serversUrl({ [name]: [value] }))}>
+              <bdi>{text}</bdi>
+            </a>
+          )}
+      </th>
+      <td>
+        <Bar share={most > 0 ? one.servers / most : 0} color={value === null ? 7 : 0} />
+      </td>
+      <td class="number">{countText(one.servers)}</td>
+      <td class="number">{percentText(servers > 0 ? one.servers / servers : null)}</td>
+    </tr>
+  );
 }

@@ -4,7 +4,8 @@
  *
  * @module
  */
-import { htmlDocument } from "./layout.tsx";
+import { safeText } from "../parts/texts.tsx";
+import { bareDocument } from "./layout.tsx";
 import type { PageContext } from "./page_context.ts";
 
 /** What a page about an error shows. */
@@ -17,16 +18,24 @@ export interface PageError {
   readonly wanted?: string;
 }
 
-/** The page about an error: 400, 404, 421, 503. */
-export function errorPage({ status, message, wanted }: PageError, context: PageContext): string {
-  return htmlDocument({
+/** The page about an error: 400, 404, 421, 503. It shows nothing of the database. */
+export function errorPage(
+  { status, message, wanted }: PageError,
+  context: Pick<PageContext, "assets">,
+): string {
+  return bareDocument({
     title: String(status),
-    context,
+    assets: context.assets,
     children: (
-      <>
-        <h1>{message}</h1>
-        {wanted && <p>{wanted}</p>}
-      </>
+      <div class="card alone">
+        <p class="status">{status}</p>
+        <h1>{safeText(message)}</h1>
+        {wanted !== undefined && <p>{safeText(wanted)}</p>}
+        {status === 503 && <p>The database may be readable again soon. Reload this page then.</p>}
+        <p>
+          <a class="button" href="/">Go to the overview</a>
+        </p>
+      </div>
     ),
   });
 }

@@ -5,12 +5,10 @@
  * @module
  */
 import type { Child } from "npm:hono@4.13.19/jsx";
-import { raw } from "npm:hono@4.13.19/html";
+import { safeText } from "../parts/texts.tsx";
 import type { PageContext } from "./page_context.ts";
 
-/** A page as HTML. */
-export type Html = ReturnType<typeof raw>;
-
+/** The pages of the navigation. */
 const PAGES = [
   ["/", "Overview"],
   ["/servers", "Servers"],
@@ -20,43 +18,105 @@ const PAGES = [
   ["/events", "Events"],
 ] as const;
 
+/** A page in the frame. */
+export interface Frame {
+  readonly title: string;
+  readonly context: PageContext;
+  readonly children: Child;
+  /** The modules of the page, such as `map`. */
+  readonly scripts?: readonly string[];
+}
+
 /** Builds a whole HTML document. */
-export function htmlDocument(
-  { title, context, children, script }: {
-    readonly title: string;
-    readonly context: PageContext;
-    readonly children: Child;
-    /** The module of the page, such as `map.js`. */
-    readonly script?: string;
-  },
+export function htmlDocument({ title, context, children, scripts = [] }: Frame): string {
+  const { assets, path, database, attributions } = context;
+  return documentOf({
+    head: { title, assets, scripts: ["page", ...scripts] },
+    body: (
+      <body>
+        <a class="skip" href="#content">Skip to content</a>
+        <header class="top">
+          <Brand assets={assets} />
+          <Navigation path={path} />
+          <span class="database" title="Database">{safeText(database, 60)}</span>
+        </header>
+        <main id="content" tabindex={-1}>{children}</main>
+        <footer>
+          <span>This dashboard only reads the database.</span>
+          {attributions.map((text) => <span>{safeText(text)}</span>)}
+        </footer>
+      </body>
+    ),
+  });
+}
+
+/** Builds an HTML document without navigation, for visitors who may see nothing of the database. */
+export function bareDocument(
+  { title, assets, children }: { title: string; assets: string; children: Child },
 ): string {
+  return documentOf({
+    head: { title, assets, scripts: [] },
+    body: (
+      <body class="bare">
+        <header class="top">
+          <Brand assets={assets} />
+        </header>
+        <main id="content">{children}</main>
+      </body>
+    ),
+  });
+}
+
+/** What the head of a document names. */
+interface Head {
+  readonly title: string;
+  readonly assets: string;
+  readonly scripts: readonly string[];
+}
+
+function documentOf({ head, body }: { head: Head; body: Child }): string {
+  const { title, assets, scripts } = head;
   return "<!doctype html>\n" + String(
     <html lang="en">
       <head>
         <meta charset="utf-8" />
         <meta name="viewport" content="width=device-width, initial-scale=1" />
-        <title>{`${title} · blocksweep`}</title>
-        <link rel="stylesheet" href={`${context.assets}style.css`} />
-        <link rel="icon" type="image/svg+xml" href={`${context.assets}mark.svg`} />
-        {script && <script type="module" src={`${context.assets}${script}`}></script>}
+        <meta name="color-scheme" content="light dark" />
+        <title>{`${safeText(title, 80)} · blocksweep`}</title>
+        <link rel="stylesheet" href={`${assets}style.css`} />
+        <link rel="icon" type="image/svg+xml" href={`${assets}mark.svg`} />
+        {scripts.map((name) => <script type="module" src={`${assets}${name}.js`}></script>)}
       </head>
-      <body>
-        <a class="skip" href="#content">Skip to content</a>
-        <header>
-          <nav aria-label="Pages">
-            <ul>
-              {PAGES.map(([path, name]) => (
-                <li>
-                  <a href={path} aria-current={context.path === path ? "page" : undefined}>
-                    {name}
-                  </a>
-                </li>
-              ))}
-            </ul>
-          </nav>
-        </header>
-        <main id="content">{children}</main>
-      </body>
+      {body}
     </html>,
   );
+}
+
+function Brand({ assets }: { assets: string }) {
+  return (
+    <a class="brand" href="/">
+      <img src={`${assets}mark.svg`} alt="" width="22" height="22" />
+      blocksweep
+    </a>
+  );
+}
+
+function Navigation({ path }: { path: string }) {
+  return (
+    <nav aria-label="Pages">
+      <ul>
+        {PAGES.map(([page, name]) => (
+          <li>
+            <a href={page} aria-current={currentOf(path, page)}>{name}</a>
+          </li>
+        ))}
+      </ul>
+    </nav>
+  );
+}
+
+/** `page` for the current page, `true` for the list above it. */
+function currentOf(path: string, page: string): "page" | "true" | undefined {
+  if (path === page) return "page";
+  return page !== "/" && path.startsWith(`${page}/`) ? "true" : undefined;
 }

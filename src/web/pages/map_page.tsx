@@ -4,7 +4,14 @@
  *
  * @module
  */
-import type { MapCells, MapQuery } from "../data/dashboard_data.ts";
+import { placeOf } from "../browser/hilbert.ts";
+import { mapSteps, stepOf } from "../browser/map_scale.ts";
+import { MAP_LAYERS, type MapCells, type MapLayer, type MapQuery } from "../data/dashboard_data.ts";
+import { formatAddress } from "../../core/address.ts";
+import { filterQuery } from "../api/filters.ts";
+import { Card, Empty, PageHead, Tabs } from "../parts/blocks.tsx";
+import { serversUrl, urlOf } from "../parts/links.ts";
+import { countText, percentText } from "../parts/quantities.ts";
 import { htmlDocument } from "./layout.tsx";
 import type { PageContext } from "./page_context.ts";
 
@@ -15,12 +22,300 @@ export interface MapPageData {
   readonly cells: MapCells;
 }
 
+/** The layers in words. */
+const LAYERS: Readonly<Record<MapLayer, string>> = {
+  servers: "Servers",
+  online: "Online",
+  share: "Share of the filter",
+  age: "Last probe",
+  scanned: "Scanned space",
+};
+
+/** Number of rows of the table. */
+const MOST_ROWS = 25;
+
 /** The page `/map`. */
-export function mapPage({ cells }: MapPageData, context: PageContext): string {
+export function mapPage({ query, cells }: MapPageData, context: PageContext): string {
   return htmlDocument({
     title: "Map",
     context,
-    children: <p>{cells.servers} servers</p>,
-    script: "map.js",
+    scripts: ["map"],
+    children: (
+      <>
+        <PageHead title="Map of IPv4 addresses">
+          <p class="matched">
+            <b>{countText(cells.servers)}</b> {cells.servers === 1 ? "server" : "servers"}
+          </p>
+          <Tabs
+            label="Layer"
+            tabs={MAP_LAYERS.map((layer) => ({
+              name: LAYERS[layer],
+              url: mapUrl({ ...query, layer }),
+              isChosen: layer === query.layer,
+            }))}
+          />
+        </PageHead>
+        <Trail query={query} />
+        {query.layer === "share" && <ShareForm query={query} />}
+        <div
+          class="map"
+          id="map"
+          data-map
+          data-address={query.address}
+          data-prefix={query.prefix}
+          data-layer={query.layer}
+          data-query={queryOf(query)}
+        >
+          <div class="map-canvas">
+            <noscript>
+              <Empty title="The picture needs a script. The table below has the same values." />
+            </noscript>
+            <canvas
+              tabindex={0}
+              role="application"
+              aria-label={`Map of ${
+                networkOf(query)
+              } on a Hilbert curve. Arrow keys choose a cell, Enter enlarges, Escape goes back.`}
+              aria-describedby="cell"
+            >
+            </canvas>
+          </div>
+          <div class="map-side">
+            <Card title="Chosen cell">
+              <p id="cell" data-cell aria-live="polite">
+                {`Each cell is a ${
+                  cellName(query)
+                }. Choose one with the pointer or the arrow keys.`}
+              </p>
+              <p class="actions">
+                <a class="button" data-link="servers" hidden href="/servers">List its servers</a>
+                <a class="button" data-link="zoom" hidden href="/map">Enlarge</a>
+              </p>
+            </Card>
+            <Legend query={query} cells={cells} />
+            <CurveLegend query={query} />
+          </div>
+          <div class="tip" data-tip hidden></div>
+        </div>
+        <CellTable query={query} cells={cells} />
+      </>
+    ),
   });
+}
+
+/** The square of a query in CIDR notation. */
+function networkOf({ address, prefix }: Pick<MapQuery, "address" | "prefix">): string {
+  return `${formatAddress(address)}/${prefix}`;
+}
+
+/** The query of URLs without the square. */
+function queryOf({ layer, filters }: MapQuery): string {
+  return [`layer=${layer}`, filterQuery(filters)].filter((part) => part !== "").join("&");
+}
+
+function mapUrl(query: MapQuery): string {
+  const { prefix, layer, filters } = query;
+  return urlOf("/map", filters, {
+    layer: layer === "servers" ? undefined : layer,
+    prefix: prefix === 0 ? undefined : networkOf(query),
+  });
+}
+
+function cellName({ prefix }: MapQuery): string {
+  return prefix === 16 ? "single address" : `network /${prefix + 16}`;
+}
+
+/** The squares around the shown one. */
+function Trail({ query }: { query: MapQuery }) {
+  const squares = ([0, 8, 16] as const).filter((prefix) => prefix <= query.prefix)
+    .map((prefix) => ({
+      ...query,
+      prefix,
+      address: Math.floor(query.address / 2 ** (32 - prefix)) * 2 ** (32 - prefix),
+    }));
+  return (
+    <nav class="trail" aria-label="Enlarged networks">
+      {squares.map((square, i) => (
+        <>
+          {i > 0 && <span aria-hidden="true">›</span>}
+          <a
+            href={mapUrl(square)}
+            aria-current={square.prefix === query.prefix ? "page" : undefined}
+          >
+            {square.prefix === 0 ? "All of IPv4" : networkOf(square)}
+          </a>
+        </>
+      ))}
+    </nav>
+  );
+}
+
+/** The form for the software whose share is shown. */
+function ShareForm({ query }: { query: MapQuery }) {
+  const { software = [] } = query.filters;
+  return (
+    <form class="search" action="/map">
+      <input type="hidden" name="layer" value="share" />
+      {query.prefix > 0 && <input type="hidden" name="prefix" value={networkOf(query)} />}
+      <input
+        type="search"
+        name="software"
+        value={software[0] ?? ""}
+        placeholder="Software, such as Paper"
+        aria-label="Software"
+      />
+      <button type="submit">Show its share</button>
+    </form>
+  );
+}
+
+function Legend({ query, cells }: { query: MapQuery; cells: MapCells }) {
+  const most = cells.values.reduce((a, b) => Math.max(a, b), 0);
+  return (
+    <Card title={LAYERS[query.layer]}>
+      <ul class="steps">
+        <li>
+          <Swatch color={0} />
+          {query.layer === "scanned" ? "not scanned" : "none"}
+        </li>
+        {mapSteps(query.layer, most).map(({ color, label, isHatched }) => (
+          <li>
+            <Swatch color={color} isHatched={isHatched} />
+            {label}
+          </li>
+        ))}
+      </ul>
+    </Card>
+  );
+}
+
+function Swatch({ color, isHatched }: { color: number; isHatched?: boolean }) {
+  return (
+    <svg width="18" height="18" aria-hidden="true" class={`swatch m${color}`}>
+      <rect width="18" height="18" rx="3" />
+      {isHatched && <path d="M0 6l6-6M0 12L12 0M0 18L18 0M6 18L18 6M12 18l6-6" />}
+    </svg>
+  );
+}
+
+/** How the curve runs, as a picture of 16 × 16 blocks and a text. */
+function CurveLegend({ query }: { query: MapQuery }) {
+  const order = 4;
+  const first = Math.floor(query.address / 2 ** (32 - query.prefix)) * 4 ** order;
+  const depth = query.prefix / 2 + order;
+  const size = 2 ** order;
+  const places = Array.from({ length: 4 ** order }, (_, i) => placeOf(first + i, depth))
+    .map(({ x, y }) => ({ x: x % size * 8 + 4, y: y % size * 8 + 4 }));
+  const [start, end] = [places[0], places[places.length - 1]];
+  return (
+    <Card title="How to read the map">
+      <svg
+        class="curve"
+        viewBox="0 0 128 128"
+        width="128"
+        height="128"
+        role="img"
+        aria-label="A Hilbert curve"
+      >
+        <path d={`M${places.map(({ x, y }) => `${x} ${y}`).join("L")}`} />
+        <circle class="start" cx={start.x} cy={start.y} r="3.5" />
+        <circle class="end" cx={end.x} cy={end.y} r="3.5" />
+      </svg>
+      <p class="hint">
+        {`The addresses follow this line from the dot to the ring, block by block. Neighbours on the line stay neighbours on the map, and a network is always a square or two squares side by side. Each framed block is a /${
+          query.prefix + 8
+        }; its number is the ${
+          ["first", "second", "third"][query.prefix / 8]
+        } number of its addresses.`}
+      </p>
+      <p class="hint">
+        Click or press Enter to enlarge a block, Escape or the wheel to go back. With Shift, arrow
+        keys go a block at a time.
+      </p>
+    </Card>
+  );
+}
+
+/** The cells with the highest values as a table. */
+function CellTable({ query, cells }: { query: MapQuery; cells: MapCells }) {
+  const most = cells.values.reduce((a, b) => Math.max(a, b), 0);
+  const steps = mapSteps(query.layer, most);
+  const sign = query.layer === "age" ? 1 : -1;
+  const rows = cells.cells.map((cell, i) => ({ cell, value: cells.values[i] }))
+    .sort((a, b) => sign * (a.value - b.value) || a.cell - b.cell);
+  if (rows.length === 0) {
+    return (
+      <div class="card">
+        <Empty
+          title={query.layer === "scanned"
+            ? "No scan of these addresses is stored."
+            : "No server of these addresses is stored."}
+        >
+          <p>
+            <a href="/map">Show all addresses</a>
+          </p>
+        </Empty>
+      </div>
+    );
+  }
+  return (
+    <Card
+      title={`${LAYERS[query.layer]}: ${
+        rows.length > MOST_ROWS
+          ? `the first ${MOST_ROWS} of ${countText(rows.length)} networks`
+          : "all networks"
+      }`}
+    >
+      <div class="scroll">
+        <table>
+          <thead>
+            <tr>
+              <th scope="col">Network</th>
+              <th scope="col">{LAYERS[query.layer]}</th>
+              <th scope="col">Links</th>
+            </tr>
+          </thead>
+          <tbody>
+            {rows.slice(0, MOST_ROWS).map(({ cell, value }) => {
+              const network = cellNetwork(query, cell);
+              return (
+                <tr>
+                  <td>
+                    <code>{network}</code>
+                  </td>
+                  <td>{valueText(query.layer, value, stepOf(steps, value)?.label ?? "none")}</td>
+                  <td class="links">
+                    <a href={serversUrl({ ...query.filters, network: [network] })}>Servers</a>
+                    {query.prefix < 16 && <a href={mapUrl(blockOf(query, cell))}>Map</a>}
+                  </td>
+                </tr>
+              );
+            })}
+          </tbody>
+        </table>
+      </div>
+    </Card>
+  );
+}
+
+/** The address of a cell. */
+function addressOf({ address, prefix }: MapQuery, cell: number): number {
+  return address + cell * 2 ** (16 - prefix);
+}
+
+function cellNetwork(query: MapQuery, cell: number): string {
+  const address = formatAddress(addressOf(query, cell));
+  return query.prefix === 16 ? address : `${address}/${query.prefix + 16}`;
+}
+
+/** The square that shows the block of a cell. */
+function blockOf(query: MapQuery, cell: number): MapQuery {
+  const prefix = query.prefix === 0 ? 8 : 16;
+  const size = 2 ** (32 - prefix);
+  return { ...query, prefix, address: Math.floor(addressOf(query, cell) / size) * size };
+}
+
+function valueText(layer: MapLayer, value: number, label: string): string {
+  if (layer === "age" || layer === "scanned") return label;
+  return layer === "share" ? percentText(value / 1000) : countText(value);
 }

@@ -5,8 +5,15 @@
  * @module
  */
 import type { Overview, Trend, TrendsQuery } from "../data/dashboard_data.ts";
+import { LineChart, type LineChartData } from "../charts/line_chart.tsx";
+import { serversUrl } from "../parts/links.ts";
+import { countText, percentText } from "../parts/quantities.ts";
+import { Age } from "../parts/texts.tsx";
+import { Card, Empty, Figure, PageHead, Tabs } from "../parts/blocks.tsx";
 import { htmlDocument } from "./layout.tsx";
 import type { PageContext } from "./page_context.ts";
+import { ScanTable } from "../parts/scan_table.tsx";
+import { ServerTable } from "../parts/server_table.tsx";
 
 /** What the start page shows. */
 export interface OverviewPageData {
@@ -17,23 +24,166 @@ export interface OverviewPageData {
   readonly days: TrendsQuery["days"];
 }
 
+/** The periods of charts, by days. */
+export const PERIODS: readonly (readonly [days: TrendsQuery["days"], name: string])[] = [
+  [1, "Day"],
+  [7, "Week"],
+  [30, "Month"],
+  [365, "Year"],
+];
+
 /** The page `/`. */
-export function overviewPage({ overview }: OverviewPageData, context: PageContext): string {
+export function overviewPage(data: OverviewPageData, context: PageContext): string {
+  const { overview } = data;
   return htmlDocument({
     title: "Overview",
     context,
+    scripts: ["charts"],
     children: (
       <>
-        <h1>Overview</h1>
-        <dl>
-          <dt>Servers</dt>
-          <dd>{overview.servers}</dd>
-          <dt>Online</dt>
-          <dd>{overview.online}</dd>
-          <dt>Players</dt>
-          <dd>{overview.players}</dd>
-        </dl>
+        <PageHead title="Overview">
+          {overview.newestReplyAt !== null && (
+            <p class="matched">
+              newest reply <Age at={overview.newestReplyAt} now={context.now} />
+            </p>
+          )}
+        </PageHead>
+        {overview.servers === 0 && overview.running.length === 0
+          ? <NothingYet />
+          : <Content data={data} context={context} />}
       </>
     ),
   });
+}
+
+function NothingYet() {
+  return (
+    <div class="card">
+      <Empty title="The database has no servers yet.">
+        <p>
+          Scan a network into it: <code>blocksweep scan 192.168.1.0/24 -o servers.db</code>
+        </p>
+        <p>
+          Or try it with simulated servers: <code>blocksweep demo</code>
+        </p>
+      </Empty>
+    </div>
+  );
+}
+
+function Content({ data, context }: { data: OverviewPageData; context: PageContext }) {
+  const { overview, trend, days } = data;
+  const { now, hasPlaces } = context;
+  return (
+    <>
+      <Figures overview={overview} />
+      {overview.running.length > 0 && (
+        <Card title="Running now" aside={<a href="/scans">All scans</a>}>
+          <ScanTable scans={overview.running} now={now} label="Running scans" />
+        </Card>
+      )}
+      <Card
+        title="Trends of watched servers"
+        aside={
+          <Tabs
+            label="Period"
+            tabs={PERIODS.map(([value, name]) => ({
+              name,
+              url: value === 7 ? "/" : `/?days=${value}`,
+              isChosen: value === days,
+            }))}
+          />
+        }
+      >
+        {trend === undefined || trend.points.length === 0 ? <NoTrend /> : (
+          <div class="grid">
+            {trendCharts(trend, days, now).map((chart) => <LineChart data={chart} />)}
+          </div>
+        )}
+      </Card>
+      <Card title="Newest servers" aside={<a href={serversUrl({}, { sort: "new" })}>All by age</a>}>
+        <ServerTable
+          servers={overview.newest}
+          now={now}
+          label="Newest servers"
+          hasPlaces={hasPlaces}
+        />
+      </Card>
+    </>
+  );
+}
+
+function Figures({ overview }: { overview: Overview }) {
+  const { servers, online, players, stale } = overview;
+  const share = servers > 0 ? online / servers : null;
+  return (
+    <dl class="figures">
+      <Figure name="Servers" value={<a href="/servers">{countText(servers)}</a>} />
+      <Figure
+        name="Online"
+        value={<a href={serversUrl({ online: true })}>{countText(online)}</a>}
+        note={percentText(share)}
+      />
+      <Figure
+        name="Players"
+        value={countText(players)}
+        note={online > 0 ? `${countText(players / online)} a server` : undefined}
+      />
+      <Figure
+        name="Stale"
+        value={countText(stale)}
+        note="last probed more than a day ago"
+      />
+    </dl>
+  );
+}
+
+function NoTrend() {
+  return (
+    <Empty title="No server was watched in this period.">
+      <p>
+        Watch servers of the database: <code>blocksweep watch servers.db</code>
+      </p>
+    </Empty>
+  );
+}
+
+/** Lengths of the steps of trends, by days. */
+function trendCharts(trend: Trend, days: number, now: number): LineChartData[] {
+  const { points } = trend;
+  const common = {
+    from: now - days * 86_400_000,
+    to: now,
+    times: points.map(({ at }) => at),
+    step: usualStep(points.map(({ at }) => at)),
+  };
+  return [
+    {
+      ...common,
+      title: "Servers",
+      unit: "servers",
+      series: [
+        { name: "watched", color: 7, values: points.map(({ servers }) => servers) },
+        { name: "online", color: 0, values: points.map(({ online }) => online), isFilled: true },
+      ],
+    },
+    {
+      ...common,
+      title: "Players",
+      unit: "players",
+      series: [
+        { name: "players", color: 1, values: points.map(({ players }) => players), isFilled: true },
+      ],
+    },
+  ];
+}
+
+/** The least distance of consecutive times: that of a series without gaps. */
+export function usualStep(times: readonly number[]): number | undefined {
+  let least: number | undefined;
+  for (let i = 1; i < times.length; i++) {
+    const distance = times[i] - times[i - 1];
+    if (distance > 0 && (least === undefined || distance < least)) least = distance;
+  }
+  return least;
 }

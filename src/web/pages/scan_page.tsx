@@ -6,29 +6,206 @@
  */
 import type { StoredScan } from "../../store/scans/scan_list.ts";
 import type { ListedServer } from "../data/dashboard_data.ts";
+import { ageText, countText, durationText, percentText, UNKNOWN } from "../parts/quantities.ts";
+import { Bar } from "../parts/server_parts.tsx";
+import { safeText, Time } from "../parts/texts.tsx";
+import { Card, Empty, Figure, PageHead } from "../parts/blocks.tsx";
 import { htmlDocument } from "./layout.tsx";
 import type { PageContext } from "./page_context.ts";
+import { durationOf, kindText, ScanState, shareOf } from "../parts/scan_table.tsx";
+import { ServerTable } from "../parts/server_table.tsx";
+
+/** What the page of a scan shows. */
+export interface ScanPageData {
+  readonly scan: StoredScan;
+  /** The servers that it wrote last. */
+  readonly finds: readonly ListedServer[];
+}
+
+/** The form of identities. Another program may have written any text. */
+const IDENTITY = /^[\w-]{1,36}$/;
 
 /** The page `/scans/{id}`. */
-export function scanPage(
-  { scan, finds }: { readonly scan: StoredScan; readonly finds: readonly ListedServer[] },
-  context: PageContext,
-): string {
+export function scanPage({ scan, finds }: ScanPageData, context: PageContext): string {
+  const isRunning = scan.state === "running" && IDENTITY.test(scan.scan_id);
+  const { now, hasPlaces } = context;
   return htmlDocument({
-    title: "Scan",
+    title: `${kindText(scan)} ${scan.scan_id}`,
     context,
+    scripts: isRunning ? ["live"] : [],
     children: (
-      <>
-        <h1>{scan.kind} {scan.scan_id}</h1>
-        <p>{scan.state}</p>
-        <ul>
-          {finds.map(({ id, key }) => (
-            <li>
-              <a href={`/servers/${id}`}>{key}</a>
-            </li>
-          ))}
-        </ul>
-      </>
+      <div class="stack" data-scan={isRunning ? scan.scan_id : undefined}>
+        <PageHead title={kindText(scan)}>
+          <ScanState scan={scan} />
+          <code>{safeText(scan.scan_id, 40)}</code>
+        </PageHead>
+        <Progress scan={scan} now={now} />
+        <Figures scan={scan} />
+        {isRunning && <LiveCharts />}
+        <div class="grid">
+          <Card title="Losses and rate">
+            <Losses scan={scan} />
+          </Card>
+          <Card title="Targets">
+            <Ranges scan={scan} />
+          </Card>
+        </div>
+        <Card title="Last finds">
+          {isRunning && <ul class="live-finds" data-live-finds aria-live="polite"></ul>}
+          {finds.length === 0
+            ? <Empty title={isRunning ? "No server found yet." : "This scan found no server."} />
+            : <ServerTable servers={finds} now={now} label="Last finds" hasPlaces={hasPlaces} />}
+        </Card>
+      </div>
     ),
   });
+}
+
+function Progress({ scan, now }: { scan: StoredScan; now: number }) {
+  const share = shareOf(scan);
+  if (share === null) return null;
+  const end = scan.state !== "running" || scan.ends_at === null
+    ? ""
+    : `ends ${ageText(scan.ends_at, now)}`;
+  return (
+    <section class="card progress-card">
+      <p>
+        <strong data-live="share">{percentText(share)}</strong>{" "}
+        <span class="matched">
+          <span data-live="position">{countText(scan.position)}</span>
+          {` of ${countText(scan.total)} positions visited`}
+        </span>
+        <span class="end" data-live="ends">{end}</span>
+      </p>
+      <Bar share={share} />
+    </section>
+  );
+}
+
+function Figures({ scan }: { scan: StoredScan }) {
+  const duration = durationOf(scan);
+  return (
+    <dl class="figures">
+      <Figure
+        name={scan.kind === "watch" ? "Servers" : "Servers found"}
+        value={<span data-live="found">{countText(scan.found)}</span>}
+      />
+      <Figure
+        name={scan.kind === "watch" ? "Polls sent" : "Probes sent"}
+        value={<span data-live="probes">{countText(scan.probes_sent)}</span>}
+      />
+      <Figure name="Replies" value={<span data-live="replies">{countText(scan.replies)}</span>} />
+      <Figure
+        name="Duration"
+        value={
+          <span data-live="duration">{duration === null ? UNKNOWN : durationText(duration)}</span>
+        }
+      />
+    </dl>
+  );
+}
+
+/** The charts that `live.js` draws. */
+function LiveCharts() {
+  return (
+    <div class="grid" data-live-charts hidden>
+      <Card title="Packets a second">
+        <svg
+          class="live-chart s1"
+          data-live-chart="probes"
+          width="100%"
+          height="120"
+          role="img"
+          aria-label="Packets a second in the last minutes"
+        />
+      </Card>
+      <Card title="Replies a second">
+        <svg
+          class="live-chart s0"
+          data-live-chart="replies"
+          width="100%"
+          height="120"
+          role="img"
+          aria-label="Replies a second in the last minutes"
+        />
+      </Card>
+    </div>
+  );
+}
+
+function Losses({ scan }: { scan: StoredScan }) {
+  const { packet_loss: loss, rows_lost: rows, rate, rate_reason: reason } = scan;
+  return (
+    <dl class="facts">
+      <dt>Packet loss, estimated</dt>
+      <dd data-live="loss">{percentText(loss)}</dd>
+      <dt>Rows that could not be written</dt>
+      <dd data-live="rows-lost">{countText(rows)}</dd>
+      <dt>Rate limit found</dt>
+      <dd data-live="rate">
+        {rate === null ? "not searched" : `${countText(rate)} packets a second`}
+      </dd>
+      {reason !== null && (
+        <>
+          <dt>Reason for the rate</dt>
+          <dd>{safeText(reason)}</dd>
+        </>
+      )}
+      <dt>Started</dt>
+      <dd>
+        <Time at={scan.started_at} />
+      </dd>
+      <dt>Ended</dt>
+      <dd>
+        <Time at={scan.finished_at} />
+      </dd>
+      <dt>Runs</dt>
+      <dd>{countText(scan.runs)}</dd>
+      <dt>Shards completed</dt>
+      <dd>{`${countText(scan.shards_done)} of ${countText(scan.shards)}`}</dd>
+    </dl>
+  );
+}
+
+/** Number of ranges that are listed before the rest is folded. */
+const FIRST_RANGES = 12;
+
+function Ranges({ scan: { ranges, excluded, widened } }: { scan: StoredScan }) {
+  return (
+    <>
+      {ranges.length === 0
+        ? <p class="hint">No ranges are stored.</p>
+        : <RangeList ranges={ranges} />}
+      {widened && (
+        <p class="hint">
+          These ranges contain more addresses than the original ones, because those were too many.
+        </p>
+      )}
+      {excluded.length > 0 && (
+        <>
+          <h3>Excluded</h3>
+          <RangeList ranges={excluded} />
+        </>
+      )}
+    </>
+  );
+}
+
+function RangeList({ ranges }: { ranges: readonly string[] }) {
+  const items = ranges.map((range) => (
+    <li>
+      <code>{safeText(range, 100)}</code>
+    </li>
+  ));
+  return (
+    <>
+      <ul class="ranges">{items.slice(0, FIRST_RANGES)}</ul>
+      {items.length > FIRST_RANGES && (
+        <details>
+          <summary class="hint">{`${countText(items.length - FIRST_RANGES)} more`}</summary>
+          <ul class="ranges">{items.slice(FIRST_RANGES)}</ul>
+        </details>
+      )}
+    </>
+  );
 }

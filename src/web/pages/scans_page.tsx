@@ -5,25 +5,44 @@
  * @module
  */
 import type { StoredScan } from "../../store/scans/scan_list.ts";
+import { Card, Empty, PageHead } from "../parts/blocks.tsx";
 import { htmlDocument } from "./layout.tsx";
 import type { PageContext } from "./page_context.ts";
+import { ScanTable } from "../parts/scan_table.tsx";
 
 /** The page `/scans`. */
 export function scansPage(
   { scans }: { readonly scans: readonly StoredScan[] },
   context: PageContext,
 ): string {
+  const isRunning = ({ state }: StoredScan) => state === "running";
+  const [running, past] = [scans.filter(isRunning), scans.filter((one) => !isRunning(one))];
   return htmlDocument({
     title: "Scans",
     context,
     children: (
-      <ul>
-        {scans.map(({ scan_id, kind, state }) => (
-          <li>
-            <a href={`/scans/${encodeURIComponent(scan_id)}`}>{kind}</a> {state}
-          </li>
-        ))}
-      </ul>
+      <>
+        <PageHead title="Scans and watches" />
+        {scans.length === 0 && (
+          <div class="card">
+            <Empty title="No scan has written to this database yet.">
+              <p>
+                Start one: <code>blocksweep scan 192.168.1.0/24 -o servers.db</code>
+              </p>
+            </Empty>
+          </div>
+        )}
+        {running.length > 0 && (
+          <Card title="Running">
+            <ScanTable scans={running} now={context.now} label="Running scans and watches" />
+          </Card>
+        )}
+        {past.length > 0 && (
+          <Card title="Past">
+            <ScanTable scans={past} now={context.now} label="Past scans and watches" />
+          </Card>
+        )}
+      </>
     ),
   });
 }

@@ -5,6 +5,14 @@
  * @module
  */
 import type { History, ServerDetails } from "../data/dashboard_data.ts";
+import { EventList } from "../parts/event_list.tsx";
+import { countText, latencyText, percentText, timeText } from "../parts/quantities.ts";
+import { serverUrl } from "../parts/links.ts";
+import { Columns, FactsByProtocol, Flags, Plugins, RawReplies } from "../parts/server_facts.tsx";
+import { Address, Bar, ServerIcon, StateDot } from "../parts/server_parts.tsx";
+import { HistoryCharts } from "../parts/server_history.tsx";
+import { Age, Motd, safeText, Stranger } from "../parts/texts.tsx";
+import { Card, Empty, Figure } from "../parts/blocks.tsx";
 import { htmlDocument } from "./layout.tsx";
 import type { PageContext } from "./page_context.ts";
 
@@ -15,10 +23,155 @@ export interface ServerPageData {
 }
 
 /** The page `/servers/{id}`. */
-export function serverPage({ details }: ServerPageData, context: PageContext): string {
+export function serverPage({ details, history }: ServerPageData, context: PageContext): string {
+  const { server, events, replies, players } = details;
+  const { now } = context;
   return htmlDocument({
-    title: details.server.key,
+    title: server.name ?? server.key,
     context,
-    children: <h1>{details.server.key}</h1>,
+    scripts: ["charts"],
+    children: (
+      <>
+        <Head details={details} now={now} />
+        <Figures details={details} history={history} />
+        <HistoryCharts history={history} path={serverUrl(server.id)} now={now} />
+        <div class="grid">
+          <Card title="Status">
+            <Columns server={server} hasPlaces={context.hasPlaces} />
+          </Card>
+          <div class="stack">
+            {server.flags.length > 0 && (
+              <Card title="Flags">
+                <Flags flags={server.flags} />
+              </Card>
+            )}
+            {players.length > 0 && (
+              <Card title={`Players, as last published (${countText(players.length)})`}>
+                <ul class="names">
+                  {players.slice(0, 500).map((name) => (
+                    <li>
+                      <Stranger text={name} longest={60} />
+                    </li>
+                  ))}
+                </ul>
+              </Card>
+            )}
+            <Plugins plugins={server.plugins} />
+            <Relations details={details} />
+            <FactsByProtocol extras={server.extras} />
+          </div>
+        </div>
+        <Card
+          title="Events"
+          aside={events.length > 0 && <a href={`/events?server=${server.id}`}>All events</a>}
+        >
+          {events.length === 0
+            ? (
+              <Empty title="No change of this server was detected.">
+                <p>
+                  Watch it: <code>blocksweep watch servers.db</code>
+                </p>
+              </Empty>
+            )
+            : <EventList events={events} now={now} withServers={false} withNames />}
+        </Card>
+        <RawReplies replies={replies} />
+      </>
+    ),
   });
+}
+
+function Head({ details: { server, aliasOf }, now }: { details: ServerDetails; now: number }) {
+  const { key, name, motd, online, last_seen: lastSeen } = server;
+  return (
+    <div class="server-head">
+      <ServerIcon server={server} size={64} />
+      <div>
+        <h1>
+          {motd !== null && name !== null ? <Motd motd={motd} /> : <Stranger text={name ?? key} />}
+        </h1>
+        <p>
+          <Address address={key} />
+          <span class={`badge ${online ? "good" : "bad"}`}>
+            <StateDot online={online} /> {online ? "online" : "offline"}
+          </span>
+          <small>
+            last probed <Age at={lastSeen} now={now} />
+          </small>
+          {aliasOf !== null && (
+            <small>
+              alias of <a href={serverUrl(aliasOf.id)}>{safeText(aliasOf.key)}</a>
+            </small>
+          )}
+        </p>
+      </div>
+    </div>
+  );
+}
+
+function Figures({ details, history }: { details: ServerDetails; history: History }) {
+  const { server, uptime } = details;
+  const { players_online: players, players_max: slots } = server;
+  const shareOf = (period: keyof typeof uptime) => {
+    const { watchedS, onlineS } = uptime[period];
+    return watchedS > 0 ? onlineS / watchedS : null;
+  };
+  const isKnown = server.online && players !== null;
+  return (
+    <dl class="figures small">
+      <Figure
+        name="Players"
+        value={countText(isKnown ? players : null)}
+        note={
+          <>
+            {slots !== null && ` of ${countText(slots)}`}
+            {isKnown && slots !== null && slots > 0 && <Bar share={Math.min(1, players / slots)} />}
+          </>
+        }
+      />
+      <Figure
+        name="Peak in this period"
+        value={countText(history.peak?.players ?? null)}
+        note={history.peak && `${timeText(history.peak.at).slice(0, 16)} UTC`}
+      />
+      <Figure name="Latency" value={latencyText(server.latency_ms)} />
+      <Figure name="Uptime, 24 hours" value={percentText(shareOf("24h"))} />
+      <Figure name="Uptime, 7 days" value={percentText(shareOf("7d"))} />
+      <Figure
+        name="Uptime, 30 days"
+        value={percentText(shareOf("30d"))}
+        note={shareOf("30d") === null ? "not watched" : undefined}
+      />
+    </dl>
+  );
+}
+
+function Relations({ details: { aliasOf, aliases, tags, notes } }: { details: ServerDetails }) {
+  return (
+    <>
+      {(aliasOf !== null || aliases.length > 0) && (
+        <Card title="Aliases">
+          <ul>
+            {aliasOf !== null && (
+              <li>
+                This server is an alias of{" "}
+                <a href={serverUrl(aliasOf.id)}>{safeText(aliasOf.key)}</a>.
+              </li>
+            )}
+            {aliases.slice(0, 100).map(({ id, key }) => (
+              <li>
+                <a href={serverUrl(id)}>{safeText(key)}</a> is an alias of this server.
+              </li>
+            ))}
+          </ul>
+        </Card>
+      )}
+      {(tags.length > 0 || notes !== null) && (
+        <Card title="Tags and notes">
+          <p class="badges">{tags.map((tag) => <span class="badge">{safeText(tag, 60)}</span>)}</p>
+          {notes !== null && <p>{safeText(notes, 2000)}</p>}
+        </Card>
+      )}
+    </>
+  );
 }

@@ -5,8 +5,20 @@
  * @module
  */
 import type { Facets, ServersPage, ServersQuery } from "../data/dashboard_data.ts";
+import type { ServerOrder } from "../../store/queries/orders.ts";
+import { filterQuery } from "../api/filters.ts";
+import { serversUrl, urlOf } from "../parts/links.ts";
+import {
+  BoundsForm,
+  FacetList,
+  FilterChips,
+  MatchedCounts,
+  SearchForm,
+} from "../parts/facet_list.tsx";
+import { Empty, PageHead, Tabs } from "../parts/blocks.tsx";
 import { htmlDocument } from "./layout.tsx";
 import type { PageContext } from "./page_context.ts";
+import { ServerTable } from "../parts/server_table.tsx";
 
 /** What the list of servers shows. */
 export interface ServersPageData {
@@ -16,22 +28,101 @@ export interface ServersPageData {
   readonly facets: Facets | undefined;
 }
 
+const SORTS: readonly (readonly [ServerOrder, string])[] = [
+  ["players", "Players"],
+  ["new", "Newest"],
+  ["changed", "Changed"],
+  ["name", "Name"],
+  ["version", "Version"],
+  ["address", "Address"],
+];
+
 /** The page `/servers`. */
-export function serversPage({ page }: ServersPageData, context: PageContext): string {
+export function serversPage(data: ServersPageData, context: PageContext): string {
+  const { query: { filters, sort }, page, facets } = data;
+  const props = { filters, sort };
   return htmlDocument({
     title: "Servers",
     context,
     children: (
       <>
-        <h1>Servers</h1>
-        <ul>
-          {page.servers.map(({ id, key }) => (
-            <li>
-              <a href={`/servers/${id}`}>{key}</a>
-            </li>
-          ))}
-        </ul>
+        <PageHead title="Servers">
+          <MatchedCounts facets={facets} total={page.total} />
+          <span class="exports">
+            <a href={urlOf("/servers.csv", filters, { sort })}>CSV</a>
+            <a href={urlOf("/servers.ndjson", filters, { sort })}>NDJSON</a>
+          </span>
+        </PageHead>
+        <SearchForm {...props} />
+        <FilterChips {...props} />
+        <div class="with-facets">
+          <input type="checkbox" id="show-filters" class="hidden" />
+          <label for="show-filters" class="button">Filters</label>
+          <aside class="facets" aria-label="Filters">
+            <BoundsForm {...props} />
+            <FacetList {...props} facets={facets} hasPlaces={context.hasPlaces} />
+          </aside>
+          <div class="card results">
+            <Tabs
+              label="Sort order"
+              tabs={SORTS.map(([name, title]) => ({
+                name: title,
+                url: serversUrl(filters, { sort: name }),
+                isChosen: name === sort,
+              }))}
+            />
+            {page.servers.length === 0 ? <NoServers data={data} /> : (
+              <ServerTable
+                servers={page.servers}
+                now={context.now}
+                label="Servers"
+                query={data.query}
+                hasPlaces={context.hasPlaces}
+              />
+            )}
+            <Paging data={data} />
+          </div>
+        </div>
       </>
     ),
   });
+}
+
+function NoServers({ data: { query: { filters } } }: { data: ServersPageData }) {
+  return filterQuery(filters) === ""
+    ? (
+      <Empty title="The database has no servers yet.">
+        <p>
+          Scan a network into it: <code>blocksweep scan 192.168.1.0/24 -o servers.db</code>
+        </p>
+      </Empty>
+    )
+    : (
+      <Empty title="No server matches these filters.">
+        <p>
+          Remove a filter above, or <a href="/servers">show all servers</a>.
+        </p>
+      </Empty>
+    );
+}
+
+function Paging({ data: { query: { filters, sort }, page } }: { data: ServersPageData }) {
+  const { servers, hasPrevious, hasNext } = page;
+  if (!hasPrevious && !hasNext) return null;
+  const url = (direction: "before" | "after", id: number) =>
+    serversUrl(filters, { sort, cursor: { direction, id } });
+  return (
+    <nav class="paging" aria-label="Pages of the list">
+      {hasPrevious && servers.length > 0
+        ? <a class="button" rel="prev" href={url("before", servers[0].id)}>← Previous</a>
+        : <span class="button" aria-disabled="true">← Previous</span>}
+      {hasNext && servers.length > 0
+        ? (
+          <a class="button" rel="next" href={url("after", servers[servers.length - 1].id)}>
+            Next →
+          </a>
+        )
+        : <span class="button" aria-disabled="true">Next →</span>}
+    </nav>
+  );
 }

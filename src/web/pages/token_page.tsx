@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { htmlDocument } from "./layout.tsx";
+import { bareDocument } from "./layout.tsx";
 import type { PageContext } from "./page_context.ts";
 
 /**
@@ -15,19 +15,29 @@ import type { PageContext } from "./page_context.ts";
  */
 export function tokenPage(
   { to, isWrong }: { readonly to: string; readonly isWrong: boolean },
-  context: PageContext,
+  context: Pick<PageContext, "assets">,
 ): string {
-  return htmlDocument({
+  return bareDocument({
     title: "Token",
-    context,
+    assets: context.assets,
     children: (
-      <form method="post" action="/token">
+      <form class="card alone" method="post" action="/token">
         <h1>This dashboard requires a token</h1>
-        {isWrong && <p role="alert">The token is wrong.</p>}
+        <p class="hint">It is in the file of --token-file of the command that serves this page.</p>
         <label for="token">Token</label>
-        <input id="token" name="token" type="password" autocomplete="current-password" required />
+        <input
+          id="token"
+          name="token"
+          type="password"
+          autocomplete="current-password"
+          required
+          autofocus
+          aria-invalid={isWrong ? "true" : undefined}
+          aria-describedby={isWrong ? "wrong" : undefined}
+        />
+        {isWrong && <p id="wrong" class="problem" role="alert">This token is wrong.</p>}
         <input type="hidden" name="to" value={to} />
-        <button type="submit">Open</button>
+        <button type="submit">Open the dashboard</button>
       </form>
     ),
   });

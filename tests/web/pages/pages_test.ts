@@ -1,62 +1,157 @@
 /**
- * Tests all pages of src/web/pages/, and the files that they load: src/web/client_files.ts,
- * src/web/browser/map.ts.
+ * Tests all pages of src/web/pages/ and their parts of src/web/parts/, with harmless and with hostile
+ * texts.
  */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertThrows } from "@std/assert";
 import { clientFiles } from "../../../src/web/client_files.ts";
 import { breakdownPage } from "../../../src/web/pages/breakdown_page.tsx";
-import { errorPage } from "../../../src/web/pages/error_pages.tsx";
 import { eventsPage } from "../../../src/web/pages/events_page.tsx";
 import { mapPage } from "../../../src/web/pages/map_page.tsx";
 import { overviewPage } from "../../../src/web/pages/overview_page.tsx";
-import type { PageContext } from "../../../src/web/pages/page_context.ts";
-import { scanPage } from "../../../src/web/pages/scan_page.tsx";
 import { scansPage } from "../../../src/web/pages/scans_page.tsx";
-import { serverPage } from "../../../src/web/pages/server_page.tsx";
 import { serversPage } from "../../../src/web/pages/servers_page.tsx";
-import { tokenPage } from "../../../src/web/pages/token_page.tsx";
+import { elementsOf } from "./html_elements.ts";
+import { contextOf, pagesWith } from "./sample_data.ts";
 
-const CONTEXT: PageContext = {
-  path: "/servers",
-  filters: {},
-  now: Date.UTC(2026, 0, 2),
-  database: "servers.db",
-  assets: "/assets/1/",
-  hasPlaces: false,
-  attributions: [],
-};
+const HARMLESS = pagesWith("Sample");
+const HOSTILE = [
+  "<script>alert(1)</script>",
+  '"><img src=x onerror=alert(1)>',
+  "' onmouseover='alert(1)",
+  "</title></style></textarea><svg onload=alert(1)>",
+  "<!--",
+  "]]>&lt;b&gt;&#60;i",
+  "javascript:alert(1)",
+  "\u202eevil\u2066\u200b",
+  "a\u0000b\u0007\u001b[2J\r\n",
+  "__proto__",
+  "constructor",
+  "\ud800 lone",
+  "e" + "\u0301".repeat(500),
+  "%s%00../../etc/passwd?x=1&y#z",
+  `§x§f§f§8§8§0§0<b>§k${"x".repeat(64 * 1024)}`,
+];
 
-Deno.test("the pages of an empty database are HTML documents with the assets", () => {
+/** Control characters but line feeds, characters that reorder text, and halves of characters. */
+const HARMFUL = /(?!\n)\p{Cc}|[\u200b\u202a-\u202e\u2066-\u2069]|\p{Cs}/u;
+
+/** The names of elements with those of their attributes: `a[href]`. */
+function shapes(html: string): Set<string> {
+  return new Set(
+    elementsOf(html).flatMap(({ name, attributes }) => [
+      name,
+      ...[...attributes.keys()].map((key) => `${name}[${key}]`),
+    ]),
+  );
+}
+
+Deno.test("the pages of an empty database say what to do next", () => {
   const overview = {
     ...{ servers: 0, online: 0, players: 0, stale: 0, newestReplyAt: null },
-    newest: [],
-    running: [],
+    ...{ newest: [], running: [] },
   };
   const page = { servers: [], hasPrevious: false, hasNext: false, total: 0 };
   const query = { filters: {}, sort: "players", limit: 50 } as const;
   const cells = { cells: [], values: [], servers: 0 };
   const map = { address: 0, prefix: 0, layer: "servers", filters: {} } as const;
   const pages = [
-    overviewPage({ overview, trend: undefined, days: 7 }, CONTEXT),
-    serversPage({ query, page, facets: undefined }, CONTEXT),
-    mapPage({ query: map, cells }, CONTEXT),
-    breakdownPage({ facets: undefined, trends: [], by: "version", days: 7 }, CONTEXT),
-    scansPage({ scans: [] }, CONTEXT),
-    eventsPage({ query: { limit: 100 }, events: [] }, CONTEXT),
-    tokenPage({ to: "/", isWrong: true }, CONTEXT),
-    errorPage({ status: 404, message: "There is no such page" }, CONTEXT),
+    overviewPage({ overview, trend: undefined, days: 7 }, contextOf("/")),
+    serversPage({ query, page, facets: undefined }, contextOf("/servers")),
+    serversPage(
+      { query: { ...query, filters: { port: [1] } }, page, facets: undefined },
+      contextOf("/servers"),
+    ),
+    mapPage({ query: map, cells }, contextOf("/map")),
+    breakdownPage(
+      { facets: undefined, trends: [], by: "version", days: 7 },
+      contextOf("/breakdown"),
+    ),
+    scansPage({ scans: [] }, contextOf("/scans")),
+    eventsPage({ query: { limit: 100 }, events: [] }, contextOf("/events")),
   ];
-  const names = clientFiles().map(({ name }) => name);
   for (const html of pages) {
-    assert(html.startsWith('<!doctype html>\n<html lang="en">'), html);
-    const assets = [...html.matchAll(/"\/assets\/1\/([^"]*)"/g)].map(([, name]) => name);
-    assertEquals(assets.filter((name) => !names.includes(name)), []);
+    elementsOf(html);
+    assert(/class="empty">.*<(code|a|p)/s.test(html), html);
   }
-  assert([serverPage, scanPage].every((page) => page.length === 2));
 });
 
-Deno.test("scripts have no types and import scripts", () => {
-  for (const { name, body } of clientFiles().filter(({ name }) => name.endsWith(".js"))) {
-    assert(!/\.ts"|: string\b/.test(body), name);
+Deno.test("pages load existing files, and link to pages and files of the dashboard only", () => {
+  const names = clientFiles().map(({ name }) => name);
+  const local =
+    /^(\/(servers|map|breakdown|scans|events|icons|api|assets)?([/?.][^\s]*)?|#content)$/;
+  for (const [path, html] of HARMLESS) {
+    assert(html.startsWith('<!doctype html>\n<html lang="en">'), path);
+    for (const { attributes } of elementsOf(html)) {
+      for (const name of ["href", "src", "action"]) {
+        const url = attributes.get(name) ?? "/";
+        assert(local.test(url) || url === "/token", `${path}: ${url}`);
+        if (url.startsWith("/assets/1/")) assert(names.includes(url.slice(10)), url);
+      }
+    }
+  }
+});
+
+Deno.test("pages have no inline script or style, and scripts only of the dashboard", () => {
+  for (const [path, html] of HARMLESS) {
+    for (const { name, attributes } of elementsOf(html)) {
+      assert(!["style", "iframe", "object", "base"].includes(name), `${path}: ${name}`);
+      assert(![...attributes.keys()].some((key) => /^(on|style)/.test(key)), path);
+      if (name === "script") assertEquals([...attributes.keys()], ["type", "src"]);
+    }
+    assert(!/<script[^>]*>[^<]/.test(html), path);
+  }
+});
+
+Deno.test("each page has one heading of the first level, and marks itself in the navigation", () => {
+  for (const [path, html] of HARMLESS) {
+    assertEquals(elementsOf(html).filter(({ name }) => name === "h1").length, 1, path);
+    const [page] = path.split("?");
+    const marked = elementsOf(html).filter(({ name, attributes }) =>
+      name === "a" && attributes.get("aria-current") === "page" &&
+      attributes.get("href") === page
+    );
+    assertEquals(
+      marked.length,
+      ["/token", "/none"].includes(page) || /\/\d/.test(page) ? 0 : 1,
+      path,
+    );
+  }
+});
+
+Deno.test("hostile texts add no element, no attribute and no control character", () => {
+  const expected = new Map([...HARMLESS].map(([path, html]) => [path, shapes(html)]));
+  for (const text of HOSTILE) {
+    for (const [path, html] of pagesWith(text)) {
+      const more = [...shapes(html)].filter((shape) => !expected.get(path)!.has(shape));
+      assertEquals(
+        more.filter((shape) => !/^span(\[class\])?$/.test(shape)),
+        [],
+        `${path}: ${text.slice(0, 40)}`,
+      );
+      const shown = html.replace(/ value="[^"]*"/g, ""); // fields repeat the filters of the URL
+      assert(
+        !HARMFUL.test(shown),
+        `${path}: ${JSON.stringify(text.slice(0, 40))}`,
+      );
+      assert(html.length < 400_000, `${path}: ${html.length} characters`);
+    }
+  }
+});
+
+Deno.test("names of players are only on the page of a server", () => {
+  for (const [path, html] of pagesWith("Steve")) {
+    const isShown = /joined: Steve/.test(html);
+    assertEquals(isShown, path === "/servers/7", path);
+  }
+});
+
+Deno.test("the reader of elements finds what is wrong", () => {
+  assertEquals(elementsOf('<p class="a" hidden><img src="b"/></p>').map(({ name }) => name), [
+    ...["p", "img"],
+  ]);
+  for (
+    const html of ["<p>a < b</p>", "<p><b></p></b>", "<p", "<p a=b></p>", "<p>", '<p a="<"></p>']
+  ) {
+    assertThrows(() => elementsOf(html), Error);
   }
 });

@@ -1,0 +1,181 @@
+/** Keeps the page of a running scan up to date by server-sent events. */
+
+/** A server that the scan found. */
+interface Find {
+  readonly id: number;
+  readonly key: string;
+  readonly name: string | null;
+  readonly version: string | null;
+  readonly players_online: number | null;
+  readonly players_max: number | null;
+}
+
+/** The state of a scan, as `/api/live` sends it. */
+interface LiveScan {
+  readonly state: string;
+  readonly started_at: number | null;
+  readonly heartbeat_at: number | null;
+  readonly ends_at: number | null;
+  readonly position: number;
+  readonly total: number;
+  readonly probes_sent: number;
+  readonly replies: number;
+  readonly found: number;
+  readonly packet_loss: number | null;
+  readonly rows_lost: number;
+  readonly rate: number | null;
+  readonly probes_per_second: number | null;
+  readonly replies_per_second: number | null;
+  readonly finds: readonly Find[];
+}
+
+/** Number of values of a chart: the last two minutes. */
+const MOST_POINTS = 120;
+const HEIGHT = 120;
+const SVG = "http://www.w3.org/2000/svg";
+
+const count = (value: number) => Math.round(value).toLocaleString("en");
+
+/** A duration in its two largest units. */
+function durationText(ms: number): string {
+  const seconds = Math.max(0, Math.round(ms / 1000));
+  const [hours, minutes] = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60];
+  if (hours > 0) return `${hours} h ${minutes} min`;
+  return minutes > 0 ? `${minutes} min ${seconds % 60} s` : `${seconds} s`;
+}
+
+/** Writes a text into an element of the page, if the page has it. */
+function write(name: string, text: string): void {
+  const element = document.querySelector(`[data-live="${name}"]`);
+  if (element !== null && element.textContent !== text) element.textContent = text;
+}
+
+/** A chart of the last values. */
+class RateChart {
+  readonly #svg: SVGSVGElement;
+  readonly #values: number[] = [];
+
+  constructor(svg: SVGSVGElement) {
+    this.#svg = svg;
+  }
+
+  add(value: number): void {
+    this.#values.push(value);
+    if (this.#values.length > MOST_POINTS) this.#values.shift();
+    this.#draw();
+  }
+
+  #draw(): void {
+    const most = Math.max(1, ...this.#values);
+    const width = this.#svg.clientWidth;
+    const points = this.#values.map((value, i) => {
+      const x = width - (this.#values.length - 1 - i) * width / (MOST_POINTS - 1);
+      return `${x.toFixed(1)} ${(HEIGHT - 4 - (HEIGHT - 28) * value / most).toFixed(1)}`;
+    });
+    const line = part("path", { class: "line", d: `M${points.join("L")}` });
+    const label = part("text", { x: "0", y: "12" });
+    label.textContent = `now ${count(this.#values[this.#values.length - 1])}, most ${count(most)}`;
+    this.#svg.replaceChildren(line, label);
+  }
+}
+
+/** A part of a chart. */
+function part(name: string, attributes: Readonly<Record<string, string>>): SVGElement {
+  const element = document.createElementNS(SVG, name);
+  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
+  return element;
+}
+
+/** The page of a running scan. */
+class LivePage {
+  readonly #root: HTMLElement;
+  readonly #probes: RateChart;
+  readonly #replies: RateChart;
+  #stream: EventSource | undefined;
+  #heartbeat = 0;
+
+  constructor(root: HTMLElement) {
+    this.#root = root;
+    const chart = (name: string) =>
+      new RateChart(root.querySelector<SVGSVGElement>(`[data-live-chart="${name}"]`)!);
+    [this.#probes, this.#replies] = [chart("probes"), chart("replies")];
+  }
+
+  /** Opens the stream in a visible tab, and closes it in a hidden one: browsers have few connections. */
+  follow(): void {
+    if (document.hidden) {
+      this.#stream?.close();
+      this.#stream = undefined;
+    } else if (this.#stream === undefined) {
+      this.#stream = new EventSource(
+        `/api/live?scan=${encodeURIComponent(this.#root.dataset.scan!)}`,
+      );
+      this.#stream.addEventListener(
+        "state",
+        (event) => this.#show(JSON.parse(event.data).scans[0]),
+      );
+    }
+  }
+
+  #show(scan: LiveScan | undefined): void {
+    if (scan === undefined) return;
+    if (scan.state !== "running") {
+      this.#stream?.close();
+      location.reload(); // the page of a scan that ended has no script
+      return;
+    }
+    this.#showNumbers(scan);
+    this.#showRates(scan);
+    this.#showFinds(scan.finds);
+  }
+
+  #showNumbers(scan: LiveScan): void {
+    const { position, total, started_at: start, heartbeat_at: now, ends_at: end } = scan;
+    const share = total > 0 ? Math.min(1, position / total) : 0;
+    write("share", `${(100 * share).toFixed(1)} %`);
+    write("position", count(position));
+    write("ends", end === null ? "" : `ends in ${durationText(end - Date.now())}`);
+    write("found", count(scan.found));
+    write("probes", count(scan.probes_sent));
+    write("replies", count(scan.replies));
+    if (start !== null && now !== null) write("duration", durationText(now - start));
+    if (scan.packet_loss !== null) write("loss", `${(100 * scan.packet_loss).toFixed(2)} %`);
+    write("rows-lost", count(scan.rows_lost));
+    if (scan.rate !== null) write("rate", `${count(scan.rate)} packets a second`);
+    const bar = this.#root.querySelector(".progress-card .fill");
+    bar?.setAttribute("width", `${100 * share}%`);
+  }
+
+  #showRates(scan: LiveScan): void {
+    if (scan.probes_per_second === null || scan.heartbeat_at === this.#heartbeat) return;
+    this.#heartbeat = scan.heartbeat_at ?? 0;
+    this.#root.querySelector<HTMLElement>("[data-live-charts]")!.hidden = false;
+    this.#probes.add(scan.probes_per_second);
+    this.#replies.add(scan.replies_per_second ?? 0);
+  }
+
+  #showFinds(finds: readonly Find[]): void {
+    const list = this.#root.querySelector("[data-live-finds]");
+    if (list === null || finds.length === 0) return;
+    list.replaceChildren(...finds.map((find) => {
+      const item = document.createElement("li");
+      const link = document.createElement("a");
+      link.href = `/servers/${find.id}`;
+      const name = document.createElement("bdi");
+      name.textContent = find.name ?? find.key;
+      link.append(name);
+      const facts = document.createElement("small");
+      const players = `${find.players_online ?? "?"} / ${find.players_max ?? "?"} players`;
+      facts.textContent = [find.key, players, find.version].filter(Boolean).join(" · ");
+      item.append(link, " ", facts);
+      return item;
+    }));
+  }
+}
+
+const root = document.querySelector<HTMLElement>("[data-scan]");
+if (root !== null) {
+  const page = new LivePage(root);
+  document.addEventListener("visibilitychange", () => page.follow());
+  page.follow();
+}

@@ -1,0 +1,192 @@
+/** @jsxImportSource npm:hono@4.13.19/jsx */
+/**
+ * A list of events with the values before and now.
+ *
+ * @module
+ */
+import type { Child } from "npm:hono@4.13.19/jsx";
+import type { StoredEvent } from "../../store/events/event_feed.ts";
+import { serverUrl } from "./links.ts";
+import { countText, durationText, UNKNOWN } from "./quantities.ts";
+import { Age, Motd, safeText } from "./texts.tsx";
+
+/** The kinds of events in words, and the classes of their badges. */
+const KINDS: Readonly<Record<string, readonly [title: string, badge: string]>> = {
+  online: ["online", "good"],
+  offline: ["offline", "bad"],
+  changed: ["changed", ""],
+  players: ["players", ""],
+  restarted: ["restarted", "warn"],
+  opted_out: ["opted out", "warn"],
+  watcher_offline: ["watch offline", "bad"],
+  watcher_online: ["watch online", "good"],
+};
+
+/** The kind of an event in words. */
+export function kindTitle(kind: string): string {
+  return KINDS[kind]?.[0] ?? safeText(kind, 30);
+}
+
+/** An event, with the number of its server where the list has several servers. */
+type Item = StoredEvent & { readonly server_id?: number | null };
+
+/**
+ * A table of events, the newest first.
+ *
+ * @param withServers Whether each event names its server.
+ * @param withNames Whether events list the names of players who joined and left.
+ */
+export function EventList(
+  { events, now, withServers, withNames }: {
+    events: readonly Item[];
+    now: number;
+    withServers: boolean;
+    withNames: boolean;
+  },
+) {
+  return (
+    <div class="scroll">
+      <table class="events" aria-label="Events">
+        <thead>
+          <tr>
+            <th scope="col">Time</th>
+            <th scope="col">Event</th>
+            {withServers && <th scope="col">Server</th>}
+            <th scope="col">Change</th>
+          </tr>
+        </thead>
+        <tbody>
+          {events.map((event) => (
+            <tr>
+              <td class="no-wrap">
+                <Age at={event.at} now={now} />
+              </td>
+              <td>
+                <span class={`badge ${KINDS[event.kind]?.[1] ?? ""}`}>{kindTitle(event.kind)}</span>
+              </td>
+              {withServers && (
+                <td class="no-wrap">
+                  <ServerOf event={event} />
+                </td>
+              )}
+              <td class="change">
+                <Change event={event} withNames={withNames} />
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function ServerOf({ event: { server, server_id: id } }: { event: Item }) {
+  if (server === null) return <span class="none">{UNKNOWN}</span>;
+  const text = <code>{safeText(server, 80)}</code>;
+  return id === null || id === undefined ? text : <a href={serverUrl(id)}>{text}</a>;
+}
+
+/** What an event changed. Another program may have written any data. */
+function Change({ event: { kind, data }, withNames }: { event: Item; withNames: boolean }) {
+  const values = ownValues(data);
+  switch (kind) {
+    case "online":
+      return typeof values.offline_ms === "number"
+        ? <span>{`after ${durationText(values.offline_ms)} offline`}</span>
+        : <span>for the first time</span>;
+    case "offline":
+      return <span>{`no reply to ${Number(values.misses)} polls in a row`}</span>;
+    case "players":
+      return <PlayersChange values={values} withNames={withNames} />;
+    case "restarted":
+      return <span>the GUID changed, as at a restart</span>;
+    case "opted_out":
+      return <span>the address is polled no more</span>;
+    case "watcher_offline":
+      return (
+        <span>
+          {values.reason === "no_route"
+            ? "the watch has no route to servers"
+            : "no server replies to the watch"}
+        </span>
+      );
+    case "watcher_online":
+      return (
+        <span>
+          servers reply again
+          {typeof values.offline_ms === "number" && ` after ${durationText(values.offline_ms)}`}
+        </span>
+      );
+    default:
+      return <Changes changes={ownValues(values.changes)} />;
+  }
+}
+
+/** The members of an object; none for other values. */
+function ownValues(value: unknown): Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value)
+    ? Object.fromEntries(Object.entries(value))
+    : {};
+}
+
+/** The value before and now, if a value is such a pair. */
+function pairOf(value: unknown): readonly [unknown, unknown] | undefined {
+  return Array.isArray(value) && value.length === 2 ? [value[0], value[1]] : undefined;
+}
+
+function PlayersChange(
+  { values, withNames }: { values: Readonly<Record<string, unknown>>; withNames: boolean },
+) {
+  const names = (key: string): readonly string[] => {
+    const list = values[key];
+    return Array.isArray(list) ? list.filter((one) => typeof one === "string") : [];
+  };
+  const parts = [["joined", names("joined")], ["left", names("left")]] as const;
+  return (
+    <span>
+      <Pair pair={pairOf(values.players_online)} />
+      {parts.filter(([, list]) => list.length > 0).map(([verb, list]) => (
+        <small>
+          {withNames
+            ? ` ${verb}: ${list.slice(0, 10).map((one) => safeText(one, 40)).join(", ")}`
+            : ` ${countText(list.length)} ${verb}`}
+        </small>
+      ))}
+    </span>
+  );
+}
+
+/** Maximum number of changed columns that an event shows. */
+const MOST_CHANGES = 12;
+
+function Changes({ changes }: { changes: Readonly<Record<string, unknown>> }) {
+  return (
+    <ul>
+      {Object.entries(changes).slice(0, MOST_CHANGES).map(([column, value]) => (
+        <li>
+          <small>{safeText(column, 40)}</small> <Pair pair={pairOf(value)} column={column} />
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function Pair(
+  { pair, column }: { pair: readonly [unknown, unknown] | undefined; column?: string },
+) {
+  if (pair === undefined) return <span class="none">{UNKNOWN}</span>;
+  return (
+    <span class="pair-of-values">
+      <del>{valueOf(pair[0], column)}</del>
+      <span aria-hidden="true">→</span>
+      <ins>{valueOf(pair[1], column)}</ins>
+    </span>
+  );
+}
+
+/** A value of any type as text. */
+function valueOf(value: unknown, column?: string): Child {
+  if (value === null || value === undefined) return "unknown";
+  if (column === "motd" && typeof value === "string") return <Motd motd={value} />;
+  return <bdi>{safeText(typeof value === "string" ? value : JSON.stringify(value), 160)}</bdi>;
+}

@@ -1,0 +1,69 @@
+/**
+ * The URLs of the dashboard's pages.
+ *
+ * @module
+ */
+import type { DashboardFilters, ServersQuery } from "../data/dashboard_data.ts";
+import { filterQuery } from "../api/filters.ts";
+
+/** Names of the filters with a list of values. */
+export type ListFilter = {
+  [Name in keyof DashboardFilters]-?: NonNullable<DashboardFilters[Name]> extends readonly unknown[]
+    ? Name
+    : never;
+}[keyof DashboardFilters];
+
+/** The sort order of the list of servers whose URL does not name one. */
+export const USUAL_SORT = "players";
+
+/** The list of servers that filters match. */
+export function serversUrl(
+  filters: DashboardFilters,
+  { sort, cursor }: Partial<Pick<ServersQuery, "sort" | "cursor">> = {},
+): string {
+  return urlOf("/servers", filters, {
+    sort: sort === USUAL_SORT ? undefined : sort,
+    ...(cursor && { [cursor.direction]: cursor.id }),
+  });
+}
+
+/** A path with filters and further parameters. Parameters that are undefined are omitted. */
+export function urlOf(
+  path: string,
+  filters: DashboardFilters,
+  more: Readonly<Record<string, string | number | undefined>> = {},
+): string {
+  const rest = Object.entries(more).filter(([, value]) => value !== undefined)
+    .map(([name, value]) => `${name}=${encodeURIComponent(value!)}`);
+  const query = [filterQuery(filters), ...rest].filter((part) => part !== "").join("&");
+  return query === "" ? path : `${path}?${query}`;
+}
+
+/** The page of a server. */
+export function serverUrl(id: number): string {
+  return `/servers/${id}`;
+}
+
+/** The page of a scan. */
+export function scanUrl(id: string): string {
+  return `/scans/${encodeURIComponent(id.toWellFormed())}`;
+}
+
+/** Filters with a value of a list added, or removed if they have it. */
+export function toggled(
+  filters: DashboardFilters,
+  name: ListFilter,
+  value: string | number,
+): DashboardFilters {
+  const before: readonly (string | number)[] = filters[name] ?? [];
+  const after = before.includes(value) ? before.filter((one) => one !== value) : [...before, value];
+  return { ...filters, [name]: after.length === 0 ? undefined : after };
+}
+
+/** Maximum length of the query of a URL. The server refuses longer ones. */
+const LONGEST_URL = 4096;
+
+/** A URL that the server accepts; undefined for a longer one, as that of a value with many characters. */
+export function acceptedUrl(url: string): string | undefined {
+  return url.length <= LONGEST_URL ? url : undefined;
+}

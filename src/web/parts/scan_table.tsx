@@ -1,0 +1,121 @@
+/** @jsxImportSource npm:hono@4.13.19/jsx */
+/**
+ * A table of scans and watches.
+ *
+ * @module
+ */
+import type { StoredScan } from "../../store/scans/scan_list.ts";
+import { acceptedUrl, scanUrl } from "./links.ts";
+import { countText, durationText, percentText, shortCount, UNKNOWN } from "./quantities.ts";
+import { Bar } from "./server_parts.tsx";
+import { Age, safeText } from "./texts.tsx";
+
+/** The kinds of scans in words. */
+const KINDS: Readonly<Record<string, string>> = {
+  sweep: "Scan",
+  watch: "Watch",
+  import: "Import",
+};
+
+/** The kind of a scan in words. */
+export function kindText({ kind }: StoredScan): string {
+  return KINDS[kind] ?? safeText(kind, 20);
+}
+
+/** The classes of states. */
+const STATES: Readonly<Record<string, string>> = {
+  running: "good",
+  stale: "warn",
+  interrupted: "warn",
+  failed: "bad",
+};
+
+/** The state of a scan. */
+export function ScanState({ scan }: { scan: StoredScan }) {
+  return (
+    <span class={`badge ${STATES[scan.state] ?? ""}`} data-live="state">
+      {safeText(scan.state, 20)}
+    </span>
+  );
+}
+
+/** The share of visited positions; null: the scan has none, as a watch. */
+export function shareOf({ position, total }: StoredScan): number | null {
+  return total > 0 ? Math.min(1, position / total) : null;
+}
+
+/** How long a scan ran; null: unknown. */
+export function durationOf(
+  { started_at: from, finished_at, heartbeat_at }: StoredScan,
+): number | null {
+  const to = finished_at ?? heartbeat_at;
+  return from === null || to === null ? null : to - from;
+}
+
+/** A table of scans and watches. */
+export function ScanTable(
+  { scans, now, label }: { scans: readonly StoredScan[]; now: number; label: string },
+) {
+  return (
+    <div class="scroll">
+      <table aria-label={label}>
+        <thead>
+          <tr>
+            <th scope="col">Scan</th>
+            <th scope="col">State</th>
+            <th scope="col">Started</th>
+            <th scope="col" class="number wide-only">Duration</th>
+            <th scope="col">Progress</th>
+            <th scope="col" class="number">Found</th>
+            <th scope="col" class="number wide-only">Probes</th>
+            <th scope="col" class="number wide-only">Replies</th>
+            <th scope="col" class="number wide-only">Packet loss</th>
+          </tr>
+        </thead>
+        <tbody>
+          {scans.map((scan) => <ScanRow scan={scan} now={now} />)}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function ScanRow({ scan, now }: { scan: StoredScan; now: number }) {
+  const duration = durationOf(scan);
+  const share = shareOf(scan);
+  return (
+    <tr>
+      <td>
+        <a href={acceptedUrl(scanUrl(scan.scan_id))}>{kindText(scan)}</a>{" "}
+        <small class="wide-only">{targetText(scan)}</small>
+      </td>
+      <td>
+        <ScanState scan={scan} />
+      </td>
+      <td class="no-wrap">
+        <Age at={scan.started_at} now={now} />
+      </td>
+      <td class="number wide-only no-wrap">
+        {duration === null ? UNKNOWN : durationText(duration)}
+      </td>
+      <td class="progress">
+        {share === null ? <span class="none">{UNKNOWN}</span> : (
+          <>
+            <small>{percentText(share)}</small>
+            <Bar share={share} />
+          </>
+        )}
+      </td>
+      <td class="number">{countText(scan.found)}</td>
+      <td class="number wide-only">{shortCount(scan.probes_sent)}</td>
+      <td class="number wide-only">{shortCount(scan.replies)}</td>
+      <td class="number wide-only">{percentText(scan.packet_loss)}</td>
+    </tr>
+  );
+}
+
+/** The first range of a scan, and the number of the others. */
+function targetText({ ranges }: StoredScan): string {
+  if (ranges.length === 0) return "";
+  return safeText(ranges[0], 40) + (ranges.length > 1 ? ` and ${ranges.length - 1} more` : "");
+}

@@ -1,0 +1,144 @@
+/** @jsxImportSource npm:hono@4.13.19/jsx */
+/**
+ * Parts of pages about servers: icon, name, address, players, software.
+ *
+ * @module
+ */
+import type { ListedServer } from "../data/dashboard_data.ts";
+import { serverUrl } from "./links.ts";
+import { countText, UNKNOWN } from "./quantities.ts";
+import { Motd, safeText, Stranger } from "./texts.tsx";
+
+/** The icon of a server. A server without one has a tile with the first letter of its name. */
+export function ServerIcon({ server, size = 32 }: { server: ListedServer; size?: number }) {
+  const { favicon_hash: hash } = server;
+  return hash !== null && /^[0-9a-f]{64}$/.test(hash)
+    ? (
+      <img
+        class="icon"
+        src={`/icons/${hash}.png`}
+        alt=""
+        width={size}
+        height={size}
+        loading="lazy"
+      />
+    )
+    : <LetterTile text={server.name ?? server.key} size={size} />;
+}
+
+function LetterTile({ text, size }: { text: string; size: number }) {
+  const letter = /[\p{L}\p{N}]/u.exec(text)?.[0].toUpperCase() ?? "?";
+  const color = (letter.codePointAt(0) ?? 0) % 8;
+  return (
+    <svg
+      class={`icon tile s${color}`}
+      width={size}
+      height={size}
+      viewBox="0 0 32 32"
+      aria-hidden="true"
+    >
+      <rect class="area" width="32" height="32" rx="6" />
+      <text x="16" y="21.5" text-anchor="middle">{letter}</text>
+    </svg>
+  );
+}
+
+/** A dot with the state of a server, and the state in words for screen readers. */
+export function StateDot({ online }: { online: boolean }) {
+  const state = online ? "online" : "offline";
+  return (
+    <span class={`dot ${state}`} title={state}>
+      <span class="hidden">{state}</span>
+    </span>
+  );
+}
+
+/** The name of a server, which leads to its page, and its MOTD if that is more than the name. */
+export function ServerName({ server }: { server: ListedServer }) {
+  const { id, key, name, motd } = server;
+  const label = name === null || name.trim() === "" ? null : name;
+  return (
+    <div class="server-name">
+      <a href={serverUrl(id)} title={safeText(label ?? key)}>
+        {motd === null || label === null ? <Stranger text={label ?? key} /> : <Motd motd={motd} />}
+      </a>
+    </div>
+  );
+}
+
+/** The address of a server, with a button that copies it. */
+export function Address({ address }: { address: string }) {
+  const text = safeText(address);
+  return (
+    <span class="address">
+      <code>{text}</code>
+      <button type="button" class="copy" data-copy={text} hidden aria-label={`Copy ${text}`}>
+        <svg width="14" height="14" viewBox="0 0 16 16" aria-hidden="true">
+          <path d="M5.5 5.5V2.5h8v8h-3M2.5 5.5h8v8h-8z" />
+        </svg>
+      </button>
+    </span>
+  );
+}
+
+/** Players and slots, with a bar of the share. Stale numbers of offline servers are muted. */
+export function Players({ server }: { server: ListedServer }) {
+  const { players_online: players, players_max: slots, online } = server;
+  if (!online || players === null) return <span class="none">{UNKNOWN}</span>;
+  const share = slots !== null && slots > 0 ? Math.min(1, Math.max(0, players / slots)) : 0;
+  return (
+    <span class="players">
+      <span>
+        <b>{countText(players)}</b>
+        {slots !== null && <small>{` / ${countText(slots)}`}</small>}
+      </span>
+      <Bar share={share} />
+    </span>
+  );
+}
+
+/** A horizontal bar. Its value stands beside it as text. */
+export function Bar({ share, color }: { share: number; color?: number }) {
+  const width = share > 0 ? Math.max(share * 100, 1) : 0;
+  return (
+    <svg class={`bar s${color ?? 0}`} width="100%" height="4" aria-hidden="true">
+      <rect class="track" width="100%" height="4" rx="2" />
+      <rect class="fill" width={`${Number(width.toFixed(2))}%`} height="4" rx="2" />
+    </svg>
+  );
+}
+
+/** The meanings of confidences. */
+export const CONFIDENCES: Readonly<Record<string, string>> = {
+  A: "stated by the server",
+  B: "inferred from its replies",
+  C: "uncertain: other software may send the same replies",
+};
+
+/** The software of a server with its confidence. */
+export function Software({ server }: { server: ListedServer }) {
+  const { software, software_confidence: confidence, proxy } = server;
+  return (
+    <span class="software">
+      <Stranger text={software} longest={60} />
+      {confidence !== null && software !== null && (
+        <abbr
+          class="badge"
+          title={`Confidence ${safeText(confidence, 4)}: ${CONFIDENCES[confidence] ?? "unknown"}`}
+        >
+          {safeText(confidence, 4)}
+        </abbr>
+      )}
+      {proxy !== null && <small>{`via ${safeText(proxy, 30)}`}</small>}
+    </span>
+  );
+}
+
+/** Names as badges. */
+export function Badges({ names }: { names: readonly string[] }) {
+  return names.length === 0 ? <span class="none">{UNKNOWN}</span> : (
+    <span class="badges">
+      {names.slice(0, 20).map((name) => <span class="badge">{safeText(name, 40)}</span>)}
+    </span>
+  );
+}

@@ -1,0 +1,44 @@
+/** @jsxImportSource npm:hono@4.13.19/jsx */
+/**
+ * Texts of strangers on pages: shortened, harmless, and isolated from the text around them.
+ *
+ * @module
+ */
+import { raw } from "npm:hono@4.13.19/html";
+import { formatHtml, parseFormatted } from "../../core/formatted/mod.ts";
+import { cutText, harmlessText } from "../../core/text.ts";
+import { ageText, timeText, UNKNOWN } from "./quantities.ts";
+
+/** Maximum length of a text on a page, UTF-16 units. Columns of records may be longer. */
+const LONGEST = 300;
+
+/** A text on one line: cut with an ellipsis, without characters that reorder or hide text. */
+export function safeText(text: string, longest = LONGEST): string {
+  const cut = cutText(text.toWellFormed(), longest);
+  return harmlessText(cut) + (cut.length < text.length ? "…" : "");
+}
+
+/** A text of a stranger, or a dash for an unknown one. */
+export function Stranger({ text, longest }: { text: string | null; longest?: number }) {
+  return text === null || text === ""
+    ? <span class="none">{UNKNOWN}</span>
+    : <bdi>{safeText(text, longest)}</bdi>;
+}
+
+/** A MOTD in its colours, by classes. */
+export function Motd({ motd }: { motd: string }) {
+  return raw(formatHtml(parseFormatted(cutText(motd, LONGEST))));
+}
+
+/** The age of a time, with the time itself as a tooltip. */
+export function Age({ at, now }: { at: number | null; now: number }) {
+  if (at === null || timeText(at) === "") return <span class="none">{UNKNOWN}</span>;
+  const iso = new Date(at).toISOString();
+  return <time datetime={iso} title={`${timeText(at)} UTC`}>{ageText(at, now)}</time>;
+}
+
+/** A date and time. */
+export function Time({ at }: { at: number | null }) {
+  if (at === null || timeText(at) === "") return <span class="none">{UNKNOWN}</span>;
+  return <time datetime={new Date(at).toISOString()}>{timeText(at)}</time>;
+}

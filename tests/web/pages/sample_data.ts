@@ -1,0 +1,158 @@
+/** Data of all pages, in which each text of strangers is a given one. */
+import { emptyRecord } from "../../../src/core/record.ts";
+import type {
+  Facets,
+  History,
+  ListedServer,
+  ServerDetails,
+} from "../../../src/web/data/dashboard_data.ts";
+import type { ListedEvent } from "../../../src/store/events/event_feed.ts";
+import { FACETS, MAP_LAYERS } from "../../../src/web/data/dashboard_data.ts";
+import { EVENT_KINDS } from "../../../src/store/events/watch_event.ts";
+import type { StoredScan } from "../../../src/store/scans/scan_list.ts";
+import { breakdownPage } from "../../../src/web/pages/breakdown_page.tsx";
+import { errorPage } from "../../../src/web/pages/error_pages.tsx";
+import { eventsPage } from "../../../src/web/pages/events_page.tsx";
+import { mapPage } from "../../../src/web/pages/map_page.tsx";
+import { overviewPage } from "../../../src/web/pages/overview_page.tsx";
+import type { PageContext } from "../../../src/web/pages/page_context.ts";
+import { scanPage } from "../../../src/web/pages/scan_page.tsx";
+import { scansPage } from "../../../src/web/pages/scans_page.tsx";
+import { serverPage } from "../../../src/web/pages/server_page.tsx";
+import { serversPage } from "../../../src/web/pages/servers_page.tsx";
+import { tokenPage } from "../../../src/web/pages/token_page.tsx";
+
+/** The time of all requests. */
+export const NOW = Date.UTC(2026, 0, 31, 12);
+const HOUR = 3_600_000;
+
+/** The context of a page. */
+export function contextOf(path: string, text = "servers.db"): PageContext {
+  return {
+    path,
+    filters: {},
+    now: NOW,
+    database: text,
+    assets: "/assets/1/",
+    hasPlaces: true,
+    attributions: [text],
+  };
+}
+
+/** A server whose texts are all the same. */
+export function serverOf(text: string): ListedServer {
+  return {
+    ...emptyRecord({ address: 0xcb007107, port: 4000 }, NOW),
+    ...{ id: 7, key: text, protocol: text, protocols: [text, text], edition: text, software: text },
+    ...{ name: text, motd: `§a${text}§l${text}`, motd_plain: text, version: text, map: text },
+    ...{ gamemode: text, players_online: 7, players_max: 20, players: [text], guid: text },
+    ...{ plugins: [{ name: text, version: text }], flags: [text, "badUtf8"], proxy: text },
+    ...{ extras: JSON.parse(`{"__proto__":{"__proto__":${JSON.stringify(text)}},"a":{"b":1}}`) },
+    ...{ software_confidence: text, alias_of: text, requested_as: text, favicon_hash: text },
+    ...{ scan_id: text, online: true, missed_scans: 0, first_seen: NOW - HOUR, last_seen: NOW },
+    ...{ changed_at: NOW, uptime_30d: 0.5, country: text, asn: 64_500, operator: text },
+  };
+}
+
+/** A scan whose texts are all the same. */
+export function scanOf(text: string, state: string): StoredScan {
+  return {
+    ...{ scan_id: text, kind: text, state, started_at: NOW - HOUR, finished_at: null },
+    ...{ heartbeat_at: NOW, ends_at: NOW + HOUR, runs: 1, shards: 1, shards_done: 0, position: 5 },
+    ...{ total: 10, probes_sent: 5, replies: 1, found: 1, packet_loss: 0.1, rows_lost: 0 },
+    ...{ rate: 1000, rate_reason: text, ranges: [text], excluded: Array(20).fill(text) },
+    widened: true,
+  };
+}
+
+function eventsOf(text: string): ListedEvent[] {
+  const data = JSON.parse(
+    `{"__proto__":1,"misses":3,"players_online":[1,2],"joined":[${JSON.stringify(text)}]}`,
+  );
+  const changes = { motd: [text, text], [text]: [text, { [text]: text }], version: text };
+  return [...EVENT_KINDS, text].map((kind, i) => ({
+    ...{
+      tx: "1",
+      seq: i,
+      id: text,
+      at: NOW - i * HOUR,
+      server: text,
+      server_id: i === 0 ? null : 7,
+    },
+    ...{ scan_id: text, kind, data: { ...data, changes } },
+  }));
+}
+
+function facetsOf(text: string): Facets {
+  const value = { value: text, servers: 3, online: 2, players: 1 };
+  const values = [value, { ...value, value: null }, { ...value, value: 5, label: text }];
+  return {
+    ...{ servers: 3, online: 2, players: 1 },
+    facets: Object.fromEntries(FACETS.map((name) => [name, values])) as unknown as Facets["facets"],
+  };
+}
+
+function historyOf(): History {
+  const points = Array.from({ length: 50 }, (_, i) => ({
+    ...{ at: NOW - (50 - i) * HOUR, online: i % 10 === 0 ? false : true, players: i, slots: 60 },
+    ...{ playersMost: i, latencyMs: i % 7 === 0 ? null : i / 3 },
+  }));
+  const unwatched = [{ from: NOW - 20 * HOUR, to: NOW - 15 * HOUR }];
+  const [from, peak] = [NOW - 50 * HOUR, { players: 49, at: NOW - HOUR }];
+  return { from, to: NOW, step: HOUR, points, unwatched, peak };
+}
+
+function detailsOf(text: string): ServerDetails {
+  const watched = { watchedS: 100, onlineS: 50, playerS: 1, playersMin: 0, playersMax: 1 };
+  const bytes = new TextEncoder().encode(text);
+  return {
+    ...{ server: serverOf(text), tags: [text], notes: text, players: [text] },
+    ...{ aliasOf: { id: 1, key: text }, aliases: [{ id: 2, key: text }] },
+    uptime: { "24h": watched, "7d": watched, "30d": watched },
+    replies: [{ protocol: text, seenAt: NOW, size: bytes.length, bytes }],
+    events: eventsOf(text),
+  };
+}
+
+/** All pages with a text in place of each text of strangers, by their paths. */
+export function pagesWith(text: string): Map<string, string> {
+  const [server, facets, events] = [serverOf(text), facetsOf(text), eventsOf(text)];
+  const filter = text.slice(0, 100); // longer queries are refused
+  const filters = {
+    ...{ edition: [filter], software: [filter], version: [filter], text: filter, online: true },
+    ...{ port: [4000], network: ["203.0.113.0/24"], operator: [64_500], minPlayers: 1 },
+  };
+  const running = [scanOf(text, "running"), scanOf(text, text)];
+  const points = [0, 1, 5].map((i) => ({ at: NOW - i * HOUR, servers: 3, online: 2, players: 1 }));
+  const trend = { value: text, points: points.toReversed() };
+  const overview = { servers: 3, online: 2, players: 1, stale: 1, newestReplyAt: NOW };
+  const page = { servers: [server, { ...server, online: false }], total: 2 };
+  const query = { filters, sort: "players", limit: 50 } as const;
+  const cells = { cells: [0, 9, 65_535], values: [1, 2, 3], servers: 6 };
+  const context = (path: string) => contextOf(path, text);
+  const data = { overview: { ...overview, newest: [server], running }, trend, days: 7 } as const;
+  const breakdown = { facets, trends: [trend], by: "version", days: 7 } as const;
+  const list = { query, page: { ...page, hasPrevious: true, hasNext: true }, facets };
+  const map = { address: 0xcb000000, prefix: 8, filters } as const;
+  const maps = MAP_LAYERS.map((layer) =>
+    [`/map?layer=${layer}`, mapPage({ query: { ...map, layer }, cells }, context("/map"))] as const
+  );
+  return new Map([
+    ["/", overviewPage(data, context("/"))],
+    ["/servers", serversPage(list, { ...context("/servers"), filters })],
+    [
+      "/servers/7",
+      serverPage({ details: detailsOf(text), history: historyOf() }, context("/servers/7")),
+    ],
+    ...maps,
+    ["/breakdown", breakdownPage(breakdown, context("/breakdown"))],
+    ["/scans", scansPage({ scans: running }, context("/scans"))],
+    ["/scans/1", scanPage({ scan: running[0], finds: [server] }, context("/scans/1"))],
+    [
+      "/events",
+      eventsPage({ query: { limit: 9, kinds: [filter], server: 7 }, events }, context("/events")),
+    ],
+    ["/token", tokenPage({ to: filter, isWrong: true }, context("/token"))],
+    ["/none", errorPage({ status: 400, message: text, wanted: text }, context("/none"))],
+  ]);
+}

@@ -49,16 +49,17 @@ export function recordSchema(protocols: readonly string[] = []): JsonSchema {
     type: "object",
     properties: {
       schema: { const: 1, description: "version of this schema" },
-      ...Object.fromEntries(FIELDS.map((field) => [field.name, property(field, protocols)])),
+      ...Object.fromEntries(FIELDS.map((field) => [field.name, fieldSchema(field, protocols)])),
     },
     required: ["schema", ...FIELDS.map(({ name }) => name)],
     additionalProperties: false,
   };
 }
 
-function property(
+/** The JSON Schema of the value of a field. */
+export function fieldSchema(
   { name, type, nullable, meaning }: Field,
-  protocols: readonly string[],
+  protocols: readonly string[] = [],
 ): JsonSchema {
   const schema = TYPES[type];
   const isListed = name === "protocol" && protocols.length > 0;

@@ -7,7 +7,7 @@ import { createHash } from "node:crypto";
 import { SERVER_ORDERS, type ServerOrder } from "../../store/queries/orders.ts";
 import type { EventPosition } from "../../store/events/event_feed.ts";
 import type { ServersQuery } from "../data/dashboard_data.ts";
-import { formed, ParameterError } from "./parameters.ts";
+import { formed, MOST_TEXT, ParameterError } from "./parameters.ts";
 
 /** The place of a page of servers. */
 export interface ServersCursor {
@@ -65,6 +65,14 @@ function isOrder(text: string): text is ServerOrder {
   return Object.hasOwn(SERVER_ORDERS, text);
 }
 
+/** The place of a page of servers. */
+export const SERVERS_CURSOR = formed(
+  "The place of the page: `next` or `previous` of another page.",
+  "the next or previous of another page",
+  { type: "string", maxLength: MOST_TEXT },
+  (text) => readServersCursor(text) === undefined ? undefined : text,
+);
+
 /** The place in a feed of events, as `history --events --json` prints it: `812-40`. */
 export function eventCursor({ tx, seq }: EventPosition): string {
   return `${tx}-${seq}`;
@@ -86,7 +94,9 @@ export function positionOf(text: string | undefined): EventPosition | undefined 
 }
 
 /**
- * The order and the place of a request with a cursor.
+ * The order and the place of a request.
+ *
+ * @param text A value of {@linkcode SERVERS_CURSOR}; `undefined`: the first page.
  *
  * @throws ParameterError for a cursor of another order.
  */
@@ -96,12 +106,10 @@ export function cursorIn(
   usual: ServerOrder,
 ): Pick<ServersQuery, "sort" | "cursor"> {
   if (text === undefined) return { sort: sort ?? usual };
-  const cursor = readServersCursor(text);
-  if (cursor === undefined) throw new ParameterError("Cannot use cursor: it is damaged", WANTED);
-  if (sort !== undefined && sort !== cursor.sort) {
-    throw new ParameterError(`Cannot use cursor: it is of the order ${cursor.sort}`, WANTED);
-  }
-  return { sort: cursor.sort, cursor: cursor.at };
+  const cursor = readServersCursor(text)!; // SERVERS_CURSOR has read it
+  if (sort === undefined || sort === cursor.sort) return { sort: cursor.sort, cursor: cursor.at };
+  throw new ParameterError(
+    `Cannot use cursor: it is of the order ${cursor.sort}`,
+    "the next or previous of a page of the same order",
+  );
 }
-
-const WANTED = "the next or previous of a page of the same order";

@@ -33,7 +33,7 @@ export interface LiveState {
   readonly schema: 1;
   /** Unix milliseconds. */
   readonly at: number;
-  /** The scans and watches that run, and those that have ended since the stream began. */
+  /** The scans and watches that run, those that ended while streams were open, and those of `scan`. */
   readonly scans: readonly LiveScan[];
   /** The contents of the files of `--status-file`; null: cannot be read. */
   readonly status: readonly unknown[];
@@ -64,7 +64,10 @@ interface Reading {
 
 /** Reads running scans while somebody listens. */
 export class LiveFeed {
-  readonly #listeners = new Set<Listener>();
+  /** Listeners, and the identity of the only scan that each one wants. */
+  readonly #listeners = new Map<Listener, string | undefined>();
+  /** Listeners without a state yet. */
+  readonly #waiting = new Set<Listener>();
   readonly #readings = new Map<string, Reading>();
   #last: LiveState | undefined;
   #cancel: (() => void) | undefined;
@@ -96,7 +99,7 @@ export class LiveFeed {
     };
     const stop = () => wake();
     signal.addEventListener("abort", stop);
-    this.#listen(listener);
+    this.#listen(listener, scan);
     try {
       yield encoder.encode(`retry: ${2 * READ_MS}\n\n`);
       while (!signal.aborted) {
@@ -116,14 +119,18 @@ export class LiveFeed {
     }
   }
 
-  #listen(listener: Listener): void {
-    this.#listeners.add(listener);
-    if (this.#last !== undefined) listener(this.#last);
+  #listen(listener: Listener, scan: string | undefined): void {
+    this.#listeners.set(listener, scan);
+    const last = this.#last;
+    const hasScan = scan === undefined || last?.scans.some(({ scan_id }) => scan_id === scan);
+    if (last !== undefined && hasScan) listener(last);
+    else this.#waiting.add(listener);
     if (this.#listeners.size === 1 && !this.#isReading) void this.#read();
   }
 
   #unlisten(listener: Listener): void {
     this.#listeners.delete(listener);
+    this.#waiting.delete(listener);
     if (this.#listeners.size > 0) return;
     this.#cancel?.();
     this.#cancel = undefined;
@@ -137,10 +144,11 @@ export class LiveFeed {
     const state = await this.#state();
     this.#isReading = false;
     if (this.#listeners.size === 0) return;
-    if (this.#last === undefined || textWithoutTime(this.#last) !== textWithoutTime(state)) {
-      this.#last = state;
-      for (const listener of this.#listeners) listener(state);
-    }
+    const before = this.#last;
+    this.#last = state;
+    const isNew = before === undefined || textWithoutTime(before) !== textWithoutTime(state);
+    for (const listener of isNew ? this.#listeners.keys() : this.#waiting) listener(state);
+    this.#waiting.clear();
     this.#cancel = this.sources.clock.after(READ_MS, () => void this.#read());
   }
 
@@ -150,7 +158,8 @@ export class LiveFeed {
     const state = { schema: 1, at: clock.wall(), status: files } as const;
     try {
       const all = await data.scans();
-      const shown = all.filter((one) => one.state === "running" || this.#readings.has(one.scan_id));
+      const wanted = new Set([...this.#listeners.values(), ...this.#readings.keys()]);
+      const shown = all.filter((one) => one.state === "running" || wanted.has(one.scan_id));
       const scans = await Promise.all(shown.map(async (scan) => {
         const finds = await data.finds(scan.scan_id, FINDS);
         return { ...scan, ...this.#rates(scan), finds };

@@ -8,35 +8,11 @@ import {
   type HttpServerOptions,
   MOST_CONNECTIONS,
 } from "../../../src/app/http/http_server.ts";
-import { type Clock, systemClock } from "../../../src/net/clock.ts";
+import { systemClock } from "../../../src/net/clock.ts";
+import { ManualClock } from "../../fakes/manual_clock.ts";
 
 const bytes = (text: string) => new TextEncoder().encode(text);
 const GET = "GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n";
-
-/** A clock that stands still until the test advances it. */
-class ManualClock implements Clock {
-  #now = 0;
-  readonly #timers = new Set<{ at: number; callback: () => void }>();
-
-  now = () => this.#now;
-  wall = () => this.#now;
-  yieldToEvents = () => systemClock.yieldToEvents();
-  pollSockets = () => systemClock.pollSockets();
-  after = (ms: number, callback: () => void) => {
-    const timer = { at: this.#now + ms, callback };
-    this.#timers.add(timer);
-    return () => void this.#timers.delete(timer);
-  };
-
-  move(ms: number): void {
-    this.#now += ms;
-    for (const timer of this.#timers) {
-      if (timer.at > this.#now) continue;
-      this.#timers.delete(timer);
-      timer.callback();
-    }
-  }
-}
 
 function serve(hostname = "127.0.0.1", options: Partial<HttpServerOptions> = {}) {
   const clock = new ManualClock();

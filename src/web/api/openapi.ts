@@ -1,0 +1,81 @@
+/**
+ * The description of the API in OpenAPI 3.1, from the table of routes.
+ *
+ * @module
+ */
+import config from "../../../deno.json" with { type: "json" };
+import type { JsonSchema, Parameter, Parameters } from "./parameters.ts";
+import type { Route } from "./route.ts";
+import { COMPONENTS } from "./schemas.ts";
+
+/** Errors of all routes, by status. */
+const ERRORS: Readonly<Record<string, string>> = {
+  400: "A parameter is not valid.",
+  401: "The dashboard requires a token.",
+  403: "The request comes from a page of another site.",
+  404: "There is no such server, scan or path.",
+  421: "The host name is not one of the dashboard.",
+  503: "The database cannot be read now, or is slow. Try again after `Retry-After`.",
+};
+
+/** The OpenAPI document of routes. */
+export function openApi(routes: readonly Route[]): JsonSchema {
+  const errors = Object.entries(ERRORS).map((
+    [status, description],
+  ) => [
+    status,
+    responseOf("application/json", { $ref: "#/components/schemas/Error" }, description),
+  ]);
+  return {
+    openapi: "3.1.0",
+    jsonSchemaDialect: "https://json-schema.org/draft/2020-12/schema",
+    info: {
+      title: "blocksweep dashboard",
+      version: config.version,
+      description: "Game servers of one database. The API only reads.",
+    },
+    servers: [{ url: "/" }],
+    security: [{}, { token: [] }],
+    paths: Object.fromEntries(routes.map(({ path, ...route }) => [path, {
+      get: operationOf(path, route, Object.fromEntries(errors)),
+    }])),
+    components: {
+      schemas: COMPONENTS,
+      securitySchemes: { token: { type: "http", scheme: "bearer" } },
+    },
+  };
+}
+
+function operationOf(
+  path: string,
+  { summary, pathParameters, parameters, answer }: Omit<Route, "path">,
+  errors: JsonSchema,
+): JsonSchema {
+  const { contentType, schema = {}, description } = answer;
+  return {
+    operationId: path.replace(/^\/api\//, "").replace(/[{}]/g, "").replace(/\W+/g, "_"),
+    summary,
+    parameters: [
+      ...parametersOf(pathParameters, "path"),
+      ...parametersOf(parameters, "query"),
+    ],
+    responses: { 200: responseOf(contentType, schema, description), ...errors },
+  };
+}
+
+function responseOf(contentType: string, schema: JsonSchema, description: string): JsonSchema {
+  return { description, content: { [contentType]: { schema } } };
+}
+
+function parametersOf(table: Parameters, place: "path" | "query"): readonly JsonSchema[] {
+  return Object.entries(table).map(([name, parameter]) => parameterOf(name, place, parameter));
+}
+
+function parameterOf(
+  name: string,
+  place: "path" | "query",
+  { description, schema, repeats }: Parameter<unknown>,
+): JsonSchema {
+  const repeated = repeats ? { style: "form", explode: true } : {};
+  return { name, in: place, required: place === "path", description, schema, ...repeated };
+}

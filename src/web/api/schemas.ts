@@ -1,0 +1,161 @@
+/**
+ * JSON Schemas (2020-12) of the API's answers. The columns of a server come from the record.
+ *
+ * @module
+ */
+import type { Field } from "../../core/record.ts";
+import { fieldSchema } from "../../core/schema.ts";
+import { STORED_FIELDS } from "../../store/server_queries.ts";
+import { FACETS, MAP_LAYERS } from "../data/dashboard_data.ts";
+import { PLACE_FIELDS } from "./export_routes.ts";
+import type { JsonSchema } from "./parameters.ts";
+
+type Properties = Readonly<Record<string, JsonSchema>>;
+
+/** An object with exactly these members. */
+function object(properties: Properties, optional: readonly string[] = []): JsonSchema {
+  const required = Object.keys(properties).filter((name) => !optional.includes(name));
+  return { type: "object", properties, required, additionalProperties: false };
+}
+
+/** An answer: an object with the version of the schema. */
+function answer(properties: Properties): JsonSchema {
+  return object({ schema: { const: 1, description: "version of this schema" }, ...properties });
+}
+
+const list = (items: JsonSchema): JsonSchema => ({ type: "array", items });
+const map = (values: JsonSchema): JsonSchema => ({ type: "object", additionalProperties: values });
+const orNull = (schema: JsonSchema): JsonSchema => ({ anyOf: [schema, { type: "null" }] });
+const ref = (name: string): JsonSchema => ({ $ref: `#/components/schemas/${name}` });
+const described = (schema: JsonSchema, description: string): JsonSchema => ({
+  ...schema,
+  description,
+});
+
+const TEXT = { type: "string" };
+const TEXT_OR_NULL = { type: ["string", "null"] };
+const COUNT = { type: "integer", minimum: 0 };
+const COUNT_OR_NULL = { type: ["integer", "null"], minimum: 0 };
+const NUMBER = { type: "number" };
+const NUMBER_OR_NULL = { type: ["number", "null"] };
+const YES_NO = { type: "boolean" };
+const TIME = { type: "integer", description: "Unix milliseconds" };
+const TIME_OR_NULL = { type: ["integer", "null"], description: "Unix milliseconds; null: unknown" };
+const CURSOR = described(
+  TEXT_OR_NULL,
+  "the value of the parameter for the page there; null: there is none",
+);
+
+const COLUMNS = [...STORED_FIELDS, ...PLACE_FIELDS] as readonly Field[];
+const SERVER = object({
+  id: described({ type: "integer" }, "number of the server in this database"),
+  key: described(TEXT, "host name or address, and port"),
+  ...Object.fromEntries(COLUMNS.map((field) => [field.name, fieldSchema(field)])),
+});
+
+const SCAN_PROPERTIES: Properties = {
+  scan_id: TEXT,
+  kind: described(TEXT, "sweep, watch or import"),
+  state: described(TEXT, "running, stale, finished, interrupted or failed"),
+  ...{ started_at: TIME_OR_NULL, finished_at: TIME_OR_NULL, heartbeat_at: TIME_OR_NULL },
+  ...{ ends_at: TIME_OR_NULL, runs: COUNT, shards: COUNT, shards_done: COUNT, position: NUMBER },
+  ...{ total: NUMBER, probes_sent: NUMBER, replies: NUMBER, found: COUNT },
+  packet_loss: described(NUMBER_OR_NULL, "share, 0 to 1"),
+  ...{ rows_lost: COUNT, rate: NUMBER_OR_NULL, rate_reason: TEXT_OR_NULL },
+  ...{ ranges: list(TEXT), excluded: list(TEXT), widened: YES_NO },
+};
+
+const EVENT_PROPERTIES: Properties = {
+  position: described(TEXT, "place in the feed, a value of before"),
+  ...{ id: TEXT, at: TIME, server: TEXT_OR_NULL, scan_id: TEXT_OR_NULL, kind: TEXT },
+  data: { type: "object" },
+};
+
+const UPTIME = object({
+  watched_s: described(NUMBER, "seconds in which the server was watched"),
+  online_s: described(NUMBER, "seconds in which it was online"),
+  player_s: described(NUMBER, "sum of the times of all players, seconds"),
+  ...{ players_min: COUNT_OR_NULL, players_max: COUNT_OR_NULL },
+});
+
+const FACET_VALUE = object({
+  value: described({ type: ["string", "integer", "null"] }, "null: unknown"),
+  ...{ label: TEXT, servers: COUNT, online: COUNT, players: COUNT },
+}, ["label"]);
+
+const ALIAS = object({ id: { type: "integer" }, key: TEXT });
+
+/** The schemas that answers share. */
+export const COMPONENTS: Properties = {
+  Server: SERVER,
+  Scan: object(SCAN_PROPERTIES),
+  Event: object(EVENT_PROPERTIES),
+  ListedEvent: object({ ...EVENT_PROPERTIES, server_id: { type: ["integer", "null"] } }),
+  Uptime: UPTIME,
+  Error: object({
+    error: described(TEXT, "what cannot be done, with the name of the parameter"),
+    wanted: described(TEXT_OR_NULL, "what is expected; null: try again later"),
+  }),
+};
+
+/** The schemas of answers. */
+export const ANSWERS = {
+  servers: answer({
+    total: described(COUNT_OR_NULL, "number of servers that the filters match; null: not counted"),
+    ...{ servers: list(ref("Server")), next: CURSOR, previous: CURSOR },
+  }),
+  server: answer({
+    ...{ server: ref("Server"), tags: list(TEXT), notes: TEXT_OR_NULL, players: list(TEXT) },
+    ...{ alias_of: orNull(ALIAS), aliases: list(ALIAS) },
+    uptime: object({ "24h": ref("Uptime"), "7d": ref("Uptime"), "30d": ref("Uptime") }),
+    replies: list(object({
+      ...{ protocol: TEXT, seen_at: TIME, size: COUNT },
+      hex: described(TEXT, "the first bytes of the last reply, hexadecimal"),
+    })),
+    events: list(ref("Event")),
+  }),
+  history: answer({
+    ...{ from: TIME, to: TIME },
+    step: described(NUMBER, "milliseconds between points; 0: each observation is a point"),
+    points: list(object({
+      ...{ at: TIME, online: { type: ["boolean", "null"] }, players: NUMBER_OR_NULL },
+      ...{ players_most: NUMBER_OR_NULL, slots: NUMBER_OR_NULL, latency_ms: NUMBER_OR_NULL },
+    })),
+    unwatched: described(list(object({ from: TIME, to: TIME })), "times in which no watch ran"),
+    peak: orNull(object({ players: COUNT, at: TIME })),
+  }),
+  serverEvents: answer({ events: list(ref("ListedEvent")), next: CURSOR }),
+  facets: answer({
+    ...{ servers: COUNT, online: COUNT, players: COUNT },
+    facets: object(Object.fromEntries(FACETS.map((name) => [name, list(FACET_VALUE)]))),
+  }),
+  map: answer({
+    ...{ network: TEXT, layer: { type: "string", enum: MAP_LAYERS }, servers: COUNT },
+    gaps: described(
+      list({ type: "integer", minimum: 1 }),
+      "for each cell, the distance of its index from that of the cell before, the first one from -1; " +
+        "indexes are in the order of addresses, and cells that are not listed have the value 0",
+    ),
+    values: described(list(NUMBER), "values of these cells"),
+  }),
+  trends: answer({
+    ...{ days: COUNT, by: TEXT_OR_NULL },
+    trends: list(object({
+      value: TEXT_OR_NULL,
+      points: list(object({ at: TIME, servers: NUMBER, online: NUMBER, players: NUMBER })),
+    })),
+  }),
+  scans: answer({ scans: list(ref("Scan")) }),
+  scan: answer({ scan: ref("Scan"), finds: list(ref("Server")) }),
+  openapi: { type: "object" },
+  live: answer({
+    at: TIME,
+    scans: list(object({
+      ...SCAN_PROPERTIES,
+      ...{ probes_per_second: NUMBER_OR_NULL, replies_per_second: NUMBER_OR_NULL },
+      finds: list(ref("Server")),
+    })),
+    status: list(object({ file: TEXT, state: orNull(map({})) })),
+    error: described(TEXT_OR_NULL, "why the database cannot be read now"),
+  }),
+} as const satisfies Properties;

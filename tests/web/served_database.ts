@@ -1,0 +1,27 @@
+/** A SQLite database with servers, opened as `serve` opens it. */
+import { openSqlite } from "../../src/store/database/sqlite.ts";
+import { createTables } from "../../src/store/schema/create_tables.ts";
+import { parseDatabaseLocation } from "../../src/store/database_location.ts";
+import type { DashboardData } from "../../src/web/data/dashboard_data.ts";
+import { openDashboardData } from "../../src/web/data/open_dashboard_data.ts";
+import { fillServers } from "./oracle.ts";
+
+/** Runs a test with the data of a SQLite database. */
+export async function withDatabase(test: (data: DashboardData) => Promise<void>): Promise<void> {
+  const folder = await Deno.makeTempDir();
+  try {
+    const location = parseDatabaseLocation(`${folder}/servers.db`)!;
+    {
+      await using database = openSqlite(location.file);
+      await createTables(database);
+      await fillServers(database);
+    }
+    await using data = await openDashboardData(location, {
+      resolve: (path) => path,
+      password: () => Promise.resolve(undefined),
+    });
+    await test(data);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}

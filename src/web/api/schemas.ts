@@ -87,7 +87,7 @@ const ALIAS = object({ id: { type: "integer" }, key: TEXT });
 
 /** The schemas that answers share. */
 export const COMPONENTS: Properties = {
-  Server: SERVER,
+  StoredServer: SERVER,
   Scan: object(SCAN_PROPERTIES),
   Event: object(EVENT_PROPERTIES),
   ListedEvent: object({ ...EVENT_PROPERTIES, server_id: { type: ["integer", "null"] } }),
@@ -102,10 +102,10 @@ export const COMPONENTS: Properties = {
 export const ANSWERS = {
   servers: answer({
     total: described(COUNT_OR_NULL, "number of servers that the filters match; null: not counted"),
-    ...{ servers: list(ref("Server")), next: CURSOR, previous: CURSOR },
+    ...{ servers: list(ref("StoredServer")), next: CURSOR, previous: CURSOR },
   }),
   server: answer({
-    ...{ server: ref("Server"), tags: list(TEXT), notes: TEXT_OR_NULL, players: list(TEXT) },
+    ...{ server: ref("StoredServer"), tags: list(TEXT), notes: TEXT_OR_NULL, players: list(TEXT) },
     ...{ alias_of: orNull(ALIAS), aliases: list(ALIAS) },
     uptime: object({ "24h": ref("Uptime"), "7d": ref("Uptime"), "30d": ref("Uptime") }),
     replies: list(object({
@@ -146,14 +146,14 @@ export const ANSWERS = {
     })),
   }),
   scans: answer({ scans: list(ref("Scan")) }),
-  scan: answer({ scan: ref("Scan"), finds: list(ref("Server")) }),
+  scan: answer({ scan: ref("Scan"), finds: list(ref("StoredServer")) }),
   openapi: { type: "object" },
   live: answer({
     at: TIME,
     scans: list(object({
       ...SCAN_PROPERTIES,
       ...{ probes_per_second: NUMBER_OR_NULL, replies_per_second: NUMBER_OR_NULL },
-      finds: list(ref("Server")),
+      finds: list(ref("StoredServer")),
     })),
     status: list(object({ file: TEXT, state: orNull(map({})) })),
     error: described(TEXT_OR_NULL, "why the database cannot be read now"),

@@ -3,8 +3,8 @@
  *
  * @module
  */
-import { createHash } from "node:crypto";
-import { gzipSync } from "node:zlib";
+import defer * as nodeCrypto from "node:crypto";
+import defer * as nodeZlib from "node:zlib";
 import { acceptsGzip } from "../../app/http/accepts_gzip.ts";
 import type { HttpRequest } from "../../app/http/http_request.ts";
 import type { HttpResponse, HttpStatus } from "../../app/http/http_response.ts";
@@ -77,7 +77,9 @@ export function responseOf(
   if (status !== 200) {
     return { status, headers: { "cache-control": "no-store", ...more }, body: plain };
   }
-  const tag = `W/"${createHash("sha256").update(plain).digest("base64url").slice(0, 22)}"`;
+  const tag = `W/"${
+    nodeCrypto.createHash("sha256").update(plain).digest("base64url").slice(0, 22)
+  }"`;
   const control = cached === "forever"
     ? "private, max-age=31536000, immutable"
     : "private, no-cache";
@@ -91,7 +93,7 @@ export function responseOf(
     ? {
       status,
       headers: { ...cacheable, "content-encoding": "gzip" },
-      body: new Uint8Array(gzipSync(plain)),
+      body: new Uint8Array(nodeZlib.gzipSync(plain)),
     }
     : { status, headers: cacheable, body: plain };
 }

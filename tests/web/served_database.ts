@@ -19,6 +19,8 @@ export async function withDatabase(test: (data: DashboardData) => Promise<void>)
     await using data = await openDashboardData(location, {
       resolve: (path) => path,
       password: () => Promise.resolve(undefined),
+    }, (line) => {
+      throw new Error(line);
     });
     await test(data);
   } finally {

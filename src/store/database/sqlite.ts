@@ -37,6 +37,8 @@ const MAPPED_BYTES = 2 ** 31 - 65_536;
 export interface SqliteOptions {
   /** Opens the file for reading only; the file must exist. Default: `false`. */
   readonly readOnly?: boolean;
+  /** Maps a file that is read into memory, which then counts as the process's. Default: `true`. */
+  readonly isMapped?: boolean;
   /** Refuses to create the file. Default: `false`, a missing file is created. */
   readonly mustExist?: boolean;
   /** How long a statement waits while another program has locked the file, milliseconds. Default: 5,000. */
@@ -54,7 +56,7 @@ export interface SqliteOptions {
  * is full.
  */
 export function openSqlite(path: string, options: SqliteOptions = {}): Database {
-  const { readOnly = false, mustExist = false } = options;
+  const { readOnly = false, isMapped = true, mustExist = false } = options;
   let db: DatabaseSync | undefined;
   try {
     // Opening for reading fails when the file is missing; opening for writing would create it.
@@ -63,7 +65,7 @@ export function openSqlite(path: string, options: SqliteOptions = {}): Database 
     db.exec(`pragma busy_timeout = ${BLOCK_MS}`);
     db.exec("pragma trusted_schema = off");
     db.prepare("select count(*) from sqlite_master").get();
-    if (readOnly) db.exec(`pragma mmap_size = ${MAPPED_BYTES}`);
+    if (readOnly && isMapped) db.exec(`pragma mmap_size = ${MAPPED_BYTES}`);
     const log = readOnly ? undefined : syncableLog(db);
     if (!readOnly) {
       db.exec("begin immediate; rollback"); // fails now when the file is locked or read-only

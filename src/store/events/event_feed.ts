@@ -58,6 +58,9 @@ export interface BrokenEvent extends EventPosition {
   readonly reason: string;
 }
 
+/** A value of {@linkcode EventSelection.onBroken}: events that cannot be read are left out. */
+export function leaveOut(): void {}
+
 /** Default of {@linkcode EventSelection.limit}. */
 const LIMIT = 1000;
 

@@ -1,45 +1,77 @@
 /**
- * Answers the dashboard's questions from one open database.
+ * Answers the dashboard's questions from an open database and its picture.
  *
  * @module
  */
 import type { Database } from "../../store/database/database.ts";
-import { eventsBefore } from "../../store/events/event_feed.ts";
+import { eventsBefore, leaveOut } from "../../store/events/event_feed.ts";
 import { newestScans, scanWithId } from "../../store/scans/scan_list.ts";
-import { countCells, countFacets } from "./counts.ts";
-import type { DashboardData } from "./dashboard_data.ts";
+import type { CountedPicture } from "../picture/counted_picture.ts";
+import type { ServerMapQuery } from "../picture/map_cells.ts";
+import { type DashboardData, DataError, type MapCells, type MapQuery } from "./dashboard_data.ts";
 import { readHistory } from "./history.ts";
 import { readIcon } from "./icons.ts";
 import { type PlaceLookup, UNKNOWN_PLACE } from "./listed_servers.ts";
-import { countAll, readFinds, readOverview } from "./overview.ts";
+import { countAll, readFinds, readOverview, STALE_MS } from "./overview.ts";
+import { ScannedSpace } from "./scanned_space.ts";
 import { readDetails } from "./server_details.ts";
-import { readPage } from "./server_pages.ts";
+import { COUNTING, readPage } from "./server_pages.ts";
 import { readTrends } from "./trends.ts";
 
 /** Number of scans that are listed. */
 const SCANS = 100;
 
+/** The state of reading that outlasts an answer. */
+export interface ReaderState {
+  /** The picture of the database; `undefined`: it is being made. */
+  readonly picture?: CountedPicture;
+  /** The addresses of scans. */
+  readonly space: ScannedSpace;
+}
+
 /** The data of an open database. */
 export function dataOf(
   database: Database,
+  { picture, space }: ReaderState = { space: new ScannedSpace() },
   places: PlaceLookup = () => UNKNOWN_PLACE,
 ): DashboardData {
-  const aliasesOf = async (endpoint: string) => {
-    const rows = await database.rows("select id from servers where alias_of = ?", [endpoint]);
-    return rows.map(({ id }) => Number(id));
-  };
   return {
-    overview: async () => await readOverview(database, places, await countAll(database)),
-    servers: (query) => readPage(database, query, places),
-    facets: (filters) => countFacets(database, filters),
-    server: (id) => readDetails(database, id, places, aliasesOf),
+    overview: async () => await readOverview(database, places, await countsOf(database, picture)),
+    servers: (query) => readPage(database, picture, query, places),
+    facets: (filters) => Promise.try(() => existing(picture).facets(filters)),
+    server: (id) => readDetails(database, id, places, picture),
     history: (id, from, to) => readHistory(database, id, from, to),
     icon: (hash) => readIcon(database, hash),
-    map: (query) => countCells(database, query),
+    map: (query) => readMap(database, picture, space, query),
     trends: (query) => readTrends(database, query, database.now()),
-    events: (query) => eventsBefore(database, { ...query, onBroken: () => {} }),
+    events: (query) => eventsBefore(database, { ...query, onBroken: leaveOut }),
     scans: () => newestScans(database, SCANS),
     scan: (id) => scanWithId(database, id),
     finds: (scan, limit) => readFinds(database, scan, limit, places),
   };
+}
+
+/** @throws DataError while the picture is being made. */
+function existing(picture: CountedPicture | undefined): CountedPicture {
+  if (picture === undefined) throw new DataError("slow", COUNTING);
+  return picture;
+}
+
+async function countsOf(database: Database, picture: CountedPicture | undefined) {
+  if (picture === undefined) return await countAll(database);
+  return { ...picture.all(database.now() - STALE_MS), newestReplyAt: picture.newestReplyAt };
+}
+
+async function readMap(
+  database: Database,
+  picture: CountedPicture | undefined,
+  space: ScannedSpace,
+  query: MapQuery,
+): Promise<MapCells> {
+  const { layer } = query;
+  const cells = (layer: ServerMapQuery["layer"]) =>
+    existing(picture).cells({ ...query, layer }, database.now());
+  if (layer !== "scanned") return cells(layer);
+  const { servers } = cells("servers");
+  return { ...await space.cells(database, query), servers };
 }

@@ -7,7 +7,7 @@ import { type Database, isInList, listValue, type Row } from "../../store/databa
 import { RECORD_COLUMNS, RECORD_TABLES, recordOf } from "../../store/rows/stored_record.ts";
 import type { ListedServer, Place } from "./dashboard_data.ts";
 
-/** Finds country and operator of an address, as text in the form of records. */
+/** Finds country and operator of an address, which is in the form of records without a zone. */
 export type PlaceLookup = (host: string) => Place;
 
 /** The place of an address without `--geoip`. */
@@ -41,6 +41,6 @@ function listedServer(row: Row, places: PlaceLookup): ListedServer {
     uptime_30d: row.uptime_30d as number | null,
     id: Number(row.id),
     key: String(row.key),
-    ...places(record.host),
+    ...places(record.host.split("%")[0]),
   };
 }

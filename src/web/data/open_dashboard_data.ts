@@ -1,27 +1,129 @@
 /**
- * Opens a database for the dashboard.
+ * Opens a database for the dashboard: threads read it.
  *
  * @module
  */
+import defer * as nodeThreads from "node:worker_threads";
+import { systemClock } from "../../net/clock.ts";
 import type { DatabaseLocation } from "../../store/database_location.ts";
 import { type ConnectionEnvironment, readStore } from "../../store/open_store.ts";
+import type { PictureMemory } from "../picture/picture.ts";
+import { type Answer, METHODS, READY } from "./threads/answers.ts";
 import type { DashboardData } from "./dashboard_data.ts";
-import { dataOf } from "./database_reader.ts";
+import type { DatabasePlace } from "./database_access.ts";
+import { type StartThread, ThreadPool } from "./threads/thread_pool.ts";
 
 /** The data of a database that stays open until it is disposed of. */
 export interface OpenDashboardData extends DashboardData, AsyncDisposable {}
 
+/** Limits of a thread's memory. A larger space for new objects is not faster here. */
+const MEMORY = { maxYoungGenerationSizeMb: 6 };
+/** Pause before the thread of the picture starts again after an error, milliseconds. */
+const RESTART_MS = 10_000;
+
 /**
  * Opens a database for the dashboard, for reading only.
  *
+ * @param report Receives a line when the servers cannot be counted.
  * @throws InputError when the database does not exist or cannot be used.
  */
 export async function openDashboardData(
   location: DatabaseLocation,
   environment: ConnectionEnvironment,
+  report: (line: string) => void,
 ): Promise<OpenDashboardData> {
-  const database = await readStore(location, environment);
-  return Object.assign(dataOf(database), {
-    [Symbol.asyncDispose]: () => database[Symbol.asyncDispose](),
-  });
+  await (await readStore(location, environment))[Symbol.asyncDispose]();
+  const place = await placeOf(location, environment);
+  await using opening = new AsyncDisposableStack();
+  const { promise: ready, resolve, reject } = Promise.withResolvers<void>();
+  const pool = opening.use(new ThreadPool(queryThreads(place, resolve, reject), systemClock));
+  opening.defer(keepPictureOf(place, (memory) => pool.usePicture(memory), report));
+  await ready;
+  const threads = opening.move();
+  const methods = METHODS.map((name) => [
+    name,
+    (...values: readonly unknown[]) => pool.ask(name, values),
+  ]);
+  return {
+    ...Object.fromEntries(methods) as DashboardData,
+    [Symbol.asyncDispose]: () => threads.disposeAsync(),
+  };
+}
+
+/** The place of a database, with what the environment adds to its location. */
+async function placeOf(
+  { path, file, postgres }: DatabaseLocation,
+  { resolve, password }: ConnectionEnvironment,
+): Promise<DatabasePlace> {
+  if (postgres === undefined) return { name: path, file: resolve(file) };
+  const { rootCertificate } = postgres;
+  return {
+    name: path,
+    postgres,
+    password: postgres.password ?? await password(postgres),
+    ...rootCertificate !== undefined && {
+      certificate: await Deno.readTextFile(resolve(rootCertificate)),
+    },
+  };
+}
+
+function optionsOf(workerData: DatabasePlace): nodeThreads.WorkerOptions {
+  return { workerData, resourceLimits: MEMORY };
+}
+
+/**
+ * Starts threads that answer questions.
+ *
+ * @param onReady Called when a thread has loaded its modules.
+ * @param onError Called when a thread has failed, for example because a module is missing.
+ */
+function queryThreads(
+  place: DatabasePlace,
+  onReady: () => void,
+  onError: (error: Error) => void,
+): StartThread {
+  return ({ onAnswer, onFailure }) => {
+    const worker = new nodeThreads.Worker(
+      new URL("./threads/query_thread.ts", import.meta.url),
+      optionsOf(place),
+    );
+    worker.on("message", (message: Answer | typeof READY) => {
+      if (message === READY) onReady();
+      else onAnswer(message);
+    });
+    worker.on("error", (error: Error) => {
+      onError(error);
+      onFailure(error);
+    });
+    return {
+      post: (message) => worker.postMessage(message),
+      end: () => void worker.terminate(),
+    };
+  };
+}
+
+/** Keeps the picture of a database in a thread. Returns a function that ends the thread. */
+function keepPictureOf(
+  place: DatabasePlace,
+  publish: (memory: PictureMemory | undefined) => void,
+  report: (line: string) => void,
+): () => Promise<void> {
+  let cancel = () => {};
+  let worker: nodeThreads.Worker;
+  const start = () => {
+    worker = new nodeThreads.Worker(
+      new URL("./threads/picture_thread.ts", import.meta.url),
+      optionsOf(place),
+    );
+    worker.on("message", publish);
+    worker.on("error", (error: Error) => {
+      report(`blocksweep: cannot count the servers: ${error.message}; trying again`);
+      cancel = systemClock.after(RESTART_MS, start);
+    });
+  };
+  start();
+  return async () => {
+    cancel();
+    await worker.terminate();
+  };
 }

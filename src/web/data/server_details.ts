@@ -4,9 +4,11 @@
  * @module
  */
 import { type Database, isInList, listValue } from "../../store/database/database.ts";
-import { lastEvents } from "../../store/events/event_feed.ts";
+import { lastEvents, leaveOut } from "../../store/events/event_feed.ts";
+import { hasAddressIn } from "../../store/rows/addresses.ts";
 import { readTexts } from "../../store/rows/json_cells.ts";
 import { recentUptime } from "../../store/uptime/uptime_queries.ts";
+import type { CountedPicture } from "../picture/counted_picture.ts";
 import { serverId } from "../../core/record.ts";
 import type { ListedServer, RawReply, ServerDetails } from "./dashboard_data.ts";
 import { base64Bytes } from "./icons.ts";
@@ -19,16 +21,15 @@ const EVENTS = 50;
 type Named = ServerDetails["aliases"][number];
 
 /**
- * Reads the details of a server.
+ * Reads the details of a server. Without a picture, its aliases are those with the same address.
  *
- * @param aliases The `servers.id` of the servers that name this one as their first row.
  * @returns `undefined` if there is no such server.
  */
 export async function readDetails(
   database: Database,
   id: number,
   places: PlaceLookup,
-  aliases: (id: string) => Promise<readonly number[]>,
+  picture: CountedPicture | undefined,
 ): Promise<ServerDetails | undefined> {
   const [server] = await listedServers(database, [id], places);
   if (server === undefined) return undefined;
@@ -39,10 +40,10 @@ export async function readDetails(
     notes: textOrNull(row?.notes),
     players: server.players ?? [],
     aliasOf: await firstRow(database, server),
-    aliases: await named(database, (await aliases(serverId(server))).filter((one) => one !== id)),
+    aliases: await aliasesOf(database, server, picture),
     uptime: await recentUptime(database, id, database.now()),
     replies: await repliesOf(database, id),
-    events: (await lastEvents(database, { server: id, limit: EVENTS, onBroken: () => {} }))
+    events: (await lastEvents(database, { server: id, limit: EVENTS, onBroken: leaveOut }))
       .toReversed(),
   };
 }
@@ -64,10 +65,22 @@ async function firstRow(
   return row === undefined ? null : { id: Number(row.id), key: String(row.key) };
 }
 
-async function named(database: Database, ids: readonly number[]): Promise<Named[]> {
+/** The servers that name a server as their first row. */
+async function aliasesOf(
+  database: Database,
+  server: ListedServer,
+  picture: CountedPicture | undefined,
+): Promise<Named[]> {
+  const { condition, value } = picture === undefined
+    ? hasAddressIn(database, [server.host.split("%")[0]])
+    : {
+      condition: isInList(database, "s.id", "integer"),
+      value: listValue(database, picture.aliasesOf(serverId(server))),
+    };
   const rows = await database.rows(
-    `select id, key from servers where ${isInList(database, "id", "integer")} order by key`,
-    [listValue(database, ids)],
+    `select s.id, s.key from servers s where ${condition} and s.alias_of = ? and s.id <> ? ` +
+      "order by s.key",
+    [value, serverId(server), server.id],
   );
   return rows.map(({ id, key }) => ({ id: Number(id), key: String(key) }));
 }

@@ -257,6 +257,8 @@ Deno.test("a file that is opened for reading is mapped into memory", async () =>
     await using reader = openSqlite(`${folder}/a.db`, { readOnly: true });
     const [{ mmap_size: bytes }] = await all(reader, "pragma mmap_size");
     assert(Number(bytes) > 2e9, `${bytes} bytes`);
+    await using unmapped = openSqlite(`${folder}/a.db`, { readOnly: true, isMapped: false });
+    assertEquals(await all(unmapped, "pragma mmap_size"), [{ mmap_size: 0 }]);
   });
 });
 

@@ -1,29 +1,48 @@
-/** Covers src/web/data/. */
-import { assert, assertEquals } from "@std/assert";
+/** Covers src/web/data/ and src/web/picture/: answers, compared with those from rows in memory. */
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import { formatAddress, parseAddress } from "../../../src/core/address.ts";
 import type { Database } from "../../../src/store/database/database.ts";
 import { SERVER_ORDERS, type ServerOrder } from "../../../src/store/queries/orders.ts";
 import { selectServers } from "../../../src/store/server_queries.ts";
-import type { DashboardData, DashboardFilters } from "../../../src/web/data/dashboard_data.ts";
+import { Store } from "../../../src/store/store.ts";
+import {
+  type DashboardData,
+  type DashboardFilters,
+  DataError,
+  FACETS,
+  type ListedServer,
+  type MapQuery,
+} from "../../../src/web/data/dashboard_data.ts";
 import { dataOf } from "../../../src/web/data/database_reader.ts";
+import { ScannedSpace } from "../../../src/web/data/scanned_space.ts";
+import { CountedPicture } from "../../../src/web/picture/counted_picture.ts";
+import { DatabasePicture } from "../../../src/web/picture/follow_database.ts";
 import { onEngines } from "../../store/databases.ts";
+import { record, scanId } from "../../store/records.ts";
 import {
   everyServer,
   expectedFacet,
   fillServers,
   FILTERS,
-  inFacetOrder,
   matches,
+  PLACE_FILTERS,
+  placeOf,
 } from "../oracle.ts";
 
-const NOWHERE = { country: null, asn: null, operator: null };
 const SORTS = Object.keys(SERVER_ORDERS) as ServerOrder[];
+const ALL_FILTERS = [...FILTERS, ...PLACE_FILTERS];
+
+/** The picture of a database, and the data that uses it. */
+async function pictured(database: Database) {
+  const picture = await DatabasePicture.of(database, placeOf);
+  const state = { picture: new CountedPicture(picture.memory), space: new ScannedSpace() };
+  return { picture, data: dataOf(database, state, placeOf) };
+}
 
 /** The numbers of all servers in an order. */
 async function sortedIds(database: Database, sort: ServerOrder): Promise<number[]> {
   const ids = new Map(
-    (await everyServer(database, () => NOWHERE)).map((
-      { id, host, port },
-    ) => [`${host} ${port}`, id]),
+    (await everyServer(database, placeOf)).map(({ id, host, port }) => [`${host} ${port}`, id]),
   );
   const all = await Array.fromAsync(selectServers(database, { sort }));
   return all.map(({ host, port }) => ids.get(`${host} ${port}`)!);
@@ -56,49 +75,215 @@ async function walk(
   return { forwards, backwards, total };
 }
 
-onEngines(
-  "pages forwards and backwards have each matching server once, in order",
-  async (database) => {
-    await fillServers(database);
-    const data = dataOf(database);
-    const servers = new Map(
-      (await everyServer(database, () => NOWHERE)).map((one) => [one.id, one]),
-    );
-    for (const sort of SORTS) {
-      const ids = await sortedIds(database, sort);
-      for (const filters of FILTERS) {
-        const expected = ids.filter((id) => matches(servers.get(id)!, filters));
-        const { forwards, backwards, total } = await walk(data, filters, sort, 40);
-        const message = Deno.inspect({ sort, filters });
-        assertEquals(forwards, expected, message);
-        if (expected.length > 0) assertEquals(backwards, expected, message);
-        assertEquals(total, expected.length, message);
-      }
-    }
-  },
-);
-
-onEngines("facets count servers without the facet's own filter", async (database) => {
+onEngines("pages forwards and backwards have each matching server once", async (database) => {
   await fillServers(database);
-  const data = dataOf(database);
-  const servers = await everyServer(database, () => NOWHERE);
-  for (const filters of FILTERS) {
+  const { data } = await pictured(database);
+  const servers = new Map((await everyServer(database, placeOf)).map((one) => [one.id, one]));
+  for (const sort of SORTS) {
+    const ids = await sortedIds(database, sort);
+    for (const filters of ALL_FILTERS) {
+      const expected = ids.filter((id) => matches(servers.get(id)!, filters));
+      const { forwards, backwards, total } = await walk(data, filters, sort, 40);
+      const message = Deno.inspect({ sort, filters });
+      assertEquals(forwards, expected, message);
+      if (expected.length > 0) assertEquals(backwards, expected, message);
+      assertEquals(total, expected.length, message);
+    }
+  }
+});
+
+onEngines("without a picture, pages are the same, and nothing is counted", async (database) => {
+  await fillServers(database);
+  const data = dataOf(database, undefined, placeOf);
+  const servers = new Map((await everyServer(database, placeOf)).map((one) => [one.id, one]));
+  const ids = await sortedIds(database, "name");
+  for (const filters of ALL_FILTERS) {
+    const expected = ids.filter((id) => matches(servers.get(id)!, filters));
+    const { forwards, total } = await walk(data, filters, "name", 60);
+    assertEquals([forwards, total], [expected, null], Deno.inspect(filters));
+  }
+  await assertRejects(() => data.facets({}), DataError, "Try again");
+  const query = { address: 0, prefix: 0, layer: "servers", filters: {} } as const;
+  await assertRejects(() => data.map(query), DataError, "Try again");
+});
+
+/** Compares the counts of all filters with those of rows in memory. */
+async function compareCounts(data: DashboardData, servers: readonly ListedServer[]): Promise<void> {
+  for (const filters of ALL_FILTERS) {
     const { facets, ...all } = await data.facets(filters);
     const found = servers.filter((one) => matches(one, filters));
     const online = found.filter((one) => one.online);
     const players = online.reduce((sum, one) => sum + (one.players_online ?? 0), 0);
     const message = Deno.inspect(filters);
     assertEquals(all, { servers: found.length, online: online.length, players }, message);
-    for (const name of ["edition", "protocol", "port", "flag"] as const) {
-      const expected = expectedFacet(servers, filters, name);
-      const least = expected[29]?.servers ?? 0;
-      const above = (all: readonly { servers: number }[]) =>
-        all.filter((one) => one.servers > least);
-      assertEquals(
-        above(inFacetOrder(facets[name])),
-        above(expected),
-        `${name}: ${message}`,
-      );
+    for (const name of FACETS) {
+      const values = facets[name].map(({ label: _, ...value }) => value);
+      const expected = expectedFacet(servers, filters, name).slice(0, 30);
+      assertEquals(values, expected, `${name}: ${message}`);
     }
+  }
+}
+
+onEngines("facets count servers without the facet's own filter", async (database) => {
+  await fillServers(database);
+  const { data } = await pictured(database);
+  await compareCounts(data, await everyServer(database, placeOf));
+  const { facets } = await data.facets({});
+  assertEquals(facets.operator.find(({ value }) => value === 64501)?.label, "Network 1");
+  const { data: nowhere } = await pictured(database);
+  assertEquals((await nowhere.facets({})).facets.country.length, 3);
+});
+
+onEngines("a picture follows new, changed, polled and removed servers", async (database) => {
+  await fillServers(database);
+  const { picture, data } = await pictured(database);
+  const store = new Store(database, () => Promise.resolve());
+  const at = database.now();
+  await store.write([
+    record(7, { host: "10.9.9.9", name: "new", software: "Brandnew", seen_at: at }),
+    record(8, { host: "2001:db8::9", name: "n".repeat(300), flags: ["cutShort"], seen_at: at }),
+    ...Array.from({ length: 60 }, (_, i) =>
+      record(i % 70 + 1, {
+        host: `10.0.${i % 3}.${i}`,
+        name: i % 2 === 0 ? `Renamed with a much longer text ${i}` : "x",
+        map: i % 5 === 0 ? "İstanbul" : null,
+        version: `1.99.${i % 2}`,
+        players_online: 3,
+        seen_at: at + i,
+      })),
+  ]);
+  await picture.readChanges(database);
+  await database.run("update server_state set online = not online where server % 5 = 2");
+  await database.run("update server_state set players_online = 77 where server % 7 = 3");
+  for (const table of ["server_state where server", "servers where id"]) {
+    await database.run(`delete from ${table} % 11 = 4`);
+  }
+  await picture.readStates(database);
+  await compareCounts(data, await everyServer(database, placeOf));
+});
+
+onEngines("a server with a lower number than others is inserted", async (database) => {
+  const store = new Store(database, () => Promise.resolve());
+  await store.write(Array.from({ length: 20 }, (_, i) => record(i + 1, { name: `Server ${i}` })));
+  const move = async (to: number, from: number) => {
+    await database.run("update servers set id = ? where id = ?", [to, from]);
+    await database.run("update server_state set server = ? where server = ?", [to, from]);
+  };
+  if (database.engine === "postgres") {
+    await database.script("alter table servers alter column id drop identity");
+  }
+  await move(500, 5);
+  const { picture, data } = await pictured(database);
+  await store.write([record(3, { name: "Moved in the picture", seen_at: 9000 })]);
+  await picture.readChanges(database);
+  await move(5, 500);
+  await move(900, 2);
+  await picture.readStates(database);
+  const servers = await everyServer(database, placeOf);
+  await compareCounts(data, servers);
+  for (const text of ["server 1", "server 4", "moved in the", "server"]) {
+    const page = await data.servers({ filters: { text }, sort: "name", limit: 50 });
+    const expected = servers.filter((one) => matches(one, { text })).map(({ id }) => id);
+    assertEquals(page.servers.map(({ id }) => id).sort(), expected.sort(), text);
+    assertEquals(page.total, expected.length, text);
+  }
+});
+
+onEngines("the map counts servers by address, and shows scanned space", async (database) => {
+  await fillServers(database);
+  const store = new Store(database, () => Promise.resolve());
+  const address = (text: string) => parseAddress(text) as number;
+  await store.begin({
+    id: scanId(1),
+    at: 1,
+    shards: 1,
+    config: "{}",
+    addresses: {
+      requested: [{ start: address("10.0.0.0"), end: address("10.2.0.0") }],
+      excluded: [{ start: address("10.0.1.0"), end: address("10.0.2.0") }, {
+        start: address("10.1.0.0"),
+        end: address("10.2.0.0"),
+      }],
+    },
+  });
+  const { data } = await pictured(database);
+  const servers = await everyServer(database, placeOf);
+  const squares = [["0.0.0.0", 0], ["10.0.0.0", 8], ["10.0.0.0", 16], ["11.0.0.0", 8]] as const;
+  for (const [first, prefix] of squares) {
+    for (const filters of [{}, { online: true, edition: ["java"] }]) {
+      for (const layer of ["servers", "online", "share", "age"] as const) {
+        const query = { address: address(first), prefix, layer, filters };
+        const message = Deno.inspect(query);
+        assertEquals(await data.map(query), expectedCells(servers, query, database.now()), message);
+      }
+    }
+  }
+  const scanned = async (first: string, prefix: MapQuery["prefix"]) => {
+    const layer = "scanned";
+    const { cells, values } = await data.map({
+      ...{ address: address(first), prefix, layer, filters: {} },
+    });
+    const size = 2 ** (16 - prefix);
+    return cells.map((cell, i) => [formatAddress(address(first) + cell * size), values[i]]);
+  };
+  assertEquals(await scanned("0.0.0.0", 0), [["10.0.0.0", 3], ["10.1.0.0", 2]]);
+  const networks = await scanned("10.0.0.0", 8);
+  assertEquals([networks.length, networks[0], networks[1], networks[300]], [
+    512,
+    ["10.0.0.0", 1],
+    ["10.0.1.0", 2],
+    ["10.1.44.0", 2],
+  ]);
+  assertEquals((await scanned("10.1.0.0", 16)).length, 65_536);
+});
+
+/** The cells of a map, from rows in memory. */
+function expectedCells(
+  servers: readonly ListedServer[],
+  { address: first, prefix, layer, filters }: MapQuery,
+  now: number,
+) {
+  const size = 2 ** (16 - prefix);
+  const cellOf = ({ host }: ListedServer) => {
+    const address = parseAddress(host)!;
+    return typeof address === "number" ? Math.floor((address - first) / size) : -1;
+  };
+  const inSquare = servers.filter((one) => cellOf(one) >= 0 && cellOf(one) < 65_536);
+  const found = inSquare.filter((one) => matches(one, filters));
+  const groups = [...Map.groupBy(found, cellOf)].sort(([a], [b]) => a - b);
+  const minute = (ms: number) => Math.floor(ms / 60_000);
+  const valueOf = (cell: number, ones: readonly ListedServer[]) => ({
+    servers: ones.length,
+    online: ones.filter((one) => one.online).length,
+    share: Math.round(1000 * ones.length / inSquare.filter((one) => cellOf(one) === cell).length),
+    age: minute(now) - minute(Math.max(...ones.map((one) => one.last_seen))),
+    scanned: 0,
+  }[layer]);
+  const cells = groups.map(([cell, ones]) => [cell, valueOf(cell, ones)])
+    .filter(([, value]) => value > 0);
+  return {
+    cells: cells.map(([cell]) => cell),
+    values: cells.map(([, value]) => value),
+    servers: found.length,
+  };
+}
+
+onEngines("the overview counts all servers", async (database) => {
+  await fillServers(database);
+  const servers = await everyServer(database, placeOf);
+  const online = servers.filter((one) => one.online);
+  const expected = {
+    servers: servers.length,
+    online: online.length,
+    players: online.reduce((sum, one) => sum + (one.players_online ?? 0), 0),
+    stale: servers.length,
+    newestReplyAt: 5000,
+  };
+  const { data } = await pictured(database);
+  for (const one of [data, dataOf(database, undefined, placeOf)]) {
+    const { newest, running, ...counts } = await one.overview();
+    assertEquals(counts, expected);
+    assertEquals(newest.map(({ id }) => id), (await sortedIds(database, "new")).slice(0, 10));
+    assertEquals(running, []);
   }
 });

@@ -1,9 +1,21 @@
-import { assertEquals, assertRejects } from "@std/assert";
+/**
+ * Covers src/web/data/open_dashboard_data.ts, src/web/data/database_access.ts,
+ * src/web/data/threads/query_thread.ts, src/web/data/threads/picture_thread.ts and
+ * src/web/data/threads/answers.ts.
+ */
+import { assert, assertEquals, assertRejects } from "@std/assert";
 import { InputError } from "../../../src/core/errors.ts";
 import { parseDatabaseLocation } from "../../../src/store/database_location.ts";
 import { openSqlite } from "../../../src/store/database/sqlite.ts";
 import { createTables } from "../../../src/store/schema/create_tables.ts";
+import {
+  type DashboardData,
+  DataError,
+  type DataTrouble,
+  type Facets,
+} from "../../../src/web/data/dashboard_data.ts";
 import { openDashboardData } from "../../../src/web/data/open_dashboard_data.ts";
+import { connect, SERVER, withPostgres } from "../../store/databases.ts";
 import { fillServers } from "../oracle.ts";
 
 const ENVIRONMENT = {
@@ -11,19 +23,118 @@ const ENVIRONMENT = {
   password: () => Promise.resolve(undefined),
 };
 
-Deno.test("the data of a SQLite file is read, and a missing file is an error", async () => {
-  const folder = await Deno.makeTempDir();
-  try {
-    const location = parseDatabaseLocation(`${folder}/servers.db`)!;
-    await assertRejects(() => openDashboardData(location, ENVIRONMENT), InputError, "no such file");
-    {
-      await using database = openSqlite(location.file);
-      await createTables(database);
-      await fillServers(database);
+const open = (place: string) =>
+  openDashboardData(parseDatabaseLocation(place)!, ENVIRONMENT, (line) => {
+    throw new Error(line);
+  });
+
+/** Makes a database with servers. */
+async function make(file: string, servers = true): Promise<void> {
+  await using database = openSqlite(file);
+  await createTables(database);
+  if (servers) await fillServers(database);
+}
+
+/** Asks until the servers are counted. */
+async function counted(data: DashboardData): Promise<Facets> {
+  for (;;) {
+    try {
+      return await data.facets({});
+    } catch (error) {
+      if (!(error instanceof DataError)) throw error;
     }
-    await using data = await openDashboardData(location, ENVIRONMENT);
-    assertEquals((await data.servers({ filters: {}, sort: "new", limit: 3 })).servers.length, 3);
+  }
+}
+
+async function troubleOf(data: DashboardData): Promise<DataTrouble> {
+  const error = await assertRejects(() => data.servers({ filters: {}, sort: "new", limit: 3 }));
+  assert(error instanceof DataError, String(error));
+  return error.trouble;
+}
+
+Deno.test("threads read a SQLite file, and notice when it was removed or replaced", async () => {
+  const folder = await Deno.makeTempDir();
+  const file = `${folder}/servers.db`;
+  try {
+    await assertRejects(() => open(file), InputError, "no such file");
+    await make(file);
+    await using data = await open(file);
+    const page = await data.servers({ filters: {}, sort: "new", limit: 3 });
+    assertEquals([page.servers.length, page.hasNext], [3, true]);
+    const { servers } = await counted(data);
+    assertEquals((await data.overview()).servers, servers);
+    await assertRejects(
+      () => data.servers({ filters: { network: ["x"] }, sort: "new", limit: 3 }),
+      InputError,
+    );
+    const remove = async () => {
+      for (const end of ["", "-wal", "-shm"]) {
+        await Deno.remove(file + end).catch((error) =>
+          assert(error instanceof Deno.errors.NotFound)
+        );
+      }
+    };
+    await remove();
+    assertEquals(await troubleOf(data), "gone");
+    await Deno.writeTextFile(file, "not a database");
+    assertEquals(await troubleOf(data), "schema");
+    await remove();
+    await make(file, false);
+    assertEquals((await data.servers({ filters: {}, sort: "new", limit: 3 })).servers, []);
+    assertEquals((await counted(data)).servers, 0);
   } finally {
     await Deno.remove(folder, { recursive: true });
   }
+});
+
+Deno.test("a database of another version, or one that is locked, is an error with its reason", async () => {
+  const folder = await Deno.makeTempDir();
+  const file = `${folder}/servers.db`;
+  try {
+    await make(file);
+    await using data = await open(file);
+    {
+      await using other = openSqlite(file);
+      await other.script("pragma locking_mode = exclusive; pragma journal_mode = delete");
+      await other.script("begin exclusive");
+      assertEquals(await troubleOf(data), "locked");
+      await other.script("rollback; pragma locking_mode = normal; pragma journal_mode = wal");
+    }
+    assertEquals((await data.servers({ filters: {}, sort: "new", limit: 3 })).servers.length, 3);
+    const newer = `${folder}/newer.db`;
+    await make(newer);
+    {
+      await using other = openSqlite(newer);
+      await other.script("update blocksweep_schema set version = 4");
+    }
+    await Deno.rename(newer, file);
+    assertEquals(await troubleOf(data), "schema");
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
+Deno.test({
+  name: "PostgreSQL: threads read a database, and notice when it was dropped and made again",
+  ignore: SERVER === undefined,
+  fn: () =>
+    withPostgres(SERVER!, async (url) => {
+      const name = new URL(url).pathname.slice(1);
+      await using admin = await connect(`${SERVER}postgres`);
+      const make = async () => {
+        await using database = await connect(url);
+        await createTables(database);
+        await fillServers(database);
+      };
+      await make();
+      await using data = await open(url);
+      assert((await counted(data)).servers > 100);
+      await admin.script(`drop database ${name} with (force)`);
+      assertEquals(await troubleOf(data), "unreachable");
+      await admin.script(`create database ${name}`);
+      assertEquals(await troubleOf(data), "schema");
+      await make();
+      assertEquals((await data.servers({ filters: {}, sort: "new", limit: 3 })).servers.length, 3);
+      assert((await counted(data)).servers > 100);
+    }),
 });

@@ -30,7 +30,11 @@ export async function runServe(args: readonly string[]): Promise<number> {
   const status = () => readStatusFiles(statusFile);
   await status(); // a missing permission is an error before the start
   using interrupt = onInterrupt(() => {});
-  await using data = await openDashboardData(location, connectionEnvironment(reportLine));
+  await using data = await openDashboardData(
+    location,
+    connectionEnvironment(reportLine),
+    reportLine,
+  );
   const site = { data, database: nameOf(location), hasPlaces: false, attributions: [] };
   await using served = serveDashboard({
     ...{ site, hostname, port, allowedHosts, token, status },

@@ -1,0 +1,143 @@
+/**
+ * Opens the dashboard's database, and opens it again when it was replaced or the connection was lost.
+ *
+ * @module
+ */
+import { InputError } from "../../core/errors.ts";
+import { type FileIdentity, identityOf, pathChangeOf } from "../../sinks/file_identity.ts";
+import { type Database, Unavailable } from "../../store/database/database.ts";
+import { openPostgres } from "../../store/database/postgres.ts";
+import type { PostgresLocation } from "../../store/database/postgres_url.ts";
+import { openSqlite } from "../../store/database/sqlite.ts";
+import { readVersion, SCHEMA_VERSION } from "../../store/schema/create_tables.ts";
+import { saltOf } from "../picture/follow_database.ts";
+import { DataError } from "./dashboard_data.ts";
+
+/** Where a database is, and how to connect: values that another thread can receive. */
+export interface DatabasePlace {
+  /** The name of the database in messages, without a password. */
+  readonly name: string;
+  /** The absolute path of a SQLite file; `undefined`: the database is in PostgreSQL. */
+  readonly file?: string;
+  readonly postgres?: PostgresLocation;
+  readonly password?: string;
+  /** Root certificates in PEM form. */
+  readonly certificate?: string;
+}
+
+/** How long a statement waits for a locked file, milliseconds. */
+const BUSY_MS = 500;
+/** PostgreSQL cancels longer statements of {@linkcode DatabaseAccess.read}, milliseconds. */
+const STATEMENT_MS = 2000;
+/** SQLSTATE of a statement that was cancelled, because it took too long. */
+const CANCELED = "57014";
+/** SQLSTATE of a connection to a database that does not exist. */
+const NO_DATABASE = "3D000";
+
+/** An open database. */
+interface Opened {
+  readonly database: Database;
+  readonly salt: string;
+  /** The identity of the file that was opened. */
+  readonly identity: FileIdentity | undefined;
+}
+
+/** Reads a database. Its methods are called one at a time. */
+export class DatabaseAccess implements AsyncDisposable {
+  #opened: Opened | undefined;
+
+  constructor(private readonly place: DatabasePlace) {}
+
+  /**
+   * Runs `work`, whose queries all see one state of the database.
+   *
+   * @param work Receives the database, and its salt, which no two databases share.
+   * @throws DataError if the database cannot be read now.
+   */
+  async read<T>(work: (database: Database, salt: string) => Promise<T>): Promise<T> {
+    return await this.readLong((database, salt) =>
+      database.snapshot(async () => {
+        if (database.engine === "postgres") {
+          await database.script(`set local statement_timeout = ${STATEMENT_MS}`);
+        }
+        return await work(database, salt);
+      })
+    );
+  }
+
+  /** As {@linkcode DatabaseAccess.read}, for work that takes long: its queries may see different states. */
+  async readLong<T>(work: (database: Database, salt: string) => Promise<T>): Promise<T> {
+    const { database, salt } = await this.#current();
+    try {
+      return await work(database, salt);
+    } catch (error) {
+      throw await this.#troubleOf(error);
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const opened = this.#opened;
+    this.#opened = undefined;
+    await opened?.database[Symbol.asyncDispose]();
+  }
+
+  /** The open database. It is opened if it is not open, or if another file has taken its place. */
+  async #current(): Promise<Opened> {
+    const { file } = this.place;
+    const identity = this.#opened?.identity;
+    if (file !== undefined && identity !== undefined) {
+      if (await pathChangeOf(file, identity) !== undefined) await this[Symbol.asyncDispose]();
+    }
+    return this.#opened ??= await this.#open();
+  }
+
+  async #open(): Promise<Opened> {
+    const { file } = this.place;
+    const identity = file === undefined ? undefined : await identityOf(file);
+    if (file !== undefined && identity === undefined) {
+      throw new DataError("gone", "The file of the database does not exist.");
+    }
+    let database: Database | undefined;
+    try {
+      database = await this.#connect();
+      if (await readVersion(database) === SCHEMA_VERSION) {
+        return { database, identity, salt: await saltOf(database) };
+      }
+    } catch (error) {
+      await database?.[Symbol.asyncDispose]();
+      if (error instanceof InputError && database !== undefined) {
+        throw new DataError("schema", `${error.message}.`);
+      }
+      throw await this.#troubleOf(error);
+    }
+    await database[Symbol.asyncDispose]();
+    throw new DataError("schema", "The tables of the database are of another version.");
+  }
+
+  async #connect(): Promise<Database> {
+    const { name, file, postgres, password, certificate } = this.place;
+    if (file !== undefined) {
+      return openSqlite(file, { readOnly: true, isMapped: false, busyMs: BUSY_MS });
+    }
+    return await openPostgres(postgres!, name, password, certificate);
+  }
+
+  /** The error for an error of a database, which is closed unless the next call can use it. */
+  async #troubleOf(error: unknown): Promise<unknown> {
+    if (error instanceof DataError || error instanceof Deno.errors.NotCapable) return error;
+    const { code } = ((error as Error).cause ?? {}) as { code?: string };
+    if (code === CANCELED) return new DataError("slow", SLOW);
+    const isOpen = this.#opened !== undefined;
+    if (isOpen && error instanceof InputError) return error; // a wrong question
+    await this[Symbol.asyncDispose]();
+    const isFile = this.place.file !== undefined;
+    const isLocked = isFile && error instanceof Unavailable;
+    if (isLocked) return new DataError("locked", "Another program has locked the database.");
+    if (isFile) return isOpen ? error : new DataError("schema", `${(error as Error).message}.`);
+    if (isOpen && !(error instanceof Unavailable) && code !== NO_DATABASE) return error;
+    return new DataError("unreachable", "The server of the database cannot be reached.");
+  }
+}
+
+/** The message for an answer that took too long. */
+export const SLOW = "The answer took too long. Use other filters, or try again.";

@@ -1,0 +1,98 @@
+/**
+ * Questions and answers between threads.
+ *
+ * @module
+ */
+import { InputError } from "../../../core/errors.ts";
+import { CountedPicture } from "../../picture/counted_picture.ts";
+import type { PictureMemory } from "../../picture/picture.ts";
+import { type DashboardData, DataError, type DataTrouble } from "../dashboard_data.ts";
+import type { DatabaseAccess } from "../database_access.ts";
+import { dataOf } from "../database_reader.ts";
+import type { PlaceLookup } from "../listed_servers.ts";
+import { ScannedSpace } from "../scanned_space.ts";
+
+/** The names of the questions. */
+export const METHODS = [
+  "overview",
+  "servers",
+  "facets",
+  "server",
+  "history",
+  "icon",
+  "map",
+  "trends",
+  "events",
+  "scans",
+  "scan",
+  "finds",
+] as const satisfies readonly (keyof DashboardData)[];
+
+/** A question: the call of a method. */
+export interface Question {
+  readonly id: number;
+  readonly method: typeof METHODS[number];
+  readonly values: readonly unknown[];
+}
+
+/** A message for a thread that answers: a question, or the picture of the database. */
+export type ThreadMessage =
+  | { readonly question: Question }
+  | { readonly picture: PictureMemory | undefined };
+
+/** An error that is sent to another thread. */
+export interface SentError {
+  readonly name: string;
+  readonly message: string;
+  readonly trouble?: DataTrouble;
+}
+
+/** The first message of a thread that answers: it has loaded its modules. */
+export const READY = "ready";
+
+/** The answer to a question. */
+export type Answer =
+  | { readonly id: number; readonly result: unknown }
+  | { readonly id: number; readonly error: SentError };
+
+/** The form of an error that can be sent. */
+export function sentError(error: unknown): SentError {
+  const { name, message } = error as Error;
+  return { name, message, ...error instanceof DataError && { trouble: error.trouble } };
+}
+
+/** The error that another thread sent. */
+export function receivedError({ name, message, trouble }: SentError): Error {
+  if (trouble !== undefined) return new DataError(trouble, message);
+  if (name === "InputError") return new InputError(message);
+  return new Error(message);
+}
+
+/** Answers questions, one at a time. */
+export class Answerer {
+  readonly #space = new ScannedSpace();
+  #picture: CountedPicture | undefined;
+
+  constructor(private readonly access: DatabaseAccess, private readonly places: PlaceLookup) {}
+
+  /** Uses a picture from now on; `undefined`: there is none. */
+  usePicture(memory: PictureMemory | undefined): void {
+    this.#picture = memory === undefined ? undefined : new CountedPicture(memory);
+  }
+
+  /** Answers a question. */
+  async answer({ id, method, values }: Question): Promise<Answer> {
+    try {
+      const result = await this.access.read(async (database, salt) => {
+        const picture = this.#picture?.identity === salt ? this.#picture : undefined;
+        const data = dataOf(database, { picture, space: this.#space }, this.places);
+        return await (data[method] as (...values: readonly unknown[]) => Promise<unknown>)(
+          ...values,
+        );
+      });
+      return { id, result };
+    } catch (error) {
+      return { id, error: sentError(error) };
+    }
+  }
+}

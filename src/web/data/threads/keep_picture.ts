@@ -1,0 +1,90 @@
+/**
+ * Keeps the picture of a database up to date, and makes a new one when the database was replaced.
+ *
+ * @module
+ */
+import { type Clock, sleep } from "../../../net/clock.ts";
+import type { Database } from "../../../store/database/database.ts";
+import { DatabasePicture } from "../../picture/follow_database.ts";
+import type { PictureMemory } from "../../picture/picture.ts";
+import { DataError } from "../dashboard_data.ts";
+import type { DatabaseAccess } from "../database_access.ts";
+import type { PlaceLookup } from "../listed_servers.ts";
+
+/** Pause between two reads of changes, milliseconds. */
+export const CHANGES_MS = 1000;
+/** Pause between two reads of the states of all servers. */
+export const STATES_MS = 60_000;
+/** Pause between two reads of all servers: an import may change servers without a later time. */
+export const ALL_MS = 3_600_000;
+/** A pause is this multiple of the time that the last read took, if that is longer. */
+const REST = 20;
+
+/** What keeping a picture needs. */
+export interface PictureKeeping {
+  readonly access: DatabaseAccess;
+  readonly places: PlaceLookup;
+  readonly clock: Clock;
+  /** Receives the memory of each new picture, and `undefined` when the last one is no longer right. */
+  readonly publish: (memory: PictureMemory | undefined) => void;
+  /** Ends the keeping. Default: never. */
+  readonly signal?: AbortSignal;
+}
+
+/** Makes and keeps the picture of a database until the signal. While it cannot be read, tries again. */
+export async function keepPicture(keeping: PictureKeeping): Promise<void> {
+  const { access, places, clock, publish, signal } = keeping;
+  while (!signal?.aborted) {
+    const picture = await whenReadable(() =>
+      access.readLong((database) => DatabasePicture.of(database, places))
+    );
+    if (picture === undefined) {
+      await sleep(clock, CHANGES_MS, signal);
+      continue;
+    }
+    publish(picture.memory);
+    await followChanges(picture, keeping);
+    publish(undefined);
+  }
+}
+
+/** The result of `read`; `undefined`: the database cannot be read now. */
+async function whenReadable<T>(read: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await read();
+  } catch (error) {
+    if (!(error instanceof DataError)) throw error;
+    return undefined;
+  }
+}
+
+/** Updates a picture, until it has no room or the database is another one. */
+async function followChanges(
+  picture: DatabasePicture,
+  { access, clock, signal }: PictureKeeping,
+): Promise<void> {
+  const reads = [
+    { pauseMs: CHANGES_MS, read: (database: Database) => picture.readChanges(database) },
+    { pauseMs: STATES_MS, read: (database: Database) => picture.readStates(database) },
+    { pauseMs: ALL_MS, read: (database: Database) => picture.readAll(database) },
+  ].map((one) => ({ ...one, next: clock.now() + one.pauseMs }));
+  while (!picture.isFull) {
+    const next = Math.min(...reads.map(({ next }) => next));
+    await sleep(clock, Math.max(0, next - clock.now()), signal);
+    if (signal?.aborted) return;
+    const isOther = await whenReadable(() =>
+      access.readLong(async (database, salt) => {
+        if (salt !== picture.memory.identity) return true;
+        for (const one of reads) {
+          const begun = clock.now();
+          if (one.next > begun) continue;
+          one.next = begun + one.pauseMs; // the next attempt, if this one fails
+          await one.read(database);
+          one.next = clock.now() + Math.max(one.pauseMs, REST * (clock.now() - begun));
+        }
+        return false;
+      })
+    );
+    if (isOther) return;
+  }
+}

@@ -1,0 +1,165 @@
+/**
+ * Threads that answer questions. A thread whose answer takes too long is ended and replaced.
+ *
+ * @module
+ */
+import type { Clock } from "../../../net/clock.ts";
+import type { PictureMemory } from "../../picture/picture.ts";
+import { type Answer, type Question, receivedError, type ThreadMessage } from "./answers.ts";
+import { DataError } from "../dashboard_data.ts";
+import { SLOW } from "../database_access.ts";
+
+/** A thread. */
+export interface Thread {
+  post(message: ThreadMessage): void;
+  end(): void;
+}
+
+/** What a thread calls. */
+export interface ThreadEvents {
+  /** It has answered its question. */
+  readonly onAnswer: (answer: Answer) => void;
+  /** It has ended by itself. */
+  readonly onFailure: (error: Error) => void;
+}
+
+/** Starts a thread. */
+export type StartThread = (events: ThreadEvents) => Thread;
+
+/** Limits of a pool, milliseconds. */
+export const LIMITS = {
+  /** A question is answered, or fails, within this time. */
+  answerMs: 2000,
+  /** If a question waits longer for a thread, a further thread starts. */
+  waitMs: 250,
+  /** An ended thread counts for this time: the query of SQLite in which it was ends later. */
+  endingMs: 20_000,
+  /** Maximum number of threads, ended ones included. */
+  threads: 3,
+} as const;
+
+/** A question that has not been answered. */
+interface Pending {
+  readonly question: Question;
+  readonly resolve: (result: unknown) => void;
+  readonly reject: (error: Error) => void;
+  readonly cancelTimers: () => void;
+}
+
+/** A pool of threads that answer questions. */
+export class ThreadPool implements Disposable {
+  /** The threads, each with the question that it is answering. */
+  readonly #threads = new Map<Thread, Pending | undefined>();
+  readonly #ending = new Set<() => void>();
+  readonly #waiting: Pending[] = [];
+  #picture: PictureMemory | undefined;
+  #asked = 0;
+  #isClosed = false;
+
+  constructor(private readonly start: StartThread, private readonly clock: Clock) {
+    this.#start();
+  }
+
+  /** Asks a question. */
+  ask(method: Question["method"], values: readonly unknown[]): Promise<unknown> {
+    const { promise, resolve, reject } = Promise.withResolvers<unknown>();
+    const question = { id: ++this.#asked, method, values };
+    const timers = [
+      this.clock.after(LIMITS.answerMs, () => this.#expire(pending)),
+      this.clock.after(LIMITS.waitMs, () => this.#waiting.includes(pending) && this.#start()),
+    ];
+    const pending = {
+      question,
+      resolve,
+      reject,
+      cancelTimers: () => timers.forEach((cancel) => cancel()),
+    };
+    if (this.#isClosed) this.#settle(pending, () => reject(new Error("The database is closed")));
+    else this.#waiting.push(pending);
+    this.#assign();
+    return promise;
+  }
+
+  /** Gives all threads a picture, and those that start later. */
+  usePicture(picture: PictureMemory | undefined): void {
+    this.#picture = picture;
+    for (const thread of this.#threads.keys()) thread.post({ picture });
+  }
+
+  [Symbol.dispose](): void {
+    this.#isClosed = true;
+    for (const cancel of this.#ending) cancel();
+    const open = [...this.#waiting.splice(0), ...this.#threads.values()];
+    for (const thread of this.#threads.keys()) thread.end();
+    this.#threads.clear();
+    for (const pending of open) {
+      if (pending) this.#settle(pending, () => pending.reject(new Error("The database is closed")));
+    }
+  }
+
+  /** Starts a thread, if there are not too many. */
+  #start(): void {
+    if (this.#isClosed || this.#threads.size + this.#ending.size >= LIMITS.threads) return;
+    const thread: Thread = this.start({
+      onAnswer: (answer) => this.#onAnswer(thread, answer),
+      onFailure: (error) => this.#onFailure(thread, error),
+    });
+    this.#threads.set(thread, undefined);
+    if (this.#picture !== undefined) thread.post({ picture: this.#picture });
+    this.#assign();
+  }
+
+  /** Gives waiting questions to free threads. */
+  #assign(): void {
+    if (this.#waiting.length > 0 && this.#threads.size === 0) this.#start();
+    for (const [thread, current] of this.#threads) {
+      if (current !== undefined) continue;
+      const next = this.#waiting.shift();
+      if (next === undefined) return;
+      this.#threads.set(thread, next);
+      thread.post({ question: next.question });
+    }
+  }
+
+  #settle(pending: Pending, settle: () => void): void {
+    pending.cancelTimers();
+    settle();
+  }
+
+  #onAnswer(thread: Thread, answer: Answer): void {
+    const pending = this.#threads.get(thread);
+    if (pending?.question.id !== answer.id) return; // of a thread that was ended
+    this.#threads.set(thread, undefined);
+    this.#settle(pending, () => {
+      if ("error" in answer) pending.reject(receivedError(answer.error));
+      else pending.resolve(answer.result);
+    });
+    this.#assign();
+  }
+
+  #onFailure(thread: Thread, error: Error): void {
+    const pending = this.#threads.get(thread);
+    this.#threads.delete(thread);
+    if (pending !== undefined) this.#settle(pending, () => pending.reject(error));
+    if (!this.#isClosed) this.#assign();
+  }
+
+  /** Rejects a question that was not answered in time, and ends its thread. */
+  #expire(pending: Pending): void {
+    const place = this.#waiting.indexOf(pending);
+    if (place >= 0) this.#waiting.splice(place, 1);
+    for (const [thread, current] of this.#threads) if (current === pending) this.#end(thread);
+    this.#settle(pending, () => pending.reject(new DataError("slow", SLOW)));
+    this.#assign();
+  }
+
+  #end(thread: Thread): void {
+    this.#threads.delete(thread);
+    thread.end();
+    const cancel = this.clock.after(LIMITS.endingMs, () => {
+      this.#ending.delete(cancel);
+      this.#assign();
+    });
+    this.#ending.add(cancel);
+  }
+}

@@ -1,0 +1,139 @@
+/**
+ * Answers questions about all servers from a picture, and keeps the last answers.
+ *
+ * @module
+ */
+import type { DashboardFilters, Facets, MapCells } from "../data/dashboard_data.ts";
+import { countFacets, countMatches, type MatchCounts } from "./facets.ts";
+import { countCells, type ServerMapQuery } from "./map_cells.ts";
+import { match, type Matches } from "./match.ts";
+import { BITS, type PictureMemory, PictureReader } from "./picture.ts";
+
+/** Number of filters whose matches are kept: two bytes a server for each. */
+const KEPT = 4;
+/** How often an answer is computed again if the picture was written meanwhile. */
+const ATTEMPTS = 3;
+const MINUTE_MS = 60_000;
+
+/** What is kept for filters. */
+interface Kept {
+  readonly revision: number;
+  readonly matches: Matches;
+  counts?: MatchCounts;
+  facets?: Facets;
+}
+
+/** Numbers of all servers. */
+export interface AllCounts extends MatchCounts {
+  /** Servers that were last probed before a time. */
+  readonly stale: number;
+}
+
+/** A picture, and the last answers. */
+export class CountedPicture {
+  readonly #reader: PictureReader;
+  readonly #kept = new Map<string, Kept>();
+
+  constructor(memory: PictureMemory) {
+    this.#reader = new PictureReader(memory);
+  }
+
+  /** The salt of the database. */
+  get identity(): string {
+    return this.#reader.memory.identity;
+  }
+
+  /** When the newest reply arrived, Unix milliseconds; null: none did. */
+  get newestReplyAt(): number | null {
+    return this.#reader.newestReplyAt;
+  }
+
+  /** The number of servers that filters match, and of those that are online. */
+  counts(filters: DashboardFilters): MatchCounts {
+    const kept = this.#keptFor(filters);
+    return kept.counts ??= countMatches(this.#reader, kept.matches);
+  }
+
+  /** The facets of the servers that filters match. */
+  facets(filters: DashboardFilters): Facets {
+    const kept = this.#keptFor(filters);
+    return kept.facets ??= this.#steady(() => countFacets(this.#reader, kept.matches));
+  }
+
+  /** The cells of the map. */
+  cells(query: ServerMapQuery, now: number): MapCells {
+    const { matches } = this.#keptFor(query.filters);
+    return this.#steady(() => countCells(this.#reader, matches, query, now));
+  }
+
+  /** A function that finds out whether filters match a server, by its `servers.id`. */
+  isMatch(filters: DashboardFilters): (id: number) => boolean {
+    const { matches: { count, failed } } = this.#keptFor(filters);
+    return (id) => {
+      const row = this.#reader.rowOf(id);
+      return row >= 0 && row < count && failed[row] === 0;
+    };
+  }
+
+  /** The `servers.id` of all servers that filters match. */
+  matchingIds(filters: DashboardFilters): number[] {
+    const { matches: { count, failed } } = this.#keptFor(filters);
+    return this.#idsWith(count, (row) => failed[row] === 0);
+  }
+
+  /** The `servers.id` of the servers that are aliases of an endpoint, `host:port`. */
+  aliasesOf(endpoint: string): number[] {
+    const { count, columns: { alias, bits }, dictionaries } = this.#reader;
+    const wanted = dictionaries.alias.codesWith((text) => text === endpoint);
+    return this.#idsWith(count, (row) => wanted[alias[row]] === 1 && !(bits[row] & BITS.removed));
+  }
+
+  /** The numbers of all servers. */
+  all(staleBefore: number): AllCounts {
+    const counts = this.counts({});
+    const { count, columns: { bits, probedMinute } } = this.#reader;
+    const minute = Math.floor(staleBefore / MINUTE_MS);
+    let stale = 0;
+    for (let i = 0; i < count; i++) {
+      if (!(bits[i] & BITS.removed) && probedMinute[i] < minute) stale++;
+    }
+    return { ...counts, stale };
+  }
+
+  #idsWith(count: number, condition: (row: number) => boolean): number[] {
+    const ids: number[] = [];
+    const { id } = this.#reader.columns;
+    for (let row = 0; row < count; row++) if (condition(row)) ids.push(id[row]);
+    return ids;
+  }
+
+  #keptFor(filters: DashboardFilters): Kept {
+    const key = JSON.stringify(filters, Object.keys(filters).sort());
+    const kept = this.#kept.get(key);
+    this.#kept.delete(key);
+    const current = kept?.revision === this.#reader.revision ? kept : this.#match(filters);
+    this.#kept.set(key, current);
+    for (const oldest of this.#kept.keys()) {
+      if (this.#kept.size <= KEPT) break;
+      this.#kept.delete(oldest);
+    }
+    return current;
+  }
+
+  #match(filters: DashboardFilters): Kept {
+    return this.#steady(() => {
+      const { revision } = this.#reader;
+      return { revision, matches: match(this.#reader, filters) };
+    });
+  }
+
+  /** Computes again if the picture was written meanwhile: its values may have belonged to two states. */
+  #steady<T>(work: () => T): T {
+    for (let attempt = 1;; attempt++) {
+      const { revision } = this.#reader;
+      const result = work();
+      const isSteady = revision % 2 === 0 && this.#reader.revision === revision;
+      if (isSteady || attempt === ATTEMPTS) return result;
+    }
+  }
+}

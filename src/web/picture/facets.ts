@@ -1,0 +1,138 @@
+/**
+ * Counts the servers of a picture: in all, and by the values of facets.
+ *
+ * @module
+ */
+import { readTexts } from "../../store/rows/json_cells.ts";
+import { type FacetName, FACETS, type Facets, type FacetValue } from "../data/dashboard_data.ts";
+import { FACET_DICTIONARY, FAILED, type Matches } from "./match.ts";
+import { BITS, type PictureReader } from "./picture.ts";
+
+/** Maximum number of values of a facet. */
+const VALUES = 30;
+
+/** Numbers of servers by the number of a value. */
+interface Counts {
+  readonly servers: Uint32Array;
+  readonly online: Uint32Array;
+  readonly players: Float64Array;
+}
+
+/** Counts the servers that filters match, and the values of each facet. */
+export function countFacets(picture: PictureReader, matches: Matches): Facets {
+  return {
+    ...countMatches(picture, matches),
+    facets: Object.fromEntries(
+      FACETS.map((name) => [name, countFacet(picture, matches, name)]),
+    ) as Record<FacetName, FacetValue[]>,
+  };
+}
+
+/** The numbers of servers that filters match. */
+export type MatchCounts = Omit<Facets, "facets">;
+
+/** Counts the servers that all filters match. */
+export function countMatches(picture: PictureReader, { count, failed }: Matches): MatchCounts {
+  const { bits, players: all } = picture.columns;
+  let [servers, online, players] = [0, 0, 0];
+  for (let i = 0; i < count; i++) {
+    if (failed[i] !== 0) continue;
+    servers++;
+    if (!(bits[i] & BITS.online)) continue;
+    online++;
+    players += all[i];
+  }
+  return { servers, online, players };
+}
+
+/** Counts the values of a facet among the servers that all filters but its own match. */
+function countFacet(picture: PictureReader, matches: Matches, name: FacetName): FacetValue[] {
+  const counted = name === "port"
+    ? countCodes(picture, matches, picture.columns.port, 65_536, FAILED.port)
+    : countCodes(
+      picture,
+      matches,
+      picture.columns[FACET_DICTIONARY[name]],
+      picture.dictionaries[FACET_DICTIONARY[name]].size,
+      FAILED[name],
+    );
+  // Without --geoip, no place is known.
+  if ((name === "country" || name === "operator") && counted.servers.length === 1) return [];
+  return valuesOf(picture, name, counted);
+}
+
+function countCodes(
+  picture: PictureReader,
+  { count, failed }: Matches,
+  codes: Uint16Array | Uint32Array,
+  size: number,
+  own: number,
+): Counts {
+  const { bits, players: all } = picture.columns;
+  const servers = new Uint32Array(size);
+  const online = new Uint32Array(size);
+  const players = new Float64Array(size);
+  for (let i = 0; i < count; i++) {
+    if ((failed[i] & ~own) !== 0) continue;
+    const code = codes[i];
+    servers[code]++;
+    if (!(bits[i] & BITS.online)) continue;
+    online[code]++;
+    players[code] += all[i];
+  }
+  return { servers, online, players };
+}
+
+/** A value with its numbers. */
+interface Counted {
+  readonly value: string | number | null;
+  readonly label?: string;
+  servers: number;
+  online: number;
+  players: number;
+}
+
+/** The values with the most servers; equally frequent ones in the order of their texts. */
+function valuesOf(picture: PictureReader, name: FacetName, counts: Counts): FacetValue[] {
+  const isList = name === "protocol" || name === "flag";
+  // Several lists and several names of operators are counted for one value.
+  const least = isList || name === "operator" ? 1 : leastOf(counts.servers);
+  const values = new Map<string | number | null, Counted>();
+  for (let code = 0; code < counts.servers.length; code++) {
+    const servers = counts.servers[code];
+    if (servers < least) continue;
+    for (const named of namedValues(picture, name, code)) {
+      const value = values.get(named.value) ?? { ...named, servers: 0, online: 0, players: 0 };
+      value.servers += servers;
+      value.online += counts.online[code];
+      value.players += counts.players[code];
+      values.set(named.value, value);
+    }
+  }
+  return [...values.values()].sort((a, b) =>
+    b.servers - a.servers || (String(a.value) < String(b.value) ? -1 : 1)
+  ).slice(0, VALUES);
+}
+
+/** The number of servers that a value needs to be among the most frequent ones. */
+function leastOf(servers: Uint32Array): number {
+  const used = servers.filter((n) => n > 0);
+  return used.length <= VALUES ? 1 : used.sort()[used.length - VALUES];
+}
+
+/** The values for which a number of a dictionary, or a port, counts. */
+function namedValues(
+  picture: PictureReader,
+  name: FacetName,
+  code: number,
+): Pick<Counted, "value" | "label">[] {
+  if (name === "port") return [{ value: code }];
+  const text = picture.dictionaries[FACET_DICTIONARY[name]].textOf(code);
+  if (name === "protocol" || name === "flag") {
+    return [...new Set(readTexts(text))].map((value) => ({ value }));
+  }
+  if (name !== "operator" || text === null) return [{ value: text }];
+  const space = text.indexOf(" ");
+  const label = text.slice(space + 1);
+  return [{ value: Number(text.slice(0, space)), ...label !== "" && { label } }];
+}

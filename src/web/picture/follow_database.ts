@@ -1,0 +1,135 @@
+/**
+ * Makes the picture of a database, and keeps it up to date.
+ *
+ * @module
+ */
+import {
+  type Database,
+  hexOf,
+  isInList,
+  listValue,
+  type Row,
+  timeParameter,
+  type Value,
+} from "../../store/database/database.ts";
+import type { PlaceLookup } from "../data/listed_servers.ts";
+import { newPicture, type PictureMemory } from "./picture.ts";
+import { PictureWriter, SERVER_COLUMNS, STATE_COLUMNS } from "./picture_writer.ts";
+
+/** Number of servers that are read at once. Between two reads, other work of the thread runs. */
+const PAGE = 1000;
+/** Number of states that are read at once. */
+const STATES = 5000;
+/** A picture has room for this many further servers, and for a quarter more. */
+const SPARE = 20_000;
+/**
+ * Changes are read again for this long: a transaction may commit later than its time, and clocks
+ * of programs differ.
+ */
+const OVERLAP_MS = 5_000;
+
+const FROM = "from servers s join server_state t on t.server = s.id";
+
+/** The salt of a database, which no two databases share. */
+export async function saltOf(database: Database): Promise<string> {
+  const [row] = await database.rows(
+    `select ${hexOf(database, "salt")} as salt from blocksweep_schema`,
+  );
+  return String(row?.salt);
+}
+
+/** The picture of a database. */
+export class DatabasePicture {
+  /** The newest `servers.changed_at` that was read. */
+  #changedAt = 0;
+
+  private constructor(private readonly writer: PictureWriter) {}
+
+  /** Makes the picture of a database. */
+  static async of(database: Database, places: PlaceLookup): Promise<DatabasePicture> {
+    const identity = await saltOf(database);
+    const [{ n }] = await database.rows("select count(*) as n from server_state");
+    const capacity = Math.ceil(1.25 * Number(n)) + SPARE;
+    const picture = new DatabasePicture(
+      new PictureWriter(newPicture(identity, capacity), places),
+    );
+    await picture.readAll(database);
+    return picture;
+  }
+
+  /** The memory of the picture. */
+  get memory(): PictureMemory {
+    return this.writer.memory;
+  }
+
+  /** Whether there is no room: a new picture has to be made. */
+  get isFull(): boolean {
+    return this.writer.isFull;
+  }
+
+  /** Reads all servers. */
+  async readAll(database: Database): Promise<void> {
+    for (let last = 0;;) {
+      const rows = await this.#read(database, `s.id > ? order by s.id limit ${PAGE}`, [last]);
+      if (rows.length < PAGE) break;
+      last = Number(rows.at(-1)!.id);
+    }
+  }
+
+  /** Reads the servers that changed since the last call. */
+  async readChanges(database: Database): Promise<void> {
+    const time = timeParameter(database);
+    let [at, id] = [Math.max(0, this.#changedAt - OVERLAP_MS), 0];
+    for (;;) {
+      const rows = await this.#read(
+        database,
+        `(s.changed_at, s.id) > (${time}, ?) order by s.changed_at, s.id limit ${PAGE}`,
+        [at, id],
+      );
+      if (rows.length < PAGE) break;
+      [at, id] = [Number(rows.at(-1)!.changed_at), Number(rows.at(-1)!.id)];
+    }
+  }
+
+  /** Reads the states of all servers, and the servers that are new; marks those that were removed. */
+  async readStates(database: Database): Promise<void> {
+    const { writer } = this;
+    for (let last = 0;;) {
+      const rows = await database.rows(
+        `select t.server as id, ${STATE_COLUMNS} from server_state t where t.server > ? ` +
+          `order by t.server limit ${STATES}`,
+        [last],
+      );
+      const isEnd = rows.length < STATES;
+      const end = isEnd ? Infinity : Number(rows.at(-1)!.id);
+      let missing: number[] = [];
+      writer.change(() => missing = writer.writeStates(rows, last, end));
+      if (missing.length > 0) {
+        const list = listValue(database, missing);
+        await this.#read(database, isInList(database, "s.id", "integer"), [list]);
+      }
+      if (isEnd) return;
+      last = end;
+    }
+  }
+
+  /** Reads servers that fulfil a condition, and writes them into the picture. */
+  async #read(
+    database: Database,
+    condition: string,
+    values: readonly Value[],
+  ): Promise<readonly Row[]> {
+    const rows = await database.rows(
+      `select ${SERVER_COLUMNS}, ${STATE_COLUMNS} ${FROM} where ${condition}`,
+      values,
+    );
+    if (rows.length === 0) return rows;
+    this.writer.change(() => {
+      for (const row of rows) {
+        this.writer.write(row);
+        this.#changedAt = Math.max(this.#changedAt, Number(row.changed_at));
+      }
+    });
+    return rows;
+  }
+}

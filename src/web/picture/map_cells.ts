@@ -1,0 +1,83 @@
+/**
+ * Counts the servers of a picture by their IPv4 addresses.
+ *
+ * @module
+ */
+import type { MapCells, MapLayer, MapQuery } from "../data/dashboard_data.ts";
+import type { Matches } from "./match.ts";
+import { BITS, type PictureReader } from "./picture.ts";
+
+/** Number of cells of a map. */
+const CELLS = 65_536;
+
+/** A question about servers. */
+export type ServerMapQuery = MapQuery & { readonly layer: Exclude<MapLayer, "scanned"> };
+
+/** Numbers of servers by cell. */
+interface CellCounts {
+  /** Servers that the filters match. */
+  readonly servers: Uint32Array;
+  readonly online: Uint32Array;
+  /** Servers of any kind. */
+  readonly all: Uint32Array;
+  /** When a server was last probed, minutes since 1970. */
+  readonly probedMinute: Uint32Array;
+}
+
+/** Counts the servers in the cells of a square. */
+export function countCells(
+  picture: PictureReader,
+  matches: Matches,
+  { address, prefix, layer }: ServerMapQuery,
+  now: number,
+): MapCells {
+  const counts = cellsOf(picture, matches, address, prefix);
+  const minute = Math.floor(now / 60_000);
+  const [cells, values]: [number[], number[]] = [[], []];
+  let servers = 0;
+  for (let cell = 0; cell < CELLS; cell++) {
+    const found = counts.servers[cell];
+    if (found === 0) continue;
+    servers += found;
+    const value = layer === "servers"
+      ? found
+      : layer === "online"
+      ? counts.online[cell]
+      : layer === "share"
+      ? Math.max(1, Math.round(1000 * found / counts.all[cell]))
+      : Math.max(0, minute - counts.probedMinute[cell]);
+    if (value === 0 && layer !== "age") continue;
+    cells.push(cell);
+    values.push(value);
+  }
+  return { cells, values, servers };
+}
+
+function cellsOf(
+  { columns: { bits, address, probedMinute } }: PictureReader,
+  { count, failed }: Matches,
+  first: number,
+  prefix: MapQuery["prefix"],
+): CellCounts {
+  const counts = {
+    servers: new Uint32Array(CELLS),
+    online: new Uint32Array(CELLS),
+    all: new Uint32Array(CELLS),
+    probedMinute: new Uint32Array(CELLS),
+  };
+  const other = BITS.isV6 | BITS.noAddress | BITS.removed;
+  const shift = 16 - prefix;
+  // Shifts of 32 bits do nothing, so that a square of prefix 0 is compared by itself.
+  const square = prefix === 0 ? 0 : first >>> (32 - prefix);
+  for (let i = 0; i < count; i++) {
+    if (bits[i] & other) continue;
+    if (prefix !== 0 && address[i] >>> (32 - prefix) !== square) continue;
+    const cell = address[i] >>> shift & 0xffff;
+    counts.all[cell]++;
+    if (failed[i] !== 0) continue;
+    counts.servers[cell]++;
+    if (bits[i] & BITS.online) counts.online[cell]++;
+    if (probedMinute[i] > counts.probedMinute[cell]) counts.probedMinute[cell] = probedMinute[i];
+  }
+  return counts;
+}

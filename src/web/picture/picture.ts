@@ -1,0 +1,218 @@
+/**
+ * A picture of a database's servers in shared memory: a typed array for each property that filters, facets
+ * and the map need. One thread writes the picture, others read it.
+ *
+ * @module
+ */
+import { type DictionaryMemory, DictionaryReader, newDictionary } from "./dictionary.ts";
+import { newTexts, type TextMemory, TextReader } from "./text_column.ts";
+
+/** The properties whose values are texts in a dictionary, and where a server's value is stored. */
+export const DICTIONARIES = [
+  "edition",
+  "software",
+  "version",
+  /** Lists of texts as JSON. */
+  "protocols",
+  "flags",
+  "country",
+  /** The number of the autonomous system, a space, and its operator. */
+  "operator",
+  "alias",
+] as const;
+
+/** The name of a dictionary, and of its column. */
+export type DictionaryName = typeof DICTIONARIES[number];
+
+/** Bits of the column `bits`. */
+export const BITS = {
+  online: 1,
+  /** The number of players is known. */
+  players: 2,
+  /** The address is an IPv6 address: `address` is its place in `v6`. */
+  isV6: 4,
+  /** The address is not an address: another program wrote it. */
+  noAddress: 8,
+  /** The server was removed from the database. */
+  removed: 16,
+  /** The confidence of the software in two bits: 0 unknown, 1 A, 2 B, 3 C. */
+  confidence: 32,
+} as const;
+
+/** Numbers in the header. */
+const HEADER = { revision: 0, count: 1, v6: 2 } as const;
+
+/** The memory of a picture, which threads share. */
+export interface PictureMemory {
+  /** The database's salt, which no two databases share. */
+  readonly identity: string;
+  readonly capacity: number;
+  readonly header: SharedArrayBuffer;
+  readonly newestReply: SharedArrayBuffer;
+  readonly columns: Readonly<Record<ColumnName, SharedArrayBuffer>>;
+  readonly v6: SharedArrayBuffer;
+  readonly dictionaries: Readonly<Record<DictionaryName, DictionaryMemory>>;
+  readonly texts: TextMemory;
+}
+
+/** Columns and the bytes of a value. */
+const COLUMNS = {
+  id: 4,
+  bits: 1,
+  port: 2,
+  players: 4,
+  address: 4,
+  probedMinute: 4,
+  changedAt: 8,
+  edition: 2,
+  software: 4,
+  version: 4,
+  protocols: 2,
+  flags: 4,
+  country: 2,
+  operator: 4,
+  alias: 4,
+} as const;
+
+type ColumnName = keyof typeof COLUMNS;
+
+/** Maximum number of texts in a dictionary whose column has 16 bits. */
+export const MOST_SHORT = 2 ** 16;
+
+/** The columns of a picture. Values of servers are at the same place in each. */
+export interface Columns {
+  /** `servers.id`, ascending. */
+  readonly id: Int32Array;
+  readonly bits: Uint8Array;
+  readonly port: Uint16Array;
+  readonly players: Int32Array;
+  readonly address: Uint32Array;
+  /** When the server was last probed, minutes since 1970. */
+  readonly probedMinute: Uint32Array;
+  /** When the server last changed, Unix milliseconds. */
+  readonly changedAt: Float64Array;
+  readonly edition: Uint16Array;
+  readonly software: Uint32Array;
+  readonly version: Uint32Array;
+  readonly protocols: Uint16Array;
+  readonly flags: Uint32Array;
+  readonly country: Uint16Array;
+  readonly operator: Uint32Array;
+  readonly alias: Uint32Array;
+}
+
+/** Makes the memory of a picture for up to `capacity` servers. */
+export function newPicture(identity: string, capacity: number): PictureMemory {
+  const dictionaries = DICTIONARIES.map((name) => [name, newDictionary()]);
+  const columns = Object.entries(COLUMNS).map(
+    ([name, bytes]) => [name, new SharedArrayBuffer(bytes * capacity)],
+  );
+  return {
+    identity,
+    capacity,
+    header: new SharedArrayBuffer(4 * Object.keys(HEADER).length),
+    newestReply: new SharedArrayBuffer(8),
+    columns: Object.fromEntries(columns),
+    v6: new SharedArrayBuffer(16 * capacity),
+    dictionaries: Object.fromEntries(dictionaries),
+    texts: newTexts(capacity),
+  };
+}
+
+/** Views of a picture's memory. */
+export class PictureViews {
+  readonly columns: Columns;
+  /** The first and the last 64 bits of IPv6 addresses. */
+  readonly v6: BigUint64Array;
+  protected readonly header: Int32Array;
+  protected readonly newest: Float64Array;
+
+  constructor(readonly memory: PictureMemory) {
+    const { columns } = memory;
+    this.header = new Int32Array(memory.header);
+    this.newest = new Float64Array(memory.newestReply);
+    this.v6 = new BigUint64Array(memory.v6);
+    this.columns = {
+      id: new Int32Array(columns.id),
+      bits: new Uint8Array(columns.bits),
+      port: new Uint16Array(columns.port),
+      players: new Int32Array(columns.players),
+      address: new Uint32Array(columns.address),
+      probedMinute: new Uint32Array(columns.probedMinute),
+      changedAt: new Float64Array(columns.changedAt),
+      edition: new Uint16Array(columns.edition),
+      software: new Uint32Array(columns.software),
+      version: new Uint32Array(columns.version),
+      protocols: new Uint16Array(columns.protocols),
+      flags: new Uint32Array(columns.flags),
+      country: new Uint16Array(columns.country),
+      operator: new Uint32Array(columns.operator),
+      alias: new Uint32Array(columns.alias),
+    };
+  }
+
+  /** Number of places that are in use, including those of removed servers. */
+  get count(): number {
+    return Atomics.load(this.header, HEADER.count);
+  }
+
+  protected set count(count: number) {
+    Atomics.store(this.header, HEADER.count, count);
+  }
+
+  /** Number of IPv6 addresses in {@linkcode v6}. */
+  protected get v6Count(): number {
+    return this.header[HEADER.v6];
+  }
+
+  protected set v6Count(count: number) {
+    this.header[HEADER.v6] = count;
+  }
+
+  /** A number that differs after each change. It is odd while the picture is written. */
+  get revision(): number {
+    return Atomics.load(this.header, HEADER.revision);
+  }
+
+  protected set revision(revision: number) {
+    Atomics.store(this.header, HEADER.revision, revision);
+  }
+
+  /** When the newest reply arrived, Unix milliseconds; null: none did. */
+  get newestReplyAt(): number | null {
+    return this.newest[0] === 0 ? null : this.newest[0];
+  }
+
+  /** The place of a server, or the place where it would be inserted. */
+  placeOf(id: number): number {
+    const ids = this.columns.id;
+    let [low, high] = [0, this.count];
+    if (high > 0 && ids[high - 1] < id) return high;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (ids[middle] < id) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+
+  /** The place of a server; -1: it is not in the picture. */
+  rowOf(id: number): number {
+    const place = this.placeOf(id);
+    return place < this.count && this.columns.id[place] === id ? place : -1;
+  }
+}
+
+/** Reads a picture. */
+export class PictureReader extends PictureViews {
+  readonly dictionaries: Readonly<Record<DictionaryName, DictionaryReader>>;
+  readonly texts: TextReader;
+
+  constructor(memory: PictureMemory) {
+    super(memory);
+    this.dictionaries = Object.fromEntries(
+      DICTIONARIES.map((name) => [name, new DictionaryReader(memory.dictionaries[name])]),
+    ) as Record<DictionaryName, DictionaryReader>;
+    this.texts = new TextReader(memory.texts);
+  }
+}

@@ -1,0 +1,205 @@
+/**
+ * Writes servers into a picture.
+ *
+ * @module
+ */
+import { parseAddress } from "../../core/address.ts";
+import type { Row } from "../../store/database/database.ts";
+import { canonicalHost } from "../../store/rows/addresses.ts";
+import type { PlaceLookup } from "../data/listed_servers.ts";
+import { DictionaryWriter } from "./dictionary.ts";
+import {
+  BITS,
+  DICTIONARIES,
+  type DictionaryName,
+  MOST_SHORT,
+  type PictureMemory,
+  PictureViews,
+} from "./picture.ts";
+import { TextWriter } from "./text_column.ts";
+
+/** Length of the texts of software, versions and maps that are compared and searched, UTF-16 code units. */
+const MOST_TEXT = 64;
+/** Length of the names and MOTDs that are searched. */
+const MOST_NAME = 128;
+const MOST_MOTD = 256;
+const MINUTE_MS = 60_000;
+const CONFIDENCES = ["A", "B", "C"];
+
+/** SQL of the columns of servers `s` from which {@linkcode PictureWriter} takes what rarely changes. */
+export const SERVER_COLUMNS = [
+  "s.id, s.address, s.port, s.protocols, s.flags, s.software_confidence, s.alias_of, s.changed_at",
+  "s.edition",
+  ...["software", "version", "map"].map((name) => `substr(s.${name}, 1, ${MOST_TEXT}) as ${name}`),
+  `substr(s.name, 1, ${MOST_NAME}) as name, substr(s.motd_plain, 1, ${MOST_MOTD}) as motd_plain`,
+].join(", ");
+
+/** SQL of the columns of states `t` from which {@linkcode PictureWriter} takes what each poll changes. */
+export const STATE_COLUMNS = "t.online, t.players_online, t.probed_at, t.replied_at";
+
+/** Writes servers into a picture. */
+export class PictureWriter extends PictureViews {
+  readonly #dictionaries: Readonly<Record<DictionaryName, DictionaryWriter>>;
+  readonly #texts: TextWriter;
+  /** Whether no further server or text fits: a new picture has to be made. */
+  isFull = false;
+
+  constructor(memory: PictureMemory, private readonly places: PlaceLookup) {
+    super(memory);
+    const { BYTES_PER_ELEMENT: short } = Uint16Array;
+    this.#dictionaries = Object.fromEntries(
+      DICTIONARIES.map((name) => {
+        const isShort = this.columns[name].BYTES_PER_ELEMENT === short;
+        return [
+          name,
+          new DictionaryWriter(memory.dictionaries[name], isShort ? MOST_SHORT : undefined),
+        ];
+      }),
+    ) as Record<DictionaryName, DictionaryWriter>;
+    this.#texts = new TextWriter(memory.texts);
+  }
+
+  /** Runs `work`, which writes. Readers that read meanwhile read again. */
+  change(work: () => void): void {
+    this.revision++;
+    try {
+      work();
+    } finally {
+      this.revision++;
+    }
+  }
+
+  /** Writes the row of a server and its state. Text of a cell that has another form counts as unknown. */
+  write(row: Row): void {
+    const id = Number(row.id);
+    const text = textsOf(row);
+    let place = this.placeOf(id);
+    if (place === this.count) {
+      if (!this.#hasRoom()) return;
+      this.columns.id[place] = id;
+      this.#writeValues(place, row);
+      this.#texts.append(place, text);
+      this.count = place + 1;
+      return;
+    }
+    if (this.columns.id[place] !== id) {
+      if (!this.#hasRoom()) return;
+      this.#insert(place, id);
+    }
+    place = this.rowOf(id);
+    this.#writeValues(place, row);
+    if (!this.#texts.replace(place, id, text)) this.isFull = true;
+  }
+
+  #hasRoom(): boolean {
+    if (this.count < this.memory.capacity) return true;
+    this.isFull = true;
+    return false;
+  }
+
+  #insert(place: number, id: number): void {
+    const { count } = this;
+    for (const column of Object.values(this.columns)) column.copyWithin(place + 1, place, count);
+    this.#texts.insert(place, count);
+    this.columns.id[place] = id;
+    this.columns.bits[place] = 0;
+    this.count = count + 1;
+  }
+
+  #writeValues(place: number, row: Row): void {
+    const { columns } = this;
+    const address = this.#addressOf(String(row.address), place);
+    columns.bits[place] = address |
+      BITS.confidence * (1 + CONFIDENCES.indexOf(String(row.software_confidence)));
+    columns.port[place] = Number(row.port);
+    columns.changedAt[place] = Number(row.changed_at);
+    const code = (name: DictionaryName, text: unknown) => {
+      columns[name][place] = this.#dictionaries[name].codeOf(text === null ? null : String(text));
+    };
+    code("edition", row.edition);
+    code("software", cut(row.software, MOST_TEXT));
+    code("version", cut(row.version, MOST_TEXT));
+    code("protocols", row.protocols);
+    code("flags", row.flags);
+    code("alias", row.alias_of);
+    const { country, asn, operator } = this.places(canonicalHost(String(row.address)));
+    code("country", country);
+    code("operator", asn === null ? null : `${asn} ${operator ?? ""}`);
+    this.#writeState(place, row);
+  }
+
+  /** Writes an address; returns the bits that say what it is. */
+  #addressOf(text: string, place: number): number {
+    const address = parseAddress(text);
+    const { address: column, bits } = this.columns;
+    if (address === undefined) return BITS.noAddress;
+    if (typeof address === "number") {
+      column[place] = address;
+      return 0;
+    }
+    const words = [address >> 64n, address & 0xffffffffffffffffn] as const;
+    if (bits[place] & BITS.isV6) {
+      this.v6.set(words, 2 * column[place]);
+      return BITS.isV6;
+    }
+    const { v6Count } = this;
+    if (v6Count >= this.memory.capacity) {
+      this.isFull = true;
+      return BITS.noAddress;
+    }
+    this.v6.set(words, 2 * v6Count);
+    column[place] = v6Count;
+    this.v6Count = v6Count + 1;
+    return BITS.isV6;
+  }
+
+  #writeState(place: number, row: Row): void {
+    const { bits, players, probedMinute } = this.columns;
+    const isKnown = row.players_online !== null;
+    bits[place] = bits[place] & ~(BITS.online | BITS.players | BITS.removed) |
+      (row.online === 1 ? BITS.online : 0) | (isKnown ? BITS.players : 0);
+    players[place] = Number(row.players_online ?? 0);
+    probedMinute[place] = Math.floor(Number(row.probed_at) / MINUTE_MS);
+    this.newest[0] = Math.max(this.newest[0], Number(row.replied_at ?? 0));
+  }
+
+  /**
+   * Writes the states of all servers whose ids are in a range, and marks servers that have no state as
+   * removed.
+   *
+   * @param rows Rows with the column `id`, in the order of ids.
+   * @param after The range begins after this id.
+   * @param last The last id of the range.
+   * @returns The ids that are not in the picture, or that were marked as removed.
+   */
+  writeStates(rows: readonly Row[], after: number, last: number): number[] {
+    const missing: number[] = [];
+    let place = this.placeOf(after + 1);
+    for (const row of rows) {
+      const id = Number(row.id);
+      for (; place < this.count && this.columns.id[place] < id; place++) this.#remove(place);
+      const isThere = place < this.count && this.columns.id[place] === id;
+      if (isThere && !(this.columns.bits[place] & BITS.removed)) this.#writeState(place, row);
+      else missing.push(id);
+      if (isThere) place++;
+    }
+    for (; place < this.count && this.columns.id[place] <= last; place++) this.#remove(place);
+    return missing;
+  }
+
+  #remove(place: number): void {
+    this.columns.bits[place] |= BITS.removed;
+  }
+}
+
+/** The texts of a server that are searched, in lower case. */
+function textsOf(row: Row): string {
+  const name = cut(row.name, MOST_NAME)?.toLowerCase() ?? "";
+  const motd = cut(row.motd_plain, MOST_MOTD)?.toLowerCase() ?? "";
+  const map = cut(row.map, MOST_TEXT)?.toLowerCase() ?? "";
+  return `${motd.includes(name) ? "" : `${name}\0`}${motd}\0${map}`;
+}
+
+function cut(value: unknown, length: number): string | null {
+  return value === null ? null : String(value).slice(0, length);
+}

@@ -1,0 +1,88 @@
+import { assertEquals } from "@std/assert";
+import { createTables } from "../../../../src/store/schema/create_tables.ts";
+import { openSqlite } from "../../../../src/store/database/sqlite.ts";
+import { Store } from "../../../../src/store/store.ts";
+import { DatabaseAccess } from "../../../../src/web/data/database_access.ts";
+import {
+  ALL_MS,
+  CHANGES_MS,
+  keepPicture,
+  STATES_MS,
+} from "../../../../src/web/data/threads/keep_picture.ts";
+import { UNKNOWN_PLACE } from "../../../../src/web/data/listed_servers.ts";
+import { CountedPicture } from "../../../../src/web/picture/counted_picture.ts";
+import type { PictureMemory } from "../../../../src/web/picture/picture.ts";
+import { record } from "../../../store/records.ts";
+import { ManualClock } from "../../manual_clock.ts";
+
+/** A clock whose pauses a test ends. */
+class PausingClock extends ManualClock {
+  #paused = Promise.withResolvers<void>();
+
+  override after = (ms: number, callback: () => void) => {
+    const cancel = this.timer(ms, callback);
+    this.#paused.resolve();
+    return cancel;
+  };
+
+  /** Waits for the next pause, and moves the time on until it has passed and the one after has begun. */
+  async pass(ms: number): Promise<void> {
+    await this.#paused.promise;
+    this.#paused = Promise.withResolvers();
+    this.move(ms);
+    await this.#paused.promise;
+  }
+}
+
+Deno.test("a picture is kept up to date, and made anew when the file was replaced", async () => {
+  const folder = await Deno.makeTempDir();
+  const file = `${folder}/servers.db`;
+  const make = async (ports: readonly number[], path = file) => {
+    await using database = openSqlite(path);
+    await createTables(database);
+    const store = new Store(database, () => Promise.resolve());
+    await store.write(ports.map((port) => record(port, { seen_at: port * 100_000 })));
+  };
+  const change = async (sql: string) => {
+    await using database = openSqlite(file);
+    await database.run(sql);
+  };
+  const ending = new AbortController();
+  const clock = new PausingClock();
+  const published: (CountedPicture | undefined)[] = [];
+  const publish = (memory: PictureMemory | undefined) =>
+    void published.push(memory && new CountedPicture(memory));
+  try {
+    await using access = new DatabaseAccess({ name: "test", file });
+    const places = () => UNKNOWN_PLACE;
+    const kept = keepPicture({ access, places, clock, publish, signal: ending.signal });
+    const online = () => published.at(-1)?.counts({ online: true }).servers;
+    await clock.pass(CHANGES_MS); // the file does not exist yet
+    assertEquals(published, []);
+    await make([1, 2]);
+    await clock.pass(CHANGES_MS);
+    assertEquals(online(), 2);
+    await make([3]);
+    await clock.pass(CHANGES_MS);
+    assertEquals(online(), 3);
+    await change("update server_state set online = 0 where server = 1");
+    await clock.pass(CHANGES_MS);
+    assertEquals(online(), 3);
+    await clock.pass(STATES_MS);
+    assertEquals(online(), 2);
+    await change("update servers set port = 7, changed_at = 0 where id = 2");
+    await clock.pass(STATES_MS);
+    assertEquals(published[0]!.counts({ port: [7] }).servers, 0);
+    await clock.pass(ALL_MS);
+    assertEquals(published[0]!.counts({ port: [7] }).servers, 1);
+    await make([1], `${folder}/other.db`);
+    await Deno.rename(`${folder}/other.db`, file);
+    for (const end of ["-wal", "-shm"]) await Deno.remove(file + end).catch(() => {});
+    await clock.pass(CHANGES_MS);
+    assertEquals([published.length, published[1], online()], [3, undefined, 1]);
+    ending.abort();
+    await kept;
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});

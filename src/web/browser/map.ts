@@ -43,8 +43,9 @@ class AddressMap {
     const url = `/api/map?prefix=${addressText(address)}/${prefix}&${query}`;
     const response = await fetch(url, { headers: { accept: "application/json" } });
     if (!response.ok) throw new Error(`The map cannot be read: HTTP status ${response.status}`);
-    const { cells, values } = await response.json();
-    cells.forEach((cell: number, i: number) => this.#values.set(cell, values[i]));
+    const { gaps, values } = await response.json();
+    let cell = -1;
+    gaps.forEach((gap: number, i: number) => this.#values.set(cell += gap, values[i]));
     const most = values.reduce((a: number, b: number) => Math.max(a, b), 0);
     this.#steps = mapSteps(this.square.layer, most);
     this.draw();

@@ -22,6 +22,7 @@ export function listedServer(id: number, more: Partial<ListedServer> = {}): List
       name: `Server ${id}`,
       players_online: id,
       online: true,
+      players: ["Ann"],
     },
     ...{ missed_scans: 0, first_seen: NOW, last_seen: NOW, changed_at: NOW, uptime_30d: null },
     ...{ country: null, asn: null, operator: null },

@@ -2,7 +2,8 @@
 import { openSqlite } from "../../src/store/database/sqlite.ts";
 import { createTables } from "../../src/store/schema/create_tables.ts";
 import { parseDatabaseLocation } from "../../src/store/database_location.ts";
-import type { DashboardData } from "../../src/web/data/dashboard_data.ts";
+import { systemClock } from "../../src/net/clock.ts";
+import { type DashboardData, DataError } from "../../src/web/data/dashboard_data.ts";
 import { openDashboardData } from "../../src/web/data/open_dashboard_data.ts";
 import { fillServers } from "./oracle.ts";
 
@@ -22,8 +23,22 @@ export async function withDatabase(test: (data: DashboardData) => Promise<void>)
     }, (line) => {
       throw new Error(line);
     });
+    await untilCounted(data);
     await test(data);
   } finally {
     await Deno.remove(folder, { recursive: true });
+  }
+}
+
+/** Waits until all servers are counted, which threads do after the start. */
+async function untilCounted(data: DashboardData): Promise<void> {
+  for (;;) {
+    try {
+      await data.facets({});
+      return;
+    } catch (error) {
+      if (!(error instanceof DataError)) throw error;
+      await systemClock.pollSockets();
+    }
   }
 }

@@ -122,6 +122,7 @@ export class HttpServer implements AsyncDisposable {
     }
     const open = { since: now, ended: new AbortController(), streams: false };
     this.#open.set(conn, open);
+    conn.setNoDelay(); // parts of a stream are not held back
     const serving = this.#serve(conn, open).finally(() => {
       this.#close(conn);
       this.#serving.delete(serving);

@@ -36,7 +36,7 @@ import {
   serversCursor,
 } from "./cursors.ts";
 import { FILTER_PARAMETERS, filtersOf } from "./filters.ts";
-import { MOST_STREAMS } from "./live_feed.ts";
+import { MOST_STREAMS, withoutPlayers } from "./live_feed.ts";
 import { openApi } from "./openapi.ts";
 import { periodOf } from "./page_routes.ts";
 import { type JsonSchema, type Parameters, several, text } from "./parameters.ts";
@@ -79,7 +79,7 @@ const DATA_ROUTES: readonly Route[] = [
       const cursorAt = (direction: "after" | "before", id: number) =>
         serversCursor(place.sort, { direction, id });
       return document({
-        ...{ total, servers },
+        ...{ total, servers: servers.map(withoutPlayers) },
         next: hasNext && last ? cursorAt("after", last.id) : null,
         previous: hasPrevious && first ? cursorAt("before", first.id) : null,
       });
@@ -172,7 +172,9 @@ const DATA_ROUTES: readonly Route[] = [
     answer: json(ANSWERS.scan, "The scan."),
     async respond({ scan_id }, { data }) {
       const scan = await data.scan(scan_id);
-      return scan && document({ scan, finds: await data.finds(scan_id, FINDS) });
+      if (scan === undefined) return undefined;
+      const finds = await data.finds(scan_id, FINDS);
+      return document({ scan, finds: finds.map(withoutPlayers) });
     },
   }),
   route({
@@ -233,7 +235,7 @@ function detailsOf(
   { server, tags, notes, players, aliasOf, aliases, uptime, replies, events }: ServerDetails,
 ): Readonly<Record<string, unknown>> {
   return {
-    ...{ server, tags, notes, players, alias_of: aliasOf, aliases },
+    ...{ server: withoutPlayers(server), tags, notes, players, alias_of: aliasOf, aliases },
     uptime: {
       "24h": uptimeOf(uptime["24h"]),
       "7d": uptimeOf(uptime["7d"]),

@@ -21,6 +21,14 @@ export const PLACE_FIELDS = [
   { name: "operator", type: "text", nullable: true, meaning: "operator of the autonomous system" },
 ] as const;
 
+/**
+ * Columns of servers in lists and files: without the names of players, of which the dashboard has no
+ * index. The page of a server has them.
+ */
+export const LISTED_FIELDS: readonly Field[] = STORED_FIELDS.filter(({ name }) =>
+  name !== "players"
+);
+
 /** Number of exports that may run at the same time. */
 const MOST_EXPORTS = 8;
 
@@ -42,7 +50,7 @@ export const EXPORT_ROUTES: readonly Route[] = FORMATS.map(({ suffix, contentTyp
       if (exports.running >= MOST_EXPORTS) {
         throw new DataError("slow", `${MOST_EXPORTS} other exports are running.`);
       }
-      const fields = (hasPlaces ? [...STORED_FIELDS, ...PLACE_FIELDS] : STORED_FIELDS) as Field[];
+      const fields = (hasPlaces ? [...LISTED_FIELDS, ...PLACE_FIELDS] : LISTED_FIELDS) as Field[];
       return {
         contentType,
         headers: { "content-disposition": `attachment; filename="servers.${suffix}"` },

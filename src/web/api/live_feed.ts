@@ -10,6 +10,12 @@ import { jsonText } from "../../sinks/json.ts";
 import type { StoredScan } from "../../store/scans/scan_list.ts";
 import { type DashboardData, DataError, type ListedServer } from "../data/dashboard_data.ts";
 
+/** A server of a list, without the names of players. */
+export function withoutPlayers(server: ListedServer): Omit<ListedServer, "players"> {
+  const { players: _, ...listed } = server;
+  return listed;
+}
+
 /** Maximum number of open streams. */
 export const MOST_STREAMS = 50;
 /** Pause between two reads of the database, milliseconds. */
@@ -25,7 +31,7 @@ export interface LiveScan extends StoredScan {
   readonly probes_per_second: number | null;
   readonly replies_per_second: number | null;
   /** The servers that the scan has written last, the newest first. */
-  readonly finds: readonly ListedServer[];
+  readonly finds: readonly Omit<ListedServer, "players">[];
 }
 
 /** An event of the stream. */
@@ -162,7 +168,7 @@ export class LiveFeed {
       const shown = all.filter((one) => one.state === "running" || wanted.has(one.scan_id));
       const scans = await Promise.all(shown.map(async (scan) => {
         const finds = await data.finds(scan.scan_id, FINDS);
-        return { ...scan, ...this.#rates(scan), finds };
+        return { ...scan, ...this.#rates(scan), finds: finds.map(withoutPlayers) };
       }));
       return { ...state, scans, error: null };
     } catch (error) {

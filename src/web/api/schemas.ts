@@ -5,9 +5,8 @@
  */
 import type { Field } from "../../core/record.ts";
 import { fieldSchema } from "../../core/schema.ts";
-import { STORED_FIELDS } from "../../store/server_queries.ts";
 import { FACETS, MAP_LAYERS } from "../data/dashboard_data.ts";
-import { PLACE_FIELDS } from "./export_routes.ts";
+import { LISTED_FIELDS, PLACE_FIELDS } from "./export_routes.ts";
 import type { JsonSchema } from "./parameters.ts";
 
 type Properties = Readonly<Record<string, JsonSchema>>;
@@ -46,7 +45,7 @@ const CURSOR = described(
   "the value of the parameter for the page there; null: there is none",
 );
 
-const COLUMNS = [...STORED_FIELDS, ...PLACE_FIELDS] as readonly Field[];
+const COLUMNS = [...LISTED_FIELDS, ...PLACE_FIELDS] as readonly Field[];
 const SERVER = object({
   id: described({ type: "integer" }, "number of the server in this database"),
   key: described(TEXT, "host name or address, and port"),
@@ -105,7 +104,12 @@ export const ANSWERS = {
     ...{ servers: list(ref("StoredServer")), next: CURSOR, previous: CURSOR },
   }),
   server: answer({
-    ...{ server: ref("StoredServer"), tags: list(TEXT), notes: TEXT_OR_NULL, players: list(TEXT) },
+    ...{
+      server: ref("StoredServer"),
+      tags: list(TEXT),
+      notes: TEXT_OR_NULL,
+      players: described(list(TEXT), "names of players as last published"),
+    },
     ...{ alias_of: orNull(ALIAS), aliases: list(ALIAS) },
     uptime: object({ "24h": ref("Uptime"), "7d": ref("Uptime"), "30d": ref("Uptime") }),
     replies: list(object({

@@ -5,6 +5,7 @@
  */
 import type { HttpRequest } from "../../app/http/http_request.ts";
 import type { HttpStatus } from "../../app/http/http_response.ts";
+import { formatAddress, parseAddress } from "../../core/address.ts";
 import { isLocal } from "../../app/http/loopback_names.ts";
 
 /** Maximum size of a query string, bytes. */
@@ -94,6 +95,16 @@ function isAllowedHost(
   if (host === undefined) return false;
   const name = host.toLowerCase().replace(/\.$/, "");
   if (name === "localhost" || allowedHosts.includes(name)) return true;
-  const address = name.replace(/^\[(.*)\]$/, "$1");
-  return isLocal(address) || address === hostname || address === local;
+  const bare = name.replace(/^\[(.*)\]$/, "$1");
+  const address = addressIn(bare);
+  if (address === undefined) return false;
+  return isLocal(bare) || [hostname, local].some((one) => addressIn(one) === address);
+}
+
+/** An address in one form: a socket of IPv6 has IPv4 clients with mapped addresses (RFC 4291, 2.5.5.2). */
+function addressIn(text: string): string | undefined {
+  const address = parseAddress(text);
+  if (address === undefined) return undefined;
+  const isMapped = typeof address === "bigint" && address >> 32n === 0xffffn;
+  return formatAddress(isMapped ? Number(address & 0xffffffffn) : address);
 }

@@ -138,6 +138,21 @@ Deno.test("an export of several pages has all rows, and ends when the client sto
   assert((await get("GET /servers.ndjson")).text.trimEnd().split("\n").length === 1234);
 });
 
+Deno.test("names of players are only in the answer about their server", async () => {
+  const players = (path: string) =>
+    clientOf()(`GET ${path}`).then(({ text }) => text.includes("Ann"));
+  assert(await players("/api/servers/1"));
+  for (
+    const path of [
+      "/api/servers",
+      `/api/scans/${SCAN_ID}`,
+      "/servers.csv",
+      "/servers.ndjson",
+      "/servers",
+    ]
+  ) assert(!await players(path), path);
+});
+
 Deno.test("a cursor of another order, and a damaged one, are refused", async () => {
   const get = clientOf();
   const { next } = JSON.parse((await get("GET /api/servers?limit=2&sort=name")).text);

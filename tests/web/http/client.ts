@@ -29,8 +29,13 @@ export interface ClientOptions {
 
 /** Sends requests to a dashboard. */
 export interface Client {
-  /** Sends a request: `GET /path` with headers, and perhaps a body. */
-  (line: string, headers?: Readonly<Record<string, string>>, body?: string): Promise<Reply>;
+  /** Sends a request: `GET /path` with headers, perhaps a body, to an address of this machine. */
+  (
+    line: string,
+    headers?: Readonly<Record<string, string>>,
+    body?: string,
+    local?: string,
+  ): Promise<Reply>;
 }
 
 /** A dashboard that is not served. */
@@ -54,13 +59,13 @@ export function clientOf(options: ClientOptions = {}): Client {
     now: () => NOW,
     report,
   });
-  return async (line, headers = {}, body = "") => {
+  return async (line, headers = {}, body = "", local = "127.0.0.1") => {
     const fields = Object.entries({ host: "localhost:8420", ...headers })
       .map(([name, value]) => `\r\n${name}: ${value}`).join("");
     const request = parseRequest(new TextEncoder().encode(`${line} HTTP/1.1${fields}`));
     if (request === 400) return { status: 400, headers: {}, text: "", bytes: new Uint8Array() };
     const sent = { ...request, body: new TextEncoder().encode(body) };
-    return await read(await respond(sent, "127.0.0.1"));
+    return await read(await respond(sent, local));
   };
 }
 

@@ -58,6 +58,19 @@ Deno.test("a dashboard on another address is served under that address", async (
   assertEquals((await get("GET /scans", { host: "192.0.2.2:8420" })).status, 421);
 });
 
+Deno.test("a dashboard on all addresses is served under the address that the client uses", async () => {
+  for (const hostname of ["0.0.0.0", "::"]) {
+    const get = clientOf({ access: { hostname } });
+    const status = async (host: string, local: string) =>
+      (await get("GET /scans", { host }, "", local)).status;
+    assertEquals(await status("192.0.2.1:8420", "192.0.2.1"), 200);
+    assertEquals(await status("192.0.2.1:8420", "::ffff:192.0.2.1"), 200);
+    assertEquals(await status("[2001:DB8::0:1]:8420", "2001:db8::1"), 200);
+    assertEquals(await status("192.0.2.2:8420", "192.0.2.1"), 421);
+    assertEquals(await status("evil.example", "192.0.2.1"), 421);
+  }
+});
+
 Deno.test("nothing but GET and HEAD is served, and pages of other sites cannot use the API", async () => {
   const get = clientOf();
   for (const method of ["POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "FOO"]) {

@@ -10,6 +10,7 @@ import { MAP_LAYERS, type MapCells, type MapLayer, type MapQuery } from "../data
 import { formatAddress } from "../../core/address.ts";
 import { filterQuery } from "../api/filters.ts";
 import { Card, Empty, PageHead, Tabs } from "../parts/blocks.tsx";
+import { Bar } from "../parts/server_parts.tsx";
 import { serversUrl, urlOf } from "../parts/links.ts";
 import { countText, percentText } from "../parts/quantities.ts";
 import { htmlDocument } from "./layout.tsx";
@@ -80,7 +81,7 @@ export function mapPage({ query, cells }: MapPageData, context: PageContext): st
             >
             </canvas>
           </div>
-          <div class="map-side">
+          <div class="map-side stack">
             <Card title="Chosen cell">
               <p id="cell" data-cell aria-live="polite">
                 {`Each cell is a ${
@@ -241,6 +242,7 @@ function CellTable({ query, cells }: { query: MapQuery; cells: MapCells }) {
   const most = cells.values.reduce((a, b) => Math.max(a, b), 0);
   const steps = mapSteps(query.layer, most);
   const sign = query.layer === "age" ? 1 : -1;
+  const hasBars = query.layer !== "age" && query.layer !== "scanned";
   const rows = cells.cells.map((cell, i) => ({ cell, value: cells.values[i] }))
     .sort((a, b) => sign * (a.value - b.value) || a.cell - b.cell);
   if (rows.length === 0) {
@@ -272,6 +274,7 @@ function CellTable({ query, cells }: { query: MapQuery; cells: MapCells }) {
             <tr>
               <th scope="col">Network</th>
               <th scope="col">{LAYERS[query.layer]}</th>
+              {hasBars && <th scope="col" class="wide-only">Bar</th>}
               <th scope="col">Links</th>
             </tr>
           </thead>
@@ -284,6 +287,11 @@ function CellTable({ query, cells }: { query: MapQuery; cells: MapCells }) {
                     <code>{network}</code>
                   </td>
                   <td>{valueText(query.layer, value, stepOf(steps, value)?.label ?? "none")}</td>
+                  {hasBars && (
+                    <td class="wide-only cell-bar">
+                      <Bar share={value / most} />
+                    </td>
+                  )}
                   <td class="links">
                     <a href={serversUrl({ ...query.filters, network: [network] })}>Servers</a>
                     {query.prefix < 16 && <a href={mapUrl(blockOf(query, cell))}>Map</a>}

@@ -28,7 +28,7 @@ const COLUMNS: readonly (readonly [title: string, sort: ServerOrder | undefined,
     ["Version", "version", "c-version"],
     ["Software", undefined, "c-software"],
     ["Protocols", undefined, "c-protocols"],
-    ["Last probe, latency", undefined, "c-seen"],
+    ["Last probe", undefined, "c-seen"],
   ];
 
 /** Sort orders in which the first row has the highest value. */

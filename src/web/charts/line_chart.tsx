@@ -10,7 +10,7 @@
  *
  * @module
  */
-import { dayText, niceTicks, timeSpan, timeTicks } from "./ticks.ts";
+import { dayText, niceTicks, startOfValues, type Ticks, timeSpan, timeTicks } from "./ticks.ts";
 import { countText, shortCount, timeText } from "../parts/quantities.ts";
 
 /** A line of a chart. */
@@ -79,65 +79,87 @@ function percent(part: number): string {
 
 /** The chart as an HTML figure. Without any value it is a note. */
 export function LineChart({ data }: { readonly data: LineChartData }) {
-  const { title, unit, series, bands = [], times } = data;
-  const values = series.flatMap((one) => one.values).filter((one) => one !== null);
-  const ticks = niceTicks(Math.max(0, ...maxima(values)), 4, data.areCounts === false ? 0 : 1);
-  const scale: Scale = { ...timeSpan(data.from, data.to), most: ticks[ticks.length - 1] };
-  const kinds = [...new Set(bands.map(({ kind }) => kind))];
+  const values = data.series.flatMap((one) => one.values).filter((one) => one !== null);
   return (
     <figure class="chart" data-chart>
-      <figcaption>
-        <b>{title}</b> <small>{unit}, times in UTC</small>
-        <ul class="legend">
-          {series.map(({ name, color }) => (
-            <li>
-              <i class={`key s${color}`}></i>
-              <bdi>{name}</bdi>
-            </li>
-          ))}
-          {kinds.map((kind) => (
-            <li>
-              <i class={`key ${kind}`}></i>
-              {BANDS[kind]}
-            </li>
-          ))}
-        </ul>
-      </figcaption>
-      {values.length === 0 ? <p class="empty">No values in this period.</p> : (
-        <div class="axes">
-          <svg class="y-axis" width="46" height={HEIGHT + 32} aria-hidden="true">
-            {ticks.map((tick) => (
-              <text x="40" y={yOf(tick, scale) + 12} text-anchor="end">{shortCount(tick)}</text>
-            ))}
-          </svg>
-          <svg
-            class="plot"
-            width="100%"
-            height={HEIGHT + 32}
-            role="img"
-            aria-label={summary(data, values)}
-          >
-            <svg y="8" width="100%" height={HEIGHT} overflow="visible">
-              {bands.map((band) => <BandRect band={band} scale={scale} />)}
-              {ticks.map((tick) => (
-                <line class="grid" x1="0" x2="100%" y1={yOf(tick, scale)} y2={yOf(tick, scale)} />
-              ))}
-              <Times scale={scale} />
-              <svg
-                viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
-                preserveAspectRatio="none"
-                width="100%"
-                height={HEIGHT}
-                overflow="visible"
-              >
-                {series.map((one) => <Line series={one} data={data} scale={scale} />)}
-              </svg>
-              {slots(times).map((at) => <Slot data={data} at={at} scale={scale} />)}
-            </svg>
-          </svg>
-        </div>
-      )}
+      <Caption data={data} />
+      {values.length === 0
+        ? <p class="empty">No values in this period.</p>
+        : <Axes data={data} most={Math.max(0, ...maxima(values))} />}
     </figure>
+  );
+}
+
+function Caption({ data: { title, unit, series, bands = [] } }: { data: LineChartData }) {
+  const kinds = [...new Set(bands.map(({ kind }) => kind))];
+  return (
+    <figcaption>
+      <b>{title}</b> <small>{unit}, times in UTC</small>
+      <ul class="legend">
+        {series.map(({ name, color }) => (
+          <li>
+            <i class={`key s${color}`}></i>
+            <bdi>{name}</bdi>
+          </li>
+        ))}
+        {kinds.map((kind) => (
+          <li>
+            <i class={`key ${kind}`}></i>
+            {BANDS[kind]}
+          </li>
+        ))}
+      </ul>
+    </figcaption>
+  );
+}
+
+/** The plot with its axes. `most` is the highest value. */
+function Axes({ data, most }: { data: LineChartData; most: number }) {
+  const { series, times } = data;
+  const ticks = niceTicks(most, 4, data.areCounts === false ? 0 : 1);
+  const first = times.find((_, i) => series.some((one) => one.values[i] !== null));
+  const from = startOfValues(data.from, data.to, first);
+  const scale: Scale = { ...timeSpan(from, data.to), most: ticks[ticks.length - 1] };
+  return (
+    <div class="axes">
+      <svg class="y-axis" width="46" height={HEIGHT + 32} aria-hidden="true">
+        {ticks.map((tick) => (
+          <text x="40" y={yOf(tick, scale) + 12} text-anchor="end">{shortCount(tick)}</text>
+        ))}
+      </svg>
+      <svg
+        class="plot"
+        width="100%"
+        height={HEIGHT + 32}
+        role="img"
+        aria-label={summary(data, most)}
+      >
+        <Plot data={data} scale={scale} ticks={ticks} />
+      </svg>
+    </div>
+  );
+}
+
+function Plot({ data, scale, ticks }: { data: LineChartData; scale: Scale; ticks: Ticks }) {
+  const { series, times, bands = [] } = data;
+  return (
+    <svg y="8" width="100%" height={HEIGHT} overflow="visible">
+      {bands.map((band) => <BandRect band={band} scale={scale} />)}
+      {ticks.map((tick) => (
+        <line class="grid" x1="0" x2="100%" y1={yOf(tick, scale)} y2={yOf(tick, scale)} />
+      ))}
+      <Times scale={scale} />
+      <svg
+        viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
+        preserveAspectRatio="none"
+        width="100%"
+        height={HEIGHT}
+        overflow="visible"
+      >
+        {series.map((one) => <Line series={one} data={data} scale={scale} />)}
+      </svg>
+      {slots(times).map((at) => <Slot data={data} at={at} scale={scale} />)}
+    </svg>
   );
 }
 
@@ -155,9 +177,10 @@ function yOf(value: number, { most }: Scale): number {
 }
 
 /** What a screen reader reads for the plot. */
-function summary({ title, unit, from, to }: LineChartData, values: readonly number[]): string {
-  const most = countText(Math.max(...maxima(values)));
-  return `${title}: at most ${most} ${unit} from ${timeText(from)} to ${timeText(to)} UTC`;
+function summary({ title, unit, from, to }: LineChartData, most: number): string {
+  return `${title}: at most ${countText(most)} ${unit} from ${timeText(from)} to ${
+    timeText(to)
+  } UTC`;
 }
 
 function BandRect({ band: { from, to, kind }, scale }: { band: Band; scale: Scale }) {

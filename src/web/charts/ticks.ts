@@ -112,3 +112,12 @@ export function timeSpan(from: number, to: number): { from: number; to: number }
   const missing = Math.max(0, LEAST_SPAN - (to - from)) / 2;
   return { from: from - missing, to: to + missing };
 }
+
+/**
+ * The start of an axis whose first value comes late in a period: shortly before that value, so that the
+ * values take most of the width.
+ */
+export function startOfValues(from: number, to: number, first: number | undefined): number {
+  if (first === undefined || first - from < (to - from) / 2) return from;
+  return Math.max(from, Math.min(first - (to - first) / 20, to - LEAST_SPAN));
+}

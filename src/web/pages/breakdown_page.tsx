@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { LineChart } from "../charts/line_chart.tsx";
+import { LineChart, type LineChartData } from "../charts/line_chart.tsx";
 import type { FacetName, Facets, FacetValue, Trend, TrendsQuery } from "../data/dashboard_data.ts";
 import { FACET_TITLES } from "../parts/facet_list.tsx";
 import { acceptedUrl, serversUrl } from "../parts/links.ts";
@@ -13,7 +13,7 @@ import { Bar } from "../parts/server_parts.tsx";
 import { safeText } from "../parts/texts.tsx";
 import { Card, Empty, PageHead, Tabs } from "../parts/blocks.tsx";
 import { htmlDocument } from "./layout.tsx";
-import { PERIODS, usualStep } from "./overview_page.tsx";
+import { NoTrend, PERIODS, usualStep } from "./overview_page.tsx";
 import type { PageContext } from "./page_context.ts";
 
 /** What the breakdown shows. */
@@ -86,62 +86,49 @@ function OverTime({ data, now }: { data: BreakdownPageData; now: number }) {
   const { by, days } = data;
   const known = data.trends.filter(({ value, points }) => value !== null && points.length > 0)
     .slice(0, MOST_LINES);
-  const times = [...new Set(known.flatMap(({ points }) => points.map(({ at }) => at)))]
-    .sort((a, b) => a - b);
+  const properties = PROPERTIES.map((name) => ({
+    name: FACET_TITLES[name],
+    url: trendUrl(name, days),
+    isChosen: name === by,
+  }));
+  const periods = PERIODS.map(([value, name]) => ({
+    name,
+    url: trendUrl(by, value),
+    isChosen: value === days,
+  }));
   return (
     <Card
       title="Over time"
       aside={
         <>
-          <Tabs
-            label="Property"
-            tabs={PROPERTIES.map((name) => ({
-              name: FACET_TITLES[name],
-              url: trendUrl(name, days),
-              isChosen: name === by,
-            }))}
-          />
-          <Tabs
-            label="Period"
-            tabs={PERIODS.map(([value, name]) => ({
-              name,
-              url: trendUrl(by, value),
-              isChosen: value === days,
-            }))}
-          />
+          <Tabs label="Property" tabs={properties} />
+          <Tabs label="Period" tabs={periods} />
         </>
       }
     >
       {known.length === 0
-        ? (
-          <Empty title="No server was watched in this period.">
-            <p>
-              Watch servers of the database: <code>blocksweep watch servers.db</code>
-            </p>
-          </Empty>
-        )
-        : (
-          <LineChart
-            data={{
-              title: `Online by ${by}`,
-              unit: "servers",
-              from: now - days * 86_400_000,
-              to: now,
-              times,
-              step: usualStep(times),
-              series: known.map(({ value, points }, color) => {
-                const byTime = new Map(points.map(({ at, online }) => [at, online]));
-                return {
-                  name: safeText(value!, 40),
-                  color,
-                  values: times.map((at) => byTime.get(at) ?? null),
-                };
-              }),
-            }}
-          />
-        )}
+        ? <NoTrend />
+        : <LineChart data={chartOf(known, `Online by ${by}`, days, now)} />}
     </Card>
   );
+}
+
+/** A line for each value of a property. */
+function chartOf(
+  trends: readonly Trend[],
+  title: string,
+  days: number,
+  now: number,
+): LineChartData {
+  const times = [...new Set(trends.flatMap(({ points }) => points.map(({ at }) => at)))]
+    .sort((a, b) => a - b);
+  const series = trends.map(({ value, points }, color) => {
+    const byTime = new Map(points.map(({ at, online }) => [at, online]));
+    const values = times.map((at) => byTime.get(at) ?? null);
+    return { name: safeText(value ?? "unknown", 40), color, values };
+  });
+  const from = now - days * 86_400_000;
+  return { title, unit: "servers", from, to: now, times, step: usualStep(times), series };
 }
 
 function Bars(

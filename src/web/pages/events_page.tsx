@@ -44,22 +44,7 @@ export function eventsPage({ query, events }: EventsPageData, context: PageConte
           )}
         </PageHead>
         <div class="card">
-          <Tabs
-            label="Kind of event"
-            tabs={[
-              { name: "All", url: eventsUrl({ server }), isChosen: kinds.length === 0 },
-              ...EVENT_KINDS.map((kind) => ({
-                name: kindTitle(kind),
-                url: eventsUrl({
-                  server,
-                  kinds: kinds.includes(kind)
-                    ? kinds.filter((one) => one !== kind)
-                    : [...kinds, kind],
-                }),
-                isChosen: kinds.includes(kind),
-              })),
-            ]}
-          />
+          <Kinds query={query} />
           {events.length === 0 ? <NoEvents query={query} /> : (
             <EventList
               events={events}
@@ -68,26 +53,39 @@ export function eventsPage({ query, events }: EventsPageData, context: PageConte
               withNames={false}
             />
           )}
-          {(query.before !== undefined || events.length >= query.limit) && (
-            <nav class="paging" aria-label="Pages of the feed">
-              {query.before === undefined
-                ? <span class="button" aria-disabled="true">← Newest</span>
-                : <a class="button" href={eventsUrl({ kinds, server })}>← Newest</a>}
-              {events.length >= query.limit && (
-                <a
-                  class="button"
-                  rel="next"
-                  href={eventsUrl({ kinds, server, before: events[events.length - 1] })}
-                >
-                  Older →
-                </a>
-              )}
-            </nav>
-          )}
+          <Paging query={query} events={events} />
         </div>
       </>
     ),
   });
+}
+
+/** Links that choose and remove kinds. */
+function Kinds({ query: { kinds = [], server } }: { query: EventsQuery }) {
+  const others = EVENT_KINDS.map((kind) => ({
+    name: kindTitle(kind),
+    url: eventsUrl({
+      server,
+      kinds: kinds.includes(kind) ? kinds.filter((one) => one !== kind) : [...kinds, kind],
+    }),
+    isChosen: kinds.includes(kind),
+  }));
+  const all = { name: "All", url: eventsUrl({ server }), isChosen: kinds.length === 0 };
+  return <Tabs label="Kind of event" tabs={[all, ...others]} />;
+}
+
+function Paging({ query: { kinds, server, before, limit }, events }: EventsPageData) {
+  const hasOlder = events.length >= limit;
+  if (before === undefined && !hasOlder) return null;
+  const older = eventsUrl({ kinds, server, before: events[events.length - 1] });
+  return (
+    <nav class="paging" aria-label="Pages of the feed">
+      {before === undefined
+        ? <span class="button" aria-disabled="true">← Newest</span>
+        : <a class="button" href={eventsUrl({ kinds, server })}>← Newest</a>}
+      {hasOlder && <a class="button" rel="next" href={older}>Older →</a>}
+    </nav>
+  );
 }
 
 function NoEvents({ query: { kinds = [], server, before } }: { query: EventsQuery }) {

@@ -58,50 +58,61 @@ export function mapPage({ query, cells }: MapPageData, context: PageContext): st
         </PageHead>
         <Trail query={query} />
         {query.layer === "share" && <ShareForm query={query} />}
-        <div
-          class="map"
-          id="map"
-          data-map
-          data-address={query.address}
-          data-prefix={query.prefix}
-          data-layer={query.layer}
-          data-query={queryOf(query)}
-        >
-          <div class="map-canvas">
-            <noscript>
-              <Empty title="The picture needs a script. The table below has the same values." />
-            </noscript>
-            <canvas
-              tabindex={0}
-              role="application"
-              aria-label={`Map of ${
-                networkOf(query)
-              } on a Hilbert curve. Arrow keys choose a cell, Enter enlarges, Escape goes back.`}
-              aria-describedby="cell"
-            >
-            </canvas>
-          </div>
-          <div class="map-side stack">
-            <Card title="Chosen cell">
-              <p id="cell" data-cell aria-live="polite">
-                {`Each cell is a ${
-                  cellName(query)
-                }. Choose one with the pointer or the arrow keys.`}
-              </p>
-              <p class="actions">
-                <a class="button" data-link="servers" hidden href="/servers">List its servers</a>
-                <a class="button" data-link="zoom" hidden href="/map">Enlarge</a>
-              </p>
-            </Card>
-            <Legend query={query} cells={cells} />
-            <CurveLegend query={query} />
-          </div>
-          <div class="tip" data-tip hidden></div>
-        </div>
+        <Picture query={query} cells={cells} />
         <CellTable query={query} cells={cells} />
       </>
     ),
   });
+}
+
+/** The canvas that the script fills, and what stands beside it. */
+function Picture({ query, cells }: MapPageData) {
+  return (
+    <div
+      class="map"
+      id="map"
+      data-map
+      data-address={query.address}
+      data-prefix={query.prefix}
+      data-layer={query.layer}
+      data-query={queryOf(query)}
+    >
+      <div class="map-canvas">
+        <noscript>
+          <Empty title="The picture needs a script. The table below has the same values." />
+        </noscript>
+        <canvas
+          tabindex={0}
+          role="application"
+          aria-label={`Map of ${
+            networkOf(query)
+          } on a Hilbert curve. Arrow keys choose a cell, Enter enlarges, Escape goes back.`}
+          aria-describedby="cell"
+        >
+        </canvas>
+      </div>
+      <Side query={query} cells={cells} />
+      <div class="tip" data-tip hidden></div>
+    </div>
+  );
+}
+
+function Side({ query, cells }: MapPageData) {
+  return (
+    <div class="map-side stack">
+      <Card title="Chosen cell">
+        <p id="cell" data-cell aria-live="polite">
+          {`Each cell is a ${cellName(query)}. Choose one with the pointer or the arrow keys.`}
+        </p>
+        <p class="actions">
+          <a class="button" data-link="servers" hidden href="/servers">List its servers</a>
+          <a class="button" data-link="zoom" hidden href="/map">Enlarge</a>
+        </p>
+      </Card>
+      <Legend query={query} cells={cells} />
+      <CurveLegend query={query} />
+    </div>
+  );
 }
 
 /** The square of a query in CIDR notation. */
@@ -237,72 +248,75 @@ function CurveLegend({ query }: { query: MapQuery }) {
   );
 }
 
-/** The cells with the highest values as a table. */
-function CellTable({ query, cells }: { query: MapQuery; cells: MapCells }) {
-  const most = cells.values.reduce((a, b) => Math.max(a, b), 0);
-  const steps = mapSteps(query.layer, most);
-  const sign = query.layer === "age" ? 1 : -1;
-  const hasBars = query.layer !== "age" && query.layer !== "scanned";
+/** The cells with the highest values as a table; those that were probed last of the layer of ages. */
+function CellTable({ query, cells }: MapPageData) {
+  const { layer } = query;
+  const sign = layer === "age" ? 1 : -1;
   const rows = cells.cells.map((cell, i) => ({ cell, value: cells.values[i] }))
     .sort((a, b) => sign * (a.value - b.value) || a.cell - b.cell);
-  if (rows.length === 0) {
-    return (
-      <div class="card">
-        <Empty
-          title={query.layer === "scanned"
-            ? "No scan of these addresses is stored."
-            : "No server of these addresses is stored."}
-        >
-          <p>
-            <a href="/map">Show all addresses</a>
-          </p>
-        </Empty>
-      </div>
-    );
-  }
+  if (rows.length === 0) return <NoCells layer={layer} />;
+  const part = rows.length > MOST_ROWS
+    ? `the first ${MOST_ROWS} of ${countText(rows.length)} networks`
+    : "all networks";
+  const most = cells.values.reduce((a, b) => Math.max(a, b), 0);
+  const hasBars = layer !== "age" && layer !== "scanned";
   return (
-    <Card
-      title={`${LAYERS[query.layer]}: ${
-        rows.length > MOST_ROWS
-          ? `the first ${MOST_ROWS} of ${countText(rows.length)} networks`
-          : "all networks"
-      }`}
-    >
+    <Card title={`${LAYERS[layer]}: ${part}`}>
       <div class="scroll">
         <table>
           <thead>
             <tr>
               <th scope="col">Network</th>
-              <th scope="col">{LAYERS[query.layer]}</th>
+              <th scope="col">{LAYERS[layer]}</th>
               {hasBars && <th scope="col" class="wide-only">Bar</th>}
               <th scope="col">Links</th>
             </tr>
           </thead>
           <tbody>
-            {rows.slice(0, MOST_ROWS).map(({ cell, value }) => {
-              const network = cellNetwork(query, cell);
-              return (
-                <tr>
-                  <td>
-                    <code>{network}</code>
-                  </td>
-                  <td>{valueText(query.layer, value, stepOf(steps, value)?.label ?? "none")}</td>
-                  {hasBars && (
-                    <td class="wide-only cell-bar">
-                      <Bar share={value / most} />
-                    </td>
-                  )}
-                  <td class="links">
-                    <a href={serversUrl({ ...query.filters, network: [network] })}>Servers</a>
-                    {query.prefix < 16 && <a href={mapUrl(blockOf(query, cell))}>Map</a>}
-                  </td>
-                </tr>
-              );
-            })}
+            {rows.slice(0, MOST_ROWS).map((row) => (
+              <CellRow query={query} {...row} most={hasBars ? most : undefined} />
+            ))}
           </tbody>
         </table>
       </div>
     </Card>
+  );
+}
+
+function NoCells({ layer }: { layer: MapLayer }) {
+  const what = layer === "scanned" ? "scan" : "server";
+  return (
+    <div class="card">
+      <Empty title={`No ${what} of these addresses is stored.`}>
+        <p>
+          <a href="/map">Show all addresses</a>
+        </p>
+      </Empty>
+    </div>
+  );
+}
+
+/** A cell. `most` is the highest value for its bar. */
+function CellRow(
+  { query, cell, value, most }: { query: MapQuery; cell: number; value: number; most?: number },
+) {
+  const network = cellNetwork(query, cell);
+  return (
+    <tr>
+      <td>
+        <code>{network}</code>
+      </td>
+      <td>{valueText(query.layer, value)}</td>
+      {most !== undefined && (
+        <td class="wide-only cell-bar">
+          <Bar share={value / most} />
+        </td>
+      )}
+      <td class="links">
+        <a href={serversUrl({ ...query.filters, network: [network] })}>Servers</a>
+        {query.prefix < 16 && <a href={mapUrl(blockOf(query, cell))}>Map</a>}
+      </td>
+    </tr>
   );
 }
 
@@ -323,7 +337,8 @@ function blockOf(query: MapQuery, cell: number): MapQuery {
   return { ...query, prefix, address: Math.floor(addressOf(query, cell) / size) * size };
 }
 
-function valueText(layer: MapLayer, value: number, label: string): string {
-  if (layer === "age" || layer === "scanned") return label;
-  return layer === "share" ? percentText(value / 1000) : countText(value);
+function valueText(layer: MapLayer, value: number): string {
+  if (layer === "share") return percentText(value / 1000);
+  if (layer === "servers" || layer === "online") return countText(value);
+  return stepOf(mapSteps(layer, value), value)?.label ?? "none";
 }

@@ -138,17 +138,17 @@ function Figures({ overview }: { overview: Overview }) {
   );
 }
 
-function NoTrend() {
+/** What stands in place of a trend without values. */
+export function NoTrend() {
   return (
-    <Empty title="No server was watched in this period.">
+    <Empty title="No trend in this period yet.">
       <p>
-        Watch servers of the database: <code>blocksweep watch servers.db</code>
+        A watch adds a value for each full hour: <code>blocksweep watch servers.db</code>
       </p>
     </Empty>
   );
 }
 
-/** Lengths of the steps of trends, by days. */
 function trendCharts(trend: Trend, days: number, now: number): LineChartData[] {
   const { points } = trend;
   const common = {

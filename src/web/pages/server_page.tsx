@@ -24,7 +24,7 @@ export interface ServerPageData {
 
 /** The page `/servers/{id}`. */
 export function serverPage({ details, history }: ServerPageData, context: PageContext): string {
-  const { server, events, replies, players } = details;
+  const { server, events, replies } = details;
   const { now } = context;
   return htmlDocument({
     title: server.name ?? server.key,
@@ -39,27 +39,7 @@ export function serverPage({ details, history }: ServerPageData, context: PageCo
           <Card title="Status">
             <Columns server={server} hasPlaces={context.hasPlaces} />
           </Card>
-          <div class="stack">
-            {server.flags.length > 0 && (
-              <Card title="Flags">
-                <Flags flags={server.flags} />
-              </Card>
-            )}
-            {players.length > 0 && (
-              <Card title={`Players, as last published (${countText(players.length)})`}>
-                <ul class="names">
-                  {players.slice(0, 500).map((name) => (
-                    <li>
-                      <Stranger text={name} longest={60} />
-                    </li>
-                  ))}
-                </ul>
-              </Card>
-            )}
-            <Plugins plugins={server.plugins} />
-            <Relations details={details} />
-            <FactsByProtocol extras={server.extras} />
-          </div>
+          <Published details={details} />
         </div>
         <Card
           title="Events"
@@ -79,6 +59,34 @@ export function serverPage({ details, history }: ServerPageData, context: PageCo
       </>
     ),
   });
+}
+
+/** What a server publishes besides its columns. */
+function Published({ details }: { details: ServerDetails }) {
+  const { server, players } = details;
+  return (
+    <div class="stack">
+      {server.flags.length > 0 && (
+        <Card title="Flags">
+          <Flags flags={server.flags} />
+        </Card>
+      )}
+      {players.length > 0 && (
+        <Card title={`Players, as last published (${countText(players.length)})`}>
+          <ul class="names">
+            {players.slice(0, 500).map((name) => (
+              <li>
+                <Stranger text={name} longest={60} />
+              </li>
+            ))}
+          </ul>
+        </Card>
+      )}
+      <Plugins plugins={server.plugins} />
+      <Relations details={details} />
+      <FactsByProtocol extras={server.extras} />
+    </div>
+  );
 }
 
 function Head({ details: { server, aliasOf }, now }: { details: ServerDetails; now: number }) {

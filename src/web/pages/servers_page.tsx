@@ -41,6 +41,11 @@ const SORTS: readonly (readonly [ServerOrder, string])[] = [
 export function serversPage(data: ServersPageData, context: PageContext): string {
   const { query: { filters, sort }, page, facets } = data;
   const props = { filters, sort };
+  const tabs = SORTS.map(([name, title]) => ({
+    name: title,
+    url: serversUrl(filters, { sort: name }),
+    isChosen: name === sort,
+  }));
   return htmlDocument({
     title: "Servers",
     context,
@@ -48,10 +53,7 @@ export function serversPage(data: ServersPageData, context: PageContext): string
       <>
         <PageHead title="Servers">
           <MatchedCounts facets={facets} total={page.total} />
-          <span class="exports">
-            <a href={urlOf("/servers.csv", filters, { sort })}>CSV</a>
-            <a href={urlOf("/servers.ndjson", filters, { sort })}>NDJSON</a>
-          </span>
+          <Exports query={data.query} />
         </PageHead>
         <SearchForm {...props} />
         <FilterChips {...props} />
@@ -63,14 +65,7 @@ export function serversPage(data: ServersPageData, context: PageContext): string
             <FacetList {...props} facets={facets} hasPlaces={context.hasPlaces} />
           </aside>
           <div class="card results">
-            <Tabs
-              label="Sort order"
-              tabs={SORTS.map(([name, title]) => ({
-                name: title,
-                url: serversUrl(filters, { sort: name }),
-                isChosen: name === sort,
-              }))}
-            />
+            <Tabs label="Sort order" tabs={tabs} />
             {page.servers.length === 0 ? <NoServers data={data} /> : (
               <ServerTable
                 servers={page.servers}
@@ -86,6 +81,16 @@ export function serversPage(data: ServersPageData, context: PageContext): string
       </>
     ),
   });
+}
+
+/** Links to all matched servers as files. */
+function Exports({ query: { filters, sort } }: { query: ServersQuery }) {
+  return (
+    <span class="exports">
+      <a href={urlOf("/servers.csv", filters, { sort })}>CSV</a>
+      <a href={urlOf("/servers.ndjson", filters, { sort })}>NDJSON</a>
+    </span>
+  );
 }
 
 function NoServers({ data: { query: { filters } } }: { data: ServersPageData }) {

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { type Band, LineChart } from "../charts/line_chart.tsx";
+import { type Band, LineChart, type LineChartData } from "../charts/line_chart.tsx";
 import type { History } from "../data/dashboard_data.ts";
 import { Card, Tabs } from "./blocks.tsx";
 
@@ -18,69 +18,61 @@ const PERIODS: readonly (readonly [name: string, length: number])[] = [
   ["Year", 365 * DAY],
 ];
 
-/** The charts of a period, links to other periods, and a form for any period. */
+/** The charts of a period, and links to other periods. */
 export function HistoryCharts(
   { history, path, now }: { history: History; path: string; now: number },
 ) {
-  const { from, to, points } = history;
-  const common = {
+  const { from, to } = history;
+  const isRecent = now - to < 2 * HOUR;
+  const tabs = PERIODS.map(([name, length]) => ({
+    name,
+    url: `${path}?from=${now - length}&to=${now}`,
+    isChosen: isRecent && Math.abs(to - from - length) < length / 50,
+  }));
+  return (
+    <Card title="History" aside={<Tabs label="Period" tabs={tabs} />}>
+      <LineChart data={playersChart(history)} />
+      <LineChart data={latencyChart(history)} />
+    </Card>
+  );
+}
+
+function playersChart(history: History): LineChartData {
+  const { points } = history;
+  const values = (name: "slots" | "players" | "playersMost") => points.map((one) => one[name]);
+  return {
+    ...periodOf(history),
+    title: "Players",
+    unit: "players",
+    series: [
+      { name: "slots", color: 7, values: values("slots") },
+      { name: "most players", color: 1, values: values("playersMost") },
+      { name: "players", color: 0, values: values("players"), isFilled: true },
+    ],
+  };
+}
+
+function latencyChart(history: History): LineChartData {
+  const values = history.points.map(({ latencyMs }) => latencyMs);
+  return {
+    ...periodOf(history),
+    title: "Latency",
+    unit: "milliseconds",
+    areCounts: false,
+    series: [{ name: "latency", color: 5, values }],
+  };
+}
+
+/** What the charts of a history have in common. */
+function periodOf(history: History) {
+  const { from, to, points, step } = history;
+  return {
     from,
     to,
     times: points.map(({ at }) => at),
-    step: history.step > 0 ? history.step : undefined,
+    step: step > 0 ? step : undefined,
     bands: bandsOf(history),
   };
-  const isRecent = now - to < 2 * HOUR;
-  return (
-    <Card
-      title="History"
-      aside={
-        <Tabs
-          label="Period"
-          tabs={PERIODS.map(([name, length]) => ({
-            name,
-            url: `${path}?from=${now - length}&to=${now}`,
-            isChosen: isRecent && Math.abs(to - from - length) < length / 50,
-          }))}
-        />
-      }
-    >
-      <LineChart
-        data={{
-          ...common,
-          title: "Players",
-          unit: "players",
-          series: [
-            { name: "slots", color: 7, values: points.map(({ slots }) => slots) },
-            {
-              name: "most players",
-              color: 1,
-              values: points.map(({ playersMost }) => playersMost),
-            },
-            {
-              name: "players",
-              color: 0,
-              values: points.map(({ players }) => players),
-              isFilled: true,
-            },
-          ],
-        }}
-      />
-      <LineChart
-        data={{
-          ...common,
-          title: "Latency",
-          unit: "milliseconds",
-          areCounts: false,
-          series: [{
-            name: "latency",
-            color: 5,
-            values: points.map(({ latencyMs }) => latencyMs),
-          }],
-        }}
-      />
-    </Card>
-  );
 }
 
 /** The times in which the server was offline, or not watched. */

@@ -1,7 +1,7 @@
 /** Tests src/web/charts/ticks.ts and src/web/charts/line_chart.tsx. */
 import { assert, assertEquals } from "@std/assert";
 import { LineChart, type LineChartData } from "../../../src/web/charts/line_chart.tsx";
-import { niceTicks, timeSpan, timeTicks } from "../../../src/web/charts/ticks.ts";
+import { niceTicks, startOfValues, timeSpan, timeTicks } from "../../../src/web/charts/ticks.ts";
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
@@ -50,6 +50,17 @@ Deno.test("there are never more marks than wanted", () => {
 Deno.test("a single point has an axis of an hour", () => {
   assertEquals(timeSpan(START, START), { from: START - HOUR / 2, to: START + HOUR / 2 });
   assertEquals(timeSpan(START, START + DAY), { from: START, to: START + DAY });
+});
+
+Deno.test("an axis starts shortly before values that begin late in a period", () => {
+  const to = START + 10 * DAY;
+  assertEquals(startOfValues(START, to, undefined), START);
+  assertEquals(startOfValues(START, to, START + 4 * DAY), START);
+  assertEquals(startOfValues(START, to, START + 8 * DAY), START + 7.9 * DAY);
+  assertEquals(startOfValues(START, to, to), to - HOUR);
+  const times = [START + 9 * DAY, START + 10 * DAY];
+  const series = [{ name: "a", color: 0, values: [1, 1] }];
+  assert(/class="line" d="M47.6 0L1000 0"/.test(htmlOf({ times, series, to })));
 });
 
 Deno.test("a line has gaps at unknown values, and where times are missing", () => {

@@ -25,6 +25,7 @@ const GUIDES: Partial<Readonly<Record<Command, string>>> = {
   lan: "lan",
   watch: "watching",
   servers: "databases",
+  serve: "dashboard",
 };
 
 /** Options that every command has: they are listed once. */

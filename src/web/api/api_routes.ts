@@ -193,6 +193,7 @@ const DATA_ROUTES: readonly Route[] = [
       }
       return Promise.resolve({
         contentType: "text/event-stream",
+        headers: { "x-accel-buffering": "no" }, // nginx passes each event on at once
         stream: (signal) => live.stream(scan, signal),
       });
     },

@@ -161,6 +161,7 @@ Deno.test("over HTTP, 50 streams are open, a further one gets 503, and the shutd
   for (let i = 0; i < MOST_STREAMS; i++) {
     const { status, headers, body } = await open();
     assertEquals([status, headers.get("content-type")], [200, "text/event-stream"]);
+    assertEquals(headers.get("x-accel-buffering"), "no");
     const reader = body!.getReader();
     await reader.read();
     readers.push(reader);

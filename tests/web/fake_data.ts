@@ -95,6 +95,7 @@ export function fakeData(more: Partial<DashboardData> = {}, count = 5): Dashboar
         ...{ scan_id: null, kind: "online", data: {} },
       }]),
     scans: () => Promise.resolve([SCAN]),
+    runningScans: () => Promise.resolve([SCAN]),
     scan: (id) => Promise.resolve(id === SCAN_ID ? SCAN : undefined),
     finds: (_, limit) => Promise.resolve(servers.slice(0, limit)),
     ...more,

@@ -3,7 +3,14 @@
  *
  * @module
  */
-import { type Database, type Row, timeParameter, type Value } from "../database/database.ts";
+import {
+  type Database,
+  isInList,
+  listValue,
+  type Row,
+  timeParameter,
+  type Value,
+} from "../database/database.ts";
 import { canonicalHost } from "../rows/addresses.ts";
 import { storableUuid } from "../rows/stored_values.ts";
 import { STALE_MS } from "./scan_progress.ts";
@@ -58,6 +65,8 @@ export interface StoredScan {
   readonly widened: boolean;
 }
 
+const NEWEST_FIRST = "order by c.started_at desc nulls last, c.id desc";
+
 /** Maximum number of ranges of a scan that are read. */
 const MOST_RANGES = 1000;
 
@@ -75,8 +84,23 @@ const TEXTS = ["kind", "state", "rate_reason"];
  * @param limit Maximum number.
  */
 export async function newestScans(database: Database, limit: number): Promise<StoredScan[]> {
-  const order = "order by c.started_at desc nulls last, c.id desc limit ?";
-  return await scansBy(database, order, limit);
+  return await scansBy(database, `${NEWEST_FIRST} limit ?`, limit);
+}
+
+/**
+ * The scans and watches that run, also stale ones, and those with identities.
+ *
+ * @param limit Maximum number: the newest ones.
+ */
+export async function runningScans(
+  database: Database,
+  ids: readonly string[],
+  limit: number,
+): Promise<StoredScan[]> {
+  const uuids = ids.map(storableUuid).filter((uuid) => uuid !== null);
+  const isNamed = isInList(database, "c.uuid", "uuid");
+  const end = `where c.state = 'running' or ${isNamed} ${NEWEST_FIRST} limit ${limit}`;
+  return await scansBy(database, end, listValue(database, uuids));
 }
 
 /** The scan or watch with an identity; `undefined`: none. */

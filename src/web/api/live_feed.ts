@@ -49,7 +49,7 @@ export interface LiveState {
 
 /** What a feed reads. */
 export interface LiveSources {
-  readonly data: Pick<DashboardData, "scans" | "finds">;
+  readonly data: Pick<DashboardData, "runningScans" | "finds">;
   /** Reads the files of `--status-file`. */
   readonly status: () => Promise<readonly unknown[]>;
   readonly clock: Clock;
@@ -163,10 +163,11 @@ export class LiveFeed {
     const files = await status();
     const state = { schema: 1, at: clock.wall(), status: files } as const;
     try {
-      const all = await data.scans();
-      const wanted = new Set([...this.#listeners.values(), ...this.#readings.keys()]);
-      const shown = all.filter((one) => one.state === "running" || wanted.has(one.scan_id));
-      const scans = await Promise.all(shown.map(async (scan) => {
+      const named = [...this.#listeners.values()].filter((id) => id !== undefined);
+      const ids = [...new Set([...named, ...this.#readings.keys()])];
+      const found = (await data.runningScans(ids))
+        .filter(({ state, scan_id }) => state === "running" || ids.includes(scan_id));
+      const scans = await Promise.all(found.map(async (scan) => {
         const finds = await data.finds(scan.scan_id, FINDS);
         return { ...scan, ...this.#rates(scan), finds: finds.map(withoutPlayers) };
       }));

@@ -259,6 +259,8 @@ export interface DashboardData {
   events(query: EventsQuery): Promise<readonly ListedEvent[]>;
   /** The newest scans and watches, at most 100. */
   scans(): Promise<readonly StoredScan[]>;
+  /** The scans and watches that run, also stale ones, and those with identities, at most 100. */
+  runningScans(ids: readonly string[]): Promise<readonly StoredScan[]>;
   scan(id: string): Promise<StoredScan | undefined>;
   /** The servers of a scan that were written last, the newest first. */
   finds(scan: string, limit: number): Promise<readonly ListedServer[]>;

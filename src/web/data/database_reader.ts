@@ -5,7 +5,7 @@
  */
 import type { Database } from "../../store/database/database.ts";
 import { eventsBefore, leaveOut } from "../../store/events/event_feed.ts";
-import { newestScans, scanWithId } from "../../store/scans/scan_list.ts";
+import { newestScans, runningScans, scanWithId } from "../../store/scans/scan_list.ts";
 import type { CountedPicture } from "../picture/counted_picture.ts";
 import type { ServerMapQuery } from "../picture/map_cells.ts";
 import { type DashboardData, DataError, type MapCells, type MapQuery } from "./dashboard_data.ts";
@@ -46,6 +46,7 @@ export function dataOf(
     trends: (query) => readTrends(database, query, database.now()),
     events: (query) => eventsBefore(database, { ...query, onBroken: leaveOut }),
     scans: () => newestScans(database, SCANS),
+    runningScans: (ids) => runningScans(database, ids, SCANS),
     scan: (id) => scanWithId(database, id),
     finds: (scan, limit) => readFinds(database, scan, limit, places),
   };

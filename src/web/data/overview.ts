@@ -5,7 +5,7 @@
  */
 import { type Database, timeParameter } from "../../store/database/database.ts";
 import { SERVER_ORDERS } from "../../store/queries/orders.ts";
-import { newestScans } from "../../store/scans/scan_list.ts";
+import { runningScans } from "../../store/scans/scan_list.ts";
 import { storableUuid } from "../../store/rows/stored_values.ts";
 import { DAY_MS } from "../../store/uptime/hours.ts";
 import type { ListedServer, Overview } from "./dashboard_data.ts";
@@ -13,7 +13,7 @@ import { listedServers, type PlaceLookup } from "./listed_servers.ts";
 
 /** Number of servers of the overview. */
 const NEWEST = 10;
-/** Number of scans among which those that run are searched. */
+/** Maximum number of scans that run. */
 const SCANS = 100;
 /** A server counts as stale if its last probe is older, milliseconds. */
 export const STALE_MS = DAY_MS;
@@ -53,7 +53,7 @@ export async function readOverview(
   const newest = await database.rows(
     `select id from servers ${hint} order by first_seen desc, id desc limit ${NEWEST}`,
   );
-  const scans = await newestScans(database, SCANS);
+  const scans = await runningScans(database, [], SCANS);
   return {
     ...counts,
     newest: await listedServers(database, newest.map(({ id }) => Number(id)), places),

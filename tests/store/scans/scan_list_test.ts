@@ -1,7 +1,7 @@
 /** Covers src/store/scans/scan_list.ts. */
 import { assertEquals } from "@std/assert";
 import { timeParameter } from "../../../src/store/database/database.ts";
-import { countScans, newestScans } from "../../../src/store/scans/scan_list.ts";
+import { countScans, newestScans, runningScans } from "../../../src/store/scans/scan_list.ts";
 import { Store } from "../../../src/store/store.ts";
 import { onEngines } from "../databases.ts";
 import { record, scanId, watchId } from "../records.ts";
@@ -34,6 +34,13 @@ onEngines(
     assertEquals((await states()).map(([, state]) => state).slice(0, 3), Array(3).fill("running"));
     await ago(60_500);
     assertEquals((await states()).map(([, state]) => state).slice(0, 3), Array(3).fill("stale"));
+    const running = async (ids: readonly string[], limit: number) =>
+      (await runningScans(db, ids, limit)).map(({ scan_id }) => scan_id);
+    assertEquals(await running([], 9), [watchId(2), scanId(1), scanId(3)]);
+    assertEquals(await running([scanId(7), "no identity"], 9), [
+      ...[watchId(2), scanId(1), scanId(3), scanId(7)],
+    ]);
+    assertEquals(await running([], 1), [watchId(2)]);
     assertEquals([await countScans(db), (await newestScans(db, 2)).length], [4, 2]);
     const [, first, third] = await newestScans(db, 3);
     assertEquals([first.ranges, first.excluded], [

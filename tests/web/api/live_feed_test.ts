@@ -14,9 +14,11 @@ function feedOf(more: Partial<DashboardData> = {}) {
   const scans: StoredScan[] = [SCAN];
   const counts = { reads: 0 };
   const data = fakeData({
-    scans: () => {
+    runningScans: (ids) => {
       counts.reads++;
-      return Promise.resolve([...scans]);
+      return Promise.resolve(
+        scans.filter(({ state, scan_id }) => state === "running" || ids.includes(scan_id)),
+      );
     },
     ...more,
   });
@@ -123,7 +125,7 @@ Deno.test("a stream of one scan has only that one, also after its end", async ()
 Deno.test("a database that cannot be read is reported in the state, and read again", async () => {
   let isGone = true;
   const { open, clock, end, reported } = feedOf({
-    scans: () =>
+    runningScans: () =>
       isGone ? Promise.reject(new DataError("gone", "It was removed.")) : Promise.resolve([SCAN]),
   });
   const { next, state } = open();

@@ -24,6 +24,7 @@ export const METHODS = [
   "trends",
   "events",
   "scans",
+  "runningScans",
   "scan",
   "finds",
 ] as const satisfies readonly (keyof DashboardData)[];

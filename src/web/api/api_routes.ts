@@ -6,6 +6,7 @@
 import { formatAddress } from "../../core/address.ts";
 import { SCHEMA } from "../../sinks/json.ts";
 import type { ListedEvent, StoredEvent } from "../../store/events/event_feed.ts";
+import { DAY_MS } from "../../store/uptime/hours.ts";
 import type { Uptime } from "../../store/uptime/integrate.ts";
 import {
   DataError,
@@ -39,7 +40,7 @@ import { FILTER_PARAMETERS, filtersOf } from "./filters.ts";
 import { MOST_STREAMS, withoutPlayers } from "./live_feed.ts";
 import { openApi } from "./openapi.ts";
 import { periodOf } from "./page_routes.ts";
-import { type JsonSchema, type Parameters, several, text } from "./parameters.ts";
+import { type JsonSchema, type Parameters, several, text, wholeNumber } from "./parameters.ts";
 import { type Route, route, type RouteRequest } from "./route.ts";
 import { ANSWERS } from "./schemas.ts";
 
@@ -102,12 +103,17 @@ const DATA_ROUTES: readonly Route[] = [
     parameters: {
       from: time("Start of the period. Default: a week before its end."),
       to: time("End of the period. Default: now."),
+      step: wholeNumber(
+        "Minimum length of a step, milliseconds. Default: a point for each observation, if they are few.",
+        0,
+        365 * DAY_MS,
+      ),
     },
     answer: json(ANSWERS.history, "The points of a chart."),
-    async respond({ id, from, to }, { data, now }) {
+    async respond({ id, from, to, step }, { data, now }) {
       const period = periodOf(from, to, now);
       if (await data.server(id) === undefined) return undefined;
-      return document(historyOf(await data.history(id, period.from, period.to)));
+      return document(historyOf(await data.history(id, period.from, period.to, step)));
     },
   }),
   route({

@@ -251,7 +251,11 @@ export interface DashboardData {
   facets(filters: DashboardFilters): Promise<Facets>;
   /** `undefined`: there is no server with this number. */
   server(id: number): Promise<ServerDetails | undefined>;
-  history(id: number, from: number, to: number): Promise<History>;
+  /**
+   * @param step Minimum length of a step, milliseconds. Default: each observation is a point, if they
+   * are few.
+   */
+  history(id: number, from: number, to: number, step?: number): Promise<History>;
   /** The icon with a SHA-256 hash, base64-decoded; `undefined`: none, or it is no PNG of at most 128 × 128. */
   icon(hash: string): Promise<Uint8Array | undefined>;
   map(query: MapQuery): Promise<MapCells>;

@@ -40,7 +40,7 @@ export function dataOf(
     servers: (query) => readPage(database, picture, query, places),
     facets: (filters) => Promise.try(() => existing(picture).facets(filters)),
     server: (id) => readDetails(database, id, places, picture),
-    history: (id, from, to) => readHistory(database, id, from, to),
+    history: (id, from, to, step) => readHistory(database, id, from, to, step),
     icon: (hash) => readIcon(database, hash),
     map: (query) => readMap(database, picture, space, query),
     trends: (query) => readTrends(database, query, database.now()),

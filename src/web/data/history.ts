@@ -36,21 +36,24 @@ interface Period {
  * them. A longer one has steps: the mean of the players, and the most players at one time.
  *
  * @param id `servers.id`.
+ * @param least Minimum length of a step, milliseconds; 0: a period with few observations has no steps.
  */
 export async function readHistory(
   database: Database,
   id: number,
   from: number,
   to: number,
+  least = 0,
 ): Promise<History> {
   const period = { from, to };
   const unwatched = await unwatchedIn(database, id, period);
-  const raw = await observationsOf(database, id, period, MOST_RAW + 1);
-  if (raw.length <= MOST_RAW) {
+  const raw = least > 0 ? undefined : await observationsOf(database, id, period, MOST_RAW + 1);
+  if (raw !== undefined && raw.length <= MOST_RAW) {
     const points = raw.map(pointOf);
     return { from, to, step: 0, points, unwatched, peak: peakOf(points) };
   }
-  const step = STEPS.find((length) => (to - from) / length <= MOST_STEPS) ?? STEPS.at(-1)!;
+  const isEnough = (length: number) => length >= least && (to - from) / length <= MOST_STEPS;
+  const step = STEPS.find(isEnough) ?? STEPS.at(-1)!;
   const points = await stepsOf(database, id, period, step);
   return { from, to, step, points, unwatched, peak: await peakIn(database, id, period, points) };
 }

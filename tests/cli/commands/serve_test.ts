@@ -91,6 +91,32 @@ Deno.test("with a token, pages need it", () =>
     });
   }));
 
+Deno.test("while the database is gone, pages say so, and another one in its place is read", () =>
+  inFolder(async (folder) => {
+    const database = await fill(`${folder}/servers.db`);
+    await withServed(database, [], async (url) => {
+      const get = async (path: string) => {
+        const response = await fetch(url + path);
+        return { status: response.status, text: await response.text() };
+      };
+      await Deno.rename(database, `${folder}/other.db`);
+      const page = await get("/servers/1");
+      assertEquals(page.status, 503);
+      assert(page.text.startsWith("<!doctype html>"), page.text);
+      const { error, wanted } = JSON.parse((await get("/api/servers")).text);
+      assert(error.length > 10 && wanted === null);
+      await Deno.rename(`${folder}/other.db`, database);
+      assertEquals((await get("/servers/1")).status, 200);
+      await Deno.remove(database);
+      {
+        await using empty = openSqlite(database);
+        await createTables(empty);
+      }
+      assertEquals((await get("/servers/1")).status, 404);
+      assertEquals((await get("/servers")).status, 200);
+    });
+  }));
+
 Deno.test("what cannot be served is exit code 2 before the start", () =>
   inFolder(async (folder) => {
     const database = await fill(`${folder}/servers.db`);

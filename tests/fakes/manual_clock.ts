@@ -1,7 +1,7 @@
-/** A clock for tests. */
+/** A clock that stands still until a test moves it. */
 import { type Clock, systemClock } from "../../src/net/clock.ts";
 
-/** A clock that stands still until the test advances it. */
+/** A clock that stands still until {@linkcode move}. */
 export class ManualClock implements Clock {
   #now = 0;
   readonly #timers = new Set<{ at: number; callback: () => void }>();
@@ -10,19 +10,24 @@ export class ManualClock implements Clock {
   wall = () => this.#now;
   yieldToEvents = () => systemClock.yieldToEvents();
   pollSockets = () => systemClock.pollSockets();
-  after = (ms: number, callback: () => void) => {
+  after = (ms: number, callback: () => void) => this.timer(ms, callback);
+
+  /** Starts a timer. */
+  protected timer(ms: number, callback: () => void): () => void {
     const timer = { at: this.#now + ms, callback };
     this.#timers.add(timer);
     return () => void this.#timers.delete(timer);
-  };
+  }
 
-  /** Advances the clock, and runs the timers of this time. */
+  /** Number of timers. */
+  get timers(): number {
+    return this.#timers.size;
+  }
+
+  /** Moves the time on. Timers whose time has come call back in the order of their times. */
   move(ms: number): void {
     this.#now += ms;
-    for (const timer of this.#timers) {
-      if (timer.at > this.#now) continue;
-      this.#timers.delete(timer);
-      timer.callback();
-    }
+    const due = [...this.#timers].filter(({ at }) => at <= this.#now).sort((a, b) => a.at - b.at);
+    for (const timer of due) if (this.#timers.delete(timer)) timer.callback();
   }
 }

@@ -13,7 +13,7 @@ import { UNKNOWN_PLACE } from "../../../../src/web/data/listed_servers.ts";
 import { CountedPicture } from "../../../../src/web/picture/counted_picture.ts";
 import type { PictureMemory } from "../../../../src/web/picture/picture.ts";
 import { record } from "../../../store/records.ts";
-import { ManualClock } from "../../manual_clock.ts";
+import { ManualClock } from "../../../fakes/manual_clock.ts";
 
 /** A clock whose pauses a test ends. */
 class PausingClock extends ManualClock {

@@ -7,7 +7,7 @@ import {
   type ThreadEvents,
   ThreadPool,
 } from "../../../../src/web/data/threads/thread_pool.ts";
-import { ManualClock } from "../../manual_clock.ts";
+import { ManualClock } from "../../../fakes/manual_clock.ts";
 
 /** A thread that a test controls. */
 class FakeThread {

@@ -6,6 +6,7 @@ interface Find {
   readonly key: string;
   readonly name: string | null;
   readonly version: string | null;
+  readonly software: string | null;
   readonly players_online: number | null;
   readonly players_max: number | null;
 }
@@ -31,6 +32,8 @@ interface LiveScan {
 
 /** Number of values of a chart: the last two minutes. */
 const MOST_POINTS = 120;
+/** Number of values for which a chart has places from its start on. */
+const FEWEST_POINTS = 30;
 const HEIGHT = 120;
 const SVG = "http://www.w3.org/2000/svg";
 
@@ -50,7 +53,7 @@ function write(name: string, text: string): void {
   if (element !== null && element.textContent !== text) element.textContent = text;
 }
 
-/** A chart of the last values. */
+/** A chart of the last values, with a line and a number for zero and for the highest value. */
 class RateChart {
   readonly #svg: SVGSVGElement;
   readonly #values: number[] = [];
@@ -62,20 +65,33 @@ class RateChart {
   add(value: number): void {
     this.#values.push(value);
     if (this.#values.length > MOST_POINTS) this.#values.shift();
-    this.#draw();
+    this.draw();
   }
 
-  #draw(): void {
-    const most = Math.max(1, ...this.#values);
-    const width = this.#svg.clientWidth;
-    const points = this.#values.map((value, i) => {
-      const x = width - (this.#values.length - 1 - i) * width / (MOST_POINTS - 1);
-      return `${x.toFixed(1)} ${(HEIGHT - 4 - (HEIGHT - 28) * value / most).toFixed(1)}`;
+  draw(): void {
+    const values = this.#values;
+    const most = Math.max(1, ...values);
+    const [left, width] = [48, this.#svg.clientWidth - 48];
+    const places = Math.max(FEWEST_POINTS, values.length) - 1;
+    const yOf = (value: number) => HEIGHT - 8 - (HEIGHT - 16) * value / most;
+    const points = values.map((value, i) =>
+      `${(left + i * width / places).toFixed(1)} ${yOf(value).toFixed(1)}`
+    );
+    const marks = [0, most].flatMap((value) => {
+      const y = yOf(value);
+      const label = part("text", { x: String(left - 8), y: String(y + 4), "text-anchor": "end" });
+      label.textContent = count(value);
+      return [
+        part("line", { class: "grid", x1: String(left), x2: "100%", y1: String(y), y2: String(y) }),
+        label,
+      ];
     });
-    const line = part("path", { class: "line", d: `M${points.join("L")}` });
-    const label = part("text", { x: "0", y: "12" });
-    label.textContent = `now ${count(this.#values[this.#values.length - 1])}, most ${count(most)}`;
-    this.#svg.replaceChildren(line, label);
+    const last = points[points.length - 1].split(" ");
+    this.#svg.replaceChildren(
+      ...marks,
+      part("path", { class: "line", d: `M${points.join("L")}` }),
+      part("circle", { class: "last", cx: last[0], cy: last[1], r: "3" }),
+    );
   }
 }
 
@@ -152,6 +168,8 @@ class LivePage {
     this.#root.querySelector<HTMLElement>("[data-live-charts]")!.hidden = false;
     this.#probes.add(scan.probes_per_second);
     this.#replies.add(scan.replies_per_second ?? 0);
+    write("probes-rate", count(scan.probes_per_second));
+    write("replies-rate", count(scan.replies_per_second ?? 0));
   }
 
   #showFinds(finds: readonly Find[]): void {
@@ -164,10 +182,17 @@ class LivePage {
       const name = document.createElement("bdi");
       name.textContent = find.name ?? find.key;
       link.append(name);
-      const facts = document.createElement("small");
-      const players = `${find.players_online ?? "?"} / ${find.players_max ?? "?"} players`;
-      facts.textContent = [find.key, players, find.version].filter(Boolean).join(" · ");
-      item.append(link, " ", facts);
+      const facts = [
+        find.key,
+        `${find.players_online ?? "?"} / ${find.players_max ?? "?"} players`,
+        find.version ?? "",
+        find.software ?? "",
+      ].map((text) => {
+        const fact = document.createElement("span");
+        fact.textContent = text;
+        return fact;
+      });
+      item.append(link, ...facts);
       return item;
     }));
   }

@@ -216,7 +216,8 @@ class AddressMap {
     if (layer === "share") return `${value / 10} % of its servers`;
     if (layer === "age") return `last probe ${step.label === "older" ? "long" : step.label} ago`;
     if (layer === "scanned") return step.label;
-    return `${value.toLocaleString("en")} ${layer === "online" ? "online" : "servers"}`;
+    const noun = layer === "online" ? "online" : value === 1 ? "server" : "servers";
+    return `${value.toLocaleString("en")} ${noun}`;
   }
 
   #serversUrl(): string {
@@ -226,6 +227,7 @@ class AddressMap {
     return `/servers?${query}`;
   }
 
+  /** The URL of a map. Its fragment lets the browser focus the canvas, so that keys go on working. */
   #mapUrl(network: string): string {
     return `/map?${this.square.query}&prefix=${network}#map`;
   }
@@ -315,7 +317,6 @@ async function start(): Promise<void> {
     ...{ address: Number(address), prefix: Number(prefix) },
     ...{ layer, query },
   });
-  if (location.hash === "#map") canvas.focus({ preventScroll: true });
   try {
     await map.load();
   } catch (error) {

@@ -54,6 +54,8 @@ const WIDTH = 1000;
 /** Maximum number of values that can be shown at the pointer, and of marked times. */
 const MOST_SLOTS = 240;
 const MOST_TICKS = 7;
+/** How far from a value the pointer shows it, as a share of the width. */
+const MOST_REACH = 0.02;
 
 /** The meanings of bands, for the legend. */
 const BANDS: Readonly<Record<Band["kind"], string>> = {
@@ -265,10 +267,13 @@ function slots(times: readonly number[]): number[] {
 function Slot({ data, at, scale }: { data: LineChartData; at: number; scale: Scale }) {
   const { times, series } = data;
   const every = Math.ceil(times.length / MOST_SLOTS);
-  const [here, before, after] = [times[at], times[at - every], times[at + every]]
-    .map((time) => time === undefined ? undefined : share(time, scale));
-  const start = before === undefined ? 0 : (before + here!) / 2;
-  const end = after === undefined ? 1 : (after + here!) / 2;
+  const here = share(times[at], scale);
+  const reachTo = (time: number | undefined) => {
+    const distance = time === undefined ? 1 : Math.abs(share(time, scale) - here);
+    return Math.min(MOST_REACH, distance / 2);
+  };
+  const start = Math.max(0, here - reachTo(times[at - every]));
+  const end = Math.min(1, here + reachTo(times[at + every]));
   const time = `${dayText(times[at])} ${timeText(times[at]).slice(11, 16)} UTC`;
   const lines = series.flatMap(({ name, values }) => {
     const value = values[at];
@@ -283,7 +288,6 @@ function Slot({ data, at, scale }: { data: LineChartData; at: number; scale: Sca
       width={percent(end - start)}
       y="0"
       height={HEIGHT}
-      data-x={percent(here!)}
     >
       <title>{[time, ...lines.length === 0 ? ["no value"] : lines].join("\n")}</title>
     </rect>

@@ -70,7 +70,6 @@ function Picture({ query, cells }: MapPageData) {
   return (
     <div
       class="map"
-      id="map"
       data-map
       data-address={query.address}
       data-prefix={query.prefix}
@@ -82,6 +81,7 @@ function Picture({ query, cells }: MapPageData) {
           <Empty title="The picture needs a script. The table below has the same values." />
         </noscript>
         <canvas
+          id="map"
           tabindex={0}
           role="application"
           aria-label={`Map of ${
@@ -255,9 +255,10 @@ function CellTable({ query, cells }: MapPageData) {
   const rows = cells.cells.map((cell, i) => ({ cell, value: cells.values[i] }))
     .sort((a, b) => sign * (a.value - b.value) || a.cell - b.cell);
   if (rows.length === 0) return <NoCells layer={layer} />;
+  const noun = query.prefix === 16 ? "addresses" : "networks";
   const part = rows.length > MOST_ROWS
-    ? `the first ${MOST_ROWS} of ${countText(rows.length)} networks`
-    : "all networks";
+    ? `the first ${MOST_ROWS} of ${countText(rows.length)} ${noun}`
+    : `all ${noun}`;
   const most = cells.values.reduce((a, b) => Math.max(a, b), 0);
   const hasBars = layer !== "age" && layer !== "scanned";
   return (

@@ -109,27 +109,24 @@ function Figures({ scan }: { scan: StoredScan }) {
 function LiveCharts() {
   return (
     <div class="grid" data-live-charts hidden>
-      <Card title="Packets a second">
-        <svg
-          class="live-chart s1"
-          data-live-chart="probes"
-          width="100%"
-          height="120"
-          role="img"
-          aria-label="Packets a second in the last minutes"
-        />
-      </Card>
-      <Card title="Replies a second">
-        <svg
-          class="live-chart s0"
-          data-live-chart="replies"
-          width="100%"
-          height="120"
-          role="img"
-          aria-label="Replies a second in the last minutes"
-        />
-      </Card>
+      <LiveChart name="probes" title="Packets a second" color={1} />
+      <LiveChart name="replies" title="Replies a second" color={0} />
     </div>
+  );
+}
+
+function LiveChart({ name, title, color }: { name: string; title: string; color: number }) {
+  return (
+    <Card title={title} aside={<b data-live={`${name}-rate`}></b>}>
+      <svg
+        class={`axes live-chart s${color}`}
+        data-live-chart={name}
+        width="100%"
+        height="120"
+        role="img"
+        aria-label={`${title} in the last minutes`}
+      />
+    </Card>
   );
 }
 

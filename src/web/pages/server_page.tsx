@@ -159,7 +159,7 @@ function Relations({ details: { aliasOf, aliases, tags, notes } }: { details: Se
     <>
       {(aliasOf !== null || aliases.length > 0) && (
         <Card title="Aliases">
-          <ul>
+          <ul class="relations">
             {aliasOf !== null && (
               <li>
                 This server is an alias of{" "}

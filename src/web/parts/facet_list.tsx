@@ -221,7 +221,10 @@ export function FilterChips({ filters, sort }: FilterProps) {
         const title = CHIP_NAMES[name] ?? FACET_TITLES[name as FacetName] ?? name;
         return (
           <li>
-            <a href={`/servers?${rest}`} aria-label={`Remove ${title} ${safeText(value, 60)}`}>
+            <a
+              href={rest.size === 0 ? "/servers" : `/servers?${rest}`}
+              aria-label={`Remove ${title} ${safeText(value, 60)}`}
+            >
               <span>{title}</span>
               <b>{value === "true" ? "yes" : value === "false" ? "no" : safeText(value, 60)}</b>
               <span aria-hidden="true">×</span>

@@ -89,6 +89,12 @@ Deno.test("many values have at most 240 places for the pointer", () => {
   assert(count > 100 && count <= 240, `${count}`);
 });
 
+Deno.test("the pointer shows a value only near it", () => {
+  const places = [...htmlOf({}).matchAll(/class="slot" x="([\d.]+)%" width="([\d.]+)%"/g)]
+    .map(([, x, width]) => [Number(x), Number(width)]);
+  assertEquals(places, [[0, 2], [23, 4], [48, 4], [73, 4]]);
+});
+
 Deno.test("bands are clipped to the plot, and the legend names them once", () => {
   const bands = [0, 1].map((i) => ({
     ...{ from: START - DAY, to: START + HOUR + i, kind: "unwatched" as const },

@@ -33,12 +33,21 @@ import {
 import { listedServers, type PlaceLookup } from "./listed_servers.ts";
 import { matches, networkOf } from "./server_filters.ts";
 
-/** If the page is expected to need more entries of the order's index, the matching servers are sorted. */
-const MOST_EXPECTED = 20_000;
-/** If fewer servers match, they are sorted when the expected number of entries has not filled the page. */
-const MOST_SORTED = 100_000;
-/** Number of entries that are read at once after the expected ones. */
-const BATCH = 20_000;
+/** Limits of the methods to find a page with a picture. */
+export interface PageSteps {
+  /**
+   * If the page is expected to need more entries of the order's index, the matching servers are sorted.
+   * Reading an entry takes a tenth of the time of sorting a server, or less.
+   */
+  readonly expected: number;
+  /** If fewer servers match, they are sorted when the expected number of entries has not filled the page. */
+  readonly sorted: number;
+  /** Number of entries that are read at once after the expected ones. */
+  readonly batch: number;
+}
+
+/** The numbers that were fastest with a million servers (bench/web.ts). */
+const STEPS: PageSteps = { expected: 100_000, sorted: 5000, batch: 100_000 };
 /** Without a picture, rows are read in this number, at most this many times. */
 const ROWS = 500;
 const MOST_ROWS = 20_000;
@@ -61,6 +70,7 @@ export async function readPage(
   picture: CountedPicture | undefined,
   query: ServersQuery,
   places: PlaceLookup,
+  steps = STEPS,
 ): Promise<ServersPage> {
   const { filters, limit } = query;
   const isBackwards = query.cursor?.direction === "before";
@@ -69,7 +79,7 @@ export async function readPage(
   let { cursor } = query;
   for (let read = 0; found.length <= limit;) {
     const position = { ...query, cursor, limit: limit + 1 - found.length };
-    const { ids, isEnd } = await nextIds(database, picture, position);
+    const { ids, isEnd } = await nextIds(database, picture, position, steps);
     const servers = await listedServers(database, ids, places);
     // The picture may be older than the rows.
     found.push(...servers.filter((one) => matches(one, filters)));
@@ -95,73 +105,124 @@ async function nextIds(
   database: Database,
   picture: CountedPicture | undefined,
   { filters, sort, limit, cursor }: ServersQuery,
+  steps: PageSteps,
 ): Promise<NextIds> {
   const isAny = Object.values(filters).every((value) => value === undefined);
   if (isAny || picture === undefined) {
     const count = isAny ? limit : ROWS;
-    const ids = await entriesOf(database, sort, cursor, [], count);
+    const entries = { sort, filters: {}, cursor, conditions: [], limit: count };
+    const ids = await entriesOf(database, entries);
     return { ids, isEnd: ids.length < count };
   }
   const matching = picture.counts(filters).servers;
   const all = picture.counts({}).servers;
-  const expected = Math.ceil(1.5 * limit * all / Math.max(1, matching));
+  const expected = Math.max(limit, Math.ceil(1.5 * limit * all / Math.max(1, matching)));
+  const entries = { sort, filters, cursor, limit };
+  const bounds = boundsOf(database, sort, filters);
   const sorted = async () => {
     const isListed = isInList(database, ID[SERVER_ORDERS[sort].table], "integer");
     const list = listValue(database, picture.matchingIds(filters));
-    const ids = await entriesOf(
-      database,
-      sort,
-      cursor,
-      [{ sql: isListed, values: [list] }],
-      limit,
-      false,
-    );
+    const conditions = [...bounds, { sql: isListed, values: [list] }];
+    const ids = await entriesOf(database, { ...entries, conditions, isListed: true });
     return { ids, isEnd: ids.length < limit };
   };
-  if (expected > MOST_EXPECTED) return await sorted();
+  if (expected > steps.expected) return await sorted();
   const isMatch = picture.isMatch(filters);
-  const bounds = boundsOf(database, sort, filters);
   const ids: number[] = [];
-  for (let [at, size] = [cursor, expected];; size = BATCH) {
-    const entries = await entriesOf(database, sort, at, bounds, size);
-    ids.push(...entries.filter(isMatch));
+  for (let [at, size] = [cursor, expected];; size = steps.batch) {
+    const read = await entriesOf(database, {
+      ...entries,
+      cursor: at,
+      conditions: bounds,
+      limit: size,
+    });
+    ids.push(...read.filter(isMatch));
     if (ids.length >= limit) return { ids: ids.slice(0, limit), isEnd: false };
-    if (entries.length < size) return { ids, isEnd: true };
-    if (size === BATCH && matching < MOST_SORTED) return await sorted();
-    at = { direction: cursor?.direction ?? "after", id: entries.at(-1)! };
+    if (read.length < size) return { ids, isEnd: true };
+    if (matching < steps.sorted) return await sorted();
+    at = { direction: cursor?.direction ?? "after", id: read.at(-1)! };
   }
 }
 
-/** Reads the numbers of servers in an order, or before a server in reverse order. */
-async function entriesOf(
-  database: Database,
-  sort: ServerOrder,
-  cursor: Cursor,
-  conditions: readonly Sql[],
-  limit: number,
-  byIndex = true,
-): Promise<number[]> {
+/** Which entries of an order to read. */
+interface Entries {
+  readonly sort: ServerOrder;
+  readonly filters: DashboardFilters;
+  readonly cursor: Cursor;
+  /** Conditions of the entries. */
+  readonly conditions: readonly Sql[];
+  readonly limit: number;
+  /** Whether the conditions find the servers, and not the order's index. Default: no. */
+  readonly isListed?: boolean;
+}
+
+/** Reads the numbers of servers in an order; before a server, in reverse order. */
+async function entriesOf(database: Database, entries: Entries): Promise<number[]> {
+  const { sort, cursor, conditions, limit, isListed } = entries;
   const { table, isDescending, index } = SERVER_ORDERS[sort];
-  const keys = sortKeys(database, sort);
-  const isReversed = cursor?.direction === "before";
-  const isDown = isDescending !== isReversed;
-  const all = keys.join(", ");
-  const position: Sql[] = cursor === undefined ? [] : [{
-    sql: `(${all}) ${isDown ? "<" : ">"} ` +
-      `(select ${all} from ${TABLES[table]} ${table} where ${ID[table]} = ?)`,
-    values: [cursor.id],
-  }];
-  const { sql, values } = whereClause([...position, ...conditions]);
-  const order = keys.map((key) => `${key}${isDown ? " desc" : ""}`).join(", ");
+  const isDown = isDescending !== (cursor?.direction === "before");
   // SQLite has no statistics.
-  const hint = byIndex && database.engine === "sqlite" ? `indexed by ${index}` : "";
-  const rows = await database.rows(
-    `select ${ID[table]} as id from ${
-      TABLES[table]
-    } ${table} ${hint} ${sql} order by ${order} limit ?`,
-    [...values, limit],
-  );
-  return rows.map(({ id }) => Number(id));
+  const hint = !isListed && database.engine === "sqlite" ? `indexed by ${index}` : "";
+  const ids: number[] = [];
+  for (const { position, keys } of partsAfter(database, entries, isDown)) {
+    const { sql, values } = whereClause([...position, ...conditions]);
+    const order = keys.map((key) => `${key}${isDown ? " desc" : ""}`).join(", ");
+    const rows = `select ${ID[table]} as id from ${TABLES[table]} ${table} ${hint} ${sql} ` +
+      `order by ${order} limit ?`;
+    ids.push(...await idsOf(database, rows, [...values, limit - ids.length]));
+    if (ids.length >= limit) break;
+  }
+  return ids;
+}
+
+/** The ids of a query, as one JSON text: SQLite reads a list in a sixth of the time of its rows. */
+async function idsOf(
+  database: Database,
+  sql: string,
+  values: readonly Value[],
+): Promise<readonly number[]> {
+  const list = database.engine === "postgres"
+    ? "coalesce(json_agg(e.id)::text, '[]')"
+    : "json_group_array(e.id)";
+  const [{ ids }] = await database.rows(`select ${list} as ids from (${sql}) e`, values);
+  return JSON.parse(String(ids));
+}
+
+/** A part of an order: the conditions of its position, and the keys that differ within it. */
+interface OrderPart {
+  readonly position: readonly Sql[];
+  readonly keys: readonly string[];
+}
+
+/**
+ * The servers after a cursor, in parts that follow one another. SQLite does not search an index of
+ * expressions for a row of values, so a part compares only one key, and the keys before it are equal.
+ */
+function partsAfter(
+  database: Database,
+  { sort, filters, cursor }: Entries,
+  isDown: boolean,
+): readonly OrderPart[] {
+  const all = sortKeys(database, sort);
+  // All servers have the first key of this order in common.
+  const keys = sort === "players" && filters.online !== undefined ? all.slice(1) : all;
+  if (cursor === undefined) return [{ position: [], keys }];
+  const { table } = SERVER_ORDERS[sort];
+  const compared = (columns: string, operator: string): Sql => ({
+    sql: `(${columns}) ${operator} ` +
+      `(select ${columns} from ${TABLES[table]} ${table} where ${ID[table]} = ?)`,
+    values: [cursor.id],
+  });
+  const after = isDown ? "<" : ">";
+  if (database.engine === "postgres") {
+    return [{ position: [compared(keys.join(", "), after)], keys }];
+  }
+  return keys.map((_, i) => {
+    const equal = keys.slice(0, keys.length - 1 - i);
+    const [first, ...others] = keys.slice(equal.length);
+    const position = [...equal.map((key) => compared(key, "=")), compared(first, after)];
+    return { position, keys: [first, ...others] };
+  });
 }
 
 /**

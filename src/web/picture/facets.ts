@@ -47,19 +47,20 @@ export function countMatches(picture: PictureReader, { count, failed }: Matches)
 
 /** Counts the values of a facet among the servers that all filters but its own match. */
 function countFacet(picture: PictureReader, matches: Matches, name: FacetName): FacetValue[] {
-  const counted = name === "port"
-    ? countCodes(picture, matches, picture.columns.port, 65_536, FAILED.port)
-    : countCodes(
-      picture,
-      matches,
-      picture.columns[FACET_DICTIONARY[name]],
-      picture.dictionaries[FACET_DICTIONARY[name]].size,
-      FAILED[name],
-    );
+  const { columns, dictionaries } = picture;
+  if (name === "port") {
+    return valuesOf(picture, name, countCodes(picture, matches, columns.port, 65_536, FAILED.port));
+  }
+  const dictionary = FACET_DICTIONARY[name];
+  const { size } = dictionaries[dictionary];
   // Without --geoip, no place is known.
-  if ((name === "country" || name === "operator") && counted.servers.length === 1) return [];
-  return valuesOf(picture, name, counted);
+  if ((name === "country" || name === "operator") && size === 1) return [];
+  const counts = countCodes(picture, matches, columns[dictionary], size, FAILED[name]);
+  return valuesOf(picture, name, counts);
 }
+
+/** What a server adds to the sum of servers and, if it is online, to that of online ones in the same number. */
+const ONE_SERVER = 2 ** 26;
 
 function countCodes(
   picture: PictureReader,
@@ -69,18 +70,22 @@ function countCodes(
   own: number,
 ): Counts {
   const { bits, players: all } = picture.columns;
-  const servers = new Uint32Array(size);
-  const online = new Uint32Array(size);
-  const players = new Float64Array(size);
+  const sums = new Float64Array(2 * size);
   for (let i = 0; i < count; i++) {
     if ((failed[i] & ~own) !== 0) continue;
-    const code = codes[i];
-    servers[code]++;
-    if (!(bits[i] & BITS.online)) continue;
-    online[code]++;
-    players[code] += all[i];
+    const place = 2 * codes[i];
+    if (bits[i] & BITS.online) {
+      sums[place] += ONE_SERVER + 1;
+      sums[place + 1] += all[i];
+    } else {
+      sums[place] += ONE_SERVER;
+    }
   }
-  return { servers, online, players };
+  return {
+    servers: Uint32Array.from({ length: size }, (_, i) => Math.floor(sums[2 * i] / ONE_SERVER)),
+    online: Uint32Array.from({ length: size }, (_, i) => sums[2 * i] % ONE_SERVER),
+    players: Float64Array.from({ length: size }, (_, i) => sums[2 * i + 1]),
+  };
 }
 
 /** A value with its numbers. */

@@ -17,8 +17,8 @@ export interface TextMemory {
   readonly movedCount: SharedArrayBuffer;
   /** `servers.id` of the moved texts. */
   readonly movedIds: SharedArrayBuffer;
-  /** The ends of the moved texts. */
-  readonly movedEnds: SharedArrayBuffer;
+  /** The starts of the moved texts, and behind the last one their end. */
+  readonly movedStarts: SharedArrayBuffer;
   readonly movedBytes: SharedArrayBuffer;
 }
 
@@ -36,7 +36,7 @@ export function newTexts(capacity: number): TextMemory {
     bytes: new SharedArrayBuffer(BYTES * capacity),
     movedCount: new SharedArrayBuffer(4),
     movedIds: new SharedArrayBuffer(4 * MOVED),
-    movedEnds: new SharedArrayBuffer(4 * MOVED),
+    movedStarts: new SharedArrayBuffer(4 * (MOVED + 1)),
     movedBytes: new SharedArrayBuffer(BYTES * MOVED),
   };
 }
@@ -47,7 +47,7 @@ class TextViews {
   readonly bytes: Uint8Array;
   readonly movedCount: Int32Array;
   readonly movedIds: Int32Array;
-  readonly movedEnds: Uint32Array;
+  readonly movedStarts: Uint32Array;
   readonly movedBytes: Uint8Array;
 
   constructor(memory: TextMemory) {
@@ -55,7 +55,7 @@ class TextViews {
     this.bytes = new Uint8Array(memory.bytes);
     this.movedCount = new Int32Array(memory.movedCount);
     this.movedIds = new Int32Array(memory.movedIds);
-    this.movedEnds = new Uint32Array(memory.movedEnds);
+    this.movedStarts = new Uint32Array(memory.movedStarts);
     this.movedBytes = new Uint8Array(memory.movedBytes);
   }
 }
@@ -103,12 +103,12 @@ export class TextWriter extends TextViews {
   #move(id: number, text: string): boolean {
     const count = this.movedCount[0];
     if (count >= this.movedIds.length) return false;
-    const start = count === 0 ? 0 : this.movedEnds[count - 1];
+    const start = this.movedStarts[count];
     const { read, written } = this.#encoder.encodeInto(text, this.movedBytes.subarray(start, -1));
     if (read < text.length) return false;
     this.movedBytes[start + written] = 0;
     this.movedIds[count] = id;
-    this.movedEnds[count] = start + written + 1;
+    this.movedStarts[count + 1] = start + written + 1;
     Atomics.store(this.movedCount, 0, count + 1);
     return true;
   }
@@ -117,7 +117,7 @@ export class TextWriter extends TextViews {
     for (let i = this.movedCount[0] - 1; i >= 0; i--) {
       if (this.movedIds[i] !== id) continue;
       this.movedIds[i] = 0;
-      this.movedBytes.fill(0, i === 0 ? 0 : this.movedEnds[i - 1], this.movedEnds[i]);
+      this.movedBytes.fill(0, this.movedStarts[i], this.movedStarts[i + 1]);
     }
   }
 }
@@ -138,26 +138,57 @@ export class TextReader extends TextViews {
     found: (row: number) => void,
     foundMoved: (id: number) => void,
   ): void {
-    const search = new ByteSearch(new TextEncoder().encode(part));
-    const { starts, bytes } = this;
-    const end = starts[count];
-    for (let row = 0, at = search.in(bytes, 0, end); at < end;) {
-      row = rowAt(starts, at, row, count);
-      found(row);
-      at = search.in(bytes, starts[row + 1], end);
-    }
+    const bytes = new TextEncoder().encode(part);
+    const skips = skipsOf(bytes);
+    searchTexts(this.bytes, this.starts, count, bytes, skips, found);
     const moved = Atomics.load(this.movedCount, 0);
-    for (let i = 0; i < moved; i++) {
-      const [from, to] = [i === 0 ? 0 : this.movedEnds[i - 1], this.movedEnds[i]];
-      if (this.movedIds[i] !== 0 && search.in(this.movedBytes, from, to) < to) {
-        foundMoved(this.movedIds[i]);
-      }
-    }
+    const foundPlace = (place: number) => foundMoved(this.movedIds[place]);
+    searchTexts(this.movedBytes, this.movedStarts, moved, bytes, skips, foundPlace);
   }
 }
 
-/** The last row from `first` on that starts at a position or before it. Rows without a text are skipped. */
-function rowAt(starts: Uint32Array, at: number, first: number, count: number): number {
+/**
+ * Finds the texts that contain a part, by the Boyer-Moore-Horspool search.
+ *
+ * @param starts The starts of texts, and the end of the last one.
+ * @param count Number of texts.
+ * @param found Receives the place of each text.
+ */
+function searchTexts(
+  bytes: Uint8Array,
+  starts: Uint32Array,
+  count: number,
+  part: Uint8Array,
+  skips: Int32Array,
+  found: (place: number) => void,
+): void {
+  const last = part.length - 1;
+  const [final, end] = [part[last], Math.min(starts[count], bytes.length)];
+  let place = 0;
+  for (let at = last; at < end;) {
+    const byte = bytes[at];
+    let same = byte === final ? 0 : -1;
+    if (same === 0) { while (same < last && bytes[at - last + same] === part[same]) same++; }
+    if (same !== last) {
+      at += skips[byte];
+      continue;
+    }
+    place = placeAt(starts, at - last, place, count);
+    found(place);
+    at = starts[place + 1] + last;
+  }
+}
+
+/** How far the search may go on from each byte. */
+function skipsOf(part: Uint8Array): Int32Array {
+  const last = part.length - 1;
+  const skips = new Int32Array(256).fill(part.length);
+  for (let i = 0; i < last; i++) skips[part[i]] = last - i;
+  return skips;
+}
+
+/** The last text from `first` on that starts at a position or before it. */
+function placeAt(starts: Uint32Array, at: number, first: number, count: number): number {
   let [low, step] = [first, 1];
   while (low + step < count && starts[low + step] <= at) [low, step] = [low + step, 2 * step];
   let high = Math.min(low + step, count);
@@ -167,32 +198,4 @@ function rowAt(starts: Uint32Array, at: number, first: number, count: number): n
     else high = middle;
   }
   return low;
-}
-
-/** The Boyer–Moore–Horspool search. */
-class ByteSearch {
-  readonly #skips: Int32Array;
-
-  constructor(private readonly part: Uint8Array) {
-    const last = part.length - 1;
-    this.#skips = new Int32Array(256).fill(part.length);
-    for (let i = 0; i < last; i++) this.#skips[part[i]] = last - i;
-  }
-
-  /** The position of the first occurrence between two positions; `end`: none. */
-  in(bytes: Uint8Array, start: number, end: number): number {
-    const { part } = this;
-    const [skips, last] = [this.#skips, part.length - 1];
-    const final = part[last];
-    for (let at = start + last; at < end;) {
-      const byte = bytes[at];
-      if (byte === final) {
-        let i = last - 1;
-        while (i >= 0 && bytes[at - last + i] === part[i]) i--;
-        if (i < 0) return at - last;
-      }
-      at += skips[byte];
-    }
-    return end;
-  }
 }

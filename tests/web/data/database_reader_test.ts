@@ -14,6 +14,7 @@ import {
   type MapQuery,
 } from "../../../src/web/data/dashboard_data.ts";
 import { dataOf } from "../../../src/web/data/database_reader.ts";
+import { readPage } from "../../../src/web/data/server_pages.ts";
 import { ScannedSpace } from "../../../src/web/data/scanned_space.ts";
 import { CountedPicture } from "../../../src/web/picture/counted_picture.ts";
 import { DatabasePicture } from "../../../src/web/picture/follow_database.ts";
@@ -92,6 +93,30 @@ onEngines("pages forwards and backwards have each matching server once", async (
   }
 });
 
+onEngines("a page is the same by each method to find it", async (database) => {
+  await fillServers(database);
+  const { picture: { memory } } = await pictured(database);
+  const picture = new CountedPicture(memory);
+  const all = new Map((await everyServer(database, placeOf)).map((one) => [one.id, one]));
+  const methods = [
+    { expected: 0, sorted: 0, batch: 1 },
+    { expected: 1e6, sorted: 0, batch: 3 },
+    { expected: 1e6, sorted: 1e6, batch: 1000 },
+  ];
+  for (const sort of SORTS) {
+    const ids = await sortedIds(database, sort);
+    for (const filters of ALL_FILTERS) {
+      const expected = ids.filter((id) => matches(all.get(id)!, filters)).slice(0, 9);
+      for (const steps of methods) {
+        const query = { filters, sort, limit: 9 };
+        const { servers } = await readPage(database, picture, query, placeOf, steps);
+        const message = Deno.inspect({ sort, filters, steps });
+        assertEquals(servers.map(({ id }) => id), expected, message);
+      }
+    }
+  }
+});
+
 onEngines("without a picture, pages are the same, and nothing is counted", async (database) => {
   await fillServers(database);
   const data = dataOf(database, undefined, placeOf);
@@ -105,6 +130,16 @@ onEngines("without a picture, pages are the same, and nothing is counted", async
   await assertRejects(() => data.facets({}), DataError, "Try again");
   const query = { address: 0, prefix: 0, layer: "servers", filters: {} } as const;
   await assertRejects(() => data.map(query), DataError, "Try again");
+});
+
+onEngines("an empty database has empty pages, and nothing to count", async (database) => {
+  const { data } = await pictured(database);
+  for (const filters of ALL_FILTERS) {
+    const page = await data.servers({ filters, sort: "players", limit: 10 });
+    assertEquals(page, { servers: [], hasPrevious: false, hasNext: false, total: 0 });
+    assertEquals((await data.facets(filters)).facets.edition, []);
+  }
+  assertEquals((await data.overview()).newestReplyAt, null);
 });
 
 /** Compares the counts of all filters with those of rows in memory. */

@@ -1,0 +1,230 @@
+// deno-lint-ignore-file no-console
+/**
+ * Fills databases with a million servers, and measures the answers that the dashboard gets.
+ *
+ *     deno run -A bench/web.ts [--servers 1000000] [--observations 20000000] [--rounds 100]
+ *         [--engines sqlite,postgres] [--folder DIR] [--sqlite FILE] [--postgres URL]
+ *
+ * The databases are those of bench/plans.ts, without a text index, and need as much space. `--sqlite`
+ * and `--postgres` name databases of an earlier run or empty ones, which are kept. PostgreSQL is
+ * Debian's `postgresql`, with the default settings.
+ *
+ * Threads answer, as in the command `serve`. Each round asks with other values: filters, networks,
+ * servers, pages. "counted" is the time from the start until all servers are counted, and "first page" the
+ * time until the first page of servers has been read meanwhile. A row has the median and the 95th percentile of
+ * all rounds, milliseconds. The memory is that of the whole process after all rounds. Exits with 1 if a
+ * 95th percentile is above the limit of its row, the servers are counted after 15 s, or the process needs
+ * more than 256 MB.
+ */
+import { parseDatabaseLocation } from "../src/store/database_location.ts";
+import { createTables } from "../src/store/schema/create_tables.ts";
+import type { DashboardData, DashboardFilters } from "../src/web/data/dashboard_data.ts";
+import { DataError } from "../src/web/data/dashboard_data.ts";
+import { openDashboardData } from "../src/web/data/open_dashboard_data.ts";
+import { startPostgres } from "../tests/postgres/server.ts";
+import { fill, NOW, ROLLUP_EVERY } from "./plans/fill.ts";
+import { openPlace } from "./plans/places.ts";
+import { readOptions } from "./shared/options.ts";
+import { table } from "./shared/table.ts";
+
+const options = readOptions("times of the dashboard's answers from a large database", {
+  servers: "1000000",
+  observations: "20000000",
+  rounds: "100",
+  engines: "sqlite,postgres",
+  folder: "",
+  sqlite: "",
+  postgres: "",
+});
+const SERVERS = Number(options.servers);
+const LIMIT_MS = 100;
+const TEXT_LIMIT_MS = 150;
+const COUNTED_MS = 15_000;
+const MOST_MB = 256;
+const DAY = 86_400_000;
+
+/** A question: `round` chooses its values. */
+interface Measured {
+  readonly name: string;
+  readonly limit: number;
+  readonly ask: (data: DashboardData, round: number) => Promise<unknown>;
+}
+
+/** Filters whose values depend on the round. */
+const FILTERS: readonly (readonly [name: string, (round: number) => DashboardFilters])[] = [
+  ["no filter", () => ({})],
+  ["online", () => ({ online: true })],
+  ["offline", () => ({ online: false })],
+  ["software", (n) => ({ software: [["paper", "mp 5.2", "mp 5.7", "rare"][n % 4]] })],
+  ["version", (n) => ({ version: [`1.${10 + n % 12}`] })],
+  ["port and flag", (n) => ({ port: [19132, 25565], flag: [["formatted", "cutShort"][n % 2]] })],
+  ["network", (n) => ({ network: [`10.${n % 15}.0.0/16`] })],
+  ["small network", (n) => ({ network: [`10.${n % 15}.${n}.0/24`], online: true })],
+  ["players", (n) => ({ minPlayers: n, maxPlayers: 2 * n })],
+  ["since", (n) => ({ since: NOW - n * DAY / 4 })],
+];
+const TEXTS: typeof FILTERS = [
+  ["frequent text", (n) => ({ text: `server number ${n % 10}` })],
+  ["text", (n) => ({ text: `skyblock realm ${n}` })],
+  ["rare text", (n) => ({ text: n % 2 === 0 ? "zebra" : `zebra crossing ${n}` })],
+  ["short text", (n) => ({ text: `${n}` })],
+];
+const SORTS = ["players", "name", "new", "changed", "version", "address"] as const;
+
+/** The first page, ten pages on, and back. */
+async function readPages(data: DashboardData, filters: DashboardFilters, round: number) {
+  const sort = SORTS[round % SORTS.length];
+  const page = await data.servers({ filters, sort, limit: 50 });
+  return { page, sort };
+}
+
+const MEASURED: readonly Measured[] = [
+  { name: "overview", limit: LIMIT_MS, ask: (data) => data.overview() },
+  ...[...FILTERS, ...TEXTS].flatMap(([name, filtersOf], i) => {
+    const limit = i < FILTERS.length ? LIMIT_MS : TEXT_LIMIT_MS;
+    return [
+      {
+        name: `servers: ${name}`,
+        limit,
+        ask: (data: DashboardData, n: number) => readPages(data, filtersOf(n), n),
+      },
+      {
+        name: `facets: ${name}`,
+        limit,
+        ask: (data: DashboardData, n: number) => data.facets(filtersOf(n)),
+      },
+    ];
+  }),
+  ...["after", "before"].map((direction) => ({
+    name: `servers: page ${direction} a server`,
+    limit: LIMIT_MS,
+    ask: (data: DashboardData, n: number) =>
+      data.servers({
+        filters: n % 2 === 0 ? {} : { online: true },
+        sort: SORTS[n % SORTS.length],
+        limit: 50,
+        cursor: { direction: direction as "after" | "before", id: 1 + n * 7919 % SERVERS },
+      }),
+  })),
+  { name: "server", limit: LIMIT_MS, ask: (data, n) => data.server(serverOf(n)) },
+  ...[1, 7, 31, 365].map((days) => ({
+    name: `history: ${days} days`,
+    limit: LIMIT_MS,
+    ask: (data: DashboardData, n: number) => data.history(serverOf(n), NOW - days * DAY, NOW),
+  })),
+  ...([0, 8, 16] as const).map((prefix) => ({
+    name: `map: /${prefix}`,
+    limit: LIMIT_MS,
+    ask: (data: DashboardData, n: number) =>
+      data.map({
+        address: prefix === 0 ? 0 : 0x0a000000 + (prefix === 8 ? 0 : (n % 15) << 16),
+        prefix,
+        layer: (["servers", "online", "share", "age", "scanned"] as const)[n % 5],
+        filters: n % 3 === 0 ? { online: true } : {},
+      }),
+  })),
+  {
+    name: "trends",
+    limit: LIMIT_MS,
+    ask: (data, n) =>
+      data.trends({ days: [1, 7, 30, 365][n % 4] as 1, by: n % 2 ? "version" : undefined }),
+  },
+  { name: "events", limit: LIMIT_MS, ask: (data) => data.events({ limit: 100 }) },
+  { name: "scans", limit: LIMIT_MS, ask: (data) => data.scans() },
+];
+
+/** A server, of which every second one has rollups. */
+function serverOf(round: number): number {
+  const server = round * 104_729 % SERVERS;
+  return 1 + (round % 2 === 0 ? server - server % ROLLUP_EVERY : server);
+}
+
+/** Makes the tables of an empty database, and fills them unless it has servers. */
+async function prepare(place: string, isFilled: boolean): Promise<void> {
+  await using database = await openPlace(place);
+  await createTables(database);
+  const [{ n }] = await database.rows(
+    "select count(*) as n from (select 1 from servers limit 1) s",
+  );
+  if (!isFilled || Number(n) > 0) return;
+  const seconds = await fill(database, { servers: SERVERS, observations: +options.observations });
+  console.log(`${database.engine}: filled in ${seconds.toFixed(0)} s`);
+}
+
+/** Opens a database; returns its data, and how long the first page and the counting took, milliseconds. */
+async function openCounted(place: string) {
+  const begun = performance.now();
+  const environment = {
+    resolve: (path: string) => path,
+    password: () => Promise.resolve(undefined),
+  };
+  const data = await openDashboardData(parseDatabaseLocation(place)!, environment, console.error);
+  await data.servers({ filters: {}, sort: "players", limit: 50 });
+  const firstPage = performance.now() - begun;
+  for (;;) {
+    try {
+      await data.facets({});
+      return { data, firstPage, counted: performance.now() - begun };
+    } catch (error) {
+      if (!(error instanceof DataError)) throw error;
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+  }
+}
+
+/** The times of all rounds of a question, sorted, milliseconds. */
+async function timesOf(data: DashboardData, { name, ask }: Measured): Promise<number[]> {
+  const times: number[] = [];
+  for (let round = 0; round < Number(options.rounds); round++) {
+    const begun = performance.now();
+    await ask(data, round).catch((cause) => {
+      throw new Error(`${name}, round ${round}: ${cause.message}`, { cause });
+    });
+    times.push(performance.now() - begun);
+  }
+  return times.sort((a, b) => a - b);
+}
+
+/** Measures a database beside an empty one; returns whether all limits are kept. */
+async function measure(engine: string, place: string, empty: string): Promise<boolean> {
+  const full = await openCounted(place);
+  await using data = full.data;
+  await using none = (await openCounted(empty)).data;
+  const at = (times: readonly number[], share: number) =>
+    times[Math.ceil(times.length * share) - 1];
+  let isKept = full.counted <= COUNTED_MS;
+  const rows: (string | number)[][] = [];
+  for (const one of MEASURED) {
+    const [times, few] = [await timesOf(data, one), await timesOf(none, one)];
+    const p95 = at(times, 0.95);
+    isKept &&= p95 <= one.limit;
+    rows.push([one.name, at(times, 0.5), p95, at(few, 0.95), p95 <= one.limit ? "" : "too slow"]);
+  }
+  const cells = rows.map((row) =>
+    row.map((cell) => typeof cell === "number" ? cell.toFixed(cell < 10 ? 1 : 0) : cell)
+  );
+  console.log("%s", table([engine, "median ms", "p95 ms", "p95 empty", ""], cells));
+  const megabytes = Deno.memoryUsage().rss / 1e6;
+  console.log(
+    `${engine}: first page after ${full.firstPage.toFixed(0)} ms, counted after ` +
+      `${full.counted.toFixed(0)} ms, memory ${megabytes.toFixed(0)} MB\n`,
+  );
+  return isKept && megabytes <= MOST_MB;
+}
+
+let isKept = true;
+await using stack = new AsyncDisposableStack();
+for (const engine of options.engines.split(",")) {
+  const folder = await Deno.makeTempDir({ dir: options.folder || undefined });
+  stack.defer(() => Deno.remove(folder, { recursive: true }));
+  let [place, empty] = [options.sqlite || `${folder}/list.db`, `${folder}/empty.db`];
+  if (engine === "postgres") {
+    const server = options.postgres ? undefined : stack.use(await startPostgres("on"));
+    place = options.postgres || `${server!.url}postgres`;
+  }
+  await prepare(place, true);
+  await prepare(empty, false);
+  isKept = await measure(engine, place, empty) && isKept;
+}
+await stack.disposeAsync();
+Deno.exit(isKept ? 0 : 1);

@@ -53,6 +53,24 @@ Deno.test("watch() yields names of players with the option names", async () => {
   assertEquals(online.server.players, ["Ann"]);
 });
 
+Deno.test("a server that changes with each poll has 12 events changed in an hour", async () => {
+  const network = new SimulatedNetwork();
+  network.addServer({ ...LOBBY, status: { name: "0" } });
+  let polls = 0;
+  const change = () => {
+    network.addServer({ ...LOBBY, status: { name: `${++polls}` } });
+    network.clock.after(5000, change);
+  };
+  network.clock.after(5000, change);
+  const seen = await events(network, 1 + 12 + 1, { intervalMs: 5000 });
+  const changed = seen.flatMap((event) => event.event === "changed" ? [event] : []);
+  assertEquals(
+    changed.map(({ limit_reached: isLast = false }) => isLast),
+    Array.from({ length: 13 }, (_, i) => i >= 11),
+  );
+  assert(changed[11].at - changed[0].at < 120_000 && changed[12].at - changed[0].at >= 3_600_000);
+});
+
 Deno.test("watch() starts no poll while the loop is busy", async () => {
   const network = new SimulatedNetwork();
   network.datagrams.record = true;

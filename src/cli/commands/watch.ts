@@ -21,6 +21,7 @@ import {
   type WatchEvent,
   type WatchRules,
   type Webhook,
+  withEventLimit,
 } from "../../watch/mod.ts";
 import {
   connectionEnvironment,
@@ -170,11 +171,11 @@ async function watchServers(watch: Watch): Promise<number> {
     { ...watch, ...setup, ...sources },
     reportLine,
   );
-  const reportEvent = (event: WatchEvent, isStored = false) => {
+  const reportEvent = withEventLimit((event, isStored) => {
     counts.events++;
     [served.metrics, printer].forEach((one) => one.add(event));
     hook?.add(event, isStored);
-  };
+  });
   lists.onEvent = reportEvent;
   const countOnline = () => servers.filter((server) => server.online).length;
   lists.numbers = () => {

@@ -6,18 +6,15 @@
 import { HOUR_MS, isLimited, limitedEvent } from "../store/events/event_limits.ts";
 import { isWatcherEvent, type WatchEvent } from "../store/events/watch_event.ts";
 
-/** Receives an event to report, and whether a database has stored it. */
-export type EventReport = (event: WatchEvent, isStored: boolean) => void;
-
 /**
  * Limits events that no database has stored. Of the events `changed` and `restarted` of a server,
  * at most 12 of each kind are reported in an hour; the twelfth has `limit_reached: true`.
  *
- * @param report Receives the events within the limit.
+ * @param report Receives the events within the limit, and whether a database has stored them.
  * @returns Takes all events.
  */
 export function withEventLimit(
-  report: EventReport,
+  report: (event: WatchEvent, isStored: boolean) => void,
 ): (event: WatchEvent, isStored?: boolean) => void {
   // At most 12 times for each kind and server, Unix milliseconds.
   const reported = new Map<string, number[]>();

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { gzipSync } from "node:zlib";
+import { nodeZlib } from "../../core/node_modules.ts";
 import type { Clock } from "../../net/clock.ts";
 import type { HttpRequest, HttpResponse } from "./http_server.ts";
 import { EXPOSITION_TYPE, type Family, prometheusText } from "./prometheus_text.ts";
@@ -38,7 +38,7 @@ export class MetricsPage {
     if (!acceptsGzip(headers.get("accept-encoding"))) {
       return { status: 200, headers: type, body: plain };
     }
-    this.#gzipped ??= new Uint8Array(gzipSync(plain, { level: LEVEL }));
+    this.#gzipped ??= new Uint8Array(nodeZlib().gzipSync(plain, { level: LEVEL }));
     return { status: 200, headers: { ...type, "content-encoding": "gzip" }, body: this.#gzipped };
   }
 

@@ -166,11 +166,7 @@ async function watchServers(watch: Watch): Promise<number> {
   const webhooks = hook === undefined ? [] : [hook];
   const { allowPrivate } = options;
   const sources = { rules, polling, counts, journals, webhooks, allowPrivate, signal };
-  await using served = await serveWatch(
-    measured,
-    { ...watch, ...setup, ...sources },
-    reportLine,
-  );
+  await using served = serveWatch(measured, { ...watch, ...setup, ...sources }, reportLine);
   const reportEvent = withEventLimit((event, isStored) => {
     counts.events++;
     [served.metrics, printer].forEach((one) => one.add(event));

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import defer * as nodeCrypto from "node:crypto";
+import { nodeCrypto } from "../../core/node_modules.ts";
 import type { Facts, FactValue, ServerRecord } from "../../core/record.ts";
 import { cutText, plainText } from "../../core/text.ts";
 import type { Statement } from "../protocol.ts";
@@ -214,7 +214,7 @@ function readIcon(url: string | null): Icon {
   if (!url) return { hash: null, size: null, isInvalid: false };
   const bytes = base64Of(url);
   if (bytes === undefined) return { hash: null, size: null, isInvalid: true };
-  const hash = nodeCrypto.createHash("sha256").update(bytes).digest("hex");
+  const hash = nodeCrypto().createHash("sha256").update(bytes).digest("hex");
   if (bytes.length > MOST_ICON_BYTES) return { hash, size: bytes.length, isInvalid: true };
   const isInvalid = bytes.subarray(0, 8).toHex() !== PNG || !url.startsWith("data:image/png;");
   return { bytes, hash, size: bytes.length, isInvalid };

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import defer * as nodeCrypto from "node:crypto";
+import { nodeCrypto } from "../../../core/node_modules.ts";
 import { isLoopback, parseAddress } from "../../../core/address.ts";
 import { InputError } from "../../../core/errors.ts";
 import { env, readTextFile } from "../../environment.ts";
@@ -70,8 +70,7 @@ export function refusalOf(
 
 /** Compares two texts in a time that does not depend on where they differ. */
 function isEqual(a: string, b: string): boolean {
-  const [first, second] = [a, b].map((text) =>
-    nodeCrypto.createHash("sha256").update(text).digest()
-  );
-  return nodeCrypto.timingSafeEqual(first, second);
+  const { createHash, timingSafeEqual } = nodeCrypto();
+  const [first, second] = [a, b].map((text) => createHash("sha256").update(text).digest());
+  return timingSafeEqual(first, second);
 }

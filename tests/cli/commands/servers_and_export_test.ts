@@ -367,6 +367,8 @@ Deno.test("servers are selected by port, network and flag, and texts by the inde
         [["--network", "127.0.1.0/24,127.0.3.1"], "127.0.3.1:3\n127.0.1.1:1\n"],
         [["--max-players", "2", "--min-players", "2"], "127.0.2.1:2\n"],
         [["--offline"], ""],
+        [["--edition", "java,bedrock", "--confidence", "A"], ""],
+        [["--protocol", "query", "--no-aliases", "--port", "1"], "127.0.1.1:1\n"],
         [["--network", "127.0.2.0/23"], "127.0.3.1:3\n127.0.2.1:2\n"],
         [["--flag", "cutShort"], "127.0.3.1:3\n"],
         [["--text", "BLOCK 1"], "127.0.1.1:1\n"],

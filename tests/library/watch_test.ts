@@ -2,6 +2,10 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { InputError } from "../../src/core/errors.ts";
 import { watch, type WatchOptions } from "../../src/library/watch.ts";
+import { parseAddress } from "../../src/core/address.ts";
+import { placeServer } from "../../src/fleet/simulate/draw_fleet.ts";
+import { NO_FAULTS } from "../../src/fleet/simulate/network/faults.ts";
+import { NameProxy } from "../fakes/name_proxy.ts";
 import { SimulatedNetwork } from "../../src/testing/simulated_network.ts";
 import type { WatchEvent } from "../../src/store/events/watch_event.ts";
 
@@ -128,4 +132,29 @@ Deno.test("watch() names the host or the option that it cannot use", async () =>
     { downAfter: 0 },
     "Cannot use downAfter 0: it must be a whole number",
   );
+});
+
+Deno.test("each name of a proxy is polled by itself, one after the other, and has its own status", async () => {
+  const network = new SimulatedNetwork({ faults: { ...NO_FAULTS, delay: 50 } });
+  const address = parseAddress("203.0.114.9")!;
+  const names = ["lobby.example.org", "skyblock.example.org"];
+  const hosts = names.map((name, i) => {
+    const motd = { text: name, plain: name };
+    return placeServer(address, "vanilla", { motd, latinMotd: motd }, i);
+  });
+  const proxy = new NameProxy(new Map(names.map((name, i) => [name, hosts[i].streams!])));
+  network.streams.host(hosts[0].endpoint, proxy);
+  for (const name of names) network.addName(name, ["203.0.114.9"]);
+  const named = new Map<string | null, string | null>();
+  const controller = new AbortController();
+  network.clock.after(30_000, () => controller.abort());
+  const options = { network, protocol: ["slp"], signal: controller.signal };
+  await network.run((async () => {
+    for await (const event of watch(names.map((name) => `${name}:25565`), options)) {
+      if (event.event === "online") named.set(event.requested_as, event.server.name);
+      if (named.size === 2) break;
+    }
+  })());
+  assertEquals(named, new Map(names.map((name) => [name, name])));
+  assertEquals([proxy.requested, network.streams.most], [names, 1]);
 });

@@ -5,6 +5,7 @@
 import { assert, assertEquals } from "@std/assert";
 import type { ServerRecord } from "../../../src/core/record.ts";
 import { type Database, Unavailable } from "../../../src/store/database/database.ts";
+import { removeServers, writeTombstones } from "../../../src/store/forget/forget_servers.ts";
 import { removeEvents } from "../../../src/store/events/remove_events.ts";
 import { EVENT_KINDS } from "../../../src/store/events/watch_event.ts";
 import { WebhookPosition } from "../../../src/store/events/webhook_position.ts";
@@ -21,7 +22,7 @@ import {
 } from "../../../src/watch/mod.ts";
 import { all, onEngines } from "../../store/databases.ts";
 import { writePolled } from "../../store/polls.ts";
-import { record, scanId, watchId } from "../../store/records.ts";
+import { forgettable, record, scanId, watchId } from "../../store/records.ts";
 import { identityOf } from "../../../src/store/rows/identity.ts";
 
 const NOW = 1_700_000_000_000;
@@ -160,11 +161,38 @@ onEngines(
     const [first] = await queue.oldest(1);
     await queue.removeUpTo(first.id);
     assertEquals(await removeEvents(db, NOW + 1, () => Promise.resolve()), 6);
+    assertEquals(await queue.oldest(9), []);
     await clock.run(new Promise<void>((resolve) => clock.after(20_000, resolve)));
     await queue.oldest(1);
     assertEquals(lost, [[2, "2 events pruned before delivery"]]);
     await clock.run(new Promise<void>((resolve) => clock.after(20_000, resolve)));
     assertEquals(lost.length, 1);
+    await queue.close();
+  },
+);
+
+onEngines(
+  "events that wait for a repeated request show changes of their servers, and forgotten servers have none",
+  async (db) => {
+    await prepare(db);
+    const { queue, lost } = await queueOf(db);
+    assertEquals(await queue.oldest(1), []);
+    await write(db, 1);
+    await db.transaction(() =>
+      writeEvents(db, [{
+        ...{ id: newEventId(NOW), at: NOW, server: null, scan: 1, kind: "watcher_offline" },
+        data: { since: NOW, reason: "no_reply" },
+      }])
+    );
+    const names = async () => parse(await queue.oldest(9)).map(({ event, name }) => [event, name]);
+    assertEquals(await names(), [["offline", null], ["watcher_offline", null]]);
+    await db.script("update servers set name = 'renamed'");
+    assertEquals(await names(), [["offline", "renamed"], ["watcher_offline", null]]);
+    const server = forgettable(record(1), 1);
+    await writeTombstones(db, [server], NOW);
+    await removeServers(db, [server], () => Promise.resolve());
+    assertEquals(await names(), [["watcher_offline", null]]);
+    assertEquals(lost, []);
     await queue.close();
   },
 );

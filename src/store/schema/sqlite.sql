@@ -103,7 +103,7 @@ create table servers (
   content blob not null,                  -- 64-bit hash of what the server publishes, without players
   digest blob not null,                   -- 64-bit hash of all columns that a reply fills
   first_seen integer not null,            -- when the server was first found or imported
-  changed_at integer not null,            -- when the content last changed, or the server went online or offline
+  changed_at integer not null,            -- when the database recorded the last change of the content or of online
   tags text not null default '[]',        -- set by users of the database: no scan or watch changes them
   notes text,                             -- set by users of the database, like tags
   kind_key text not null generated always as (case when alias_of is null then '' else 'alias' end || '|' || replace(coalesce(edition, ''), '|', '?') || '|' || replace(coalesce(software_confidence, ''), '|', '?') || '|' || protocols) virtual -- whether there is an alias_of, edition, software_confidence and protocols, for searches

@@ -129,11 +129,13 @@ Deno.test("a database is unchanged after export and import", async () => {
     assertEquals((await Deno.readTextFile(files[3])).split("\n").toSorted().slice(1), [
       ...["127.0.0.1:1", "127.0.0.1:2", "127.0.0.1:3", "[::1]:9"],
     ]);
-    const whole = await Deno.readTextFile(files[1]);
+    // The other databases get the rows later.
+    const withoutTimes = (rows: string) => rows.replace(/"changed_at":\d+,/g, "");
+    const whole = withoutTimes(await Deno.readTextFile(files[1]));
     for (const file of files.slice(0, 3)) {
       await program(["import", `${file}.db`, file, "-q"], WRITE);
       const again = await program(["export", `${file}.db`, "-q", "--format", "ndjson"]);
-      assertEquals(again.stdout, whole, file);
+      assertEquals(withoutTimes(again.stdout), whole, file);
     }
     const masscan = { "-oD": files[1], "-oJ": files[2], "-oL": files[3], "-oG": undefined };
     for (const [option, same] of Object.entries(masscan)) {

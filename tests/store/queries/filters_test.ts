@@ -125,6 +125,7 @@ onEngines("random filters select the servers that fulfil their predicates", asyn
   const random = randomNumbers(7);
   const servers = randomServers(random);
   await new Store(database, () => Promise.resolve()).write(servers.map(({ record }) => record));
+  await database.run("update servers set changed_at = first_seen");
   const offline = servers.flatMap(({ online, record: { host, port } }) =>
     online ? [] : [host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`]
   );

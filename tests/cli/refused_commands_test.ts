@@ -3,9 +3,8 @@
  * Covers src/cli/mod.ts and src/app/exit_codes.ts.
  */
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { main } from "../../src/cli/mod.ts";
-import { withMessages, withResults } from "./failing_streams.ts";
-import { run } from "./program.ts";
+import { type Finished, run } from "./program.ts";
+import { runHere } from "./run_here.ts";
 
 /** Command lines, and a part of their error. */
 const REFUSED: [args: string[], message: string][] = [
@@ -89,17 +88,11 @@ const REFUSED: [args: string[], message: string][] = [
   [["completions", "tcsh"], 'Cannot print completions for "tcsh": expected one of bash, zsh, fish'],
 ];
 
-/** The exit code and the output of a command that runs in this process. */
-async function runHere(args: readonly string[]): Promise<[number, string, string]> {
-  const [[code, stderr], stdout] = await withResults(() => withMessages(() => main(args)));
-  return [code, stdout, stderr];
-}
-
 // With the permission for FFI, the first scan loads a library that stays loaded: tests may not do so.
 await runHere(["scan", "127.0.0.1", "--dry-run"]);
 
 /** Checks the end of a refused command. */
-function assertRefused(code: number, stdout: string, stderr: string, message: string): void {
+function assertRefused({ code, stdout, stderr }: Finished, message: string): void {
   assertEquals([code, stdout], [2, ""]);
   assertStringIncludes(stderr, message);
   assertMatch(stderr, /^blocksweep: [^\n]*\n$/);
@@ -107,7 +100,7 @@ function assertRefused(code: number, stdout: string, stderr: string, message: st
 
 for (const [args, message] of REFUSED) {
   Deno.test(`"${args.join(" ")}" is refused in one line, with exit code 2`, async () => {
-    assertRefused(...await runHere(args), message);
+    assertRefused(await runHere(args), message);
   });
 }
 
@@ -122,7 +115,6 @@ const REFUSED_LATE: [args: string[], message: string][] = [
 
 for (const [args, message] of REFUSED_LATE) {
   Deno.test(`"${args.join(" ")}" is refused in one line, with exit code 2`, async () => {
-    const { code, stdout, stderr } = await run(args);
-    assertRefused(code, stdout, stderr, message);
+    assertRefused(await run(args), message);
   });
 }

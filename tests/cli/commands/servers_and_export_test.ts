@@ -11,6 +11,7 @@ import { PAST_TIME } from "../../../src/cli/options/domain_value_types.ts";
 import type { Observation } from "../../../src/store/history_queries.ts";
 import { record, scanId } from "../../store/records.ts";
 import { run, start } from "../program.ts";
+import { runHere } from "../run_here.ts";
 
 /** The permissions of the tasks. */
 const READ = ["--allow-read", "--allow-env=INIT_CWD"];
@@ -229,7 +230,7 @@ Deno.test("unusable databases and servers are named in an error, with exit code 
       ],
     ];
     for (const [args, message] of bad) {
-      const { code, stdout, stderr } = await run(args, { permissions: WRITE });
+      const { code, stdout, stderr } = await runHere(args);
       assertEquals([code, stdout], [2, ""], args.join(" "));
       assertStringIncludes(stderr, message);
     }

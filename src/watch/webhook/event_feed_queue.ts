@@ -255,10 +255,10 @@ export class EventFeedQueue {
 
   /** Adds the events of a page to the queue. Returns whether the request may get further events. */
   #addPage(page: readonly SendableEvent[], limit: number): boolean {
-    const { kinds } = this.options.position.key;
+    const { position: webhook } = this.options;
     for (const { position, kind, id, event } of page) {
       this.#read = position;
-      if (event !== undefined && kinds.includes(kind) && !this.#skipped.has(id)) {
+      if (event !== undefined && webhook.isDue(kind, position) && !this.#skipped.has(id)) {
         const line = lineOf(event);
         if (line !== undefined) this.#queue.push({ id, line, position });
         else {

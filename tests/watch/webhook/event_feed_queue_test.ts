@@ -68,6 +68,13 @@ async function write(database: Database, ...numbers: readonly number[]): Promise
   await database.transaction(() => writeEvents(database, rows));
 }
 
+/** Writes an event of a watch that reaches no server. */
+async function writeOffline(database: Database): Promise<void> {
+  const data = { since: NOW, reason: "no_reply" };
+  const event = { id: newEventId(NOW), at: NOW, server: null, scan: 1, kind: "watcher_offline" };
+  await database.transaction(() => writeEvents(database, [{ ...event, data }]));
+}
+
 /** Writes an event `offline` of a scan, about a server that no watch has observed. */
 async function writeOfScan(database: Database, at: number): Promise<void> {
   const found = record(2, { seen_at: at, scan_id: scanId(1) });
@@ -178,12 +185,7 @@ onEngines(
     const { queue, lost } = await queueOf(db);
     assertEquals(await queue.oldest(1), []);
     await write(db, 1);
-    await db.transaction(() =>
-      writeEvents(db, [{
-        ...{ id: newEventId(NOW), at: NOW, server: null, scan: 1, kind: "watcher_offline" },
-        data: { since: NOW, reason: "no_reply" },
-      }])
-    );
+    await writeOffline(db);
     const names = async () => parse(await queue.oldest(9)).map(({ event, name }) => [event, name]);
     assertEquals(await names(), [["offline", null], ["watcher_offline", null]]);
     await db.script("update servers set name = 'renamed'");
@@ -235,6 +237,35 @@ onEngines("other kinds of events continue where the webhook stands", async (db) 
   assertEquals(await none.queue.oldest(9), []);
   await none.queue.close();
   assertEquals(none.queue.waiting, 0);
+});
+
+onEngines("a webhook that returns to earlier kinds of events gets each event once", async (db) => {
+  await prepare(db);
+  const sent: unknown[] = [];
+  const watch = async (kinds: readonly string[], most = 9) => {
+    const { queue, givenUp, lost } = await queueOf(db, 1, { kinds });
+    const events = await queue.oldest(most);
+    sent.push(...numbers(events));
+    if (events.length > 0) await queue.removeUpTo(events.at(-1)!.id);
+    await queue.close();
+    assertEquals([givenUp, lost], [0, []]);
+    return queue.waiting;
+  };
+  await watch(["offline"]);
+  await write(db, 1, 2);
+  await watch(["offline", "watcher_offline"]);
+  assertEquals([await watch(["offline"]), sent], [0, [1, 2]]);
+  await write(db, 3);
+  await writeOffline(db);
+  await write(db, 4, 5);
+  await watch(["watcher_offline"]);
+  assertEquals(sent.slice(2), [undefined]); // the watch's own outage
+  assertEquals([await watch(["offline", "watcher_offline"], 2), sent.slice(3)], [1, [3, 4]]);
+  await removeEvents(db, NOW + 1, () => Promise.resolve());
+  const pruned = await all(db, "select kinds, pruned from webhook_positions order by kinds");
+  assertEquals(pruned.map(Object.values), [
+    ...[["offline", 1], ["offline,watcher_offline", 1], ["watcher_offline", 0]],
+  ]);
 });
 
 onEngines("events of scans are sent if a watch has observed the server", async (db) => {

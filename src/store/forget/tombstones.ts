@@ -19,7 +19,7 @@ export function tombstone(salt: string, key: string): string {
   return nodeCrypto().hash("sha256", `${salt} ${key}`, "hex");
 }
 
-/** The keys by which a server is recognised: its own, and its endpoint. */
+/** The keys by which a server is recognised: its own, and at last that of its endpoint. */
 export function keysOf(server: ForgettableServer): readonly string[] {
   return [...new Set([server.key, byAddress(server).key])];
 }

@@ -216,7 +216,7 @@ create table opt_outs (
 -- Servers that were removed with the command forget: no scan, watch or import restores them.
 create table forgotten (
   hash blob primary key,                  -- SHA-256 of the salt and the server's key, or its address and port
-  subject blob not null,                  -- the hash of the server's key, the same in all rows of one server
+  subject blob not null,                  -- the hash of the server's address and port, or of its key if they are unknown
   at integer not null                     -- when it was forgotten
 ) strict, without rowid;
 

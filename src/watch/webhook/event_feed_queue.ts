@@ -105,6 +105,7 @@ export class EventFeedQueue {
       if (!await this.#hold()) return [];
       this.#queue = [];
       await this.#readOldest(limit);
+      this.#reportReadable();
       if (this.#queue.length === 0) await this.#saveStart();
       return [...this.#queue];
     });
@@ -174,11 +175,7 @@ export class EventFeedQueue {
   /** Runs work on the database, one after the other; `undefined`: the database is not available. */
   #attempt<T>(work: () => Promise<T>): Promise<T | undefined> {
     const { report } = this.options;
-    const attempted = this.#last.then(work).then((result) => {
-      if (this.#failing) report("events for the webhook can be read again");
-      this.#failing = false;
-      return result;
-    }).catch((error: Error) => {
+    const attempted = this.#last.then(work).catch((error: Error) => {
       if (!this.#failing) {
         report(
           `events for the webhook cannot be read: ${error.message}; they wait in the database`,
@@ -189,6 +186,12 @@ export class EventFeedQueue {
     });
     this.#last = attempted;
     return attempted;
+  }
+
+  /** Reports that a failure has ended. A lease that is still valid needs no access, and proves nothing. */
+  #reportReadable(): void {
+    if (this.#failing) this.options.report("events for the webhook can be read again");
+    this.#failing = false;
   }
 
   /** Takes or renews the lease, if it does not last for another request. */
@@ -202,6 +205,7 @@ export class EventFeedQueue {
     if (this.#takeAt > now) return false;
     const held = await position.take();
     if (held === undefined) {
+      this.#reportReadable();
       this.#takeAt = now + TAKE_PAUSE_MS;
       this.#drop();
       return false;

@@ -330,7 +330,14 @@ onEngines(
     const { queue, lines, clock } = await queueOf(away);
     assertEquals(await queue.oldest(1), []);
     await write(db, 1, 2, 3);
+    isAway = true;
+    for (let second = 0; second < 9; second++) { // while the lease is valid, and then without it
+      assertEquals(await queue.oldest(1), []);
+      await clock.run(new Promise<void>((resolve) => clock.after(1000, resolve)));
+    }
+    isAway = false;
     const [first] = await queue.oldest(1);
+    assertEquals(lines.splice(0).length, 2);
     isAway = true;
     assertEquals(await queue.removeUpTo(first.id), 1);
     await clock.run(new Promise<void>((resolve) => clock.after(30_000, resolve)));

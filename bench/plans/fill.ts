@@ -59,6 +59,12 @@ const NAME =
   "else 'Server number ' end || i)";
 const MINOR = `(22 - ${skewed(2166136261, 1, 12)})`;
 const PATCH = `(${random(3084996963)} % 9)`;
+/** The edition: one server in 400 is of the Education Edition, and one in 21 of the Java Edition. */
+const EDITION =
+  "(case when i % 400 = 9 then 'education' when i % 21 = 4 then 'java' else 'bedrock' end)";
+const PROTOCOLS = `case when i % 900 = 8 then '["sqp"]' when i % 21 = 4 then '["slp","query"]' ` +
+  `when i % 3 = 0 then '["raknet","query"]' else '["raknet"]' end`;
+const CONFIDENCE = "(case when i % 30 = 7 then 'B' when i % 150 = 8 then 'C' else 'A' end)";
 /** Flags of a server, as text of JSON. */
 const FLAGS =
   `(case when i % 20011 = 5 then '["countClamped"]' when i % 97 = 0 then '["cutShort"]' ` +
@@ -82,8 +88,10 @@ function serverColumns(
     ...(!isPostgres && { address_sort: "'4' || printf('%08x', 167772160 + i)" }),
     port: PORT,
     protocol: "'raknet'",
-    protocols: `'["raknet","query"]'${json}`,
-    edition: "'bedrock'",
+    protocols: `(${PROTOCOLS})${json}`,
+    edition: EDITION,
+    software_confidence: CONFIDENCE,
+    alias_of: `case when i % 13 = 6 then ${ADDRESS} || ':1' end`,
     software: SOFTWARE,
     software_key: `lower(${SOFTWARE})`,
     name: NAME,

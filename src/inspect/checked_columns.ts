@@ -3,8 +3,7 @@
  *
  * @module
  */
-import { IS_TYPE } from "../core/field_values.ts";
-import { FIELDS, type Plugin } from "../core/record.ts";
+import { FIELDS, IS_TYPE, type Plugin } from "../core/record.ts";
 import type { Statement } from "../protocols/protocol.ts";
 
 /** The flag of a row whose reply had a value that does not fit its column. */

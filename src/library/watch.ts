@@ -15,6 +15,7 @@ import { PROTOCOLS } from "../protocols/list.ts";
 import { OptedOutAddresses } from "../scan/opt_outs/opted_out_addresses.ts";
 import type { Range } from "../targets/ranges.ts";
 import type { WatchEvent } from "../store/events/watch_event.ts";
+import { withEventLimit } from "../watch/event_limit.ts";
 import { newWatchCounts, pollServers } from "../watch/watch.ts";
 import { firstPollsMs, MIN_INTERVAL_MS } from "../watch/poll_loop.ts";
 import type { WatchedServer, WatchRules } from "../watch/watched_server.ts";
@@ -113,8 +114,15 @@ async function run(
   const signal = AbortSignal.any([signalOf(options), left, failing.signal]);
   const optOuts = new OptedOutAddresses(before, seedOf(randomBytes));
   const optedOut = (address: Address) => optOuts.has(address);
-  const report = noteOf(options);
-  const around = { network, scanId: rules.scanId, signal, report, attach: undefined, optedOut };
+  const around = {
+    network,
+    scanId: rules.scanId,
+    signal,
+    report: noteOf(options),
+    attach: undefined,
+    optedOut,
+  };
+  const report = withEventLimit((event) => void add(event));
   const { poller, sockets, pool } = await openPollingSockets(servers, polling, around);
   const polls = pollServers({
     servers,
@@ -135,8 +143,8 @@ async function run(
       optOuts.add(address);
       network.optOuts.note(address);
     },
-    onEvent: (event) => void add(event),
-    onWatcherEvent: (event) => void add(event),
+    onEvent: (event) => report(event),
+    onWatcherEvent: (event) => report(event),
   });
   await endTogether([polls, sockets.listen()], failing);
 }

@@ -247,6 +247,8 @@ export interface Protocol<S = unknown> {
    * facts.
    */
   readonly playerFacts: readonly string[];
+  /** The columns that its statements may fill. Default: all columns. */
+  readonly columns?: readonly (keyof ServerRecord)[];
   /**
    * Columns in which its values are preferred to those of protocols of a higher rank. Default:
    * none.

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import defer * as nodeFs from "node:fs";
+import { nodeFs } from "../core/node_modules.ts";
 import { type Clock, sleep } from "../net/clock.ts";
 
 /** How to wait for the reader of a named pipe. */
@@ -53,7 +53,7 @@ async function openHeld(path: string, held: readonly number[]): Promise<Deno.FsF
   try {
     return await Deno.open(path, { write: true });
   } finally {
-    held.forEach(nodeFs.closeSync);
+    held.forEach(nodeFs().closeSync);
   }
 }
 
@@ -68,8 +68,9 @@ async function openHeld(path: string, held: readonly number[]): Promise<Deno.FsF
 function hold(path: string): readonly number[] | "no reader" {
   const held: number[] = [];
   try {
-    held.push(nodeFs.openSync(path, nodeFs.constants.O_WRONLY | nodeFs.constants.O_NONBLOCK));
-    held.push(nodeFs.openSync(path, nodeFs.constants.O_RDONLY | nodeFs.constants.O_NONBLOCK));
+    const { constants, openSync } = nodeFs();
+    held.push(openSync(path, constants.O_WRONLY | constants.O_NONBLOCK));
+    held.push(openSync(path, constants.O_RDONLY | constants.O_NONBLOCK));
   } catch (error) {
     if ((error as { code?: unknown }).code === "ENXIO") return "no reader";
     if (error instanceof Deno.errors.NotCapable && held.length === 0) throw error;

@@ -4,8 +4,7 @@
  * @module
  */
 import { formatAddress, parseAddress } from "../core/address.ts";
-import { IS_TYPE } from "../core/field_values.ts";
-import { type Field, FIELDS, type ServerRecord } from "../core/record.ts";
+import { type Field, FIELDS, IS_TYPE, type ServerRecord } from "../core/record.ts";
 import { unguardText } from "./csv.ts";
 
 /**

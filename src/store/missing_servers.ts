@@ -116,7 +116,7 @@ async function markRows(
   const missing = await readMissing(database, scan, candidates, attempt);
   await writeUnanswered(database, missing);
   const offline = missing.filter(({ online, wasOnline }) => online !== wasOnline);
-  await markChanged(database, offline.map(({ id, at }) => [at, id]));
+  await markChanged(database, offline.map(({ id }) => id));
   await writeEvents(
     database,
     offline.map(({ id, at, missedScans, repliedAt }): EventRow => {

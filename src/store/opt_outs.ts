@@ -70,7 +70,7 @@ export async function writeOptOuts(
   );
   const ids = rows.filter(({ online }) => online === 1).map(({ id }) => Number(id));
   await database.bulk(SET_OFFLINE, ids.map((id) => [id]));
-  await markChanged(database, ids.map((id) => [database.now(), id]));
+  await markChanged(database, ids);
   return rows.map((row) => optedOutServer(row, times))
     .filter(({ host }) => added.has(host));
 }

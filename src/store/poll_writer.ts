@@ -201,7 +201,7 @@ async function writeFailed(
   });
   await writeUnanswered(database, failed);
   const changed = failed.filter(({ event }) => event !== undefined).toSorted((a, b) => a.id - b.id);
-  await markChanged(database, changed.map(({ at, id }) => [at, id]));
+  await markChanged(database, changed.map(({ id }) => id));
   return changed.map(({ key, event }) => [key, event!] as const);
 }
 

@@ -60,7 +60,9 @@ const STATE_FIELDS = [
     name: "changed_at",
     type: "integer",
     nullable: false,
-    meaning: "when the server last changed what it publishes, or went online or offline",
+    meaning:
+      "when the database recorded the last change of what the server publishes, or that it " +
+      "went online or offline",
   },
   {
     name: "uptime_30d",

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import defer * as nodeCrypto from "node:crypto";
+import { nodeCrypto } from "../core/node_modules.ts";
 import { ATTACHMENTS, type RecordWithAttachments, type ServerRecord } from "../core/record.ts";
 import { linesOf } from "../core/text.ts";
 import type { Database } from "./database/database.ts";
@@ -15,7 +15,7 @@ import { readSalt } from "./forget/tombstones.ts";
  * identity. It does not show the salt, from which it is computed.
  */
 export async function readDatabaseIdentity(database: Database): Promise<string> {
-  return nodeCrypto.hash("sha256", `${await readSalt(database)} spill file`, "hex").slice(0, 16);
+  return nodeCrypto().hash("sha256", `${await readSalt(database)} spill file`, "hex").slice(0, 16);
 }
 
 /** The first line of a spill file. */

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import defer * as nodeModule from "node:module";
+import { nodeModule } from "../core/node_modules.ts";
 import mark from "./style/mark.svg" with { type: "text" };
 import style from "./style/style.css" with { type: "text" };
 import charts from "./browser/charts.ts" with { type: "text" };
@@ -32,7 +32,7 @@ export function clientFiles(): ClientFile[] {
     ...Object.entries(MODULES).map(([name, text]) => ({
       name: `${name}.js`,
       contentType: "text/javascript; charset=utf-8",
-      body: nodeModule.stripTypeScriptTypes(text).replace(/(from "\.\/\w+)\.ts"/g, '$1.js"'),
+      body: nodeModule().stripTypeScriptTypes(text).replace(/(from "\.\/\w+)\.ts"/g, '$1.js"'),
     })),
   ];
 }

@@ -2,6 +2,10 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { InputError } from "../../src/core/errors.ts";
 import { watch, type WatchOptions } from "../../src/library/watch.ts";
+import { parseAddress } from "../../src/core/address.ts";
+import { placeServer } from "../../src/fleet/simulate/draw_fleet.ts";
+import { NO_FAULTS } from "../../src/fleet/simulate/network/faults.ts";
+import { NameProxy } from "../fakes/name_proxy.ts";
 import { SimulatedNetwork } from "../../src/testing/simulated_network.ts";
 import type { WatchEvent } from "../../src/store/events/watch_event.ts";
 
@@ -51,6 +55,24 @@ Deno.test("watch() yields names of players with the option names", async () => {
   const [online] = await events(network, 1, { names: true });
   assert(online.event === "online");
   assertEquals(online.server.players, ["Ann"]);
+});
+
+Deno.test("a server that changes with each poll has 12 events changed in an hour", async () => {
+  const network = new SimulatedNetwork();
+  network.addServer({ ...LOBBY, status: { name: "0" } });
+  let polls = 0;
+  const change = () => {
+    network.addServer({ ...LOBBY, status: { name: `${++polls}` } });
+    network.clock.after(5000, change);
+  };
+  network.clock.after(5000, change);
+  const seen = await events(network, 1 + 12 + 1, { intervalMs: 5000 });
+  const changed = seen.flatMap((event) => event.event === "changed" ? [event] : []);
+  assertEquals(
+    changed.map(({ limit_reached: isLast = false }) => isLast),
+    Array.from({ length: 13 }, (_, i) => i >= 11),
+  );
+  assert(changed[11].at - changed[0].at < 120_000 && changed[12].at - changed[0].at >= 3_600_000);
 });
 
 Deno.test("watch() starts no poll while the loop is busy", async () => {
@@ -110,4 +132,29 @@ Deno.test("watch() names the host or the option that it cannot use", async () =>
     { downAfter: 0 },
     "Cannot use downAfter 0: it must be a whole number",
   );
+});
+
+Deno.test("each name of a proxy is polled by itself, one after the other, and has its own status", async () => {
+  const network = new SimulatedNetwork({ faults: { ...NO_FAULTS, delay: 50 } });
+  const address = parseAddress("203.0.114.9")!;
+  const names = ["lobby.example.org", "skyblock.example.org"];
+  const hosts = names.map((name, i) => {
+    const motd = { text: name, plain: name };
+    return placeServer(address, "vanilla", { motd, latinMotd: motd }, i);
+  });
+  const proxy = new NameProxy(new Map(names.map((name, i) => [name, hosts[i].streams!])));
+  network.streams.host(hosts[0].endpoint, proxy);
+  for (const name of names) network.addName(name, ["203.0.114.9"]);
+  const named = new Map<string | null, string | null>();
+  const controller = new AbortController();
+  network.clock.after(30_000, () => controller.abort());
+  const options = { network, protocol: ["slp"], signal: controller.signal };
+  await network.run((async () => {
+    for await (const event of watch(names.map((name) => `${name}:25565`), options)) {
+      if (event.event === "online") named.set(event.requested_as, event.server.name);
+      if (named.size === 2) break;
+    }
+  })());
+  assertEquals(named, new Map(names.map((name) => [name, name])));
+  assertEquals([proxy.requested, network.streams.most], [names, 1]);
 });

@@ -55,6 +55,11 @@ export async function connect(url: string): Promise<Database> {
   return await openPostgres(place, "the test's server", place.password);
 }
 
+/** Sets the clock of a database, Unix milliseconds. */
+export function setClock(database: Database, time: number): void {
+  Object.assign(database, { now: () => time });
+}
+
 /** Reads all rows of a query. */
 export async function all(database: Database, sql: string): Promise<Row[]> {
   return (await database.rows(sql)).map((row) => ({ ...row }));

@@ -5,7 +5,7 @@ import { canonicalHost } from "../../src/store/rows/addresses.ts";
 import type { Database, Row } from "../../src/store/database/database.ts";
 import { createTables, TABLE_NAMES } from "../../src/store/schema/create_tables.ts";
 import { openSqlite } from "../../src/store/database/sqlite.ts";
-import { connect, SERVER, withPostgres } from "./databases.ts";
+import { connect, SERVER, setClock, withPostgres } from "./databases.ts";
 import { happen } from "./eventful_database.ts";
 
 /** Columns that only one engine has, or whose values are random or the engine's own. */
@@ -70,7 +70,9 @@ Deno.test({
     withPostgres(SERVER!, async (url) => {
       await using postgres = await connect(url);
       await using sqlite = openSqlite(":memory:");
+      const now = Date.now();
       for (const database of [postgres, sqlite]) {
+        setClock(database, now);
         await createTables(database);
         await happen(database);
       }

@@ -5,7 +5,7 @@ import { identityOf } from "../../src/store/rows/identity.ts";
 import { allServers } from "../../src/store/server_queries.ts";
 import type { PolledServer } from "../../src/store/rows/polls.ts";
 import { Store } from "../../src/store/store.ts";
-import { all, onEngines, storedServers } from "./databases.ts";
+import { all, onEngines, setClock, storedServers } from "./databases.ts";
 import { outageAt, writePolled } from "./polls.ts";
 import { NASTY, record, scanId, watchId } from "./records.ts";
 
@@ -25,6 +25,7 @@ onEngines("a watch writes each server's state and each observation once", async 
   const write = () => writePolled(db, [polled(5000, { record: seen })], [state(5000, seen)]);
   await write();
   await write();
+  setClock(db, 9000);
   await writePolled(db, [polled(9000, { outage: outageAt(9000) })], [state(9000)]);
   await writePolled(db, [polled(4000, { record: record(1, { motd: "old" }) })]);
   const [row] = await storedServers(db);

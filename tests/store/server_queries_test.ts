@@ -14,7 +14,8 @@ import {
   serverWithKey,
 } from "../../src/store/history_queries.ts";
 import { Store } from "../../src/store/store.ts";
-import { onEngines } from "./databases.ts";
+import { writeImportedRecords } from "../../src/store/import_writer.ts";
+import { onEngines, setClock } from "./databases.ts";
 import { record, scanId } from "./records.ts";
 
 async function ports(database: Database, selection: Partial<ServerSelection>): Promise<number[]> {
@@ -46,6 +47,7 @@ async function fill(database: Database): Promise<void> {
   await database.run(
     "update server_state set online = false where server = (select id from servers where port = 3)",
   );
+  await database.run("update servers set changed_at = first_seen");
 }
 
 onEngines(
@@ -118,9 +120,12 @@ onEngines(
   "--since and --sort changed concern changes of content and state, not polls and players",
   async (db) => {
     const store = new Store(db, () => Promise.resolve());
+    setClock(db, 1000);
     await store.write([record(1, { seen_at: 1000 }), record(2, { seen_at: 1000 })]);
+    setClock(db, 2000);
     await store.write([record(1, { seen_at: 2000, players_online: 7, latency_ms: 9 })]);
     assertEquals(await ports(db, { since: 1000 }), []);
+    setClock(db, 3000);
     await store.write([record(2, { seen_at: 3000, motd: "other" })]);
     assertEquals(await ports(db, { since: 1000 }), [2]);
     assertEquals(await ports(db, { sort: "changed" }), [2, 1]);
@@ -128,6 +133,24 @@ onEngines(
     assertEquals(changed_at, 3000);
   },
 );
+
+onEngines("--since selects late rows by the time when the database got them", async (db) => {
+  const store = new Store(db, () => Promise.resolve());
+  setClock(db, 5000);
+  await store.write([record(1, { seen_at: 4900 }), record(2, { seen_at: 4900 })]);
+  assertEquals(await ports(db, { since: 5000 }), []);
+  setClock(db, 6000);
+  await store.write([record(1, { seen_at: 4950, motd: "from a spill file" })]);
+  const state = { online: true, missed_scans: 0, first_seen: 10, last_seen: 20 };
+  await writeImportedRecords(db, [
+    { ...record(3, { seen_at: 20 }), ...state },
+    { ...record(2, { seen_at: 20, motd: "older than the row" }), ...state },
+  ]);
+  assertEquals(await ports(db, { since: 5000 }), [1, 3]);
+  setClock(db, 7000);
+  await writeImportedRecords(db, [{ ...record(3, { seen_at: 20 }), ...state }]);
+  assertEquals(await ports(db, { since: 6000 }), []);
+});
 
 onEngines("--flag selects the servers with a flag in their last reply", async (db) => {
   const store = new Store(db, () => Promise.resolve());

@@ -9,7 +9,7 @@ import { storable, storableJson } from "../../src/store/rows/stored_values.ts";
 import { type Database, StoreError, timeParameter } from "../../src/store/database/database.ts";
 import { type ScanEndRow, Store } from "../../src/store/store.ts";
 import { writeImportedRecords } from "../../src/store/import_writer.ts";
-import { all, onEngines, SEEN, STATES, storedServers as servers } from "./databases.ts";
+import { all, onEngines, SEEN, setClock, STATES, storedServers as servers } from "./databases.ts";
 import { NASTY, record, scanId } from "./records.ts";
 
 /** A store that writes without delay. The test owns the database and closes it. */
@@ -34,12 +34,14 @@ onEngines(
   "the servers of an address that opts out are offline, and not listed for other programs",
   async (db) => {
     const store = storeOf(db);
+    setClock(db, 1000);
     const other = { host: "127.0.0.2" };
     await store.write([record(1), record(2), record(3, other), record(4, { host: "2001:db8::1" })]);
     const optOuts = ["127.0.0.1", "2001:db8::1"].map((host) => ({
       address: parseAddress(host)!,
       at: 2000,
     }));
+    setClock(db, 2000);
     await store.end({ ...END, coverage: undefined, optOuts });
     const online = (await servers(db)).map(({ host, port, online }) => `${host} ${port} ${online}`);
     assertEquals(online.toSorted(), [
@@ -59,7 +61,9 @@ onEngines(
 
 onEngines("a server has one row with its last reply, and one observation per scan", async (db) => {
   const store = storeOf(db);
+  setClock(db, 1001);
   await store.write([record(1), record(2, { players_online: 5, seen_at: 1001 })]);
+  setClock(db, 3000);
   await store.write([
     record(1, { motd: "new", seen_at: 3000, scan_id: scanId(2), joinable: true }),
   ]);

@@ -9,7 +9,15 @@ import { identityOf } from "../../src/store/rows/identity.ts";
 import { writeImportedRecords } from "../../src/store/import_writer.ts";
 import { createTables } from "../../src/store/schema/create_tables.ts";
 import { Store } from "../../src/store/store.ts";
-import { all, connect, onEngines, SERVER, storedServers, withPostgres } from "./databases.ts";
+import {
+  all,
+  connect,
+  onEngines,
+  SERVER,
+  setClock,
+  storedServers,
+  withPostgres,
+} from "./databases.ts";
 import { writePolled } from "./polls.ts";
 import { record, scanId, watchId } from "./records.ts";
 
@@ -48,6 +56,7 @@ onEngines("the next reply replaces a time of a change that lies in the future", 
   await db.script(
     `update servers set changed_at = case when port = 1 then ${far} else ${soon} end`,
   );
+  setClock(db, 2000);
   await store.write([record(1, { seen_at: 2000 }), record(2, { seen_at: 2000 })]);
   assertEquals((await storedServers(db)).map((row) => row.changed_at), [2000, 2000]);
 });
@@ -56,8 +65,12 @@ onEngines(
   "an unchanged server's row is not written again, and names only when they change",
   async (db) => {
     const store = quick(db);
-    const write = (seen_at: number, rest = {}) =>
-      store.write([record(1, { seen_at, players: ["Ann"], scan_id: scanId(seen_at), ...rest })]);
+    const write = (seen_at: number, rest = {}) => {
+      setClock(db, seen_at);
+      return store.write([
+        record(1, { seen_at, players: ["Ann"], scan_id: scanId(seen_at), ...rest }),
+      ]);
+    };
     const times = async () => {
       const [row] = await all(
         db,

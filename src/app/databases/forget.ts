@@ -128,13 +128,19 @@ async function searchFiles(search: FileSearch): Promise<ForgottenInFile[]> {
 }
 
 /**
- * Lets scans, watches and imports write a forgotten server again.
+ * Lets scans, watches and imports write forgotten servers again, and the other servers that were
+ * forgotten with their addresses and ports.
  *
- * @returns The server's key.
- * @throws InputError when the server is not forgotten.
+ * @returns The keys of the named servers.
+ * @throws InputError when one of the servers is not forgotten.
  */
-export async function undoForget(database: Database, word: string): Promise<string> {
-  const { key } = serverNameOf(word);
-  if (await removeTombstones(database, key)) return key;
+export async function undoForget(
+  database: Database,
+  words: readonly string[],
+): Promise<readonly string[]> {
+  const keys = words.map((word) => serverNameOf(word).key);
+  const missing = await removeTombstones(database, keys);
+  if (missing === undefined) return keys;
+  const word = words[keys.indexOf(missing)];
   throw new InputError(`Cannot undo: "${word}" is not forgotten in ${database.name}`);
 }

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import defer * as nodePath from "node:path";
+import { nodePath } from "../../core/node_modules.ts";
 import type { DatabaseLocation } from "../../store/database_location.ts";
 import { keysOf } from "../../store/forget/tombstones.ts";
 import { type IdentifyingFields, identityOf } from "../../store/rows/identity.ts";
@@ -40,12 +40,12 @@ export interface FileSearch {
 export async function forgetInFiles(search: FileSearch): Promise<ForgottenInFile[]> {
   const { place, spool } = search;
   const folders = new Set([userPath(".")]);
-  if (place.postgres === undefined) folders.add(nodePath.dirname(userPath(place.file)));
+  if (place.postgres === undefined) folders.add(nodePath().dirname(userPath(place.file)));
   const found: ForgottenInFile[] = [];
   for (const folder of new Set([...folders].map((folder) => Deno.realPathSync(folder)))) {
     for (const { name, isFile } of Deno.readDirSync(folder)) {
       if (isFile && SPILL.test(name)) {
-        found.push(await forgetInSpill(nodePath.join(folder, name), search));
+        found.push(await forgetInSpill(nodePath().join(folder, name), search));
       }
     }
   }

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import defer * as nodePath from "node:path";
+import { nodePath } from "../../core/node_modules.ts";
 import { type Address, parseAddress } from "../../core/address.ts";
 import { InputError } from "../../core/errors.ts";
 import type { ServerRecord } from "../../core/record.ts";
@@ -82,8 +82,8 @@ export function spillPath(files: readonly string[], scanId: string): string {
   const file = files.find((path) =>
     path !== "-" && parseDatabaseLocation(path)?.postgres === undefined
   );
-  return nodePath.join(
-    file === undefined ? userPath(".") : nodePath.dirname(userPath(file)),
+  return nodePath().join(
+    file === undefined ? userPath(".") : nodePath().dirname(userPath(file)),
     `spill-${scanId}`,
   );
 }

@@ -6,6 +6,7 @@
 import { InputError } from "../../core/errors.ts";
 import { countOf, withCommas } from "../../core/quantities.ts";
 import { serverId } from "../../core/record.ts";
+import type { Protocol } from "../../protocols/protocol.ts";
 import type { Format, Sink } from "../../sinks/sink.ts";
 import { countServers, selectServers, type ServerSelection } from "../../store/server_queries.ts";
 import type { ServerOrder } from "../../store/queries/orders.ts";
@@ -41,6 +42,10 @@ export interface SelectionOptions {
   readonly online: boolean;
   readonly offline: boolean;
   readonly software: string | undefined;
+  readonly edition: readonly string[] | undefined;
+  readonly protocol: readonly Protocol[] | undefined;
+  readonly confidence: readonly string[] | undefined;
+  readonly noAliases: boolean;
   readonly gameVersion: string | undefined;
   readonly port: readonly number[] | undefined;
   readonly network: readonly Range[] | undefined;
@@ -70,6 +75,10 @@ export function serverSelectionOf(options: SelectionOptions, now: number): Serve
   return {
     online: online ? true : offline ? false : undefined,
     version: options.gameVersion,
+    editions: options.edition,
+    protocols: options.protocol?.map(({ name }) => name),
+    confidences: options.confidence,
+    noAliases: options.noAliases,
     ports: options.port,
     networks: options.network,
     flags: options.flag,

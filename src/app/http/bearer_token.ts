@@ -3,7 +3,7 @@
  *
  * @module
  */
-import defer * as nodeCrypto from "node:crypto";
+import { nodeCrypto } from "../../core/node_modules.ts";
 import type { HttpRequest } from "./http_request.ts";
 
 /** What the header can contain as a token. */
@@ -18,7 +18,7 @@ export function hasBearerToken(headers: HttpRequest["headers"], token: string): 
 /** Compares two texts in a time that does not depend on where they differ. */
 export function isEqual(a: string, b: string): boolean {
   const [first, second] = [a, b].map((text) =>
-    nodeCrypto.createHash("sha256").update(text).digest()
+    nodeCrypto().createHash("sha256").update(text).digest()
   );
-  return nodeCrypto.timingSafeEqual(first, second);
+  return nodeCrypto().timingSafeEqual(first, second);
 }

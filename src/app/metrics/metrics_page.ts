@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { gzipSync } from "node:zlib";
+import { nodeZlib } from "../../core/node_modules.ts";
 import type { Clock } from "../../net/clock.ts";
 import { acceptsGzip } from "../http/accepts_gzip.ts";
 import type { HttpRequest } from "../http/http_request.ts";
@@ -40,7 +40,7 @@ export class MetricsPage {
     if (!acceptsGzip(headers.get("accept-encoding"))) {
       return { status: 200, headers: type, body: plain };
     }
-    this.#gzipped ??= new Uint8Array(gzipSync(plain, { level: LEVEL }));
+    this.#gzipped ??= new Uint8Array(nodeZlib().gzipSync(plain, { level: LEVEL }));
     return { status: 200, headers: { ...type, "content-encoding": "gzip" }, body: this.#gzipped };
   }
 

@@ -7,6 +7,7 @@ import { systemClock } from "../../net/clock.ts";
 import type { ScanState } from "../../scan/scan_state.ts";
 import { scanHealth } from "./health.ts";
 import type { MetricsPlace } from "./metrics_place.ts";
+import { metricsTrouble, serveMetrics } from "./metrics_server.ts";
 import { exportFamilies, otlpMeter } from "./otlp.ts";
 import { scanFamilies, type WrittenDatabase } from "./scan_metrics.ts";
 
@@ -18,17 +19,16 @@ import { scanFamilies, type WrittenDatabase } from "./scan_metrics.ts";
  * @param report Receives a line when connections cannot be accepted.
  * @throws InputError when it cannot listen; Deno.errors.NotCapable.
  */
-export async function serveScan(
+export function serveScan(
   place: MetricsPlace | undefined,
   state: ScanState,
   databases: readonly WrittenDatabase[],
   report: (line: string) => void,
-): Promise<AsyncDisposable> {
+): AsyncDisposable {
   const collect = () => scanFamilies(state, databases);
   const sources = { collect, health: () => scanHealth(state, databases) };
   const stack = new AsyncDisposableStack();
   if (place !== undefined) {
-    const { metricsTrouble, serveMetrics } = await import("./metrics_server.ts");
     stack.use(serveMetrics(place, sources, (why) => report(metricsTrouble(why)), systemClock));
   }
   const meter = otlpMeter();

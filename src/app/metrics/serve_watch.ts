@@ -11,7 +11,7 @@ import { PROTOCOLS } from "../../protocols/list.ts";
 import type { WatchRules } from "../../watch/mod.ts";
 import type { OtherEndpoints, PollingSockets } from "../engines/watch_sockets.ts";
 import { watchHealth } from "./health.ts";
-import type { MetricsSources } from "./metrics_server.ts";
+import { type MetricsSources, metricsTrouble, serveMetrics } from "./metrics_server.ts";
 import { exportFamilies, otlpHistogram, otlpMeter } from "./otlp.ts";
 import { MOST_PROBES, Probes } from "./probe/probes.ts";
 import { areLoopback, familiesOfTargets, ProbeTargets } from "./probe/probe_targets.ts";
@@ -52,11 +52,11 @@ export interface WatchServer extends AsyncDisposable {
  * @param report Receives a line when connections cannot be accepted.
  * @throws InputError when it cannot listen; Deno.errors.NotCapable.
  */
-export async function serveWatch(
+export function serveWatch(
   settings: WatchMetricsSettings | undefined,
   watch: ServedWatch,
   report: (line: string) => void,
-): Promise<WatchServer> {
+): WatchServer {
   const { counts, polling: { sockets }, journals: databases, clock } = watch;
   const info = settings?.info ? new ServerInfo() : undefined;
   const stack = new AsyncDisposableStack();
@@ -72,11 +72,8 @@ export async function serveWatch(
     health: () => watchHealth({ counts, sockets, databases }, clock.now()),
     probe: probes && ((request) => probes.respond(request)),
   };
-  if (settings !== undefined) {
-    const { metricsTrouble, serveMetrics } = await import("./metrics_server.ts");
-    const onTrouble = (why: string) => report(metricsTrouble(why));
-    stack.use(serveMetrics(settings.place, sources, onTrouble, clock));
-  }
+  const onTrouble = (why: string) => report(metricsTrouble(why));
+  if (settings !== undefined) stack.use(serveMetrics(settings.place, sources, onTrouble, clock));
   return { metrics, [Symbol.asyncDispose]: () => stack.disposeAsync() };
 }
 

@@ -3,8 +3,7 @@
  *
  * @module
  */
-import defer * as nodeCrypto from "node:crypto";
-import defer * as nodePath from "node:path";
+import { nodeCrypto, nodePath } from "../../core/node_modules.ts";
 import { InputError } from "../../core/errors.ts";
 import { systemClock } from "../../net/clock.ts";
 import type { ServerRecord } from "../../core/record.ts";
@@ -179,7 +178,7 @@ const COST = 16_384;
 function webhookHash(text: string, salt: string): string {
   const url = new URL(text);
   url.username = url.password = "";
-  return nodeCrypto.scryptSync(url.href, salt, 16, { N: COST }).toString("hex");
+  return nodeCrypto().scryptSync(url.href, salt, 16, { N: COST }).toString("hex");
 }
 
 /** The default spool file, as an absolute path: a task changes the current folder. */
@@ -195,7 +194,7 @@ async function openUsual(
   warn: (message: string) => void,
 ): Promise<EventSpool> {
   try {
-    Deno.mkdirSync(nodePath.dirname(path), { recursive: true });
+    Deno.mkdirSync(nodePath().dirname(path), { recursive: true });
     return await openSpool(path, warn);
   } catch (error) {
     const isUsed = error instanceof InputError && /another watch/.test(error.message);

@@ -3,8 +3,7 @@
  *
  * @module
  */
-import defer * as nodeDns from "node:dns/promises";
-import { domainToASCII } from "node:url";
+import { nodeDns, nodeUrl } from "../../core/node_modules.ts";
 import { type Address, parseAddress } from "../../core/address.ts";
 import { InputError } from "../../core/errors.ts";
 import { type Clock, systemClock } from "../../net/clock.ts";
@@ -28,10 +27,10 @@ export async function resolveName(
   name: string,
   allProtocols: readonly Protocol[] = PROTOCOLS,
 ): Promise<readonly Address[]> {
-  const ascii = domainToASCII(name);
+  const ascii = nodeUrl().domainToASCII(name);
   if (ascii === "") throw new InputError(`Cannot look up "${name}": it is not a host name`);
   try {
-    const found = await nodeDns.lookup(ascii, { all: true });
+    const found = await nodeDns().lookup(ascii, { all: true });
     const addresses = new Set(found.map(({ address }) => parseAddress(address)));
     addresses.delete(undefined); // with a zone, for example fe80::1%eth0
     if (addresses.size > 0) return [...addresses as Set<Address>];
@@ -80,7 +79,7 @@ export function serviceFinder(
   { nameServer, clock = systemClock, note = () => {} }: ServiceLookup = {},
 ): ServiceFinder {
   return async (name) => {
-    const ascii = domainToASCII(name);
+    const ascii = nodeUrl().domainToASCII(name);
     if (ascii === "" || isLocal(ascii)) return undefined;
     const late = new AbortController();
     const cancel = clock.after(MOST_MS, () => late.abort());

@@ -55,8 +55,7 @@ async function undoAll(
   names: readonly string[],
   { quiet }: Printing,
 ): Promise<number> {
-  for (const name of names) {
-    const key = await undoForget(database, name);
+  for (const key of await undoForget(database, names)) {
     if (!quiet) reportLine(`${key} can be written to ${database.name} again`);
   }
   return EXIT.done;

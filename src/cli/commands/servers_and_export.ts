@@ -31,8 +31,11 @@ import type { OutputFormat } from "../../app/outputs/output_formats.ts";
 import { checkApart } from "../../app/outputs/path_conflicts.ts";
 import { SoftwareTally } from "../../app/outputs/software_tally.ts";
 
-/** Maximum time between the change of a server and the commit of its row, milliseconds. */
-const OVERLAP_MS = 60_000;
+/**
+ * Maximum time between the time that a change gets in a database and its commit, as another program
+ * measures it, milliseconds: the clocks of both programs may differ from the database's by a minute.
+ */
+const OVERLAP_MS = 3 * 60_000;
 
 /** Runs `servers`; returns the exit code. */
 export async function runServers(
@@ -112,8 +115,7 @@ async function show(
   const isWhole = selection.after === undefined && written !== selection.limit;
   if (selection.since !== undefined && isWhole && latest > 0) {
     reportLine(
-      `next export: --since ${Math.min(latest, began) - OVERLAP_MS} (it repeats some servers; ` +
-        "after an import, or a scan with a spill file, export without --since)",
+      `next export: --since ${Math.min(latest, began) - OVERLAP_MS} (it repeats some servers)`,
     );
   }
   return EXIT.done;

@@ -21,6 +21,7 @@ import {
   type WatchEvent,
   type WatchRules,
   type Webhook,
+  withEventLimit,
 } from "../../watch/mod.ts";
 import {
   connectionEnvironment,
@@ -165,16 +166,12 @@ async function watchServers(watch: Watch): Promise<number> {
   const webhooks = hook === undefined ? [] : [hook];
   const { allowPrivate } = options;
   const sources = { rules, polling, counts, journals, webhooks, allowPrivate, signal };
-  await using served = await serveWatch(
-    measured,
-    { ...watch, ...setup, ...sources },
-    reportLine,
-  );
-  const reportEvent = (event: WatchEvent, isStored = false) => {
+  await using served = serveWatch(measured, { ...watch, ...setup, ...sources }, reportLine);
+  const reportEvent = withEventLimit((event, isStored) => {
     counts.events++;
     [served.metrics, printer].forEach((one) => one.add(event));
     hook?.add(event, isStored);
-  };
+  });
   lists.onEvent = reportEvent;
   const countOnline = () => servers.filter((server) => server.online).length;
   lists.numbers = () => {

@@ -9,7 +9,7 @@
  *
  * @module
  */
-import defer * as nodeCrypto from "node:crypto";
+import { nodeCrypto } from "../../core/node_modules.ts";
 import { concat, hasBytes } from "../../core/bytes.ts";
 
 const KEY = Uint8Array.fromHex("eed4c37861936c6ebb91ab9d195c1b489de46362d3bb8e30d8aab08bf217e6f3");
@@ -19,7 +19,7 @@ const BLOCK = 16;
 
 /** Encrypts a packet and prepends its MAC. */
 export function seal(packet: Uint8Array): Uint8Array<ArrayBuffer> {
-  const cipher = nodeCrypto.createCipheriv(CIPHER, KEY, null);
+  const cipher = nodeCrypto().createCipheriv(CIPHER, KEY, null);
   return concat(macOf(packet), cipher.update(packet), cipher.final());
 }
 
@@ -27,7 +27,7 @@ export function seal(packet: Uint8Array): Uint8Array<ArrayBuffer> {
 export function openSealed(datagram: Uint8Array): Uint8Array | undefined {
   const size = datagram.length - MAC;
   if (size < BLOCK || size % BLOCK !== 0) return undefined;
-  const decipher = nodeCrypto.createDecipheriv(CIPHER, KEY, null);
+  const decipher = nodeCrypto().createDecipheriv(CIPHER, KEY, null);
   // Automatic padding would throw for a datagram of another protocol.
   decipher.setAutoPadding(false);
   const padded = concat(decipher.update(datagram.subarray(MAC)), decipher.final());
@@ -39,5 +39,5 @@ export function openSealed(datagram: Uint8Array): Uint8Array | undefined {
 }
 
 function macOf(packet: Uint8Array): Uint8Array {
-  return nodeCrypto.createHmac("sha256", KEY).update(packet).digest();
+  return nodeCrypto().createHmac("sha256", KEY).update(packet).digest();
 }

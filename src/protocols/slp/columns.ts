@@ -4,7 +4,7 @@
  *
  * @module
  */
-import defer * as nodeCrypto from "node:crypto";
+import { nodeCrypto } from "../../core/node_modules.ts";
 import type { Facts, FactValue, ServerRecord } from "../../core/record.ts";
 import { cutText, plainText } from "../../core/text.ts";
 import type { Statement } from "../protocol.ts";
@@ -51,6 +51,22 @@ const MOST_KEYS = 24;
  */
 const LEGACY_REPLY_PROTOCOL = 127;
 
+/** The columns that a statement may fill. */
+export const SLP_COLUMNS = [
+  "name",
+  "motd",
+  "motd_plain",
+  "edition",
+  "software",
+  "version",
+  "protocol_version",
+  "players_online",
+  "players_max",
+  "players",
+  "favicon_hash",
+] as const satisfies (keyof ServerRecord)[];
+type SlpColumns = Partial<Pick<ServerRecord, typeof SLP_COLUMNS[number]>>;
+
 /** Converts a status into a statement. */
 export function slpStatement(status: SlpStatus): Statement {
   switch (status.kind) {
@@ -70,7 +86,7 @@ export function slpStatement(status: SlpStatus): Statement {
 function statusStatement({ java, trailing, pongDiffers }: Extract<SlpStatus, { kind: "status" }>) {
   const icon = readIcon(java.favicon);
   const { software, version } = splitVersion(java.versionName);
-  const columns = {
+  const columns: SlpColumns = {
     ...motdColumns(java.motd),
     edition: "java",
     software,
@@ -79,7 +95,6 @@ function statusStatement({ java, trailing, pongDiffers }: Extract<SlpStatus, { k
     players_online: java.online,
     players_max: java.max,
     players: java.sample?.slice(0, MOST_PLAYERS).map(({ name }) => cutToText(name)) ?? null,
-    plugins: null,
     favicon_hash: icon.hash,
   };
   const flags: string[] = [...java.flags];
@@ -147,7 +162,7 @@ function legacyStatement({ status, text, flags }: LegacyReply, requestForm: stri
   }
   const { software, version } = splitVersion(status.version);
   const isLater = status.protocol === LEGACY_REPLY_PROTOCOL;
-  const columns = {
+  const columns: SlpColumns = {
     ...motdColumns(status.motd),
     edition: "java",
     software,
@@ -166,7 +181,7 @@ function legacyStatement({ status, text, flags }: LegacyReply, requestForm: stri
   return { columns, flags: cut ? [...flags, "cut"] : flags, facts };
 }
 
-function motdColumns(motd: string | null): Partial<ServerRecord> {
+function motdColumns(motd: string | null): SlpColumns {
   const text = (motd && cutText(motd, MOST_MOTD)) || null;
   const plain = text === null ? null : plainText(text) || null;
   return { motd: text, motd_plain: plain, name: plain };
@@ -214,7 +229,7 @@ function readIcon(url: string | null): Icon {
   if (!url) return { hash: null, size: null, isInvalid: false };
   const bytes = base64Of(url);
   if (bytes === undefined) return { hash: null, size: null, isInvalid: true };
-  const hash = nodeCrypto.createHash("sha256").update(bytes).digest("hex");
+  const hash = nodeCrypto().createHash("sha256").update(bytes).digest("hex");
   if (bytes.length > MOST_ICON_BYTES) return { hash, size: bytes.length, isInvalid: true };
   const isInvalid = bytes.subarray(0, 8).toHex() !== PNG || !url.startsWith("data:image/png;");
   return { bytes, hash, size: bytes.length, isInvalid };

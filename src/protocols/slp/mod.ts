@@ -24,7 +24,7 @@ import {
   type LegacyFlag,
   legacyReplyEnd,
 } from "./legacy_ping.ts";
-import { slpStatement, type SlpStatus } from "./columns.ts";
+import { SLP_COLUMNS, slpStatement, type SlpStatus } from "./columns.ts";
 import { parseStatus, type StatusFlag } from "./status_json.ts";
 
 export * from "./codec.ts";
@@ -80,6 +80,7 @@ export const slpProtocol: Protocol<SlpStatus> = {
   ports: { 4: [25565], 6: [25565] }, // default of Java servers
   hasServiceRecords: true,
   playerFacts: [],
+  columns: SLP_COLUMNS,
   *exchange(context: ExchangeContext): Exchange<SlpStatus> {
     let status: SlpStatus | undefined;
     for (const protocol of CLIENT_PROTOCOLS) {

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import defer * as nodeCrypto from "node:crypto";
+import { nodeCrypto } from "../../core/node_modules.ts";
 import { formatAddress, parseAddress } from "../../core/address.ts";
 import { InputError } from "../../core/errors.ts";
 import { PROTOCOLS } from "../../protocols/list.ts";
@@ -129,7 +129,7 @@ export function countFrom(
 
 /** SHA-256 of a text or of bytes, hexadecimal. */
 export function sha256(data: string | Uint8Array): string {
-  return nodeCrypto.createHash("sha256").update(data).digest("hex");
+  return nodeCrypto().createHash("sha256").update(data).digest("hex");
 }
 
 /** The content of a checkpoint file. */

@@ -13,7 +13,7 @@
  *
  * @module
  */
-import defer * as nodeCrypto from "node:crypto";
+import { nodeCrypto } from "../../core/node_modules.ts";
 import { type Address, formatAddress } from "../../core/address.ts";
 import { InputError } from "../../core/errors.ts";
 import { serverId, type ServerRecord } from "../../core/record.ts";
@@ -32,7 +32,7 @@ export function writtenRowsPath(checkpoint: string): string {
 export class WrittenRows implements AsyncDisposable {
   readonly #file: DiskFile;
   readonly #encoder = new TextEncoder();
-  readonly #hash = nodeCrypto.createHash("sha256");
+  readonly #hash = nodeCrypto().createHash("sha256");
   /** Number of bytes that were added, and number of bytes that are written. */
   #length = 0;
   #written = 0;

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import defer * as nodeCrypto from "node:crypto";
+import { nodeCrypto } from "../../core/node_modules.ts";
 import { type ColumnDefinition, type Row, StoreError, type Value } from "../database/database.ts";
 import { canonicalHost } from "../rows/addresses.ts";
 import {
@@ -112,7 +112,7 @@ export class TableDigest {
   /** Adds rows with values that {@linkcode canonicalValue} returned. */
   add(rows: readonly CopiedRow[]): void {
     for (const { values } of rows) {
-      const bytes = nodeCrypto.hash("sha256", JSON.stringify(values), "buffer");
+      const bytes = nodeCrypto().hash("sha256", JSON.stringify(values), "buffer");
       for (let i = 0; i < 8; i++) this.#sums[i] += bytes.readUInt32LE(4 * i);
       this.rows++;
     }

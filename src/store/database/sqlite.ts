@@ -3,9 +3,8 @@
  *
  * @module
  */
+import { nodePath, nodeSqlite } from "../../core/node_modules.ts";
 import type { DatabaseSync, StatementSync } from "node:sqlite";
-import defer * as nodeSqlite from "node:sqlite";
-import defer * as nodePath from "node:path";
 import { InputError, ShortageError } from "../../core/errors.ts";
 import { type Clock, sleep, systemClock } from "../../net/clock.ts";
 import { lacksDescriptors, NO_DESCRIPTORS } from "../../net/file_descriptors.ts";
@@ -57,11 +56,12 @@ export interface SqliteOptions {
  */
 export function openSqlite(path: string, options: SqliteOptions = {}): Database {
   const { readOnly = false, isMapped = true, mustExist = false } = options;
+  const { DatabaseSync } = nodeSqlite();
   let db: DatabaseSync | undefined;
   try {
     // Opening for reading fails when the file is missing; opening for writing would create it.
-    if (mustExist) new nodeSqlite.DatabaseSync(path, { readOnly: true }).close();
-    db = new nodeSqlite.DatabaseSync(path, { readOnly });
+    if (mustExist) new DatabaseSync(path, { readOnly: true }).close();
+    db = new DatabaseSync(path, { readOnly });
     db.exec(`pragma busy_timeout = ${BLOCK_MS}`);
     db.exec("pragma trusted_schema = off");
     db.prepare("select count(*) from sqlite_master").get();
@@ -137,7 +137,7 @@ const DESCRIPTORS = 4;
  */
 function isShortOfDescriptors(error: unknown, path: string): boolean {
   if (!isUnopened(error)) return false;
-  return lacksDescriptors(DESCRIPTORS, () => Deno.openSync(nodePath.dirname(path)));
+  return lacksDescriptors(DESCRIPTORS, () => Deno.openSync(nodePath().dirname(path)));
 }
 
 function isUnopened(error: unknown): boolean {
@@ -163,7 +163,7 @@ function noFileBeside(readOnly: boolean): string {
 /** The reason why SQLite could not open or create a file: its error is the same for all of them. */
 function unopenedReason(path: string, { readOnly, mustExist }: SqliteOptions): string {
   try {
-    const [file, folder] = [path, nodePath.dirname(path)].map(statOrMissing);
+    const [file, folder] = [path, nodePath().dirname(path)].map(statOrMissing);
     if (folder === undefined) return "there is no such folder";
     if (file?.isDirectory) return "it is a folder";
     if (file !== undefined) return "access is denied";

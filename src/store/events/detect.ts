@@ -61,9 +61,10 @@ export async function detectChanges(
     before !== undefined && before.content !== values.content
   );
   const rows = await readColumns(database, different.map(({ id }) => id));
+  const offlineEvents = await readOfflineTimes(database, transitions.filter(comesBack));
   const found = transitions.map((one) => {
     const { id, at } = one;
-    return { id, at, events: eventsOf(one, rows.get(id), rules) };
+    return { id, at, events: eventsOf(one, rows.get(id), offlineEvents.get(id), rules) };
   });
   return await limitEvents(database, found);
 }
@@ -81,16 +82,45 @@ async function readColumns(
   return new Map(rows.map((row) => [Number(row.id), row]));
 }
 
+/** Whether a server that was offline replied. */
+function comesBack({ before, online }: Transition): boolean {
+  return online && before?.state !== undefined && before.state.repliedAt !== null &&
+    !before.state.online;
+}
+
+/** The times of the last events with which servers went offline, by `servers.id`. */
+async function readOfflineTimes(
+  database: Database,
+  transitions: readonly Transition[],
+): Promise<ReadonlyMap<number, number>> {
+  if (transitions.length === 0) return new Map();
+  const rows = await database.rows(
+    `select server, max(at) as at from events where ${isInList(database, "server", "integer")} ` +
+      "and kind in ('offline', 'opted_out') group by server",
+    [listValue(database, transitions.map(({ id }) => id))],
+  );
+  return new Map(rows.map(({ server, at }) => [Number(server), Number(at)]));
+}
+
+/**
+ * When a server went offline, Unix milliseconds: the time of the event, unless the server has replied
+ * since, or the event was removed. In that case, the time when the database recorded the change.
+ */
+function offlineTime({ changedAt, state }: KnownServer, eventAt: number | undefined): number {
+  return eventAt !== undefined && eventAt >= (state?.repliedAt ?? 0) ? eventAt : changedAt;
+}
+
 function eventsOf(
   transition: Transition,
   row: Row | undefined,
+  offlineEventAt: number | undefined,
   { reportsPlayers, allProtocols }: DetectionRules,
 ): EventBody[] {
   const { before, record, online, at } = transition;
   const [state, events] = [before?.state, [] as EventBody[]];
   const hasReplied = state !== undefined && state.repliedAt !== null;
   if (online && !(hasReplied && state.online)) {
-    const offline_ms = hasReplied ? Math.max(0, at - before!.changedAt) : null;
+    const offline_ms = hasReplied ? Math.max(0, at - offlineTime(before!, offlineEventAt)) : null;
     events.push({ event: "online", server: record, offline_ms });
   }
   if (hasReplied && (row !== undefined || reportsPlayers)) {

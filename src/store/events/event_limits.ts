@@ -93,6 +93,20 @@ export const MAX_PER_HOUR = 12;
 /** The time in which events are limited, milliseconds. */
 export const HOUR_MS = 3_600_000;
 
+/** Whether the number of such events is limited. */
+export function isLimited({ event }: Pick<EventBody, "event">): boolean {
+  return LIMITED.includes(event);
+}
+
+/**
+ * An event after a number of events of the same kind and server in the hour before: `undefined` beyond
+ * {@linkcode MAX_PER_HOUR}. The last event before the limit has `limit_reached: true`.
+ */
+export function limitedEvent<E extends EventBody>(event: E, earlier: number): E | undefined {
+  if (!isLimited(event) || earlier < MAX_PER_HOUR - 1) return event;
+  return earlier < MAX_PER_HOUR ? { ...event, limit_reached: true } : undefined;
+}
+
 /** The events of a server at a time. */
 export interface FoundEvents {
   /** `servers.id`. */
@@ -110,7 +124,6 @@ export async function limitEvents(
   database: Database,
   found: readonly FoundEvents[],
 ): Promise<readonly FoundEvents[]> {
-  const isLimited = ({ event }: EventBody) => LIMITED.includes(event);
   const limited = found.filter(({ events }) => events.some(isLimited));
   if (limited.length === 0) return found;
   const rows = await database.rows(
@@ -128,8 +141,7 @@ export async function limitEvents(
     events: one.events.flatMap((body) => {
       const all = times.get(`${one.id} ${body.event}`) ?? [];
       const earlier = all.filter(({ at }) => Math.abs(Number(at) - one.at) < HOUR_MS).length;
-      if (!isLimited(body) || earlier < MAX_PER_HOUR - 1) return [body];
-      return earlier < MAX_PER_HOUR ? [{ ...body, limit_reached: true } as EventBody] : [];
+      return limitedEvent(body, earlier) ?? [];
     }),
   }));
 }

@@ -32,7 +32,7 @@ export type Change = readonly [before: unknown, now: unknown];
 
 /**
  * What happened, with a type in the member `event`. `limit_reached`: the server has so many events of
- * this kind that a database gets no more of them within an hour.
+ * this kind that no more of them are reported within an hour.
  */
 export type EventBody =
   /**

@@ -25,7 +25,7 @@ export interface ServerToForget {
   readonly id: number | undefined;
   /** The server's key. */
   readonly key: string;
-  /** All keys by which writes of the server are recognised: its own, and its endpoint. */
+  /** All keys by which writes of the server are recognised: its own, and at last that of its endpoint. */
   readonly keys: readonly string[];
 }
 
@@ -65,7 +65,7 @@ export async function writeTombstones(
 ): Promise<void> {
   const salt = await readSalt(database);
   const rows = servers.flatMap((server) =>
-    server.keys.map((key) => [tombstone(salt, key), tombstone(salt, server.key), at])
+    server.keys.map((key) => [tombstone(salt, key), tombstone(salt, server.keys.at(-1)!), at])
   );
   rows.sort(([a], [b]) => a < b ? -1 : 1);
   await database.transaction(() => database.bulk(INSERT_TOMBSTONE, rows));
@@ -177,22 +177,28 @@ async function readPeriods(database: Database): Promise<Period[]> {
 }
 
 /**
- * Removes the mark of a forgotten server.
+ * Removes the marks of forgotten servers, of their endpoints, and of all servers that were forgotten with
+ * the same endpoint.
  *
- * @param key The server's key, or the key of its endpoint.
- * @returns Whether the server was marked.
+ * @param keys The keys of the servers or of their endpoints.
+ * @returns The first key that is not marked. Then no mark was removed.
  */
-export async function removeTombstones(database: Database, key: string): Promise<boolean> {
-  const own = tombstone(await readSalt(database), key);
+export async function removeTombstones(
+  database: Database,
+  keys: readonly string[],
+): Promise<string | undefined> {
+  const salt = await readSalt(database);
   const parameter = database.engine === "postgres" ? "decode(?, 'hex')" : "unhex(?)";
-  const removed = await database.transaction(() =>
-    database.run(
-      "delete from forgotten where subject in " +
-        `(select subject from forgotten where hash = ${parameter})`,
-      [own],
-    )
-  );
-  return removed > 0;
+  const ofKey = `select subject from forgotten where hash = ${parameter}`;
+  return await database.transaction(async () => {
+    const hashes = keys.map((key) => tombstone(salt, key));
+    for (const [i, hash] of hashes.entries()) {
+      if ((await database.rows(ofKey, [hash])).length === 0) return keys[i];
+    }
+    for (const hash of hashes) {
+      await database.run(`delete from forgotten where subject in (${ofKey})`, [hash]);
+    }
+  });
 }
 
 /** The servers whose addresses opted out. */

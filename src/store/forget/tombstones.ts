@@ -3,7 +3,7 @@
  *
  * @module
  */
-import defer * as nodeCrypto from "node:crypto";
+import { nodeCrypto } from "../../core/node_modules.ts";
 import { type Database, hexOf } from "../database/database.ts";
 import { byAddress, type ServerIdentity } from "../rows/identity.ts";
 
@@ -16,10 +16,10 @@ export type ForgettableServer = Pick<ServerIdentity, "key" | "address" | "scope"
  * @param salt `blocksweep_schema.salt`, hexadecimal.
  */
 export function tombstone(salt: string, key: string): string {
-  return nodeCrypto.hash("sha256", `${salt} ${key}`, "hex");
+  return nodeCrypto().hash("sha256", `${salt} ${key}`, "hex");
 }
 
-/** The keys by which a server is recognised: its own, and its endpoint. */
+/** The keys by which a server is recognised: its own, and at last that of its endpoint. */
 export function keysOf(server: ForgettableServer): readonly string[] {
   return [...new Set([server.key, byAddress(server).key])];
 }

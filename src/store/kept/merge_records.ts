@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { classify } from "../../classify/mod.ts";
 import { FIELDS, type ServerRecord } from "../../core/record.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
 
@@ -35,7 +36,7 @@ const PROTOCOL_COLUMNS = FIELDS
   .filter(({ name, nullable }) => nullable && name !== "extras" && !isOwn(name))
   .map(({ name }) => name);
 /** Columns that are computed from the replies in all protocols together. */
-const CLASSIFICATION = ["edition", "software", "software_confidence", "proxy"] as const;
+const COMPUTED: readonly (keyof ServerRecord)[] = ["software", "software_confidence", "proxy"];
 
 function isOwn(name: keyof ServerRecord): boolean {
   return (OWN_COLUMNS as readonly string[]).includes(name);
@@ -64,19 +65,50 @@ export function mergeRecords(
       .map((name) => [name, current[name] ?? earlier[name]]),
   );
   if (absent.length === 0) return { ...current, ...filled };
-  if (addsVersion(earlier.software, current.software)) {
-    filled.software = earlier.software;
-    filled.software_confidence = earlier.software_confidence;
-  }
+  const prevailing = prevailingColumns(current.protocols, absent, allProtocols);
   const merged = {
     ...current,
     ...filled,
+    ...pickKnown(earlier, prevailing.filter((name) => !COMPUTED.includes(name))),
     ...protocolsOf([...current.protocols, ...absent], allProtocols),
     extras: { ...pickFacts(earlier, absent), ...current.extras },
   };
-  if (!isMissing) return merged;
-  const standing = standingColumns(earlier, current.protocols, missing, allProtocols);
-  return { ...merged, ...standing, ...names, flags: earlier.flags };
+  if (isMissing) {
+    const computed = pickKnown(earlier, ["edition", ...COMPUTED]);
+    return { ...merged, ...computed, ...names, flags: earlier.flags };
+  }
+  const flags = [...current.flags, ...flagsOf(earlier, unqueried, allProtocols)];
+  const all = { ...merged, flags: [...new Set(flags)].sort() };
+  const isWhole = all.protocols.every((name) => all.extras[name] !== undefined);
+  const classification = isWhole ? classify(all) : undefined;
+  return classification === undefined || classification.software_confidence === null
+    ? { ...all, ...unclassifiedSoftware(earlier, current, prevailing) }
+    : { ...all, ...classification };
+}
+
+/**
+ * The software, if no rule of the classification applies to the replies in all protocols together: the
+ * new one, unless it lacks the earlier version or the protocol of the earlier one prevails.
+ */
+function unclassifiedSoftware(
+  earlier: ServerRecord,
+  current: ServerRecord,
+  prevailing: readonly (keyof ServerRecord)[],
+): Partial<ServerRecord> {
+  const isUnclassified = (current.software_confidence ?? earlier.software_confidence) === null;
+  const stays = current.software === null || addsVersion(earlier.software, current.software) ||
+    isUnclassified && earlier.software !== null && prevailing.includes("software");
+  return pick(stays ? earlier : current, ["software", "software_confidence"]);
+}
+
+/** The earlier flags that only the given protocols have. */
+function flagsOf(
+  { flags }: ServerRecord,
+  names: readonly string[],
+  allProtocols: readonly Protocol[],
+): string[] {
+  const own = allProtocols.filter(({ name }) => names.includes(name));
+  return flags.filter((flag) => own.some((one) => Object.hasOwn(one.flags ?? {}, flag)));
 }
 
 /** The earlier record with the new one's times and players. */
@@ -104,24 +136,30 @@ function pickFacts({ extras }: ServerRecord, names: readonly string[]): ServerRe
 }
 
 /**
- * The earlier columns that stay: those that a missing protocol fills in preference to the protocols that
- * replied, by the same rule as when replies are merged, and those that are computed from all replies.
+ * The columns that protocols without a reply fill in preference to the protocols that replied, by the
+ * same rule as when replies are merged. Players are those of the reply.
  */
-function standingColumns(
-  earlier: ServerRecord,
+function prevailingColumns(
   replied: readonly string[],
-  missing: readonly string[],
+  absent: readonly string[],
   allProtocols: readonly Protocol[],
-): Partial<ServerRecord> {
-  const preferred = PROTOCOL_COLUMNS.filter((name) => {
+): (keyof ServerRecord)[] {
+  return PROTOCOL_COLUMNS.filter((name) => {
+    if (name === "players_online" || name === "players") return false;
     const isFirst = ({ fillsFirst = [] }: Protocol) => fillsFirst.includes(name);
-    const best = [...allProtocols.filter(isFirst), ...allProtocols]
-      .find((one) => replied.includes(one.name) || missing.includes(one.name));
-    return best !== undefined && missing.includes(best.name);
+    const fills = allProtocols.filter(({ columns = [name] }) => columns.includes(name));
+    const best = [...fills.filter(isFirst), ...fills]
+      .find((one) => replied.includes(one.name) || absent.includes(one.name));
+    return best !== undefined && absent.includes(best.name);
   });
-  const names = [...preferred, ...CLASSIFICATION]
-    .filter((name) => name !== "players_online" && name !== "players");
-  return pick(earlier, names.filter((name) => earlier[name] !== null));
+}
+
+/** Those of a record's columns with the given names that have a value. */
+function pickKnown(
+  record: ServerRecord,
+  names: readonly (keyof ServerRecord)[],
+): Partial<ServerRecord> {
+  return pick(record, names.filter((name) => record[name] !== null));
 }
 
 /** The names of players: the earlier ones if the reply has none and the number is the same. */

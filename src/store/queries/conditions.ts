@@ -13,6 +13,7 @@ import {
   type Value,
 } from "../database/database.ts";
 import { addressColumn, addressValue } from "../rows/addresses.ts";
+import { readTexts } from "../rows/json_cells.ts";
 import { storable, versionKey } from "../rows/stored_values.ts";
 import { indexedText } from "../schema/text_index.ts";
 import type { ServerOrder, TableAlias } from "./orders.ts";
@@ -25,6 +26,14 @@ export interface ServerFilters {
   readonly software?: string;
   /** A game version or its start, in whole numbers: `1.21` matches `1.21.50` and not `1.210`. */
   readonly version?: string;
+  /** Editions, of which a server has one. */
+  readonly editions?: readonly string[];
+  /** Names of protocols, of which the server replied in at least one. */
+  readonly protocols?: readonly string[];
+  /** Levels of confidence of the software (A, B, C), of which a server has one. */
+  readonly confidences?: readonly string[];
+  /** `true`: only servers that are no alias of another one. */
+  readonly noAliases?: boolean;
   /** Ports, of which a server has one. */
   readonly ports?: readonly number[];
   /** Networks, of which one contains the address. */
@@ -75,6 +84,8 @@ export async function conditionsOf(
   const conditions: Condition[] = [];
   if (software !== undefined) conditions.push(await hasSoftware(database, software));
   if (version !== undefined) conditions.push(hasVersion(version));
+  const kinds = matcherOfKinds(filters);
+  if (kinds !== undefined) conditions.push(await hasKind(database, kinds));
   if (ports !== undefined) conditions.push(hasPort(database, ports));
   if (networks !== undefined) conditions.push(isWithin(database, networks));
   if (flags !== undefined) conditions.push(hasFlag(database, flags));
@@ -135,17 +146,61 @@ function ofServer(sql: (prefix: "s." | "") => string, values: readonly Value[]):
 }
 
 async function hasSoftware(database: Database, software: string): Promise<Condition> {
-  const keys = listValue(database, await softwareKeys(database, software));
-  return ofServer((s) => isInList(database, `${s}software_key`, "text"), [keys]);
+  const like = { sql: "name like ? escape '\\'", values: [`%${pattern(software)}%`] };
+  return hasKey(database, "software_key", await keysOf(database, "software_key", like));
 }
 
-/** The software keys that contain a text. */
-async function softwareKeys(database: Database, text: string): Promise<string[]> {
+/** The condition that a column of keys has one of some values. */
+function hasKey(database: Database, column: string, keys: readonly string[]): Condition {
+  const values = [listValue(database, keys)];
+  return ofServer((s) => isInList(database, `${s}${column}`, "text"), values);
+}
+
+/**
+ * The distinct values of an indexed column.
+ *
+ * @param condition A condition of the value `name`. Default: all values.
+ */
+async function keysOf(
+  database: Database,
+  column: "software_key" | "kind_key",
+  condition: Sql = { sql: "name is not null", values: [] },
+): Promise<string[]> {
   // A loose index scan: one index lookup per distinct key, independent of the number of servers.
-  const sql = "with recursive keys (name) as (select min(software_key) from servers union all " +
-    "select (select min(software_key) from servers where software_key > keys.name) from keys " +
-    "where keys.name is not null) select name from keys where name like ? escape '\\'";
-  return (await database.rows(sql, [`%${pattern(text)}%`])).map(({ name }) => String(name));
+  const sql = `with recursive keys (name) as (select min(${column}) from servers union all ` +
+    `select (select min(${column}) from servers where ${column} > keys.name) from keys ` +
+    `where keys.name is not null) select name from keys where ${condition.sql}`;
+  return (await database.rows(sql, condition.values)).map(({ name }) => String(name));
+}
+
+/** The parts of the column `kind_key`. */
+interface Kind {
+  readonly isAlias: boolean;
+  readonly edition: string;
+  readonly confidence: string;
+  readonly protocols: readonly string[];
+}
+
+function kindOf(key: string): Kind {
+  const [alias, edition, confidence, ...rest] = key.split("|");
+  const protocols = readTexts(rest.join("|")) ?? [];
+  return { isAlias: alias !== "", edition, confidence, protocols };
+}
+
+/** The condition that filters set for kinds; `undefined`: none. */
+function matcherOfKinds(
+  { editions, protocols, confidences, noAliases }: ServerFilters,
+): ((kind: Kind) => boolean) | undefined {
+  if (!editions && !protocols && !confidences && !noAliases) return undefined;
+  return (kind) =>
+    !(noAliases && kind.isAlias) && (editions?.includes(kind.edition) ?? true) &&
+    (confidences?.includes(kind.confidence) ?? true) &&
+    (protocols?.some((name) => kind.protocols.includes(name)) ?? true);
+}
+
+async function hasKind(database: Database, matches: (kind: Kind) => boolean): Promise<Condition> {
+  const keys = await keysOf(database, "kind_key");
+  return hasKey(database, "kind_key", keys.filter((key) => matches(kindOf(key))));
 }
 
 /**

@@ -63,7 +63,7 @@ const STEPS: PageSteps = {
 
 /** The columns that conditions read, by table. */
 const COLUMNS = {
-  s: "id, port, software, software_key, name, motd_plain, map, version_key, flags, changed_at",
+  s: "id, port, software, software_key, name, motd_plain, map, version_key, kind_key, flags, changed_at",
   t: "server, online, players_online",
 } as const;
 

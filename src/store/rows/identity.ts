@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { domainToASCII } from "node:url";
+import { nodeUrl } from "../../core/node_modules.ts";
 import { formatAddress, parseAddress, parseEndpoint } from "../../core/address.ts";
 import { InputError } from "../../core/errors.ts";
 import { serverId, type ServerRecord } from "../../core/record.ts";
@@ -44,7 +44,7 @@ export function identityOf({ host, port, requested_as: requestedAs }: Identifyin
   const place = { address, scope, port };
   if (requestedAs !== null) {
     const { name, service } = namesIn(requestedAs);
-    const hostname = domainToASCII(name ?? service?.name ?? "");
+    const hostname = nodeUrl().domainToASCII(name ?? service?.name ?? "");
     if (hostname !== "") {
       const isService = service !== undefined;
       return { key: isService ? hostname : `${hostname}:${port}`, hostname, isService, ...place };
@@ -103,7 +103,7 @@ export function parseServerName(text: string): ServerName | undefined {
     return { key, host, port };
   }
   const target = nameIn(text);
-  const host = domainToASCII(target?.name ?? "");
+  const host = nodeUrl().domainToASCII(target?.name ?? "");
   if (host === "") return undefined;
   const port = target?.port;
   return { key: port === undefined ? host : `${host}:${port}`, host, port };

@@ -27,7 +27,10 @@ export interface StoredRecord extends ServerRecord, ServerState {}
 
 /** A server as a query of a database returns it. */
 export interface ListedRecord extends StoredRecord {
-  /** When the server last changed what it publishes, or went online or offline, Unix milliseconds. */
+  /**
+   * When the database recorded the last change of what the server publishes, or that it went online or
+   * offline, Unix milliseconds.
+   */
   changed_at: number;
 }
 

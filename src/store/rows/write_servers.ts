@@ -132,7 +132,7 @@ export async function writeServers(
     const values = serverValues(write.record, write.identity);
     return { write, values, id: 0, before: known.get(write.identity.key), wins: true, events: [] };
   });
-  await insertServers(database, all.filter(({ before }) => before === undefined));
+  await insertServers(database, all.filter(({ before }) => before === undefined), now);
   const [inserted, winners]: [Draft[], Draft[]] = [[], []];
   for (const one of all) {
     const { write, before } = one;
@@ -202,10 +202,14 @@ export function isReplaced(
  * @param servers Servers in the order of their keys.
  * @throws ChangedMeanwhile
  */
-async function insertServers(database: Database, servers: readonly Draft[]): Promise<void> {
+async function insertServers(
+  database: Database,
+  servers: readonly Draft[],
+  now: number,
+): Promise<void> {
   if (servers.length === 0) return;
-  const rows = servers.map(({ write: { firstSeen, probedAt, identity }, values: { columns } }) => {
-    columns.push(storableTime(firstSeen) ?? 0, storableTime(probedAt) ?? 0);
+  const rows = servers.map(({ write: { firstSeen, identity }, values: { columns } }) => {
+    columns.push(storableTime(firstSeen) ?? 0, now);
     if (database.engine === "sqlite") columns.push(addressSort(identity.address));
     return columns;
   });
@@ -265,12 +269,11 @@ async function updateRows(
 ): Promise<void> {
   await database.bulk(
     UPDATE_SERVER,
-    different.map(({ before, values, write: { online, probedAt, identity }, id }) => {
+    different.map(({ before, values, write: { online, identity }, id }) => {
       const isChanged = before!.content !== values.content || before!.state!.online !== online ||
         before!.changedAt > now;
-      const at = isChanged ? storableTime(probedAt) ?? 0 : before!.changedAt;
       const row = values.columns.slice(0, SERVER_COLUMNS.length);
-      row.push(at);
+      row.push(isChanged ? now : before!.changedAt);
       if (database.engine === "sqlite") row.push(addressSort(identity.address));
       row.push(id);
       return row;
@@ -318,10 +321,7 @@ function normalized(json: string | null): string | null {
   return names === null ? null : JSON.stringify(names);
 }
 
-/** Marks servers as changed at a time: `[time, id]`, in the order of ids. */
-export async function markChanged(
-  database: Database,
-  changes: readonly (readonly [at: number, id: number])[],
-): Promise<void> {
-  await database.bulk(UPDATE_CHANGED_AT, changes.map(([at, id]) => [storableTime(at) ?? 0, id]));
+/** Marks servers as changed now. `ids`: `servers.id`, in order. */
+export async function markChanged(database: Database, ids: readonly number[]): Promise<void> {
+  await database.bulk(UPDATE_CHANGED_AT, ids.map((id) => [database.now(), id]));
 }

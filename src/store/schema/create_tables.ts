@@ -10,8 +10,8 @@ import sqlite from "./sqlite.sql" with { type: "text" };
 import { withPartitions } from "./partitions.ts";
 import { TABLE_COLUMNS } from "./table_columns.ts";
 
-/** The version of the tables. Versions 1 to 4 had other tables, which no release wrote. */
-export const SCHEMA_VERSION = 5;
+/** The version of the tables. Versions 1 to 5 had other tables, which no release wrote. */
+export const SCHEMA_VERSION = 6;
 
 /** The statements that make the tables, by engine. */
 const TABLES = { postgres, sqlite } as const;

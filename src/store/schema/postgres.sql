@@ -1,9 +1,9 @@
--- The tables of blocksweep in PostgreSQL 14 or later, schema version 5. docs/database.md explains them.
+-- The tables of blocksweep in PostgreSQL 14 or later, schema version 6. docs/database.md explains them.
 -- sqlite.sql has the same tables and columns. Text keys are sorted by code point (collation C).
 
 -- The version of the schema: one row.
 create table blocksweep_schema (
-  version integer not null,               -- 5; versions 1 to 4 had other tables
+  version integer not null,               -- 6; versions 1 to 5 had other tables
   salt bytea not null                     -- random bytes that are part of each hash in forgotten
 );
 
@@ -101,15 +101,17 @@ create table servers (
   content bytea not null,                 -- 64-bit hash of what the server publishes, without players
   digest bytea not null,                  -- 64-bit hash of all columns that a reply fills
   first_seen timestamptz not null,        -- when the server was first found or imported
-  changed_at timestamptz not null,        -- when the content last changed, or the server went online or offline
+  changed_at timestamptz not null,        -- when the database recorded the last change of the content or of online
   tags jsonb not null default '[]',       -- set by users of the database: no scan or watch changes them
-  notes text                              -- set by users of the database, like tags
+  notes text,                             -- set by users of the database, like tags
+  kind_key text collate "C" not null generated always as (case when alias_of is null then '' else 'alias' end || '|' || replace(coalesce(edition, ''), '|', '?') || '|' || replace(coalesce(software_confidence, ''), '|', '?') || '|' || replace(protocols::text, '", "', '","')) stored -- whether there is an alias_of, edition, software_confidence and protocols, for searches
 );
 
 create index servers_address on servers (address, port, id);
 create index servers_port on servers (port, id);
 create index servers_hostname on servers (hostname) where hostname is not null;
 create index servers_software on servers (software_key, id);
+create index servers_kind on servers (kind_key, id);
 create index servers_name on servers (name_key, id);
 create index servers_version on servers (version_key, id);
 create index servers_new on servers (first_seen, id);
@@ -232,7 +234,7 @@ create table opt_outs (
 -- Servers that were removed with the command forget: no scan, watch or import restores them.
 create table forgotten (
   hash bytea primary key,                 -- SHA-256 of the salt and the server's key, or its address and port
-  subject bytea not null,                 -- the hash of the server's key, the same in all rows of one server
+  subject bytea not null,                 -- the hash of the server's address and port, or of its key if they are unknown
   at timestamptz not null                 -- when it was forgotten
 );
 

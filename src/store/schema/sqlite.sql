@@ -1,10 +1,10 @@
--- The tables of blocksweep in SQLite, schema version 5. docs/database.md explains them.
+-- The tables of blocksweep in SQLite, schema version 6. docs/database.md explains them.
 -- postgres.sql has the same tables and columns, except address_sort. Times are Unix milliseconds,
 -- booleans 1 and 0, lists and objects JSON text.
 
 -- The version of the schema: one row.
 create table blocksweep_schema (
-  version integer not null,               -- 5; versions 1 to 4 had other tables
+  version integer not null,               -- 6; versions 1 to 5 had other tables
   salt blob not null                      -- random bytes that are part of each hash in forgotten
 ) strict;
 
@@ -103,15 +103,17 @@ create table servers (
   content blob not null,                  -- 64-bit hash of what the server publishes, without players
   digest blob not null,                   -- 64-bit hash of all columns that a reply fills
   first_seen integer not null,            -- when the server was first found or imported
-  changed_at integer not null,            -- when the content last changed, or the server went online or offline
+  changed_at integer not null,            -- when the database recorded the last change of the content or of online
   tags text not null default '[]',        -- set by users of the database: no scan or watch changes them
-  notes text                              -- set by users of the database, like tags
+  notes text,                             -- set by users of the database, like tags
+  kind_key text not null generated always as (case when alias_of is null then '' else 'alias' end || '|' || replace(coalesce(edition, ''), '|', '?') || '|' || replace(coalesce(software_confidence, ''), '|', '?') || '|' || protocols) virtual -- whether there is an alias_of, edition, software_confidence and protocols, for searches
 ) strict;
 
 create index servers_address on servers (address_sort, port);
 create index servers_port on servers (port);
 create index servers_hostname on servers (hostname) where hostname is not null;
 create index servers_software on servers (software_key);
+create index servers_kind on servers (kind_key);
 create index servers_name on servers (name_key, id);
 create index servers_version on servers (version_key, id);
 create index servers_new on servers (first_seen, id);
@@ -214,7 +216,7 @@ create table opt_outs (
 -- Servers that were removed with the command forget: no scan, watch or import restores them.
 create table forgotten (
   hash blob primary key,                  -- SHA-256 of the salt and the server's key, or its address and port
-  subject blob not null,                  -- the hash of the server's key, the same in all rows of one server
+  subject blob not null,                  -- the hash of the server's address and port, or of its key if they are unknown
   at integer not null                     -- when it was forgotten
 ) strict, without rowid;
 

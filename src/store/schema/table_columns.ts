@@ -23,7 +23,7 @@ export interface TableColumn {
 export interface TableColumns {
   /** Its name. */
   readonly name: string;
-  /** Its columns, without those that only SQLite has. */
+  /** Its columns, without those that only SQLite has, and those that are computed from others. */
   readonly columns: readonly TableColumn[];
   /** The names of the columns of its primary key, in order, by engine. Empty: one row, without a key. */
   readonly key: { readonly [engine in "postgres" | "sqlite"]: readonly string[] };
@@ -31,6 +31,9 @@ export interface TableColumns {
 
 const TABLE = /^create table (\w+) \(\n([^]*?)^\)/gm;
 const COLUMN = /^ {2}(?!primary key)(\w+) (double precision|\w+)(.*?)(?:--.*)?$/gm;
+
+/** The start of the expression of a column that the engine computes. */
+const COMPUTED = "generated always as (";
 
 /** The bodies of the statements that create tables, by table. */
 function bodiesOf(sql: string): ReadonlyMap<string, string> {
@@ -48,12 +51,13 @@ export const TABLE_COLUMNS: readonly TableColumns[] = (() => {
   const bodies = bodiesOf(sqlite);
   return [...bodiesOf(postgres)].map(([name, body]) => ({
     name,
-    columns: [...body.matchAll(COLUMN)].map(([, column, type, rest]) => ({
-      name: column,
-      type: type as TableColumn["type"],
-      isIdentity: /generated always/.test(rest),
-      isNullable: !/not null|primary key/.test(rest),
-    })),
+    columns: [...body.matchAll(COLUMN)].filter(([line]) => !line.includes(COMPUTED))
+      .map(([, column, type, rest]) => ({
+        name: column,
+        type: type as TableColumn["type"],
+        isIdentity: /generated always/.test(rest),
+        isNullable: !/not null|primary key/.test(rest),
+      })),
     key: { postgres: keyOf(body), sqlite: keyOf(bodies.get(name)!) },
   }));
 })();

@@ -1,6 +1,7 @@
 /**
  * The events of a database that a webhook has not sent yet. The database keeps them, and the position of
- * the webhook, so that they survive the end of the program at any point.
+ * the webhook, so that they survive the end of the program at any point. They are read again for each
+ * request: an event whose server was forgotten, or that prune has removed, is not sent.
  *
  * @module
  */
@@ -10,7 +11,7 @@ import type { Clock } from "../../net/clock.ts";
 import { jsonText } from "../../sinks/json.ts";
 import type { Database } from "../../store/database/database.ts";
 import { type EventPosition, laterPosition } from "../../store/events/event_feed.ts";
-import { sendableEvents } from "../../store/events/sendable_events.ts";
+import { type SendableEvent, sendableEvents } from "../../store/events/sendable_events.ts";
 import { LEASE_MS, MAX_COUNT, type WebhookPosition } from "../../store/events/webhook_position.ts";
 import type { QueuedEvent } from "./spool_format.ts";
 import { parseWatchEvent } from "./valid_event.ts";
@@ -21,12 +22,14 @@ const PAUSE_MS = 1000;
 const RENEWAL_MS = 13_000;
 /** Pause before another attempt to take the lease that another watch has, milliseconds. */
 const TAKE_PAUSE_MS = 5000;
-/** Events per reading. */
+/** Maximum number of rows per page. */
 const PAGE = 100;
-/** Maximum size of the events in memory, bytes. The last page that is read may exceed it. */
+/** Rows after which a request gets no further event, if it has one. */
+const MAX_ROWS = 1000;
+/** Size of events after which a request gets no further event, bytes. */
 const MAX_BYTES = 4 * 1024 * 1024;
-/** Maximum number of remembered events that were sent before the database had them. */
-const MAX_SENT = 100_000;
+/** Maximum number of remembered events that are not to be sent. */
+const MAX_SKIPPED = 100_000;
 /** Maximum number of waiting events that is counted while the watch runs. */
 const MAX_BACKLOG = 10_000;
 /** Interval at which the waiting events are counted, milliseconds. */
@@ -63,10 +66,12 @@ interface PlacedEvent extends QueuedEvent {
 export class EventFeedQueue {
   /** Number of events that wait, when they were last counted. Another watch may send them. */
   waiting = 0;
-  /** The next events. */
+  /** The events of the last reading, without those that were removed since. */
   #queue: PlacedEvent[] = [];
-  /** The last position that was read. */
+  /** The position of the last row of that reading. */
   #read: EventPosition | undefined;
+  /** No event up to this position is to be sent. */
+  #start: EventPosition | undefined;
   /** The position in the database. */
   #saved: EventPosition | undefined;
   /** The position of the last event that was removed from the queue, if it is not yet stored. */
@@ -76,8 +81,8 @@ export class EventFeedQueue {
   /** When to try to take the lease again. */
   #takeAt = -Infinity;
   #countedAt = -Infinity;
-  /** Ids of events that were sent before the database had them. */
-  readonly #sent = new Set<string>();
+  /** Ids of events that were sent before the database had them, and of damaged ones that were reported. */
+  readonly #skipped = new Set<string>();
   #failing = false;
   #cancel: (() => void) | undefined;
   #closed = false;
@@ -96,12 +101,15 @@ export class EventFeedQueue {
 
   /** The oldest events, at most `limit`; none if another watch sends them, or the database is not available. */
   async oldest(limit: number): Promise<readonly QueuedEvent[]> {
-    const isHeld = await this.#attempt(async () => {
-      if (!await this.#hold()) return false;
-      await this.#fill(limit);
-      return true;
+    const events = await this.#attempt(async () => {
+      if (!await this.#hold()) return [];
+      this.#queue = [];
+      await this.#readOldest(limit);
+      this.#reportReadable();
+      if (this.#queue.length === 0) await this.#saveStart();
+      return [...this.#queue];
     });
-    return isHeld === true ? this.#queue.slice(0, limit) : [];
+    return events ?? [];
   }
 
   /**
@@ -114,16 +122,17 @@ export class EventFeedQueue {
     const count = this.#queue.findIndex((event) => event.id === id) + 1;
     if (count === 0) return 0;
     const removed = this.#queue.splice(0, count);
-    this.#unsaved = this.#queue.length === 0 ? this.#read : removed.at(-1)!.position;
+    this.#start = this.#queue.length === 0 ? this.#read : removed.at(-1)!.position;
+    this.#unsaved = this.#start;
     await this.#attempt(() => this.#save());
     return count;
   }
 
-  /** Notes that an event was sent before the database had it. */
+  /** Notes that an event is not to be sent, because it was sent before the database had it. */
   skip(id: string): void {
-    this.#sent.add(id);
-    const [oldest] = this.#sent;
-    if (this.#sent.size > MAX_SENT) this.#sent.delete(oldest);
+    this.#skipped.add(id);
+    const [oldest] = this.#skipped;
+    if (this.#skipped.size > MAX_SKIPPED) this.#skipped.delete(oldest);
   }
 
   /** Counts the waiting events, and closes the database. */
@@ -166,11 +175,7 @@ export class EventFeedQueue {
   /** Runs work on the database, one after the other; `undefined`: the database is not available. */
   #attempt<T>(work: () => Promise<T>): Promise<T | undefined> {
     const { report } = this.options;
-    const attempted = this.#last.then(work).then((result) => {
-      if (this.#failing) report("events for the webhook can be read again");
-      this.#failing = false;
-      return result;
-    }).catch((error: Error) => {
+    const attempted = this.#last.then(work).catch((error: Error) => {
       if (!this.#failing) {
         report(
           `events for the webhook cannot be read: ${error.message}; they wait in the database`,
@@ -181,6 +186,12 @@ export class EventFeedQueue {
     });
     this.#last = attempted;
     return attempted;
+  }
+
+  /** Reports that a failure has ended. A lease that is still valid needs no access, and proves nothing. */
+  #reportReadable(): void {
+    if (this.#failing) this.options.report("events for the webhook can be read again");
+    this.#failing = false;
   }
 
   /** Takes or renews the lease, if it does not last for another request. */
@@ -194,6 +205,7 @@ export class EventFeedQueue {
     if (this.#takeAt > now) return false;
     const held = await position.take();
     if (held === undefined) {
+      this.#reportReadable();
       this.#takeAt = now + TAKE_PAUSE_MS;
       this.#drop();
       return false;
@@ -202,7 +214,7 @@ export class EventFeedQueue {
     const { tx, seq, pruned } = held;
     if (this.#saved?.tx !== tx || this.#saved.seq !== seq) {
       this.#queue = [];
-      this.#read = this.#unsaved === undefined ? held : laterPosition(held, this.#unsaved);
+      this.#start = this.#unsaved === undefined ? held : laterPosition(held, this.#unsaved);
       this.#saved = { tx, seq };
     }
     await this.#save();
@@ -216,7 +228,7 @@ export class EventFeedQueue {
   #drop(): void {
     this.#heldUntil = -Infinity;
     this.#queue = [];
-    this.#read = this.#saved = this.#unsaved = undefined;
+    this.#start = this.#saved = this.#unsaved = undefined;
     this.waiting = 0;
   }
 
@@ -231,33 +243,59 @@ export class EventFeedQueue {
     if (this.#unsaved === unsaved) this.#unsaved = undefined;
   }
 
-  /** Reads until there are enough events in memory, or no further ones in the database. */
-  async #fill(limit: number): Promise<void> {
-    const { database, position: { key: { kinds } }, shown } = this.options;
-    let bytes = this.#queue.reduce((sum, { line }) => sum + line.length, 0);
-    while (this.#queue.length < limit && bytes < MAX_BYTES) {
-      const page = await sendableEvents(database, this.#read!, PAGE, shown);
-      for (const { position, kind, id, event } of page) {
-        this.#read = position;
-        if (this.#sent.delete(id) || event === undefined || !kinds.includes(kind)) continue;
-        const text = jsonText(event);
-        if (parseWatchEvent(text) === undefined) {
-          this.#listener!.onLost(1, "the row of an event in the database is damaged");
-          continue;
-        }
-        const line = encoder.encode(text);
-        bytes += line.length;
-        this.#queue.push({ id, line, position });
-      }
-      if (page.length < PAGE) break;
-      await this.options.clock.yieldToEvents();
+  /** Reads the events of the next request. */
+  async #readOldest(limit: number): Promise<void> {
+    const { database, shown, clock } = this.options;
+    this.#read = this.#start!;
+    let rows = 0;
+    for (let size = Math.min(limit, PAGE);; size = Math.min(2 * size, PAGE)) {
+      const page = await sendableEvents(database, this.#read, size, shown);
+      if (!this.#addPage(page, limit)) return;
+      rows += page.length;
+      if (page.length < size || rows >= MAX_ROWS && this.#queue.length > 0) return;
+      await clock.yieldToEvents();
     }
-    // The position moves past events that are not for the webhook, so that prune does not count them.
-    if (this.#queue.length > 0 || this.#read === undefined) return;
-    if (this.#saved!.tx === this.#read.tx && this.#saved!.seq === this.#read.seq) return;
-    this.#unsaved = this.#read;
+  }
+
+  /** Adds the events of a page to the queue. Returns whether the request may get further events. */
+  #addPage(page: readonly SendableEvent[], limit: number): boolean {
+    const { position: webhook } = this.options;
+    for (const { position, kind, id, event } of page) {
+      this.#read = position;
+      if (event !== undefined && webhook.isDue(kind, position) && !this.#skipped.has(id)) {
+        const line = lineOf(event);
+        if (line !== undefined) this.#queue.push({ id, line, position });
+        else {
+          this.skip(id);
+          this.#listener!.onLost(1, "the row of an event in the database is damaged");
+        }
+      }
+      if (this.#queue.length === 0) {
+        this.#skipped.delete(id);
+        this.#start = position;
+      }
+      if (this.#queue.length === limit || sizeOf(this.#queue) >= MAX_BYTES) return false;
+    }
+    return true;
+  }
+
+  /** Moves the position past events that are not for the webhook. */
+  async #saveStart(): Promise<void> {
+    const [saved, start] = [this.#saved!, this.#start!];
+    if (saved.tx === start.tx && saved.seq === start.seq) return;
+    this.#unsaved = start;
     await this.#save();
   }
+}
+
+/** The line of an event; `undefined`: its row is damaged. */
+function lineOf(event: Readonly<Record<string, unknown>>): QueuedEvent["line"] | undefined {
+  const text = jsonText(event);
+  return parseWatchEvent(text) === undefined ? undefined : encoder.encode(text);
+}
+
+function sizeOf(events: readonly QueuedEvent[]): number {
+  return events.reduce((sum, { line }) => sum + line.length, 0);
 }
 
 const encoder = new TextEncoder();

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import defer * as nodeCrypto from "node:crypto";
+import { nodeCrypto } from "../../core/node_modules.ts";
 
 /**
  * The headers of a signed request. `x-blocksweep-signature` is `sha256=` and the hexadecimal
@@ -18,8 +18,7 @@ export function signatureHeaders(
   body: Uint8Array,
 ): Readonly<Record<string, string>> {
   const timestamp = String(Math.floor(wall / 1000));
-  const mac = nodeCrypto.createHmac("sha256", secret).update(`${timestamp}.`).update(body).digest(
-    "hex",
-  );
+  const hash = nodeCrypto().createHmac("sha256", secret);
+  const mac = hash.update(`${timestamp}.`).update(body).digest("hex");
   return { "x-blocksweep-timestamp": timestamp, "x-blocksweep-signature": `sha256=${mac}` };
 }

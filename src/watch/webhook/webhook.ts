@@ -201,6 +201,15 @@ export class Webhook implements AsyncDisposable {
     }
   }
 
+  /** The events of the next request. For a receiver that people read, events are gathered before. */
+  async #nextRequest(limit: number): Promise<Batch | undefined> {
+    const batch = await this.#next(limit);
+    const { gatherMs } = this.receiver;
+    if (batch === undefined || gatherMs === 0) return batch;
+    await sleep(this.options.clock, gatherMs, this.#closes.signal);
+    return await this.#next(limit);
+  }
+
   /** Removes accepted events. The next queue gets its turn. */
   async #accepted({ queue, events }: Batch): Promise<void> {
     const { spool, feed } = this.options;
@@ -212,15 +221,14 @@ export class Webhook implements AsyncDisposable {
 
   async #send(): Promise<void> {
     const { clock } = this.options;
-    const { maxEvents, gatherMs, body } = this.receiver;
+    const { maxEvents, body } = this.receiver;
     const { signal } = this.#ended;
     let batchSize = maxEvents;
     let pauseMs = PAUSE_MS;
     await Promise.resolve(); // events of one iteration of the event loop are one request
-    while (!signal.aborted && await this.#next(1) !== undefined) {
-      if (gatherMs > 0) await sleep(clock, gatherMs, this.#closes.signal);
-      const batch = await this.#next(batchSize);
-      if (batch === undefined) break; // another watch sends the events
+    while (!signal.aborted) {
+      const batch = await this.#nextRequest(batchSize);
+      if (batch === undefined) break;
       const delivery = await this.#post(body(batch.events.map(({ line }) => line)));
       if (delivery.kind === "failed") {
         if (signal.aborted) break;

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import defer * as nodeCrypto from "node:crypto";
+import { nodeCrypto } from "../../core/node_modules.ts";
 import { SERVER_ORDERS, type ServerOrder } from "../../store/queries/orders.ts";
 import type { EventPosition } from "../../store/events/event_feed.ts";
 import type { ServersQuery } from "../data/dashboard_data.ts";
@@ -50,7 +50,7 @@ export function readServersCursor(text: string): ServersCursor | undefined {
 
 /** Digits that a mistyped or shortened cursor does not have. */
 function checkOf(text: string): string {
-  return nodeCrypto.createHash("sha256").update(`cursor ${text}`).digest("hex").slice(0, CHECK);
+  return nodeCrypto().createHash("sha256").update(`cursor ${text}`).digest("hex").slice(0, CHECK);
 }
 
 function fromBase64(text: string): string | undefined {

@@ -3,7 +3,8 @@
  *
  * @module
  */
-import defer * as nodeThreads from "node:worker_threads";
+import type { Worker, WorkerOptions } from "node:worker_threads";
+import { nodeThreads } from "../../core/node_modules.ts";
 import { systemClock } from "../../net/clock.ts";
 import type { DatabaseLocation } from "../../store/database_location.ts";
 import { type ConnectionEnvironment, readStore } from "../../store/open_store.ts";
@@ -67,7 +68,7 @@ async function placeOf(
   };
 }
 
-function optionsOf(workerData: DatabasePlace): nodeThreads.WorkerOptions {
+function optionsOf(workerData: DatabasePlace): WorkerOptions {
   return { workerData, resourceLimits: MEMORY };
 }
 
@@ -83,7 +84,8 @@ function queryThreads(
   onError: (error: Error) => void,
 ): StartThread {
   return ({ onAnswer, onFailure }) => {
-    const worker = new nodeThreads.Worker(
+    const { Worker } = nodeThreads();
+    const worker = new Worker(
       new URL("./threads/query_thread.ts", import.meta.url),
       optionsOf(place),
     );
@@ -109,9 +111,10 @@ function keepPictureOf(
   report: (line: string) => void,
 ): () => Promise<void> {
   let cancel = () => {};
-  let worker: nodeThreads.Worker;
+  let worker: Worker;
+  const { Worker } = nodeThreads();
   const start = () => {
-    worker = new nodeThreads.Worker(
+    worker = new Worker(
       new URL("./threads/picture_thread.ts", import.meta.url),
       optionsOf(place),
     );

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import defer * as nodeCrypto from "node:crypto";
+import { nodeCrypto } from "../../core/node_modules.ts";
 import { hasBearerToken, isEqual, TOKEN_FORM } from "../../app/http/bearer_token.ts";
 import { readTextFile, userPath } from "../../app/environment.ts";
 import type { HttpRequest } from "../../app/http/http_request.ts";
@@ -53,7 +53,7 @@ export class AccessToken {
 
   constructor(private readonly token: string, port: number) {
     this.#name = `blocksweep_${port}`;
-    this.#cookie = nodeCrypto.createHmac("sha256", token).update("cookie").digest("base64url");
+    this.#cookie = nodeCrypto().createHmac("sha256", token).update("cookie").digest("base64url");
   }
 
   /** Whether a request has the token, or the cookie. */

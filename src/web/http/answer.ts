@@ -3,8 +3,7 @@
  *
  * @module
  */
-import defer * as nodeCrypto from "node:crypto";
-import defer * as nodeZlib from "node:zlib";
+import { nodeCrypto, nodeZlib } from "../../core/node_modules.ts";
 import { acceptsGzip } from "../../app/http/accepts_gzip.ts";
 import type { HttpRequest } from "../../app/http/http_request.ts";
 import type { HttpResponse, HttpStatus } from "../../app/http/http_response.ts";
@@ -78,7 +77,7 @@ export function responseOf(
     return { status, headers: { "cache-control": "no-store", ...more }, body: plain };
   }
   const tag = `W/"${
-    nodeCrypto.createHash("sha256").update(plain).digest("base64url").slice(0, 22)
+    nodeCrypto().createHash("sha256").update(plain).digest("base64url").slice(0, 22)
   }"`;
   const control = cached === "forever"
     ? "private, max-age=31536000, immutable"
@@ -93,7 +92,7 @@ export function responseOf(
     ? {
       status,
       headers: { ...cacheable, "content-encoding": "gzip" },
-      body: new Uint8Array(nodeZlib.gzipSync(plain)),
+      body: new Uint8Array(nodeZlib().gzipSync(plain)),
     }
     : { status, headers: cacheable, body: plain };
 }

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import defer * as nodeCrypto from "node:crypto";
+import { nodeCrypto } from "../../core/node_modules.ts";
 import { type ClientFile, clientFiles } from "../client_files.ts";
 import type { Content } from "./answer.ts";
 
@@ -17,7 +17,7 @@ export interface Assets {
 
 /** Prepares files. The name of their folder is a hash of all of them, because they load each other. */
 export function assetsOf(files: readonly ClientFile[] = clientFiles()): Assets {
-  const hash = nodeCrypto.createHash("sha256");
+  const hash = nodeCrypto().createHash("sha256");
   for (const { name, contentType, body } of files) {
     hash.update(JSON.stringify([name, contentType, body]));
   }

@@ -1,11 +1,12 @@
 /** Covers src/cli/commands/scans.ts, src/app/databases/scan_heartbeat.ts and src/store/scans/. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { scanLines } from "../../../src/cli/commands/scans.ts";
+import type { Database } from "../../../src/store/database/database.ts";
 import { openSqlite } from "../../../src/store/database/sqlite.ts";
 import type { StoredScan } from "../../../src/store/scans/scan_list.ts";
 import { all } from "../../store/databases.ts";
 import { inFolder, kill } from "../../app/resume/stopped_programs.ts";
-import { finish, run, start } from "../program.ts";
+import { finish, run, start, until } from "../program.ts";
 
 const SCAN: StoredScan = {
   ...{ scan_id: "x", kind: "sweep", state: "running", started_at: 0, finished_at: null },
@@ -38,8 +39,18 @@ Deno.test("a scan that is killed shows as running with its progress, as stale la
       const { stdout } = await run(["scans", list, "--json"]);
       return JSON.parse(stdout || "{}");
     };
-    let seen = await shown();
-    for (let i = 0; i < 100 && !(seen.position > 0); i++) seen = await shown();
+    const reader = () => openSqlite(list, { readOnly: true });
+    const hasScan = async (database: Database, condition: string) =>
+      (await all(database, `select 1 from scans where ${condition}`)).length > 0;
+    await until(scan, async () => {
+      await using database = reader();
+      return await hasScan(database, "true");
+    });
+    {
+      await using database = reader(); // kept open: the first progress is written after 10 seconds
+      await until(scan, () => hasScan(database, "position > 0"));
+    }
+    const seen = await shown();
     await kill(scan);
     assertEquals([seen.kind, seen.state, seen.runs], ["sweep", "running", 1]);
     assert(seen.total > seen.position && seen.probes_sent > 0, JSON.stringify(seen));

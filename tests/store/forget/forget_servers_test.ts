@@ -151,11 +151,10 @@ onEngines("import, rescan, watch and a redelivered batch do not restore a server
     ),
     [{ n: 0 }],
   );
-  for (
-    const [key, isForgotten] of [["play.example.org:1", true], ["127.0.0.1:1", false]] as const
-  ) {
-    assertEquals(await removeTombstones(db, key), isForgotten, key);
+  for (const missing of [undefined, "play.example.org:1"]) {
+    assertEquals(await removeTombstones(db, ["play.example.org:1"]), missing);
   }
+  assertEquals(await removeTombstones(db, ["127.0.0.1:2", "127.0.0.1:1"]), "127.0.0.1:1");
   await again();
   assertEquals(await keys(db), ["127.0.0.1:1", ...others, "play.example.org:1"].sort());
 });
@@ -166,11 +165,27 @@ onEngines(
     assert(await forget(db, forgettable(record(1))));
     await quick(db).write([record(1, NAMED), record(2)]);
     assertEquals(await keys(db), ["127.0.0.1:2"]);
-    assert(await removeTombstones(db, "127.0.0.1:1"));
+    assertEquals(await removeTombstones(db, ["127.0.0.1:1"]), undefined);
     await quick(db).write([record(1, NAMED)]);
     assertEquals(await keys(db), ["127.0.0.1:2", "play.example.org:1"]);
   },
 );
+
+onEngines("servers with one endpoint are written again after each of their names", async (db) => {
+  const names = ["aa.example.org", "bb.example.org"];
+  const scan = async () => {
+    for (const name of names) await quick(db).write([record(1, { requested_as: name })]);
+    return await keys(db);
+  };
+  const both = names.map((name) => `${name}:1`);
+  for (const undone of [[both[0]], [both[1]], both, ["127.0.0.1:1"]]) {
+    assertEquals(await scan(), both);
+    const { id } = await named(db, both[1]);
+    assert(await forget(db, ...await readSharingServers(db, [id!])));
+    assertEquals(await scan(), []);
+    assertEquals(await removeTombstones(db, undone), undefined);
+  }
+});
 
 onEngines("the servers of opted-out addresses are found", async (db) => {
   await quick(db).write([record(1), record(2, { host: "::1" })]);

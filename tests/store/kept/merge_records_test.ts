@@ -89,10 +89,11 @@ Deno.test("a reply with a lost part changes only players, GUID and times", () =>
   });
 });
 
-Deno.test("a protocol that was not queried fills only columns that the reply leaves empty", () => {
+Deno.test("a protocol that was not queried keeps the columns that it fills, or prevails in", () => {
   const merged = mergeRecords(EARLIER, RAKNET, { ...NONE, unqueried: ["query"] });
-  assertEquals([merged.players_max, merged.map, merged.protocols, merged.flags], [
-    20,
+  assertEquals([merged.motd, merged.players_max, merged.map, merged.protocols, merged.flags], [
+    "new",
+    21,
     "world",
     ["raknet", "query"],
     [],

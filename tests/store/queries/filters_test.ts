@@ -31,6 +31,11 @@ const MATCHES: Predicates = {
   software: (value, { record: { software } }) => contains(software, value),
   version: (value, { record: { version } }) =>
     version === value || !!version?.startsWith(`${value}.`),
+  editions: (value, { record: { edition } }) => edition !== null && value.includes(edition),
+  protocols: (value, { record: { protocols } }) => value.some((name) => protocols.includes(name)),
+  confidences: (value, { record: { software_confidence: confidence } }) =>
+    confidence !== null && value.includes(confidence),
+  noAliases: (value, { record: { alias_of: alias } }) => !value || alias === null,
   ports: (value, { record: { port } }) => value.includes(port),
   networks: (value, { record: { host } }) => {
     const address = parseAddress(host)!;
@@ -75,6 +80,10 @@ function randomServers(random: (limit: number) => number): Stored[] {
     record: record(one(19132, 25565, 1 + random(4)), {
       host: random(4) === 0 ? `2001:db8::${i.toString(16)}` : `10.0.${random(3)}.${i}`,
       software: one("Paper", "Purpur", "PocketMine-MP 5.1", null),
+      edition: one("java", "bedrock", "java|bedrock", null),
+      protocols: one(["slp"], ["slp", "query"], ["raknet"], ["sqp|raknet"]),
+      software_confidence: one("A", "B", "|", null),
+      alias_of: one(null, null, "10.0.0.1:1"),
       version: one("1.2", "1.21", "1.21.4", "1.210", null),
       name: one("Skyblock", "Zebra", null),
       map: one("sky", "world", null),
@@ -92,6 +101,10 @@ function randomFilters(random: (limit: number) => number): ServerFilters {
     online: random(2) === 0,
     software: one("p", "PAPER", "mp 5", "absent"),
     version: one("1.2", "1.21", "1.21.4", "2"),
+    editions: some(["java", "bedrock", "pocket"]),
+    protocols: some(["slp", "query", "raknet", "sqp"]),
+    confidences: some(["A", "B", "C"]),
+    noAliases: random(4) > 0,
     ports: some([19132, 25565, 1, 2, 60000]),
     networks: some(NETWORKS).map(range),
     flags: some(FLAGS),
@@ -112,6 +125,7 @@ onEngines("random filters select the servers that fulfil their predicates", asyn
   const random = randomNumbers(7);
   const servers = randomServers(random);
   await new Store(database, () => Promise.resolve()).write(servers.map(({ record }) => record));
+  await database.run("update servers set changed_at = first_seen");
   const offline = servers.flatMap(({ online, record: { host, port } }) =>
     online ? [] : [host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`]
   );

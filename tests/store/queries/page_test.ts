@@ -42,6 +42,8 @@ const FILTERS: readonly ServerFilters[] = [
   { online: true },
   { online: false },
   { online: false, minPlayers: 0 },
+  { protocols: ["query"], noAliases: true },
+  { protocols: ["slp"] },
   { maxPlayers: 0 },
   { maxPlayers: 40 },
   { online: true, minPlayers: 40, maxPlayers: 60 },

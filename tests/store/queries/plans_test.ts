@@ -12,6 +12,7 @@ import { record } from "../records.ts";
 const FILTERS: readonly ServerFilters[] = [
   { software: "paper" },
   { version: "1.2" },
+  { protocols: ["query"] },
   { ports: [19132] },
   { networks: [(parseTarget("10.0.0.0/8") as RangeTarget).range] },
   { flags: ["cutShort"] },

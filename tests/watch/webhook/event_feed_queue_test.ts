@@ -5,6 +5,7 @@
 import { assert, assertEquals } from "@std/assert";
 import type { ServerRecord } from "../../../src/core/record.ts";
 import { type Database, Unavailable } from "../../../src/store/database/database.ts";
+import { removeServers, writeTombstones } from "../../../src/store/forget/forget_servers.ts";
 import { removeEvents } from "../../../src/store/events/remove_events.ts";
 import { EVENT_KINDS } from "../../../src/store/events/watch_event.ts";
 import { WebhookPosition } from "../../../src/store/events/webhook_position.ts";
@@ -21,7 +22,7 @@ import {
 } from "../../../src/watch/mod.ts";
 import { all, onEngines } from "../../store/databases.ts";
 import { writePolled } from "../../store/polls.ts";
-import { record, scanId, watchId } from "../../store/records.ts";
+import { forgettable, record, scanId, watchId } from "../../store/records.ts";
 import { identityOf } from "../../../src/store/rows/identity.ts";
 
 const NOW = 1_700_000_000_000;
@@ -65,6 +66,13 @@ async function write(database: Database, ...numbers: readonly number[]): Promise
     data: { misses, last_seen: null, unresponsive_since: null },
   }));
   await database.transaction(() => writeEvents(database, rows));
+}
+
+/** Writes an event of a watch that reaches no server. */
+async function writeOffline(database: Database): Promise<void> {
+  const data = { since: NOW, reason: "no_reply" };
+  const event = { id: newEventId(NOW), at: NOW, server: null, scan: 1, kind: "watcher_offline" };
+  await database.transaction(() => writeEvents(database, [{ ...event, data }]));
 }
 
 /** Writes an event `offline` of a scan, about a server that no watch has observed. */
@@ -160,11 +168,33 @@ onEngines(
     const [first] = await queue.oldest(1);
     await queue.removeUpTo(first.id);
     assertEquals(await removeEvents(db, NOW + 1, () => Promise.resolve()), 6);
+    assertEquals(await queue.oldest(9), []);
     await clock.run(new Promise<void>((resolve) => clock.after(20_000, resolve)));
     await queue.oldest(1);
     assertEquals(lost, [[2, "2 events pruned before delivery"]]);
     await clock.run(new Promise<void>((resolve) => clock.after(20_000, resolve)));
     assertEquals(lost.length, 1);
+    await queue.close();
+  },
+);
+
+onEngines(
+  "events that wait for a repeated request show changes of their servers, and forgotten servers have none",
+  async (db) => {
+    await prepare(db);
+    const { queue, lost } = await queueOf(db);
+    assertEquals(await queue.oldest(1), []);
+    await write(db, 1);
+    await writeOffline(db);
+    const names = async () => parse(await queue.oldest(9)).map(({ event, name }) => [event, name]);
+    assertEquals(await names(), [["offline", null], ["watcher_offline", null]]);
+    await db.script("update servers set name = 'renamed'");
+    assertEquals(await names(), [["offline", "renamed"], ["watcher_offline", null]]);
+    const server = forgettable(record(1), 1);
+    await writeTombstones(db, [server], NOW);
+    await removeServers(db, [server], () => Promise.resolve());
+    assertEquals(await names(), [["watcher_offline", null]]);
+    assertEquals(lost, []);
     await queue.close();
   },
 );
@@ -207,6 +237,35 @@ onEngines("other kinds of events continue where the webhook stands", async (db) 
   assertEquals(await none.queue.oldest(9), []);
   await none.queue.close();
   assertEquals(none.queue.waiting, 0);
+});
+
+onEngines("a webhook that returns to earlier kinds of events gets each event once", async (db) => {
+  await prepare(db);
+  const sent: unknown[] = [];
+  const watch = async (kinds: readonly string[], most = 9) => {
+    const { queue, givenUp, lost } = await queueOf(db, 1, { kinds });
+    const events = await queue.oldest(most);
+    sent.push(...numbers(events));
+    if (events.length > 0) await queue.removeUpTo(events.at(-1)!.id);
+    await queue.close();
+    assertEquals([givenUp, lost], [0, []]);
+    return queue.waiting;
+  };
+  await watch(["offline"]);
+  await write(db, 1, 2);
+  await watch(["offline", "watcher_offline"]);
+  assertEquals([await watch(["offline"]), sent], [0, [1, 2]]);
+  await write(db, 3);
+  await writeOffline(db);
+  await write(db, 4, 5);
+  await watch(["watcher_offline"]);
+  assertEquals(sent.slice(2), [undefined]); // the watch's own outage
+  assertEquals([await watch(["offline", "watcher_offline"], 2), sent.slice(3)], [1, [3, 4]]);
+  await removeEvents(db, NOW + 1, () => Promise.resolve());
+  const pruned = await all(db, "select kinds, pruned from webhook_positions order by kinds");
+  assertEquals(pruned.map(Object.values), [
+    ...[["offline", 1], ["offline,watcher_offline", 1], ["watcher_offline", 0]],
+  ]);
 });
 
 onEngines("events of scans are sent if a watch has observed the server", async (db) => {
@@ -271,7 +330,14 @@ onEngines(
     const { queue, lines, clock } = await queueOf(away);
     assertEquals(await queue.oldest(1), []);
     await write(db, 1, 2, 3);
+    isAway = true;
+    for (let second = 0; second < 9; second++) { // while the lease is valid, and then without it
+      assertEquals(await queue.oldest(1), []);
+      await clock.run(new Promise<void>((resolve) => clock.after(1000, resolve)));
+    }
+    isAway = false;
     const [first] = await queue.oldest(1);
+    assertEquals(lines.splice(0).length, 2);
     isAway = true;
     assertEquals(await queue.removeUpTo(first.id), 1);
     await clock.run(new Promise<void>((resolve) => clock.after(30_000, resolve)));

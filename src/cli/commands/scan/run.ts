@@ -42,12 +42,7 @@ export async function execute(job: ScanJob): Promise<number> {
   const sockets = await openSockets(job);
   const started = startScan(job);
   const written: WrittenDatabase[] = [];
-  await using _served = await serveScan(
-    job.options.metrics,
-    started.state,
-    written,
-    screen.report,
-  );
+  await using _served = serveScan(job.options.metrics, started.state, written, screen.report);
   using interrupt = screen.onInterrupt();
   await using stores = await openDatabases(job, started.scanId, screen, interrupt.signal);
   written.push(...stores.sinks);

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import defer * as nodePath from "node:path";
+import { nodePath } from "../../../core/node_modules.ts";
 import { connectionEnvironment } from "../../../app/databases/connection_environment.ts";
 import { namedPlace } from "../../../app/databases/select_servers.ts";
 import { EXIT } from "../../../app/exit_codes.ts";
@@ -64,7 +64,7 @@ async function tokenFor(host: Address, file: string | undefined): Promise<string
 
 /** The name of a database for headings. */
 function nameOf({ file, postgres }: DatabaseLocation): string {
-  return postgres === undefined ? nodePath.basename(file) : postgres.database;
+  return postgres === undefined ? nodePath().basename(file) : postgres.database;
 }
 
 function reportDefect(error: unknown, args: readonly string[]): void {

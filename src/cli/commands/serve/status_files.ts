@@ -3,7 +3,7 @@
  *
  * @module
  */
-import defer * as nodePath from "node:path";
+import { nodePath } from "../../../core/node_modules.ts";
 import { userPath } from "../../../app/environment.ts";
 
 /** Maximum size of a file, bytes: the state of a scan has some KiB. */
@@ -20,7 +20,7 @@ export interface StatusFile {
 /** Reads the files. One that cannot be read has no state. */
 export function readStatusFiles(paths: readonly string[]): Promise<readonly StatusFile[]> {
   return Promise.all(paths.map(async (path) => ({
-    file: nodePath.basename(path),
+    file: nodePath().basename(path),
     state: await readState(userPath(path)),
   })));
 }

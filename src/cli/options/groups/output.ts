@@ -10,7 +10,13 @@ import { DEFAULTS } from "../../../app/settings/defaults.ts";
 import { FIELDS } from "../../../core/record.ts";
 import { SERVER_ORDERS } from "../../../store/queries/orders.ts";
 import { STORED_FIELDS } from "../../../store/server_queries.ts";
-import { columnList, EVENT_POSITION, NETWORK, PAST_TIME } from "../domain_value_types.ts";
+import {
+  columnList,
+  EVENT_POSITION,
+  NETWORK,
+  PAST_TIME,
+  PROTOCOL_LIST,
+} from "../domain_value_types.ts";
 import type { OptionGroup } from "../option.ts";
 import {
   AGE,
@@ -20,6 +26,7 @@ import {
   FILE,
   keyOf,
   listOf,
+  someOf,
   wholeNumber,
 } from "../value_types.ts";
 
@@ -34,6 +41,29 @@ export const SELECTION = {
       commands: ["servers", "export"],
       takes: anyText("TEXT"),
       help: "only servers whose software contains this text",
+    },
+    {
+      name: "confidence",
+      commands: ["servers", "export"],
+      takes: someOf(["A", "B", "C"]),
+      help: "only servers whose software is known with this confidence: A, B or C",
+    },
+    {
+      name: "edition",
+      commands: ["servers", "export"],
+      takes: someOf(["bedrock", "education", "pocket", "java"]),
+      help: "only servers of one of these editions: bedrock, education, pocket, java",
+    },
+    {
+      name: "protocol",
+      commands: ["servers", "export"],
+      takes: PROTOCOL_LIST,
+      help: "only servers that replied in one of these protocols, with commas between them",
+    },
+    {
+      name: "no-aliases",
+      commands: ["servers", "export"],
+      help: "only one row of each server: none that has a value in alias_of",
     },
     {
       name: "game-version",

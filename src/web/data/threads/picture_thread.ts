@@ -3,15 +3,15 @@
  *
  * @module
  */
-import defer * as nodeThreads from "node:worker_threads";
+import { nodeThreads } from "../../../core/node_modules.ts";
 import { systemClock } from "../../../net/clock.ts";
 import { DatabaseAccess, type DatabasePlace } from "../database_access.ts";
 import { keepPicture } from "./keep_picture.ts";
 import { UNKNOWN_PLACE } from "../listed_servers.ts";
 
 await keepPicture({
-  access: new DatabaseAccess(nodeThreads.workerData as DatabasePlace),
+  access: new DatabaseAccess(nodeThreads().workerData as DatabasePlace),
   places: () => UNKNOWN_PLACE,
   clock: systemClock,
-  publish: (memory) => nodeThreads.parentPort!.postMessage(memory),
+  publish: (memory) => nodeThreads().parentPort!.postMessage(memory),
 });

@@ -80,7 +80,7 @@ class Kernel {
       if (fate !== "sent" && fate !== "lost") break;
       const at = ENTRIES / 4 + (this.#taken & TX_SIZE - 1) * 4;
       const [address, , length] = this.tx.subarray(at, at + 3);
-      assertEquals([length, address % STRIDE], [LENGTH, FRAME]);
+      assert(length === LENGTH && address % STRIDE === FRAME, `${length} bytes at ${address}`);
       assert(
         Math.floor(address / 2048) === Math.floor((address + length - 1) / 2048),
         "two chunks",

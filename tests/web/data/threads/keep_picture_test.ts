@@ -41,7 +41,8 @@ Deno.test("a picture is kept up to date, and made anew when the file was replace
     await using database = openSqlite(path);
     await createTables(database);
     const store = new Store(database, () => Promise.resolve());
-    await store.write(ports.map((port) => record(port, { seen_at: port * 100_000 })));
+    await store.write(ports.map((port) => record(port)));
+    await database.run("update servers set changed_at = port * 1000000"); // far apart
   };
   const change = async (sql: string) => {
     await using database = openSqlite(file);

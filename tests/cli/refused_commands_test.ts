@@ -1,0 +1,120 @@
+/**
+ * Command lines that are refused. Those that only read files and arguments run in this process.
+ * Covers src/cli/mod.ts and src/app/exit_codes.ts.
+ */
+import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { type Finished, run } from "./program.ts";
+import { runHere } from "./run_here.ts";
+
+/** Command lines, and a part of their error. */
+const REFUSED: [args: string[], message: string][] = [
+  [["scn"], 'Unknown command "scn"; did you mean scan?'],
+  [["scan", "--reate", "5", "127.0.0.1"], "Unknown option --reate; did you mean --rate?"],
+  [["scan"], "Cannot scan: name addresses"],
+  [["lan", "10.0.0.0/24"], 'Cannot use "10.0.0.0/24": lan takes no targets'],
+  [["lan", "--once", "0"], 'Cannot use --once "0": expected a whole number from 1 to 3600'],
+  [["lan", "-p", "T:25565"], 'Cannot use --ports "T:25565": lan takes 1 to 64 UDP ports'],
+  [["lan", "-p", "1-65"], "lan takes 1 to 64 UDP ports"],
+  [["scan", "10.0.0.0/33"], 'Cannot parse range "10.0.0.0/33": the prefix must be 0 to 32'],
+  [["scan", "256.1.1.1"], 'Cannot parse "256.1.1.1"'],
+  [["scan", "010.0.0.1"], 'Cannot parse "010.0.0.1"'],
+  [["scan", "1.2.3"], 'Cannot parse "1.2.3"'],
+  [["scan", "10.0.0.9-10.0.0.1"], "the first address is above the last"],
+  [["scan", "127.0.0.1", "-p", "0"], 'Cannot parse port "0"'],
+  [["scan", "127.0.0.1", "-p", "70000"], 'Cannot parse port "70000"'],
+  [["scan", "127.0.0.1", "--rate", "abc"], 'Cannot use --rate "abc"'],
+  [["scan", "-iL", "/dev/null"], "Cannot use /dev/null: it contains no targets"],
+  [["scan", "-iL", "/nonexistent"], 'Cannot read "/nonexistent": there is no such file'],
+  [["scan", "8.8.8.8"], "Cannot scan 1 public address without --i-have-permission"],
+  [["scan", "224.0.0.1"], "never probed: multicast"],
+  [["scan", "127.0.0.1", "-o", "x.dat"], 'Cannot choose a format for "x.dat"'],
+  [["scan", "127.0.0.1", "-o", "a.csv", "-o", "./a.csv"], 'Cannot write two outputs to "./a.csv"'],
+  [["scan", "127.0.0.1", "--status-file", "s", "--metadata-file", "s"], "Cannot write two outputs"],
+  [["scan", "127.0.0.1", "--metadata-file", "/nonexistent/m"], 'Cannot write to "/nonexistent/m"'],
+  [["scan", "127.0.0.1", "--status-file", "/dev/null"], "it is not a regular file"],
+  [["scan", "127.0.0.1", "--stats-every", "abc", "--quiet"], 'Cannot use --stats-every "abc"'],
+  [
+    ["scan", "127.0.0.1", "--seed", "1", "--from", "6:0"],
+    "Cannot start from 6:0: there are 4 passes; the last position is 5:0",
+  ],
+  [
+    ["scan", "127.0.0.1", "--seed", "1", "--from", "5:0,T:4:0"],
+    "Cannot start from T:4:0: there are 2 TCP passes; the last position is 3:0",
+  ],
+  [
+    ["scan", "127.0.0.1", "--seed", "1", "--from", "1:2"],
+    "Cannot start from 1:2: pass 1 has 1 target\n",
+  ],
+  [["scan", "127.0.0.1", "--rate", "abc", "--echo-config"], 'Cannot use --rate "abc"'],
+  [["scan", "::1", "127.0.0.1", "--source-port", "40001"], "Cannot use --source-port for IPv4 and"],
+  [
+    ["scan", "127.0.0.1", "--fields", "hsot"],
+    'Cannot write column "hsot": there is no such column; did you mean "host"?',
+  ],
+  [["scan", "127.0.0.1", "--fields", "host,port,host"], 'Cannot write column "host" twice'],
+  [["scan", "127.0.0.1", "--fields", ","], "Cannot use --fields: it names no column"],
+  [["scan", "8.8.8.8", "--i-have-permission=no"], "--i-have-permission=no: it takes no value"],
+  [["scan", "127.0.0.1", "--config", "/nonexistent"], 'Cannot read "/nonexistent"'],
+  [["scan", "127.0.0.1", "--status-file", "/nonexistent/s"], 'Cannot write to "/nonexistent/s"'],
+  [["scan", "127.0.0.1", "-p", "9-8"], 'Cannot parse ports "9-8": the first is above the last'],
+  [["scan", "127.0.0.1", "--host-rate", "5M"], 'Cannot use --host-rate "5M"'],
+  [["scan", "127.0.0.1", "--opt-out-file", "/usr"], 'Cannot read "/usr": Is a directory'],
+  [["scan", "127.0.0.1", "--source-ip", "::1"], "it is not an IPv4 address"],
+  [
+    ["scan", "127.0.0.1", "--protocol", "sqp"],
+    "without a port: it has no default port; name ports",
+  ],
+  [["scan", "127.0.0.1:9000", "127.0.0.2", "--protocol", "query,sqp"], "it has no default port"],
+  [["query", "127.0.0.1", "--protocol", "sqp"], "it has no default port; give HOST:PORT"],
+  [["query"], "Cannot query: name a host"],
+  [["query", "127.0.0.1", "--timeout", "0"], 'Cannot use --timeout "0": it must be at least 1 ms'],
+  [["query", "127.0.0.0/24"], "it is a range"],
+  [["query", "255.255.255.255"], "never probed"],
+  [
+    ["scan", "127.0.0.1", "--protocol", "slp,query", "--verify"],
+    "Cannot use --verify with --protocol slp,query: it needs raknet",
+  ],
+  [["query", "127.0.0.1:25565", "--protocol", "slp", "--verify"], "it needs raknet"],
+  [["lan", "10.0.0.1"], "lan takes no targets"],
+  [["fleet", "--software", "nonsense"], 'Cannot simulate "nonsense": there is no such software; '],
+  [["fleet", "--software", "paperr"], 'Cannot simulate "paperr": did you mean "paper"?'],
+  [["fleet", "--software", ","], "Cannot use --software: it names no software"],
+  [["fleet", "--range", "10.0.0.0/24"], "not a loopback address"],
+  [["fleet", "--range", "localhost"], 'Cannot use --range "localhost": expected addresses'],
+  [["fleet", "127.0.0.1"], 'Cannot use "127.0.0.1": write --range 127.0.0.1'],
+  [["fleet", "--lab", "--range", "8.8.8.0/24"], "the range must lie in data/private.txt"],
+  [["fleet", "--log", "/nonexistent/x"], 'Cannot write to "/nonexistent/x": No such file'],
+  [["fleet", "--loss", "200"], "a number from 0 to 100"],
+  [["completions", "tcsh"], 'Cannot print completions for "tcsh": expected one of bash, zsh, fish'],
+];
+
+// With the permission for FFI, the first scan loads a library that stays loaded: tests may not do so.
+await runHere(["scan", "127.0.0.1", "--dry-run"]);
+
+/** Checks the end of a refused command. */
+function assertRefused({ code, stdout, stderr }: Finished, message: string): void {
+  assertEquals([code, stdout], [2, ""]);
+  assertStringIncludes(stderr, message);
+  assertMatch(stderr, /^blocksweep: [^\n]*\n$/);
+}
+
+for (const [args, message] of REFUSED) {
+  Deno.test(`"${args.join(" ")}" is refused in one line, with exit code 2`, async () => {
+    assertRefused(await runHere(args), message);
+  });
+}
+
+/** Command lines that read standard input, or are refused after sockets were opened. */
+const REFUSED_LATE: [args: string[], message: string][] = [
+  [["scan", "-", "-iL", "-"], "Cannot read targets from standard input twice"],
+  [
+    ["scan", "127.0.0.1", "-o", "/nonexistent/x.csv"],
+    'Cannot write to "/nonexistent/x.csv": No such file',
+  ],
+];
+
+for (const [args, message] of REFUSED_LATE) {
+  Deno.test(`"${args.join(" ")}" is refused in one line, with exit code 2`, async () => {
+    assertRefused(await run(args), message);
+  });
+}

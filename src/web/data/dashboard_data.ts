@@ -6,6 +6,7 @@
  *
  * @module
  */
+import type { Place } from "../../app/geoip/places.ts";
 import type { ServerOrder } from "../../store/queries/orders.ts";
 import type { SelectedServer } from "../../store/server_queries.ts";
 import type { StoredScan } from "../../store/scans/scan_list.ts";
@@ -53,16 +54,6 @@ export interface ServersQuery {
   readonly limit: number;
   /** The `id` of the server after which (or `before`: before which) the page is. Default: the first page. */
   readonly cursor?: { readonly direction: "after" | "before"; readonly id: number };
-}
-
-/** Country and operator of an address. Each is null if it is unknown, or without `--geoip`. */
-export interface Place {
-  /** Two letters, ISO 3166-1. */
-  readonly country: string | null;
-  /** Number of the autonomous system. */
-  readonly asn: number | null;
-  /** Name of the autonomous system's operator. */
-  readonly operator: string | null;
 }
 
 /** A server of a page: the columns of `servers --json`, its number, and its place. */

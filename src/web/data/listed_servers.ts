@@ -5,13 +5,8 @@
  */
 import { type Database, isInList, listValue, type Row } from "../../store/database/database.ts";
 import { RECORD_COLUMNS, RECORD_TABLES, recordOf } from "../../store/rows/stored_record.ts";
-import type { ListedServer, Place } from "./dashboard_data.ts";
-
-/** Finds country and operator of an address, which is in the form of records without a zone. */
-export type PlaceLookup = (host: string) => Place;
-
-/** The place of an address without `--geoip`. */
-export const UNKNOWN_PLACE: Place = { country: null, asn: null, operator: null };
+import type { PlaceLookup } from "../../app/geoip/places.ts";
+import type { ListedServer } from "./dashboard_data.ts";
 
 /**
  * Reads servers, in the order of the list. A server that the database no longer has is omitted.
@@ -41,6 +36,6 @@ function listedServer(row: Row, places: PlaceLookup): ListedServer {
     uptime_30d: row.uptime_30d as number | null,
     id: Number(row.id),
     key: String(row.key),
-    ...places(record.host.split("%")[0]),
+    ...places(record.host),
   };
 }

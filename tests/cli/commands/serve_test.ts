@@ -4,6 +4,7 @@ import { openSqlite } from "../../../src/store/database/sqlite.ts";
 import { createTables } from "../../../src/store/schema/create_tables.ts";
 import { readStatusFiles } from "../../../src/cli/commands/serve/status_files.ts";
 import { inFolder, put } from "../../app/resume/stopped_programs.ts";
+import { mmdbBytes } from "../../app/geoip/mmdb_writer.ts";
 import { fillServers } from "../../web/oracle.ts";
 import { finish, PrintedText, run, start } from "../program.ts";
 
@@ -72,6 +73,28 @@ Deno.test("with the least permissions, the command serves every page, and ends b
       const rows = ndjson.trim().split("\n").map((line) => JSON.parse(line));
       assertEquals(csv.split("\r\n").length, rows.length + 2);
       assert(rows.length > 40 && rows.every(({ edition }) => edition === "java"));
+    });
+  }));
+
+Deno.test("with --geoip, pages and the API show countries and operators, and the attribution", () =>
+  inFolder(async (folder) => {
+    const database = await fill(`${folder}/servers.db`);
+    const record = { country_code: "XK", asn: "AS64500", as_name: "<b>Example" };
+    const form = { bits: 24, version: 4, metadata: { database_type: "DBIP-Lite" } } as const;
+    const file = `${folder}/places.mmdb`;
+    await Deno.writeFile(file, mmdbBytes([{ address: 0, prefix: 1, record }], form));
+    await withServed(database, ["--geoip", file], async (url) => {
+      const page = await (await fetch(`${url}/servers`)).text();
+      assertStringIncludes(
+        page,
+        'IP Geolocation by DB-IP: <a href="https://db-ip.com" rel="noreferrer">db-ip.com</a>',
+      );
+      assertStringIncludes(page, '<abbr class="badge">XK</abbr>');
+      assertStringIncludes(page, "&lt;b&gt;Example");
+      const { servers } = await (await fetch(`${url}/api/servers?country=XK&limit=500`)).json();
+      const all = await (await fetch(`${url}/api/servers?network=0.0.0.0/1&limit=500`)).json();
+      assert(servers.length > 0 && servers.length === all.servers.length);
+      assertEquals(servers[0].asn, 64_500);
     });
   }));
 

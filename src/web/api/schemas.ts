@@ -49,6 +49,7 @@ const COLUMNS = [...LISTED_FIELDS, ...PLACE_FIELDS];
 const SERVER = object({
   id: described({ type: "integer" }, "number of the server in this database"),
   key: described(TEXT, "host name or address, and port"),
+  has_icon: described(YES_NO, "whether /icons/FAVICON_HASH.png is an image"),
   ...Object.fromEntries(COLUMNS.map((field) => [field.name, fieldSchema(field)])),
 });
 

@@ -62,6 +62,8 @@ export interface ListedServer extends SelectedServer, Place {
   readonly id: number;
   /** `servers.key`: the name or address, and the port, as a user types it. */
   readonly key: string;
+  /** Whether the database has the icon of `favicon_hash` as a PNG of at most 128 × 128 pixels. */
+  readonly has_icon: boolean;
 }
 
 /** A page of servers. */

@@ -1,6 +1,7 @@
 /** Tests of src/cli/commands/serve/, with the program and a SQLite database. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { openSqlite } from "../../../src/store/database/sqlite.ts";
+import type { StoredScan } from "../../../src/store/scans/scan_list.ts";
 import { createTables } from "../../../src/store/schema/create_tables.ts";
 import { readStatusFiles } from "../../../src/cli/commands/serve/status_files.ts";
 import { inFolder, put } from "../../app/resume/stopped_programs.ts";
@@ -111,6 +112,39 @@ Deno.test("with a token, pages need it", () =>
       };
       assertEquals(await status({}), 401);
       assertEquals(await status({ authorization: `Bearer ${TOKEN}` }), 200);
+    });
+  }));
+
+/** Reads the states of `/api/live` until a scan that ran has finished. */
+async function untilFinished(url: string): Promise<void> {
+  const { body } = await fetch(`${url}/api/live`);
+  let [text, id] = ["", undefined as string | undefined];
+  for await (const part of body!.pipeThrough(new TextDecoderStream())) {
+    text += part;
+    const events = text.split("\n\n");
+    text = events.pop()!;
+    for (const [, data] of events.flatMap((event) => [...event.matchAll(/^data: (.*)$/gm)])) {
+      const scans: readonly StoredScan[] = JSON.parse(data).scans;
+      id ??= scans.find(({ kind, state }) => kind === "sweep" && state === "running")?.scan_id;
+      const ended = scans.find(({ scan_id, state }) => scan_id === id && state === "finished");
+      if (ended !== undefined) return assertEquals(ended.position, ended.total);
+    }
+  }
+  throw new Error("the stream has ended");
+}
+
+Deno.test("a scan into the served database is followed to its end", () =>
+  inFolder(async (folder) => {
+    const database = await fill(`${folder}/servers.db`);
+    await withServed(database, [], async (url) => {
+      const finished = untilFinished(url);
+      const scan = start([
+        ...["scan", "127.116.0.0/23", "-p", "25565", "--protocol", "slp", "--rate", "200", "-q"],
+        ...["--cooldown", "100ms", "--retries", "0", "-o", database],
+      ]);
+      const { code, stderr } = await finish(scan);
+      assertEquals(code, 0, stderr);
+      await finished;
     });
   }));
 

@@ -1,4 +1,5 @@
 /** Servers for tests of the dashboard's data, and the expected answers, computed from rows in memory. */
+import type { Place } from "../../src/app/geoip/places.ts";
 import { parseAddress } from "../../src/core/address.ts";
 import type { Database } from "../../src/store/database/database.ts";
 import { RECORD_COLUMNS, RECORD_TABLES, recordOf } from "../../src/store/rows/stored_record.ts";
@@ -9,7 +10,6 @@ import type {
   FacetName,
   FacetValue,
   ListedServer,
-  Place,
 } from "../../src/web/data/dashboard_data.ts";
 import { networkOf } from "../../src/web/data/server_filters.ts";
 import { NASTY, record } from "../store/records.ts";
@@ -68,7 +68,7 @@ export async function everyServer(
   return rows.map((row) => {
     const one = recordOf(row);
     const [id, key] = [Number(row.id), String(row.key)];
-    return { ...one, uptime_30d: null, id, key, ...places(one.host) };
+    return { ...one, uptime_30d: null, id, key, has_icon: false, ...places(one.host) };
   });
 }
 

@@ -10,6 +10,7 @@ import type { Protocol } from "../../protocols/protocol.ts";
 import type { Format, Sink } from "../../sinks/sink.ts";
 import { countServers, selectServers, type ServerSelection } from "../../store/server_queries.ts";
 import type { ServerOrder } from "../../store/queries/orders.ts";
+import type { Place, PlaceLookup } from "../geoip/places.ts";
 import { type DatabaseLocation, parseDatabaseLocation } from "../../store/database_location.ts";
 import { type ConnectionEnvironment, readStore } from "../../store/open_store.ts";
 import type { ListedRecord, StoredRecord } from "../../store/rows/stored_record.ts";
@@ -95,12 +96,16 @@ export function serverSelectionOf(options: SelectionOptions, now: number): Serve
 /** Number of rows that are written together. */
 const BATCH = 500;
 
-/** Writes the selected servers, and reports cells that cannot be read; returns their number, and when the last of them changed. */
+/**
+ * Writes the selected servers with their places, and reports cells that cannot be read. Returns their
+ * number, and when the last of them changed.
+ */
 export async function writeServers(
   database: Database,
   selection: ServerSelection,
   sinks: readonly Sink[],
   report: (line: string) => void,
+  places: PlaceLookup,
 ): Promise<{ count: number; latest: number }> {
   let [batch, count, latest]: [ListedRecord[], number, number] = [[], 0, 0];
   const write = async () => {
@@ -109,7 +114,7 @@ export async function writeServers(
   };
   const onBroken = brokenCellReporter(database.name, report);
   for await (const record of selectServers(database, selection, onBroken)) {
-    batch.push(record);
+    batch.push({ ...record, ...places(record.host) } as ListedRecord);
     count++;
     latest = Math.max(latest, record.changed_at);
     if (batch.length >= BATCH) await write();
@@ -151,9 +156,12 @@ export function ago(at: number, now: number): string {
     : `${Math.floor(seconds / 86_400)}d`;
 }
 
+/** The columns of a table that `--geoip` adds. */
+const PLACE_TITLES: readonly string[] = ["COUNTRY", "OPERATOR"];
+
 /** A table for a terminal, with the state of each server and the time of its last probe. */
-export function storedServersTable(now: number, space: number): Format {
-  const columns: readonly TableColumn<StoredRecord>[] = [
+export function storedServersTable(now: number, space: number, hasPlaces = false): Format {
+  const columns: readonly TableColumn<StoredRecord & Partial<Place>>[] = [
     { title: "SERVER", width: 21, rank: 0, whole: true, text: serverId },
     {
       title: "STATE",
@@ -177,7 +185,10 @@ export function storedServersTable(now: number, space: number): Format {
     { title: "PLAYERS", width: 9, rank: 1, text: playersText },
     { title: "VERSION", width: 12, rank: 3, text: ({ version }) => version ?? "" },
     { title: "SOFTWARE", width: 14, rank: 5, text: ({ software }) => software ?? "" },
+    { title: "COUNTRY", width: 7, rank: 8, text: ({ country }) => country ?? "" },
+    { title: "OPERATOR", width: 16, rank: 9, text: ({ operator }) => operator ?? "" },
     { title: "NAME", width: 0, rank: 0, text: ({ name }) => name ?? "" },
   ];
-  return tableOf(columns, space);
+  const shown = columns.filter(({ title }) => hasPlaces || !PLACE_TITLES.includes(title));
+  return tableOf(shown, space);
 }

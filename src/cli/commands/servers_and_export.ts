@@ -5,12 +5,14 @@
  */
 import type { Protocol } from "../../protocols/protocol.ts";
 import { InputError } from "../../core/errors.ts";
+import type { Field } from "../../core/record.ts";
 import { redactUrl } from "../../core/redact.ts";
 import type { Sink } from "../../sinks/sink.ts";
 import { parseDatabaseLocation } from "../../store/database_location.ts";
 import { STORED_FIELDS } from "../../store/server_queries.ts";
 import { withDatabaseErrors } from "../../store/store.ts";
 import { connectionEnvironment } from "../../app/databases/connection_environment.ts";
+import { PLACE_FIELDS, placeLookup, readGeoipFiles } from "../../app/geoip/places.ts";
 import { EXIT } from "../../app/exit_codes.ts";
 import type { OptionsOf } from "../options/option_table.ts";
 import { readCommandLine } from "../options/read_options.ts";
@@ -26,7 +28,7 @@ import {
 } from "../../app/databases/select_servers.ts";
 import { whileRead } from "../../app/outputs/closed_pipe.ts";
 import { openOutputs } from "../../app/outputs/open_outputs.ts";
-import { type OutputOptions, planOutputs } from "../../app/outputs/plan_outputs.ts";
+import { type OutputOptions, planOutputs, type RowKind } from "../../app/outputs/plan_outputs.ts";
 import type { OutputFormat } from "../../app/outputs/output_formats.ts";
 import { checkApart } from "../../app/outputs/path_conflicts.ts";
 import { SoftwareTally } from "../../app/outputs/software_tally.ts";
@@ -75,6 +77,7 @@ interface ShowOptions extends SelectionOptions, OutputOptions {
   readonly output: readonly string[];
   readonly append: boolean;
   readonly quiet: boolean;
+  readonly geoip: readonly string[];
 }
 
 async function show(
@@ -84,7 +87,8 @@ async function show(
 ): Promise<number> {
   const now = Date.now();
   const filters = serverSelectionOf(options, now);
-  const kind = { columns: STORED_FIELDS, table: (space: number) => storedServersTable(now, space) };
+  const geoip = await readGeoipFiles(options.geoip);
+  const kind = rowKind(options.fields ?? [], geoip.files.length > 0, now);
   const plans = planOutputs(options, outputColumns(), kind, allProtocols);
   const place = options.output.find((path) => parseDatabaseLocation(path) !== undefined);
   if (place !== undefined) {
@@ -107,9 +111,19 @@ async function show(
   const began = database.now();
   const { count: written, latest } = await writeAll(
     sinks,
-    () => reading(() => writeServers(database, selection, [...sinks, tally], reportLine)),
+    () =>
+      reading(() =>
+        writeServers(
+          database,
+          selection,
+          [...sinks, tally],
+          reportLine,
+          placeLookup(geoip.files),
+        )
+      ),
   );
   if (options.quiet) return EXIT.done;
+  geoip.attributions.forEach(reportLine);
   reportLine(await reading(() => selectionLine(database, selection, written)));
   if (plans.some(({ format }) => format.name === "table")) tally.lines().forEach(reportLine);
   const isWhole = selection.after === undefined && written !== selection.limit;
@@ -119,6 +133,18 @@ async function show(
     );
   }
   return EXIT.done;
+}
+
+/** The columns of rows: with `--geoip`, those of places after the others. */
+function rowKind(chosen: readonly Field[], hasPlaces: boolean, now: number): RowKind {
+  const unknown = hasPlaces ? undefined : chosen.find((one) => PLACE_FIELDS.includes(one));
+  if (unknown !== undefined) {
+    throw new InputError(`Cannot write column "${unknown.name}" without --geoip FILE.mmdb`);
+  }
+  return {
+    columns: hasPlaces ? [...STORED_FIELDS, ...PLACE_FIELDS] : STORED_FIELDS,
+    table: (space) => storedServersTable(now, space, hasPlaces),
+  };
 }
 
 /** Writes, and closes the outputs even after an error. */

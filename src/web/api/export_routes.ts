@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { PLACE_FIELDS } from "../../app/geoip/places.ts";
 import type { Field, ServerRecord } from "../../core/record.ts";
 import { csvFormat } from "../../sinks/csv.ts";
 import { ndjsonFormat } from "../../sinks/json.ts";
@@ -13,13 +14,6 @@ import { type DashboardData, DataError, type ServersQuery } from "../data/dashbo
 import { MOST_ROWS, SORT } from "./common_parameters.ts";
 import { FILTER_PARAMETERS, filtersOf } from "./filters.ts";
 import { type Route, route, type Site } from "./route.ts";
-
-/** Columns of the place of a server, for dashboards with `--geoip`. */
-export const PLACE_FIELDS = [
-  { name: "country", type: "text", nullable: true, meaning: "country of the address, two letters" },
-  { name: "asn", type: "integer", nullable: true, meaning: "autonomous system of the address" },
-  { name: "operator", type: "text", nullable: true, meaning: "operator of the autonomous system" },
-] as const;
 
 /**
  * Columns of servers in lists and files: without the names of players, of which the dashboard has no
@@ -50,7 +44,7 @@ export const EXPORT_ROUTES: readonly Route[] = FORMATS.map(({ suffix, contentTyp
       if (exports.running >= MOST_EXPORTS) {
         throw new DataError("slow", `${MOST_EXPORTS} other exports are running.`);
       }
-      const fields = (hasPlaces ? [...LISTED_FIELDS, ...PLACE_FIELDS] : LISTED_FIELDS) as Field[];
+      const fields = hasPlaces ? [...LISTED_FIELDS, ...PLACE_FIELDS] : LISTED_FIELDS;
       return {
         contentType,
         headers: { "content-disposition": `attachment; filename="servers.${suffix}"` },

@@ -3,10 +3,10 @@
  *
  * @module
  */
-import type { Field } from "../../core/record.ts";
 import { fieldSchema } from "../../core/schema.ts";
 import { FACETS, MAP_LAYERS } from "../data/dashboard_data.ts";
-import { LISTED_FIELDS, PLACE_FIELDS } from "./export_routes.ts";
+import { PLACE_FIELDS } from "../../app/geoip/places.ts";
+import { LISTED_FIELDS } from "./export_routes.ts";
 import type { JsonSchema } from "./parameters.ts";
 
 type Properties = Readonly<Record<string, JsonSchema>>;
@@ -45,10 +45,11 @@ const CURSOR = described(
   "the value of the parameter for the page there; null: there is none",
 );
 
-const COLUMNS = [...LISTED_FIELDS, ...PLACE_FIELDS] as readonly Field[];
+const COLUMNS = [...LISTED_FIELDS, ...PLACE_FIELDS];
 const SERVER = object({
   id: described({ type: "integer" }, "number of the server in this database"),
   key: described(TEXT, "host name or address, and port"),
+  has_icon: described(YES_NO, "whether /icons/FAVICON_HASH.png is an image"),
   ...Object.fromEntries(COLUMNS.map((field) => [field.name, fieldSchema(field)])),
 });
 

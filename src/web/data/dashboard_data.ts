@@ -6,6 +6,7 @@
  *
  * @module
  */
+import type { Place } from "../../app/geoip/places.ts";
 import type { ServerOrder } from "../../store/queries/orders.ts";
 import type { SelectedServer } from "../../store/server_queries.ts";
 import type { StoredScan } from "../../store/scans/scan_list.ts";
@@ -55,22 +56,14 @@ export interface ServersQuery {
   readonly cursor?: { readonly direction: "after" | "before"; readonly id: number };
 }
 
-/** Country and operator of an address. Each is null if it is unknown, or without `--geoip`. */
-export interface Place {
-  /** Two letters, ISO 3166-1. */
-  readonly country: string | null;
-  /** Number of the autonomous system. */
-  readonly asn: number | null;
-  /** Name of the autonomous system's operator. */
-  readonly operator: string | null;
-}
-
 /** A server of a page: the columns of `servers --json`, its number, and its place. */
 export interface ListedServer extends SelectedServer, Place {
   /** `servers.id`. */
   readonly id: number;
   /** `servers.key`: the name or address, and the port, as a user types it. */
   readonly key: string;
+  /** Whether the database has the icon of `favicon_hash` as a PNG of at most 128 × 128 pixels. */
+  readonly has_icon: boolean;
 }
 
 /** A page of servers. */

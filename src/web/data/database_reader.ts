@@ -11,7 +11,7 @@ import type { ServerMapQuery } from "../picture/map_cells.ts";
 import { type DashboardData, DataError, type MapCells, type MapQuery } from "./dashboard_data.ts";
 import { readHistory } from "./history.ts";
 import { readIcon } from "./icons.ts";
-import { type PlaceLookup, UNKNOWN_PLACE } from "./listed_servers.ts";
+import { type PlaceLookup, UNKNOWN_PLACE } from "../../app/geoip/places.ts";
 import { countAll, readFinds, readOverview, STALE_MS } from "./overview.ts";
 import { ScannedSpace } from "./scanned_space.ts";
 import { readDetails } from "./server_details.ts";

@@ -5,13 +5,9 @@
  */
 import { type Database, isInList, listValue, type Row } from "../../store/database/database.ts";
 import { RECORD_COLUMNS, RECORD_TABLES, recordOf } from "../../store/rows/stored_record.ts";
-import type { ListedServer, Place } from "./dashboard_data.ts";
-
-/** Finds country and operator of an address, which is in the form of records without a zone. */
-export type PlaceLookup = (host: string) => Place;
-
-/** The place of an address without `--geoip`. */
-export const UNKNOWN_PLACE: Place = { country: null, asn: null, operator: null };
+import type { PlaceLookup } from "../../app/geoip/places.ts";
+import type { ListedServer } from "./dashboard_data.ts";
+import { iconsAmong } from "./icons.ts";
 
 /**
  * Reads servers, in the order of the list. A server that the database no longer has is omitted.
@@ -30,17 +26,20 @@ export async function listedServers(
       `where ${isInList(database, "s.id", "integer")}`,
     [listValue(database, ids)],
   );
-  const servers = new Map(rows.map((row) => [Number(row.id), listedServer(row, places)]));
+  const hashes = rows.flatMap(({ favicon_hash: hash }) => hash === null ? [] : [String(hash)]);
+  const icons = await iconsAmong(database, hashes);
+  const servers = new Map(rows.map((row) => [Number(row.id), listedServer(row, places, icons)]));
   return ids.flatMap((id) => servers.get(id) ?? []);
 }
 
-function listedServer(row: Row, places: PlaceLookup): ListedServer {
+function listedServer(row: Row, places: PlaceLookup, icons: ReadonlySet<string>): ListedServer {
   const record = recordOf(row);
   return {
     ...record,
     uptime_30d: row.uptime_30d as number | null,
     id: Number(row.id),
     key: String(row.key),
-    ...places(record.host.split("%")[0]),
+    has_icon: icons.has(String(row.favicon_hash)),
+    ...places(record.host),
   };
 }

@@ -9,7 +9,7 @@ import { systemClock } from "../../net/clock.ts";
 import type { DatabaseLocation } from "../../store/database_location.ts";
 import { type ConnectionEnvironment, readStore } from "../../store/open_store.ts";
 import type { PictureMemory } from "../picture/picture.ts";
-import { type Answer, METHODS, READY } from "./threads/answers.ts";
+import { type Answer, METHODS, READY, type ThreadData } from "./threads/answers.ts";
 import type { DashboardData } from "./dashboard_data.ts";
 import type { DatabasePlace } from "./database_access.ts";
 import { type StartThread, ThreadPool } from "./threads/thread_pool.ts";
@@ -26,19 +26,21 @@ const RESTART_MS = 10_000;
  * Opens a database for the dashboard, for reading only.
  *
  * @param report Receives a line when the servers cannot be counted.
+ * @param geoip The files of `--geoip`.
  * @throws InputError when the database does not exist or cannot be used.
  */
 export async function openDashboardData(
   location: DatabaseLocation,
   environment: ConnectionEnvironment,
   report: (line: string) => void,
+  geoip: readonly SharedArrayBuffer[] = [],
 ): Promise<OpenDashboardData> {
   await (await readStore(location, environment))[Symbol.asyncDispose]();
-  const place = await placeOf(location, environment);
+  const threadData = { place: await placeOf(location, environment), geoip };
   await using opening = new AsyncDisposableStack();
   const { promise: ready, resolve, reject } = Promise.withResolvers<void>();
-  const pool = opening.use(new ThreadPool(queryThreads(place, resolve, reject), systemClock));
-  opening.defer(keepPictureOf(place, (memory) => pool.usePicture(memory), report));
+  const pool = opening.use(new ThreadPool(queryThreads(threadData, resolve, reject), systemClock));
+  opening.defer(keepPictureOf(threadData, (memory) => pool.usePicture(memory), report));
   await ready;
   const threads = opening.move();
   const methods = METHODS.map((name) => [
@@ -68,7 +70,7 @@ async function placeOf(
   };
 }
 
-function optionsOf(workerData: DatabasePlace): WorkerOptions {
+function optionsOf(workerData: ThreadData): WorkerOptions {
   return { workerData, resourceLimits: MEMORY };
 }
 
@@ -79,7 +81,7 @@ function optionsOf(workerData: DatabasePlace): WorkerOptions {
  * @param onError Called when a thread has failed, for example because a module is missing.
  */
 function queryThreads(
-  place: DatabasePlace,
+  threadData: ThreadData,
   onReady: () => void,
   onError: (error: Error) => void,
 ): StartThread {
@@ -87,7 +89,7 @@ function queryThreads(
     const { Worker } = nodeThreads();
     const worker = new Worker(
       new URL("./threads/query_thread.ts", import.meta.url),
-      optionsOf(place),
+      optionsOf(threadData),
     );
     worker.on("message", (message: Answer | typeof READY) => {
       if (message === READY) onReady();
@@ -106,7 +108,7 @@ function queryThreads(
 
 /** Keeps the picture of a database in a thread. Returns a function that ends the thread. */
 function keepPictureOf(
-  place: DatabasePlace,
+  threadData: ThreadData,
   publish: (memory: PictureMemory | undefined) => void,
   report: (line: string) => void,
 ): () => Promise<void> {
@@ -116,7 +118,7 @@ function keepPictureOf(
   const start = () => {
     worker = new Worker(
       new URL("./threads/picture_thread.ts", import.meta.url),
-      optionsOf(place),
+      optionsOf(threadData),
     );
     worker.on("message", publish);
     worker.on("error", (error: Error) => {

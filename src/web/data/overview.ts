@@ -9,7 +9,8 @@ import { runningScans } from "../../store/scans/scan_list.ts";
 import { storableUuid } from "../../store/rows/stored_values.ts";
 import { DAY_MS } from "../../store/uptime/hours.ts";
 import type { ListedServer, Overview } from "./dashboard_data.ts";
-import { listedServers, type PlaceLookup } from "./listed_servers.ts";
+import type { PlaceLookup } from "../../app/geoip/places.ts";
+import { listedServers } from "./listed_servers.ts";
 
 /** Number of servers of the overview. */
 const NEWEST = 10;

@@ -12,7 +12,8 @@ import type { CountedPicture } from "../picture/counted_picture.ts";
 import { serverId } from "../../core/record.ts";
 import type { ListedServer, RawReply, ServerDetails } from "./dashboard_data.ts";
 import { base64Bytes } from "./icons.ts";
-import { listedServers, type PlaceLookup } from "./listed_servers.ts";
+import type { PlaceLookup } from "../../app/geoip/places.ts";
+import { listedServers } from "./listed_servers.ts";
 
 /** Number of events of a server's page. */
 const EVENTS = 50;

@@ -30,7 +30,8 @@ import {
   type ServersPage,
   type ServersQuery,
 } from "./dashboard_data.ts";
-import { listedServers, type PlaceLookup } from "./listed_servers.ts";
+import type { PlaceLookup } from "../../app/geoip/places.ts";
+import { listedServers } from "./listed_servers.ts";
 import { matches, networkOf } from "./server_filters.ts";
 
 /** Limits of the methods to find a page with a picture. */

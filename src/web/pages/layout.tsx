@@ -5,7 +5,7 @@
  * @module
  */
 import type { Child } from "npm:hono@4.13.19/jsx";
-import { safeText } from "../parts/texts.tsx";
+import { Attribution, safeText } from "../parts/texts.tsx";
 import type { PageContext } from "./page_context.ts";
 
 /** The pages of the navigation. */
@@ -43,7 +43,7 @@ export function htmlDocument({ title, context, children, scripts = [] }: Frame):
         <main id="content" tabindex={-1}>{children}</main>
         <footer>
           <span>This dashboard only reads the database.</span>
-          {attributions.map((text) => <span>{safeText(text)}</span>)}
+          {attributions.map((text) => <Attribution text={text} />)}
         </footer>
       </body>
     ),

@@ -11,8 +11,8 @@ import { Motd, safeText, Stranger } from "./texts.tsx";
 
 /** The icon of a server. A server without one has a tile with the first letter of its name. */
 export function ServerIcon({ server, size = 32 }: { server: ListedServer; size?: number }) {
-  const { favicon_hash: hash } = server;
-  return hash !== null && /^[0-9a-f]{64}$/.test(hash)
+  const { favicon_hash: hash, has_icon: hasIcon } = server;
+  return hasIcon && hash !== null && /^[0-9a-f]{64}$/.test(hash)
     ? (
       <img
         class="icon"

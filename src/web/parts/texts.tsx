@@ -42,3 +42,14 @@ export function Time({ at }: { at: number | null }) {
   if (at === null || timeText(at) === "") return <span class="none">{UNKNOWN}</span>;
   return <time datetime={new Date(at).toISOString()}>{timeText(at)}</time>;
 }
+
+/** The attribution of a file of `--geoip`. An address of a web site in it is a link. */
+export function Attribution({ text }: { text: string }) {
+  return (
+    <span>
+      {safeText(text).split(/(https:\/\/[\w.-]+(?:\/[\w./-]*)?)/).map((part, i) =>
+        i % 2 === 0 ? part : <a href={part} rel="noreferrer">{part.slice("https://".length)}</a>
+      )}
+    </span>
+  );
+}

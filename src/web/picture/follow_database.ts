@@ -12,7 +12,7 @@ import {
   timeParameter,
   type Value,
 } from "../../store/database/database.ts";
-import type { PlaceLookup } from "../data/listed_servers.ts";
+import type { PlaceLookup } from "../../app/geoip/places.ts";
 import { newPicture, type PictureMemory } from "./picture.ts";
 import { PictureWriter, SERVER_COLUMNS, STATE_COLUMNS } from "./picture_writer.ts";
 

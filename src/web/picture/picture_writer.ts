@@ -6,7 +6,7 @@
 import { parseAddress } from "../../core/address.ts";
 import type { Row } from "../../store/database/database.ts";
 import { canonicalHost } from "../../store/rows/addresses.ts";
-import type { PlaceLookup } from "../data/listed_servers.ts";
+import type { PlaceLookup } from "../../app/geoip/places.ts";
 import { DictionaryWriter } from "./dictionary.ts";
 import {
   BITS,

@@ -1,9 +1,11 @@
 /** Tests of src/cli/commands/serve/, with the program and a SQLite database. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { openSqlite } from "../../../src/store/database/sqlite.ts";
+import type { StoredScan } from "../../../src/store/scans/scan_list.ts";
 import { createTables } from "../../../src/store/schema/create_tables.ts";
 import { readStatusFiles } from "../../../src/cli/commands/serve/status_files.ts";
 import { inFolder, put } from "../../app/resume/stopped_programs.ts";
+import { mmdbBytes } from "../../app/geoip/mmdb_writer.ts";
 import { fillServers } from "../../web/oracle.ts";
 import { finish, PrintedText, run, start } from "../program.ts";
 
@@ -75,6 +77,28 @@ Deno.test("with the least permissions, the command serves every page, and ends b
     });
   }));
 
+Deno.test("with --geoip, pages and the API show countries and operators, and the attribution", () =>
+  inFolder(async (folder) => {
+    const database = await fill(`${folder}/servers.db`);
+    const record = { country_code: "XK", asn: "AS64500", as_name: "<b>Example" };
+    const form = { bits: 24, version: 4, metadata: { database_type: "DBIP-Lite" } } as const;
+    const file = `${folder}/places.mmdb`;
+    await Deno.writeFile(file, mmdbBytes([{ address: 0, prefix: 1, record }], form));
+    await withServed(database, ["--geoip", file], async (url) => {
+      const page = await (await fetch(`${url}/servers`)).text();
+      assertStringIncludes(
+        page,
+        'IP Geolocation by DB-IP: <a href="https://db-ip.com" rel="noreferrer">db-ip.com</a>',
+      );
+      assertStringIncludes(page, '<abbr class="badge">XK</abbr>');
+      assertStringIncludes(page, "&lt;b&gt;Example");
+      const { servers } = await (await fetch(`${url}/api/servers?country=XK&limit=500`)).json();
+      const all = await (await fetch(`${url}/api/servers?network=0.0.0.0/1&limit=500`)).json();
+      assert(servers.length > 0 && servers.length === all.servers.length);
+      assertEquals(servers[0].asn, 64_500);
+    });
+  }));
+
 Deno.test("with a token, pages need it", () =>
   inFolder(async (folder) => {
     const database = await fill(`${folder}/servers.db`);
@@ -88,6 +112,39 @@ Deno.test("with a token, pages need it", () =>
       };
       assertEquals(await status({}), 401);
       assertEquals(await status({ authorization: `Bearer ${TOKEN}` }), 200);
+    });
+  }));
+
+/** Reads the states of `/api/live` until a scan that ran has finished. */
+async function untilFinished(url: string): Promise<void> {
+  const { body } = await fetch(`${url}/api/live`);
+  let [text, id] = ["", undefined as string | undefined];
+  for await (const part of body!.pipeThrough(new TextDecoderStream())) {
+    text += part;
+    const events = text.split("\n\n");
+    text = events.pop()!;
+    for (const [, data] of events.flatMap((event) => [...event.matchAll(/^data: (.*)$/gm)])) {
+      const scans: readonly StoredScan[] = JSON.parse(data).scans;
+      id ??= scans.find(({ kind, state }) => kind === "sweep" && state === "running")?.scan_id;
+      const ended = scans.find(({ scan_id, state }) => scan_id === id && state === "finished");
+      if (ended !== undefined) return assertEquals(ended.position, ended.total);
+    }
+  }
+  throw new Error("the stream has ended");
+}
+
+Deno.test("a scan into the served database is followed to its end", () =>
+  inFolder(async (folder) => {
+    const database = await fill(`${folder}/servers.db`);
+    await withServed(database, [], async (url) => {
+      const finished = untilFinished(url);
+      const scan = start([
+        ...["scan", "127.116.0.0/23", "-p", "25565", "--protocol", "slp", "--rate", "200", "-q"],
+        ...["--cooldown", "100ms", "--retries", "0", "-o", database],
+      ]);
+      const { code, stderr } = await finish(scan);
+      assertEquals(code, 0, stderr);
+      await finished;
     });
   }));
 

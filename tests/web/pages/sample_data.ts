@@ -50,7 +50,14 @@ export function serverOf(text: string): ListedServer {
     ...{ extras: JSON.parse(`{"__proto__":{"__proto__":${JSON.stringify(text)}},"a":{"b":1}}`) },
     ...{ software_confidence: text, alias_of: text, requested_as: text, favicon_hash: text },
     ...{ scan_id: text, online: true, missed_scans: 0, first_seen: NOW - HOUR, last_seen: NOW },
-    ...{ changed_at: NOW, uptime_30d: 0.5, country: text, asn: 64_500, operator: text },
+    ...{
+      changed_at: NOW,
+      uptime_30d: 0.5,
+      country: text,
+      asn: 64_500,
+      operator: text,
+      has_icon: true,
+    },
   };
 }
 

@@ -7,6 +7,7 @@ import { nodePath } from "../../../core/node_modules.ts";
 import { connectionEnvironment } from "../../../app/databases/connection_environment.ts";
 import { namedPlace } from "../../../app/databases/select_servers.ts";
 import { EXIT } from "../../../app/exit_codes.ts";
+import { readGeoipFiles } from "../../../app/geoip/places.ts";
 import { placeText } from "../../../app/http/listen.ts";
 import { onInterrupt } from "../../../app/interrupt_signals.ts";
 import { type Address, formatAddress, isLoopback } from "../../../core/address.ts";
@@ -24,18 +25,21 @@ import { readStatusFiles } from "./status_files.ts";
 /** Runs `serve` until Ctrl-C; returns the exit code. */
 export async function runServe(args: readonly string[]): Promise<number> {
   const { words: [word], options } = readCommandLine("serve", args);
-  const { host, port, tokenFile, allowHost: allowedHosts, statusFile } = options;
+  const { host, port, tokenFile, allowHost: allowedHosts, statusFile, geoip } = options;
   const [location, hostname] = [namedPlace(word), formatAddress(host)];
   const token = await tokenFor(host, tokenFile);
   const status = () => readStatusFiles(statusFile);
   await status(); // a missing permission is an error before the start
+  const { files, attributions } = await readGeoipFiles(geoip);
   using interrupt = onInterrupt(() => {});
   await using data = await openDashboardData(
     location,
     connectionEnvironment(reportLine),
     reportLine,
+    files,
   );
-  const site = { data, database: nameOf(location), hasPlaces: false, attributions: [] };
+  const hasPlaces = files.length > 0;
+  const site = { data, database: nameOf(location), hasPlaces, attributions };
   await using served = serveDashboard({
     ...{ site, hostname, port, allowedHosts, token, status },
     clock: systemClock,

@@ -5,6 +5,7 @@
  */
 import { ADDRESS, HOST_NAME } from "../domain_value_types.ts";
 import type { OptionGroup } from "../option.ts";
+import { GEOIP_OPTION } from "./output.ts";
 import { FILE, wholeNumber } from "../value_types.ts";
 
 /** Where the dashboard is served, and to whom. */
@@ -44,6 +45,11 @@ export const DASHBOARD = {
       takes: FILE,
       repeat: true,
       help: "show the state of a scan that writes this file with --status-file",
+    },
+    {
+      ...GEOIP_OPTION,
+      commands: ["serve"],
+      help: "a MaxMind DB file (.mmdb): show the countries or operators of addresses",
     },
   ],
 } as const satisfies OptionGroup;

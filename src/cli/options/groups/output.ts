@@ -4,6 +4,7 @@
  * @module
  */
 import { withoutPassword } from "../../../app/databases/connection_environment.ts";
+import { PLACE_FIELDS } from "../../../app/geoip/places.ts";
 import { OUTPUT_FORMATS } from "../../../app/outputs/output_formats.ts";
 import { ROW_ORDERS } from "../../../app/outputs/sorting_sink.ts";
 import { DEFAULTS } from "../../../app/settings/defaults.ts";
@@ -145,6 +146,9 @@ export const SELECTION = {
   ],
 } as const satisfies OptionGroup;
 
+/** The files with countries and operators of addresses. */
+export const GEOIP_OPTION = { name: "geoip", takes: FILE, repeat: true } as const;
+
 const FIELDS_OPTION = {
   name: "fields",
   short: "f",
@@ -210,7 +214,16 @@ export const OUTPUT = {
       help: "append to the files instead of truncating them",
     },
     { ...FIELDS_OPTION, commands: ["scan"], takes: columnList(FIELDS) },
-    { ...FIELDS_OPTION, commands: ["servers", "export"], takes: columnList(STORED_FIELDS) },
+    {
+      ...FIELDS_OPTION,
+      commands: ["servers", "export"],
+      takes: columnList([...STORED_FIELDS, ...PLACE_FIELDS]),
+    },
+    {
+      ...GEOIP_OPTION,
+      commands: ["servers", "export"],
+      help: "a MaxMind DB file (.mmdb): add the columns country, asn and operator",
+    },
     {
       name: "sort",
       commands: ["scan"],

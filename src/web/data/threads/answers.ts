@@ -7,9 +7,9 @@ import { InputError } from "../../../core/errors.ts";
 import { CountedPicture } from "../../picture/counted_picture.ts";
 import type { PictureMemory } from "../../picture/picture.ts";
 import { type DashboardData, DataError, type DataTrouble } from "../dashboard_data.ts";
-import type { DatabaseAccess } from "../database_access.ts";
+import type { DatabaseAccess, DatabasePlace } from "../database_access.ts";
 import { dataOf } from "../database_reader.ts";
-import type { PlaceLookup } from "../listed_servers.ts";
+import type { PlaceLookup } from "../../../app/geoip/places.ts";
 import { ScannedSpace } from "../scanned_space.ts";
 
 /** The names of the questions. */
@@ -28,6 +28,13 @@ export const METHODS = [
   "scan",
   "finds",
 ] as const satisfies readonly (keyof DashboardData)[];
+
+/** What a thread receives at its start. */
+export interface ThreadData {
+  readonly place: DatabasePlace;
+  /** The files of `--geoip`, which all threads share. */
+  readonly geoip: readonly SharedArrayBuffer[];
+}
 
 /** A question: the call of a method. */
 export interface Question {

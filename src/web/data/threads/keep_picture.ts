@@ -9,7 +9,7 @@ import { DatabasePicture } from "../../picture/follow_database.ts";
 import type { PictureMemory } from "../../picture/picture.ts";
 import { DataError } from "../dashboard_data.ts";
 import type { DatabaseAccess } from "../database_access.ts";
-import type { PlaceLookup } from "../listed_servers.ts";
+import type { PlaceLookup } from "../../../app/geoip/places.ts";
 
 /** Pause between two reads of changes, milliseconds. */
 export const CHANGES_MS = 1000;

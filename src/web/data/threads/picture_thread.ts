@@ -4,14 +4,16 @@
  * @module
  */
 import { nodeThreads } from "../../../core/node_modules.ts";
+import { placeLookup } from "../../../app/geoip/places.ts";
 import { systemClock } from "../../../net/clock.ts";
-import { DatabaseAccess, type DatabasePlace } from "../database_access.ts";
+import { DatabaseAccess } from "../database_access.ts";
+import type { ThreadData } from "./answers.ts";
 import { keepPicture } from "./keep_picture.ts";
-import { UNKNOWN_PLACE } from "../listed_servers.ts";
 
+const { place, geoip } = nodeThreads().workerData as ThreadData;
 await keepPicture({
-  access: new DatabaseAccess(nodeThreads().workerData as DatabasePlace),
-  places: () => UNKNOWN_PLACE,
+  access: new DatabaseAccess(place),
+  places: placeLookup(geoip),
   clock: systemClock,
   publish: (memory) => nodeThreads().parentPort!.postMessage(memory),
 });

@@ -4,12 +4,12 @@
  * @module
  */
 import { nodeThreads } from "../../../core/node_modules.ts";
-import { Answerer, READY, type ThreadMessage } from "./answers.ts";
-import { DatabaseAccess, type DatabasePlace } from "../database_access.ts";
-import { UNKNOWN_PLACE } from "../listed_servers.ts";
+import { placeLookup } from "../../../app/geoip/places.ts";
+import { Answerer, READY, type ThreadData, type ThreadMessage } from "./answers.ts";
+import { DatabaseAccess } from "../database_access.ts";
 
-const access = new DatabaseAccess(nodeThreads().workerData as DatabasePlace);
-const answerer = new Answerer(access, () => UNKNOWN_PLACE);
+const { place, geoip } = nodeThreads().workerData as ThreadData;
+const answerer = new Answerer(new DatabaseAccess(place), placeLookup(geoip));
 nodeThreads().parentPort!.on("message", async (message: ThreadMessage) => {
   if ("picture" in message) answerer.usePicture(message.picture);
   else nodeThreads().parentPort!.postMessage(await answerer.answer(message.question));

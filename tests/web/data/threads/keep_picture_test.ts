@@ -9,7 +9,7 @@ import {
   keepPicture,
   STATES_MS,
 } from "../../../../src/web/data/threads/keep_picture.ts";
-import { UNKNOWN_PLACE } from "../../../../src/web/data/listed_servers.ts";
+import { UNKNOWN_PLACE } from "../../../../src/app/geoip/places.ts";
 import { CountedPicture } from "../../../../src/web/picture/counted_picture.ts";
 import type { PictureMemory } from "../../../../src/web/picture/picture.ts";
 import { record } from "../../../store/records.ts";

@@ -1,0 +1,197 @@
+/**
+ * Countries and operators of addresses, by the files of `--geoip`.
+ *
+ * @module
+ */
+import { type Address, parseAddress } from "../../core/address.ts";
+import type { Field } from "../../core/record.ts";
+import { InputError } from "../../core/errors.ts";
+import { readReason, userPath } from "../environment.ts";
+import { MmdbError, MmdbFile, type MmdbMap, type MmdbValue } from "./mmdb.ts";
+
+/** Country and operator of an address. Each is null if it is unknown. */
+export interface Place {
+  /** Two letters, ISO 3166-1. */
+  readonly country: string | null;
+  /** Number of the autonomous system. */
+  readonly asn: number | null;
+  /** Name of the autonomous system's operator. */
+  readonly operator: string | null;
+}
+
+/** The columns of a place, which come after those of servers. */
+export const PLACE_FIELDS = [
+  { name: "country", type: "text", nullable: true, meaning: "country of the address, two letters" },
+  { name: "asn", type: "integer", nullable: true, meaning: "autonomous system of the address" },
+  { name: "operator", type: "text", nullable: true, meaning: "operator of the autonomous system" },
+] as unknown as readonly Field[];
+
+/** Finds country and operator of an address, which is in the form of records. */
+export type PlaceLookup = (host: string) => Place;
+
+/** The place of an address without `--geoip`. */
+export const UNKNOWN_PLACE: Place = { country: null, asn: null, operator: null };
+
+/** Files of `--geoip`. */
+export interface GeoipFiles {
+  /** Their bytes, which threads share. */
+  readonly files: readonly SharedArrayBuffer[];
+  /** Texts that have to be shown where countries and operators are. */
+  readonly attributions: readonly string[];
+}
+
+/** Maximum number of places of a file that are kept. */
+const MOST_KEPT = 100_000;
+/** Maximum length of an operator's name and of an attribution, UTF-16 units. */
+const MOST_NAME = 200;
+/** Number of nodes of a file that are searched for a record with a country or an operator. */
+const SAMPLES = 1000;
+
+/**
+ * Reads the files of `--geoip`.
+ *
+ * @throws InputError for a file that cannot be read, is damaged, or has neither countries nor operators.
+ */
+export async function readGeoipFiles(paths: readonly string[]): Promise<GeoipFiles> {
+  const files: SharedArrayBuffer[] = [];
+  const attributions = new Set<string>();
+  for (const path of paths) {
+    const bytes = await readShared(path);
+    const file = openFile(path, bytes);
+    if (!hasPlaces(file)) {
+      throw new InputError(
+        `Cannot use --geoip "${path}": its records have no country and no autonomous system`,
+      );
+    }
+    files.push(bytes);
+    const text = attributionOf(file.metadata);
+    if (text !== undefined) attributions.add(text);
+  }
+  return { files, attributions: [...attributions] };
+}
+
+async function readShared(path: string): Promise<SharedArrayBuffer> {
+  try {
+    const bytes = await Deno.readFile(userPath(path));
+    const shared = new SharedArrayBuffer(bytes.length);
+    new Uint8Array(shared).set(bytes);
+    return shared;
+  } catch (error) {
+    if (error instanceof Deno.errors.NotCapable) throw error;
+    throw new InputError(`Cannot read "${path}": ${readReason(error)}`);
+  }
+}
+
+function openFile(path: string, bytes: SharedArrayBuffer): MmdbFile {
+  try {
+    return new MmdbFile(new Uint8Array(bytes));
+  } catch (error) {
+    if (!(error instanceof MmdbError)) throw error;
+    throw new InputError(`Cannot use --geoip "${path}": ${error.message}`);
+  }
+}
+
+/** Whether a record of some nodes has a country or an operator. */
+function hasPlaces(file: MmdbFile): boolean {
+  const step = Math.max(1, file.nodes / SAMPLES);
+  for (let node = 0; node < file.nodes; node += step) {
+    for (const at of file.placesOf(Math.floor(node))) {
+      const { country, asn } = placeOf(file.recordAt(at));
+      if (country !== null || asn !== null) return true;
+    }
+  }
+  return false;
+}
+
+/** Attributions that licences ask for, by the type or description of a file: docs/guide/geoip.md. */
+const ATTRIBUTIONS: readonly (readonly [RegExp, string])[] = [
+  [/db-?ip\b|dbip/i, "IP Geolocation by DB-IP: https://db-ip.com"],
+  [
+    /geolite/i,
+    "This product includes GeoLite data created by MaxMind, available from https://www.maxmind.com",
+  ],
+  [/ipinfo/i, "IP address data powered by IPinfo: https://ipinfo.io"],
+];
+
+/** The text that a file wants to be shown: that of its licence, or its description. */
+function attributionOf(metadata: MmdbMap): string | undefined {
+  const descriptions = metadata.get("description");
+  const description = descriptions instanceof Map
+    ? descriptions.get("en") ?? [...descriptions.values()][0]
+    : undefined;
+  const text = typeof description === "string" ? description.trim().slice(0, MOST_NAME) : "";
+  const named = `${metadata.get("database_type")} ${text}`;
+  const [, asked] = ATTRIBUTIONS.find(([pattern]) => pattern.test(named)) ?? [];
+  return asked ?? (text === "" ? undefined : `Countries and operators: ${text}`);
+}
+
+/** A function that looks up places: the first file that has a country, and the first with an operator. */
+export function placeLookup(files: readonly SharedArrayBuffer[]): PlaceLookup {
+  if (files.length === 0) return () => UNKNOWN_PLACE;
+  const lookups = files.map((bytes) => lookupIn(new MmdbFile(new Uint8Array(bytes))));
+  return (host) => {
+    const address = parseAddress(host.split("%")[0]);
+    if (address === undefined) return UNKNOWN_PLACE;
+    const places = lookups.map((lookup) => lookup(address));
+    const { asn, operator } = places.find((one) => one.asn !== null) ?? UNKNOWN_PLACE;
+    return { country: places.find((one) => one.country !== null)?.country ?? null, asn, operator };
+  };
+}
+
+/** Looks up places in a file. Many networks share a record. */
+function lookupIn(file: MmdbFile): (address: Address) => Place {
+  const kept = new Map<number, Place>();
+  return (address) => {
+    const at = file.find(address);
+    if (at === undefined) return UNKNOWN_PLACE;
+    const known = kept.get(at);
+    if (known !== undefined) return known;
+    if (kept.size >= MOST_KEPT) kept.clear();
+    const place = placeOf(file.recordAt(at));
+    kept.set(at, place);
+    return place;
+  };
+}
+
+/** The place in a record. Files name their values differently: docs/guide/geoip.md. */
+function placeOf(record: MmdbValue): Place {
+  if (!(record instanceof Map)) return UNKNOWN_PLACE;
+  const asn = asnOf(first(record, ["autonomous_system_number", "asn"]));
+  return {
+    country: countryOf(record),
+    asn,
+    operator: asn === null
+      ? null
+      : operatorOf(first(record, ["autonomous_system_organization", "as_name"])),
+  };
+}
+
+/** The first known value of the names, in the record or in its map `traits`. */
+function first(record: MmdbMap, names: readonly string[]): MmdbValue {
+  const traits = record.get("traits");
+  const maps = traits instanceof Map ? [record, traits] : [record];
+  return maps.flatMap((map) => names.map((name) => map.get(name)))
+    .find((value) => value !== undefined);
+}
+
+function countryOf(record: MmdbMap): string | null {
+  const country = record.get("country");
+  const nested = country instanceof Map ? country.get("iso_code") : country;
+  return [nested, record.get("country_code")].find(isCountryCode) ?? null;
+}
+
+function isCountryCode(value: MmdbValue): value is string {
+  return typeof value === "string" && /^[A-Z]{2}$/.test(value);
+}
+
+/** A number, or a text such as `AS64500`. */
+function asnOf(value: MmdbValue): number | null {
+  const text = typeof value === "string" ? /^AS(\d{1,10})$/.exec(value)?.[1] : undefined;
+  const number = typeof value === "number" ? value : Number(text ?? NaN);
+  return Number.isInteger(number) && number > 0 && number < 2 ** 32 ? number : null;
+}
+
+function operatorOf(value: MmdbValue): string | null {
+  const name = typeof value === "string" ? value.trim().slice(0, MOST_NAME).toWellFormed() : "";
+  return name === "" ? null : name;
+}

@@ -11,7 +11,7 @@ import type { PostgresLocation } from "../../store/database/postgres_url.ts";
 import { openSqlite } from "../../store/database/sqlite.ts";
 import { readVersion, SCHEMA_VERSION } from "../../store/schema/create_tables.ts";
 import { saltOf } from "../picture/follow_database.ts";
-import { DataError } from "./dashboard_data.ts";
+import { DataError, type DataTrouble } from "./dashboard_data.ts";
 
 /** Where a database is, and how to connect: values that another thread can receive. */
 export interface DatabasePlace {
@@ -29,10 +29,18 @@ export interface DatabasePlace {
 const BUSY_MS = 500;
 /** PostgreSQL cancels longer statements of {@linkcode DatabaseAccess.read}, milliseconds. */
 const STATEMENT_MS = 2000;
-/** SQLSTATE of a statement that was cancelled, because it took too long. */
-const CANCELED = "57014";
-/** SQLSTATE of a connection to a database that does not exist. */
-const NO_DATABASE = "3D000";
+/** The message for an answer that took too long. */
+export const SLOW = "The answer took too long. Use other filters, or try again.";
+const UNREACHABLE = "The server of the database cannot be reached.";
+const OTHER_TABLES = "The database has no tables of blocksweep, or those of another version.";
+
+/** The errors of PostgreSQL that are a reason to try again later, by SQLSTATE. */
+const TROUBLES: Readonly<Record<string, readonly [trouble: DataTrouble, message: string]>> = {
+  "57014": ["slow", SLOW], // the statement was cancelled
+  "3D000": ["unreachable", UNREACHABLE], // the database does not exist
+  "42P01": ["schema", OTHER_TABLES], // a table does not exist
+  "42703": ["schema", OTHER_TABLES], // a column does not exist
+};
 
 /** An open database. */
 interface Opened {
@@ -69,7 +77,8 @@ export class DatabaseAccess implements AsyncDisposable {
   async readLong<T>(work: (database: Database, salt: string) => Promise<T>): Promise<T> {
     const { database, salt } = await this.#current();
     try {
-      return await work(database, salt);
+      // The connection may have been lost, and the database made again.
+      return await work(database, database.engine === "postgres" ? await saltOf(database) : salt);
     } catch (error) {
       throw await this.#troubleOf(error);
     }
@@ -111,7 +120,7 @@ export class DatabaseAccess implements AsyncDisposable {
       throw await this.#troubleOf(error);
     }
     await database[Symbol.asyncDispose]();
-    throw new DataError("schema", "The tables of the database are of another version.");
+    throw new DataError("schema", OTHER_TABLES);
   }
 
   async #connect(): Promise<Database> {
@@ -125,8 +134,9 @@ export class DatabaseAccess implements AsyncDisposable {
   /** The error for an error of a database, which is closed unless the next call can use it. */
   async #troubleOf(error: unknown): Promise<unknown> {
     if (error instanceof DataError || error instanceof Deno.errors.NotCapable) return error;
-    const { code } = ((error as Error).cause ?? {}) as { code?: string };
-    if (code === CANCELED) return new DataError("slow", SLOW);
+    const { code = "" } = ((error as Error).cause ?? {}) as { code?: string };
+    const [trouble, message] = TROUBLES[code] ?? [];
+    if (trouble === "slow") return new DataError(trouble, message!);
     const isOpen = this.#opened !== undefined;
     if (isOpen && error instanceof InputError) return error; // a wrong question
     await this[Symbol.asyncDispose]();
@@ -134,10 +144,9 @@ export class DatabaseAccess implements AsyncDisposable {
     const isLocked = isFile && error instanceof Unavailable;
     if (isLocked) return new DataError("locked", "Another program has locked the database.");
     if (isFile) return isOpen ? error : new DataError("schema", `${(error as Error).message}.`);
-    if (isOpen && !(error instanceof Unavailable) && code !== NO_DATABASE) return error;
-    return new DataError("unreachable", "The server of the database cannot be reached.");
+    if (trouble !== undefined) return new DataError(trouble, message!);
+    return isOpen && !(error instanceof Unavailable)
+      ? error
+      : new DataError("unreachable", UNREACHABLE);
   }
 }
-
-/** The message for an answer that took too long. */
-export const SLOW = "The answer took too long. Use other filters, or try again.";

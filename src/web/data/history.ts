@@ -9,12 +9,14 @@ import {
   timeParameter,
   type Value,
 } from "../../store/database/database.ts";
-import { DAY_MS, HOUR_MS, startOf, VALID_MS } from "../../store/uptime/hours.ts";
+import { DAY_MS, HOUR_MS, readState, startOf, VALID_MS } from "../../store/uptime/hours.ts";
 import { hourPoints, uptimePoints } from "../../store/uptime/uptime_queries.ts";
 import type { History, HistoryPoint } from "./dashboard_data.ts";
 
 /** A period with at most this number of observations has a point for each. */
 const MOST_RAW = 500;
+/** A longer period has steps: its observations may be pruned, and rollups stay. */
+const LONGEST_RAW_MS = 31 * DAY_MS;
 /** Maximum number of steps. */
 const MOST_STEPS = 400;
 const MINUTE_MS = 60_000;
@@ -32,8 +34,8 @@ interface Period {
 }
 
 /**
- * Reads the history of a server in a period. A period with few observations has a point for each of
- * them. A longer one has steps: the mean of the players, and the most players at one time.
+ * Reads the history of a server in a period. A short period with few observations has a point for each
+ * of them. A longer one has steps: the mean of the players, and the most players at one time.
  *
  * @param id `servers.id`.
  * @param least Minimum length of a step, milliseconds; 0: a period with few observations has no steps.
@@ -47,15 +49,28 @@ export async function readHistory(
 ): Promise<History> {
   const period = { from, to };
   const unwatched = await unwatchedIn(database, id, period);
-  const raw = least > 0 ? undefined : await observationsOf(database, id, period, MOST_RAW + 1);
-  if (raw !== undefined && raw.length <= MOST_RAW) {
+  if (least === 0 && to - from <= LONGEST_RAW_MS) {
+    const raw = await observationsOf(database, id, period, MOST_RAW + 1);
     const points = raw.map(pointOf);
-    return { from, to, step: 0, points, unwatched, peak: peakOf(points) };
+    if (raw.length <= MOST_RAW) {
+      return { from, to, step: 0, points, unwatched, peak: peakOf(points) };
+    }
   }
-  const isEnough = (length: number) => length >= least && (to - from) / length <= MOST_STEPS;
-  const step = STEPS.find(isEnough) ?? STEPS.at(-1)!;
+  const step = await stepOf(database, period, least);
   const points = await stepsOf(database, id, period, step);
   return { from, to, step, points, unwatched, peak: await peakIn(database, id, period, points) };
+}
+
+/** The length of steps. Of hours that a prune removed, only the days are left. */
+async function stepOf(
+  database: Database,
+  { from, to }: Period,
+  wanted: number,
+): Promise<number> {
+  const { sealedUntil } = await readState(database);
+  const least = from < sealedUntil ? Math.max(wanted, DAY_MS) : wanted;
+  const isEnough = (length: number) => length >= least && (to - from) / length <= MOST_STEPS;
+  return STEPS.find(isEnough) ?? STEPS.at(-1)!;
 }
 
 const COLUMNS = "o.at, o.online, o.players_online, o.players_max, o.latency_ms";

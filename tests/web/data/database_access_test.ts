@@ -1,0 +1,63 @@
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import { InputError } from "../../../src/core/errors.ts";
+import { openSqlite } from "../../../src/store/database/sqlite.ts";
+import { createTables } from "../../../src/store/schema/create_tables.ts";
+import { DataError } from "../../../src/web/data/dashboard_data.ts";
+import { DatabaseAccess } from "../../../src/web/data/database_access.ts";
+import { connect, SERVER, withPostgres } from "../../store/databases.ts";
+import { parsePostgres } from "../../../src/store/database/postgres_url.ts";
+
+async function troubleOf(access: DatabaseAccess, sql = "select 1"): Promise<string> {
+  const error = await assertRejects(() => access.read((database) => database.rows(sql)));
+  assert(error instanceof DataError, String(error));
+  return error.trouble;
+}
+
+Deno.test("a locked file is an error with its reason, and is read when the lock is released", async () => {
+  const folder = await Deno.makeTempDir();
+  const file = `${folder}/servers.db`;
+  try {
+    await using other = openSqlite(file);
+    await createTables(other);
+    await other.script("pragma journal_mode = delete"); // writers lock readers out then
+    await other.script("begin exclusive");
+    await using access = new DatabaseAccess({ name: "test", file });
+    assertEquals(await troubleOf(access), "locked");
+    await other.script("rollback");
+    const read = () =>
+      access.read((database) => database.rows("select count(*) as n from servers"));
+    assertEquals(Number((await read())[0].n), 0);
+    await other.script("begin exclusive");
+    assertEquals(await troubleOf(access, "select * from servers"), "locked");
+    await other.script("rollback");
+    await read();
+    const wrong = new InputError("a wrong question");
+    await assertRejects(() => access.read(() => Promise.reject(wrong)), InputError, "a wrong");
+    await assertRejects(
+      () => access.read((database) => database.run("delete from servers")),
+      Error,
+    );
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
+Deno.test({
+  name: "PostgreSQL: a slow statement is cancelled, and the next one runs",
+  ignore: SERVER === undefined,
+  fn: () =>
+    withPostgres(SERVER!, async (url) => {
+      {
+        await using database = await connect(url);
+        await createTables(database);
+      }
+      const postgres = parsePostgres(url);
+      await using access = new DatabaseAccess({
+        name: "test",
+        postgres,
+        password: postgres.password,
+      });
+      assertEquals(await troubleOf(access, "select pg_sleep(60)"), "slow");
+      await access.read((database) => database.rows("select 1"));
+    }),
+});

@@ -11,11 +11,13 @@
  *
  * Threads answer, as in the command `serve`. Each round asks with other values: filters, networks,
  * servers, pages. "counted" is the time from the start until all servers are counted, and "first page" the
- * time until the first page of servers has been read meanwhile. A row has the median and the 95th percentile of
- * all rounds, milliseconds. The memory is that of the whole process after all rounds. Exits with 1 if a
+ * time until the first page of servers has been read meanwhile. A row has the median, the 95th
+ * percentile and the mean CPU time of all rounds, milliseconds. On a loaded machine, the CPU time (of this
+ * process) shows which answers are slow in themselves. The memory is that of the whole process after all rounds. Exits with 1 if a
  * 95th percentile is above the limit of its row, the servers are counted after 15 s, or the process needs
  * more than 256 MB.
  */
+import process from "node:process";
 import { parseDatabaseLocation } from "../src/store/database_location.ts";
 import { createTables } from "../src/store/schema/create_tables.ts";
 import type { DashboardData, DashboardFilters } from "../src/web/data/dashboard_data.ts";
@@ -172,9 +174,13 @@ async function openCounted(place: string) {
   }
 }
 
-/** The times of all rounds of a question, sorted, milliseconds. */
-async function timesOf(data: DashboardData, { name, ask }: Measured): Promise<number[]> {
+/** The times of all rounds of a question, sorted, and the mean CPU time of the process, milliseconds. */
+async function timesOf(
+  data: DashboardData,
+  { name, ask }: Measured,
+): Promise<{ times: number[]; cpu: number }> {
   const times: number[] = [];
+  const before = process.cpuUsage();
   for (let round = 0; round < Number(options.rounds); round++) {
     const begun = performance.now();
     await ask(data, round).catch((cause) => {
@@ -182,7 +188,9 @@ async function timesOf(data: DashboardData, { name, ask }: Measured): Promise<nu
     });
     times.push(performance.now() - begun);
   }
-  return times.sort((a, b) => a - b);
+  const { user, system } = process.cpuUsage(before);
+  times.sort((a, b) => a - b);
+  return { times, cpu: (user + system) / 1000 / times.length };
 }
 
 /** Measures a database beside an empty one; returns whether all limits are kept. */
@@ -195,15 +203,17 @@ async function measure(engine: string, place: string, empty: string): Promise<bo
   let isKept = full.counted <= COUNTED_MS;
   const rows: (string | number)[][] = [];
   for (const one of MEASURED) {
-    const [times, few] = [await timesOf(data, one), await timesOf(none, one)];
+    const { times, cpu } = await timesOf(data, one);
+    const few = (await timesOf(none, one)).times;
     const p95 = at(times, 0.95);
     isKept &&= p95 <= one.limit;
-    rows.push([one.name, at(times, 0.5), p95, at(few, 0.95), p95 <= one.limit ? "" : "too slow"]);
+    const note = p95 <= one.limit ? "" : "too slow";
+    rows.push([one.name, at(times, 0.5), p95, cpu, at(few, 0.95), note]);
   }
   const cells = rows.map((row) =>
     row.map((cell) => typeof cell === "number" ? cell.toFixed(cell < 10 ? 1 : 0) : cell)
   );
-  console.log("%s", table([engine, "median ms", "p95 ms", "p95 empty", ""], cells));
+  console.log("%s", table([engine, "median ms", "p95 ms", "CPU ms", "p95 empty", ""], cells));
   const megabytes = Deno.memoryUsage().rss / 1e6;
   console.log(
     `${engine}: first page after ${full.firstPage.toFixed(0)} ms, counted after ` +

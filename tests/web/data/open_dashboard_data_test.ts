@@ -107,6 +107,29 @@ Deno.test("a database of another version is an error", async () => {
   }
 });
 
+Deno.test("a query that takes too long is an error, and the next question is answered", async () => {
+  const folder = await Deno.makeTempDir();
+  const file = `${folder}/servers.db`;
+  try {
+    await make(file);
+    {
+      await using database = openSqlite(file);
+      await database.script(
+        "drop view server_list; drop view recent_uptime; create view recent_uptime as " +
+          "with recursive n (i) as (select 1 union all select i + 1 from n where i < 30000000) " +
+          "select max(i) as server, 1.0 as uptime_30d from n",
+      );
+    }
+    await using data = await open(file);
+    assertEquals(await troubleOf(data), "slow");
+    assertEquals((await data.scans()).length, 1);
+    const { servers } = await counted(data);
+    assert(servers > 100);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
 Deno.test({
   name: "PostgreSQL: threads read a database, and notice when it was dropped and made again",
   ignore: SERVER === undefined,

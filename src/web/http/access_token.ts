@@ -17,15 +17,14 @@ const COOKIE_S = 30 * 86_400;
 const RECIPE = "create one with: openssl rand -hex 16 > FILE && chmod 600 FILE";
 
 /**
- * Reads the token of a file: its first line.
+ * Reads the token of a file, `-` for standard input: its first line.
  *
  * @throws InputError for a file that other users can read, and for a token that is too short. No error
  * contains any part of the token.
  */
 export async function readAccessToken(path: string): Promise<string> {
   const text = await readTextFile(path);
-  const { mode, isFile } = await Deno.stat(userPath(path));
-  if (isFile && ((mode ?? 0) & 0o077) !== 0) {
+  if (path !== "-" && await isReadableByOthers(userPath(path))) {
     throw new InputError(
       `Cannot use --token-file "${path}": other users can read the file (chmod 600)`,
     );
@@ -36,6 +35,11 @@ export async function readAccessToken(path: string): Promise<string> {
     `Cannot use --token-file "${path}": the token must have at least ${LEAST_BITS} bits, in letters, ` +
       `digits and -._~+/=; ${RECIPE}`,
   );
+}
+
+async function isReadableByOthers(path: string): Promise<boolean> {
+  const { mode, isFile } = await Deno.stat(path);
+  return isFile && ((mode ?? 0) & 0o077) !== 0;
 }
 
 /** The maximum number of random bits in a text, by the characters that it contains. */

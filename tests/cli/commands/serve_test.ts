@@ -206,6 +206,15 @@ Deno.test("what cannot be served is exit code 2 before the start", () =>
     }
   }));
 
+Deno.test("a token is read from standard input", () =>
+  inFolder(async (folder) => {
+    const database = await fill(`${folder}/servers.db`);
+    const options = { stdin: "password" };
+    const { code, stderr } = await run(["serve", database, "--token-file", "-"], options);
+    assertEquals(code, 2);
+    assertStringIncludes(stderr, "at least 128 bits");
+  }));
+
 Deno.test("a missing permission names its flag", () =>
   inFolder(async (folder) => {
     const database = await fill(`${folder}/servers.db`);

@@ -127,7 +127,7 @@ function Figures({ overview }: { overview: Overview }) {
       <Figure
         name="Players"
         value={countText(players)}
-        note={online > 0 ? `${countText(players / online)} a server` : undefined}
+        note={online > 0 ? `${Number((players / online).toFixed(1))} per online server` : undefined}
       />
       <Figure
         name="Stale"

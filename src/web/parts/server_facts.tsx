@@ -5,6 +5,7 @@
  * @module
  */
 import type { Child } from "npm:hono@4.13.19/jsx";
+import { PLACE_FIELDS } from "../../app/geoip/places.ts";
 import type { Facts, FactValue, Plugin } from "../../core/record.ts";
 import { STORED_FIELDS } from "../../store/server_queries.ts";
 import { documentedFlags } from "../../protocols/documented_flags.ts";
@@ -24,13 +25,7 @@ const TIMES = ["seen_at", "first_seen", "last_seen", "changed_at"];
 export function Columns({ server, hasPlaces }: { server: ListedServer; hasPlaces: boolean }) {
   const fields: readonly { name: string; meaning: string }[] = [
     ...STORED_FIELDS,
-    ...hasPlaces
-      ? [
-        { name: "country", meaning: "country of the address, by --geoip" },
-        { name: "asn", meaning: "number of the autonomous system, by --geoip" },
-        { name: "operator", meaning: "operator of the network, by --geoip" },
-      ]
-      : [],
+    ...hasPlaces ? PLACE_FIELDS : [],
   ];
   const columns = server as unknown as Readonly<Record<string, unknown>>;
   const known = fields.filter(({ name }) =>

@@ -6,6 +6,7 @@
  */
 import { type Band, LineChart, type LineChartData } from "../charts/line_chart.tsx";
 import type { History } from "../data/dashboard_data.ts";
+import { timeText } from "./quantities.ts";
 import { Card, Tabs } from "./blocks.tsx";
 
 const HOUR = 3_600_000;
@@ -23,14 +24,25 @@ export function HistoryCharts(
   { history, path, now }: { history: History; path: string; now: number },
 ) {
   const { from, to } = history;
+  const length = to - from;
+  const periodUrl = (start: number) => `${path}?from=${start}&to=${start + length}`;
   const isRecent = now - to < 2 * HOUR;
-  const tabs = PERIODS.map(([name, length]) => ({
+  const tabs = PERIODS.map(([name, one]) => ({
     name,
-    url: `${path}?from=${now - length}&to=${now}`,
-    isChosen: isRecent && Math.abs(to - from - length) < length / 50,
+    url: `${path}?from=${now - one}&to=${now}`,
+    isChosen: isRecent && Math.abs(length - one) < one / 50,
   }));
   return (
-    <Card title="History" aside={<Tabs label="Period" tabs={tabs} />}>
+    <Card
+      title={`History, ${timeText(from).slice(0, 16)} to ${timeText(to).slice(0, 16)} UTC`}
+      aside={
+        <div class="period">
+          {from >= length && <a href={periodUrl(from - length)}>← Earlier</a>}
+          {!isRecent && <a href={periodUrl(Math.min(to, now - length))}>Later →</a>}
+          <Tabs label="Period" tabs={tabs} />
+        </div>
+      }
+    >
       <LineChart data={playersChart(history)} />
       <LineChart data={latencyChart(history)} />
     </Card>

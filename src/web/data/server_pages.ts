@@ -5,7 +5,6 @@
  */
 import {
   type Database,
-  isInList,
   listValue,
   timeParameter,
   type Value,
@@ -121,10 +120,8 @@ async function nextIds(
   const entries = { sort, filters, cursor, limit };
   const bounds = boundsOf(database, sort, filters);
   const sorted = async () => {
-    const isListed = isInList(database, ID[SERVER_ORDERS[sort].table], "integer");
-    const list = listValue(database, picture.matchingIds(filters));
-    const conditions = [...bounds, { sql: isListed, values: [list] }];
-    const ids = await entriesOf(database, { ...entries, conditions, isListed: true });
+    const among = picture.matchingIds(filters);
+    const ids = await entriesOf(database, { ...entries, conditions: bounds, among });
     return { ids, isEnd: ids.length < limit };
   };
   if (expected > steps.expected) return await sorted();
@@ -153,27 +150,38 @@ interface Entries {
   /** Conditions of the entries. */
   readonly conditions: readonly Sql[];
   readonly limit: number;
-  /** Whether the conditions find the servers, and not the order's index. Default: no. */
-  readonly isListed?: boolean;
+  /** The `servers.id` of the only servers to read. Default: all servers, by the order's index. */
+  readonly among?: readonly number[];
 }
 
 /** Reads the numbers of servers in an order; before a server, in reverse order. */
 async function entriesOf(database: Database, entries: Entries): Promise<number[]> {
-  const { sort, cursor, conditions, limit, isListed } = entries;
-  const { table, isDescending, index } = SERVER_ORDERS[sort];
+  const { sort, cursor, conditions, limit } = entries;
+  const { table, isDescending } = SERVER_ORDERS[sort];
   const isDown = isDescending !== (cursor?.direction === "before");
-  // SQLite has no statistics.
-  const hint = !isListed && database.engine === "sqlite" ? `indexed by ${index}` : "";
+  const from = tableOf(database, entries);
   const ids: number[] = [];
   for (const { position, keys } of partsAfter(database, entries, isDown)) {
     const { sql, values } = whereClause([...position, ...conditions]);
     const order = keys.map((key) => `${key}${isDown ? " desc" : ""}`).join(", ");
-    const rows = `select ${ID[table]} as id from ${TABLES[table]} ${table} ${hint} ${sql} ` +
-      `order by ${order} limit ?`;
-    ids.push(...await idsOf(database, rows, [...values, limit - ids.length]));
+    const rows = `select ${ID[table]} as id from ${from.sql} ${sql} order by ${order} limit ?`;
+    ids.push(...await idsOf(database, rows, [...from.values, ...values, limit - ids.length]));
     if (ids.length >= limit) break;
   }
   return ids;
+}
+
+/** SQL of the table whose rows are read. SQLite has no statistics: hints say what it reads first. */
+function tableOf(database: Database, { sort, among }: Entries): Sql {
+  const { table, index } = SERVER_ORDERS[sort];
+  const name = `${TABLES[table]} ${table}`;
+  const isSqlite = database.engine === "sqlite";
+  if (among === undefined) {
+    return { sql: isSqlite ? `${name} indexed by ${index}` : name, values: [] };
+  }
+  const list = isSqlite ? "json_each(?) m cross" : "unnest(?::integer[]) as m (value)";
+  const sql = `${list} join ${name} on ${ID[table]} = m.value`;
+  return { sql, values: [listValue(database, among)] };
 }
 
 /** The ids of a query, as one JSON text: SQLite reads a list in a sixth of the time of its rows. */

@@ -30,6 +30,28 @@ interface LiveScan {
   readonly finds: readonly Find[];
 }
 
+/** The state of a file of `--status-file`. Another program may have written anything. */
+interface StatusFile {
+  readonly state: Readonly<Record<string, unknown>> | null;
+}
+
+/** The counters of a status file that the page shows: where a packet or a reply was lost. */
+const COUNTERS: readonly (readonly [title: string, ...path: readonly string[]])[] = [
+  ["Replies, valid", "replies", "valid"],
+  ["Replies, duplicate", "replies", "duplicate"],
+  ["Replies, unverified", "replies", "unverified"],
+  ["Replies, forged", "replies", "forged"],
+  ["Replies, malformed", "replies", "malformed"],
+  ["Replies, unsolicited", "replies", "unsolicited"],
+  ["Probes that the system refused", "probes_refused"],
+  ["Datagrams that the system dropped", "datagrams_dropped"],
+  ["TCP connections, refused", "tcp", "refused"],
+  ["TCP connections, unreachable", "tcp", "unreachable"],
+  ["TCP connections, timed out", "tcp", "timeout"],
+  ["Servers without a status", "no_status"],
+  ["Rows that are not written", "lost"],
+];
+
 /** Number of values of a chart: the last two minutes. */
 const MOST_POINTS = 120;
 /** Number of values for which a chart has places from its start on. */
@@ -126,10 +148,11 @@ class LivePage {
       this.#stream = new EventSource(
         `/api/live?scan=${encodeURIComponent(this.#root.dataset.scan!)}`,
       );
-      this.#stream.addEventListener(
-        "state",
-        (event) => this.#show(JSON.parse(event.data).scans[0]),
-      );
+      this.#stream.addEventListener("state", (event) => {
+        const { scans, status } = JSON.parse(event.data);
+        this.#showCounters(status);
+        this.#show(scans[0]);
+      });
     }
   }
 
@@ -170,6 +193,20 @@ class LivePage {
     this.#replies.add(scan.replies_per_second ?? 0);
     write("probes-rate", count(scan.probes_per_second));
     write("replies-rate", count(scan.replies_per_second ?? 0));
+  }
+
+  /** Lists the counters of the scan's status file, if `serve` reads it. */
+  #showCounters(files: readonly StatusFile[]): void {
+    const file = files.find(({ state }) => state?.scan_id === this.#root.dataset.scan);
+    const list = this.#root.querySelector("[data-live-counters]");
+    if (file === undefined || list === null) return;
+    list.replaceChildren(...COUNTERS.flatMap(([title, ...path]) => {
+      const value = path.reduce<unknown>((part, key) => Object(part)[key], file.state);
+      if (typeof value !== "number") return [];
+      const [name, number] = [document.createElement("dt"), document.createElement("dd")];
+      [name.textContent, number.textContent] = [title, count(value)];
+      return [name, number];
+    }));
   }
 
   #showFinds(finds: readonly Find[]): void {

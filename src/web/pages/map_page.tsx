@@ -100,15 +100,17 @@ function Picture({ query, cells }: MapPageData) {
 function Side({ query, cells }: MapPageData) {
   return (
     <div class="map-side stack">
-      <Card title="Chosen cell">
-        <p id="cell" data-cell aria-live="polite">
-          {`Each cell is a ${cellName(query)}. Choose one with the pointer or the arrow keys.`}
-        </p>
-        <p class="actions">
-          <a class="button" data-link="servers" hidden href="/servers">List its servers</a>
-          <a class="button" data-link="zoom" hidden href="/map">Enlarge</a>
-        </p>
-      </Card>
+      <div class="needs-script">
+        <Card title="Chosen cell">
+          <p id="cell" data-cell aria-live="polite">
+            {`Each cell is a ${cellName(query)}. Choose one with the pointer or the arrow keys.`}
+          </p>
+          <p class="actions">
+            <a class="button" data-link="servers" hidden href="/servers">List its servers</a>
+            <a class="button" data-link="zoom" hidden href="/map">Enlarge</a>
+          </p>
+        </Card>
+      </div>
       <Legend query={query} cells={cells} />
       <CurveLegend query={query} />
     </div>

@@ -42,6 +42,14 @@ export function scanPage({ scan, finds }: ScanPageData, context: PageContext): s
         <Progress scan={scan} now={now} />
         <Figures scan={scan} />
         {isRunning && <LiveCharts />}
+        {isRunning && scan.kind === "sweep" && (
+          <Card title="Counters of the scan">
+            <dl class="facts counters" data-live-counters>
+              <dt>Not available</dt>
+              <dd>They appear if the scan and this dashboard have the same --status-file FILE.</dd>
+            </dl>
+          </Card>
+        )}
         <div class="grid">
           <Card title="Losses and rate">
             <Losses scan={scan} />

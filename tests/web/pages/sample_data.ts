@@ -130,6 +130,7 @@ export function pagesWith(text: string): Map<string, string> {
     ...{ port: [4000], network: ["203.0.113.0/24"], operator: [64_500], minPlayers: 1 },
   };
   const running = [scanOf(text, "running"), scanOf(text, text)];
+  const sweep = { ...running[0], scan_id: "2", kind: "sweep" };
   const points = [0, 1, 5].map((i) => ({ at: NOW - i * HOUR, servers: 3, online: 2, players: 1 }));
   const trend = { value: text, points: points.toReversed() };
   const overview = { servers: 3, online: 2, players: 1, stale: 1, newestReplyAt: NOW };
@@ -155,6 +156,7 @@ export function pagesWith(text: string): Map<string, string> {
     ["/breakdown", breakdownPage(breakdown, context("/breakdown"))],
     ["/scans", scansPage({ scans: running }, context("/scans"))],
     ["/scans/1", scanPage({ scan: running[0], finds: [server] }, context("/scans/1"))],
+    ["/scans/2", scanPage({ scan: sweep, finds: [] }, context("/scans/2"))],
     [
       "/events",
       eventsPage({ query: { limit: 9, kinds: [filter], server: 7 }, events }, context("/events")),

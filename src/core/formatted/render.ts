@@ -114,14 +114,32 @@ const NAMED = [...COLORS.keys()];
  * ```
  */
 export function formatHtml(runs: readonly TextRun[]): string {
-  const bound = marksLimiter();
-  const spans = runs.map(({ text, style }) => {
-    const lines = text.split(/\r?\n/).map((line) => escapeHtml(harmlessText(line)));
-    const shown = bound(lines.join("\n"));
-    const classes = classesOf(style);
-    return classes === "" ? shown : `<span class="${classes}">${shown}</span>`;
-  });
+  const spans = classedRuns(runs).map(({ text, classes }) =>
+    classes === "" ? escapeHtml(text) : `<span class="${classes}">${escapeHtml(text)}</span>`
+  );
   return `<bdi class="mc">${spans.join("")}</bdi>`;
+}
+
+/**
+ * The texts and CSS classes of {@linkcode formatHtml}, for programs that build elements. Texts are
+ * harmless, but not escaped for HTML.
+ *
+ * @example
+ * ```ts
+ * import * as formatted from "blocksweep/formatted";
+ * import { assertEquals } from "@std/assert";
+ *
+ * assertEquals(formatted.classedRuns(formatted.parseFormatted("§l<Hi>")), [
+ *   { text: "<Hi>", classes: "mc-l" },
+ * ]);
+ * ```
+ */
+export function classedRuns(runs: readonly TextRun[]): { text: string; classes: string }[] {
+  const bound = marksLimiter();
+  return runs.map(({ text, style }) => ({
+    text: bound(text.split(/\r?\n/).map(harmlessText).join("\n")),
+    classes: classesOf(style),
+  }));
 }
 
 function classesOf({ color, formats }: Style): string {

@@ -5,11 +5,11 @@
  * @module
  */
 import { LineChart, type LineChartData } from "../charts/line_chart.tsx";
-import type { FacetName, Facets, FacetValue, Trend, TrendsQuery } from "../data/dashboard_data.ts";
+import type { Facets, Trend, TrendsQuery } from "../data/dashboard_data.ts";
 import { FACET_TITLES } from "../parts/facet_list.tsx";
 import { acceptedUrl, serversUrl } from "../parts/links.ts";
-import { countText, percentText } from "../parts/quantities.ts";
-import { Bar } from "../parts/server_parts.tsx";
+import { Bars, shownBars } from "../parts/bars.tsx";
+import { countText } from "../parts/quantities.ts";
 import { safeText } from "../parts/texts.tsx";
 import { Card, Empty, PageHead, Tabs } from "../parts/blocks.tsx";
 import { htmlDocument } from "./layout.tsx";
@@ -30,19 +30,13 @@ export interface BreakdownPageData {
 const PROPERTIES: readonly BreakdownPageData["by"][] = [
   ...["version", "software", "edition", "port", "protocol"] as const,
 ];
-/** The facets with bars. */
-const BARS: readonly FacetName[] = [
-  ...["version", "software", "edition", "protocol", "port", "operator", "country"] as const,
-];
-/** Number of bars of a facet that are not folded, and of lines of the chart. */
-const FIRST = 10;
+/** Number of lines of the chart. */
 const MOST_LINES = 7;
 
 /** The page `/breakdown`. */
 export function breakdownPage(data: BreakdownPageData, context: PageContext): string {
   const { facets } = data;
-  const bars = BARS.filter((name) => (facets?.facets[name].length ?? 0) > 0)
-    .filter((name) => context.hasPlaces || name !== "operator" && name !== "country");
+  const bars = facets === undefined ? [] : shownBars(facets, context.hasPlaces);
   return htmlDocument({
     title: "Breakdown",
     context,
@@ -68,7 +62,12 @@ export function breakdownPage(data: BreakdownPageData, context: PageContext): st
           : (
             <div class="grid">
               {bars.map((name) => (
-                <Bars name={name} values={facets.facets[name]} servers={facets.servers} />
+                <Bars
+                  name={name}
+                  values={facets.facets[name]}
+                  servers={facets.servers}
+                  linkOf={(value) => acceptedUrl(serversUrl({ [name]: [value] }))}
+                />
               ))}
             </div>
           )}
@@ -129,72 +128,4 @@ function chartOf(
   });
   const from = now - days * 86_400_000;
   return { title, unit: "servers", from, to: now, times, step: usualStep(times), series };
-}
-
-function Bars(
-  { name, values, servers }: {
-    name: FacetName;
-    values: readonly FacetValue[];
-    servers: number;
-  },
-) {
-  const most = Math.max(...values.map((one) => one.servers));
-  const rows = values.map((one) => <BarRow name={name} one={one} most={most} servers={servers} />);
-  return (
-    <Card title={FACET_TITLES[name]}>
-      <BarTable name={name} rows={rows.slice(0, FIRST)} />
-      {rows.length > FIRST && (
-        <details>
-          <summary class="hint">{`${rows.length - FIRST} more`}</summary>
-          <BarTable name={name} rows={rows.slice(FIRST)} />
-        </details>
-      )}
-    </Card>
-  );
-}
-
-function BarTable({ name, rows }: { name: FacetName; rows: readonly unknown[] }) {
-  return (
-    <table class="bars">
-      <thead class="hidden">
-        <tr>
-          <th scope="col">{FACET_TITLES[name]}</th>
-          <th scope="col">Bar</th>
-          <th scope="col">Servers</th>
-          <th scope="col">Share</th>
-        </tr>
-      </thead>
-      <tbody>{rows}</tbody>
-    </table>
-  );
-}
-
-function BarRow(
-  { name, one, most, servers }: {
-    name: FacetName;
-    one: FacetValue;
-    most: number;
-    servers: number;
-  },
-) {
-  const { value, label } = one;
-  const text = safeText(label ?? String(value), 60);
-  return (
-    <tr title={`${countText(one.online)} online, ${countText(one.players)} players`}>
-      <th scope="row">
-        {value === null
-          ? <span class="none">unknown</span>
-          : (
-            <a href={acceptedUrl(serversUrl({ [name]: [value] }))}>
-              <bdi>{text}</bdi>
-            </a>
-          )}
-      </th>
-      <td>
-        <Bar share={most > 0 ? one.servers / most : 0} color={value === null ? 7 : 0} />
-      </td>
-      <td class="number">{countText(one.servers)}</td>
-      <td class="number">{percentText(servers > 0 ? one.servers / servers : null)}</td>
-    </tr>
-  );
 }

@@ -4,13 +4,13 @@
  *
  * @module
  */
-import { placeOf } from "../browser/hilbert.ts";
 import { mapSteps, stepOf } from "../browser/map_scale.ts";
 import { MAP_LAYERS, type MapCells, type MapLayer, type MapQuery } from "../data/dashboard_data.ts";
 import { formatAddress } from "../../core/address.ts";
 import { filterQuery } from "../api/filters.ts";
 import { Card, Empty, PageHead, Tabs } from "../parts/blocks.tsx";
 import { Bar } from "../parts/server_parts.tsx";
+import { Curve, MapSteps } from "../parts/map_parts.tsx";
 import { serversUrl, urlOf } from "../parts/links.ts";
 import { countText, percentText } from "../parts/quantities.ts";
 import { htmlDocument } from "./layout.tsx";
@@ -187,54 +187,16 @@ function Legend({ query, cells }: { query: MapQuery; cells: MapCells }) {
   const most = cells.values.reduce((a, b) => Math.max(a, b), 0);
   return (
     <Card title={LAYERS[query.layer]}>
-      <ul class="steps">
-        <li>
-          <Swatch color={0} />
-          {query.layer === "scanned" ? "not scanned" : "none"}
-        </li>
-        {mapSteps(query.layer, most).map(({ color, label, isHatched }) => (
-          <li>
-            <Swatch color={color} isHatched={isHatched} />
-            {label}
-          </li>
-        ))}
-      </ul>
+      <MapSteps layer={query.layer} most={most} />
     </Card>
-  );
-}
-
-function Swatch({ color, isHatched }: { color: number; isHatched?: boolean }) {
-  return (
-    <svg width="18" height="18" aria-hidden="true" class={`swatch m${color}`}>
-      <rect width="18" height="18" rx="3" />
-      {isHatched && <path d="M0 6l6-6M0 12L12 0M0 18L18 0M6 18L18 6M12 18l6-6" />}
-    </svg>
   );
 }
 
 /** How the curve runs, as a picture of 16 × 16 blocks and a text. */
 function CurveLegend({ query }: { query: MapQuery }) {
-  const order = 4;
-  const first = Math.floor(query.address / 2 ** (32 - query.prefix)) * 4 ** order;
-  const depth = query.prefix / 2 + order;
-  const size = 2 ** order;
-  const places = Array.from({ length: 4 ** order }, (_, i) => placeOf(first + i, depth))
-    .map(({ x, y }) => ({ x: x % size * 8 + 4, y: y % size * 8 + 4 }));
-  const [start, end] = [places[0], places[places.length - 1]];
   return (
     <Card title="How to read the map">
-      <svg
-        class="curve"
-        viewBox="0 0 128 128"
-        width="128"
-        height="128"
-        role="img"
-        aria-label="A Hilbert curve"
-      >
-        <path d={`M${places.map(({ x, y }) => `${x} ${y}`).join("L")}`} />
-        <circle class="start" cx={start.x} cy={start.y} r="3.5" />
-        <circle class="end" cx={end.x} cy={end.y} r="3.5" />
-      </svg>
+      <Curve square={query} />
       <p class="hint">
         {`The addresses follow this line from the dot to the ring, block by block. Neighbours on the line stay neighbours on the map, and a network is always a square or two squares side by side. Each framed block is a /${
           query.prefix + 8

@@ -149,7 +149,8 @@ export function NoTrend() {
   );
 }
 
-function trendCharts(trend: Trend, days: number, now: number): LineChartData[] {
+/** The charts of a trend: servers, and players. */
+export function trendCharts(trend: Trend, days: number, now: number): LineChartData[] {
   const { points } = trend;
   const common = {
     from: now - days * 86_400_000,

@@ -1,0 +1,63 @@
+/** @jsxImportSource npm:hono@4.13.19/jsx */
+/**
+ * The legends of the map.
+ *
+ * @module
+ */
+import { placeOf } from "../browser/hilbert.ts";
+import { mapSteps } from "../browser/map_scale.ts";
+import type { MapLayer, MapQuery } from "../data/dashboard_data.ts";
+
+/** The colours of a layer, and the values for which they stand. */
+export function MapSteps({ layer, most }: { layer: MapLayer; most: number }) {
+  return (
+    <ul class="steps">
+      <li>
+        <Swatch color={0} />
+        {layer === "scanned" ? "not scanned" : "none"}
+      </li>
+      {mapSteps(layer, most).map(({ color, label, isHatched }) => (
+        <li>
+          <Swatch color={color} isHatched={isHatched} />
+          {label}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function Swatch({ color, isHatched }: { color: number; isHatched?: boolean }) {
+  return (
+    <svg width="18" height="18" aria-hidden="true" class={`swatch m${color}`}>
+      <rect width="18" height="18" rx="3" />
+      {isHatched && <path d="M0 6l6-6M0 12L12 0M0 18L18 0M6 18L18 6M12 18l6-6" />}
+    </svg>
+  );
+}
+
+/** How the curve runs through the 16 × 16 blocks of a square. */
+export function Curve(
+  { square: { address, prefix } }: { square: Pick<MapQuery, "address" | "prefix"> },
+) {
+  const order = 4;
+  const first = Math.floor(address / 2 ** (32 - prefix)) * 4 ** order;
+  const depth = prefix / 2 + order;
+  const size = 2 ** order;
+  const places = Array.from({ length: 4 ** order }, (_, i) => placeOf(first + i, depth))
+    .map(({ x, y }) => ({ x: x % size * 8 + 4, y: y % size * 8 + 4 }));
+  const [start, end] = [places[0], places[places.length - 1]];
+  return (
+    <svg
+      class="curve"
+      viewBox="0 0 128 128"
+      width="128"
+      height="128"
+      role="img"
+      aria-label="A Hilbert curve"
+    >
+      <path d={`M${places.map(({ x, y }) => `${x} ${y}`).join("L")}`} />
+      <circle class="start" cx={start.x} cy={start.y} r="3.5" />
+      <circle class="end" cx={end.x} cy={end.y} r="3.5" />
+    </svg>
+  );
+}

@@ -26,6 +26,7 @@ const GUIDES: Partial<Readonly<Record<Command, string>>> = {
   watch: "watching",
   servers: "databases",
   serve: "dashboard",
+  report: "dashboard",
 };
 
 /** Options that every command has: they are listed once. */

@@ -34,6 +34,7 @@ const RUN: Readonly<Record<Command, () => Promise<Run>>> = {
   history: async () => (await import("./commands/history.ts")).runHistory,
   scans: async () => (await import("./commands/scans.ts")).runScans,
   serve: async () => (await import("./commands/serve/serve.ts")).runServe,
+  report: async () => (await import("./commands/report/report.ts")).runReport,
   export: async () => (await import("./commands/servers_and_export.ts")).runExport,
   import: async () => (await import("./commands/import.ts")).runImport,
   prune: async () => (await import("./commands/prune.ts")).runPrune,

@@ -14,6 +14,7 @@ export const COMMAND_NAMES = [
   "history",
   "scans",
   "serve",
+  "report",
   "export",
   "import",
   "prune",
@@ -146,6 +147,18 @@ export const COMMANDS: Readonly<Record<Command, CommandDescription>> = {
       "serve servers.db",
       "serve postgres://reader@db.example.org/servers --port 8080",
       "serve servers.db --host 192.168.1.5 --token-file token.txt",
+    ],
+    words: { most: 1, completions: "files" },
+  },
+  report: {
+    usage: "report DATABASE|FILE -o report.html [options]",
+    purpose: "write one HTML file about the servers of a database or a file of rows",
+    note:
+      "The file needs no server, and loads nothing: numbers, charts, a map, and a table with filters.\n" +
+      "A FILE contains rows of a scan, such as rows.ndjson.",
+    examples: [
+      "report servers.db -o report.html",
+      "report rows.ndjson -o report.html --geoip country.mmdb",
     ],
     words: { most: 1, completions: "files" },
   },

@@ -11,26 +11,9 @@ import { overviewPage } from "../../../src/web/pages/overview_page.tsx";
 import { scansPage } from "../../../src/web/pages/scans_page.tsx";
 import { serversPage } from "../../../src/web/pages/servers_page.tsx";
 import { elementsOf } from "./html_elements.ts";
-import { contextOf, pagesWith } from "./sample_data.ts";
+import { contextOf, HOSTILE, pagesWith } from "./sample_data.ts";
 
 const HARMLESS = pagesWith("Sample");
-const HOSTILE = [
-  "<script>alert(1)</script>",
-  '"><img src=x onerror=alert(1)>',
-  "' onmouseover='alert(1)",
-  "</title></style></textarea><svg onload=alert(1)>",
-  "<!--",
-  "]]>&lt;b&gt;&#60;i",
-  "javascript:alert(1)",
-  "\u202eevil\u2066\u200b",
-  "a\u0000b\u0007\u001b[2J\r\n",
-  "__proto__",
-  "constructor",
-  "\ud800 lone",
-  "e" + "\u0301".repeat(500),
-  "%s%00../../etc/passwd?x=1&y#z",
-  `§x§f§f§8§8§0§0<b>§k${"x".repeat(64 * 1024)}`,
-];
 
 /** Control characters but line feeds, characters that reorder text, and halves of characters. */
 const HARMFUL = /(?!\n)\p{Cc}|[\u200b\u202a-\u202e\u2066-\u2069]|\p{Cs}/u;

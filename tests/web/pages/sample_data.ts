@@ -26,6 +26,25 @@ import { tokenPage } from "../../../src/web/pages/token_page.tsx";
 export const NOW = Date.UTC(2026, 0, 31, 12);
 const HOUR = 3_600_000;
 
+/** Texts that would run or break a page that does not escape them. */
+export const HOSTILE = [
+  "<script>alert(1)</script>",
+  '"><img src=x onerror=alert(1)>',
+  "' onmouseover='alert(1)",
+  "</title></style></textarea><svg onload=alert(1)>",
+  "<!--",
+  "]]>&lt;b&gt;&#60;i",
+  "javascript:alert(1)",
+  "\u202eevil\u2066\u200b",
+  "a\u0000b\u0007\u001b[2J\r\n",
+  "__proto__",
+  "constructor",
+  "\ud800 lone",
+  "e" + "\u0301".repeat(500),
+  "%s%00../../etc/passwd?x=1&y#z",
+  `§x§f§f§8§8§0§0<b>§k${"x".repeat(64 * 1024)}`,
+];
+
 /** The context of a page. */
 export function contextOf(path: string, text = "servers.db"): PageContext {
   return {

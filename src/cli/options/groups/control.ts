@@ -274,6 +274,7 @@ export const GENERAL = {
         "watch",
         "servers",
         "export",
+        "report",
         "import",
         "prune",
         "copy",

@@ -126,9 +126,9 @@ export const SELECTION = {
     },
     {
       name: "limit",
-      commands: ["servers", "export", "history", "scans"],
+      commands: ["servers", "export", "report", "history", "scans"],
       takes: COUNT,
-      default: { servers: "100", history: "50", scans: "50" },
+      default: { servers: "100", report: "50000", history: "50", scans: "50" },
       help: "maximum number of rows",
     },
     {
@@ -168,6 +168,13 @@ export const OUTPUT = {
       withoutSecrets: withoutPassword,
       help:
         "write rows to a file (.csv .ndjson .json .txt), a database (.db, postgres:) or - (stdout)",
+    },
+    {
+      name: "output",
+      short: "o",
+      commands: ["report"],
+      takes: FILE,
+      help: "the file to write, such as report.html",
     },
     {
       name: "format",
@@ -223,6 +230,11 @@ export const OUTPUT = {
       ...GEOIP_OPTION,
       commands: ["servers", "export"],
       help: "a MaxMind DB file (.mmdb): add the columns country, asn and operator",
+    },
+    {
+      ...GEOIP_OPTION,
+      commands: ["report"],
+      help: "a MaxMind DB file (.mmdb): show the countries or operators of addresses",
     },
     {
       name: "sort",

@@ -1,0 +1,59 @@
+/**
+ * The report command: one HTML file about the servers of a database or file.
+ *
+ * @module
+ */
+import { nodePath } from "../../../core/node_modules.ts";
+import { userPath, writeTextFile } from "../../../app/environment.ts";
+import { EXIT } from "../../../app/exit_codes.ts";
+import { placeLookup, readGeoipFiles } from "../../../app/geoip/places.ts";
+import { InputError } from "../../../core/errors.ts";
+import { countOf } from "../../../core/quantities.ts";
+import { redactUrl } from "../../../core/redact.ts";
+import { parseDatabaseLocation } from "../../../store/database_location.ts";
+import { ReportCollector } from "../../../web/report/report_data.ts";
+import { reportPage } from "../../../web/report/report_page.tsx";
+import { readCommandLine } from "../../options/read_options.ts";
+import { reportLine } from "../../term/console.ts";
+import { readSource } from "./report_source.ts";
+
+/** Runs `report`; returns the exit code. */
+export async function runReport(args: readonly string[]): Promise<number> {
+  const { words: [source], options } = readCommandLine("report", args);
+  const { output, limit, quiet } = options;
+  if (source === undefined) {
+    throw new InputError(
+      "Cannot make a report: name a database or a file of rows, for example servers.db",
+    );
+  }
+  checkOutput(source, output);
+  const { files, attributions } = await readGeoipFiles(options.geoip);
+  const collector = new ReportCollector(limit, placeLookup(files));
+  const { name, trend } = await readSource(source, collector, reportLine);
+  const data = collector.result();
+  const html = reportPage(data, {
+    source: name,
+    now: Date.now(),
+    trend,
+    hasPlaces: files.length > 0,
+    attributions,
+  });
+  await writeTextFile(output, html);
+  const { servers } = data.facets;
+  const rows = data.rows.length < servers ? `, ${countOf(data.rows.length, "row")}` : "";
+  if (!quiet) reportLine(`${output}: ${countOf(servers, "server")} of ${name}${rows}`);
+  return EXIT.done;
+}
+
+/** @throws InputError without an output, or for one that would destroy something else. */
+function checkOutput(source: string, output: string | undefined): asserts output is string {
+  if (output === undefined) {
+    throw new InputError("Cannot make a report without a file for it: -o report.html");
+  }
+  if (parseDatabaseLocation(output) !== undefined) {
+    throw new InputError(`Cannot write a report to "${redactUrl(output)}", which is a database`);
+  }
+  if (nodePath().resolve(userPath(output)) === nodePath().resolve(userPath(source))) {
+    throw new InputError(`Cannot write the report to "${output}": it is the file that is read`);
+  }
+}

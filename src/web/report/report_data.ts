@@ -1,0 +1,167 @@
+/**
+ * Collects what a report shows from a stream of servers.
+ *
+ * @module
+ */
+import { parseAddress } from "../../core/address.ts";
+import type { Place, PlaceLookup } from "../../app/geoip/places.ts";
+import type { StoredRecord } from "../../store/rows/stored_record.ts";
+import {
+  type FacetName,
+  FACETS,
+  type Facets,
+  type FacetValue,
+  type MapCells,
+} from "../data/dashboard_data.ts";
+
+/** A server with the place of its address. */
+export type ReportedServer = StoredRecord & Place;
+
+/** A square of IPv4 addresses with 65,536 cells. */
+export interface Square {
+  /** The first address, as a number. */
+  readonly address: number;
+  readonly prefix: 0 | 8 | 16;
+}
+
+/** What a report shows of its servers. */
+export interface ReportData {
+  /** Counts of all servers. */
+  readonly facets: Facets;
+  /** The servers with rows: those with the most players, the online ones first. */
+  readonly rows: readonly ReportedServer[];
+  /** The smallest square with all IPv4 addresses, and its servers; `undefined`: none has such an address. */
+  readonly map: { readonly square: Square; readonly cells: MapCells } | undefined;
+  /** When the oldest and the newest reply arrived, Unix milliseconds; null: none did. */
+  readonly replies: { readonly oldest: number; readonly newest: number } | null;
+}
+
+/** Maximum number of values of a facet, as on the dashboard. */
+const MOST_VALUES = 30;
+/** Maximum length of a value, UTF-16 units. */
+const MOST_TEXT = 64;
+
+/** Numbers of the servers with a value. */
+type Counts = { -readonly [Name in keyof FacetValue]: FacetValue[Name] };
+
+/** Collects the data of a report. Only the rows and the addresses stay in memory. */
+export class ReportCollector {
+  readonly #facets = FACETS.map((name) =>
+    [name, new Map<string | number | null, Counts>()] as const
+  );
+  readonly #addresses: number[] = [];
+  #rows: ReportedServer[] = [];
+  #totals = { servers: 0, online: 0, players: 0 };
+  #replies: { oldest: number; newest: number } | null = null;
+
+  /** @param limit Maximum number of rows. */
+  constructor(private readonly limit: number, private readonly places: PlaceLookup) {}
+
+  add(record: StoredRecord): void {
+    const server = { ...record, ...this.places(record.host) };
+    const players = server.online ? server.players_online ?? 0 : 0;
+    this.#totals.servers++;
+    this.#totals.online += Number(server.online);
+    this.#totals.players += players;
+    for (const [name, values] of this.#facets) {
+      count(values, valuesOf(name, server), { online: server.online, players });
+    }
+    const address = parseAddress(server.host);
+    if (typeof address === "number") this.#addresses.push(address);
+    if (server.protocol !== "") this.#addReply(server.seen_at);
+    this.#rows.push(server);
+    if (this.#rows.length >= 2 * this.limit + 1000) this.#rows = this.#best();
+  }
+
+  /** The data of all servers so far. */
+  result(): ReportData {
+    return {
+      facets: {
+        ...this.#totals,
+        facets: Object.fromEntries(
+          this.#facets.map(([name, values]) => [name, mostFrequent(name, values)]),
+        ) as Record<FacetName, FacetValue[]>,
+      },
+      rows: this.#best(),
+      map: this.#addresses.length === 0 ? undefined : mapOf(this.#addresses),
+      replies: this.#replies,
+    };
+  }
+
+  #addReply(at: number): void {
+    const { oldest, newest } = this.#replies ?? { oldest: at, newest: at };
+    this.#replies = { oldest: Math.min(oldest, at), newest: Math.max(newest, at) };
+  }
+
+  #best(): ReportedServer[] {
+    return this.#rows.toSorted((a, b) =>
+      Number(b.online) - Number(a.online) || (b.players_online ?? -1) - (a.players_online ?? -1)
+    ).slice(0, this.limit);
+  }
+}
+
+/** A value of a facet, with its name if that is another text. */
+type Value = Pick<FacetValue, "value" | "label">;
+
+/** The values of a server in a facet. */
+function valuesOf(name: FacetName, server: ReportedServer): readonly Value[] {
+  const { asn, operator } = server;
+  switch (name) {
+    case "protocol":
+      return [...new Set(server.protocols)].map((value) => ({ value }));
+    case "flag":
+      return [...new Set(server.flags)].map((value) => ({ value }));
+    case "port":
+      return [{ value: server.port }];
+    case "operator":
+      return [{ value: asn, ...operator !== null && { label: operator } }];
+    default:
+      return [{ value: server[name]?.slice(0, MOST_TEXT) ?? null }];
+  }
+}
+
+function count(
+  counts: Map<string | number | null, Counts>,
+  values: readonly Value[],
+  { online, players }: { readonly online: boolean; readonly players: number },
+): void {
+  for (const one of values) {
+    const known = counts.get(one.value) ?? { ...one, servers: 0, online: 0, players: 0 };
+    counts.set(one.value, known);
+    known.servers++;
+    known.online += Number(online);
+    known.players += players;
+  }
+}
+
+function mostFrequent(name: FacetName, counts: Map<string | number | null, Counts>): FacetValue[] {
+  const isPlace = name === "country" || name === "operator";
+  if (isPlace && counts.size === 1 && counts.has(null)) return []; // no place is known
+  return [...counts.values()].sort((a, b) =>
+    b.servers - a.servers || (String(a.value) < String(b.value) ? -1 : 1)
+  ).slice(0, MOST_VALUES);
+}
+
+/** The smallest square with all addresses, and the number of servers in its cells. */
+function mapOf(addresses: readonly number[]): NonNullable<ReportData["map"]> {
+  const start = (prefix: number) =>
+    Math.floor(addresses[0] / 2 ** (32 - prefix)) * 2 ** (32 - prefix);
+  const prefix =
+    ([16, 8] as const).find((prefix) =>
+      addresses.every((one) => one >= start(prefix) && one < start(prefix) + 2 ** (32 - prefix))
+    ) ?? 0;
+  const counts = new Map<number, number>();
+  for (const one of addresses) {
+    const cell = Math.floor((one - start(prefix)) / 2 ** (16 - prefix));
+    counts.set(cell, (counts.get(cell) ?? 0) + 1);
+  }
+  const cells = [...counts.keys()].sort((a, b) => a - b);
+  return {
+    square: { address: start(prefix), prefix },
+    cells: {
+      cells,
+      values: cells.map((cell) => counts.get(cell)!),
+      servers: addresses.length,
+    },
+  };
+}

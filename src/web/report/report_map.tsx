@@ -1,0 +1,126 @@
+/** @jsxImportSource npm:hono@4.13.19/jsx */
+/**
+ * The map of a report: an image, its legend, and a table with the networks that have the most servers.
+ *
+ * @module
+ */
+import { formatAddress } from "../../core/address.ts";
+import { placeOf } from "../browser/hilbert.ts";
+import type { MapCells } from "../data/dashboard_data.ts";
+import { Card } from "../parts/blocks.tsx";
+import { Curve, MapSteps } from "../parts/map_parts.tsx";
+import { countText } from "../parts/quantities.ts";
+import { Bar } from "../parts/server_parts.tsx";
+import { mapImage } from "./map_image.ts";
+import type { Square } from "./report_data.ts";
+
+/** Blocks of a side, and number of cells of a block. */
+const BLOCKS = 16;
+const CELLS = 256;
+/** Number of networks in the table. */
+const MOST_ROWS = 15;
+
+/** What the map shows. */
+interface MapData {
+  readonly square: Square;
+  readonly cells: MapCells;
+}
+
+/** The map with its legend and table. */
+export function ReportMap({ square, cells }: MapData) {
+  const most = cells.values.reduce((a, b) => Math.max(a, b), 0);
+  const name = networkOf(square.address, square.prefix);
+  return (
+    <Card
+      title={`Map of ${square.prefix === 0 ? "IPv4 addresses" : name}`}
+      aside={<small>{`${countText(cells.servers)} servers`}</small>}
+    >
+      <div class="map">
+        <div class="map-canvas">
+          <picture>
+            <source
+              srcset={mapImage(square, cells, "dark")}
+              media="screen and (prefers-color-scheme: dark)"
+            />
+            <img
+              src={mapImage(square, cells, "light")}
+              alt={`Servers in ${name} on a Hilbert curve. The table has the same networks.`}
+              width="768"
+              height="768"
+            />
+          </picture>
+          <Grid square={square} />
+        </div>
+        <div class="stack">
+          <MapSteps layer="servers" most={most} />
+          <div>
+            <Curve square={square} />
+            <p class="hint">
+              {`Each point is a ${
+                square.prefix === 16 ? "single address" : `network /${square.prefix + 16}`
+              }, each framed block a /${
+                square.prefix + 8
+              }. Addresses follow the line from the dot to the ring.`}
+            </p>
+          </div>
+          <Networks square={square} cells={cells} />
+        </div>
+      </div>
+    </Card>
+  );
+}
+
+function networkOf(address: number, prefix: number): string {
+  return `${formatAddress(address)}/${prefix}`;
+}
+
+/** Frames and numbers of the blocks above the image. */
+function Grid({ square: { address, prefix } }: { square: Square }) {
+  const first = Math.floor(address / 2 ** (32 - prefix)) * BLOCKS * BLOCKS;
+  const blocks = Array.from({ length: BLOCKS * BLOCKS }, (_, number) => {
+    const { x, y } = placeOf(first + number, prefix / 2 + 4);
+    return { number, x: x % BLOCKS, y: y % BLOCKS };
+  });
+  const lines = Array.from({ length: BLOCKS - 1 }, (_, i) => `M${i + 1} 0V16M0 ${i + 1}H16`);
+  return (
+    <svg class="blocks" viewBox="0 0 16 16" aria-hidden="true">
+      <path d={lines.join("")} />
+      {blocks.map(({ number, x, y }) => <text x={x + 0.06} y={y + 0.28}>{number}</text>)}
+    </svg>
+  );
+}
+
+/** The blocks with the most servers. */
+function Networks({ square, cells }: MapData) {
+  const counts = new Map<number, number>();
+  for (const [i, cell] of cells.cells.entries()) {
+    const block = Math.floor(cell / CELLS);
+    counts.set(block, (counts.get(block) ?? 0) + cells.values[i]);
+  }
+  const blocks = [...counts].sort((a, b) => b[1] - a[1] || a[0] - b[0]);
+  const length = square.prefix + 8;
+  return (
+    <table class="bars">
+      <thead class="hidden">
+        <tr>
+          <th scope="col">Network</th>
+          <th scope="col">Bar</th>
+          <th scope="col">Servers</th>
+        </tr>
+      </thead>
+      <tbody>
+        {blocks.slice(0, MOST_ROWS).map(([block, servers]) => (
+          <tr>
+            <th scope="row">
+              <code>{networkOf(square.address + block * 2 ** (32 - length), length)}</code>
+            </th>
+            <td>
+              <Bar share={servers / blocks[0][1]} />
+            </td>
+            <td class="number">{countText(servers)}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}

@@ -1,0 +1,149 @@
+/** @jsxImportSource npm:hono@4.13.19/jsx */
+/**
+ * A report: one HTML file that needs no server and loads nothing.
+ *
+ * @module
+ */
+import { nodeCrypto, nodeModule } from "../../core/node_modules.ts";
+import { raw } from "npm:hono@4.13.19/html";
+import script from "../browser/report.ts" with { type: "text" };
+import { LineChart } from "../charts/line_chart.tsx";
+import type { Trend } from "../data/dashboard_data.ts";
+import { trendCharts } from "../pages/overview_page.tsx";
+import { Bars, shownBars } from "../parts/bars.tsx";
+import { Card, Figure } from "../parts/blocks.tsx";
+import { countText, percentText, timeText } from "../parts/quantities.ts";
+import { Attribution, safeText } from "../parts/texts.tsx";
+import mark from "../style/mark.svg" with { type: "text" };
+import reportStyle from "../style/report.css" with { type: "text" };
+import style from "../style/style.css" with { type: "text" };
+import { colorRules } from "../style/tokens.ts";
+import type { ReportData } from "./report_data.ts";
+import { ReportMap } from "./report_map.tsx";
+import { encodeRows } from "./report_rows.ts";
+import { ReportTable } from "./report_table.tsx";
+
+/** What a report contains besides its data. */
+export interface ReportContext {
+  /** The name of the database or file. No password. */
+  readonly source: string;
+  /** When the report is made, Unix milliseconds. */
+  readonly now: number;
+  /** The trend of all watched servers of {@linkcode TREND_DAYS}; `undefined`: none is known. */
+  readonly trend: Trend | undefined;
+  readonly hasPlaces: boolean;
+  /** Texts that the files of `--geoip` want to be shown. */
+  readonly attributions: readonly string[];
+}
+
+/** The period of a report's trend, days. */
+export const TREND_DAYS = 30;
+
+/** The report as an HTML document. */
+export function reportPage(data: ReportData, context: ReportContext): string {
+  const css = colorRules() + style + reportStyle;
+  const code = nodeModule().stripTypeScriptTypes(script);
+  const title = `Servers of ${safeText(context.source, 80)}`;
+  return "<!doctype html>\n" + String(
+    <html lang="en">
+      <head>
+        <meta charset="utf-8" />
+        <meta http-equiv="Content-Security-Policy" content={policyOf(css, code)} />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <meta name="color-scheme" content="light dark" />
+        <meta name="referrer" content="no-referrer" />
+        <title>{`${title} · blocksweep`}</title>
+        <link rel="icon" href={MARK} />
+        <style>{raw(css)}</style>
+      </head>
+      <body>
+        <header class="top">
+          <span class="brand">
+            <img src={MARK} alt="" width="22" height="22" />
+            blocksweep
+          </span>
+          <span class="database">{`${timeText(context.now)} UTC`}</span>
+        </header>
+        <main id="content">
+          <h1>{title}</h1>
+          <Summary data={data} />
+          <Trends context={context} />
+          <Breakdown data={data} hasPlaces={context.hasPlaces} />
+          {data.map !== undefined && <ReportMap {...data.map} />}
+          <ReportTable data={data} hasPlaces={context.hasPlaces} />
+        </main>
+        <footer>
+          <span>This file is complete: it loads nothing from other places.</span>
+          {context.attributions.map((text) => <Attribution text={text} />)}
+        </footer>
+        <script type="application/octet-stream" id="rows" data-now={context.now}>
+          {raw(encodeRows(data.rows, context.now))}
+        </script>
+        <script>{raw(code)}</script>
+      </body>
+    </html>,
+  );
+}
+
+/** The mark as an image in the file. */
+const MARK = `data:image/svg+xml;base64,${new TextEncoder().encode(mark).toBase64()}`;
+
+/** The policy: nothing but this style, this script, and images in the file. */
+function policyOf(css: string, code: string): string {
+  const hash = (text: string) =>
+    `'sha256-${nodeCrypto().createHash("sha256").update(text).digest("base64")}'`;
+  return [
+    "default-src 'none'",
+    `script-src ${hash(code)}`,
+    `style-src ${hash(css)}`,
+    "img-src data:",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "require-trusted-types-for 'script'",
+  ].join("; ");
+}
+
+function Summary({ data: { facets, replies } }: { data: ReportData }) {
+  const { servers, online, players } = facets;
+  return (
+    <dl class="figures">
+      <Figure name="Servers" value={countText(servers)} />
+      <Figure
+        name="Online"
+        value={countText(online)}
+        note={percentText(servers > 0 ? online / servers : null)}
+      />
+      <Figure
+        name="Players"
+        value={countText(players)}
+        note={online > 0 ? `${countText(players / online)} a server` : undefined}
+      />
+      <Figure
+        name="Newest reply"
+        value={replies === null ? countText(null) : timeText(replies.newest).slice(0, 10)}
+        note={replies === null ? undefined : `the oldest: ${timeText(replies.oldest).slice(0, 10)}`}
+      />
+    </dl>
+  );
+}
+
+function Trends({ context: { trend, now } }: { context: ReportContext }) {
+  if (trend === undefined || trend.points.length === 0) return null;
+  return (
+    <Card title={`Watched servers in the last ${TREND_DAYS} days`}>
+      <div class="grid">
+        {trendCharts(trend, TREND_DAYS, now).map((chart) => <LineChart data={chart} />)}
+      </div>
+    </Card>
+  );
+}
+
+function Breakdown({ data: { facets }, hasPlaces }: { data: ReportData; hasPlaces: boolean }) {
+  return (
+    <div class="grid">
+      {shownBars(facets, hasPlaces).map((name) => (
+        <Bars name={name} values={facets.facets[name]} servers={facets.servers} />
+      ))}
+    </div>
+  );
+}

@@ -6,7 +6,7 @@
  */
 import { LineChart, type LineChartData } from "../charts/line_chart.tsx";
 import type { Facets, Trend, TrendsQuery } from "../data/dashboard_data.ts";
-import { FACET_TITLES } from "../parts/facet_list.tsx";
+import { FACET_TITLES, FilterChips } from "../parts/facet_list.tsx";
 import { acceptedUrl, serversUrl } from "../parts/links.ts";
 import { Bars, shownBars } from "../parts/bars.tsx";
 import { countText } from "../parts/quantities.ts";
@@ -51,6 +51,11 @@ export function breakdownPage(data: BreakdownPageData, context: PageContext): st
           )}
         </PageHead>
         <OverTime data={data} now={context.now} />
+        <FilterChips
+          filters={context.filters}
+          path="/breakdown"
+          more={{ by: data.by, days: data.days }}
+        />
         {facets === undefined
           ? (
             <div class="card">
@@ -66,7 +71,8 @@ export function breakdownPage(data: BreakdownPageData, context: PageContext): st
                   name={name}
                   values={facets.facets[name]}
                   servers={facets.servers}
-                  linkOf={(value) => acceptedUrl(serversUrl({ [name]: [value] }))}
+                  linkOf={(value) =>
+                    acceptedUrl(serversUrl({ ...context.filters, [name]: [value] }))}
                 />
               ))}
             </div>

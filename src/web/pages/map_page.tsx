@@ -8,6 +8,7 @@ import { mapSteps, stepOf } from "../browser/map_scale.ts";
 import { MAP_LAYERS, type MapCells, type MapLayer, type MapQuery } from "../data/dashboard_data.ts";
 import { formatAddress } from "../../core/address.ts";
 import { filterQuery } from "../api/filters.ts";
+import { FilterChips } from "../parts/facet_list.tsx";
 import { Card, Empty, PageHead, Tabs } from "../parts/blocks.tsx";
 import { Bar } from "../parts/server_parts.tsx";
 import { Curve, MapSteps } from "../parts/map_parts.tsx";
@@ -57,6 +58,7 @@ export function mapPage({ query, cells }: MapPageData, context: PageContext): st
           />
         </PageHead>
         <Trail query={query} />
+        <FilterChips filters={query.filters} path="/map" more={squareOf(query)} />
         {query.layer === "share" && <ShareForm query={query} />}
         <Picture query={query} cells={cells} />
         <CellTable query={query} cells={cells} />
@@ -128,11 +130,15 @@ function queryOf({ layer, filters }: MapQuery): string {
 }
 
 function mapUrl(query: MapQuery): string {
-  const { prefix, layer, filters } = query;
-  return urlOf("/map", filters, {
-    layer: layer === "servers" ? undefined : layer,
-    prefix: prefix === 0 ? undefined : networkOf(query),
-  });
+  return urlOf("/map", query.filters, squareOf(query));
+}
+
+/** The parameters of URLs for the layer and the square. */
+function squareOf(query: MapQuery) {
+  return {
+    layer: query.layer === "servers" ? undefined : query.layer,
+    prefix: query.prefix === 0 ? undefined : networkOf(query),
+  };
 }
 
 function cellName({ prefix }: MapQuery): string {

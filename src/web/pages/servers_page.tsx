@@ -7,7 +7,7 @@
 import type { Facets, ServersPage, ServersQuery } from "../data/dashboard_data.ts";
 import type { ServerOrder } from "../../store/queries/orders.ts";
 import { filterQuery } from "../api/filters.ts";
-import { serversUrl, urlOf } from "../parts/links.ts";
+import { serversUrl, urlOf, USUAL_SORT } from "../parts/links.ts";
 import {
   BoundsForm,
   FacetList,
@@ -41,6 +41,7 @@ const SORTS: readonly (readonly [ServerOrder, string])[] = [
 export function serversPage(data: ServersPageData, context: PageContext): string {
   const { query: { filters, sort }, page, facets } = data;
   const props = { filters, sort };
+  const more = { sort: sort === USUAL_SORT ? undefined : sort };
   const tabs = SORTS.map(([name, title]) => ({
     name: title,
     url: serversUrl(filters, { sort: name }),
@@ -56,7 +57,7 @@ export function serversPage(data: ServersPageData, context: PageContext): string
           <Exports query={data.query} />
         </PageHead>
         <SearchForm {...props} />
-        <FilterChips {...props} />
+        <FilterChips filters={filters} path="/servers" more={more} />
         <div class="with-facets">
           <input type="checkbox" id="show-filters" class="hidden" />
           <label for="show-filters" class="button">Filters</label>
@@ -87,6 +88,8 @@ export function serversPage(data: ServersPageData, context: PageContext): string
 function Exports({ query: { filters, sort } }: { query: ServersQuery }) {
   return (
     <span class="exports">
+      <a href={urlOf("/map", filters)}>Map</a>
+      <a href={urlOf("/breakdown", filters)}>Breakdown</a>
       <a href={urlOf("/servers.csv", filters, { sort })}>CSV</a>
       <a href={urlOf("/servers.ndjson", filters, { sort })}>NDJSON</a>
     </span>

@@ -11,8 +11,8 @@ import {
   type Facets,
   type FacetValue,
 } from "../data/dashboard_data.ts";
-import { filterQuery } from "../api/filters.ts";
-import { acceptedUrl, serversUrl, toggled } from "./links.ts";
+import { filterQuery, readFilters } from "../api/filters.ts";
+import { acceptedUrl, serversUrl, toggled, urlOf, USUAL_SORT } from "./links.ts";
 import { countText, shortCount } from "./quantities.ts";
 import { Bar } from "./server_parts.tsx";
 import { safeText } from "./texts.tsx";
@@ -130,7 +130,7 @@ function HiddenFilters({ filters, sort, except }: FilterProps & { except: readon
   return (
     <>
       {fields.map(([name, value]) => <input type="hidden" name={name} value={value} />)}
-      <input type="hidden" name="sort" value={sort} />
+      {sort !== USUAL_SORT && <input type="hidden" name="sort" value={sort} />}
     </>
   );
 }
@@ -209,20 +209,29 @@ const CHIP_NAMES: Readonly<Record<string, string>> = {
   since: "Changed since",
 };
 
-/** The filters of the URL, each with a link that removes it. */
-export function FilterChips({ filters, sort }: FilterProps) {
+/**
+ * The filters of the URL, each with a link that removes it.
+ *
+ * @param more The parameters of the page that are no filters.
+ */
+export function FilterChips(
+  { filters, path, more = {} }: {
+    filters: DashboardFilters;
+    path: string;
+    more?: Readonly<Record<string, string | number | undefined>>;
+  },
+) {
   const all = [...new URLSearchParams(filterQuery(filters))];
   if (all.length === 0) return null;
   return (
     <ul class="chips" aria-label="Filters">
       {all.map(([name, value], i) => {
-        const rest = new URLSearchParams(all.filter((_, at) => at !== i));
-        if (sort !== "players") rest.append("sort", sort);
+        const rest = readFilters(new URLSearchParams(all.filter((_, at) => at !== i)));
         const title = CHIP_NAMES[name] ?? FACET_TITLES[name as FacetName] ?? name;
         return (
           <li>
             <a
-              href={rest.size === 0 ? "/servers" : `/servers?${rest}`}
+              href={urlOf(path, rest, more)}
               aria-label={`Remove ${title} ${safeText(value, 60)}`}
             >
               <span>{title}</span>
@@ -233,7 +242,7 @@ export function FilterChips({ filters, sort }: FilterProps) {
         );
       })}
       <li>
-        <a class="clear" href="/servers">Clear all</a>
+        <a class="clear" href={urlOf(path, {}, more)}>Clear all</a>
       </li>
     </ul>
   );

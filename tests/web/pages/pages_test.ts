@@ -128,6 +128,24 @@ Deno.test("names of players are only on the page of a server", () => {
   }
 });
 
+Deno.test("a link removes one filter, and keeps the others and what the page shows", () => {
+  const filters = { software: ["Paper", "Spigot"], online: true };
+  const query = { address: 0x0a000000, prefix: 8, layer: "online", filters } as const;
+  const html = mapPage(
+    { query, cells: { cells: [1], values: [1], servers: 1 } },
+    contextOf("/map"),
+  );
+  const links = elementsOf(html).filter(({ attributes }) =>
+    attributes.get("aria-label")?.startsWith("Remove")
+  );
+  const kept = "layer=online&amp;prefix=10.0.0.0%2F8";
+  assertEquals(links.map(({ attributes }) => attributes.get("href")), [
+    `/map?software=Paper&amp;software=Spigot&amp;${kept}`,
+    `/map?online=true&amp;software=Spigot&amp;${kept}`,
+    `/map?online=true&amp;software=Paper&amp;${kept}`,
+  ]);
+});
+
 Deno.test("the reader of elements finds what is wrong", () => {
   assertEquals(elementsOf('<p class="a" hidden><img src="b"/></p>').map(({ name }) => name), [
     ...["p", "img"],

@@ -18,7 +18,7 @@ import { type StartThread, ThreadPool } from "./threads/thread_pool.ts";
 export interface OpenDashboardData extends DashboardData, AsyncDisposable {}
 
 /** Limits of a thread's memory. A larger space for new objects is not faster here. */
-const MEMORY = { maxYoungGenerationSizeMb: 6 };
+const MEMORY = { maxYoungGenerationSizeMb: 6, maxOldGenerationSizeMb: 256 };
 /** Pause before the thread of the picture starts again after an error, milliseconds. */
 const RESTART_MS = 10_000;
 

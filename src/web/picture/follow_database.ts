@@ -17,9 +17,9 @@ import { newPicture, type PictureMemory } from "./picture.ts";
 import { PictureWriter, SERVER_COLUMNS, STATE_COLUMNS } from "./picture_writer.ts";
 
 /** Number of servers that are read at once. Between two reads, other work of the thread runs. */
-const PAGE = 1000;
+const PAGE = 200;
 /** Number of states that are read at once. */
-const STATES = 5000;
+const STATES = 2000;
 /** A picture has room for this many further servers, and for a quarter more. */
 const SPARE = 20_000;
 /**

@@ -14,8 +14,23 @@ import {
   type MapCells,
 } from "../data/dashboard_data.ts";
 
-/** A server with the place of its address. */
-export type ReportedServer = StoredRecord & Place;
+/** The columns of servers that a row shows. */
+const ROW_COLUMNS = [
+  ...[
+    "host",
+    "port",
+    "online",
+    "name",
+    "motd",
+    "players_online",
+    "players_max",
+    "version",
+  ] as const,
+  ...["software", "edition", "protocols", "last_seen", "latency_ms"] as const,
+] as const satisfies readonly (keyof StoredRecord)[];
+
+/** A server of a row, with the place of its address. */
+export type ReportedServer = Pick<StoredRecord, typeof ROW_COLUMNS[number]> & Place;
 
 /** A square of IPv4 addresses with 65,536 cells. */
 export interface Square {
@@ -58,7 +73,8 @@ export class ReportCollector {
   constructor(private readonly limit: number, private readonly places: PlaceLookup) {}
 
   add(record: StoredRecord): void {
-    const server = { ...record, ...this.places(record.host) };
+    const place = this.places(record.host);
+    const server = { ...record, ...place };
     const players = server.online ? server.players_online ?? 0 : 0;
     this.#totals.servers++;
     this.#totals.online += Number(server.online);
@@ -69,7 +85,7 @@ export class ReportCollector {
     const address = parseAddress(server.host);
     if (typeof address === "number") this.#addresses.push(address);
     if (server.protocol !== "") this.#addReply(server.seen_at);
-    this.#rows.push(server);
+    this.#rows.push(rowOf(record, place));
     if (this.#rows.length >= 2 * this.limit + 1000) this.#rows = this.#best();
   }
 
@@ -100,11 +116,17 @@ export class ReportCollector {
   }
 }
 
+/** The row of a server. Other columns would take most of the memory. */
+function rowOf(record: StoredRecord, place: Place): ReportedServer {
+  const columns = ROW_COLUMNS.map((name) => [name, record[name]]);
+  return { ...Object.fromEntries(columns), ...place } as ReportedServer;
+}
+
 /** A value of a facet, with its name if that is another text. */
 type Value = Pick<FacetValue, "value" | "label">;
 
 /** The values of a server in a facet. */
-function valuesOf(name: FacetName, server: ReportedServer): readonly Value[] {
+function valuesOf(name: FacetName, server: StoredRecord & Place): readonly Value[] {
   const { asn, operator } = server;
   switch (name) {
     case "protocol":

@@ -3,6 +3,7 @@
  * texts.
  */
 import { assert, assertEquals, assertThrows } from "@std/assert";
+import type { DashboardFilters, Facets } from "../../../src/web/data/dashboard_data.ts";
 import { clientFiles } from "../../../src/web/client_files.ts";
 import { breakdownPage } from "../../../src/web/pages/breakdown_page.tsx";
 import { eventsPage } from "../../../src/web/pages/events_page.tsx";
@@ -143,6 +144,31 @@ Deno.test("a link removes one filter, and keeps the others and what the page sho
     `/map?software=Paper&amp;software=Spigot&amp;${kept}`,
     `/map?online=true&amp;software=Spigot&amp;${kept}`,
     `/map?online=true&amp;software=Paper&amp;${kept}`,
+  ]);
+});
+
+Deno.test("the breakdown has no bars of a property that a filter chooses", () => {
+  const values = [{ value: "a", servers: 1, online: 1, players: 0 }];
+  const names = [
+    "edition",
+    "software",
+    "version",
+    "protocol",
+    "port",
+    "flag",
+    "country",
+    "operator",
+  ];
+  const facets = { servers: 1, online: 1, players: 0, facets: {} } as unknown as Facets;
+  Object.assign(facets.facets, Object.fromEntries(names.map((name) => [name, values])));
+  const titles = (filters: DashboardFilters) => {
+    const data = { facets, trends: [], by: "version", days: 7 } as const;
+    const html = breakdownPage(data, { ...contextOf("/breakdown"), filters });
+    return [...html.matchAll(/<h2>([^<]*)<\/h2>/g)].map(([, title]) => title);
+  };
+  assert(titles({}).includes("Software"));
+  assertEquals(titles({}).filter((title) => !titles({ software: ["a"] }).includes(title)), [
+    "Software",
   ]);
 });
 

@@ -11,7 +11,6 @@ import { DAY_MS, HOUR_MS } from "../../../src/store/uptime/hours.ts";
 import { rollUp } from "../../../src/store/uptime/roll_up.ts";
 import { writeSpans } from "../../../src/store/uptime/watch_spans.ts";
 import { dataOf } from "../../../src/web/data/database_reader.ts";
-import { isSmallPng } from "../../../src/web/data/icons.ts";
 import { onEngines } from "../../store/databases.ts";
 import { happen } from "../../store/eventful_database.ts";
 import { writePolled } from "../../store/polls.ts";
@@ -252,24 +251,6 @@ function pngOf(width: number, height: number): Uint8Array<ArrayBuffer> {
   view.setUint32(20, height);
   return bytes;
 }
-
-Deno.test("icons are PNG files of at most 128 x 128 pixels", () => {
-  assert(isSmallPng(pngOf(64, 64)) && isSmallPng(pngOf(1, 128)));
-  for (const [width, height] of [[0, 64], [129, 1], [64, 2 ** 31]]) {
-    assert(!isSmallPng(pngOf(width, height)));
-  }
-  assert(!isSmallPng(pngOf(64, 64).subarray(0, 32)));
-  assert(
-    !isSmallPng(
-      new TextEncoder().encode(`<svg xmlns="http://www.w3.org/2000/svg">${" ".repeat(99)}`),
-    ),
-  );
-  for (let i = 0; i < 16; i++) {
-    const bytes = pngOf(64, 64);
-    bytes[i] ^= 1;
-    assert(!isSmallPng(bytes), `byte ${i}`);
-  }
-});
 
 onEngines("an icon is read by its hash, if it is a small PNG file", async (database) => {
   const time = database.engine === "postgres" ? "to_timestamp(0)" : "0";

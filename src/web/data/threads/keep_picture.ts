@@ -15,7 +15,7 @@ import type { PlaceLookup } from "../../../app/geoip/places.ts";
 export const CHANGES_MS = 1000;
 /** Pause between two reads of the states of all servers. */
 export const STATES_MS = 60_000;
-/** Pause between two reads of all servers: an import may change servers without a later time. */
+/** Pause between two reads of all servers: another program may change a server without its `changed_at`. */
 export const ALL_MS = 3_600_000;
 /** A pause is this multiple of the time that the last read took, if that is longer. */
 const REST = 20;

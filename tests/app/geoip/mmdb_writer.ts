@@ -33,11 +33,11 @@ export function mmdbBytes(
 ): Uint8Array<ArrayBuffer> {
   const root: Node = [undefined, undefined];
   const data: number[] = [];
-  const places = new Map<string, number>();
+  const [places, texts] = [new Map<string, number>(), new Map<string, number>()];
   for (const { address, prefix, record } of networks) {
     const text = JSON.stringify(record);
     const place = places.get(text) ?? data.length;
-    if (!places.has(text)) data.push(...encoded(record));
+    if (!places.has(text)) append(data, record, texts);
     places.set(text, place);
     insert(root, pathOf(address, prefix, version), { place });
   }
@@ -49,13 +49,18 @@ export function mmdbBytes(
       : "place" in side
       ? nodes.length + 16 + side.place
       : numbers.get(side)!;
+  const values: number[] = [];
+  append(values, {
+    ...{ binary_format_major_version: 2, binary_format_minor_version: 0 },
+    ...{ node_count: nodes.length, record_size: bits, ip_version: version, ...metadata },
+  });
   return Uint8Array.from([
     ...nodes.flatMap((node) => nodeBytes(valueOf(node[0]), valueOf(node[1]), bits)),
     ...new Array(16).fill(0),
     ...data,
     ...[0xab, 0xcd, 0xef],
     ...new TextEncoder().encode("MaxMind.com"),
-    ...encoded({ node_count: nodes.length, record_size: bits, ip_version: version, ...metadata }),
+    ...values,
   ]);
 }
 
@@ -85,25 +90,51 @@ function numbered(root: Node): Node[] {
   return nodes;
 }
 
-function nodeBytes(left: number, right: number, bits: number): number[] {
-  const bytes = (value: number, size: number) =>
-    Array.from({ length: size }, (_, i) => Math.floor(value / 256 ** (size - 1 - i)) % 256);
-  if (bits !== 28) return [...bytes(left, bits / 8), ...bytes(right, bits / 8)];
-  const middle = (left >>> 24) << 4 | right >>> 24;
-  return [...bytes(left % 2 ** 24, 3), middle, ...bytes(right % 2 ** 24, 3)];
+/** A whole number in some bytes. */
+function uintBytes(value: number, size: number): number[] {
+  return Array.from({ length: size }, (_, i) => Math.floor(value / 256 ** (size - 1 - i)) % 256);
 }
 
-/** A value with its type and size: texts of at most 284 bytes, maps of at most 28 names. */
-function encoded(value: Value): number[] {
+function nodeBytes(left: number, right: number, bits: number): number[] {
+  if (bits !== 28) return [...uintBytes(left, bits / 8), ...uintBytes(right, bits / 8)];
+  const middle = (left >>> 24) << 4 | right >>> 24;
+  return [...uintBytes(left % 2 ** 24, 3), middle, ...uintBytes(right % 2 ** 24, 3)];
+}
+
+/** A pointer to a place of the data section: the smallest of the four sizes in which it fits. */
+function pointer(place: number): number[] {
+  const [size, least] = place < 2048
+    ? [0, 0]
+    : place < 526_336
+    ? [1, 2048]
+    : place < 134_744_064
+    ? [2, 526_336]
+    : [3, 0];
+  const rest = place - least;
+  const high = size === 3 ? 0 : Math.floor(rest / 256 ** (size + 1));
+  return [1 << 5 | size << 3 | high, ...uintBytes(rest % 256 ** (size + 1), size + 1)];
+}
+
+/**
+ * Appends a value with its type and size: texts of at most 284 bytes, maps of at most 28 names. A text that
+ * was written before is a pointer.
+ */
+function append(data: number[], value: Value, texts = new Map<string, number>()): void {
   if (typeof value === "number") {
-    return [6 << 5 | 4, value >>> 24, value >>> 16 & 255, value >>> 8 & 255, value & 255];
-  }
-  if (typeof value === "string") {
+    data.push(6 << 5 | 4, ...uintBytes(value, 4));
+  } else if (typeof value === "string") {
+    const place = texts.get(value);
+    if (place !== undefined) {
+      data.push(...pointer(place));
+      return;
+    }
+    texts.set(value, data.length);
     const bytes = [...new TextEncoder().encode(value)];
-    return bytes.length < 29
-      ? [2 << 5 | bytes.length, ...bytes]
-      : [2 << 5 | 29, bytes.length - 29, ...bytes];
+    const head = bytes.length < 29 ? [2 << 5 | bytes.length] : [2 << 5 | 29, bytes.length - 29];
+    data.push(...head, ...bytes);
+  } else {
+    const entries = Object.entries(value);
+    data.push(7 << 5 | entries.length);
+    for (const one of entries.flat()) append(data, one, texts);
   }
-  const entries = Object.entries(value);
-  return [7 << 5 | entries.length, ...entries.flat().flatMap((one) => encoded(one))];
 }

@@ -60,6 +60,22 @@ Deno.test("a file has IPv6 and IPv4 networks in one tree, and zones of addresses
   assertEquals(place("localhost"), UNKNOWN_PLACE);
 });
 
+Deno.test("texts that records share are found by pointers of 1, 2 and 3 bytes", () => {
+  // Each name of 200 bytes is that of two networks, so that pointers lead to places up to 560 KB.
+  const nameOf = (i: number) => `Network ${i >> 1} ${"x".repeat(200)}`.slice(0, 200);
+  const networks = Array.from({ length: 5000 }, (_, i) =>
+    network(`10.${i >> 8}.${i & 255}.0/24`, {
+      ...{ country: { iso_code: i % 2 === 0 ? "DE" : "NL" }, autonomous_system_number: 64_500 + i },
+      autonomous_system_organization: nameOf(i),
+    }));
+  const place = lookup(networks, { bits: 28, version: 6 });
+  for (const [i] of networks.entries()) {
+    assertEquals(place(`10.${i >> 8}.${i & 255}.9`), {
+      ...{ country: i % 2 === 0 ? "DE" : "NL", asn: 64_500 + i, operator: nameOf(i) },
+    });
+  }
+});
+
 Deno.test("countries and operators come from the first file that has them", () => {
   const form = { bits: 24, version: 4 } as const;
   const files = [COUNTRIES, OPERATORS, [network("192.0.0.0/8", { country: "AT" })]]

@@ -292,6 +292,12 @@ export const GENERAL = {
       help: "print the plan, a line for each pass, and all counters at the end",
     },
     {
+      name: "plain",
+      commands: ["scan"],
+      onResume: "free",
+      help: "on a terminal: print only the status line of a scan",
+    },
+    {
       name: "no-color",
       commands: ["scan", "query", "lan", "watch", "servers", "history", "demo"],
       onResume: "free",

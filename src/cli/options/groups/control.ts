@@ -293,9 +293,10 @@ export const GENERAL = {
     },
     {
       name: "plain",
-      commands: ["scan"],
+      commands: ["scan", "watch"],
       onResume: "free",
-      help: "on a terminal: print only the status line of a scan",
+      help:
+        "on a terminal: print only the status line of a scan, or the events of a watch as lines",
     },
     {
       name: "no-color",

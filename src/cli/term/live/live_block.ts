@@ -87,10 +87,10 @@ export class LiveBlock implements BottomLines, Disposable {
     this.#redrawSoon(SIGNAL_DELAY_MS);
   }
 
-  /** Draws the lines for the last time. They stay on the terminal. */
+  /** Draws the lines for the last time, if they were drawn before. They stay on the terminal. */
   end(): void {
     if (this.#resources.disposed) return;
-    this.#drawNow();
+    if (this.#drawn !== undefined) this.#drawNow();
     this.#isShown = false;
     this[Symbol.dispose]();
   }

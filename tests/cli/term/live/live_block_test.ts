@@ -45,6 +45,13 @@ Deno.test("the last lines of a block that ends stay on the terminal", () => {
   assertEquals(terminal.drawn.length, 2);
 });
 
+Deno.test("a block that ends before its first drawing draws nothing", () => {
+  const { terminal, block } = opened();
+  block.end();
+  assertEquals(terminal.rows, ["$ blocksweep", ""]);
+  assertEquals(terminal.listeners.size, 0);
+});
+
 Deno.test("a block stays in place at the bottom of a full terminal", () => {
   const { terminal, lines, block } = opened(40, 4);
   terminal.print("one\ntwo\n");

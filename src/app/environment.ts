@@ -10,7 +10,7 @@ import { fileError, withoutCall } from "../sinks/file_errors.ts";
 /** The variables that the program reads, with their purposes. */
 export const ENVIRONMENT_VARIABLES = {
   NO_COLOR: "any value: no colours, as with `--no-color`",
-  TERM: "the value `dumb`: `lan` and `query` print no live table and no colours",
+  TERM: "the value `dumb`: no live display, as with `--plain`, and no colours",
   INIT_CWD: "the folder from which relative paths start; tasks of Deno set this variable",
   HOME: "the folder that contains `.config/blocksweep` and `.pgpass`",
   XDG_CONFIG_HOME: "the folder that contains `blocksweep/`, in place of `~/.config`",

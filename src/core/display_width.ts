@@ -32,23 +32,29 @@ export function displayWidth(text: string): number {
 
 /** Fits a text to an exact width: cut with an ellipsis, or padded with spaces. */
 export function fitWidth(text: string, columns: number): string {
+  const fitting = cutWidth(text, columns);
+  return fitting + " ".repeat(columns - displayWidth(fitting));
+}
+
+/** Cuts a text that is wider than some columns: the text then ends with an ellipsis. */
+export function cutWidth(text: string, columns: number): string {
   let [fitting, width] = ["", 0];
   // Ordinary text has at most 8 UTF-16 units per column. The rest of a longer text is not
   // processed, because untrusted hosts may send texts of any length.
   const short = text.slice(0, 8 * columns).replace(EMOJI_SELECTOR, "").replace(EXCESS_MARKS, "$1");
   for (const character of short) {
     const more = widthOf(character);
-    if (width + more > columns) return cut(fitting, columns);
+    if (width + more > columns) return withEllipsis(fitting, columns);
     fitting += character;
     width += more;
   }
-  return fitting + " ".repeat(columns - width);
+  return fitting;
 }
 
-function cut(text: string, columns: number): string {
+function withEllipsis(text: string, columns: number): string {
+  if (columns === 0) return "";
   const characters = [...text];
   let width = displayWidth(text);
   while (width > columns - 1) width -= widthOf(characters.pop()!);
-  const ellipsis = columns > 0 ? "…" : "";
-  return characters.join("") + ellipsis + " ".repeat(Math.max(0, columns - 1 - width));
+  return `${characters.join("")}…`;
 }

@@ -13,15 +13,12 @@ import type { Format, Output } from "./sink.ts";
 /**
  * Standard output. It cannot be truncated or synced.
  *
- * @param beforeWrite Called before each write, for example to clear a status line.
+ * @param write Writes some of the bytes, and returns their number.
  */
-export function standardOutput(beforeWrite: () => void = () => {}): Output {
+export function standardOutput(write: Output["write"]): Output {
   return {
     name: "standard output",
-    write: (bytes) => {
-      beforeWrite();
-      return Deno.stdout.write(bytes);
-    },
+    write,
     truncate: () => Promise.resolve(),
     sync: () => Promise.resolve(),
     [Symbol.asyncDispose]: () => Promise.resolve(),

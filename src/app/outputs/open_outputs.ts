@@ -27,8 +27,8 @@ export interface OpenedOutputs {
 
 /** The callbacks and the signal for opening outputs. */
 export interface OpenOutputsOptions {
-  /** Called before rows go to standard output. */
-  readonly beforeRows: () => void;
+  /** Writes some of the bytes of rows to standard output, and returns their number. */
+  readonly writeRows: Output["write"];
   /** Prints a line for the user. */
   readonly report: (line: string) => void;
   /** Ends the wait for the reader of a named pipe. Default: nothing does. */
@@ -46,7 +46,7 @@ export async function openOutputs(
   append: boolean,
   options: OpenOutputsOptions,
 ): Promise<OpenedOutputs> {
-  const { beforeRows } = options;
+  const { writeRows } = options;
   const files = await openEach(
     plans,
     options,
@@ -63,7 +63,7 @@ export async function openOutputs(
     sinks: plans.map(({ format, order }, i) => {
       const { output, length, separator } = opened[i] ?? {};
       return ordered(
-        new TextSink(output ?? standardOutput(beforeRows), format, length, separator),
+        new TextSink(output ?? standardOutput(writeRows), format, length, separator),
         order,
       );
     }),
@@ -93,7 +93,7 @@ export async function reopenOutputs(
   plans: readonly OutputPlan[],
   options: OpenOutputsOptions,
 ): Promise<ReopenedOutputs> {
-  const { beforeRows } = options;
+  const { writeRows } = options;
   const files = await openEach(plans, options, ({ path }, wait) => reopenFile(path, wait));
   const outputs = plans.map((plan) => ({
     name: `"${plan.path}"`,
@@ -105,7 +105,7 @@ export async function reopenOutputs(
       const file = files.get(plan);
       const offset = offsets[i];
       if (file === undefined || offset === null) {
-        const sink = new TextSink(file?.output ?? standardOutput(beforeRows), plan.format);
+        const sink = new TextSink(file?.output ?? standardOutput(writeRows), plan.format);
         sinks.push(ordered(sink, plan.order));
         continue;
       }

@@ -4,9 +4,9 @@
  * @module
  */
 import type { ServerRecord } from "../../core/record.ts";
-import type { Sink } from "../../sinks/sink.ts";
 import { harmlessText } from "../../core/text.ts";
 import { countOf, withCommas } from "../../core/quantities.ts";
+import { RowObserver } from "./row_observer.ts";
 
 /** Maximum number of different texts that are counted: servers choose their versions freely. */
 const MOST_TEXTS = 1000;
@@ -16,28 +16,15 @@ const LONGEST = 40;
 const SHOWN = 6;
 
 /** Counts rows by software and by version. */
-export class SoftwareTally implements Sink {
+export class SoftwareTally extends RowObserver {
   readonly #software = new Counts();
   readonly #versions = new Counts();
 
-  write(records: readonly ServerRecord[]): Promise<void> {
+  override read(records: readonly ServerRecord[]): void {
     for (const { software, version } of records) {
       this.#software.add(software);
       this.#versions.add(version);
     }
-    return Promise.resolve();
-  }
-
-  flush(): Promise<void> {
-    return Promise.resolve();
-  }
-
-  position(): number {
-    return 0;
-  }
-
-  [Symbol.asyncDispose](): Promise<void> {
-    return Promise.resolve();
   }
 
   /**

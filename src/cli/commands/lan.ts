@@ -34,7 +34,7 @@ import { broadcastPorts, discoverServers } from "../../app/lan/discover_servers.
 import { javaNetworks, localNetworks } from "../../app/lan/local_networks.ts";
 import { DEFAULTS } from "../../app/settings/defaults.ts";
 import { systemNetwork } from "../../app/system_network.ts";
-import { LiveLanTable } from "../term/live_lan_table.ts";
+import { openLanTable } from "../term/live/lan_table.ts";
 import { countOf } from "../../core/quantities.ts";
 import { useColor } from "../term/server_description.ts";
 import { serverTable } from "../../app/outputs/table_format.ts";
@@ -51,7 +51,16 @@ export async function runLan(
   const servers = new FoundServers();
   const size = countNetworks(networks);
   const live = look.continuous && !options.json && !isDumb();
-  using table = live ? openTable(servers, size, options.noColor) : undefined;
+  using table = live
+    ? openLanTable({
+      servers,
+      networks: size,
+      clock: systemClock,
+      size: terminalSize,
+      draw,
+      color: useColor(options.noColor),
+    })
+    : undefined;
   using interrupt = onInterrupt(() => table?.[Symbol.dispose]());
   const rows = new Rows(options.json);
   const signal = AbortSignal.any([interrupt.signal, rows.signal]);
@@ -143,17 +152,6 @@ function discoveryTimes(
 
 function reportSkipped(network: string): void {
   reportLine(`blocksweep: not swept for Java servers: ${network}`);
-}
-
-function openTable(servers: FoundServers, networks: number, noColor: boolean): LiveLanTable {
-  return new LiveLanTable({
-    servers,
-    networks,
-    clock: systemClock,
-    color: useColor(noColor),
-    size: terminalSize,
-    draw,
-  });
 }
 
 /** Rows as they are found: a table, or JSON. */

@@ -16,7 +16,7 @@ import { PLACE_FIELDS, placeLookup, readGeoipFiles } from "../../app/geoip/place
 import { EXIT } from "../../app/exit_codes.ts";
 import type { OptionsOf } from "../options/option_table.ts";
 import { readCommandLine } from "../options/read_options.ts";
-import { outputColumns, reportLine } from "../term/console.ts";
+import { outputColumns, reportLine, writeRows } from "../term/console.ts";
 import { findServer } from "../../app/databases/find_server.ts";
 import {
   openNamed,
@@ -105,7 +105,7 @@ async function show(
   const after = name === undefined ? undefined : await reading(() => findServer(database, name));
   const selection = { ...filters, after: after?.id };
   const report = options.quiet ? () => {} : reportLine;
-  const opened = await openOutputs(plans, options.append, { beforeRows: () => {}, report });
+  const opened = await openOutputs(plans, options.append, { writeRows, report });
   const { sinks } = whileRead(opened.sinks, plans, report);
   const tally = new SoftwareTally();
   const began = database.now();

@@ -30,15 +30,17 @@ import {
 import { formatConfig } from "../options/config_file.ts";
 import { type OptionsOf, optionsOf } from "../options/option_table.ts";
 import { readCommandLine } from "../options/read_options.ts";
-import { reportError, reportLine } from "../term/console.ts";
+import { draw, isDumb, reportError, reportLine, terminalSize } from "../term/console.ts";
 import { EventPrinter } from "../term/event_lines.ts";
+import { openWatchTable } from "../term/live/watch_table.ts";
+import { useColor } from "../term/server_description.ts";
+import { startLine, watchSummary } from "../term/watch_summary.ts";
 import { EXIT } from "../../app/exit_codes.ts";
 import { onInterrupt } from "../../app/interrupt_signals.ts";
 import { probedEndpoints, serveWatch } from "../../app/metrics/serve_watch.ts";
 import { readServerRows } from "../../app/targets/servers_in_files.ts";
 import { systemNetwork } from "../../app/system_network.ts";
 import type { Network } from "../../net/network.ts";
-import { countOf, withCommas } from "../../core/quantities.ts";
 import { keepPruned } from "../../app/databases/prune.ts";
 import { keepRolledUp } from "../../app/databases/roll_up_databases.ts";
 import {
@@ -56,12 +58,7 @@ import { findAddedServers } from "../../app/targets/added_servers.ts";
 import { MovedNames } from "../../app/targets/moved_names.ts";
 import type { Database } from "../../store/database/database.ts";
 import { readWatchTargets, withoutOptedOut } from "../../app/targets/watch_targets.ts";
-import {
-  openWebhook,
-  readWebhook,
-  type WebhookSetup,
-  webhookSummary,
-} from "../../app/outputs/watch_webhook.ts";
+import { openWebhook, readWebhook, type WebhookSetup } from "../../app/outputs/watch_webhook.ts";
 import { eventIds, newScanId, randomBytes } from "../../app/system_random.ts";
 import { seedOf } from "../../scan/random_numbers.ts";
 
@@ -155,7 +152,8 @@ interface Watch {
 async function watchServers(watch: Watch): Promise<number> {
   const { servers, chosen: { options, rules, webhook, measured, config }, lists } = watch;
   using interrupt = onInterrupt(() => {});
-  const printer = new EventPrinter(options.json || !Deno.stdout.isTerminal());
+  const atTerminal = Deno.stdout.isTerminal();
+  const printer = new EventPrinter(options.json || !atTerminal);
   const signal = AbortSignal.any([interrupt.signal, printer.signal]);
   await using hook = webhook && await openHook(webhook, watch);
   const polling = await openPolling(watch, signal);
@@ -180,6 +178,9 @@ async function watchServers(watch: Watch): Promise<number> {
   };
   await lists.begin(config);
   const onPoll = (lateMs: number) => served.metrics.late(lateMs);
+  const isLive = atTerminal && !isDumb() && !options.json && !options.plain && !options.quiet;
+  using table = isLive ? openTable(watch, counts) : undefined;
+  signal.addEventListener("abort", () => table?.[Symbol.dispose](), { once: true });
   await runTogether(watch, polling, setup, { signal, counts, onPoll, reportEvent });
   const online = countOnline();
   (await lists.end(counts, online)).forEach(reportLine);
@@ -187,6 +188,21 @@ async function watchServers(watch: Watch): Promise<number> {
   await printer.printed();
   if (!options.quiet) reportLine(watchSummary(online, servers.length, counts, hook));
   return EXIT.interrupted; // only a signal ends a watch without an error
+}
+
+/** Opens the live table of the watched servers. */
+function openTable(
+  { servers, chosen: { options: { noColor } } }: Watch,
+  counts: WatchCounts,
+): Disposable {
+  return openWatchTable({
+    servers,
+    counts,
+    clock: systemClock,
+    size: terminalSize,
+    draw,
+    color: useColor(noColor),
+  });
 }
 
 /** What is common to the activities of a watch. */
@@ -231,11 +247,6 @@ function openHook(
     openFirstAgain: () => lists.openFirstAgain(),
     shown: (record) => names ? record : withoutPlayers(record, allProtocols),
   }, reportError);
-}
-
-/** The line with the number of endpoints and the interval. */
-function startLine(endpoints: number, { intervalMs }: WatchRules): string {
-  return `watching ${countOf(endpoints, "endpoint")}, polled every ${intervalMs / 1000} s`;
 }
 
 /** Stores the results of polls in databases, and reports events that no database decides. */
@@ -364,25 +375,4 @@ function watchRules(
   const scanId = newScanId(Date.now());
   const newEventId = eventIds();
   return { intervalMs: interval, downAfter, backoff, scanId, newEventId, allProtocols };
-}
-
-/** The line with the counts of a watch that has ended. */
-export function watchSummary(
-  online: number,
-  all: number,
-  counts: WatchCounts,
-  hook?: Webhook,
-): string {
-  const late = counts.maxLateMs < 1000
-    ? ""
-    : `, delayed by up to ${(counts.maxLateMs / 1000).toFixed(1)} s`;
-  const sent = hook === undefined ? "" : webhookSummary(hook);
-  const deferred = counts.deferred === 0
-    ? ""
-    : `, ${withCommas(counts.deferred)} deferred for lack of descriptors (ulimit -n)`;
-  return `${withCommas(online)} of ${countOf(all, "endpoint")} online; ` +
-    `${countOf(counts.polls, "poll")}${late}, ${
-      withCommas(counts.replied)
-    } with a reply${deferred}; ` +
-    `${countOf(counts.events, "event")}${sent}`;
 }

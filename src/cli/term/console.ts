@@ -10,6 +10,32 @@ import { harmlessText } from "../../core/text.ts";
 
 const encoder = new TextEncoder();
 
+/** Lines at the bottom of the terminal, below everything that is printed. */
+export interface BottomLines {
+  /** Erases the lines: text can be printed in their place. */
+  erase(): void;
+  /** Draws the erased lines below the printed text. */
+  restore(): void;
+}
+
+/** The lines at the bottom of the terminal now. */
+let bottom: BottomLines | undefined;
+
+/** Keeps lines below everything that is printed, until the result is disposed. */
+export function keepAtBottom(lines: BottomLines): Disposable {
+  bottom = lines;
+  return {
+    [Symbol.dispose]: () => {
+      if (bottom === lines) bottom = undefined;
+    },
+  };
+}
+
+/** The lines that have to be erased before text is written to a stream. */
+function linesBelow(to: { isTerminal(): boolean }): BottomLines | undefined {
+  return bottom !== undefined && to.isTerminal() ? bottom : undefined;
+}
+
 /** Writes all of a text. */
 async function writeAll(to: { write(bytes: Uint8Array): Promise<number> }, text: string) {
   for (let bytes = encoder.encode(text); bytes.length > 0;) {
@@ -23,11 +49,25 @@ async function writeAll(to: { write(bytes: Uint8Array): Promise<number> }, text:
  * @throws WriteError when standard output cannot be written.
  */
 export async function print(text: string): Promise<void> {
+  const below = linesBelow(Deno.stdout);
+  below?.erase();
   try {
     await writeAll(Deno.stdout, `${text}\n`);
   } catch (error) {
     throw new WriteError(`Cannot write to standard output: ${reason(error)}`, { cause: error });
   }
+  below?.restore();
+}
+
+const LINE_FEED = 10;
+
+/** Writes bytes of rows to standard output; returns the number of written bytes. */
+export async function writeRows(bytes: Uint8Array): Promise<number> {
+  const below = linesBelow(Deno.stdout);
+  below?.erase();
+  const written = await Deno.stdout.write(bytes);
+  if (bytes[written - 1] === LINE_FEED) below?.restore();
+  return written;
 }
 
 /**
@@ -35,6 +75,14 @@ export async function print(text: string): Promise<void> {
  * ignored, because results go elsewhere.
  */
 export function report(text: string): void {
+  const below = linesBelow(Deno.stderr);
+  below?.erase();
+  writeMessage(text);
+  below?.restore();
+}
+
+/** Writes to standard error, as {@linkcode report}, also while lines are at the bottom. */
+export function writeMessage(text: string): void {
   try {
     writeSync(Deno.stderr, text);
   } catch (error) {
@@ -42,7 +90,7 @@ export function report(text: string): void {
   }
 }
 
-/** Draws on a terminal. A closed terminal is ignored. */
+/** Draws on the terminal at standard output. A closed terminal is ignored. */
 export function draw(text: string): void {
   try {
     writeSync(Deno.stdout, text);
@@ -89,8 +137,16 @@ function shorten(text: string, most: number): string {
   return `${text.slice(0, most - 1 - end)}…${text.slice(-end)}`;
 }
 
+/** The size of a terminal. */
+export interface TerminalSize {
+  /** Width, columns. */
+  readonly columns: number;
+  /** Height, rows. */
+  readonly rows: number;
+}
+
 /** The size of the terminal, or the usual size if it is unknown. */
-export function terminalSize(): { columns: number; rows: number } {
+export function terminalSize(): TerminalSize {
   const usual = { columns: 80, rows: 24 };
   try {
     const size = Deno.consoleSize();

@@ -62,7 +62,7 @@ export function rateLines({ rate }: Pick<ScanState, "rate">): string[] {
 }
 
 /** A proportion in percent, with two or three significant digits. */
-function percent(share: number): string {
+export function percent(share: number): string {
   const value = 100 * share;
   return value === 0 ? "0" : String(Number(value.toPrecision(value < 10 ? 2 : 3)));
 }

@@ -1,5 +1,5 @@
 /**
- * The progress of a scan: one line on a terminal, a JSON file for programs.
+ * The progress of a scan: a block or a line on a terminal, a JSON file for programs.
  *
  * @module
  */
@@ -7,40 +7,52 @@ import { formatEndpoint } from "../../core/address.ts";
 import type { ScanState } from "../../scan/scan_state.ts";
 import type { FloodReport } from "../../sweep/flooding_hosts.ts";
 import { estimateLoss } from "../../sweep/canaries/loss_estimate.ts";
-import { report, reportLine, terminalSize } from "./console.ts";
+import { reportLine, type TerminalSize } from "./console.ts";
 import { reason, userPath, writeRefusal } from "../../app/environment.ts";
 import type { DurationLimit, Plan } from "../../app/targets/scan_plan.ts";
 import { countOf, withCommas } from "../../core/quantities.ts";
-import { ProgressMeter, type ScanWork, statusLine } from "./status_line.ts";
+import { LatestRows } from "../../app/outputs/latest_rows.ts";
+import { ProgressMeter, type ScanProgress, type ScanWork, statusLine } from "./status_line.ts";
+import { LiveBlock, type LiveTerminal } from "./live/live_block.ts";
+import { fitsBlock, LATEST_ROWS, scanBlockLines, SpeedHistory } from "./live/scan_block.ts";
+import { StatusRow } from "./live/status_row.ts";
 
-/** Interval at which the line is drawn and the file is written, milliseconds. */
+/** Interval at which progress is drawn and the file is written, milliseconds. */
 const EVERY_MS = 500;
 
 /** Options of {@linkcode Progress}. */
 export interface ProgressOptions {
-  /** The counters that the status line shows. */
+  /** The counters that are shown. */
   readonly state: ScanState;
   /** What limits the rate. */
   readonly limitedBy: DurationLimit;
   /** The work of the scan. */
   readonly work: ScanWork;
-  /** Whether the line is redrawn in place. */
-  readonly terminal: boolean;
+  /** What is redrawn in place on a terminal; `undefined`: nothing. */
+  readonly display: "block" | "line" | undefined;
+  /** Whether the block has colours. */
+  readonly color: boolean;
   /** Interval of lines without a terminal, milliseconds; 0: no lines. */
   readonly everyMs: number;
   /** Path of the status file; `undefined`: none. */
   readonly statusFile: string | undefined;
+  /** The terminal. */
+  readonly terminal: LiveTerminal;
 }
 
 /** Shows progress until it is disposed. */
 export class Progress implements Disposable {
+  /** The latest rows, which the block shows. */
+  readonly latest: LatestRows = new LatestRows(LATEST_ROWS);
   readonly #options: ProgressOptions;
-  readonly #timer: ReturnType<typeof setInterval>;
   readonly #meter: ProgressMeter;
-  /** Width of the line that is on the terminal now, columns. */
-  #drawn = 0;
-  #printed = performance.now();
+  readonly #speeds: SpeedHistory;
+  readonly #display: LiveBlock | StatusRow | undefined;
+  #progress: ScanProgress;
+  #cancel: () => void;
+  #printed: number;
   #warned = false;
+  #isOver = false;
   /** When the scan is expected to end, Unix milliseconds; `undefined`: unknown. */
   endsAt: number | undefined;
 
@@ -50,48 +62,53 @@ export class Progress implements Disposable {
    * @throws InputError or WriteError when the status file cannot be written before the scan.
    */
   constructor(options: ProgressOptions) {
-    this.#options = options;
-    this.#meter = new ProgressMeter(options.work, options.state, performance.now() / 1000);
+    const { state, work, display, terminal, statusFile } = this.#options = options;
+    const now = this.#printed = terminal.clock.now();
+    this.#meter = new ProgressMeter(work, state, now / 1000);
+    this.#progress = this.#meter.read(state, now / 1000);
+    this.#speeds = new SpeedHistory(state, now / 1000);
     try {
       this.#writeStatus();
     } catch (error) {
-      throw writeRefusal(options.statusFile!, error);
+      throw writeRefusal(statusFile!, error);
     }
-    this.#timer = setInterval(() => this.#tick(), EVERY_MS);
+    if (display === "block") this.#display = new LiveBlock(terminal, (size) => this.#block(size));
+    if (display === "line") this.#display = new StatusRow(terminal, (size) => this.#line(size));
+    this.#cancel = terminal.clock.after(EVERY_MS, () => this.#tick());
   }
 
   #tick(): void {
-    const { terminal, everyMs, state, limitedBy } = this.#options;
+    const { terminal: { clock }, everyMs, state } = this.#options;
+    this.#cancel = clock.after(EVERY_MS, () => this.#tick());
     this.#tryStatus();
-    const now = performance.now();
-    const progress = this.#meter.read(state, now / 1000);
-    this.endsAt = Number.isFinite(progress.left) ? Date.now() + 1000 * progress.left : undefined;
-    if (terminal) {
-      const columns = Math.max(1, terminalSize().columns - 1);
-      this.#draw(statusLine(state, progress, limitedBy, columns), columns);
-    } else if (everyMs > 0 && now - this.#printed >= everyMs) {
-      this.#printed = now;
-      reportLine(statusLine(state, progress, limitedBy));
-    }
+    const now = clock.now();
+    const progress = this.#progress = this.#meter.read(state, now / 1000);
+    this.#speeds.add(state, now / 1000);
+    this.endsAt = Number.isFinite(progress.left) ? clock.wall() + 1000 * progress.left : undefined;
+    this.#display?.redraw();
+    if (this.#display !== undefined || everyMs === 0 || now - this.#printed < everyMs) return;
+    this.#printed = now;
+    reportLine(this.#line());
   }
 
-  /** Draws the line over the previous one, without escape sequences. */
-  #draw(line: string, columns: number): void {
-    report(`\r${line.padEnd(Math.min(this.#drawn, columns))}`);
-    this.#drawn = line.length;
+  /** The status line for a terminal; without a terminal it has any length. */
+  #line({ columns }: { readonly columns: number } = { columns: Infinity }): string {
+    const { state, limitedBy } = this.#options;
+    return statusLine(state, this.#progress, limitedBy, Math.max(1, columns - 1));
   }
 
-  /** Clears the line, so that something else can be printed. */
-  clear(): void {
-    if (this.#drawn > 0) report(`\r${" ".repeat(this.#drawn)}\r`);
-    this.#drawn = 0;
+  /** The lines for a terminal: in a small one only the status line. */
+  #block(size: TerminalSize): string[] {
+    if (!fitsBlock(size)) return [this.#line(size)];
+    const { state, limitedBy, color } = this.#options;
+    const [progress, { samples }, latest] = [this.#progress, this.#speeds, this.latest.rows];
+    return scanBlockLines({ state, progress, limitedBy, samples, latest, color }, size.columns);
   }
 
   /** Prints that a pass begins. */
   reportPass(plan: Plan, transport: "udp" | "tcp"): void {
     const { state } = this.#options;
     const { pass, passes, size } = transport === "tcp" ? state.tcp : state;
-    this.clear();
     if (pass === 0) {
       const [{ name, suppressed }] = plan.detectionPasses;
       reportLine(
@@ -114,7 +131,6 @@ export class Progress implements Disposable {
       this.#writeStatus();
     } catch (error) {
       if (!this.#warned) {
-        this.clear();
         reportLine(`blocksweep: cannot write "${this.#options.statusFile}": ${reason(error)}`);
       }
       this.#warned = true;
@@ -131,10 +147,12 @@ export class Progress implements Disposable {
     Deno.renameSync(`${path}.part`, path);
   }
 
-  /** Shows the final state and stops. */
+  /** Erases what is drawn, writes the final state to the status file, and stops. */
   [Symbol.dispose](): void {
-    clearInterval(this.#timer);
-    this.clear();
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#cancel();
+    this.#display?.[Symbol.dispose]();
     this.#tryStatus();
   }
 }

@@ -3,16 +3,17 @@
  *
  * @module
  */
-import { formatAnsi, parseFormatted } from "../../core/formatted/mod.ts";
+import { cutWidth, displayWidth } from "../../core/display_width.ts";
+import { formatAnsi, parseFormatted, type TextRun } from "../../core/formatted/mod.ts";
 import { serverId, type ServerRecord } from "../../core/record.ts";
 import { PROTOCOLS } from "../../protocols/list.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
 import { harmlessText } from "../../core/text.ts";
 import { isDumb } from "./console.ts";
 
-/** Whether to use colours on standard output. */
-export function useColor(noColor: boolean): boolean {
-  return !noColor && !Deno.noColor && Deno.stdout.isTerminal() && !isDumb();
+/** Whether to use colours on a stream. Default: standard output. */
+export function useColor(noColor: boolean, to: { isTerminal(): boolean } = Deno.stdout): boolean {
+  return !noColor && !Deno.noColor && to.isTerminal() && !isDumb();
 }
 
 /** Styles of text in a terminal, and their parameters of the escape sequence SGR (ECMA-48, 8.3.117). */
@@ -61,11 +62,32 @@ export function describe(
   return [title, ...shown.map(([name, text]) => `  ${paint("dim", name.padEnd(10))} ${text}`)];
 }
 
-/** The name, in the colours of the MOTD. */
-function nameText({ name, motd, edition }: ServerRecord, color: boolean): string {
-  if (!color || motd === null) return harmlessText(name!);
+/** The name, in the colours of the MOTD, on one line. A wider text is cut. */
+export function nameText(
+  { name, motd, edition }: ServerRecord,
+  color: boolean,
+  columns: number = Infinity,
+): string {
+  if (!color || motd === null) {
+    const text = harmlessText(name ?? "");
+    return columns === Infinity ? text : cutWidth(text, columns);
+  }
   const dialect = edition === "bedrock" ? edition : "java";
-  return formatAnsi(parseFormatted(motd.trim(), { dialect }), "256");
+  const runs = parseFormatted(motd.trim(), { dialect });
+  return formatAnsi(columns === Infinity ? runs : cutRuns(runs, columns), "256");
+}
+
+/** The start of a formatted text that fits some columns. */
+function cutRuns(runs: readonly TextRun[], columns: number): TextRun[] {
+  const fitting: TextRun[] = [];
+  let left = columns;
+  for (const { text, style } of runs) {
+    const shown = harmlessText(text.replace(/\s+/g, " "));
+    fitting.push({ text: cutWidth(shown, left), style });
+    left -= displayWidth(shown);
+    if (left <= 0) break;
+  }
+  return fitting;
 }
 
 function versionText({ version, protocol_version: protocol }: ServerRecord): string | null {

@@ -211,12 +211,12 @@ function readState(state: ScanState, { start, sizes }: ScanWork, at: number): Re
 }
 
 /** Number of endpoints that replied, over UDP and TCP. */
-function foundIn({ replies, tcp }: ScanState): number {
+export function foundIn({ replies, tcp }: ScanState): number {
   return replies.valid + tcp.counts.valid;
 }
 
-/** A part of the status line. In a narrow terminal the highest rank is left out first. */
-type Part = readonly [rank: number, text: string];
+/** A part of a line. In a narrow terminal the part with the highest rank is left out first. */
+export type LinePart = readonly [rank: number, text: string];
 
 /**
  * The text of the status line. Parts that do not fit the columns are left out, least important
@@ -230,7 +230,7 @@ export function statusLine(
 ): string {
   const { tcp } = state;
   const limit = limitText(state, limitedBy);
-  const parts: Part[] = [
+  const parts: LinePart[] = [
     [6, shortTime(elapsed)],
     [0, `${(100 * share).toFixed(1)}%`],
     [1, `ETA ${shortTime(left)}`],
@@ -250,15 +250,19 @@ export function statusLine(
       : [[11, `${withCommas(state.noStatus)} without status`] as const]),
     ...(state.lost === 0 ? [] : [[3, `${withCommas(state.lost)} lost`] as const]),
   ];
-  while (parts.length > 1 && widthOf(parts) > columns) {
-    const least = Math.max(...parts.map(([rank]) => rank));
-    parts.splice(parts.findIndex(([rank]) => rank === least), 1);
-  }
-  return textOf(parts).slice(0, columns);
+  return fitParts(parts, columns);
 }
 
-const textOf = (parts: readonly Part[]): string => parts.map(([, text]) => text).join("  ");
-const widthOf = (parts: readonly Part[]): number => textOf(parts).length;
+/** The parts of a line that fit the columns. */
+export function fitParts(parts: readonly LinePart[], columns: number): string {
+  const fitting = [...parts];
+  const text = () => fitting.map(([, part]) => part).join("  ");
+  while (fitting.length > 1 && text().length > columns) {
+    const least = Math.max(...fitting.map(([rank]) => rank));
+    fitting.splice(fitting.findIndex(([rank]) => rank === least), 1);
+  }
+  return text().slice(0, columns);
+}
 
 /** The reasons of `--rate auto` in a few words. */
 const RATE_REASONS: Readonly<Record<RateReason, string>> = {
@@ -271,17 +275,17 @@ const RATE_REASONS: Readonly<Record<RateReason, string>> = {
 };
 
 /** The limit of the rate, if it is not `--rate` alone. */
-function limitText({ rate }: ScanState, limitedBy: DurationLimit): string {
+export function limitText({ rate }: ScanState, limitedBy: DurationLimit): string {
   if (limitedBy.endsWith("-rate")) return `(limited by --${limitedBy})`;
   return rate === undefined ? "" : `(--rate auto: ${RATE_REASONS[rate.reason]})`;
 }
 
 /** `1:05`, `2:01:05`, or `?`. */
-function shortTime(seconds: number): string {
+export function shortTime(seconds: number): string {
   return clockTime(seconds).replace(/^00:0?/, "").replace(/^0(?=\d:)/, "");
 }
 
 /** A number with two significant digits, or all digits of its integer part. */
-function digits(value: number): string {
+export function digits(value: number): string {
   return value >= 10 ? withCommas(Math.round(value)) : String(Number(value.toPrecision(2)));
 }

@@ -21,10 +21,13 @@ import { TABLE_COLUMNS } from "../schema/table_columns.ts";
 import { type CopiedRow, type CopiedTable, type Position, TableDigest } from "./copied_table.ts";
 import { currentTables, tableIn } from "./current_form.ts";
 import { oldTables } from "./old_form.ts";
-import { type CopyProgress, readProgress, takeOver, writeProgress } from "./copy_progress.ts";
-
-/** The first version whose tables have the current form. */
-const FIRST_CURRENT = 4;
+import {
+  type CopyProgress,
+  FIRST_CURRENT,
+  readProgress,
+  takeOver,
+  writeProgress,
+} from "./copy_progress.ts";
 
 /** The comparison of a table in both databases. */
 export interface ComparedTable {
@@ -118,7 +121,7 @@ class Copy {
     const tables = version < FIRST_CURRENT
       ? await oldTables(source, target)
       : await currentTables(source, onBroken);
-    const owner = await takeOver(target, source.name);
+    const owner = await takeOver(target, source);
     const { done, ...begun } = await readProgress(target);
     const named = tables.map((table) => ({
       ...table,

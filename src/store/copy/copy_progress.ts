@@ -4,8 +4,10 @@
  * @module
  */
 import { InputError } from "../../core/errors.ts";
+import { nodeCrypto } from "../../core/node_modules.ts";
 import { type Database, StoreError } from "../database/database.ts";
-import { UNFINISHED_COPY } from "../schema/create_tables.ts";
+import { readVersion, UNFINISHED_COPY } from "../schema/create_tables.ts";
+import { readDatabaseIdentity } from "../spill_file.ts";
 import type { Position } from "./copied_table.ts";
 
 /** What a copy has written. */
@@ -24,26 +26,54 @@ export async function readProgress(target: Database): Promise<CopyProgress> {
   return { done: [], ...JSON.parse(String(progress)) };
 }
 
+/** The first version whose databases have a salt. */
+const FIRST_SALTED = 5;
+/** The first version whose tables have the current form. */
+export const FIRST_CURRENT = 4;
+
+/**
+ * Reads the identity of a database, which does not depend on the name by which the user opens it. A
+ * database of an earlier version, which has no salt, is recognised by its first scan, or else by the
+ * time at which its first server was found.
+ */
+export async function readSourceIdentity(source: Database): Promise<string> {
+  const version = await readVersion(source);
+  if (version >= FIRST_SALTED) return await readDatabaseIdentity(source);
+  const [scan] = await source.rows(
+    version >= FIRST_CURRENT
+      ? "select uuid as id from scans order by id limit 1"
+      : "select id from scans order by started_at, id limit 1",
+  );
+  const [{ id }] = scan === undefined
+    ? await source.rows("select min(first_seen) as id from servers")
+    : [scan];
+  return nodeCrypto().hash("sha256", String(id), "hex").slice(0, 16);
+}
+
 /**
  * Begins or continues the copy into a database. Another program that copies into it gets an error at
  * its next write.
  *
- * @param source The name of the database that is copied.
  * @returns The owner of the copy, for {@linkcode writeProgress}: random text.
  * @throws InputError when the target contains an unfinished copy of another database.
  */
-export async function takeOver(target: Database, source: string): Promise<string> {
+export async function takeOver(target: Database, source: Database): Promise<string> {
   const owner = crypto.randomUUID();
+  const identity = await readSourceIdentity(source);
   await target.transaction(async () => {
     await target.run(`update ${UNFINISHED_COPY} set owner = ?`, [owner]);
-    const [begun] = await target.rows(`select source from ${UNFINISHED_COPY}`);
-    if (begun.source !== null && begun.source !== source) {
+    const [begun] = await target.rows(`select source, identity from ${UNFINISHED_COPY}`);
+    if (begun.identity !== null && begun.identity !== identity) {
       throw new InputError(
-        `Cannot copy ${source} into ${target.name}: it contains an unfinished copy of ` +
-          `${begun.source}; name that database, or an empty target`,
+        `Cannot copy ${source.name} (database ${identity}) into ${target.name}: it contains an ` +
+          `unfinished copy of ${begun.source} (database ${begun.identity}); name that database, ` +
+          "or an empty target",
       );
     }
-    await target.run(`update ${UNFINISHED_COPY} set source = ?`, [source]);
+    await target.run(`update ${UNFINISHED_COPY} set source = ?, identity = ?`, [
+      source.name,
+      identity,
+    ]);
   });
   return owner;
 }

@@ -18,6 +18,7 @@ import { hasTextIndex } from "../schema/text_index.ts";
 import { othersEnded } from "../database/other_transactions.ts";
 import { keysOf, readSalt, tombstone } from "./tombstones.ts";
 import { removeAllOrphanedIcons } from "./orphaned_icons.ts";
+import { removeScannedAddresses } from "./scanned_addresses.ts";
 
 /** A server to forget. */
 export interface ServerToForget {
@@ -72,8 +73,8 @@ export async function writeTombstones(
 }
 
 /**
- * Removes the rows of servers from all tables, and all icons that no server has: earlier icons of the
- * servers may be among these. {@linkcode writeTombstones} has marked the servers before.
+ * Removes the rows of servers from all tables, their addresses from the ranges of scans, and all icons
+ * that no server has: earlier icons of the servers may be among these. {@linkcode writeTombstones} has marked the servers before.
  *
  * @param pause Awaited between two checks for other transactions that may not have seen the marks.
  * @returns `false` when another transaction does not end: no row was removed.
@@ -85,14 +86,14 @@ export async function removeServers(
 ): Promise<boolean> {
   const known = servers.flatMap(({ id, ...server }) => id === undefined ? [] : [{ ...server, id }]);
   known.sort((a, b) => a.id - b.id);
-  if (known.length === 0) return true;
-  if (!await othersEnded(database, pause, ATTEMPTS)) return false;
-  const periods = await readPeriods(database);
+  if (known.length > 0 && !await othersEnded(database, pause, ATTEMPTS)) return false;
+  const periods = known.length === 0 ? [] : await readPeriods(database);
   if (database.engine === "sqlite") await database.script("pragma secure_delete = on");
   for (let from = 0; from < known.length; from += PAGE) {
     await database.transaction(() => removePage(database, known.slice(from, from + PAGE), periods));
   }
-  await removeAllOrphanedIcons(database, pause);
+  if (known.length > 0) await removeAllOrphanedIcons(database, pause);
+  await removeScannedAddresses(database, servers.map(({ keys }) => keys.at(-1)!));
   if (database.engine === "sqlite") await eraseCopies(database, pause);
   return true;
 }

@@ -74,8 +74,9 @@ export async function createTablesForCopy(
     }
     await writeTables(database, options);
     await database.script(
-      `create table ${UNFINISHED_COPY} (source text, owner text, progress text not null); ` +
-        `insert into ${UNFINISHED_COPY} values (null, null, '{}')`,
+      `create table ${UNFINISHED_COPY} ` +
+        "(source text, identity text, owner text, progress text not null); " +
+        `insert into ${UNFINISHED_COPY} values (null, null, null, '{}')`,
     );
   });
 }

@@ -52,7 +52,7 @@ Deno.test("a database of version 2 is copied, compared and used", async () => {
   });
 });
 
-Deno.test("a copy that is killed is continued by the same command", async () => {
+Deno.test("a copy that is killed is continued, although the source is named differently", async () => {
   await inFolder(async (folder) => {
     const [from, to] = [`${folder}/from.db`, `${folder}/to.db`];
     {
@@ -67,8 +67,9 @@ Deno.test("a copy that is killed is continued by the same command", async () => 
     await copy.output();
     const refused = await run(["servers", to], { permissions });
     assertStringIncludes(refused.stderr, "a copy into it is unfinished");
-    const again = await run(["copy", from, to, "--json"], { permissions });
-    assertEquals([again.code, again.stderr], [0, `"${to}": continuing the copy of "${from}"\n`]);
+    const other = `${folder}/./from.db`;
+    const again = await run(["copy", other, to, "--json"], { permissions });
+    assertEquals([again.code, again.stderr], [0, `"${to}": continuing the copy of "${other}"\n`]);
     const tables = again.stdout.trimEnd().split("\n").map((line) => JSON.parse(line));
     assertEquals(tables.find(({ table }) => table === "observations").copied, 20_000);
     assert(tables.every(({ equal }) => equal));

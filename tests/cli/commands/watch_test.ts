@@ -1,4 +1,4 @@
-/** Covers src/cli/term/event_lines.ts. */
+/** Covers src/cli/commands/watch.ts, src/cli/term/event_lines.ts and src/cli/term/watch_summary.ts. */
 import { DatabaseSync } from "node:sqlite";
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { formatEndpoint } from "../../../src/core/address.ts";
@@ -12,7 +12,7 @@ import { createTables } from "../../../src/store/schema/create_tables.ts";
 import { writeOptOuts } from "../../../src/store/opt_outs.ts";
 import { openSqlite } from "../../../src/store/database/sqlite.ts";
 import { newWatchCounts, type WatchEvent } from "../../../src/watch/mod.ts";
-import { watchSummary } from "../../../src/cli/commands/watch.ts";
+import { watchSummary } from "../../../src/cli/term/watch_summary.ts";
 import { SEEN, STATES } from "../../store/databases.ts";
 import { PrintedText, run, start, until } from "../program.ts";
 

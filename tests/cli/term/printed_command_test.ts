@@ -148,7 +148,7 @@ const NOT_REPEATED: Readonly<Record<string, readonly string[]>> = {
   ],
   "their options were read already": ["config", "resume"],
   "nothing is sent": ["dry-run", "list-targets", "echo-config", "help", "version"],
-  "they concern the terminal": ["stats-every", "quiet", "verbose", "no-color"],
+  "they concern the terminal": ["stats-every", "quiet", "verbose", "plain", "no-color"],
 };
 
 /** Values of the repeated options. */

@@ -117,6 +117,34 @@ onEngines("a forgotten server leaves none of its earlier icons", async (db) => {
   assertEquals(await icons(), others);
 });
 
+onEngines("no range of a scan shows the address of a forgotten server", async (db) => {
+  const range = (last: number, length = 1) => {
+    const start = 0x7f000000 + last;
+    return { start, end: start + length };
+  };
+  const store = quick(db);
+  await store.begin({
+    ...{ id: scanId(1), at: START, shards: 1, config: "{}" },
+    addresses: {
+      requested: [range(1), range(4, 2), range(7), range(9), { start: 1n, end: 2n }],
+      excluded: [range(4)],
+    },
+  });
+  await store.write([record(1), record(2), record(4, { host: "::1" })]);
+  const ranges = async () =>
+    (await all(db, "select first, last from scan_ranges order by excluded, first"))
+      .map(({ first, last }) => first === last ? first : [first, last]);
+  const [wide, other] = [["127.0.0.4", "127.0.0.5"], "127.0.0.9"];
+  const unknown = forgettable(record(7, { host: "127.0.0.7" }));
+  const inWide = forgettable(record(5, { host: "127.0.0.5" }));
+  await forget(db, await named(db, "127.0.0.1:1"), await named(db, "[::1]:4"), inWide);
+  assertEquals(await ranges(), ["127.0.0.1", wide, "127.0.0.7", other, "127.0.0.4"]);
+  await forget(db, unknown, forgettable(record(1, { host: "127.0.0.4" })));
+  assertEquals(await ranges(), ["127.0.0.1", wide, other]); // the address has another server
+  await forget(db, await named(db, "127.0.0.1:2"));
+  assertEquals(await ranges(), [wide, other]);
+});
+
 onEngines("an alias of a forgotten server no longer names it", async (db) => {
   await quick(db).write([record(1), record(2, { alias_of: "127.0.0.1:1" })]);
   await forget(db, await named(db, "127.0.0.1:1"));

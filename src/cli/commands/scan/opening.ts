@@ -17,7 +17,7 @@ import {
   lastingOptions,
   orderDigest,
 } from "../../../app/resume/scan_configuration.ts";
-import { reportLine } from "../../term/console.ts";
+import { reportLine, writeRows } from "../../term/console.ts";
 import { userPath } from "../../../app/environment.ts";
 import type { Engine } from "../../../app/engines/choose_engine.ts";
 import { type Interrupt, Interrupted, onInterrupt } from "../../../app/interrupt_signals.ts";
@@ -77,9 +77,9 @@ export interface ScanJob extends ScanRequest, LocatedTargets {
  */
 const LEAST = 10;
 
-/** The terminal output of a running scan: status line and messages. */
+/** The terminal output of a running scan: progress and messages. */
 export class Screen {
-  /** The status line, once the scan has begun. */
+  /** The progress, once the scan has begun. */
   progress: Progress | undefined;
   /** The checkpoint to resume from after an interruption. A resumed scan has one from its start. */
   checkpointPath: string | undefined;
@@ -91,14 +91,8 @@ export class Screen {
     this.checkpointPath = job.resumed?.path;
   }
 
-  /** Removes the status line, so that something else can be printed. */
-  clear(): void {
-    this.progress?.clear();
-  }
-
-  /** Prints a line above the status line. */
+  /** Prints a line, unless only errors are printed. */
   readonly report = (line: string): void => {
-    this.clear();
     if (!this.isQuiet) reportLine(line);
   };
 
@@ -111,9 +105,9 @@ export class Screen {
     return onInterrupt(first, undefined, () => this.printResume());
   }
 
-  /** Prints how to continue the scan, if there is a checkpoint. */
+  /** Ends the display of progress, and prints how to continue the scan, if there is a checkpoint. */
   printResume(): void {
-    this.clear();
+    this.progress?.[Symbol.dispose]();
     if (this.checkpointPath === undefined) return;
     resumeLines(this.checkpointPath, this.job.databases).forEach(reportLine);
   }
@@ -202,11 +196,10 @@ export async function openScanOutputs(
 ): Promise<ScanOutputs> {
   const { state, key, stores, signal, scanId, since } = opened;
   const { resumed, place, plan, chosen, given } = job;
-  const beforeRows = () => screen.clear();
   const opening = openOutputsAndCheckpoint(job, {
     state,
     key,
-    beforeRows,
+    writeRows,
     stores: stores.sinks,
     signal,
   });
@@ -231,7 +224,7 @@ export async function openScanOutputs(
 /** Opens outputs and checkpoint, for a new or a resumed scan. */
 async function openOutputsAndCheckpoint(
   job: ScanJob,
-  { key, ...given }: Pick<OpenScanOptions, "state" | "beforeRows" | "stores" | "signal"> & {
+  { key, ...given }: Pick<OpenScanOptions, "state" | "writeRows" | "stores" | "signal"> & {
     readonly key: Uint8Array;
   },
 ): Promise<OpenedScan> {

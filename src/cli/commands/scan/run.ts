@@ -10,10 +10,12 @@ import type { ScanEnd, ScanHooks, ScanSetup } from "../../../scan/scan_setup.ts"
 import { runScan } from "../../../scan/scan.ts";
 import type { ScanState } from "../../../scan/scan_state.ts";
 import { formatConfig } from "../../options/config_file.ts";
-import { reportLine } from "../../term/console.ts";
+import { isDumb, reportLine, terminalSize, writeMessage } from "../../term/console.ts";
 import { writeTextFile } from "../../../app/environment.ts";
 import { checkWritten } from "../../../app/outputs/path_conflicts.ts";
 import { closeOutputs } from "../../../app/outputs/open_outputs.ts";
+import { useColor } from "../../term/server_description.ts";
+import type { LatestRows } from "../../../app/outputs/latest_rows.ts";
 import { clockJumpLine, Progress, statusOf } from "../../term/scan_progress.ts";
 import { type ScanWork, scanWork } from "../../term/status_line.ts";
 import { isClosedPipe } from "../../../app/outputs/closed_pipe.ts";
@@ -68,7 +70,8 @@ async function runAndClose(
   const { state, stores, sinks, openedScan, since } = opened;
   using progress = showProgress(job, state, screen);
   screen.progress = progress;
-  const options = scanOptions(job, opened, hooksOf(job, opened, screen, progress));
+  const hooks = hooksOf(job, opened, screen, progress);
+  const options = scanOptions(job, { ...opened, latest: progress.latest }, hooks);
   const heartbeat = stores.keepProgress(state, () => progress.endsAt);
   const ended = await runScan(options).finally(() => heartbeat[Symbol.asyncDispose]());
   const resumed = job.resumed !== undefined;
@@ -79,14 +82,17 @@ async function runAndClose(
 }
 
 function showProgress(job: ScanJob, state: ScanState, { isQuiet }: Screen): Progress {
-  const { plan, chosen, files } = job;
+  const { plan, chosen, files, options } = job;
+  const atTerminal = !isQuiet && Deno.stderr.isTerminal();
   return new Progress({
     state,
     limitedBy: plan.limitedBy,
     work: workOf(job),
-    terminal: !isQuiet && Deno.stderr.isTerminal(),
+    display: !atTerminal ? undefined : options.plain || isDumb() ? "line" : "block",
+    color: useColor(options.noColor, Deno.stderr),
     everyMs: isQuiet ? 0 : chosen.statsEveryMs,
     statusFile: files.status,
+    terminal: { clock: systemClock, size: terminalSize, draw: writeMessage },
   });
 }
 
@@ -127,10 +133,11 @@ function workOf({ plan, chosen, speed }: ScanJob): ScanWork {
 
 function scanOptions(
   { chosen, speed, selection: { targets, order } }: ScanJob,
-  opened: Opened & ScanOutputs,
+  opened: Opened & ScanOutputs & { readonly latest: LatestRows },
   hooks: ScanHooks,
 ): ScanSetup {
-  const { state, key, sockets, capacity, openedScan, stores, sinks, tally, signal } = opened;
+  const { state, key, sockets, capacity, openedScan, stores, sinks, tally, latest, signal } =
+    opened;
   return {
     targets: {
       ...targets,
@@ -145,7 +152,7 @@ function scanOptions(
       threads: chosen.threads,
       openExclusive: (bits) => openSocket({ address: localAddress(chosen, bits), port: 0 }),
       dialer: denoDialer(chosen.sourceAddress),
-      sinks: [...sinks, tally],
+      sinks: [...sinks, tally, latest],
       checkpoint: openedScan.writer,
       clock: systemClock,
       random: randomBytes,

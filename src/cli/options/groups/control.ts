@@ -293,6 +293,13 @@ export const GENERAL = {
       help: "print the plan, a line for each pass, and all counters at the end",
     },
     {
+      name: "plain",
+      commands: ["scan", "watch"],
+      onResume: "free",
+      help:
+        "on a terminal: print only the status line of a scan, or the events of a watch as lines",
+    },
+    {
       name: "no-color",
       commands: ["scan", "query", "lan", "watch", "servers", "history", "demo"],
       onResume: "free",

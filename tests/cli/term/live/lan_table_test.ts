@@ -1,10 +1,12 @@
-/** Covers src/core/display_width.ts. */
+/** Also covers src/core/display_width.ts and src/cli/term/live/live_table.ts. */
 import { assert, assertEquals } from "@std/assert";
-import { lanTableLines, LiveLanTable } from "../../../src/cli/term/live_lan_table.ts";
-import { displayWidth, fitWidth } from "../../../src/core/display_width.ts";
-import { emptyRecord, type ServerRecord } from "../../../src/core/record.ts";
-import { FoundServers } from "../../../src/scan/lan/mod.ts";
-import { FakeNetwork } from "../../../src/testing/fake_network.ts";
+import { lanColumns, openLanTable } from "../../../../src/cli/term/live/lan_table.ts";
+import { liveTableLines, type TableSpace } from "../../../../src/cli/term/live/live_table.ts";
+import { displayWidth, fitWidth } from "../../../../src/core/display_width.ts";
+import { emptyRecord, type ServerRecord } from "../../../../src/core/record.ts";
+import { FoundServers, type Listed } from "../../../../src/scan/lan/mod.ts";
+import { FakeNetwork } from "../../../../src/testing/fake_network.ts";
+import { FakeTerminal } from "./fake_terminal.ts";
 
 /** A server in the list, with its last datagram at 1000 ms. */
 function listed(last: number, over: Partial<ServerRecord> = {}) {
@@ -15,7 +17,12 @@ function listed(last: number, over: Partial<ServerRecord> = {}) {
   };
 }
 
-const SPACE = { now: 3500, columns: 100, lines: 20 };
+const SPACE = { columns: 100, lines: 20 };
+
+/** The lines of the table of `lan` at 3500 ms. */
+function lanTableLines(first: readonly Listed[], space: TableSpace): string[] {
+  return liveTableLines(lanColumns(3500), { first, all: first.length }, space);
+}
 
 Deno.test("the width of text is that on terminals", () => {
   const widths: readonly [string, number][] = [
@@ -95,88 +102,70 @@ Deno.test("text of servers cannot move the cursor", () => {
   for (const line of lanTableLines(rows, SPACE)) assert(!/[\p{Cc}\u202e\u200b]/u.test(line));
 });
 
-/** A terminal with only those escape sequences that the live table writes. */
-class Terminal {
-  lines: string[] = [];
-  cursorShown = true;
-  #row = 0;
-
-  draw = (text: string) => {
-    // deno-lint-ignore no-control-regex
-    for (const [token] of text.matchAll(/\x1b\[[?]?\d*[a-zA-Z]|\r|\n|[^\x1b\r\n]+/g)) {
-      if (token === "\x1b[?25l") this.cursorShown = false;
-      else if (token === "\x1b[?25h") this.cursorShown = true;
-      else if (token.endsWith("A")) this.#row -= parseInt(token.slice(2));
-      else if (token === "\n") this.#row++;
-      else if (token === "\x1b[J") this.lines.length = this.#row;
-      else if (token === "\r" || token === "\x1b[K") continue;
-      else this.lines[this.#row] = token;
-    }
-  };
+/** A live table of a network, on a fake terminal. */
+function openedTable(terminal: FakeTerminal, servers = new FoundServers()) {
+  const network = new FakeNetwork(1);
+  const { size, draw, signals } = terminal;
+  const space = { clock: network, size, draw, signals };
+  const live = openLanTable({ ...space, servers, networks: 1, color: false });
+  const wait = (ms: number) => network.run(new Promise<void>((done) => network.after(ms, done)));
+  const meet = (last: number, over: Partial<ServerRecord> = {}) =>
+    servers.list(servers.getOrAdd(`${last}`, last, 5000, network.now())!, listed(last, over).row);
+  return { live, servers, wait, meet };
 }
 
-Deno.test("the live table is redrawn in place, and restores the cursor", async () => {
-  const network = new FakeNetwork(1);
-  const servers = new FoundServers();
-  const terminal = new Terminal();
-  const meet = (last: number) =>
-    servers.list(servers.getOrAdd(`${last}`, last, 5000, network.now())!, listed(last).row);
-  const size = { columns: 80, rows: 10 };
-  const live = new LiveLanTable({
-    ...{ servers, networks: 1, clock: network, color: false, size: () => size },
-    draw: terminal.draw,
-  });
-  const wait = (ms: number) => network.run(new Promise<void>((done) => network.after(ms, done)));
+Deno.test("the live table is redrawn in place, and its last state stays", async () => {
+  const terminal = new FakeTerminal(80, 10);
+  const { live, servers, wait, meet } = openedTable(terminal);
   await wait(1);
-  assertEquals(terminal.lines, [
+  assertEquals(terminal.rows, [
     "0 servers on 1 network; Ctrl-C to end",
     "SERVER  PROTOCOLS  PLAYERS  MS  SEEN  VERSION  NAME",
+    "",
   ]);
-  assertEquals(terminal.cursorShown, false);
   for (let i = 1; i <= 3; i++) meet(i);
   await wait(500);
-  assertEquals(terminal.lines.length, 5);
-  assertEquals(terminal.lines[0], "3 servers on 1 network; Ctrl-C to end");
+  assertEquals(terminal.rows.length, 6);
+  assertEquals(terminal.rows[0], "3 servers on 1 network; Ctrl-C to end");
   servers.forget(1e9);
   meet(7);
   live[Symbol.dispose]();
   live[Symbol.dispose]();
-  assertEquals(terminal.lines.length, 3);
-  assertEquals(terminal.lines[0], "1 server on 1 network");
-  assert(terminal.lines[2].startsWith("192.168.1.7:19132"));
-  assertEquals(terminal.cursorShown, true);
+  assertEquals(terminal.rows.length, 4);
+  assertEquals(terminal.rows[0], "1 server on 1 network");
+  assert(terminal.rows[2].startsWith("192.168.1.7:19132"));
   await wait(2000);
-  assertEquals(terminal.lines[0], "1 server on 1 network");
+  assertEquals(terminal.rows[0], "1 server on 1 network");
+});
+
+Deno.test("the live table leaves the cursor and the modes of the terminal alone", async () => {
+  const terminal = new FakeTerminal(80, 10);
+  const { live, wait, meet } = openedTable(terminal);
+  meet(1);
+  await wait(600);
+  live[Symbol.dispose]();
+  assert(!terminal.drawn.join("").includes("\x1b[?"));
 });
 
 Deno.test("the smallest terminal has a table", async () => {
-  const network = new FakeNetwork(1);
-  const servers = new FoundServers();
-  servers.list(servers.getOrAdd("1", 1, 5000, 0)!, listed(1).row);
-  const terminal = new Terminal();
-  using _live = new LiveLanTable({
-    ...{ servers, networks: 1, clock: network, color: false, draw: terminal.draw },
-    size: () => ({ columns: 1, rows: 1 }),
-  });
-  await network.run(new Promise<void>((done) => network.after(1, done)));
-  assertEquals(terminal.lines, ["…", "…", "…"]);
+  const terminal = new FakeTerminal(1, 3);
+  const { live, wait, meet } = openedTable(terminal);
+  meet(1);
+  await wait(1);
+  assertEquals(terminal.rows, ["…", "…", "…", ""]);
+  live[Symbol.dispose]();
 });
 
 Deno.test("lines that a narrower terminal has wrapped are counted as several rows", async () => {
-  const network = new FakeNetwork(1);
-  const servers = new FoundServers();
-  servers.list(servers.getOrAdd("1", 1, 5000, 0)!, listed(1, { name: "x".repeat(100) }).row);
-  const size = { columns: 100, rows: 10 };
-  const drawn: string[] = [];
-  const live = new LiveLanTable({
-    ...{ servers, networks: 1, clock: network, color: true, size: () => ({ ...size }) },
-    draw: (text) => drawn.push(text),
-  });
-  const tick = () => network.run(new Promise<void>((done) => network.after(500, done)));
-  await tick();
-  size.columns = 40;
-  await tick();
+  const terminal = new FakeTerminal(100, 20);
+  const { live, wait, meet } = openedTable(terminal);
+  meet(1, { name: "x".repeat(100) });
+  await wait(500);
+  terminal.resize(40);
+  await wait(500);
   // The first line takes one row, the header two, and the line of the server three.
-  assert(drawn.at(-1)!.startsWith("\x1b[6A\r"), JSON.stringify(drawn.at(-1)));
+  const [redrawn] = terminal.drawn.filter((text) => text.startsWith("\x1b[6A\r"));
+  assert(redrawn !== undefined, JSON.stringify(terminal.drawn));
+  assertEquals(terminal.rows.length, 4);
   live[Symbol.dispose]();
 });

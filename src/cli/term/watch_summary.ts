@@ -1,0 +1,34 @@
+/**
+ * The lines at the start and at the end of a watch.
+ *
+ * @module
+ */
+import { countOf, withCommas } from "../../core/quantities.ts";
+import { webhookSummary } from "../../app/outputs/watch_webhook.ts";
+import type { WatchCounts, WatchRules, Webhook } from "../../watch/mod.ts";
+
+/** The line with the number of endpoints and the interval. */
+export function startLine(endpoints: number, { intervalMs }: WatchRules): string {
+  return `watching ${countOf(endpoints, "endpoint")}, polled every ${intervalMs / 1000} s`;
+}
+
+/** The line with the counts of a watch that has ended. */
+export function watchSummary(
+  online: number,
+  all: number,
+  counts: WatchCounts,
+  hook?: Webhook,
+): string {
+  const late = counts.maxLateMs < 1000
+    ? ""
+    : `, delayed by up to ${(counts.maxLateMs / 1000).toFixed(1)} s`;
+  const sent = hook === undefined ? "" : webhookSummary(hook);
+  const deferred = counts.deferred === 0
+    ? ""
+    : `, ${withCommas(counts.deferred)} deferred for lack of descriptors (ulimit -n)`;
+  return `${withCommas(online)} of ${countOf(all, "endpoint")} online; ` +
+    `${countOf(counts.polls, "poll")}${late}, ${
+      withCommas(counts.replied)
+    } with a reply${deferred}; ` +
+    `${countOf(counts.events, "event")}${sent}`;
+}

@@ -184,7 +184,7 @@ Deno.test({
     const hosts = drawFleet({ servers: 60, hostile: 10, range: RANGE, seed: 6 });
     await using _fleet = await openFleet(hosts, { clock: systemClock, seed: 1 });
     const found = async (permissions: readonly string[], engine: string, ...more: string[]) => {
-      const args = ["scan", "127.45.0.0/24", "--cooldown", "200ms", "--timeout", "500ms", ...more];
+      const args = ["scan", "127.45.0.0/24", "--cooldown", "1s", "--timeout", "2s", ...more];
       const { code, stdout, stderr } = await run([...args, "-v", "-o", "-"], { permissions });
       assertEquals(code, 0, stderr);
       assertMatch(stderr, new RegExp(`^engine: ${engine}`, "m"));

@@ -67,7 +67,8 @@ Deno.test("a copy that is killed is continued, although the source is named diff
     await copy.output();
     const refused = await run(["servers", to], { permissions });
     assertStringIncludes(refused.stderr, "a copy into it is unfinished");
-    const other = `${folder}/./from.db`;
+    const other = `${folder}/link.db`;
+    await Deno.symlink(from, other);
     const again = await run(["copy", other, to, "--json"], { permissions });
     assertEquals([again.code, again.stderr], [0, `"${to}": continuing the copy of "${other}"\n`]);
     const tables = again.stdout.trimEnd().split("\n").map((line) => JSON.parse(line));

@@ -70,7 +70,9 @@ export class DatabasePicture {
   /** Reads all servers. */
   async readAll(database: Database): Promise<void> {
     for (let last = 0;;) {
-      const rows = await this.#read(database, `s.id > ? order by s.id limit ${PAGE}`, [last]);
+      // PostgreSQL merges both tables by their keys, and would read the states from the first one on.
+      const isLater = `s.id > ? and t.server > ? order by s.id limit ${PAGE}`;
+      const rows = await this.#read(database, isLater, [last, last]);
       if (rows.length < PAGE) break;
       last = Number(rows.at(-1)!.id);
     }

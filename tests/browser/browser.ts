@@ -62,7 +62,7 @@ export class Visit {
     look: Look = LOOKS[0],
   ): Promise<Visit> {
     const context = await browser.newContext({
-      ...{ viewport: { width: look.width, height: 900 }, colorScheme: look.colorScheme },
+      ...{ viewport: { width: look.width, height: 1200 }, colorScheme: look.colorScheme },
       ...{ reducedMotion: "reduce", timezoneId: "UTC", locale: "en-US", baseURL: origin },
       javaScriptEnabled: !look.withoutScripts,
     });

@@ -1,5 +1,6 @@
 /** Servers whose every text tries to run a script: a scan finds them while a browser watches it. */
-import { assertEquals } from "@std/assert";
+import { assertEquals, assertStringIncludes } from "@std/assert";
+import type { Browser } from "playwright-core";
 import { inFolder } from "../app/resume/stopped_programs.ts";
 import { finish, start } from "../cli/program.ts";
 import { hostileFleet, PORT } from "../store/hostile_fleet.ts";
@@ -59,6 +60,15 @@ async function runningScan(origin: string): Promise<string> {
   }
 }
 
+/** Fails if a text of a server ran, or became an element or attribute. */
+async function assertHarmless(visit: Visit, path: string): Promise<void> {
+  const { ran, images } = await visit.page.evaluate(() => ({
+    ran: (globalThis as { ran?: number }).ran,
+    images: document.querySelectorAll("img[src=x], svg[onload], [onfocus]").length,
+  }));
+  assertEquals([ran, images], [undefined, 0], path);
+}
+
 /** Opens every page, and checks that no text of a server ran or became an element. */
 async function openAll(visit: Visit, origin: string): Promise<void> {
   const { servers } = await (await fetch(`${origin}/api/servers?limit=500`)).json();
@@ -72,13 +82,27 @@ async function openAll(visit: Visit, origin: string): Promise<void> {
   const faults: string[] = [];
   for (const path of paths) {
     faults.push(...await visit.faultsAt(path));
-    const { ran, images } = await visit.page.evaluate(() => ({
-      ran: (globalThis as { ran?: number }).ran,
-      images: document.querySelectorAll("img[src=x], svg[onload], [onfocus]").length,
-    }));
-    assertEquals([ran, images], [undefined, 0], path);
+    await assertHarmless(visit, path);
   }
   assertEquals(faults, []);
+}
+
+/** Writes a report of the database, opens it as a file, and filters its table. */
+async function openReport(browser: Browser, database: string, file: string): Promise<void> {
+  await succeed("report", database, "-o", file, "-q");
+  for (const look of LOOKS) {
+    await using visit = await Visit.start(browser, `file://${file}`, look);
+    await visit.open(`file://${file}`);
+    const rows = visit.page.locator("table.servers tbody tr");
+    await rows.first().waitFor();
+    assertEquals(await rows.count(), HOSTS.length);
+    assertStringIncludes((await rows.allInnerTexts()).join("\n"), TEXTS[0]);
+    await assertHarmless(visit, file);
+    await visit.page.locator("[data-text]").fill("__proto__");
+    await rows.nth(1).waitFor({ state: "detached" });
+    assertStringIncludes(await rows.innerText(), "__proto__");
+    await visit.check();
+  }
 }
 
 Deno.test("a scan of hostile servers is watched to its end, and no page runs their texts", () =>
@@ -100,5 +124,6 @@ Deno.test("a scan of hostile servers is watched to its end, and no page runs the
         const { code, stderr } = await ended;
         assertEquals(code, 0, stderr);
         await openAll(visit, origin);
+        await openReport(browser, database, `${folder}/report.html`);
       }));
   }));

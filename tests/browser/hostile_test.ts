@@ -85,6 +85,11 @@ async function openAll(visit: Visit, origin: string): Promise<void> {
     await assertHarmless(visit, path);
   }
   assertEquals(faults, []);
+  await visit.open("/servers");
+  const isCovered = await visit.page.locator("td.c-players").evaluateAll((cells) =>
+    cells.some((cell) => cell.scrollWidth > cell.clientWidth)
+  );
+  assertEquals(isCovered, false, "a long version covers the number of players");
 }
 
 /** Writes a report of the database, opens it as a file, and filters its table. */

@@ -6,10 +6,10 @@ import { assert, assertEquals } from "@std/assert";
 import { openSqlite } from "../../src/store/database/sqlite.ts";
 import type { Database } from "../../src/store/database/database.ts";
 import { run, SCAN } from "../cli/program.ts";
+import { hostileFleet, PORT } from "./hostile_fleet.ts";
 import { all, connect, SERVER, withPostgres } from "./databases.ts";
 
 const HOSTS = Array.from({ length: 6 }, (_, i) => `127.116.0.${i + 1}`);
-const PORT = 25_565;
 
 /** Texts that break JSON columns, keys of objects, or queries, as JSON escapes. */
 const TEXTS = [
@@ -29,50 +29,12 @@ function hostileStatus(i: number): string {
     "favicon": ${text}, "previewsChat": true}`;
 }
 
-function varint(value: number): number[] {
-  return value < 128 ? [value] : [value & 127 | 128, ...varint(value >>> 7)];
-}
-
 /** A status with long texts, which differ in each reply. */
 function changingStatus(reply: number): string {
   const text = JSON.stringify(`${reply} ${"§kx\u0001界".repeat(800)}`);
   const mods = Array.from({ length: 50 }, () => `{"modId": ${text}, "modmarker": ${text}}`);
   return `{"version": {"name": ${text}, "protocol": ${reply}}, "players": {"online": 1, "max": ${reply}},
     "description": {"text": ${text}}, "forgeData": {"channels": [], "mods": [${mods}]}}`;
-}
-
-/** The packet with a status. */
-function statusPacket(status: string): Uint8Array {
-  const json = new TextEncoder().encode(status);
-  const body = [0, ...varint(json.length), ...json];
-  return Uint8Array.from([...varint(body.length), ...body]);
-}
-
-async function writeAll(connection: Deno.Conn, bytes: Uint8Array): Promise<void> {
-  for (let at = 0; at < bytes.length;) at += await connection.write(bytes.subarray(at));
-}
-
-/** Serves a status on each address until it is disposed. */
-function hostileFleet(
-  hosts: readonly string[] = HOSTS,
-  statusOf: (i: number) => string = hostileStatus,
-): AsyncDisposable {
-  const listeners = hosts.map((hostname) => Deno.listen({ hostname, port: PORT }));
-  const serving = listeners.map(async (listener, i) => {
-    for await (const connection of listener) {
-      using open = connection;
-      const buffer = new Uint8Array(1024);
-      if (await open.read(buffer) === null) continue;
-      await writeAll(open, statusPacket(statusOf(i)));
-      while (await open.read(buffer).catch(() => null) !== null);
-    }
-  });
-  return {
-    async [Symbol.asyncDispose]() {
-      for (const listener of listeners) listener.close();
-      await Promise.all(serving);
-    },
-  };
 }
 
 /** The JSON columns of all tables. */
@@ -119,7 +81,7 @@ const PERMISSIONS = [...SCAN.filter((one) => !one.startsWith("--allow-env")), "-
 
 Deno.test("the rows of hostile servers can be read from every JSON column, key by key", () =>
   onEach(async (place, open) => {
-    await using _fleet = hostileFleet();
+    await using _fleet = hostileFleet(HOSTS, hostileStatus);
     const args = ["scan", "127.116.0.0/29", "-p", String(PORT), "--protocol", "slp", "-o", place];
     for (let i = 0; i < 2; i++) {
       const { code, stderr } = await run([...args, "--cooldown", "200ms"], {

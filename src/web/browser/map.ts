@@ -317,11 +317,13 @@ async function start(): Promise<void> {
     ...{ address: Number(address), prefix: Number(prefix) },
     ...{ layer, query },
   });
+  root.ariaBusy = "true";
   try {
     await map.load();
   } catch (error) {
     root.querySelector("[data-cell]")!.textContent = String(error);
   }
+  root.ariaBusy = "false";
 }
 
 void start();

@@ -230,10 +230,8 @@ export function FilterChips(
         const title = CHIP_NAMES[name] ?? FACET_TITLES[name as FacetName] ?? name;
         return (
           <li>
-            <a
-              href={urlOf(path, rest, more)}
-              aria-label={`Remove ${title} ${safeText(value, 60)}`}
-            >
+            <a href={urlOf(path, rest, more)}>
+              <span class="hidden">Remove the filter</span>
               <span>{title}</span>
               <b>{value === "true" ? "yes" : value === "false" ? "no" : safeText(value, 60)}</b>
               <span aria-hidden="true">×</span>

@@ -1,0 +1,43 @@
+/** Every page of a database that a scan of the simulated fleet wrote, in a browser. */
+import { assert, assertEquals } from "@std/assert";
+import { LOOKS, Visit, withBrowser } from "./browser.ts";
+import { inFolder } from "../app/resume/stopped_programs.ts";
+import { succeed, withDashboard, withFleet } from "./served.ts";
+
+const RANGE = "127.84.0.0/22";
+/** 40 servers in four networks /24. */
+const FLEET = { servers: 40, hostile: 0, range: { start: 0x7f540000, end: 0x7f540400 }, seed: 7 };
+
+/** The pages, except the one of the scan. */
+const PATHS = [
+  ...["/", "/?days=1", "/servers", "/servers?edition=bedrock&sort=name", "/servers?text=nothing"],
+  ...["/servers/1", "/map", "/map?prefix=127.0.0.0/8", "/map?prefix=127.84.0.0/16&layer=age"],
+  ...["/map?layer=scanned", "/map?layer=share&software=paper", "/breakdown", "/breakdown?by=port"],
+  ...["/scans", "/events", "/events?kind=offline"],
+];
+
+Deno.test("every page is without faults, wide and narrow, light and dark, also without scripts", () =>
+  inFolder(async (folder) => {
+    const database = `${folder}/servers.db`;
+    await withFleet(
+      FLEET,
+      () => succeed("scan", RANGE, "-o", database, "--seed", "1", "--cooldown", "200ms", "-q"),
+    );
+    await withDashboard(database, (origin) =>
+      withBrowser(async (browser) => {
+        const { scans } = await (await fetch(`${origin}/api/scans`)).json();
+        const paths = [...PATHS, `/scans/${scans[0].scan_id}`];
+        const faults: string[] = [];
+        for (const look of LOOKS) {
+          await using visit = await Visit.start(browser, origin, look);
+          for (const path of paths) faults.push(...await visit.faultsAt(path));
+        }
+        assertEquals(faults, []);
+        const look = { ...LOOKS[3], withoutScripts: true };
+        await using visit = await Visit.start(browser, origin, look);
+        for (const path of paths) {
+          await visit.open(path);
+          assert(await visit.page.locator("main h1").innerText() !== "", path);
+        }
+      }));
+  }));

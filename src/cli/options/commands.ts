@@ -203,7 +203,7 @@ export const COMMANDS: Readonly<Record<Command, CommandDescription>> = {
     usage: "copy FROM TO [options]",
     purpose: "copy a database of any version into an empty one, in SQLite or PostgreSQL",
     note:
-      "The schema of FROM may have any version from 1 to 5. Changes of FROM during the copy are not\n" +
+      "The schema of FROM may have any version from 1 to 6. Changes of FROM during the copy are not\n" +
       "copied. TO must be empty, or contain an unfinished copy, which is then continued. At the end,\n" +
       "each table of FROM is compared with its copy.",
     examples: [

@@ -104,7 +104,7 @@ create table servers (
   changed_at timestamptz not null,        -- when the database recorded the last change of the content or of online
   tags jsonb not null default '[]',       -- set by users of the database: no scan or watch changes them
   notes text,                             -- set by users of the database, like tags
-  kind_key text collate "C" not null generated always as (case when alias_of is null then '' else 'alias' end || '|' || replace(coalesce(edition, ''), '|', '?') || '|' || replace(coalesce(software_confidence, ''), '|', '?') || '|' || replace(protocols::text, '", "', '","')) stored -- whether there is an alias_of, edition, software_confidence and protocols, for searches
+  kind_key text collate "C" not null generated always as (case when alias_of is null then '' else 'alias' end || '|' || replace(coalesce(edition, ''), '|', '?') || '|' || replace(coalesce(software_confidence, ''), '|', '?') || '|' || replace(protocols::text, '", "', '","')) stored -- alias or nothing, edition, software_confidence and protocols, joined by |, for searches
 );
 
 create index servers_address on servers (address, port, id);

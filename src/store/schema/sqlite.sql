@@ -106,7 +106,7 @@ create table servers (
   changed_at integer not null,            -- when the database recorded the last change of the content or of online
   tags text not null default '[]',        -- set by users of the database: no scan or watch changes them
   notes text,                             -- set by users of the database, like tags
-  kind_key text not null generated always as (case when alias_of is null then '' else 'alias' end || '|' || replace(coalesce(edition, ''), '|', '?') || '|' || replace(coalesce(software_confidence, ''), '|', '?') || '|' || protocols) virtual -- whether there is an alias_of, edition, software_confidence and protocols, for searches
+  kind_key text not null generated always as (case when alias_of is null then '' else 'alias' end || '|' || replace(coalesce(edition, ''), '|', '?') || '|' || replace(coalesce(software_confidence, ''), '|', '?') || '|' || protocols) virtual -- alias or nothing, edition, software_confidence and protocols, joined by |, for searches
 ) strict;
 
 create index servers_address on servers (address_sort, port);

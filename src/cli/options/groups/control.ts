@@ -156,7 +156,7 @@ export const WATCH = {
       default: `${DEFAULTS.watch.downAfter}`,
       help:
         "number of polls in a row without a reply after which a server counts as offline, or a " +
-        "protocol is removed from the server",
+        "protocol is removed from the server's row",
     },
     {
       name: "backoff",

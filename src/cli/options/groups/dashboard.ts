@@ -37,7 +37,8 @@ export const DASHBOARD = {
       commands: ["serve"],
       takes: HOST_NAME,
       repeat: true,
-      help: "a further host name of requests, such as that of a reverse proxy",
+      help:
+        "also accept requests with this host name (header Host), such as that of a reverse proxy",
     },
     {
       name: "status-file",

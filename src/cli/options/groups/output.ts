@@ -64,7 +64,7 @@ export const SELECTION = {
     {
       name: "no-aliases",
       commands: ["servers", "export"],
-      help: "only one row of each server: none that has a value in alias_of",
+      help: "leave out rows with a value in alias_of, so that each server has one row",
     },
     {
       name: "game-version",
@@ -249,7 +249,7 @@ export const OUTPUT = {
       default: `${DEFAULTS.scan.downAfter}`,
       help:
         "number of scans in a row without a reply after which a server counts as offline, or a " +
-        "protocol is removed from the server",
+        "protocol is removed from the server's row",
     },
     {
       name: "keep",

@@ -204,7 +204,7 @@ export const PAGE_ROUTES: readonly Route[] = [
 ];
 
 /**
- * The period of a history. Default: the last week.
+ * The period of a history. Default: it ends now, and lasts a week.
  *
  * @throws ParameterError if it has no length.
  */
@@ -213,7 +213,7 @@ export function periodOf(
   to: number | undefined,
   now: number,
 ): { readonly from: number; readonly to: number } {
-  const end = to ?? (from === undefined ? now : Math.max(now, from + HISTORY_MS));
+  const end = to ?? now;
   const start = from ?? Math.max(0, end - HISTORY_MS);
   if (start < end) return { from: start, to: end };
   throw new ParameterError("Cannot use from: it is not before to", "a time before to");

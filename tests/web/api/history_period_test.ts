@@ -1,0 +1,31 @@
+/** Covers the period of `/servers/{id}` and `/api/servers/{id}/history`. */
+import { assertEquals, assertThrows } from "@std/assert";
+import { ParameterError } from "../../../src/web/api/parameters.ts";
+import { periodOf } from "../../../src/web/api/page_routes.ts";
+import { fakeData, NOW } from "../fake_data.ts";
+import { clientOf } from "../http/client.ts";
+
+const DAY = 86_400_000;
+
+Deno.test("a history without an end ends now", () => {
+  assertEquals(periodOf(undefined, undefined, NOW), { from: NOW - 7 * DAY, to: NOW });
+  assertEquals(periodOf(NOW - DAY, undefined, NOW), { from: NOW - DAY, to: NOW });
+  assertEquals(periodOf(NOW - 30 * DAY, undefined, NOW), { from: NOW - 30 * DAY, to: NOW });
+  assertEquals(periodOf(undefined, NOW - DAY, NOW), { from: NOW - 8 * DAY, to: NOW - DAY });
+  assertThrows(() => periodOf(NOW + 1, undefined, NOW), ParameterError, "not before to");
+});
+
+Deno.test("the end of a history is no later than the last time of the API", async () => {
+  const asked: number[] = [];
+  const history = (_: number, from: number, to: number) => {
+    asked.push(to);
+    return Promise.resolve({ from, to, step: 0, points: [], unwatched: [], peak: null });
+  };
+  const get = clientOf({ data: fakeData({ history }) });
+  const latest = 8_640_000_000_000_000;
+  for (const path of ["/servers/1", "/api/servers/1/history"]) {
+    assertEquals((await get(`GET ${path}?from=${latest}`)).status, 400, path);
+    assertEquals((await get(`GET ${path}?from=${NOW - DAY}`)).status, 200, path);
+  }
+  assertEquals(asked, [NOW, NOW]);
+});

@@ -8,6 +8,7 @@ import { InputError } from "../../core/errors.ts";
 import { cutText, oneLine } from "../../core/text.ts";
 import { type Clock, sleep } from "../../net/clock.ts";
 import { type Database, isInList, listValue, type Row, type Value } from "../database/database.ts";
+import { isServerNumber, storable } from "../rows/stored_values.ts";
 
 /** The place of an event in the order of events. */
 export interface EventPosition {
@@ -183,6 +184,7 @@ export async function eventsBefore(
   selection: EarlierEvents,
 ): Promise<readonly ListedEvent[]> {
   const { before, kinds, server, limit = LIMIT } = selection;
+  if (server !== undefined && !isServerNumber(server)) return [];
   const conditions = [isFinal(database)];
   const values: Value[] = [];
   if (before !== undefined) {
@@ -195,7 +197,7 @@ export async function eventsBefore(
   }
   if (kinds !== undefined) {
     conditions.push(isInList(database, "e.kind", "text"));
-    values.push(listValue(database, kinds));
+    values.push(listValue(database, kinds.map(storable)));
   }
   const rows = await database.rows(
     "select e.tx, e.seq, e.id, e.at, s.key, s.id as server_id, c.uuid, e.kind, e.data " +

@@ -90,6 +90,11 @@ export function storableCount(value: number | null): number | null {
   return whole === null ? null : Math.min(Math.max(whole, -MAX_COUNT - 1), MAX_COUNT);
 }
 
+/** Whether a number can be the `id` of a server in both engines: it has as many bits as a count. */
+export function isServerNumber(id: number): boolean {
+  return Number.isSafeInteger(id) && id >= 0 && id <= MAX_COUNT;
+}
+
 /** The end of the year 9999, Unix milliseconds. */
 const MAX_TIME = 253_402_300_800_000;
 

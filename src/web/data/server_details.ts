@@ -6,6 +6,7 @@
 import { type Database, isInList, listValue } from "../../store/database/database.ts";
 import { lastEvents, leaveOut } from "../../store/events/event_feed.ts";
 import { hasAddressIn } from "../../store/rows/addresses.ts";
+import { isServerNumber } from "../../store/rows/stored_values.ts";
 import { readTexts } from "../../store/rows/json_cells.ts";
 import { recentUptime } from "../../store/uptime/uptime_queries.ts";
 import type { CountedPicture } from "../picture/counted_picture.ts";
@@ -32,6 +33,7 @@ export async function readDetails(
   places: PlaceLookup,
   picture: CountedPicture | undefined,
 ): Promise<ServerDetails | undefined> {
+  if (!isServerNumber(id)) return undefined;
   const [server] = await listedServers(database, [id], places);
   if (server === undefined) return undefined;
   const [row] = await database.rows("select tags, notes from servers where id = ?", [id]);

@@ -242,6 +242,22 @@ onEngines("every server of a database with hostile values is read", async (datab
   assert((await data.events({ limit: 100 })).length > 0);
 });
 
+onEngines("numbers and kinds that no database can have are not found", async (database) => {
+  await happen(database);
+  const data = dataOf(database);
+  for (const id of [2 ** 31, 3_000_000_000, Number.MAX_SAFE_INTEGER]) {
+    assertEquals(await data.server(id), undefined);
+    assertEquals(await data.events({ server: id, limit: 10 }), []);
+  }
+  for (const kind of ["\0", "\ud800"]) {
+    assertEquals(await data.events({ kinds: [kind], limit: 10 }), []);
+  }
+  const events = await data.events({ limit: 10 });
+  assert(events.length > 0);
+  const last = { tx: "9".repeat(19), seq: 10 ** 15 - 1 };
+  assertEquals(await data.events({ before: last, limit: 10 }), events);
+});
+
 /** The start of a PNG file. */
 function pngOf(width: number, height: number): Uint8Array<ArrayBuffer> {
   const bytes = new Uint8Array(60);

@@ -44,6 +44,8 @@ export interface StreamedResponse {
    * body.
    */
   readonly stream: (signal: AbortSignal) => AsyncIterable<Uint8Array>;
+  /** Called at the end of the response, also if it ends before its stream begins. */
+  readonly onEnd?: () => void;
 }
 
 /** The response to a request. */

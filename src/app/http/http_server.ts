@@ -169,6 +169,20 @@ export class HttpServer implements AsyncDisposable {
       : this.#isFor(request)
       ? await this.options.respond(request, local)
       : lineResponse(421, "this server is on loopback: request localhost or a loopback address");
+    try {
+      return await this.#send(conn, open, request, response);
+    } finally {
+      if ("stream" in response) response.onEnd?.();
+    }
+  }
+
+  /** Sends a response. */
+  async #send(
+    conn: Deno.TcpConn,
+    open: Open,
+    request: HttpRequest | number,
+    response: HttpResponse,
+  ): Promise<boolean> {
     const isHead = typeof request === "object" && request.method === "HEAD";
     const isChunked = typeof request === "object" && request.minorVersion === 1;
     const streams = "stream" in response && !isHead;

@@ -194,13 +194,15 @@ const DATA_ROUTES: readonly Route[] = [
         "A state at once, and another one whenever it has changed, at most once a second.",
     },
     respond({ scan }, { live }) {
-      if (live.isFull) {
+      const onEnd = live.limit.open();
+      if (onEnd === undefined) {
         throw new DataError("slow", `${MOST_STREAMS} live pages are open. Close one of them.`);
       }
       return Promise.resolve({
         contentType: "text/event-stream",
         headers: { "x-accel-buffering": "no" }, // nginx passes each event on at once
         stream: (signal) => live.stream(scan, signal),
+        onEnd,
       });
     },
   }),

@@ -13,7 +13,7 @@ import { STORED_FIELDS } from "../../store/server_queries.ts";
 import { type DashboardData, DataError, type ServersQuery } from "../data/dashboard_data.ts";
 import { MOST_ROWS, SORT } from "./common_parameters.ts";
 import { FILTER_PARAMETERS, filtersOf } from "./filters.ts";
-import { type Route, route, type Site } from "./route.ts";
+import { type Route, route } from "./route.ts";
 
 /**
  * Columns of servers in lists and files: without the names of players, of which the dashboard has no
@@ -23,8 +23,8 @@ export const LISTED_FIELDS: readonly Field[] = STORED_FIELDS.filter(({ name }) =
   name !== "players"
 );
 
-/** Number of exports that may run at the same time. */
-const MOST_EXPORTS = 8;
+/** Maximum number of exports that may run at the same time. */
+export const MOST_EXPORTS = 8;
 
 const FORMATS = [
   { suffix: "csv", contentType: "text/csv; charset=utf-8", format: csvFormat },
@@ -41,14 +41,16 @@ export const EXPORT_ROUTES: readonly Route[] = FORMATS.map(({ suffix, contentTyp
     async respond({ sort = "address", ...values }, { data, hasPlaces, exports }) {
       const query = { filters: filtersOf(values), sort, limit: MOST_ROWS };
       const first = await data.servers(query); // an error is then a response, and not a broken file
-      if (exports.running >= MOST_EXPORTS) {
+      const onEnd = exports.open();
+      if (onEnd === undefined) {
         throw new DataError("slow", `${MOST_EXPORTS} other exports are running.`);
       }
       const fields = hasPlaces ? [...LISTED_FIELDS, ...PLACE_FIELDS] : LISTED_FIELDS;
       return {
         contentType,
         headers: { "content-disposition": `attachment; filename="servers.${suffix}"` },
-        stream: (signal) => rows({ data, exports }, query, first, format(fields), signal),
+        stream: (signal) => rows(data, query, first, format(fields), signal),
+        onEnd,
       };
     },
   })
@@ -56,26 +58,21 @@ export const EXPORT_ROUTES: readonly Route[] = FORMATS.map(({ suffix, contentTyp
 
 /** The rows of all pages. */
 async function* rows(
-  { data, exports }: Pick<Site, "data" | "exports">,
+  data: DashboardData,
   query: ServersQuery,
   first: Awaited<ReturnType<DashboardData["servers"]>>,
   format: Format,
   signal: AbortSignal,
 ): AsyncGenerator<Uint8Array> {
   const encoder = new TextEncoder();
-  exports.running++;
-  try {
-    yield encoder.encode(format.head);
-    for (let page = first; !signal.aborted;) {
-      const lines = page.servers.map((server) =>
-        format.row(server as unknown as ServerRecord, false)
-      );
-      yield encoder.encode(lines.join(""));
-      const last = page.servers.at(-1);
-      if (!page.hasNext || last === undefined) return;
-      page = await data.servers({ ...query, cursor: { direction: "after", id: last.id } });
-    }
-  } finally {
-    exports.running--;
+  yield encoder.encode(format.head);
+  for (let page = first; !signal.aborted;) {
+    const lines = page.servers.map((server) =>
+      format.row(server as unknown as ServerRecord, false)
+    );
+    yield encoder.encode(lines.join(""));
+    const last = page.servers.at(-1);
+    if (!page.hasNext || last === undefined) return;
+    page = await data.servers({ ...query, cursor: { direction: "after", id: last.id } });
   }
 }

@@ -9,6 +9,7 @@ import type { Clock } from "../../net/clock.ts";
 import { jsonText } from "../../sinks/json.ts";
 import type { StoredScan } from "../../store/scans/scan_list.ts";
 import { type DashboardData, DataError, type ListedServer } from "../data/dashboard_data.ts";
+import { StreamLimit } from "./stream_limit.ts";
 
 /** A server of a list, without the names of players. */
 export function withoutPlayers(server: ListedServer): Omit<ListedServer, "players"> {
@@ -70,6 +71,8 @@ interface Reading {
 
 /** Reads running scans while somebody listens. */
 export class LiveFeed {
+  /** The limit of open streams. */
+  readonly limit = new StreamLimit(MOST_STREAMS);
   /** Listeners, and the identity of the only scan that each one wants. */
   readonly #listeners = new Map<Listener, string | undefined>();
   /** Listeners without a state yet. */
@@ -84,11 +87,6 @@ export class LiveFeed {
   /** Number of open streams. */
   get streams(): number {
     return this.#listeners.size;
-  }
-
-  /** Whether a further stream may be opened. */
-  get isFull(): boolean {
-    return this.#listeners.size >= MOST_STREAMS;
   }
 
   /**

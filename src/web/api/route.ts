@@ -14,6 +14,7 @@ import {
   type ValuesOf,
 } from "./parameters.ts";
 import type { LiveFeed } from "./live_feed.ts";
+import type { StreamLimit } from "./stream_limit.ts";
 
 /** What all requests of a dashboard share. */
 export interface Site {
@@ -27,8 +28,8 @@ export interface Site {
   /** Texts that the files of `--geoip` want to be shown. */
   readonly attributions: readonly string[];
   readonly live: LiveFeed;
-  /** The exports that run. */
-  readonly exports: { running: number };
+  /** The limit of exports that run. */
+  readonly exports: StreamLimit;
 }
 
 /** A request for a route. */

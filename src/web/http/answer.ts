@@ -30,6 +30,7 @@ export interface StreamedContent {
   readonly contentType: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly stream: (signal: AbortSignal) => AsyncIterable<Uint8Array>;
+  readonly onEnd?: () => void;
 }
 
 /** The answer to a request. */
@@ -66,6 +67,7 @@ export function responseOf(
       status: 200,
       headers: { ...common, "cache-control": "no-store", ...answer.headers },
       stream: answer.stream,
+      onEnd: answer.onEnd,
     };
   }
   const { status = 200, cached } = answer;

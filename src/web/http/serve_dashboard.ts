@@ -6,8 +6,10 @@
 import { HttpServer } from "../../app/http/http_server.ts";
 import { listenOn } from "../../app/http/listen.ts";
 import type { Clock } from "../../net/clock.ts";
+import { MOST_EXPORTS } from "../api/export_routes.ts";
 import { LiveFeed } from "../api/live_feed.ts";
 import type { Site } from "../api/route.ts";
+import { StreamLimit } from "../api/stream_limit.ts";
 import { AccessToken } from "./access_token.ts";
 import { assetsOf } from "./assets.ts";
 import { dashboard } from "./dashboard.ts";
@@ -53,7 +55,7 @@ export function serveDashboard(options: ServeOptions): ServedDashboard {
   const { port } = listener.addr;
   const live = new LiveFeed({ data: site.data, status, clock, report });
   const respond = dashboard({
-    site: { ...site, live, exports: { running: 0 } },
+    site: { ...site, live, exports: new StreamLimit(MOST_EXPORTS) },
     assets,
     access: { hostname, allowedHosts },
     token: token === undefined ? undefined : new AccessToken(token, port),

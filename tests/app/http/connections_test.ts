@@ -185,6 +185,26 @@ Deno.test("a stream ends when its client closes the connection", async () => {
   await ended;
 });
 
+Deno.test("onEnd() is called once for each stream: after it, if it fails, and if it never begins", async () => {
+  let ends = 0;
+  const { server, connect } = serve(({ path }) => ({
+    status: 200,
+    async *stream() {
+      yield bytes("part");
+      if (path === "/broken") throw new Error("the database is gone");
+    },
+    onEnd: () => ends++,
+  }));
+  await using _server = server;
+  const requests = [get("/whole"), get("/broken"), get("/whole").replace("GET", "HEAD")];
+  for (const [i, request] of requests.entries()) {
+    using one = await client(connect);
+    await one.send(request.replace("\r\n\r\n", "\r\nConnection: close\r\n\r\n"));
+    await one.read();
+    assertEquals(ends, i + 1);
+  }
+});
+
 Deno.test("streams end when the server ends", async () => {
   const { server, connect, started, ended } = serveWaiting();
   using one = await client(connect);

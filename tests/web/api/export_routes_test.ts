@@ -2,11 +2,9 @@
 import { assert, assertEquals } from "@std/assert";
 import { systemClock } from "../../../src/net/clock.ts";
 import { type DashboardData, DataError } from "../../../src/web/data/dashboard_data.ts";
+import { MOST_EXPORTS } from "../../../src/web/api/export_routes.ts";
 import { serveDashboard } from "../../../src/web/http/serve_dashboard.ts";
 import { fakeData, listedServer } from "../fake_data.ts";
-
-/** Number of exports at the same time. */
-const MOST = 8;
 
 /** Serves data on loopback. */
 function serve(data: DashboardData) {
@@ -39,12 +37,12 @@ Deno.test("an endless export to clients that do not read stops reading the datab
   });
   await using served = serve(data);
   const open = () => fetch(`http://127.0.0.1:${served.port}/servers.ndjson`);
-  const exports = [];
-  for (let i = 0; i < MOST; i++) exports.push(await open());
-  assertEquals(exports.map(({ status }) => status), Array(MOST).fill(200));
-  const further = await open();
-  assertEquals(further.status, 503);
-  await further.body!.cancel();
+  const together = await Promise.all(Array.from({ length: 2 * MOST_EXPORTS }, open));
+  const [exports, refused] = [200, 503].map((code) =>
+    together.filter(({ status }) => status === code)
+  );
+  assertEquals([exports.length, refused.length], [MOST_EXPORTS, MOST_EXPORTS]);
+  for (const { body } of refused) await body!.cancel();
   let last = -1;
   await until(async () => { // until no page was read during 100 polls of the sockets
     if (reads === last) return true;

@@ -2,7 +2,9 @@
 import { parseRequest } from "../../../src/app/http/http_request.ts";
 import type { HttpResponse } from "../../../src/app/http/http_response.ts";
 import { systemClock } from "../../../src/net/clock.ts";
+import { MOST_EXPORTS } from "../../../src/web/api/export_routes.ts";
 import { LiveFeed } from "../../../src/web/api/live_feed.ts";
+import { StreamLimit } from "../../../src/web/api/stream_limit.ts";
 import type { DashboardData } from "../../../src/web/data/dashboard_data.ts";
 import { AccessToken } from "../../../src/web/http/access_token.ts";
 import { assetsOf } from "../../../src/web/http/assets.ts";
@@ -49,7 +51,7 @@ export function clientOf(options: ClientOptions = {}): Client {
   });
   const site = {
     ...{ data, database: "servers.db", hasPlaces, attributions: [], live },
-    exports: { running: 0 },
+    exports: new StreamLimit(MOST_EXPORTS),
   };
   const respond = dashboard({
     site,
@@ -78,6 +80,7 @@ async function read(response: HttpResponse): Promise<Reply> {
   const parts = "stream" in response
     ? await Array.fromAsync(response.stream(new AbortController().signal))
     : [response.body];
+  if ("stream" in response) response.onEnd?.();
   const bytes = new Uint8Array(await new Blob(parts as BlobPart[]).arrayBuffer());
   return { status, headers, bytes, text: new TextDecoder().decode(bytes) };
 }

@@ -160,7 +160,7 @@ export interface History {
   /** Length of a step, milliseconds; 0: each observation is a point. */
   readonly step: number;
   readonly points: readonly HistoryPoint[];
-  /** Times in which no watch ran. */
+  /** Times in which no watch ran. Of a day that was pruned, all of it or nothing. */
   readonly unwatched: readonly { readonly from: number; readonly to: number }[];
   /** The most players at one time, and when; null: unknown. */
   readonly peak: { readonly players: number; readonly at: number } | null;

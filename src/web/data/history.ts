@@ -220,6 +220,24 @@ async function addRollups(
 async function unwatchedIn(
   database: Database,
   id: number,
+  period: Period,
+): Promise<Period[]> {
+  const spans = await spansOf(database, id, period);
+  const gaps: Period[] = [];
+  let end = period.from;
+  for (const { from, to } of await withSealed(database, id, period, spans)) {
+    if (from >= period.to) break;
+    if (from > end) gaps.push({ from: end, to: from });
+    end = Math.max(end, to);
+  }
+  if (end < period.to) gaps.push({ from: end, to: period.to });
+  return gaps;
+}
+
+/** The times in which watches that observed the server ran, in their order, as far as they are still known. */
+async function spansOf(
+  database: Database,
+  id: number,
   { from, to }: Period,
 ): Promise<Period[]> {
   const time = timeParameter(database);
@@ -229,13 +247,37 @@ async function unwatchedIn(
       `where o.server = ? and o.at >= ${time} and o.at <= ${time}) order by w.started_at`,
     [to, from, id, from - VALID_MS, to],
   );
-  const gaps: Period[] = [];
-  let end = from;
-  for (const row of rows) {
-    const started = Number(row.started_at);
-    if (started > end) gaps.push({ from: end, to: started });
-    end = Math.max(end, Number(row.ended_at));
+  return rows.map((row) => ({ from: Number(row.started_at), to: Number(row.ended_at) }));
+}
+
+/**
+ * Adds the final hours and days that rollups call watched for longer than the spans do: a prune removed
+ * their spans or observations. Where in a day the watch ran is not known any more: the whole day is added.
+ */
+async function withSealed(
+  database: Database,
+  id: number,
+  { from, to }: Period,
+  spans: readonly Period[],
+): Promise<Period[]> {
+  const { sealedUntil } = await readState(database);
+  const end = Math.min(startOf(to + DAY_MS - 1, DAY_MS), sealedUntil);
+  if (from >= end) return [...spans];
+  const points = await uptimePoints(database, id, startOf(from, DAY_MS), end);
+  const sealed = points
+    .map(({ at, hours, watchedS }) => ({ from: at, to: at + hours * HOUR_MS, watchedS }))
+    .filter((one) => one.watchedS > 0 && one.to > from && one.watchedS > knownS(one, spans));
+  return [...spans, ...sealed].sort((a, b) => a.from - b.from);
+}
+
+/** The seconds of a period that spans contain, rounded up. */
+function knownS(period: Period, spans: readonly Period[]): number {
+  let [knownMs, end] = [0, period.from];
+  for (const { from, to } of spans) {
+    const [start, stop] = [Math.max(from, end), Math.min(to, period.to)];
+    if (start >= stop) continue;
+    knownMs += stop - start;
+    end = stop;
   }
-  if (end < to) gaps.push({ from: end, to });
-  return gaps;
+  return Math.ceil(knownMs / 1000);
 }

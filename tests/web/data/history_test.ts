@@ -4,7 +4,12 @@ import { readHistory } from "../../../src/web/data/history.ts";
 import { timeParameter } from "../../../src/store/database/database.ts";
 import { Store } from "../../../src/store/store.ts";
 import { onEngines } from "../../store/databases.ts";
-import { record } from "../../store/records.ts";
+import { record, watchId } from "../../store/records.ts";
+import { writeObservations } from "../../../src/store/rows/observation_rows.ts";
+import { downsampleObservations } from "../../../src/store/downsample.ts";
+import { rollUp } from "../../../src/store/uptime/roll_up.ts";
+import { removeHours, sealHours } from "../../../src/store/uptime/seal_hours.ts";
+import { writeSpans } from "../../../src/store/uptime/watch_spans.ts";
 
 onEngines(
   "a history has a point for each observation, or steps of at least a length",
@@ -41,3 +46,40 @@ onEngines(
     assertEquals(hours.unwatched, [{ from: start, to: start + 3 * HOUR_MS }]);
   },
 );
+
+onEngines("days that were watched stay so when they are pruned", async (db) => {
+  const between = () => Promise.resolve();
+  const store = new Store(db, between);
+  const start = 19_700 * DAY_MS;
+  const day = (days: number) => start + days * DAY_MS;
+  await store.write([record(1, { seen_at: start })]);
+  const watches = [[0, 2], [2.25, 2.5], [4, 10]].map(([from, to]) => [day(from), day(to)]);
+  for (const [i, [startedAt, endedAt]] of watches.entries()) {
+    const id = watchId(i + 1);
+    await store.begin({ id, kind: "watch", at: startedAt, shards: 1, config: "{}" });
+    await db.transaction(() => writeSpans(db, id, [{ startedAt, endedAt }]));
+    const [{ scan }] = await db.rows("select max(id) as scan from scans");
+    const rows = Array.from(
+      { length: (endedAt - startedAt) / HOUR_MS },
+      (_, hour) => [1, startedAt + hour * HOUR_MS, scan, 1, 3, 20, 5, null],
+    );
+    await db.transaction(() => writeObservations(db, rows));
+  }
+  await rollUp(db, { now: day(10), between });
+  const unwatched = async (from: number, to: number) => {
+    const gaps = (await readHistory(db, 1, day(from), day(to))).unwatched;
+    return gaps.map((one) => [(one.from - start) / DAY_MS, (one.to - start) / DAY_MS]);
+  };
+  const recent = [[1, 10], [2, 10], [4, 6], [5, 10]] as const;
+  assertEquals(await unwatched(0, 10), [[2, 2.25], [2.5, 4]]);
+  const before = await Promise.all(recent.map(([from, to]) => unwatched(from, to)));
+  assertEquals(before, [[[2, 2.25], [2.5, 4]], [[2, 2.25], [2.5, 4]], [], []]);
+  const until = await sealHours(db, day(8));
+  await downsampleObservations(db, { hourly: until, daily: until }, between);
+  await db.run(`delete from observations where at < ${timeParameter(db)}`, [until]);
+  await removeHours(db, until, between);
+  assertEquals(await unwatched(-1, 10), [[-1, 0], [3, 4]]);
+  assertEquals(await unwatched(0.5, 2.4), []);
+  assertEquals(await unwatched(4.5, 6), []);
+  assertEquals(await unwatched(3.5, 5), [[3.5, 4]]);
+});

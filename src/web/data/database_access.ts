@@ -5,12 +5,11 @@
  */
 import { InputError } from "../../core/errors.ts";
 import { type FileIdentity, identityOf, pathChangeOf } from "../../sinks/file_identity.ts";
-import { type Database, Unavailable } from "../../store/database/database.ts";
+import { type Database, hexOf, Unavailable } from "../../store/database/database.ts";
 import { openPostgres } from "../../store/database/postgres.ts";
 import type { PostgresLocation } from "../../store/database/postgres_url.ts";
 import { openSqlite } from "../../store/database/sqlite.ts";
 import { readVersion, SCHEMA_VERSION } from "../../store/schema/create_tables.ts";
-import { saltOf } from "../picture/follow_database.ts";
 import { DataError, type DataTrouble } from "./dashboard_data.ts";
 
 /** Where a database is, and how to connect: values that another thread can receive. */
@@ -45,9 +44,20 @@ const TROUBLES: Readonly<Record<string, readonly [trouble: DataTrouble, message:
 /** An open database. */
 interface Opened {
   readonly database: Database;
-  readonly salt: string;
   /** The identity of the file that was opened. */
-  readonly identity: FileIdentity | undefined;
+  readonly file: FileIdentity | undefined;
+  readonly identity: string;
+}
+
+/**
+ * The identity of a database: its salt, which a copy has too, and the file that was opened. After a backup
+ * has taken the place of a file, the identity is another one.
+ */
+async function identify(database: Database, file?: FileIdentity): Promise<string> {
+  const [row] = await database.rows(
+    `select ${hexOf(database, "salt")} as salt from blocksweep_schema`,
+  );
+  return `${row?.salt}${file === undefined ? "" : ` ${file.dev}:${file.ino}`}`;
 }
 
 /** Reads a database. Its methods are called one at a time. */
@@ -59,26 +69,27 @@ export class DatabaseAccess implements AsyncDisposable {
   /**
    * Runs `work`, whose queries all see one state of the database.
    *
-   * @param work Receives the database, and its salt, which no two databases share.
+   * @param work Receives the database, and its identity, see {@linkcode identify}.
    * @throws DataError if the database cannot be read now.
    */
-  async read<T>(work: (database: Database, salt: string) => Promise<T>): Promise<T> {
-    return await this.readLong((database, salt) =>
+  async read<T>(work: (database: Database, identity: string) => Promise<T>): Promise<T> {
+    return await this.readLong((database, identity) =>
       database.snapshot(async () => {
         if (database.engine === "postgres") {
           await database.script(`set local statement_timeout = ${STATEMENT_MS}`);
         }
-        return await work(database, salt);
+        return await work(database, identity);
       })
     );
   }
 
   /** As {@linkcode DatabaseAccess.read}, for work that takes long: its queries may see different states. */
-  async readLong<T>(work: (database: Database, salt: string) => Promise<T>): Promise<T> {
-    const { database, salt } = await this.#current();
+  async readLong<T>(work: (database: Database, identity: string) => Promise<T>): Promise<T> {
+    const { database, file, identity } = await this.#current();
     try {
       // The connection may have been lost, and the database made again.
-      return await work(database, database.engine === "postgres" ? await saltOf(database) : salt);
+      const isSame = file !== undefined;
+      return await work(database, isSame ? identity : await identify(database));
     } catch (error) {
       throw await this.#troubleOf(error);
     }
@@ -93,24 +104,24 @@ export class DatabaseAccess implements AsyncDisposable {
   /** The open database. It is opened if it is not open, or if another file has taken its place. */
   async #current(): Promise<Opened> {
     const { file } = this.place;
-    const identity = this.#opened?.identity;
-    if (file !== undefined && identity !== undefined) {
-      if (await pathChangeOf(file, identity) !== undefined) await this[Symbol.asyncDispose]();
+    const opened = this.#opened?.file;
+    if (file !== undefined && opened !== undefined) {
+      if (await pathChangeOf(file, opened) !== undefined) await this[Symbol.asyncDispose]();
     }
     return this.#opened ??= await this.#open();
   }
 
   async #open(): Promise<Opened> {
     const { file } = this.place;
-    const identity = file === undefined ? undefined : await identityOf(file);
-    if (file !== undefined && identity === undefined) {
+    const found = file === undefined ? undefined : await identityOf(file);
+    if (file !== undefined && found === undefined) {
       throw new DataError("gone", "The file of the database does not exist.");
     }
     let database: Database | undefined;
     try {
       database = await this.#connect();
       if (await readVersion(database) === SCHEMA_VERSION) {
-        return { database, identity, salt: await saltOf(database) };
+        return { database, file: found, identity: await identify(database, found) };
       }
     } catch (error) {
       await database?.[Symbol.asyncDispose]();

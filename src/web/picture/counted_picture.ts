@@ -38,7 +38,7 @@ export class CountedPicture {
     this.#reader = new PictureReader(memory);
   }
 
-  /** The salt of the database. */
+  /** The identity of the database. */
   get identity(): string {
     return this.#reader.memory.identity;
   }

@@ -5,7 +5,6 @@
  */
 import {
   type Database,
-  hexOf,
   isInList,
   listValue,
   type Row,
@@ -30,14 +29,6 @@ const OVERLAP_MS = 5_000;
 
 const FROM = "from servers s join server_state t on t.server = s.id";
 
-/** The salt of a database, which no two databases share. */
-export async function saltOf(database: Database): Promise<string> {
-  const [row] = await database.rows(
-    `select ${hexOf(database, "salt")} as salt from blocksweep_schema`,
-  );
-  return String(row?.salt);
-}
-
 /** The picture of a database. */
 export class DatabasePicture {
   /** The newest `servers.changed_at` that was read. */
@@ -45,9 +36,12 @@ export class DatabasePicture {
 
   private constructor(private readonly writer: PictureWriter) {}
 
-  /** Makes the picture of a database. */
-  static async of(database: Database, places: PlaceLookup): Promise<DatabasePicture> {
-    const identity = await saltOf(database);
+  /** Makes the picture of a database that has an identity. */
+  static async of(
+    database: Database,
+    places: PlaceLookup,
+    identity: string,
+  ): Promise<DatabasePicture> {
     const [{ n }] = await database.rows("select count(*) as n from server_state");
     const capacity = Math.ceil(1.25 * Number(n)) + SPARE;
     const picture = new DatabasePicture(

@@ -44,7 +44,7 @@ const HEADER = { revision: 0, count: 1, v6: 2 } as const;
 
 /** The memory of a picture, which threads share. */
 export interface PictureMemory {
-  /** The database's salt, which no two databases share. */
+  /** The identity of the database, which another file in its place does not have. */
   readonly identity: string;
   readonly capacity: number;
   readonly header: SharedArrayBuffer;

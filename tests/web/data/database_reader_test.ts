@@ -35,7 +35,7 @@ const ALL_FILTERS = [...FILTERS, ...PLACE_FILTERS];
 
 /** The picture of a database, and the data that uses it. */
 async function pictured(database: Database) {
-  const picture = await DatabasePicture.of(database, placeOf);
+  const picture = await DatabasePicture.of(database, placeOf, "test");
   const state = { picture: new CountedPicture(picture.memory), space: new ScannedSpace() };
   return { picture, data: dataOf(database, state, placeOf) };
 }

@@ -91,8 +91,8 @@ export class Answerer {
   /** Answers a question. */
   async answer({ id, method, values }: Question): Promise<Answer> {
     try {
-      const result = await this.access.read(async (database, salt) => {
-        const picture = this.#picture?.identity === salt ? this.#picture : undefined;
+      const result = await this.access.read(async (database, identity) => {
+        const picture = this.#picture?.identity === identity ? this.#picture : undefined;
         const data = dataOf(database, { picture, space: this.#space }, this.places);
         return await (data[method] as (...values: readonly unknown[]) => Promise<unknown>)(
           ...values,

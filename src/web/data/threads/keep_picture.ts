@@ -36,7 +36,7 @@ export async function keepPicture(keeping: PictureKeeping): Promise<void> {
   const { access, places, clock, publish, signal } = keeping;
   while (!signal?.aborted) {
     const picture = await whenReadable(() =>
-      access.readLong((database) => DatabasePicture.of(database, places))
+      access.readLong((database, identity) => DatabasePicture.of(database, places, identity))
     );
     if (picture === undefined) {
       await sleep(clock, CHANGES_MS, signal);
@@ -73,8 +73,8 @@ async function followChanges(
     await sleep(clock, Math.max(0, next - clock.now()), signal);
     if (signal?.aborted) return;
     const isOther = await whenReadable(() =>
-      access.readLong(async (database, salt) => {
-        if (salt !== picture.memory.identity) return true;
+      access.readLong(async (database, identity) => {
+        if (identity !== picture.memory.identity) return true;
         for (const one of reads) {
           const begun = clock.now();
           if (one.next > begun) continue;

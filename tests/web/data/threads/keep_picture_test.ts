@@ -81,6 +81,14 @@ Deno.test("a picture is kept up to date, and made anew when the file was replace
     for (const end of ["-wal", "-shm"]) await Deno.remove(file + end).catch(() => {});
     await clock.pass(CHANGES_MS);
     assertEquals([published.length, published[1], online()], [3, undefined, 1]);
+    await Deno.copyFile(file, `${folder}/backup.db`);
+    await change("update servers set port = 9");
+    await clock.pass(CHANGES_MS);
+    await Deno.rename(`${folder}/backup.db`, file); // it has the same salt
+    for (const end of ["-wal", "-shm"]) await Deno.remove(file + end).catch(() => {});
+    const ports = () => [1, 9].map((port) => published.at(-1)?.counts({ port: [port] }).servers);
+    await clock.pass(CHANGES_MS);
+    assertEquals([published.length, published[3], ports()], [5, undefined, [1, 0]]);
     ending.abort();
     await kept;
   } finally {

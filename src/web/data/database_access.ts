@@ -4,6 +4,7 @@
  * @module
  */
 import { InputError } from "../../core/errors.ts";
+import { nodePath } from "../../core/node_modules.ts";
 import { type FileIdentity, identityOf, pathChangeOf } from "../../sinks/file_identity.ts";
 import { type Database, hexOf, Unavailable } from "../../store/database/database.ts";
 import { openPostgres } from "../../store/database/postgres.ts";
@@ -126,7 +127,7 @@ export class DatabaseAccess implements AsyncDisposable {
     } catch (error) {
       await database?.[Symbol.asyncDispose]();
       if (error instanceof InputError && database !== undefined) {
-        throw new DataError("schema", `${error.message}.`);
+        throw new DataError("schema", this.#shown(error));
       }
       throw await this.#troubleOf(error);
     }
@@ -142,6 +143,15 @@ export class DatabaseAccess implements AsyncDisposable {
     return await openPostgres(postgres!, name, password, certificate);
   }
 
+  /** The message of an error for pages: with the name of the file, without its folder. */
+  #shown({ message }: Error): string {
+    const { file } = this.place;
+    const shown = file === undefined
+      ? message
+      : message.replaceAll(file, nodePath().basename(file));
+    return `${shown}.`;
+  }
+
   /** The error for an error of a database, which is closed unless the next call can use it. */
   async #troubleOf(error: unknown): Promise<unknown> {
     if (error instanceof DataError || error instanceof Deno.errors.NotCapable) return error;
@@ -154,7 +164,7 @@ export class DatabaseAccess implements AsyncDisposable {
     const isFile = this.place.file !== undefined;
     const isLocked = isFile && error instanceof Unavailable;
     if (isLocked) return new DataError("locked", "Another program has locked the database.");
-    if (isFile) return isOpen ? error : new DataError("schema", `${(error as Error).message}.`);
+    if (isFile) return isOpen ? error : new DataError("schema", this.#shown(error as Error));
     if (trouble !== undefined) return new DataError(trouble, message!);
     return isOpen && !(error instanceof Unavailable)
       ? error

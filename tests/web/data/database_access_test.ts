@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertRejects } from "@std/assert";
+import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { InputError } from "../../../src/core/errors.ts";
 import { openSqlite } from "../../../src/store/database/sqlite.ts";
 import { createTables } from "../../../src/store/schema/create_tables.ts";
@@ -37,6 +37,34 @@ Deno.test("a locked file is an error with its reason, and is read when the lock 
       () => access.read((database) => database.run("delete from servers")),
       Error,
     );
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
+Deno.test("an error of a file that is no database, or of others, has no folder", async () => {
+  const folder = await Deno.makeTempDir();
+  const file = `${folder}/servers.db`;
+  try {
+    await using access = new DatabaseAccess({ name: "test", file });
+    const messageOf = async () =>
+      (await assertRejects(() => access.read(() => Promise.resolve()), DataError)).message;
+    await Deno.writeTextFile(file, "no database ".repeat(1000));
+    const unopened = await messageOf();
+    assertStringIncludes(unopened, 'Cannot open "servers.db": ');
+    await Deno.remove(file);
+    await Deno.mkdir(file);
+    const isFolder = await messageOf();
+    await Deno.remove(file);
+    {
+      await using other = openSqlite(file);
+      await createTables(other);
+      await other.run("update blocksweep_schema set version = 9999");
+    }
+    const newer = await messageOf();
+    for (const message of [unopened, isFolder, newer]) {
+      assert(!message.includes(folder), message);
+    }
   } finally {
     await Deno.remove(folder, { recursive: true });
   }

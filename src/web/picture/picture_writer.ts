@@ -23,6 +23,8 @@ const MOST_TEXT = 64;
 /** Length of the names and MOTDs that are searched. */
 const MOST_NAME = 128;
 const MOST_MOTD = 256;
+/** Maximum of a number of players. Another program may have written a larger one, or one below 0. */
+const MOST_PLAYERS = 2 ** 31 - 1;
 const MINUTE_MS = 60_000;
 const CONFIDENCES = ["A", "B", "C"];
 
@@ -155,10 +157,11 @@ export class PictureWriter extends PictureViews {
 
   #writeState(place: number, row: Row): void {
     const { bits, players, probedMinute } = this.columns;
-    const isKnown = row.players_online !== null;
+    const online = Number(row.players_online ?? NaN);
+    const isKnown = online >= 0;
     bits[place] = bits[place] & ~(BITS.online | BITS.players | BITS.removed) |
       (row.online === 1 ? BITS.online : 0) | (isKnown ? BITS.players : 0);
-    players[place] = Number(row.players_online ?? 0);
+    players[place] = isKnown ? Math.min(online, MOST_PLAYERS) : 0;
     probedMinute[place] = Math.floor(Number(row.probed_at) / MINUTE_MS);
     this.newest[0] = Math.max(this.newest[0], Number(row.replied_at ?? 0));
   }

@@ -224,6 +224,29 @@ onEngines("a server with a lower number than others is inserted", async (databas
   }
 });
 
+onEngines("no number of players makes a sum negative", async (database) => {
+  const store = new Store(database, () => Promise.resolve());
+  await store.write([1, 2, 3].map((port) => record(port, { players_online: 7 })));
+  const most = database.engine === "sqlite" ? 2 ** 31 + 5 : 2 ** 31 - 1; // a column of PostgreSQL ends there
+  const change = async (players: number, id: number) =>
+    await database.run("update server_state set players_online = ? where server = ?", [
+      players,
+      id,
+    ]);
+  await change(most, 2);
+  await change(-2_000_000_000, 3);
+  const { picture, data } = await pictured(database);
+  const expected = 2 ** 31 - 1 + 7;
+  assertEquals((await data.facets({})).players, expected);
+  assertEquals((await data.facets({ minPlayers: 0 })).servers, 2);
+  await change(7, 2);
+  await picture.readStates(database);
+  assertEquals((await data.facets({})).players, 14);
+  await change(most, 1);
+  await picture.readStates(database);
+  assertEquals((await data.facets({})).players, expected);
+});
+
 onEngines("the map counts servers by address, and shows scanned space", async (database) => {
   await fillServers(database);
   const store = new Store(database, () => Promise.resolve());

@@ -4,6 +4,8 @@
  * @module
  */
 import config from "../../../deno.json" with { type: "json" };
+import { MOST_MOTD, MOST_NAME, MOST_TEXT } from "../picture/picture_writer.ts";
+import { BYTES, SHARE } from "../picture/text_column.ts";
 import type { JsonSchema, Parameter, Parameters } from "./parameters.ts";
 import type { Route } from "./route.ts";
 import { COMPONENTS } from "./schemas.ts";
@@ -17,6 +19,15 @@ const ERRORS: Readonly<Record<string, string>> = {
   421: "The host name is not one of the dashboard.",
   503: "The database cannot be read now, or is slow. Try again after `Retry-After`.",
 };
+
+/** What filters do not search, and counts do not have at once. */
+const LIMITS =
+  `The filter text searches the first ${MOST_NAME} characters of a name, ${MOST_MOTD} of a MOTD, and ` +
+  `${MOST_TEXT} of a map or software; of name, MOTD and map together usually ${
+    SHARE * BYTES
+  } bytes ` +
+  "of UTF-8, and fewer if the texts of many servers are long. " +
+  "Counts follow numbers of players, and which servers are online, within a minute.";
 
 /** The OpenAPI document of routes. */
 export function openApi(routes: readonly Route[]): JsonSchema {
@@ -32,7 +43,7 @@ export function openApi(routes: readonly Route[]): JsonSchema {
     info: {
       title: "blocksweep dashboard",
       version: config.version,
-      description: "Game servers of one database. The API only reads.",
+      description: "Game servers of one database. The API only reads. " + LIMITS,
     },
     servers: [{ url: "/" }],
     security: [{}, { token: [] }],

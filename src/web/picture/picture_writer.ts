@@ -19,10 +19,11 @@ import {
 import { TextWriter } from "./text_column.ts";
 
 /** Length of the texts of software, versions and maps that are compared and searched, UTF-16 code units. */
-const MOST_TEXT = 64;
-/** Length of the names and MOTDs that are searched. */
-const MOST_NAME = 128;
-const MOST_MOTD = 256;
+export const MOST_TEXT = 64;
+/** Length of the names that are searched. */
+export const MOST_NAME = 128;
+/** Length of the MOTDs that are searched. */
+export const MOST_MOTD = 256;
 /** Maximum of a number of players. Another program may have written a larger one, or one below 0. */
 const MOST_PLAYERS = 2 ** 31 - 1;
 const MINUTE_MS = 60_000;

@@ -23,9 +23,9 @@ export interface TextMemory {
 }
 
 /** Bytes of a server's texts on average. If texts need more, long ones are cut. */
-const BYTES = 96;
+export const BYTES = 96;
 /** A text may take this multiple of the bytes that are left for each further server. */
-const SHARE = 4;
+export const SHARE = 4;
 /** Number of texts of the second part, and their bytes. */
 const MOVED = 2 ** 16;
 

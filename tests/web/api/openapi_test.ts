@@ -2,7 +2,7 @@
  * The description of the API: its structure is that of OpenAPI 3.1, and each route that it has answers as
  * it says. Also tests src/web/api/openapi.ts, src/web/api/schemas.ts and src/web/api/api_routes.ts.
  */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { fakeData, SCAN_ID } from "../fake_data.ts";
 import { type Client, clientOf } from "../http/client.ts";
 import { schemaFaults } from "../json_schema.ts";
@@ -18,6 +18,8 @@ async function describe(get: Client): Promise<Json> {
 Deno.test("openapi.json has the structure of OpenAPI 3.1", async () => {
   const document = await describe(clientOf());
   assertEquals(document.openapi, "3.1.0");
+  assertStringIncludes(document.info.description, "the first 128 characters of a name");
+  assertStringIncludes(document.info.description, "usually 384 bytes");
   assert(document.info.title !== "" && /^\d+\.\d+\.\d+$/.test(document.info.version));
   const ids = new Set<string>();
   for (const [path, item] of Object.entries<Json>(document.paths)) {

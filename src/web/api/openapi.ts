@@ -4,8 +4,7 @@
  * @module
  */
 import config from "../../../deno.json" with { type: "json" };
-import { MOST_MOTD, MOST_NAME, MOST_TEXT } from "../picture/picture_writer.ts";
-import { BYTES, SHARE } from "../picture/text_column.ts";
+import { MOST_CUT } from "../data/search_cut.ts";
 import type { JsonSchema, Parameter, Parameters } from "./parameters.ts";
 import type { Route } from "./route.ts";
 import { COMPONENTS } from "./schemas.ts";
@@ -22,11 +21,8 @@ const ERRORS: Readonly<Record<string, string>> = {
 
 /** What filters do not search, and counts do not have at once. */
 const LIMITS =
-  `The filter text searches the first ${MOST_NAME} characters of a name, ${MOST_MOTD} of a MOTD, and ` +
-  `${MOST_TEXT} of a map or software; of name, MOTD and map together usually ${
-    SHARE * BYTES
-  } bytes ` +
-  "of UTF-8, and fewer if the texts of many servers are long. " +
+  `The filter text searches the whole texts of servers; if more than ${MOST_CUT} servers have long ` +
+  "ones, only the start of some. " +
   "Counts follow numbers of players, and which servers are online, within a minute.";
 
 /** The OpenAPI document of routes. */

@@ -16,6 +16,7 @@ import { countAll, readFinds, readOverview, STALE_MS } from "./overview.ts";
 import { ScannedSpace } from "./scanned_space.ts";
 import { readDetails } from "./server_details.ts";
 import { COUNTING, readPage } from "./server_pages.ts";
+import { searchCut } from "./search_cut.ts";
 import { readTrends } from "./trends.ts";
 
 /** Number of scans that are listed. */
@@ -37,12 +38,21 @@ export function dataOf(
 ): DashboardData {
   return {
     overview: async () => await readOverview(database, places, await countsOf(database, picture)),
-    servers: (query) => readPage(database, picture, query, places),
-    facets: (filters) => Promise.try(() => existing(picture).facets(filters)),
+    servers: async (query) => {
+      await searchCut(database, picture, query.filters);
+      return await readPage(database, picture, query, places);
+    },
+    facets: async (filters) => {
+      await searchCut(database, picture, filters);
+      return existing(picture).facets(filters);
+    },
     server: (id) => readDetails(database, id, places, picture),
     history: (id, from, to, step) => readHistory(database, id, from, to, step),
     icon: (hash) => readIcon(database, hash),
-    map: (query) => readMap(database, picture, space, query),
+    map: async (query) => {
+      await searchCut(database, picture, query.filters);
+      return await readMap(database, picture, space, query);
+    },
     trends: (query) => readTrends(database, query, database.now()),
     events: (query) => eventsBefore(database, { ...query, onBroken: leaveOut }),
     scans: () => newestScans(database, SCANS),

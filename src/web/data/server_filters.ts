@@ -40,10 +40,12 @@ export function matches(one: ListedServer, filters: DashboardFilters): boolean {
     isAny(filters.software, (part) => contains(foldedKey(one.software ?? ""), part)) &&
     isAny(filters.version, (version) => hasVersion(versionKey(one.version), version)) &&
     isAny(filters.network, (network) => isWithin(one.host, networkOf(network))) &&
-    (text === undefined ||
-      [one.name, one.motd_plain, one.map, one.software].some((column) =>
-        column !== null && contains(column.toLowerCase(), text)
-      ));
+    (text === undefined || hasText([one.name, one.motd_plain, one.map, one.software], text));
+}
+
+/** Whether one of the texts of a server contains a text, in any case. */
+export function hasText(texts: readonly (string | null)[], text: string): boolean {
+  return texts.some((one) => one !== null && contains(one.toLowerCase(), text));
 }
 
 /** Whether a filter has one of the values of a server. Texts of a database are {@linkcode storable}. */

@@ -33,6 +33,7 @@ export interface AllCounts extends MatchCounts {
 export class CountedPicture {
   readonly #reader: PictureReader;
   readonly #kept = new Map<string, Kept>();
+  #found: { readonly text: string; readonly ids: readonly number[] } | undefined;
 
   constructor(memory: PictureMemory) {
     this.#reader = new PictureReader(memory);
@@ -46,6 +47,19 @@ export class CountedPicture {
   /** When the newest reply arrived, Unix milliseconds; null: none did. */
   get newestReplyAt(): number | null {
     return this.#reader.newestReplyAt;
+  }
+
+  /** The `servers.id` of the servers of whose texts the picture has only a part. */
+  get cutIds(): number[] {
+    const { count, columns: { bits } } = this.#reader;
+    return this.#idsWith(count, (row) => (bits[row] & (BITS.cut | BITS.removed)) === BITS.cut);
+  }
+
+  /** Adds servers to those that a text finds, until the next text: {@linkcode cutIds} that contain it. */
+  addFound(text: string, ids: readonly number[]): void {
+    const { ids: last } = this.#found?.text === text ? this.#found : { ids: [] };
+    if (String(last) !== String(ids)) this.#kept.clear();
+    this.#found = { text, ids };
   }
 
   /** The number of servers that filters match, and of those that are online. */
@@ -123,7 +137,8 @@ export class CountedPicture {
   #match(filters: DashboardFilters): Kept {
     return this.#steady(() => {
       const { revision } = this.#reader;
-      return { revision, matches: match(this.#reader, filters) };
+      const found = this.#found?.text === filters.text ? this.#found?.ids : undefined;
+      return { revision, matches: match(this.#reader, filters, found) };
     });
   }
 

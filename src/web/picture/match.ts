@@ -44,8 +44,17 @@ export interface Matches {
   readonly failed: Uint16Array;
 }
 
-/** Finds the servers that filters match. */
-export function match(picture: PictureReader, filters: DashboardFilters): Matches {
+/**
+ * Finds the servers that filters match.
+ *
+ * @param found The `servers.id` of servers whose whole texts contain the text of the filters, though perhaps
+ * not the part that is in the picture.
+ */
+export function match(
+  picture: PictureReader,
+  filters: DashboardFilters,
+  found: readonly number[] = [],
+): Matches {
   const { count } = picture;
   const failed = new Uint16Array(count);
   const { bits } = picture.columns;
@@ -54,7 +63,7 @@ export function match(picture: PictureReader, filters: DashboardFilters): Matche
   matchStates(picture, filters, failed);
   const networks = filters.network?.map(networkOf) ?? [];
   if (networks.length > 0) matchNetworks(picture, networks, failed);
-  if (filters.text !== undefined) matchText(picture, filters.text, failed);
+  if (filters.text !== undefined) matchText(picture, filters.text, found, failed);
   return { count, failed };
 }
 
@@ -165,7 +174,12 @@ function matchNetworks(
 }
 
 /** Marks the servers that do not contain a text in name, MOTD, map or software. */
-function matchText(picture: PictureReader, text: string, failed: Uint16Array): void {
+function matchText(
+  picture: PictureReader,
+  text: string,
+  foundIds: readonly number[],
+  failed: Uint16Array,
+): void {
   const part = storable(text).toLowerCase();
   const found = new Uint8Array(failed.length);
   const { software } = picture.columns;
@@ -174,6 +188,7 @@ function matchText(picture: PictureReader, text: string, failed: Uint16Array): v
   const mark = (row: number) => {
     if (row >= 0 && row < found.length) found[row] = 1;
   };
+  for (const id of foundIds) mark(picture.rowOf(id));
   if (part === "") found.fill(1);
   else picture.texts.search(part, failed.length, mark, (id) => mark(picture.rowOf(id)));
   for (let i = 0; i < failed.length; i++) if (found[i] === 0) failed[i] |= EXCLUDED;

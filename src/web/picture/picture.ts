@@ -37,6 +37,8 @@ export const BITS = {
   removed: 16,
   /** The confidence of the software in two bits: 0 unknown, 1 A, 2 B, 3 C. */
   confidence: 32,
+  /** Not all of the server's texts is in the picture. */
+  cut: 128,
 } as const;
 
 /** Numbers in the header. */

@@ -19,22 +19,27 @@ import {
 import { TextWriter } from "./text_column.ts";
 
 /** Length of the texts of software, versions and maps that are compared and searched, UTF-16 code units. */
-export const MOST_TEXT = 64;
+const MOST_TEXT = 64;
 /** Length of the names that are searched. */
-export const MOST_NAME = 128;
+const MOST_NAME = 128;
 /** Length of the MOTDs that are searched. */
-export const MOST_MOTD = 256;
+const MOST_MOTD = 256;
 /** Maximum of a number of players. Another program may have written a larger one, or one below 0. */
 const MOST_PLAYERS = 2 ** 31 - 1;
 const MINUTE_MS = 60_000;
 const CONFIDENCES = ["A", "B", "C"];
 
+/** SQL of the start of a text, and of one more character, which says that the text is longer. */
+function start(column: string, length: number): string {
+  return `substr(s.${column}, 1, ${length + 1}) as ${column}`;
+}
+
 /** SQL of the columns of servers `s` from which {@linkcode PictureWriter} takes what rarely changes. */
 export const SERVER_COLUMNS = [
   "s.id, s.address, s.port, s.protocols, s.flags, s.software_confidence, s.alias_of, s.changed_at",
   "s.edition",
-  ...["software", "version", "map"].map((name) => `substr(s.${name}, 1, ${MOST_TEXT}) as ${name}`),
-  `substr(s.name, 1, ${MOST_NAME}) as name, substr(s.motd_plain, 1, ${MOST_MOTD}) as motd_plain`,
+  ...["software", "version", "map"].map((name) => start(name, MOST_TEXT)),
+  ...[start("name", MOST_NAME), start("motd_plain", MOST_MOTD)],
 ].join(", ");
 
 /** SQL of the columns of states `t` from which {@linkcode PictureWriter} takes what each poll changes. */
@@ -81,7 +86,7 @@ export class PictureWriter extends PictureViews {
       if (!this.#hasRoom()) return;
       this.columns.id[place] = id;
       this.#writeValues(place, row);
-      this.#texts.append(place, text);
+      if (!this.#texts.append(place, text)) this.columns.bits[place] |= BITS.cut;
       this.count = place + 1;
       return;
     }
@@ -113,7 +118,8 @@ export class PictureWriter extends PictureViews {
     const { columns } = this;
     const address = this.#addressOf(String(row.address), place);
     columns.bits[place] = address |
-      BITS.confidence * (1 + CONFIDENCES.indexOf(String(row.software_confidence)));
+      BITS.confidence * (1 + CONFIDENCES.indexOf(String(row.software_confidence))) |
+      (isCut(row) ? BITS.cut : 0);
     columns.port[place] = Number(row.port);
     columns.changedAt[place] = Number(row.changed_at);
     const code = (name: DictionaryName, text: unknown) => {
@@ -202,6 +208,14 @@ function textsOf(row: Row): string {
   const motd = cut(row.motd_plain, MOST_MOTD)?.toLowerCase() ?? "";
   const map = cut(row.map, MOST_TEXT)?.toLowerCase() ?? "";
   return `${motd.includes(name) ? "" : `${name}\0`}${motd}\0${map}`;
+}
+
+/** Whether a text that is searched is longer than its start that the picture has. */
+function isCut({ name, motd_plain: motd, map, software }: Row): boolean {
+  const isLonger = (value: unknown, length: number) =>
+    value !== null && String(value).length > length;
+  return isLonger(name, MOST_NAME) || isLonger(motd, MOST_MOTD) || isLonger(map, MOST_TEXT) ||
+    isLonger(software, MOST_TEXT);
 }
 
 function cut(value: unknown, length: number): string | null {

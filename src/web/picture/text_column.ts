@@ -23,9 +23,9 @@ export interface TextMemory {
 }
 
 /** Bytes of a server's texts on average. If texts need more, long ones are cut. */
-export const BYTES = 96;
+const BYTES = 96;
 /** A text may take this multiple of the bytes that are left for each further server. */
-export const SHARE = 4;
+const SHARE = 4;
 /** Number of texts of the second part, and their bytes. */
 const MOVED = 2 ** 16;
 
@@ -70,13 +70,18 @@ export class TextWriter extends TextViews {
     this.#capacity = this.starts.length - 1;
   }
 
-  /** Writes the text of a new server behind all others. */
-  append(row: number, text: string): void {
+  /**
+   * Writes the text of a new server behind all others.
+   *
+   * @returns Whether there was room for all of it.
+   */
+  append(row: number, text: string): boolean {
     const start = this.starts[row];
     const share = Math.floor(SHARE * (this.bytes.length - start) / (this.#capacity - row));
     const end = Math.min(start + share, this.bytes.length) - 1;
-    const { written } = this.#encoder.encodeInto(text, this.bytes.subarray(start, end));
+    const { read, written } = this.#encoder.encodeInto(text, this.bytes.subarray(start, end));
     this.starts[row + 1] = start + written + 1;
+    return read === text.length;
   }
 
   /** Makes room for a server among others; its text has to be moved. */

@@ -224,6 +224,42 @@ onEngines("a server with a lower number than others is inserted", async (databas
   }
 });
 
+onEngines("texts are found behind the parts that the picture has", async (database) => {
+  const store = new Store(database, () => Promise.resolve());
+  const [long, wide] = ["x".repeat(900), "東".repeat(250)];
+  await store.write([
+    record(1, { name: `${long} needle`, motd_plain: null }),
+    record(2, { name: "short", motd_plain: `${long} NEEDLE` }),
+    record(3, { map: `${long.slice(0, 70)}needle`, motd_plain: null }),
+    record(4, { motd_plain: `${wide}needl`, name: null }), // within 256 characters, not 384 bytes
+    record(5, { software: `${long.slice(0, 70)}needle` }),
+    record(6, { name: "needle", motd_plain: long }),
+    record(7, { name: long, motd_plain: long }),
+    record(8, { name: "hay" }),
+  ]);
+  const { picture, data } = await pictured(database);
+  const portsOf = async (text: string) => {
+    const servers = await everyServer(database, placeOf);
+    const { servers: found, total } = await data.servers({
+      ...{ filters: { text }, sort: "address", limit: 50 },
+    });
+    const ports = found.map(({ port }) => port).sort();
+    assertEquals(ports, servers.filter((one) => matches(one, { text })).map((s) => s.port).sort());
+    assertEquals([total, (await data.facets({ text })).servers], [ports.length, ports.length]);
+    const map = { address: 0, prefix: 0, layer: "servers", filters: { text } } as const;
+    assertEquals((await data.map(map)).servers, ports.length);
+    return ports;
+  };
+  assertEquals(await portsOf("needl"), [1, 2, 3, 4, 5, 6]);
+  assertEquals(await portsOf("needle"), [1, 2, 3, 5, 6]);
+  await store.write([
+    record(1, { name: "short now", seen_at: 9000 }),
+    record(8, { name: `${long} needle`, seen_at: 9000 }),
+  ]);
+  await picture.readChanges(database);
+  assertEquals(await portsOf("needle"), [2, 3, 5, 6, 8]);
+});
+
 onEngines("no number of players makes a sum negative", async (database) => {
   const store = new Store(database, () => Promise.resolve());
   await store.write([1, 2, 3].map((port) => record(port, { players_online: 7 })));

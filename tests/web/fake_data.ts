@@ -1,5 +1,6 @@
 /** A database for tests of the dashboard without a database: five servers in memory. */
 import { emptyRecord } from "../../src/core/record.ts";
+import type { ServerOrder } from "../../src/store/queries/orders.ts";
 import type { StoredScan } from "../../src/store/scans/scan_list.ts";
 import type { DashboardData, ListedServer } from "../../src/web/data/dashboard_data.ts";
 
@@ -38,6 +39,16 @@ export const SCAN: StoredScan = {
   ...{ rate: null, rate_reason: null, widened: false, excluded: [], ranges: ["10.0.0.0-10.0.0.9"] },
 };
 
+/** The sort keys that all servers have in common, by order. */
+const POSITIONS: Readonly<Record<ServerOrder, readonly (string | number)[]>> = {
+  players: [1, 5],
+  new: [NOW],
+  changed: [NOW],
+  name: ["server"],
+  version: [""],
+  address: ["40a000001", 25565],
+};
+
 const UPTIME = { watchedS: 10, onlineS: 5, playerS: 5, playersMin: 0, playersMax: 1 };
 
 /**
@@ -62,16 +73,23 @@ export function fakeData(more: Partial<DashboardData> = {}, count = 5): Dashboar
         newest: servers,
         running: [SCAN],
       }),
-    servers({ limit, cursor }) {
+    servers({ sort, limit, cursor }) {
       const all = cursor?.direction === "before" ? servers.toReversed() : servers;
-      const start = cursor === undefined ? 0 : all.findIndex(({ id }) => id === cursor.id) + 1;
+      const start = all.findIndex(({ id }) => id === cursor?.position.at(-1)) + 1;
       const found = all.slice(start, start + limit);
+      const isBackwards = cursor?.direction === "before";
+      if (isBackwards) found.reverse();
       const [before, after] = [start > 0, start + limit < all.length];
-      return Promise.resolve(
-        cursor?.direction === "before"
-          ? { servers: found.reverse(), hasPrevious: after, hasNext: before, total: count }
-          : { servers: found, hasPrevious: before, hasNext: after, total: count },
-      );
+      const at = (direction: "after" | "before", server: ListedServer) => ({
+        direction,
+        position: [...POSITIONS[sort], server.id],
+      });
+      return Promise.resolve({
+        servers: found,
+        previous: (isBackwards ? after : before) ? at("before", found[0]) : null,
+        next: (isBackwards ? before : after) ? at("after", found.at(-1)!) : null,
+        total: count,
+      });
     },
     facets: () => Promise.resolve({ ...counts, facets } as never),
     server: (id) =>

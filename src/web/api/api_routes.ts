@@ -75,14 +75,11 @@ const DATA_ROUTES: readonly Route[] = [
     async respond({ sort: given, limit = USUAL_ROWS, cursor, ...values }, { data }) {
       const place = cursorIn(cursor, given, "players");
       const page = await data.servers({ filters: filtersOf(values), limit, ...place });
-      const { servers, total, hasNext, hasPrevious } = page;
-      const [first, last] = [servers[0], servers.at(-1)];
-      const cursorAt = (direction: "after" | "before", id: number) =>
-        serversCursor(place.sort, { direction, id });
+      const { servers, total, next, previous } = page;
       return document({
         ...{ total, servers: servers.map(withoutPlayers) },
-        next: hasNext && last ? cursorAt("after", last.id) : null,
-        previous: hasPrevious && first ? cursorAt("before", first.id) : null,
+        next: next && serversCursor(place.sort, next),
+        previous: previous && serversCursor(place.sort, previous),
       });
     },
   }),

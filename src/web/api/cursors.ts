@@ -6,46 +6,59 @@
 import { nodeCrypto } from "../../core/node_modules.ts";
 import { SERVER_ORDERS, type ServerOrder } from "../../store/queries/orders.ts";
 import type { EventPosition } from "../../store/events/event_feed.ts";
-import type { ServersQuery } from "../data/dashboard_data.ts";
-import { formed, MOST_TEXT, ParameterError } from "./parameters.ts";
+import type { PageCursor, ServersQuery } from "../data/dashboard_data.ts";
+import { isPosition } from "../data/order_positions.ts";
+import { formed, type Parameter, ParameterError } from "./parameters.ts";
 
 /** The place of a page of servers. */
 export interface ServersCursor {
   readonly sort: ServerOrder;
-  readonly at: NonNullable<ServersQuery["cursor"]>;
+  readonly at: PageCursor;
 }
 
 /** Length of the check digits of a cursor. */
 const CHECK = 6;
+/** Maximum length of a cursor, whose longest part is a name in UTF-8. */
+const MOST_CURSOR = 1000;
 
 /**
- * Writes a cursor of servers.
+ * Writes a cursor of servers: check digits, and the order, the direction and the position as JSON.
  *
  * @example
  * ```ts
  * import { readServersCursor, serversCursor } from "./cursors.ts";
  * import { assertEquals } from "@std/assert";
  *
- * const cursor = serversCursor("name", { direction: "after", id: 7 });
- * assertEquals(readServersCursor(cursor), { sort: "name", at: { direction: "after", id: 7 } });
+ * const at = { direction: "after", position: ["lobby", 7] } as const;
+ * const cursor = serversCursor("name", at);
+ * assertEquals(readServersCursor(cursor), { sort: "name", at });
  * assertEquals(readServersCursor(cursor.slice(1)), undefined);
  * ```
  */
-export function serversCursor(sort: ServerOrder, { direction, id }: ServersCursor["at"]): string {
-  const text = `${sort}.${direction}.${id}`;
-  return btoa(`${text}.${checkOf(text)}`).replace(/=+$/, "").replaceAll("+", "-").replaceAll(
-    "/",
-    "_",
-  );
+export function serversCursor(sort: ServerOrder, { direction, position }: PageCursor): string {
+  const text = JSON.stringify([sort, direction, ...position]);
+  return new TextEncoder().encode(checkOf(text) + text)
+    .toBase64({ alphabet: "base64url", omitPadding: true });
 }
 
 /** Reads a cursor of servers; `undefined` for another text. */
 export function readServersCursor(text: string): ServersCursor | undefined {
-  if (!/^[\w-]{1,100}$/.test(text)) return undefined;
-  const [, body, sort, direction, id, check] =
-    /^((\w+)\.(after|before)\.(\d{1,15}))\.(\w+)$/.exec(fromBase64(text) ?? "") ?? [];
-  if (body === undefined || check !== checkOf(body) || !isOrder(sort)) return undefined;
-  return { sort, at: { direction: direction === "after" ? "after" : "before", id: Number(id) } };
+  const decoded = text.length > MOST_CURSOR ? undefined : fromBase64(text);
+  const json = decoded?.slice(CHECK) ?? "";
+  if (decoded?.slice(0, CHECK) !== checkOf(json)) return undefined;
+  const [sort, direction, ...position] = listIn(json);
+  if (!isOrder(sort) || direction !== "after" && direction !== "before") return undefined;
+  return isPosition(sort, position) ? { sort, at: { direction, position } } : undefined;
+}
+
+/** The list that a JSON text has; it is empty for another text. */
+function listIn(json: string): readonly unknown[] {
+  try {
+    const value: unknown = JSON.parse(json);
+    return Array.isArray(value) ? value : [];
+  } catch {
+    return [];
+  }
 }
 
 /** Digits that a mistyped or shortened cursor does not have. */
@@ -55,23 +68,25 @@ function checkOf(text: string): string {
 
 function fromBase64(text: string): string | undefined {
   try {
-    return atob(text.replaceAll("-", "+").replaceAll("_", "/"));
+    const bytes = Uint8Array.fromBase64(text, { alphabet: "base64url" });
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   } catch {
     return undefined;
   }
 }
 
-function isOrder(text: string): text is ServerOrder {
-  return Object.hasOwn(SERVER_ORDERS, text);
+function isOrder(text: unknown): text is ServerOrder {
+  return typeof text === "string" && Object.hasOwn(SERVER_ORDERS, text);
 }
 
 /** The place of a page of servers. */
-export const SERVERS_CURSOR = formed(
-  "The place of the page: `next` or `previous` of another page.",
-  "the next or previous of another page",
-  { type: "string", maxLength: MOST_TEXT },
-  (text) => readServersCursor(text) === undefined ? undefined : text,
-);
+export const SERVERS_CURSOR: Parameter<string> = {
+  description: "The place of the page: `next` or `previous` of another page.",
+  wanted: "the next or previous of another page",
+  schema: { type: "string", maxLength: MOST_CURSOR },
+  repeats: false,
+  read: (text) => readServersCursor(text) === undefined ? undefined : text,
+};
 
 /** The place in a feed of events, as `history --events --json` prints it: `812-40`. */
 export function eventCursor({ tx, seq }: EventPosition): string {

@@ -71,8 +71,7 @@ async function* rows(
       format.row(server as unknown as ServerRecord, false)
     );
     yield encoder.encode(lines.join(""));
-    const last = page.servers.at(-1);
-    if (!page.hasNext || last === undefined) return;
-    page = await data.servers({ ...query, cursor: { direction: "after", id: last.id } });
+    if (page.next === null) return;
+    page = await data.servers({ ...query, cursor: page.next });
   }
 }

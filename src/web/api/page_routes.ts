@@ -32,7 +32,7 @@ import {
   squareOf,
   time,
 } from "./common_parameters.ts";
-import { BEFORE_EVENT, positionOf } from "./cursors.ts";
+import { BEFORE_EVENT, cursorIn, positionOf, SERVERS_CURSOR } from "./cursors.ts";
 import { FILTER_PARAMETERS, filtersOf } from "./filters.ts";
 import { ParameterError, several, text } from "./parameters.ts";
 import { type Route, route, type RouteRequest } from "./route.ts";
@@ -88,24 +88,11 @@ export const PAGE_ROUTES: readonly Route[] = [
   route({
     path: "/servers",
     summary: "The list of servers.",
-    parameters: {
-      ...FILTER_PARAMETERS,
-      sort: SORT,
-      limit: LIMIT,
-      after: SERVER_ID,
-      before: SERVER_ID,
-    },
+    parameters: { ...FILTER_PARAMETERS, sort: SORT, limit: LIMIT, cursor: SERVERS_CURSOR },
     answer: HTML,
-    async respond({ sort = "players", limit = PAGE, after, before, ...values }, request) {
-      if (after !== undefined && before !== undefined) {
-        throw new ParameterError("Cannot use after with before", "only one of them");
-      }
+    async respond({ sort, limit = PAGE, cursor, ...values }, request) {
       const filters = filtersOf(values);
-      const id = after ?? before;
-      const cursor = id === undefined
-        ? undefined
-        : { direction: after === undefined ? "before" : "after", id } as const;
-      const query = { filters, sort, limit, cursor };
+      const query = { filters, limit, ...cursorIn(cursor, sort, "players") };
       const [page, facets] = await Promise.all([
         request.data.servers(query),
         facetsOf(request.data, filters),

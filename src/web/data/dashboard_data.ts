@@ -46,14 +46,23 @@ export interface DashboardFilters {
   readonly since?: number;
 }
 
+/** A position in a sort order: the values of the sort keys of a server, of which its id is the last. */
+export type OrderPosition = readonly (string | number)[];
+
+/** Where a page of servers begins: after or before a position, whatever became of its server. */
+export interface PageCursor {
+  readonly direction: "after" | "before";
+  readonly position: OrderPosition;
+}
+
 /** A page of servers to read. */
 export interface ServersQuery {
   readonly filters: DashboardFilters;
   readonly sort: ServerOrder;
   /** Number of servers, at most 500. */
   readonly limit: number;
-  /** The `id` of the server after which (or `before`: before which) the page is. Default: the first page. */
-  readonly cursor?: { readonly direction: "after" | "before"; readonly id: number };
+  /** Default: the first page. */
+  readonly cursor?: PageCursor;
 }
 
 /** A server of a page: the columns of `servers --json`, its number, and its place. */
@@ -69,9 +78,9 @@ export interface ListedServer extends SelectedServer, Place {
 /** A page of servers. */
 export interface ServersPage {
   readonly servers: readonly ListedServer[];
-  /** Whether there are servers before, and after this page. */
-  readonly hasPrevious: boolean;
-  readonly hasNext: boolean;
+  /** The pages before and after this one; null: there is none. */
+  readonly previous: PageCursor | null;
+  readonly next: PageCursor | null;
   /** Number of servers that the filters match; null: not yet counted. */
   readonly total: number | null;
 }

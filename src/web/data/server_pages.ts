@@ -31,6 +31,7 @@ import {
 } from "./dashboard_data.ts";
 import type { PlaceLookup } from "../../app/geoip/places.ts";
 import { listedServers } from "./listed_servers.ts";
+import { keyValues, readPosition } from "./order_positions.ts";
 import { matches, networkOf } from "./server_filters.ts";
 
 /** Limits of the methods to find a page with a picture. */
@@ -55,7 +56,7 @@ const MOST_ROWS = 20_000;
 /** The message while the picture of the database is being made. */
 export const COUNTING = "The servers are being counted. Try again in some seconds.";
 
-/** A position in an order: after or before a server, or the start. */
+/** After or before a position in an order, or the start. */
 type Cursor = ServersQuery["cursor"];
 
 /** The next servers in an order, and whether there is none after them. */
@@ -88,14 +89,20 @@ export async function readPage(
     if (picture === undefined && read >= MOST_ROWS) {
       throw new DataError("slow", COUNTING);
     }
-    cursor = { direction, id: ids.at(-1)! };
+    cursor = { direction, position: await readPosition(database, query.sort, ids.at(-1)!) };
   }
   const servers = found.slice(0, limit);
   const isMore = found.length > limit;
+  if (isBackwards) servers.reverse();
+  const cursorAt = async (direction: "after" | "before", server: ListedServer | undefined) =>
+    server === undefined
+      ? null
+      : { direction, position: await readPosition(database, query.sort, server.id) };
+  const hasPrevious = isBackwards ? isMore : query.cursor !== undefined;
   return {
-    servers: isBackwards ? servers.reverse() : servers,
-    hasPrevious: isBackwards ? isMore : query.cursor !== undefined,
-    hasNext: isBackwards || isMore,
+    servers,
+    previous: hasPrevious ? await cursorAt("before", servers[0]) : null,
+    next: isBackwards || isMore ? await cursorAt("after", servers.at(-1)) : null,
     total: picture?.counts(filters).servers ?? null,
   };
 }
@@ -138,7 +145,8 @@ async function nextIds(
     if (ids.length >= limit) return { ids: ids.slice(0, limit), isEnd: false };
     if (read.length < size) return { ids, isEnd: true };
     if (matching < steps.sorted) return await sorted();
-    at = { direction: cursor?.direction ?? "after", id: read.at(-1)! };
+    const position = await readPosition(database, sort, read.at(-1)!);
+    at = { direction: cursor?.direction ?? "after", position };
   }
 }
 
@@ -154,7 +162,7 @@ interface Entries {
   readonly among?: readonly number[];
 }
 
-/** Reads the numbers of servers in an order; before a server, in reverse order. */
+/** Reads the numbers of servers in an order; before a position, in reverse order. */
 async function entriesOf(database: Database, entries: Entries): Promise<number[]> {
   const { sort, cursor, conditions, limit } = entries;
   const { table, isDescending } = SERVER_ORDERS[sort];
@@ -212,25 +220,25 @@ function partsAfter(
   { sort, filters, cursor }: Entries,
   isDown: boolean,
 ): readonly OrderPart[] {
-  const all = sortKeys(database, sort);
-  // All servers have the first key of this order in common.
-  const keys = sort === "players" && filters.online !== undefined ? all.slice(1) : all;
+  // With the filter `online`, all servers have the first key of this order in common.
+  const common = sort === "players" && filters.online !== undefined ? 1 : 0;
+  const keys = sortKeys(database, sort).slice(common);
   if (cursor === undefined) return [{ position: [], keys }];
-  const { table } = SERVER_ORDERS[sort];
-  const compared = (columns: string, operator: string): Sql => ({
-    sql: `(${columns}) ${operator} ` +
-      `(select ${columns} from ${TABLES[table]} ${table} where ${ID[table]} = ?)`,
-    values: [cursor.id],
+  const values = keyValues(database, sort, cursor.position).slice(common);
+  const compared = (first: number, end: number, operator: string): Sql => ({
+    sql: `(${keys.slice(first, end).join(", ")}) ${operator} ` +
+      `(${values.slice(first, end).map(({ sql }) => sql).join(", ")})`,
+    values: values.slice(first, end).flatMap(({ values }) => values),
   });
   const after = isDown ? "<" : ">";
   if (database.engine === "postgres") {
-    return [{ position: [compared(keys.join(", "), after)], keys }];
+    return [{ position: [compared(0, keys.length, after)], keys }];
   }
   return keys.map((_, i) => {
-    const equal = keys.slice(0, keys.length - 1 - i);
-    const [first, ...others] = keys.slice(equal.length);
-    const position = [...equal.map((key) => compared(key, "=")), compared(first, after)];
-    return { position, keys: [first, ...others] };
+    const differs = keys.length - 1 - i;
+    const equal = keys.slice(0, differs).map((_, key) => compared(key, key + 1, "="));
+    const position = [...equal, compared(differs, differs + 1, after)];
+    return { position, keys: keys.slice(differs) };
   });
 }
 

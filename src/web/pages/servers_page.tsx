@@ -4,7 +4,7 @@
  *
  * @module
  */
-import type { Facets, ServersPage, ServersQuery } from "../data/dashboard_data.ts";
+import type { Facets, PageCursor, ServersPage, ServersQuery } from "../data/dashboard_data.ts";
 import type { ServerOrder } from "../../store/queries/orders.ts";
 import { filterQuery } from "../api/filters.ts";
 import { serversUrl, urlOf, USUAL_SORT } from "../parts/links.ts";
@@ -115,18 +115,17 @@ function NoServers({ data: { query: { filters } } }: { data: ServersPageData }) 
 }
 
 function Paging({ data: { query: { filters, sort }, page } }: { data: ServersPageData }) {
-  const { servers, hasPrevious, hasNext } = page;
-  if (!hasPrevious && !hasNext) return null;
-  const url = (direction: "before" | "after", id: number) =>
-    serversUrl(filters, { sort, cursor: { direction, id } });
+  const { previous, next } = page;
+  if (previous === null && next === null) return null;
+  const url = (cursor: PageCursor) => serversUrl(filters, { sort, cursor });
   return (
     <nav class="paging" aria-label="Pages of the list">
-      {hasPrevious && servers.length > 0
-        ? <a class="button" rel="prev" href={url("before", servers[0].id)}>← Previous</a>
+      {previous !== null
+        ? <a class="button" rel="prev" href={url(previous)}>← Previous</a>
         : <span class="button" aria-disabled="true">← Previous</span>}
-      {hasNext && servers.length > 0
+      {next !== null
         ? (
-          <a class="button" rel="next" href={url("after", servers[servers.length - 1].id)}>
+          <a class="button" rel="next" href={url(next)}>
             Next →
           </a>
         )

@@ -4,6 +4,7 @@
  * @module
  */
 import type { DashboardFilters, ServersQuery } from "../data/dashboard_data.ts";
+import { serversCursor } from "../api/cursors.ts";
 import { filterQuery } from "../api/filters.ts";
 
 /** Names of the filters with a list of values. */
@@ -23,7 +24,7 @@ export function serversUrl(
 ): string {
   return urlOf("/servers", filters, {
     sort: sort === USUAL_SORT ? undefined : sort,
-    ...(cursor && { [cursor.direction]: cursor.id }),
+    cursor: cursor && serversCursor(sort ?? USUAL_SORT, cursor),
   });
 }
 

@@ -29,10 +29,11 @@ async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
 Deno.test("an endless export to clients that do not read stops reading the database, and ends with them", async () => {
   const servers = Array.from({ length: 500 }, (_, i) => listedServer(i + 1));
   let reads = 0;
+  const next = { direction: "after", position: [1, 1, 1] } as const;
   const data = fakeData({
     servers: () => {
       reads++;
-      return Promise.resolve({ servers, hasPrevious: true, hasNext: true, total: null });
+      return Promise.resolve({ servers, previous: null, next, total: null });
     },
   });
   await using served = serve(data);

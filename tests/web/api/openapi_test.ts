@@ -3,6 +3,7 @@
  * it says. Also tests src/web/api/openapi.ts, src/web/api/schemas.ts and src/web/api/api_routes.ts.
  */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { readServersCursor, serversCursor } from "../../../src/web/api/cursors.ts";
 import { fakeData, SCAN_ID } from "../fake_data.ts";
 import { type Client, clientOf } from "../http/client.ts";
 import { schemaFaults } from "../json_schema.ts";
@@ -174,6 +175,12 @@ Deno.test("a cursor of another order, and a damaged one, are refused", async () 
     assert(status === 400 || i === next.length - 1, damaged); // the last character has unused bits
   }
   await error("cursor=1");
+  const wrong = [["a\0", 1], ["\ud800", 1], ["a"], ["a", 1.5], ["a", 1, 2], [1, 1], ["a", "1"]];
+  for (const position of [...wrong, ["a".repeat(201), 1]]) {
+    const forged = serversCursor("name", { direction: "after", position });
+    assertEquals(readServersCursor(forged), undefined);
+    await error(`cursor=${forged}`);
+  }
 });
 
 Deno.test("cells of a map are the sums of their gaps", async () => {

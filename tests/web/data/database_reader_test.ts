@@ -5,6 +5,7 @@ import type { Database } from "../../../src/store/database/database.ts";
 import { SERVER_ORDERS, type ServerOrder } from "../../../src/store/queries/orders.ts";
 import { selectServers } from "../../../src/store/server_queries.ts";
 import { Store } from "../../../src/store/store.ts";
+import { readServersCursor, serversCursor } from "../../../src/web/api/cursors.ts";
 import {
   type DashboardData,
   type DashboardFilters,
@@ -12,8 +13,10 @@ import {
   FACETS,
   type ListedServer,
   type MapQuery,
+  type PageCursor,
 } from "../../../src/web/data/dashboard_data.ts";
 import { dataOf } from "../../../src/web/data/database_reader.ts";
+import { isPosition } from "../../../src/web/data/order_positions.ts";
 import { readPage } from "../../../src/web/data/server_pages.ts";
 import { ScannedSpace } from "../../../src/web/data/scanned_space.ts";
 import { CountedPicture } from "../../../src/web/picture/counted_picture.ts";
@@ -49,6 +52,13 @@ async function sortedIds(database: Database, sort: ServerOrder): Promise<number[
   return all.map(({ host, port }) => ids.get(`${host} ${port}`)!);
 }
 
+/** A cursor after a client has passed it on as text. */
+function passedOn(sort: ServerOrder, cursor: PageCursor): PageCursor {
+  const text = serversCursor(sort, cursor);
+  assertEquals(readServersCursor(text), { sort, at: cursor });
+  return readServersCursor(text)!.at;
+}
+
 /** Reads all pages forwards, and then backwards. */
 async function walk(
   data: DashboardData,
@@ -58,19 +68,17 @@ async function walk(
 ): Promise<{ forwards: number[]; backwards: number[]; total: number | null }> {
   let page = await data.servers({ filters, sort, limit });
   const total = page.total;
-  assert(!page.hasPrevious);
+  assertEquals(page.previous, null);
   const forwards = page.servers.map(({ id }) => id);
-  while (page.hasNext) {
-    const { id } = page.servers.at(-1)!;
-    page = await data.servers({ filters, sort, limit, cursor: { direction: "after", id } });
-    assert(page.hasPrevious && page.servers.length > 0);
+  while (page.next !== null) {
+    page = await data.servers({ filters, sort, limit, cursor: passedOn(sort, page.next) });
+    assert(page.previous !== null && page.servers.length > 0);
     forwards.push(...page.servers.map(({ id }) => id));
   }
   const backwards = page.servers.map(({ id }) => id);
-  while (page.hasPrevious) {
-    const { id } = page.servers[0];
-    page = await data.servers({ filters, sort, limit, cursor: { direction: "before", id } });
-    assert(page.hasNext && page.servers.length > 0);
+  while (page.previous !== null) {
+    page = await data.servers({ filters, sort, limit, cursor: passedOn(sort, page.previous) });
+    assert(page.next !== null && page.servers.length > 0);
     backwards.unshift(...page.servers.map(({ id }) => id));
   }
   return { forwards, backwards, total };
@@ -89,6 +97,56 @@ onEngines("pages forwards and backwards have each matching server once", async (
       assertEquals(forwards, expected, message);
       if (expected.length > 0) assertEquals(backwards, expected, message);
       assertEquals(total, expected.length, message);
+    }
+  }
+});
+
+onEngines(
+  "pages go on from a server that has changed, and from one that was removed",
+  async (database) => {
+    await fillServers(database);
+    const { data } = await pictured(database);
+    const time = database.engine === "postgres" ? "to_timestamp(4e9)" : "4000000000000";
+    const changes = (id: number) => [
+      `update server_state set online = false, players_online = null where server = ${id}`,
+      `update servers set name_key = 'zzz', version_key = 'zzz', changed_at = ${time} where id = ${id}`,
+      `delete from server_state where server = ${id}`,
+      `delete from servers where id = ${id}`,
+    ];
+    for (const sort of SORTS) {
+      for (const filters of [{}, { online: true }]) {
+        const { servers, next } = await data.servers({ filters, sort, limit: 5 });
+        const cursor = passedOn(sort, next!);
+        const expected = await data.servers({ filters, sort, limit: 500, cursor });
+        assert(expected.servers.length > 10);
+        for (const [i, change] of changes(servers[4].id).entries()) {
+          await database.script(change);
+          const rest = await data.servers({ filters, sort, limit: 500, cursor });
+          const ids = rest.servers.map(({ id }) => id).filter((id) => id !== servers[4].id);
+          const message = Deno.inspect({ sort, filters, i });
+          assertEquals(ids, expected.servers.map(({ id }) => id), message);
+        }
+      }
+    }
+  },
+);
+
+onEngines("every position that a cursor may have leads to a page", async (database) => {
+  await fillServers(database);
+  const { data } = await pictured(database);
+  const numbers = [-Number.MAX_SAFE_INTEGER, 0, Number.MAX_SAFE_INTEGER];
+  const texts = ["", "␀", "\ufffd'\\", "🎮".repeat(100)];
+  const addresses = ["400000000", "4ffffffff", `6${"0".repeat(32)}`, `6${"0f".repeat(16)}`];
+  const keys = [...numbers, ...texts, ...addresses];
+  for (const sort of SORTS) {
+    const all = keys.flatMap((a) => keys.flatMap((b) => [[a, b], ...keys.map((c) => [a, b, c])]));
+    const positions = [...all, ...numbers.flatMap((a) => [[0, a, a], [1, a, a]])]
+      .filter((position) => isPosition(sort, position));
+    assert(positions.length >= 6, sort);
+    for (const position of positions) {
+      const cursor = passedOn(sort, { direction: "after", position });
+      const { servers } = await data.servers({ filters: {}, sort, limit: 3, cursor });
+      assert(servers.length <= 3);
     }
   }
 });
@@ -136,7 +194,7 @@ onEngines("an empty database has empty pages, and nothing to count", async (data
   const { data } = await pictured(database);
   for (const filters of ALL_FILTERS) {
     const page = await data.servers({ filters, sort: "players", limit: 10 });
-    assertEquals(page, { servers: [], hasPrevious: false, hasNext: false, total: 0 });
+    assertEquals(page, { servers: [], previous: null, next: null, total: 0 });
     assertEquals((await data.facets(filters)).facets.edition, []);
   }
   assertEquals((await data.overview()).newestReplyAt, null);

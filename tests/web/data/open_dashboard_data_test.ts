@@ -61,7 +61,7 @@ Deno.test("threads read a SQLite file, and notice when it was removed or replace
     await make(file);
     await using data = await open(file);
     const page = await data.servers({ filters: {}, sort: "new", limit: 3 });
-    assertEquals([page.servers.length, page.hasNext], [3, true]);
+    assertEquals([page.servers.length, page.next?.direction], [3, "after"]);
     const { servers } = await counted(data);
     assertEquals((await data.overview()).servers, servers);
     await assertRejects(

@@ -34,7 +34,7 @@ Deno.test("the pages of an empty database say what to do next", () => {
     ...{ servers: 0, online: 0, players: 0, stale: 0, newestReplyAt: null },
     ...{ newest: [], running: [] },
   };
-  const page = { servers: [], hasPrevious: false, hasNext: false, total: 0 };
+  const page = { servers: [], previous: null, next: null, total: 0 };
   const query = { filters: {}, sort: "players", limit: 50 } as const;
   const cells = { cells: [], values: [], servers: 0 };
   const map = { address: 0, prefix: 0, layer: "servers", filters: {} } as const;

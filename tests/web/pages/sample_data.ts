@@ -153,13 +153,15 @@ export function pagesWith(text: string): Map<string, string> {
   const points = [0, 1, 5].map((i) => ({ at: NOW - i * HOUR, servers: 3, online: 2, players: 1 }));
   const trend = { value: text, points: points.toReversed() };
   const overview = { servers: 3, online: 2, players: 1, stale: 1, newestReplyAt: NOW };
+  const previous = { direction: "before", position: [1, 2, 3] } as const;
+  const next = { direction: "after", position: [1, 2, 1] } as const;
   const page = { servers: [server, { ...server, online: false }], total: 2 };
   const query = { filters, sort: "players", limit: 50 } as const;
   const cells = { cells: [0, 9, 65_535], values: [1, 2, 3], servers: 6 };
   const context = (path: string) => contextOf(path, text);
   const data = { overview: { ...overview, newest: [server], running }, trend, days: 7 } as const;
   const breakdown = { facets, trends: [trend], by: "version", days: 7 } as const;
-  const list = { query, page: { ...page, hasPrevious: true, hasNext: true }, facets };
+  const list = { query, page: { ...page, previous, next }, facets };
   const map = { address: 0xcb000000, prefix: 8, filters } as const;
   const maps = MAP_LAYERS.map((layer) =>
     [`/map?layer=${layer}`, mapPage({ query: { ...map, layer }, cells }, context("/map"))] as const

@@ -1,0 +1,120 @@
+/**
+ * Positions in the sort orders of servers: the values of the sort keys of a server. A page that begins
+ * at a position is the right one also after the server has changed, or was removed.
+ *
+ * @module
+ */
+import { formatAddress } from "../../core/address.ts";
+import type { Database, Value } from "../../store/database/database.ts";
+import type { Sql } from "../../store/queries/conditions.ts";
+import {
+  ID,
+  SERVER_ORDERS,
+  type ServerOrder,
+  sortKeys,
+  TABLES,
+} from "../../store/queries/orders.ts";
+import { addressSort } from "../../store/rows/addresses.ts";
+import { storable } from "../../store/rows/stored_values.ts";
+import type { OrderPosition } from "./dashboard_data.ts";
+
+/** The kinds of sort keys. */
+type KeyKind = "flag" | "number" | "time" | "text" | "address";
+
+/** The kinds of the sort keys of each order. */
+const KINDS: Readonly<Record<ServerOrder, readonly KeyKind[]>> = {
+  players: ["flag", "number", "number"],
+  new: ["time", "number"],
+  changed: ["time", "number"],
+  name: ["text", "number"],
+  version: ["text", "number"],
+  address: ["address", "number", "number"],
+};
+
+/** Maximum length of a text in a position, UTF-16 code units: lower case can lengthen a key of 64. */
+const MOST_KEY = 200;
+
+/** An address as SQLite sorts it: the digit 4 or 6, and the address in hexadecimal. */
+const SORTED_ADDRESS = /^(?:4[\da-f]{8}|6[\da-f]{32})$/;
+
+/** SQL that reads a key of PostgreSQL without loss: times have microseconds. */
+const READ: Readonly<Record<KeyKind, (key: string) => string>> = {
+  flag: (key) => `${key}::integer`,
+  number: (key) => key,
+  time: (key) => `(extract(epoch from ${key}) * 1000000)::bigint`,
+  text: (key) => key,
+  address: (key) => `host(${key})`,
+};
+
+/** SQL of a key's value for PostgreSQL, with one `?`. */
+const WRITTEN: Readonly<Record<KeyKind, string>> = {
+  flag: "(?::integer = 1)",
+  number: "?::bigint",
+  time: "(timestamptz 'epoch' + ?::bigint * interval '1 microsecond')",
+  text: "?::text",
+  address: "?::inet",
+};
+
+/** Whether values, which a client sent, can be a position in an order. */
+export function isPosition(sort: ServerOrder, values: readonly unknown[]): values is OrderPosition {
+  const kinds = KINDS[sort];
+  return values.length === kinds.length && values.every((value, i) => isKey(kinds[i], value));
+}
+
+function isKey(kind: KeyKind, value: unknown): boolean {
+  if (kind === "flag") return value === 0 || value === 1;
+  if (kind === "number" || kind === "time") return Number.isSafeInteger(value);
+  if (typeof value !== "string") return false;
+  return kind === "address"
+    ? SORTED_ADDRESS.test(value)
+    : value.length <= MOST_KEY && storable(value) === value;
+}
+
+/**
+ * Reads the position of a server.
+ *
+ * @param id The number of a server that the database has.
+ */
+export async function readPosition(
+  database: Database,
+  sort: ServerOrder,
+  id: number,
+): Promise<OrderPosition> {
+  const { table } = SERVER_ORDERS[sort];
+  const kinds = KINDS[sort];
+  const isPostgres = database.engine === "postgres";
+  const columns = sortKeys(database, sort).map((key, i) =>
+    `${isPostgres ? READ[kinds[i]](key) : key} as key_${i}`
+  );
+  const [row] = await database.rows(
+    `select ${columns.join(", ")} from ${TABLES[table]} ${table} where ${ID[table]} = ?`,
+    [id],
+  );
+  return kinds.map((kind, i) => {
+    const value = row[`key_${i}`]!;
+    if (kind !== "address" && kind !== "text") return Number(value);
+    return kind === "address" && isPostgres ? addressSort(String(value)) : String(value);
+  });
+}
+
+/** SQL of the values of a position, one for each key. */
+export function keyValues(
+  database: Database,
+  sort: ServerOrder,
+  position: OrderPosition,
+): readonly Sql[] {
+  return position.map((value, i) => {
+    if (database.engine === "sqlite") return { sql: "?", values: [value] };
+    const kind = KINDS[sort][i];
+    const written: Value = kind === "address" ? addressText(String(value)) : value;
+    return { sql: WRITTEN[kind], values: [written] };
+  });
+}
+
+/** The address of a text like {@linkcode SORTED_ADDRESS}. */
+function addressText(sorted: string): string {
+  const digits = sorted.slice(1);
+  return sorted[0] === "4"
+    ? formatAddress(parseInt(digits, 16))
+    : digits.replace(/(.{4})(?=.)/g, "$1:");
+}

@@ -5,7 +5,6 @@ import type { Database } from "../../../src/store/database/database.ts";
 import { SERVER_ORDERS, type ServerOrder } from "../../../src/store/queries/orders.ts";
 import { selectServers } from "../../../src/store/server_queries.ts";
 import { Store } from "../../../src/store/store.ts";
-import { readServersCursor, serversCursor } from "../../../src/web/api/cursors.ts";
 import {
   type DashboardData,
   type DashboardFilters,
@@ -13,14 +12,11 @@ import {
   FACETS,
   type ListedServer,
   type MapQuery,
-  type PageCursor,
 } from "../../../src/web/data/dashboard_data.ts";
 import { dataOf } from "../../../src/web/data/database_reader.ts";
-import { isPosition } from "../../../src/web/data/order_positions.ts";
 import { readPage } from "../../../src/web/data/server_pages.ts";
-import { ScannedSpace } from "../../../src/web/data/scanned_space.ts";
 import { CountedPicture } from "../../../src/web/picture/counted_picture.ts";
-import { DatabasePicture } from "../../../src/web/picture/follow_database.ts";
+import { passedOn, pictured } from "./pictured.ts";
 import { onEngines } from "../../store/databases.ts";
 import { record, scanId } from "../../store/records.ts";
 import {
@@ -36,13 +32,6 @@ import {
 const SORTS = Object.keys(SERVER_ORDERS) as ServerOrder[];
 const ALL_FILTERS = [...FILTERS, ...PLACE_FILTERS];
 
-/** The picture of a database, and the data that uses it. */
-async function pictured(database: Database) {
-  const picture = await DatabasePicture.of(database, placeOf, "test");
-  const state = { picture: new CountedPicture(picture.memory), space: new ScannedSpace() };
-  return { picture, data: dataOf(database, state, placeOf) };
-}
-
 /** The numbers of all servers in an order. */
 async function sortedIds(database: Database, sort: ServerOrder): Promise<number[]> {
   const ids = new Map(
@@ -50,13 +39,6 @@ async function sortedIds(database: Database, sort: ServerOrder): Promise<number[
   );
   const all = await Array.fromAsync(selectServers(database, { sort }));
   return all.map(({ host, port }) => ids.get(`${host} ${port}`)!);
-}
-
-/** A cursor after a client has passed it on as text. */
-function passedOn(sort: ServerOrder, cursor: PageCursor): PageCursor {
-  const text = serversCursor(sort, cursor);
-  assertEquals(readServersCursor(text), { sort, at: cursor });
-  return readServersCursor(text)!.at;
 }
 
 /** Reads all pages forwards, and then backwards. */
@@ -97,56 +79,6 @@ onEngines("pages forwards and backwards have each matching server once", async (
       assertEquals(forwards, expected, message);
       if (expected.length > 0) assertEquals(backwards, expected, message);
       assertEquals(total, expected.length, message);
-    }
-  }
-});
-
-onEngines(
-  "pages go on from a server that has changed, and from one that was removed",
-  async (database) => {
-    await fillServers(database);
-    const { data } = await pictured(database);
-    const time = database.engine === "postgres" ? "to_timestamp(4e9)" : "4000000000000";
-    const changes = (id: number) => [
-      `update server_state set online = false, players_online = null where server = ${id}`,
-      `update servers set name_key = 'zzz', version_key = 'zzz', changed_at = ${time} where id = ${id}`,
-      `delete from server_state where server = ${id}`,
-      `delete from servers where id = ${id}`,
-    ];
-    for (const sort of SORTS) {
-      for (const filters of [{}, { online: true }]) {
-        const { servers, next } = await data.servers({ filters, sort, limit: 5 });
-        const cursor = passedOn(sort, next!);
-        const expected = await data.servers({ filters, sort, limit: 500, cursor });
-        assert(expected.servers.length > 10);
-        for (const [i, change] of changes(servers[4].id).entries()) {
-          await database.script(change);
-          const rest = await data.servers({ filters, sort, limit: 500, cursor });
-          const ids = rest.servers.map(({ id }) => id).filter((id) => id !== servers[4].id);
-          const message = Deno.inspect({ sort, filters, i });
-          assertEquals(ids, expected.servers.map(({ id }) => id), message);
-        }
-      }
-    }
-  },
-);
-
-onEngines("every position that a cursor may have leads to a page", async (database) => {
-  await fillServers(database);
-  const { data } = await pictured(database);
-  const numbers = [-Number.MAX_SAFE_INTEGER, 0, Number.MAX_SAFE_INTEGER];
-  const texts = ["", "␀", "\ufffd'\\", "🎮".repeat(100)];
-  const addresses = ["400000000", "4ffffffff", `6${"0".repeat(32)}`, `6${"0f".repeat(16)}`];
-  const keys = [...numbers, ...texts, ...addresses];
-  for (const sort of SORTS) {
-    const all = keys.flatMap((a) => keys.flatMap((b) => [[a, b], ...keys.map((c) => [a, b, c])]));
-    const positions = [...all, ...numbers.flatMap((a) => [[0, a, a], [1, a, a]])]
-      .filter((position) => isPosition(sort, position));
-    assert(positions.length >= 6, sort);
-    for (const position of positions) {
-      const cursor = passedOn(sort, { direction: "after", position });
-      const { servers } = await data.servers({ filters: {}, sort, limit: 3, cursor });
-      assert(servers.length <= 3);
     }
   }
 });

@@ -129,7 +129,8 @@ const testsWith = (ours: number): Record<string, (open: Opener) => Promise<void>
   async "a socket that is closed within a batch stops sending"(open) {
     const socket = open({ address: ours, port: 0 });
     await using received = open({ address: ours, port: 0 });
-    void socket.listen(() => void socket[Symbol.asyncDispose]());
+    let closed: PromiseLike<void> | undefined;
+    const listening = socket.listen(() => void (closed = socket[Symbol.asyncDispose]()));
     await received.send(Uint8Array.of(1), { address: ours, port: socket.port });
     const batch = socket.batch({ template: Uint8Array.of(1) }, 1);
     batch.add(Endpoints.of({ address: ours, port: received.port }), 0, 0, 0);
@@ -137,6 +138,7 @@ const testsWith = (ours: number): Record<string, (open: Opener) => Promise<void>
       if (turns > 100_000) throw new Error("it is never closed");
       await new Promise((resolve) => setTimeout(resolve));
     }
+    await Promise.all([listening, closed]);
   },
   async "an error of a receiver rejects listen()"(open) {
     await using a = open({ address: ours, port: 0 });

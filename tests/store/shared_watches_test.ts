@@ -27,7 +27,7 @@ const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 const PORTS = [1, 2, 3, 4];
 
-/** A network whose clock is behind the clock of the machine, so that databases store no future times. */
+/** A network with a clock behind that of the machine, so that databases store no future times. */
 class PastNetwork extends FakeNetwork {
   readonly #offset = Date.now() - 30 * 86_400_000 - super.wall();
   override wall(): number {

@@ -248,7 +248,7 @@ function spanJournal(network: FakeNetwork) {
   return { list, journal };
 }
 
-/** A journal of spans, and a server whose poll with a reply `poll` adds. */
+/** A journal of spans, and a server. The function `poll` adds a poll of the server, with a reply. */
 function polledServer(network: FakeNetwork) {
   const { list, journal } = spanJournal(network);
   const later = (ms: number) => new Promise<void>((resolve) => network.after(ms, resolve));

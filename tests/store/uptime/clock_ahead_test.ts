@@ -1,4 +1,7 @@
-/** Prunes by a program whose clock is ahead, in SQLite: src/store/uptime/seal_hours.ts and src/store/downsample.ts. */
+/**
+ * Prunes by a program with a clock that is ahead, in SQLite: src/store/uptime/seal_hours.ts and
+ * src/store/downsample.ts.
+ */
 import { assertEquals } from "@std/assert";
 import { pruneOnce } from "../../../src/app/databases/prune.ts";
 import { connectionEnvironment } from "../../../src/app/databases/connection_environment.ts";
@@ -19,7 +22,7 @@ const START = startOf(1_700_000_000_000, DAY_MS);
 const END = START + 2.5 * DAY_MS + 30 * 60_000;
 const between = () => Promise.resolve();
 
-/** A machine with one database, whose clock the test sets. */
+/** A machine with one database, and a clock that the test sets. */
 class Machine {
   constructor(readonly path: string, readonly database: Database) {}
 

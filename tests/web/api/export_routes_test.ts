@@ -1,4 +1,4 @@
-/** Exports of src/web/api/export_routes.ts over HTTP, whose clients stop reading. */
+/** Exports of src/web/api/export_routes.ts over HTTP, to clients that stop reading. */
 import { assert, assertEquals } from "@std/assert";
 import { systemClock } from "../../../src/net/clock.ts";
 import { type DashboardData, DataError } from "../../../src/web/data/dashboard_data.ts";
@@ -59,7 +59,7 @@ Deno.test("an endless export to clients that do not read stops reading the datab
   });
 });
 
-Deno.test("an export whose database fails ends before the end of its body", async () => {
+Deno.test("if the database fails, an export ends before the end of its body", async () => {
   let reads = 0;
   const { servers } = fakeData({}, 1200);
   const data = fakeData({

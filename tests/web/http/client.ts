@@ -11,7 +11,7 @@ import { assetsOf } from "../../../src/web/http/assets.ts";
 import { dashboard, type DashboardOptions } from "../../../src/web/http/dashboard.ts";
 import { fakeData, NOW } from "../fake_data.ts";
 
-/** A response whose body is read. */
+/** A response with its whole body. */
 export interface Reply {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;

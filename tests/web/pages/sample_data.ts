@@ -58,7 +58,7 @@ export function contextOf(path: string, text = "servers.db"): PageContext {
   };
 }
 
-/** A server whose texts are all the same. */
+/** A server with the same text in all columns of text. */
 export function serverOf(text: string): ListedServer {
   return {
     ...emptyRecord({ address: 0xcb007107, port: 4000 }, NOW),
@@ -80,7 +80,7 @@ export function serverOf(text: string): ListedServer {
   };
 }
 
-/** A scan whose texts are all the same. */
+/** A scan with the same text in all columns of text. */
 export function scanOf(text: string, state: string): StoredScan {
   return {
     ...{ scan_id: text, kind: text, state, started_at: NOW - HOUR, finished_at: null },

@@ -15,7 +15,7 @@ import type { PictureMemory } from "../../../../src/web/picture/picture.ts";
 import { record } from "../../../store/records.ts";
 import { ManualClock } from "../../../fakes/manual_clock.ts";
 
-/** A clock whose pauses a test ends. */
+/** A clock for tests: each pause lasts until the test ends it. */
 class PausingClock extends ManualClock {
   #paused = Promise.withResolvers<void>();
 

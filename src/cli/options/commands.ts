@@ -35,6 +35,8 @@ export interface CommandDescription {
   readonly usage: string;
   /** What the command does, in one line. */
   readonly purpose: string;
+  /** The names of the options that most people need: help lists them first. */
+  readonly mostUsed?: readonly string[];
   /** Notes below the options. */
   readonly note?: ProtocolText;
   /** Examples, without the name of the program. */
@@ -61,6 +63,7 @@ export const COMMANDS: Readonly<Record<Command, CommandDescription>> = {
   scan: {
     usage: "scan TARGET... [options]",
     purpose: "find game servers in ranges, and write a row for each",
+    mostUsed: ["output", "ports", "rate", "dry-run", "resume", "i-have-permission"],
     note: (protocols) =>
       `${TARGET_FORMS}\n${
         protocolNotes(protocols)

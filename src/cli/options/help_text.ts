@@ -8,7 +8,7 @@ import { PROTOCOLS } from "../../protocols/list.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
 import { type Command, COMMANDS } from "./commands.ts";
 import { dashed, type Option, type OptionGroup, textOf } from "./option.ts";
-import { OPTION_GROUPS } from "./option_table.ts";
+import { OPTION_GROUPS, optionsOf } from "./option_table.ts";
 import { protocolLines, textFor } from "./protocol_help.ts";
 
 /** The help without a command: all commands, and where to read on. */
@@ -59,12 +59,19 @@ export function commandHelp(
   ].join("\n");
 }
 
-/** The options of a command, by heading. */
+/** The options of a command, by heading. The options that most people need come first. */
 export function groupsOf(command: Command): readonly OptionGroup[] {
-  return OPTION_GROUPS.map(({ title, options }) => ({
+  const mostUsed = (COMMANDS[command].mostUsed ?? []).map((name) =>
+    optionsOf(command).find((option) => option.name === name)!
+  );
+  const others = OPTION_GROUPS.map(({ title, options }) => ({
     title,
-    options: options.filter(({ commands }) => commands.includes(command)),
-  })).filter(({ options }) => options.length > 0);
+    options: options.filter((option) =>
+      option.commands.includes(command) && !mostUsed.includes(option)
+    ),
+  }));
+  return [{ title: "Most used", options: mostUsed }, ...others]
+    .filter(({ options }) => options.length > 0);
 }
 
 /** The default of an option for a command, as help shows it. */

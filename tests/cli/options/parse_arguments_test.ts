@@ -238,6 +238,18 @@ Deno.test("help names every command and option, within 100 columns", () => {
   }
 });
 
+Deno.test("the help of scan begins with the six options that most people need", () => {
+  const [, mostUsed] = commandHelp("scan").split("\n\n").slice(1);
+  const names = [...mostUsed.matchAll(/^ {2}.{4}--([a-z-]+)/gm)].map(([, name]) => name);
+  const expected = ["output", "ports", "rate", "dry-run", "resume", "i-have-permission"];
+  assert(mostUsed.startsWith("Most used:\n"), mostUsed);
+  assertEquals(names, expected);
+  for (const { name } of optionsOf("scan")) {
+    const lines = commandHelp("scan").match(new RegExp(`^ {2}.{4}-{1,2}${name}( |$)`, "gm"));
+    assertEquals(lines?.length, 1, `lines of --${name}`);
+  }
+});
+
 Deno.test("no two options of a command share a name", () => {
   for (const command of Object.keys(COMMANDS) as Command[]) {
     const names = optionsOf(command).flatMap((

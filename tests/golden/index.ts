@@ -34,6 +34,9 @@ export { default as "lan/n19-data-v5-long-name.json" } from "./lan/n19-data-v5-l
 export { default as "lan/n20-data-v5-varint-too-long.json" } from "./lan/n20-data-v5-varint-too-long.json" with { type: "json" };
 export { default as "lan/n21-data-v6-trailing.json" } from "./lan/n21-data-v6-trailing.json" with { type: "json" };
 export { default as "lan/n22-data-v4-bad-utf8.json" } from "./lan/n22-data-v4-bad-utf8.json" with { type: "json" };
+export { default as "query/basic-count-no-number-cut.json" } from "./query/basic-count-no-number-cut.json" with { type: "json" };
+export { default as "query/basic-count-no-number.json" } from "./query/basic-count-no-number.json" with { type: "json" };
+export { default as "query/basic-counts-no-numbers.json" } from "./query/basic-counts-no-numbers.json" with { type: "json" };
 export { default as "query/full-header-00.json" } from "./query/full-header-00.json" with { type: "json" };
 export { default as "query/full-header-80-01.json" } from "./query/full-header-80-01.json" with { type: "json" };
 export { default as "query/full-header-81.json" } from "./query/full-header-81.json" with { type: "json" };
@@ -107,6 +110,12 @@ export { default as "raknet/pocket-2012-1d-pong.json" } from "./raknet/pocket-20
 export { default as "raknet/pocket-2012-84-unknown.json" } from "./raknet/pocket-2012-84-unknown.json" with { type: "json" };
 export { default as "raknet/pocket-2012-c0-unknown.json" } from "./raknet/pocket-2012-c0-unknown.json" with { type: "json" };
 export { default as "raknet/pong-guid-zero.json" } from "./raknet/pong-guid-zero.json" with { type: "json" };
+export { default as "raknet/pong-later-field-ambiguous.json" } from "./raknet/pong-later-field-ambiguous.json" with { type: "json" };
+export { default as "raknet/pong-later-field-moved.json" } from "./raknet/pong-later-field-moved.json" with { type: "json" };
+export { default as "raknet/pong-later-field.json" } from "./raknet/pong-later-field.json" with { type: "json" };
+export { default as "raknet/pong-later-fields-no-flags.json" } from "./raknet/pong-later-fields-no-flags.json" with { type: "json" };
+export { default as "raknet/pong-later-fields.json" } from "./raknet/pong-later-fields.json" with { type: "json" };
+export { default as "raknet/pong-later-text-no-ports.json" } from "./raknet/pong-later-text-no-ports.json" with { type: "json" };
 export { default as "raknet/pong-level-backslash.json" } from "./raknet/pong-level-backslash.json" with { type: "json" };
 export { default as "raknet/pong-level-semicolon-waterdog.json" } from "./raknet/pong-level-semicolon-waterdog.json" with { type: "json" };
 export { default as "raknet/pong-level-semicolon.json" } from "./raknet/pong-level-semicolon.json" with { type: "json" };
@@ -114,6 +123,9 @@ export { default as "raknet/pong-mode-ambiguous.json" } from "./raknet/pong-mode
 export { default as "raknet/pong-mode-missing.json" } from "./raknet/pong-mode-missing.json" with { type: "json" };
 export { default as "raknet/pong-mode-number.json" } from "./raknet/pong-mode-number.json" with { type: "json" };
 export { default as "raknet/pong-mode-unknown.json" } from "./raknet/pong-mode-unknown.json" with { type: "json" };
+export { default as "raknet/pong-protocol-no-number-ambiguous.json" } from "./raknet/pong-protocol-no-number-ambiguous.json" with { type: "json" };
+export { default as "raknet/pong-protocol-no-number-whole.json" } from "./raknet/pong-protocol-no-number-whole.json" with { type: "json" };
+export { default as "raknet/pong-protocol-no-number.json" } from "./raknet/pong-protocol-no-number.json" with { type: "json" };
 export { default as "raknet/pong-two-readings.json" } from "./raknet/pong-two-readings.json" with { type: "json" };
 export { default as "raknet/r01-ping.json" } from "./raknet/r01-ping.json" with { type: "json" };
 export { default as "raknet/r02-ping-2012.json" } from "./raknet/r02-ping-2012.json" with { type: "json" };

@@ -310,10 +310,19 @@ function withCounts(reader: Reader, texts: Uint8Array[], flags: StatFlag[]): Uin
     more.push(text);
   }
   reader.offset = start;
-  // One count may be invalid, if the address then ends the message.
-  const isWhole = reader.bytes.indexOf(0, start + 2) === reader.bytes.length - 1;
-  if (isWhole && texts.slice(-2).some(isCount)) return texts.slice(-4);
+  if (isBasicTail(reader, texts.slice(-2).some(isCount))) return texts.slice(-4);
   throw new Malformed("a stat that is neither full nor basic", HEADER);
+}
+
+/**
+ * Whether the port and the address of a basic stat end the message. If neither count is a number, the
+ * address must have the form of one.
+ */
+function isBasicTail({ bytes, offset }: Reader, hasCount: boolean): boolean {
+  const end = bytes.indexOf(0, offset + 2);
+  if (end >= 0 && end < bytes.length - 1) return false;
+  const ip = decodeLatin1(bytes.subarray(offset + 2, end < 0 ? undefined : end));
+  return hasCount || end >= 0 && /^[0-9a-f.:]{2,45}$/i.test(ip);
 }
 
 /** Whether a text is a count: decimal, at most nine digits. */

@@ -10,7 +10,8 @@
  * | the MOTD  | protocol, players, slots and id: integers; version: any other text        |
  * | the level | game mode: a known one; its number, ports and flags: integers             |
  *
- * A field whose place is ambiguous is omitted, and a flag reports it.
+ * Later versions of the game append fields of any form. They are recognised by the game mode's number
+ * and both ports before them. A field whose place is ambiguous is omitted, and a flag reports it.
  *
  * @module
  */
@@ -95,8 +96,10 @@ const PROTOCOL = 2;
 const LEVEL = 7;
 /** Distance from the protocol to the level, in fields. */
 const TO_LEVEL = LEVEL - PROTOCOL;
-/** Maximum number of fields after the game mode: its number, two ports, two flags. */
-const MOST_NUMBERS = 5;
+/** The forms of the numbers after a game mode: its number, two ports, two flags. */
+const NUMBERS = [/^[0-9]{1,2}$/, /^[0-9]{1,5}$/, /^[0-9]{1,5}$/, /^[01]$/, /^[01]$/];
+/** Number of them, without the flags, that precede a field of a later version of the game. */
+const BEFORE_LATER_FIELDS = 3;
 
 /** Bedrock's game modes; clients hide servers with other ones. */
 const GAMEMODES = new Set(["survival", "creative", "adventure", "spectator"]);
@@ -122,10 +125,19 @@ export function placeFields(written: readonly string[], text: string): PlacedFie
     const at = fields.findIndex((_, i) => i >= PROTOCOL && followsMotd(fields, i));
     if (at >= 0) return placedAt(fields, at, fields !== written);
   }
-  // The text is too short, or its counts are not numbers. Only the protocol number shows where the
-  // MOTD ends.
-  const fields = splits.find((one) => /^(?:-?[0-9]+)?$/.test(one[PROTOCOL] ?? ""));
+  // The text is too short, or one of its numbers is none. If nothing follows the protocol, or the counts
+  // are not numbers, only the protocol shows where the MOTD ends. Otherwise the fields after it do.
+  const fields = splits.find((one) => /^(?:-?[0-9]+)?$/.test(one[PROTOCOL])) ??
+    splits.find(countsInPlace);
   return fields === undefined ? NOTHING_CERTAIN : placedAt(fields, PROTOCOL, fields !== written);
+}
+
+/** Whether a version with dots, players, slots and id are at their places, and nowhere else. */
+function countsInPlace(fields: readonly string[]): boolean {
+  const fits = (_: string, at: number) =>
+    at >= PROTOCOL && countsFollow(fields, at) && /^v?[0-9]+\./.test(fields[at + 1]) &&
+    /^-?[0-9]+$/.test(fields[at + 4]);
+  return fields.findIndex(fits) === PROTOCOL && fields.findLastIndex(fits) === PROTOCOL;
 }
 
 /** The result if the end of the MOTD is ambiguous. */
@@ -149,7 +161,12 @@ function wholeReadings(fields: readonly string[]): number[] {
  * a whole number. This condition rejects MOTDs such as `Welcome;2024` or `1;2;3;4`.
  */
 function followsMotd(fields: readonly string[], at: number): boolean {
-  return at + 3 < fields.length && [at, at + 2, at + 3].every((i) => isInteger(fields[i])) &&
+  return isInteger(fields[at]) && countsFollow(fields, at);
+}
+
+/** Whether version, players and slots may follow the field at an index. */
+function countsFollow(fields: readonly string[], at: number): boolean {
+  return at + 3 < fields.length && [at + 2, at + 3].every((i) => isInteger(fields[i])) &&
     !isInteger(fields[at + 1]);
 }
 
@@ -173,16 +190,23 @@ function placeLevel(
   const mode = rest.findLastIndex((field) => !isInteger(field));
   if (mode === 1 || rest.length < 2) return { fields: rest };
   if (mode < 1) return placeNumbers(rest);
-  const numbers = rest.slice(mode + 1);
-  const inPlace = isGamemode(rest[1]) && numbersFit(rest.slice(2, 2 + MOST_NUMBERS)) &&
-    mode >= 2 + MOST_NUMBERS; // a text after all known numbers is a field of a later version
-  const moved = isGamemode(rest[mode]) && numbersFit(numbers);
-  if (inPlace && !moved) return { fields: rest };
+  const places = rest.flatMap((_, at) => at >= 1 && isModeAt(rest, at) ? [at] : []);
+  if (places.length === 1 && places[0] === 1) return { fields: rest };
   const flag = "levelSemicolon";
-  if (moved && !inPlace) {
-    return { fields: [rest.slice(0, mode).join(";"), rest[mode], ...numbers], flag };
+  if (places.length === 1) {
+    return { fields: [rest.slice(0, places[0]).join(";"), ...rest.slice(places[0])], flag };
   }
-  return { fields: ["", "", ...(numbersFit(numbers) && !inPlace ? numbers : [])], flag };
+  const numbers = rest.slice(mode + 1);
+  return { fields: ["", "", ...(numbersFit(numbers) && places.length === 0 ? numbers : [])], flag };
+}
+
+/** Whether a game mode, its numbers, and perhaps fields of a later version start at an index. */
+function isModeAt(rest: readonly string[], at: number): boolean {
+  if (!isGamemode(rest[at])) return false;
+  const next = rest.slice(at + 1, at + 1 + NUMBERS.length);
+  const text = next.findIndex((field) => !isInteger(field));
+  if (text < 0) return numbersFit(next);
+  return text >= BEFORE_LATER_FIELDS && numbersFit(next.slice(0, text));
 }
 
 /**
@@ -206,8 +230,8 @@ function isGamemode(text: string): boolean {
 
 /** Whether numbers can follow a game mode: its number, two ports, two flags. */
 function numbersFit(numbers: readonly string[]): boolean {
-  const forms = [/^[0-9]{1,2}$/, /^[0-9]{1,5}$/, /^[0-9]{1,5}$/, /^[01]$/, /^[01]$/];
-  return numbers.length <= forms.length && numbers.every((number, i) => forms[i].test(number));
+  return numbers.length <= NUMBERS.length &&
+    numbers.every((number, i) => NUMBERS[i].test(number));
 }
 
 /** Whether a field is a whole number of at most nine digits. */

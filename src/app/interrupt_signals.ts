@@ -5,7 +5,15 @@
  *
  * @module
  */
+import { type Clock, systemClock } from "../net/clock.ts";
 import { EXIT } from "./exit_codes.ts";
+
+/**
+ * Time after the first Ctrl-C in which the same signal is not a second Ctrl-C, milliseconds. A
+ * terminal sends SIGINT to all its processes. `deno task` and npx then send it to their child once
+ * more, 0.2 to 26 ms later.
+ */
+const SAME_PRESS_MS = 100;
 
 /** A handler of Ctrl-C, active until it is disposed. */
 export interface Interrupt extends Disposable {
@@ -40,8 +48,48 @@ export function outliveHangup(atTerminal: boolean = isAtTerminal()): void {
   Deno.addSignalListener("SIGHUP", () => {});
 }
 
+/** Counts the signals of one command as first and second Ctrl-C. */
+export class InterruptCount {
+  readonly #controller = new AbortController();
+  #first: { readonly name: Deno.Signal; readonly at: number } | undefined;
+
+  /**
+   * Begins at zero.
+   *
+   * @param clock Times the signals.
+   * @param onFirst Called at the first Ctrl-C.
+   * @param onSecond Called at the second Ctrl-C.
+   */
+  constructor(
+    private readonly clock: Pick<Clock, "now">,
+    private readonly onFirst: () => void,
+    private readonly onSecond: () => void,
+  ) {}
+
+  /** Aborted by the first Ctrl-C. */
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  /** Counts a signal that asks the command to end. */
+  add(name: Deno.Signal): void {
+    const at = this.clock.now();
+    if (this.#first !== undefined) {
+      const isRepeated = name === this.#first.name && at - this.#first.at < SAME_PRESS_MS;
+      // When a terminal closes, the system and the shell each send SIGHUP.
+      if (!isRepeated && name !== "SIGHUP") this.onSecond();
+      return;
+    }
+    this.#first = { name, at };
+    this.#controller.abort();
+    this.onFirst();
+  }
+}
+
 /**
- * Starts listening for SIGINT, and for SIGTERM and SIGHUP on systems that have them.
+ * Starts listening for SIGINT, and for SIGTERM and SIGHUP on systems that have them. After the first
+ * Ctrl-C it listens until the program ends, because its repetition may come when the command has
+ * already ended.
  *
  * @param onFirst Called at the first signal.
  * @param atTerminal Whether the program has a terminal. Default: whether standard input, output or error
@@ -53,29 +101,19 @@ export function onInterrupt(
   atTerminal: boolean = isAtTerminal(),
   onSecond: () => void = () => {},
 ): Interrupt {
-  const controller = new AbortController();
-  const begin = () => {
-    if (controller.signal.aborted) return;
-    controller.abort();
-    onFirst();
-  };
-  const press = () => {
-    if (controller.signal.aborted) {
-      onSecond();
-      Deno.exit(EXIT.interrupted);
-    }
-    begin();
-  };
-  const handlers: [Deno.Signal, () => void][] = [["SIGINT", press]];
-  if (Deno.build.os !== "windows") {
-    handlers.push(["SIGTERM", press]);
-    // When a terminal closes, the system and the shell each send SIGHUP: the second is not a second Ctrl-C.
-    if (atTerminal) handlers.push(["SIGHUP", begin]);
-  }
+  const count = new InterruptCount(systemClock, onFirst, () => {
+    onSecond();
+    Deno.exit(EXIT.interrupted);
+  });
+  const names: Deno.Signal[] = ["SIGINT"];
+  if (Deno.build.os !== "windows") names.push("SIGTERM");
+  if (Deno.build.os !== "windows" && atTerminal) names.push("SIGHUP");
+  const handlers = names.map((name) => [name, () => count.add(name)] as const);
   for (const [name, handler] of handlers) Deno.addSignalListener(name, handler);
   return {
-    signal: controller.signal,
+    signal: count.signal,
     [Symbol.dispose]: () => {
+      if (count.signal.aborted) return;
       for (const [name, handler] of handlers) Deno.removeSignalListener(name, handler);
     },
   };

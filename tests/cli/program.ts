@@ -51,6 +51,11 @@ export function programWords(
   return ["deno", "run", ...options, main, ...args];
 }
 
+/** The command line of a task of this project. */
+export function taskWords(task: string, args: readonly string[]) {
+  return ["deno", "task", "--quiet", "--config", CONFIG, task, ...args];
+}
+
 /** Starts the program. */
 export function start(args: readonly string[], options: RunOptions = {}): Deno.ChildProcess {
   const { permissions, main, stdin, cwd, env, descriptors } = options;

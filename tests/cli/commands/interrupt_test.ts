@@ -53,7 +53,7 @@ Deno.test("Ctrl-C finishes the pending rows, and the printed command finds the r
   );
 });
 
-Deno.test("a second Ctrl-C ends a scan at once, and the command that it prints finds the rest", async () => {
+Deno.test("SIGTERM after Ctrl-C ends a scan at once, and the command that it prints finds the rest", async () => {
   await inFolder((folder) =>
     withFleet(FLEET, async (check) => {
       const output = `${folder}/rows.ndjson`;
@@ -67,7 +67,7 @@ Deno.test("a second Ctrl-C ends a scan at once, and the command that it prints f
       const printed = new PrintedText(child);
       child.kill("SIGINT");
       await printed.until("Ctrl-C again");
-      child.kill("SIGINT");
+      child.kill("SIGTERM");
       const stderr = await printed.rest();
       assertEquals((await child.status).code, 130, stderr);
       await child.stdout.cancel();
@@ -109,10 +109,28 @@ Deno.test("SIGTERM ends a scan as Ctrl-C does; without a checkpoint the command 
   });
 });
 
-Deno.test("a closed terminal, which sends two signals, counts as one Ctrl-C", async () => {
+/** Runs a script that imports `onInterrupt`, and sends it a signal when it has written a line. */
+async function signalled(script: string, signal: Deno.Signal): Promise<string> {
   const module = new URL("../../../src/app/interrupt_signals.ts", import.meta.url).href;
+  let text = "";
+  await inFolder(async (folder) => {
+    await Deno.writeTextFile(
+      `${folder}/script.ts`,
+      `import { onInterrupt } from "${module}"; ${script}`,
+    );
+    const args = ["run", "--quiet", "--no-config", "--no-prompt", "-A", `${folder}/script.ts`];
+    const child = new Deno.Command("deno", { args, stdout: "piped" }).spawn();
+    const printed = new PrintedText(child, child.stdout);
+    await printed.until("listening\n");
+    child.kill(signal);
+    text = await printed.rest();
+    assertEquals((await child.status).code, 0, text);
+  });
+  return text;
+}
+
+Deno.test("a closed terminal, which sends two signals, counts as one Ctrl-C", async () => {
   const script = `
-    import { onInterrupt } from "${module}";
     const { promise, resolve } = Promise.withResolvers();
     using _interrupt = onInterrupt(resolve, true);
     console.log("listening");
@@ -123,17 +141,29 @@ Deno.test("a closed terminal, which sends two signals, counts as one Ctrl-C", as
     await again.promise;
     Deno.removeSignalListener("SIGHUP", again.resolve);
     console.log("in good order");`;
-  await inFolder(async (folder) => {
-    await Deno.writeTextFile(`${folder}/script.ts`, script);
-    const args = ["run", "--quiet", "--no-config", "--no-prompt", "-A", `${folder}/script.ts`];
-    const child = new Deno.Command("deno", { args, stdout: "piped" }).spawn();
-    const output = child.stdout.pipeThrough(new TextDecoderStream()).getReader();
-    assertEquals((await output.read()).value, "listening\n");
-    child.kill("SIGHUP");
-    assertEquals((await output.read()).value, "in good order\n");
-    await output.cancel();
-    assertEquals((await child.status).code, 0);
-  });
+  assertEquals(await signalled(script, "SIGHUP"), "listening\nin good order\n");
+});
+
+Deno.test({
+  name: "a repetition of Ctrl-C after the command has ended does not kill the program",
+  ignore: Deno.build.os === "windows",
+  fn: async () => {
+    const script = `
+      const { promise, resolve } = Promise.withResolvers();
+      {
+        using _interrupt = onInterrupt(resolve);
+        console.log("listening");
+        await promise;
+      }
+      const later = Promise.withResolvers();
+      Deno.addSignalListener("SIGUSR1", later.resolve);
+      Deno.kill(Deno.pid, "SIGINT");
+      Deno.kill(Deno.pid, "SIGUSR1");
+      await later.promise;
+      Deno.removeSignalListener("SIGUSR1", later.resolve);
+      console.log("in good order");`;
+    assertEquals(await signalled(script, "SIGINT"), "listening\nin good order\n");
+  },
 });
 
 Deno.test({

@@ -1,8 +1,17 @@
 /** The program on a pseudo-terminal, which `script` of util-linux opens: 80 columns, 24 rows. */
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { FakeTerminal } from "../term/live/fake_terminal.ts";
+import { inFolder } from "../../app/resume/stopped_programs.ts";
 import { QUICK, smallFleet, withFleet } from "../fleet.ts";
-import { ENVIRONMENT, finish, PrintedText, programWords, SCAN } from "../program.ts";
+import {
+  ENVIRONMENT,
+  finish,
+  PrintedText,
+  programWords,
+  run,
+  SCAN,
+  taskWords,
+} from "../program.ts";
 
 /** Whether `script` of util-linux is installed. */
 const HAS_SCRIPT = Deno.build.os === "linux" &&
@@ -14,12 +23,17 @@ const HAS_SCRIPT = Deno.build.os === "linux" &&
 
 const PERMISSIONS = SCAN.map((one) => one.replace("=INIT_CWD", "=TERM,INIT_CWD"));
 
-/** Starts the program on a pseudo-terminal, whose keyboard is its standard input. */
-function startOnTerminal(args: readonly string[], term = "xterm"): Deno.ChildProcess {
-  const words = programWords(args, PERMISSIONS).map((word) => `'${word}'`).join(" ");
+if (!HAS_SCRIPT) {
+  const note = "script of util-linux is not installed: tests on a pseudo-terminal are skipped\n";
+  Deno.stderr.writeSync(new TextEncoder().encode(note));
+}
+
+/** Starts a program on a pseudo-terminal, whose keyboard is its standard input. */
+function startOnTerminal(words: readonly string[], term = "xterm"): Deno.ChildProcess {
+  const quoted = words.map((word) => `'${word}'`).join(" ");
   const script = 'script --quiet --return --command "$0" /dev/null';
   return new Deno.Command("sh", {
-    args: ["-c", script, `stty cols 80 rows 24; ${words}`],
+    args: ["-c", script, `stty cols 80 rows 24; ${quoted}`],
     env: { ...ENVIRONMENT, TERM: term },
     stdin: "piped",
     stdout: "piped",
@@ -29,9 +43,23 @@ function startOnTerminal(args: readonly string[], term = "xterm"): Deno.ChildPro
 
 /** Runs the program on a pseudo-terminal; returns what it writes. */
 async function onTerminal(args: readonly string[], term?: string): Promise<string> {
-  const child = startOnTerminal(args, term);
+  const child = startOnTerminal(programWords(args, PERMISSIONS), term);
   await child.stdin.close();
   return (await finish(child)).stdout;
+}
+
+/** Presses Ctrl-C once, when a program has written some words; returns all that it writes. */
+async function interrupted(words: readonly string[], expected: string): Promise<string> {
+  const child = startOnTerminal(words);
+  const printed = new PrintedText(child, child.stdout);
+  await printed.until(expected);
+  const keyboard = child.stdin.getWriter();
+  await keyboard.write(new TextEncoder().encode("\x03"));
+  const text = await printed.rest();
+  await keyboard.close();
+  await child.stderr.cancel();
+  assertEquals((await child.status).code, 130, text);
+  return text;
 }
 
 Deno.test({
@@ -64,16 +92,9 @@ Deno.test({
   name: "a watch draws a table on a terminal until Ctrl-C, and its last state stays there",
   ignore: !HAS_SCRIPT,
   fn: async () => {
-    const child = startOnTerminal(["watch", "127.109.1.9:19132", "--opt-out-file", "/dev/null"]);
-    const printed = new PrintedText(child, child.stdout);
-    await printed.until("Ctrl-C to end");
-    const keyboard = child.stdin.getWriter();
-    await keyboard.write(new TextEncoder().encode("\x03"));
+    const watch = ["watch", "127.109.1.9:19132", "--opt-out-file", "/dev/null"];
     const terminal = new FakeTerminal(80, 24);
-    terminal.draw(await printed.rest());
-    await keyboard.close();
-    await child.stderr.cancel();
-    await child.status;
+    terminal.draw(await interrupted(programWords(watch, PERMISSIONS), "Ctrl-C to end"));
     const left = terminal.rows.filter((row) => row !== "");
     assertEquals(left[0], "watching 1 endpoint, polled every 60 s");
     assertEquals(left.slice(-3).map((row) => row.split(/[ ;]/)[0]), [
@@ -83,4 +104,54 @@ Deno.test({
     ]);
     assert(!left.some((row) => row.includes("Ctrl-C to end")), left.join("\n"));
   },
+});
+
+/**
+ * How often the tests press Ctrl-C: in about half of the runs, `deno task` sends the program a
+ * second SIGINT.
+ */
+const PRESSES = 4;
+
+/** No file of opt-outs. */
+const NO_FILE = ["--opt-out-file", "/dev/null"];
+
+Deno.test({
+  name: "one Ctrl-C in deno task scan ends the scan in good order",
+  ignore: !HAS_SCRIPT,
+  fn: () =>
+    inFolder(async (folder) => {
+      for (let i = 0; i < PRESSES; i++) {
+        const options = [
+          ...QUICK,
+          "--rate",
+          "50",
+          "--plain",
+          "-o",
+          `${folder}/${i}.csv`,
+          ...NO_FILE,
+        ];
+        const words = taskWords("scan", ["127.109.2.0/24", ...options]);
+        const text = await interrupted(words, "ETA");
+        assertMatch(text, /^interrupted in .*: 0 rows written/m);
+        assertMatch(text, /^continue with: deno task scan --resume /m);
+      }
+    }),
+});
+
+Deno.test({
+  name: "one Ctrl-C in deno task watch ends the watch in good order",
+  ignore: !HAS_SCRIPT,
+  fn: () =>
+    inFolder(async (folder) => {
+      const database = `${folder}/servers.db`;
+      for (let i = 0; i < PRESSES; i++) {
+        const options = ["-o", database, ...NO_FILE];
+        const words = taskWords("watch", ["127.109.1.9:19132", ...options]);
+        const text = await interrupted(words, "Ctrl-C to end");
+        assertMatch(text, /0 of 1 endpoint online; \d polls?, 0 with a reply; /);
+      }
+      const scans = await run(["scans", database, "--json"]);
+      const states = scans.stdout.trim().split("\n").map((line) => JSON.parse(line).state);
+      assertEquals(states, new Array(PRESSES).fill("finished"), scans.stderr);
+    }),
 });

@@ -6,7 +6,11 @@
 import { mix } from "../core/bits.ts";
 import type { Endpoints } from "../core/endpoints.ts";
 
-const SECOND = 1000;
+/**
+ * The period of a cap, milliseconds: a second, and 10 ms for packets that the system delays after it
+ * accepted them.
+ */
+export const CAP_PERIOD_MS = 1010;
 const LEAST_ENTRIES = 16;
 /** Slots of the hash table per entry. */
 const PLACES = 4;
@@ -23,7 +27,7 @@ export interface CapBits {
 }
 
 /**
- * Rate caps for many hosts or networks. Datagram n to a host is sent at least a second after
+ * Rate caps for many hosts or networks. Datagram n to a host is sent at least `CAP_PERIOD_MS` after
  * datagram n - `cap` to that host. Therefore at most `cap` datagrams are sent to it in any second.
  *
  * Each host to which a datagram was sent within the last second has an entry: a ring with the times
@@ -55,7 +59,7 @@ export class Caps {
 
   /** The entry of a target, which is valid until the next call. */
   entry(targets: Endpoints, i: number, time: Float64Array): number {
-    if (time[0] - this.#swept > SECOND) this.#sweep(time[0]);
+    if (time[0] - this.#swept > CAP_PERIOD_MS) this.#sweep(time[0]);
     const address = targets.ipv6[i];
     if (address !== undefined) {
       const key = address >> this.bits.ipv6;
@@ -75,16 +79,31 @@ export class Caps {
    * second.
    */
   last(targets: Endpoints, i: number): number {
+    const entry = this.#existing(targets, i);
+    return entry < 0 ? -Infinity : this.#last[entry];
+  }
+
+  /** Replaces the send time of a datagram that was sent later than `granted`, milliseconds. */
+  postpone(targets: Endpoints, i: number, granted: number, sentAt: number): void {
+    const entry = this.#existing(targets, i);
+    if (entry < 0) return;
+    const ring = this.#times.subarray(entry * this.cap, (entry + 1) * this.cap);
+    const at = ring.indexOf(granted);
+    if (at >= 0) ring[at] = sentAt;
+    if (sentAt > this.#last[entry]) this.#last[entry] = sentAt;
+  }
+
+  /** The entry of a target; -1 without one. */
+  #existing(targets: Endpoints, i: number): number {
     const address = targets.ipv6[i];
-    const entry = address === undefined
+    return address === undefined
       ? this.#index[this.#find(targets.ipv4[i] >>> this.bits.ipv4 | 0)] - 1
       : this.#ipv6.get(address >> this.bits.ipv6) ?? -1;
-    return entry < 0 ? -Infinity : this.#last[entry];
   }
 
   /** Delays the send time in `sendAt[0]` until the cap allows one more datagram. */
   delay(entry: number, sendAt: Float64Array): void {
-    const earliest = this.#times[entry * this.cap + this.#oldest[entry]] + SECOND;
+    const earliest = this.#times[entry * this.cap + this.#oldest[entry]] + CAP_PERIOD_MS;
     if (earliest > sendAt[0]) sendAt[0] = earliest;
   }
 
@@ -137,7 +156,7 @@ export class Caps {
     const kept = this.#count;
     this.#count = 0;
     for (let entry = 0; entry < kept; entry++) {
-      if (this.#last[entry] > now - SECOND) this.#move(entry, this.#count++);
+      if (this.#last[entry] > now - CAP_PERIOD_MS) this.#move(entry, this.#count++);
     }
     this.#reindex();
     this.#swept = now;

@@ -40,8 +40,11 @@ export class PeerLink implements Link {
   async send(datagram: Uint8Array): Promise<boolean> {
     if (this.#cancelled) return false;
     const now = this.clock.now();
-    const wait = this.throttle.reserve(this.peer.address, now) - now;
-    if (wait > 0) await this.#wait(wait);
+    const sendAt = this.throttle.reserve(this.peer.address, now);
+    if (sendAt > now) {
+      await this.#wait(sendAt - now);
+      this.throttle.sent(this.peer.address, sendAt, this.clock.now());
+    }
     return !this.#cancelled && await this.socket.send(datagram, this.peer);
   }
 

@@ -171,7 +171,10 @@ export class StreamLink implements Link, StreamSide {
     if (this.end !== undefined) return;
     const now = clock.now();
     const sendAt = throttle.reserve(this.#peer.address, now);
-    if (sendAt > now) await this.#wait(sendAt - now);
+    if (sendAt > now) {
+      await this.#wait(sendAt - now);
+      throttle.sent(this.#peer.address, sendAt, clock.now());
+    }
   }
 
   /** Time until the peer exceeds a limit, milliseconds. */

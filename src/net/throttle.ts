@@ -44,7 +44,7 @@ const BURST = 256;
  *
  * const throttle = new Throttle({ rate: undefined, netRate: undefined, hostRate: 2 });
  * const times = [0, 0, 0, 0, 0].map((now) => throttle.reserve(0x0a000001, now));
- * assertEquals(times, [0, 0, 1000, 1000, 2000]);
+ * assertEquals(times, [0, 0, 1010, 1010, 2020]);
  * ```
  */
 export class Throttle {
@@ -113,6 +113,26 @@ export class Throttle {
     this.#time[0] = now;
     this.reserveAt(this.#one, 0, this.#time);
     return this.#time[0];
+  }
+
+  /**
+   * Reports that a datagram was sent later than granted, so that the caps count the later time. A
+   * busy event loop delays datagrams; without the report, up to twice the cap could be sent in one
+   * second.
+   *
+   * @param granted The send time that was reserved, milliseconds.
+   * @param now The time, milliseconds.
+   */
+  sent(to: Address, granted: number, now: number): void {
+    this.#one.set(0, { address: to, port: 0 });
+    this.sentTo(this.#one, 0, granted, now);
+  }
+
+  /** Reports that a datagram to `targets[i]` was sent later than granted: see `sent()`. */
+  sentTo(targets: Endpoints, i: number, granted: number, now: number): void {
+    if (now <= granted) return;
+    this.#hosts?.postpone(targets, i, granted, now);
+    this.#nets?.postpone(targets, i, granted, now);
   }
 
   /**

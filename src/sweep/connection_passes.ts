@@ -113,7 +113,10 @@ class ConnectionPass {
     const free = await slots.acquire(target.address);
     const now = clock.now();
     const dueAt = signal.aborted ? now : throttle.reserve(target.address, now);
-    if (dueAt > now) await sleep(clock, dueAt - now, signal);
+    if (dueAt > now) {
+      await sleep(clock, dueAt - now, signal);
+      throttle.sent(target.address, dueAt, clock.now());
+    }
     if (signal.aborted || skip(target, this.protocol)) {
       free();
       return !signal.aborted;

@@ -276,12 +276,14 @@ export class Sender {
    */
   #isDue(targets: Endpoints, i: number, now: number): boolean {
     const dueAt = this.#dueAt;
+    const { throttle } = this.#options;
     if (!this.#reserved) {
       dueAt[0] = now;
-      this.#options.throttle.reserveAt(targets, i, dueAt);
+      throttle.reserveAt(targets, i, dueAt);
       this.#reserved = true;
     }
     if (dueAt[0] > now) return false;
+    if (dueAt[0] < now) throttle.sentTo(targets, i, dueAt[0], now);
     this.#reserved = false;
     return true;
   }

@@ -7,6 +7,7 @@ import {
   StreamLink,
   type StreamLinkOptions,
 } from "../../src/net/stream_link.ts";
+import { CAP_PERIOD_MS } from "../../src/net/caps.ts";
 import { Throttle } from "../../src/net/throttle.ts";
 import { FakeNetwork } from "../../src/testing/fake_network.ts";
 import {
@@ -157,7 +158,7 @@ Deno.test("connections and requests count as datagrams to a host", async () => {
     await link.send(HELLO);
     await link[Symbol.asyncDispose]();
   })());
-  assertEquals(network.now() - 1000, 1000);
+  assertEquals(network.now() - 1000, CAP_PERIOD_MS);
   assertEquals([streams.begun.length, streams.written.length], [1, 2]);
 });
 

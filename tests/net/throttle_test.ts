@@ -3,6 +3,7 @@ import { assert, assertEquals } from "@std/assert";
 import fc from "npm:fast-check@4.10.2";
 import type { Address } from "../../src/core/address.ts";
 import { Random } from "../../src/fleet/random.ts";
+import { CAP_PERIOD_MS } from "../../src/net/caps.ts";
 import { Throttle } from "../../src/net/throttle.ts";
 
 const NONE = { rate: undefined, netRate: undefined, hostRate: undefined };
@@ -54,9 +55,25 @@ Deno.test("Throttle keeps caps in every second, for any order of hosts", () => {
   );
 });
 
+Deno.test("Throttle keeps caps in every second if datagrams are sent late", () => {
+  for (let seed = 1; seed <= 100; seed++) {
+    const random = new Random(seed);
+    const throttle = new Throttle({ rate: undefined, netRate: 7, hostRate: 5 });
+    const sent: number[] = [];
+    for (let now = 0; now < 20_000;) {
+      const granted = throttle.reserve(7, now);
+      now = Math.max(now, granted) + (random.below(4) === 0 ? random.below(900) : 0);
+      throttle.sent(7, granted, now);
+      sent.push(now);
+    }
+    const most = mostInASecond(sent);
+    assertEquals(most, 5, `seed ${seed}`);
+  }
+});
+
 /** The send time of a datagram by only the caps, computed from all earlier send times. */
 function oracle(before: readonly number[], cap: number): number {
-  return before.length < cap ? 0 : before[before.length - cap] + 1000;
+  return before.length < cap ? 0 : before[before.length - cap] + CAP_PERIOD_MS;
 }
 
 Deno.test("Throttle keeps the caps of thousands of hosts of both families", () => {
@@ -80,7 +97,7 @@ Deno.test("Throttle keeps the caps of thousands of hosts of both families", () =
 Deno.test("Throttle delays no datagram longer than its caps require", () => {
   const throttle = new Throttle({ ...NONE, hostRate: 5 });
   const times = Array.from({ length: 26 }, () => throttle.reserve(1, 0));
-  assertEquals(times.at(-1), 5000);
+  assertEquals(times.at(-1), 5 * CAP_PERIOD_MS);
 });
 
 Deno.test("Throttle limits the rate of all hosts together, and catches up a little", () => {
@@ -105,7 +122,7 @@ Deno.test("Throttle counts IPv6 networks as /48", () => {
   const throttle = new Throttle({ ...NONE, netRate: 1 });
   const network = 0x20010db80001n << 80n;
   assertEquals(throttle.reserve(network, 0), 0);
-  assertEquals(throttle.reserve(network + 5n, 0), 1000);
+  assertEquals(throttle.reserve(network + 5n, 0), CAP_PERIOD_MS);
   assertEquals(throttle.reserve(network + (1n << 80n), 0), 0);
 });
 
@@ -154,7 +171,7 @@ Deno.test("Throttle.lastTo() gives the time of the last datagram to a host, for 
   ]);
   throttle.reserve(7, 1100);
   throttle.reserve(7, 1200);
-  assertEquals(throttle.lastTo(7), 2000, "its cap puts the third off");
+  assertEquals(throttle.lastTo(7), 1000 + CAP_PERIOD_MS, "its cap puts the third off");
   for (let host = 100; host < 200; host++) throttle.reserve(host, 4000);
   assertEquals([throttle.lastTo(7), throttle.lastTo(v6)], [-Infinity, -Infinity]);
   assertEquals(new Throttle(NONE).lastTo(7), -Infinity);

@@ -195,6 +195,29 @@ for (const rate of [1, 100, 10_000, 100_000]) {
   }
 }
 
+Deno.test("the cap of a host holds in every second, also if timers are up to a second late", async () => {
+  const network = new FakeNetwork(1);
+  const random = new Random(4);
+  const clock: Clock = {
+    now: () => network.now(),
+    wall: () => network.wall(),
+    yieldToEvents: () => network.yieldToEvents(),
+    pollSockets: () => network.pollSockets(),
+    after: (ms, call) => network.after(ms + random.below(1000), call),
+  };
+  const times: number[] = [];
+  const socket = slowSocket(network, () => 0.3, (addresses) => {
+    times.push(...addresses.map(() => network.now()));
+  });
+  const ports = Array.from({ length: 500 }, (_, i) => 1000 + i);
+  const oneHost = new TargetSpace([{ addresses: RangeSet.of([{ start: 9, end: 10 }]), ports }], {
+    seed: 3,
+  });
+  const throttle = new Throttle({ rate: undefined, netRate: undefined, hostRate: 5 });
+  await network.run(new Sender(KIND, optionsFor(clock, [socket], { throttle })).send(oneHost, 0));
+  assertEquals([times.length, extremes(times, 1000)[1]], [500, 5]);
+});
+
 Deno.test("canary probes have random positions in batches, are not counted as probes, and use the rate", async () => {
   const network = new FakeNetwork(1);
   const [places, queried, probed] = [[] as number[], new Set<number>(), new Set<number>()];

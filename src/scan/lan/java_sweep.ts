@@ -143,7 +143,9 @@ export class JavaSweep {
     try {
       const { throttle, clock, signal } = this.#link;
       const now = clock.now();
-      await sleep(clock, throttle.reserve(target.address, now) - now, signal);
+      const dueAt = throttle.reserve(target.address, now);
+      await sleep(clock, dueAt - now, signal);
+      throttle.sent(target.address, dueAt, clock.now());
       if (signal.aborted || this.optOuts.isOptedOut(target.address)) return;
       await this.#visit(target, signal);
     } finally {

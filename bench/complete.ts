@@ -83,7 +83,7 @@ interface Arena {
 
 async function scan({ job, entries, targets, folder }: Arena, concurrency: string) {
   const [rows, metadata] = [`${folder}/rows.ndjson`, `${folder}/metadata.json`];
-  const limits = ["--concurrency", concurrency, "--timeout", `${TIMEOUT_MS}`];
+  const limits = ["--concurrency", concurrency, "--timeout", `${TIMEOUT_MS}ms`];
   const outputs = ["--output", rows, "--metadata-file", metadata];
   const words = [...jobOptions(job, targets), ...limits, ...outputs];
   return await measured(scanCommand(words, options.engine), folder, async () => {

@@ -155,7 +155,7 @@ interface Outcome {
 }
 
 async function attack(folder: string, log: string): Promise<Outcome> {
-  const more = ["--log", log, "--delay", "100"];
+  const more = ["--log", log, "--delay", "100ms"];
   await using fleet = await startFleet({ servers, software: "bds", range: RANGE, folder, more });
   const hosts = fleet.entries.map(({ host, port }) => `${host}:${port}`);
   const watched = hosts.splice(0, WATCHED);

@@ -67,7 +67,10 @@ const REFUSED: [args: string[], message: string][] = [
   [["scan", "127.0.0.1:9000", "127.0.0.2", "--protocol", "query,sqp"], "it has no default port"],
   [["query", "127.0.0.1", "--protocol", "sqp"], "it has no default port; give HOST:PORT"],
   [["query"], "Cannot query: name a host"],
-  [["query", "127.0.0.1", "--timeout", "0"], 'Cannot use --timeout "0": it must be at least 1 ms'],
+  [
+    ["query", "127.0.0.1", "--timeout", "0ms"],
+    'Cannot use --timeout "0ms": it must be at least 1 ms',
+  ],
   [["query", "127.0.0.0/24"], "it is a range"],
   [["query", "255.255.255.255"], "never probed"],
   [

@@ -234,7 +234,7 @@ export const COMMANDS: Readonly<Record<Command, CommandDescription>> = {
     purpose: "simulate servers on loopback to test scanners, or check the rows of a scan of them",
     examples: [
       "fleet --servers 1000 --manifest truth.ndjson",
-      "fleet --loss 5 --delay 20 --jitter 30",
+      "fleet --loss 5 --delay 20ms --jitter 30ms",
       "fleet --check servers.csv --manifest truth.ndjson",
     ],
   },

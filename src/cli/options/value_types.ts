@@ -232,9 +232,9 @@ export const PERCENT: ValueType<number> = valueType("PERCENT", "a number from 0 
 
 const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
 
-/** Parses a time of at most 30 days as milliseconds; a number without a unit is milliseconds. */
+/** Parses a time of at most 30 days as milliseconds. */
 function parseTime(text: string): number | undefined {
-  const [, digits, unit = "ms"] = /^(\d+(?:\.\d+)?)(ms|s|m|h)?$/.exec(text) ?? [];
+  const [, digits, unit] = /^(\d+(?:\.\d+)?)(ms|s|m|h)$/.exec(text) ?? [];
   const value = Number(digits) * UNITS[unit];
   return value >= 0 && value <= 30 * 24 * UNITS.h ? value : undefined;
 }
@@ -252,27 +252,14 @@ export interface LeastTime {
  * seconds and others as milliseconds.
  */
 export function time(least?: LeastTime): ValueType<number> {
-  return timeType("800ms, 1.5s, 10m or 2h", least, (text, option) => {
+  const parse = (text: string, { option }: ValueContext) => {
     if (/^\d+(\.\d+)?$/.test(text)) {
       throw wrongValue(option, text, `a unit: ${text}ms or ${text}s`);
     }
-  });
-}
-
-/** A duration in milliseconds; a number without a unit is in milliseconds. */
-export function milliseconds(least?: LeastTime): ValueType<number> {
-  return timeType("800ms, 1.5s, 10m or 2h (a bare number is milliseconds)", least, () => {});
-}
-
-function timeType(
-  forms: string,
-  least: LeastTime | undefined,
-  check: (text: string, option: string) => void,
-): ValueType<number> {
-  const parse = (text: string, { option }: ValueContext) => {
-    check(text, option);
     const value = parseTime(text);
-    if (value === undefined) throw wrongValue(option, text, `a time such as ${forms}`);
+    if (value === undefined) {
+      throw wrongValue(option, text, "a time such as 800ms, 1.5s, 10m or 2h");
+    }
     if (least === undefined || value >= least.ms) return value;
     throw new InputError(`Cannot use --${option} "${text}": it must be at least ${least.text}`);
   };

@@ -133,7 +133,7 @@ Deno.test("values of options are parsed by their types", () => {
   const bits = ["1000", "500k", "2.5M", "1G"].map((text) => options("--bandwidth", text).bandwidth);
   assertEquals(bits, [1000, 500_000, 2_500_000, 1e9]);
   assertEquals(options("--host-rate", "off").hostRate, "off");
-  assertEquals(options("--timeout", "800").timeout, 800);
+  assertEquals(options("--timeout", "800ms").timeout, 800);
   assertEquals(options("--timeout", "1.5s").timeout, 1500);
   assertEquals(options("--max-runtime", "2h").maxRuntime, 7_200_000);
   assertEquals(options("--shard", "2/4").shard, { index: 2, count: 4 });
@@ -163,7 +163,7 @@ const WRONG: [args: string[], message: string][] = [
   [["--concurrency", "0"], "a whole number from 1 to 100000"],
   [["--retries", "4"], "a whole number from 0 to 3"],
   [["--timeout", "soon"], "a time such as"],
-  [["--timeout", "0"], "it must be at least 1 ms"],
+  [["--timeout", "0ms"], "it must be at least 1 ms"],
   [["--shard", "0/4"], "I/N with I from 1 to N"],
   [["--shard", "5/4"], "I/N with I from 1 to N"],
   [["--shard", "2"], "I/N with I from 1 to N"],
@@ -184,7 +184,7 @@ const WRONG: [args: string[], message: string][] = [
   [["--max-results", "0"], "expected a whole number such as 500, 10k or 1M"],
   [["--max-results", "many"], "expected a whole number such as 500, 10k or 1M"],
   [["--net-rate", "0"], "expected a whole number up to 1M, or off"],
-  [["--timeout", "0.5"], 'Cannot use --timeout "0.5": it must be at least 1 ms'],
+  [["--timeout", "0.5ms"], 'Cannot use --timeout "0.5ms": it must be at least 1 ms'],
 ];
 
 for (const [args, message] of WRONG) {

@@ -9,11 +9,10 @@ import { scanSettings } from "../../../src/app/settings/scan_settings.ts";
 import { InputError } from "../../../src/core/errors.ts";
 import { withMessages } from "../failing_streams.ts";
 
-/** Options for which a number without a unit has one meaning: milliseconds. */
-const MILLISECONDS = ["timeout", "delay", "jitter"];
 /** Other arguments that a command requires before its options are read. */
 const WORDS: Partial<Record<Command, readonly string[]>> = {
   scan: ["127.0.0.1"],
+  query: ["127.0.0.1"],
   watch: ["127.0.0.1"],
   servers: ["/nonexistent/x.db"],
   export: ["/nonexistent/x.db"],
@@ -28,7 +27,7 @@ const READINGS: Readonly<Record<string, string>> = {
 };
 
 for (const { name, takes, commands } of OPTIONS) {
-  if (takes?.placeholder !== "TIME" || MILLISECONDS.includes(name)) continue;
+  if (takes?.placeholder !== "TIME") continue;
   for (const command of commands) {
     Deno.test(`${command} --${name} refuses a number without a unit, and shows its possible meanings`, async () => {
       const args = [command, ...WORDS[command] ?? [], `--${name}`, "90"];
@@ -60,10 +59,11 @@ Deno.test("numbers without a unit are refused in a configuration file as on the 
     assertThrows(() => settings(text), InputError, message);
   refused('{"cooldown": 10}', '--cooldown "10": expected a unit: 10ms or 10s');
   refused('{"max-runtime": 1.5}', '--max-runtime "1.5": expected a unit: 1.5ms or 1.5s');
-  assertEquals(settings('{"timeout": 800}').timeoutMs, 800);
+  refused('{"timeout": 2}', '--timeout "2": expected a unit: 2ms or 2s');
+  assertEquals(settings('{"timeout": "800ms"}').timeoutMs, 800);
 });
 
-Deno.test("masscan's --wait 10 is refused; a time with a unit, and milliseconds without one, are read", () => {
+Deno.test("masscan's --wait 10 is refused; a time with a unit is read", () => {
   const scan = (...args: string[]) => readCommandLine("scan", args).options;
   const fleet = (...args: string[]) => readCommandLine("fleet", args).options;
   assertThrows(
@@ -72,8 +72,8 @@ Deno.test("masscan's --wait 10 is refused; a time with a unit, and milliseconds 
     'Cannot use --cooldown "10": expected a unit: 10ms or 10s',
   );
   assertEquals(scan("--wait", "10s").cooldown, 10_000);
-  assertEquals(scan("--timeout", "800").timeout, 800);
-  assertEquals(fleet("--delay", "20").delay, 20);
+  assertEquals(scan("--timeout", "800ms").timeout, 800);
+  assertEquals(fleet("--delay", "20ms").delay, 20);
   assertEquals(fleet("--jitter", "1s").jitter, 1000);
   assertThrows(() => fleet("--jitter", "1d"), InputError, "a time such as 800ms");
 });

@@ -6,7 +6,7 @@
 import { FLEET_RANGE, USUAL_MIX } from "../../../fleet/usual_fleet.ts";
 import { nameList, PORTS, PROTOCOL_LIST, RANGE } from "../domain_value_types.ts";
 import type { OptionGroup } from "../option.ts";
-import { FILE, milliseconds, PERCENT, wholeNumber } from "../value_types.ts";
+import { FILE, PERCENT, time, wholeNumber } from "../value_types.ts";
 
 const MOST_SERVERS = 2 ** 24;
 /** Maximum number of servers of a demo, because each needs a socket. */
@@ -79,15 +79,15 @@ export const FLEET = {
     {
       name: "delay",
       commands: ["fleet"],
-      takes: milliseconds(),
-      default: "0",
-      help: "delay of datagrams in each direction: 20 (in ms), 1s",
+      takes: time(),
+      default: "0ms",
+      help: "delay of datagrams in each direction: 20ms or 1s",
     },
     {
       name: "jitter",
       commands: ["fleet"],
-      takes: milliseconds(),
-      default: "0",
+      takes: time(),
+      default: "0ms",
       help: "maximum additional random delay of a datagram",
     },
     {

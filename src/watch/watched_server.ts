@@ -8,8 +8,13 @@ import { ATTACHMENTS, type RecordWithAttachments, type ServerRecord } from "../c
 import { scanOnlyColumns } from "../protocols/declared_facts.ts";
 import { PROTOCOLS } from "../protocols/list.ts";
 import type { Protocol } from "../protocols/protocol.ts";
-import { countLacking, type LackingParts, lostFlags } from "../store/kept/lacking_parts.ts";
-import { mergeRecords } from "../store/kept/merge_records.ts";
+import {
+  countLacking,
+  hasLastingLoss,
+  type LackingParts,
+  lostFlags,
+} from "../store/kept/lacking_parts.ts";
+import { COLUMNS_KEPT_AT_LOSS, mergeRecords } from "../store/kept/merge_records.ts";
 import { identityOf, type ServerIdentity } from "../store/rows/identity.ts";
 import { differencesOf } from "../store/events/compare.ts";
 import {
@@ -234,8 +239,9 @@ export class WatchedServer {
     const missing = before.protocols.filter((name) => absent.includes(name) && isLacking(name));
     const isLossy = flags.some(isLacking);
     this.partial = missing.length > 0 || isLossy ? reply : undefined;
-    if (this.partial === undefined) return reply;
-    return mergeRecords(before, reply, { unqueried: [], missing, isLossy, allProtocols });
+    const columns = hasLastingLoss(before, reply, allProtocols) ? COLUMNS_KEPT_AT_LOSS : [];
+    if (this.partial === undefined && columns.length === 0) return reply;
+    return mergeRecords(before, reply, { unqueried: [], missing, isLossy, columns, allProtocols });
   }
 
   /**

@@ -42,6 +42,9 @@ export { default as "query/full-header-80-01.json" } from "./query/full-header-8
 export { default as "query/full-header-81.json" } from "./query/full-header-81.json" with { type: "json" };
 export { default as "query/full-header-ff.json" } from "./query/full-header-ff.json" with { type: "json" };
 export { default as "query/full-header-zeros.json" } from "./query/full-header-zeros.json" with { type: "json" };
+export { default as "query/full-last-value-empty.json" } from "./query/full-last-value-empty.json" with { type: "json" };
+export { default as "query/full-last-value-unterminated-motd.json" } from "./query/full-last-value-unterminated-motd.json" with { type: "json" };
+export { default as "query/full-last-value-unterminated.json" } from "./query/full-last-value-unterminated.json" with { type: "json" };
 export { default as "query/g01-handshake-request.json" } from "./query/g01-handshake-request.json" with { type: "json" };
 export { default as "query/g02-handshake-reply.json" } from "./query/g02-handshake-reply.json" with { type: "json" };
 export { default as "query/g03-handshake-reply-negative.json" } from "./query/g03-handshake-reply-negative.json" with { type: "json" };

@@ -192,6 +192,14 @@ Deno.test("a MOTD ends at the latest at the end of its section", () => {
   assertEquals(full(tail, [0]).flags, []); // no keys at all
 });
 
+Deno.test("a value that the message ends is kept and flagged", () => {
+  const stat = full("numplayers\x003\0hostname\0A server");
+  assertEquals(pairsOf(stat), [["numplayers", "3"], ["hostname", "A server"]]);
+  assertEquals(stat.flags, ["noPlayerSection", "truncated"]);
+  assertEquals(pairsOf(full("hostname\0A\0map\0world")), [["hostname", "A"], ["map", "world"]]);
+  assertEquals(pairsOf(full("hostname\0A\0map\0")), [["hostname", "A"]]);
+});
+
 Deno.test("the list of players ends with an empty name; later bytes are ignored", () => {
   const names = (stat: FullStat) => stat.players?.map(decodeLatin1);
   const keys = "map\0w\0";

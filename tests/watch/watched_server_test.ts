@@ -1,7 +1,9 @@
 import { assert, assertEquals } from "@std/assert";
 import { formatEndpoint } from "../../src/core/address.ts";
 import { emptyRecord, type ServerRecord } from "../../src/core/record.ts";
+import { query } from "../../src/entry/protocols.ts";
 import { PROTOCOLS } from "../../src/protocols/list.ts";
+import { queryProtocol } from "../../src/protocols/query/mod.ts";
 import {
   MAX_OFFLINE_INTERVAL_MS,
   RECHECK_MS,
@@ -264,6 +266,60 @@ Deno.test("a new flag that a part of the status is missing makes a reply incompl
   assertEquals([eventsWith("badUtf8"), eventsWith("pageLost")], [2, 2]);
   const invented = { ...PROTOCOLS[0], name: "invented", incompleteFlags: ["pageLost"] };
   assertEquals(eventsWith("pageLost", [...PROTOCOLS, invented]), 0);
+});
+
+Deno.test("what differs only because replies lost parts is no change", () => {
+  const whole = row({ map: "world", software: "Paper 1", plugins: [{ name: "a", version: "1" }] });
+  const flags = ["truncated"];
+  const server = new WatchedServer(ENDPOINT, null, rules);
+  server.addReply({ ...whole, map: null, flags }, 0);
+  const replies = [
+    { ...whole, version: null, flags },
+    { ...whole, map: null, software: null, flags },
+    { ...whole, plugins: null, version: null, flags },
+    whole,
+    // Enough replies in a row lack the same parts, so that they lose their values.
+    ...[1, 2, 3, 4].map(() => ({ ...whole, map: "wor", motd: null, plugins: [], flags })),
+    whole,
+  ];
+  assertEquals(replies.flatMap((reply, at) => changesOf(server.addReply(reply, at + 1))), []);
+  const cut = { ...whole, map: null, flags };
+  server.addReply(cut, 20);
+  server.addReply(cut, 21);
+  server.addReply(cut, 22);
+  server.addReply({ ...cut, map: "nether" }, 23);
+  const next = (over: Partial<ServerRecord>) => changesOf(server.addReply({ ...cut, ...over }, 24));
+  assertEquals([next({}), server.row?.map], [[], "nether"]);
+  assertEquals(next({ map: "the end" }), [
+    { event: "changed", changes: { map: ["nether", "the end"] } },
+  ]);
+  assertEquals(next({ map: "the end 2" }), [
+    { event: "changed", changes: { map: ["the end", "the end 2"] } },
+  ]);
+});
+
+Deno.test("a full stat without a NUL at its end changes nothing, whichever pair is the last", () => {
+  const pairs = Object.entries({
+    hostname: "Hi",
+    gametype: "SMP",
+    version: "1.21",
+    map: "world",
+    numplayers: "3",
+    maxplayers: "20",
+    server_engine: "gophertunnel",
+  });
+  const server = new WatchedServer(ENDPOINT, null, rules);
+  const changes = pairs.flatMap((_, i) => {
+    const text = [...pairs.slice(i), ...pairs.slice(0, i)].flat().join("\0");
+    const bytes = new TextEncoder().encode(`\0\0\0\0\x01SPLITNUM\0?\0${text}`);
+    bytes[14] = 0x80;
+    const challenge = { session: 1, token: 1, raw: false, fill: 0, flags: [] };
+    const status = { stat: query.decodeStat(bytes), challenge, fullLost: false };
+    const { columns, flags } = queryProtocol.record(status);
+    const found = { protocol: "query", protocols: ["query"], flags: [...flags] };
+    return changesOf(server.addReply({ ...row(), ...columns, ...found }, i));
+  });
+  assertEquals(changes.map(({ event }) => event), ["online"]);
 });
 
 Deno.test("polls come soon after a failure, and at the interval to offline servers", () => {

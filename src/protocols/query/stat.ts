@@ -198,7 +198,8 @@ function decodeFull(bytes: Uint8Array, session: number): FullStat {
 }
 
 /**
- * Reads keys and values up to an empty key, or, if a list of players follows, up to that list.
+ * Reads keys and values up to an empty key, or, if a list of players follows, up to that list. The
+ * message may end the last value: gophertunnel writes no NUL after it, and its pairs in random order.
  */
 function readPairs(
   reader: Reader,
@@ -213,7 +214,11 @@ function readPairs(
     if (key?.length === 0) break;
     const name = key && decodeLatin1(key);
     const isMotd = name === "hostname" && !seen.has(name);
-    const value = key && (isMotd ? readMotd(reader, flags) : reader.untilNul());
+    let value = key && (isMotd ? readMotd(reader, flags) : reader.untilNul());
+    if (key && value === undefined && reader.left > 0) {
+      flags.add("truncated");
+      value = reader.rest();
+    }
     if (name === undefined || value === undefined) {
       flags.add("truncated");
       reader.offset = start;

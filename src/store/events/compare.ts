@@ -4,6 +4,7 @@
  * @module
  */
 import type { ServerRecord } from "../../core/record.ts";
+import { isIncompleteFlag } from "../../protocols/declared_facts.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
 import { CONTENT } from "../rows/content_hash.ts";
 import { storable } from "../rows/stored_values.ts";
@@ -18,16 +19,52 @@ export const WATCHED_COLUMNS: readonly (keyof ServerRecord)[] = CONTENT.filter((
   !UNWATCHED.includes(name)
 );
 
-/** The watched columns in which two records differ, with both values. */
-export function changesOf(
+/**
+ * The watched columns in which two records differ, with both values. What differs only because a reply
+ * lacks a part is no change.
+ */
+function changesOf(
   before: Partial<ServerRecord>,
   now: Partial<ServerRecord>,
+  allProtocols: readonly Protocol[],
 ): Record<string, Change> {
   const changes: Record<string, Change> = {};
+  const lostBefore = lossOf(before, now, allProtocols);
+  const lostNow = lossOf(now, before, allProtocols);
   for (const column of WATCHED_COLUMNS) {
-    if (!isEqual(before[column], now[column])) changes[column] = [before[column], now[column]];
+    const [a, b] = [before[column], now[column]];
+    const isLost = hasLost(lostBefore, a, b) || hasLost(lostNow, b, a);
+    if (!isEqual(a, b) && (column === "protocols" || !isLost)) changes[column] = [a, b];
   }
   return changes;
+}
+
+/** What a record lacks: `values`: some values; `ends`: the ends of some values too. */
+type Loss = "nothing" | "values" | "ends";
+
+/**
+ * What flags report that a record lacks. If the other record has the same flags, no value that both have
+ * counts as incomplete: some software ends each message too early.
+ */
+function lossOf(
+  { flags = [] }: Partial<ServerRecord>,
+  other: Partial<ServerRecord>,
+  allProtocols: readonly Protocol[],
+): Loss {
+  const lossy = flags.filter((flag) => isIncompleteFlag(flag, allProtocols));
+  if (lossy.length === 0) return "nothing";
+  return lossy.every((flag) => other.flags?.includes(flag)) ? "values" : "ends";
+}
+
+/** Whether a value can be what a loss left of another value. */
+function hasLost(loss: Loss, value: unknown, whole: unknown): boolean {
+  if (loss === "nothing") return false;
+  if (value === null || loss === "values") return value === null;
+  if (Array.isArray(value) && Array.isArray(whole)) {
+    const intact = value.slice(0, -1);
+    return isEqual(intact, whole.slice(0, intact.length));
+  }
+  return typeof value === typeof whole && String(whole).startsWith(String(value));
 }
 
 /** Compares values of columns. Texts are equal when a database would store equal texts. */
@@ -72,7 +109,7 @@ export function differencesOf(
   if (before.guid !== now.guid && showsRun(before.guid) && showsRun(now.guid)) {
     events.push({ event: "restarted", guid: [before.guid, now.guid] });
   }
-  const changes = changesOf(before, now);
+  const changes = changesOf(before, now, allProtocols);
   if (Object.keys(changes).length > 0) {
     events.push({ event: "changed", ...shortenChanges(changes) });
   }

@@ -140,13 +140,14 @@ export function offlineEvent(
 }
 
 function replyDifferences(
-  { before, values }: Transition,
+  { before, record, values }: Transition,
   row: Row | undefined,
   allProtocols: readonly Protocol[],
 ): EventBody[] {
-  const { state, players } = before!;
+  const { state, players, columns } = before!;
   const earlier = {
     guid: null,
+    flags: columns.flags,
     players: readTexts(players),
     players_online: state!.playersOnline,
     ...(row && {
@@ -156,6 +157,7 @@ function replyDifferences(
   };
   const now = {
     guid: null,
+    flags: record.flags,
     players: readTexts(values.players),
     players_online: values.playersOnline,
     ...(row && {

@@ -22,6 +22,7 @@ import { type Database, isInList, listValue } from "../database/database.ts";
 import {
   countLacking,
   hadElsewhere,
+  hasLastingLoss,
   type LackingParts,
   lackingPartsText,
   lostFlags,
@@ -30,7 +31,7 @@ import {
   type WatchReply,
   withCountsOf,
 } from "./lacking_parts.ts";
-import { mergeRecords } from "./merge_records.ts";
+import { COLUMNS_KEPT_AT_LOSS, mergeRecords } from "./merge_records.ts";
 
 /** Which servers a scan finds, and in which protocols it queries them. */
 export interface InterviewScope {
@@ -80,6 +81,8 @@ interface Parts {
   readonly unqueried: readonly string[];
   /** Names of the parts that the reply lacks, and that keep their values. */
   readonly kept: readonly string[];
+  /** Columns that stay if the reply lacks them. */
+  readonly columns: readonly (keyof ServerRecord)[];
   /** The counts that the database stores. */
   readonly lacking: LackingParts;
 }
@@ -105,7 +108,8 @@ export async function withKeptColumns<R extends Keyed>(
   scope: InterviewScope,
 ): Promise<(R & { readonly lacking: string })[]> {
   const parts = records.map((one) => partsOf(database, one, known, scope));
-  const isPartial = ({ unqueried, kept }: Parts) => unqueried.length + kept.length > 0;
+  const isPartial = ({ unqueried, kept, columns }: Parts) =>
+    unqueried.length + kept.length + columns.length > 0;
   const keys = records.filter((_, i) => isPartial(parts[i])).map(({ identity }) => identity.key);
   const unverified = records.filter(({ record }) => !scope.verify || isCutShort(record))
     .map(({ identity }) => identity.key);
@@ -120,9 +124,10 @@ export async function withKeptColumns<R extends Keyed>(
     const missing = kept.filter((name) => earlier.protocols.includes(name));
     const isLossy = kept.some((name) => record.flags.includes(name));
     const spoken = new Set([...record.protocols, ...unqueried, ...missing]);
-    const columns = scope.verify && !isCutShort(record)
+    const verified = scope.verify && !isCutShort(record)
       ? []
       : verifiedColumns(allProtocols.filter(({ name }) => spoken.has(name)));
+    const columns = [...parts[i].columns, ...verified];
     const merging = { unqueried, missing, isLossy, columns, allProtocols };
     return { ...one, record: mergeRecords(earlier, record, merging), lacking };
   });
@@ -136,29 +141,33 @@ function partsOf(
   scope: InterviewScope,
 ): Parts {
   const { columns, state } = known.get(key) ?? {};
-  if (columns === undefined || state === undefined) return { unqueried: [], kept: [], lacking: {} };
+  if (columns === undefined || state === undefined) {
+    return { unqueried: [], kept: [], columns: [], lacking: {} };
+  }
   const { allProtocols = PROTOCOLS, downAfter: limit = 1, dropped } = scope;
-  const { protocols, flags } = columns;
+  const { protocols } = columns;
+  const before = { flags: columns.flags ?? [] };
   const results = (protocols ?? []).map((name) => [name, resultOf(name, record, scope)] as const);
   const namesOf = (wanted: Result) => results.flatMap(([name, is]) => is === wanted ? [name] : []);
   const unqueried = namesOf("unqueried");
-  const parts = [...namesOf("missing"), ...lostFlags({ flags: flags ?? [] }, record, allProtocols)]
+  const parts = [...namesOf("missing"), ...lostFlags(before, record, allProtocols)]
     .filter((name) => name !== CUT_SHORT);
+  const atLoss = hasLastingLoss(before, record, allProtocols) ? COLUMNS_KEPT_AT_LOSS : [];
   const [repliedAt, now] = [record.seen_at + database.clockOffsetMs, database.now()];
   if (dropped !== undefined) {
     const lost = dropped(record) ?? parts;
     const reply = { by: scan ?? 0, at: repliedAt };
-    const before = lackingBefore(state, parts, reply);
-    const isKept = (name: string) => !lost.includes(name) || hadElsewhere(before[name], reply);
+    const marks = lackingBefore(state, parts, reply);
+    const isKept = (name: string) => !lost.includes(name) || hadElsewhere(marks[name], reply);
     const kept = parts.filter(isKept);
-    if (scan === null) {
-      return { unqueried, kept, lacking: withCountsOf(state.lacking, [...kept, ...unqueried]) };
-    }
-    const lacked = [...new Set([...parts, ...lost])];
-    return { unqueried, kept, lacking: markLacking(before, lacked, unqueried, reply) };
+    const lacking = scan === null
+      ? withCountsOf(state.lacking, [...kept, ...unqueried])
+      : markLacking(marks, [...new Set([...parts, ...lost])], unqueried, reply);
+    return { unqueried, kept, columns: atLoss, lacking };
   }
   const lacking = countLacking(state.lacking, { parts, unqueried, repliedAt, now, limit });
-  return { unqueried, kept: parts.filter((name) => Object.hasOwn(lacking, name)), lacking };
+  const kept = parts.filter((name) => Object.hasOwn(lacking, name));
+  return { unqueried, kept, columns: atLoss, lacking };
 }
 
 /** The marks of parts before a reply to a watch. The last reply may have had parts, for another watch. */

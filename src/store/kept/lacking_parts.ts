@@ -65,6 +65,17 @@ export function lostFlags(
   );
 }
 
+/** Whether a reply lost parts of the status as the earlier reply did. It may have lost others of them. */
+export function hasLastingLoss(
+  earlier: Pick<ServerRecord, "flags">,
+  reply: Pick<ServerRecord, "flags">,
+  allProtocols: readonly Protocol[],
+): boolean {
+  return reply.flags.some((flag) =>
+    earlier.flags.includes(flag) && isIncompleteFlag(flag, allProtocols)
+  );
+}
+
 /**
  * Counts a reply for each part that it lacks. The count of a part that the reply has is removed.
  *

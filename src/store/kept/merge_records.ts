@@ -38,6 +38,10 @@ const PROTOCOL_COLUMNS = FIELDS
 /** Columns that are computed from the replies in all protocols together. */
 const COMPUTED: readonly (keyof ServerRecord)[] = ["software", "software_confidence", "proxy"];
 
+/** Columns that stay if a reply lacks them and has lost parts of the status, as the earlier reply had. */
+export const COLUMNS_KEPT_AT_LOSS: readonly (keyof ServerRecord)[] = PROTOCOL_COLUMNS
+  .filter((name) => name !== "players" && name !== "players_online" && !COMPUTED.includes(name));
+
 function isOwn(name: keyof ServerRecord): boolean {
   return (OWN_COLUMNS as readonly string[]).includes(name);
 }

@@ -247,6 +247,26 @@ onEngines("a scan that does not query a protocol neither counts nor resets it", 
   assertEquals(rows.map(({ protocols }) => protocols), expected);
 });
 
+onEngines("replies that all lost parts keep the columns that one of them has", async (db) => {
+  const whole = { ...WHOLE, version: "1.21" };
+  const scan = (at: number, rest: Partial<ServerRecord>) =>
+    [{ ...whole, ...rest, seen_at: Date.now() + at * hour }, PATIENT] as const;
+  const changes = () =>
+    all(
+      db,
+      "select e.kind from events e join servers s on s.id = e.server " +
+        "where s.port = 1 and e.kind = 'changed'",
+    );
+  const flags = ["truncated"];
+  const lossy = [{ map: null }, { version: null }, { map: null, motd: null }];
+  const row = await after(db, ...lossy.map((lost, i) => scan(i, { ...lost, flags })));
+  assertEquals([row.map, row.version, row.motd], ["world", "1.21", "Hi"]);
+  await after(db, scan(4, {}));
+  assertEquals(await changes(), []);
+  await after(db, scan(5, { map: "nether" }));
+  assertEquals((await changes()).length, 1);
+});
+
 onEngines(
   "a reply with a lost part changes nothing but players, until enough in a row",
   async (db) => {

@@ -46,19 +46,25 @@ export function isOutOfDescriptors(code: string): boolean {
 /** The reason and the remedy, in messages. */
 export const NO_DESCRIPTORS = "no file descriptors left; raise the limit (ulimit -n)";
 
+/** Whether an error means that no descriptor is free. */
+export function lacksDescriptor(error: unknown): boolean {
+  return isOutOfDescriptors(String((error as { code?: unknown }).code));
+}
+
 /**
- * Whether fewer than `wanted` descriptors are free.
+ * Number of free descriptors, at most `most`; `most` if they cannot be counted.
  *
- * @param wanted Number of descriptors to open at once.
+ * @param most Maximum number of descriptors to open at once.
  * @param open Opens one.
  */
-export function lacksDescriptors(wanted: number, open: () => Disposable): boolean {
+export function freeDescriptors(most: number, open: () => Disposable): number {
   using held = new DisposableStack();
+  let count = 0;
   try {
-    for (let i = 0; i < wanted; i++) held.use(open());
-    return false;
+    for (; count < most; count++) held.use(open());
+    return most;
   } catch (error) {
-    return isOutOfDescriptors(String((error as { code?: unknown }).code));
+    return lacksDescriptor(error) ? count : most;
   }
 }
 

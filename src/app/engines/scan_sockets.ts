@@ -6,7 +6,7 @@
 import { type Address, type Endpoint, family } from "../../core/address.ts";
 import { InputError, ShortageError } from "../../core/errors.ts";
 import { openSocket } from "../../net/deno/udp_socket.ts";
-import { descriptorsLeft, isOutOfDescriptors } from "../../net/file_descriptors.ts";
+import { descriptorsLeft, lacksDescriptor } from "../../net/file_descriptors.ts";
 import type { SendThread } from "../../net/linux/thread/send_thread.ts";
 import type { DatagramSocket } from "../../net/socket.ts";
 import { socketsFor } from "../../sweep/probe_window.ts";
@@ -96,7 +96,7 @@ function openOne(engine: Engine, local: Endpoint, thread: SendThread | undefined
     return engine.open(local, thread);
   } catch (error) {
     if (error instanceof Deno.errors.NotCapable) throw error;
-    if (isOutOfDescriptors(String((error as { code?: unknown }).code))) {
+    if (lacksDescriptor(error)) {
       throw new ShortageError(
         `Cannot open the sockets of a scan: ${
           (error as Error).message

@@ -9,6 +9,7 @@
  * @module
  */
 import { type Clock, sleep } from "../../net/clock.ts";
+import { lacksDescriptor } from "../../net/file_descriptors.ts";
 import type { HttpRequest } from "./http_request.ts";
 import {
   encodeChunk,
@@ -106,7 +107,11 @@ export class HttpServer implements AsyncDisposable {
         isReported = false;
       } catch (error) {
         if (signal.aborted) return;
-        if (!isReported) onTrouble((error as Error).message); // for example no descriptors: a temporary failure
+        if (lacksDescriptor(error) && this.#closeIdlest(0)) {
+          await clock.yieldToEvents(); // the descriptor is free when the pending read has failed
+          continue;
+        }
+        if (!isReported) onTrouble((error as Error).message);
         isReported = true;
         await sleep(clock, RETRY_MS, signal);
       }
@@ -115,11 +120,8 @@ export class HttpServer implements AsyncDisposable {
 
   #take(conn: Deno.TcpConn): void {
     const now = this.options.clock.now();
-    if (this.#open.size >= (this.options.mostConnections ?? MOST_CONNECTIONS)) {
-      const idle = [...this.#open].find(([, { streams }]) => !streams);
-      if (idle === undefined || now - idle[1].since < OLD_MS) return conn.close();
-      this.#close(idle[0]);
-    }
+    const isFull = this.#open.size >= (this.options.mostConnections ?? MOST_CONNECTIONS);
+    if (isFull && !this.#closeIdlest(OLD_MS)) return conn.close();
     const open = { since: now, ended: new AbortController(), streams: false };
     this.#open.set(conn, open);
     conn.setNoDelay(); // parts of a stream are not held back
@@ -128,6 +130,14 @@ export class HttpServer implements AsyncDisposable {
       this.#serving.delete(serving);
     });
     this.#serving.add(serving);
+  }
+
+  /** Closes the connection that is idle the longest. Whether one has been idle for `ms` milliseconds. */
+  #closeIdlest(ms: number): boolean {
+    const idle = [...this.#open].find(([, { streams }]) => !streams);
+    if (idle === undefined || this.options.clock.now() - idle[1].since < ms) return false;
+    this.#close(idle[0]);
+    return true;
   }
 
   /** Closes a connection: pending reads and writes on it fail. */

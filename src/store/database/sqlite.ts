@@ -7,16 +7,16 @@ import { nodePath, nodeSqlite } from "../../core/node_modules.ts";
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { InputError, ShortageError } from "../../core/errors.ts";
 import { type Clock, sleep, systemClock } from "../../net/clock.ts";
-import { lacksDescriptors, NO_DESCRIPTORS } from "../../net/file_descriptors.ts";
+import { freeDescriptors, NO_DESCRIPTORS } from "../../net/file_descriptors.ts";
 import {
   BLOCK_ROWS,
   type BulkStatement,
   type Database,
   type Row,
+  StoreError,
   Unavailable,
   type Value,
 } from "./database.ts";
-import { StoreError } from "../database/database.ts";
 import { TransactionQueue } from "./transaction_queue.ts";
 
 /** Default of {@linkcode SqliteOptions.busyMs}. */
@@ -137,7 +137,7 @@ const DESCRIPTORS = 4;
  */
 function isShortOfDescriptors(error: unknown, path: string): boolean {
   if (!isUnopened(error)) return false;
-  return lacksDescriptors(DESCRIPTORS, () => Deno.openSync(nodePath().dirname(path)));
+  return freeDescriptors(DESCRIPTORS, () => Deno.openSync(nodePath().dirname(path))) < DESCRIPTORS;
 }
 
 function isUnopened(error: unknown): boolean {

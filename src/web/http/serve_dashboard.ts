@@ -4,7 +4,7 @@
  * @module
  */
 import { HttpServer } from "../../app/http/http_server.ts";
-import { listenOn } from "../../app/http/listen.ts";
+import { affordableConnections, listenOn } from "../../app/http/listen.ts";
 import type { Clock } from "../../net/clock.ts";
 import { MOST_EXPORTS } from "../api/export_routes.ts";
 import { LiveFeed } from "../api/live_feed.ts";
@@ -66,7 +66,7 @@ export function serveDashboard(options: ServeOptions): ServedDashboard {
     respond,
     clock,
     onTrouble: (why) => report(`cannot accept a connection (${why}): trying again`),
-    mostConnections: MOST_CONNECTIONS,
+    mostConnections: affordableConnections(listener, MOST_CONNECTIONS),
     idleMs: IDLE_MS,
     limits: LIMITS,
     servesAnyHost: true, // dashboard() checks the host

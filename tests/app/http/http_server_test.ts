@@ -246,6 +246,36 @@ Deno.test("a failure to accept connections is reported once, and accepting is re
   assertEquals(troubles, ["Too many open files (os error 24)"]);
 });
 
+Deno.test("without a descriptor for a new connection, the one idle the longest is closed", async () => {
+  const real = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const shortage = Object.assign(new Error("Too many open files"), { code: "EMFILE" });
+  const troubles: string[] = [];
+  let counted: HttpServer | undefined;
+  const listener = {
+    addr: real.addr,
+    // Three descriptors: as long as three connections are open, none can be accepted.
+    accept: () => counted?.connections === 3 ? Promise.reject(shortage) : real.accept(),
+    close: () => real.close(),
+  } as unknown as Deno.TcpListener;
+  const server = new HttpServer(listener, {
+    clock: new ManualClock(),
+    onTrouble: (reason) => troubles.push(reason),
+    respond: () => ({ status: 200, body: bytes("a page\n") }),
+  });
+  await using _server = counted = server;
+  const connect = () => Deno.connect({ hostname: "127.0.0.1", port: real.addr.port });
+  const [first, second] = [await connect(), await connect()];
+  await until(() => server.connections === 2);
+  const third = await connect();
+  let isClosed = false;
+  void readAll(first).then(() => isClosed = true);
+  await until(() => isClosed);
+  for (let i = 0; i < 3; i++) assertStringIncludes(await exchange(await connect(), GET), "a page");
+  assertEquals(await readAll(second), "");
+  assertEquals(troubles, []);
+  third.close();
+});
+
 /** Polls sockets until a condition is met. */
 async function until(holds: () => boolean): Promise<void> {
   for (let looks = 0; !holds(); looks++) {

@@ -100,3 +100,29 @@ Deno.test("/healthz has status 503 while the database is locked, and 200 when it
     await Deno.remove(folder, { recursive: true });
   }
 });
+
+Deno.test("with few descriptors, idle connections do not stop the metrics of a watch", async () => {
+  const hosts = drawFleet({ servers: 1, range: RANGE, seed: 7, software: ["bds"] });
+  await using _fleet = await openFleet(hosts, { clock: systemClock, seed: 1 });
+  const [{ entry }] = hosts;
+  const port = freePort();
+  const words = ["watch", `${entry.host}:${entry.port}`, "--json", "-q"];
+  const child = start([...words, "--metrics", String(port)], { descriptors: 64 });
+  const health = () => get(port, "/healthz");
+  await until(child, async () => (await health()).includes('"polls":1,'));
+  const connect = () => Deno.connect({ hostname: "127.0.0.1", port });
+  const idle = await Promise.all(Array.from({ length: 60 }, connect));
+  // Connections beyond the maximum are closed at once, the others after the timeout of a request.
+  const replies: number[] = [];
+  const ends = idle.map(async (conn) => {
+    replies.push(await conn.read(new Uint8Array(1)) ?? 0);
+    conn.close();
+  });
+  await until(child, () => replies.length >= 50);
+  assertEquals(replies.filter((size) => size > 0), []);
+  await until(child, async () => (await health()).includes('"status":"ok"'));
+  child.kill("SIGINT");
+  const { code, stderr } = await child.output();
+  assertEquals([code, new TextDecoder().decode(stderr)], [130, ""]);
+  await Promise.all(ends);
+});

@@ -31,6 +31,7 @@ async function withServed(
   database: string,
   more: readonly string[],
   test: (url: string) => Promise<void>,
+  descriptors?: number,
 ): Promise<void> {
   const port = freePort();
   const files = more.filter((word) => word.startsWith("/"));
@@ -38,7 +39,10 @@ async function withServed(
     `--allow-net=127.0.0.1:${port}`,
     `--allow-read=${[database, SRC, ...files].join(",")}`,
   ];
-  const child = start(["serve", database, "--port", `${port}`, ...more], { permissions });
+  const child = start(["serve", database, "--port", `${port}`, ...more], {
+    permissions,
+    descriptors,
+  });
   const printed = new PrintedText(child, child.stdout);
   try {
     await printed.until("Ctrl-C");
@@ -113,6 +117,32 @@ Deno.test("with a token, pages need it", () =>
       assertEquals(await status({}), 401);
       assertEquals(await status({ authorization: `Bearer ${TOKEN}` }), 200);
     });
+  }));
+
+/** The first response to requests for a page; those whose connection the server closes are repeated. */
+async function served(url: string): Promise<Response> {
+  for (;;) {
+    try {
+      return await fetch(url);
+    } catch (error) {
+      if (!(error instanceof TypeError)) throw error;
+    }
+  }
+}
+
+Deno.test("with few descriptors, idle connections do not stop the command, nor keep it from its database", () =>
+  inFolder(async (folder) => {
+    const database = await fill(`${folder}/servers.db`);
+    await withServed(database, [], async (url) => {
+      const port = Number(new URL(url).port);
+      const connect = () => Deno.connect({ hostname: "127.0.0.1", port });
+      const idle = await Promise.all(Array.from({ length: 230 }, connect));
+      for (const path of ["/servers?text=sky", "/servers/1", "/servers.csv"]) {
+        const response = await served(url + path);
+        assertEquals([response.status, (await response.text()).length > 100], [200, true], path);
+      }
+      for (const conn of idle) conn.close();
+    }, 200);
   }));
 
 /** Reads the states of `/api/live` until a scan that ran has finished. */

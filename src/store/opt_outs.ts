@@ -36,10 +36,13 @@ export interface OptedOutServer {
   readonly at: number;
 }
 
+/** The opt-out counts as the last probe: earlier polls that are written later do not set a server online. */
 const SET_OFFLINE: BulkStatement = {
-  types: ["integer"],
-  sqlite: "update server_state set online = 0 where server = ?",
-  postgres: "update server_state set online = false where server = any ($1::integer[])",
+  types: ["timestamptz", "integer"],
+  sqlite: "update server_state set online = 0, probed_at = max(probed_at, ?) where server = ?",
+  postgres:
+    "update server_state as t set online = false, probed_at = greatest(t.probed_at, n.at) " +
+    "from unnest($1::timestamptz[], $2::integer[]) as n (at, server) where t.server = n.server",
 };
 
 /**
@@ -68,9 +71,9 @@ export async function writeOptOuts(
       `join server_state t on t.server = s.id where ${isThere} order by s.id`,
     [listValue(database, hosts)],
   );
-  const ids = rows.filter(({ online }) => online === 1).map(({ id }) => Number(id));
-  await database.bulk(SET_OFFLINE, ids.map((id) => [id]));
-  await markChanged(database, ids);
+  const online = rows.filter(({ online }) => online === 1).map((row) => optedOutServer(row, times));
+  await database.bulk(SET_OFFLINE, online.map(({ id, at }) => [storableTime(at) ?? 0, id]));
+  await markChanged(database, online.map(({ id }) => id));
   return rows.map((row) => optedOutServer(row, times))
     .filter(({ host }) => added.has(host));
 }

@@ -8,7 +8,7 @@ import type { Clock } from "../net/clock.ts";
 import type { RecordWithAttachments } from "../core/record.ts";
 import type { Polls } from "../store/rows/polls.ts";
 import { PendingEvents } from "./pending_events.ts";
-import { candidatesOf, PollQueue } from "./poll_queue.ts";
+import { PollQueue } from "./poll_queue.ts";
 import { PollStates } from "./poll_states.ts";
 import type {
   ReportedEvent,
@@ -261,7 +261,7 @@ export class Journal {
         this.#inFlight = polls.observations.length;
         try {
           const events = await write(polls);
-          this.#pending?.decided(candidatesOf(polls), events);
+          this.#pending?.decided(polls, events);
         } catch (error) {
           this.#queue.putBack(polls);
           this.#dropOldest();

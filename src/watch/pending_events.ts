@@ -6,9 +6,13 @@
  */
 import type { Clock } from "../net/clock.ts";
 import type { ReportedEvent, ServerEvent, WatchEvent } from "../store/events/watch_event.ts";
+import type { PolledServer, Polls } from "../store/rows/polls.ts";
+import { candidatesOf } from "./poll_queue.ts";
 
 /** Maximum wait for the database, milliseconds. Then an event is reported as the watch has seen it. */
 export const MAX_DECISION_MS = 10_000;
+/** Maximum number of remembered ids of replaced events: more than a transaction has. */
+const MAX_REPLACED = 20_000;
 
 /** Events that wait for a database. */
 export class PendingEvents {
@@ -16,6 +20,10 @@ export class PendingEvents {
   readonly #waiting = new Map<string, { readonly event: WatchEvent; readonly since: number }>();
   /** Ids of events that were reported before the database could be written. */
   readonly #reported = new Set<string>();
+  /** Ids of reported events that are no longer candidates: a transaction of unknown outcome may have stored them. */
+  readonly #replaced = new Set<string>();
+  /** Keys of servers that were reported as offline, which the database has not stored. */
+  readonly #unended = new Set<string>();
   #cancel: (() => void) | undefined;
   #closed = false;
 
@@ -34,15 +42,20 @@ export class PendingEvents {
    *
    * @param earlier Earlier events of the server that the database does not have yet.
    * @returns The events for the next transaction: the earlier and the new ones, without earlier events
-   * that were already reported and are followed by a new event of the same kind.
+   * that were already reported, if reported later ones of the same kind have all their aspects.
    */
   add(earlier: readonly ServerEvent[], events: readonly ServerEvent[]): readonly ServerEvent[] {
     if (events.length === 0) return earlier;
     for (const event of events) this.wait(event);
-    const kinds = new Set(events.map(({ event }) => event));
-    const kept = earlier.filter(({ id, event }) =>
-      !(kinds.has(event) && this.#reported.delete(id))
-    );
+    const kept = earlier.filter((event, i) => {
+      if (!this.#reported.has(event.id)) return true;
+      const later = earlier.slice(i + 1)
+        .filter((one) => one.event === event.event && this.#reported.has(one.id));
+      const reported = new Set(later.flatMap(aspectsOf));
+      const isReplaced = aspectsOf(event).every((aspect) => reported.has(aspect));
+      if (isReplaced && this.#replaced.size < MAX_REPLACED) this.#replaced.add(event.id);
+      return !(isReplaced && this.#reported.delete(event.id));
+    });
     return [...kept, ...events];
   }
 
@@ -55,18 +68,54 @@ export class PendingEvents {
   /**
    * Reports what a transaction has decided.
    *
-   * @param candidates The events of {@linkcode add} and {@linkcode wait} that the transaction had.
+   * @param polls The results of polls that the transaction had.
    * @param events The events that it resulted in. Those that were reported before are not reported again.
    */
-  decided(candidates: readonly WatchEvent[], events: readonly ReportedEvent[]): void {
+  decided(polls: Polls, events: readonly ReportedEvent[]): void {
     if (this.#closed) return;
-    for (const { event, isStored } of events) {
-      if (!this.#reported.has(event.id)) this.report(event, isStored);
+    const byId = new Map(events.map(({ event }) => [event.id, event]));
+    for (const event of polls.servers.flatMap((server) => this.#corrections(server, byId))) {
+      this.#reported.add(event.id);
+      this.report(event, false);
     }
-    for (const { id } of candidates) {
+    for (const { event, isStored } of events) {
+      const { id } = event;
+      if (!this.#reported.has(id) && !this.#replaced.has(id)) this.report(event, isStored);
+    }
+    this.#replaced.clear();
+    for (const { id } of candidatesOf(polls)) {
       this.#waiting.delete(id);
       this.#reported.delete(id);
     }
+  }
+
+  /**
+   * The events of a server that correct what was reported without the database. The database compares
+   * its own last state: it has no event for a server that went offline and returned meanwhile.
+   */
+  #corrections(
+    { identity: { key }, candidates }: PolledServer,
+    decided: ReadonlyMap<string, WatchEvent>,
+  ): readonly WatchEvent[] {
+    const isReported = ({ id }: WatchEvent) => this.#reported.has(id);
+    const outdated = new Set(candidates.filter(isReported).flatMap(aspectsOf));
+    const wasUnended = this.#unended.delete(key);
+    if (wasUnended) outdated.add("online");
+    if (outdated.size === 0) return [];
+    const corrections = candidates.filter((event, i) => {
+      const later = candidates.slice(i).flatMap(({ id }) => decided.get(id) ?? []);
+      const settled = new Set(later.flatMap(aspectsOf));
+      const aspects = aspectsOf(event);
+      const isNeeded = !isReported(event) &&
+        aspects.some((aspect) => outdated.has(aspect) && !settled.has(aspect));
+      if (isNeeded) aspects.forEach((aspect) => outdated.add(aspect));
+      return isNeeded;
+    });
+    const last = candidates.findLast((event) => aspectsOf(event).includes("online"));
+    const isUnended = last === undefined ? wasUnended : last.event === "offline" &&
+      !decided.has(last.id) && (isReported(last) || corrections.includes(last));
+    if (isUnended) this.#unended.add(key); // other watches keep the server online
+    return corrections;
   }
 
   /** Reports all events that still wait. */
@@ -94,5 +143,26 @@ export class PendingEvents {
       this.#reportUntil(this.clock.now() - MAX_DECISION_MS);
       this.#schedule();
     });
+  }
+}
+
+/**
+ * What an event says something about: whether the server is online, and columns. Of two events of a
+ * server with the same aspect, the later one is valid.
+ */
+function aspectsOf(event: WatchEvent): readonly string[] {
+  switch (event.event) {
+    case "online":
+      return ["online", ...Object.keys(event.server)];
+    case "offline":
+      return ["online"];
+    case "changed":
+      return Object.keys(event.changes);
+    case "restarted":
+      return ["guid"];
+    case "players":
+      return ["players_online"];
+    default:
+      return [event.event];
   }
 }

@@ -8,6 +8,7 @@ const TESTS = [
   "tests/app/databases/prune_test.ts",
   "tests/app/databases/select_servers_test.ts",
   "tests/app/targets/added_servers_test.ts",
+  "tests/watch/database_outages_test.ts",
   "tests/watch/webhook/event_feed_queue_test.ts",
   "tests/web/data",
   "tests/postgres",

@@ -269,6 +269,18 @@ onEngines("an opt-out is an event of each server of the address, once", async (d
   ]);
 });
 
+onEngines("a reply before an opt-out that is written again sets no server online", async (db) => {
+  const optOuts = [{ address: 0x7f000001, at: 5000 }];
+  for (let attempt = 0; attempt < 2; attempt++) {
+    await writePolled(db, [reply(4000)], [], { optOuts });
+  }
+  const kinds = await all(db, "select kind from events order by seq");
+  assertEquals(kinds.map(({ kind }) => kind), ["online", "opted_out"]);
+  assertEquals(await all(db, "select online, probed_at from server_state"), [
+    { online: 0, probed_at: 5000 },
+  ]);
+});
+
 /** A database whose next commit succeeds, although the program learns that the connection was lost. */
 function losingConfirmation(database: Database): { database: Database; lose: () => void } {
   let lost = false;

@@ -7,9 +7,16 @@ import { FakeNetwork } from "../../src/testing/fake_network.ts";
 import { Journal, MAX_DECISION_MS, PendingEvents, WatchedServer } from "../../src/watch/mod.ts";
 
 const event = (id: string, kind = "changed") =>
-  ({ id, event: kind, at: 1, changes: {} }) as unknown as ServerEvent;
+  ({ id, event: kind, at: 1, changes: {}, server: {} }) as unknown as ServerEvent;
 const stored = (...events: readonly ServerEvent[]) =>
   events.map((event) => ({ event, isStored: event.event !== "players" }));
+/** The results of polls of a server, of which only the events count. */
+const polls = (candidates: readonly ServerEvent[]) =>
+  ({
+    servers: [{ identity: { key: "a" }, candidates }],
+    dropped: [],
+    watcherEvents: [],
+  }) as unknown as Polls;
 const ids = (events: readonly ServerEvent[]) => events.map(({ id }) => id);
 
 /** Pending events whose time a test lets pass. */
@@ -25,7 +32,7 @@ function scene() {
 Deno.test("what the database decides is reported, and not what the watch has seen", async () => {
   const { pending, reported, later } = scene();
   const candidates = pending.add([], [event("a"), event("b", "players")]);
-  pending.decided(candidates, stored(event("a"), event("c")));
+  pending.decided(polls(candidates), stored(event("a"), event("c")));
   await later(2 * MAX_DECISION_MS);
   pending.close();
   assertEquals(reported, ["a", "c"]);
@@ -42,18 +49,61 @@ Deno.test("while the database cannot be written, events are reported after 10 se
   await later(MAX_DECISION_MS);
   assertEquals([reported, ids(second)], [["a", "b"], ["a", "b"]]);
   const third = pending.add(second, [event("c", "offline")]);
-  assertEquals(ids(third), ["b", "c"]); // the last of each kind
   await later(MAX_DECISION_MS);
-  pending.decided(third, stored(event("c", "offline"), event("d", "changed")));
+  const fourth = pending.add(third, [event("d", "online")]);
+  assertEquals([ids(third), ids(fourth)], [["a", "b", "c"], ["b", "c", "d"]]);
+  // An earlier transaction of unknown outcome has stored the first event.
+  const all = [event("a", "offline"), event("d", "online"), event("e")];
+  pending.decided(polls(fourth), stored(...all));
   pending.close();
-  assertEquals(reported, ["a", "b", "c", "d"]);
+  assertEquals(reported, ["a", "b", "c", "d", "e"]);
+});
+
+/** Reports a server as offline without the database. */
+async function reportOffline({ pending, later }: ReturnType<typeof scene>) {
+  const candidates = pending.add([], [event("offline", "offline")]);
+  await later(MAX_DECISION_MS);
+  return candidates;
+}
+
+Deno.test("a server that was reported as offline, and replied before the database could be written, is reported online", async () => {
+  const one = scene();
+  const candidates = one.pending.add(await reportOffline(one), [event("online", "online")]);
+  one.pending.decided(polls(candidates), []);
+  await one.later(2 * MAX_DECISION_MS);
+  assertEquals(one.reported, ["offline", "online"]);
+  one.pending.decided(polls(one.pending.add([], [event("next", "offline")])), []);
+  assertEquals(one.reported.length, 2); // from now on the database decides
+});
+
+Deno.test("a server that was reported as offline, and that other watches keep online, is reported online when it replies", async () => {
+  const one = scene();
+  one.pending.decided(polls(await reportOffline(one)), []);
+  one.pending.decided(polls(one.pending.add([], [event("other")])), []);
+  assertEquals(one.reported, ["offline"]);
+  one.pending.decided(polls(one.pending.add([], [event("online", "online")])), []);
+  one.pending.decided(polls(one.pending.add([], [event("again", "online")])), []);
+  assertEquals(one.reported, ["offline", "online"]);
+});
+
+Deno.test("a column that has its earlier value again is reported, if its change was reported without the database", async () => {
+  const { pending, reported, later } = scene();
+  const change = (id: string, ...columns: readonly string[]) => {
+    const changes = Object.fromEntries(columns.map((name) => [name, ["a", "b"]]));
+    return { ...event(id), changes } as unknown as ServerEvent;
+  };
+  const first = pending.add([], [change("there", "motd")]);
+  await later(MAX_DECISION_MS);
+  const second = pending.add(first, [change("back", "motd"), change("other", "map")]);
+  pending.decided(polls(second), stored(change("other", "map")));
+  assertEquals(reported, ["there", "back", "other"]);
 });
 
 Deno.test("events that wait at the end are reported", async () => {
   const { pending, reported, later } = scene();
   const candidates = pending.add([], [event("a")]);
   pending.close();
-  pending.decided(candidates, stored(event("a"))); // a transaction that ends too late
+  pending.decided(polls(candidates), stored(event("a"))); // a transaction that ends too late
   await later(2 * MAX_DECISION_MS);
   assertEquals(reported, ["a"]);
 });

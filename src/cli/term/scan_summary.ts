@@ -163,23 +163,34 @@ export function unprobedLines({ unprobed }: Pick<Plan, "unprobed">): string[] {
 }
 
 /** The hosts that flooded, and the effect on the results. */
-function floodLines({ floods }: ScanState, verbose: boolean): string[] {
-  const { hosts, datagrams, addresses, disturbed } = floods;
+function floodLines(state: ScanState, verbose: boolean): string[] {
+  const { hosts, datagrams, addresses } = state.floods;
   if (hosts === 0) return [];
-  const named = addresses.slice(0, MOST_NAMED).join(",");
-  const rest = hosts > MOST_NAMED ? ` (and ${withCommas(hosts - MOST_NAMED)} more)` : "";
   return [
     `floods: ${countOf(hosts, "host")} sent ${
       withCommas(datagrams)
     } more datagrams than expected ` +
     `(source addresses may be forged), and got no retries or follow-ups` +
-    (verbose ? `: ${named}${rest}` : ""),
-    ...(disturbed.length === 0 ? [] : [
-      `results are incomplete: the floods disturbed every pass of ${disturbed.join(", ")}; scan ` +
-      `again with more --retries or a lower --rate, or leave these servers out with ` +
-      `--exclude ${named}${rest}`,
-    ]),
+    (verbose ? `: ${firstOf(addresses)}` : ""),
+    ...disturbedLines(state),
   ];
+}
+
+/** The line for protocols whose results are incomplete, because floods disturbed every pass. */
+function disturbedLines({ floods: { disturbed, addresses } }: ScanState): string[] {
+  if (disturbed.length === 0) return [];
+  return [
+    `results are incomplete: the floods disturbed every pass of ${disturbed.join(", ")}; scan ` +
+    `again with more --retries or a lower --rate, or leave these servers out with ` +
+    `--exclude ${firstOf(addresses)}`,
+  ];
+}
+
+/** The first addresses of a list, and the number of the others. */
+function firstOf(addresses: readonly string[]): string {
+  const rest = addresses.length - MOST_NAMED;
+  const more = rest > 0 ? ` (and ${withCommas(rest)} more)` : "";
+  return addresses.slice(0, MOST_NAMED).join(",") + more;
 }
 
 /** Received datagrams that the system dropped. */
@@ -203,9 +214,10 @@ function mebibytes(bytes: number): string {
   return `${(bytes / 2 ** 20).toFixed(1).replace(".0", "")} MiB`;
 }
 
-/** The exit code of a scan. */
-export function exitCode(reason: EndReason): number {
+/** The exit code of a scan. A scan whose results floods made incomplete has not done its work. */
+export function exitCode(reason: EndReason, { floods }: Pick<ScanState, "floods">): number {
   if (reason === "failed" || reason === "incomplete") return EXIT.failed;
+  if (reason === "done" && floods.disturbed.length > 0) return EXIT.failed;
   return reason === "interrupted" ? EXIT.interrupted : EXIT.done;
 }
 
@@ -222,6 +234,8 @@ export function endLines(
   end: ScanEnd,
   checkpoint: string | undefined,
 ): string[] {
-  const left = job.options.quiet ? [...refusalLines(state), ...shortageLines(state)] : [];
+  const left = job.options.quiet
+    ? [...refusalLines(state), ...shortageLines(state), ...disturbedLines(state)]
+    : [];
   return [...left, ...continueLines(job, state, end, checkpoint)];
 }

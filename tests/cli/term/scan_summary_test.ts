@@ -85,6 +85,26 @@ Deno.test("summary() names hosts that flooded, and reports incomplete results", 
   );
 });
 
+Deno.test("a scan whose every pass was disturbed by floods says so with --quiet, and ends with exit code 1", () => {
+  const state = newState("", performance.now());
+  const quietLines = () => {
+    const job = {
+      options: { quiet: true },
+      resumable: true,
+      outputs: [],
+      databases: { places: [] },
+    };
+    return endLines(job as unknown as Continuable, state, DONE, undefined);
+  };
+  Object.assign(state.floods, { hosts: 1, addresses: ["127.0.0.1"] });
+  assertEquals([exitCode("done", state), quietLines()], [0, []]);
+  state.floods.disturbed = ["raknet"];
+  assertEquals([exitCode("done", state), exitCode("interrupted", state)], [1, 130]);
+  assertEquals(quietLines().map((line) => line.split(";")[0]), [
+    "results are incomplete: the floods disturbed every pass of raknet",
+  ]);
+});
+
 /** The state of a scan that lacked descriptors. */
 function shortState(unprobed: number, uninspected: number, inspectedInPart: number) {
   const state = { ...newState("", performance.now()), passes: 2, uninspected, inspectedInPart };
@@ -147,10 +167,9 @@ Deno.test("the status file and the metrics count targets and servers left out fo
 });
 
 Deno.test("an incomplete scan ends with exit code 1, and its resume command is printed", () => {
-  assertEquals(exitCode("incomplete"), 1);
-  assertEquals((["done", "max-runtime", "interrupted", "failed"] as const).map(exitCode), [
-    ...[0, 0, 130, 1],
-  ]);
+  const state = newState("", performance.now());
+  const reasons = ["incomplete", "done", "max-runtime", "interrupted", "failed"] as const;
+  assertEquals(reasons.map((reason) => exitCode(reason, state)), [1, 0, 0, 130, 1]);
   const options = { quiet: false, rescan: undefined };
   const scan = {
     options,

@@ -182,7 +182,7 @@ async function report(
   const checkpoint = saved ? place ?? resumed : undefined;
   endLines(job, state, end, checkpoint?.path).forEach(reportLine);
   if (metadata !== undefined) await writeTextFile(metadata, metadataText(job, state, end));
-  return exitCode(end.reason);
+  return exitCode(end.reason, state);
 }
 
 function reportSummary(

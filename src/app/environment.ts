@@ -43,7 +43,7 @@ export function userPath(path: string): string {
  * @throws InputError that names the file.
  */
 export async function readTextFile(path: string): Promise<string> {
-  if (path === "-") return await readStandardInput();
+  if (path === "-") return await new Response(standardInput()).text();
   try {
     // Some Windows editors write a byte order mark at the start, which is invalid in JSON.
     return (await Deno.readTextFile(userPath(path))).replace(/^\ufeff/, "");
@@ -53,9 +53,14 @@ export async function readTextFile(path: string): Promise<string> {
   }
 }
 
-async function readStandardInput(): Promise<string> {
+/**
+ * Standard input, to be read at once.
+ *
+ * @throws InputError when it is read already.
+ */
+export function standardInput(): ReadableStream<Uint8Array<ArrayBuffer>> {
   const { readable } = Deno.stdin;
-  if (!readable.locked) return await new Response(readable).text(); // text() locks the stream
+  if (!readable.locked) return readable;
   throw new InputError('Cannot read "-": standard input was read already; name it once');
 }
 

@@ -1,7 +1,7 @@
 /**
  * Reads servers from files of other scanners: XML and greppable output of nmap and masscan, JSON
- * and list output of masscan, JSON lines of naabu, CSV of zmap, `host:port`; and blocksweep's own
- * files.
+ * and list output of masscan, JSON lines of naabu, CSV of zmap, `host:port`; and every format of
+ * blocksweep.
  *
  * @module
  */
@@ -24,9 +24,10 @@ export interface ImportedServer {
 
 /**
  * Reads the servers of a line: no servers when the line is a header, a comment or an empty line;
- * `undefined` when the line cannot be parsed.
+ * `"text"` when the line is in no format of rows, but for example a name; `undefined` when the line
+ * is a row that cannot be parsed.
  */
-export type LineReader = (line: string) => readonly ImportedServer[] | undefined;
+export type LineReader = (line: string) => readonly ImportedServer[] | "text" | undefined;
 
 /** Default values for lines without a port or a time. */
 export interface ImportDefaults {
@@ -42,10 +43,8 @@ export interface ParsedLine {
   readonly number: number;
   /** The line's servers; `undefined`: the line cannot be parsed. */
   readonly servers: readonly ImportedServer[] | undefined;
-  /**
-   * The text of a line that cannot be parsed; `undefined`: the line was parsed, or it is too long.
-   */
-  readonly unread?: string;
+  /** The line, if it is in no format of rows: for example a name, or a host without a port. */
+  readonly text?: string;
 }
 
 /** Maximum length of a line, UTF-16 code units. Rows of blocksweep are shorter. */
@@ -75,9 +74,7 @@ export async function* readForeignFile(
   for await (const { line, tooLong } of linesOf(all, maxLength)) {
     const servers = tooLong ? undefined : read(line);
     number++;
-    yield servers === undefined && !tooLong
-      ? { number, servers, unread: line }
-      : { number, servers };
+    yield servers === "text" ? { number, servers: undefined, text: line } : { number, servers };
   }
 }
 
@@ -110,7 +107,7 @@ async function* readXml(
 
 /** Creates a reader for the lines of one file. Each line's format is detected. */
 export function foreignLineReader(defaults: ImportDefaults): LineReader {
-  let csv: LineReader | undefined;
+  let rows: RowReader | undefined;
   return (line) => {
     const text = line.trim(); // a byte order mark counts as white space
     if (text === "" || text.startsWith("#")) return [];
@@ -120,10 +117,9 @@ export function foreignLineReader(defaults: ImportDefaults): LineReader {
     if (/^open (tcp|udp) /.test(text)) return readMasscanLine(text);
     if (/^banner /.test(text)) return []; // masscan also writes an `open` line for this port
     if (/^(?:Timestamp|Host): /.test(text)) return readGrep(text, defaults);
-    if (csv !== undefined) return csv(text);
-    const head = cellsOf(text);
-    csv = head.includes("host") || head.includes("saddr") ? csvReader(head, defaults) : undefined;
-    return csv !== undefined ? [] : readEndpoint(text, defaults);
+    if (rows !== undefined) return rows(text);
+    rows = rowReader(text, defaults);
+    return rows !== undefined ? [] : readEndpoint(text, defaults) ?? "text";
   };
 }
 
@@ -195,8 +191,19 @@ function readEndpoint(
   return endpointOnly(text, port, seenAt);
 }
 
+/** Reads the servers of a line below a head; `undefined` when the line cannot be parsed. */
+type RowReader = (line: string) => readonly ImportedServer[] | undefined;
+
+/** The reader of the lines below a head of CSV, or of a table; `undefined` for another line. */
+function rowReader(line: string, defaults: ImportDefaults): RowReader | undefined {
+  if (/^SERVER(?: |$)/.test(line)) return (row) => readEndpoint(row.split(" ", 1)[0], defaults);
+  const head = cellsOf(line);
+  const isHead = head.includes("saddr") || head.includes("host") && head.includes("port");
+  return isHead ? csvReader(head, defaults) : undefined;
+}
+
 /** A reader for CSV of blocksweep (column `host`) or of zmap (`saddr`, and optionally `sport`). */
-function csvReader(head: readonly string[], defaults: ImportDefaults): LineReader {
+function csvReader(head: readonly string[], defaults: ImportDefaults): RowReader {
   return (line) => {
     const row = jsonFromCells(head, cellsOf(line));
     if (row === undefined || !head.includes("saddr")) return row && ownRow(row);

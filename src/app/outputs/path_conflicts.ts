@@ -120,6 +120,11 @@ function isMissing(word: string): boolean {
   }
 }
 
+/** Whether a word names a file, and not addresses, although a host might have that name too. */
+export function namesFile(word: string): boolean {
+  return !isRange(word) && isFile(word);
+}
+
 /** Whether a file exists, as far as granted permissions allow the check. Never prompts for a permission. */
 function isFile(word: string): boolean {
   const path = userPath(word);

@@ -4,10 +4,15 @@
  * @module
  */
 import { InputError } from "../../core/errors.ts";
-import { type ImportedServer, readForeignFile } from "../../sinks/foreign_files.ts";
+import { serverId } from "../../core/record.ts";
+import {
+  foreignLineReader,
+  type ImportedServer,
+  readForeignFile,
+} from "../../sinks/foreign_files.ts";
 import { XmlError } from "../../sinks/xml_tags.ts";
 import type { StoredRecord } from "../../store/rows/stored_record.ts";
-import { readReason, userPath } from "../environment.ts";
+import { readReason, standardInput, userPath } from "../environment.ts";
 import { countOf } from "../../core/quantities.ts";
 
 /**
@@ -15,18 +20,21 @@ import { countOf } from "../../core/quantities.ts";
  * and counted.
  *
  * @param report Receives a line with the number of skipped lines.
+ * @param readText Reads a line that is in no format of rows. Default: such lines are skipped.
  * @throws InputError when the file cannot be read.
  */
 export async function* readServerRows(
   path: string,
   report: (line: string) => void,
+  readText?: (line: string) => Promise<void>,
 ): AsyncIterable<StoredRecord> {
   const text = (await openRowFile(path)).pipeThrough(new TextDecoderStream());
   const now = Date.now();
   let unread = 0;
   try {
-    for await (const { servers } of readForeignFile(text, { seenAt: now })) {
-      if (servers === undefined) unread++;
+    for await (const { servers, text: line } of readForeignFile(text, { seenAt: now })) {
+      if (line !== undefined && readText !== undefined) await readText(line);
+      else if (servers === undefined) unread++;
       for (const server of servers ?? []) yield stored(server, now);
     }
   } catch (error) {
@@ -38,11 +46,26 @@ export async function* readServerRows(
 }
 
 /**
- * Opens a file of rows.
+ * A list of targets in which each row of a file is replaced by its `host:port`. Lines keep their
+ * numbers. Lines that are no rows are not changed.
+ */
+export function withoutRows(text: string): string {
+  const read = foreignLineReader({ seenAt: 0 });
+  return text.split("\n").map((line) => {
+    const servers = read(line);
+    return typeof servers === "object"
+      ? servers.map(({ record }) => serverId(record)).join(" ")
+      : line;
+  }).join("\n");
+}
+
+/**
+ * Opens a file of rows, `-` for standard input.
  *
  * @throws InputError when that fails.
  */
 export async function openRowFile(path: string): Promise<ReadableStream<Uint8Array<ArrayBuffer>>> {
+  if (path === "-") return standardInput();
   try {
     const file = await Deno.open(userPath(path));
     if (!(await file.stat()).isDirectory) return file.readable;

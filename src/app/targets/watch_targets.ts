@@ -16,7 +16,7 @@ import { AddressSet, type Range } from "../../targets/ranges.ts";
 import { neverProbedReason } from "../../targets/builtin_lists.ts";
 import { splitWords } from "../../targets/parse.ts";
 import { type StoredState, WatchedServer, type WatchRules } from "../../watch/mod.ts";
-import { readTextFile } from "../environment.ts";
+import { OUTPUT_FORMAT_LIST } from "../outputs/output_formats.ts";
 import { locate } from "./locate_server.ts";
 import { type Lookups, noteRefused, RefusedName } from "./name_lookup.ts";
 import { countOf } from "../../core/quantities.ts";
@@ -24,8 +24,8 @@ import { brokenCellReporter } from "../databases/broken_cells.ts";
 import { namesIn } from "../../targets/requested_names.ts";
 import { requestText } from "../../targets/srv.ts";
 
-/** Suffixes of files that contain rows. */
-const ROWS = ["ndjson", "jsonl", "csv"];
+/** Suffixes of files: a word that ends in one is no host, even if there is no such file. */
+const FILE_SUFFIXES: readonly string[] = OUTPUT_FORMAT_LIST.flatMap(([, { suffixes }]) => suffixes);
 
 /** How servers of databases are watched. */
 export interface StoredSources {
@@ -53,10 +53,14 @@ export interface WatchSources extends StoredSources {
   readonly protocols: readonly Protocol[];
   /** The lookup functions for names. */
   readonly lookups: Pick<Lookups, "resolve" | "findService">;
-  /** Reads a file of rows. Default: no argument is read as a file. */
+  /**
+   * Reads a file of servers. `readText` reads its lines that are no rows. Default: no argument is
+   * read as a file.
+   */
   readonly readRows?: (
     path: string,
     report: (line: string) => void,
+    readText: (line: string) => Promise<void>,
   ) => AsyncIterable<StoredRecord>;
   /** Receives a line about skipped servers. */
   readonly report: (line: string) => void;
@@ -198,7 +202,7 @@ function knownState(
 }
 
 /**
- * The servers of one argument: a file of rows, or an endpoint.
+ * The servers of one argument: a file of rows or targets, or an endpoint.
  *
  * @param refused Collects the names that have no usable record.
  */
@@ -222,14 +226,15 @@ async function readWord(
     }
   };
   const suffix = /\.([a-z]+)$/.exec(word)?.[1] ?? "";
-  const isFile = files.includes(word) || ROWS.includes(suffix) || suffix === "txt";
+  const isFile = files.includes(word) || FILE_SUFFIXES.includes(suffix);
   if (readRows === undefined || !isFile) return await addHost(word);
-  if (ROWS.includes(suffix)) {
-    for await (const stored of readRows(word, report)) {
-      const endpoint = { address: parseAddress(stored.host)!, port: stored.port };
-      addStored(endpoint, stored, sources, add);
-    }
-  } else {
-    for (const line of splitWords(await readTextFile(word))) await addHost(line.word);
+  const addHosts = async (line: string) => {
+    for (const { word: host } of splitWords(line)) await addHost(host);
+  };
+  const addUnknown: AddServer = (endpoint, name, _known, requestedAs) =>
+    add(endpoint, name, undefined, requestedAs);
+  for await (const stored of readRows(word, report, addHosts)) {
+    const endpoint = { address: parseAddress(stored.host)!, port: stored.port };
+    addStored(endpoint, stored, sources, stored.protocol === "" ? addUnknown : add);
   }
 }

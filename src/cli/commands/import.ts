@@ -71,7 +71,7 @@ async function openAll(paths: readonly string[]): Promise<ReadableStream<Uint8Ar
   const files: ReadableStream<Uint8Array>[] = [];
   for (const path of paths) {
     try {
-      files.push(path === "-" ? Deno.stdin.readable : await openRowFile(path));
+      files.push(await openRowFile(path));
     } catch (error) {
       for (const file of files) await file.cancel();
       throw error;
@@ -237,7 +237,7 @@ async function readServers(
     }
     names = [];
   };
-  for await (const { number, servers, unread: line } of readForeignFile(text, { port, seenAt })) {
+  for await (const { number, servers, text: line } of readForeignFile(text, { port, seenAt })) {
     const name = line === undefined ? undefined : nameInLine(line);
     if (name !== undefined) names.push({ number, name });
     else if (servers === undefined) unread.count(number);

@@ -10,6 +10,7 @@ import { withoutPlayers } from "../../protocols/declared_facts.ts";
 import { PROTOCOLS } from "../../protocols/list.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
 import type { Range } from "../../targets/ranges.ts";
+import { namesFile } from "../../app/outputs/path_conflicts.ts";
 import { parseDatabaseLocation } from "../../store/database_location.ts";
 import {
   firstPollsMs,
@@ -118,10 +119,11 @@ function findServers(
     & Pick<Watch, "chosen" | "network" | "lists">
     & { readonly allProtocols: readonly Protocol[] },
 ): Promise<readonly WatchedServer[]> {
+  const named = words.filter((word) => parseDatabaseLocation(word) === undefined);
   return readWatchTargets({
     optedOut,
-    words: words.filter((word) => parseDatabaseLocation(word) === undefined),
-    files: options.inputFile,
+    words: named.filter((word) => !namesFile(word)),
+    files: [...named.filter(namesFile), ...options.inputFile],
     allowPrivate: options.allowPrivate,
     lists: lists.sources,
     protocols: polling.protocols,

@@ -101,7 +101,7 @@ export const COMMANDS: Readonly<Record<Command, CommandDescription>> = {
   watch: {
     usage: "watch HOST[:PORT]|FILE|DATABASE... [options]",
     purpose: "poll known servers, and report what changes",
-    note: "A FILE contains rows of a scan (.csv, .ndjson) or targets (.txt).\n" +
+    note: "A FILE contains rows in any format of scan and export, or targets.\n" +
       "The watch writes changes to a DATABASE, but not to a FILE.",
     examples: [
       "watch servers.db",
@@ -158,7 +158,7 @@ export const COMMANDS: Readonly<Record<Command, CommandDescription>> = {
     purpose: "write one HTML file about the servers of a database or a file of rows",
     note:
       "The file needs no server, and loads nothing: numbers, charts, a map, and a table with filters.\n" +
-      "A FILE contains rows of a scan, such as rows.ndjson.",
+      "A FILE contains rows in any format of scan and export, such as rows.ndjson.",
     examples: [
       "report servers.db -o report.html",
       "report rows.ndjson -o report.html --geoip country.mmdb",
@@ -179,7 +179,7 @@ export const COMMANDS: Readonly<Record<Command, CommandDescription>> = {
   import: {
     usage: "import DATABASE FILE... [options]",
     purpose: "read servers into a database from files of blocksweep or of other scanners",
-    note: "The format is recognised by the content: CSV, NDJSON, JSON and grep of blocksweep;\n" +
+    note: "The format is recognised by the content: every format of scan and export;\n" +
       "-oX and -oG of nmap; -oX, -oG, -oJ and -oL of masscan; JSON lines of naabu; CSV of zmap;\n" +
       "lines of HOST:PORT, also with names, which are looked up.",
     examples: [

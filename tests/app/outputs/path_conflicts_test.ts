@@ -4,7 +4,7 @@
  */
 import { assertEquals, assertThrows } from "@std/assert";
 import { readCommandLine } from "../../../src/cli/options/read_options.ts";
-import { refuseFiles } from "../../../src/app/outputs/path_conflicts.ts";
+import { namesFile, refuseFiles } from "../../../src/app/outputs/path_conflicts.ts";
 import { checkpointPlace } from "../../../src/app/resume/open_with_checkpoint.ts";
 import { main } from "../../../src/cli/mod.ts";
 import { outputPaths, planOutputs } from "../../../src/app/outputs/plan_outputs.ts";
@@ -92,4 +92,15 @@ Deno.test({
   name: "without read permission no target is mistaken for a file, and Deno does not prompt",
   permissions: { read: false },
   fn: () => refuseFiles([THIS, "example.org"]),
+});
+
+Deno.test("a word names a file if there is one, but addresses never do", async () => {
+  const folder = await Deno.makeTempDir();
+  try {
+    await Deno.writeTextFile(`${folder}/rows`, "");
+    assertEquals([`${folder}/rows`, `${folder}/none`, folder].map(namesFile), [true, false, false]);
+    assertEquals(namesFile("127.0.0.1"), false);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
 });

@@ -1,12 +1,14 @@
 /** Covers src/app/targets/servers_in_files.ts. */
 import { assertEquals, assertRejects } from "@std/assert";
 import { readWatchTargets, type WatchSources } from "../../../src/app/targets/watch_targets.ts";
-import { readServerRows } from "../../../src/app/targets/servers_in_files.ts";
+import { readServerRows, withoutRows } from "../../../src/app/targets/servers_in_files.ts";
 import { InputError } from "../../../src/core/errors.ts";
 import { PROTOCOLS } from "../../../src/protocols/list.ts";
 import { emptyRecord, FIELDS, type ServerRecord } from "../../../src/core/record.ts";
 import { csvFormat } from "../../../src/sinks/csv.ts";
-import { ndjsonFormat } from "../../../src/sinks/json.ts";
+import { jsonFormat, ndjsonFormat } from "../../../src/sinks/json.ts";
+import { grepFormat, hostPortFormat } from "../../../src/sinks/line_formats.ts";
+import { serverTable } from "../../../src/app/outputs/table_format.ts";
 import type { Format } from "../../../src/sinks/sink.ts";
 
 const SQP: ServerRecord = {
@@ -18,7 +20,11 @@ const BARE = emptyRecord({ address: 0x7f000001, port: 19132 }, 5);
 const BEHIND = { ...SQP, port: 9001, requested_as: "a.example SRV mc1.example.org:25570" };
 
 /** The servers of a file with this text. */
-async function serversOf(name: string, text: string, over: Partial<WatchSources> = {}) {
+async function serversOf(
+  name: string,
+  text: string,
+  over: (path: string) => Partial<WatchSources> = () => ({}),
+) {
   const folder = await Deno.makeTempDir();
   try {
     await Deno.writeTextFile(`${folder}/${name}`, text);
@@ -28,7 +34,7 @@ async function serversOf(name: string, text: string, over: Partial<WatchSources>
       rules: { intervalMs: 60_000, downAfter: 3, scanId: "w", newEventId: () => "event" },
       lookups: { resolve: () => Promise.reject(new Error("no name is looked up")) },
       readRows: readServerRows,
-      ...over,
+      ...over(`${folder}/${name}`),
     });
   } finally {
     await Deno.remove(folder, { recursive: true });
@@ -48,7 +54,7 @@ for (const [name, format] of [["a.ndjson", ndjsonFormat], ["a.csv", csvFormat]] 
     assertEquals([sqp.name, sqp.online, sqp.endpoint.port], ["play.example.org", true, 9000]);
     assertEquals([bare.row, bare.online, bare.name], [undefined, undefined, null]);
     assertEquals(behind.name, "a.example");
-    const [named] = await serversOf(name, text, { names: true });
+    const [named] = await serversOf(name, text, () => ({ names: true }));
     assertEquals(named.row?.players, ["Ann"]);
   });
 
@@ -72,6 +78,46 @@ Deno.test("two names of one address are two servers, and a repeated name is one 
     "other.example.org:9000",
     "127.0.0.1:9000",
   ]);
+});
+
+const ENDPOINTS = [hostPortFormat, grepFormat(), serverTable(Infinity)];
+
+for (const [i, format] of [jsonFormat(FIELDS), csvFormat(FIELDS), ...ENDPOINTS].entries()) {
+  Deno.test(`watch and scan -iL read rows in the format ${format.name} by their content`, async () => {
+    const text = fileOf(format, [SQP, BEHIND]);
+    for (const name of ["rows.json", "rows", "rows.txt"]) {
+      const servers = await serversOf(name, text, (path) => ({ words: [], files: [path] }));
+      assertEquals(servers.map(({ endpoint }) => endpoint.port), [9000, 9001], name);
+      const known = servers.map(({ row }) => row?.protocols);
+      assertEquals(known, i < 2 ? [["sqp"], ["sqp"]] : [undefined, undefined]);
+      assertEquals(servers.map((server) => server.firstDelayMs(Date.now(), () => 0.5)), [0, 0]);
+    }
+    const targets = withoutRows(text).split(/\s+/).filter((word) => word !== "");
+    assertEquals(targets, ["127.0.0.1:9000", "127.0.0.1:9001"]);
+  });
+}
+
+Deno.test("a word with a suffix of an output is a file, and is not looked up", async () => {
+  for (const name of ["rows.json", "rows.jsonl", "rows.gnmap"]) {
+    assertEquals((await serversOf(name, '[\n{"host":"127.0.0.1","port":5}\n]\n')).length, 1, name);
+  }
+});
+
+Deno.test("a list of targets has hosts without ports, several on a line, and comments", async () => {
+  const text = "# known\n127.0.0.1:5, 127.0.0.2:6 # two\n127.0.0.3\n";
+  const protocols = PROTOCOLS.filter(({ name }) => name === "raknet");
+  const servers = await serversOf("rows.txt", text, () => ({ protocols }));
+  assertEquals(servers.map(({ endpoint }) => endpoint.port), [5, 6, 19132]);
+  assertEquals(withoutRows(text), "\n127.0.0.1:5, 127.0.0.2:6 # two\n127.0.0.3\n");
+});
+
+Deno.test("a broken row is no target, and a host may be named host", async () => {
+  const rows = "host,port\n127.0.0.1,5\n127.0.0.2\n";
+  const reported: string[] = [];
+  const report = (line: string) => void reported.push(line);
+  assertEquals((await serversOf("a.csv", rows, () => ({ report }))).length, 1);
+  assertEquals(reported.length, 1);
+  assertEquals(withoutRows("host\n10.0.0.1"), "host\n10.0.0.1");
 });
 
 Deno.test("watch takes over from a row that a server is offline", async () => {

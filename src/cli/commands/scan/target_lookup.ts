@@ -20,6 +20,7 @@ import {
   type NamedText,
 } from "../../../app/targets/find_targets.ts";
 import { haveService } from "../../../app/targets/name_lookup.ts";
+import { withoutRows } from "../../../app/targets/servers_in_files.ts";
 import type { OptOutFile } from "../../../app/targets/opt_out_file.ts";
 import { knownToRescan } from "../../../app/targets/rescan_targets.ts";
 import { reportError, reportLine } from "../../term/console.ts";
@@ -80,7 +81,7 @@ async function lookUpTargets(
   const note = options.quiet ? () => {} : reportError;
   return await findTargets({
     words,
-    files: await readAll(paths),
+    files: (await readAll(paths)).map((file) => ({ ...file, text: withoutRows(file.text) })),
     exclude: options.exclude,
     excludeFiles: await readAll(options.excludeFile),
     known: await knownToRescan(

@@ -22,7 +22,7 @@ export const TARGETS = {
       commands: ["scan", "watch"],
       takes: FILE,
       repeat: true,
-      help: "read targets from a file, - for standard input (also -iL)",
+      help: "read targets or rows from a file, - for standard input (also -iL)",
     },
     {
       name: "rescan",

@@ -10,6 +10,7 @@ const TESTS = [
   "tests/app/targets/added_servers_test.ts",
   "tests/watch/database_outages_test.ts",
   "tests/watch/webhook/event_feed_queue_test.ts",
+  "tests/watch/webhook/webhook_position_test.ts",
   "tests/web/data",
   "tests/postgres",
 ];

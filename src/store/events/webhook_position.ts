@@ -147,18 +147,19 @@ export class WebhookPosition {
   }
 
   /**
-   * Moves the position.
+   * Moves the position forward.
    *
    * @param reported Number of events that prune removed, and that were reported.
-   * @returns `false` if another watch has taken the lease.
+   * @returns `false` if another watch has taken the lease, or the position is already later.
    */
   async advance({ tx, seq }: EventPosition, reported = 0): Promise<boolean> {
     const { database } = this;
     const changed = await database.run(
       `update webhook_positions set tx = ${xid(database)}, seq = ?, pruned = pruned - ?, ` +
         `held_until = ${timeIn(database, LEASE_MS)} ` +
-        `where webhook = ? and kinds = ? and holder = ${uuid(database)}`,
-      [tx, seq, reported, ...this.#row, this.holder],
+        `where webhook = ? and kinds = ? and holder = ${uuid(database)} ` +
+        `and (tx, seq) <= (${xid(database)}, ?)`,
+      [tx, seq, reported, ...this.#row, this.holder, tx, seq],
     );
     return changed > 0;
   }

@@ -215,6 +215,7 @@ export class EventFeedQueue {
     if (this.#saved?.tx !== tx || this.#saved.seq !== seq) {
       this.#queue = [];
       this.#start = this.#unsaved === undefined ? held : laterPosition(held, this.#unsaved);
+      if (this.#start === held) this.#unsaved = undefined; // another watch has sent these events
       this.#saved = { tx, seq };
     }
     await this.#save();

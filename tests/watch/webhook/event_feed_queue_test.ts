@@ -1,79 +1,25 @@
-/**
- * Covers src/watch/webhook/event_feed_queue.ts, src/store/events/sendable_events.ts and
- * src/store/events/webhook_position.ts.
- */
+/** Covers src/watch/webhook/event_feed_queue.ts and src/store/events/sendable_events.ts. */
 import { assert, assertEquals } from "@std/assert";
-import type { ServerRecord } from "../../../src/core/record.ts";
-import { type Database, Unavailable } from "../../../src/store/database/database.ts";
+import type { Database } from "../../../src/store/database/database.ts";
 import { removeServers, writeTombstones } from "../../../src/store/forget/forget_servers.ts";
 import { removeEvents } from "../../../src/store/events/remove_events.ts";
-import { EVENT_KINDS } from "../../../src/store/events/watch_event.ts";
-import { WebhookPosition } from "../../../src/store/events/webhook_position.ts";
 import { writeEvents } from "../../../src/store/events/write_events.ts";
 import { newEventId } from "../../../src/store/rows/uuid.ts";
 import { Store } from "../../../src/store/store.ts";
-import { FakeNetwork } from "../../../src/testing/fake_network.ts";
-import {
-  EventFeedQueue,
-  EventSpool,
-  newReceiver,
-  type WatchEvent,
-  Webhook,
-} from "../../../src/watch/mod.ts";
+import { EventSpool, newReceiver, type WatchEvent, Webhook } from "../../../src/watch/mod.ts";
 import { all, onEngines } from "../../store/databases.ts";
-import { writePolled } from "../../store/polls.ts";
 import { forgettable, record, scanId, watchId } from "../../store/records.ts";
-import { identityOf } from "../../../src/store/rows/identity.ts";
-
-const NOW = 1_700_000_000_000;
-const STORED = EVENT_KINDS.filter((kind) => kind !== "players");
-
-/** A database that stays open when a queue disposes of it. */
-function shared(database: Database): Database {
-  const methods = { [Symbol.asyncDispose]: { value: () => Promise.resolve() } };
-  return new Proxy(database, {
-    get(target, name) {
-      if (name === Symbol.asyncDispose) return methods[Symbol.asyncDispose].value;
-      const value = Reflect.get(target, name);
-      return typeof value === "function" ? value.bind(target) : value;
-    },
-  });
-}
-
-/** A queue of a watch, and what it reports. */
-async function queueOf(database: Database, watch = 1, given: {
-  readonly kinds?: readonly string[];
-  readonly shown?: (record: ServerRecord) => ServerRecord;
-} = {}) {
-  const { kinds = STORED, shown = (record) => record } = given;
-  const clock = new FakeNetwork(1);
-  clock.yieldToEvents = () => Promise.resolve(); // a test waits for the queue without running the clock
-  const position = new WebhookPosition(database, { webhook: "00", kinds }, watchId(watch));
-  const givenUp = await position.prepare();
-  const lines: string[] = [];
-  const report = (line: string) => lines.push(line);
-  const queue = new EventFeedQueue({ database: shared(database), position, shown, clock, report });
-  const lost: [number, string][] = [];
-  queue.start({ onEvents: () => {}, onLost: (...one) => lost.push(one) });
-  return { queue, clock, lines, lost, givenUp, position };
-}
-
-/** Writes events of a watch that say which one they are. */
-async function write(database: Database, ...numbers: readonly number[]): Promise<void> {
-  const scan = Number((await all(database, "select id from scans where kind = 'watch'"))[0].id);
-  const rows = numbers.map((misses) => ({
-    ...{ id: newEventId(NOW), at: NOW, server: 1, scan, kind: "offline" },
-    data: { misses, last_seen: null, unresponsive_since: null },
-  }));
-  await database.transaction(() => writeEvents(database, rows));
-}
-
-/** Writes an event of a watch that reaches no server. */
-async function writeOffline(database: Database): Promise<void> {
-  const data = { since: NOW, reason: "no_reply" };
-  const event = { id: newEventId(NOW), at: NOW, server: null, scan: 1, kind: "watcher_offline" };
-  await database.transaction(() => writeEvents(database, [{ ...event, data }]));
-}
+import {
+  breakable,
+  endLeases,
+  NOW,
+  numbers,
+  parse,
+  prepare,
+  queueOf,
+  write,
+  writeOffline,
+} from "./feed_queues.ts";
 
 /** Writes an event `offline` of a scan, about a server that no watch has observed. */
 async function writeOfScan(database: Database, at: number): Promise<void> {
@@ -92,29 +38,6 @@ async function writeOfScan(database: Database, at: number): Promise<void> {
     }])
   );
 }
-
-/** Creates a watch, and a server that it has observed. */
-async function prepare(database: Database): Promise<void> {
-  await new Store(database).begin({
-    id: watchId(1),
-    kind: "watch",
-    at: NOW,
-    shards: 1,
-    config: "{}",
-  });
-  const one = record(1, { seen_at: NOW, scan_id: watchId(1) });
-  const identity = identityOf(one)!;
-  await writePolled(database, [{ identity, at: NOW, record: one }], [
-    { identity, at: NOW, record: one, scanId: watchId(1) },
-  ]);
-}
-
-const parse = (lines: readonly { readonly line: Uint8Array }[]) =>
-  lines.map(({ line }) => JSON.parse(new TextDecoder().decode(line)));
-const numbers = (lines: readonly { readonly line: Uint8Array }[]) =>
-  parse(lines).map(({ misses }) => misses);
-const endLeases = (database: Database) =>
-  database.script("update webhook_positions set holder = null");
 
 onEngines(
   "a new webhook gets later events only, in order, and continues after each removal",
@@ -317,35 +240,26 @@ onEngines(
   "while the database is not available nothing is lost, and one message says so",
   async (db) => {
     await prepare(db);
-    let isAway = false;
-    const away = new Proxy(db, {
-      get(target, name) {
-        const value = Reflect.get(target, name);
-        if (typeof value !== "function") return value;
-        return isAway && (name === "rows" || name === "run")
-          ? () => Promise.reject(new Unavailable("gone"))
-          : value.bind(target);
-      },
-    });
-    const { queue, lines, clock } = await queueOf(away);
+    const away = breakable(db);
+    const { queue, lines, clock } = await queueOf(away.database);
     assertEquals(await queue.oldest(1), []);
     await write(db, 1, 2, 3);
-    isAway = true;
+    away.isAway = true;
     for (let second = 0; second < 9; second++) { // while the lease is valid, and then without it
       assertEquals(await queue.oldest(1), []);
       await clock.run(new Promise<void>((resolve) => clock.after(1000, resolve)));
     }
-    isAway = false;
+    away.isAway = false;
     const [first] = await queue.oldest(1);
     assertEquals(lines.splice(0).length, 2);
-    isAway = true;
+    away.isAway = true;
     assertEquals(await queue.removeUpTo(first.id), 1);
     await clock.run(new Promise<void>((resolve) => clock.after(30_000, resolve)));
     assertEquals(await queue.oldest(9), []);
     assertEquals(lines, [
       "events for the webhook cannot be read: gone; they wait in the database",
     ]);
-    isAway = false;
+    away.isAway = false;
     assertEquals(numbers(await queue.oldest(9)), [2, 3]); // the removal is written first
     assertEquals(lines.slice(1), ["events for the webhook can be read again"]);
     await queue.close();

@@ -8,9 +8,9 @@
  *   (`suppressedBy`). For example, SQP harms RakNet servers. A protocol with a suppressor is called
  *   suppressible. A suppressible protocol is used last, and only if a probe in the suppressor had
  *   no reply. It is no longer used once the endpoint has sent a datagram that is not a reply in the
- *   suppressible protocol. An endpoint that is known to speak only the suppressible protocol is
- *   queried in that protocol first, and never in the suppressor. A reply that may be forged does
- *   not count as proof.
+ *   suppressible protocol, in this interview or before. An endpoint that is known to speak only the
+ *   suppressible protocol is queried in that protocol first, and never in the suppressor. A reply
+ *   that may be forged does not count as proof.
  * - Gap: a second passes between a datagram without a reply and the first datagram of the next protocol.
  *   After a reply the next datagram may be sent at once, and connections need no gap.
  * - Sockets: a protocol whose replies may lack the token uses a socket of its own until the endpoint has
@@ -310,7 +310,7 @@ export function sendable(
 }
 
 /** Whether a reply in this protocol means that suppressible protocols must not be used. */
-function repliesSuppress({ transport, suppressedBy }: Protocol): boolean {
+export function repliesSuppress({ transport, suppressedBy }: Protocol): boolean {
   return transport === "udp" && suppressedBy === undefined;
 }
 

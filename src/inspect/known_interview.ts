@@ -77,6 +77,7 @@ function joined(results: readonly InterviewResult[]): InterviewResult {
     latencyMs: results.map(({ latencyMs }) => latencyMs).find((ms) => ms !== null) ?? null,
     outcomes: results.flatMap(({ outcomes }) => outcomes),
     suppressed: results.flatMap(({ suppressed }) => suppressed),
+    suppresses: results.some(({ suppresses }) => suppresses),
     ended: ENDS.find((ended) => ends.includes(ended)),
     isUnreachable: results.every(({ isUnreachable }) => isUnreachable),
     isCutShort: results.some(({ isCutShort }) => isCutShort),

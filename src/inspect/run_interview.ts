@@ -75,6 +75,8 @@ export interface InterviewResult {
   readonly outcomes: readonly { readonly protocol: string; readonly outcome: Outcome<unknown> }[];
   /** Protocols that were suppressed. */
   readonly suppressed: readonly string[];
+  /** Whether the endpoint sent a datagram that suppresses protocols. */
+  readonly suppresses: boolean;
   /** Why the interview ended early; `undefined` when it did not. */
   readonly ended: Ended | undefined;
   /**
@@ -124,6 +126,7 @@ export async function runInterview(
 class InterviewRun {
   readonly #replies: ProtocolReply[] = [];
   readonly #outcomes: { protocol: string; outcome: Outcome<unknown> }[] = [];
+  #suppresses = false;
   #isCutShort = false;
   #exhausted = false;
   /** Whether the system refused anything, and whether it sent anything. */
@@ -141,6 +144,7 @@ class InterviewRun {
       latencyMs,
       outcomes: this.#outcomes,
       suppressed,
+      suppresses: this.#suppresses,
       ended,
       isUnreachable: this.#wasRefused && !this.#wasSent,
       isCutShort,
@@ -161,6 +165,7 @@ class InterviewRun {
     this.#wasSent ||= recorder.wasSent || medium === "stream" && !isUnreachable;
     const suppresses = outcome.kind === "malformed" && outcome.foreign === true ||
       medium !== "stream" && protocol.suppressedBy === undefined && recorder.received;
+    this.#suppresses ||= suppresses;
     const latencyMs = outcome.kind === "replied" ? outcome.latencyMs : undefined;
     if (isExhausted(outcome)) this.interview.stop(signal.aborted ? "cancelled" : "exhausted");
     const { noReplySince } = recorder;

@@ -17,6 +17,7 @@ export * from "./own_network.ts";
 export * from "./poll_loop.ts";
 export * from "./poller.ts";
 export * from "./schedule.ts";
+export * from "./suppressing_endpoints.ts";
 export * from "./webhook/event_feed_queue.ts";
 export * from "./webhook/event_spool.ts";
 export * from "./webhook/receivers.ts";

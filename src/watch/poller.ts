@@ -9,13 +9,14 @@ import type { RetryLimits } from "../inspect/retry.ts";
 import { attachedOf } from "../inspect/attachments.ts";
 import { runKnownInterview, runSideBySide } from "../inspect/known_interview.ts";
 import type { RunInterviewOptions } from "../inspect/run_interview.ts";
-import type { InterviewPlan } from "../inspect/interview.ts";
+import { type InterviewPlan, leadProtocol } from "../inspect/interview.ts";
 import { mergeReplies } from "../inspect/merge.ts";
 import type { DatagramSocket, Link } from "../net/socket.ts";
 import type { Demultiplexer } from "../net/demultiplexer.ts";
 import { PROTOCOLS } from "../protocols/list.ts";
 import { motdAsSent, type Protocol } from "../protocols/protocol.ts";
 import { ATTACHMENTS, type RecordWithAttachments } from "../core/record.ts";
+import { isOutdated, SuppressingEndpoints } from "./suppressing_endpoints.ts";
 import type { PollResult } from "./watch.ts";
 import type { WatchedServer } from "./watched_server.ts";
 
@@ -41,6 +42,8 @@ export interface PollerOptions extends RetryLimits {
   readonly optsOut: (motd: string) => boolean;
   /** Whether an address has opted out. */
   readonly optedOut: (address: Address) => boolean;
+  /** The endpoints that suppress protocols. Pollers may share them. Default: those of this poller. */
+  readonly suppressing?: SuppressingEndpoints;
 }
 
 /** Facts about a server that are kept between polls. */
@@ -80,13 +83,17 @@ interface PollState {
 /** Polls servers, and remembers their protocols and tokens. */
 export class Poller {
   readonly #memories = new WeakMap<WatchedServer, Memory>();
+  readonly #suppressing: SuppressingEndpoints;
 
   get #allProtocols(): readonly Protocol[] {
     return this.options.allProtocols ?? PROTOCOLS;
   }
 
   /** Creates a poller without stored protocols and tokens. */
-  constructor(private readonly options: PollerOptions) {}
+  constructor(private readonly options: PollerOptions) {
+    const { suppressing, allProtocols } = options;
+    this.#suppressing = suppressing ?? new SuppressingEndpoints(allProtocols);
+  }
 
   /**
    * Polls a server in all its protocols. A poll without a reply in any of them is a failure.
@@ -97,11 +104,13 @@ export class Poller {
     const memory = this.#memoryOf(server);
     const { endpoint, requestedAs } = server; // the server may move meanwhile
     const interview = this.#interview(server, memory);
-    const { replies, latencyMs, ended, isUnreachable, repliedAt } = await interview;
+    const { replies, latencyMs, ended, isUnreachable, repliedAt, suppresses } = await interview;
+    const hasReplied = replies.length > 0;
+    this.#suppressing.note(endpoint, { suppresses, hasReplied, at: clock.wall() });
     if (ended === "optedOut") return "opted out";
     if (ended === "exhausted") return "not probed";
     if (ended === "cancelled") return undefined;
-    if (replies.length === 0) {
+    if (!hasReplied) {
       memory.echoed.clear(); // the next reply may come from other software
       return isUnreachable ? "unreachable" : undefined;
     }
@@ -125,7 +134,7 @@ export class Poller {
     const plan = this.#planFor(server, memory);
     server.queried = plan.protocols.map(({ name }) => name);
     const state: PollState = { optsOut: false, repliedAt: undefined };
-    const options = this.#optionsFor(server, memory, state);
+    const options = this.#optionsFor(server, memory, state, plan);
     // No retries in the other protocols: the next poll repeats them, and failed polls stay short.
     const result = memory.spoken === undefined
       ? await runSideBySide(plan, options)
@@ -134,8 +143,14 @@ export class Poller {
   }
 
   /** The options of the interviews of a poll. */
-  #optionsFor(server: WatchedServer, memory: Memory, state: PollState): RunInterviewOptions {
+  #optionsFor(
+    server: WatchedServer,
+    memory: Memory,
+    state: PollState,
+    { known }: InterviewPlan,
+  ): RunInterviewOptions {
     const { options } = this;
+    const isTrusted = leadProtocol(new Set(known), this.#allProtocols) !== undefined;
     const { demultiplexer, connect, openExclusive } = options;
     const { endpoint, name } = server;
     return {
@@ -152,6 +167,7 @@ export class Poller {
       startOf: (protocol) => this.#startOf(protocol, memory),
       restarts: true,
       optsOut: ({ statement }) => state.optsOut ||= options.optsOut(motdAsSent(statement)),
+      replied: () => !isTrusted && this.#suppressing.has(endpoint, options.clock.wall()),
       optedOut: () => state.optsOut || options.optedOut(endpoint.address),
       onStatus: (protocol, status) => {
         state.repliedAt ??= options.clock.wall();
@@ -162,14 +178,17 @@ export class Poller {
 
   /** The interview of a poll: the known protocols of a server that has replied, else all protocols. */
   #planFor({ row }: WatchedServer, { spoken, echoed }: Memory): InterviewPlan {
-    const { protocols, allProtocols, timeoutMs } = this.options;
+    const { protocols, allProtocols, timeoutMs, clock } = this.options;
     if (spoken !== undefined) {
       const known = spoken.map(({ name }) => name);
       return { protocols: spoken, allProtocols, known, echoed, timeoutMs };
     }
-    const known = row?.protocols ?? [];
+    const stored = row?.protocols ?? [];
+    const isTrusted = leadProtocol(new Set(stored), this.#allProtocols) !== undefined;
+    const isOld = row !== undefined && isOutdated(row.seen_at, clock.wall());
+    const known = isOld && !isTrusted ? [] : stored;
     const all = this.#allProtocols.filter((protocol) =>
-      known.includes(protocol.name) || protocols.includes(protocol)
+      stored.includes(protocol.name) || protocols.includes(protocol)
     );
     return { protocols: all, allProtocols, known, echoed, timeoutMs };
   }

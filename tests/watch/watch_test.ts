@@ -205,6 +205,26 @@ Deno.test("a watch for all protocols sends no SQP to servers of RakNet or Query,
   }
 });
 
+Deno.test("a server that sent another datagram gets no SQP in later polls", async () => {
+  const endpoint = { address: 0x7f1f0001, port: 9000 };
+  const sqp = async (reply: Uint8Array<ArrayBuffer> | undefined) => {
+    const { network } = await watchFleet({
+      servers: 0,
+      more: [endpoint],
+      protocols: PROTOCOLS.filter(({ name }) => ["raknet", "sqp"].includes(name)),
+      runMs: 60_000,
+      script: ({ network }) => {
+        network.host(endpoint, { respond: () => reply === undefined ? [] : [reply] });
+        network.after(5000, () => network.host(endpoint, { respond: () => [] }));
+      },
+    });
+    assert(network.sent.filter(({ at }) => at > 15_000).length > 5);
+    return network.sent.filter(({ bytes }) => bytes.length === 5).length;
+  };
+  assert(await sqp(undefined) > 0);
+  assertEquals(await sqp(Uint8Array.of(0x1c, 1, 2)), 0);
+});
+
 Deno.test("a watch waits a second after an unanswered ping, even if follow-ups time out sooner", async () => {
   const java = { servers: 20, software: ["vanilla"], spoken: ["slp"], online: false };
   const { counts, network } = await watchFleet({ ...java, runMs: 20_000 }); // which audits

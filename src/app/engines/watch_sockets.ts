@@ -17,6 +17,7 @@ import {
   newPollPool,
   Poller,
   type PollPool,
+  SuppressingEndpoints,
   type WatchedServer,
   WatchSockets,
 } from "../../watch/mod.ts";
@@ -77,6 +78,8 @@ export interface PollingSockets {
   readonly pool: PollPool;
   /** Makes a poller for only some protocols, with the same sockets and limits. */
   readonly pollerFor: (protocols: readonly Protocol[]) => Poller;
+  /** The endpoints that suppress protocols, for all pollers. */
+  readonly suppressing: SuppressingEndpoints;
   /** The address families of the sockets. */
   readonly families: readonly (4 | 6)[];
   /** Applies the default rate limit if an address that is polled from now on is not on loopback. */
@@ -130,14 +133,16 @@ export async function openPollingSockets(
   const open = () =>
     families.flatMap((family) => openShared(() => openExclusive(family), concurrency));
   const sockets = new WatchSockets({ open, throttle, clock, signal, report: context.report });
-  const pollerFor = pollersOn(sockets, throttle, settings, context);
+  const suppressing = new SuppressingEndpoints(settings.allProtocols);
+  const pollerFor = pollersOn(sockets, throttle, settings, { ...context, suppressing });
   const poller = pollerFor(settings.protocols);
   const limitRate = (address: Address) => {
     if (rate === undefined && !isLoopback(address)) {
       throttle.setRate(DEFAULTS.watch.rate, clock.now());
     }
   };
-  return { poller, pollerFor, pool: newPollPool(concurrency), sockets, families, limitRate };
+  const pool = newPollPool(concurrency);
+  return { poller, pollerFor, pool, sockets, suppressing, families, limitRate };
 }
 
 /** Opens a socket for one exchange. */
@@ -150,7 +155,7 @@ function pollersOn(
   sockets: WatchSockets,
   throttle: Throttle,
   settings: PollingSettings,
-  context: PollingContext,
+  context: PollingContext & Pick<PollingSockets, "suppressing">,
 ): PollingSockets["pollerFor"] {
   const { limits } = settings;
   const { signal, network, network: { clock, dialer }, report } = context;

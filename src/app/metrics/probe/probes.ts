@@ -44,7 +44,10 @@ export interface ProbesOptions {
   /** The token that clients have to send; `undefined`: none. */
   readonly token: string | undefined;
   /** The poller, the pool and the sockets of the watch. */
-  readonly polling: Pick<PollingSockets, "poller" | "pollerFor" | "pool" | "families">;
+  readonly polling: Pick<
+    PollingSockets,
+    "poller" | "pollerFor" | "pool" | "families" | "suppressing"
+  >;
   /** Every protocol of the program, in order of rank. */
   readonly allProtocols: readonly Protocol[];
   /** How servers are watched. */
@@ -220,6 +223,8 @@ export class Probes {
       endpointKey(earlier.server.endpoint) === key;
     const watched = protocols === undefined ? targets.watched(endpoint, name) : undefined;
     const server = isSame ? earlier.server : watched ?? new WatchedServer(endpoint, name, rules);
+    const lastRow = targets.watched(endpoint, null)?.row;
+    if (lastRow !== undefined) polling.suppressing.noteRecord(endpoint, lastRow);
     const poller = isSame
       ? earlier.poller
       : protocols === undefined

@@ -224,6 +224,27 @@ Deno.test("targets that are not allowed are refused without a packet and without
   assertEquals([sent(), lookups], [0, []]);
 });
 
+Deno.test("a server that sent another datagram gets no SQP from probes for SQP", async () => {
+  const { get, run, later, network, servers } = await bench({ allow: "10.0.0.8,10.0.0.9" });
+  network.addServer({ host: "10.0.0.8", software: "bds" });
+  const sqp = () =>
+    network.datagrams.sent.filter(({ bytes }) => bytes.length === 5)
+      .map(({ to }) => formatEndpoint(to));
+  await run(async () => {
+    await get("target=10.0.0.8:19132");
+    await later(6000);
+    // Every later ping of RakNet is lost. The watch has not polled its server, but a database has its row.
+    for (const host of ["10.0.0.7", "10.0.0.8"]) network.removeServer({ host, port: 19132 });
+    const seen = emptyRecord(servers[0].endpoint, network.clock.wall());
+    servers[0].row = { ...seen, protocols: ["raknet"] };
+    for (const host of ["10.0.0.7", "10.0.0.8", "10.0.0.9"]) {
+      await get(`target=${host}:19132&protocol=sqp`);
+      await later(6000);
+    }
+  });
+  assertEquals(new Set(sqp()), new Set(["10.0.0.9:19132"]));
+});
+
 Deno.test("an allowed name is resolved for each probe, and must not lead to a private address", async () => {
   const allow = "play.example.org,rebound.example.org:19132,mc.lan:19132,gone.example.org";
   const { get, run, sent, later, network } = await bench({ allow });

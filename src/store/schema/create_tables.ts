@@ -7,6 +7,7 @@ import { InputError } from "../../core/errors.ts";
 import { type Database, insertInto } from "../database/database.ts";
 import postgres from "./postgres.sql" with { type: "text" };
 import sqlite from "./sqlite.sql" with { type: "text" };
+import { refuseForeignObjects } from "./foreign_objects.ts";
 import { withPartitions } from "./partitions.ts";
 import { TABLE_COLUMNS } from "./table_columns.ts";
 
@@ -66,7 +67,9 @@ export async function createTablesForCopy(
   options: TableOptions = {},
 ): Promise<void> {
   await createOnce(database, async () => {
-    if ((await readTables(database)).has(UNFINISHED_COPY)) return;
+    if ((await readTables(database)).has(UNFINISHED_COPY)) {
+      return await refuseForeignObjects(database, true);
+    }
     if (await readVersion(database) !== 0) {
       throw new InputError(
         `Cannot copy into ${database.name}: it has tables, perhaps of a complete copy; name an empty one`,
@@ -141,9 +144,16 @@ function refuseOther({ name }: Database, version: number): void {
 /**
  * Reads the schema version of a database; 0 when the database has no tables of blocksweep.
  *
- * @throws InputError when tables of another program are in conflict, or a copy is unfinished.
+ * @throws InputError when tables, views or triggers of another program are in conflict, or a copy is
+ * unfinished.
  */
 export async function readVersion(database: Database): Promise<number> {
+  const version = await storedVersion(database);
+  await refuseForeignObjects(database, version === SCHEMA_VERSION);
+  return version;
+}
+
+async function storedVersion(database: Database): Promise<number> {
   const tables = await readTables(database);
   if (tables.has(UNFINISHED_COPY)) {
     throw new InputError(

@@ -1,0 +1,48 @@
+/**
+ * Refuses SQLite files with views, triggers or virtual tables that this program did not make. A file of
+ * a stranger may have a view in place of a table, and reading a view may never end. SQLite has no timeout.
+ *
+ * @module
+ */
+import { InputError } from "../../core/errors.ts";
+import type { Database } from "../database/database.ts";
+import sqlite from "./sqlite.sql" with { type: "text" };
+import { TABLE_COLUMNS } from "./table_columns.ts";
+import textIndex from "./text_index_sqlite.sql" with { type: "text" };
+
+const CREATE = /^create ((?:view|trigger|virtual table) (\w+)[^]*?);\n(?=\n|$(?![^]))/gm;
+
+/** The statements for views, triggers and virtual tables of this program, by name; without `create`. */
+const OWN = new Map(
+  [sqlite, textIndex].flatMap((text) => [...text.matchAll(CREATE)])
+    .map(([, statement, name]) => [name, statement.toLowerCase()]),
+);
+
+/** The names of tables. SQLite ignores the case of names. */
+const TABLES: ReadonlySet<string> = new Set(TABLE_COLUMNS.map(({ name }) => name));
+
+/** The views, triggers and virtual tables of a file. */
+const LIST = `select name, iif(type = 'table', 'virtual table', type) as kind,
+    lower(substr(sql, length('create ') + 1)) as statement
+  from sqlite_master where type in ('view', 'trigger') or sql like 'create virtual %' order by name`;
+
+/**
+ * Checks the views, triggers and virtual tables of a SQLite file. Views with names of their own are
+ * allowed, because no statement of this program reads them.
+ *
+ * @param isCurrent Whether the tables have the version of this program. Of another version, only tables
+ * are read.
+ * @throws InputError that names the file and the object.
+ */
+export async function refuseForeignObjects(database: Database, isCurrent: boolean): Promise<void> {
+  if (database.engine !== "sqlite") return;
+  for (const { name, kind, statement } of await database.rows(LIST)) {
+    const key = String(name).toLowerCase();
+    const isRead = TABLES.has(key) || isCurrent && (OWN.has(key) || kind === "trigger");
+    if (!isRead || OWN.get(key) === statement) continue;
+    throw new InputError(
+      `Cannot use ${database.name}: blocksweep did not make the ${kind} "${name}" in it, ` +
+        "and statements that use it might never end",
+    );
+  }
+}

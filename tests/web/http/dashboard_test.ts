@@ -71,7 +71,9 @@ Deno.test("a dashboard on all addresses is served under the address that the cli
   }
 });
 
-Deno.test("nothing but GET and HEAD is served, and pages of other sites cannot use the API", async () => {
+const DATA_PATHS = ["/api/scans", "/servers.csv", "/servers.ndjson"];
+
+Deno.test("nothing but GET and HEAD is served, and pages of other sites cannot use the API or exports", async () => {
   const get = clientOf();
   for (const method of ["POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "FOO"]) {
     const { status, headers } = await get(`${method} /servers`);
@@ -81,10 +83,12 @@ Deno.test("nothing but GET and HEAD is served, and pages of other sites cannot u
   const site = async (path: string, site: string) =>
     (await get(`GET ${path}`, { "sec-fetch-site": site })).status;
   for (const other of ["cross-site", "same-site", "unknown"]) {
-    assertEquals(await site("/api/scans", other), 403);
+    for (const path of DATA_PATHS) assertEquals(await site(path, other), 403, path);
     assertEquals(await site("/scans", other), 200); // a link of another site
   }
-  for (const own of ["same-origin", "none"]) assert(await site("/api/scans", own) !== 403);
+  for (const own of ["same-origin", "none"]) {
+    for (const path of DATA_PATHS) assert(await site(path, own) !== 403, path);
+  }
 });
 
 Deno.test("wrong parameters get 400, and the answer names them", async () => {

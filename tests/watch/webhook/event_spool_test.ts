@@ -118,6 +118,36 @@ Deno.test("after a system crash, no line is mistaken for another", async () => {
   }
 });
 
+Deno.test("after a system crash, no written event is lost, and no removed one returns into an empty queue", async () => {
+  const disk = new FakeDisk();
+  const spool = await open(disk);
+  const random = new Random(5);
+  const recovered = async () => {
+    const crashed = FakeDisk.crashed(disk.operations, disk.operations.length, random);
+    return numbers(await open(crashed));
+  };
+  for (let id = 1; id <= 60; id++) {
+    add(spool, id, id);
+    await spool.written();
+    assertEquals(await recovered(), numbers(spool), `after adding ${id}`);
+    if (id % 10 !== 0) continue;
+    spool.removeUpTo(`w:${id}`);
+    await spool.written();
+    assertEquals(await recovered(), [], `after removing ${id}`);
+  }
+});
+
+Deno.test("a file that a rewrite has replaced is still used by one watch at a time", async () => {
+  const disk = new FakeDisk();
+  const spool = await open(disk, 400);
+  add(spool, 1, 40);
+  await spool.written();
+  assert(disk.operations.some(({ kind }) => kind === "rename"), "it was never replaced");
+  await assertRejects(() => open(disk, 400), InputError, "another watch uses it");
+  await spool.close();
+  await (await open(disk, 400)).close();
+});
+
 Deno.test("the queue and the file are bounded, and the oldest events are dropped", async () => {
   const disk = new FakeDisk();
   const spool = await open(disk, 1000);

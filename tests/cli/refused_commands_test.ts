@@ -66,6 +66,9 @@ const REFUSED: [args: string[], message: string][] = [
   ],
   [["scan", "127.0.0.1:9000", "127.0.0.2", "--protocol", "query,sqp"], "it has no default port"],
   [["query", "127.0.0.1", "--protocol", "sqp"], "it has no default port; give HOST:PORT"],
+  [["servers", "x.db", "--flag", "foo"], 'Cannot use --flag "foo": expected badUtf8, '],
+  [["export", "x.db", "--flag", "cut,badUtf"], 'Cannot use --flag "badUtf": expected'],
+  [["servers", "x.db", "--flag", "badUtf"], "; did you mean badUtf8?"],
   [["query"], "Cannot query: name a host"],
   [
     ["query", "127.0.0.1", "--timeout", "0ms"],

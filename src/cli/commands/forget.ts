@@ -43,6 +43,9 @@ export async function runForget(args: readonly string[]): Promise<number> {
   });
 }
 
+/** What is printed about a server without rows, which is forgotten too. */
+const NOT_STORED = "no rows; no scan, watch or import may add it";
+
 /** The options that decide what is printed. */
 interface Printing {
   readonly quiet: boolean;
@@ -70,7 +73,7 @@ async function showServers(
     if (json) await printResult("forget", { server: key, in_database: known, observations });
     else if (!quiet) {
       await print(
-        `${key}: ${known ? countOf(observations, "observation") : "not in the database"}`,
+        `${key}: ${known ? countOf(observations, "observation") : NOT_STORED}`,
       );
     }
   }
@@ -90,6 +93,8 @@ function showFiles(
     } else if (!quiet) reportLine(`${path}: ${countOf(lines, "line")} ${removed}`);
   }
   const forgotten = dryRun ? "would be forgotten" : "forgotten";
-  if (!quiet) reportLine(`${name}: ${countOf(servers.length, "server")} ${forgotten}`);
+  const unknown = servers.filter(({ id }) => id === undefined).length;
+  const rest = unknown === 0 ? "" : `, ${unknown} of them without rows`;
+  if (!quiet) reportLine(`${name}: ${countOf(servers.length, "server")} ${forgotten}${rest}`);
   return files.some(({ problem }) => problem !== undefined) ? EXIT.failed : EXIT.done;
 }

@@ -20,6 +20,7 @@ import { closestName } from "../../core/closest_name.ts";
 import { InputError } from "../../core/errors.ts";
 import type { Field } from "../../core/record.ts";
 import { parseMac } from "../../net/mac_address.ts";
+import { documentedFlags } from "../../protocols/documented_flags.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
 import type { Marks } from "../../scan/checkpoint/low_water_mark.ts";
 import { parseTarget, parseTargets, type Target } from "../../targets/parse.ts";
@@ -31,6 +32,7 @@ import {
   type ValueContext,
   type ValueType,
   valueType,
+  wordOf,
   type Words,
   wrongValue,
 } from "./value_types.ts";
@@ -41,6 +43,21 @@ export const PROTOCOL_LIST: ValueType<readonly Protocol[]> = {
   parse: (text, { allProtocols }) => chosenProtocols(splitList(text), allProtocols),
   completions: { kind: "some", words: (allProtocols) => allProtocols.map(({ name }) => name) },
 };
+
+/** Flags of rows. */
+export const FLAG_LIST: ValueType<readonly string[]> = {
+  placeholder: "LIST",
+  parse: (text, { option, allProtocols }) => {
+    const given = splitList(text);
+    if (given.length === 0) throw wrongValue(option, text, "one flag or more");
+    return given.map((flag) => wordOf(flag, flagNames(allProtocols), option));
+  },
+  completions: { kind: "some", words: flagNames },
+};
+
+function flagNames(allProtocols: readonly Protocol[]): readonly string[] {
+  return [...new Set(documentedFlags(allProtocols).map(({ name }) => name))];
+}
 
 /** Ports and port ranges, each for UDP, TCP or both. */
 export const PORTS: ValueType<WrittenPorts> = {

@@ -28,6 +28,11 @@ const FOREIGN: Readonly<Record<string, string>> = {
   x: "exclude",
 };
 
+/** Options of other tools whose meaning needs no option here, and why. */
+const NEEDLESS: Readonly<Record<string, string>> = {
+  Pn: "nmap's -Pn is not needed: every target is probed, without a discovery of hosts before",
+};
+
 /**
  * Reads the arguments of a command.
  * @throws InputError for an option that does not exist, lacks its value, or has a superfluous
@@ -68,19 +73,20 @@ export function readArgs(command: Command, args: readonly string[]): GivenOption
 
 /**
  * The arguments in a form for the parser. The parser would read `-iL` as separate letters, so it
- * gets `--iL`. It would not accept `-` (standard input or output) as a value, so it gets
- * `--output=-`.
+ * gets `--iL`. It would not accept `-` (standard input or output) or `-5` as a value, so it gets
+ * `--output=-` and `--rate=-5`.
  */
 function plainArgs(args: readonly string[], takesValue: readonly Option[]): string[] {
   const plain: string[] = [];
   for (let i = 0; i < args.length; i++) {
     const arg = LONG_SHORTS.has(args[i]) ? `-${args[i]}` : args[i];
-    const option = args[i + 1] === "-" &&
+    const next = args[i + 1];
+    const option = next !== undefined && /^-(?:\.?\d|$)/.test(next) &&
       takesValue.find(({ name, short, aliases = [] }) =>
         [`-${short}`, `--${name}`, ...aliases.map((alias) => `--${alias}`)].includes(arg)
       );
     if (option) {
-      plain.push(`--${option.name}=-`);
+      plain.push(`--${option.name}=${next}`);
       i++;
     } else {
       plain.push(arg);
@@ -128,15 +134,18 @@ const INSTEAD: Readonly<Record<string, readonly [name: string, written: string]>
 
 function unknownOption(command: Command, arg: string, options: readonly Option[]): InputError {
   const word = arg.split("=")[0];
+  const bare = word.replace(/^-+/, "");
+  const typed = LONG_SHORTS.has(`-${bare}`) ? dashed(bare) : word; // the parser got `-iL` as `--iL`
+  if (Object.hasOwn(NEEDLESS, bare)) {
+    return new InputError(`Unknown option ${typed}; ${NEEDLESS[bare]}`);
+  }
   const letter = /^-([A-Za-z])/.exec(word)?.[1];
   const foreign = letter === undefined ? undefined : FOREIGN[letter];
   const names = options.flatMap(({ name, aliases = [] }) => [name, ...aliases]);
-  const bare = word.replace(/^-+/, "");
   const [instead, written] = Object.hasOwn(INSTEAD, bare) ? INSTEAD[bare] : [];
   const meant = instead ?? foreign ?? closestName(bare, names);
   const hint = meant !== undefined && names.includes(meant)
     ? `; did you mean ${written ?? dashed(meant)}?`
     : "";
-  const typed = LONG_SHORTS.has(`-${bare}`) ? dashed(bare) : word; // the parser got `-iL` as `--iL`
   return new InputError(`Unknown option ${typed}${hint || `; see ${command} --help`}`);
 }

@@ -109,8 +109,16 @@ export function someOf<const Word extends string>(
   };
 }
 
-/** Returns the word that equals a text. */
-function wordOf<Word extends string>(text: string, words: readonly Word[], option: string): Word {
+/**
+ * The word that equals a text.
+ *
+ * @throws InputError that names the words, and the closest one.
+ */
+export function wordOf<Word extends string>(
+  text: string,
+  words: readonly Word[],
+  option: string,
+): Word {
   const found = words.find((word) => word === text);
   if (found !== undefined) return found;
   const meant = closestName(text, words);

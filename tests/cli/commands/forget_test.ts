@@ -30,6 +30,10 @@ Deno.test("forgotten servers are listed, removed, and left out of imports until 
       { server: "127.0.0.1:9", in_database: false, observations: 0 },
       { server: "127.0.0.1:1", in_database: true, observations: 1 },
     ]);
+    const [[, unknown], line] = await withResults(() => forget("127.0.0.1:9", "--dry-run"));
+    assertEquals(line, "127.0.0.1:9: no rows; no scan, watch or import may add it\n");
+    const end = "1 server would be forgotten, 1 of them without rows";
+    assertEquals(unknown, `"${database}": ${end}\n`);
     assertEquals(await keys(), ["127.0.0.1:1", "127.0.0.1:2", "127.0.0.1:3"]);
     assertEquals(await forget("127.0.0.1:1", "-q"), [0, ""]);
     await load();

@@ -35,14 +35,32 @@ Deno.test("report writes one file about a database, or about the rows of a scan"
     }
   }));
 
+Deno.test("report writes to standard output with -o -, and to no file named -", () =>
+  inFolder(async (folder) => {
+    await Deno.writeTextFile(`${folder}/rows.ndjson`, `${JSON.stringify(record(1))}\n`);
+    const { code, stdout, stderr } = await run(["report", "rows.ndjson", "-o", "-"], {
+      permissions: [...READ, "--allow-write"],
+      cwd: folder,
+    });
+    assertEquals([code, stderr], [0, "standard output: 1 server of rows.ndjson\n"]);
+    assert(stdout.startsWith("<!doctype html>"), stdout.slice(0, 40));
+    assert(stdout.endsWith("</html>\n"), stdout.slice(-40));
+    assertEquals([...Deno.readDirSync(folder)].map(({ name }) => name), ["rows.ndjson"]);
+  }));
+
 Deno.test("report refuses sources and outputs that it cannot use, with exit code 2", () =>
   inFolder(async (folder) => {
     const rows = `${folder}/rows.ndjson`;
     await Deno.writeTextFile(rows, `${JSON.stringify(record(1))}\n`);
+    const [bad, empty] = [`${folder}/bad.json`, `${folder}/empty.csv`];
+    await Deno.writeTextFile(bad, '{"a": 1}\n');
+    await Deno.writeTextFile(empty, "");
     for (
       const [args, message] of [
         [[], "name a database or a file of rows"],
         [[rows], "without a file for it: -o report.html"],
+        [[bad, "-o", `${folder}/r.html`], `report of "${bad}": it contains no row of a server`],
+        [[empty, "-o", `${folder}/r.html`], `"${empty}": it contains no row of a server`],
         [[rows, "-o", rows], "it is the file that is read"],
         [[rows, "-o", `${folder}/servers.db`], "which is a database"],
         [[`${folder}/none.ndjson`, "-o", `${folder}/r.html`], "there is no such file"],
@@ -57,5 +75,6 @@ Deno.test("report refuses sources and outputs that it cannot use, with exit code
       assertEquals([code, stdout], [2, ""], stderr);
       assertStringIncludes(stderr, message);
     }
-    assertEquals([...Deno.readDirSync(folder)].map(({ name }) => name), ["rows.ndjson"]);
+    const left = [...Deno.readDirSync(folder)].map(({ name }) => name).sort();
+    assertEquals(left, ["bad.json", "empty.csv", "rows.ndjson"]);
   }));

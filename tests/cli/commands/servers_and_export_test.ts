@@ -366,7 +366,7 @@ Deno.test("servers are selected by port, network and flag, and texts by the inde
     for (
       const [selected, found] of [
         [["--port", "2"], "127.0.2.1:2\n"],
-        [["--port", "1,3", "--flag", "cutShort,formatted"], "127.0.3.1:3\n"],
+        [["--port", "1,3", "--flag", "cutShort,hidden"], "127.0.3.1:3\n"],
         [["--network", "127.0.1.0/24,127.0.3.1"], "127.0.3.1:3\n127.0.1.1:1\n"],
         [["--max-players", "2", "--min-players", "2"], "127.0.2.1:2\n"],
         [["--offline"], ""],

@@ -45,6 +45,7 @@ Deno.test("an unknown option is refused, with a suggestion if one is close", () 
   refused(["--exclud", "x"], "did you mean --exclude?");
   refused(["-e", "5"], "Unknown option -e; did you mean --seed?"); // zmap
   refused(["-P", "2"], "did you mean --retries?"); // zmap
+  refused(["-Pn"], "Unknown option -Pn; nmap's -Pn is not needed: every target is probed");
   refused(["-x", "a"], "did you mean --exclude?"); // RustScan
   refused(["--nonsense"], "Unknown option --nonsense; see scan --help");
   refused(["-Z"], "Unknown option -Z");
@@ -125,6 +126,10 @@ Deno.test("options of nmap and masscan are accepted", () => {
   }
 });
 
+Deno.test("the help of prune names --keep, as scan and watch call --observations", () => {
+  assert(commandHelp("prune").includes("(also --keep)"));
+});
+
 Deno.test("values of options are parsed by their types", () => {
   assertEquals(options("--rate", "1.5k").rate, 1500);
   assertEquals(options("--rate", "0.5").rate, 0.5);
@@ -171,7 +176,9 @@ const WRONG: [args: string[], message: string][] = [
   [["--from", "2"], "PASS:POSITION"],
   [["--from", "0:1"], "PASS:POSITION"],
   [["--from", "2:5"], "Cannot use --from without the --seed"],
-  [["--seed", "-1"], "Unknown option -1"],
+  [["--seed", "-1"], 'Cannot use --seed "-1": expected a whole number'],
+  [["--rate", "-5"], 'Cannot use --rate "-5": expected a number such as 0.5, 500'],
+  [["-r", "-.5"], 'Cannot use --rate "-.5": expected a number such as 0.5, 500'],
   [["--seed", "1.5"], "a whole number"],
   [["--seed", "1", "--no-randomize"], "--no-randomize needs no seed"],
   [["--protocol", "raknte"], "did you mean raknet?"],

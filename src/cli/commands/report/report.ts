@@ -14,7 +14,7 @@ import { parseDatabaseLocation } from "../../../store/database_location.ts";
 import { ReportCollector } from "../../../web/report/report_data.ts";
 import { reportPage } from "../../../web/report/report_page.tsx";
 import { readCommandLine } from "../../options/read_options.ts";
-import { reportLine } from "../../term/console.ts";
+import { print, reportLine } from "../../term/console.ts";
 import { readSource } from "./report_source.ts";
 
 /** Runs `report`; returns the exit code. */
@@ -38,10 +38,12 @@ export async function runReport(args: readonly string[]): Promise<number> {
     hasPlaces: files.length > 0,
     attributions,
   });
-  await writeTextFile(output, html);
+  if (output === "-") await print(html.trimEnd());
+  else await writeTextFile(output, html);
   const { servers } = data.facets;
   const rows = data.rows.length < servers ? `, ${countOf(data.rows.length, "row")}` : "";
-  if (!quiet) reportLine(`${output}: ${countOf(servers, "server")} of ${name}${rows}`);
+  const written = output === "-" ? "standard output" : output;
+  if (!quiet) reportLine(`${written}: ${countOf(servers, "server")} of ${name}${rows}`);
   return EXIT.done;
 }
 
@@ -53,6 +55,7 @@ function checkOutput(source: string, output: string | undefined): asserts output
   if (parseDatabaseLocation(output) !== undefined) {
     throw new InputError(`Cannot write a report to "${redactUrl(output)}", which is a database`);
   }
+  if (output === "-") return;
   if (nodePath().resolve(userPath(output)) === nodePath().resolve(userPath(source))) {
     throw new InputError(`Cannot write the report to "${output}": it is the file that is read`);
   }

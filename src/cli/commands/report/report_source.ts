@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { InputError } from "../../../core/errors.ts";
 import { nodePath } from "../../../core/node_modules.ts";
 import { brokenCellReporter } from "../../../app/databases/broken_cells.ts";
 import { connectionEnvironment } from "../../../app/databases/connection_environment.ts";
@@ -28,7 +29,7 @@ export interface ReadSource {
  * Reads all servers of a source.
  *
  * @param word The path of a database or file, or the URL of a database.
- * @throws InputError when it cannot be read.
+ * @throws InputError when it cannot be read, or is a file without a server.
  */
 export async function readSource(
   word: string,
@@ -37,7 +38,17 @@ export async function readSource(
 ): Promise<ReadSource> {
   const location = parseDatabaseLocation(word);
   if (location !== undefined) return await readDatabase(location, collector, report);
-  for await (const server of readServerRows(word, report)) collector.add(server);
+  let isEmpty = true;
+  for await (const server of readServerRows(word, report)) {
+    collector.add(server);
+    isEmpty = false;
+  }
+  if (isEmpty) {
+    throw new InputError(
+      `Cannot make a report of "${word}": it contains no row of a server; supported are the ` +
+        "formats of scan and export, and files of other scanners that import reads",
+    );
+  }
   return { name: nodePath().basename(word), trend: undefined };
 }
 

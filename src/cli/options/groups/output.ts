@@ -14,6 +14,7 @@ import { STORED_FIELDS } from "../../../store/server_queries.ts";
 import {
   columnList,
   EVENT_POSITION,
+  FLAG_LIST,
   NETWORK,
   PAST_TIME,
   PROTOCOL_LIST,
@@ -105,7 +106,7 @@ export const SELECTION = {
     {
       name: "flag",
       commands: ["servers", "export"],
-      takes: listOf(anyText("NAME")),
+      takes: FLAG_LIST,
       help: "only servers with one of these flags in their last reply",
     },
     {
@@ -174,7 +175,7 @@ export const OUTPUT = {
       short: "o",
       commands: ["report"],
       takes: FILE,
-      help: "the file to write, such as report.html",
+      help: "the file to write, such as report.html, or - (stdout)",
     },
     {
       name: "format",
@@ -267,7 +268,8 @@ export const OUTPUT = {
       aliases: ["keep"],
       commands: ["prune"],
       takes: AGE,
-      help: "keep all observations up to this age, such as 90d, and only some of the older ones",
+      help: "keep all observations up to this age, such as 90d, and only some of the older ones " +
+        "(also --keep)",
     },
     {
       name: "events",

@@ -141,7 +141,7 @@ async function watchFleet(setting: Setting) {
   const knownForSqp = new Set(sqp.map(formatEndpoint));
   // A datagram that the network lost suppresses no protocol.
   if (loss === 0) assertEquals(audit(network.lines, { hostRate: HOST_RATE, knownForSqp }), []);
-  return { events, own, counts, servers, late, hosts, network, shortages };
+  return { events, own, counts, servers, late, hosts, network, streams, shortages };
 }
 
 const kinds = (events: readonly ServerEvent[]) =>
@@ -326,6 +326,12 @@ Deno.test("tokens are reused while they are valid, and renewed when refused", as
   const once = await queried("waterdog"); // each of its tokens is valid once
   assert(once.handshakes >= once.polls, JSON.stringify(once));
   assert(once.stats <= once.polls + 3, JSON.stringify(once));
+});
+
+Deno.test("the protocol number that a Java server accepted is used in later polls", async () => {
+  const { counts, streams } = await watchFleet({ servers: 1, software: ["quarry"], runMs: 60_000 });
+  assertEquals([counts.replied, counts.polls > 5], [counts.polls, true]);
+  assertEquals(streams.begun.length, counts.polls + 2); // -1 and 765 in the first poll only
 });
 
 Deno.test("a server without a reply is queried over UDP and TCP at the same time", async () => {

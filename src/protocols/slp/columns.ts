@@ -18,6 +18,8 @@ export type SlpStatus =
     readonly kind: "status";
     /** The status, parsed from its JSON. */
     readonly java: JavaStatus;
+    /** The client's protocol number in the request; absent: unspecified. */
+    readonly requestProtocol?: number;
     /** Number of bytes after the JSON in its frame. */
     readonly trailing: number;
     /** Whether the pong's bytes differ from the ping's. */
@@ -83,7 +85,9 @@ export function slpStatement(status: SlpStatus): Statement {
   }
 }
 
-function statusStatement({ java, trailing, pongDiffers }: Extract<SlpStatus, { kind: "status" }>) {
+function statusStatement(
+  { java, requestProtocol, trailing, pongDiffers }: Extract<SlpStatus, { kind: "status" }>,
+) {
   const icon = readIcon(java.favicon);
   const { software, version } = splitVersion(java.versionName);
   const columns: SlpColumns = {
@@ -101,6 +105,8 @@ function statusStatement({ java, trailing, pongDiffers }: Extract<SlpStatus, { k
   if (icon.isInvalid) flags.push("badFavicon");
   if (trailing > 0) flags.push("trailingBytes");
   if (pongDiffers) flags.push("pongDiffers");
+  const isEcho = requestProtocol !== undefined && requestProtocol === java.protocol;
+  if (isEcho) flags.push("versionEchoed");
   if (java.sample?.some(({ name }) => name.includes("§"))) flags.push("sampleText");
   if (exceedsLimits(java) && !flags.includes("cut")) flags.push("cut");
   const facts = statusFacts(java, icon.size);

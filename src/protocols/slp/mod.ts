@@ -41,6 +41,8 @@ export * from "./status_json.ts";
  * numbers: 765 is 1.20.4, and 47 is 1.8 (quarry accepts 47 and not 765).
  */
 const CLIENT_PROTOCOLS = [ANY_PROTOCOL, 765, 47];
+/** How long a number that a server has accepted is used again, milliseconds: a day. */
+const ACCEPTED_MS = 86_400_000;
 /**
  * Maximum number of UTF-16 units of a kick in reply to a status request; the game writes some
  * hundreds.
@@ -55,7 +57,8 @@ type SlpFlag =
   | "badFavicon"
   | "disconnected"
   | "pongDiffers"
-  | "sampleText";
+  | "sampleText"
+  | "versionEchoed";
 
 /** The meanings of Server List Ping's own flags. */
 const SLP_FLAGS: Readonly<Record<SlpFlag, string>> = {
@@ -65,6 +68,8 @@ const SLP_FLAGS: Readonly<Record<SlpFlag, string>> = {
   badFavicon: "the icon is not a PNG in a data URL, or is larger than 64 KiB",
   pongDiffers: "the pong's bytes differ from the ping's",
   sampleText: "the player sample contains lines of text in place of players' names",
+  versionEchoed:
+    "the protocol number is that of the request, so the server may have another version",
   motdCut: "the MOTD is larger than the limits of the decoder; the rest is omitted",
   cut: "the status is larger than the limits of the decoder or of a row; the rest is omitted",
 };
@@ -84,11 +89,14 @@ export const slpProtocol: Protocol<SlpStatus> = {
   columns: SLP_COLUMNS,
   *exchange(context: ExchangeContext): Exchange<SlpStatus> {
     let status: SlpStatus | undefined;
-    for (const protocol of CLIENT_PROTOCOLS) {
-      status = yield* requestStatus(context, protocol, protocol !== ANY_PROTOCOL);
+    const accepted = context.known as number | undefined;
+    const numbers = accepted === undefined ? CLIENT_PROTOCOLS : [accepted];
+    for (const protocol of numbers) {
+      status = yield* requestStatus(context, protocol, protocol !== numbers[0]);
       if (status !== undefined) break;
     }
     if (status !== undefined && !isKick(status)) return status;
+    if (accepted !== undefined) throw new Closed(); // the number is no longer accepted
     // Legacy pings come last. Modern servers publish less in reply to them, or wait for more bytes.
     const legacy = (yield* requestLegacyStatus("01")) ?? (yield* requestLegacyStatus("none"));
     if (legacy?.reply.status !== undefined) return legacy;
@@ -96,6 +104,10 @@ export const slpProtocol: Protocol<SlpStatus> = {
     if (kick === undefined) throw new Closed();
     return checkedKick(kick);
   },
+  reusable: (status) =>
+    status.kind === "status" && status.requestProtocol !== undefined
+      ? { known: status.requestProtocol, forMs: ACCEPTED_MS }
+      : undefined,
   record: slpStatement,
 };
 
@@ -141,7 +153,9 @@ function* requestStatus(
   const trailing = response.trailing.length;
   inbox.drop(size);
   const pong = statusOnly ? nonce : yield* requestPong(nonce, inbox);
-  return { kind: "status", java, trailing, pongDiffers: pong !== undefined && pong !== nonce };
+  const pongDiffers = pong !== undefined && pong !== nonce;
+  const status = { kind: "status", java, trailing, pongDiffers } as const;
+  return protocol === ANY_PROTOCOL ? status : { ...status, requestProtocol: protocol };
 }
 
 /**

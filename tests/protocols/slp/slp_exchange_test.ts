@@ -24,7 +24,12 @@ function identityOf(seed: number) {
 }
 
 /** The status of a simulated server of this software, and the requests that it received. */
-function query(style: SlpStyle, seed: number, chunking: Chunking, context = CONTEXT) {
+function query(
+  style: SlpStyle,
+  seed: number,
+  chunking: Chunking,
+  context: ExchangeContext = CONTEXT,
+) {
   const identity = identityOf(seed);
   const peer = (received: Uint8Array) => answerSlp(style, identity, received);
   const { status, questions } = talkStream(slpProtocol.exchange(context), peer, chunking);
@@ -168,7 +173,22 @@ Deno.test("slp: a server that also closes on the protocol of 1.20.4 gets a reque
     765,
     47,
   ]);
-  assertEquals(statement.flags, []);
+  assertEquals([statement.columns.protocol_version, statement.flags], [47, ["versionEchoed"]]);
+});
+
+Deno.test("slp: an exchange starts with the number that the server accepted, and tries no other", () => {
+  const { status } = query(SLP_STYLES.quarry, 1, WHOLE);
+  const known = slpProtocol.reusable!(status)?.known;
+  assertEquals(known, 47);
+  const again = query(SLP_STYLES.quarry, 1, WHOLE, { ...CONTEXT, known });
+  assertEquals(
+    again.questions.map(({ bytes, fresh }) => [slp.decodeStatusRequest(bytes)?.protocol, fresh]),
+    [[47, undefined], [undefined, undefined]],
+  );
+  assertThrows(() => query(SLP_STYLES.quarry, 1, WHOLE, { ...CONTEXT, known: 765 }), Closed);
+  const vanilla = query(SLP_STYLES.vanilla, 1, WHOLE);
+  assertEquals(slpProtocol.reusable!(vanilla.status), undefined);
+  assertEquals(vanilla.statement.flags, []);
 });
 
 Deno.test("slp: a kick of 256 letters or more is followed by legacy pings, as a shorter one", () => {

@@ -219,9 +219,14 @@ export const SLP_STYLES: Record<string, SlpStyle> = {
   }),
   /** A server that closes the connection when the protocol number is -1. */
   wantsProtocol: statusStyle({ order: ORDER }, { closesOn: [-1] }),
-  /** quarry: a server of version 1.8 that closes connections of unknown client versions. */
+  /** quarry: closes connections of unknown client versions, and reports the client's version as its own. */
   quarry: statusStyle(
-    { order: PROXY_ORDER.slice(0, 3), version: "1.8.9" },
+    {
+      order: PROXY_ORDER.slice(0, 3),
+      version: "1.8.9",
+      protocol: { most: 47 },
+      flags: ["versionEchoed"],
+    },
     { closesOn: [-1, 765] },
   ),
   /** bareiron: a version and a description, no players. */

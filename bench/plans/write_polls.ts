@@ -50,7 +50,15 @@ for (let from = 0;; from = (from + BATCH) % servers.length) {
     .map(({ identity, record }) => ({ identity, scanId: WATCH, at, record }));
   await writePolls(
     database,
-    { scanId: WATCH, servers: polled, observations, optOuts: [], dropped: [], watcherEvents: [] },
+    {
+      scanId: WATCH,
+      writableSince: 0,
+      servers: polled,
+      observations,
+      optOuts: [],
+      dropped: [],
+      watcherEvents: [],
+    },
     { newEventId, unconfirmed },
   );
   await new Promise((resolve) => setTimeout(resolve, 500 - (performance.now() - begun)));

@@ -34,20 +34,30 @@ export interface PollRules {
   readonly allProtocols?: readonly Protocol[];
 }
 
-/**
- * Writes results of polls in one transaction. Writing the same results again changes nothing.
- *
- * @returns The events that this transaction wrote, or an earlier one of the watch whose outcome was
- * unknown: changes that no other program has reported. Also the candidates of servers without a row.
- */
+/** What a transaction with results of polls has decided. */
+export interface WrittenPolls {
+  /**
+   * The events that this transaction wrote, or an earlier one of the watch whose outcome was unknown:
+   * changes that no other program has reported. Also the candidates of servers without a row.
+   */
+  readonly events: readonly ReportedEvent[];
+  /**
+   * Whether each polled server is online in the database, by key. A server without a row is offline if
+   * the watch considers it so.
+   */
+  readonly online: ReadonlyMap<string, boolean>;
+}
+
+/** Writes results of polls in one transaction. Writing the same results again changes nothing. */
 export async function writePolls(
   database: Database,
   all: Polls,
   options: PollRules,
-): Promise<readonly ReportedEvent[]> {
+): Promise<WrittenPolls> {
   const { newEventId, unconfirmed, allProtocols = PROTOCOLS } = options;
   const columns = [...scanOnlyColumns(allProtocols), ...PART_COLUMNS];
-  return await unconfirmed.write(database, async (attempt) => {
+  let online = new Map<string, boolean>();
+  const events = await unconfirmed.write(database, async (attempt) => {
     const polls = await remembered(database, all);
     const { servers, observations, dropped } = polls;
     const keys = [...servers, ...observations, ...dropped].map(({ identity }) => identity.key);
@@ -58,17 +68,21 @@ export async function writePolls(
       ...observations.map(({ scanId }) => scanId),
     ]);
     const ids = new Map([...known].map(([key, { id }]) => [key, id]));
-    const lost = await lostServers(database, servers, known, scans.get(polls.scanId));
+    online = statesBefore(servers, known);
+    const lost = await lostServers(database, polls, known, scans.get(polls.scanId));
     const replied = servers.flatMap((polled) => repliedWrite(database, polled, known, scans, lost));
     const writes = await completed(database, servers, replied, known, options);
     const rules = { replacesSameTime: true, reportsNew: true, reportsPlayers: true, allProtocols };
     const found = new Map<string, readonly EventBody[]>();
-    for (const { id, write, events } of await writeServers(database, writes, known, rules)) {
-      ids.set(write.identity.key, id);
-      found.set(write.identity.key, events);
+    for (const written of await writeServers(database, writes, known, rules)) {
+      const { identity: { key }, online: isOnline } = written.write;
+      ids.set(key, written.id);
+      found.set(key, written.events);
+      online.set(key, written.wins ? isOnline : written.before!.state!.online);
     }
     for (const [key, event] of await writeFailed(database, servers, known, lost)) {
       found.set(key, [event]);
+      online.set(key, false);
     }
     const complete = new Map(writes.map(({ identity, record }) => [identity.key, record]));
     await writePollObservations(database, observations, { ids, scans, complete });
@@ -76,6 +90,18 @@ export async function writePolls(
     const changes: PollEvents = { polls, ids, found, optedOut, scans, newEventId };
     return await pollEvents(database, changes);
   });
+  return { events, online };
+}
+
+/** Whether polled servers are online before the transaction changes them, by key. */
+function statesBefore(
+  servers: readonly PolledServer[],
+  known: ReadonlyMap<string, KnownServer>,
+): Map<string, boolean> {
+  return new Map(servers.flatMap(({ identity: { key }, outage }): [string, boolean][] => {
+    const online = known.get(key)?.state?.online ?? (outage && false);
+    return online === undefined ? [] : [[key, online]];
+  }));
 }
 
 /** The results without those of forgotten servers. */
@@ -145,7 +171,7 @@ async function completed(
  */
 async function lostServers(
   database: Database,
-  servers: readonly PolledServer[],
+  { servers, writableSince: since }: Polls,
   known: ReadonlyMap<string, KnownServer>,
   scan = 0,
 ): Promise<ReadonlySet<string>> {
@@ -157,7 +183,8 @@ async function lostServers(
     return id !== undefined && state?.online ? [id] : [];
   });
   const at = Math.max(0, ...failed.map((polled) => polled.at)) + database.clockOffsetMs;
-  const elsewhere = await onlineInOtherWatches(database, { scan, at }, online);
+  const writableSince = since + database.clockOffsetMs;
+  const elsewhere = await onlineInOtherWatches(database, { scan, at, writableSince }, online);
   const keys = failed.map(({ identity: { key } }) => key);
   return new Set(keys.filter((key) => !elsewhere.has(known.get(key)?.id ?? 0)));
 }

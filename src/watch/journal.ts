@@ -6,16 +6,12 @@
 import type { Address } from "../core/address.ts";
 import type { Clock } from "../net/clock.ts";
 import type { RecordWithAttachments } from "../core/record.ts";
+import type { WrittenPolls } from "../store/poll_writer.ts";
 import type { Polls } from "../store/rows/polls.ts";
 import { PendingEvents } from "./pending_events.ts";
 import { PollQueue } from "./poll_queue.ts";
 import { PollStates } from "./poll_states.ts";
-import type {
-  ReportedEvent,
-  ServerEvent,
-  WatcherEvent,
-  WatchEvent,
-} from "../store/events/watch_event.ts";
+import type { ServerEvent, WatcherEvent, WatchEvent } from "../store/events/watch_event.ts";
 import type { WatchSpan } from "../store/uptime/watch_spans.ts";
 import type { WatchedServer } from "./watched_server.ts";
 import { WatchSpans } from "./watch_spans.ts";
@@ -38,10 +34,10 @@ export interface JournalOptions {
   /** The watch's identity, UUIDv7. */
   readonly scanId: string;
   /**
-   * Writes to the database, and returns the events that result. When it rejects, it is called again with
-   * equal results.
+   * Writes to the database, and returns what results. When it rejects, it is called again with equal
+   * results.
    */
-  readonly write: (polls: Polls) => Promise<readonly ReportedEvent[]>;
+  readonly write: (polls: Polls) => Promise<WrittenPolls>;
   /**
    * Receives an event to report, and whether the database has it. The events are those that the
    * transactions return, or, after 10 seconds in which the database could not be written, those
@@ -89,11 +85,14 @@ export class Journal {
   #inFlight = 0;
   /** Whether the last write failed. */
   failing = false;
+  /** Since when no write has failed, Unix milliseconds. */
+  #writableSince: number;
   #closed = false;
 
   /** Starts with empty queues. */
   constructor(private readonly options: JournalOptions) {
     const { clock, onEvent, scanId } = options;
+    this.#writableSince = clock.wall();
     if (onEvent !== undefined) this.#pending = new PendingEvents(clock, onEvent);
     this.#states = new PollStates(this.#queue, this.#pending, scanId);
   }
@@ -160,9 +159,10 @@ export class Journal {
   }
 
   /** Queues the event of a server that is polled no more because its address opted out. */
-  drop({ identity }: WatchedServer, event: ServerEvent): void {
+  drop(server: WatchedServer, event: ServerEvent): void {
+    const { identity } = server;
     this.#states.delete(identity.key); // its state would make the server online again
-    this.#pending?.add([], [event]);
+    this.#pending?.add(server, [], [event]);
     this.#queue.dropped.push({ identity, event });
     this.#schedule();
   }
@@ -252,16 +252,17 @@ export class Journal {
 
   /** Writes the queues batch by batch. After a failure, the batch returns to its queue. */
   async #write(): Promise<void> {
-    const { clock, write, name, report } = this.options;
+    const { clock, write, name, report, scanId } = this.options;
     try {
       await this.#begin?.();
       this.#begin = undefined;
       while (this.#hasQueued) {
-        const polls = this.#queue.take(this.options.scanId);
+        const polls = this.#queue.take({ scanId, writableSince: this.#writableSince });
         this.#inFlight = polls.observations.length;
         try {
-          const events = await write(polls);
+          const { events, online } = await write(polls);
           this.#pending?.decided(polls, events);
+          this.#states.decided(online);
         } catch (error) {
           this.#queue.putBack(polls);
           this.#dropOldest();
@@ -276,7 +277,10 @@ export class Journal {
       }
       if (this.#isSpanDue) await this.#extendSpan();
       await this.#beat();
-      if (this.failing) report(`${name} can be written again`);
+      if (this.failing) {
+        report(`${name} can be written again`);
+        this.#writableSince = clock.wall();
+      }
       this.failing = false;
       this.#delayMs = WRITE_DELAY_MS;
     } catch (error) {
@@ -284,6 +288,7 @@ export class Journal {
         report(`${(error as Error).message}; the watch continues, and will try to write again`);
       }
       this.failing = true;
+      this.#writableSince = Infinity;
       this.#delayMs = Math.min(2 * this.#delayMs, MAX_DELAY_MS);
     }
   }

@@ -8,18 +8,28 @@ import type { Clock } from "../net/clock.ts";
 import type { ReportedEvent, ServerEvent, WatchEvent } from "../store/events/watch_event.ts";
 import type { PolledServer, Polls } from "../store/rows/polls.ts";
 import { candidatesOf } from "./poll_queue.ts";
+import type { WatchedServer } from "./watched_server.ts";
 
 /** Maximum wait for the database, milliseconds. Then an event is reported as the watch has seen it. */
 export const MAX_DECISION_MS = 10_000;
 /** Maximum number of remembered ids of replaced events: more than a transaction has. */
 const MAX_REPLACED = 20_000;
 
+/** An event that is not reported yet. */
+interface WaitingEvent {
+  readonly event: WatchEvent;
+  /** Since when it waits, milliseconds of the clock. */
+  readonly since: number;
+  /** The server that it is about. */
+  readonly server: WatchedServer | undefined;
+}
+
 /** Events that wait for a database. */
 export class PendingEvents {
   /** Events that are not reported yet, the oldest first, and since when they wait, by id. */
-  readonly #waiting = new Map<string, { readonly event: WatchEvent; readonly since: number }>();
-  /** Ids of events that were reported before the database could be written. */
-  readonly #reported = new Set<string>();
+  readonly #waiting = new Map<string, WaitingEvent>();
+  /** The servers of events that were reported before the database could be written, by the events' ids. */
+  readonly #reported = new Map<string, WatchedServer | undefined>();
   /** Ids of reported events that are no longer candidates: a transaction of unknown outcome may have stored them. */
   readonly #replaced = new Set<string>();
   /** Keys of servers that were reported as offline, which the database has not stored. */
@@ -40,13 +50,18 @@ export class PendingEvents {
   /**
    * Adds events of a server.
    *
+   * @param server The server.
    * @param earlier Earlier events of the server that the database does not have yet.
    * @returns The events for the next transaction: the earlier and the new ones, without earlier events
    * that were already reported, if reported later ones of the same kind have all their aspects.
    */
-  add(earlier: readonly ServerEvent[], events: readonly ServerEvent[]): readonly ServerEvent[] {
+  add(
+    server: WatchedServer,
+    earlier: readonly ServerEvent[],
+    events: readonly ServerEvent[],
+  ): readonly ServerEvent[] {
     if (events.length === 0) return earlier;
-    for (const event of events) this.wait(event);
+    for (const event of events) this.wait(event, server);
     const kept = earlier.filter((event, i) => {
       if (!this.#reported.has(event.id)) return true;
       const later = earlier.slice(i + 1)
@@ -60,8 +75,8 @@ export class PendingEvents {
   }
 
   /** Adds an event that the database does not change. */
-  wait(event: WatchEvent): void {
-    this.#waiting.set(event.id, { event, since: this.clock.now() });
+  wait(event: WatchEvent, server?: WatchedServer): void {
+    this.#waiting.set(event.id, { event, since: this.clock.now(), server });
     this.#schedule();
   }
 
@@ -75,7 +90,7 @@ export class PendingEvents {
     if (this.#closed) return;
     const byId = new Map(events.map(({ event }) => [event.id, event]));
     for (const event of polls.servers.flatMap((server) => this.#corrections(server, byId))) {
-      this.#reported.add(event.id);
+      this.#reported.set(event.id, undefined);
       this.report(event, false);
     }
     for (const { event, isStored } of events) {
@@ -118,6 +133,18 @@ export class PendingEvents {
     return corrections;
   }
 
+  /**
+   * Records which servers are online in the database, after a transaction was decided. Later events that
+   * were reported without it are valid instead.
+   */
+  settle(states: readonly (readonly [server: WatchedServer, isOnline: boolean])[]): void {
+    const ahead = new Set(this.#reported.values());
+    for (const [server, isOnline] of states) {
+      if (ahead.has(server)) continue;
+      server.reportedOnline = isOnline && !this.#unended.has(server.identity.key);
+    }
+  }
+
   /** Reports all events that still wait. */
   close(): void {
     this.#cancel?.();
@@ -126,10 +153,11 @@ export class PendingEvents {
   }
 
   #reportUntil(limit: number): void {
-    for (const [id, { event, since }] of this.#waiting) {
+    for (const [id, { event, since, server }] of this.#waiting) {
       if (since > limit) return;
       this.#waiting.delete(id);
-      this.#reported.add(id);
+      this.#reported.set(id, server);
+      server?.reported(event);
       this.report(event, false);
     }
   }

@@ -39,9 +39,9 @@ export class PollQueue {
    * Takes results for one transaction. A transaction with an observation or an opt-out also has the
    * server's state, if that is not written yet.
    *
-   * @param scanId The watch's identity, UUIDv7.
+   * @param about The watch's identity, UUIDv7, and since when it can write.
    */
-  take(scanId: string): Polls {
+  take(about: Pick<Polls, "scanId" | "writableSince">): Polls {
     const observations = this.observations.splice(0, BATCH);
     const [optOuts, dropped] = [this.optOuts.splice(0), this.dropped.splice(0)];
     const watcherEvents = this.watcherEvents.splice(0);
@@ -54,7 +54,7 @@ export class PollQueue {
       this.servers.delete(key);
     }
     const states = [...servers.values()];
-    return { scanId, servers: states, observations, optOuts, dropped, watcherEvents };
+    return { ...about, servers: states, observations, optOuts, dropped, watcherEvents };
   }
 
   /** Puts a batch back that was not written. A newer state of a server that was added meanwhile is kept. */

@@ -28,8 +28,9 @@ interface PollResult {
   readonly reply: RecordWithAttachments | undefined;
 }
 
-/** The times of what was last queued for a server. */
+/** A server, and the times of what was last queued for it. */
 interface PollProgress {
+  readonly server: WatchedServer;
   /** When an observation was last queued, Unix milliseconds. */
   observedAt: number;
   /** When the server's state was last queued, Unix milliseconds. */
@@ -42,7 +43,8 @@ interface PollProgress {
 export class PollStates {
   /** States of servers without a change, by key: written at their interval, or at the end. */
   readonly #unchanged = new Map<string, PolledServer>();
-  readonly #progress = new Map<WatchedServer, PollProgress>();
+  /** By key. */
+  readonly #progress = new Map<string, PollProgress>();
 
   /**
    * Starts without any server.
@@ -67,7 +69,7 @@ export class PollStates {
   add(server: WatchedServer, result: PollResult, observeSince: number): void {
     const { events, at } = result;
     const { row, misses, online } = server;
-    const progress = this.#progress.get(server) ?? this.#startProgress(server, at);
+    const progress = this.#progress.get(server.identity.key) ?? this.#startProgress(server, at);
     const state = this.#stateAfter(server, result);
     const { key } = state.identity;
     const isChanged = events.length > 0 || misses !== progress.misses;
@@ -104,7 +106,8 @@ export class PollStates {
       outage,
       queried,
       at,
-      candidates: this.pending?.add(waiting, events) ?? lastOfEachKind([...waiting, ...events]),
+      candidates: this.pending?.add(server, waiting, events) ??
+        lastOfEachKind([...waiting, ...events]),
     };
   }
 
@@ -125,9 +128,23 @@ export class PollStates {
     this.queue.observations.push({ scanId: this.scanId, identity, at: observedAt, record });
   }
 
-  /** Removes the state of a server that is not queued yet. */
+  /** Removes a server that is polled no more, and its state if that is not queued yet. */
   delete(key: string): void {
     this.#unchanged.delete(key);
+    this.#progress.delete(key);
+  }
+
+  /**
+   * Records which servers are online by the events that were reported.
+   *
+   * @param online Whether servers are online in the database, by key.
+   */
+  decided(online: ReadonlyMap<string, boolean>): void {
+    const states = [...online].flatMap(([key, isOnline]) => {
+      const server = this.#progress.get(key)?.server;
+      return server === undefined ? [] : [[server, isOnline] as const];
+    });
+    this.pending?.settle(states);
   }
 
   /** Queues all states that wait for their interval. */
@@ -140,8 +157,8 @@ export class PollStates {
   #startProgress(server: WatchedServer, at: number): PollProgress {
     const second = this.#progress.size % SPREAD_SECONDS;
     const queuedAt = at - STATE_INTERVAL_MS * second / SPREAD_SECONDS;
-    const progress = { observedAt: -Infinity, queuedAt, misses: 0 };
-    this.#progress.set(server, progress);
+    const progress = { server, observedAt: -Infinity, queuedAt, misses: 0 };
+    this.#progress.set(server.identity.key, progress);
     return progress;
   }
 }

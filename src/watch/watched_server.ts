@@ -22,6 +22,7 @@ import {
   type EventSubject,
   newEvent,
   type ServerEvent,
+  type WatchEvent,
 } from "../store/events/watch_event.ts";
 import type { Outage } from "../store/rows/polls.ts";
 
@@ -81,6 +82,11 @@ export class WatchedServer {
   row: ServerRecord | undefined;
   /** Whether the server is online; `undefined`: not yet known, or opted out. */
   online: boolean | undefined;
+  /**
+   * Whether the server is online by the events that were reported. A database may decide otherwise than
+   * the watch's own polls, and it decides later.
+   */
+  reportedOnline: boolean | undefined;
   /** Names of the protocols of the last poll; `undefined`: not polled yet. */
   queried: readonly string[] | undefined;
   /** Number of failed polls in a row. */
@@ -128,7 +134,7 @@ export class WatchedServer {
     if (stored?.row === undefined) return;
     const { row, online, probedAt } = stored;
     this.row = row;
-    this.online = online;
+    this.online = this.reportedOnline = online;
     if (!online) this.misses = rules.downAfter;
     this.#probedAt = this.#failedAt = probedAt;
     if (!online) this.#offlineAt = row.seen_at;
@@ -273,8 +279,13 @@ export class WatchedServer {
 
   /** Processes the opt-out of the server's address. The server is no longer online. */
   optedOut(at: number): ServerEvent {
-    this.online = undefined;
+    this.online = this.reportedOnline = undefined;
     return this.#newEvent({ event: "opted_out" }, at);
+  }
+
+  /** Records that an event of the server was reported. */
+  reported({ event }: Pick<WatchEvent, "event">): void {
+    if (event === "online" || event === "offline") this.reportedOnline = event === "online";
   }
 
   /**

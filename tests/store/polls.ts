@@ -33,6 +33,7 @@ export async function writePolled(
     scanId = watchId(1),
     optOuts = [],
     watcherEvents = [],
+    writableSince = Infinity,
     allProtocols,
     unconfirmed = new UnconfirmedEvents(),
   }:
@@ -45,12 +46,14 @@ export async function writePolled(
   const all = servers.map(polledServer);
   const polls = {
     scanId,
+    writableSince,
     servers: all,
     observations,
     optOuts,
     dropped: [],
     watcherEvents,
   };
-  const reported = await writePolls(database, polls, { newEventId, unconfirmed, allProtocols });
+  const rules = { newEventId, unconfirmed, allProtocols };
+  const { events: reported } = await writePolls(database, polls, rules);
   return reported.map(({ event }) => event).filter((event) => !isWatcherEvent(event));
 }

@@ -3,7 +3,7 @@
  * src/store/poll_writer.ts and src/store/uptime/other_watches.ts.
  */
 import { assert, assertEquals } from "@std/assert";
-import type { Database } from "../../src/store/database/database.ts";
+import { type Database, timeParameter } from "../../src/store/database/database.ts";
 import { UnconfirmedEvents } from "../../src/store/events/poll_events.ts";
 import { writePolls } from "../../src/store/poll_writer.ts";
 import { identityOf } from "../../src/store/rows/identity.ts";
@@ -47,10 +47,12 @@ interface Scene {
   readonly to: number;
   /** Whether the watch is killed at its end. Default: it records its end. */
   readonly isKilled?: boolean;
+  /** Called after each poll with the server and the events that were reported so far. */
+  readonly onPolled?: (server: WatchedServer, reported: readonly Reported[]) => void;
 }
 
 /** An event that a watch reported: seconds from the start of the test, the number of the watch, and the kind. */
-type Reported = readonly [second: number, watch: number, event: string];
+type Reported = readonly [second: number, watch: number, event: string, port: number | null];
 
 /** Runs watches of one database. The database has the four servers as online. */
 async function runWatches(db: Database, scenes: readonly Scene[]): Promise<readonly Reported[]> {
@@ -63,10 +65,15 @@ async function runWatches(db: Database, scenes: readonly Scene[]): Promise<reado
   return reported;
 }
 
+/** Writes the heartbeat of a watch at a time, Unix milliseconds. */
+async function beat(db: Database, scanId: string, at: number): Promise<void> {
+  await db.run(`update scans set heartbeat_at = ${timeParameter(db)} where uuid = ?`, [at, scanId]);
+}
+
 async function runWatch(
   db: Database,
   network: PastNetwork,
-  { intervalMs, downAfter = 3, replies, from = 0, to, isKilled = false }: Scene,
+  { intervalMs, downAfter = 3, replies, from = 0, to, isKilled = false, onPolled }: Scene,
   number: number,
   reported: Reported[],
 ): Promise<void> {
@@ -82,8 +89,9 @@ async function runWatch(
     clock: network,
     write: (polls) => network.hold(writePolls(db, polls, { newEventId, unconfirmed })),
     writeSpans: (spans) => network.hold(db.transaction(() => writeSpans(db, rules.scanId, spans))),
-    onEvent: ({ event }) =>
-      reported.push([Math.round((network.now() - start) / SECOND), number, event]),
+    writeHeartbeat: () => network.hold(beat(db, rules.scanId, network.wall())),
+    onEvent: ({ event, port }) =>
+      reported.push([Math.round((network.now() - start) / SECOND), number, event, port]),
     report: (line) => assert(false, line),
   });
   const begin = { id: rules.scanId, kind: "watch", at: network.wall(), shards: 1 } as const;
@@ -104,7 +112,10 @@ async function runWatch(
     counts: newWatchCounts(),
     random: () => 0.5,
     onEvent: () => {},
-    onPolled: (...result) => journal.addPoll(...result),
+    onPolled: (server, ...result) => {
+      journal.addPoll(server, ...result);
+      onPolled?.(server, reported);
+    },
     onWatcherEvent: (event) => journal.addWatcherEvent(event),
     async poll({ endpoint: { port } }) {
       const hasReply = replies(network.now() - start);
@@ -167,16 +178,55 @@ for (const isKilled of [false, true]) {
   onEngines(
     `a watch without replies sets servers offline after the other watch ${end}`,
     async (db) => {
+      const polls: string[] = [];
       const reported = await runWatches(db, [
         { intervalMs: 20 * SECOND, replies: always, to: OFFLINE_AT, isKilled },
-        { intervalMs: 20 * SECOND, replies: never, to: 10 * MINUTE },
+        {
+          intervalMs: 20 * SECOND,
+          replies: never,
+          to: 10 * MINUTE,
+          onPolled: ({ endpoint, online, reportedOnline }, reported) => {
+            const isReported = reported.some(([, , , port]) => port === endpoint.port);
+            assertEquals(reportedOnline, !isReported);
+            polls.push(`${online} ${reportedOnline}`);
+          },
+        },
       ]);
+      // Its polls have long failed when the event is reported.
+      assertEquals(new Set(polls), new Set(["true true", "false true", "false false"]));
       assertEquals(reported.map(([, , event]) => event), PORTS.map(() => "offline"));
-      const latest = isKilled ? 90 + 180 + 25 : 90 + 60 + 25;
-      for (const [second] of reported) assert(second > 90 && second < latest, `after ${second} s`);
+      for (const [second] of reported) {
+        assert(second > 90 && second < 90 + 60 + 25, `after ${second} s`);
+      }
     },
   );
 }
+
+onEngines(
+  "a watch whose heartbeat is a minute old counts as killed, if the database could be written since then",
+  async (db) => {
+    const identity = identityOf(record(1))!;
+    for (const watch of [1, 2]) {
+      const id = watchId(watch);
+      await new Store(db).begin({ id, kind: "watch", at: 1000, shards: 1, config: "{}" });
+      await db.transaction(() => writeSpans(db, id, [{ startedAt: 1000, endedAt: 30_000 }]));
+      const at = 1000 * watch;
+      const reply = record(1, { seen_at: at, scan_id: id });
+      await writePolled(db, [{ identity, at, record: reply }], [
+        { scanId: id, identity, at, record: reply },
+      ], { scanId: id });
+    }
+    await beat(db, watchId(1), 40_000);
+    const fail = async (at: number, writableSince: number) => {
+      const polled = [{ identity, at, outage: outageAt(at - 10_000) }];
+      const events = await writePolled(db, polled, [], { scanId: watchId(2), writableSince });
+      return events.map(({ event }) => event);
+    };
+    assertEquals(await fail(100_000, 2000), []);
+    assertEquals(await fail(100_001, 40_002), []);
+    assertEquals(await fail(100_001, 40_001), ["offline"]);
+  },
+);
 
 onEngines(
   "of two watches without replies, the last that writes sets the server offline, also with an older poll",

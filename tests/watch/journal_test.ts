@@ -15,6 +15,9 @@ const row = (port: number, over: Partial<ServerRecord> = {}): ServerRecord => ({
   ...over,
 });
 
+/** The result of a transaction that changes no server. */
+const NOTHING = { events: [], online: new Map<string, boolean>() };
+
 /** A fake database that can be unavailable, and the results written to it. */
 function fakeList(network: FakeNetwork, maxQueued?: number) {
   const servers = new Map<string, PolledServer>();
@@ -33,7 +36,7 @@ function fakeList(network: FakeNetwork, maxQueued?: number) {
       assert(some.length <= 1000 && seen.length <= 1000);
       for (const one of some) servers.set(one.identity.key, one);
       states.push(...seen);
-      return Promise.resolve([]);
+      return Promise.resolve(NOTHING);
     },
   });
   return { list, journal };
@@ -238,7 +241,7 @@ function spanJournal(network: FakeNetwork) {
     write: async ({ observations, servers }) => {
       await attempt(() => list.seen.push(...observations.map(({ at }) => at)));
       list.states.push(...servers.map(({ at }) => at));
-      return [];
+      return NOTHING;
     },
     writeSpans: (spans) =>
       attempt(() => {
@@ -337,7 +340,7 @@ Deno.test("a watch writes a heartbeat every ten seconds, also while nothing is p
   let away = false;
   const journal = new Journal({
     ...{ name: "a.db", scanId: "watch", clock: network, report: () => {} },
-    write: () => Promise.resolve([]),
+    write: () => Promise.resolve(NOTHING),
     writeHeartbeat: () => {
       if (away) return Promise.reject(new Error("gone"));
       beats.push(Math.floor((network.wall() - start) / 10_000));
@@ -359,4 +362,34 @@ Deno.test("a watch writes a heartbeat every ten seconds, also while nothing is p
     await later(60_000);
     assertEquals(beats.length, length);
   })());
+});
+
+Deno.test("a batch has the time since when the database can be written; after a failure it is not known", async () => {
+  const network = new FakeNetwork(1);
+  const start = network.wall();
+  const since: number[] = [];
+  let away = false;
+  const journal = new Journal({
+    ...{ name: "a.db", scanId: "watch", clock: network, report: () => {} },
+    write: ({ writableSince }) => {
+      if (away) return Promise.reject(new Error("gone"));
+      since.push(writableSince);
+      return Promise.resolve(NOTHING);
+    },
+  });
+  const one = server(1);
+  const poll = async () => {
+    journal.addPoll(one, one.addReply(row(1, { motd: `${since.length}` }), 1), 1);
+    await new Promise<void>((resolve) => network.after(10_000, resolve));
+  };
+  await network.run((async () => {
+    await poll();
+    away = true;
+    await poll();
+    away = false;
+    for (let i = 0; i < 3; i++) await poll();
+    await journal.close(1000);
+  })());
+  assertEquals(since.slice(0, 2), [start, Infinity]);
+  assert(since[2] > start + 20_000 && since.slice(2).every((at) => at === since[2]), since.join());
 });

@@ -173,7 +173,7 @@ async function watchServers(watch: Watch): Promise<number> {
     hook?.add(event, isStored);
   });
   lists.onEvent = reportEvent;
-  const countOnline = () => servers.filter((server) => server.online).length;
+  const countOnline = () => servers.filter((server) => server.reportedOnline).length;
   lists.numbers = () => {
     const { polls: probesSent, replied: replies } = counts;
     return { probesSent, replies, found: countOnline() };
@@ -264,8 +264,10 @@ function pollResults(
       if (server.misses === 1) void names.lookUp(server);
     },
     onEvent: (event, server) => {
-      if (!lists.decideEvents) reportEvent(event);
-      else if (event.event === "opted_out") {
+      if (!lists.decideEvents) {
+        server.reported(event);
+        reportEvent(event);
+      } else if (event.event === "opted_out") {
         lists.journals.forEach((journal) => journal.drop(server, event));
       }
     },

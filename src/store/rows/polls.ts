@@ -87,6 +87,8 @@ export interface DroppedServer {
 export interface Polls {
   /** The watch's identity, UUIDv7. */
   readonly scanId: string;
+  /** Since when the watch has written to the database without a failure, Unix milliseconds. */
+  readonly writableSince: number;
   /** At most one entry per server. */
   readonly servers: readonly PolledServer[];
   /** Observations of changes, and hourly ones. */

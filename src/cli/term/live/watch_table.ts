@@ -32,8 +32,8 @@ function serverText({ endpoint, name }: WatchedServer): string {
   return name === null ? formatEndpoint(endpoint) : `${name}:${endpoint.port}`;
 }
 
-/** `online`, `offline`; with the number of failed polls in a row before a server is offline. */
-function statusText({ online, misses }: WatchedServer): string {
+/** `online`, `offline` by the reported events; the number of failed polls in a row before `offline`. */
+function statusText({ reportedOnline: online, misses }: WatchedServer): string {
   if (online === false) return "offline";
   if (misses > 0) return `${countOf(misses, "miss", "misses")}`;
   return online ? "online" : "";
@@ -55,7 +55,7 @@ export function firstServers(
 ): FirstRows<WatchedServer> {
   const classes: readonly WatchedServer[][] = [[], [], []];
   for (const server of servers) {
-    const group = classes[server.online === false ? 0 : server.misses > 0 ? 1 : 2];
+    const group = classes[server.reportedOnline === false ? 0 : server.misses > 0 ? 1 : 2];
     if (group.length < most) group.push(server);
   }
   return { first: classes.flat().slice(0, most), all: servers.length };
@@ -76,7 +76,7 @@ export function openWatchTable(options: WatchTableOptions): LiveTable<WatchedSer
   return new LiveTable({
     ...options,
     title: (all) => {
-      const online = servers.reduce((sum, one) => sum + Number(one.online === true), 0);
+      const online = servers.reduce((sum, one) => sum + Number(one.reportedOnline === true), 0);
       return `${withCommas(online)} of ${countOf(all, "endpoint")} online; ` +
         `${countOf(counts.polls, "poll")}, ${countOf(counts.events, "event")}`;
     },

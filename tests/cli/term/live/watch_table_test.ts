@@ -22,12 +22,14 @@ function watched(last: number, name: string | null = null): WatchedServer {
 function online(last: number, over: Partial<ServerRecord> = {}): WatchedServer {
   const server = watched(last);
   const record = { ...emptyRecord(server.endpoint, 1000), name: `server ${last}`, ...over };
-  server.addReply(record, 1000);
+  server.addReply(record, 1000).forEach((event) => server.reported(event));
   return server;
 }
 
 function failed(server: WatchedServer, times: number): WatchedServer {
-  for (let i = 0; i < times; i++) server.addFailure(2000);
+  for (let i = 0; i < times; i++) {
+    server.addFailure(2000).forEach((event) => server.reported(event));
+  }
   return server;
 }
 
@@ -55,6 +57,22 @@ Deno.test("the table shows whether servers are online, and their last status", (
     watchColumns(1000 * seconds + 1000).find(({ title }) => title === "SEEN")!.text(servers[0])
   );
   assertEquals(ages, ["99 s", "1 min", "99 min", "1 h", "99 h", "4 d", "4,166 d"]);
+});
+
+Deno.test("a server is shown as offline when that is reported, and not before", () => {
+  const server = online(1);
+  const statuses = () => [
+    watchColumns(1000)[1].text(server),
+    firstServers([online(2), server], 1).first[0] === server,
+  ];
+  const events = [1, 2, 3, 4].flatMap((at) => server.addFailure(at));
+  assertEquals([server.online, ...statuses()], [false, "4 misses", true]);
+  events.forEach((event) => server.reported(event));
+  assertEquals(statuses(), ["offline", true]);
+  const again = server.addReply({ ...emptyRecord(server.endpoint, 5) }, 5);
+  assertEquals([server.online, ...statuses()], [true, "offline", true]);
+  again.forEach((event) => server.reported(event));
+  assertEquals(statuses(), ["online", false]);
 });
 
 Deno.test("servers that are offline or miss polls come first", () => {

@@ -107,14 +107,14 @@ await grep -q listening "$folder/tcpdump.err"
 echo 10.77.0.4 >"$folder/opt-out.txt"
 discover() {
   ip netns exec "$id-look" deno run --no-prompt --allow-net --allow-sys=networkInterfaces \
-    --allow-read --allow-env=INIT_CWD,HOME,XDG_CONFIG_HOME,APPDATA,USERPROFILE \
+    --allow-read --allow-write --allow-env=INIT_CWD,HOME,XDG_CONFIG_HOME,APPDATA,USERPROFILE \
     main.ts lan --json --opt-out-file "$folder/opt-out.txt" "$@"
 }
 discover >"$folder/found.ndjson" 2>"$folder/found.err" &
 first=$!
 discover >"$folder/second.ndjson"
 wait "$first"
-discover --once 1 >"$folder/once.ndjson" 2>"$folder/once.err"
+discover --once 1 -o "$folder/once.csv" >"$folder/once.ndjson" 2>"$folder/once.err"
 stop
 
 failed=0
@@ -150,6 +150,10 @@ servers() {
 } | sort >"$folder/wanted.txt"
 check "all servers are found, each once" diff "$folder/wanted.txt" <(servers "$folder/found.ndjson")
 check "two discoveries at once find the same servers" diff "$folder/wanted.txt" <(servers "$folder/second.ndjson")
+rows() { sed -nE "$2" "$folder/$1" | sort; }
+check "-o writes the servers that --json prints" diff \
+  <(rows once.ndjson 's/.*"host":"([^"]*)","port":([0-9]+),.*/\1 \2/p') \
+  <(rows once.csv '2,$s/^([^,]*),([0-9]+),.*/\1 \2/p')
 check "PocketMine is queried by Query too" grep -q '"protocols":\["raknet","query"\]' "$folder/found.ndjson"
 check "Java worlds are queried for their status" grep -q '"protocols":\["slp","lan"\]' "$folder/found.ndjson"
 check "Java worlds are queried over TCP" sent '10\.77\.0\.1\.[0-9]+ > 10\.77\.0\.[23]\.51234: Flags \[S\]' 2

@@ -51,9 +51,7 @@ export interface DiscoveryOptions extends
  */
 export async function discoverServers(options: DiscoveryOptions): Promise<LanEnd> {
   const { network, networks, allProtocols, sweep } = options;
-  if (networks.length === 0) {
-    throw new InputError("Cannot search the LAN: this machine has no network");
-  }
+  requireNetworks(networks);
   const protocol = broadcastProtocol(allProtocols);
   const seed = seedOf(randomBytes);
   return await discover({
@@ -68,6 +66,15 @@ export async function discoverServers(options: DiscoveryOptions): Promise<LanEnd
     clock: network.clock,
     ...randomNumbers(network),
   });
+}
+
+/**
+ * Checks that there is a network to search.
+ *
+ * @throws InputError when the machine has none.
+ */
+export function requireNetworks({ length }: DiscoveryOptions["networks"]): void {
+  if (length === 0) throw new InputError("Cannot search the LAN: this machine has no network");
 }
 
 /**

@@ -7,7 +7,6 @@ import { InputError } from "../../core/errors.ts";
 import { systemClock } from "../../net/clock.ts";
 import { isOutOfDescriptors, Shortage } from "../../net/file_descriptors.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
-import { FIELDS, type ServerRecord } from "../../core/record.ts";
 import {
   type DiscoverySetup,
   FoundServers,
@@ -15,29 +14,32 @@ import {
   type LocalLink,
   type LocalNetwork,
 } from "../../scan/lan/mod.ts";
-import { ndjsonFormat } from "../../sinks/json.ts";
-import type { Format } from "../../sinks/sink.ts";
 import type { OptionsOf } from "../options/option_table.ts";
 import { readCommandLine } from "../options/read_options.ts";
 import {
   draw,
   isDumb,
   outputColumns,
-  print,
   reportError,
   reportLine,
   terminalSize,
+  writeRows,
 } from "../term/console.ts";
 import { EXIT } from "../../app/exit_codes.ts";
 import { onInterrupt } from "../../app/interrupt_signals.ts";
-import { broadcastPorts, discoverServers } from "../../app/lan/discover_servers.ts";
+import {
+  broadcastPorts,
+  discoverServers,
+  requireNetworks,
+} from "../../app/lan/discover_servers.ts";
 import { javaNetworks, localNetworks } from "../../app/lan/local_networks.ts";
 import { DEFAULTS } from "../../app/settings/defaults.ts";
 import { systemNetwork } from "../../app/system_network.ts";
 import { openLanTable } from "../term/live/lan_table.ts";
 import { countOf } from "../../core/quantities.ts";
 import { useColor } from "../term/server_description.ts";
-import { serverTable } from "../../app/outputs/table_format.ts";
+import { FoundRows, planFoundRows } from "../../app/outputs/found_rows.ts";
+import { type OutputPlan, planOutputs } from "../../app/outputs/plan_outputs.ts";
 
 /** Runs `lan`; returns the exit code. */
 export async function runLan(
@@ -47,10 +49,12 @@ export async function runLan(
   const { words: [word], options } = readCommandLine("lan", args, allProtocols);
   if (word !== undefined) throw new InputError(`Cannot use "${word}": lan takes no targets`);
   const look = discoveryTimes(options, allProtocols);
+  const { live, plans } = planDisplay(options, look.continuous, allProtocols);
   const { network, networks, optedOut, java } = await readNetworks(options, allProtocols);
   const servers = new FoundServers();
   const size = countNetworks(networks);
-  const live = look.continuous && !options.json && !isDumb();
+  requireNetworks(networks); // no file is truncated before that
+  await using rows = await FoundRows.open(plans, options.append, { writeRows, report: reportLine });
   using table = live
     ? openLanTable({
       servers,
@@ -62,7 +66,6 @@ export async function runLan(
     })
     : undefined;
   using interrupt = onInterrupt(() => table?.[Symbol.dispose]());
-  const rows = new Rows(options.json);
   const signal = AbortSignal.any([interrupt.signal, rows.signal]);
   let isShort = false;
   const shortage = new Shortage(systemClock, () => isShort = true);
@@ -77,13 +80,28 @@ export async function runLan(
     shortage,
     ...look,
     sweep: java && { networks: java.swept, mostMs },
-    onServer: (record) => live || rows.add(record),
+    onServer: (record) => void rows.add(record),
   });
   table?.[Symbol.dispose]();
-  await rows.printed();
+  await rows.close();
   if (!options.quiet && !live) reportCounts(rows.count, size, end);
   if (isShort) return reportShortage(end);
   return exitCodeOf(end, interrupt.signal.aborted);
+}
+
+/** Whether servers are shown in a live table, and the outputs of rows. */
+function planDisplay(
+  options: OptionsOf<"lan">,
+  continuous: boolean,
+  allProtocols: readonly Protocol[],
+): { readonly live: boolean; readonly plans: readonly OutputPlan[] } {
+  const named = planFoundRows(options, outputColumns(), allProtocols);
+  const live = continuous && !isDumb() && named.every(({ path }) => path !== "-");
+  if (live || named.length > 0) return { live, plans: named };
+  return {
+    live,
+    plans: planOutputs({ ...options, format: "table" }, outputColumns(), undefined, allProtocols),
+  };
 }
 
 /** The networks of this machine, and the addresses on them that opted out. */
@@ -152,35 +170,4 @@ function discoveryTimes(
 
 function reportSkipped(network: string): void {
   reportLine(`blocksweep: not swept for Java servers: ${network}`);
-}
-
-/** Rows as they are found: a table, or JSON. */
-class Rows {
-  count = 0;
-  readonly #format: Format;
-  readonly #failed = new AbortController();
-  #printed: Promise<void> = Promise.resolve();
-
-  constructor(json: boolean) {
-    this.#format = json ? ndjsonFormat(FIELDS) : serverTable(outputColumns() ?? Infinity);
-  }
-
-  /** Aborted when standard output is closed. */
-  get signal(): AbortSignal {
-    return this.#failed.signal;
-  }
-
-  add(record: ServerRecord): void {
-    const head = this.count++ === 0 ? this.#format.head : "";
-    const text = (head + this.#format.row(record, false)).trimEnd();
-    this.#printed = this.#printed.then(() => print(text)).catch((error) =>
-      this.#failed.abort(error)
-    );
-  }
-
-  /** Waits until all rows are printed; throws the error of a failed write. */
-  async printed(): Promise<void> {
-    await this.#printed;
-    this.signal.throwIfAborted();
-  }
 }

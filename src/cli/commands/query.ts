@@ -5,15 +5,14 @@
  */
 import { formatEndpoint } from "../../core/address.ts";
 import { InputError } from "../../core/errors.ts";
-import { FIELDS, type Outcome } from "../../core/record.ts";
+import type { Outcome } from "../../core/record.ts";
 import { usualProtocols } from "../../protocols/list.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
 import { withoutPlayers } from "../../protocols/declared_facts.ts";
-import { ndjsonFormat } from "../../sinks/json.ts";
 import { requestText } from "../../targets/srv.ts";
 import type { OptionsOf } from "../options/option_table.ts";
 import { readCommandLine } from "../options/read_options.ts";
-import { print, reportError } from "../term/console.ts";
+import { outputColumns, print, reportError, reportLine, writeRows } from "../term/console.ts";
 import { EXIT } from "../../app/exit_codes.ts";
 import { onInterrupt } from "../../app/interrupt_signals.ts";
 import {
@@ -21,6 +20,7 @@ import {
   type QueriedEndpoint,
   queryEndpoints,
 } from "../../app/query_endpoints.ts";
+import { FoundRows, planFoundRows } from "../../app/outputs/found_rows.ts";
 import { systemNetwork } from "../../app/system_network.ts";
 import { locate, type Located } from "../../app/targets/locate_server.ts";
 import { chosenVerify } from "../../app/settings/chosen_protocols.ts";
@@ -44,6 +44,7 @@ export async function runQuery(
   if (words.length === 0) throw new InputError("Cannot query: name a host, as HOST or HOST:PORT");
   const { protocol: protocols = usualProtocols(allProtocols), retries, allowPrivate } = options;
   const verify = chosenVerify(options, protocols, allProtocols);
+  const plans = planFoundRows(options, outputColumns(), allProtocols);
   const note = options.quiet ? () => {} : reportError;
   const network = systemNetwork({ note, report: note, allProtocols });
   const hosts: NamedHost[] = [];
@@ -54,7 +55,10 @@ export async function runQuery(
     });
   }
   using interrupt = onInterrupt(() => {});
-  const show = printer(options, allProtocols);
+  await using rows = plans.length === 0
+    ? undefined
+    : await FoundRows.open(plans, options.append, { writeRows, report: reportLine });
+  const show = printer(options, allProtocols, rows);
   const replied = await queryAll(hosts, show, {
     network,
     allProtocols,
@@ -64,6 +68,7 @@ export async function runQuery(
     note,
     signal: interrupt.signal,
   });
+  await rows?.close();
   if (interrupt.signal.aborted) return EXIT.interrupted;
   return replied ? EXIT.done : EXIT.failed;
 }
@@ -112,21 +117,24 @@ async function queryAll(
   return missing === 0;
 }
 
-/** Prints hosts in the format that the options select. */
+/** Writes hosts to the outputs; without outputs, describes them on standard output. */
 function printer(
-  { json, quiet, noColor, noPlayers }: OptionsOf<"query">,
+  { quiet, noColor, noPlayers }: OptionsOf<"query">,
   allProtocols: readonly Protocol[],
+  rows: FoundRows | undefined,
 ): ShowHost {
   const color = useColor(noColor);
-  const format = ndjsonFormat(FIELDS);
   let described = 0;
   return async ({ word, located }, queried) => {
     const records = queried.flatMap(({ server }) => server.record ?? [])
       .map((record) => noPlayers ? withoutPlayers(record, allProtocols) : record);
     for (const record of records) {
-      const lines = json ? [] : describe(record, color, allProtocols);
-      if (!json && described++ > 0) lines.unshift(""); // a blank line between servers
-      await print(json ? format.row(record, true).trimEnd() : lines.join("\n"));
+      await rows?.add(record);
+      rows?.signal.throwIfAborted();
+      if (rows !== undefined) continue;
+      const lines = describe(record, color, allProtocols);
+      if (described++ > 0) lines.unshift(""); // a blank line between servers
+      await print(lines.join("\n"));
     }
     for (const { protocolsThere: { endpoint }, server } of quiet ? [] : queried) {
       if (!server.hasOptedOut) continue;

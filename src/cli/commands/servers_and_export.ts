@@ -6,15 +6,12 @@
 import type { Protocol } from "../../protocols/protocol.ts";
 import { InputError } from "../../core/errors.ts";
 import type { Field } from "../../core/record.ts";
-import { redactUrl } from "../../core/redact.ts";
 import type { Sink } from "../../sinks/sink.ts";
-import { parseDatabaseLocation } from "../../store/database_location.ts";
 import { STORED_FIELDS } from "../../store/server_queries.ts";
 import { withDatabaseErrors } from "../../store/store.ts";
 import { connectionEnvironment } from "../../app/databases/connection_environment.ts";
 import { PLACE_FIELDS, placeLookup, readGeoipFiles } from "../../app/geoip/places.ts";
 import { EXIT } from "../../app/exit_codes.ts";
-import type { OptionsOf } from "../options/option_table.ts";
 import { readCommandLine } from "../options/read_options.ts";
 import { outputColumns, reportLine, writeRows } from "../term/console.ts";
 import { findServer } from "../../app/databases/find_server.ts";
@@ -27,9 +24,9 @@ import {
   writeServers,
 } from "../../app/databases/select_servers.ts";
 import { whileRead } from "../../app/outputs/closed_pipe.ts";
+import { formatWithJson, refuseDatabases } from "../../app/outputs/found_rows.ts";
 import { openOutputs } from "../../app/outputs/open_outputs.ts";
 import { type OutputOptions, planOutputs, type RowKind } from "../../app/outputs/plan_outputs.ts";
-import type { OutputFormat } from "../../app/outputs/output_formats.ts";
 import { checkApart } from "../../app/outputs/path_conflicts.ts";
 import { SoftwareTally } from "../../app/outputs/software_tally.ts";
 
@@ -47,17 +44,10 @@ export async function runServers(
   const { words: [place], options } = readCommandLine("servers", args, allProtocols);
   return await show(place, {
     ...options,
-    format: chosenFormat(options),
+    format: formatWithJson(options),
     output: [],
     append: false,
   }, allProtocols);
-}
-
-/** The format of `--format`; `--json` means `--format ndjson`. */
-function chosenFormat({ json, format }: OptionsOf<"servers">): OutputFormat | undefined {
-  if (!json) return format;
-  if (format === undefined || format === "ndjson") return "ndjson";
-  throw new InputError(`Cannot use --json with --format ${format}: it means --format ndjson`);
 }
 
 /** Runs `export`; returns the exit code. */
@@ -90,14 +80,7 @@ async function show(
   const geoip = await readGeoipFiles(options.geoip);
   const kind = rowKind(options.fields ?? [], geoip.files.length > 0, now);
   const plans = planOutputs(options, outputColumns(), kind, allProtocols);
-  const place = options.output.find((path) => parseDatabaseLocation(path) !== undefined);
-  if (place !== undefined) {
-    throw new InputError(
-      `Cannot export to "${
-        redactUrl(place)
-      }", which is a database: export to .ndjson, and import that file`,
-    );
-  }
+  refuseDatabases(options.output, "export to");
   checkApart({ outputs: plans.map(({ path }) => path) });
   await using database = await openNamed(word, connectionEnvironment(reportLine));
   const { after: name } = options;

@@ -87,10 +87,10 @@ Deno.test("arguments that a command does not have are refused", async () => {
     ["lan 10.0.0.0/24", 'Cannot use "10.0.0.0/24": lan takes no targets'],
     ["fleet 5", 'Cannot use "5": write --servers 5'],
     ["export a.db --json", "Unknown option --json; did you mean --format ndjson?"],
-    ["query h --format json", "Unknown option --format; did you mean --json?"],
-    ["query h -o a.csv", "Unknown option -o; did you mean --json?"],
+    ["history h.db --format json", "Unknown option --format; did you mean --json?"],
+    ["history h.db -o a.csv", "Unknown option -o; did you mean --json?"],
     ["servers a.db -oJ x.json", "Unknown option -oJ; did you mean --format json?"],
-    ["query h -oJ x.json", "Unknown option -oJ; see query --help"],
+    ["history h.db -oJ x.json", "Unknown option -oJ; see history --help"],
     ["export a.db -oX x.xml", "Unknown option -oX; did you mean -oD?"],
     [
       "servers a.db --limit 0",

@@ -106,16 +106,27 @@ class OpenFile implements DiskFile {
   }
 }
 
-/** Replaces a file's content atomically: a reader sees either the old bytes or the new ones. */
+/**
+ * Replaces a file's content atomically: a reader sees either the old bytes or the new ones.
+ *
+ * @throws Error when the file cannot be written. The old file stays, and no other one.
+ */
 export async function replaceFile(disk: Disk, path: string, bytes: Uint8Array): Promise<void> {
   const part = `${path}.part`;
   await disk.remove(part); // the file is new, because an existing file would keep its mode
-  {
-    await using file = await disk.open(part, "make");
-    await file.write(0, bytes);
-    // The sync comes before the rename. Otherwise a system crash could leave an empty file at the
-    // path.
-    await file.sync();
+  try {
+    await writeSynced(disk, part, bytes);
+    await disk.rename(part, path);
+  } catch (error) {
+    await disk.remove(part).catch(() => {}); // the first error is the reason
+    throw error;
   }
-  await disk.rename(part, path);
+}
+
+async function writeSynced(disk: Disk, path: string, bytes: Uint8Array): Promise<void> {
+  await using file = await disk.open(path, "make");
+  await file.write(0, bytes);
+  // The sync comes before the rename. Otherwise a system crash could leave an empty file at the
+  // path.
+  await file.sync();
 }

@@ -1,5 +1,6 @@
 import { assertEquals, assertRejects } from "@std/assert";
-import { systemDisk } from "../../src/sinks/file_operations.ts";
+import { replaceFile, systemDisk } from "../../src/sinks/file_operations.ts";
+import { FakeDisk } from "../fakes/disk.ts";
 
 Deno.test("remove() removes a file, ignores a missing one, and refuses a folder", async () => {
   const folder = await Deno.makeTempDir();
@@ -46,4 +47,22 @@ Deno.test({
       await Deno.remove(folder, { recursive: true });
     }
   },
+});
+
+Deno.test("a file that cannot be replaced keeps its content, and leaves no other file", async () => {
+  for (const kind of ["make", "write", "sync", "rename"]) {
+    const disk = new FakeDisk();
+    disk.put("a", "old");
+    disk.fault = (operation) => operation.kind === kind ? new Error("full") : undefined;
+    await assertRejects(() => replaceFile(disk, "a", Uint8Array.of(1)), Error, "full");
+    assertEquals([disk.text("a"), disk.bytes("a.part")], ["old", undefined], kind);
+  }
+});
+
+Deno.test("a file that is replaced has the new content, and leaves no other file", async () => {
+  const disk = new FakeDisk();
+  disk.put("a", "old");
+  disk.put("a.part", "left by a program that was killed");
+  await replaceFile(disk, "a", new TextEncoder().encode("new"));
+  assertEquals([disk.text("a"), disk.bytes("a.part")], ["new", undefined]);
 });

@@ -5,7 +5,7 @@
  */
 import type { ScanState } from "../../scan/scan_state.ts";
 import type { RateReason } from "../../sweep/rate/rate_search.ts";
-import { estimateLoss, missedServers } from "../../sweep/canaries/loss_estimate.ts";
+import { estimateLoss, missedRange, missedServers } from "../../sweep/canaries/loss_estimate.ts";
 import { withCommas } from "../../core/quantities.ts";
 
 /** The largest value of `--retries`. */
@@ -14,7 +14,8 @@ const MOST_RETRIES = 3;
 const WORTH_ANOTHER_PASS = 0.05;
 
 /**
- * The packet loss, and the estimated number of missed servers; empty without canary probes.
+ * The packet loss, and the estimated number of missed servers; empty if too few replies show the
+ * loss. The number of missed servers is omitted if it may exceed that of the found ones.
  *
  * @param retries Number of repetitions of probes without a reply; `undefined` for a scan that ended
  * early.
@@ -29,17 +30,17 @@ export function lossLines(
   const loss = `packet loss: about ${percent(share)} % ` +
     `(95 % confidence interval ${percent(low)} to ${percent(high)} %)`;
   if (retries === undefined || replies.valid === 0) return [loss];
-  const missed = (p: number, more = 0) => missedServers(replies.valid, p, retries + 1 + more);
-  const [expected, most] = [missed(share), missed(high)];
-  const all = Number.isFinite(expected) ? replies.valid + expected : Infinity;
-  if (all === Infinity) return [loss];
-  const range = most < 0.005 ? "" : ` (${amount(missed(low))} to ${amount(most)})`;
+  const missed = (more = 0) => missedServers(replies.valid, share, retries + 1 + more);
+  const expected = missed();
+  const range = missedRange(replies.valid, estimate, retries + 1);
+  if (!(range.high <= replies.valid)) return [loss];
+  const all = withCommas(Math.round(replies.valid + expected));
   const better = expected >= WORTH_ANOTHER_PASS && retries < MOST_RETRIES
-    ? `; --retries ${retries + 1} would reduce this to ${amount(missed(share, 1))}`
+    ? `; --retries ${retries + 1} would reduce this to ${amount(missed(1))}`
     : "";
   return [
-    `${loss}; servers missed: about ${amount(expected)} of ${withCommas(Math.round(all))}${range}` +
-    better,
+    `${loss}; servers missed: about ${amount(expected)} of ${all} ` +
+    `(${amount(range.low)} to ${amount(range.high)})${better}`,
   ];
 }
 
@@ -69,8 +70,6 @@ export function percent(share: number): string {
 
 /** A number of servers: below ten with one or two significant digits. */
 function amount(servers: number): string {
-  if (servers >= 9.5) {
-    return Number.isFinite(servers) ? withCommas(Math.round(servers)) : "any number";
-  }
+  if (servers >= 9.5) return withCommas(Math.round(servers));
   return servers < 0.005 ? "0" : String(Number(servers.toPrecision(servers < 1 ? 1 : 2)));
 }

@@ -50,7 +50,7 @@ export class ServerRows {
     if (result.exhausted) state.inspectedInPart++;
     if (this.#accepted >= maxResults) return "cut";
     if (++this.#accepted >= maxResults) this.stop.stop("max-results");
-    this.lossAndRate.add(sighting);
+    this.lossAndRate.add(sighting, result.replies.map(({ protocol }) => protocol));
     const record: RecordWithAttachments = buildRecord(sighting, result, this.options);
     if (interviews.attach) record[ATTACHMENTS] = attachedOf(result.replies, interviews.players);
     record.alias_of = this.#aliases.of(record, sighting.endpoint);

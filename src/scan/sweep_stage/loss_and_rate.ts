@@ -9,6 +9,7 @@ import type { Throttle } from "../../net/throttle.ts";
 import type { Sighting } from "../../core/record.ts";
 import { Canaries } from "../../sweep/canaries/canaries.ts";
 import { LossTally } from "../../sweep/canaries/loss_estimate.ts";
+import { PassTally } from "../../sweep/canaries/pass_tally.ts";
 import { RateSearch } from "../../sweep/rate/rate_search.ts";
 import type { ProbeKind } from "../../sweep/probe_kind.ts";
 import { seedOf } from "../random_numbers.ts";
@@ -48,6 +49,10 @@ export interface LossAndRateParts {
 /** Measures packet loss with canary probes, and runs the rate search if the user requested it. */
 export class LossAndRate {
   readonly canaries: Canaries;
+  /** Counts the servers that each of the first two passes found. */
+  readonly passes: PassTally;
+  /** Names of the protocols that are probed over TCP. */
+  readonly #overTcp: ReadonlySet<string>;
   readonly #options: ScanSetup;
   readonly #parts: LossAndRateParts;
   readonly #kinds: ReadonlyMap<string, ProbeKind>;
@@ -68,6 +73,9 @@ export class LossAndRate {
     const isExcluded = (address: Address) => optedOut.has(address) || floods.has(address);
     this.#kinds = new Map(parts.kinds.map((kind) => [kind.protocol, kind]));
     this.#search = this.#begin(clock.now());
+    this.passes = new PassTally(state.canaries);
+    const overTcp = options.targets.protocols.filter(({ transport }) => transport === "tcp");
+    this.#overTcp = new Set(overTcp.map(({ name }) => name));
     this.canaries = new Canaries({
       tokens,
       clock,
@@ -93,10 +101,17 @@ export class LossAndRate {
     return search;
   }
 
-  /** Adds a server with a row to the canaries, if its reply repeated the token. */
-  add({ protocol, endpoint, verified }: Sighting): void {
+  /**
+   * Adds a server with a row to the canaries, if its reply repeated the token.
+   *
+   * @param protocols The protocols in which the server replied.
+   */
+  add({ protocol, endpoint, verified, at }: Sighting, protocols: readonly string[]): void {
     const kind = this.#kinds.get(protocol);
-    if (kind !== undefined && verified) this.canaries.add(kind, endpoint);
+    if (kind === undefined || !verified) return;
+    this.canaries.add(kind, endpoint);
+    // The second pass skips servers that were found over TCP meanwhile.
+    if (!protocols.some((name) => this.#overTcp.has(name))) this.passes.add(protocol, at);
   }
 
   /** Evaluates the canary probes and adjusts the rate, at most every 20 ms. */

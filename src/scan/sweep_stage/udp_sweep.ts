@@ -88,7 +88,10 @@ export class UdpSweep {
     try {
       const options = { ...this.#sweepOptions(), passes, from, trail: this.#trail };
       const mark = await sweep({ ...options, progress: this.#publish(from, passes) });
-      if (!stop.sweepSignal.aborted) floods.end();
+      if (!stop.sweepSignal.aborted) {
+        floods.end();
+        this.#parts.lossAndRate.passes.end();
+      }
       this.#isCut = await this.#repeatDisturbed();
       return mark;
     } finally {
@@ -148,7 +151,10 @@ export class UdpSweep {
       const { protocol } = pass;
       floods.begin(protocol, mark.pass === from.pass && mark.position > 0);
       suppression.begin(protocol);
-      this.#parts.skipped.isFirst = passes.find((one) => one.protocol === protocol) === pass;
+      const isFirst = passes.find((one) => one.protocol === protocol) === pass;
+      this.#parts.skipped.isFirst = isFirst;
+      const now = this.#options.io.clock.now();
+      this.#parts.lossAndRate.passes.begin(protocol, now, isFirst && mark.position === 0);
       this.#progress.begin(pass, mark, size);
     });
   }

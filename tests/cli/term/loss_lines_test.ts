@@ -12,26 +12,26 @@ function lines(sent: number, lost: number, found: number, retries: number | unde
 Deno.test("lossLines() has the loss, the missed servers, and those after another pass", () => {
   assertEquals(lines(2000, 8, 996, 0), [
     "packet loss: about 0.4 % (95 % confidence interval 0.17 to 0.79 %); " +
-    "servers missed: about 4 of 1,000 (1.7 to 7.9); --retries 1 would reduce this to 0.02",
+    "servers missed: about 4 of 1,000 (0 to 14); --retries 1 would reduce this to 0.02",
   ]);
   assertEquals(lines(2000, 8, 996, 1), [
     "packet loss: about 0.4 % (95 % confidence interval 0.17 to 0.79 %); " +
-    "servers missed: about 0.02 of 996 (0 to 0.06)",
+    "servers missed: about 0.02 of 996 (0 to 1)",
   ]);
   assertEquals(lines(50, 0, 20, 1), [
     "packet loss: about 0 % (95 % confidence interval 0 to 7.1 %); " +
-    "servers missed: about 0 of 20 (0 to 0.1)",
+    "servers missed: about 0 of 20 (0 to 1)",
   ]);
   assertEquals(lines(10, 10, 3, 3), [
     "packet loss: about 100 % (95 % confidence interval 69.2 to 100 %)",
   ]);
 });
 
-Deno.test("lossLines() has only the loss for a scan that ended early, and is empty without canaries", () => {
-  assertEquals(lines(1, 0, 5, undefined), [
-    "packet loss: about 0 % (95 % confidence interval 0 to 97.5 %)",
+Deno.test("lossLines() has only the loss for a scan that ended early, and is empty if nothing shows the loss", () => {
+  assertEquals(lines(20, 0, 5, undefined), [
+    "packet loss: about 0 % (95 % confidence interval 0 to 16.8 %)",
   ]);
-  assertEquals(lines(0, 0, 5, 1), []);
+  assertEquals([lines(0, 0, 5, 1), lines(1, 0, 8, 1)], [[], []]);
 });
 
 Deno.test("rateLines() has the rate that --rate auto chose, and the reason", () => {

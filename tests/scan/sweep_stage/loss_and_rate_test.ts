@@ -4,7 +4,7 @@ import { statusOf } from "../../../src/cli/term/scan_progress.ts";
 import type { Faults } from "../../../src/fleet/simulate/network/faults.ts";
 import { FakeNetwork } from "../../../src/testing/fake_network.ts";
 import { audit } from "../../../src/fleet/judge/audit.ts";
-import { estimateLoss } from "../../../src/sweep/canaries/loss_estimate.ts";
+import { estimateLoss, missedRange } from "../../../src/sweep/canaries/loss_estimate.ts";
 import { scanFleet } from "../scan_harness.ts";
 
 const RANGE = { start: 0x0a000000, end: 0x0a008000 };
@@ -25,6 +25,26 @@ Deno.test("a scan estimates the packet loss", async () => {
     assert(state.replies.canary > 0 && state.replies.forged === 0);
     const { sent } = statusOf(state).loss as { sent: number };
     assertEquals(sent, state.canaries.sent);
+  }
+});
+
+Deno.test("a scan whose retries find servers estimates the loss and the missed servers from them", async () => {
+  for (const seed of [1, 2, 3]) {
+    const { state, rows, verdict } = await scanFleet({
+      fleet: { ...FLEET, servers: 400, range: { start: RANGE.start, end: RANGE.start + 4096 } },
+      network: new FakeNetwork(seed, { loss: 0.2, duplication: 0, delay: 20, jitter: 20 }),
+      rates: { rate: 1000, netRate: undefined, hostRate: undefined },
+      protocolNames: ["raknet"],
+    });
+    const estimate = estimateLoss(state.canaries)!;
+    const truth = 1 - (1 - 0.2) ** 2;
+    assert(estimate.low <= truth && truth <= estimate.high, `${estimate.low} to ${estimate.high}`);
+    assert(estimate.high - estimate.low < 0.3, `${estimate.low} to ${estimate.high}`);
+    const { firstFound, secondFound } = state.canaries;
+    assertEquals(firstFound + secondFound, rows.length);
+    const missed = verdict.expected - rows.length;
+    const range = missedRange(rows.length, estimate, 2);
+    assert(range.low <= missed && missed <= range.high, `${missed}: ${range.low} to ${range.high}`);
   }
 });
 

@@ -5,6 +5,7 @@ import { clopperPearson } from "../../../src/sweep/canaries/confidence_interval.
 import {
   estimateLoss,
   LossTally,
+  missedRange,
   missedServers,
   noCanaries,
 } from "../../../src/sweep/canaries/loss_estimate.ts";
@@ -46,8 +47,8 @@ function tally(random: Random, queried: number, loss: number, burst = 1) {
 function held(runs: number, queried: number, loss: number, burst?: number): number {
   let holds = 0;
   for (let seed = 1; seed <= runs; seed++) {
-    const { low, high } = estimateLoss(tally(new Random(seed * 7919), queried, loss, burst))!;
-    if (low <= loss && loss <= high) holds++;
+    const estimate = estimateLoss(tally(new Random(seed * 7919), queried, loss, burst));
+    if (estimate === undefined || estimate.low <= loss && loss <= estimate.high) holds++;
   }
   return holds;
 }
@@ -83,8 +84,69 @@ Deno.test("with 2,000 canary probes the estimate is within one percentage point"
   }
 });
 
-Deno.test("without canary probes there is no estimate", () => {
+/** A scan with some canary probes and two passes over servers. */
+function scanned(random: Random, loss: number, canaries: number, servers: number) {
+  const counts = tally(random, canaries, loss);
+  let missed = 0;
+  for (let i = 0; i < servers; i++) {
+    if (!random.chance(loss)) counts.firstFound++;
+    else if (!random.chance(loss)) counts.secondFound++;
+    else missed++;
+  }
+  return { counts, missed };
+}
+
+Deno.test("servers that only the second pass found show the loss, also with few canary probes", () => {
+  for (const loss of [0, 0.02, 0.1, 0.36, 0.5]) {
+    for (const [canaries, servers] of [[0, 400], [19, 400], [200, 40], [19, 5000]]) {
+      let [loose, wrong, off] = [0, 0, 0];
+      for (let seed = 1; seed <= 100; seed++) {
+        const { counts, missed } = scanned(new Random(seed), loss, canaries, servers);
+        const estimate = estimateLoss(counts);
+        if (estimate === undefined) continue;
+        const range = missedRange(counts.firstFound + counts.secondFound, estimate, 2);
+        if (loss < estimate.low || loss > estimate.high) loose++;
+        if (missed < range.low || missed > range.high) wrong++;
+        off = Math.max(off, Math.abs(estimate.share - loss));
+      }
+      assert(loose <= 5 && wrong <= 5, `${loose} and ${wrong} of 100 at ${loss}, ${servers}`);
+      if (servers >= 400) assert(off < 0.2, `${off} at ${loss} of ${servers}`);
+    }
+  }
+  const { counts } = scanned(new Random(1), 0.36, 19, 400);
+  const { low, high } = estimateLoss(counts)!;
+  assert(high - low < 0.25, `${low} to ${high}`);
+});
+
+Deno.test("the estimate has the highest likelihood of all losses", () => {
+  for (let seed = 1; seed <= 50; seed++) {
+    const random = new Random(seed);
+    const loss = random.below(60) / 100;
+    const { counts } = scanned(random, loss, 50 + random.below(300), random.below(300));
+    const { sent, lost, firstFound, secondFound } = counts;
+    const likelihood = (p: number) =>
+      (lost + secondFound) * Math.log(p) + (sent - lost) * Math.log1p(-p) -
+      (firstFound + secondFound) * Math.log1p(p);
+    const { share } = estimateLoss(counts)!;
+    for (let p = 0.001; p < 1; p += 0.001) {
+      if (share > 0) assert(likelihood(p) <= likelihood(share) + 1e-9, `${p} and ${share}`);
+    }
+  }
+});
+
+Deno.test("there is no estimate without observations, nor with so few that they show nothing", () => {
   assertEquals(estimateLoss(noCanaries()), undefined);
+  assertEquals(estimateLoss({ ...noCanaries(), sent: 1 }), undefined);
+  assertEquals(estimateLoss({ ...noCanaries(), firstFound: 8 }), undefined);
+  const { share, low, high } = estimateLoss({ ...noCanaries(), firstFound: 30 })!;
+  assertEquals([share, low], [0, 0]);
+  assert(high > 0.1 && high < 0.2, `${high}`);
+});
+
+Deno.test("observations that exclude each other make the interval longer, not empty", () => {
+  const counts = { ...noCanaries(), sent: 1000, lost: 10, firstFound: 1000, secondFound: 200 };
+  const { share, low, high } = estimateLoss(counts)!;
+  assert(low < 0.02 && high > 0.15 && low <= share && share <= high, `${low} to ${high}`);
 });
 
 Deno.test("missedServers() takes the number of passes into account", () => {

@@ -68,7 +68,16 @@ Deno.test("the block shows progress, speeds with figures, losses and the latest 
 });
 
 Deno.test("losses are shown by cause, and those that do not fit are left out", () => {
-  const canaries = { sent: 1000, lost: 20, stopped: 0, batches: 0, batchLost: 0, batchSquares: 0 };
+  const canaries = {
+    sent: 1000,
+    lost: 20,
+    stopped: 0,
+    batches: 0,
+    batchLost: 0,
+    batchSquares: 0,
+    firstFound: 0,
+    secondFound: 0,
+  };
   const state = stateOf({ canaries, lost: 3, dropped: 1200, uninspected: 5, refused: 7 });
   const line = (columns: number) => scanBlockLines(view({ state }), columns)[4];
   assertEquals(

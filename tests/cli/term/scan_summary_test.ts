@@ -29,7 +29,7 @@ Deno.test("summary() has the important counts when nothing is wrong, and all of 
     "UDP: sent 4,000 probes; replies: 31 valid, 19 duplicate, 2 invalid",
     "TCP: started 2,000 connections: 12 valid, 1 invalid, 2 unresponsive, 5 timed out",
     "packet loss: about 0 % (95 % confidence interval 0 to 8.8 %); " +
-    "servers missed: about 0 of 31 (0 to 0.2)",
+    "servers missed: about 0 of 31 (0 to 2)",
   ]);
   const [, udp, tcp, engine] = summary(usualState(), DONE, { ...SCOPE, verbose: true });
   assertEquals([udp, tcp, engine], [

@@ -63,7 +63,13 @@ step "the example program" deno run --no-prompt --allow-net=127.0.0.0/8,0.0.0.0 
   examples/busiest.ts 127.40.0.0/22
 deno run --no-prompt main.ts completions bash > "$folder/complete.bash"
 bash -n "$folder/complete.bash"
-export DENO_INSTALL_ROOT=$folder/installed
+export DENO_INSTALL_ROOT=$folder/installed NPM_CONFIG_PREFIX=$folder/npm
+mkdir "$folder/only_node"
+for name in node npx npm sh env; do ln -s "$(command -v "$name")" "$folder/only_node/$name"; done
+step "install without Deno" refused "npm install -g deno@2.9.6" \
+  env "PATH=$folder/only_node" npx -y deno@2.9.6 task install
+step "Deno" npm install --silent -g deno@2.9.6
+export PATH=$folder/npm/bin:$PATH
 step "install" deno task install 2>&1 | tee "$folder/install.txt"
 installed=$(sed -nE 's/^(\/.*\/blocksweep)$/\1/p' "$folder/install.txt" | head -n 1)
 (cd / && "$installed" scan 127.40.0.0/28 --quiet --cooldown 100ms -o "$folder/b.csv" && wc -l < "$folder/b.csv")

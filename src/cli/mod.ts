@@ -5,7 +5,7 @@
  * @module
  */
 import config from "../../deno.json" with { type: "json" };
-import { InputError, ShortageError } from "../core/errors.ts";
+import { InputError, permissionText, ShortageError } from "../core/errors.ts";
 import { redact, redactError } from "../core/redact.ts";
 import { PROTOCOLS } from "../protocols/list.ts";
 import type { Protocol } from "../protocols/protocol.ts";
@@ -135,6 +135,6 @@ function firstOf(error: unknown): unknown {
 function explain(error: unknown): string | undefined {
   if (error instanceof InputError) return error.message;
   if (FAILURES.some((one) => error instanceof one)) return (error as Error).message;
-  if (error instanceof Deno.errors.NotCapable) return error.message;
+  if (error instanceof Deno.errors.NotCapable) return permissionText(error.message);
   return undefined;
 }

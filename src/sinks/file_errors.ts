@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { InputError, ShortageError } from "../core/errors.ts";
+import { InputError, permissionText, ShortageError } from "../core/errors.ts";
 import { isOutOfDescriptors, NO_DESCRIPTORS } from "../net/file_descriptors.ts";
 import { WriteError } from "./sink.ts";
 
@@ -26,7 +26,7 @@ const PATH_ERRORS: ReadonlySet<string> = new Set([
 
 /**
  * The error to report when a file cannot be written. The error of a missing Deno permission is returned
- * unchanged, because its message names the option that grants the permission.
+ * unchanged: the command line reports it with `permissionText()`.
  *
  * @param attempt The failed action, for example `write to "rows.csv"`.
  * @param error The system's error.
@@ -43,7 +43,7 @@ export function fileError(attempt: string, error: unknown): Error {
   return PATH_ERRORS.has(code) ? new InputError(text) : new WriteError(text, { cause: error });
 }
 
-/** An error message of the system, without the name of the failed call. */
+/** An error message of the system, without the name of the failed call, or of the runtime. */
 export function withoutCall(message: string): string {
-  return message.replace(/: (open|stat|readfile|writefile|rename|mkdir) '.*$/s, "");
+  return permissionText(message).replace(/: (open|stat|readfile|writefile|rename|mkdir) '.*$/s, "");
 }

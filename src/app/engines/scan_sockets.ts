@@ -4,7 +4,7 @@
  * @module
  */
 import { type Address, type Endpoint, family } from "../../core/address.ts";
-import { InputError, ShortageError } from "../../core/errors.ts";
+import { InputError, permissionText, ShortageError } from "../../core/errors.ts";
 import { openSocket } from "../../net/deno/udp_socket.ts";
 import { descriptorsLeft, lacksDescriptor } from "../../net/file_descriptors.ts";
 import type { SendThread } from "../../net/linux/thread/send_thread.ts";
@@ -87,7 +87,7 @@ async function startThreads(
   try {
     return await Promise.all(Array.from({ length: threads }, startThread));
   } catch (error) {
-    throw cannot((error as Error).message);
+    throw cannot(permissionText((error as Error).message));
   }
 }
 

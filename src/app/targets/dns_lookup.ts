@@ -53,7 +53,7 @@ export function protocolHint(name: string, allProtocols: readonly Protocol[]): s
 const NO_REPLY = "the name server does not reply";
 
 const FAULTS: Readonly<Record<string, string>> = {
-  EPERM: "name lookup is not permitted, run again with the --allow-net flag",
+  EPERM: "name lookup is not permitted; add --allow-net to deno run or deno install",
   ENOTFOUND: "the name does not exist",
   EAI_AGAIN: NO_REPLY,
 };

@@ -239,7 +239,10 @@ Deno.test({
     unread.push(`--allow-read=${ENVIRONMENT.XDG_CONFIG_HOME}`);
     const { code, stderr } = await run(args, { permissions: unread });
     assertEquals(code, 2);
-    assertMatch(stderr, /Cannot use --threads 2: Requires read access to .*send_worker\.ts/);
+    assertMatch(
+      stderr,
+      /Cannot use --threads 2: Cannot read .*send_worker\.ts": the permission is missing; add/,
+    );
     const dry = await run([...args, "--dry-run"], { permissions: FAST });
     assertMatch(dry.stdout, /^engine +udp, 2 sender threads$/m);
     const many = await run(["scan", "127.0.0.1", "--threads", "65"], { permissions: FAST });

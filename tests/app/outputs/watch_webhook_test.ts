@@ -299,7 +299,10 @@ Deno.test("unusable webhook options are refused in one line without secrets", as
         [["--webhook", "ftp://T0K3N"], "expected a URL that starts with http: or https:, or @FILE"],
         [["--webhook", "@http://u:T0K3N@h/T0K3N"], "there is no such file"],
         [["--webhook", `@${folder}/none`], 'none": there is no such file'],
-        [["--webhook", "env:T0"], 'Requires env access to "T0", run again with the --allow-env'],
+        [
+          ["--webhook", "env:T0"],
+          'Cannot read the environment variable "T0": the permission is missing; use',
+        ],
         [["--webhook-format", "teams", ...url], "expected json, discord, slack, ntfy"],
         [
           ["--webhook-format", "ntfy", "--webhook", "http://127.0.0.1/a/T0K3N"],

@@ -237,6 +237,13 @@ Deno.test("every task that runs the program has --no-prompt, and names each perm
   }
 });
 
+Deno.test("in tasks that run the program, the runtime's lines about downloads do not disturb its output", () => {
+  const tasks = Object.entries<{ command: string }>(CONFIG.tasks)
+    .filter(([, { command }]) => /\bmain\.ts \w+$/.test(command));
+  assert(tasks.length > 10);
+  for (const [name, { command }] of tasks) assert(command.includes("run --quiet "), name);
+});
+
 Deno.test("the driver of PostgreSQL is in the lock file, although no import names it", async () => {
   const source = await Deno.readTextFile(
     new URL("../src/store/database/postgres_driver.ts", import.meta.url),

@@ -36,7 +36,15 @@ refused() {
 
 git clone --quiet "$source" "$folder/blocksweep"
 cd "$folder/blocksweep"
-step "first demo, nothing cached" deno task demo
+if script --version >/dev/null 2>&1; then
+  step "first demo, nothing cached" \
+    script -qec "stty cols 80 rows 24; npx -y deno@2.9.6 task demo" "$folder/first.txt"
+  step "no line about downloads in the first demo" \
+    awk '/main\.ts demo/ { on = 1 } on && /Download/ { bad = 1 } END { exit bad || !on }' "$folder/first.txt"
+else
+  echo "script of util-linux is not installed: the first demo has no terminal"
+  step "first demo, nothing cached" deno task demo
+fi
 # A task downloads every package of the lock file; a program downloads only the packages that it loads.
 DENO_DIR=$folder/bare deno run --no-prompt main.ts --help >/dev/null
 step "help loads only the standard library and Hono" \

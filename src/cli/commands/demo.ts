@@ -35,6 +35,11 @@ import { serverTable } from "../../app/outputs/table_format.ts";
 const FOLDER = "demo";
 /** Number of rows that the demo shows. */
 const SHOWN = 12;
+/** What to do after the demo. */
+const NEXT = [
+  "next: deno task lan finds servers on your LAN; deno task scan 192.168.1.0/24 -o servers.csv scans a range",
+  "deno task install adds the command blocksweep, which does the same; blocksweep --help lists its commands",
+];
 
 /** The hosts of a demo: servers, and a tenth of that number of hostile or opted-out hosts. */
 export function demoFleet(servers: number, seed: number): FleetHost[] {
@@ -69,7 +74,9 @@ export async function runDemo(
     { name: ndjson, verdict: check(hosts, rows, "ndjson", allProtocols) },
     { name: csv, verdict: check(hosts, csvRows, "csv", allProtocols) },
   ];
-  return await judge(verdicts);
+  const result = await judge(verdicts);
+  if (!quiet && result === EXIT.done) NEXT.forEach(reportLine);
+  return result;
 }
 
 async function makeFolder(): Promise<void> {

@@ -14,6 +14,9 @@ import { QUICK, smallFleet, withFleet } from "../fleet.ts";
 import { finish, run, start, until } from "../program.ts";
 
 const FLEET = smallFleet(0x7f210000);
+const CONFIG = JSON.parse(
+  await Deno.readTextFile(new URL("../../../deno.json", import.meta.url)),
+);
 
 Deno.test("a missing permission names the flag that grants it", async () => {
   const { code, stdout, stderr } = await run(["scan", "127.0.0.1", "-q"], { permissions: [] });
@@ -292,6 +295,10 @@ Deno.test("demo finds every server, with every field correct", async () => {
         `demo/servers.${name}: 60 of 60 servers found, 60 rows right in every field, 0 faults`,
       );
     }
+    const next = stderr.slice(stderr.indexOf("\nnext: "));
+    const tasks = [...next.matchAll(/deno task (\w+)/g)].map(([, name]) => name);
+    assertEquals(tasks, ["lan", "scan", "install"]);
+    assert(tasks.every((name) => name in CONFIG.tasks), next);
   });
 });
 

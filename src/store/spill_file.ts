@@ -4,18 +4,17 @@
  *
  * @module
  */
-import { nodeCrypto } from "../core/node_modules.ts";
 import { ATTACHMENTS, type RecordWithAttachments, type ServerRecord } from "../core/record.ts";
 import { linesOf } from "../core/text.ts";
 import type { Database } from "./database/database.ts";
-import { readSalt } from "./forget/tombstones.ts";
 
 /**
  * Reads the identity of a database: 16 hexadecimal digits. Copies of the database have the same
- * identity. It does not show the salt, from which it is computed.
+ * identity.
  */
 export async function readDatabaseIdentity(database: Database): Promise<string> {
-  return nodeCrypto().hash("sha256", `${await readSalt(database)} spill file`, "hex").slice(0, 16);
+  const [row] = await database.rows("select identity from blocksweep_schema");
+  return String(row?.identity);
 }
 
 /** The first line of a spill file. */

@@ -38,13 +38,14 @@ function hostile(at: number, scan: string): RecordWithAttachments[] {
 /** Gives both databases the same salt. */
 const SET_SALT: BulkStatement = {
   types: ["bytea"],
-  sqlite: "update blocksweep_schema set salt = unhex(?)",
-  postgres: "update blocksweep_schema set salt = ($1::bytea[])[1]",
+  sqlite: "update blocksweep_salt set salt = unhex(?)",
+  postgres: "update blocksweep_salt set salt = ($1::bytea[])[1]",
 };
 
 /** A scan, a resumed one, a watch, an import and the end of a scan. */
 export async function happen(database: Database): Promise<void> {
   await database.bulk(SET_SALT, [["00ff"]]);
+  await database.run("update blocksweep_schema set identity = '00ff'");
   const store = new Store(database, () => Promise.resolve());
   const config = JSON.stringify({ b: ["x"], a: 1 });
   const whole = { start: 0, end: 2 ** 32 };

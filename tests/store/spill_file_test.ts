@@ -56,9 +56,8 @@ onEngines(
       const owner = await readDatabaseIdentity(db);
       const own = await Deno.readTextFile(path);
       assertEquals(own.split("\n")[0], `# rows for the database ${owner}`);
-      // The salt is random: another database has another one.
-      const salt = db.engine === "postgres" ? "decode('00ff', 'hex')" : "x'00ff'";
-      await db.run(`update blocksweep_schema set salt = ${salt}`);
+      // The identity is random: another database has another one.
+      await db.run("update blocksweep_schema set identity = '00000000000000ff'");
       const refused = `the rows in "${path}" wait for another database`;
       const later = await open(db, path);
       for (

@@ -8,7 +8,6 @@ import {
   type BulkStatement,
   type ColumnDefinition,
   type Database,
-  hexOf,
   insertInto,
   StoreError,
 } from "../database/database.ts";
@@ -25,6 +24,8 @@ import {
   type CopyProgress,
   FIRST_CURRENT,
   readProgress,
+  readSourceIdentity,
+  readSourceSalt,
   takeOver,
   writeProgress,
 } from "./copy_progress.ts";
@@ -231,19 +232,18 @@ class Copy {
     this.#compared.clear();
   }
 
-  /** Completes the target: copies the salt, sets the next numbers, and ends the unfinished state. */
+  /** Completes the target: copies the salt and the identity, sets the next numbers, and ends the unfinished state. */
   async finish(source: Database): Promise<void> {
     const { target } = this;
-    const [{ salt }] = await readVersion(source) < 5
-      ? [{ salt: null }]
-      : await source.rows(`select ${hexOf(source, "salt")} as salt from blocksweep_schema`);
+    const [salt, identity] = [await readSourceSalt(source), await readSourceIdentity(source)];
     const statement = {
       types: ["bytea"],
-      sqlite: "update blocksweep_schema set salt = unhex(?)",
-      postgres: "update blocksweep_schema set salt = ($1::bytea[])[1]",
+      sqlite: "update blocksweep_salt set salt = unhex(?)",
+      postgres: "update blocksweep_salt set salt = ($1::bytea[])[1]",
     } as const;
     await this.#write({ done: this.done }, async () => {
-      if (salt !== null) await target.bulk(statement, [[salt]]);
+      if (salt !== undefined) await target.bulk(statement, [[salt]]);
+      await target.run("update blocksweep_schema set identity = ?", [identity]);
       if (target.engine === "postgres") await setNextNumbers(target);
       await target.script(`drop table ${UNFINISHED_COPY}`);
     });

@@ -6,6 +6,7 @@
 import { InputError } from "../../core/errors.ts";
 import { nodeCrypto } from "../../core/node_modules.ts";
 import { type Database, StoreError } from "../database/database.ts";
+import { readSalt } from "../forget/tombstones.ts";
 import { readVersion, UNFINISHED_COPY } from "../schema/create_tables.ts";
 import { readDatabaseIdentity } from "../spill_file.ts";
 import type { Position } from "./copied_table.ts";
@@ -26,19 +27,31 @@ export async function readProgress(target: Database): Promise<CopyProgress> {
   return { done: [], ...JSON.parse(String(progress)) };
 }
 
-/** The first version whose databases have a salt. */
+/** The first version whose databases have a salt, and the first with a table for it. */
 const FIRST_SALTED = 5;
+const FIRST_SALT_TABLE = 7;
 /** The first version whose tables have the current form. */
 export const FIRST_CURRENT = 4;
 
+/** Reads the salt of a database of any version; `undefined` if it has none. */
+export async function readSourceSalt(source: Database): Promise<string | undefined> {
+  const version = await readVersion(source);
+  if (version < FIRST_SALTED) return undefined;
+  return await readSalt(source, version < FIRST_SALT_TABLE ? "blocksweep_schema" : undefined);
+}
+
 /**
- * Reads the identity of a database, which does not depend on the name by which the user opens it. A
- * database of an earlier version, which has no salt, is recognised by its first scan, or else by the
- * time at which its first server was found.
+ * Reads the identity of a database, which does not depend on the name by which the user opens it. In
+ * an earlier version it is a hash of the salt. A database without a salt is recognised by its first
+ * scan, or else by the time at which its first server was found.
  */
 export async function readSourceIdentity(source: Database): Promise<string> {
   const version = await readVersion(source);
-  if (version >= FIRST_SALTED) return await readDatabaseIdentity(source);
+  if (version >= FIRST_SALT_TABLE) return await readDatabaseIdentity(source);
+  const salt = await readSourceSalt(source);
+  if (salt !== undefined) {
+    return nodeCrypto().hash("sha256", `${salt} spill file`, "hex").slice(0, 16);
+  }
   const [scan] = await source.rows(
     version >= FIRST_CURRENT
       ? "select uuid as id from scans order by id limit 1"

@@ -1,5 +1,5 @@
 /**
- * The tables of a database of version 4 or 5, for a copy.
+ * The tables of a database of version 4 or later, for a copy.
  *
  * @module
  */
@@ -25,10 +25,10 @@ import {
 } from "./copied_table.ts";
 
 /**
- * The tables that are not copied as rows. The target has its own version, and gets only the salt. It
+ * The tables that are not copied as rows. The target has its own version, and gets only the identity and the salt. It
  * numbers events anew, so positions of webhooks are not valid in it.
  */
-const NOT_COPIED: readonly string[] = ["blocksweep_schema", "webhook_positions"];
+const NOT_COPIED: readonly string[] = ["blocksweep_schema", "blocksweep_salt", "webhook_positions"];
 
 /** What replaces broken JSON in the NOT NULL columns in which it is not an empty list. */
 const EMPTY_JSON: Readonly<Record<string, string>> = { "scans.config": "{}" };

@@ -13,7 +13,7 @@ export type ForgettableServer = Pick<ServerIdentity, "key" | "address" | "scope"
 /**
  * The hash of a key in the table `forgotten`, hexadecimal.
  *
- * @param salt `blocksweep_schema.salt`, hexadecimal.
+ * @param salt The salt of the database, hexadecimal.
  */
 export function tombstone(salt: string, key: string): string {
   return nodeCrypto().hash("sha256", `${salt} ${key}`, "hex");
@@ -24,11 +24,13 @@ export function keysOf(server: ForgettableServer): readonly string[] {
   return [...new Set([server.key, byAddress(server).key])];
 }
 
-/** Reads the salt of a database, hexadecimal. */
-export async function readSalt(database: Database): Promise<string> {
-  const [{ salt }] = await database.rows(
-    `select ${hexOf(database, "salt")} as salt from blocksweep_schema`,
-  );
+/**
+ * Reads the salt of a database, hexadecimal.
+ *
+ * @param table The table that contains it.
+ */
+export async function readSalt(database: Database, table = "blocksweep_salt"): Promise<string> {
+  const [{ salt }] = await database.rows(`select ${hexOf(database, "salt")} as salt from ${table}`);
   return String(salt);
 }
 
@@ -45,7 +47,7 @@ export async function withoutForgotten<
   const all = lists.flat();
   if (all.length === 0) return lists;
   const [found] = await database.rows(
-    `select ${hexOf(database, "salt")} as salt from blocksweep_schema ` +
+    `select ${hexOf(database, "salt")} as salt from blocksweep_salt ` +
       "where exists (select 1 from forgotten)",
   );
   if (found === undefined) return lists;

@@ -11,8 +11,8 @@ import { refuseForeignObjects } from "./foreign_objects.ts";
 import { withPartitions } from "./partitions.ts";
 import { TABLE_COLUMNS } from "./table_columns.ts";
 
-/** The version of the tables. Versions 1 to 5 had other tables, which no release wrote. */
-export const SCHEMA_VERSION = 6;
+/** The version of the tables. Versions 1 to 6 had other tables, which no release wrote. */
+export const SCHEMA_VERSION = 7;
 
 /** The statements that make the tables, by engine. */
 const TABLES = { postgres, sqlite } as const;
@@ -22,13 +22,14 @@ const VERSION_TABLE = "blocksweep_schema";
 
 const INSERT_VERSION = insertInto(
   VERSION_TABLE,
-  [["version", "integer"], ["salt", "bytea"]],
+  [["version", "integer"], ["identity", "text"]],
   "",
 );
+const INSERT_SALT = insertInto("blocksweep_salt", [["salt", "bytea"]], "");
 
-/** Random bytes for the salt of a database, hexadecimal. */
-function newSalt(): string {
-  return crypto.getRandomValues(new Uint8Array(16)).toHex();
+/** Random bytes, hexadecimal. */
+function randomHex(bytes: number): string {
+  return crypto.getRandomValues(new Uint8Array(bytes)).toHex();
 }
 
 /** The table that a database has while a copy into it is unfinished. */
@@ -102,7 +103,8 @@ async function writeTables(
 ): Promise<void> {
   const tables = TABLES[database.engine];
   await database.script(partitionByMonth ? withPartitions(tables) : tables);
-  await database.bulk(INSERT_VERSION, [[SCHEMA_VERSION, newSalt()]]);
+  await database.bulk(INSERT_VERSION, [[SCHEMA_VERSION, randomHex(8)]]);
+  await database.bulk(INSERT_SALT, [[randomHex(16)]]);
 }
 
 /**

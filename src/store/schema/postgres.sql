@@ -1,10 +1,10 @@
--- The tables of blocksweep in PostgreSQL 14 or later, schema version 6. docs/database.md explains them.
+-- The tables of blocksweep in PostgreSQL 14 or later, schema version 7. docs/database.md explains them.
 -- sqlite.sql has the same tables and columns. Text keys are sorted by code point (collation C).
 
 -- The version of the schema: one row.
 create table blocksweep_schema (
-  version integer not null,               -- 6; versions 1 to 5 had other tables
-  salt bytea not null                     -- random bytes that are part of each hash in forgotten
+  version integer not null,               -- 7; versions 1 to 6 had other tables
+  identity text not null                  -- the identity of the database, hexadecimal; a copy has the same
 );
 
 -- One row per scan or watch, and per scan whose identity was in imported rows.
@@ -229,6 +229,11 @@ create table replies (
 create table opt_outs (
   address inet primary key,               -- the address
   noted_at timestamptz not null           -- when a reply first carried the opt-out
+);
+
+-- The salt of hashes: one row. Whoever reads it can test whether a hash belongs to a given server.
+create table blocksweep_salt (
+  salt bytea not null                     -- random bytes that are part of each hash in forgotten and webhook_positions
 );
 
 -- Servers that were removed with the command forget: no scan, watch or import restores them.

@@ -1,11 +1,11 @@
--- The tables of blocksweep in SQLite, schema version 6. docs/database.md explains them.
+-- The tables of blocksweep in SQLite, schema version 7. docs/database.md explains them.
 -- postgres.sql has the same tables and columns, except address_sort. Times are Unix milliseconds,
 -- booleans 1 and 0, lists and objects JSON text.
 
 -- The version of the schema: one row.
 create table blocksweep_schema (
-  version integer not null,               -- 6; versions 1 to 5 had other tables
-  salt blob not null                      -- random bytes that are part of each hash in forgotten
+  version integer not null,               -- 7; versions 1 to 6 had other tables
+  identity text not null                  -- the identity of the database, hexadecimal; a copy has the same
 ) strict;
 
 -- One row per scan or watch, and per scan whose identity was in imported rows.
@@ -211,6 +211,11 @@ create table replies (
 create table opt_outs (
   address text primary key,               -- the address
   noted_at integer not null               -- when a reply first carried the opt-out
+) strict;
+
+-- The salt of hashes: one row. Whoever reads it can test whether a hash belongs to a given server.
+create table blocksweep_salt (
+  salt blob not null                      -- random bytes that are part of each hash in forgotten and webhook_positions
 ) strict;
 
 -- Servers that were removed with the command forget: no scan, watch or import restores them.

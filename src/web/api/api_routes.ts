@@ -247,7 +247,7 @@ function detailsOf(
       "7d": uptimeOf(uptime["7d"]),
       "30d": uptimeOf(uptime["30d"]),
     },
-    replies: replies.map(({ protocol, seenAt, size, bytes }) => ({
+    replies: replies && replies.map(({ protocol, seenAt, size, bytes }) => ({
       ...{ protocol, seen_at: seenAt, size, hex: bytes.toHex() },
     })),
     events: events.map(eventOf),

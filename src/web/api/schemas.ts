@@ -113,10 +113,13 @@ export const ANSWERS = {
     },
     ...{ alias_of: orNull(ALIAS), aliases: list(ALIAS) },
     uptime: object({ "24h": ref("Uptime"), "7d": ref("Uptime"), "30d": ref("Uptime") }),
-    replies: list(object({
-      ...{ protocol: TEXT, seen_at: TIME, size: COUNT },
-      hex: described(TEXT, "the first bytes of the last reply, hexadecimal"),
-    })),
+    replies: described(
+      orNull(list(object({
+        ...{ protocol: TEXT, seen_at: TIME, size: COUNT },
+        hex: described(TEXT, "the first bytes of the last reply, hexadecimal"),
+      }))),
+      "null: the role of the database may not read them",
+    ),
     events: list(ref("Event")),
   }),
   history: answer({

@@ -195,7 +195,8 @@ export interface ServerDetails {
   readonly aliasOf: { readonly id: number; readonly key: string } | null;
   readonly aliases: readonly { readonly id: number; readonly key: string }[];
   readonly uptime: RecentUptime;
-  readonly replies: readonly RawReply[];
+  /** null: the role of the database may not read them. */
+  readonly replies: readonly RawReply[] | null;
   readonly events: readonly StoredEvent[];
 }
 
@@ -273,7 +274,7 @@ export interface DashboardData {
 }
 
 /** Why the data cannot be read now. */
-export type DataTrouble = "slow" | "locked" | "gone" | "schema" | "unreachable";
+export type DataTrouble = "slow" | "locked" | "gone" | "schema" | "unreachable" | "denied";
 
 /** The data cannot be read now; a later try may succeed. */
 export class DataError extends Error {

@@ -6,11 +6,12 @@
 import { InputError } from "../../core/errors.ts";
 import { nodePath } from "../../core/node_modules.ts";
 import { type FileIdentity, identityOf, pathChangeOf } from "../../sinks/file_identity.ts";
-import { type Database, hexOf, Unavailable } from "../../store/database/database.ts";
+import { type Database, Unavailable } from "../../store/database/database.ts";
 import { openPostgres } from "../../store/database/postgres.ts";
 import type { PostgresLocation } from "../../store/database/postgres_url.ts";
 import { openSqlite } from "../../store/database/sqlite.ts";
 import { readVersion, SCHEMA_VERSION } from "../../store/schema/create_tables.ts";
+import { readDatabaseIdentity } from "../../store/spill_file.ts";
 import { DataError, type DataTrouble } from "./dashboard_data.ts";
 
 /** Where a database is, and how to connect: values that another thread can receive. */
@@ -32,11 +33,13 @@ const STATEMENT_MS = 2000;
 /** The message for an answer that took too long. */
 export const SLOW = "The answer took too long. Use other filters, or try again.";
 const UNREACHABLE = "The server of the database cannot be reached.";
+const DENIED = "The role of the database may not read all that this page shows";
 const OTHER_TABLES = "The database has no tables of blocksweep, or those of another version.";
 
 /** The errors of PostgreSQL that are a reason to try again later, by SQLSTATE. */
 const TROUBLES: Readonly<Record<string, readonly [trouble: DataTrouble, message: string]>> = {
   "57014": ["slow", SLOW], // the statement was cancelled
+  "42501": ["denied", DENIED], // the role lacks a permission
   "3D000": ["unreachable", UNREACHABLE], // the database does not exist
   "42P01": ["schema", OTHER_TABLES], // a table does not exist
   "42703": ["schema", OTHER_TABLES], // a column does not exist
@@ -51,14 +54,13 @@ interface Opened {
 }
 
 /**
- * The identity of a database: its salt, which a copy has too, and the file that was opened. After a backup
- * has taken the place of a file, the identity is another one.
+ * The identity of a database, which a copy has too, and the file that was opened. After a backup has taken
+ * the place of a file, the identity is another one.
  */
 async function identify(database: Database, file?: FileIdentity): Promise<string> {
-  const [row] = await database.rows(
-    `select ${hexOf(database, "salt")} as salt from blocksweep_schema`,
-  );
-  return `${row?.salt}${file === undefined ? "" : ` ${file.dev}:${file.ino}`}`;
+  return `${await readDatabaseIdentity(database)}${
+    file === undefined ? "" : ` ${file.dev}:${file.ino}`
+  }`;
 }
 
 /** Reads a database. Its methods are called one at a time. */
@@ -155,9 +157,13 @@ export class DatabaseAccess implements AsyncDisposable {
   /** The error for an error of a database, which is closed unless the next call can use it. */
   async #troubleOf(error: unknown): Promise<unknown> {
     if (error instanceof DataError || error instanceof Deno.errors.NotCapable) return error;
-    const { code = "" } = ((error as Error).cause ?? {}) as { code?: string };
+    const { code = "", message: reason } = ((error as Error).cause ?? {}) as {
+      readonly code?: string;
+      readonly message?: string;
+    };
     const [trouble, message] = TROUBLES[code] ?? [];
     if (trouble === "slow") return new DataError(trouble, message!);
+    if (trouble === "denied") return new DataError(trouble, `${message}: ${reason}.`);
     const isOpen = this.#opened !== undefined;
     if (isOpen && error instanceof InputError) return error; // a wrong question
     await this[Symbol.asyncDispose]();

@@ -88,7 +88,12 @@ async function aliasesOf(
   return rows.map(({ id, key }) => ({ id: Number(id), key: String(key) }));
 }
 
-async function repliesOf(database: Database, server: number): Promise<RawReply[]> {
+/** The raw replies; null if the role of the database may not read them. */
+async function repliesOf(database: Database, server: number): Promise<RawReply[] | null> {
+  if (database.engine === "postgres") {
+    const sql = "select has_table_privilege('replies', 'select')::integer as may";
+    if ((await database.rows(sql))[0].may !== 1) return null;
+  }
   const rows = await database.rows(
     "select protocol, seen_at, size, data from replies where server = ? order by protocol",
     [server],

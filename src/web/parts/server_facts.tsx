@@ -126,7 +126,14 @@ function factValue(value: FactValue): Child {
 const SHOWN_BYTES = 4096;
 
 /** The raw replies as hexadecimal numbers and text. */
-export function RawReplies({ replies }: { replies: readonly RawReply[] }) {
+export function RawReplies({ replies }: { replies: readonly RawReply[] | null }) {
+  if (replies === null) {
+    return (
+      <Card title="Raw replies">
+        <p>The role of the database may not read the table replies.</p>
+      </Card>
+    );
+  }
   if (replies.length === 0) return null;
   return (
     <Card title="Raw replies">

@@ -6,7 +6,11 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { InputError } from "../../../src/core/errors.ts";
 import { copyDatabase, type CopyResult, isEqual } from "../../../src/store/copy/copy_database.ts";
-import { readProgress, takeOver } from "../../../src/store/copy/copy_progress.ts";
+import {
+  readProgress,
+  readSourceIdentity,
+  takeOver,
+} from "../../../src/store/copy/copy_progress.ts";
 import { type Database, StoreError } from "../../../src/store/database/database.ts";
 import { openSqlite } from "../../../src/store/database/sqlite.ts";
 import { writeTombstones } from "../../../src/store/forget/forget_servers.ts";
@@ -16,6 +20,8 @@ import {
   createTablesForCopy,
   TABLE_NAMES,
 } from "../../../src/store/schema/create_tables.ts";
+import { readSalt } from "../../../src/store/forget/tombstones.ts";
+import { readDatabaseIdentity } from "../../../src/store/spill_file.ts";
 import { Store } from "../../../src/store/store.ts";
 import { all, connect, onEngines, SERVER, storedServers, withPostgres } from "../databases.ts";
 import { happen } from "../eventful_database.ts";
@@ -64,7 +70,8 @@ onPairs("a copy there and back has the same rows in all tables", async (source, 
   await happen(source);
   await source.run("update servers set tags = ?, notes = ?", ['["b","a"]', "the owner's"]);
   const { tables } = await copied(source, target);
-  const copiedTables = TABLE_NAMES.slice(1).filter((name) => name !== "webhook_positions");
+  const others = ["blocksweep_schema", "blocksweep_salt", "webhook_positions"];
+  const copiedTables = TABLE_NAMES.filter((name) => !others.includes(name));
   assertEquals(tables.map(({ table }) => table), copiedTables);
   for (const { table, rows, leftOut } of tables) assert(rows > 0 && leftOut === 0, table);
   assertEquals(await storedServers(target), await storedServers(source));
@@ -219,7 +226,8 @@ onPairs("a database of version 4 becomes one of the current version", async (sou
   ];
   await source.script(
     "drop view server_list; alter table server_state rename column missed_scans to failures; " +
-      "alter table blocksweep_schema drop column salt; update blocksweep_schema set version = 4; " +
+      "alter table blocksweep_schema drop column identity; drop table blocksweep_salt; " +
+      "update blocksweep_schema set version = 4; " +
       "update server_state set failures = 7; " +
       "alter table scans rename column runs to parts; update scans set parts = 3; " +
       [...later, "server_flags", "forgotten"].map((table) => `drop table ${table};`).join(" "),
@@ -234,6 +242,23 @@ onPairs("a database of version 4 becomes one of the current version", async (sou
   ]);
   assertEquals((await all(target, "select * from rollup_state")).length, 1);
 });
+
+onPairs(
+  "a database of version 6 keeps its salt, and the identity made of it",
+  async (source, target) => {
+    await createTables(source);
+    await quick(source).write([record(1)]);
+    const salt = await readSalt(source);
+    const type = source.engine === "postgres" ? "bytea" : "blob";
+    await source.script(
+      `drop table blocksweep_schema; create table blocksweep_schema (version integer, salt ${type}); ` +
+        "insert into blocksweep_schema select 6, salt from blocksweep_salt; drop table blocksweep_salt",
+    );
+    const identity = await readSourceIdentity(source);
+    await copied(source, target);
+    assertEquals([await readSalt(target), await readDatabaseIdentity(target)], [salt, identity]);
+  },
+);
 
 onPairs("a copy that ended early continues where it ended", async (source, target) => {
   await createTables(source);

@@ -76,7 +76,7 @@ Deno.test("the identity of a database of version 1 to 3 stays when it grows", as
 onEngines("a database of version 4 has the identity of its first scan", async (source) => {
   await new Store(source, () => Promise.resolve()).write([record(1)]);
   await source.script(
-    "alter table blocksweep_schema drop column salt; update blocksweep_schema set version = 4",
+    "alter table blocksweep_schema drop column identity; drop table blocksweep_salt; update blocksweep_schema set version = 4",
   );
   const first = await readSourceIdentity(source);
   await source.script(`update scans set uuid = '${scanId(7)}'`);

@@ -2,6 +2,7 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { readNdjson } from "../../../src/fleet/judge/verify_rows.ts";
 import { inFolder } from "../../app/resume/stopped_programs.ts";
+import { HAS_SCRIPT } from "../pseudo_terminal.ts";
 import { QUICK, smallFleet, withFleet } from "../fleet.ts";
 import {
   ENVIRONMENT,
@@ -168,7 +169,7 @@ Deno.test({
 
 Deno.test({
   name: "a closed terminal ends a command normally even if its errors go to a file",
-  ignore: Deno.build.os !== "linux",
+  ignore: !HAS_SCRIPT,
   fn: () =>
     inFolder(async (folder) => {
       const module = new URL("../../../src/app/interrupt_signals.ts", import.meta.url).href;

@@ -2,6 +2,7 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { FakeTerminal } from "../term/live/fake_terminal.ts";
 import { inFolder } from "../../app/resume/stopped_programs.ts";
+import { HAS_SCRIPT } from "../pseudo_terminal.ts";
 import { QUICK, smallFleet, withFleet } from "../fleet.ts";
 import {
   ENVIRONMENT,
@@ -13,20 +14,7 @@ import {
   taskWords,
 } from "../program.ts";
 
-/** Whether `script` of util-linux is installed. */
-const HAS_SCRIPT = Deno.build.os === "linux" &&
-  new Deno.Command("sh", {
-    args: ["-c", "script --version"],
-    stdout: "null",
-    stderr: "null",
-  }).outputSync().success;
-
 const PERMISSIONS = SCAN.map((one) => one.replace("=INIT_CWD", "=TERM,INIT_CWD"));
-
-if (!HAS_SCRIPT) {
-  const note = "script of util-linux is not installed: tests on a pseudo-terminal are skipped\n";
-  Deno.stderr.writeSync(new TextEncoder().encode(note));
-}
 
 /** Starts a program on a pseudo-terminal, whose keyboard is its standard input. */
 function startOnTerminal(words: readonly string[], term = "xterm"): Deno.ChildProcess {

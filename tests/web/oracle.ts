@@ -35,7 +35,7 @@ export async function fillServers(database: Database): Promise<void> {
         map: i % 13 === 0 ? "İstanbul" : "world",
         flags: i % 3 === 0 ? ["cutShort"] : i % 41 === 0 ? ["countClamped", "cutShort"] : [],
         alias_of: i % 8 === 3 ? "10.0.0.0:25565" : null,
-        players_online: i % 5 === 0 ? null : (i * 31) % 90,
+        players_online: i % 5 === 0 ? null : (i * 31) % 90, // 6, 41 and 61 too: FILTERS have them
         seen_at: 1000 + i,
       })),
     ...NASTY.map((text, i) =>
@@ -85,7 +85,7 @@ export const FILTERS: readonly DashboardFilters[] = [
   ...[["cutShort"], ["countClamped", "absent"], ["absent"]].map((flag) => ({ flag })),
   ...[["A"], ["B", "C"]].map((confidence) => ({ confidence })),
   ...[{ online: true }, { online: false }, { noAliases: true }, { since: 1100 }],
-  ...[{ minPlayers: 0 }, { minPlayers: 40, maxPlayers: 60 }, { maxPlayers: 5 }],
+  ...[{ minPlayers: 0 }, { minPlayers: 41, maxPlayers: 61 }, { maxPlayers: 6 }],
   ...["sky", "ZEBRA", "ärger", "0% ä", "ab", "i\u0307stan", "paper", "absent", "rld", "🦆🦆"]
     .map((text) => ({ text })),
   { software: ["paper"], version: ["1.2"], online: true },

@@ -17,7 +17,7 @@ import { dataOf } from "../../../src/web/data/database_reader.ts";
 import { readPage } from "../../../src/web/data/server_pages.ts";
 import { CountedPicture } from "../../../src/web/picture/counted_picture.ts";
 import { passedOn, pictured } from "./pictured.ts";
-import { onEngines } from "../../store/databases.ts";
+import { onEngines, setClock } from "../../store/databases.ts";
 import { record, scanId } from "../../store/records.ts";
 import {
   everyServer,
@@ -186,6 +186,45 @@ onEngines("a picture follows new, changed, polled and removed servers", async (d
   await picture.readStates(database);
   await compareCounts(data, await everyServer(database, placeOf));
 });
+
+/** A database that counts the rows of its answers. */
+function counting(
+  database: Database,
+): { readonly database: Database; readonly rows: () => number } {
+  let read = 0;
+  const rows: Database["rows"] = async (...query) => {
+    const found = await database.rows(...query);
+    read += found.length;
+    return found;
+  };
+  const get = (_: Database, name: string) => {
+    const member = Reflect.get(database, name, database);
+    return name === "rows" ? rows : typeof member === "function" ? member.bind(database) : member;
+  };
+  return { database: new Proxy<Database>(database, { get }), rows: () => read };
+}
+
+onEngines(
+  "a picture reads changes that are up to five seconds older than the newest, and no others",
+  async (database) => {
+    const at = 1_000_000_000;
+    const ages = [5001, 60_000, 5000, 5000, 4999, 0];
+    const store = new Store(database, () => Promise.resolve());
+    const write = async (time: number, port: number, software: string) => {
+      setClock(database, time);
+      await store.write([record(port, { seen_at: time, software })]);
+    };
+    for (const i of ages.keys()) await write(at - 100_000, i + 1, "Early");
+    await write(at, 100, "Early");
+    const { picture, data } = await pictured(database);
+    // Transactions that commit late: the times of their changes are not after the newest one.
+    for (const [i, age] of ages.entries()) await write(at - age, i + 1, "Late");
+    const { database: counted, rows } = counting(database);
+    await picture.readChanges(counted);
+    assertEquals((await data.facets({ software: ["late"] })).servers, 4);
+    assertEquals(rows(), 5);
+  },
+);
 
 onEngines("a server with a lower number than others is inserted", async (database) => {
   const store = new Store(database, () => Promise.resolve());

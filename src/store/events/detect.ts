@@ -147,7 +147,7 @@ function replyDifferences(
   const { state, players, columns } = before!;
   const earlier = {
     guid: null,
-    flags: columns.flags,
+    flags: columns.flags ?? [], // another program may have removed them
     players: readTexts(players),
     players_online: state!.playersOnline,
     ...(row && {

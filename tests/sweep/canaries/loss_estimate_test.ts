@@ -89,9 +89,10 @@ function scanned(random: Random, loss: number, canaries: number, servers: number
   const counts = tally(random, canaries, loss);
   let missed = 0;
   for (let i = 0; i < servers; i++) {
-    if (!random.chance(loss)) counts.firstFound++;
-    else if (!random.chance(loss)) counts.secondFound++;
-    else missed++;
+    const isFirstLost = random.chance(loss);
+    if (!isFirstLost) counts.firstFound++;
+    else if (random.chance(loss)) missed++;
+    else counts.secondFound++;
   }
   return { counts, missed };
 }

@@ -15,7 +15,7 @@ import type { ScanTables } from "./scan_tables.ts";
  * Maximum number of concurrent connections to one address. A client opens one, and opens another
  * for a fallback or a follow-up.
  */
-const MOST_OF_HOST = 4;
+export const MOST_OF_HOST = 4;
 
 /** Opens connections, with a limit on open ones. */
 export class ScanConnections {

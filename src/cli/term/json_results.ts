@@ -34,6 +34,7 @@ export const JSON_RESULTS = {
     engine: "`name`, `threads`, and the `route` of an engine that writes frames",
     limited_by: "the option that limits the speed; `null`: this machine",
     duration_s: "minimum duration, seconds",
+    duration_unanswered_s: "minimum duration if no host accepts or refuses a connection, seconds",
     outputs: "a list: `path`, `format`",
   },
   "scan --list-targets": {

@@ -45,7 +45,34 @@ Deno.test("a dry run is one object with the numbers of its text", async () => {
   assertEquals(others.outputs, [{ path: "a.csv", format: "csv" }]);
   const [, text] = await withResults(() => main(args));
   const seconds = others.duration_s as number;
-  assertStringIncludes(text, `at least 00:00:${String(Math.ceil(seconds)).padStart(2, "0")}\n`);
+  assertStringIncludes(text, `at least 00:00:${String(Math.ceil(seconds)).padStart(2, "0")}`);
+});
+
+Deno.test("a dry run includes the connections that time out, a limited number at once", async () => {
+  const plan = async (...more: string[]) => {
+    const args = [
+      "scan",
+      "127.0.0.0/26",
+      "--protocol",
+      "slp",
+      "-p",
+      "T:1-16",
+      "--dry-run",
+      ...more,
+    ];
+    const [{ duration_s, duration_unanswered_s, connections }] = await results([...args, "--json"]);
+    const [, text] = await withResults(() => main(args));
+    return [connections, duration_s, duration_unanswered_s, /^duration +(.*)$/m.exec(text)![1]];
+  };
+  // 1024 connections a pass, 256 at once, each for up to 3 s; one second between the two passes.
+  assertEquals(await plan(), [
+    2048,
+    1,
+    2 * 4 * 3 + 1,
+    "at least 00:00:01, 00:00:25 if hosts neither accept nor refuse connections",
+  ]);
+  assertEquals((await plan("--timeout", "500ms", "-c", "128"))[2], 2 * 8 * 0.5 + 1);
+  assertEquals((await plan("--retries", "0", "-c", "1000"))[2], 4 * 3); // four connections a host
 });
 
 Deno.test("a list of targets is one object for each, in the order of the lines", async () => {

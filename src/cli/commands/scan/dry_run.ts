@@ -5,6 +5,9 @@
  */
 import { endpointKey } from "../../../core/address.ts";
 import type { Protocol } from "../../../protocols/protocol.ts";
+import { GAP_MS } from "../../../inspect/interview.ts";
+import { sumOf } from "../../../scan/pass_plan.ts";
+import { MOST_OF_HOST } from "../../../scan/scan_connections.ts";
 import type { ScanSelection } from "../../../scan/scan_setup.ts";
 import {
   isVisited,
@@ -69,7 +72,7 @@ export function planLines(
     ["limits", limitsText(speed)],
     ["engine", engineText(engine, chosen.threads)],
     ["limited by", plan.limitedBy === "nothing" ? "this machine" : `--${plan.limitedBy}`],
-    ["duration", `at least ${clockTime(leastSeconds(plan, speed))}`],
+    ["duration", durationText({ plan, named, chosen, speed })],
     ["outputs", written.map(({ path, format }) => `${path} (${format.name})`).join(", ")],
   ];
   return rows.flatMap(([name, text]) => text === undefined ? [] : `${name.padEnd(13)}${text}`);
@@ -157,6 +160,31 @@ export function leastSeconds(
   { cooldownMs }: SpeedSettings,
 ): number {
   return seconds + cooldownMs / 1000 + Math.max(0, detectionPasses.length + udp.sizes.length - 1);
+}
+
+/**
+ * The least duration if no host accepts or refuses a connection, seconds: each connection then keeps
+ * its place among the simultaneous ones until its time is over.
+ */
+export function unansweredSeconds(
+  { plan, named: { targets }, chosen, speed }: Pick<
+    PlannedScan,
+    "plan" | "named" | "chosen" | "speed"
+  >,
+): number {
+  const { probes } = plan.passes.tcp;
+  const atOnce = Math.min(chosen.concurrency, MOST_OF_HOST * Number(targets.size));
+  const { connectMs } = chosen.streamLimits;
+  const waits = sumOf(probes.map((count) => Math.ceil(count / atOnce))) * connectMs;
+  const pauses = Math.max(0, probes.length - 1) * GAP_MS;
+  return Math.max(leastSeconds(plan, speed), (waits + pauses) / 1000);
+}
+
+function durationText(planned: Pick<PlannedScan, "plan" | "named" | "chosen" | "speed">): string {
+  const least = clockTime(leastSeconds(planned.plan, planned.speed));
+  const unanswered = clockTime(unansweredSeconds(planned));
+  return `at least ${least}` +
+    (unanswered === least ? "" : `, ${unanswered} if hosts neither accept nor refuse connections`);
 }
 
 /** The numbers of known servers, of those without a pass, and of those that are not probed. */

@@ -14,13 +14,15 @@ import {
   type PlannedScan,
   requestsOf,
   sentPorts,
+  unansweredSeconds,
   verificationsOf,
 } from "./dry_run.ts";
 
 /** The plan of a scan as one line of JSON. */
 export function planJson(
-  { plan, named, selection, chosen, speed, written, engine }: PlannedScan,
+  planned: PlannedScan,
 ): string {
+  const { plan, named, selection, chosen, speed, written, engine } = planned;
   const { udp, tcp } = mostSent(plan);
   return resultLine("scan --dry-run", {
     ...targetCounts(named),
@@ -42,6 +44,7 @@ export function planJson(
     engine: { name: engine.name, threads: chosen.threads, route: engine.route ?? null },
     limited_by: plan.limitedBy === "nothing" ? null : plan.limitedBy,
     duration_s: leastSeconds(plan, speed),
+    duration_unanswered_s: unansweredSeconds(planned),
     outputs: written.map(({ path, format: { name: format } }) => ({ path, format })),
   });
 }

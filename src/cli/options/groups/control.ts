@@ -60,7 +60,8 @@ export const CONTROL = {
       commands: ["scan"],
       takes: time(),
       onResume: "free",
-      help: "stop after this time, such as 90s, 10m or 2h",
+      help: "stop probing after this time, such as 90s, 10m or 2h; the scan ends up to 5s or " +
+        "--cooldown later",
     },
     {
       name: "opt-out-file",

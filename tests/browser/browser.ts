@@ -26,10 +26,18 @@ export const LOOKS: readonly Look[] = ([1280, 390] as const).flatMap((width) =>
   (["light", "dark"] as const).map((colorScheme) => ({ width, colorScheme }))
 );
 
+/** The path of `chromium`, which is found as a shell finds it. */
+async function chromiumPath(): Promise<string> {
+  const { stdout } = await new Deno.Command("sh", { args: ["-c", "command -v chromium"] }).output();
+  const path = new TextDecoder().decode(stdout).trim();
+  if (path === "") throw new Error("Cannot find chromium: install Debian's package chromium");
+  return path;
+}
+
 /** Runs a test with a browser. */
 export async function withBrowser(test: (browser: Browser) => Promise<void>): Promise<void> {
   const browser = await chromium.launch({
-    executablePath: "/usr/bin/chromium",
+    executablePath: await chromiumPath(),
     args: ARGUMENTS,
     timeout: DEADLINE_MS,
   });

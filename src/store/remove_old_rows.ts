@@ -32,17 +32,16 @@ export async function removeReplies(
 }
 
 /**
- * Removes the names of players of servers whose last reply arrived before a time, Unix milliseconds.
+ * Removes the names of players that servers published before a time, Unix milliseconds.
  *
- * @returns The number of removed rows.
+ * @returns The number of servers whose names were removed.
  */
 export async function removePlayers(
   database: Database,
   before: number,
   removing: Removing,
 ): Promise<number> {
-  const isOld = "not exists (select 1 from server_state t where t.server = server_players.server " +
-    `and t.replied_at >= ${timeParameter(database)})`;
+  const isOld = `seen_at < ${timeParameter(database)}`;
   return await removeByServer(database, "server_players", isOld, before, removing);
 }
 

@@ -65,6 +65,12 @@ const STATE_FIELDS = [
       "went online or offline",
   },
   {
+    name: "players_at",
+    type: "integer",
+    nullable: true,
+    meaning: "when the server published the names in `players`",
+  },
+  {
     name: "uptime_30d",
     type: "number",
     nullable: true,

@@ -1,4 +1,5 @@
 import { assertEquals } from "@std/assert";
+import type { ServerRecord } from "../../src/core/record.ts";
 import { historyOf } from "../../src/store/history_queries.ts";
 import { PROTOCOLS } from "../../src/protocols/list.ts";
 import { identityOf } from "../../src/store/rows/identity.ts";
@@ -31,6 +32,7 @@ onEngines("a watch writes each server's state and each observation once", async 
   const [row] = await storedServers(db);
   assertEquals(row, {
     ...seen,
+    players: ["Ann"],
     alias_of: "127.0.0.1:9",
     joinable: true,
     online: false,
@@ -38,6 +40,7 @@ onEngines("a watch writes each server's state and each observation once", async 
     first_seen: 1000,
     last_seen: 9000,
     changed_at: 9000,
+    players_at: 1000,
   });
   const history = await historyOf(db, 1, 10);
   assertEquals(
@@ -51,6 +54,28 @@ onEngines("a watch writes each server's state and each observation once", async 
   );
   assertEquals(history[0].content_hash === history[1].content_hash, true); // `joinable` is kept
 });
+
+onEngines(
+  "polls without names leave those of a scan, which are shown with their time unless the server is empty",
+  async (db) => {
+    await new Store(db, () => Promise.resolve()).write([
+      record(1, { players: ["Ann", "Bob"], players_online: 2 }),
+    ]);
+    const shown = async (seen_at: number, more: Partial<ServerRecord>) => {
+      const reply = record(1, { seen_at, players: null, ...more });
+      await writePolled(db, [polled(seen_at, { record: reply })]);
+      const [{ players, players_at }] = await storedServers(db);
+      const [listed] = await all(db, "select players, players_at from server_list");
+      assertEquals([listed.players === null, listed.players_at], [players === null, players_at]);
+      return [players, players_at];
+    };
+    assertEquals(await shown(2000, { players_online: 3 }), [["Ann", "Bob"], 1000]);
+    assertEquals(await shown(3000, { players_online: 0 }), [null, null]);
+    assertEquals(await shown(4000, { players_online: null }), [["Ann", "Bob"], 1000]);
+    assertEquals(await shown(5000, { players_online: 1, players: ["Eve"] }), [["Eve"], 5000]);
+    assertEquals(await shown(6000, { players_online: 0, players: [] }), [[], 6000]);
+  },
+);
 
 onEngines("a reply replaces only older ones, however late its poll ends", async (db) => {
   const reply = (motd: string, seen_at: number) => record(1, { motd, seen_at });

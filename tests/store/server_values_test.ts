@@ -35,6 +35,7 @@ function rowOf(one: ServerRecord): Row {
     ...STATE,
     online: 1,
     changed_at: 4,
+    players_at: 6,
   };
 }
 
@@ -59,7 +60,12 @@ Deno.test("a record is unchanged after conversion to columns and back", () => {
   fc.assert(
     fc.property(one, (rest) => {
       const whole = record(7, rest as Partial<ServerRecord>);
-      assertEquals(recordOf(rowOf(whole)), { ...whole, ...STATE, changed_at: 4 });
+      assertEquals(recordOf(rowOf(whole)), {
+        ...whole,
+        ...STATE,
+        changed_at: 4,
+        players_at: whole.players === null ? null : 6,
+      });
     }),
     { seed: 4, numRuns: 1000 },
   );

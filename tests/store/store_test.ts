@@ -75,6 +75,7 @@ onEngines("a server has one row with its last reply, and one observation per sca
       first_seen: 1000,
       last_seen: 3000,
       changed_at: 3000,
+      players_at: null,
     },
     {
       ...record(2, { players_online: 5, seen_at: 1001 }),
@@ -83,6 +84,7 @@ onEngines("a server has one row with its last reply, and one observation per sca
       first_seen: 1001,
       last_seen: 1001,
       changed_at: 1001,
+      players_at: null,
     },
   ]);
   const seen = await all(

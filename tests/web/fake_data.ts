@@ -25,7 +25,8 @@ export function listedServer(id: number, more: Partial<ListedServer> = {}): List
       online: true,
       players: ["Ann"],
     },
-    ...{ missed_scans: 0, first_seen: NOW, last_seen: NOW, changed_at: NOW, uptime_30d: null },
+    ...{ missed_scans: 0, first_seen: NOW, last_seen: NOW, changed_at: NOW },
+    ...{ players_at: null, uptime_30d: null },
     ...{ country: null, asn: null, operator: null, has_icon: false },
     ...more,
   } as ListedServer;

@@ -34,7 +34,7 @@ export interface Retention {
   readonly events?: number;
   /** Raw bytes of the last replies, if the reply came within this time. */
   readonly replies?: number;
-  /** Names of players of servers that replied within this time. */
+  /** Names of players that servers published within this time. */
   readonly players?: number;
 }
 

@@ -36,6 +36,7 @@ const EMPTY_JSON: Readonly<Record<string, string>> = { "scans.config": "{}" };
 /** Names of columns in version 4 that are named differently now. */
 const EARLIER_NAMES: Readonly<Record<string, string>> = {
   "scans.runs": "parts",
+  "server_players.seen_at": "changed_at",
   "server_state.missed_scans": "failures",
 };
 

@@ -178,7 +178,7 @@ function playersTable(source: Database): CopiedTable {
     const { players } = serverValues(record, identity);
     if (players === null) return [];
     const at = storableTime(record.seen_at) ?? storableTime(Number(row.last_seen)) ?? 0;
-    const values: Record<string, Value> = { server: id, names: players, changed_at: at };
+    const values: Record<string, Value> = { server: id, names: players, seen_at: at };
     return [{
       values: columns.map((column) => canonicalValue(column, values[column[0]], "server_players")),
       position: [id],

@@ -47,11 +47,12 @@ type Loss = "nothing" | "values" | "ends";
  * counts as incomplete: some software ends each message too early.
  */
 function lossOf(
-  { flags = [] }: Partial<ServerRecord>,
+  { flags }: Partial<ServerRecord>,
   other: Partial<ServerRecord>,
   allProtocols: readonly Protocol[],
 ): Loss {
-  const lossy = flags.filter((flag) => isIncompleteFlag(flag, allProtocols));
+  // A cell that another program broke is read as null.
+  const lossy = (flags ?? []).filter((flag) => isIncompleteFlag(flag, allProtocols));
   if (lossy.length === 0) return "nothing";
   return lossy.every((flag) => other.flags?.includes(flag)) ? "values" : "ends";
 }

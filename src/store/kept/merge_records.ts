@@ -30,6 +30,7 @@ const OWN_COLUMNS = [
   "alias_of",
   "requested_as",
   "scan_id",
+  "players",
 ] as const satisfies (keyof ServerRecord)[];
 /** Columns that any protocol may fill. */
 const PROTOCOL_COLUMNS = FIELDS
@@ -40,7 +41,7 @@ const COMPUTED: readonly (keyof ServerRecord)[] = ["software", "software_confide
 
 /** Columns that stay if a reply lacks them and has lost parts of the status, as the earlier reply had. */
 export const COLUMNS_KEPT_AT_LOSS: readonly (keyof ServerRecord)[] = PROTOCOL_COLUMNS
-  .filter((name) => name !== "players" && name !== "players_online" && !COMPUTED.includes(name));
+  .filter((name) => name !== "players_online" && !COMPUTED.includes(name));
 
 function isOwn(name: keyof ServerRecord): boolean {
   return (OWN_COLUMNS as readonly string[]).includes(name);
@@ -61,8 +62,7 @@ export function mergeRecords(
   { unqueried, missing, isLossy = false, columns = [], allProtocols }: KeptParts,
 ): ServerRecord {
   const isMissing = missing.length > 0 || isLossy;
-  const names = isMissing ? playerNames(earlier, current) : {};
-  if (isLossy) return withPlayersOf(earlier, { ...current, ...names });
+  if (isLossy) return withCountOf(earlier, current);
   const absent = [...unqueried, ...missing];
   const filled: Partial<ServerRecord> = Object.fromEntries(
     [...(absent.length > 0 ? PROTOCOL_COLUMNS : []), ...columns]
@@ -79,7 +79,7 @@ export function mergeRecords(
   };
   if (isMissing) {
     const computed = pickKnown(earlier, ["edition", ...COMPUTED]);
-    return { ...merged, ...computed, ...names, flags: earlier.flags };
+    return { ...merged, ...computed, flags: earlier.flags };
   }
   const flags = [...current.flags, ...flagsOf(earlier, unqueried, allProtocols)];
   const all = { ...merged, flags: [...new Set(flags)].sort() };
@@ -116,10 +116,10 @@ function flagsOf(
 }
 
 /** The earlier record with the new one's times and players. */
-function withPlayersOf(earlier: ServerRecord, current: ServerRecord): ServerRecord {
-  const { players_online, players, guid } = current;
+function withCountOf(earlier: ServerRecord, current: ServerRecord): ServerRecord {
+  const { players_online, guid } = current;
   const own = pick(current, OWN_COLUMNS);
-  return { ...earlier, ...own, players_online, players, guid: guid ?? earlier.guid };
+  return { ...earlier, ...own, players_online, guid: guid ?? earlier.guid };
 }
 
 /** The columns `protocol` and `protocols`, in order of rank. */
@@ -149,7 +149,7 @@ function prevailingColumns(
   allProtocols: readonly Protocol[],
 ): (keyof ServerRecord)[] {
   return PROTOCOL_COLUMNS.filter((name) => {
-    if (name === "players_online" || name === "players") return false;
+    if (name === "players_online") return false;
     const isFirst = ({ fillsFirst = [] }: Protocol) => fillsFirst.includes(name);
     const fills = allProtocols.filter(({ columns = [name] }) => columns.includes(name));
     const best = [...fills.filter(isFirst), ...fills]
@@ -164,15 +164,6 @@ function pickKnown(
   names: readonly (keyof ServerRecord)[],
 ): Partial<ServerRecord> {
   return pick(record, names.filter((name) => record[name] !== null));
-}
-
-/** The names of players: the earlier ones if the reply has none and the number is the same. */
-function playerNames(
-  earlier: ServerRecord,
-  { players, players_online }: ServerRecord,
-): Pick<ServerRecord, "players"> {
-  const isSameNumber = players_online === earlier.players_online;
-  return { players: players ?? (isSameNumber ? earlier.players : null) };
 }
 
 /** Whether `earlier` is the name in `current` with a version: some protocols publish only the name. */

@@ -34,7 +34,7 @@ export interface KnownServer {
   readonly firstSeen: number;
   /** When the content or the state last changed, Unix milliseconds. */
   readonly changedAt: number;
-  /** Names of players as JSON text in the engine's form; `null`: none are published. */
+  /** Names of players in the last reply, as JSON text in the engine's form; `null`: it had none. */
   readonly players: string | null;
   /** The requested columns of the last reply. */
   readonly columns: Partial<ServerRecord>;
@@ -98,7 +98,8 @@ export async function readKnownServers(
       "case when c.kind = 'watch' and c.state = 'running' then t.scan end as watch, " +
       `t.players_max, t.probed_at, t.replied_at, ${versionOf(database)} as version ` +
       "from servers s left join server_state t on t.server = s.id " +
-      "left join server_players p on p.server = s.id left join scans c on c.id = t.scan " +
+      "left join server_players p on p.server = s.id and p.seen_at >= t.replied_at " +
+      "left join scans c on c.id = t.scan " +
       `where ${hasKey}`,
     [listValue(database, keys)],
   );

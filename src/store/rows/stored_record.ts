@@ -32,6 +32,8 @@ export interface ListedRecord extends StoredRecord {
    * offline, Unix milliseconds.
    */
   changed_at: number;
+  /** When the server published the names in `players`, Unix milliseconds; null without names. */
+  players_at: number | null;
 }
 
 /** SQL expressions of fields that are not columns of `servers` with the field's name. */
@@ -55,11 +57,16 @@ export const RECORD_COLUMNS: string = [
   ...FIELDS.map(({ name }) => `${fieldExpression(name)} as ${name}`),
   "s.key as key, s.scope as scope, t.online as online, t.missed_scans as missed_scans",
   "s.first_seen as first_seen, t.probed_at as last_seen, s.changed_at as changed_at",
+  "p.seen_at as players_at",
 ].join(", ");
 
-/** The tables of {@linkcode RECORD_COLUMNS}: `s` has servers, `t` their states. */
+/**
+ * The tables of {@linkcode RECORD_COLUMNS}: `s` has servers, `t` their states. Names of an earlier
+ * reply are not the players of an empty server.
+ */
 export const RECORD_TABLES: string = "servers s join server_state t on t.server = s.id " +
-  "left join server_players p on p.server = t.server left join scans c on c.id = t.scan";
+  "left join server_players p on p.server = t.server " +
+  "and (coalesce(t.players_online, 1) <> 0 or p.seen_at >= t.replied_at) left join scans c on c.id = t.scan";
 
 /**
  * Converts a row of {@linkcode RECORD_COLUMNS} to a record.
@@ -93,6 +100,7 @@ export function recordOf(row: Row, onBroken?: (cell: BrokenCell) => void): Liste
     first_seen: timeOf("first_seen"),
     last_seen: timeOf("last_seen"),
     changed_at: timeOf("changed_at"),
+    players_at: record.players === null ? null : Number(row.players_at),
   };
 }
 

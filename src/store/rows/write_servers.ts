@@ -15,7 +15,6 @@ import { addressSort } from "./addresses.ts";
 import { SERVER_COLUMNS, type ServerValues, serverValues } from "./server_values.ts";
 import type { ServerIdentity } from "./identity.ts";
 import { type KnownServer, readKnownServers } from "./known_servers.ts";
-import { readTexts } from "./json_cells.ts";
 import { insertStates, updateStates } from "./server_state.ts";
 import { flagsIn, writeFlags } from "./server_flags.ts";
 import { storableTime } from "./stored_values.ts";
@@ -101,18 +100,12 @@ const UPDATE_CHANGED_AT = updateOf("servers", [["changed_at", "timestamptz"]], [
   ["of_id", "integer"],
 ], "old.id = new.of_id");
 
-/** Writes the names of players of servers. */
+/** Writes the names of players of servers, and when the servers published them. */
 export const UPSERT_PLAYERS = insertInto(
   "server_players",
-  [["server", "integer"], ["names", "jsonb"], ["changed_at", "timestamptz"]],
-  "on conflict (server) do update set names = excluded.names, changed_at = excluded.changed_at",
+  [["server", "integer"], ["names", "jsonb"], ["seen_at", "timestamptz"]],
+  "on conflict (server) do update set names = excluded.names, seen_at = excluded.seen_at",
 );
-
-const DELETE_PLAYERS: BulkStatement = {
-  types: ["integer"],
-  sqlite: "delete from server_players where server = ?",
-  postgres: "delete from server_players where server = any ($1::integer[])",
-};
 
 /**
  * Writes servers. The caller has begun a transaction.
@@ -296,29 +289,20 @@ async function updateFirstSeen(
   );
 }
 
-/** Writes the names of players of servers whose names have changed. */
+/**
+ * Writes the names of players of servers whose replies have them. Earlier names stay if a reply has
+ * none: a watch without `--names`, a protocol without names, or an empty server does not refute them.
+ */
 async function writePlayers(database: Database, written: readonly Draft[]): Promise<void> {
-  const [listed, unlisted]: [Draft[], Draft[]] = [[], []];
-  for (const one of written) {
-    const [old, { players }] = [one.before?.players ?? null, one.values];
-    if (old === players || (players !== null && normalized(old) === players)) continue;
-    (players === null ? unlisted : listed).push(one);
-  }
+  const listed = written.filter(({ values }) => values.players !== null);
   await database.bulk(
     UPSERT_PLAYERS,
-    listed.map(({ id, values: { players }, write: { probedAt } }) => [
+    listed.map(({ id, values: { players }, write: { repliedAt, probedAt } }) => [
       id,
       players,
-      storableTime(probedAt) ?? 0,
+      storableTime(repliedAt ?? probedAt) ?? 0,
     ]),
   );
-  await database.bulk(DELETE_PLAYERS, unlisted.map(({ id }) => [id]));
-}
-
-/** JSON text in the form of JSON.stringify: PostgreSQL adds spaces. */
-function normalized(json: string | null): string | null {
-  const names = readTexts(json);
-  return names === null ? null : JSON.stringify(names);
 }
 
 /** Marks servers as changed now. `ids`: `servers.id`, in order. */

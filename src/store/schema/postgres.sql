@@ -141,7 +141,7 @@ create index server_state_players on server_state
 create table server_players (
   server integer primary key,             -- servers.id
   names jsonb not null,                   -- a list of text
-  changed_at timestamptz not null         -- when the names last changed
+  seen_at timestamptz not null            -- when the server published them
 );
 
 -- The values of servers.flags, one row each, for searches.
@@ -313,8 +313,9 @@ create view server_list as
 select s.key, s.hostname, s.address, s.port, s.protocols, s.edition, s.software, s.name, s.motd_plain,
   s.version, s.map, s.gamemode, t.online, t.players_online, t.players_max, p.names as players,
   t.latency_ms, s.flags, s.tags, s.favicon_hash, s.first_seen, s.changed_at, t.probed_at, t.replied_at,
-  t.missed_scans, u.uptime_30d
+  t.missed_scans, u.uptime_30d, p.seen_at as players_at
 from servers s join server_state t on t.server = s.id
-left join server_players p on p.server = t.server
+-- Names of an earlier reply are not the players of an empty server.
+left join server_players p on p.server = t.server and (coalesce(t.players_online, 1) <> 0 or p.seen_at >= t.replied_at)
 left join recent_uptime u on u.server = t.server
 where not exists (select 1 from opt_outs o where o.address = s.address);

@@ -39,7 +39,7 @@ export function serverPage({ details, history }: ServerPageData, context: PageCo
           <Card title="Status">
             <Columns server={server} hasPlaces={context.hasPlaces} />
           </Card>
-          <Published details={details} />
+          <Published details={details} now={now} />
         </div>
         <Card
           title="Events"
@@ -62,7 +62,7 @@ export function serverPage({ details, history }: ServerPageData, context: PageCo
 }
 
 /** What a server publishes besides its columns. */
-function Published({ details }: { details: ServerDetails }) {
+function Published({ details, now }: { details: ServerDetails; now: number }) {
   const { server, players } = details;
   return (
     <div class="stack">
@@ -72,7 +72,14 @@ function Published({ details }: { details: ServerDetails }) {
         </Card>
       )}
       {players.length > 0 && (
-        <Card title={`Players, as last published (${countText(players.length)})`}>
+        <Card title={`Players (${countText(players.length)})`}>
+          {server.players_at !== null && (
+            <p>
+              <small>
+                published <Age at={server.players_at} now={now} />
+              </small>
+            </p>
+          )}
           <ul class="names">
             {players.slice(0, 500).map((name) => (
               <li>

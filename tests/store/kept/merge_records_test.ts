@@ -36,6 +36,7 @@ Deno.test("a missing protocol keeps the columns that it fills; the others have t
   assertEquals(merged, {
     ...EARLIER,
     motd: "new",
+    players: null,
     extras: { raknet: { a: "3" }, query: { b: "2" } },
     seen_at: 9000,
     latency_ms: 4,
@@ -62,11 +63,9 @@ Deno.test("a missing protocol of the highest rank keeps the columns that it prev
   assertEquals(merged.extras, { raknet: { a: "1" }, query: { b: "3" } });
 });
 
-Deno.test("names of players stay only as long as their number is the same", () => {
-  const playersWith = (players_online: number, kept: Partial<Parameters<typeof mergeRecords>[2]>) =>
-    mergeRecords(EARLIER, { ...RAKNET, players_online }, { ...NONE, ...kept }).players;
-  for (const kept of [{ missing: ["query"] }, { isLossy: true }]) {
-    assertEquals([playersWith(3, kept), playersWith(4, kept)], [EARLIER.players, null]);
+Deno.test("names of players are those of the reply: the database keeps earlier ones with their time", () => {
+  for (const kept of [{ missing: ["query"] }, { isLossy: true }, { unqueried: ["query"] }]) {
+    assertEquals(mergeRecords(EARLIER, RAKNET, { ...NONE, ...kept }).players, null);
   }
 });
 

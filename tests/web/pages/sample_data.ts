@@ -71,6 +71,7 @@ export function serverOf(text: string): ListedServer {
     ...{ scan_id: text, online: true, missed_scans: 0, first_seen: NOW - HOUR, last_seen: NOW },
     ...{
       changed_at: NOW,
+      players_at: NOW,
       uptime_30d: 0.5,
       country: text,
       asn: 64_500,

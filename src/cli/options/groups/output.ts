@@ -297,7 +297,7 @@ export const OUTPUT = {
       name: "players",
       commands: ["prune"],
       takes: AGE_OR_NONE,
-      help: "delete players' names of servers whose last reply is older than this age; 0: all",
+      help: "delete players' names that servers published before this age; 0: all",
     },
     {
       name: "partition-by-month",

@@ -192,6 +192,28 @@ async function watchAll(database: Database, scan: number, from: number, to: numb
   await watch(database, { scan, startedAt: from, endedAt: to });
 }
 
+onEngines(
+  "a watch that ends by noon gets the rollups of its day when the day has ended",
+  async (db) => {
+    await prepare(db);
+    await watchAll(db, 2, START, START + DAY_MS / 2);
+    const days = async () =>
+      [
+        ...(await all(db, "select watched_s from rollups where hours = 24")),
+        ...(await all(
+          db,
+          "select watched_s from rollup_totals where hours = 24 and kind = 'port'",
+        )),
+      ].map(({ watched_s }) => Number(watched_s));
+    for (let hour = START; hour < START + DAY_MS; hour += HOUR_MS) {
+      assert(await rollUp(db, { now: hour + HOUR_MS / 2, between }));
+      assertEquals(await days(), []);
+    }
+    assert(await rollUp(db, { now: START + DAY_MS + HOUR_MS / 2, between }));
+    assertEquals(await days(), Array(2 * SERVERS.length).fill(12 * 3600));
+  },
+);
+
 onEngines("totals count the servers of one address and port once", async (db) => {
   await prepare(db);
   const store = new Store(db, between);

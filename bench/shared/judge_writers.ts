@@ -17,6 +17,9 @@ export interface PrintedEvent {
   readonly id: string;
   readonly event: string;
   readonly host: string;
+  readonly port: number;
+  readonly at: number;
+  readonly changes?: Readonly<Record<string, readonly [before: unknown, now: unknown]>>;
   readonly players_online?: readonly [before: number | null, now: number | null];
 }
 
@@ -24,9 +27,10 @@ export interface PrintedEvent {
 export interface Judgement {
   /** Number of true changes. */
   readonly changes: number;
-  /** Numbers of rows of the tables `events` and `observations`. */
+  /** Number of rows of the table `events`. */
   readonly events: number;
-  readonly observations: number;
+  /** Further numbers, each with its name. */
+  readonly lines: readonly [name: string, number: string][];
   /** One line per difference. */
   readonly faults: readonly string[];
 }
@@ -61,7 +65,71 @@ export async function judgeDatabase(
     ...difference("read by history --events --follow", read, events),
   ];
   const changes = servers.reduce((sum, server) => sum + server.changes.length, 0);
-  return { changes, events: events.length, observations: observations.length, faults };
+  const lines: [string, string][] = [["observations", String(observations.length)]];
+  return { changes, events: events.length, lines, faults };
+}
+
+/**
+ * Compares the events that a webhook has received with the servers, and with a database that was away
+ * at times: its events combine the changes during an outage.
+ */
+export async function judgeReceived(
+  database: Database,
+  servers: readonly ChangingServer[],
+  received: readonly PrintedEvent[],
+  protocols: readonly string[],
+): Promise<Judgement> {
+  const events = await database.rows(
+    "select e.id, c.kind as writer from events e left join scans c on c.id = e.scan",
+  );
+  const ids = new Set(received.map(({ id }) => id));
+  const stored = new Set(events.map(({ id }) => String(id)));
+  const unsent = events.filter(({ id, writer }) => writer === "watch" && !ids.has(String(id)));
+  const byServer = Map.groupBy(received, ({ host, port }) => `${host}:${port}`);
+  const faults = await rowFaults(database, servers, protocols);
+  if (unsent.length > 0) faults.push(`${unsent.length} stored events were not sent`);
+  let [changes, repeated, unseen] = [0, 0, 0];
+  for (const server of servers) {
+    const sent = new Map((byServer.get(server.name) ?? []).map((event) => [event.id, event]));
+    const last = [...sent.values()].findLast(({ event }) => /^o(n|ff)line$/.test(event));
+    if (last?.event === "offline") faults.push(`${server.name}: its last event is offline`);
+    for (const [kind, all] of Map.groupBy(server.changes, ({ kind }) => kind)) {
+      const wanted = all.filter(({ at }) => at > server.changes[0].at); // not that of the first scan
+      const found = [...sent.values()].filter(({ event }) => event === kind);
+      const counts = wanted.map(({ at }, i) =>
+        found.filter((one) => one.at >= at && !(one.at >= wanted[i + 1]?.at)).length
+      );
+      const inTime = counts.reduce((sum, count) => sum + count, 0);
+      changes += wanted.length;
+      repeated += counts.reduce((sum, count) => sum + Math.max(0, count - 1), 0);
+      if (inTime < found.length) faults.push(`${server.name}: ${kind} before the first change`);
+      for (const [i, { at }] of wanted.entries()) {
+        if (counts[i] > 0) continue;
+        // The last stored state of the other watch may keep a server online.
+        const isOpen = kind === "online" &&
+          [...sent.values()].some((one) =>
+            one.event === "offline" && one.at < at && one.at >= (wanted[i - 1]?.at ?? 0)
+          );
+        if (isOpen || kind === "changed" || kind === "restarted") {
+          faults.push(`${server.name}: ${kind} at ${at} was not sent`);
+        } else unseen++;
+      }
+    }
+    const now = server.changes.findLast(({ kind }) => kind === "changed")?.values?.[1];
+    const motd = [...sent.values()].findLast((one) => one.changes?.motd)?.changes?.motd[1];
+    if (motd !== now) faults.push(`${server.name}: the last MOTD sent is ${motd}, not ${now}`);
+  }
+  const early = [...ids].filter((id) => !stored.has(id)).length;
+  const lines: [string, string][] = [
+    [
+      "events sent, of them with an id that was sent before",
+      `${received.length}, ${received.length - ids.size}`,
+    ],
+    ["events sent without being stored", String(early)],
+    ["changes online or offline that were not sent", String(unseen)],
+    ["events sent of a change that was sent with another id", String(repeated)],
+  ];
+  return { changes, events: events.length, lines, faults };
 }
 
 /** Compares the rows of servers with what the servers publish now. */

@@ -9,8 +9,8 @@ export interface Server extends AsyncDisposable {
   readonly socketFolder: string;
   /** The path of the server's log. */
   readonly log: string;
-  /** Stops the server. */
-  readonly stop: () => Promise<void>;
+  /** Stops the server. `immediate`: as if it were killed. Default: `fast`. */
+  readonly stop: (mode?: "fast" | "immediate") => Promise<void>;
   /** Starts the server again. */
   readonly start: () => Promise<void>;
   /** Restarts the server with this certificate. Its key is in the `.key` file beside it. */
@@ -54,7 +54,7 @@ export async function startPostgres(fsync: "on" | "off" = "off"): Promise<Server
     "-c max_prepared_transactions=5";
   const start = () =>
     run("pg_ctl", "-D", data, "-s", "-w", "-l", `${folder}/log`, "-o", options, "start");
-  const stop = () => run("pg_ctl", "-D", data, "-s", "-w", "-m", "fast", "stop");
+  const stop = (mode = "fast") => run("pg_ctl", "-D", data, "-s", "-w", "-m", mode, "stop");
   await start();
   let running = true;
   return {
@@ -62,8 +62,8 @@ export async function startPostgres(fsync: "on" | "off" = "off"): Promise<Server
     socketFolder: folder,
     log: `${folder}/log`,
     url: `postgres://lists:${encodeURIComponent(PASSWORD)}@127.0.0.1:${port}/`,
-    stop: async () => {
-      await stop();
+    stop: async (mode) => {
+      await stop(mode);
       running = false;
     },
     start: async () => {

@@ -184,6 +184,22 @@ onEngines("a text index has the texts of new, changed and removed servers", asyn
   assertEquals(await found("ab"), undefined);
 });
 
+onEngines(
+  "a search by a text index finds only servers that contain the text",
+  async (database) => {
+    const names = ["Zombies", "zombi ombies", "\u017fpawn", "spawn"];
+    await new Store(database, () => Promise.resolve())
+      .write(names.map((name, i) => record(1 + i, { name })));
+    await createTextIndex(database);
+    for (const [text, ports] of [["zombies", [1]], ["SPAWN", [4]], ["absent", []]] as const) {
+      const selection = { text, sort: "name", limit: LIMIT } as const;
+      const found = await Array.fromAsync(selectServers(database, selection));
+      assertEquals(found.map(({ port }) => port), ports, text);
+      assertEquals(await countServers(database, selection, LIMIT), ports.length, text);
+    }
+  },
+);
+
 Deno.test("SQLite: the text index finds each letter in both cases, or is not used", async () => {
   await using database = openSqlite(":memory:");
   await createTables(database);

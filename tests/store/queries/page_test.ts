@@ -191,7 +191,7 @@ onEngines(
     await new Store(database, () => Promise.resolve())
       .write(names.map((name, i) => record(1 + i, { name })));
     await createTextIndex(database);
-    for (const [text, ports] of [["zombies", [1]], ["SPAWN", [4]], ["absent", []]] as const) {
+    for (const [text, ports] of Object.entries({ zombies: [1], SPAWN: [4], absent: [] })) {
       const selection = { text, sort: "name", limit: LIMIT } as const;
       const found = await Array.fromAsync(selectServers(database, selection));
       assertEquals(found.map(({ port }) => port), ports, text);

@@ -235,6 +235,22 @@ onEngines("all servers of an endpoint are found by one of them", async (db) => {
   ]);
 });
 
+onEngines(
+  "a link-local address in two zones is two endpoints, which are forgotten separately",
+  async (db) => {
+    const inZone = (zone: string, rest = {}) => record(1, { host: `fe80::1%${zone}`, ...rest });
+    for (const written of [inZone("eth0"), inZone("eth1"), inZone("eth0", NAMED)]) {
+      await quick(db).write([written]);
+    }
+    const { id } = await named(db, "[fe80::1%eth0]:1");
+    const sharing = await readSharingServers(db, [id!]);
+    const shared = ["[fe80::1%eth0]:1", "play.example.org:1"];
+    assertEquals(sharing.map(({ key }) => key), shared);
+    assert(await forget(db, ...sharing));
+    assertEquals(await keys(db), ["[fe80::1%eth1]:1"]);
+  },
+);
+
 onEngines("icons without a server are removed, and those of servers stay", async (db) => {
   await fill(db);
   await db.run("update servers set favicon_hash = null where key = '127.0.0.1:4'");

@@ -7,7 +7,7 @@ import { type Address, parseAddress } from "../../core/address.ts";
 import type { Field } from "../../core/record.ts";
 import { InputError } from "../../core/errors.ts";
 import { readReason, userPath } from "../environment.ts";
-import { MmdbError, MmdbFile, type MmdbMap, type MmdbValue } from "./mmdb.ts";
+import { loadMmdb, MmdbError, type MmdbFile, type MmdbMap, type MmdbValue } from "./mmdb.ts";
 
 /** Country and operator of an address. Each is null if it is unknown. */
 export interface Place {
@@ -40,12 +40,10 @@ export interface GeoipFiles {
   readonly attributions: readonly string[];
 }
 
-/** Maximum number of places of a file that are kept. */
+/** Maximum number of addresses whose places are kept. */
 const MOST_KEPT = 100_000;
 /** Maximum length of an operator's name and of an attribution, UTF-16 units. */
 const MOST_NAME = 200;
-/** Number of nodes of a file that are searched for a record with a country or an operator. */
-const SAMPLES = 1000;
 
 /**
  * Reads the files of `--geoip`.
@@ -55,9 +53,10 @@ const SAMPLES = 1000;
 export async function readGeoipFiles(paths: readonly string[]): Promise<GeoipFiles> {
   const files: SharedArrayBuffer[] = [];
   const attributions = new Set<string>();
+  const open = paths.length === 0 ? undefined : await loadMmdb();
   for (const path of paths) {
     const bytes = await readShared(path);
-    const file = openFile(path, bytes);
+    const file = openFile(path, () => open!(bytes));
     if (!hasPlaces(file)) {
       throw new InputError(
         `Cannot use --geoip "${path}": its records have no country and no autonomous system`,
@@ -82,23 +81,20 @@ async function readShared(path: string): Promise<SharedArrayBuffer> {
   }
 }
 
-function openFile(path: string, bytes: SharedArrayBuffer): MmdbFile {
+function openFile(path: string, open: () => MmdbFile): MmdbFile {
   try {
-    return new MmdbFile(new Uint8Array(bytes));
+    return open();
   } catch (error) {
     if (!(error instanceof MmdbError)) throw error;
     throw new InputError(`Cannot use --geoip "${path}": ${error.message}`);
   }
 }
 
-/** Whether a record of some nodes has a country or an operator. */
+/** Whether a record of some networks has a country or an operator. */
 function hasPlaces(file: MmdbFile): boolean {
-  const step = Math.max(1, file.nodes / SAMPLES);
-  for (let node = 0; node < file.nodes; node += step) {
-    for (const at of file.placesOf(Math.floor(node))) {
-      const { country, asn } = placeOf(file.recordAt(at));
-      if (country !== null || asn !== null) return true;
-    }
+  for (const record of file.samples()) {
+    const { country, asn } = placeOf(record);
+    if (country !== null || asn !== null) return true;
   }
   return false;
 }
@@ -114,21 +110,22 @@ const ATTRIBUTIONS: readonly (readonly [RegExp, string])[] = [
 ];
 
 /** The text that a file wants to be shown: that of its licence, or its description. */
-function attributionOf(metadata: MmdbMap): string | undefined {
-  const descriptions = metadata.get("description");
-  const description = descriptions instanceof Map
-    ? descriptions.get("en") ?? [...descriptions.values()][0]
+function attributionOf(
+  { databaseType, description: descriptions }: MmdbFile["metadata"],
+): string | undefined {
+  const description = isMap(descriptions)
+    ? descriptions.en ?? Object.values(descriptions)[0]
     : undefined;
   const text = typeof description === "string" ? description.trim().slice(0, MOST_NAME) : "";
-  const named = `${metadata.get("database_type")} ${text}`;
+  const named = `${databaseType} ${text}`;
   const [, asked] = ATTRIBUTIONS.find(([pattern]) => pattern.test(named)) ?? [];
   return asked ?? (text === "" ? undefined : `Countries and operators: ${text}`);
 }
 
 /** A function that looks up places: the first file that has a country, and the first with an operator. */
-export function placeLookup(files: readonly SharedArrayBuffer[]): PlaceLookup {
+export async function placeLookup(files: readonly SharedArrayBuffer[]): Promise<PlaceLookup> {
   if (files.length === 0) return () => UNKNOWN_PLACE;
-  const lookups = files.map((bytes) => lookupIn(new MmdbFile(new Uint8Array(bytes))));
+  const lookups = files.map(await loadMmdb()).map(lookupIn);
   return (host) => {
     const address = parseAddress(host.split("%")[0]);
     if (address === undefined) return UNKNOWN_PLACE;
@@ -138,24 +135,26 @@ export function placeLookup(files: readonly SharedArrayBuffer[]): PlaceLookup {
   };
 }
 
-/** Looks up places in a file. Many networks share a record. */
+/** Looks up places in a file, and keeps those of the last addresses. */
 function lookupIn(file: MmdbFile): (address: Address) => Place {
-  const kept = new Map<number, Place>();
+  const kept = new Map<Address, Place>();
   return (address) => {
-    const at = file.find(address);
-    if (at === undefined) return UNKNOWN_PLACE;
-    const known = kept.get(at);
+    const known = kept.get(address);
     if (known !== undefined) return known;
     if (kept.size >= MOST_KEPT) kept.clear();
-    const place = placeOf(file.recordAt(at));
-    kept.set(at, place);
+    const place = placeOf(file.find(address));
+    kept.set(address, place);
     return place;
   };
 }
 
+function isMap(value: MmdbValue): value is MmdbMap {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
 /** The place in a record. Files name their values differently: docs/guide/geoip.md. */
 function placeOf(record: MmdbValue): Place {
-  if (!(record instanceof Map)) return UNKNOWN_PLACE;
+  if (!isMap(record)) return UNKNOWN_PLACE;
   const asn = asnOf(first(record, ["autonomous_system_number", "asn"]));
   return {
     country: countryOf(record),
@@ -168,16 +167,15 @@ function placeOf(record: MmdbValue): Place {
 
 /** The first known value of the names, in the record or in its map `traits`. */
 function first(record: MmdbMap, names: readonly string[]): MmdbValue {
-  const traits = record.get("traits");
-  const maps = traits instanceof Map ? [record, traits] : [record];
-  return maps.flatMap((map) => names.map((name) => map.get(name)))
+  const { traits } = record;
+  const maps = isMap(traits) ? [record, traits] : [record];
+  return maps.flatMap((map) => names.map((name) => map[name]))
     .find((value) => value !== undefined);
 }
 
-function countryOf(record: MmdbMap): string | null {
-  const country = record.get("country");
-  const nested = country instanceof Map ? country.get("iso_code") : country;
-  return [nested, record.get("country_code")].find(isCountryCode) ?? null;
+function countryOf({ country, country_code: code }: MmdbMap): string | null {
+  const nested = isMap(country) ? country.iso_code : country;
+  return [nested, code].find(isCountryCode) ?? null;
 }
 
 function isCountryCode(value: MmdbValue): value is string {

@@ -78,6 +78,7 @@ async function show(
   const now = Date.now();
   const filters = serverSelectionOf(options, now);
   const geoip = await readGeoipFiles(options.geoip);
+  const places = await placeLookup(geoip.files);
   const kind = rowKind(options.fields ?? [], geoip.files.length > 0, now);
   const plans = planOutputs(options, outputColumns(), kind, allProtocols);
   refuseDatabases(options.output, "export to");
@@ -101,7 +102,7 @@ async function show(
           selection,
           [...sinks, tally],
           reportLine,
-          placeLookup(geoip.files),
+          places,
         )
       ),
   );

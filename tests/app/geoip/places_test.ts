@@ -8,7 +8,7 @@ import {
   readGeoipFiles,
   UNKNOWN_PLACE,
 } from "../../../src/app/geoip/places.ts";
-import { MmdbError, MmdbFile } from "../../../src/app/geoip/mmdb.ts";
+import { loadMmdb, MmdbError } from "../../../src/app/geoip/mmdb.ts";
 import { type FileForm, mmdbBytes, type Network, type Value } from "./mmdb_writer.ts";
 
 function network(text: string, record: Value): Network {
@@ -33,14 +33,14 @@ function shared(bytes: Uint8Array): SharedArrayBuffer {
   return buffer;
 }
 
-function lookup(networks: readonly Network[], form: FileForm): (host: string) => Place {
+function lookup(networks: readonly Network[], form: FileForm): Promise<(host: string) => Place> {
   return placeLookup([shared(mmdbBytes(networks, form))]);
 }
 
 for (const bits of [24, 28, 32] as const) {
   for (const version of [4, 6] as const) {
-    Deno.test(`a file of version ${version} with records of ${bits} bits has IPv4 networks`, () => {
-      const place = lookup(COUNTRIES, { bits, version });
+    Deno.test(`a file of version ${version} with records of ${bits} bits has IPv4 networks`, async () => {
+      const place = await lookup(COUNTRIES, { bits, version });
       assertEquals(place("192.0.2.255").country, "DE");
       assertEquals(place("198.51.100.127").country, "NL");
       assertEquals(place("198.51.100.128"), UNKNOWN_PLACE);
@@ -49,18 +49,21 @@ for (const bits of [24, 28, 32] as const) {
   }
 }
 
-Deno.test("a file has IPv6 and IPv4 networks in one tree, and zones of addresses are ignored", () => {
-  const place = lookup([...COUNTRIES, network("2001:db8:8000::/33", { country_code: "FR" })], {
-    bits: 28,
-    version: 6,
-  });
+Deno.test("a file has IPv6 and IPv4 networks in one tree, and zones of addresses are ignored", async () => {
+  const place = await lookup(
+    [...COUNTRIES, network("2001:db8:8000::/33", { country_code: "FR" })],
+    {
+      bits: 28,
+      version: 6,
+    },
+  );
   assertEquals(place("2001:db8:8000::1%eth0").country, "FR");
   assertEquals(place("2001:db8::1").country, null);
   assertEquals(place("192.0.2.1").country, "DE");
   assertEquals(place("localhost"), UNKNOWN_PLACE);
 });
 
-Deno.test("texts that records share are found by pointers of 1, 2 and 3 bytes", () => {
+Deno.test("texts that records share are found by pointers of 1, 2 and 3 bytes", async () => {
   // Each name of 200 bytes is that of two networks, so that pointers lead to places up to 560 KB.
   const nameOf = (i: number) => `Network ${i >> 1} ${"x".repeat(200)}`.slice(0, 200);
   const networks = Array.from({ length: 5000 }, (_, i) =>
@@ -68,7 +71,7 @@ Deno.test("texts that records share are found by pointers of 1, 2 and 3 bytes", 
       ...{ country: { iso_code: i % 2 === 0 ? "DE" : "NL" }, autonomous_system_number: 64_500 + i },
       autonomous_system_organization: nameOf(i),
     }));
-  const place = lookup(networks, { bits: 28, version: 6 });
+  const place = await lookup(networks, { bits: 28, version: 6 });
   for (const [i] of networks.entries()) {
     assertEquals(place(`10.${i >> 8}.${i & 255}.9`), {
       ...{ country: i % 2 === 0 ? "DE" : "NL", asn: 64_500 + i, operator: nameOf(i) },
@@ -76,17 +79,17 @@ Deno.test("texts that records share are found by pointers of 1, 2 and 3 bytes", 
   }
 });
 
-Deno.test("countries and operators come from the first file that has them", () => {
+Deno.test("countries and operators come from the first file that has them", async () => {
   const form = { bits: 24, version: 4 } as const;
   const files = [COUNTRIES, OPERATORS, [network("192.0.0.0/8", { country: "AT" })]]
     .map((networks) => shared(mmdbBytes(networks, form)));
-  const place = placeLookup(files);
+  const place = await placeLookup(files);
   assertEquals(place("192.0.2.1"), { country: "DE", asn: 64_500, operator: "Example Network" });
   assertEquals(place("192.0.3.1"), { country: "AT", asn: 64_500, operator: "Example Network" });
   assertEquals(place("192.1.0.1"), { country: "AT", asn: null, operator: null });
 });
 
-Deno.test("records of known publishers are read", () => {
+Deno.test("records of known publishers are read", async () => {
   const known: readonly (readonly [Value, Place])[] = [
     [
       { country: "Canada", country_code: "CA", asn: "AS174", as_name: "Cogent" },
@@ -106,7 +109,7 @@ Deno.test("records of known publishers are read", () => {
     [{ country: "GB", as_name: "no number" }, { country: "GB", asn: null, operator: null }],
   ];
   for (const [record, expected] of known) {
-    const place = lookup([network("192.0.2.0/24", record)], { bits: 24, version: 4 });
+    const place = await lookup([network("192.0.2.0/24", record)], { bits: 24, version: 4 });
     assertEquals(place("192.0.2.9"), expected, JSON.stringify(record));
   }
 });
@@ -144,10 +147,10 @@ Deno.test("files that cannot be used are refused by name", async () => {
   });
   for (
     const [bytes, reason] of [
-      [new Uint8Array(), "no MaxMind DB file"],
-      [new TextEncoder().encode("host,port\n"), "no MaxMind DB file"],
-      [whole.slice(300), "search tree is incomplete"],
-      [whole.slice(0, -40), "a value is incomplete"],
+      [new Uint8Array(), "it is no MaxMind DB file"],
+      [new TextEncoder().encode("host,port\n"), "it is no MaxMind DB file"],
+      [whole.slice(300), "its search tree is incomplete"],
+      [whole.slice(0, -40), "its metadata is damaged"],
       [withoutPlaces, "no country and no autonomous system"],
     ] as const
   ) {
@@ -178,7 +181,7 @@ function damaged(whole: Uint8Array, random: (below: number) => number): Uint8Arr
   return bytes;
 }
 
-Deno.test("damaged files give an error, or places of the right types, in bounded time", () => {
+Deno.test("damaged files give an error, or places of the right types, in bounded time", async () => {
   const networks = [...COUNTRIES, ...OPERATORS, network("2001:db8::/32", { country: "FR" })];
   const hosts = ["192.0.2.1", "198.51.100.1", "10.0.0.1", "2001:db8::1", "ff::1"];
   let [refused, looked, longest] = [0, 0, 0];
@@ -187,7 +190,7 @@ Deno.test("damaged files give an error, or places of the right types, in bounded
     const bytes = damaged(mmdbBytes(networks, { bits, version: 6 }), numbers(seed));
     const began = performance.now();
     try {
-      const place = placeLookup([shared(bytes)]);
+      const place = await placeLookup([shared(bytes)]);
       for (const host of hosts) {
         const { country, asn, operator } = place(host);
         assert(country === null || /^[A-Z]{2}$/.test(country));
@@ -205,13 +208,13 @@ Deno.test("damaged files give an error, or places of the right types, in bounded
   assert(longest < 500, `${longest} ms`);
 });
 
-Deno.test("records that refer to themselves, or repeat long lists, end in bounded time", () => {
+Deno.test("records that refer to themselves, or repeat long lists, end in bounded time", async () => {
   const bytes = mmdbBytes([network("192.0.2.0/24", { country: "DE" })], { bits: 24, version: 4 });
   const marker = bytes.lastIndexOf(0xab);
   const data = bytes.lastIndexOf(7 << 5 | 1, marker);
   bytes.set([1 << 5, 0], data); // a pointer to itself
-  assertEquals(placeLookup([shared(bytes)])("192.0.2.1"), UNKNOWN_PLACE);
+  assertEquals((await placeLookup([shared(bytes)]))("192.0.2.1"), UNKNOWN_PLACE);
   bytes.set([31, 4, 255, 255, 255, 1 << 5, 0], data); // a list of 16 million items, each this list
-  const file = new MmdbFile(bytes);
-  assertEquals(file.recordAt(file.find(0xc0_00_02_01)!), undefined);
+  const file = (await loadMmdb())(shared(bytes));
+  assertEquals(file.find(0xc0_00_02_01), undefined);
 });

@@ -28,7 +28,7 @@ export async function runReport(args: readonly string[]): Promise<number> {
   }
   checkOutput(source, output);
   const { files, attributions } = await readGeoipFiles(options.geoip);
-  const collector = new ReportCollector(limit, placeLookup(files));
+  const collector = new ReportCollector(limit, await placeLookup(files));
   const { name, trend } = await readSource(source, collector, reportLine);
   const data = collector.result();
   const html = reportPage(data, {

@@ -13,7 +13,7 @@ import { keepPicture } from "./keep_picture.ts";
 const { place, geoip } = nodeThreads().workerData as ThreadData;
 await keepPicture({
   access: new DatabaseAccess(place),
-  places: placeLookup(geoip),
+  places: await placeLookup(geoip),
   clock: systemClock,
   publish: (memory) => nodeThreads().parentPort!.postMessage(memory),
 });

@@ -9,7 +9,7 @@ import { Answerer, READY, type ThreadData, type ThreadMessage } from "./answers.
 import { DatabaseAccess } from "../database_access.ts";
 
 const { place, geoip } = nodeThreads().workerData as ThreadData;
-const answerer = new Answerer(new DatabaseAccess(place), placeLookup(geoip));
+const answerer = new Answerer(new DatabaseAccess(place), await placeLookup(geoip));
 nodeThreads().parentPort!.on("message", async (message: ThreadMessage) => {
   if ("picture" in message) answerer.usePicture(message.picture);
   else nodeThreads().parentPort!.postMessage(await answerer.answer(message.question));

@@ -97,10 +97,11 @@ async function computeServers(
   await computeHour(database, hour, servers);
   await computeDayOf(database, hour, servers, state);
   await database.bulk(UNMARK, marks.map(({ server, marks }) => [hour, server, marks]));
+  // Another program may be summing the rollups of before: it sees by the marks that it has to begin anew.
   await database.run(
     "insert into dirty_hours (hour, server, next_server, marks) " +
       `values (${timeParameter(database)}, ?, ?, 1) ` +
-      "on conflict (hour, server) do nothing",
+      "on conflict (hour, server) do update set marks = dirty_hours.marks + 1",
     [hour, ALL_SERVERS, ONLY_TOTALS],
   );
 }

@@ -99,6 +99,34 @@ Deno.test({
     }),
 });
 
+Deno.test({
+  name: "a late row that is written while an earlier one is computed is computed after it",
+  ignore: SERVER === undefined,
+  fn: () =>
+    withPostgres(SERVER!, async (url) => {
+      await using one = await connect(url);
+      await using writer = await connect(url);
+      await using observer = await connect(url);
+      await createTables(one);
+      await prepare(one);
+      const now = START + DAY_MS;
+      assert(await rollUp(one, { now, between }));
+      await one.transaction(() => writeObservations(one, [seen(1, START, true)]));
+      let computing: Promise<boolean> | undefined;
+      let isComputed = false;
+      await writer.transaction(async () => {
+        await writeObservations(writer, [seen(1, START + HOUR_MS / 2, false)]);
+        computing = rollUp(one, { now, between }).finally(() => isComputed = true);
+        const waiting = "select 1 from pg_stat_activity " +
+          "where datname = current_database() and wait_event_type = 'Lock'";
+        while (!isComputed && (await all(observer, waiting)).length === 0);
+        assert(!isComputed);
+      });
+      assertEquals(await computing, true);
+      assertEquals((await uptimeOf(one, 1))[0], [3600, 1800]);
+    }),
+});
+
 onEngines("rows of a watch from a spill file mark their hours, and count", async (db) => {
   await prepare(db);
   const now = START + DAY_MS;

@@ -136,6 +136,12 @@ Deno.test("a scan that cannot be resumed is refused in one line, and no file cha
         ["a cut list", () => put(list, rows.slice(0, 300)), [], "when the checkpoint was saved"],
         ["an edited list", () => put(list, rows.replace("127.36.", "127.37.")), [], "was changed"],
         ["a foreign line", () => put(list, `${rows}? x\n`), [], '"? x" is not a line of a list'],
+        [
+          "a list of another configuration",
+          () => put(checkpoint, signed(body.replace(/(?<="configuration": ")\w+/, sha256("")))),
+          [],
+          "the list beside it belongs to another scan",
+        ],
         ["no output", () => Deno.remove(csv), [], `Cannot continue "${csv}": No such file`],
         [
           "a shorter output",

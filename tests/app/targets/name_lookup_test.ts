@@ -140,6 +140,24 @@ Deno.test("of many refused records ten are reported, with the number of the othe
   assertEquals(refusing.notes.length, 2);
 });
 
+Deno.test("a name needs an address or an SRV record, and an unexpected failure is never hidden", async () => {
+  const missing = new InputError('Cannot find host "play.example.org"');
+  const broken = new TypeError("a bug");
+  const resolve = (error: Error) => (name: string) =>
+    name === "play.example.org" ? Promise.reject(error) : Promise.resolve([0x08080808]);
+  const service = { host: "mc1.example.org", port: 9 };
+  const look = async (error: Error, found: typeof service | undefined) => {
+    const lookups = { ...server([]).lookups, resolve: resolve(error) };
+    const findService = () => Promise.resolve(found);
+    return await lookUpName("play.example.org", { ...lookups, findService });
+  };
+  const { addresses, found } = await look(missing, service);
+  assertEquals([addresses, found], [[], { service, addresses: [0x08080808] }]);
+  await assertRejects(() => look(missing, undefined), InputError, missing.message);
+  await assertRejects(() => look(broken, undefined), TypeError, "a bug");
+  await assertRejects(() => look(broken, service), TypeError, "a bug");
+});
+
 /** The servers of a watch with these words, joined, and the reported lines. */
 async function watched(lookups: Lookups, ...words: string[]): Promise<string[]> {
   const notes: string[] = [];

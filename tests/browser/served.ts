@@ -4,6 +4,7 @@ import { drawFleet, type FleetPlan } from "../../src/fleet/simulate/draw_fleet.t
 import { openFleet } from "../../src/fleet/simulate/open_fleet.ts";
 import { systemClock } from "../../src/net/clock.ts";
 import { PrintedText, run, SCAN, start } from "../cli/program.ts";
+import { freePort } from "../fakes/free_port.ts";
 
 const SRC = new URL("../../src", import.meta.url).pathname;
 /** The permissions of a scan into a database. */
@@ -11,12 +12,6 @@ export const SCAN_PERMISSIONS = [
   ...SCAN.filter((one) => !one.startsWith("--allow-env")),
   "--allow-env",
 ];
-
-/** A port of loopback on which nothing listens. */
-function freePort(): number {
-  using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-  return listener.addr.port;
-}
 
 /** Serves a database while a test runs, and ends the program as Ctrl-C does. */
 export async function withDashboard(

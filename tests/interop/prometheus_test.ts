@@ -10,6 +10,7 @@ import { newState } from "../../src/scan/scan_state.ts";
 import grafana from "../../data/grafana.json" with { type: "json" };
 import { debianTest, requireProgram } from "./debian.ts";
 import { blocksweep, Peer } from "./processes.ts";
+import { freePort } from "../fakes/free_port.ts";
 
 const ALERTS = new URL("../../data/alerts.yml", import.meta.url).pathname;
 const RANGE = "127.79.0.0/24";
@@ -37,11 +38,6 @@ async function promtool(args: readonly string[], stdin = ""): Promise<string> {
   const printed = [stdout, stderr].map((bytes) => new TextDecoder().decode(bytes)).join("");
   assert(success, printed);
   return printed;
-}
-
-function freePort(): number {
-  using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-  return listener.addr.port;
 }
 
 /** The configuration of Prometheus: the watch, and servers that it probes. */

@@ -1,5 +1,6 @@
 /** A temporary PgBouncer in transaction mode, in front of a temporary PostgreSQL server. */
 import { PASSWORD, type Server } from "./server.ts";
+import { freePort } from "../fakes/free_port.ts";
 
 /** A running PgBouncer. */
 export interface Pooler extends AsyncDisposable {
@@ -75,9 +76,4 @@ async function listening(port: number, child: Deno.ChildProcess): Promise<void> 
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
   throw new Error("pgbouncer did not start");
-}
-
-function freePort(): number {
-  using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-  return listener.addr.port;
 }

@@ -1,4 +1,5 @@
 /** A temporary PostgreSQL server in a folder, on a free port of loopback. */
+import { freePort } from "../fakes/free_port.ts";
 
 /** A running server. */
 export interface Server extends AsyncDisposable {
@@ -84,11 +85,6 @@ export async function startPostgres(fsync: "on" | "off" = "off"): Promise<Server
       await Deno.remove(folder, { recursive: true });
     },
   };
-}
-
-function freePort(): number {
-  using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-  return listener.addr.port;
 }
 
 /** The folder of the programs: in PATH, or that of Debian. */

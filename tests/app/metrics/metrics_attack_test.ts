@@ -10,13 +10,9 @@ import { systemClock } from "../../../src/net/clock.ts";
 import { PROTOCOLS, USUAL_PROTOCOLS } from "../../../src/protocols/list.ts";
 import { usualPorts } from "../../../src/protocols/usual_ports.ts";
 import { start } from "../../cli/program.ts";
+import { freePort } from "../../fakes/free_port.ts";
 
 const RANGE = { start: 0x7f330000, end: 0x7f330100 };
-
-function freePort(): number {
-  using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-  return listener.addr.port;
-}
 
 /** The program, and the address of its metrics. */
 interface Victim {

@@ -12,6 +12,7 @@ import { emptyRecord } from "../../../src/core/record.ts";
 import { newState } from "../../../src/scan/scan_state.ts";
 import { type Journal, newWatchCounts, WatchedServer } from "../../../src/watch/mod.ts";
 import { run, SCAN } from "../../cli/program.ts";
+import { freePort } from "../../fakes/free_port.ts";
 
 /** The series of each server. */
 const SERIES = ["up", "players", "players_max", "latency_seconds"];
@@ -268,11 +269,6 @@ Deno.test("invalid addresses and ports are refused; a missing permission names i
   assertEquals(code, 2);
   assertStringIncludes(stderr, "--allow-net");
 });
-
-function freePort(): number {
-  using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-  return listener.addr.port;
-}
 
 function unexpected(reason: string): never {
   throw new Error(reason);

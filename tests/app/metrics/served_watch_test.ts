@@ -5,13 +5,9 @@ import { drawFleet } from "../../../src/fleet/simulate/draw_fleet.ts";
 import { openFleet } from "../../../src/fleet/simulate/open_fleet.ts";
 import { systemClock } from "../../../src/net/clock.ts";
 import { start, until } from "../../cli/program.ts";
+import { freePort } from "../../fakes/free_port.ts";
 
 const RANGE = { start: 0x7f6e0000, end: 0x7f6e0100 };
-
-function freePort(): number {
-  using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-  return listener.addr.port;
-}
 
 /** Sends a request; returns the response, or nothing if the server closed the connection at once. */
 async function get(port: number, path: string, host = "127.0.0.1"): Promise<string> {

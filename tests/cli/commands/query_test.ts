@@ -14,6 +14,7 @@ import { queryServer } from "../../../src/scan/query_server.ts";
 import { openDns } from "../../fakes/dns.ts";
 import { IDENTITY, listenSlp, slpServer } from "../../fakes/slp.ts";
 import { run } from "../program.ts";
+import { freePort } from "../../fakes/free_port.ts";
 
 const SLP = ["--protocol", "slp"];
 const EITHER = ["--allow-net=127.0.0.0/8,0.0.0.0,[::1]"];
@@ -61,7 +62,7 @@ Deno.test("query prints several hosts in their order, and fails if one does not 
   assertEquals([both.code, both.stderr], [0, ""]);
   const titles = both.stdout.split("\n\n").map((text) => text.split("  ")[0]);
   assertEquals(titles, hosts);
-  const missing = `127.0.0.3:${await freePort()}`;
+  const missing = `127.0.0.3:${freePort()}`;
   const some = await run(["query", missing, ...hosts.toReversed(), ...SLP, "--json"]);
   assertEquals(readNdjson(some.stdout).map(serverId), hosts.toReversed());
   assertEquals([some.code, some.stderr], [
@@ -83,7 +84,7 @@ Deno.test("query sends nothing if one of its hosts is invalid", async () => {
 });
 
 Deno.test("query prints how connections ended, and fails", async () => {
-  const freed = await freePort();
+  const freed = freePort();
   const closes = { accept: () => ({ opening: [], receive: () => ["close" as const] }) };
   await using closing = listenSlp(closes, "127.0.0.1");
   for (const [port, why] of [[freed, "refused"], [closing.port, "closed"]]) {
@@ -95,12 +96,6 @@ Deno.test("query prints how connections ended, and fails", async () => {
   const quiet = await run(["query", `127.0.0.1:${freed}`, ...SLP, "--quiet"]);
   assertEquals([quiet.code, quiet.stderr], [1, `blocksweep: no reply from 127.0.0.1:${freed}\n`]);
 });
-
-/** A port without a listener. */
-async function freePort(): Promise<number> {
-  await using listener = listenSlp(slpServer("vanilla"), "127.0.0.1");
-  return listener.port;
-}
 
 Deno.test("query waits for a server up to --timeout", async () => {
   await using listener = listenSlp(

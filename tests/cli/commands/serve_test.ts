@@ -8,6 +8,7 @@ import { inFolder, put } from "../../app/resume/stopped_programs.ts";
 import { mmdbBytes } from "../../app/geoip/mmdb_writer.ts";
 import { fillServers } from "../../web/oracle.ts";
 import { finish, PrintedText, run, start } from "../program.ts";
+import { freePort } from "../../fakes/free_port.ts";
 
 const SRC = new URL("../../../src", import.meta.url).pathname;
 const TOKEN = "0123456789abcdef0123456789abcdef";
@@ -18,12 +19,6 @@ async function fill(path: string): Promise<string> {
   await createTables(database);
   await fillServers(database);
   return path;
-}
-
-/** A port of loopback on which nothing listens. */
-function freePort(): number {
-  using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-  return listener.addr.port;
 }
 
 /** Runs the program with the permissions of the documentation, and ends it as Ctrl-C does. */

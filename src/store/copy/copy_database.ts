@@ -150,12 +150,7 @@ class Copy {
   /** Compares the tables that an earlier run has completed. */
   async isUnchanged(): Promise<boolean> {
     for (const table of this.tables.filter(({ name }) => this.done.includes(name))) {
-      const digest = new TableDigest();
-      for await (const batch of table.rows(undefined)) {
-        if (this.signal?.aborted) return false;
-        digest.add(batch);
-      }
-      await this.#compare(table, digest);
+      if (!await this.#compare(table, await this.#digestOf(table))) return false;
     }
     return this.compared.every(isEqual);
   }
@@ -168,12 +163,8 @@ class Copy {
       const after = this.begun.table === name ? this.begun.after : undefined;
       const digest = new TableDigest();
       if (!await this.#copy(table, after, digest)) return false;
-      if (after === undefined) await this.#compare(table, digest);
-      else {
-        const whole = new TableDigest();
-        for await (const batch of table.rows(undefined)) whole.add(batch);
-        await this.#compare(table, whole);
-      }
+      const whole = after === undefined ? digest : await this.#digestOf(table);
+      if (!await this.#compare(table, whole)) return false;
       this.done = [...this.done, name];
       await this.#write({ done: this.done }, () => Promise.resolve());
     }
@@ -208,10 +199,22 @@ class Copy {
     return true;
   }
 
-  async #compare(table: CopiedTable, source: TableDigest): Promise<void> {
-    const copied = new TableDigest();
-    const { rows } = tableIn(this.target, table.name, table.columns.map(([name]) => name));
-    for await (const batch of rows(undefined)) copied.add(batch);
+  /** Reads a whole table; `undefined`: the signal ended the copy. */
+  async #digestOf({ rows }: Pick<CopiedTable, "rows">): Promise<TableDigest | undefined> {
+    const digest = new TableDigest();
+    for await (const batch of rows(undefined)) {
+      if (this.signal?.aborted) return undefined;
+      digest.add(batch);
+    }
+    return digest;
+  }
+
+  /** Compares a table with its copy. Returns whether both were read. */
+  async #compare(table: CopiedTable, source: TableDigest | undefined): Promise<boolean> {
+    if (source === undefined) return false;
+    const columns = table.columns.map(([name]) => name);
+    const copied = await this.#digestOf(tableIn(this.target, table.name, columns));
+    if (copied === undefined) return false;
     this.#compared.set(table.name, {
       table: table.name,
       rows: source.rows,
@@ -220,6 +223,7 @@ class Copy {
       digest: `${source}`,
       copiedDigest: `${copied}`,
     });
+    return true;
   }
 
   /** Empties the tables of the target. */

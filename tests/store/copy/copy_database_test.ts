@@ -283,6 +283,47 @@ onPairs("a copy that ended early continues where it ended", async (source, targe
 });
 
 onPairs(
+  "a copy that is cancelled anywhere ends within a batch, and continues",
+  async (source, target) => {
+    await createTables(source);
+    const servers = Array.from({ length: 2500 }, (_, i) => record(i + 1));
+    await quick(source).write(servers);
+    await createTablesForCopy(target);
+    let [read, last] = [0, Infinity];
+    let controller = new AbortController();
+    const onRow = () => void (++read === last && controller.abort());
+    const databases = [source, target].map((database) => countingRows(database, onRow));
+    const lines: string[] = [];
+    let kept = 0;
+    // Each part reads more rows than the one before: first, it compares what the earlier ones have copied.
+    for (let part = 1; part < 20; part++) {
+      controller = new AbortController();
+      [read, last] = [0, 1700 * part];
+      const result = await copyDatabase(databases[0], databases[1], {
+        report: (line) => lines.push(line),
+        signal: controller.signal,
+      });
+      if (result.complete) {
+        assert(part > 5 && result.tables.every(isEqual), `${part} parts`);
+        break;
+      }
+      assert(read < last + 2000, `${read - last} rows after the signal of part ${part}`);
+      assertEquals(result.tables, []);
+      const counts = await Promise.all(
+        ["servers", "server_state", "observations"].map((table) =>
+          all(target, `select count(*) as n from ${table}`)
+        ),
+      );
+      const copied = counts.reduce((sum, [{ n }]) => sum + Number(n), 0);
+      assert(copied >= kept, `part ${part}: ${copied} rows, after ${kept}`);
+      kept = copied;
+    }
+    await checkVersion(target);
+    assert(lines.every((line) => line.includes(": continuing the copy of ")), lines.join("\n"));
+  },
+);
+
+onPairs(
   "numbers that are too large for a column are reported and count as empty",
   async (source, target) => {
     if (source.engine !== "sqlite") return; // no column of PostgreSQL has such numbers
@@ -379,6 +420,23 @@ onPairs("JSON that is too deep is reported, and counts as empty", async (source,
 function stoppingInServers(target: Database, controller: AbortController): Database {
   return afterTransactions(target, async () => {
     if ((await readProgress(target)).table === "servers") controller.abort();
+  });
+}
+
+/** A database that calls back for each row that is read as a part of a table. */
+function countingRows(database: Database, onRow: () => void): Database {
+  return new Proxy(database, {
+    get(_, name) {
+      const member = Reflect.get(database, name, database);
+      if (typeof member !== "function") return member;
+      if (name !== "stream") return member.bind(database);
+      return async function* (...query: Parameters<Database["stream"]>) {
+        for await (const row of database.stream(...query)) {
+          onRow();
+          yield row;
+        }
+      };
+    },
   });
 }
 

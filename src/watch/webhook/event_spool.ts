@@ -248,6 +248,7 @@ export class EventSpool {
       await disk.rename(part, path!);
     } catch (error) {
       await file[Symbol.asyncDispose]();
+      await disk.remove(part).catch(() => {}); // the first error is the reason
       throw error;
     }
     await this.file![Symbol.asyncDispose]();

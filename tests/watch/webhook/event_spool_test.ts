@@ -201,6 +201,25 @@ Deno.test("a full disk is reported once, and the file is complete when space is 
   assertEquals(numbers(await open(disk)), upTo(1, 21));
 });
 
+Deno.test("a rewrite that fails leaves the old file, and no other one", async () => {
+  for (const kind of ["make", "write", "sync", "rename"]) {
+    const disk = new FakeDisk();
+    const troubles: string[] = [];
+    const options = { path: PATH, disk, onWriteError: (reason: string) => troubles.push(reason) };
+    const spool = await EventSpool.open(options);
+    add(spool, 1, 10);
+    await spool.written();
+    const before = disk.text(PATH);
+    disk.fault = (operation) => operation.kind === kind ? new Error("full") : undefined;
+    assertEquals(spool.removeMatching((text) => text.includes('"w:3"')), 1);
+    assertEquals([await spool.written(), troubles], [false, ["full"]], kind);
+    assertEquals([disk.text(PATH), disk.bytes(`${PATH}.part`)], [before, undefined], kind);
+    disk.fault = () => undefined;
+    assertEquals(await spool.close(), true);
+    assertEquals(numbers(await open(disk)), [1, 2, ...upTo(4, 10)], kind);
+  }
+});
+
 Deno.test("a file that is not a spool, or that another watch uses, is refused and unchanged", async () => {
   for (
     const text of ["SQLite format 3\0", "blocksweep rows {}\n", "blocksweep webhook spool 2\n"]

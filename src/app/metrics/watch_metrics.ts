@@ -202,7 +202,7 @@ function serverFamilies(servers: readonly WatchedServer[]): Family[] {
     metricFamily(
       "up",
       "gauge",
-      "1: the server is online; 0: offline; NaN: not yet known.",
+      "1: the server is online by the reported events; 0: offline; NaN: not yet known.",
       each(upOf),
     ),
     metricFamily("players", "gauge", "Players online; NaN: unknown.", each(playersOf)),
@@ -231,7 +231,7 @@ function statesOf(
   servers: readonly WatchedServer[],
 ): ReadonlyMap<number | bigint, boolean | undefined> {
   const states = new Map<number | bigint, boolean | undefined>();
-  for (const { endpoint, online } of servers) {
+  for (const { endpoint, reportedOnline: online } of servers) {
     const key = endpointKey(endpoint);
     const other = states.get(key);
     states.set(key, online || other ? true : online ?? other);
@@ -239,13 +239,14 @@ function statesOf(
   return states;
 }
 
-function upOf({ online }: WatchedServer): number {
+/** The state by the reported events: an alert from it and one from a webhook agree. */
+function upOf({ reportedOnline: online }: WatchedServer): number {
   return online === undefined ? NaN : online ? 1 : 0;
 }
 
-/** An offline server has no players. */
-function playersOf({ online, row }: WatchedServer): number {
-  return online === false ? 0 : row?.players_online ?? NaN;
+/** An offline server has no players. Those of a server that only other watches reach are unknown. */
+function playersOf({ reportedOnline, online, row }: WatchedServer): number {
+  return reportedOnline === false ? 0 : online === false ? NaN : row?.players_online ?? NaN;
 }
 
 /** The slots of an offline server are those of its last reply. */
@@ -253,6 +254,6 @@ function slotsOf({ row }: WatchedServer): number {
   return row?.players_max ?? NaN;
 }
 
-function latencyOf({ online, row }: WatchedServer): number {
-  return online ? (row?.latency_ms ?? NaN) / 1000 : NaN;
+function latencyOf({ reportedOnline, online, row }: WatchedServer): number {
+  return reportedOnline && online ? (row?.latency_ms ?? NaN) / 1000 : NaN;
 }

@@ -77,37 +77,62 @@ Deno.test("labels and help are escaped, and numbers have Prometheus' format", ()
   assertEquals(histogram.samples.map(({ value }) => value), [2, 3, 4, 12.5, 4]);
 });
 
-Deno.test("an offline server has the value 0, and no time series disappears", () => {
+const ROW = {
+  ...emptyRecord({ address: 0x7f000001, port: 1 }, 5),
+  ...{ players_online: 7, players_max: 20, latency_ms: 20 },
+};
+
+/** Two servers, and the values of the series of the first one. */
+function measuredServer() {
   const servers = [1, 2].map((port) =>
     new WatchedServer({ address: 0x7f000001, port }, null, RULES)
   );
   const metrics = measured(servers);
-  const row = {
-    ...emptyRecord({ address: 0x7f000001, port: 1 }, 5),
-    ...{ players_online: 7, players_max: 20, latency_ms: 20 },
+  const all = () => check(prometheusText(metrics.families()));
+  const series = () => {
+    const values = all();
+    return SERIES.map((name) => values.get(`blocksweep_${name}{server="127.0.0.1:1"}`));
   };
-  const values = () => check(prometheusText(metrics.families()));
-  const one = '{server="127.0.0.1:1"}';
-  const before = values();
-  assertEquals(before.get(`blocksweep_up${one}`), "NaN");
-  metrics.add(servers[0].addReply(row, 1)[0]);
+  return { server: servers[0], metrics, all, series };
+}
+
+Deno.test("an offline server has the value 0, and no time series disappears", () => {
+  const { server, metrics, all, series } = measuredServer();
+  const before = all();
+  assertEquals(series(), Array(4).fill("NaN"));
+  const [online] = server.addReply(ROW, 1);
+  server.reported(online);
+  metrics.add(online);
   metrics.late(20);
-  const up = values();
-  assertEquals(
-    SERIES.map((name) => up.get(`blocksweep_${name}${one}`)),
-    ["1", "7", "20", "0.02"],
-  );
-  servers[0].addFailure(2);
-  assertEquals(values().get(`blocksweep_up${one}`), "1");
-  servers[0].addFailure(3);
-  const down = values();
-  assertEquals(
-    SERIES.map((name) => down.get(`blocksweep_${name}${one}`)),
-    ["0", "0", "20", "NaN"],
-  );
+  assertEquals(series(), ["1", "7", "20", "0.02"]);
+  assertEquals(server.addFailure(2), []);
+  assertEquals(series()[0], "1");
+  server.reported(server.addFailure(3)[0]);
+  assertEquals(series(), ["0", "0", "20", "NaN"]);
+  const down = all();
   assertEquals([...down.keys()], [...before.keys()]);
   assertEquals(down.get('blocksweep_events_total{event="online"}'), "1");
   assertEquals(down.get('blocksweep_poll_delay_seconds_bucket{le="0.1"}'), "1");
+});
+
+Deno.test("the metrics of a server follow the reported events, like alerts of a webhook", () => {
+  const { server, all, series } = measuredServer();
+  const states = () =>
+    ["online", "offline"].map((state) => all().get(`blocksweep_servers{state="${state}"}`));
+  const [online] = server.addReply(ROW, 1);
+  assertEquals([series()[0], states()], ["NaN", ["0", "0"]]);
+  server.reported(online);
+  assertEquals([series()[0], states()], ["1", ["1", "0"]]);
+  server.addFailure(2);
+  const [offline] = server.addFailure(3);
+  // Another watch gets replies, or the database is still to decide.
+  assertEquals([series(), states()], [["1", "NaN", "20", "NaN"], ["1", "0"]]);
+  server.reported(offline);
+  assertEquals([series(), states()], [["0", "0", "20", "NaN"], ["0", "1"]]);
+  const [again] = server.addReply(ROW, 4);
+  assertEquals([series(), states()], [["0", "0", "20", "NaN"], ["0", "1"]]);
+  server.reported(again);
+  assertEquals([series(), states()], [["1", "7", "20", "0.02"], ["1", "0"]]);
 });
 
 Deno.test("each name of an address has a time series of its own, which stays when the address changes", () => {
@@ -138,9 +163,9 @@ Deno.test("the numbers of servers by state count an address and port once", () =
     );
   };
   assertEquals(states(), ["0", "0", "2"]);
-  for (const server of [...named, other]) server.online = false;
+  for (const server of [...named, other]) server.reportedOnline = false;
   assertEquals(states(), ["0", "2", "0"]);
-  named[1].online = true;
+  named[1].reportedOnline = true;
   assertEquals(states(), ["1", "1", "0"]);
 });
 

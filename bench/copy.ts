@@ -1,22 +1,23 @@
 // deno-lint-ignore-file no-console
 /**
- * Copies a database of version 2 in SQLite to PostgreSQL and from there to another SQLite file. The
- * first copy is killed when it has half of the observations, and the same command continues it.
+ * Copies a database in SQLite to PostgreSQL and from there to another SQLite file. The first copy is
+ * killed when it has half of the observations, and the same command continues it.
  *
  *     deno run -A bench/copy.ts [--servers 100000] [--observations 10]
  *
  * Each line of the table has the number of rows, and the digests of the original rows (`start`), of
  * those in PostgreSQL (`there`) and of those in the second file (`back`). The exit code is 1 unless
- * all are equal. The table `scans` has columns that version 2 does not have. Its rows in PostgreSQL are
- * therefore compared only with those in the second file. Times, the CPU time and
- * the largest memory of each copy are printed too.
+ * all are equal. Times, the CPU time and the largest memory of each copy are printed too: the resident
+ * memory without the source, which SQLite maps.
  */
-import type { Database, Value } from "../src/store/database/database.ts";
+import { ATTACHMENTS, type RecordWithAttachments } from "../src/core/record.ts";
+import type { Database } from "../src/store/database/database.ts";
 import { openSqlite } from "../src/store/database/sqlite.ts";
+import { createTables } from "../src/store/schema/create_tables.ts";
+import { Store } from "../src/store/store.ts";
 import { startPostgres } from "../tests/postgres/server.ts";
-import { createOldTables, oldObservation, oldServer } from "../tests/store/copy/old_database.ts";
 import { connect, withPostgres } from "../tests/store/databases.ts";
-import { scanId } from "../tests/store/records.ts";
+import { record, scanId } from "../tests/store/records.ts";
 import { readOptions } from "./shared/options.ts";
 import { table } from "./shared/table.ts";
 
@@ -27,70 +28,44 @@ const options = readOptions("the time and the digests of copies between database
 const servers = Number(options.servers);
 const observations = Number(options.observations);
 const MAIN = new URL("../main.ts", import.meta.url).pathname;
-/** Servers per statement. */
+/** Servers per transaction. */
 const PAGE = 1000;
+const ICON = "A".repeat(2000);
 
-/** Fills the tables of version 2. */
+/** Makes the tables, and writes servers with several observations, icons and replies. */
 async function fill(database: Database): Promise<void> {
-  await createOldTables(database, 2);
-  const icon = "A".repeat(2000);
-  const scans = Array.from({ length: observations }, (_, i) => ({
-    id: scanId(i),
-    kind: "sweep",
-    state: "finished",
-    started_at: i,
-    shards: 1,
-    config: "{}",
-  }));
-  await put(database, "scans", scans);
-  const icons = Array.from({ length: Math.min(1000, servers) }, (_, i) => (
-    { hash: `${i}`, data: icon, first_seen: i }
-  ));
-  await put(database, "favicons", icons);
+  await createTables(database);
+  const store = new Store(database, () => Promise.resolve());
+  for (let from = 0; from < servers; from += PAGE) {
+    const numbers = Array.from({ length: Math.min(PAGE, servers - from) }, (_, i) => from + i);
+    await store.write(numbers.map(serverOf));
+  }
   await database.transaction(async () => {
-    for (let from = 0; from < servers; from += PAGE) {
-      const numbers = Array.from({ length: Math.min(PAGE, servers - from) }, (_, i) => from + i);
-      const page = numbers.map((i) => ({ i, row: serverOf(i) }));
-      await put(database, "servers", page.map(({ row }) => row));
-      await put(
-        database,
-        "observations",
-        page.flatMap(({ i, row }) =>
-          scans.map(({ id }, n) =>
-            oldObservation(String(row.id), 1_000_000 * n + i, { scan_id: id })
-          )
-        ),
-      );
-      await put(
-        database,
-        "replies",
-        page.map(({ i, row }) => (
-          { server_id: row.id, protocol: "slp", seen_at: i, size: 400, data: icon.slice(800) }
-        )),
+    for (let n = 2; n <= observations; n++) {
+      await database.run("insert into scans (id, uuid, kind, state) values (?, ?, ?, ?)", [
+        n,
+        scanId(n),
+        "sweep",
+        "finished",
+      ]);
+      await database.run(
+        "insert into observations select at + ? as at, server, ? as scan, latency_ms, " +
+          "players_online, players_max, online, content from observations where scan = 1",
+        [1_000_000 * n, n],
       );
     }
   });
 }
 
-function serverOf(i: number): Record<string, Value> {
-  return oldServer(`10.${i >> 16}.${i >> 8 & 255}.${i & 255}`, 25565, {
-    motd: `§aServer ${i}`,
+function serverOf(i: number): RecordWithAttachments {
+  return {
+    ...record(25565, { host: `10.${i >> 16}.${i >> 8 & 255}.${i & 255}`, seen_at: i }),
     name: `Server ${i}`,
-    players: '["Ann","Bob"]',
+    players: ["Ann", "Bob"],
     requested_as: i % 10 === 0 ? `s${i}.example.org` : null,
     favicon_hash: `${i % 1000}`,
-  });
-}
-
-/** Inserts rows with equal columns. */
-async function put(
-  database: Database,
-  name: string,
-  rows: readonly Readonly<Record<string, Value>>[],
-): Promise<void> {
-  const columns = Object.keys(rows[0]);
-  const sqlite = `insert into ${name} (${columns}) values (${columns.map(() => "?")})`;
-  await database.bulk({ types: [], sqlite, postgres: "" }, rows.map((row) => Object.values(row)));
+    [ATTACHMENTS]: { icon: ICON, replies: { slp: { size: 400, data: ICON.slice(800) } } },
+  };
 }
 
 /** Runs a copy; returns its lines. It is killed as soon as `isDue` resolves to `true`. */
@@ -105,7 +80,7 @@ async function copy(from: string, to: string, isDue?: () => Promise<boolean>) {
   const timer = setInterval(() => {
     try {
       const status = Deno.readTextFileSync(`/proc/${child.pid}/status`);
-      most = Math.max(most, Number(/VmHWM:\s+(\d+)/.exec(status)?.[1] ?? 0));
+      most = Math.max(most, Number(/RssAnon:\s+(\d+)/.exec(status)?.[1] ?? 0));
       const fields = Deno.readTextFileSync(`/proc/${child.pid}/stat`).split(") ")[1].split(" ");
       ticks = Number(fields[11]) + Number(fields[12]); // user and system time, 1/100 s
     } catch (error) {
@@ -137,10 +112,9 @@ interface Compared {
 await using server = await startPostgres();
 const folder = await Deno.makeTempDir();
 try {
-  const [old, back] = ["old.db", "back.db"].map((name) => `${folder}/${name}`);
+  const [start, back] = ["start.db", "back.db"].map((name) => `${folder}/${name}`);
   {
-    await using database = openSqlite(old);
-    await database.script("pragma journal_mode = wal");
+    await using database = openSqlite(start);
     await fill(database);
   }
   console.log(`${servers} servers, ${servers * observations} observations`);
@@ -153,17 +127,15 @@ try {
       if (n === 0) return 0; // the copy has made no tables yet
       return Number((await database.rows("select count(*) as n from observations"))[0].n);
     };
-    console.log("version 2 in SQLite to PostgreSQL, killed in the middle:");
-    await copy(old, url, async () => await stored() >= servers * observations / 2);
+    console.log("SQLite to PostgreSQL, killed in the middle:");
+    await copy(start, url, async () => await stored() >= servers * observations / 2);
     console.log(`${await stored()} observations; the same command again:`);
-    const there: Compared[] = await copy(old, url);
+    const there: Compared[] = await copy(start, url);
     console.log("PostgreSQL to SQLite:");
     const again: Compared[] = await copy(url, back);
     const lines = there.map((one) => {
       const returned = again.find((other) => other.table === one.table)!;
-      const start = one.table === "scans" ? returned.digest : one.digest;
-      const second = one.table === "scans" ? returned.digest : one.copied_digest;
-      const digests = [start, second, returned.copied_digest];
+      const digests = [one.digest, one.copied_digest, returned.copied_digest];
       const isSame = one.equal && returned.equal && new Set(digests).size === 1;
       if (!isSame) Deno.exitCode = 1;
       const shown = digests.map((digest) => digest.slice(0, 16));

@@ -7,7 +7,6 @@ import { InputError } from "../core/errors.ts";
 import { sleep, systemClock } from "../net/clock.ts";
 import { type Database, StoreError, Unavailable } from "./database/database.ts";
 import {
-  checkAnyVersion,
   checkVersion,
   createTables,
   createTablesForCopy,
@@ -105,19 +104,6 @@ export async function readStore(
   environment: ConnectionEnvironment,
 ): Promise<Database> {
   return await openWhenFree(location, environment, { readOnly: true }, checkVersion);
-}
-
-/**
- * Opens an existing database of any version as the source of a copy.
- *
- * @throws InputError when the database does not exist or cannot be used; StoreError when the engine
- * fails.
- */
-export async function openCopySource(
-  location: DatabaseLocation,
-  environment: ConnectionEnvironment,
-): Promise<Database> {
-  return await openWhenFree(location, environment, { readOnly: true }, checkAnyVersion);
 }
 
 /**

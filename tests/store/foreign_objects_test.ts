@@ -103,13 +103,17 @@ Deno.test("a database with a text index and views of its user is used", () =>
     assertEquals((await runHere(["copy", file, `${folder}/b.db`])).code, 0);
   }));
 
-Deno.test("a copy refuses a file of another version with a view in place of a table", () =>
+Deno.test("every command refuses a file of another version, also with a view in place of a table", () =>
   inFolder(async (folder) => {
-    for (const version of [1, SCHEMA_VERSION - 1]) {
+    await Deno.writeTextFile(`${folder}/rows.txt`, "127.0.0.1:1\n");
+    for (const version of [1, SCHEMA_VERSION + 1]) {
       const file = `${folder}/${version}.db`;
       await make(file, falseTable("scans"), `update blocksweep_schema set version = ${version}`);
-      const { code, stderr } = await runHere(["copy", file, `${folder}/copy.db`]);
-      assertEquals(code, 2, stderr);
-      assertStringIncludes(stderr, 'did not make the view "scans" in it');
+      for (const words of COMMANDS) {
+        const args = words(file, folder);
+        const { code, stdout, stderr } = await (args[0] === "scan" ? run : runHere)(args);
+        assertEquals([code, stdout], [2, ""], `${args.join(" ")}: ${stderr}`);
+        assertStringIncludes(stderr, `Cannot use "${file}": its tables have version ${version}, `);
+      }
     }
   }));

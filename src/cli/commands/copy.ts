@@ -12,7 +12,7 @@ import { type TableColumn, tableLines } from "../../app/outputs/table_format.ts"
 import { InputError } from "../../core/errors.ts";
 import { withCommas } from "../../core/quantities.ts";
 import { type ComparedTable, copyDatabase, isEqual } from "../../store/copy/copy_database.ts";
-import { openCopySource, openCopyTarget } from "../../store/open_store.ts";
+import { openCopyTarget, readStore } from "../../store/open_store.ts";
 import { createTextIndex } from "../../store/schema/text_index.ts";
 import { withDatabaseErrors } from "../../store/store.ts";
 import { readCommandLine } from "../options/read_options.ts";
@@ -32,7 +32,7 @@ export async function runCopy(args: readonly string[]): Promise<number> {
   const environment = connectionEnvironment(reportLine);
   const report = (line: string) => quiet ? undefined : reportLine(line);
   // The source is opened first: if it cannot be read, no target is created.
-  await using database = await openCopySource(source, environment);
+  await using database = await readStore(source, environment);
   await using copy = await openCopyTarget(target, environment, { partitionByMonth });
   const onBroken = brokenCellReporter(database.name, reportLine);
   using interrupt = onInterrupt(() => {});

@@ -204,11 +204,10 @@ export const COMMANDS: Readonly<Record<Command, CommandDescription>> = {
   },
   copy: {
     usage: "copy FROM TO [options]",
-    purpose: "copy a database of any version into an empty one, in SQLite or PostgreSQL",
+    purpose: "copy a database into an empty one, in SQLite or PostgreSQL",
     note:
-      "The schema of FROM may have any version from 1 to 6. Changes of FROM during the copy are not\n" +
-      "copied. TO must be empty, or contain an unfinished copy, which is then continued. At the end,\n" +
-      "each table of FROM is compared with its copy.",
+      "Changes of FROM during the copy are not copied. TO must be empty, or contain an unfinished copy,\n" +
+      "which is then continued. At the end, each table of FROM is compared with its copy.",
     examples: [
       "copy servers.db postgres://writer@db.example.org/servers",
       "copy old.db servers.db --json",

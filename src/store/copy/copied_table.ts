@@ -47,19 +47,18 @@ const BATCH_TEXT = 4_000_000;
 /**
  * Collects the rows of a stream into batches that take a limited amount of memory.
  *
- * @param convert Returns the rows of the copy for a row of the stream. They all have the same
- * position.
+ * @param convert Returns the row of the copy for a row of the stream. `undefined`: it is left out.
  */
 export async function* batchesOf(
   rows: AsyncIterable<Row>,
-  convert: (row: Row) => readonly CopiedRow[],
+  convert: (row: Row) => CopiedRow | undefined,
 ): AsyncIterable<readonly CopiedRow[]> {
   let [batch, text]: [CopiedRow[], number] = [[], 0];
   for await (const row of rows) {
-    for (const converted of convert(row)) {
-      batch.push(converted);
-      for (const value of converted.values) if (typeof value === "string") text += value.length;
-    }
+    const converted = convert(row);
+    if (converted === undefined) continue;
+    batch.push(converted);
+    for (const value of converted.values) if (typeof value === "string") text += value.length;
     if (batch.length < BATCH_ROWS && text < BATCH_TEXT) continue;
     yield batch;
     [batch, text] = [[], 0];

@@ -13,22 +13,15 @@ import {
 } from "../database/database.ts";
 import { parseAddress } from "../../core/address.ts";
 import { addressSort } from "../rows/addresses.ts";
+import { readSalt } from "../forget/tombstones.ts";
 import type { BrokenCell } from "../rows/json_cells.ts";
-import { readVersion, UNFINISHED_COPY } from "../schema/create_tables.ts";
+import { UNFINISHED_COPY } from "../schema/create_tables.ts";
+import { readDatabaseIdentity } from "../spill_file.ts";
 import { namedError } from "../store.ts";
 import { TABLE_COLUMNS } from "../schema/table_columns.ts";
 import { type CopiedRow, type CopiedTable, type Position, TableDigest } from "./copied_table.ts";
-import { currentTables, tableIn } from "./current_form.ts";
-import { oldTables } from "./old_form.ts";
-import {
-  type CopyProgress,
-  FIRST_CURRENT,
-  readProgress,
-  readSourceIdentity,
-  readSourceSalt,
-  takeOver,
-  writeProgress,
-} from "./copy_progress.ts";
+import { tableIn, tablesIn } from "./read_tables.ts";
+import { type CopyProgress, readProgress, takeOver, writeProgress } from "./copy_progress.ts";
 
 /** The comparison of a table in both databases. */
 export interface ComparedTable {
@@ -118,10 +111,7 @@ class Copy {
     target: Database,
     { signal, onBroken }: Omit<CopyOptions, "report">,
   ): Promise<Copy> {
-    const version = await readVersion(source);
-    const tables = version < FIRST_CURRENT
-      ? await oldTables(source, target)
-      : await currentTables(source, onBroken);
+    const tables = tablesIn(source, onBroken);
     const owner = await takeOver(target, source);
     const { done, ...begun } = await readProgress(target);
     const named = tables.map((table) => ({
@@ -212,8 +202,7 @@ class Copy {
   /** Compares a table with its copy. Returns whether both were read. */
   async #compare(table: CopiedTable, source: TableDigest | undefined): Promise<boolean> {
     if (source === undefined) return false;
-    const columns = table.columns.map(([name]) => name);
-    const copied = await this.#digestOf(tableIn(this.target, table.name, columns));
+    const copied = await this.#digestOf(tableIn(this.target, table.name));
     if (copied === undefined) return false;
     this.#compared.set(table.name, {
       table: table.name,
@@ -239,14 +228,14 @@ class Copy {
   /** Completes the target: copies the salt and the identity, sets the next numbers, and ends the unfinished state. */
   async finish(source: Database): Promise<void> {
     const { target } = this;
-    const [salt, identity] = [await readSourceSalt(source), await readSourceIdentity(source)];
+    const [salt, identity] = [await readSalt(source), await readDatabaseIdentity(source)];
     const statement = {
       types: ["bytea"],
       sqlite: "update blocksweep_salt set salt = unhex(?)",
       postgres: "update blocksweep_salt set salt = ($1::bytea[])[1]",
     } as const;
     await this.#write({ done: this.done }, async () => {
-      if (salt !== undefined) await target.bulk(statement, [[salt]]);
+      await target.bulk(statement, [[salt]]);
       await target.run("update blocksweep_schema set identity = ?", [identity]);
       if (target.engine === "postgres") await setNextNumbers(target);
       await target.script(`drop table ${UNFINISHED_COPY}`);

@@ -24,13 +24,10 @@ export function keysOf(server: ForgettableServer): readonly string[] {
   return [...new Set([server.key, byAddress(server).key])];
 }
 
-/**
- * Reads the salt of a database, hexadecimal.
- *
- * @param table The table that contains it.
- */
-export async function readSalt(database: Database, table = "blocksweep_salt"): Promise<string> {
-  const [{ salt }] = await database.rows(`select ${hexOf(database, "salt")} as salt from ${table}`);
+/** Reads the salt of a database, hexadecimal. */
+export async function readSalt(database: Database): Promise<string> {
+  const sql = `select ${hexOf(database, "salt")} as salt from blocksweep_salt`;
+  const [{ salt }] = await database.rows(sql);
   return String(salt);
 }
 

@@ -11,7 +11,7 @@ import { refuseForeignObjects } from "./foreign_objects.ts";
 import { withPartitions } from "./partitions.ts";
 import { TABLE_COLUMNS } from "./table_columns.ts";
 
-/** The version of the tables. Versions 1 to 6 had other tables, which no release wrote. */
+/** The version of the tables. No release wrote the versions 1 to 6. */
 export const SCHEMA_VERSION = 7;
 
 /** The statements that make the tables, by engine. */
@@ -51,9 +51,7 @@ export async function createTables(
   options: TableOptions = {},
 ): Promise<void> {
   await createOnce(database, async () => {
-    const version = await readVersion(database);
-    if (version !== 0) return refuseOther(database, version);
-    await writeTables(database, options);
+    if (!await hasTables(database)) await writeTables(database, options);
   });
 }
 
@@ -61,21 +59,22 @@ export async function createTables(
  * Makes the tables of an empty database into which another one is copied. Does nothing when the copy has
  * begun.
  *
- * @throws InputError when the database is not empty.
+ * @throws InputError when the database is not empty, or the copy was begun with another version.
  */
 export async function createTablesForCopy(
   database: Database,
   options: TableOptions = {},
 ): Promise<void> {
   await createOnce(database, async () => {
-    if ((await readTables(database)).has(UNFINISHED_COPY)) {
-      return await refuseForeignObjects(database, true);
-    }
-    if (await readVersion(database) !== 0) {
+    const { version, isUnfinished } = await readState(database);
+    if (isUnfinished) refuseOther(database, version);
+    else if (version !== undefined) {
       throw new InputError(
         `Cannot copy into ${database.name}: it has tables, perhaps of a complete copy; name an empty one`,
       );
     }
+    await refuseForeignObjects(database);
+    if (isUnfinished) return;
     await writeTables(database, options);
     await database.script(
       `create table ${UNFINISHED_COPY} ` +
@@ -113,30 +112,15 @@ async function writeTables(
  * @throws InputError when the database is empty, has another version, or is another program's.
  */
 export async function checkVersion(database: Database): Promise<void> {
-  refuseOther(database, await existingVersion(database));
-}
-
-/**
- * Checks that a database has tables of this program, of any version that can be copied.
- *
- * @throws InputError when the database is empty, has a later version, or is another program's.
- */
-export async function checkAnyVersion(database: Database): Promise<void> {
-  const version = await existingVersion(database);
-  if (version > SCHEMA_VERSION) refuseOther(database, version);
-}
-
-async function existingVersion(database: Database): Promise<number> {
-  const version = await readVersion(database);
-  if (version !== 0) return version;
+  if (await hasTables(database)) return;
   throw new InputError(`Cannot use ${database.name}: it has no tables of blocksweep`);
 }
 
-function refuseOther({ name }: Database, version: number): void {
-  if (version === SCHEMA_VERSION) return;
+function refuseOther({ name }: Database, version: number | undefined): void {
+  if (version === undefined || version === SCHEMA_VERSION) return;
   const remedy = version > SCHEMA_VERSION
     ? "use a newer program"
-    : `copy it into a new database with "blocksweep copy FROM TO"`;
+    : "export its servers with the program that wrote it, and import them into a new database";
   throw new InputError(
     `Cannot use ${name}: its tables have version ${version}, and this program uses version ` +
       `${SCHEMA_VERSION}; ${remedy}`,
@@ -144,24 +128,41 @@ function refuseOther({ name }: Database, version: number): void {
 }
 
 /**
- * Reads the schema version of a database; 0 when the database has no tables of blocksweep.
+ * Whether a database has the tables of this program's version.
  *
- * @throws InputError when tables, views or triggers of another program are in conflict, or a copy is
- * unfinished.
+ * @throws InputError when the tables have another version, tables, views or triggers of another
+ * program are in conflict, or a copy is unfinished.
  */
-export async function readVersion(database: Database): Promise<number> {
-  const version = await storedVersion(database);
-  await refuseForeignObjects(database, version === SCHEMA_VERSION);
-  return version;
-}
-
-async function storedVersion(database: Database): Promise<number> {
-  const tables = await readTables(database);
-  if (tables.has(UNFINISHED_COPY)) {
+async function hasTables(database: Database): Promise<boolean> {
+  const { version, isUnfinished } = await readState(database);
+  refuseOther(database, version);
+  if (isUnfinished) {
     throw new InputError(
       `Cannot use ${database.name}: a copy into it is unfinished; run that command again`,
     );
   }
+  await refuseForeignObjects(database);
+  return version !== undefined;
+}
+
+/** The tables that a database has. */
+interface State {
+  /** The version of the tables; `undefined`: it has no tables of blocksweep. */
+  readonly version: number | undefined;
+  /** Whether a copy into the database is unfinished. */
+  readonly isUnfinished: boolean;
+}
+
+async function readState(database: Database): Promise<State> {
+  const tables = await readTables(database);
+  const version = await storedVersion(database, tables);
+  return { version, isUnfinished: tables.has(UNFINISHED_COPY) };
+}
+
+async function storedVersion(
+  database: Database,
+  tables: ReadonlySet<string>,
+): Promise<number | undefined> {
   if (tables.has(VERSION_TABLE)) {
     const [row] = await database.rows(`select version from ${VERSION_TABLE}`);
     if (row !== undefined) return Number(row.version);
@@ -171,7 +172,7 @@ async function storedVersion(database: Database): Promise<number> {
   const foreign = database.engine === "sqlite"
     ? [...tables]
     : TABLE_NAMES.filter((name) => tables.has(name));
-  if (foreign.length === 0) return 0;
+  if (foreign.length === 0) return undefined;
   throw new InputError(
     `Cannot use ${database.name}: another program made it; it contains a table "${foreign[0]}"`,
   );

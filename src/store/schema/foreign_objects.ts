@@ -30,15 +30,13 @@ const LIST = `select name, iif(type = 'table', 'virtual table', type) as kind,
  * Checks the views, triggers and virtual tables of a SQLite file. Views with names of their own are
  * allowed, because no statement of this program reads them.
  *
- * @param isCurrent Whether the tables have the version of this program. Of another version, only tables
- * are read.
  * @throws InputError that names the file and the object.
  */
-export async function refuseForeignObjects(database: Database, isCurrent: boolean): Promise<void> {
+export async function refuseForeignObjects(database: Database): Promise<void> {
   if (database.engine !== "sqlite") return;
   for (const { name, kind, statement } of await database.rows(LIST)) {
     const key = String(name).toLowerCase();
-    const isRead = TABLES.has(key) || isCurrent && (OWN.has(key) || kind === "trigger");
+    const isRead = TABLES.has(key) || OWN.has(key) || kind === "trigger";
     if (!isRead || OWN.get(key) === statement) continue;
     throw new InputError(
       `Cannot use ${database.name}: blocksweep did not make the ${kind} "${name}" in it, ` +

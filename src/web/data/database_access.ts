@@ -10,7 +10,7 @@ import { type Database, Unavailable } from "../../store/database/database.ts";
 import { openPostgres } from "../../store/database/postgres.ts";
 import type { PostgresLocation } from "../../store/database/postgres_url.ts";
 import { openSqlite } from "../../store/database/sqlite.ts";
-import { readVersion, SCHEMA_VERSION } from "../../store/schema/create_tables.ts";
+import { checkVersion } from "../../store/schema/create_tables.ts";
 import { readDatabaseIdentity } from "../../store/spill_file.ts";
 import { DataError, type DataTrouble } from "./dashboard_data.ts";
 
@@ -123,9 +123,8 @@ export class DatabaseAccess implements AsyncDisposable {
     let database: Database | undefined;
     try {
       database = await this.#connect();
-      if (await readVersion(database) === SCHEMA_VERSION) {
-        return { database, file: found, identity: await identify(database, found) };
-      }
+      await checkVersion(database);
+      return { database, file: found, identity: await identify(database, found) };
     } catch (error) {
       await database?.[Symbol.asyncDispose]();
       if (error instanceof InputError && database !== undefined) {
@@ -133,8 +132,6 @@ export class DatabaseAccess implements AsyncDisposable {
       }
       throw await this.#troubleOf(error);
     }
-    await database[Symbol.asyncDispose]();
-    throw new DataError("schema", OTHER_TABLES);
   }
 
   async #connect(): Promise<Database> {

@@ -1,16 +1,8 @@
-/**
- * Copies of databases, between engines and from old versions.
- *
- * Covers src/store/copy/.
- */
+/** Covers src/store/copy/: copies of databases, between engines. */
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { InputError } from "../../../src/core/errors.ts";
 import { copyDatabase, type CopyResult, isEqual } from "../../../src/store/copy/copy_database.ts";
-import {
-  readProgress,
-  readSourceIdentity,
-  takeOver,
-} from "../../../src/store/copy/copy_progress.ts";
+import { readProgress, takeOver } from "../../../src/store/copy/copy_progress.ts";
 import { type Database, StoreError } from "../../../src/store/database/database.ts";
 import { openSqlite } from "../../../src/store/database/sqlite.ts";
 import { writeTombstones } from "../../../src/store/forget/forget_servers.ts";
@@ -18,6 +10,7 @@ import {
   checkVersion,
   createTables,
   createTablesForCopy,
+  SCHEMA_VERSION,
   TABLE_NAMES,
 } from "../../../src/store/schema/create_tables.ts";
 import { readSalt } from "../../../src/store/forget/tombstones.ts";
@@ -25,8 +18,7 @@ import { readDatabaseIdentity } from "../../../src/store/spill_file.ts";
 import { Store } from "../../../src/store/store.ts";
 import { all, connect, onEngines, SERVER, storedServers, withPostgres } from "../databases.ts";
 import { happen } from "../eventful_database.ts";
-import { forgettable, NASTY, record, scanId } from "../records.ts";
-import { createOldTables, insert, oldObservation, oldServer } from "./old_database.ts";
+import { forgettable, record, scanId } from "../records.ts";
 
 const quick = (database: Database) => new Store(database, () => Promise.resolve());
 const quiet = { report: () => {} };
@@ -101,164 +93,26 @@ onPairs(
   },
 );
 
-/** Rows of all old tables, with values that the new tables store in another form. */
-async function fillOld(source: Database, version: number): Promise<void> {
-  await createOldTables(source, version);
-  const scan = { id: scanId(1), kind: "watch", state: "finished", started_at: 500, shards: 2 };
-  await insert(source, "scans", { ...scan, config: '{"b":"\\u0000","a":1}' });
-  await insert(source, "scans", { ...scan, id: "no uuid", config: "{}" });
-  await insert(source, "scan_shards", {
-    ...{ scan_id: scanId(1), shard: 1, done_at: 600, probes_sent: 7, replies: 6 },
-  });
-  const named = (rest = {}) => ({ requested_as: "Play.Example.org", ...rest });
-  for (
-    const row of [
-      oldServer("127.0.0.1", 1, named({ last_online: 2000 })),
-      oldServer("127.0.0.2", 1, named({ players: '["Ann\\u0000"]', flags: '["x","y"]' })),
-      oldServer("127.0.0.3", 7, {
-        requested_as: "a.example SRV mc.example:7",
-        players_online: 2 ** 40,
-      }),
-      oldServer("2001:db8::1", 19132, {
-        last_scan: scanId(3),
-        extras: '{"b":{},"a":{"k":"\\ud800"}}',
-      }),
-      oldServer("127.0.0.5", 5, {
-        protocol: "",
-        protocols: "[]",
-        last_online: null,
-        last_scan: null,
-      }),
-      oldServer("no address", 1),
-      ...NASTY.map((text, i) =>
-        oldServer("127.0.0.9", i + 1, { motd: text.replaceAll("\0", "␀").toWellFormed() })
-      ),
-    ]
-  ) await insert(source, "servers", row);
-  for (
-    const row of [
-      oldObservation("127.0.0.1:1", 2000),
-      oldObservation("127.0.0.1:1", 2000, { round: 2, players_online: 4 }), // the later poll of that time
-      oldObservation("127.0.0.1:1", 9000, { round: 3, online: 0, content_hash: null }),
-      oldObservation("127.0.0.2:1", 3000, { scan_id: scanId(3) }),
-      oldObservation("127.0.0.2:1", 3000, { scan_id: "no uuid" }),
-      oldObservation("no address:1", 3000),
-      oldObservation("127.0.0.77:1", 3000), // of no server
-    ]
-  ) await insert(source, "observations", row);
-  if (version < 2) return;
-  await insert(source, "favicons", { hash: "abc", data: "AAAA", first_seen: 5 });
-  const reply = { server_id: "127.0.0.2:1", protocol: "raknet", seen_at: 3000, size: 1 };
-  await insert(source, "replies", { ...reply, data: "AA==" });
-  if (version < 3) return;
-  await insert(source, "opt_outs", { host: "127.0.0.5", noted_at: 8 });
-}
-
-for (const version of [1, 2, 3]) {
-  onPairs(
-    `a database of version ${version} becomes one of the present form`,
-    async (source, target) => {
-      await fillOld(source, version);
-      await assertRejects(() => checkVersion(source), InputError, "blocksweep copy FROM TO");
-      const { tables } = await copied(source, target);
-      const left = tables.filter(({ leftOut }) => leftOut > 0).map((
-        one,
-      ) => [one.table, one.leftOut]);
-      assertEquals(left, [["servers", 1], ["server_state", 1], ["observations", 3]]);
-      const servers = "select s.key, s.address, t.online, t.missed_scans, t.replied_at, c.uuid " +
-        "from servers s join server_state t on t.server = s.id left join scans c on c.id = t.scan " +
-        "where s.port in (5, 7, 19132) or s.hostname is not null or s.alias_of is not null " +
-        "or s.address in ('127.0.0.1', '127.0.0.2') order by s.key";
-      const rest = { online: 1, missed_scans: 0, replied_at: 3000, uuid: scanId(1) };
-      assertEquals((await all(target, servers)).filter(({ address }) => address !== "127.0.0.9"), [
-        { key: "127.0.0.1:1", address: "127.0.0.1", ...rest, replied_at: 2000 },
-        { key: "127.0.0.5:5", address: "127.0.0.5", ...rest, replied_at: null, uuid: null },
-        { key: "[2001:db8::1]:19132", address: "2001:db8::1", ...rest, uuid: scanId(3) },
-        { key: "a.example", address: "127.0.0.3", ...rest },
-        { key: "play.example.org:1", address: "127.0.0.2", ...rest }, // replied last
-      ]);
-      const seen = "select s.key, o.at, c.uuid, o.online, o.players_online from observations o " +
-        "join servers s on s.id = o.server join scans c on c.id = o.scan order by s.key, o.at";
-      assertEquals((await all(target, seen)).map((row) => Object.values(row)), [
-        ["127.0.0.1:1", 2000, scanId(1), 1, 4],
-        ["127.0.0.1:1", 9000, scanId(1), 0, 3],
-        ["play.example.org:1", 3000, scanId(3), 1, 3],
-      ]);
-      const kinds = "select uuid, kind from scans order by uuid";
-      assertEquals((await all(target, kinds)).map((row) => Object.values(row)), [
-        [scanId(1), "watch"],
-        [scanId(3), "import"],
-      ]);
-      assertEquals(await all(target, "select flag from server_flags order by flag"), [
-        { flag: "countClamped" },
-        { flag: "x" },
-        { flag: "y" },
-      ]);
-      const texts = (await storedServers(target)).filter(({ host }) => host === "127.0.0.9");
-      assertEquals(texts.length, NASTY.length);
-      const count = async (table: string) => (await all(target, `select * from ${table}`)).length;
-      assertEquals(
-        [await count("favicons"), await count("replies"), await count("opt_outs")],
-        [version >= 2 ? 1 : 0, version >= 2 ? 1 : 0, version >= 3 ? 1 : 0],
-      );
-      await using back = openSqlite(":memory:");
-      const returned = new Map(
-        (await copied(target, back)).tables.map(({ table, digest }) => [table, digest]),
-      );
-      // Scans have columns that the old form does not have.
-      for (const { table, digest } of tables.filter((one) => one.table !== "scans")) {
-        assertEquals(returned.get(table), digest, table);
-      }
-    },
-  );
-}
-
-onPairs("a database of version 4 becomes one of the current version", async (source, target) => {
+onPairs("a copy has the salt and the identity of its source", async (source, target) => {
   await createTables(source);
-  await quick(source).write([record(1, { flags: ["x"] }), record(2)]);
-  const later = [
-    "events",
-    "watch_spans",
-    "rollups",
-    "rollup_totals",
-    "dirty_hours",
-    "rollup_state",
+  const kept = async (database: Database) => [
+    await readSalt(database),
+    await readDatabaseIdentity(database),
   ];
-  await source.script(
-    "drop view server_list; alter table server_state rename column missed_scans to failures; " +
-      "alter table blocksweep_schema drop column identity; drop table blocksweep_salt; " +
-      "update blocksweep_schema set version = 4; " +
-      "update server_state set failures = 7; " +
-      "alter table scans rename column runs to parts; update scans set parts = 3; " +
-      [...later, "server_flags", "forgotten"].map((table) => `drop table ${table};`).join(" "),
-  );
   await copied(source, target);
-  assertEquals(await all(target, "select distinct missed_scans from server_state"), [
-    { missed_scans: 7 },
-  ]);
-  assertEquals(await all(target, "select runs from scans"), [{ runs: 3 }]);
-  assertEquals(await all(target, "select flag, server from server_flags"), [
-    { flag: "x", server: 1 },
-  ]);
-  assertEquals((await all(target, "select * from rollup_state")).length, 1);
+  assertEquals(await kept(target), await kept(source));
 });
 
-onPairs(
-  "a database of version 6 keeps its salt, and the identity made of it",
-  async (source, target) => {
-    await createTables(source);
-    await quick(source).write([record(1)]);
-    const salt = await readSalt(source);
-    const type = source.engine === "postgres" ? "bytea" : "blob";
-    await source.script(
-      `drop table blocksweep_schema; create table blocksweep_schema (version integer, salt ${type}); ` +
-        "insert into blocksweep_schema select 6, salt from blocksweep_salt; drop table blocksweep_salt",
-    );
-    const identity = await readSourceIdentity(source);
-    await copied(source, target);
-    assertEquals([await readSalt(target), await readDatabaseIdentity(target)], [salt, identity]);
-  },
-);
+onPairs("a copy of another version is not continued", async (source, target) => {
+  await createTables(source);
+  await createTablesForCopy(target);
+  for (const version of [6, SCHEMA_VERSION + 1]) {
+    await target.run("update blocksweep_schema set version = ?", [version]);
+    const sentence = `its tables have version ${version}, and this program uses`;
+    await assertRejects(() => createTablesForCopy(target), InputError, sentence);
+    await assertRejects(() => createTables(target), InputError, sentence);
+  }
+});
 
 onPairs("a copy that ended early continues where it ended", async (source, target) => {
   await createTables(source);
@@ -473,12 +327,12 @@ onEngines("rows that differ in the target are reported", async (source) => {
   await assertRejects(() => checkVersion(target), InputError, "a copy into it is unfinished");
 });
 
-onEngines(
-  "a database with tables is refused as a target, and a later version as a source",
-  async (db) => {
+onEngines("a database with tables is refused as a target, whatever their version", async (db) => {
+  for (const version of [0, 6, SCHEMA_VERSION, SCHEMA_VERSION + 1]) {
+    await db.run("update blocksweep_schema set version = ?", [version]);
     await assertRejects(() => createTablesForCopy(db), InputError, "name an empty one");
-  },
-);
+  }
+});
 
 Deno.test({
   name: "the rows of a copy are those of one moment, while other programs write",

@@ -1,15 +1,13 @@
 /** Covers src/store/copy/copy_progress.ts: which database an unfinished copy belongs to. */
-import { assert, assertEquals, assertRejects } from "@std/assert";
+import { assertEquals, assertRejects } from "@std/assert";
 import { InputError } from "../../../src/core/errors.ts";
 import { copyDatabase } from "../../../src/store/copy/copy_database.ts";
-import { readSourceIdentity, takeOver } from "../../../src/store/copy/copy_progress.ts";
+import { takeOver } from "../../../src/store/copy/copy_progress.ts";
 import type { Database } from "../../../src/store/database/database.ts";
 import { openSqlite } from "../../../src/store/database/sqlite.ts";
 import { createTables, createTablesForCopy } from "../../../src/store/schema/create_tables.ts";
-import { Store } from "../../../src/store/store.ts";
+import { readDatabaseIdentity } from "../../../src/store/spill_file.ts";
 import { all, onEngines } from "../databases.ts";
-import { record, scanId } from "../records.ts";
-import { createOldTables, insert, oldServer } from "./old_database.ts";
 
 /** A database that the user has named differently. */
 function renamed(database: Database, name: string): Database {
@@ -45,7 +43,10 @@ onEngines(
     const before = await all(target, "select * from unfinished_copy");
     await using other = openSqlite(":memory:");
     await createTables(other);
-    const [identity, begun] = [await readSourceIdentity(other), await readSourceIdentity(source)];
+    const [identity, begun] = [
+      await readDatabaseIdentity(other),
+      await readDatabaseIdentity(source),
+    ];
     await assertRejects(
       () => copyDatabase(renamed(other, '"big.db"'), target, { report: () => {} }),
       InputError,
@@ -55,30 +56,3 @@ onEngines(
     assertEquals(await all(target, "select * from unfinished_copy"), before);
   },
 );
-
-Deno.test("the identity of a database of version 1 to 3 stays when it grows", async () => {
-  for (const version of [1, 2, 3]) {
-    await using source = openSqlite(":memory:");
-    await createOldTables(source, version);
-    const scan = { kind: "sweep", state: "finished", shards: 1, config: "{}" };
-    await insert(source, "servers", oldServer("127.0.0.1", 1));
-    const found = await readSourceIdentity(source);
-    await insert(source, "scans", { id: scanId(2), started_at: 2000, ...scan });
-    const scanned = await readSourceIdentity(source);
-    await insert(source, "scans", { id: scanId(1), started_at: 3000, ...scan });
-    await insert(source, "servers", oldServer("127.0.0.2", 1, { first_seen: 10 }));
-    assertEquals(await readSourceIdentity(source), scanned);
-    await source.run("delete from scans", []);
-    assert(scanned !== found && await readSourceIdentity(source) !== found);
-  }
-});
-
-onEngines("a database of version 4 has the identity of its first scan", async (source) => {
-  await new Store(source, () => Promise.resolve()).write([record(1)]);
-  await source.script(
-    "alter table blocksweep_schema drop column identity; drop table blocksweep_salt; update blocksweep_schema set version = 4",
-  );
-  const first = await readSourceIdentity(source);
-  await source.script(`update scans set uuid = '${scanId(7)}'`);
-  assert(await readSourceIdentity(source) !== first);
-});

@@ -4,7 +4,7 @@
  */
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { type Command, COMMANDS } from "../src/cli/options/commands.ts";
-import { readCommandLine, readOptions } from "../src/cli/options/read_options.ts";
+import { readCommandLine, readOptions } from "./cli/command_line.ts";
 import { scanSettings } from "../src/app/settings/scan_settings.ts";
 import { demoFleet } from "../src/cli/commands/demo.ts";
 import { InputError } from "../src/core/errors.ts";

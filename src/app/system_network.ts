@@ -7,7 +7,6 @@ import { systemClock } from "../net/clock.ts";
 import { denoDialer } from "../net/deno/tcp_dialer.ts";
 import { openGroupSocket, openLinkSocket, openSocket } from "../net/deno/udp_socket.ts";
 import type { Network } from "../net/network.ts";
-import { PROTOCOLS } from "../protocols/list.ts";
 import type { Protocol } from "../protocols/protocol.ts";
 import { resolveName, serviceFinder } from "./targets/dns_lookup.ts";
 import { OptOutFile } from "./targets/opt_out_file.ts";
@@ -20,13 +19,13 @@ export interface SystemNetworkOptions {
   readonly note: (text: string) => void;
   /** Called once when nothing can be written into the opt-out file. */
   readonly report: (line: string) => void;
-  /** Every protocol of the program, in order of rank. Default: PROTOCOLS. */
-  readonly allProtocols?: readonly Protocol[];
+  /** Every protocol of the program, in order of rank. */
+  readonly allProtocols: readonly Protocol[];
 }
 
 /** Makes the network of this machine. Nothing is opened or read yet. */
 export function systemNetwork(
-  { optOutFile, note, report, allProtocols = PROTOCOLS }: SystemNetworkOptions,
+  { optOutFile, note, report, allProtocols }: SystemNetworkOptions,
 ): Network {
   let file: OptOutFile | undefined;
   const optOuts = () => file ??= new OptOutFile(optOutFile, report);

@@ -15,6 +15,7 @@ import { closestName } from "../core/closest_name.ts";
 import { print, reportError, reportLine } from "./term/console.ts";
 import { type Command, COMMANDS } from "./options/commands.ts";
 import { commandHelp, overview } from "./options/help_text.ts";
+import type { CommandCall } from "./options/read_options.ts";
 import { EXIT } from "../app/exit_codes.ts";
 import { Interrupted } from "../app/interrupt_signals.ts";
 import { isClosedPipe } from "../app/outputs/closed_pipe.ts";
@@ -22,7 +23,7 @@ import { isClosedPipe } from "../app/outputs/closed_pipe.ts";
 /** Errors that occur while a command runs, and that other arguments would not avoid. */
 const FAILURES = [WriteError, StoreError, ShortageError];
 
-type Run = (args: readonly string[], allProtocols: readonly Protocol[]) => Promise<number>;
+type Run = (call: CommandCall) => Promise<number>;
 
 /** Every command, loaded when it is called. */
 const RUN: Readonly<Record<Command, () => Promise<Run>>> = {
@@ -97,7 +98,7 @@ async function dispatch(
   }
   if (hasFlag(args, "--version", "-V")) return await printVersion();
   const run = await RUN[name]();
-  return await run(args, allProtocols);
+  return await run({ args, allProtocols });
 }
 
 async function printVersion(): Promise<number> {

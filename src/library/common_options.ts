@@ -7,7 +7,9 @@
 import { systemNetwork } from "../app/system_network.ts";
 import { InputError } from "../core/errors.ts";
 import type { Network } from "../net/network.ts";
+import { PROTOCOLS } from "../protocols/list.ts";
 import type { Protocol } from "../protocols/protocol.ts";
+import { chosenProtocols, type ProtocolChoice } from "../app/settings/chosen_protocols.ts";
 import { DEFAULTS } from "../app/settings/defaults.ts";
 
 /** Options of every function. */
@@ -43,9 +45,16 @@ export interface InquiryOptions extends CommonOptions {
   readonly allowPrivate?: boolean;
 }
 
+/** Every protocol of the program, and the protocols that the options name. */
+export function protocolChoice(
+  { allProtocols = PROTOCOLS, protocol }: InquiryOptions,
+): ProtocolChoice {
+  return { allProtocols, protocol: protocol && chosenProtocols(protocol, allProtocols) };
+}
+
 /** The network in the options, or that of this machine. */
 export function networkOf(
-  { network, onNote, allProtocols }: CommonOptions,
+  { network, onNote, allProtocols = PROTOCOLS }: CommonOptions,
   optOutFile?: string,
 ): Network {
   const note = noteOf({ onNote });

@@ -4,17 +4,17 @@
  * @module
  */
 import { queryEndpoints } from "../app/query_endpoints.ts";
-import { chosenProtocols, chosenVerify } from "../app/settings/chosen_protocols.ts";
+import { chosenVerify, protocolsOf } from "../app/settings/chosen_protocols.ts";
 import { locate } from "../app/targets/locate_server.ts";
 import type { ServerRecord } from "../core/record.ts";
 import { withoutPlayers } from "../protocols/declared_facts.ts";
-import { PROTOCOLS } from "../protocols/list.ts";
 import {
   checkedRetries,
   checkedTimeout,
   type InquiryOptions,
   networkOf,
   noteOf,
+  protocolChoice,
   signalOf,
 } from "./common_options.ts";
 
@@ -62,15 +62,16 @@ export async function query(
   host: string,
   options: QueryOptions = {},
 ): Promise<readonly ServerRecord[]> {
-  const { allProtocols = PROTOCOLS, allowPrivate, noPlayers = false } = options;
-  const protocols = chosenProtocols(options.protocol, allProtocols);
-  const verify = chosenVerify({ verify: options.verify ?? false }, protocols, allProtocols);
+  const { allowPrivate, noPlayers = false } = options;
+  const choice = protocolChoice(options);
+  const { allProtocols } = choice;
+  const verify = chosenVerify({ ...choice, verify: options.verify ?? false });
   const timeoutMs = checkedTimeout(options);
   const retries = checkedRetries(options, "query");
   const [note, signal] = [noteOf(options), signalOf(options)];
   const network = networkOf(options);
   signal.throwIfAborted();
-  const located = await locate(host, protocols, { ...network, note, allowPrivate });
+  const located = await locate(host, protocolsOf(choice), { ...network, note, allowPrivate });
   const limits = { timeoutMs, retries, verify };
   const queried = await queryEndpoints(located, { network, allProtocols, ...limits, note, signal });
   signal.throwIfAborted();

@@ -108,10 +108,10 @@ async function plan(
   network: Network,
 ): Promise<Omit<ScanSetup, "io" | "signal">> {
   const { exclude = [], iHavePermission = false, allowPrivate } = options;
-  const { protocols, allProtocols, concurrency } = chosen;
+  const { protocols, concurrency } = chosen;
   const usesServices = options.ports === undefined && haveService(protocols);
   const found = await findTargets(
-    { words, files: [], exclude, excludeFiles: [], allProtocols },
+    { words, files: [], exclude, excludeFiles: [] },
     {
       resolve: network.resolve,
       findService: usesServices ? network.findService : undefined,

@@ -5,7 +5,6 @@
  */
 import { ENGINE_CHOICES, type EngineChoice } from "../app/engines/engine_names.ts";
 import { DEFAULTS } from "../app/settings/defaults.ts";
-import { chosenProtocols } from "../app/settings/chosen_protocols.ts";
 import {
   type ScanChoices,
   type ScanSettings,
@@ -13,7 +12,6 @@ import {
   writtenPorts,
 } from "../app/settings/scan_settings.ts";
 import { InputError } from "../core/errors.ts";
-import { PROTOCOLS } from "../protocols/list.ts";
 import type { Shard } from "../targets/space.ts";
 import { START } from "../scan/checkpoint/low_water_mark.ts";
 import {
@@ -22,6 +20,7 @@ import {
   checkedRetries,
   checkedTimeout,
   type InquiryOptions,
+  protocolChoice,
 } from "./common_options.ts";
 import { randomBytes } from "../app/system_random.ts";
 import { seedOf } from "../scan/random_numbers.ts";
@@ -103,15 +102,15 @@ const COUNT = { least: 1, most: 1e9 };
  * @throws InputError for the first option that cannot be used.
  */
 export function settingsOf(options: ScanOptions): ScanSettings {
-  const { allProtocols = PROTOCOLS, protocol: names, engine, shard = WHOLE } = options;
+  const { engine, shard = WHOLE } = options;
   if (engine !== undefined && !ENGINE_CHOICES.includes(engine)) {
     throw new InputError(`Cannot use engine "${engine}": expected ${ENGINE_CHOICES.join(", ")}`);
   }
   const choices = {
     ...OTHER_CHOICES,
     ...speedOf(options),
+    ...protocolChoice(options),
     engine,
-    protocol: names && chosenProtocols(names, allProtocols),
     ports: writtenPorts(options.ports),
     seed: checked("seed", options.seed, { least: 0, most: Number.MAX_SAFE_INTEGER }),
     noRandomize: options.noRandomize ?? false,
@@ -126,7 +125,7 @@ export function settingsOf(options: ScanOptions): ScanSettings {
     maxResults: checked("maxResults", options.maxResults, COUNT),
     maxRuntime: checkedMs("maxRuntimeMs", options.maxRuntimeMs),
   };
-  return scanSettings(choices, () => seedOf(randomBytes), allProtocols);
+  return scanSettings(choices, () => seedOf(randomBytes));
 }
 
 const WHOLE: Shard = { index: 1, count: 1 };

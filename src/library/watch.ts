@@ -5,13 +5,12 @@
  */
 import { openPollingSockets, type PollingSettings } from "../app/engines/watch_sockets.ts";
 import { DEFAULTS } from "../app/settings/defaults.ts";
-import { chosenProtocols } from "../app/settings/chosen_protocols.ts";
+import { protocolsOf } from "../app/settings/chosen_protocols.ts";
 import { streamLimits } from "../app/settings/scan_settings.ts";
 import { readWatchTargets } from "../app/targets/watch_targets.ts";
 import type { Address } from "../core/address.ts";
 import { withoutPlayers } from "../protocols/declared_facts.ts";
 import type { Network } from "../net/network.ts";
-import { PROTOCOLS } from "../protocols/list.ts";
 import { OptedOutAddresses } from "../scan/opt_outs/opted_out_addresses.ts";
 import type { Range } from "../targets/ranges.ts";
 import type { WatchEvent } from "../store/events/watch_event.ts";
@@ -27,6 +26,7 @@ import {
   type InquiryOptions,
   networkOf,
   noteOf,
+  protocolChoice,
   signalOf,
 } from "./common_options.ts";
 import { iterateTask, type Results } from "./iterate_task.ts";
@@ -104,7 +104,7 @@ async function run(
   options: WatchOptions,
   { add, room, left }: Results<WatchEvent>,
 ): Promise<void> {
-  const { names = false, allProtocols = PROTOCOLS } = options;
+  const { names = false } = options;
   const polling = pollingOf(options);
   const rules = rulesOf(options);
   const network = networkOf(options, options.optOutFile);
@@ -137,7 +137,9 @@ async function run(
     poll: async (server) => {
       await room();
       const polled = await poller.poll(server);
-      return typeof polled !== "object" || names ? polled : withoutPlayers(polled, allProtocols);
+      return typeof polled !== "object" || names
+        ? polled
+        : withoutPlayers(polled, rules.allProtocols);
     },
     onOptOut: (address) => {
       optOuts.add(address);
@@ -157,7 +159,7 @@ function findServers(
   network: Network,
   optedOut: readonly Range[],
 ): Promise<readonly WatchedServer[]> {
-  const { names = false, allProtocols = PROTOCOLS, allowPrivate = false } = options;
+  const { names = false, allowPrivate = false } = options;
   const note = noteOf(options);
   return readWatchTargets({
     words: hosts,
@@ -166,8 +168,7 @@ function findServers(
     optedOut,
     names,
     rules,
-    protocols: chosenProtocols(options.protocol, allProtocols),
-    allProtocols,
+    protocols: protocolsOf(protocolChoice(options)),
     allowPrivate,
     lookups: network,
     report: note,
@@ -185,11 +186,11 @@ async function endTogether(
 }
 
 function pollingOf(options: WatchOptions): PollingSettings {
-  const { allProtocols = PROTOCOLS } = options;
+  const choice = protocolChoice(options);
   const timeoutMs = checkedTimeout(options);
   return {
-    protocols: chosenProtocols(options.protocol, allProtocols),
-    allProtocols,
+    protocols: protocolsOf(choice),
+    allProtocols: choice.allProtocols,
     timeoutMs: timeoutMs ?? DEFAULTS.timeoutMs,
     limits: streamLimits(timeoutMs),
     concurrency: checked("concurrency", options.concurrency, { least: 1, most: 100_000 }),
@@ -201,7 +202,7 @@ function pollingOf(options: WatchOptions): PollingSettings {
 function rulesOf(options: WatchOptions): WatchRules {
   const { intervalMs, downAfter } = DEFAULTS.watch;
   return {
-    allProtocols: options.allProtocols,
+    allProtocols: protocolChoice(options).allProtocols,
     intervalMs: checkedMs("intervalMs", options.intervalMs, MIN_INTERVAL_MS) ?? intervalMs,
     backoff: options.backoff,
     downAfter: checked("downAfter", options.downAfter, { least: 1, most: 100 }) ?? downAfter,

@@ -20,6 +20,14 @@ export const PROTOCOLS: readonly Protocol[] = [
   sqpProtocol as Protocol,
 ];
 
+/** The protocols of a program, and those of them that it uses. */
+export interface ProtocolSelection {
+  /** The protocols to use, in order of rank. */
+  readonly protocols: readonly Protocol[];
+  /** Every protocol of the program, in order of rank. */
+  readonly allProtocols: readonly Protocol[];
+}
+
 /** All protocol names that rows may contain, those of LAN discovery included, in order of rank. */
 export function rankedNames(protocols: readonly Protocol[]): readonly string[] {
   return [...protocols.map(({ name }) => name), ...LAN_RANKS];

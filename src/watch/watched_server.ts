@@ -6,7 +6,6 @@
 import { type Endpoint, formatAddress } from "../core/address.ts";
 import { ATTACHMENTS, type RecordWithAttachments, type ServerRecord } from "../core/record.ts";
 import { scanOnlyColumns } from "../protocols/declared_facts.ts";
-import { PROTOCOLS } from "../protocols/list.ts";
 import type { Protocol } from "../protocols/protocol.ts";
 import {
   countLacking,
@@ -38,8 +37,8 @@ export interface WatchRules {
   readonly scanId: string;
   /** Creates the identity of an event, UUIDv7, from its time, Unix milliseconds. */
   readonly newEventId: (at: number) => string;
-  /** Every protocol of the program. Default: PROTOCOLS. */
-  readonly allProtocols?: readonly Protocol[];
+  /** Every protocol of the program, in order of rank. */
+  readonly allProtocols: readonly Protocol[];
 }
 
 /** The state of a server in a database or file, before the watch. */
@@ -207,7 +206,7 @@ export class WatchedServer {
    * @returns Events in order.
    */
   addReply(reply: RecordWithAttachments, at: number): ServerEvent[] {
-    const { row: before, rules: { allProtocols = PROTOCOLS } } = this;
+    const { row: before, rules: { allProtocols } } = this;
     const { [ATTACHMENTS]: _, ...record } = reply;
     const row = before === undefined ? record : withScanColumns(record, before, allProtocols);
     const wasOnline = this.online;
@@ -228,7 +227,7 @@ export class WatchedServer {
    * than the limit have lacked the part.
    */
   #completed(before: ServerRecord, reply: ServerRecord, at: number): ServerRecord {
-    const { allProtocols = PROTOCOLS, downAfter: limit } = this.rules;
+    const { allProtocols, downAfter: limit } = this.rules;
     const absent = [...new Set([...before.protocols, ...this.queried ?? []])]
       .filter((name) => !reply.protocols.includes(name));
     const flags = lostFlags(before, reply, allProtocols);
@@ -312,7 +311,7 @@ export class WatchedServer {
   }
 
   #differences(before: ServerRecord, now: ServerRecord, at: number): ServerEvent[] {
-    return differencesOf(before, now, this.rules.allProtocols ?? PROTOCOLS)
+    return differencesOf(before, now, this.rules.allProtocols)
       .map((body) => this.#newEvent(body, at));
   }
 

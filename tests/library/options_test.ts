@@ -3,7 +3,7 @@ import { assertEquals } from "@std/assert";
 import { scanSettings } from "../../src/app/settings/scan_settings.ts";
 import { camelCase } from "../../src/cli/options/option.ts";
 import { optionsOf } from "../../src/cli/options/option_table.ts";
-import { readCommandLine } from "../../src/cli/options/read_options.ts";
+import { readCommandLine } from "../cli/command_line.ts";
 import { settingsOf } from "../../src/library/scan_options.ts";
 
 /** Options that only the library has. */

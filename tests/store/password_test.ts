@@ -1,6 +1,6 @@
 /** Messages about passwords that PostgreSQL requires, and that a resumed scan needs again. */
 import { assertEquals, assertRejects } from "@std/assert";
-import { readCommandLine } from "../../src/cli/options/read_options.ts";
+import { readCommandLine } from "../cli/command_line.ts";
 import type { Continuable } from "../../src/cli/term/scan_continuation.ts";
 import { endLines } from "../../src/cli/term/scan_summary.ts";
 import { InputError } from "../../src/core/errors.ts";

@@ -21,6 +21,7 @@ import {
 import { all, onEngines } from "./databases.ts";
 import { outageAt, writePolled } from "./polls.ts";
 import { record, watchId } from "./records.ts";
+import { PROTOCOLS } from "../../src/protocols/list.ts";
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
@@ -80,7 +81,13 @@ async function runWatch(
   const start = network.now();
   const sleep = (ms: number) => new Promise<void>((resolve) => network.after(ms, resolve));
   await sleep(from);
-  const rules = { intervalMs, downAfter, scanId: watchId(number), newEventId };
+  const rules = {
+    intervalMs,
+    downAfter,
+    scanId: watchId(number),
+    newEventId,
+    allProtocols: PROTOCOLS,
+  };
   const store = new Store(db);
   const unconfirmed = new UnconfirmedEvents();
   const journal = new Journal({

@@ -19,6 +19,7 @@ import { FakeNetwork } from "../../src/testing/fake_network.ts";
 import { Journal, WatchedServer } from "../../src/watch/mod.ts";
 import { all, onEngines } from "../store/databases.ts";
 import { record, watchId } from "../store/records.ts";
+import { PROTOCOLS } from "../../src/protocols/list.ts";
 
 const SECOND = 1000;
 const POLL_MS = 5 * SECOND;
@@ -72,7 +73,13 @@ async function watch(database: Database, seed: number): Promise<readonly Reporte
   });
   const reported: ReportedEvent[] = [];
   const unconfirmed = new UnconfirmedEvents();
-  const rules = { intervalMs: POLL_MS, downAfter: 1, scanId: watchId(seed), newEventId };
+  const rules = {
+    intervalMs: POLL_MS,
+    downAfter: 1,
+    scanId: watchId(seed),
+    newEventId,
+    allProtocols: PROTOCOLS,
+  };
   const journal = new Journal({
     name: "the test's database",
     scanId: rules.scanId,

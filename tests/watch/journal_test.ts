@@ -4,8 +4,15 @@ import { emptyRecord, type ServerRecord } from "../../src/core/record.ts";
 import type { PolledServer, PollObservation } from "../../src/store/rows/polls.ts";
 import { Journal, WatchedServer } from "../../src/watch/mod.ts";
 import { FakeNetwork } from "../../src/testing/fake_network.ts";
+import { PROTOCOLS } from "../../src/protocols/list.ts";
 
-const rules = { intervalMs: 10_000, downAfter: 3, scanId: "watch", newEventId: () => "event" };
+const rules = {
+  intervalMs: 10_000,
+  downAfter: 3,
+  scanId: "watch",
+  newEventId: () => "event",
+  allProtocols: PROTOCOLS,
+};
 const row = (port: number, over: Partial<ServerRecord> = {}): ServerRecord => ({
   ...emptyRecord({ address: 0x7f000001, port }, 5),
   protocol: "raknet",

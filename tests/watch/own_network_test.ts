@@ -10,6 +10,7 @@ import {
   WatchedServer,
   type WatcherEvent,
 } from "../../src/watch/mod.ts";
+import { PROTOCOLS } from "../../src/protocols/list.ts";
 
 const SECOND = 1000;
 const INTERVAL = 60 * SECOND;
@@ -29,7 +30,13 @@ interface Scene {
 /** Runs a watch whose polls take 10 ms, or 3 s without a reply. */
 async function watchWeather({ servers: count = 200, runMs, isKnown = true, weather }: Scene) {
   const clock = new FakeNetwork(1);
-  const rules = { intervalMs: INTERVAL, downAfter: 3, scanId: "watch", newEventId: () => "event" };
+  const rules = {
+    intervalMs: INTERVAL,
+    downAfter: 3,
+    scanId: "watch",
+    newEventId: () => "event",
+    allProtocols: PROTOCOLS,
+  };
   const rowOf = (port: number) => ({
     ...emptyRecord({ address: 0x0a000000 + port, port }, clock.wall()),
     ...{ protocol: "raknet", protocols: ["raknet"] },

@@ -5,6 +5,7 @@ import type { ServerEvent, WatchEvent } from "../../src/store/events/watch_event
 import type { Polls } from "../../src/store/rows/polls.ts";
 import { FakeNetwork } from "../../src/testing/fake_network.ts";
 import { Journal, MAX_DECISION_MS, PendingEvents, WatchedServer } from "../../src/watch/mod.ts";
+import { PROTOCOLS } from "../../src/protocols/list.ts";
 
 const event = (id: string, kind = "changed") =>
   ({ id, event: kind, at: 1, changes: {}, server: {} }) as unknown as ServerEvent;
@@ -21,7 +22,13 @@ const ids = (events: readonly ServerEvent[]) => events.map(({ id }) => id);
 
 /** A watched server that is offline after one failed poll. */
 function watched(newEventId: () => string): WatchedServer {
-  const rules = { intervalMs: 10_000, downAfter: 1, scanId: "w", newEventId };
+  const rules = {
+    intervalMs: 10_000,
+    downAfter: 1,
+    scanId: "w",
+    newEventId,
+    allProtocols: PROTOCOLS,
+  };
   return new WatchedServer({ address: 0x7f000001, port: 1 }, "a.example", rules);
 }
 

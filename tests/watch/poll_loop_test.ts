@@ -3,6 +3,7 @@ import { assertEquals } from "@std/assert";
 import { FakeNetwork } from "../../src/testing/fake_network.ts";
 import { MIN_INTERVAL_MS, newPollPool, PollLoop } from "../../src/watch/poll_loop.ts";
 import { WatchedServer } from "../../src/watch/mod.ts";
+import { PROTOCOLS } from "../../src/protocols/list.ts";
 
 const SECOND = 1000;
 const INTERVAL = 60 * SECOND;
@@ -20,7 +21,13 @@ async function pollTimes(
   untilMs: number,
 ): Promise<readonly number[]> {
   const clock = new FakeNetwork(1);
-  const rules = { intervalMs: INTERVAL, downAfter: 3, scanId: "watch", newEventId: () => "event" };
+  const rules = {
+    intervalMs: INTERVAL,
+    downAfter: 3,
+    scanId: "watch",
+    newEventId: () => "event",
+    allProtocols: PROTOCOLS,
+  };
   const server = new WatchedServer({ address: 0x7f000001, port: 1 }, null, rules);
   const [start, times] = [clock.now(), [] as number[]];
   let lateMs = 0;

@@ -79,7 +79,13 @@ async function watchFleet(setting: Setting) {
   void board.listen(() => {});
   signal.addEventListener("abort", () => board.cancel());
   const random = new Random(9);
-  const rules = { intervalMs, downAfter: 3, scanId: "watch", newEventId: () => "event" };
+  const rules = {
+    intervalMs,
+    downAfter: 3,
+    scanId: "watch",
+    newEventId: () => "event",
+    allProtocols: PROTOCOLS,
+  };
   const { spoken: protocols, online = true } = setting;
   const servers = [...hosts.map(({ endpoint }) => endpoint), ...setting.more ?? []].map((one) => {
     const [protocol] = protocols ?? [];
@@ -367,7 +373,13 @@ Deno.test("a cancelled watch ends at once and reports nothing more", async () =>
 
 Deno.test("an exception in a poll ends the watch and is thrown", async () => {
   const network = new FakeNetwork(1);
-  const rules = { intervalMs: 5000, downAfter: 3, scanId: "watch", newEventId: () => "event" };
+  const rules = {
+    intervalMs: 5000,
+    downAfter: 3,
+    scanId: "watch",
+    newEventId: () => "event",
+    allProtocols: PROTOCOLS,
+  };
   const broken = pollServers({
     servers: [new WatchedServer({ address: 1, port: 1 }, null, rules)],
     rules,

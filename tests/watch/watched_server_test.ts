@@ -12,7 +12,13 @@ import {
 } from "../../src/watch/mod.ts";
 
 const ENDPOINT = { address: 0x7f000001, port: 19132 };
-const rules = { intervalMs: 60_000, downAfter: 3, scanId: "watch", newEventId: () => "event" };
+const rules = {
+  intervalMs: 60_000,
+  downAfter: 3,
+  scanId: "watch",
+  newEventId: () => "event",
+  allProtocols: PROTOCOLS,
+};
 const backoffRules = { ...rules, backoff: true };
 
 const row = (over: Partial<ServerRecord> = {}): ServerRecord => ({

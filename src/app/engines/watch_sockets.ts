@@ -11,7 +11,7 @@ import { type StreamLimits, StreamLink } from "../../net/stream_link.ts";
 import { HOST_RATE, Throttle } from "../../net/throttle.ts";
 import { socketsFor } from "../../sweep/probe_window.ts";
 import { optOutCheck } from "../../targets/builtin_lists.ts";
-import { usualProtocols } from "../../protocols/list.ts";
+import type { ProtocolSelection } from "../../protocols/list.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
 import {
   newPollPool,
@@ -21,6 +21,7 @@ import {
   type WatchedServer,
   WatchSockets,
 } from "../../watch/mod.ts";
+import { type ProtocolChoice, protocolsOf } from "../settings/chosen_protocols.ts";
 import { DEFAULTS } from "../settings/defaults.ts";
 import { streamLimits } from "../settings/scan_settings.ts";
 import { shortageLine } from "./send_error_lines.ts";
@@ -28,10 +29,7 @@ import { randomBytes } from "../system_random.ts";
 import { nonceOf } from "../../scan/random_numbers.ts";
 
 /** The options of a watch that concern polling. */
-export interface PollingSettings {
-  readonly protocols: readonly Protocol[];
-  /** Every protocol of the program, in order of rank. Default: PROTOCOLS. */
-  readonly allProtocols?: readonly Protocol[];
+export interface PollingSettings extends ProtocolSelection {
   readonly timeoutMs: number;
   /** Time limits of connections. */
   readonly limits: StreamLimits;
@@ -43,8 +41,7 @@ export interface PollingSettings {
 }
 
 /** The values of the command line that concern polling. */
-export interface PollingOptions {
-  readonly protocol: readonly Protocol[] | undefined;
+export interface PollingOptions extends ProtocolChoice {
   /** Timeout for each reply, milliseconds. */
   readonly timeout: number | undefined;
   readonly concurrency: number | undefined;
@@ -55,11 +52,11 @@ export interface PollingOptions {
 
 /** The polling settings that follow from the command line. */
 export function pollingSettings(
-  { protocol, timeout, concurrency, retries, rate }: PollingOptions,
-  allProtocols: readonly Protocol[],
+  options: PollingOptions,
 ): PollingSettings {
+  const { timeout, concurrency, retries, rate, allProtocols } = options;
   return {
-    protocols: protocol ?? usualProtocols(allProtocols),
+    protocols: protocolsOf(options),
     allProtocols,
     timeoutMs: timeout ?? DEFAULTS.timeoutMs,
     limits: streamLimits(timeout),

@@ -7,7 +7,6 @@
 import type { Address } from "../../core/address.ts";
 import type { Clock } from "../../net/clock.ts";
 import type { Network } from "../../net/network.ts";
-import { PROTOCOLS } from "../../protocols/list.ts";
 import type { WatchRules } from "../../watch/mod.ts";
 import type { OtherEndpoints, PollingSockets } from "../engines/watch_sockets.ts";
 import { watchHealth } from "./health.ts";
@@ -82,14 +81,13 @@ function probesOf(
   watch: ServedWatch,
   info: ServerInfo | undefined,
 ): Probes {
-  const { servers, counts, rules, allowPrivate, network } = watch;
+  const { servers, counts, allowPrivate, network } = watch;
   const resolve = (name: string) => network.resolve(name);
   return new Probes({
     ...watch,
     targets: new ProbeTargets({ servers, allowed, allowPrivate, resolve }),
     token,
     info,
-    allProtocols: rules.allProtocols ?? PROTOCOLS,
     isRunning: () => counts.loopAt !== undefined,
   });
 }

@@ -6,7 +6,6 @@
 import { InputError } from "../../core/errors.ts";
 import { redactUrl } from "../../core/redact.ts";
 import type { ServerRecord } from "../../core/record.ts";
-import type { Protocol } from "../../protocols/protocol.ts";
 import type { Sink } from "../../sinks/sink.ts";
 import { parseDatabaseLocation } from "../../store/database_location.ts";
 import { whileRead } from "./closed_pipe.ts";
@@ -30,7 +29,6 @@ export interface FoundRowsOptions extends OutputOptions {
 export function planFoundRows(
   options: FoundRowsOptions,
   terminal: number | undefined,
-  allProtocols: readonly Protocol[],
 ): OutputPlan[] {
   const { json, output = [], oD = [], oJ = [], oG = [], oL = [] } = options;
   const format = formatWithJson(options);
@@ -38,12 +36,7 @@ export function planFoundRows(
   const files = [...output, ...oD, ...oJ, ...oG, ...oL];
   if (files.length === 0 && format === undefined) return [];
   const printed = json && files.length > 0 ? ["-"] : [];
-  const plans = planOutputs(
-    { ...options, format, oD: [...oD, ...printed] },
-    terminal,
-    undefined,
-    allProtocols,
-  );
+  const plans = planOutputs({ ...options, format, oD: [...oD, ...printed] }, terminal);
   checkApart({ outputs: plans.map(({ path }) => path) });
   return plans;
 }

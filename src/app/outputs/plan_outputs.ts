@@ -6,7 +6,6 @@
 import { InputError } from "../../core/errors.ts";
 import { redactUrl } from "../../core/redact.ts";
 import { type Field, FIELDS } from "../../core/record.ts";
-import { PROTOCOLS } from "../../protocols/list.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
 import { csvFormat } from "../../sinks/csv.ts";
 import { jsonFormat, ndjsonFormat } from "../../sinks/json.ts";
@@ -56,6 +55,8 @@ const SCANNED: RowKind = { columns: FIELDS, table: serverTable };
 
 /** The options that select outputs and formats. */
 export interface OutputOptions {
+  /** Every protocol that rows may name. */
+  readonly allProtocols: readonly Protocol[];
   /** Paths of files and databases, and `-`. Default: standard output. */
   readonly output?: readonly string[];
   /** The format of outputs without a known suffix. */
@@ -77,18 +78,16 @@ export interface OutputOptions {
  * output: as a table on a terminal, else as NDJSON.
  *
  * @param terminal Columns of the terminal at standard output; `undefined`: no terminal.
- * @param allProtocols Every protocol that rows may name.
  * @throws InputError for an unknown column or format, or two outputs with one path.
  */
 export function planOutputs(
   options: OutputOptions,
   terminal: number | undefined,
   { columns, table }: RowKind = SCANNED,
-  allProtocols: readonly Protocol[] = PROTOCOLS,
   order?: RowOrder,
 ): OutputPlan[] {
   const isTerminal = terminal !== undefined;
-  const { fields = columns, format } = options;
+  const { fields = columns, format, allProtocols } = options;
   const identified = ["host", "port"].every((name) => fields.some((one) => one.name === name));
   const plans = namedOutputs(options, isTerminal);
   if (plans.length === 0 && (options.output ?? []).length === 0) {

@@ -4,7 +4,6 @@
  * @module
  */
 import { InputError } from "../../core/errors.ts";
-import { PROTOCOLS } from "../../protocols/list.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
 import { FieldError } from "../../core/checked_json.ts";
 import type { Checkpoint } from "../../scan/checkpoint/checkpoint_file.ts";
@@ -45,7 +44,7 @@ export async function readResumed(
   checkpoint: Checkpoint,
   line: GivenOptions,
   allowed: readonly OptionForm[],
-  allProtocols: readonly Protocol[] = PROTOCOLS,
+  allProtocols: readonly Protocol[],
 ): Promise<Resumed> {
   const writtenRows = await resumeRows(systemDisk, writtenRowsPath(userPath(path)), checkpoint);
   try {

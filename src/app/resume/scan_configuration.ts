@@ -30,7 +30,6 @@ import {
   tuple,
   wrongField,
 } from "../../core/checked_json.ts";
-import { PROTOCOLS } from "../../protocols/list.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
 import { sha256, uuidText } from "../../scan/checkpoint/checkpoint_file.ts";
 import { parseDatabaseLocation } from "../../store/database_location.ts";
@@ -98,7 +97,7 @@ export function formatConfiguration(
 export function parseConfiguration(
   text: string,
   allowed: readonly OptionForm[],
-  allProtocols: readonly Protocol[] = PROTOCOLS,
+  allProtocols: readonly Protocol[],
 ): Configuration {
   const { options, ...fields } = objectOf({
     ...CONFIGURATION_FIELDS,

@@ -4,8 +4,7 @@
  * @module
  */
 import { family } from "../../core/address.ts";
-import { PROTOCOLS } from "../../protocols/list.ts";
-import type { Protocol } from "../../protocols/protocol.ts";
+import type { ProtocolSelection } from "../../protocols/list.ts";
 import type { Targets } from "../../targets/compose.ts";
 
 /** Sizes on Ethernet, bytes: preamble, header with checksum, and the gap after a frame. */
@@ -30,14 +29,13 @@ export function wireSize(payload: number, bits: 4 | 6): number {
  * The rate that a bandwidth allows: the number of the largest probes that may be sent per second.
  *
  * @param bandwidth Bits a second.
- * @param allProtocols Every protocol: suppressors are probed too.
  */
 export function rateOf(
   bandwidth: number,
-  protocols: readonly Protocol[],
   { groups }: Targets,
-  allProtocols: readonly Protocol[] = PROTOCOLS,
+  { protocols, allProtocols }: ProtocolSelection,
 ): number {
+  // Suppressors are probed too.
   const sent = protocols.flatMap(({ name, suppressedBy }) => [name, suppressedBy]);
   const payloads = allProtocols.filter(({ name }) => sent.includes(name))
     .map(({ probe }) => probe?.template.length ?? SYN);

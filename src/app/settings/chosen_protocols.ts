@@ -5,8 +5,21 @@
  */
 import { closestName } from "../../core/closest_name.ts";
 import { InputError } from "../../core/errors.ts";
-import { PROTOCOLS, usualProtocols } from "../../protocols/list.ts";
+import { usualProtocols } from "../../protocols/list.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
+
+/** The protocols of the program, and those that a user chooses. */
+export interface ProtocolChoice {
+  /** Every protocol of the program, in order of rank. */
+  readonly allProtocols: readonly Protocol[];
+  /** The protocols that the user named; `undefined`: the usual ones. */
+  readonly protocol: readonly Protocol[] | undefined;
+}
+
+/** The chosen protocols, in the order of their passes. */
+export function protocolsOf({ protocol, allProtocols }: ProtocolChoice): readonly Protocol[] {
+  return protocol ?? usualProtocols(allProtocols);
+}
 
 /**
  * The protocols with these names, in the order of their passes.
@@ -14,10 +27,9 @@ import type { Protocol } from "../../protocols/protocol.ts";
  * @throws InputError for a name that is not a protocol's, and for an empty list.
  */
 export function chosenProtocols(
-  names: readonly string[] | undefined,
-  allProtocols: readonly Protocol[] = PROTOCOLS,
+  names: readonly string[],
+  allProtocols: readonly Protocol[],
 ): readonly Protocol[] {
-  if (names === undefined) return usualProtocols(allProtocols);
   const known = allProtocols.map(({ name }) => name);
   for (const name of names) {
     if (known.includes(name)) continue;
@@ -37,13 +49,12 @@ export function chosenProtocols(
  * @throws InputError when none of the chosen protocols can verify a server.
  */
 export function chosenVerify(
-  { verify: given }: { readonly verify: boolean },
-  protocols: readonly Protocol[],
-  allProtocols: readonly Protocol[],
+  options: ProtocolChoice & { readonly verify: boolean },
 ): boolean {
-  if (!given) return false;
+  if (!options.verify) return false;
+  const protocols = protocolsOf(options);
   if (protocols.some(({ verify }) => verify !== undefined)) return true;
-  const able = allProtocols.filter(({ verify }) => verify !== undefined);
+  const able = options.allProtocols.filter(({ verify }) => verify !== undefined);
   throw new InputError(
     `Cannot use --verify with --protocol ${protocols.map(({ name }) => name).join(",")}: ` +
       (able.length === 0

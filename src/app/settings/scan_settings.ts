@@ -6,25 +6,21 @@
 import type { Address } from "../../core/address.ts";
 import { InputError } from "../../core/errors.ts";
 import { STREAM_LIMITS, type StreamLimits } from "../../net/stream_link.ts";
-import { PROTOCOLS, usualProtocols } from "../../protocols/list.ts";
-import type { Protocol } from "../../protocols/protocol.ts";
+import type { ProtocolSelection } from "../../protocols/list.ts";
 import type { Marks } from "../../scan/checkpoint/low_water_mark.ts";
 import { isLater, type Mark } from "../../sweep/trail.ts";
 import type { AutoRate, GivenSpeed } from "./speed.ts";
 import { parsePorts, type Ports } from "../../targets/ports.ts";
 import type { Shard } from "../../targets/space.ts";
-import { chosenVerify } from "./chosen_protocols.ts";
+import { chosenVerify, type ProtocolChoice, protocolsOf } from "./chosen_protocols.ts";
 import { DEFAULTS } from "./defaults.ts";
 import type { EngineChoice } from "../engines/engine_names.ts";
 import { usualPorts } from "../../protocols/usual_ports.ts";
 
 /** The settings that do not depend on the targets. */
-export interface ScanSettings {
-  readonly protocols: readonly Protocol[];
+export interface ScanSettings extends ProtocolSelection {
   /** Whether known servers are queried in all their known protocols: `--protocol` was not given. */
   readonly queriesKnown: boolean;
-  /** Every protocol of the program, in order of rank. */
-  readonly allProtocols: readonly Protocol[];
   readonly ports: (protocol: string, family: 4 | 6) => readonly number[];
   /** Seed of the target order; `undefined`: ascending order. */
   readonly seed: number | undefined;
@@ -70,8 +66,7 @@ export function writtenPorts(text: string | undefined): WrittenPorts | undefined
 }
 
 /** The options of a scan that determine its settings. */
-export interface ScanChoices {
-  readonly protocol: readonly Protocol[] | undefined;
+export interface ScanChoices extends ProtocolChoice {
   readonly ports: WrittenPorts | undefined;
   readonly seed: number | undefined;
   readonly noRandomize: boolean;
@@ -108,21 +103,18 @@ const FRAME_ENGINES: ReadonlySet<EngineChoice | undefined> = new Set(["packet", 
 /**
  * The settings of a scan.
  *
- * @param allProtocols Every protocol, in order of rank.
  * @throws InputError for options that contradict each other.
  */
 export function scanSettings(
   options: ScanChoices,
   randomSeed: () => number,
-  allProtocols: readonly Protocol[] = PROTOCOLS,
 ): ScanSettings {
-  const protocols = options.protocol ?? usualProtocols(allProtocols);
   checkFrameOptions(options);
   return {
-    protocols,
+    protocols: protocolsOf(options),
     queriesKnown: options.protocol === undefined,
-    allProtocols,
-    ports: chosenPorts(options.ports, protocols, allProtocols),
+    allProtocols: options.allProtocols,
+    ports: chosenPorts(options),
     ...orderOf(options, randomSeed),
     retries: options.retries,
     timeoutMs: options.timeout ?? DEFAULTS.timeoutMs,
@@ -132,7 +124,7 @@ export function scanSettings(
     maxResults: options.maxResults ?? Infinity,
     maxRuntimeMs: options.maxRuntime ?? Infinity,
     follow: !options.noFollow,
-    verify: chosenVerify(options, protocols, allProtocols),
+    verify: chosenVerify(options),
     players: !options.noPlayers,
     sourcePorts: options.sourcePort ?? [],
     sourceAddress: options.sourceIp,
@@ -163,11 +155,10 @@ export function streamLimits(timeoutMs: number | undefined): StreamLimits {
 
 /** The ports of `--ports`, by protocol and version of the Internet Protocol. */
 export function chosenPorts(
-  ports: WrittenPorts | undefined,
-  protocols: readonly Protocol[],
-  allProtocols: readonly Protocol[],
+  { ports, ...choice }: ProtocolChoice & Pick<ScanChoices, "ports">,
 ): ScanSettings["ports"] {
-  if (ports === undefined) return usualPorts(allProtocols);
+  if (ports === undefined) return usualPorts(choice.allProtocols);
+  const protocols = protocolsOf(choice);
   const transports = [...new Set(protocols.map(({ transport }) => transport))];
   if (transports.every((transport) => ports[transport].length === 0)) {
     const [name] = transports;

@@ -4,7 +4,7 @@
  * @module
  */
 import type { Limits } from "../../net/throttle.ts";
-import type { Protocol } from "../../protocols/protocol.ts";
+import type { ProtocolSelection } from "../../protocols/list.ts";
 import type { Targets } from "../../targets/compose.ts";
 import { rateOf } from "./bandwidth.ts";
 import { defaultSpeed } from "./defaults.ts";
@@ -35,26 +35,21 @@ export interface SpeedSettings {
 }
 
 /** The settings of a scan from which its limits are computed. */
-export interface SpeedChoices {
+export interface SpeedChoices extends ProtocolSelection {
   /** The speed that the user requested. */
   readonly speed: GivenSpeed;
-  readonly protocols: readonly Protocol[];
-  /** Every protocol of the program, in order of rank. */
-  readonly allProtocols: readonly Protocol[];
 }
 
 /** The limits and the cooldown, with cautious defaults. Of a rate and a bandwidth, the lower one applies. */
 export function speedFor(
   targets: Targets,
-  { speed, protocols, allProtocols }: SpeedChoices,
+  { speed, ...selection }: SpeedChoices,
 ): SpeedSettings {
   const defaults = defaultSpeed(targets);
   const cap = (given: number | "off" | undefined, usual: number | undefined) =>
     given === "off" ? undefined : given ?? usual;
   const { bandwidth, rate: given, netRate, hostRate } = speed;
-  const bandwidthRate = bandwidth === undefined
-    ? Infinity
-    : rateOf(bandwidth, protocols, targets, allProtocols);
+  const bandwidthRate = bandwidth === undefined ? Infinity : rateOf(bandwidth, targets, selection);
   const auto = typeof given === "object";
   const most = Math.min(bandwidthRate, auto ? given.most ?? defaults.mostAutoRate : Infinity);
   const rate = auto ? AUTO_START : given ?? (bandwidth === undefined ? defaults.rate : Infinity);

@@ -7,7 +7,6 @@ import { nodeDns, nodeUrl } from "../../core/node_modules.ts";
 import { type Address, parseAddress } from "../../core/address.ts";
 import { InputError } from "../../core/errors.ts";
 import { type Clock, systemClock } from "../../net/clock.ts";
-import { PROTOCOLS } from "../../protocols/list.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
 import {
   chooseService,
@@ -25,7 +24,7 @@ import { firstLines } from "./name_lookup.ts";
  */
 export async function resolveName(
   name: string,
-  allProtocols: readonly Protocol[] = PROTOCOLS,
+  allProtocols: readonly Protocol[],
 ): Promise<readonly Address[]> {
   const ascii = nodeUrl().domainToASCII(name);
   if (ascii === "") throw new InputError(`Cannot look up "${name}": it is not a host name`);

@@ -5,7 +5,6 @@
  */
 import { type Address, type Endpoint, endpointKey } from "../../core/address.ts";
 import { InputError } from "../../core/errors.ts";
-import type { Protocol } from "../../protocols/protocol.ts";
 import { type NameRequest, sharedRequests, type TargetNames } from "../../scan/requested_names.ts";
 import type { KnownTarget } from "../../scan/scan_setup.ts";
 import { compose, type Inclusion, type Targets } from "../../targets/compose.ts";
@@ -53,8 +52,6 @@ export interface TargetInput {
   readonly excludeFiles: readonly NamedText[];
   /** Known servers of a database. Default: none. */
   readonly known?: RescanServers;
-  /** Every protocol of the program, in order of rank. Default: PROTOCOLS. */
-  readonly allProtocols?: readonly Protocol[];
 }
 
 /** The names that lead to targets. A resumed scan has no `knownNames`: its checkpoint has no names of single known servers. */

@@ -5,7 +5,6 @@
  */
 import type { Endpoint } from "../../core/address.ts";
 import { InputError } from "../../core/errors.ts";
-import { PROTOCOLS } from "../../protocols/list.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
 import { allEndpoints } from "../../store/server_queries.ts";
 import { readOptOuts } from "../../store/opt_outs.ts";
@@ -57,7 +56,7 @@ export async function readKnown(
   written: readonly DatabaseLocation[],
   environment: ConnectionEnvironment,
   report: (line: string) => void,
-  allProtocols: readonly Protocol[] = PROTOCOLS,
+  allProtocols: readonly Protocol[],
 ): Promise<RescanServers> {
   const open = written.some(({ path }) => path === place.path) ? openStore : readStore;
   await using database = await open(place, environment);
@@ -89,6 +88,8 @@ function spokenOf(
 
 /** The options that decide which known servers a scan probes again. */
 export interface RescanOptions {
+  /** Every protocol of the program, in order of rank. */
+  readonly allProtocols: readonly Protocol[];
   /** The database, perhaps with a password. */
   readonly rescan: string | undefined;
   /** The shard of the targets that is probed. */
@@ -104,11 +105,10 @@ export interface RescanOptions {
  * database.
  */
 export async function knownToRescan(
-  { rescan: text, shard, from }: RescanOptions,
+  { rescan: text, shard, from, allProtocols }: RescanOptions,
   written: readonly DatabaseLocation[],
   environment: ConnectionEnvironment,
   report: (line: string) => void,
-  allProtocols: readonly Protocol[] = PROTOCOLS,
 ): Promise<RescanServers> {
   if (text === undefined) return NOTHING;
   const unstable = "the servers of a database change with each scan";

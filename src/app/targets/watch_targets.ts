@@ -7,7 +7,6 @@ import { type Endpoint, endpointKey, formatEndpoint, parseAddress } from "../../
 import { InputError } from "../../core/errors.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
 import { withoutPlayers } from "../../protocols/declared_facts.ts";
-import { PROTOCOLS } from "../../protocols/list.ts";
 import type { StoredRecord } from "../../store/rows/stored_record.ts";
 import type { Database } from "../../store/database/database.ts";
 import { allServers, serversAfter } from "../../store/server_queries.ts";
@@ -29,8 +28,6 @@ const FILE_SUFFIXES: readonly string[] = OUTPUT_FORMAT_LIST.flatMap(([, { suffix
 
 /** How servers of databases are watched. */
 export interface StoredSources {
-  /** Every protocol of the program, in order of rank. Default: PROTOCOLS. */
-  readonly allProtocols?: readonly Protocol[];
   /** Whether players' names are kept. */
   readonly names: boolean;
   /** How servers are watched. */
@@ -193,10 +190,10 @@ function addStored(
 /** The last known state of a server. Player names are included only if they are kept. */
 function knownState(
   stored: StoredRecord,
-  { names, allProtocols = PROTOCOLS }: StoredSources,
+  { names, rules }: StoredSources,
 ): StoredState {
   const { online, missed_scans: _, first_seen: _1, last_seen: probedAt, ...record } = stored;
-  const known = names ? record : withoutPlayers(record, allProtocols);
+  const known = names ? record : withoutPlayers(record, rules.allProtocols);
   const row = record.protocol === "" ? undefined : known;
   return { row, online, probedAt };
 }

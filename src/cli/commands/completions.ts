@@ -15,15 +15,12 @@ import {
 } from "../options/commands.ts";
 import { dashed, type Option } from "../options/option.ts";
 import { OPTIONS, optionsOf } from "../options/option_table.ts";
-import { readCommandLine } from "../options/read_options.ts";
+import { type CommandCall, readCommandLine } from "../options/read_options.ts";
 import { print } from "../term/console.ts";
 
 /** Runs `completions`; returns the exit code. */
-export async function runCompletions(
-  args: readonly string[],
-  allProtocols: readonly Protocol[],
-): Promise<number> {
-  const { words: [word] } = readCommandLine("completions", args, allProtocols);
+export async function runCompletions(call: CommandCall): Promise<number> {
+  const { words: [word], options: { allProtocols } } = readCommandLine("completions", call);
   const shell = SHELL_NAMES.find((name) => name === word);
   if (shell === undefined) {
     const known = SHELL_NAMES.join(", ");

@@ -15,14 +15,14 @@ import { type ComparedTable, copyDatabase, isEqual } from "../../store/copy/copy
 import { openCopyTarget, readStore } from "../../store/open_store.ts";
 import { createTextIndex } from "../../store/schema/text_index.ts";
 import { withDatabaseErrors } from "../../store/store.ts";
-import { readCommandLine } from "../options/read_options.ts";
+import { type CommandCall, readCommandLine } from "../options/read_options.ts";
 import { print, reportError, reportLine } from "../term/console.ts";
 import { printResult } from "../term/json_results.ts";
 
 /** Runs `copy`; returns the exit code. */
-export async function runCopy(args: readonly string[]): Promise<number> {
+export async function runCopy(call: CommandCall): Promise<number> {
   const { words: [from, to], options: { quiet, json, textIndex, partitionByMonth } } =
-    readCommandLine("copy", args);
+    readCommandLine("copy", call);
   if (from === undefined || to === undefined) {
     throw new InputError(
       "Cannot copy: name two databases, for example blocksweep copy old.db servers.db",

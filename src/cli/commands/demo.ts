@@ -22,7 +22,7 @@ import type { Protocol } from "../../protocols/protocol.ts";
 import type { ServerRecord } from "../../core/record.ts";
 import { parseTarget } from "../../targets/parse.ts";
 import { EXIT } from "../../app/exit_codes.ts";
-import { readCommandLine } from "../options/read_options.ts";
+import { type CommandCall, readCommandLine } from "../options/read_options.ts";
 import { outputColumns, print, reportLine } from "../term/console.ts";
 import { reason, userPath } from "../../app/environment.ts";
 import { FLEET_RANGE } from "../../fleet/usual_fleet.ts";
@@ -50,10 +50,9 @@ export function demoFleet(servers: number, seed: number): FleetHost[] {
 
 /** Runs `demo`; returns the exit code. */
 export async function runDemo(
-  given: readonly string[],
-  allProtocols: readonly Protocol[],
+  call: CommandCall,
 ): Promise<number> {
-  const { options: { servers, seed, quiet } } = readCommandLine("demo", given, allProtocols);
+  const { options: { servers, seed, quiet, allProtocols } } = readCommandLine("demo", call);
   const hosts = demoFleet(servers, seed);
   const [csv, ndjson] = [`${FOLDER}/servers.csv`, `${FOLDER}/servers.ndjson`];
   await makeFolder();
@@ -65,7 +64,10 @@ export async function runDemo(
     );
   }
   const args = [FLEET_RANGE, "-o", csv, "-o", ndjson, "--opt-out-file", `${FOLDER}/opt-out.txt`];
-  const code = await scanFleet(hosts, seed, quiet ? [...args, "--quiet"] : args, allProtocols);
+  const code = await scanFleet(hosts, seed, {
+    args: quiet ? [...args, "--quiet"] : args,
+    allProtocols,
+  });
   if (code !== EXIT.done) return code;
   const rows = readNdjson(await Deno.readTextFile(userPath(ndjson)));
   await printTable(rows);
@@ -92,11 +94,10 @@ async function makeFolder(): Promise<void> {
 async function scanFleet(
   hosts: readonly FleetHost[],
   seed: number,
-  args: readonly string[],
-  allProtocols: readonly Protocol[],
+  scan: CommandCall,
 ): Promise<number> {
   await using _fleet = await openFleet(hosts, { clock: systemClock, seed });
-  return await runPassingScan(args, allProtocols);
+  return await runPassingScan(scan);
 }
 
 function check(

@@ -16,27 +16,23 @@ import type { Range } from "../../targets/ranges.ts";
 import { RangeSet } from "../../targets/ranges.ts";
 import { EXIT } from "../../app/exit_codes.ts";
 import type { OptionsOf } from "../options/option_table.ts";
-import { readCommandLine } from "../options/read_options.ts";
+import { type CommandCall, readCommandLine } from "../options/read_options.ts";
 import { reportLine } from "../term/console.ts";
 import { printResult } from "../term/json_results.ts";
 import { userPath, writeRefusal, writeTextFile } from "../../app/environment.ts";
 import { onInterrupt } from "../../app/interrupt_signals.ts";
 import { privateRanges } from "../../targets/builtin_lists.ts";
 import { countOf, withCommas } from "../../core/quantities.ts";
-import type { Protocol } from "../../protocols/protocol.ts";
 import { checkScan, refuseCheckOptions } from "./fleet_check.ts";
 
 /** Runs `fleet` until Ctrl-C; returns the exit code. */
-export async function runFleet(
-  args: readonly string[],
-  allProtocols: readonly Protocol[],
-): Promise<number> {
-  const { words: [word], options, given } = readCommandLine("fleet", args, allProtocols);
+export async function runFleet(call: CommandCall): Promise<number> {
+  const { words: [word], options, given } = readCommandLine("fleet", call);
   if (word !== undefined) {
     const option = /^\d+$/.test(word) ? "servers" : "range";
     throw new InputError(`Cannot use "${word}": write --${option} ${word}`);
   }
-  if (options.check.length > 0) return await checkScan(options, given, allProtocols);
+  if (options.check.length > 0) return await checkScan(options, given);
   refuseCheckOptions(given);
   return await simulate(options);
 }

@@ -10,13 +10,12 @@ import { serverId, type ServerRecord } from "../../core/record.ts";
 import type { ScannedSelection } from "../../fleet/judge/expected_rows.ts";
 import { isFlawless, verdictLines, verifyAgainstManifest } from "../../fleet/judge/verify_rows.ts";
 import { type ManifestEntry, parseManifest } from "../../fleet/manifest.ts";
-import { usualProtocols } from "../../protocols/list.ts";
-import type { Protocol } from "../../protocols/protocol.ts";
 import { parseRow } from "../../sinks/json.ts";
 import { jsonFromCells, recordFromJson } from "../../sinks/read_rows.ts";
 import { STORED_FIELDS } from "../../store/server_queries.ts";
 import { readTextFile } from "../../app/environment.ts";
 import type { GivenOptions } from "../../app/settings/given_options.ts";
+import { protocolsOf } from "../../app/settings/chosen_protocols.ts";
 import { chosenPorts } from "../../app/settings/scan_settings.ts";
 import type { OptionsOf } from "../options/option_table.ts";
 import { print } from "../term/console.ts";
@@ -37,7 +36,6 @@ export function refuseCheckOptions({ given }: GivenOptions): void {
 export async function checkScan(
   options: OptionsOf<"fleet">,
   { given }: GivenOptions,
-  allProtocols: readonly Protocol[],
 ): Promise<number> {
   const other = [...given.keys()].find((name) => !CHECK_OPTIONS.includes(name));
   if (other !== undefined) throw new InputError(`Cannot use --${other} with --check`);
@@ -46,7 +44,7 @@ export async function checkScan(
     throw new InputError("Cannot use --check: name the manifest with --manifest FILE");
   }
   const entries = await readManifest(manifest);
-  const selection = selectionOf(options, allProtocols);
+  const selection = selectionOf(options);
   let flawless = true;
   for (const path of options.check) {
     const { rows, faults } = rowsOf(path, await readTextFile(path));
@@ -67,12 +65,10 @@ export async function checkScan(
 /** The protocols and ports of the scan. */
 function selectionOf(
   options: OptionsOf<"fleet">,
-  allProtocols: readonly Protocol[],
 ): ScannedSelection {
-  const { protocol: protocols = usualProtocols(allProtocols) } = options;
-  const ports = chosenPorts(options.ports, protocols, allProtocols);
+  const ports = chosenPorts(options);
   return {
-    protocols: protocols.map(({ name }) => name),
+    protocols: protocolsOf(options).map(({ name }) => name),
     ports: (protocol) => ports(protocol, 4),
     follow: !options.noFollow,
     verify: options.verify,

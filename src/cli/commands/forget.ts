@@ -18,13 +18,13 @@ import { countOf } from "../../core/quantities.ts";
 import type { Database } from "../../store/database/database.ts";
 import { openExisting } from "../../store/open_store.ts";
 import { withDatabaseErrors } from "../../store/store.ts";
-import { readCommandLine } from "../options/read_options.ts";
+import { type CommandCall, readCommandLine } from "../options/read_options.ts";
 import { print, reportError, reportLine } from "../term/console.ts";
 import { printResult } from "../term/json_results.ts";
 
 /** Runs `forget`; returns the exit code. */
-export async function runForget(args: readonly string[]): Promise<number> {
-  const { words: [word, ...names], options } = readCommandLine("forget", args);
+export async function runForget(call: CommandCall): Promise<number> {
+  const { words: [word, ...names], options } = readCommandLine("forget", call);
   const { optedOut, undo, dryRun, webhookSpool: spool } = options;
   const place = namedPlace(word);
   if (names.length === 0 && !optedOut) {

@@ -14,7 +14,7 @@ import { type RecentUptime, recentUptime } from "../../store/uptime/uptime_queri
 import { connectionEnvironment } from "../../app/databases/connection_environment.ts";
 import { fileChangeOf } from "../../app/databases/file_change.ts";
 import { EXIT } from "../../app/exit_codes.ts";
-import { readCommandLine } from "../options/read_options.ts";
+import { type CommandCall, readCommandLine } from "../options/read_options.ts";
 import { showEvents } from "./history_events.ts";
 import { print, reportLine } from "../term/console.ts";
 import { findServer } from "../../app/databases/find_server.ts";
@@ -22,8 +22,8 @@ import { namedPlace, openNamed } from "../../app/databases/select_servers.ts";
 import { playersText, type TableColumn, tableLines } from "../../app/outputs/table_format.ts";
 
 /** Runs `history`; returns the exit code. */
-export async function runHistory(args: readonly string[]): Promise<number> {
-  const { words: [place, server], options } = readCommandLine("history", args);
+export async function runHistory(call: CommandCall): Promise<number> {
+  const { words: [place, server], options } = readCommandLine("history", call);
   const { limit, json, events, follow, after } = options;
   const option = follow ? "--follow" : "--after";
   if (!events && (follow || after !== undefined)) {

@@ -14,7 +14,8 @@ import { openStore } from "../../store/open_store.ts";
 import { withDatabaseErrors } from "../../store/store.ts";
 import { writeImportedRecords } from "../../store/import_writer.ts";
 import { EXIT } from "../../app/exit_codes.ts";
-import { readCommandLine } from "../options/read_options.ts";
+import type { OptionsOf } from "../options/option_table.ts";
+import { type CommandCall, readCommandLine } from "../options/read_options.ts";
 import { reportLine } from "../term/console.ts";
 import { type JsonResult, printResult } from "../term/json_results.ts";
 import { resolveName, serviceFinder } from "../../app/targets/dns_lookup.ts";
@@ -38,11 +39,12 @@ const FORMATS =
   "lines, zmap's CSV, or HOST:PORT (HOST alone with --port), also with names";
 
 /** Runs `import`; returns the exit code. */
-export async function runImport(args: readonly string[]): Promise<number> {
-  const { words: [word, ...paths], options: { port, quiet, json, ...tables } } = readCommandLine(
+export async function runImport(call: CommandCall): Promise<number> {
+  const { words: [word, ...paths], options } = readCommandLine(
     "import",
-    args,
+    call,
   );
+  const { port, quiet, json, allProtocols, ...tables } = options;
   const place = namedPlace(word);
   if (paths.length === 0) {
     throw new InputError(
@@ -59,7 +61,7 @@ export async function runImport(args: readonly string[]): Promise<number> {
       await openStore(place, connectionEnvironment(reportLine), tables),
     );
   for (const [i, file] of files.entries()) {
-    const imported = await importFile(open, file, paths[i], port);
+    const imported = await importFile(open, file, paths[i], { port, allProtocols });
     if (json) await printResult("import", resultOf(imported));
     else if (!quiet) importLines(imported).forEach(reportLine);
   }
@@ -96,6 +98,9 @@ interface ImportedFile {
   readonly unread: UnreadLines;
 }
 
+/** The options of the command that concern the content of files. */
+type ImportOptions = Pick<OptionsOf<"import">, "port" | "allProtocols">;
+
 /** Writes the servers of one file in batches. */
 class BatchWriter {
   /** Number of servers that were read. */
@@ -111,6 +116,7 @@ class BatchWriter {
   constructor(
     private readonly open: () => Promise<Database>,
     private readonly onCut: (server: StoredRecord) => void,
+    private readonly allProtocols: ImportOptions["allProtocols"],
   ) {}
 
   /** Whether a batch waits to be written. */
@@ -136,7 +142,7 @@ class BatchWriter {
     this.changed += await withDatabaseErrors(
       "write to",
       database,
-      () => writeImportedRecords(database, this.#batch),
+      () => writeImportedRecords(database, this.#batch, this.allProtocols),
     );
     this.#batch = [];
   }
@@ -152,10 +158,10 @@ async function importFile(
   open: () => Promise<Database>,
   file: ReadableStream<Uint8Array>,
   path: string,
-  port: number | undefined,
+  options: ImportOptions,
 ): Promise<ImportedFile> {
-  const writer = new BatchWriter(open, cutReporter(path));
-  const unread = await readServers(file, path, port, writer).catch(async (error) => {
+  const writer = new BatchWriter(open, cutReporter(path), options.allProtocols);
+  const unread = await readServers(file, path, options, writer).catch(async (error) => {
     if (!(error instanceof XmlError)) throw error;
     await writer.writeRest();
     throw new InputError(
@@ -220,16 +226,21 @@ function cutReporter(path: string): (server: StoredRecord) => void {
 async function readServers(
   file: ReadableStream<Uint8Array>,
   path: string,
-  port: number | undefined,
+  { port, allProtocols }: ImportOptions,
   writer: BatchWriter,
 ): Promise<UnreadLines> {
   const seenAt = Date.now();
   const unread = new UnreadTally(path);
+  const lookups: Lookups = {
+    resolve: (name) => resolveName(name, allProtocols),
+    findService: serviceFinder(),
+    note: () => {},
+  };
   const text = file.pipeThrough(new TextDecoderStream());
   let names: { readonly number: number; readonly name: ImportedName }[] = [];
   const lookUp = async () => {
     const found = await Promise.allSettled(
-      names.map(({ name }) => resolveImportedName(name, { port, seenAt }, lookups())),
+      names.map(({ name }) => resolveImportedName(name, { port, seenAt }, lookups)),
     );
     for (const [i, one] of found.entries()) {
       if (one.status === "fulfilled") writer.add(stored(one.value, seenAt));
@@ -274,9 +285,4 @@ class UnreadTally {
       reportLine(`${this.path}: line ${number}: ${error.message}`);
     }
   }
-}
-
-/** How names are looked up. */
-function lookups(): Lookups {
-  return { resolve: resolveName, findService: serviceFinder(), note: () => {} };
 }

@@ -6,7 +6,6 @@
 import { InputError } from "../../core/errors.ts";
 import { systemClock } from "../../net/clock.ts";
 import { isOutOfDescriptors, Shortage } from "../../net/file_descriptors.ts";
-import type { Protocol } from "../../protocols/protocol.ts";
 import {
   type DiscoverySetup,
   FoundServers,
@@ -15,7 +14,7 @@ import {
   type LocalNetwork,
 } from "../../scan/lan/mod.ts";
 import type { OptionsOf } from "../options/option_table.ts";
-import { readCommandLine } from "../options/read_options.ts";
+import { type CommandCall, readCommandLine } from "../options/read_options.ts";
 import {
   draw,
   isDumb,
@@ -42,15 +41,12 @@ import { FoundRows, planFoundRows } from "../../app/outputs/found_rows.ts";
 import { type OutputPlan, planOutputs } from "../../app/outputs/plan_outputs.ts";
 
 /** Runs `lan`; returns the exit code. */
-export async function runLan(
-  args: readonly string[],
-  allProtocols: readonly Protocol[],
-): Promise<number> {
-  const { words: [word], options } = readCommandLine("lan", args, allProtocols);
+export async function runLan(call: CommandCall): Promise<number> {
+  const { words: [word], options } = readCommandLine("lan", call);
   if (word !== undefined) throw new InputError(`Cannot use "${word}": lan takes no targets`);
-  const look = discoveryTimes(options, allProtocols);
-  const { live, plans } = planDisplay(options, look.continuous, allProtocols);
-  const { network, networks, optedOut, java } = await readNetworks(options, allProtocols);
+  const look = discoveryTimes(options);
+  const { live, plans } = planDisplay(options, look.continuous);
+  const { network, networks, optedOut, java } = await readNetworks(options);
   const servers = new FoundServers();
   const size = countNetworks(networks);
   requireNetworks(networks); // no file is truncated before that
@@ -73,7 +69,7 @@ export async function runLan(
   const end = await discoverServers({
     network,
     networks,
-    allProtocols,
+    allProtocols: options.allProtocols,
     servers,
     signal,
     optedOut,
@@ -93,21 +89,16 @@ export async function runLan(
 function planDisplay(
   options: OptionsOf<"lan">,
   continuous: boolean,
-  allProtocols: readonly Protocol[],
 ): { readonly live: boolean; readonly plans: readonly OutputPlan[] } {
-  const named = planFoundRows(options, outputColumns(), allProtocols);
+  const named = planFoundRows(options, outputColumns());
   const live = continuous && !isDumb() && named.every(({ path }) => path !== "-");
   if (live || named.length > 0) return { live, plans: named };
-  return {
-    live,
-    plans: planOutputs({ ...options, format: "table" }, outputColumns(), undefined, allProtocols),
-  };
+  return { live, plans: planOutputs({ ...options, format: "table" }, outputColumns()) };
 }
 
 /** The networks of this machine, and the addresses on them that opted out. */
 async function readNetworks(
-  { optOutFile, noSweep, quiet }: OptionsOf<"lan">,
-  allProtocols: readonly Protocol[],
+  { optOutFile, noSweep, quiet, allProtocols }: OptionsOf<"lan">,
 ) {
   const network = systemNetwork({
     optOutFile,
@@ -156,8 +147,7 @@ function reportShortage({ short }: LanEnd): number {
 
 /** The values of the options of a discovery. */
 function discoveryTimes(
-  { ports, once, noPlayers }: OptionsOf<"lan">,
-  allProtocols: readonly Protocol[],
+  { ports, once, noPlayers, allProtocols }: OptionsOf<"lan">,
 ): Pick<DiscoverySetup, "ports" | "continuous" | "listenMs" | "players"> {
   const continuous = once === undefined && Deno.stdout.isTerminal();
   return {

@@ -6,7 +6,7 @@
 import { InputError } from "../../core/errors.ts";
 import { openExisting } from "../../store/open_store.ts";
 import { EXIT } from "../../app/exit_codes.ts";
-import { readCommandLine } from "../options/read_options.ts";
+import { type CommandCall, readCommandLine } from "../options/read_options.ts";
 import { reportLine } from "../term/console.ts";
 import { printResult } from "../term/json_results.ts";
 import { namedPlace } from "../../app/databases/select_servers.ts";
@@ -14,8 +14,8 @@ import { prunedLine, pruneOnce } from "../../app/databases/prune.ts";
 import { connectionEnvironment } from "../../app/databases/connection_environment.ts";
 
 /** Runs `prune`; returns the exit code. */
-export async function runPrune(args: readonly string[]): Promise<number> {
-  const { words: [word], options } = readCommandLine("prune", args);
+export async function runPrune(call: CommandCall): Promise<number> {
+  const { words: [word], options } = readCommandLine("prune", call);
   const { observations, events, replies, players, textIndex, quiet, json } = options;
   const place = namedPlace(word);
   const retention = { observations, events, replies, players };

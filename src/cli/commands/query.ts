@@ -6,12 +6,10 @@
 import { formatEndpoint } from "../../core/address.ts";
 import { InputError } from "../../core/errors.ts";
 import type { Outcome } from "../../core/record.ts";
-import { usualProtocols } from "../../protocols/list.ts";
-import type { Protocol } from "../../protocols/protocol.ts";
 import { withoutPlayers } from "../../protocols/declared_facts.ts";
 import { requestText } from "../../targets/srv.ts";
 import type { OptionsOf } from "../options/option_table.ts";
-import { readCommandLine } from "../options/read_options.ts";
+import { type CommandCall, readCommandLine } from "../options/read_options.ts";
 import { outputColumns, print, reportError, reportLine, writeRows } from "../term/console.ts";
 import { EXIT } from "../../app/exit_codes.ts";
 import { onInterrupt } from "../../app/interrupt_signals.ts";
@@ -23,7 +21,7 @@ import {
 import { FoundRows, planFoundRows } from "../../app/outputs/found_rows.ts";
 import { systemNetwork } from "../../app/system_network.ts";
 import { locate, type Located } from "../../app/targets/locate_server.ts";
-import { chosenVerify } from "../../app/settings/chosen_protocols.ts";
+import { chosenVerify, protocolsOf } from "../../app/settings/chosen_protocols.ts";
 import { describe, useColor } from "../term/server_description.ts";
 
 /** Maximum number of hosts that are queried at the same time. */
@@ -36,15 +34,13 @@ interface NamedHost {
 }
 
 /** Runs `query`; returns the exit code. */
-export async function runQuery(
-  args: readonly string[],
-  allProtocols: readonly Protocol[],
-): Promise<number> {
-  const { words, options } = readCommandLine("query", args, allProtocols);
+export async function runQuery(call: CommandCall): Promise<number> {
+  const { words, options } = readCommandLine("query", call);
   if (words.length === 0) throw new InputError("Cannot query: name a host, as HOST or HOST:PORT");
-  const { protocol: protocols = usualProtocols(allProtocols), retries, allowPrivate } = options;
-  const verify = chosenVerify(options, protocols, allProtocols);
-  const plans = planFoundRows(options, outputColumns(), allProtocols);
+  const { allProtocols, retries, allowPrivate } = options;
+  const protocols = protocolsOf(options);
+  const verify = chosenVerify(options);
+  const plans = planFoundRows(options, outputColumns());
   const note = options.quiet ? () => {} : reportError;
   const network = systemNetwork({ note, report: note, allProtocols });
   const hosts: NamedHost[] = [];
@@ -58,7 +54,7 @@ export async function runQuery(
   await using rows = plans.length === 0
     ? undefined
     : await FoundRows.open(plans, options.append, { writeRows, report: reportLine });
-  const show = printer(options, allProtocols, rows);
+  const show = printer(options, rows);
   const replied = await queryAll(hosts, show, {
     network,
     allProtocols,
@@ -119,8 +115,7 @@ async function queryAll(
 
 /** Writes hosts to the outputs; without outputs, describes them on standard output. */
 function printer(
-  { quiet, noColor, noPlayers }: OptionsOf<"query">,
-  allProtocols: readonly Protocol[],
+  { quiet, noColor, noPlayers, allProtocols }: OptionsOf<"query">,
   rows: FoundRows | undefined,
 ): ShowHost {
   const color = useColor(noColor);

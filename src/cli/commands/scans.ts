@@ -12,12 +12,12 @@ import { connectionEnvironment } from "../../app/databases/connection_environmen
 import { openNamed } from "../../app/databases/select_servers.ts";
 import { EXIT } from "../../app/exit_codes.ts";
 import { type TableColumn, tableLines } from "../../app/outputs/table_format.ts";
-import { readCommandLine } from "../options/read_options.ts";
+import { type CommandCall, readCommandLine } from "../options/read_options.ts";
 import { outputColumns, print, reportLine } from "../term/console.ts";
 
 /** Runs `scans`; returns the exit code. */
-export async function runScans(args: readonly string[]): Promise<number> {
-  const { words: [place], options: { limit, json } } = readCommandLine("scans", args);
+export async function runScans(call: CommandCall): Promise<number> {
+  const { words: [place], options: { limit, json } } = readCommandLine("scans", call);
   await using database = await openNamed(place, connectionEnvironment(reportLine));
   const { scans, all } = await withDatabaseErrors("read", database, async () => {
     const scans = await newestScans(database, limit);

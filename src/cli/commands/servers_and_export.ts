@@ -3,7 +3,6 @@
  *
  * @module
  */
-import type { Protocol } from "../../protocols/protocol.ts";
 import { InputError } from "../../core/errors.ts";
 import type { Field } from "../../core/record.ts";
 import type { Sink } from "../../sinks/sink.ts";
@@ -12,7 +11,7 @@ import { withDatabaseErrors } from "../../store/store.ts";
 import { connectionEnvironment } from "../../app/databases/connection_environment.ts";
 import { PLACE_FIELDS, placeLookup, readGeoipFiles } from "../../app/geoip/places.ts";
 import { EXIT } from "../../app/exit_codes.ts";
-import { readCommandLine } from "../options/read_options.ts";
+import { type CommandCall, readCommandLine } from "../options/read_options.ts";
 import { outputColumns, reportLine, writeRows } from "../term/console.ts";
 import { findServer } from "../../app/databases/find_server.ts";
 import {
@@ -37,27 +36,21 @@ import { SoftwareTally } from "../../app/outputs/software_tally.ts";
 const OVERLAP_MS = 3 * 60_000;
 
 /** Runs `servers`; returns the exit code. */
-export async function runServers(
-  args: readonly string[],
-  allProtocols: readonly Protocol[],
-): Promise<number> {
-  const { words: [place], options } = readCommandLine("servers", args, allProtocols);
+export async function runServers(call: CommandCall): Promise<number> {
+  const { words: [place], options } = readCommandLine("servers", call);
   return await show(place, {
     ...options,
     format: formatWithJson(options),
     output: [],
     append: false,
-  }, allProtocols);
+  });
 }
 
 /** Runs `export`; returns the exit code. */
-export async function runExport(
-  args: readonly string[],
-  allProtocols: readonly Protocol[],
-): Promise<number> {
-  const { words: [place], options } = readCommandLine("export", args, allProtocols);
+export async function runExport(call: CommandCall): Promise<number> {
+  const { words: [place], options } = readCommandLine("export", call);
   const { sort = options.since === undefined ? "address" : "changed" } = options;
-  return await show(place, { ...options, sort }, allProtocols);
+  return await show(place, { ...options, sort });
 }
 
 /** The values of the options of both commands. */
@@ -73,14 +66,13 @@ interface ShowOptions extends SelectionOptions, OutputOptions {
 async function show(
   word: string | undefined,
   options: ShowOptions,
-  allProtocols: readonly Protocol[],
 ): Promise<number> {
   const now = Date.now();
   const filters = serverSelectionOf(options, now);
   const geoip = await readGeoipFiles(options.geoip);
   const places = await placeLookup(geoip.files);
   const kind = rowKind(options.fields ?? [], geoip.files.length > 0, now);
-  const plans = planOutputs(options, outputColumns(), kind, allProtocols);
+  const plans = planOutputs(options, outputColumns(), kind);
   refuseDatabases(options.output, "export to");
   checkApart({ outputs: plans.map(({ path }) => path) });
   await using database = await openNamed(word, connectionEnvironment(reportLine));

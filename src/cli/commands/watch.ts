@@ -7,8 +7,6 @@ import { family } from "../../core/address.ts";
 import { systemClock } from "../../net/clock.ts";
 import { OptedOutAddresses } from "../../scan/opt_outs/opted_out_addresses.ts";
 import { withoutPlayers } from "../../protocols/declared_facts.ts";
-import { PROTOCOLS } from "../../protocols/list.ts";
-import type { Protocol } from "../../protocols/protocol.ts";
 import type { Range } from "../../targets/ranges.ts";
 import { namesFile } from "../../app/outputs/path_conflicts.ts";
 import { parseDatabaseLocation } from "../../store/database_location.ts";
@@ -30,7 +28,7 @@ import {
 } from "../../app/databases/connection_environment.ts";
 import { formatConfig } from "../options/config_file.ts";
 import { type OptionsOf, optionsOf } from "../options/option_table.ts";
-import { readCommandLine } from "../options/read_options.ts";
+import { type CommandCall, readCommandLine } from "../options/read_options.ts";
 import { draw, isDumb, reportError, reportLine, terminalSize } from "../term/console.ts";
 import { EventPrinter } from "../term/event_lines.ts";
 import { openWatchTable } from "../term/live/watch_table.ts";
@@ -76,15 +74,12 @@ interface Chosen {
 }
 
 /** Runs `watch` until Ctrl-C; returns the exit code. */
-export async function runWatch(
-  args: readonly string[],
-  allProtocols: readonly Protocol[],
-): Promise<number> {
-  const { words, options, given } = readCommandLine("watch", args, allProtocols);
+export async function runWatch(call: CommandCall): Promise<number> {
+  const { words, options, given } = readCommandLine("watch", call);
   const chosen: Chosen = {
     options,
-    rules: watchRules(options, allProtocols),
-    polling: pollingSettings(options, allProtocols),
+    rules: watchRules(options),
+    polling: pollingSettings(options),
     webhook: await readWebhook(options, reportError),
     measured: await watchMetricsSettings(options),
     config: formatConfig("watch", withoutSecrets(given, optionsOf("watch"))),
@@ -94,7 +89,7 @@ export async function runWatch(
     optOutFile: options.optOutFile,
     note: reportError,
     report: reportLine,
-    allProtocols,
+    allProtocols: options.allProtocols,
   });
   const noted = await network.optOuts.read();
   const lastIds = await lists.lastIds();
@@ -102,7 +97,6 @@ export async function runWatch(
     chosen,
     network,
     lists,
-    allProtocols,
   });
   await lists.openOutputs(); // no database is created before all arguments are checked
   const before = [...noted, ...await lists.optedOut()];
@@ -115,9 +109,10 @@ export async function runWatch(
 function findServers(
   words: readonly string[],
   optedOut: readonly Range[],
-  { chosen: { options, rules, polling }, network, lists, allProtocols }:
-    & Pick<Watch, "chosen" | "network" | "lists">
-    & { readonly allProtocols: readonly Protocol[] },
+  { chosen: { options, rules, polling }, network, lists }: Pick<
+    Watch,
+    "chosen" | "network" | "lists"
+  >,
 ): Promise<readonly WatchedServer[]> {
   const named = words.filter((word) => parseDatabaseLocation(word) === undefined);
   return readWatchTargets({
@@ -127,7 +122,6 @@ function findServers(
     allowPrivate: options.allowPrivate,
     lists: lists.sources,
     protocols: polling.protocols,
-    allProtocols,
     names: options.names,
     rules,
     report: reportLine,
@@ -241,7 +235,7 @@ async function runTogether(
 /** Opens the webhook of a watch. */
 function openHook(
   webhook: WebhookSetup,
-  { lists, chosen: { rules: { scanId, allProtocols = PROTOCOLS }, options: { names } } }: Watch,
+  { lists, chosen: { rules: { scanId }, options: { names, allProtocols } } }: Watch,
 ): Promise<Webhook> {
   return openWebhook(webhook, {
     scanId,
@@ -299,7 +293,6 @@ function findServersAdded(
     databases: lastIds,
     names,
     rules,
-    allProtocols: rules.allProtocols,
     servers,
     add: (added) => {
       for (const { endpoint } of added) limitRate(endpoint.address);
@@ -340,10 +333,9 @@ type OptOutHooks = Required<Pick<PollingSetup, "optedOut" | "onOptOut" | "onPoll
 
 /** The servers to poll, their schedule, and the recording of opt-outs and replies. */
 function pollingSetup(
-  { servers, chosen: { options: { names }, rules, polling }, network, lists, optedOut }: Watch,
+  { servers, chosen: { options: { names, allProtocols }, rules }, network, lists, optedOut }: Watch,
   { poller, pool }: PollingSockets,
 ): Omit<PollingSetup, "signal" | "counts" | "onEvent"> & OptOutHooks {
-  const { allProtocols = PROTOCOLS } = polling;
   return {
     servers,
     rules,
@@ -373,8 +365,7 @@ function attachedTo(lists: WatchDatabases, names: boolean): "icons" | "all" | un
 
 /** The rules that the options select. */
 function watchRules(
-  { interval, downAfter, backoff }: OptionsOf<"watch">,
-  allProtocols: readonly Protocol[],
+  { interval, downAfter, backoff, allProtocols }: OptionsOf<"watch">,
 ): WatchRules {
   const scanId = newScanId(Date.now());
   const newEventId = eventIds();

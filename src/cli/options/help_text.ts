@@ -4,7 +4,6 @@
  * @module
  */
 import { EXIT_CODES } from "../../app/exit_codes.ts";
-import { PROTOCOLS } from "../../protocols/list.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
 import { type Command, COMMANDS } from "./commands.ts";
 import { dashed, type Option, type OptionGroup, textOf } from "./option.ts";
@@ -12,7 +11,7 @@ import { OPTION_GROUPS, optionsOf } from "./option_table.ts";
 import { protocolLines, textFor } from "./protocol_help.ts";
 
 /** The help without a command: all commands, and where to read on. */
-export function overview(allProtocols: readonly Protocol[] = PROTOCOLS): string {
+export function overview(allProtocols: readonly Protocol[]): string {
   const commands = Object.entries(COMMANDS)
     .map(([name, { purpose }]) => `  ${name.padEnd(13)}${purpose}`);
   return [
@@ -39,7 +38,7 @@ export function overview(allProtocols: readonly Protocol[] = PROTOCOLS): string 
 /** Help on a command. */
 export function commandHelp(
   command: Command,
-  allProtocols: readonly Protocol[] = PROTOCOLS,
+  allProtocols: readonly Protocol[],
 ): string {
   const { usage, purpose, note, examples } = COMMANDS[command];
   return [

@@ -4,6 +4,7 @@
  *
  * @module
  */
+import type { Protocol } from "../../protocols/protocol.ts";
 import type { Command } from "./commands.ts";
 import { CONTROL, GENERAL, WATCH } from "./groups/control.ts";
 import { DASHBOARD } from "./groups/dashboard.ts";
@@ -28,13 +29,18 @@ const TABLE = [
 
 type TableRow = typeof TABLE[number]["options"][number];
 
-/** The values of a command's options, by their names in code. */
-export type OptionsOf<Name extends Command> = {
-  readonly [Row in OptionsOfCommand<TableRow, Name> as CamelCase<Row["name"]>]: OptionValue<
-    Row,
-    Name
-  >;
-};
+/** The values of a command's options, by their names in code, and the protocols of the program. */
+export type OptionsOf<Name extends Command> =
+  & {
+    readonly [Row in OptionsOfCommand<TableRow, Name> as CamelCase<Row["name"]>]: OptionValue<
+      Row,
+      Name
+    >;
+  }
+  & {
+    /** Every protocol of the program, in order of rank. */
+    readonly allProtocols: readonly Protocol[];
+  };
 
 /** The options by heading, in the order in which help lists them. */
 export const OPTION_GROUPS: readonly OptionGroup[] = TABLE;

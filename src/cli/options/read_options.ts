@@ -4,12 +4,19 @@
  * @module
  */
 import type { GivenOptions } from "../../app/settings/given_options.ts";
-import { PROTOCOLS } from "../../protocols/list.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
 import type { Command } from "./commands.ts";
 import { camelCase, type Option, textOf } from "./option.ts";
 import { type OptionsOf, optionsOf } from "./option_table.ts";
 import { readArgs } from "./parse_arguments.ts";
+
+/** How a command was called. */
+export interface CommandCall {
+  /** The arguments after the name of the command. */
+  readonly args: readonly string[];
+  /** Every protocol of the program, in order of rank. */
+  readonly allProtocols: readonly Protocol[];
+}
 
 /** The arguments of a command. */
 export interface CommandLine<Name extends Command> {
@@ -24,13 +31,11 @@ export interface CommandLine<Name extends Command> {
 /**
  * Reads the arguments of a command.
  *
- * @param allProtocols Every protocol, in order of rank.
  * @throws InputError for the first wrong argument.
  */
 export function readCommandLine<Name extends Command>(
   command: Name,
-  args: readonly string[],
-  allProtocols: readonly Protocol[] = PROTOCOLS,
+  { args, allProtocols }: CommandCall,
 ): CommandLine<Name> {
   const given = readArgs(command, args);
   return { words: given.words, options: readOptions(command, given, allProtocols), given };
@@ -44,13 +49,13 @@ export function readCommandLine<Name extends Command>(
 export function readOptions<Name extends Command>(
   command: Name,
   { given }: GivenOptions,
-  allProtocols: readonly Protocol[] = PROTOCOLS,
+  allProtocols: readonly Protocol[],
 ): OptionsOf<Name> {
   const entries = optionsOf(command).map((option) => [
     camelCase(option.name),
     valueOf(option, command, given.get(option.name), allProtocols),
   ]);
-  return Object.fromEntries(entries);
+  return { ...Object.fromEntries(entries), allProtocols };
 }
 
 function valueOf(

@@ -6,7 +6,6 @@
 import { cutWidth, displayWidth } from "../../core/display_width.ts";
 import { formatAnsi, parseFormatted, type TextRun } from "../../core/formatted/mod.ts";
 import { serverId, type ServerRecord } from "../../core/record.ts";
-import { PROTOCOLS } from "../../protocols/list.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
 import { harmlessText } from "../../core/text.ts";
 import { isDumb } from "./console.ts";
@@ -31,7 +30,7 @@ export function paintText(style: TextStyle, text: string): string {
 export function describe(
   record: ServerRecord,
   color: boolean,
-  allProtocols: readonly Protocol[] = PROTOCOLS,
+  allProtocols: readonly Protocol[],
 ): string[] {
   const paint = (style: TextStyle, text: string) => color ? paintText(style, text) : text;
   const rows: [string, string | null][] = [

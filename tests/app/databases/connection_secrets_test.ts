@@ -3,7 +3,7 @@ import { assert, assertEquals } from "@std/assert";
 import fc from "npm:fast-check@4.10.2";
 import { optionsOf } from "../../../src/cli/options/option_table.ts";
 import { readArgs } from "../../../src/cli/options/parse_arguments.ts";
-import { readCommandLine } from "../../../src/cli/options/read_options.ts";
+import { readCommandLine } from "../../cli/command_line.ts";
 import { formatConfig, parseConfig } from "../../../src/cli/options/config_file.ts";
 import { formatConfiguration, lastingOptions } from "../../../src/app/resume/scan_configuration.ts";
 import { main } from "../../../src/cli/mod.ts";
@@ -15,6 +15,7 @@ import { parseDatabaseLocation } from "../../../src/store/database_location.ts";
 import { leaksOf, secret, urlsWith } from "../../fakes/secrets.ts";
 import { all } from "../../store/databases.ts";
 import { watchId } from "../../store/records.ts";
+import { PROTOCOLS } from "../../../src/protocols/list.ts";
 
 /** A port on loopback without a listener. */
 const HOST = "127.0.0.1:1";
@@ -137,6 +138,7 @@ Deno.test("a watched database stores only the host of a webhook's URL", async ()
         downAfter: 3,
         scanId: watchId(1),
         newEventId: () => "event",
+        allProtocols: PROTOCOLS,
       };
       await using lists = await WatchDatabases.open({ ...options, words }, rules, () => {});
       await lists.begin(formatConfig("watch", withoutSecrets(given, optionsOf("watch"))));

@@ -1,7 +1,7 @@
 /** Covers src/app/databases/file_change.ts. */
 import { assertEquals } from "@std/assert";
 import { formatConfig } from "../../../src/cli/options/config_file.ts";
-import { readCommandLine } from "../../../src/cli/options/read_options.ts";
+import { readCommandLine } from "../../cli/command_line.ts";
 import { WatchDatabases } from "../../../src/app/databases/watch_databases.ts";
 import { parseAddress } from "../../../src/core/address.ts";
 import { openSqlite } from "../../../src/store/database/sqlite.ts";
@@ -11,6 +11,7 @@ import { newWatchCounts } from "../../../src/watch/mod.ts";
 import { PrintedText, start } from "../../cli/program.ts";
 import { all } from "../../store/databases.ts";
 import { record, watchId } from "../../store/records.ts";
+import { PROTOCOLS } from "../../../src/protocols/list.ts";
 
 /** Creates a database with one server. */
 async function createDatabase(path: string): Promise<void> {
@@ -68,7 +69,13 @@ Deno.test("a watch keeps its results while the file of its database is renamed, 
       reported.resolve();
     };
     const scanId = watchId(1);
-    const rules = { intervalMs: 60_000, downAfter: 3, scanId, newEventId: () => "event" };
+    const rules = {
+      intervalMs: 60_000,
+      downAfter: 3,
+      scanId,
+      newEventId: () => "event",
+      allProtocols: PROTOCOLS,
+    };
     await using lists = await WatchDatabases.open({ ...options, words }, rules, report);
     await lists.openOutputs();
     await lists.begin(formatConfig("watch", given));

@@ -1,6 +1,6 @@
 /** Servers whose replies were lost in a flood, in databases. */
 import { assertEquals } from "@std/assert";
-import { readCommandLine } from "../../../src/cli/options/read_options.ts";
+import { readCommandLine } from "../../cli/command_line.ts";
 import { connectionEnvironment } from "../../../src/app/databases/connection_environment.ts";
 import { planDatabases, ScanDatabases } from "../../../src/app/databases/scan_databases.ts";
 import { drawFleet } from "../../../src/fleet/simulate/draw_fleet.ts";

@@ -3,7 +3,7 @@ import { assertEquals, assertStringIncludes } from "@std/assert";
 import { DatabaseSync } from "node:sqlite";
 import { formatConfig } from "../../../src/cli/options/config_file.ts";
 import { readArgs } from "../../../src/cli/options/parse_arguments.ts";
-import { readCommandLine, readOptions } from "../../../src/cli/options/read_options.ts";
+import { readCommandLine, readOptions } from "../../cli/command_line.ts";
 import { connectionEnvironment } from "../../../src/app/databases/connection_environment.ts";
 import { planDatabases, ScanDatabases } from "../../../src/app/databases/scan_databases.ts";
 import { WatchDatabases } from "../../../src/app/databases/watch_databases.ts";
@@ -288,6 +288,7 @@ Deno.test("the end of a watch is recorded in every database, even if another pro
       downAfter: 3,
       scanId: watchId(1),
       newEventId: () => "event",
+      allProtocols: PROTOCOLS,
     };
     await using lists = await WatchDatabases.open({ ...options, words }, rules, () => {});
     await lists.openOutputs();

@@ -11,10 +11,17 @@ import { newState } from "../../../src/scan/scan_state.ts";
 import { newWatchCounts, WatchedServer } from "../../../src/watch/mod.ts";
 import grafana from "../../../data/grafana.json" with { type: "json" };
 import alerts from "../../../data/alerts.yml" with { type: "text" };
+import { PROTOCOLS } from "../../../src/protocols/list.ts";
 
 /** Every series that the program may export: its name, and the names of its labels. */
 function exported(): Map<string, Set<string>> {
-  const rules = { intervalMs: 5000, downAfter: 2, scanId: "w", newEventId: () => "event" };
+  const rules = {
+    intervalMs: 5000,
+    downAfter: 2,
+    scanId: "w",
+    newEventId: () => "event",
+    allProtocols: PROTOCOLS,
+  };
   const server = new WatchedServer({ address: 0x7f000001, port: 1 }, null, rules);
   const row = emptyRecord(server.endpoint, 1);
   server.addReply(row, 1);

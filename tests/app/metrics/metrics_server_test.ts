@@ -13,11 +13,18 @@ import { newState } from "../../../src/scan/scan_state.ts";
 import { type Journal, newWatchCounts, WatchedServer } from "../../../src/watch/mod.ts";
 import { run, SCAN } from "../../cli/program.ts";
 import { freePort } from "../../fakes/free_port.ts";
+import { PROTOCOLS } from "../../../src/protocols/list.ts";
 
 /** The series of each server. */
 const SERIES = ["up", "players", "players_max", "latency_seconds"];
 
-const RULES = { intervalMs: 5000, downAfter: 2, scanId: "w", newEventId: () => "event" };
+const RULES = {
+  intervalMs: 5000,
+  downAfter: 2,
+  scanId: "w",
+  newEventId: () => "event",
+  allProtocols: PROTOCOLS,
+};
 
 /** Metrics of a watch of these servers. */
 function measured(servers: readonly WatchedServer[], more: Partial<MeasuredWatch> = {}) {

@@ -2,8 +2,7 @@
 import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { FoundRows, planFoundRows } from "../../../src/app/outputs/found_rows.ts";
 import { InputError } from "../../../src/core/errors.ts";
-import { PROTOCOLS } from "../../../src/protocols/list.ts";
-import { readCommandLine } from "../../../src/cli/options/read_options.ts";
+import { readCommandLine } from "../../cli/command_line.ts";
 import { WriteError } from "../../../src/sinks/sink.ts";
 import { listenSlp, slpServer } from "../../fakes/slp.ts";
 import { run } from "../../cli/program.ts";
@@ -37,9 +36,7 @@ Deno.test("outputs that cannot be written together are refused, and lan has the 
   for (const command of ["query", "lan"] as const) {
     const plan = (...args: string[]) => {
       const { options } = readCommandLine(command, args);
-      return planFoundRows(options, undefined, PROTOCOLS).map(({ path, format }) =>
-        `${path} ${format.name}`
-      );
+      return planFoundRows(options, undefined).map(({ path, format }) => `${path} ${format.name}`);
     };
     assertEquals(plan(), []);
     assertEquals(plan("--json"), ["- ndjson"]);
@@ -58,7 +55,7 @@ Deno.test("outputs that cannot be written together are refused, and lan has the 
 
 Deno.test("a row that cannot be written ends the command with its error", async () => {
   const { options } = readCommandLine("query", ["--format", "hostport"]);
-  const plans = planFoundRows(options, undefined, PROTOCOLS);
+  const plans = planFoundRows(options, undefined);
   const writeRows = () => Promise.reject(new Error("no space"));
   const rows = await FoundRows.open(plans, false, { writeRows, report: () => {} });
   await rows.add(record(1));

@@ -3,7 +3,7 @@
  * src/app/outputs/output_formats.ts.
  */
 import { assertEquals, assertThrows } from "@std/assert";
-import { readCommandLine } from "../../../src/cli/options/read_options.ts";
+import { readCommandLine } from "../../cli/command_line.ts";
 import { namesFile, refuseFiles } from "../../../src/app/outputs/path_conflicts.ts";
 import { checkpointPlace } from "../../../src/app/resume/open_with_checkpoint.ts";
 import { main } from "../../../src/cli/mod.ts";

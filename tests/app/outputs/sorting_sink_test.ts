@@ -1,5 +1,5 @@
 import { assertEquals, assertThrows } from "@std/assert";
-import { readCommandLine } from "../../../src/cli/options/read_options.ts";
+import { readCommandLine } from "../../cli/command_line.ts";
 import { planOutputs } from "../../../src/app/outputs/plan_outputs.ts";
 import { ROW_ORDERS, SortingSink } from "../../../src/app/outputs/sorting_sink.ts";
 import { InputError } from "../../../src/core/errors.ts";
@@ -54,7 +54,7 @@ Deno.test("--sort is allowed only for the table on standard output", () => {
   const plan = (...args: string[]) => {
     const { options } = readCommandLine("scan", args);
     const order = options.sort && ROW_ORDERS[options.sort];
-    return planOutputs(options, 80, undefined, undefined, order).map(({ order }) => order);
+    return planOutputs(options, 80, undefined, order).map(({ order }) => order);
   };
   assertEquals(plan("--sort", "name"), [ROW_ORDERS.name]);
   assertEquals(plan("--sort", "name", "-o", "-", "-o", "a.csv"), [ROW_ORDERS.name, undefined]);

@@ -1,6 +1,6 @@
 /** Tables have the width of the terminal, for any texts of servers. */
 import { assert, assertEquals } from "@std/assert";
-import { readCommandLine } from "../../../src/cli/options/read_options.ts";
+import { readCommandLine } from "../../cli/command_line.ts";
 import { storedServersTable } from "../../../src/app/databases/select_servers.ts";
 import { planOutputs } from "../../../src/app/outputs/plan_outputs.ts";
 import { fieldsTable, serverTable } from "../../../src/app/outputs/table_format.ts";

@@ -16,7 +16,7 @@ import { speedFor } from "../../../src/app/settings/speed.ts";
 import { planDatabases, spillPath } from "../../../src/app/databases/scan_databases.ts";
 import { summary } from "../../../src/cli/term/scan_summary.ts";
 import { composeTargets } from "../../../src/app/targets/find_targets.ts";
-import { readOptions } from "../../../src/cli/options/read_options.ts";
+import { readOptions } from "../../cli/command_line.ts";
 import { InputError } from "../../../src/core/errors.ts";
 import { systemClock } from "../../../src/net/clock.ts";
 import { emptyRecord, FIELDS } from "../../../src/core/record.ts";
@@ -28,6 +28,7 @@ import { systemDisk } from "../../../src/sinks/file_operations.ts";
 import { ndjsonFormat } from "../../../src/sinks/json.ts";
 import { openFile } from "../../../src/sinks/file_output.ts";
 import { TextSink } from "../../../src/sinks/sink.ts";
+import { PROTOCOLS } from "../../../src/protocols/list.ts";
 
 type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
 
@@ -104,6 +105,7 @@ async function resume(path: string, folder: string): Promise<void> {
     checkpoint,
     readArgs("scan", ["--resume", path]),
     optionsOf("scan"),
+    PROTOCOLS,
   );
   await using left = resumed.writtenRows;
   const { given, configuration } = resumed;

@@ -10,9 +10,10 @@ import {
 import { optionsOnResume } from "../../../src/app/resume/read_resumed_scan.ts";
 import { scanSettings } from "../../../src/app/settings/scan_settings.ts";
 import { composeTargets } from "../../../src/app/targets/find_targets.ts";
-import { readOptions } from "../../../src/cli/options/read_options.ts";
+import { readOptions } from "../../cli/command_line.ts";
 import { optionsOf } from "../../../src/cli/options/option_table.ts";
 import { InputError } from "../../../src/core/errors.ts";
+import { PROTOCOLS } from "../../../src/protocols/list.ts";
 
 const address = (text: string): Address => parseAddress(text)!;
 /** The options of a scan. */
@@ -54,9 +55,9 @@ Deno.test("a configuration is unchanged after writing and reading", () => {
   };
   const text = formatConfiguration(configuration);
   assertEquals(text.includes("\n"), false);
-  assertEquals(parseConfiguration(text, OPTIONS), configuration);
+  assertEquals(parseConfiguration(text, OPTIONS, PROTOCOLS), configuration);
   const shared = { ...configuration, found: { ...FOUND, requests: REQUESTS } };
-  assertEquals(parseConfiguration(formatConfiguration(shared), OPTIONS), shared);
+  assertEquals(parseConfiguration(formatConfiguration(shared), OPTIONS, PROTOCOLS), shared);
 });
 
 Deno.test("stored options have absolute paths and the random seed, and name no configuration file", () => {

@@ -1,6 +1,6 @@
 /** Covers src/app/settings/bandwidth.ts and src/app/settings/speed.ts. */
 import { assertEquals } from "@std/assert";
-import { readCommandLine } from "../../../src/cli/options/read_options.ts";
+import { readCommandLine } from "../../cli/command_line.ts";
 import { wireSize } from "../../../src/app/settings/bandwidth.ts";
 import { scanSettings } from "../../../src/app/settings/scan_settings.ts";
 import { speedFor } from "../../../src/app/settings/speed.ts";

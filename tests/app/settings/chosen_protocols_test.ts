@@ -14,7 +14,7 @@ Deno.test("--verify without a protocol that verifies servers is refused, with th
   for (const [allProtocols, end] of refused) {
     const message = `Cannot use --verify with --protocol ${others[0].name}: ${end}`;
     const error = assertThrows(
-      () => chosenVerify({ verify: true }, others, allProtocols),
+      () => chosenVerify({ verify: true, protocol: others, allProtocols }),
       InputError,
     );
     assertEquals(error.message, message);

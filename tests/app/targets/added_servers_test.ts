@@ -5,8 +5,15 @@ import { Store } from "../../../src/store/store.ts";
 import type { WatchedServer } from "../../../src/watch/mod.ts";
 import { onEngines } from "../../store/databases.ts";
 import { record } from "../../store/records.ts";
+import { PROTOCOLS } from "../../../src/protocols/list.ts";
 
-const rules = { intervalMs: 60_000, downAfter: 3, scanId: "w", newEventId: () => "event" };
+const rules = {
+  intervalMs: 60_000,
+  downAfter: 3,
+  scanId: "w",
+  newEventId: () => "event",
+  allProtocols: PROTOCOLS,
+};
 
 onEngines("a server that is added to the database is watched within a minute, once", async (db) => {
   const store = new Store(db);

@@ -5,7 +5,7 @@
  */
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { type Address, endpointKey, parseAddress } from "../../../src/core/address.ts";
-import { readCommandLine } from "../../../src/cli/options/read_options.ts";
+import { readCommandLine } from "../../cli/command_line.ts";
 import { planLines } from "../../../src/cli/commands/scan/dry_run.ts";
 import { planScan } from "../../../src/app/targets/scan_plan.ts";
 import { requirePermission } from "../../../src/app/targets/require_permission.ts";

@@ -5,8 +5,15 @@ import { InputError } from "../../../src/core/errors.ts";
 import type { Service } from "../../../src/targets/srv.ts";
 import { FakeNetwork } from "../../../src/testing/fake_network.ts";
 import { WatchedServer } from "../../../src/watch/mod.ts";
+import { PROTOCOLS } from "../../../src/protocols/list.ts";
 
-const rules = { intervalMs: 60_000, downAfter: 3, scanId: "w", newEventId: () => "event" };
+const rules = {
+  intervalMs: 60_000,
+  downAfter: 3,
+  scanId: "w",
+  newEventId: () => "event",
+  allProtocols: PROTOCOLS,
+};
 const address = (text: string) => parseAddress(text)!;
 const at = (text: string, port: number) => ({ address: address(text), port });
 

@@ -164,7 +164,13 @@ async function watched(lookups: Lookups, ...words: string[]): Promise<string[]> 
   const servers = await readWatchTargets({
     ...{ words, files: [], lists: [], optedOut: [], allowPrivate: false, names: false },
     protocols: USUAL_PROTOCOLS,
-    rules: { intervalMs: 60_000, downAfter: 3, scanId: "watch-1", newEventId: () => "event" },
+    rules: {
+      intervalMs: 60_000,
+      downAfter: 3,
+      scanId: "watch-1",
+      newEventId: () => "event",
+      allProtocols: PROTOCOLS,
+    },
     lookups,
     report: (line) => notes.push(line),
     note: (text) => notes.push(text),

@@ -31,7 +31,13 @@ async function serversOf(
     return await readWatchTargets({
       ...{ words: [`${folder}/${name}`], files: [], lists: [], optedOut: [], allowPrivate: false },
       ...{ protocols: PROTOCOLS, names: false, report: () => {}, note: () => {} },
-      rules: { intervalMs: 60_000, downAfter: 3, scanId: "w", newEventId: () => "event" },
+      rules: {
+        intervalMs: 60_000,
+        downAfter: 3,
+        scanId: "w",
+        newEventId: () => "event",
+        allProtocols: PROTOCOLS,
+      },
       lookups: { resolve: () => Promise.reject(new Error("no name is looked up")) },
       readRows: readServerRows,
       ...over(`${folder}/${name}`),

@@ -8,7 +8,7 @@ import { commandHelp } from "../../../src/cli/options/help_text.ts";
 import { type Command, COMMAND_NAMES } from "../../../src/cli/options/commands.ts";
 import { camelCase } from "../../../src/cli/options/option.ts";
 import { OPTIONS, optionsOf } from "../../../src/cli/options/option_table.ts";
-import { readCommandLine } from "../../../src/cli/options/read_options.ts";
+import { readCommandLine } from "../command_line.ts";
 import { scanSettings } from "../../../src/app/settings/scan_settings.ts";
 import { speedFor } from "../../../src/app/settings/speed.ts";
 import { pollingSettings } from "../../../src/app/engines/watch_sockets.ts";
@@ -20,7 +20,7 @@ import { compose } from "../../../src/targets/compose.ts";
 /** The default of an option in the help. */
 function reported(command: Command, option: string): string | undefined {
   const start = new RegExp(`^ +(-\\w, )?--?${option}( |$)`);
-  const lines = commandHelp(command).replaceAll(/\n {30}/g, " ").split("\n");
+  const lines = commandHelp(command, PROTOCOLS).replaceAll(/\n {30}/g, " ").split("\n");
   const line = lines.find((one) => start.test(one));
   assert(line !== undefined, `${command} --${option}`);
   return /; default: (.*)$/.exec(line)?.[1];
@@ -88,11 +88,10 @@ Deno.test("the described defaults of scan --help are those of a scan", () => {
 Deno.test("the described defaults of watch --help are those of a watch", () => {
   const { timeoutMs, limits, protocols } = pollingSettings(
     readCommandLine("watch", []).options,
-    PROTOCOLS,
   );
   assertEquals([limits, protocols], [STREAM_LIMITS, USUAL_PROTOCOLS]);
   assert(reported("watch", "timeout")!.startsWith(`${timeoutMs}ms`));
-  assert(!commandHelp("watch").includes("auto"), "a watch takes no --rate auto");
+  assert(!commandHelp("watch", PROTOCOLS).includes("auto"), "a watch takes no --rate auto");
 });
 
 Deno.test("help shows each command's own default of a shared option", () => {

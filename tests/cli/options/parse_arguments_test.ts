@@ -4,7 +4,7 @@
  */
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { readArgs } from "../../../src/cli/options/parse_arguments.ts";
-import { readOptions } from "../../../src/cli/options/read_options.ts";
+import { readOptions } from "../command_line.ts";
 import { formatConfig, mergeOptions, parseConfig } from "../../../src/cli/options/config_file.ts";
 import { type Command, COMMANDS } from "../../../src/cli/options/commands.ts";
 import { commandHelp, overview } from "../../../src/cli/options/help_text.ts";
@@ -13,6 +13,7 @@ import { OPTIONS, optionsOf } from "../../../src/cli/options/option_table.ts";
 import { scanSettings } from "../../../src/app/settings/scan_settings.ts";
 import { InputError } from "../../../src/core/errors.ts";
 import { withMessages } from "../failing_streams.ts";
+import { PROTOCOLS } from "../../../src/protocols/list.ts";
 
 const read = (...args: string[]) => readArgs("scan", args);
 const options = (...args: string[]) => readOptions("scan", read(...args));
@@ -127,7 +128,7 @@ Deno.test("options of nmap and masscan are accepted", () => {
 });
 
 Deno.test("the help of prune names --keep, as scan and watch call --observations", () => {
-  assert(commandHelp("prune").includes("(also --keep)"));
+  assert(commandHelp("prune", PROTOCOLS).includes("(also --keep)"));
 });
 
 Deno.test("values of options are parsed by their types", () => {
@@ -238,21 +239,23 @@ Deno.test("an unusable configuration file is refused with the reason", () => {
 
 Deno.test("help names every command and option, within 100 columns", () => {
   for (const name of Object.keys(COMMANDS) as Command[]) {
-    assert(overview().includes(`  ${name}`));
-    const text = commandHelp(name);
+    assert(overview(PROTOCOLS).includes(`  ${name}`));
+    const text = commandHelp(name, PROTOCOLS);
     for (const { name: option } of optionsOf(name)) assert(text.includes(`-${option}`), option);
     for (const line of text.split("\n")) assert(line.length <= 100, line);
   }
 });
 
 Deno.test("the help of scan begins with the six options that most people need", () => {
-  const [, mostUsed] = commandHelp("scan").split("\n\n").slice(1);
+  const [, mostUsed] = commandHelp("scan", PROTOCOLS).split("\n\n").slice(1);
   const names = [...mostUsed.matchAll(/^ {2}.{4}--([a-z-]+)/gm)].map(([, name]) => name);
   const expected = ["output", "ports", "rate", "dry-run", "resume", "i-have-permission"];
   assert(mostUsed.startsWith("Most used:\n"), mostUsed);
   assertEquals(names, expected);
   for (const { name } of optionsOf("scan")) {
-    const lines = commandHelp("scan").match(new RegExp(`^ {2}.{4}-{1,2}${name}( |$)`, "gm"));
+    const lines = commandHelp("scan", PROTOCOLS).match(
+      new RegExp(`^ {2}.{4}-{1,2}${name}( |$)`, "gm"),
+    );
     assertEquals(lines?.length, 1, `lines of --${name}`);
   }
 });

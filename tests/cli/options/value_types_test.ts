@@ -1,6 +1,6 @@
 /** Options of every command whose value is a time. */
 import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
-import { readCommandLine, readOptions } from "../../../src/cli/options/read_options.ts";
+import { readCommandLine, readOptions } from "../command_line.ts";
 import { parseConfig } from "../../../src/cli/options/config_file.ts";
 import { main } from "../../../src/cli/mod.ts";
 import type { Command } from "../../../src/cli/options/commands.ts";

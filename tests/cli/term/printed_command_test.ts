@@ -6,7 +6,7 @@ import type { GivenOptions } from "../../../src/app/settings/given_options.ts";
 import { scanSettings } from "../../../src/app/settings/scan_settings.ts";
 import { optionsOf } from "../../../src/cli/options/option_table.ts";
 import { readArgs } from "../../../src/cli/options/parse_arguments.ts";
-import { readCommandLine } from "../../../src/cli/options/read_options.ts";
+import { readCommandLine } from "../command_line.ts";
 import { omittedLines } from "../../../src/cli/term/omitted_lines.ts";
 import { scanCommand } from "../../../src/cli/term/printed_command.ts";
 import { continueCommand, resumeCommand } from "../../../src/cli/term/scan_continuation.ts";

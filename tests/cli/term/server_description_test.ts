@@ -1,6 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { describe } from "../../../src/cli/term/server_description.ts";
 import { emptyRecord, type ServerRecord } from "../../../src/core/record.ts";
+import { PROTOCOLS } from "../../../src/protocols/list.ts";
 
 const record = (over: Partial<ServerRecord>): ServerRecord => ({
   ...emptyRecord({ address: 0x7f000001, port: 25565 }, 0),
@@ -12,7 +13,7 @@ const record = (over: Partial<ServerRecord>): ServerRecord => ({
 
 /** The line that names the server, without its heading. */
 const name = (over: Partial<ServerRecord>, color: boolean) =>
-  describe(record(over), color).find((line) => line.includes("name"))?.replace(
+  describe(record(over), color, PROTOCOLS).find((line) => line.includes("name"))?.replace(
     color ? "  \u001b[2mname      \u001b[22m " : "  name       ",
     "",
   );
@@ -29,11 +30,11 @@ Deno.test("a server's name has the colours of its MOTD, and no other escape", ()
 });
 
 Deno.test("the endpoint of a server is bold, and its protocols are not", () => {
-  const [title] = describe(record({ protocols: ["slp"] }), true);
+  const [title] = describe(record({ protocols: ["slp"] }), true, PROTOCOLS);
   assert(title.startsWith("\u001b[1m127.0.0.1:25565\u001b[22m  slp"), JSON.stringify(title));
 });
 
 Deno.test("without colour a server's name is its plain text, and a server without a name has no such line", () => {
   assertEquals(name({}, false), "Hi you");
-  assert(!describe(record({ name: null }), true).some((line) => line.includes("name")));
+  assert(!describe(record({ name: null }), true, PROTOCOLS).some((line) => line.includes("name")));
 });

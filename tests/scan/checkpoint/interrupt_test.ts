@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertNotEquals, assertThrows } from "@std/assert";
 import { parseEndpoint } from "../../../src/core/address.ts";
-import { readCommandLine, readOptions } from "../../../src/cli/options/read_options.ts";
+import { readCommandLine, readOptions } from "../../cli/command_line.ts";
 import type { GivenOptions } from "../../../src/app/settings/given_options.ts";
 import type { OptionsOf } from "../../../src/cli/options/option_table.ts";
 import type { OutputPlan } from "../../../src/app/outputs/plan_outputs.ts";

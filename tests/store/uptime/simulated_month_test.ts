@@ -21,6 +21,7 @@ import { type WatchSpan, writeSpans } from "../../../src/store/uptime/watch_span
 import { Journal, Schedule, WatchedServer } from "../../../src/watch/mod.ts";
 import { onEngines } from "../databases.ts";
 import { record, watchId } from "../records.ts";
+import { PROTOCOLS } from "../../../src/protocols/list.ts";
 
 const START = startOf(1_700_000_000_000, DAY_MS);
 const MINUTE = 60_000;
@@ -137,6 +138,7 @@ async function startWatch(
     downAfter: 3,
     scanId: watchId(number),
     newEventId,
+    allProtocols: PROTOCOLS,
   };
   const unconfirmed = new UnconfirmedEvents();
   let isKilled = false;

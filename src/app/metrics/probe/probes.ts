@@ -48,8 +48,6 @@ export interface ProbesOptions {
     PollingSockets,
     "poller" | "pollerFor" | "pool" | "families" | "suppressing"
   >;
-  /** Every protocol of the program, in order of rank. */
-  readonly allProtocols: readonly Protocol[];
   /** How servers are watched. */
   readonly rules: WatchRules;
   /** Whether an address has opted out. */
@@ -128,7 +126,7 @@ export class Probes {
   }
 
   #read(request: HttpRequest): ParsedRequest {
-    const { token, targets, allProtocols, isRunning, signal } = this.options;
+    const { token, targets, rules, isRunning, signal } = this.options;
     const denied = refusalOf(request, token);
     if (denied !== undefined) {
       const headers = denied.status === 401 ? { "www-authenticate": "Bearer" } : undefined;
@@ -146,7 +144,7 @@ export class Probes {
     const target = parseProbeTarget(text);
     targets.require(target, text);
     const names = query.getAll("protocol").flatMap((list) => list.split(","));
-    const protocols = names.length === 0 ? undefined : chosenProtocols(names, allProtocols);
+    const protocols = names.length === 0 ? undefined : chosenProtocols(names, rules.allProtocols);
     if (!isRunning() || signal.aborted) throw new Refused(503, "polling has not begun", SOON);
     return { text, target, protocols };
   }

@@ -13,13 +13,13 @@ import { redactUrl } from "../../../core/redact.ts";
 import { parseDatabaseLocation } from "../../../store/database_location.ts";
 import { ReportCollector } from "../../../web/report/report_data.ts";
 import { reportPage } from "../../../web/report/report_page.tsx";
-import { readCommandLine } from "../../options/read_options.ts";
+import { type CommandCall, readCommandLine } from "../../options/read_options.ts";
 import { print, reportLine } from "../../term/console.ts";
 import { readSource } from "./report_source.ts";
 
 /** Runs `report`; returns the exit code. */
-export async function runReport(args: readonly string[]): Promise<number> {
-  const { words: [source], options } = readCommandLine("report", args);
+export async function runReport(call: CommandCall): Promise<number> {
+  const { words: [source], options } = readCommandLine("report", call);
   const { output, limit, quiet } = options;
   if (source === undefined) {
     throw new InputError(

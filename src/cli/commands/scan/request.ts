@@ -44,9 +44,9 @@ export function readRequest(
   const options = readOptions("scan", secret, allProtocols);
   const given = withoutSecrets(secret, optionsOf("scan"));
   const databases = planDatabases(options);
-  const chosen = { ...scanSettings(options, randomSeed, allProtocols), ...startOf(resumed) };
+  const chosen = { ...scanSettings(options, randomSeed), ...startOf(resumed) };
   const order = options.sort && ROW_ORDERS[options.sort];
-  const outputs = planOutputs(options, outputColumns(), undefined, allProtocols, order);
+  const outputs = planOutputs(options, outputColumns(), undefined, order);
   const files = {
     outputs: outputPaths(options, outputs),
     status: options.statusFile,

@@ -25,6 +25,7 @@ import { scanSelectionOf } from "../../../app/settings/scan_selection.ts";
 import { formatConfig, mergeOptions, parseConfig } from "../../options/config_file.ts";
 import { optionsOf } from "../../options/option_table.ts";
 import { readArgs } from "../../options/parse_arguments.ts";
+import type { CommandCall } from "../../options/read_options.ts";
 import { print, reportLine } from "../../term/console.ts";
 import { planLines } from "./dry_run.ts";
 import { planJson } from "./plan_json.ts";
@@ -35,8 +36,7 @@ import { locateTargets } from "./target_lookup.ts";
 
 /** Runs `scan`; returns the exit code. */
 export async function runScanCommand(
-  args: readonly string[],
-  allProtocols: readonly Protocol[],
+  { args, allProtocols }: CommandCall,
 ): Promise<number> {
   const written = await readGiven(args);
   const [path] = written.given.get("resume") ?? [];
@@ -68,8 +68,7 @@ function withPasswords(resumed: GivenOptions, { given }: GivenOptions): GivenOpt
  * @returns The exit code.
  */
 export async function runPassingScan(
-  args: readonly string[],
-  allProtocols: readonly Protocol[],
+  { args, allProtocols }: CommandCall,
 ): Promise<number> {
   return await runWith(await readGiven(args), "passing", allProtocols);
 }

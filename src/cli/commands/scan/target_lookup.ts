@@ -71,7 +71,6 @@ function optedOutOf(resumed?: Resumed): Range[] {
 async function lookUpTargets(
   { given, options, chosen, databases }: ScanRequest,
 ): Promise<FoundTargets> {
-  const { protocols, allProtocols } = chosen;
   const words = given.words.filter((word) => word !== "-");
   const paths = [...options.inputFile, ...given.words.filter((word) => word === "-")];
   if (paths.filter((path) => path === "-").length > 1) {
@@ -89,12 +88,10 @@ async function lookUpTargets(
       databases.places,
       connectionEnvironment(reportLine),
       reportLine,
-      allProtocols,
     ),
-    allProtocols,
   }, {
-    resolve: (name) => resolveName(name, allProtocols),
-    findService: options.ports === undefined && haveService(protocols)
+    resolve: (name) => resolveName(name, chosen.allProtocols),
+    findService: options.ports === undefined && haveService(chosen.protocols)
       ? serviceFinder({ note })
       : undefined,
     note,

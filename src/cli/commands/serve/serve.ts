@@ -18,13 +18,13 @@ import type { DatabaseLocation } from "../../../store/database_location.ts";
 import { readAccessToken } from "../../../web/http/access_token.ts";
 import { openDashboardData } from "../../../web/data/open_dashboard_data.ts";
 import { serveDashboard } from "../../../web/http/serve_dashboard.ts";
-import { readCommandLine } from "../../options/read_options.ts";
+import { type CommandCall, readCommandLine } from "../../options/read_options.ts";
 import { print, reportLine } from "../../term/console.ts";
 import { readStatusFiles } from "./status_files.ts";
 
 /** Runs `serve` until Ctrl-C; returns the exit code. */
-export async function runServe(args: readonly string[]): Promise<number> {
-  const { words: [word], options } = readCommandLine("serve", args);
+export async function runServe(call: CommandCall): Promise<number> {
+  const { words: [word], options } = readCommandLine("serve", call);
   const { host, port, tokenFile, allowHost: allowedHosts, statusFile, geoip } = options;
   const [location, hostname] = [namedPlace(word), formatAddress(host)];
   const token = await tokenFor(host, tokenFile);
@@ -43,7 +43,7 @@ export async function runServe(args: readonly string[]): Promise<number> {
   await using served = serveDashboard({
     ...{ site, hostname, port, allowedHosts, token, status },
     clock: systemClock,
-    report: (error) => reportDefect(error, args),
+    report: (error) => reportDefect(error, call.args),
   });
   await print(`${site.database}: http://${placeText(hostname, served.port)}/ (Ctrl-C to end)`);
   await aborted(interrupt.signal);

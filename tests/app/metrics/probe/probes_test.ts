@@ -20,7 +20,13 @@ import { parseTargets } from "../../../../src/targets/parse.ts";
 import { SimulatedNetwork } from "../../../../src/testing/simulated_network.ts";
 import { WatchedServer } from "../../../../src/watch/mod.ts";
 
-const RULES = { intervalMs: 60_000, downAfter: 3, scanId: "watch", newEventId: () => "event" };
+const RULES = {
+  intervalMs: 60_000,
+  downAfter: 3,
+  scanId: "watch",
+  newEventId: () => "event",
+  allProtocols: PROTOCOLS,
+};
 const WATCHED = "10.0.0.7:19132";
 const STATUS = { name: "Lobby", players_online: 3, players_max: 20, version: "1.21.0" };
 
@@ -45,7 +51,8 @@ async function bench({ allow = "", allowPrivate = false, more }: Setting = {}) {
   const settings = pollingSettings({
     ...{ protocol: undefined, timeout: undefined, concurrency: undefined, retries: 2 },
     rate: undefined,
-  }, PROTOCOLS);
+    allProtocols: PROTOCOLS,
+  });
   const polling = await openPollingSockets(servers, settings, {
     ...{ network, scanId: "watch", signal, attach: undefined },
     report: (line) => {
@@ -66,7 +73,6 @@ async function bench({ allow = "", allowPrivate = false, more }: Setting = {}) {
   const probes = new Probes({
     targets: new ProbeTargets({ servers, allowed, allowPrivate, resolve }),
     ...{ polling, signal, rules: RULES, token: undefined, info: undefined },
-    allProtocols: PROTOCOLS,
     optedOut: (address) => optedOut.has(address),
     onOptOut: (address) => void optedOut.add(address),
     isRunning: () => true,

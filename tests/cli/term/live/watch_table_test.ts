@@ -10,8 +10,15 @@ import { emptyRecord, type ServerRecord } from "../../../../src/core/record.ts";
 import { FakeNetwork } from "../../../../src/testing/fake_network.ts";
 import { newWatchCounts, WatchedServer } from "../../../../src/watch/mod.ts";
 import { FakeTerminal } from "./fake_terminal.ts";
+import { PROTOCOLS } from "../../../../src/protocols/list.ts";
 
-const RULES = { intervalMs: 5000, downAfter: 3, scanId: "s", newEventId: () => "e" };
+const RULES = {
+  intervalMs: 5000,
+  downAfter: 3,
+  scanId: "s",
+  newEventId: () => "e",
+  allProtocols: PROTOCOLS,
+};
 
 /** A watched server that has not been polled. */
 function watched(last: number, name: string | null = null): WatchedServer {

@@ -1,0 +1,26 @@
+/** Reads arguments of the command line with the protocols of the program. */
+import type { GivenOptions } from "../../src/app/settings/given_options.ts";
+import type { Command } from "../../src/cli/options/commands.ts";
+import type { OptionsOf } from "../../src/cli/options/option_table.ts";
+import {
+  type CommandLine,
+  readCommandLine as readCall,
+  readOptions as readGiven,
+} from "../../src/cli/options/read_options.ts";
+import { PROTOCOLS } from "../../src/protocols/list.ts";
+
+/** Reads the arguments of a command. */
+export function readCommandLine<Name extends Command>(
+  command: Name,
+  args: readonly string[],
+): CommandLine<Name> {
+  return readCall(command, { args, allProtocols: PROTOCOLS });
+}
+
+/** The values of a command's options. */
+export function readOptions<Name extends Command>(
+  command: Name,
+  given: GivenOptions,
+): OptionsOf<Name> {
+  return readGiven(command, given, PROTOCOLS);
+}

@@ -6,11 +6,11 @@
 import { EXIT_CODES } from "../src/app/exit_codes.ts";
 import { ENVIRONMENT_VARIABLES } from "../src/app/environment.ts";
 import { OUTPUT_FORMAT_LIST } from "../src/app/outputs/output_formats.ts";
-import { type Command, COMMAND_NAMES, COMMANDS } from "../src/cli/options/commands.ts";
+import { type Command, COMMAND_NAMES, COMMANDS } from "../src/app/options/commands.ts";
 import { defaultOf, groupsOf, usageOf } from "../src/cli/options/help_text.ts";
-import { dashed, type Option } from "../src/cli/options/option.ts";
-import { optionsOf } from "../src/cli/options/option_table.ts";
-import { textFor } from "../src/cli/options/protocol_help.ts";
+import { dashed, type Option } from "../src/app/options/option.ts";
+import { optionsOf } from "../src/app/options/option_table.ts";
+import { textFor } from "../src/app/options/protocol_help.ts";
 import { JSON_RESULTS } from "../src/cli/term/json_results.ts";
 import { FIELDS } from "../src/core/record.ts";
 import { documentedFlags } from "../src/protocols/documented_flags.ts";

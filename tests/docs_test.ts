@@ -3,7 +3,7 @@
  * agree with the code, and each flag has a meaning (src/core/flags.ts).
  */
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
-import { type Command, COMMANDS } from "../src/cli/options/commands.ts";
+import { type Command, COMMANDS } from "../src/app/options/commands.ts";
 import { readCommandLine, readOptions } from "./cli/command_line.ts";
 import { scanSettings } from "../src/app/settings/scan_settings.ts";
 import { demoFleet } from "../src/cli/commands/demo.ts";

@@ -1,12 +1,12 @@
 /** Reads arguments of the command line with the protocols of the program. */
-import type { GivenOptions } from "../../src/app/settings/given_options.ts";
-import type { Command } from "../../src/cli/options/commands.ts";
-import type { OptionsOf } from "../../src/cli/options/option_table.ts";
+import type { Command } from "../../src/app/options/commands.ts";
+import type { GivenOptions } from "../../src/app/options/given_options.ts";
+import type { OptionsOf } from "../../src/app/options/option_table.ts";
+import { readOptions as readGiven } from "../../src/app/options/read_options.ts";
 import {
   type CommandLine,
   readCommandLine as readCall,
-  readOptions as readGiven,
-} from "../../src/cli/options/read_options.ts";
+} from "../../src/cli/options/command_line.ts";
 import { PROTOCOLS } from "../../src/protocols/list.ts";
 
 /** Reads the arguments of a command. */

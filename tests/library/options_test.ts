@@ -1,8 +1,8 @@
 /** The options of the library have the names and defaults of the command line. */
 import { assertEquals } from "@std/assert";
 import { scanSettings } from "../../src/app/settings/scan_settings.ts";
-import { camelCase } from "../../src/cli/options/option.ts";
-import { optionsOf } from "../../src/cli/options/option_table.ts";
+import { camelCase } from "../../src/app/options/option.ts";
+import { optionsOf } from "../../src/app/options/option_table.ts";
 import { readCommandLine } from "../cli/command_line.ts";
 import { settingsOf } from "../../src/library/scan_options.ts";
 

@@ -12,7 +12,7 @@ import { writtenRowsPath } from "../../scan/checkpoint/written_rows.ts";
 import { type ResumedRows, resumeRows } from "../../scan/checkpoint/resumed_rows.ts";
 import { systemDisk } from "../../sinks/file_operations.ts";
 import type { Mark } from "../../sweep/trail.ts";
-import type { GivenOptions, OptionForm } from "../settings/given_options.ts";
+import type { GivenOptions, OptionForm } from "../options/given_options.ts";
 import { parseShard } from "../../targets/space.ts";
 import { type Configuration, fullPath, parseConfiguration } from "./scan_configuration.ts";
 import { userPath } from "../environment.ts";

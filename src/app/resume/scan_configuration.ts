@@ -36,7 +36,7 @@ import { parseDatabaseLocation } from "../../store/database_location.ts";
 import type { Targets } from "../../targets/compose.ts";
 import { parseTarget } from "../../targets/parse.ts";
 import type { Range } from "../../targets/ranges.ts";
-import type { GivenOptions, OptionForm } from "../settings/given_options.ts";
+import type { GivenOptions, OptionForm } from "../options/given_options.ts";
 import { userPath } from "../environment.ts";
 import type { ScanSettings } from "../settings/scan_settings.ts";
 import type { FoundTargets } from "../targets/find_targets.ts";

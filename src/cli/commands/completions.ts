@@ -5,17 +5,17 @@
  */
 import { InputError } from "../../core/errors.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
-import { textFor } from "../options/protocol_help.ts";
+import { textFor } from "../../app/options/protocol_help.ts";
 import { EXIT } from "../../app/exit_codes.ts";
 import {
   type Command,
   COMMAND_NAMES as NAMES,
   COMMANDS,
   SHELL_NAMES,
-} from "../options/commands.ts";
-import { dashed, type Option } from "../options/option.ts";
-import { OPTIONS, optionsOf } from "../options/option_table.ts";
-import { type CommandCall, readCommandLine } from "../options/read_options.ts";
+} from "../../app/options/commands.ts";
+import { dashed, type Option } from "../../app/options/option.ts";
+import { OPTIONS, optionsOf } from "../../app/options/option_table.ts";
+import { type CommandCall, readCommandLine } from "../options/command_line.ts";
 import { print } from "../term/console.ts";
 
 /** Runs `completions`; returns the exit code. */

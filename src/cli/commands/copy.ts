@@ -15,7 +15,7 @@ import { type ComparedTable, copyDatabase, isEqual } from "../../store/copy/copy
 import { openCopyTarget, readStore } from "../../store/open_store.ts";
 import { createTextIndex } from "../../store/schema/text_index.ts";
 import { withDatabaseErrors } from "../../store/store.ts";
-import { type CommandCall, readCommandLine } from "../options/read_options.ts";
+import { type CommandCall, readCommandLine } from "../options/command_line.ts";
 import { print, reportError, reportLine } from "../term/console.ts";
 import { printResult } from "../term/json_results.ts";
 

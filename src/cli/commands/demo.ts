@@ -22,7 +22,7 @@ import type { Protocol } from "../../protocols/protocol.ts";
 import type { ServerRecord } from "../../core/record.ts";
 import { parseTarget } from "../../targets/parse.ts";
 import { EXIT } from "../../app/exit_codes.ts";
-import { type CommandCall, readCommandLine } from "../options/read_options.ts";
+import { type CommandCall, readCommandLine } from "../options/command_line.ts";
 import { outputColumns, print, reportLine } from "../term/console.ts";
 import { reason, userPath } from "../../app/environment.ts";
 import { FLEET_RANGE } from "../../fleet/usual_fleet.ts";

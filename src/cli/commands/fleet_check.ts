@@ -14,10 +14,10 @@ import { parseRow } from "../../sinks/json.ts";
 import { jsonFromCells, recordFromJson } from "../../sinks/read_rows.ts";
 import { STORED_FIELDS } from "../../store/server_queries.ts";
 import { readTextFile } from "../../app/environment.ts";
-import type { GivenOptions } from "../../app/settings/given_options.ts";
+import type { GivenOptions } from "../../app/options/given_options.ts";
 import { protocolsOf } from "../../app/settings/chosen_protocols.ts";
 import { chosenPorts } from "../../app/settings/scan_settings.ts";
-import type { OptionsOf } from "../options/option_table.ts";
+import type { OptionsOf } from "../../app/options/option_table.ts";
 import { print } from "../term/console.ts";
 import { printResult } from "../term/json_results.ts";
 

@@ -18,7 +18,7 @@ import { countOf } from "../../core/quantities.ts";
 import type { Database } from "../../store/database/database.ts";
 import { openExisting } from "../../store/open_store.ts";
 import { withDatabaseErrors } from "../../store/store.ts";
-import { type CommandCall, readCommandLine } from "../options/read_options.ts";
+import { type CommandCall, readCommandLine } from "../options/command_line.ts";
 import { print, reportError, reportLine } from "../term/console.ts";
 import { printResult } from "../term/json_results.ts";
 

@@ -14,7 +14,7 @@ import { type RecentUptime, recentUptime } from "../../store/uptime/uptime_queri
 import { connectionEnvironment } from "../../app/databases/connection_environment.ts";
 import { fileChangeOf } from "../../app/databases/file_change.ts";
 import { EXIT } from "../../app/exit_codes.ts";
-import { type CommandCall, readCommandLine } from "../options/read_options.ts";
+import { type CommandCall, readCommandLine } from "../options/command_line.ts";
 import { showEvents } from "./history_events.ts";
 import { print, reportLine } from "../term/console.ts";
 import { findServer } from "../../app/databases/find_server.ts";

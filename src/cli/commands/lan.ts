@@ -13,8 +13,8 @@ import {
   type LocalLink,
   type LocalNetwork,
 } from "../../scan/lan/mod.ts";
-import type { OptionsOf } from "../options/option_table.ts";
-import { type CommandCall, readCommandLine } from "../options/read_options.ts";
+import type { OptionsOf } from "../../app/options/option_table.ts";
+import { type CommandCall, readCommandLine } from "../options/command_line.ts";
 import {
   draw,
   isDumb,

@@ -6,7 +6,7 @@
 import { InputError } from "../../core/errors.ts";
 import { openExisting } from "../../store/open_store.ts";
 import { EXIT } from "../../app/exit_codes.ts";
-import { type CommandCall, readCommandLine } from "../options/read_options.ts";
+import { type CommandCall, readCommandLine } from "../options/command_line.ts";
 import { reportLine } from "../term/console.ts";
 import { printResult } from "../term/json_results.ts";
 import { namedPlace } from "../../app/databases/select_servers.ts";

@@ -12,7 +12,7 @@ import { connectionEnvironment } from "../../app/databases/connection_environmen
 import { openNamed } from "../../app/databases/select_servers.ts";
 import { EXIT } from "../../app/exit_codes.ts";
 import { type TableColumn, tableLines } from "../../app/outputs/table_format.ts";
-import { type CommandCall, readCommandLine } from "../options/read_options.ts";
+import { type CommandCall, readCommandLine } from "../options/command_line.ts";
 import { outputColumns, print, reportLine } from "../term/console.ts";
 
 /** Runs `scans`; returns the exit code. */

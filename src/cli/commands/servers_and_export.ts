@@ -11,7 +11,7 @@ import { withDatabaseErrors } from "../../store/store.ts";
 import { connectionEnvironment } from "../../app/databases/connection_environment.ts";
 import { PLACE_FIELDS, placeLookup, readGeoipFiles } from "../../app/geoip/places.ts";
 import { EXIT } from "../../app/exit_codes.ts";
-import { type CommandCall, readCommandLine } from "../options/read_options.ts";
+import { type CommandCall, readCommandLine } from "../options/command_line.ts";
 import { outputColumns, reportLine, writeRows } from "../term/console.ts";
 import { findServer } from "../../app/databases/find_server.ts";
 import {

@@ -26,9 +26,9 @@ import {
   connectionEnvironment,
   withoutSecrets,
 } from "../../app/databases/connection_environment.ts";
-import { formatConfig } from "../options/config_file.ts";
-import { type OptionsOf, optionsOf } from "../options/option_table.ts";
-import { type CommandCall, readCommandLine } from "../options/read_options.ts";
+import { formatConfig } from "../../app/options/config_file.ts";
+import { type OptionsOf, optionsOf } from "../../app/options/option_table.ts";
+import { type CommandCall, readCommandLine } from "../options/command_line.ts";
 import { draw, isDumb, reportError, reportLine, terminalSize } from "../term/console.ts";
 import { EventPrinter } from "../term/event_lines.ts";
 import { openWatchTable } from "../term/live/watch_table.ts";

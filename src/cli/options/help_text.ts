@@ -5,10 +5,10 @@
  */
 import { EXIT_CODES } from "../../app/exit_codes.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
-import { type Command, COMMANDS } from "./commands.ts";
-import { dashed, type Option, type OptionGroup, textOf } from "./option.ts";
-import { OPTION_GROUPS, optionsOf } from "./option_table.ts";
-import { protocolLines, textFor } from "./protocol_help.ts";
+import { type Command, COMMANDS } from "../../app/options/commands.ts";
+import { dashed, type Option, type OptionGroup, textOf } from "../../app/options/option.ts";
+import { OPTION_GROUPS, optionsOf } from "../../app/options/option_table.ts";
+import { protocolLines, textFor } from "../../app/options/protocol_help.ts";
 
 /** The help without a command: all commands, and where to read on. */
 export function overview(allProtocols: readonly Protocol[]): string {

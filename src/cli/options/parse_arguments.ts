@@ -6,10 +6,10 @@
 import { parseArgs } from "@std/cli";
 import { InputError } from "../../core/errors.ts";
 import { closestName } from "../../core/closest_name.ts";
-import type { GivenOptions } from "../../app/settings/given_options.ts";
-import { type Command, COMMANDS } from "./commands.ts";
-import { dashed, type Option } from "./option.ts";
-import { optionsOf } from "./option_table.ts";
+import type { GivenOptions } from "../../app/options/given_options.ts";
+import { type Command, COMMANDS } from "../../app/options/commands.ts";
+import { dashed, type Option } from "../../app/options/option.ts";
+import { optionsOf } from "../../app/options/option_table.ts";
 
 /** Options of nmap and masscan with several letters after one dash. */
 const LONG_SHORTS = new Set(["-iL", "-sL", "-oD", "-oJ", "-oG", "-oL"]);

@@ -4,10 +4,10 @@
  * @module
  */
 import { quoteWord } from "../../app/environment.ts";
-import type { GivenOptions } from "../../app/settings/given_options.ts";
+import type { GivenOptions } from "../../app/options/given_options.ts";
 import type { DatabaseLocation } from "../../store/database_location.ts";
-import { dashed } from "../options/option.ts";
-import { optionsOf } from "../options/option_table.ts";
+import { dashed } from "../../app/options/option.ts";
+import { optionsOf } from "../../app/options/option_table.ts";
 import { programName } from "./console.ts";
 
 /** A `scan` command for `sh`, `zsh` and `fish`. */

@@ -7,7 +7,7 @@ import type { Marks } from "../../scan/checkpoint/low_water_mark.ts";
 import type { ScanEnd } from "../../scan/scan_setup.ts";
 import { areAllRefused, type EndReason, type ScanState } from "../../scan/scan_state.ts";
 import { OutputLostError } from "../../sinks/sink.ts";
-import type { GivenOptions } from "../../app/settings/given_options.ts";
+import type { GivenOptions } from "../../app/options/given_options.ts";
 import { exclusionNotes, passwordNotes, scanCommand } from "./printed_command.ts";
 import type { OutputPlan } from "../../app/outputs/plan_outputs.ts";
 import type { ScanSettings } from "../../app/settings/scan_settings.ts";

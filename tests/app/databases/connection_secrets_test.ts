@@ -1,10 +1,10 @@
 /** Passwords and tokens in URLs on the command line are neither shown nor stored. */
 import { assert, assertEquals } from "@std/assert";
 import fc from "npm:fast-check@4.10.2";
-import { optionsOf } from "../../../src/cli/options/option_table.ts";
+import { optionsOf } from "../../../src/app/options/option_table.ts";
 import { readArgs } from "../../../src/cli/options/parse_arguments.ts";
 import { readCommandLine } from "../../cli/command_line.ts";
-import { formatConfig, parseConfig } from "../../../src/cli/options/config_file.ts";
+import { formatConfig, parseConfig } from "../../../src/app/options/config_file.ts";
 import { formatConfiguration, lastingOptions } from "../../../src/app/resume/scan_configuration.ts";
 import { main } from "../../../src/cli/mod.ts";
 import { withoutSecrets } from "../../../src/app/databases/connection_environment.ts";

@@ -1,6 +1,6 @@
 /** Covers src/app/databases/file_change.ts. */
 import { assertEquals } from "@std/assert";
-import { formatConfig } from "../../../src/cli/options/config_file.ts";
+import { formatConfig } from "../../../src/app/options/config_file.ts";
 import { readCommandLine } from "../../cli/command_line.ts";
 import { WatchDatabases } from "../../../src/app/databases/watch_databases.ts";
 import { parseAddress } from "../../../src/core/address.ts";

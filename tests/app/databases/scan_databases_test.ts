@@ -1,7 +1,7 @@
 /** Covers src/app/databases/. */
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { DatabaseSync } from "node:sqlite";
-import { formatConfig } from "../../../src/cli/options/config_file.ts";
+import { formatConfig } from "../../../src/app/options/config_file.ts";
 import { readArgs } from "../../../src/cli/options/parse_arguments.ts";
 import { readCommandLine, readOptions } from "../../cli/command_line.ts";
 import { connectionEnvironment } from "../../../src/app/databases/connection_environment.ts";

@@ -5,7 +5,7 @@ import {
   lastingOptions,
   orderDigest,
 } from "../../../src/app/resume/scan_configuration.ts";
-import { optionsOf } from "../../../src/cli/options/option_table.ts";
+import { optionsOf } from "../../../src/app/options/option_table.ts";
 import { readArgs } from "../../../src/cli/options/parse_arguments.ts";
 import { planOutputs } from "../../../src/app/outputs/plan_outputs.ts";
 import { planScan } from "../../../src/app/targets/scan_plan.ts";

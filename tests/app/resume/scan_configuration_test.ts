@@ -11,7 +11,7 @@ import { optionsOnResume } from "../../../src/app/resume/read_resumed_scan.ts";
 import { scanSettings } from "../../../src/app/settings/scan_settings.ts";
 import { composeTargets } from "../../../src/app/targets/find_targets.ts";
 import { readOptions } from "../../cli/command_line.ts";
-import { optionsOf } from "../../../src/cli/options/option_table.ts";
+import { optionsOf } from "../../../src/app/options/option_table.ts";
 import { InputError } from "../../../src/core/errors.ts";
 import { PROTOCOLS } from "../../../src/protocols/list.ts";
 

@@ -2,7 +2,7 @@
 import { DatabaseSync } from "node:sqlite";
 import { assert, assertEquals, assertMatch, assertRejects, assertThrows } from "@std/assert";
 import { EventPrinter } from "../../../src/cli/term/event_lines.ts";
-import { COMMANDS } from "../../../src/cli/options/commands.ts";
+import { COMMANDS } from "../../../src/app/options/commands.ts";
 import { main } from "../../../src/cli/mod.ts";
 import { drawFleet } from "../../../src/fleet/simulate/draw_fleet.ts";
 import { openFleet } from "../../../src/fleet/simulate/open_fleet.ts";

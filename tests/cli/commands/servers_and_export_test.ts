@@ -7,7 +7,7 @@ import { InputError } from "../../../src/core/errors.ts";
 import { UNWATCHED } from "../../../src/store/uptime/integrate.ts";
 import { historyLines, sparkline } from "../../../src/cli/commands/history.ts";
 import { ago, storedServersTable } from "../../../src/app/databases/select_servers.ts";
-import { PAST_TIME } from "../../../src/cli/options/domain_value_types.ts";
+import { PAST_TIME } from "../../../src/app/options/domain_value_types.ts";
 import type { Observation } from "../../../src/store/history_queries.ts";
 import { record, scanId } from "../../store/records.ts";
 import { run, start } from "../program.ts";

@@ -1,15 +1,15 @@
 /**
- * Covers src/app/settings/given_options.ts, src/app/settings/scan_settings.ts, src/cli/options/,
- * src/cli/options/groups/ and src/core/errors.ts.
+ * Covers src/app/options/, src/app/options/groups/, src/app/settings/scan_settings.ts,
+ * src/cli/options/ and src/core/errors.ts.
  */
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { readArgs } from "../../../src/cli/options/parse_arguments.ts";
 import { readOptions } from "../command_line.ts";
-import { formatConfig, mergeOptions, parseConfig } from "../../../src/cli/options/config_file.ts";
-import { type Command, COMMANDS } from "../../../src/cli/options/commands.ts";
+import { formatConfig, mergeOptions, parseConfig } from "../../../src/app/options/config_file.ts";
+import { type Command, COMMANDS } from "../../../src/app/options/commands.ts";
 import { commandHelp, overview } from "../../../src/cli/options/help_text.ts";
 import { main } from "../../../src/cli/mod.ts";
-import { OPTIONS, optionsOf } from "../../../src/cli/options/option_table.ts";
+import { OPTIONS, optionsOf } from "../../../src/app/options/option_table.ts";
 import { scanSettings } from "../../../src/app/settings/scan_settings.ts";
 import { InputError } from "../../../src/core/errors.ts";
 import { withMessages } from "../failing_streams.ts";

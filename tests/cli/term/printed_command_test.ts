@@ -2,9 +2,9 @@
 import { assert, assertEquals } from "@std/assert";
 import { withoutSecrets } from "../../../src/app/databases/connection_environment.ts";
 import { planDatabases } from "../../../src/app/databases/scan_databases.ts";
-import type { GivenOptions } from "../../../src/app/settings/given_options.ts";
+import type { GivenOptions } from "../../../src/app/options/given_options.ts";
 import { scanSettings } from "../../../src/app/settings/scan_settings.ts";
-import { optionsOf } from "../../../src/cli/options/option_table.ts";
+import { optionsOf } from "../../../src/app/options/option_table.ts";
 import { readArgs } from "../../../src/cli/options/parse_arguments.ts";
 import { readCommandLine } from "../command_line.ts";
 import { omittedLines } from "../../../src/cli/term/omitted_lines.ts";

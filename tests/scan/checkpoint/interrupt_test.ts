@@ -1,8 +1,8 @@
 import { assert, assertEquals, assertNotEquals, assertThrows } from "@std/assert";
 import { parseEndpoint } from "../../../src/core/address.ts";
 import { readCommandLine, readOptions } from "../../cli/command_line.ts";
-import type { GivenOptions } from "../../../src/app/settings/given_options.ts";
-import type { OptionsOf } from "../../../src/cli/options/option_table.ts";
+import type { GivenOptions } from "../../../src/app/options/given_options.ts";
+import type { OptionsOf } from "../../../src/app/options/option_table.ts";
 import type { OutputPlan } from "../../../src/app/outputs/plan_outputs.ts";
 import { planScan } from "../../../src/app/targets/scan_plan.ts";
 import { checkMarks } from "../../../src/app/resume/read_resumed_scan.ts";

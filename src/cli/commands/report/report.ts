@@ -13,7 +13,7 @@ import { redactUrl } from "../../../core/redact.ts";
 import { parseDatabaseLocation } from "../../../store/database_location.ts";
 import { ReportCollector } from "../../../web/report/report_data.ts";
 import { reportPage } from "../../../web/report/report_page.tsx";
-import { type CommandCall, readCommandLine } from "../../options/read_options.ts";
+import { type CommandCall, readCommandLine } from "../../options/command_line.ts";
 import { print, reportLine } from "../../term/console.ts";
 import { readSource } from "./report_source.ts";
 

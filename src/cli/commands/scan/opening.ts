@@ -10,8 +10,8 @@ import type { ScanSelection } from "../../../scan/scan_setup.ts";
 import { newState, type ScanState } from "../../../scan/scan_state.ts";
 import { readEndpoints } from "../../../sinks/read_endpoints.ts";
 import type { Sink } from "../../../sinks/sink.ts";
-import { optionsOf } from "../../options/option_table.ts";
-import { formatConfig } from "../../options/config_file.ts";
+import { optionsOf } from "../../../app/options/option_table.ts";
+import { formatConfig } from "../../../app/options/config_file.ts";
 import {
   formatConfiguration,
   lastingOptions,

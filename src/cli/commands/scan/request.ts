@@ -11,10 +11,10 @@ import { outputPaths, type OutputPlan, planOutputs } from "../../../app/outputs/
 import { checkApart, type WrittenFiles } from "../../../app/outputs/path_conflicts.ts";
 import { ROW_ORDERS } from "../../../app/outputs/sorting_sink.ts";
 import type { Resumed } from "../../../app/resume/read_resumed_scan.ts";
-import type { GivenOptions } from "../../../app/settings/given_options.ts";
+import type { GivenOptions } from "../../../app/options/given_options.ts";
 import { type ScanSettings, scanSettings } from "../../../app/settings/scan_settings.ts";
-import { type OptionsOf, optionsOf } from "../../options/option_table.ts";
-import { readOptions } from "../../options/read_options.ts";
+import { type OptionsOf, optionsOf } from "../../../app/options/option_table.ts";
+import { readOptions } from "../../../app/options/read_options.ts";
 import { outputColumns } from "../../term/console.ts";
 
 /** The options of a scan, and the settings that follow from them. */

@@ -9,7 +9,7 @@ import { denoDialer } from "../../../net/deno/tcp_dialer.ts";
 import type { ScanEnd, ScanHooks, ScanSetup } from "../../../scan/scan_setup.ts";
 import { runScan } from "../../../scan/scan.ts";
 import type { ScanState } from "../../../scan/scan_state.ts";
-import { formatConfig } from "../../options/config_file.ts";
+import { formatConfig } from "../../../app/options/config_file.ts";
 import { isDumb, reportLine, terminalSize, writeMessage } from "../../term/console.ts";
 import { writeTextFile } from "../../../app/environment.ts";
 import { checkWritten } from "../../../app/outputs/path_conflicts.ts";

@@ -18,7 +18,7 @@ import type { DatabaseLocation } from "../../../store/database_location.ts";
 import { readAccessToken } from "../../../web/http/access_token.ts";
 import { openDashboardData } from "../../../web/data/open_dashboard_data.ts";
 import { serveDashboard } from "../../../web/http/serve_dashboard.ts";
-import { type CommandCall, readCommandLine } from "../../options/read_options.ts";
+import { type CommandCall, readCommandLine } from "../../options/command_line.ts";
 import { print, reportLine } from "../../term/console.ts";
 import { readStatusFiles } from "./status_files.ts";
 

@@ -1,5 +1,5 @@
 /**
- * The help about protocols: src/cli/options/protocol_help.ts.
+ * The help about protocols: src/app/options/protocol_help.ts.
  *
  * Covers src/core/schema.ts.
  */
@@ -9,7 +9,7 @@ import {
   protocolHelp,
   protocolLines,
   verifyHelp,
-} from "../../../src/cli/options/protocol_help.ts";
+} from "../../../src/app/options/protocol_help.ts";
 import { PROTOCOLS, rankedNames } from "../../../src/protocols/list.ts";
 import { recordSchema } from "../../../src/core/schema.ts";
 

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { OptionForm } from "../../app/settings/given_options.ts";
+import type { OptionForm } from "./given_options.ts";
 import type { Command } from "./commands.ts";
 import type { ProtocolText } from "./protocol_help.ts";
 import type { ValueType } from "./value_types.ts";

@@ -5,14 +5,14 @@
  */
 import { assert, assertEquals } from "@std/assert";
 import { commandHelp } from "../../../src/cli/options/help_text.ts";
-import { type Command, COMMAND_NAMES } from "../../../src/cli/options/commands.ts";
-import { camelCase } from "../../../src/cli/options/option.ts";
-import { OPTIONS, optionsOf } from "../../../src/cli/options/option_table.ts";
-import { readCommandLine } from "../command_line.ts";
+import { type Command, COMMAND_NAMES } from "../../../src/app/options/commands.ts";
+import { camelCase } from "../../../src/app/options/option.ts";
+import { OPTIONS, optionsOf } from "../../../src/app/options/option_table.ts";
+import { readCommandLine } from "../../cli/command_line.ts";
 import { scanSettings } from "../../../src/app/settings/scan_settings.ts";
 import { speedFor } from "../../../src/app/settings/speed.ts";
 import { pollingSettings } from "../../../src/app/engines/watch_sockets.ts";
-import { textFor } from "../../../src/cli/options/protocol_help.ts";
+import { textFor } from "../../../src/app/options/protocol_help.ts";
 import { PROTOCOLS, USUAL_PROTOCOLS } from "../../../src/protocols/list.ts";
 import { STREAM_LIMITS } from "../../../src/net/stream_link.ts";
 import { compose } from "../../../src/targets/compose.ts";

@@ -1,45 +1,13 @@
 /**
- * Parses the arguments of a command into typed values, by the table of options.
+ * Converts the texts of options to typed values, with defaults.
  *
  * @module
  */
-import type { GivenOptions } from "../../app/settings/given_options.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
 import type { Command } from "./commands.ts";
+import type { GivenOptions } from "./given_options.ts";
 import { camelCase, type Option, textOf } from "./option.ts";
 import { type OptionsOf, optionsOf } from "./option_table.ts";
-import { readArgs } from "./parse_arguments.ts";
-
-/** How a command was called. */
-export interface CommandCall {
-  /** The arguments after the name of the command. */
-  readonly args: readonly string[];
-  /** Every protocol of the program, in order of rank. */
-  readonly allProtocols: readonly Protocol[];
-}
-
-/** The arguments of a command. */
-export interface CommandLine<Name extends Command> {
-  /** Words that belong to no option. */
-  readonly words: readonly string[];
-  /** The values of all options of the command, defaults included. */
-  readonly options: OptionsOf<Name>;
-  /** The options as the user wrote them. */
-  readonly given: GivenOptions;
-}
-
-/**
- * Reads the arguments of a command.
- *
- * @throws InputError for the first wrong argument.
- */
-export function readCommandLine<Name extends Command>(
-  command: Name,
-  { args, allProtocols }: CommandCall,
-): CommandLine<Name> {
-  const given = readArgs(command, args);
-  return { words: given.words, options: readOptions(command, given, allProtocols), given };
-}
 
 /**
  * The values of a command's options.

@@ -3,10 +3,10 @@
  *
  * @module
  */
-import { ENGINE_CHOICES } from "../../../app/engines/engine_names.ts";
-import { DEFAULTS } from "../../../app/settings/defaults.ts";
+import { ENGINE_CHOICES } from "../../engines/engine_names.ts";
+import { DEFAULTS } from "../../settings/defaults.ts";
 import { STREAM_LIMITS } from "../../../net/stream_link.ts";
-import { DEFAULT_SPEED, LOOPBACK_SPEED } from "../../../app/settings/defaults.ts";
+import { DEFAULT_SPEED, LOOPBACK_SPEED } from "../../settings/defaults.ts";
 import { ADDRESS, MAC, SOURCE_PORTS } from "../domain_value_types.ts";
 import type { OptionGroup } from "../option.ts";
 import { verifyHelp } from "../protocol_help.ts";

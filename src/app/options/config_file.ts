@@ -5,7 +5,7 @@
  */
 import { InputError } from "../../core/errors.ts";
 import { closestName } from "../../core/closest_name.ts";
-import type { GivenOptions } from "../../app/settings/given_options.ts";
+import type { GivenOptions } from "./given_options.ts";
 import type { Command } from "./commands.ts";
 import type { Option } from "./option.ts";
 import { optionsOf } from "./option_table.ts";

@@ -4,7 +4,7 @@
  * @module
  */
 import type { EventPosition } from "../../store/events/event_feed.ts";
-import { type MetricsPlace, parseMetrics } from "../../app/metrics/metrics_place.ts";
+import { type MetricsPlace, parseMetrics } from "../metrics/metrics_place.ts";
 import {
   type HeaderSource,
   parseHeaderSource,
@@ -12,9 +12,9 @@ import {
   parseSecretSource,
   type SecretSource,
   type WebhookUrl,
-} from "../../app/outputs/webhook_secrets.ts";
-import { chosenProtocols } from "../../app/settings/chosen_protocols.ts";
-import type { WrittenPorts } from "../../app/settings/scan_settings.ts";
+} from "../outputs/webhook_secrets.ts";
+import { chosenProtocols } from "../settings/chosen_protocols.ts";
+import type { WrittenPorts } from "../settings/scan_settings.ts";
 import { type Address, parseAddress } from "../../core/address.ts";
 import { closestName } from "../../core/closest_name.ts";
 import { InputError } from "../../core/errors.ts";

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { AutoRate } from "../../app/settings/speed.ts";
+import type { AutoRate } from "../settings/speed.ts";
 import { closestName } from "../../core/closest_name.ts";
 import { InputError } from "../../core/errors.ts";
 import type { Protocol } from "../../protocols/protocol.ts";

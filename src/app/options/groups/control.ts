@@ -4,9 +4,9 @@
  *
  * @module
  */
-import { withoutPassword } from "../../../app/databases/connection_environment.ts";
+import { withoutPassword } from "../../databases/connection_environment.ts";
 import { redactUrl } from "../../../core/redact.ts";
-import { DEFAULTS } from "../../../app/settings/defaults.ts";
+import { DEFAULTS } from "../../settings/defaults.ts";
 import { EVENT_KINDS } from "../../../store/events/watch_event.ts";
 import { MIN_INTERVAL_MS } from "../../../watch/poll_loop.ts";
 import { WEBHOOK_FORMATS } from "../../../watch/webhook/receivers.ts";

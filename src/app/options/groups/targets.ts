@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { withoutPassword } from "../../../app/databases/connection_environment.ts";
+import { withoutPassword } from "../../databases/connection_environment.ts";
 import { PORTS, POSITION, PROTOCOL_LIST, SHARD } from "../domain_value_types.ts";
 import type { OptionGroup } from "../option.ts";
 import { broadcastPortsText, defaultProtocols, protocolHelp } from "../protocol_help.ts";

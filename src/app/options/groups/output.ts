@@ -3,11 +3,11 @@
  *
  * @module
  */
-import { withoutPassword } from "../../../app/databases/connection_environment.ts";
-import { PLACE_FIELDS } from "../../../app/geoip/places.ts";
-import { OUTPUT_FORMATS } from "../../../app/outputs/output_formats.ts";
-import { ROW_ORDERS } from "../../../app/outputs/sorting_sink.ts";
-import { DEFAULTS } from "../../../app/settings/defaults.ts";
+import { withoutPassword } from "../../databases/connection_environment.ts";
+import { PLACE_FIELDS } from "../../geoip/places.ts";
+import { OUTPUT_FORMATS } from "../../outputs/output_formats.ts";
+import { ROW_ORDERS } from "../../outputs/sorting_sink.ts";
+import { DEFAULTS } from "../../settings/defaults.ts";
 import { FIELDS } from "../../../core/record.ts";
 import { SERVER_ORDERS } from "../../../store/queries/orders.ts";
 import { STORED_FIELDS } from "../../../store/server_queries.ts";

@@ -1,13 +1,13 @@
 /** Options of every command whose value is a time. */
 import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
-import { readCommandLine, readOptions } from "../command_line.ts";
-import { parseConfig } from "../../../src/cli/options/config_file.ts";
+import { readCommandLine, readOptions } from "../../cli/command_line.ts";
+import { parseConfig } from "../../../src/app/options/config_file.ts";
 import { main } from "../../../src/cli/mod.ts";
-import type { Command } from "../../../src/cli/options/commands.ts";
-import { OPTIONS } from "../../../src/cli/options/option_table.ts";
+import type { Command } from "../../../src/app/options/commands.ts";
+import { OPTIONS } from "../../../src/app/options/option_table.ts";
 import { scanSettings } from "../../../src/app/settings/scan_settings.ts";
 import { InputError } from "../../../src/core/errors.ts";
-import { withMessages } from "../failing_streams.ts";
+import { withMessages } from "../../cli/failing_streams.ts";
 
 /** Other arguments that a command requires before its options are read. */
 const WORDS: Partial<Record<Command, readonly string[]>> = {

@@ -1,9 +1,9 @@
-/** Covers src/cli/options/read_options.ts: the values that a command gets for its options. */
+/** Covers src/cli/options/command_line.ts: the values that a command gets for its options. */
 import { assertEquals } from "@std/assert";
-import { camelCase } from "../../../src/cli/options/option.ts";
-import { optionsOf } from "../../../src/cli/options/option_table.ts";
+import { camelCase } from "../../../src/app/options/option.ts";
+import { optionsOf } from "../../../src/app/options/option_table.ts";
 import { readCommandLine } from "../command_line.ts";
-import { COMMAND_NAMES } from "../../../src/cli/options/commands.ts";
+import { COMMAND_NAMES } from "../../../src/app/options/commands.ts";
 
 Deno.test("a command gets typed values: numbers, lists, and whether a flag was given", () => {
   const { words, options } = readCommandLine("scan", ["10.0.0.1", "-o", "a", "-o", "b", "-q"]);

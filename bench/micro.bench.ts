@@ -24,6 +24,7 @@ import { Permutation } from "../src/targets/permutation.ts";
 import { type Range, RangeSet } from "../src/targets/ranges.ts";
 import { TargetSpace } from "../src/targets/space.ts";
 import { repliesOfFleet, rowOf } from "./shared/rows.ts";
+import { PROTOCOLS } from "../src/protocols/list.ts";
 
 const utf8 = (text: string) => new TextEncoder().encode(text);
 const SEED = 7;
@@ -264,7 +265,7 @@ function benchRows(name: string, protocol: "raknet" | "query" | "slp"): void {
     });
   timed("classify", (rows) => rows.forEach(classify));
   timed("aliases", (rows) => {
-    const aliases = new Aliases(new Uint8Array(8));
+    const aliases = new Aliases(new Uint8Array(8), PROTOCOLS);
     rows.forEach((row, i) => aliases.of(row, printed[i].endpoint));
   });
   Deno.bench({ name: `merge and classify, ${SERVERS} ${name} rows`, group: name }, () => {

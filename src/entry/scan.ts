@@ -10,9 +10,9 @@
  * ```ts
  * import { PROTOCOLS, usualPorts, usualProtocols } from "blocksweep/protocols";
  * import {
+ *   type GivenScan,
  *   newState,
  *   runScan,
- *   type ScanSetup,
  *   type ServerRecord,
  *   type Sink,
  *   START,
@@ -36,7 +36,7 @@
  * };
  * const random = (size: number) => crypto.getRandomValues(new Uint8Array(size));
  * const scanId = uuidv7(Date.now(), random(10));
- * const setup = (maxRuntimeMs: number): Omit<ScanSetup, "order"> => ({
+ * const setup = (maxRuntimeMs: number): Omit<GivenScan, "order"> => ({
  *   targets: {
  *     addresses: compose([target], { never: [], private: [], chosen: [] }),
  *     names: new Map(),

@@ -4,6 +4,7 @@
  * @module
  */
 import type { Endpoint } from "../core/address.ts";
+import type { ProtocolSelection } from "../protocols/list.ts";
 import type { Protocol } from "../protocols/protocol.ts";
 import type { Outcome, Sighting } from "../core/record.ts";
 import { isExhausted, type RetryLimits } from "./retry.ts";
@@ -15,12 +16,9 @@ import { firstReplyOf, type ProtocolReply } from "./protocol_reply.ts";
 /** Options of an inspection; the links and the functions are those of its endpoint. */
 export interface InspectOptions
   extends
+    ProtocolSelection,
     RetryLimits,
     Pick<RunInterviewOptions, "links" | "requestedAs" | "verify" | "optedOut" | "replied"> {
-  /** The protocols in which servers are queried, in order. */
-  readonly protocols: readonly Protocol[];
-  /** Every protocol of the program, in order of rank. Default: PROTOCOLS. */
-  readonly allProtocols?: readonly Protocol[];
   /**
    * Whether each server is queried in the other protocols too, and not only in that of its first
    * reply.

@@ -18,7 +18,7 @@
  *
  * @module
  */
-import { PROTOCOLS } from "../protocols/list.ts";
+import type { ProtocolSelection } from "../protocols/list.ts";
 import type { Protocol } from "../protocols/protocol.ts";
 import { InputError } from "../core/errors.ts";
 import type { Outcome } from "../core/record.ts";
@@ -39,11 +39,7 @@ export function followUpTimeout(latencyMs: number): number {
 }
 
 /** The protocols in which an endpoint is queried, and earlier results from this endpoint. */
-export interface InterviewPlan {
-  /** The protocols, in order. */
-  readonly protocols: readonly Protocol[];
-  /** Every protocol of the program, in order of rank. Default: PROTOCOLS. */
-  readonly allProtocols?: readonly Protocol[];
+export interface InterviewPlan extends ProtocolSelection {
   /** Protocols that are used only after a reply in another protocol. Default: none. */
   readonly followUps?: readonly Protocol[];
   /** Names of protocols in which the endpoint replied before. Default: none. */
@@ -120,7 +116,6 @@ export class Interview {
   /** Round trip, milliseconds; `null`: not known. */
   latencyMs: number | null;
   readonly #plan: InterviewPlan;
-  readonly #allProtocols: readonly Protocol[];
   readonly #queue: Protocol[];
   /**
    * The suppressible protocol of the endpoint, if the endpoint is known to speak no other protocol.
@@ -136,15 +131,14 @@ export class Interview {
   /** Creates an interview from its plan. */
   constructor(plan: InterviewPlan) {
     this.#plan = plan;
-    this.#allProtocols = plan.allProtocols ?? PROTOCOLS;
     this.latencyMs = plan.latencyMs ?? null;
     this.#noReplySince = plan.noReplySince;
     const spoken = namesSpoken(plan);
-    this.#isSuppressing = this.#allProtocols.some((one) =>
+    this.#isSuppressing = plan.allProtocols.some((one) =>
       spoken.has(one.name) && repliesSuppress(one)
     );
     const proved = provedNames(plan);
-    this.#trusted = this.#isSuppressing ? undefined : leadProtocol(proved, this.#allProtocols);
+    this.#trusted = this.#isSuppressing ? undefined : leadProtocol(proved, plan.allProtocols);
     const late = (plan.followUps ?? []).filter((one) => !plan.protocols.includes(one));
     this.#queue = [...inOrder(plan.protocols, spoken), ...inOrder(late, spoken)];
   }
@@ -232,7 +226,7 @@ export class Interview {
 
   /** The suppressor of a protocol, if the endpoint was not probed in the suppressor yet. */
   #detectionFor(protocol: Protocol): Protocol | undefined {
-    const found = suppressorOf(protocol, this.#allProtocols);
+    const found = suppressorOf(protocol, this.#plan.allProtocols);
     if (found === undefined || this.#trusted !== undefined) return undefined;
     const isDone = this.#done.has(found.name) || this.#plan.withoutReply?.has(found.name);
     return isDone ? undefined : found;
@@ -268,7 +262,7 @@ export class Interview {
  */
 export function suppressorOf(
   { name, suppressedBy }: Protocol,
-  allProtocols: readonly Protocol[] = PROTOCOLS,
+  allProtocols: readonly Protocol[],
 ): Protocol | undefined {
   if (suppressedBy === undefined) return undefined;
   const found = allProtocols.find((one) => one.name === suppressedBy);
@@ -286,7 +280,7 @@ export function suppressorOf(
  */
 export function leadProtocol(
   spoken: ReadonlySet<string>,
-  allProtocols: readonly Protocol[] = PROTOCOLS,
+  allProtocols: readonly Protocol[],
 ): Protocol | undefined {
   const speaks = allProtocols.filter(({ name }) => spoken.has(name));
   return speaks.some(repliesSuppress)
@@ -300,7 +294,7 @@ export function leadProtocol(
  */
 export function sendable(
   spoken: ReadonlySet<string>,
-  allProtocols: readonly Protocol[] = PROTOCOLS,
+  allProtocols: readonly Protocol[],
 ): Protocol[] {
   const lead = leadProtocol(spoken, allProtocols);
   const others = allProtocols.filter(({ name, suppressedBy }) =>

@@ -4,7 +4,6 @@
  * @module
  */
 import { GAP_MS } from "../inspect/interview.ts";
-import { PROTOCOLS } from "../protocols/list.ts";
 import type { Protocol } from "../protocols/protocol.ts";
 import { CONNECTION_ORDERS, type Pass, planPasses, spaceOf } from "../sweep/passes.ts";
 import type { ProbeKind } from "../sweep/probe_kind.ts";
@@ -66,8 +65,7 @@ export function scanPasses(selection: ScanSelection, retries: number): ScanPasse
 
 /** Plans the passes of a scan, and the probes that they send. */
 export function planScanPasses(input: PassPlanInput): PassPlan {
-  const { targets: { protocols, allProtocols = PROTOCOLS }, limits: { retries, timeoutMs } } =
-    input;
+  const { targets: { protocols, allProtocols }, limits: { retries, timeoutMs } } = input;
   const passes = scanPasses(input, retries);
   const suppressors = passes.detectionPasses.map(({ suppressor }) => suppressor);
   const suppresses = protocols.some(({ suppressedBy }) => suppressedBy !== undefined);

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import type { ProtocolSelection } from "../protocols/list.ts";
 import { type Endpoint, family } from "../core/address.ts";
 import type { RetryLimits } from "../inspect/retry.ts";
 import { type InterviewResult, runInterview } from "../inspect/run_interview.ts";
@@ -17,11 +18,7 @@ import { optOutCheck } from "../targets/builtin_lists.ts";
 import { requestText, type Service } from "../targets/srv.ts";
 
 /** Options of a query to one server. */
-export interface QueryServerOptions extends RetryLimits {
-  /** The protocols in which the server is queried, in order. */
-  readonly protocols: readonly Protocol[];
-  /** Every protocol of the program, in order of rank. Default: PROTOCOLS. */
-  readonly allProtocols?: readonly Protocol[];
+export interface QueryServerOptions extends RetryLimits, ProtocolSelection {
   /**
    * Protocols in which the server is queried after a reply in one of `protocols`. Default: none.
    */

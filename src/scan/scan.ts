@@ -11,6 +11,7 @@
 import { isLoopback } from "../core/address.ts";
 import { Demultiplexer } from "../net/demultiplexer.ts";
 import { Throttle } from "../net/throttle.ts";
+import { PROTOCOLS } from "../protocols/list.ts";
 import { ProbeWindow } from "../sweep/probe_window.ts";
 import { Receiver, type ReceiverOptions } from "../sweep/receiver.ts";
 import { familiesOf } from "../targets/compose.ts";
@@ -25,7 +26,7 @@ import { SightingQueue } from "./inspect_stage/sighting_queue.ts";
 import { OptOutRecorder } from "./opt_outs/opt_out_recorder.ts";
 import { countPositions, type PassPlan, planScanPasses } from "./pass_plan.ts";
 import { ScanConnections } from "./scan_connections.ts";
-import type { ScanEnd, ScanSetup } from "./scan_setup.ts";
+import type { GivenScan, ScanEnd, ScanSetup } from "./scan_setup.ts";
 import { areAllRefused } from "./scan_state.ts";
 import { makeTables, type ScanTables } from "./scan_tables.ts";
 import { LossAndRate } from "./sweep_stage/loss_and_rate.ts";
@@ -35,7 +36,9 @@ import { UdpSweep } from "./sweep_stage/udp_sweep.ts";
 import { WriteStage } from "./write_stage.ts";
 
 /** Runs a scan to its end: passes, interviews, rows. */
-export async function runScan(options: ScanSetup): Promise<ScanEnd> {
+export async function runScan(given: GivenScan): Promise<ScanEnd> {
+  const { allProtocols = PROTOCOLS } = given.targets;
+  const options: ScanSetup = { ...given, targets: { ...given.targets, allProtocols } };
   const { targets, limits, hooks, io } = options;
   const { state } = io;
   const stop = new EarlyStop(options.signal, io.clock, limits.maxRuntimeMs, options.abandon);

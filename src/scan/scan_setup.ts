@@ -3,6 +3,7 @@
  *
  * @module
  */
+import type { ProtocolSelection } from "../protocols/list.ts";
 import type { Address, Endpoint } from "../core/address.ts";
 import type { Clock } from "../net/clock.ts";
 import type { DatagramSocket, Dialer } from "../net/socket.ts";
@@ -41,13 +42,11 @@ export interface KnownTarget {
 }
 
 /** The addresses, protocols and ports that a scan probes. */
-export interface ScanTargets extends TargetNames {
+export interface ScanTargets extends TargetNames, ProtocolSelection {
   /** The addresses, and the explicit ports of some of them. */
   readonly addresses: Targets;
   /** The protocols, in the order of their passes. */
   readonly protocols: readonly Protocol[];
-  /** Every protocol of the program, in order of rank. Default: PROTOCOLS. */
-  readonly allProtocols?: readonly Protocol[];
   /** The ports of a protocol for targets without an explicit port. */
   readonly ports: (protocol: string, family: 4 | 6) => readonly number[];
   /**
@@ -178,6 +177,12 @@ export interface ScanSetup {
   readonly signal: AbortSignal;
   /** Cancels also the interviews that have begun. Default: they are never cancelled. */
   readonly abandon?: AbortSignal;
+}
+
+/** A scan as programs describe it. */
+export interface GivenScan extends Omit<ScanSetup, "targets"> {
+  /** The addresses, protocols and ports to probe. Default of `allProtocols`: PROTOCOLS. */
+  readonly targets: Omit<ScanTargets, "allProtocols"> & Partial<ScanTargets>;
 }
 
 /** The endpoints that a scan probes, and their order. */

@@ -13,7 +13,7 @@ import { type InterviewPlan, leadProtocol } from "../inspect/interview.ts";
 import { mergeReplies } from "../inspect/merge.ts";
 import type { DatagramSocket, Link } from "../net/socket.ts";
 import type { Demultiplexer } from "../net/demultiplexer.ts";
-import { PROTOCOLS } from "../protocols/list.ts";
+import type { ProtocolSelection } from "../protocols/list.ts";
 import { motdAsSent, type Protocol } from "../protocols/protocol.ts";
 import { ATTACHMENTS, type RecordWithAttachments } from "../core/record.ts";
 import { isOutdated, SuppressingEndpoints } from "./suppressing_endpoints.ts";
@@ -21,11 +21,9 @@ import type { PollResult } from "./watch.ts";
 import type { WatchedServer } from "./watched_server.ts";
 
 /** Options of a {@linkcode Poller}. */
-export interface PollerOptions extends RetryLimits {
+export interface PollerOptions extends RetryLimits, ProtocolSelection {
   /** The protocols to try, in order, with a server that has not replied yet. */
   readonly protocols: readonly Protocol[];
-  /** Every protocol of the program, in order of rank. Default: PROTOCOLS. */
-  readonly allProtocols?: readonly Protocol[];
   /** Timeout of a reply, milliseconds. */
   readonly timeoutMs: number;
   /** The shared sockets, which must be listening. Read anew for each exchange. */
@@ -85,10 +83,6 @@ export class Poller {
   readonly #memories = new WeakMap<WatchedServer, Memory>();
   readonly #suppressing: SuppressingEndpoints;
 
-  get #allProtocols(): readonly Protocol[] {
-    return this.options.allProtocols ?? PROTOCOLS;
-  }
-
   /** Creates a poller without stored protocols and tokens. */
   constructor(private readonly options: PollerOptions) {
     const { suppressing, allProtocols } = options;
@@ -100,7 +94,7 @@ export class Poller {
    */
   async poll(server: WatchedServer): Promise<PollResult> {
     const { options } = this;
-    const { attach, clock, scanId } = options;
+    const { attach, clock, scanId, allProtocols } = options;
     const memory = this.#memoryOf(server);
     const { endpoint, requestedAs } = server; // the server may move meanwhile
     const interview = this.#interview(server, memory);
@@ -114,12 +108,11 @@ export class Poller {
       memory.echoed.clear(); // the next reply may come from other software
       return isUnreachable ? "unreachable" : undefined;
     }
-    memory.spoken ??= this.#allProtocols.filter(({ name }) =>
+    memory.spoken ??= allProtocols.filter(({ name }) =>
       replies.some(({ protocol }) => protocol === name) || server.row?.protocols.includes(name)
     );
     // The record gets the time of its first reply, so that it does not replace a newer record of another program.
     const seenAt = Math.round(repliedAt ?? clock.wall());
-    const { allProtocols } = options;
     const context = { endpoint, seenAt, latencyMs, scanId, requestedAs, allProtocols };
     const record: RecordWithAttachments = mergeReplies(replies, context);
     if (attach !== undefined) record[ATTACHMENTS] = attachedOf(replies, attach === "all");
@@ -150,7 +143,7 @@ export class Poller {
     { known }: InterviewPlan,
   ): RunInterviewOptions {
     const { options } = this;
-    const isTrusted = leadProtocol(new Set(known), this.#allProtocols) !== undefined;
+    const isTrusted = leadProtocol(new Set(known), this.options.allProtocols) !== undefined;
     const { demultiplexer, connect, openExclusive } = options;
     const { endpoint, name } = server;
     return {
@@ -184,10 +177,10 @@ export class Poller {
       return { protocols: spoken, allProtocols, known, echoed, timeoutMs };
     }
     const stored = row?.protocols ?? [];
-    const isTrusted = leadProtocol(new Set(stored), this.#allProtocols) !== undefined;
+    const isTrusted = leadProtocol(new Set(stored), allProtocols) !== undefined;
     const isOld = row !== undefined && isOutdated(row.seen_at, clock.wall());
     const known = isOld && !isTrusted ? [] : stored;
-    const all = this.#allProtocols.filter((protocol) =>
+    const all = allProtocols.filter((protocol) =>
       stored.includes(protocol.name) || protocols.includes(protocol)
     );
     return { protocols: all, allProtocols, known, echoed, timeoutMs };
@@ -222,7 +215,7 @@ export class Poller {
     if (known?.endpoint === server.endpoint) return known; // a server may move
     const memory = {
       endpoint: server.endpoint,
-      spoken: spokenBy(server, this.#allProtocols),
+      spoken: spokenBy(server, this.options.allProtocols),
       socket: this.options.demultiplexer.socketFor(server.endpoint, -1),
       tokens: new Map(),
       echoed: new Set<string>(),

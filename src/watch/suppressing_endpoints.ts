@@ -7,7 +7,6 @@
 import { type Endpoint, endpointKey } from "../core/address.ts";
 import type { ServerRecord } from "../core/record.ts";
 import { repliesSuppress } from "../inspect/interview.ts";
-import { PROTOCOLS } from "../protocols/list.ts";
 import type { Protocol } from "../protocols/protocol.ts";
 
 /** After this time without a reply an endpoint may have another server, milliseconds: 30 days. */
@@ -31,7 +30,7 @@ export class SuppressingEndpoints {
   readonly #repliedAt = new Map<number | bigint, number>();
 
   /** Creates an empty memory. */
-  constructor(private readonly allProtocols: readonly Protocol[] = PROTOCOLS) {}
+  constructor(private readonly allProtocols: readonly Protocol[]) {}
 
   /** Notes the result of a poll. Any reply of an endpoint that suppresses protocols prolongs the memory. */
   note(endpoint: Endpoint, { suppresses, hasReplied, at }: PolledEndpoint): void {

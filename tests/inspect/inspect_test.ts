@@ -15,17 +15,20 @@ async function sentTypes(ageMs: number): Promise<number[]> {
   const known = { session: 1, token: 5, raw: false, fill: 0, flags: [] };
   const at = network.now() - ageMs;
   const sighting = { endpoint, protocol: "query", known, verified: true, at, socket: 0 };
-  await network.run(inspect(sighting, {
-    protocols: PROTOCOLS.filter(({ name }) => name === "query"),
-    follow: false,
-    timeoutMs: 1000,
-    retries: 0,
-    nonce: () => 5n,
-    clock: network,
-    signal: new AbortController().signal,
-    optsOut: () => false,
-    links: { exclusive: () => exclusiveLink(endpoint, network.open(4), throttle, network) },
-  }));
+  await network.run(
+    inspect(sighting, {
+      allProtocols: PROTOCOLS,
+      protocols: PROTOCOLS.filter(({ name }) => name === "query"),
+      follow: false,
+      timeoutMs: 1000,
+      retries: 0,
+      nonce: () => 5n,
+      clock: network,
+      signal: new AbortController().signal,
+      optsOut: () => false,
+      links: { exclusive: () => exclusiveLink(endpoint, network.open(4), throttle, network) },
+    }),
+  );
   return network.sent.map(({ bytes }) => bytes[2]);
 }
 

@@ -26,8 +26,11 @@ interface Sent {
 /**
  * Runs an interview with an endpoint that replies in a given way. Lists the datagrams sent to it.
  */
-function hold(plan: InterviewPlan, replies: Replies) {
-  const interview = new Interview(plan);
+function hold(
+  plan: Omit<InterviewPlan, "allProtocols"> & Partial<InterviewPlan>,
+  replies: Replies,
+) {
+  const interview = new Interview({ allProtocols: PROTOCOLS, ...plan });
   const sent: Sent[] = [];
   for (let now = 0, step; (step = interview.next(now)) !== undefined;) {
     now = Math.max(now, step.at);
@@ -57,7 +60,13 @@ Deno.test("interview: the rules apply for any outcomes", () => {
       : undefined;
     const echoed = new Set(some(NAMES));
     const interview = new Interview({
-      ...{ protocols, known, sighted, timeoutMs: 100 + random.below(2000) },
+      ...{
+        protocols,
+        allProtocols: PROTOCOLS,
+        known,
+        sighted,
+        timeoutMs: 100 + random.below(2000),
+      },
       followUps: some(PROTOCOLS),
       latencyMs: random.below(2) === 0 ? null : random.below(500),
       needs: ([undefined, "reply", "status"] as const)[random.below(3)],

@@ -38,6 +38,7 @@ async function interview(
   const named = (names: readonly string[]) => PROTOCOLS.filter(({ name }) => names.includes(name));
   const plan = {
     protocols: named(known),
+    allProtocols: PROTOCOLS,
     followUps: named(followUps),
     known,
     timeoutMs: TIMEOUT_MS,

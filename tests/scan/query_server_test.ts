@@ -33,19 +33,22 @@ async function query(
   streams.host(endpoint, typeof door === "function" ? door(streams, endpoint) : door);
   const random = new Random(1);
   const start = network.now();
-  const queried = await network.run(queryServer(endpoint, {
-    protocols: [SLP],
-    timeoutMs: 1500,
-    retries: 1,
-    open: (bits) => network.open(bits),
-    dialer: streams,
-    nonce: () => random.u64() >> 1n,
-    clock: network,
-    signal: new AbortController().signal,
-    requestedAs: null,
-    scanId: "scan",
-    ...over,
-  }));
+  const queried = await network.run(
+    queryServer(endpoint, {
+      allProtocols: PROTOCOLS,
+      protocols: [SLP],
+      timeoutMs: 1500,
+      retries: 1,
+      open: (bits) => network.open(bits),
+      dialer: streams,
+      nonce: () => random.u64() >> 1n,
+      clock: network,
+      signal: new AbortController().signal,
+      requestedAs: null,
+      scanId: "scan",
+      ...over,
+    }),
+  );
   const went = queried.outcomes.map(({ protocol, outcome }) =>
     `${protocol} ${outcome.kind}${outcome.kind === "noReply" ? ` ${outcome.why}` : ""}`
   );
@@ -75,18 +78,21 @@ Deno.test("a query reports whether a reply contains an opt-out", async () => {
       return ping === undefined ? [] : [raknet.encodePong({ ...pong, time: ping.time })];
     },
   });
-  const { record, hasOptedOut } = await network.run(queryServer(endpoint, {
-    protocols: named("sqp"), // the ping before SQP only detects RakNet
-    timeoutMs: 1500,
-    retries: 0,
-    open: (bits) => network.open(bits),
-    dialer: new FakeStreams(network, 1),
-    nonce: () => 1n,
-    clock: network,
-    signal: new AbortController().signal,
-    requestedAs: null,
-    scanId: "scan",
-  }));
+  const { record, hasOptedOut } = await network.run(
+    queryServer(endpoint, {
+      allProtocols: PROTOCOLS,
+      protocols: named("sqp"), // the ping before SQP only detects RakNet
+      timeoutMs: 1500,
+      retries: 0,
+      open: (bits) => network.open(bits),
+      dialer: new FakeStreams(network, 1),
+      nonce: () => 1n,
+      clock: network,
+      signal: new AbortController().signal,
+      requestedAs: null,
+      scanId: "scan",
+    }),
+  );
   assertEquals([record, hasOptedOut], [undefined, true]);
 });
 

@@ -125,7 +125,13 @@ export function selectionFor(
   order: Partial<ScanOrder> = {},
 ): ScanSelection {
   return {
-    targets: { names: new Map(), optedOut: [], responders: [], ...targets },
+    targets: {
+      allProtocols: PROTOCOLS,
+      names: new Map(),
+      optedOut: [],
+      responders: [],
+      ...targets,
+    },
     order: { seed: 5, from: START, ...order },
   };
 }
@@ -162,6 +168,7 @@ export async function scanFleet(setting: Setting): Promise<Result> {
   const state = setting.state ?? newState(SCAN_ID, network.now());
   const inclusion = { range: setting.range ?? setting.fleet.range, port: undefined };
   const options = grouped({
+    allProtocols: PROTOCOLS,
     names: new Map(),
     protocols: PROTOCOLS.filter(({ name }) => names.includes(name)),
     ports: (protocol) => PORTS[protocol],
@@ -196,7 +203,7 @@ export async function scanFleet(setting: Setting): Promise<Result> {
   const end = await network.run(runScan(options));
   const knownForSqp = new Set(
     options.targets.known?.filter(({ protocols }) =>
-      leadProtocol(new Set(protocols))?.name === "sqp"
+      leadProtocol(new Set(protocols), PROTOCOLS)?.name === "sqp"
     )
       .map(({ endpoint }) => formatEndpoint(endpoint)),
   );

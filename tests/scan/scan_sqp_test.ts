@@ -358,19 +358,22 @@ async function askWith(
   const endpoint = { address: RANGE.start, port: 9000 };
   network.host(endpoint, typeof who === "string" ? responderOf(who) : who);
   const random = new Random(1);
-  const queried = await network.run(queryServer(endpoint, {
-    protocols: PROTOCOLS.filter(({ name }) => names.includes(name)),
-    timeoutMs: 300,
-    retries: 0,
-    open: (bits) => network.open(bits),
-    dialer: new FakeStreams(network, 1),
-    nonce: () => random.u64() >> 1n,
-    clock: network,
-    signal: new AbortController().signal,
-    requestedAs: null,
-    scanId: SCAN_ID,
-    ...over,
-  }));
+  const queried = await network.run(
+    queryServer(endpoint, {
+      allProtocols: PROTOCOLS,
+      protocols: PROTOCOLS.filter(({ name }) => names.includes(name)),
+      timeoutMs: 300,
+      retries: 0,
+      open: (bits) => network.open(bits),
+      dialer: new FakeStreams(network, 1),
+      nonce: () => random.u64() >> 1n,
+      clock: network,
+      signal: new AbortController().signal,
+      requestedAs: null,
+      scanId: SCAN_ID,
+      ...over,
+    }),
+  );
   const went = queried.outcomes.map(({ protocol, outcome }) => `${protocol} ${outcome.kind}`);
   assertEquals(audit(network.lines, { hostRate: 5 }), []);
   return { ...queried, went, sent: network.sent, lines: network.lines };

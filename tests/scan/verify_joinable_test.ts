@@ -185,19 +185,22 @@ async function query(software: string, verify: boolean) {
   const plan = { ...BEDROCK, servers: 1, software: [software] };
   const [{ endpoint, responder }]: FleetHost[] = drawFleet(plan);
   network.host(endpoint, responder!);
-  const { record } = await network.run(queryServer(endpoint, {
-    protocols: PROTOCOLS,
-    timeoutMs: 1000,
-    retries: 1,
-    open: (family) => network.open(family),
-    dialer: new FakeStreams(network, 1),
-    nonce: () => random.u64() >> 1n,
-    clock: network,
-    signal: new AbortController().signal,
-    requestedAs: null,
-    scanId: "scan",
-    verify,
-  }));
+  const { record } = await network.run(
+    queryServer(endpoint, {
+      allProtocols: PROTOCOLS,
+      protocols: PROTOCOLS,
+      timeoutMs: 1000,
+      retries: 1,
+      open: (family) => network.open(family),
+      dialer: new FakeStreams(network, 1),
+      nonce: () => random.u64() >> 1n,
+      clock: network,
+      signal: new AbortController().signal,
+      requestedAs: null,
+      scanId: "scan",
+      verify,
+    }),
+  );
   const { joinable, mtu, raknet_protocol, extras } = record!;
   return [joinable, mtu, raknet_protocol, extras?.raknet?.security];
 }

@@ -1,13 +1,14 @@
 import { assertEquals } from "@std/assert";
 import { emptyRecord } from "../../src/core/record.ts";
 import { SuppressingEndpoints } from "../../src/watch/mod.ts";
+import { PROTOCOLS } from "../../src/protocols/list.ts";
 
 const ONE = { address: 0x7f000001, port: 19132 };
 const OTHER = { address: 0x7f000001, port: 19133 };
 const DAY = 86_400_000;
 
 Deno.test("an endpoint suppresses protocols until it has been unresponsive for 30 days", () => {
-  const endpoints = new SuppressingEndpoints();
+  const endpoints = new SuppressingEndpoints(PROTOCOLS);
   const note = (at: number, suppresses: boolean, hasReplied: boolean) =>
     endpoints.note(ONE, { suppresses, hasReplied, at });
   note(0, false, true);
@@ -23,7 +24,7 @@ Deno.test("an endpoint suppresses protocols until it has been unresponsive for 3
 });
 
 Deno.test("a record of a protocol over UDP that harms no server suppresses others", () => {
-  const endpoints = new SuppressingEndpoints();
+  const endpoints = new SuppressingEndpoints(PROTOCOLS);
   const seen = (protocols: string[]) => {
     endpoints.noteRecord(ONE, { ...emptyRecord(ONE, DAY), protocols });
     return endpoints.has(ONE, 2 * DAY);
@@ -34,7 +35,7 @@ Deno.test("a record of a protocol over UDP that harms no server suppresses other
 });
 
 Deno.test("the endpoints that were noted last are remembered", () => {
-  const endpoints = new SuppressingEndpoints();
+  const endpoints = new SuppressingEndpoints(PROTOCOLS);
   const at = (address: number) => ({ address, port: 1 });
   for (let i = 0; i <= 65_536; i++) {
     endpoints.note(at(i), { suppresses: true, hasReplied: true, at: 0 });

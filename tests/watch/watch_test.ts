@@ -102,6 +102,7 @@ async function watchFleet(setting: Setting) {
   const limits = STREAM_LIMITS;
   const stream = { dialer: streams, throttle, clock: network, limits, signal, shortage };
   const poller = new Poller({
+    allProtocols: PROTOCOLS,
     timeoutMs: 1000,
     retries: 2,
     demultiplexer: board,

@@ -7,7 +7,6 @@
 import { nodeCrypto } from "../../core/node_modules.ts";
 import { formatAddress, parseAddress } from "../../core/address.ts";
 import { InputError } from "../../core/errors.ts";
-import { PROTOCOLS } from "../../protocols/list.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
 import type { Disk } from "../../sinks/file_operations.ts";
 import type { FloodReport } from "../../sweep/flooding_hosts.ts";
@@ -150,7 +149,7 @@ export function parseCheckpoint(
   content: string,
   program: string,
   path: string,
-  allProtocols: readonly Protocol[] = PROTOCOLS,
+  allProtocols: readonly Protocol[],
 ): Checkpoint {
   const fail = (what: string) => new InputError(`Cannot resume "${path}": ${what}`);
   if (!content.startsWith('{\n  "checkpoint": ')) throw fail("it is not a checkpoint");
@@ -260,7 +259,7 @@ export async function readCheckpoint(
   disk: Disk,
   path: string,
   program: string,
-  allProtocols: readonly Protocol[] = PROTOCOLS,
+  allProtocols: readonly Protocol[],
 ): Promise<Checkpoint> {
   const bytes = await readExisting(disk, path, path);
   if (bytes.length > LONGEST) {

@@ -31,7 +31,6 @@ import {
   isDefaultMotd,
   isNetworkProxy,
 } from "../../classify/software_facts.ts";
-import { PROTOCOLS } from "../../protocols/list.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
 import type { ServerRecord } from "../../core/record.ts";
 import { Digest, DigestTable } from "./alias_digests.ts";
@@ -101,7 +100,7 @@ export class Aliases {
    * signatures.
    * @param allProtocols Every protocol that rows may name.
    */
-  constructor(key: Uint8Array, allProtocols: readonly Protocol[] = PROTOCOLS) {
+  constructor(key: Uint8Array, allProtocols: readonly Protocol[]) {
     this.#digest = new Digest(key);
     this.#allProtocols = allProtocols;
     this.#textFlags = new Set(allProtocols.flatMap((one) => one.playersAreTextFlag ?? []));

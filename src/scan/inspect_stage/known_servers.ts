@@ -7,7 +7,6 @@
 import { type Endpoint, endpointKey } from "../../core/address.ts";
 import { EndpointSet } from "../../core/endpoint_set.ts";
 import type { Endpoints } from "../../core/endpoints.ts";
-import { PROTOCOLS } from "../../protocols/list.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
 import { isDetectionTarget, isVisited, type KnownPlan, knownPlans } from "./known_server_plan.ts";
 import type { ScanTargets } from "../scan_setup.ts";
@@ -29,7 +28,7 @@ export class KnownServers {
    */
   constructor(private readonly targets: ScanTargets, seed: number) {
     this.#plans = knownPlans(targets);
-    const { protocols, allProtocols = PROTOCOLS } = targets;
+    const { protocols, allProtocols } = targets;
     const looked = allProtocols.filter(({ name }) =>
       protocols.some(({ suppressedBy }) => suppressedBy === name)
     );

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import type { ProtocolSelection } from "../../protocols/list.ts";
 import type { Endpoint } from "../../core/address.ts";
 import { InputError } from "../../core/errors.ts";
 import type { RetryLimits } from "../../inspect/retry.ts";
@@ -41,15 +42,11 @@ export interface JavaSweepOptions {
 }
 
 /** Options of a discovery. */
-export interface DiscoverySetup extends RetryLimits {
+export interface DiscoverySetup extends RetryLimits, ProtocolSelection {
   /** The IPv4 networks and the IPv6 links. A link that the system refuses is skipped. */
   readonly networks: readonly (LocalNetwork | LocalLink)[];
   /** The protocol whose probe is broadcast. */
   readonly protocol: Protocol;
-  /** The protocols in which each server is queried. */
-  readonly protocols: readonly Protocol[];
-  /** Every protocol of the program, in order of rank. Default: PROTOCOLS. */
-  readonly allProtocols?: readonly Protocol[];
   /** The destination ports of the broadcasts, by address family. */
   readonly ports: Readonly<Record<4 | 6, readonly number[]>>;
   /** How long to listen, milliseconds; `Infinity`: until `signal` is aborted. */

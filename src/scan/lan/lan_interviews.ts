@@ -18,7 +18,6 @@ import {
 } from "../../protocols/lan/mod.ts";
 import { AddressSignals } from "../opt_outs/address_signals.ts";
 import { withoutPlayers } from "../../protocols/declared_facts.ts";
-import { PROTOCOLS } from "../../protocols/list.ts";
 import { motdAsSent, type Protocol } from "../../protocols/protocol.ts";
 import type { Sighting } from "../../core/record.ts";
 import { AddressSet } from "../../targets/ranges.ts";
@@ -142,7 +141,7 @@ export class LanInterviews {
 
   #found(server: FoundServer, { endpoint, replies, latencyMs }: Findings, at: number): void {
     const { options } = this;
-    const { clock, servers, scanId, allProtocols = PROTOCOLS } = options;
+    const { clock, servers, scanId, allProtocols } = options;
     if (this.isOptedOut(server.address)) return;
     if (replies.some((reply) => this.takeOptOut(server.address, reply))) return;
     const seenAt = Math.round(clock.wall() - (clock.now() - at));

@@ -8,7 +8,6 @@ import type { Address } from "../../core/address.ts";
 import type { Sighting } from "../../core/record.ts";
 import { firstReplyOf } from "../../inspect/protocol_reply.ts";
 import type { ProtocolReply } from "../../inspect/protocol_reply.ts";
-import { PROTOCOLS } from "../../protocols/list.ts";
 import { motdAsSent, type Protocol } from "../../protocols/protocol.ts";
 import type { ScanSetup } from "../scan_setup.ts";
 import type { ScanTables } from "../scan_tables.ts";
@@ -23,7 +22,7 @@ export class OptOutRecorder {
 
   /** Creates a recorder without opt-outs. */
   constructor(options: ScanSetup, tables: Pick<ScanTables, "lowWater" | "optedOut" | "stop">) {
-    const { protocols, allProtocols = PROTOCOLS } = options.targets;
+    const { protocols, allProtocols } = options.targets;
     this.#options = options;
     this.#tables = tables;
     this.#protocols = [...protocols, ...allProtocols];

@@ -5,7 +5,6 @@
  * @module
  */
 import { suppressorOf } from "../../inspect/interview.ts";
-import { PROTOCOLS } from "../../protocols/list.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
 import { segmentsOf } from "../../targets/compose.ts";
 import type { Segment } from "../../targets/space.ts";
@@ -29,7 +28,7 @@ export interface SuppressionPlan {
 export function planSuppression(
   { targets, order: { from: { udp: from } } }: ScanSelection,
 ): SuppressionPlan[] {
-  const { protocols, allProtocols = PROTOCOLS, ports } = targets;
+  const { protocols, allProtocols, ports } = targets;
   const fresh = from.pass === 1 && from.position === 0;
   const segmentsFor = ({ name }: Protocol) =>
     segmentsOf(targets.addresses, (bits) => ports(name, bits));

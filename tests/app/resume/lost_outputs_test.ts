@@ -15,6 +15,7 @@ import { createTables } from "../../../src/store/schema/create_tables.ts";
 import { finish, run, SCAN, start, until } from "../../cli/program.ts";
 import { SEEN } from "../../store/databases.ts";
 import { fleetAt, inFolder, kill, listed, put, text } from "./stopped_programs.ts";
+import { PROTOCOLS } from "../../../src/protocols/list.ts";
 
 const FLEET = fleetAt(0x7f3d0000, 0);
 const TARGETS = "127.61.0.0/23";
@@ -45,7 +46,8 @@ Deno.test("a database that lost rows of a scan is refused, or gets the rows when
   await inFolder(async (folder) => {
     const [rows, database] = [`${folder}/rows.ndjson`, `${folder}/rows.db`];
     const checkpoint = `${rows}.checkpoint`;
-    const saved = async () => parseCheckpoint(await text(checkpoint), "0.1.0", "it").rows;
+    const saved = async () =>
+      parseCheckpoint(await text(checkpoint), "0.1.0", "it", PROTOCOLS).rows;
     const named = async () =>
       (await text(`${checkpoint}.list`)).split("\n").filter((line) => line.startsWith("+ "))
         .flatMap((line) => line.split(" ").slice(2));

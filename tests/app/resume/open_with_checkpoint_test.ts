@@ -99,7 +99,7 @@ async function interrupted(folder: string): Promise<{ path: string; output: stri
 
 /** Reads a checkpoint, and shows everything from it. The outputs are not truncated. */
 async function resume(path: string, folder: string): Promise<void> {
-  const checkpoint = await readCheckpoint(systemDisk, path, "1.2.3");
+  const checkpoint = await readCheckpoint(systemDisk, path, "1.2.3", PROTOCOLS);
   const resumed = await readResumed(
     path,
     checkpoint,

@@ -129,6 +129,7 @@ Deno.test("a name with an SRV record is queried at the record's target", async (
       },
     );
     const { record } = await queryServer(endpoint, {
+      allProtocols: PROTOCOLS,
       protocols: first,
       timeoutMs: 1500,
       retries: 0,

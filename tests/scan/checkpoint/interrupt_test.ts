@@ -19,6 +19,7 @@ import { FakeDisk } from "../../fakes/disk.ts";
 import { NO_STREAM_FAULTS } from "../../../src/testing/fake_streams.ts";
 import { PORTS, type Result, scanFleet, selectionFor, type Setting } from "../scan_harness.ts";
 import { CHECKPOINT, PROGRAM, resumeScan, startScan } from "./resumable_scan.ts";
+import { PROTOCOLS } from "../../../src/protocols/list.ts";
 
 /** A default scan: UDP and TCP at the same time, two passes of each protocol. */
 const DEFAULT: Setting = {
@@ -143,7 +144,7 @@ for (
       const { end } = (await startScan(disk, stopped)).result;
       if (end.reason !== "done") {
         const path = read(resumeCommand(CHECKPOINT)).resume!;
-        const { marks } = await readCheckpoint(disk, path, PROGRAM);
+        const { marks } = await readCheckpoint(disk, path, PROGRAM, PROTOCOLS);
         checkMarks(marks, PASSES, path);
         assertEquals((await resumeScan(disk, setting))?.result.end.reason, "done", what);
       }

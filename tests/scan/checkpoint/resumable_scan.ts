@@ -14,6 +14,7 @@ import { TextSink } from "../../../src/sinks/sink.ts";
 import { FakeDisk } from "../../fakes/disk.ts";
 import { FakeNetwork } from "../../../src/testing/fake_network.ts";
 import { type Result, SCAN_ID, scanFleet, type Setting } from "../scan_harness.ts";
+import { PROTOCOLS } from "../../../src/protocols/list.ts";
 
 export const CHECKPOINT = "rows.csv.checkpoint";
 export const PROGRAM = "1.2.3";
@@ -89,7 +90,7 @@ export async function resumeScan(
   const network = new FakeNetwork(2, setting.faults);
   const failures: string[] = [];
   if (disk.bytes(CHECKPOINT) === undefined) return undefined;
-  const checkpoint = await readCheckpoint(disk, CHECKPOINT, PROGRAM);
+  const checkpoint = await readCheckpoint(disk, CHECKPOINT, PROGRAM, PROTOCOLS);
   const left = await resumeRows(disk, writtenRowsPath(CHECKPOINT), checkpoint);
   const paths = Object.keys(OUTPUTS);
   const cut = left.cut(

@@ -10,6 +10,7 @@ import { FakeDisk } from "../../fakes/disk.ts";
 import { NO_STREAM_FAULTS } from "../../../src/testing/fake_streams.ts";
 import type { Setting } from "../scan_harness.ts";
 import { CHECKPOINT, OUTPUTS, PROGRAM, resumeScan, startScan } from "./resumable_scan.ts";
+import { PROTOCOLS } from "../../../src/protocols/list.ts";
 
 /** Replies arrive up to a second late, and each pass takes three seconds. */
 const SETTING: Setting = {
@@ -67,7 +68,7 @@ Deno.test("a scan with a checkpoint finds the same servers as without, and remov
     undefined,
   ]);
   await assertRejects(
-    () => readCheckpoint(whole, CHECKPOINT, PROGRAM),
+    () => readCheckpoint(whole, CHECKPOINT, PROGRAM, PROTOCOLS),
     InputError,
     `Cannot resume "${CHECKPOINT}": there is no such file; a scan that finishes removes its`,
   );
@@ -132,7 +133,7 @@ Deno.test("a scan that is killed repeatedly finishes", async () => {
 
 Deno.test("an output that is shorter than its checkpoint is refused, and nothing is truncated", async () => {
   const disk = FakeDisk.after(operations, Math.floor(operations.length * 0.8));
-  const { outputs } = await readCheckpoint(disk, CHECKPOINT, PROGRAM);
+  const { outputs } = await readCheckpoint(disk, CHECKPOINT, PROGRAM, PROTOCOLS);
   disk.put("rows.ndjson", disk.bytes("rows.ndjson")!.subarray(0, outputs[1]! - 1));
   const before = ["rows.csv", "rows.ndjson", `${CHECKPOINT}.list`].map((path) => disk.text(path));
   await assertRejects(() => resumeScan(disk, SETTING), InputError, '"rows.ndjson" has ');
@@ -147,7 +148,7 @@ async function aheadOfItsCheckpoint() {
     const named = (disk.text(`${CHECKPOINT}.list`) ?? "").split("\n")
       .filter((line) => line.startsWith("+ ")).flatMap((line) => line.split(" ").slice(2));
     if (disk.bytes(CHECKPOINT) === undefined) continue;
-    const { rows } = await readCheckpoint(disk, CHECKPOINT, PROGRAM);
+    const { rows } = await readCheckpoint(disk, CHECKPOINT, PROGRAM, PROTOCOLS);
     if (rows >= 5 && named.length >= rows + 4) return { disk, rows, named };
   }
 }
@@ -242,7 +243,7 @@ Deno.test("a full disk ends a scan with a valid checkpoint; with free space the 
     const { disk, result } = await failing((disk) => disk.room = Math.floor(share * needed));
     assertEquals(result.end.reason, "failed");
     assert(/No space left/.test(result.end.error!.message));
-    const { state } = await readCheckpoint(disk, CHECKPOINT, PROGRAM);
+    const { state } = await readCheckpoint(disk, CHECKPOINT, PROGRAM, PROTOCOLS);
     assert(
       state === "failed" || state === "running",
       "the last save may have failed for lack of space",
@@ -268,7 +269,7 @@ Deno.test("a resumed scan does not query addresses that opted out", async () => 
 
 Deno.test("counters continue in a resumed scan", async () => {
   const half = FakeDisk.after(operations, Math.floor(operations.length / 2));
-  const { counters, rows } = await readCheckpoint(half, CHECKPOINT, PROGRAM);
+  const { counters, rows } = await readCheckpoint(half, CHECKPOINT, PROGRAM, PROTOCOLS);
   const part = await resumeScan(half, SETTING);
   const { state } = part!.result;
   assertEquals(state.written, 40);

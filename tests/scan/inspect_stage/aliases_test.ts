@@ -37,7 +37,7 @@ const QUERY = { ...VANILLA, ...OWN, protocol: "query", protocols: ["query"] };
 
 /** The value of `alias_of` for each of these rows. */
 function aliases(...rows: readonly (readonly [where: string, columns: Columns])[]) {
-  const seen = new Aliases(KEY);
+  const seen = new Aliases(KEY, PROTOCOLS);
   return rows.map(([where, columns]) => {
     const endpoint: Endpoint = parseEndpoint(where)!;
     return seen.of({ ...emptyRecord(endpoint, 0), ...columns }, endpoint);
@@ -199,7 +199,7 @@ Deno.test("Aliases agrees with a simple implementation for any rows", () => {
   const pick: <T>(...values: T[]) => T = (...values) => random.pick(values);
   let aliasesSeen = 0;
   for (let round = 0; round < 150; round++) {
-    const seen = new Aliases(KEY);
+    const seen = new Aliases(KEY, PROTOCOLS);
     const simple = new SimpleAliases((text) => text === "A Minecraft Server" || text === "Lobby");
     const hosts: Endpoint["address"][] = Array.from(
       { length: 1 + random.below(4) },
@@ -236,7 +236,7 @@ Deno.test("Aliases agrees with a simple implementation for any rows", () => {
 });
 
 Deno.test("Aliases is bounded, and still recognises earlier rows", () => {
-  const seen = new Aliases(KEY);
+  const seen = new Aliases(KEY, PROTOCOLS);
   const of = (address: number) => {
     const endpoint = { address, port: 19132 };
     const guid = String(2n ** 50n + BigInt(address % 600_000));

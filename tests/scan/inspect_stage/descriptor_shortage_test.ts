@@ -10,6 +10,7 @@ import { FakeDisk } from "../../fakes/disk.ts";
 import { FakeNetwork } from "../../../src/testing/fake_network.ts";
 import { scanFleet, type Setting } from "../scan_harness.ts";
 import { CHECKPOINT, PROGRAM, resumeScan, startScan } from "../checkpoint/resumable_scan.ts";
+import { PROTOCOLS } from "../../../src/protocols/list.ts";
 
 const RANGE = { start: 0x7f100000, end: 0x7f100100 };
 /**
@@ -98,7 +99,7 @@ Deno.test("an incomplete scan keeps its checkpoint, and the resumed scan finds t
   const settings: Setting = { fleet: NODES, retries: 0, audited: false };
   const part = await startScan(disk, { ...settings, openExclusive: exhausted });
   assertEquals([part.result.end.reason, part.resumable], ["incomplete", true]);
-  const { state }: Checkpoint = await readCheckpoint(disk, CHECKPOINT, PROGRAM);
+  const { state }: Checkpoint = await readCheckpoint(disk, CHECKPOINT, PROGRAM, PROTOCOLS);
   assertEquals(state, "incomplete");
   const rest = await resumeScan(disk, settings);
   assertEquals([rest?.result.end.reason, rest?.resumable], ["done", false]);

@@ -273,7 +273,11 @@ Deno.test("rescan: a server known for SQP is never pinged, whatever protocols ar
     const queriesKnown = names.length === 0;
     const sent = queriesKnown ? USUAL : names;
     const protocols = PROTOCOLS.filter(({ name }) => sent.includes(name));
-    const { probed, all, interviewed } = planFor(known, { protocols, queriesKnown });
+    const { probed, all, interviewed } = planFor(known, {
+      allProtocols: PROTOCOLS,
+      protocols,
+      queriesKnown,
+    });
     return [probed, all].map((some) => some.map(({ name }) => name).join()).join(" ") +
       (interviewed ? " interviewed" : "");
   };
@@ -431,7 +435,7 @@ for (const [reason, stopped] of Object.entries(STOPPED)) {
     assert(state.written > 0 && state.written < 20, `${state.written} rows`);
     assert(end.marks.udp.pass > state.passes, `the mark is in pass ${end.marks.udp.pass}`);
     assertEquals([end.reason, cut.resumable], [reason, true]);
-    assertEquals((await readCheckpoint(disk, CHECKPOINT, PROGRAM)).state, reason);
+    assertEquals((await readCheckpoint(disk, CHECKPOINT, PROGRAM, PROTOCOLS)).state, reason);
     const rest = await resumeScan(disk, UNVISITED);
     assertEquals([rest?.result.end.reason, rest?.resumable], ["done", false]);
     const ids = disk.text("rows.ndjson")!.trim().split("\n").map((row) => JSON.parse(row))

@@ -4,7 +4,7 @@ import { audit } from "../../../src/fleet/judge/audit.ts";
 import { drawFleet } from "../../../src/fleet/simulate/draw_fleet.ts";
 import { Random } from "../../../src/fleet/random.ts";
 import { NETHERNET_PORT } from "../../../src/protocols/lan/mod.ts";
-import { USUAL_PROTOCOLS } from "../../../src/protocols/list.ts";
+import { PROTOCOLS, USUAL_PROTOCOLS } from "../../../src/protocols/list.ts";
 import { raknetProtocol } from "../../../src/protocols/raknet/mod.ts";
 import type { ServerRecord } from "../../../src/core/record.ts";
 import {
@@ -38,27 +38,30 @@ export async function lookAroundWell(
   network.broadcasts.push(0xffffffff, ALL_NODES);
   const random = new Random(1);
   const found: ServerRecord[] = [];
-  const end = await network.run(discover({
-    networks: [HOME],
-    protocol: raknetProtocol as DiscoverySetup["protocol"],
-    protocols: USUAL_PROTOCOLS,
-    ports: { 4: [19132], 6: [19133] },
-    listenMs: 3000,
-    continuous: false,
-    servers: new FoundServers(),
-    timeoutMs: 1000,
-    retries: 1,
-    open: ({ address }) => network.open(typeof address === "number" ? 4 : 6, address),
-    token: 0x12345678,
-    nonce: () => random.u64() >> 1n,
-    optsOut: (motd) => motd.includes("§b§d§f§d§b"),
-    players: true,
-    scanId: "scan",
-    clock: network,
-    signal: new AbortController().signal,
-    onServer: (record) => found.push(record),
-    ...over,
-  }));
+  const end = await network.run(
+    discover({
+      allProtocols: PROTOCOLS,
+      networks: [HOME],
+      protocol: raknetProtocol as DiscoverySetup["protocol"],
+      protocols: USUAL_PROTOCOLS,
+      ports: { 4: [19132], 6: [19133] },
+      listenMs: 3000,
+      continuous: false,
+      servers: new FoundServers(),
+      timeoutMs: 1000,
+      retries: 1,
+      open: ({ address }) => network.open(typeof address === "number" ? 4 : 6, address),
+      token: 0x12345678,
+      nonce: () => random.u64() >> 1n,
+      optsOut: (motd) => motd.includes("§b§d§f§d§b"),
+      players: true,
+      scanId: "scan",
+      clock: network,
+      signal: new AbortController().signal,
+      onServer: (record) => found.push(record),
+      ...over,
+    }),
+  );
   const lines = network.lines.filter(({ host }) => !host.endsWith(`:${NETHERNET_PORT}`));
   assertEquals(audit(lines, { hostRate: HOST_RATE }), []);
   return { ...end, found };

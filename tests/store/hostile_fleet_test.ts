@@ -5,6 +5,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { openSqlite } from "../../src/store/database/sqlite.ts";
 import type { Database } from "../../src/store/database/database.ts";
+import { TABLE_COLUMNS } from "../../src/store/schema/table_columns.ts";
 import { run, SCAN } from "../cli/program.ts";
 import { hostileFleet, PORT } from "./hostile_fleet.ts";
 import { all, connect, SERVER, withPostgres } from "./databases.ts";
@@ -38,19 +39,14 @@ function changingStatus(reply: number): string {
 }
 
 /** The JSON columns of all tables. */
-async function jsonColumns(): Promise<(readonly [table: string, column: string])[]> {
-  const sql = await Deno.readTextFile(
-    new URL("../../src/store/schema/postgres.sql", import.meta.url),
-  );
-  return [...sql.matchAll(/^create table (\w+) \(\n([^]*?)^\)/gm)].flatMap(([, table, body]) =>
-    [...body.matchAll(/^ {2}(\w+) jsonb/gm)].map(([, column]) => [table, column] as const)
-  );
-}
+const JSON_COLUMNS = TABLE_COLUMNS.flatMap(({ name, columns }) =>
+  columns.filter(({ type }) => type === "jsonb").map((column) => [name, column.name] as const)
+);
 
 /** Reads each key and value in all JSON columns, in SQL and here. */
 async function readAllJson(database: Database): Promise<number> {
   let values = 0;
-  for (const [table, column] of await jsonColumns()) {
+  for (const [table, column] of JSON_COLUMNS) {
     for (const row of await all(database, `select ${column} as json from ${table}`)) {
       if (row.json !== null) JSON.parse(String(row.json));
     }

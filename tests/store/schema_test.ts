@@ -1,9 +1,13 @@
-/** Covers src/store/schema/: both files of tables, and their description in docs/database.md. */
+/** Covers src/store/schema/: the tables of both engines, and their description in docs/database.md. */
 import { assert, assertEquals } from "@std/assert";
+import type { Database } from "../../src/store/database/database.ts";
 import { openSqlite } from "../../src/store/database/sqlite.ts";
 import { createTables } from "../../src/store/schema/create_tables.ts";
+import { TABLE_COLUMNS } from "../../src/store/schema/table_columns.ts";
+import { TABLE_STATEMENTS } from "../../src/store/schema/table_statements.ts";
+import { all, onEngines } from "./databases.ts";
 
-/** A column in a file of tables. */
+/** A column in the statement of a table. */
 interface Column {
   readonly name: string;
   readonly type: string;
@@ -13,11 +17,10 @@ interface Column {
 
 const read = (path: string) => Deno.readTextFile(new URL(`../../${path}`, import.meta.url));
 
-/** The columns of each table in a file. */
-async function tablesOf(engine: string): Promise<Map<string, Column[]>> {
-  const text = await read(`src/store/schema/${engine}.sql`);
+/** The columns of each table in the statements for an engine. */
+function tablesOf(engine: Database["engine"]): Map<string, Column[]> {
   const tables = new Map<string, Column[]>();
-  for (const [, comment, table, body, keyed] of text.matchAll(TABLE)) {
+  for (const [, comment, table, body, keyed] of TABLE_STATEMENTS[engine].matchAll(TABLE)) {
     assert(comment.startsWith("-- "), `${engine}: ${table} has no comment`);
     const key = /primary key \((.*)\)/.exec(body + keyed)?.[1].split(", ") ?? [];
     const columns = [...body.matchAll(COLUMN)].filter(([, name]) => name !== "primary")
@@ -50,8 +53,8 @@ const TYPES: Readonly<Record<string, string>> = {
   "double precision": "real",
 };
 
-Deno.test("both engines have the same tables and columns, each with a comment", async () => {
-  const [postgres, sqlite] = [await tablesOf("postgres"), await tablesOf("sqlite")];
+Deno.test("both engines have the same tables and columns, each with a comment", () => {
+  const [postgres, sqlite] = [tablesOf("postgres"), tablesOf("sqlite")];
   assertEquals([...sqlite.keys()], [...postgres.keys()]);
   assert(sqlite.size > 11, `${sqlite.size} tables`);
   for (const [table, columns] of postgres) {
@@ -62,9 +65,51 @@ Deno.test("both engines have the same tables and columns, each with a comment", 
   }
 });
 
+/** A query for the names of tables. */
+const STORED_TABLES = {
+  sqlite: "select name from sqlite_master where type = 'table' and name not like 'sqlite_%'",
+  postgres: "select relname as name from pg_class where relkind = 'r' and " +
+    "relnamespace = current_schema()::regnamespace",
+};
+
+/** A query for the columns of a table: names, types, and whether they can be null. */
+const STORED_COLUMNS = {
+  sqlite: `select name, lower(type) as type, not "notnull" as nullable, pk > 0 as keyed
+    from pragma_table_xinfo(?) order by cid`,
+  postgres: `select attname as name, case atttypid when 'timestamptz'::regtype then 'timestamptz'
+      else atttypid::regtype::text end as type, not attnotnull as nullable, attnotnull as keyed
+    from pg_attribute where attrelid = ?::regclass and attnum > 0 order by attnum`,
+};
+
+onEngines("a new database has the tables and columns of the statements", async (db) => {
+  for (const [table, columns] of tablesOf(db.engine)) {
+    const stored = await db.rows(STORED_COLUMNS[db.engine], [table]);
+    assertEquals(
+      stored.map(({ name, type, nullable, keyed }) => [name, type, nullable === 1 && keyed !== 1]),
+      columns.map(({ name, type, isNullable }) => [name, type, isNullable]),
+      table,
+    );
+  }
+  const names = (await all(db, STORED_TABLES[db.engine])).map(({ name }) => String(name));
+  assertEquals(names.toSorted(), [...tablesOf(db.engine).keys()].toSorted());
+});
+
+Deno.test("the tables of SQLite are strict, and those with a key of several columns have no rowid", async () => {
+  await using database = openSqlite(":memory:");
+  await createTables(database);
+  const tables = await database.rows(
+    "select name, strict, wr from pragma_table_list where type = 'table' and name not like 'sqlite_%'",
+  );
+  assertEquals(tables.filter(({ strict }) => strict !== 1), []);
+  const withoutRowid = new Set(tables.filter(({ wr }) => wr === 1).map(({ name }) => name));
+  const ofSeveral = TABLE_COLUMNS.filter(({ key }) => key.sqlite.length > 1);
+  assert(ofSeveral.length > 5 && withoutRowid.size < tables.length);
+  for (const { name } of ofSeveral) assert(withoutRowid.has(name), name);
+});
+
 Deno.test("docs/database.md lists each table with its columns and types", async () => {
   const text = await read("docs/database.md");
-  for (const [table, columns] of await tablesOf("postgres")) {
+  for (const [table, columns] of tablesOf("postgres")) {
     const section = text.split(`### ${table}\n`)[1]?.split("\n##")[0] ?? "";
     const rows = [...section.matchAll(/^\| `(\w+)` +\| ([a-z0-9 ]+?)(, or null)? +\|/gm)];
     assertEquals(
@@ -81,9 +126,9 @@ Deno.test("docs/database.md lists the columns of the view for other programs, in
   const listed = [...section.split(". Its columns")[0].matchAll(/`(\w+)`/g)].map(([, name]) =>
     name
   );
-  for (const engine of ["postgres", "sqlite"]) {
+  for (const engine of ["postgres", "sqlite"] as const) {
     const [, columns] = /create view server_list as\nselect ([^]*?)\nfrom /.exec(
-      await read(`src/store/schema/${engine}.sql`),
+      TABLE_STATEMENTS[engine],
     )!;
     const names = columns.split(/,\s+/).map((column) => column.replace(/^[^]*[. ]/, ""));
     assertEquals(listed, ["server_list", ...names], engine);

@@ -5,17 +5,13 @@
  */
 import { InputError } from "../../core/errors.ts";
 import { type Database, insertInto } from "../database/database.ts";
-import postgres from "./postgres.sql" with { type: "text" };
-import sqlite from "./sqlite.sql" with { type: "text" };
 import { refuseForeignObjects } from "./foreign_objects.ts";
 import { withPartitions } from "./partitions.ts";
 import { TABLE_COLUMNS } from "./table_columns.ts";
+import { TABLE_STATEMENTS } from "./table_statements.ts";
 
 /** The version of the tables. No release wrote the versions 1 to 6. */
 export const SCHEMA_VERSION = 7;
-
-/** The statements that make the tables, by engine. */
-const TABLES = { postgres, sqlite } as const;
 
 /** The table whose only row contains the schema version. */
 const VERSION_TABLE = "blocksweep_schema";
@@ -100,7 +96,7 @@ async function writeTables(
   database: Database,
   { partitionByMonth = false }: TableOptions,
 ): Promise<void> {
-  const tables = TABLES[database.engine];
+  const tables = TABLE_STATEMENTS[database.engine];
   await database.script(partitionByMonth ? withPartitions(tables) : tables);
   await database.bulk(INSERT_VERSION, [[SCHEMA_VERSION, randomHex(8)]]);
   await database.bulk(INSERT_SALT, [[randomHex(16)]]);

@@ -6,15 +6,15 @@
  */
 import { InputError } from "../../core/errors.ts";
 import type { Database } from "../database/database.ts";
-import sqlite from "./sqlite.sql" with { type: "text" };
 import { TABLE_COLUMNS } from "./table_columns.ts";
+import { TABLE_STATEMENTS } from "./table_statements.ts";
 import textIndex from "./text_index_sqlite.sql" with { type: "text" };
 
 const CREATE = /^create ((?:view|trigger|virtual table) (\w+)[^]*?);\n(?=\n|$(?![^]))/gm;
 
 /** The statements for views, triggers and virtual tables of this program, by name; without `create`. */
 const OWN = new Map(
-  [sqlite, textIndex].flatMap((text) => [...text.matchAll(CREATE)])
+  [TABLE_STATEMENTS.sqlite, textIndex].flatMap((text) => [...text.matchAll(CREATE)])
     .map(([, statement, name]) => [name, statement.toLowerCase()]),
 );
 

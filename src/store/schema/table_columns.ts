@@ -1,11 +1,10 @@
 /**
- * The tables and their columns, read from the files that create them.
+ * The tables and their columns, read from the statements that make them.
  *
  * @module
  */
 import type { ColumnType } from "../database/database.ts";
-import postgres from "./postgres.sql" with { type: "text" };
-import sqlite from "./sqlite.sql" with { type: "text" };
+import { COLUMN, TABLE, TABLE_STATEMENTS } from "./table_statements.ts";
 
 /** A column of a table. */
 export interface TableColumn {
@@ -29,9 +28,6 @@ export interface TableColumns {
   readonly key: { readonly [engine in "postgres" | "sqlite"]: readonly string[] };
 }
 
-const TABLE = /^create table (\w+) \(\n([^]*?)^\)/gm;
-const COLUMN = /^ {2}(?!primary key)(\w+) (double precision|\w+)(.*?)(?:--.*)?$/gm;
-
 /** The start of the expression of a column that the engine computes. */
 const COMPUTED = "generated always as (";
 
@@ -48,8 +44,8 @@ function keyOf(body: string): readonly string[] {
 
 /** All tables, in the order in which they are created: those that others refer to come first. */
 export const TABLE_COLUMNS: readonly TableColumns[] = (() => {
-  const bodies = bodiesOf(sqlite);
-  return [...bodiesOf(postgres)].map(([name, body]) => ({
+  const bodies = bodiesOf(TABLE_STATEMENTS.sqlite);
+  return [...bodiesOf(TABLE_STATEMENTS.postgres)].map(([name, body]) => ({
     name,
     columns: [...body.matchAll(COLUMN)].filter(([line]) => !line.includes(COMPUTED))
       .map(([, column, type, rest]) => ({

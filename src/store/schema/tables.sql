@@ -1,5 +1,20 @@
--- The tables of blocksweep in PostgreSQL 14 or later, schema version 7. docs/database.md explains them.
--- sqlite.sql has the same tables and columns. Text keys are sorted by code point (collation C).
+-- The tables of blocksweep, schema version 7. docs/database.md explains them. This is SQL of PostgreSQL
+-- (14 or later), except "without rowid". table_statements.ts makes the statements of SQLite from it:
+--
+--   here                                    in SQLite
+--   integer, bigint, xid8                   integer
+--   boolean                                 integer: 1 or 0
+--   timestamptz                             integer: Unix milliseconds
+--   double precision                        real
+--   text, uuid, inet                        text
+--   jsonb                                   text: JSON
+--   bytea                                   blob
+--   collate "C": sorted by code point       left out: SQLite sorts all text by code point
+--   generated always as identity            left out: SQLite numbers an integer primary key
+--   without rowid: rows are in the key      the same; PostgreSQL has no such tables
+--   each table                              with the word strict
+--
+-- A line that begins with "postgres:" or "sqlite:" is for that engine only.
 
 -- The version of the schema: one row.
 create table blocksweep_schema (
@@ -33,13 +48,13 @@ create table scans (
 
 -- Completed shards of a scan.
 create table scan_shards (
-  scan integer not null references scans (id),-- scans.id
+  scan integer not null references scans (id),  -- scans.id
   shard integer not null,                 -- number of the shard, from 1
   done_at timestamptz not null,           -- when the shard was completed
   probes_sent bigint not null,            -- scans.probes_sent of the shard
   replies bigint not null,                -- scans.replies of the shard
   primary key (scan, shard)
-);
+) without rowid;
 
 -- The addresses that the user named as targets of a scan, merged, and those of them that it does
 -- not probe.
@@ -51,14 +66,14 @@ create table scan_ranges (
   widened boolean not null,               -- whether the range may contain addresses outside the original ranges
   noted_at timestamptz not null,          -- when the scan began to use the range
   primary key (scan, excluded, first)
-);
+) without rowid;
 
 -- Servers that replied to a scan that has not finished. Emptied when the scan finishes.
 create table scan_servers (
   scan integer not null,                  -- scans.id
   server integer not null,                -- servers.id
   primary key (scan, server)
-);
+) without rowid;
 
 -- One row per server, with the values that rarely change. server_state has the others.
 create table servers (
@@ -68,6 +83,7 @@ create table servers (
   hostname text collate "C",              -- the name in the key, lower case, A-labels; null: none
   is_srv boolean not null,                -- whether an SRV record of the name led to the server
   address inet not null,                  -- the last address; it may change if the server has a hostname
+sqlite:   address_sort text not null,             -- the address in a form that sorts by number
   scope text,                             -- zone of a link-local address; null: none
   port integer not null,                  -- the last port
   protocol text not null,                 -- the protocol of the highest rank; empty: never replied
@@ -104,22 +120,27 @@ create table servers (
   changed_at timestamptz not null,        -- when the database recorded the last change of the content or of online
   tags jsonb not null default '[]',       -- set by users of the database: no scan or watch changes them
   notes text,                             -- set by users of the database, like tags
-  kind_key text collate "C" not null generated always as (case when alias_of is null then '' else 'alias' end || '|' || replace(coalesce(edition, ''), '|', '?') || '|' || replace(coalesce(software_confidence, ''), '|', '?') || '|' || replace(protocols::text, '", "', '","')) stored -- alias or nothing, edition, software_confidence and protocols, joined by |, for searches
+postgres:   kind_key text collate "C" not null generated always as (case when alias_of is null then '' else 'alias' end || '|' || replace(coalesce(edition, ''), '|', '?') || '|' || replace(coalesce(software_confidence, ''), '|', '?') || '|' || replace(protocols::text, '", "', '","')) stored -- alias or nothing, edition, software_confidence and protocols, joined by |, for searches
+sqlite:   kind_key text collate "C" not null generated always as (case when alias_of is null then '' else 'alias' end || '|' || replace(coalesce(edition, ''), '|', '?') || '|' || replace(coalesce(software_confidence, ''), '|', '?') || '|' || protocols) virtual -- alias or nothing, edition, software_confidence and protocols, joined by |, for searches
 );
 
-create index servers_address on servers (address, port, id);
-create index servers_port on servers (port, id);
+postgres: create index servers_address on servers (address, port, id);
+sqlite: create index servers_address on servers (address_sort, port);
+postgres: create index servers_port on servers (port, id);
+sqlite: create index servers_port on servers (port);
 create index servers_hostname on servers (hostname) where hostname is not null;
-create index servers_software on servers (software_key, id);
-create index servers_kind on servers (kind_key, id);
+postgres: create index servers_software on servers (software_key, id);
+sqlite: create index servers_software on servers (software_key);
+postgres: create index servers_kind on servers (kind_key, id);
+sqlite: create index servers_kind on servers (kind_key);
 create index servers_name on servers (name_key, id);
 create index servers_version on servers (version_key, id);
 create index servers_new on servers (first_seen, id);
 create index servers_changed on servers (changed_at, id);
 
--- One row per server, with the values that each poll writes. Half of each page stays free for the
--- row's next version, and no index contains the times of probes and replies. The update of an
--- unchanged server therefore changes no index (a HOT update). Parallel workers are off, because
+-- One row per server, with the values that each poll writes. In PostgreSQL, half of each page stays
+-- free for the row's next version, and no index contains the times of probes and replies. The update
+-- of an unchanged server therefore changes no index (a HOT update). Parallel workers are off, because
 -- starting them takes longer than reading a page of servers.
 create table server_state (
   server integer primary key,             -- servers.id
@@ -132,10 +153,12 @@ create table server_state (
   missed_scans integer not null,          -- scans in a row that probed the server without a reply
   online boolean not null,                -- whether the server counts as online
   lacking_parts text not null default ''  -- parts that the last replies lacked, and how often: an object; empty: none
-) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.05, parallel_workers = 0);
+postgres: ) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.05, parallel_workers = 0);
+sqlite: );
 
 create index server_state_players on server_state
-  (online, (coalesce(players_online, -1)), server) include (players_online);
+postgres:   (online, (coalesce(players_online, -1)), server) include (players_online);
+sqlite:   (online, (coalesce(players_online, -1)), server);
 
 -- Players' names as last published, only of servers that publish them.
 create table server_players (
@@ -149,7 +172,7 @@ create table server_flags (
   flag text collate "C" not null,         -- the flag
   server integer not null,                -- servers.id
   primary key (flag, server)
-);
+) without rowid;
 
 -- What scans and watches saw of a server: see "When an observation is written" in docs/database.md.
 create table observations (
@@ -162,39 +185,41 @@ create table observations (
   online boolean not null,                -- whether the server replied
   content bytea,                          -- servers.content at that time; null without a reply
   primary key (server, at, scan)
-);
+) without rowid;
 
 -- Changes of servers, each written once, by the transaction that changed the server's state.
 create table events (
-  tx xid8 not null default pg_current_xact_id(),  -- transaction that wrote the event; 0 in SQLite
-  seq bigint generated always as identity,  -- order of events of one transaction
+postgres:   tx xid8 not null default pg_current_xact_id(),  -- transaction that wrote the event; 0 in SQLite
+sqlite:   tx integer not null default 0,          -- transaction that wrote the event; 0 in SQLite
+postgres:   seq bigint generated always as identity,  -- order of events of one transaction
+sqlite:   seq integer primary key autoincrement,  -- order of events of one transaction
+postgres:   primary key (tx, seq),
   id uuid not null unique,                -- the event's identity, UUIDv7
   at timestamptz not null,                -- when the change was detected
   server integer,                         -- servers.id; null: the event is about no single server
   scan integer,                           -- scans.id of the scan or watch that detected it
   kind text collate "C" not null,         -- online, offline, changed, restarted, opted_out, watcher_offline, watcher_online
-  data jsonb not null,                    -- further values of the event: an object
-  primary key (tx, seq)
+  data jsonb not null                     -- further values of the event: an object
 );
 
 create index events_server on events (server, at);
 create index events_at on events (at);
 
--- The number of the oldest transaction that runs in this database; if none runs, that of the next one.
--- Takes the transactions that were running when the statement began, and leaves out those that are
--- now seen to belong to another database. A transaction that has ended meanwhile, or that the role does not
--- see, counts as one of this database. A replica does not know the databases of transactions.
-create view event_horizon as
-select case when pg_is_in_recovery() then pg_snapshot_xmin(snapshot)
-  else least(pg_current_xact_id_if_assigned(), pg_snapshot_xmax(snapshot), (
-    select running from pg_snapshot_xip(snapshot) as running
-    where not exists (
-      select 1 from pg_stat_activity a where a.backend_xid = running::xid and a.datname <> current_database()
-    ) and not exists (
-      select 1 from pg_prepared_xacts p where p.transaction = running::xid and p.database <> current_database()
-    ) order by running limit 1
-  )) end as tx
-from pg_current_snapshot() as snapshot;
+postgres: -- The number of the oldest transaction that runs in this database; if none runs, that of the next one.
+postgres: -- Takes the transactions that were running when the statement began, and leaves out those that are
+postgres: -- now seen to belong to another database. A transaction that has ended meanwhile, or that the role does not
+postgres: -- see, counts as one of this database. A replica does not know the databases of transactions.
+postgres: create view event_horizon as
+postgres: select case when pg_is_in_recovery() then pg_snapshot_xmin(snapshot)
+postgres:   else least(pg_current_xact_id_if_assigned(), pg_snapshot_xmax(snapshot), (
+postgres:     select running from pg_snapshot_xip(snapshot) as running
+postgres:     where not exists (
+postgres:       select 1 from pg_stat_activity a where a.backend_xid = running::xid and a.datname <> current_database()
+postgres:     ) and not exists (
+postgres:       select 1 from pg_prepared_xacts p where p.transaction = running::xid and p.database <> current_database()
+postgres:     ) order by running limit 1
+postgres:   )) end as tx
+postgres: from pg_current_snapshot() as snapshot;
 
 -- How far webhooks of watches have sent the events. One watch at a time sends them.
 create table webhook_positions (
@@ -206,7 +231,7 @@ create table webhook_positions (
   holder uuid,                            -- scans.uuid of the watch that sends; null: none
   held_until timestamptz not null,        -- after this time another watch may send
   primary key (webhook, kinds)
-);
+) without rowid;
 
 -- One row per distinct icon.
 create table favicons (
@@ -223,7 +248,7 @@ create table replies (
   size integer not null,                  -- bytes
   data text not null,                     -- base64, of the first 32,768 bytes
   primary key (server, protocol)
-);
+) without rowid;
 
 -- Addresses that opted out: watches and scans omit them.
 create table opt_outs (
@@ -241,7 +266,7 @@ create table forgotten (
   hash bytea primary key,                 -- SHA-256 of the salt and the server's key, or its address and port
   subject bytea not null,                 -- the hash of the server's address and port, or of its key if they are unknown
   at timestamptz not null                 -- when it was forgotten
-);
+) without rowid;
 
 -- When a watch ran: one row per time without interruption. docs/database.md: "Uptime".
 create table watch_spans (
@@ -249,7 +274,7 @@ create table watch_spans (
   started_at timestamptz not null,        -- start
   ended_at timestamptz not null,          -- end, or the time up to which all results are written
   primary key (scan, started_at)
-);
+) without rowid;
 
 -- What watches saw of a server in an hour or a day (UTC).
 create table rollups (
@@ -262,7 +287,7 @@ create table rollups (
   players_min integer,                    -- minimum of players online; null: not published
   players_max integer,                    -- maximum of players online; null: not published
   primary key (hours, at, server)
-);
+) without rowid;
 
 -- The uptime in the last 30 days, for lists of servers. Computed with the rollups of days.
 create table server_uptime (
@@ -284,7 +309,7 @@ create table rollup_totals (
   watched_s bigint not null,              -- sum of rollups.watched_s
   online_s bigint not null,               -- sum of rollups.online_s
   primary key (hours, at, kind, rank)
-);
+) without rowid;
 
 -- Hours whose rollups are to be computed again.
 create table dirty_hours (
@@ -293,7 +318,7 @@ create table dirty_hours (
   next_server integer not null,           -- for server 0: servers with smaller ids are already computed; 2147483647: only the totals are not
   marks integer not null,                 -- how often the hour became dirty since its last computation
   primary key (hour, server)
-);
+) without rowid;
 
 -- The times up to which rollups are computed: one row. The year 1970 means that none is computed yet.
 create table rollup_state (
@@ -302,11 +327,13 @@ create table rollup_state (
   sealed_until timestamptz not null       -- hours before this time are final: prune removed their rows
 );
 
-insert into rollup_state values ('1970-01-01Z', '1970-01-01Z', '1970-01-01Z');
+postgres: insert into rollup_state values ('1970-01-01Z', '1970-01-01Z', '1970-01-01Z');
+sqlite: insert into rollup_state values (0, 0, 0);
 
 -- The uptime of servers in 30 days of which the last one is at most 30 days ago.
 create view recent_uptime as
-select server, online_s::float8 / watched_s as uptime_30d from server_uptime where until > now() - interval '30 days';
+postgres: select server, online_s::float8 / watched_s as uptime_30d from server_uptime where until > now() - interval '30 days';
+sqlite: select server, cast(online_s as real) / watched_s as uptime_30d from server_uptime where until > unixepoch('now', '-30 days') * 1000;
 
 -- The view of servers for other programs: its columns stay when tables change.
 create view server_list as

@@ -25,6 +25,7 @@ import { createTables } from "../src/store/schema/create_tables.ts";
 import { onEmptyDatabases } from "./shared/empty_databases.ts";
 import { readOptions } from "./shared/options.ts";
 import { table } from "./shared/table.ts";
+import { PROTOCOLS } from "../src/protocols/list.ts";
 
 const BATCH = 1000;
 const WATCH = "00000000-0000-7000-8000-000000000001";
@@ -82,7 +83,11 @@ async function poll(database: Database, round: number, players: number): Promise
     const observations = isObserved ? polled.map((one) => ({ ...one, scanId: WATCH })) : [];
     const none = { writableSince: 0, optOuts: [], dropped: [], watcherEvents: [] };
     const polls = { scanId: WATCH, servers: polled, observations, ...none };
-    await writePolls(database, polls, { newEventId, unconfirmed: new UnconfirmedEvents() });
+    await writePolls(database, polls, {
+      allProtocols: PROTOCOLS,
+      newEventId,
+      unconfirmed: new UnconfirmedEvents(),
+    });
   }
 }
 

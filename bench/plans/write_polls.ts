@@ -12,6 +12,7 @@ import { Store } from "../../src/store/store.ts";
 import { identityOf } from "../../src/store/rows/identity.ts";
 import { newEventId } from "../../src/store/rows/uuid.ts";
 import { openPlace } from "./places.ts";
+import { PROTOCOLS } from "../../src/protocols/list.ts";
 
 /** Number of polled servers: those that were added last. */
 const SERVERS = 20_000;
@@ -59,7 +60,7 @@ for (let from = 0;; from = (from + BATCH) % servers.length) {
       dropped: [],
       watcherEvents: [],
     },
-    { newEventId, unconfirmed },
+    { allProtocols: PROTOCOLS, newEventId, unconfirmed },
   );
   await new Promise((resolve) => setTimeout(resolve, 500 - (performance.now() - begun)));
 }

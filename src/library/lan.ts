@@ -10,9 +10,15 @@ import { shortageLine } from "../app/engines/send_error_lines.ts";
 import { DEFAULTS } from "../app/settings/defaults.ts";
 import type { ServerRecord } from "../core/record.ts";
 import { Shortage } from "../net/file_descriptors.ts";
-import { PROTOCOLS } from "../protocols/list.ts";
 import { FoundServers } from "../scan/lan/mod.ts";
-import { checkedMs, type CommonOptions, networkOf, noteOf, signalOf } from "./common_options.ts";
+import {
+  checkedMs,
+  type CommonOptions,
+  networkOf,
+  noteOf,
+  protocolChoice,
+  signalOf,
+} from "./common_options.ts";
 import { iterateTask, type Results } from "./iterate_task.ts";
 
 /** Options of a discovery. They have the names and defaults of the options of `blocksweep lan`. */
@@ -62,7 +68,8 @@ export function lan(options: LanOptions = {}): AsyncGenerator<ServerRecord, void
 }
 
 async function run(options: LanOptions, { add, left }: Results<ServerRecord>): Promise<void> {
-  const { allProtocols = PROTOCOLS, noSweep = false, noPlayers = false, onceMs } = options;
+  const { noSweep = false, noPlayers = false, onceMs } = options;
+  const { allProtocols } = protocolChoice(options);
   const isEndless = onceMs === Infinity;
   const listenMs = isEndless
     ? Infinity

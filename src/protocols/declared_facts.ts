@@ -5,7 +5,6 @@
  */
 import { INCOMPLETE_FLAGS } from "../core/flags.ts";
 import type { Facts, ServerRecord } from "../core/record.ts";
-import { PROTOCOLS } from "./list.ts";
 import type { Protocol } from "./protocol.ts";
 
 /** Whether a flag means that a record lacks a part of the server's status. */
@@ -27,7 +26,7 @@ export function scanOnlyColumns(protocols: readonly Protocol[]): (keyof ServerRe
 /** A record without names of players: the column, and the facts that protocols declare. */
 export function withoutPlayers(
   record: ServerRecord,
-  protocols: readonly Protocol[] = PROTOCOLS,
+  protocols: readonly Protocol[],
 ): ServerRecord {
   const declared = new Map(protocols.map(({ name, playerFacts }) => [name, playerFacts]));
   const extras = record.extras && Object.fromEntries(

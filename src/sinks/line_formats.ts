@@ -5,7 +5,6 @@
  */
 import { parseEndpoint } from "../core/address.ts";
 import { serverId } from "../core/record.ts";
-import { PROTOCOLS } from "../protocols/list.ts";
 import type { Protocol } from "../protocols/protocol.ts";
 import type { Format } from "./sink.ts";
 
@@ -23,7 +22,7 @@ export const hostPortFormat: Format = {
  * The greppable format of nmap and masscan. The row of a server that replied over TCP names a TCP
  * port.
  */
-export function grepFormat(allProtocols: readonly Protocol[] = PROTOCOLS): Format {
+export function grepFormat(allProtocols: readonly Protocol[]): Format {
   const overTcp = allProtocols.filter(({ transport }) => transport === "tcp");
   return {
     ...plain,

@@ -3,7 +3,6 @@
  *
  * @module
  */
-import { PROTOCOLS } from "../protocols/list.ts";
 import type { Protocol } from "../protocols/protocol.ts";
 import type { Database } from "./database/database.ts";
 import { writeServerEvents } from "./events/server_events.ts";
@@ -19,13 +18,13 @@ import { type ServerWrite, type WriteRules, writeServers } from "./rows/write_se
  * Writes imported records: of files, or of another database. A record that is older than the row in
  * the database changes only `first_seen`; an endpoint that never replied changes no known server.
  *
- * @param allProtocols Every protocol of the program. Default: PROTOCOLS.
+ * @param allProtocols Every protocol of the program, in order of rank.
  * @returns The number of rows that were inserted or updated.
  */
 export async function writeImportedRecords(
   database: Database,
   records: readonly StoredRecord[],
-  allProtocols: readonly Protocol[] = PROTOCOLS,
+  allProtocols: readonly Protocol[],
 ): Promise<number> {
   const newest = [
     newestPerServer(records.filter(({ protocol }) => protocol !== "")),
@@ -34,16 +33,10 @@ export async function writeImportedRecords(
   return await database.transaction(async (attempt) => {
     const [replied, endpoints] = await withoutForgotten(database, newest);
     const scans = await scanNumbers(database, replied.map(({ record }) => record.scan_id));
-    const changed = await importServers(database, replied, scans, {
-      onlyNew: false,
-      attempt,
-      allProtocols,
-    });
-    return changed + await importServers(database, endpoints, new Map(), {
-      onlyNew: true,
-      attempt,
-      allProtocols,
-    });
+    const rules = { attempt, allProtocols };
+    const changed = await importServers(database, replied, scans, { ...rules, onlyNew: false });
+    return changed +
+      await importServers(database, endpoints, new Map(), { ...rules, onlyNew: true });
   });
 }
 

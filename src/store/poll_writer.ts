@@ -5,7 +5,6 @@
  */
 import type { ServerRecord } from "../core/record.ts";
 import { scanOnlyColumns } from "../protocols/declared_facts.ts";
-import { PROTOCOLS } from "../protocols/list.ts";
 import type { Protocol } from "../protocols/protocol.ts";
 import { type NumberedRecord, writeAttached } from "./attachments.ts";
 import type { Database, Value } from "./database/database.ts";
@@ -30,8 +29,8 @@ export interface PollRules {
   readonly newEventId: (at: number) => string;
   /** The events of transactions whose outcome is unknown. */
   readonly unconfirmed: UnconfirmedEvents;
-  /** Every protocol of the program. Default: PROTOCOLS. */
-  readonly allProtocols?: readonly Protocol[];
+  /** Every protocol of the program, in order of rank. */
+  readonly allProtocols: readonly Protocol[];
 }
 
 /** What a transaction with results of polls has decided. */
@@ -54,7 +53,7 @@ export async function writePolls(
   all: Polls,
   options: PollRules,
 ): Promise<WrittenPolls> {
-  const { newEventId, unconfirmed, allProtocols = PROTOCOLS } = options;
+  const { newEventId, unconfirmed, allProtocols } = options;
   const columns = [...scanOnlyColumns(allProtocols), ...PART_COLUMNS];
   let online = new Map<string, boolean>();
   const events = await unconfirmed.write(database, async (attempt) => {
@@ -147,7 +146,7 @@ async function completed(
   servers: readonly PolledServer[],
   writes: readonly ServerWrite[],
   known: ReadonlyMap<string, KnownServer>,
-  { allProtocols = PROTOCOLS }: PollRules,
+  { allProtocols }: PollRules,
 ): Promise<readonly ServerWrite[]> {
   const polled = new Map(servers.map((server) => [server.identity.key, server]));
   const byRecord = new Map(

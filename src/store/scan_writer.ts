@@ -39,12 +39,11 @@ export async function writeScanRecords(
         ? servers
         : await withKeptColumns(database, servers, known, scope);
       const writes = complete.map((one) => writeOf(one, scans, database.clockOffsetMs));
-      const { allProtocols = PROTOCOLS } = scope ?? {};
       const rules = {
         replacesSameTime: true,
         reportsNew: true,
         reportsPlayers: false,
-        allProtocols,
+        allProtocols: scope?.allProtocols ?? PROTOCOLS,
       };
       const written = await writeServers(database, writes, known, rules);
       await writeServerEvents(database, written);

@@ -15,6 +15,7 @@ import {
   TextSink,
   WriteError,
 } from "../../src/sinks/sink.ts";
+import { PROTOCOLS } from "../../src/protocols/list.ts";
 
 const tableFormat = serverTable(Infinity);
 
@@ -108,7 +109,15 @@ const ports = (text: string) =>
 Deno.test("files are overwritten, or appended to after the last complete line", async () => {
   const folder = await Deno.makeTempDir();
   try {
-    for (const format of [csvFormat(FIELDS), ndjson, hostPortFormat, grepFormat(), tableFormat]) {
+    for (
+      const format of [
+        csvFormat(FIELDS),
+        ndjson,
+        hostPortFormat,
+        grepFormat(PROTOCOLS),
+        tableFormat,
+      ]
+    ) {
       const path = `${folder}/rows.${format.name}`;
       await write(path, format, false, [1, 2]);
       const text = await write(path, format, false, [3]);
@@ -126,7 +135,7 @@ Deno.test("files are overwritten, or appended to after the last complete line", 
 Deno.test("a last line without a line feed is kept if it is complete, otherwise removed", async () => {
   const folder = await Deno.makeTempDir();
   try {
-    const formats = [csvFormat(FIELDS), ndjson, hostPortFormat, grepFormat(), tableFormat];
+    const formats = [csvFormat(FIELDS), ndjson, hostPortFormat, grepFormat(PROTOCOLS), tableFormat];
     for (const format of formats) {
       const path = `${folder}/rows.${format.name}`;
       const full = await write(path, format, false, [1, 2]);
@@ -195,7 +204,8 @@ Deno.test("readEndpoints() skips incomplete last lines and lines that are not ro
     assertEquals(await known("csv", `${csv}::1\n::1,3,x\n`), [1, 3]);
     assertEquals(await known("hostport", "[::1]:1\n[::1]:2"), [1, 2]);
     assertEquals(await known("ndjson", '{"host":"::1","port":1}\n{"host":"::1","port":2}'), [1, 2]);
-    const grep = (port: number) => grepFormat().row({ ...record(port), host: "::1" }, false);
+    const grep = (port: number) =>
+      grepFormat(PROTOCOLS).row({ ...record(port), host: "::1" }, false);
     assertEquals(await known("grep", `# ours\n${grep(1)}${grep(2).trimEnd()}`), [1, 2]);
     assertEquals(await known("grep", `${grep(1)}${grep(2).trimEnd().slice(0, -1)}`), [1]);
     const table = (port: number) => tableFormat.row({ ...record(port), host: "fd00::1" }, false);

@@ -12,6 +12,7 @@ import {
 import { jsonFormat, ndjsonFormat } from "../../src/sinks/json.ts";
 import { grepFormat, hostPortFormat } from "../../src/sinks/line_formats.ts";
 import { XmlError, XmlReader } from "../../src/sinks/xml_tags.ts";
+import { PROTOCOLS } from "../../src/protocols/list.ts";
 
 /** The servers in a text with their times; `?` for each line that cannot be parsed. */
 function read(text: string, assumed: ImportDefaults = { seenAt: 5 }): string[] {
@@ -85,7 +86,7 @@ Deno.test("greppable lines of nmap, masscan and blocksweep are read", async () =
     const own = { ...emptyRecord({ address: 1, port: 7 }, 9000), host };
     const id = serverId(own);
     for (const protocols of [["raknet"], ["slp"]]) {
-      assertEquals(read(grepFormat().row({ ...own, protocols }, true)), [`${id} 9000`]);
+      assertEquals(read(grepFormat(PROTOCOLS).row({ ...own, protocols }, true)), [`${id} 9000`]);
     }
   }
   const line =

@@ -7,6 +7,7 @@ import { emptyRecord, FIELDS, type ServerRecord } from "../../src/core/record.ts
 import { csvFormat, guardText, unguardText } from "../../src/sinks/csv.ts";
 import { jsonFormat, ndjsonFormat } from "../../src/sinks/json.ts";
 import { grepFormat, hostPortFormat } from "../../src/sinks/line_formats.ts";
+import { PROTOCOLS } from "../../src/protocols/list.ts";
 
 const RECORD: ServerRecord = {
   ...emptyRecord({ address: 0x7f000001, port: 19132 }, 1_700_000_000_123),
@@ -111,7 +112,7 @@ Deno.test("selected fields are written in the selected order", () => {
 Deno.test("the formats hostport and grep write one line per server", () => {
   assertEquals(hostPortFormat.row({ ...RECORD, host: "::1" }, true), "[::1]:19132\n");
   assertEquals(
-    grepFormat().row(RECORD, true),
+    grepFormat(PROTOCOLS).row(RECORD, true),
     "Timestamp: 1700000000\tHost: 127.0.0.1 ()\tPorts: 19132/open/udp//raknet//\n",
   );
 });

@@ -11,6 +11,7 @@ import { writeSpans } from "../../src/store/uptime/watch_spans.ts";
 import { Store } from "../../src/store/store.ts";
 import { outageAt, writePolled } from "./polls.ts";
 import { forgettable, NASTY, record, scanId, watchId } from "./records.ts";
+import { PROTOCOLS } from "../../src/protocols/list.ts";
 
 const NOW = 1_700_000_000_000;
 const HOSTS = ["127.0.0.1", "255.255.255.255", "::1", "::102:304", "::ffff:1.2.3.4", "2001:db8::1"];
@@ -78,7 +79,7 @@ export async function happen(database: Database): Promise<void> {
     { ...record(8, { seen_at: NOW - 5, scan_id: "scan of others" }), ...known },
     { ...record(9, { seen_at: NOW - 5, scan_id: scanId(5) }), ...known, first_seen: -5 },
     { ...record(10, { protocol: "", protocols: [], scan_id: null }), ...known, online: false },
-  ]);
+  ], PROTOCOLS);
   const data = { changes: Object.fromEntries(NASTY.map((text) => [text, [text, null]])) };
   await writeEvents(database, [{
     id: scanId(9),

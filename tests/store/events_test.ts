@@ -15,6 +15,7 @@ import { Store } from "../../src/store/store.ts";
 import { all, connect, onEngines, SERVER, withPostgres } from "./databases.ts";
 import { outageAt, type Poll, polledServer, writePolled } from "./polls.ts";
 import { NASTY, record, scanId, watchId } from "./records.ts";
+import { PROTOCOLS } from "../../src/protocols/list.ts";
 
 const quick = (database: Database) => new Store(database, () => Promise.resolve());
 
@@ -71,12 +72,16 @@ onEngines("scans store an event for each change of a server, and none for player
   await write(3000, { motd: "new", players_max: 2 ** 40 });
   await write(2500, { motd: "older than the row" });
   const past = { online: false, missed_scans: 9, first_seen: 5, last_seen: 900 };
-  await writeImportedRecords(db, [{ ...record(1, { seen_at: 900, motd: "old" }), ...past }]);
+  await writeImportedRecords(
+    db,
+    [{ ...record(1, { seen_at: 900, motd: "old" }), ...past }],
+    PROTOCOLS,
+  );
   const known = { ...past, last_seen: 4000, online: true };
   await writeImportedRecords(db, [
     { ...record(1, { seen_at: 4000, motd: "imported", players_max: 2 ** 40 }), ...known },
     { ...record(2, { seen_at: 4000 }), ...known },
-  ]);
+  ], PROTOCOLS);
   const motd = "§aServer 1";
   assertEquals(await storedEvents(db), [
     ["online", "127.0.0.1:1", 1000, { offline_ms: null }],

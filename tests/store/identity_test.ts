@@ -14,6 +14,7 @@ import { serversWithRow } from "../../src/store/scans/scan_rows.ts";
 import { Store } from "../../src/store/store.ts";
 import { all, onEngines, STATES, storedServers } from "./databases.ts";
 import { record, scanId } from "./records.ts";
+import { PROTOCOLS } from "../../src/protocols/list.ts";
 
 const keyOf = (host: string, requested_as: string | null) =>
   identityOf({ host, port: 25565, requested_as })?.key;
@@ -111,6 +112,7 @@ onEngines(
   async (db) => {
     const names: readonly (string | null)[] = ["a.example", "b.example", null];
     const store = new Store(db, () => Promise.resolve(), {
+      allProtocols: PROTOCOLS,
       ...{ protocols: ["raknet"], follow: true, verify: false },
       otherNames: ({ port, requested_as: own }) =>
         port === 7 ? names.filter((one) => one !== own) : [],

@@ -7,6 +7,7 @@ import { writePolls } from "../../src/store/poll_writer.ts";
 import { newEventId } from "../../src/store/rows/uuid.ts";
 import type { PolledServer, PollObservation, Polls } from "../../src/store/rows/polls.ts";
 import { watchId } from "./records.ts";
+import { PROTOCOLS } from "../../src/protocols/list.ts";
 
 /** A poll of a server, as a test describes it. */
 export type Poll = Pick<PolledServer, "identity" | "at"> & Partial<PolledServer>;
@@ -34,7 +35,7 @@ export async function writePolled(
     optOuts = [],
     watcherEvents = [],
     writableSince = Infinity,
-    allProtocols,
+    allProtocols = PROTOCOLS,
     unconfirmed = new UnconfirmedEvents(),
   }:
     & Partial<Polls>

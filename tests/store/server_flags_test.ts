@@ -4,6 +4,7 @@ import { Store } from "../../src/store/store.ts";
 import { writeImportedRecords } from "../../src/store/import_writer.ts";
 import { all, onEngines } from "./databases.ts";
 import { record } from "./records.ts";
+import { PROTOCOLS } from "../../src/protocols/list.ts";
 
 onEngines("server_flags has the flags of each row of servers, after every change", async (db) => {
   const store = new Store(db, () => Promise.resolve());
@@ -23,6 +24,10 @@ onEngines("server_flags has the flags of each row of servers, after every change
   ]);
   assertEquals(await flags(), ["b 1", "b 4", "c 1", "countClamped 3", "␀ 1"]);
   const known = { online: true, missed_scans: 0, first_seen: 1, last_seen: 1 };
-  await writeImportedRecords(db, [{ ...record(2, { flags: ["old"], seen_at: 1 }), ...known }]);
+  await writeImportedRecords(
+    db,
+    [{ ...record(2, { flags: ["old"], seen_at: 1 }), ...known }],
+    PROTOCOLS,
+  );
   assertEquals(await flags(), ["b 1", "b 4", "c 1", "countClamped 3", "␀ 1"]);
 });

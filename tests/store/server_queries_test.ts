@@ -17,6 +17,7 @@ import { Store } from "../../src/store/store.ts";
 import { writeImportedRecords } from "../../src/store/import_writer.ts";
 import { onEngines, setClock } from "./databases.ts";
 import { record, scanId } from "./records.ts";
+import { PROTOCOLS } from "../../src/protocols/list.ts";
 
 async function ports(database: Database, selection: Partial<ServerSelection>): Promise<number[]> {
   const found: number[] = [];
@@ -145,10 +146,10 @@ onEngines("--since selects late rows by the time when the database got them", as
   await writeImportedRecords(db, [
     { ...record(3, { seen_at: 20 }), ...state },
     { ...record(2, { seen_at: 20, motd: "older than the row" }), ...state },
-  ]);
+  ], PROTOCOLS);
   assertEquals(await ports(db, { since: 5000 }), [1, 3]);
   setClock(db, 7000);
-  await writeImportedRecords(db, [{ ...record(3, { seen_at: 20 }), ...state }]);
+  await writeImportedRecords(db, [{ ...record(3, { seen_at: 20 }), ...state }], PROTOCOLS);
   assertEquals(await ports(db, { since: 6000 }), []);
 });
 

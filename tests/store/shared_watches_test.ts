@@ -94,7 +94,8 @@ async function runWatch(
     name: "the test's database",
     scanId: rules.scanId,
     clock: network,
-    write: (polls) => network.hold(writePolls(db, polls, { newEventId, unconfirmed })),
+    write: (polls) =>
+      network.hold(writePolls(db, polls, { allProtocols: PROTOCOLS, newEventId, unconfirmed })),
     writeSpans: (spans) => network.hold(db.transaction(() => writeSpans(db, rules.scanId, spans))),
     writeHeartbeat: () => network.hold(beat(db, rules.scanId, network.wall())),
     onEvent: ({ event, port }) =>

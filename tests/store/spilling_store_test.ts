@@ -19,6 +19,7 @@ import { writeImportedRecords } from "../../src/store/import_writer.ts";
 import { all } from "./databases.ts";
 import { record, scanId } from "./records.ts";
 import { syncedBy } from "./synced.ts";
+import { PROTOCOLS } from "../../src/protocols/list.ts";
 
 const AROUND = { resolve: (path: string) => path, password: () => Promise.resolve(undefined) };
 const END: ScanEndRow = {
@@ -383,7 +384,11 @@ Deno.test("import and watch report a locked database in one line, and write all 
   other.exec("begin immediate");
   const one = { ...record(1), online: true, missed_scans: 0, first_seen: 1, last_seen: 1 };
   const write = () =>
-    withDatabaseErrors("write to", database, () => writeImportedRecords(database, [one]));
+    withDatabaseErrors(
+      "write to",
+      database,
+      () => writeImportedRecords(database, [one], PROTOCOLS),
+    );
   const { message } = await assertRejects(write, StoreError);
   assertEquals(message, `Cannot write to "${path}": another program is writing to it`);
   other.exec("commit");

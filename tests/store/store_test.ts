@@ -11,6 +11,7 @@ import { type ScanEndRow, Store } from "../../src/store/store.ts";
 import { writeImportedRecords } from "../../src/store/import_writer.ts";
 import { all, onEngines, SEEN, setClock, STATES, storedServers as servers } from "./databases.ts";
 import { NASTY, record, scanId } from "./records.ts";
+import { PROTOCOLS } from "../../src/protocols/list.ts";
 
 /** A store that writes without delay. The test owns the database and closes it. */
 const storeOf = (database: Database) => new Store(database, () => Promise.resolve());
@@ -267,7 +268,7 @@ onEngines(
       bare(1),
       bare(3),
       { ...bare(3), host: "no address" },
-    ]);
+    ], PROTOCOLS);
     const stored = await servers(db);
     assertEquals(stored.map(({ motd }) => motd), ["§aServer 1", "newest", null]);
     assertEquals(stored.map(({ first_seen }) => first_seen), [400, 500, 1000]);

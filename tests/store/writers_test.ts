@@ -20,6 +20,7 @@ import {
 } from "./databases.ts";
 import { writePolled } from "./polls.ts";
 import { record, scanId, watchId } from "./records.ts";
+import { PROTOCOLS } from "../../src/protocols/list.ts";
 
 const DAY = 86_400_000;
 const now = Date.now();
@@ -37,7 +38,7 @@ onEngines(
     assertEquals(await motdOf(db), "right");
     const past = { online: false, missed_scans: 9, first_seen: 5, last_seen: now - 365 * DAY };
     const old = record(1, { seen_at: now - 365 * DAY, motd: "old", scan_id: scanId(4) });
-    await writeImportedRecords(db, [{ ...old, ...past }]);
+    await writeImportedRecords(db, [{ ...old, ...past }], PROTOCOLS);
     const [row] = await storedServers(db);
     assertEquals([row.motd, row.online, row.missed_scans, row.first_seen], ["right", true, 0, 5]);
     const identity = identityOf(row)!;
@@ -113,7 +114,11 @@ onEngines("no scan, watch or import touches the owner's tags and notes", async (
   const polled = record(1, { seen_at: 3000, motd: "newer", scan_id: watchId(1) });
   await writePolled(db, [{ identity: identityOf(polled)!, at: 3000, record: polled }]);
   const known = { online: true, missed_scans: 0, first_seen: 1, last_seen: 4000 };
-  await writeImportedRecords(db, [{ ...record(1, { seen_at: 4000, motd: "newest" }), ...known }]);
+  await writeImportedRecords(
+    db,
+    [{ ...record(1, { seen_at: 4000, motd: "newest" }), ...known }],
+    PROTOCOLS,
+  );
   assertEquals(await all(db, "select tags, notes, motd from servers"), [
     { tags: '["friends"]', notes: "call Ann", motd: "newest" },
   ]);

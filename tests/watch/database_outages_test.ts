@@ -89,7 +89,9 @@ async function watch(database: Database, seed: number): Promise<readonly Reporte
     async write(polls) {
       if (mode === "slow") await later(15 * SECOND);
       if (mode === "away") throw new Unavailable("gone");
-      return await network.hold(writePolls(flaky, polls, { newEventId, unconfirmed }));
+      return await network.hold(
+        writePolls(flaky, polls, { allProtocols: PROTOCOLS, newEventId, unconfirmed }),
+      );
     },
   });
   const servers = PORTS.map((n) => {

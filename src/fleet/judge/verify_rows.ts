@@ -10,7 +10,6 @@ import { harmlessText } from "../../core/text.ts";
 import { jsonFromCells, recordFromJson } from "../../sinks/read_rows.ts";
 import { isIncompleteFlag } from "../../protocols/declared_facts.ts";
 import { PROTOCOLS } from "../../protocols/list.ts";
-import type { Protocol } from "../../protocols/protocol.ts";
 import { expectRow, findable, type ScannedSelection } from "./expected_rows.ts";
 import { type ManifestEntry, withVerified } from "../manifest.ts";
 
@@ -100,9 +99,10 @@ export function verifyAgainstManifest(
 /**
  * Whether a flag excuses missing columns, because replies were lost or not requested. A flag for a
  * status that cannot be decoded is not an excuse, because every status of the fleet can be decoded.
+ * The fleet speaks the protocols of PROTOCOLS.
  */
-function isLossy(flag: string, allProtocols: readonly Protocol[] = PROTOCOLS): boolean {
-  return flag !== "statusMalformed" && isIncompleteFlag(flag, allProtocols);
+function isLossy(flag: string): boolean {
+  return flag !== "statusMalformed" && isIncompleteFlag(flag, PROTOCOLS);
 }
 
 /**
@@ -129,7 +129,7 @@ function judge(
   faults: string[],
 ): "right" | "partial" {
   const replied = protocols.filter((name) => row.protocols.includes(name));
-  const lossy = lacksChunks(entry, row) || row.flags.some((flag) => isLossy(flag)) &&
+  const lossy = lacksChunks(entry, row) || row.flags.some(isLossy) &&
       !Object.values(entry.truth).some(({ flags }) =>
         flags.some((flag) => row.flags.includes(flag))
       );

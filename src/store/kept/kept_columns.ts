@@ -7,7 +7,6 @@
  * @module
  */
 import { verifiedColumns } from "../../protocols/declared_facts.ts";
-import { PROTOCOLS } from "../../protocols/list.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
 import type { ServerRecord } from "../../core/record.ts";
 import {
@@ -37,8 +36,8 @@ import { COLUMNS_KEPT_AT_LOSS, mergeRecords } from "./merge_records.ts";
 export interface InterviewScope {
   /** Names of the selected protocols. */
   readonly protocols: readonly string[];
-  /** Every protocol of the program, in order of rank. Default: PROTOCOLS. */
-  readonly allProtocols?: readonly Protocol[];
+  /** Every protocol of the program, in order of rank. */
+  readonly allProtocols: readonly Protocol[];
   /** Whether a server is queried in all selected protocols. `false`: only in those in which it replied. */
   readonly follow: boolean;
   /**
@@ -120,7 +119,7 @@ export async function withKeptColumns<R extends Keyed>(
     const { record, identity: { key } } = one;
     const earlier = rows.get(key);
     if (earlier === undefined) return { ...one, lacking };
-    const { allProtocols = PROTOCOLS } = scope;
+    const { allProtocols } = scope;
     const missing = kept.filter((name) => earlier.protocols.includes(name));
     const isLossy = kept.some((name) => record.flags.includes(name));
     const spoken = new Set([...record.protocols, ...unqueried, ...missing]);
@@ -144,7 +143,7 @@ function partsOf(
   if (columns === undefined || state === undefined) {
     return { unqueried: [], kept: [], columns: [], lacking: {} };
   }
-  const { allProtocols = PROTOCOLS, downAfter: limit = 1, dropped } = scope;
+  const { allProtocols, downAfter: limit = 1, dropped } = scope;
   const { protocols } = columns;
   const before = { flags: columns.flags ?? [] };
   const results = (protocols ?? []).map((name) => [name, resultOf(name, record, scope)] as const);
@@ -195,7 +194,7 @@ async function readEarlierRows(
   database: Database,
   keys: readonly string[],
   unverified: readonly string[],
-  { allProtocols = PROTOCOLS }: InterviewScope,
+  { allProtocols }: InterviewScope,
 ): Promise<Map<string, StoredRecord>> {
   const verified = verifiedColumns(allProtocols).map((name) =>
     `${fieldExpression(name)} is not null`
@@ -226,7 +225,7 @@ type Result = "unqueried" | "missing" | "replied" | "absent";
 function resultOf(
   name: string,
   current: ServerRecord,
-  { protocols, allProtocols = PROTOCOLS, follow, protocolsFor }: InterviewScope,
+  { protocols, allProtocols, follow, protocolsFor }: InterviewScope,
 ): Result {
   const replied = current.protocols;
   if (replied.includes(name)) return "replied";

@@ -10,6 +10,7 @@ import { FakeNetwork } from "../../../src/testing/fake_network.ts";
 import { type Result, scanFleet, type Setting } from "../../scan/scan_harness.ts";
 import { all } from "../../store/databases.ts";
 import { scanId } from "../../store/records.ts";
+import { PROTOCOLS } from "../../../src/protocols/list.ts";
 
 const RANGE = { start: 0x7f100000, end: 0x7f100400 };
 const FLEET = { servers: 64, range: { ...RANGE, end: RANGE.start + 256 }, seed: 3 };
@@ -42,7 +43,12 @@ const FLOOD: Setting["prepare"] = (network, hosts) => {
 async function scanInto(path: string, id: string, setting: Setting): Promise<Result> {
   const { network } = setting;
   const { options } = readCommandLine("scan", ["127.16.0.0/22", "-o", path]);
-  const scope = { protocols: setting.protocolNames!, follow: true, verify: false };
+  const scope = {
+    allProtocols: PROTOCOLS,
+    protocols: setting.protocolNames!,
+    follow: true,
+    verify: false,
+  };
   const plan = planDatabases(options);
   await using stores = await ScanDatabases.open(plan, {
     spill: `${path}.spill`,

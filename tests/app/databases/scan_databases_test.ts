@@ -322,7 +322,7 @@ async function missedAfter(
     ...{ never: [], private: [], chosen: [] },
   });
   const selection = selectionFor({ addresses, protocols, ports: () => [9] });
-  const scope = { protocols: ["raknet"], follow: true, verify: false };
+  const scope = { allProtocols: PROTOCOLS, protocols: ["raknet"], follow: true, verify: false };
   const plan = planDatabases(readOptions("scan", values));
   await using stores = await ScanDatabases.open(plan, {
     spill: `${path}.spill`,
@@ -343,7 +343,7 @@ Deno.test("a scan that was short of descriptors, or flooded, counts no failures 
   try {
     const path = `${folder}/a.db`;
     const plan = planDatabases(readCommandLine("scan", ["127.0.0.1", "-o", path]).options);
-    const scope = { protocols: ["raknet"], follow: true, verify: false };
+    const scope = { allProtocols: PROTOCOLS, protocols: ["raknet"], follow: true, verify: false };
     {
       await using stores = await ScanDatabases.open(plan, {
         spill: `${path}.spill`,

@@ -86,7 +86,7 @@ Deno.test("two names of one address are two servers, and a repeated name is one 
   ]);
 });
 
-const ENDPOINTS = [hostPortFormat, grepFormat(), serverTable(Infinity)];
+const ENDPOINTS = [hostPortFormat, grepFormat(PROTOCOLS), serverTable(Infinity)];
 
 for (const [i, format] of [jsonFormat(FIELDS), csvFormat(FIELDS), ...ENDPOINTS].entries()) {
   Deno.test(`watch and scan -iL read rows in the format ${format.name} by their content`, async () => {

@@ -24,6 +24,7 @@ import { writeSpans } from "../../../src/store/uptime/watch_spans.ts";
 import { all, connect, onEngines, SERVER, storedServers, withPostgres } from "../databases.ts";
 import { writePolled } from "../polls.ts";
 import { forgettable, record, scanId, watchId } from "../records.ts";
+import { PROTOCOLS } from "../../../src/protocols/list.ts";
 
 const quick = (database: Database) => new Store(database, () => Promise.resolve());
 const pause = () => Promise.resolve();
@@ -164,7 +165,7 @@ onEngines("import, rescan, watch and a redelivered batch do not restore a server
     await writeImportedRecords(db, [
       { ...rich(1, "a", NAMED), ...KNOWN },
       { ...record(2, { protocol: "", protocols: [] }), ...KNOWN },
-    ]);
+    ], PROTOCOLS);
     const seen = rich(2, "b");
     const state = { identity: identityOf(seen)!, at: START + 5, record: seen };
     await writePolled(db, [state], [{ ...state, scanId: watchId(1) }]);

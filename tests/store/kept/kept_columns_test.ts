@@ -9,6 +9,7 @@ import { all, onEngines, SEEN, storedServers } from "../databases.ts";
 import { record, scanId } from "../records.ts";
 
 const USUAL: InterviewScope = {
+  allProtocols: PROTOCOLS,
   protocols: ["raknet", "slp", "query"],
   follow: true,
   verify: false,

@@ -9,6 +9,7 @@ import { Store } from "../../../src/store/store.ts";
 import { all, onEngines, storedServers } from "../databases.ts";
 import { writePolled } from "../polls.ts";
 import { scanId, watchId } from "../records.ts";
+import { PROTOCOLS } from "../../../src/protocols/list.ts";
 
 const BOTH = ["slp", "query"];
 const HOUR = 3_600_000;
@@ -62,12 +63,17 @@ type Write = (
 
 const WRITERS: Readonly<Record<string, Write>> = {
   scans: async (database, protocols, hours, statements) => {
-    const scope = { protocols, follow: true, verify: false, downAfter: 3 };
+    const scope = { allProtocols: PROTOCOLS, protocols, follow: true, verify: false, downAfter: 3 };
     const store = new Store(database, () => Promise.resolve(), scope);
     await store.write([replyIn(protocols, hours, scanId(hours), statements)]);
   },
   rescans: async (database, protocols, hours, statements) => {
-    const scope = { protocols: ["slp", "query"], follow: true, verify: false };
+    const scope = {
+      allProtocols: PROTOCOLS,
+      protocols: ["slp", "query"],
+      follow: true,
+      verify: false,
+    };
     const store = new Store(database, () => Promise.resolve(), {
       ...scope,
       protocolsFor: () => protocols,

@@ -25,7 +25,7 @@ export { storable } from "../store/rows/stored_values.ts";
 export * from "../store/rows/server_values.ts";
 export * from "../store/rows/stored_record.ts";
 export type { TableOptions } from "../store/schema/create_tables.ts";
-export type { ServerFilters } from "../store/queries/conditions.ts";
+export type { ServerFilters } from "../store/queries/filters.ts";
 export { SERVER_ORDERS, type ServerOrder } from "../store/queries/orders.ts";
 export * from "../store/server_queries.ts";
 export type { BrokenCell } from "../store/rows/json_cells.ts";

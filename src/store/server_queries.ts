@@ -6,7 +6,8 @@
 import { type Endpoint, parseAddress } from "../core/address.ts";
 import { type Field, FIELDS } from "../core/record.ts";
 import { type Database, isInList, listValue } from "./database/database.ts";
-import { conditionsOf, type ServerFilters, type Sql } from "./queries/conditions.ts";
+import type { Sql } from "./queries/conditions.ts";
+import { conditionsOf, type ServerFilters } from "./queries/filters.ts";
 import { isAfter, orderBy, type ServerOrder, sortKeys } from "./queries/orders.ts";
 import { countUpTo, pageOf, whereClause } from "./queries/page.ts";
 import { type BrokenCell, readTexts } from "./rows/json_cells.ts";

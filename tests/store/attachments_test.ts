@@ -74,7 +74,7 @@ onEngines(
       ),
     );
     const ids = async (software: string, limit: number | undefined) =>
-      (await Array.fromAsync(selectServers(db, { sort: "players", software, limit })))
+      (await Array.fromAsync(selectServers(db, { sort: "players", software: [software], limit })))
         .map(({ port }) => port);
     for (const part of ["paper", "PUR", "%", "_", "1", "🦆", "nobody has this", "\0", ""]) {
       const whole = await ids(part, undefined);

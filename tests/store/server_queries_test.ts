@@ -57,10 +57,10 @@ onEngines(
     await fill(db);
     assertEquals(await ports(db, {}), [1, 2, 3, 4]);
     assertEquals(await ports(db, { online: true }), [1, 2, 4]);
-    assertEquals(await ports(db, { version: "1.21" }), [1, 2]);
-    assertEquals(await ports(db, { version: "1.21.50" }), [2]);
-    assertEquals(await ports(db, { version: "V1.21" }), [4]);
-    assertEquals(await ports(db, { software: "PU" }), [3]);
+    assertEquals(await ports(db, { version: ["1.21"] }), [1, 2]);
+    assertEquals(await ports(db, { version: ["1.21.50"] }), [2]);
+    assertEquals(await ports(db, { version: ["V1.21"] }), [4]);
+    assertEquals(await ports(db, { software: ["PU"] }), [3]);
     assertEquals(await ports(db, { minPlayers: 0 }), [1, 3, 4]);
     assertEquals(await ports(db, { minPlayers: 6 }), [3]);
     assertEquals(await ports(db, { text: "sky" }), [3, 4]);
@@ -79,7 +79,7 @@ onEngines("wildcards and quotes in a user's text have no special meaning", async
   for (const text of ["'", '"', "' or 1=1 --", "\0", "\ud800", "a?b", "$1", "\\", "\\\\"]) {
     const found = text === "\\" ? [4] : [];
     assertEquals(await ports(db, { text }), found, text);
-    assertEquals(await ports(db, { software: text, version: text }), []);
+    assertEquals(await ports(db, { software: [text], version: [text] }), []);
   }
 });
 
@@ -89,7 +89,7 @@ onEngines("servers are sorted and limited", async (db) => {
   assertEquals(await ports(db, { sort: "players", limit: 2 }), [1, 4]);
   assertEquals(await ports(db, { sort: "changed" }), [2, 4, 3, 1]);
   assertEquals(await ports(db, { sort: "changed", limit: 2, online: true }), [2, 4]);
-  assertEquals(await ports(db, { sort: "changed", limit: 1, software: "pu" }), [3]);
+  assertEquals(await ports(db, { sort: "changed", limit: 1, software: ["pu"] }), [3]);
   assertEquals(await ports(db, { sort: "new", limit: 1 }), [2]);
   assertEquals((await ports(db, { sort: "name" })).toSorted(), [1, 2, 3, 4]);
 });
@@ -156,10 +156,10 @@ onEngines("--since selects late rows by the time when the database got them", as
 onEngines("--flag selects the servers with a flag in their last reply", async (db) => {
   const store = new Store(db, () => Promise.resolve());
   await store.write([record(1, { flags: ["a", "b"] }), record(2, { flags: ["b"] }), record(3)]);
-  assertEquals(await ports(db, { flags: ["b"] }), [1, 2]);
+  assertEquals(await ports(db, { flag: ["b"] }), [1, 2]);
   await store.write([record(1, { flags: ["a"], seen_at: 2000 })]);
-  assertEquals(await ports(db, { flags: ["b"], sort: "players", limit: 9 }), [2]);
-  assertEquals(await ports(db, { flags: ["' or 1=1"] }), []);
+  assertEquals(await ports(db, { flag: ["b"], sort: "players", limit: 9 }), [2]);
+  assertEquals(await ports(db, { flag: ["' or 1=1"] }), []);
 });
 
 onEngines("a query with more servers than one fetch reads each once", async (db) => {

@@ -11,7 +11,7 @@ import type {
   FacetValue,
   ListedServer,
 } from "../../src/web/data/dashboard_data.ts";
-import { networkOf } from "../../src/web/data/server_filters.ts";
+import { networkOf } from "../../src/store/queries/filters.ts";
 import { NASTY, record } from "../store/records.ts";
 
 /** Number of ordinary servers. */

@@ -9,13 +9,13 @@ import { serverId } from "../../core/record.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
 import type { Format, Sink } from "../../sinks/sink.ts";
 import { countServers, selectServers, type ServerSelection } from "../../store/server_queries.ts";
+import type { ServerFilters } from "../../store/queries/filters.ts";
 import type { ServerOrder } from "../../store/queries/orders.ts";
 import type { Place, PlaceLookup } from "../geoip/places.ts";
 import { type DatabaseLocation, parseDatabaseLocation } from "../../store/database_location.ts";
 import { type ConnectionEnvironment, readStore } from "../../store/open_store.ts";
 import type { ListedRecord, StoredRecord } from "../../store/rows/stored_record.ts";
 import type { Database } from "../../store/database/database.ts";
-import type { Range } from "../../targets/ranges.ts";
 import { brokenCellReporter } from "./broken_cells.ts";
 import { playersText, type TableColumn, tableOf } from "../outputs/table_format.ts";
 
@@ -49,7 +49,7 @@ export interface SelectionOptions {
   readonly noAliases: boolean;
   readonly gameVersion: string | undefined;
   readonly port: readonly number[] | undefined;
-  readonly network: readonly Range[] | undefined;
+  readonly network: readonly string[] | undefined;
   readonly minPlayers: number | undefined;
   readonly maxPlayers: number | undefined;
   readonly text: string | undefined;
@@ -67,30 +67,30 @@ export interface SelectionOptions {
  */
 export function serverSelectionOf(options: SelectionOptions, now: number): ServerSelection {
   const { online, offline, minPlayers, maxPlayers, software, text, sort, limit } = options;
+  const { edition, confidence, noAliases, port, network, flag } = options;
   if (online && offline) throw new InputError("Cannot use --online with --offline");
   if (minPlayers !== undefined && maxPlayers !== undefined && minPlayers > maxPlayers) {
     throw new InputError(
       `Cannot use --min-players ${minPlayers} with --max-players ${maxPlayers}: it is larger`,
     );
   }
-  return {
+  const filters: { [Name in keyof Required<ServerFilters>]: ServerFilters[Name] | undefined } = {
     online: online ? true : offline ? false : undefined,
-    version: options.gameVersion,
-    editions: options.edition,
-    protocols: options.protocol?.map(({ name }) => name),
-    confidences: options.confidence,
-    noAliases: options.noAliases,
-    ports: options.port,
-    networks: options.network,
-    flags: options.flag,
+    software: software === undefined ? undefined : [software],
+    version: options.gameVersion === undefined ? undefined : [options.gameVersion],
+    protocol: options.protocol?.map(({ name }) => name),
     since: options.since?.(now),
+    edition,
+    confidence,
+    noAliases,
+    port,
+    network,
+    flag,
     minPlayers,
     maxPlayers,
-    software,
     text,
-    sort,
-    limit,
   };
+  return { ...filters, sort, limit };
 }
 
 /** Number of rows that are written together. */

@@ -92,11 +92,11 @@ export const HOST_NAME: ValueType<string> = valueType(
 );
 
 /** A network: an address with a prefix, a range of addresses, or one address. */
-export const NETWORK: ValueType<Range> = {
+export const NETWORK: ValueType<string> = {
   placeholder: "NETWORK",
   parse: (text, { option }) => {
     const target = parseTarget(text);
-    if ("range" in target && target.port === undefined) return target.range;
+    if ("range" in target && target.port === undefined) return text;
     throw wrongValue(option, text, "a network, for example 192.0.2.0/24");
   },
 };

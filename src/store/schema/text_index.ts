@@ -70,18 +70,24 @@ export async function indexedText(
   condition: string,
   values: readonly Value[],
 ): Promise<{ sql: string; values: readonly Value[] } | undefined> {
-  if ([...text].length < TRIGRAM || !await hasTextIndex(database)) return undefined;
+  if (isShort(text) || !await hasTextIndex(database)) return undefined;
   if (database.engine === "postgres") {
     return { sql: `select id from servers where ${condition}`, values };
   }
-  if (OTHERWISE_FOLDED.test(text)) return undefined;
+  const spellings = spellingsOf(text);
+  if (OTHERWISE_FOLDED.test(text) || spellings.some(isShort)) return undefined;
+  const query = spellings.map((one) => `"${one.replaceAll('"', '""')}"`).join(" OR ");
   const sql = "select rowid as id from server_text where server_text match ?";
-  return { sql, values: [matchOf(text)] };
+  return { sql, values: [query] };
 }
 
-/** A query of FTS5 for a text. FTS5 does not fold İ, whose lower case has two characters. */
-function matchOf(text: string): string {
+function isShort(text: string): boolean {
+  return [...text].length < TRIGRAM;
+}
+
+/** The spellings of a text in an index of FTS5, which does not fold İ: its lower case has two characters. */
+function spellingsOf(text: string): string[] {
   const spellings = [text, text.replaceAll("i\u0307", "İ")]
     .flatMap((one) => [one, one.replace(/i$/, "İ")]);
-  return [...new Set(spellings)].map((one) => `"${one.replaceAll('"', '""')}"`).join(" OR ");
+  return [...new Set(spellings)];
 }

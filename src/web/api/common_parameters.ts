@@ -5,9 +5,9 @@
  */
 import { SERVER_ORDERS, type ServerOrder } from "../../store/queries/orders.ts";
 import { MAP_LAYERS, type MapQuery, type TrendsQuery } from "../data/dashboard_data.ts";
+import { MAX_TIME } from "../data/dashboard_filters.ts";
 import { parseAddress } from "../../core/address.ts";
 import { formed, oneOf, wholeNumber } from "./parameters.ts";
-import { MAX_TIME } from "./filters.ts";
 
 /** Maximum number of rows of an answer. */
 export const MOST_ROWS = 500;

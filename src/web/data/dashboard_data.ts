@@ -7,43 +7,19 @@
  * @module
  */
 import type { Place } from "../../app/geoip/places.ts";
+import type { ServerFilters } from "../../store/queries/filters.ts";
 import type { ServerOrder } from "../../store/queries/orders.ts";
 import type { SelectedServer } from "../../store/server_queries.ts";
 import type { StoredScan } from "../../store/scans/scan_list.ts";
 import type { EventPosition, ListedEvent, StoredEvent } from "../../store/events/event_feed.ts";
 import type { RecentUptime } from "../../store/uptime/uptime_queries.ts";
 
-/**
- * Filters of servers. A filter that is omitted matches all servers; several values of one filter match
- * the servers with any of them.
- */
-export interface DashboardFilters {
-  readonly edition?: readonly string[];
-  /** Parts of the software's name, case-insensitive. */
-  readonly software?: readonly string[];
-  /** Game versions or their starts, in whole numbers: `1.21` matches `1.21.50`. */
-  readonly version?: readonly string[];
-  readonly protocol?: readonly string[];
-  readonly port?: readonly number[];
-  /** Networks in CIDR notation, or single addresses. */
-  readonly network?: readonly string[];
-  readonly flag?: readonly string[];
+/** Filters of servers: those of the database, and those of places. */
+export interface DashboardFilters extends ServerFilters {
   /** Two-letter country codes, of the databases of `--geoip`. */
   readonly country?: readonly string[];
   /** Numbers of autonomous systems, of the databases of `--geoip`. */
   readonly operator?: readonly number[];
-  /** Confidence of the software: A, B or C. */
-  readonly confidence?: readonly string[];
-  /** `true`: online servers, `false`: offline servers. */
-  readonly online?: boolean;
-  readonly minPlayers?: number;
-  readonly maxPlayers?: number;
-  /** `true`: without servers that are an alias of another one. */
-  readonly noAliases?: boolean;
-  /** A part of name, MOTD, map or software, case-insensitive. */
-  readonly text?: string;
-  /** Only servers that changed later than this time. */
-  readonly since?: number;
 }
 
 /** A position in a sort order: the values of the sort keys of a server, of which its id is the last. */

@@ -4,15 +4,18 @@
  * @module
  */
 import { type Database, isInList, listValue } from "../../store/database/database.ts";
+import { SEARCHED } from "../../store/queries/conditions.ts";
+import { SERVER_FILTERS } from "../../store/queries/filters.ts";
 import type { CountedPicture } from "../picture/counted_picture.ts";
 import type { DashboardFilters } from "./dashboard_data.ts";
-import { hasText } from "./server_filters.ts";
 
 /** Number of servers that are read at once. */
 const PAGE = 500;
 /** Maximum number of servers that are searched: of others, only the part that is in the picture. */
 export const MOST_CUT = 20_000;
-const COLUMNS = ["name", "motd_plain", "map", "software"];
+
+/** The texts of a row. */
+type SearchedTexts = Readonly<Record<typeof SEARCHED[number], string | null>>;
 
 /** Searches whole texts for the text of filters, and adds the servers to those that the picture finds. */
 export async function searchCut(
@@ -23,15 +26,15 @@ export async function searchCut(
   if (picture === undefined || text === undefined) return;
   const ids = picture.cutIds.slice(0, MOST_CUT);
   const found: number[] = [];
+  const isMatch = SERVER_FILTERS.text.test(text);
   for (let i = 0; i < ids.length; i += PAGE) {
     const rows = await database.rows(
-      `select s.id, ${COLUMNS.map((name) => `s.${name}`).join(", ")} from servers s ` +
+      `select s.id, ${SEARCHED.map((name) => `s.${name}`).join(", ")} from servers s ` +
         `where ${isInList(database, "s.id", "integer")} order by s.id`,
       [listValue(database, ids.slice(i, i + PAGE))],
     );
     for (const row of rows) {
-      const texts = COLUMNS.map((name) => row[name] === null ? null : String(row[name]));
-      if (hasText(texts, text)) found.push(Number(row.id));
+      if (isMatch(row as SearchedTexts)) found.push(Number(row.id));
     }
   }
   picture.addFound(text, found);

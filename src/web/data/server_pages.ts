@@ -17,6 +17,7 @@ import {
   sortKeys,
   TABLES,
 } from "../../store/queries/orders.ts";
+import { networkOf } from "../../store/queries/filters.ts";
 import { whereClause } from "../../store/queries/page.ts";
 import { addressColumn, addressValue } from "../../store/rows/addresses.ts";
 import { storable, versionKey } from "../../store/rows/stored_values.ts";
@@ -32,7 +33,7 @@ import {
 import type { PlaceLookup } from "../../app/geoip/places.ts";
 import { listedServers } from "./listed_servers.ts";
 import { keyValues, readPosition } from "./order_positions.ts";
-import { matches, networkOf } from "./server_filters.ts";
+import { testOfRows } from "./dashboard_filters.ts";
 
 /** Limits of the methods to find a page with a picture. */
 export interface PageSteps {
@@ -76,6 +77,7 @@ export async function readPage(
   const { filters, limit } = query;
   const isBackwards = query.cursor?.direction === "before";
   const direction = isBackwards ? "before" : "after";
+  const isMatch = testOfRows(filters);
   const found: ListedServer[] = [];
   let { cursor } = query;
   for (let read = 0; found.length <= limit;) {
@@ -83,7 +85,7 @@ export async function readPage(
     const { ids, isEnd } = await nextIds(database, picture, position, steps);
     const servers = await listedServers(database, ids, places);
     // The picture may be older than the rows.
-    found.push(...servers.filter((one) => matches(one, filters)));
+    found.push(...servers.filter(isMatch));
     if (isEnd) break;
     read += ids.length;
     if (picture === undefined && read >= MOST_ROWS) {

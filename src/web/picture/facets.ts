@@ -5,8 +5,19 @@
  */
 import { readTexts } from "../../store/rows/json_cells.ts";
 import { type FacetName, FACETS, type Facets, type FacetValue } from "../data/dashboard_data.ts";
-import { FACET_DICTIONARY, FAILED, type Matches } from "./match.ts";
-import { BITS, type PictureReader } from "./picture.ts";
+import { FAILED, type Matches } from "./match.ts";
+import { BITS, type DictionaryName, type PictureReader } from "./picture.ts";
+
+/** The dictionary of a facet's values. Ports have none. */
+const FACET_DICTIONARY = {
+  edition: "edition",
+  software: "software",
+  version: "version",
+  protocol: "protocols",
+  flag: "flags",
+  country: "country",
+  operator: "operator",
+} as const satisfies Partial<Record<FacetName, DictionaryName>>;
 
 /** Maximum number of values of a facet. */
 const VALUES = 30;

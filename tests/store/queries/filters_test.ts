@@ -1,8 +1,8 @@
-/** Covers src/store/queries/conditions.ts: filters are compared with predicates of records. */
+/** Covers src/store/queries/filters.ts: filters are compared with predicates of records. */
 import { assert, assertEquals } from "@std/assert";
 import type { ServerRecord } from "../../../src/core/record.ts";
 import { parseAddress } from "../../../src/core/address.ts";
-import type { ServerFilters } from "../../../src/store/queries/conditions.ts";
+import type { ServerFilters } from "../../../src/store/queries/filters.ts";
 import { countServers, selectServers } from "../../../src/store/server_queries.ts";
 import { Store } from "../../../src/store/store.ts";
 import { parseTarget, type RangeTarget } from "../../../src/targets/parse.ts";
@@ -28,22 +28,22 @@ const contains = (text: string | null, part: string) =>
 
 const MATCHES: Predicates = {
   online: (value, { online }) => online === value,
-  software: (value, { record: { software } }) => contains(software, value),
+  software: (value, { record: { software } }) => value.some((part) => contains(software, part)),
   version: (value, { record: { version } }) =>
-    version === value || !!version?.startsWith(`${value}.`),
-  editions: (value, { record: { edition } }) => edition !== null && value.includes(edition),
-  protocols: (value, { record: { protocols } }) => value.some((name) => protocols.includes(name)),
-  confidences: (value, { record: { software_confidence: confidence } }) =>
+    value.some((start) => version === start || !!version?.startsWith(`${start}.`)),
+  edition: (value, { record: { edition } }) => edition !== null && value.includes(edition),
+  protocol: (value, { record: { protocols } }) => value.some((name) => protocols.includes(name)),
+  confidence: (value, { record: { software_confidence: confidence } }) =>
     confidence !== null && value.includes(confidence),
   noAliases: (value, { record: { alias_of: alias } }) => !value || alias === null,
-  ports: (value, { record: { port } }) => value.includes(port),
-  networks: (value, { record: { host } }) => {
+  port: (value, { record: { port } }) => value.includes(port),
+  network: (value, { record: { host } }) => {
     const address = parseAddress(host)!;
-    return value.some(({ start, end }) =>
+    return value.map(range).some(({ start, end }) =>
       typeof start === typeof address && start <= address && address < end
     );
   },
-  flags: (value, { record: { flags } }) => value.some((flag) => flags.includes(flag)),
+  flag: (value, { record: { flags } }) => value.some((flag) => flags.includes(flag)),
   minPlayers: (value, { record: { players_online: players } }) =>
     players !== null && players >= value,
   maxPlayers: (value, { record: { players_online: players } }) =>
@@ -99,15 +99,15 @@ function randomFilters(random: (limit: number) => number): ServerFilters {
   const some = <T>(values: readonly T[]) => values.filter(() => random(3) === 0);
   const all: Required<ServerFilters> = {
     online: random(2) === 0,
-    software: one("p", "PAPER", "mp 5", "absent"),
-    version: one("1.2", "1.21", "1.21.4", "2"),
-    editions: some(["java", "bedrock", "pocket"]),
-    protocols: some(["slp", "query", "raknet", "sqp"]),
-    confidences: some(["A", "B", "C"]),
+    software: some(["p", "PAPER", "mp 5", "absent"]),
+    version: some(["1.2", "1.21", "1.21.4", "2"]),
+    edition: some(["java", "bedrock", "pocket"]),
+    protocol: some(["slp", "query", "raknet", "sqp"]),
+    confidence: some(["A", "B", "C"]),
     noAliases: random(4) > 0,
-    ports: some([19132, 25565, 1, 2, 60000]),
-    networks: some(NETWORKS).map(range),
-    flags: some(FLAGS),
+    port: some([19132, 25565, 1, 2, 60000]),
+    network: some(NETWORKS),
+    flag: some(FLAGS),
     minPlayers: random(60),
     maxPlayers: random(100),
     text: one("sky", "z", "paper", "absent"),

@@ -2,7 +2,7 @@
 import { assert, assertEquals } from "@std/assert";
 import type { Database } from "../../../src/store/database/database.ts";
 import { openSqlite } from "../../../src/store/database/sqlite.ts";
-import { conditionsOf, type ServerFilters } from "../../../src/store/queries/conditions.ts";
+import { conditionsOf, type ServerFilters } from "../../../src/store/queries/filters.ts";
 import { SERVER_ORDERS, type ServerOrder } from "../../../src/store/queries/orders.ts";
 import { countUpTo, pageOf } from "../../../src/store/queries/page.ts";
 import { createTables } from "../../../src/store/schema/create_tables.ts";
@@ -11,7 +11,6 @@ import { serversOfHost } from "../../../src/store/history_queries.ts";
 import { canonicalHost } from "../../../src/store/rows/addresses.ts";
 import { countServers, selectServers } from "../../../src/store/server_queries.ts";
 import { Store } from "../../../src/store/store.ts";
-import { parseTarget, type RangeTarget } from "../../../src/targets/parse.ts";
 import { onEngines } from "../databases.ts";
 import { NASTY, record } from "../records.ts";
 
@@ -36,37 +35,35 @@ async function fill(database: Database): Promise<void> {
   await database.run("update server_state set online = false where server % 4 = 1");
 }
 
-const network = (text: string) => (parseTarget(text) as RangeTarget).range;
-
 const FILTERS: readonly ServerFilters[] = [
   { online: true },
   { online: false },
   { online: false, minPlayers: 0 },
-  { protocols: ["query"], noAliases: true },
-  { protocols: ["slp"] },
+  { protocol: ["query"], noAliases: true },
+  { protocol: ["slp"] },
   { maxPlayers: 0 },
   { maxPlayers: 40 },
   { online: true, minPlayers: 40, maxPlayers: 60 },
   { minPlayers: 60, maxPlayers: 40 },
-  { ports: [3, 25565, 60000] },
-  { ports: [] },
-  { flags: ["cutShort", "countClamped", "absent"] },
-  { flags: [] },
-  { networks: ["10.0.1.0/24", "2001:db8::/32", "10.0.1.7"].map(network) },
-  { networks: [] },
-  { networks: ["10.0.0.0/24", "10.0.2.0/24"].map(network), ports: [25565, 7], online: false },
-  ...["paper", "rare 1", "rare", "absent"].map((software) => ({ software })),
-  ...["1.2", "1.1", "1.12.0", "9"].map((version) => ({ version })),
-  ...[25565, 3, 60000].map((port) => ({ ports: [port] })),
+  { port: [3, 25565, 60000] },
+  { port: [] },
+  { flag: ["cutShort", "countClamped", "absent"] },
+  { flag: [] },
+  { network: ["10.0.1.0/24", "2001:db8::/32", "10.0.1.7"] },
+  { network: [] },
+  { network: ["10.0.0.0/24", "10.0.2.0/24"], port: [25565, 7], online: false },
+  ...["paper", "rare 1", "rare", "absent"].map((software) => ({ software: [software] })),
+  ...["1.2", "1.1", "1.12.0", "9"].map((version) => ({ version: [version] })),
+  ...[25565, 3, 60000].map((port) => ({ port: [port] })),
   ...["10.0.1.0/24", "10.0.0.0/8", "10.0.2.7", "2001:db8::/64", "::/0", "0.0.0.0/0"]
-    .map((text) => ({ networks: [network(text)] })),
-  ...["cutShort", "countClamped", "absent"].map((flag) => ({ flags: [flag] })),
+    .map((text) => ({ network: [text] })),
+  ...["cutShort", "countClamped", "absent"].map((flag) => ({ flag: [flag] })),
   ...[0, 40, 89].map((minPlayers) => ({ minPlayers })),
   ...["sky", "ZEBRA", "ärger", "0% ä", "ab", "absent"].map((text) => ({ text })),
   { since: 1100 },
-  { software: "paper", version: "1.2", online: true },
-  { networks: [network("10.0.0.0/8")], ports: [25565], flags: ["cutShort"], minPlayers: 5 },
-  { text: "sky", software: "rare", networks: [network("10.0.0.0/16")] },
+  { software: ["paper"], version: ["1.2"], online: true },
+  { network: ["10.0.0.0/8"], port: [25565], flag: ["cutShort"], minPlayers: 5 },
+  { text: "sky", software: ["rare"], network: ["10.0.0.0/16"] },
 ];
 
 /** Limits that lead to each method to find a page, with few servers. */

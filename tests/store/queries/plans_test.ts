@@ -1,21 +1,20 @@
 /** Covers src/store/queries/: the query plans of both engines. */
 import { assert, assertEquals } from "@std/assert";
 import type { Database } from "../../../src/store/database/database.ts";
-import { conditionsOf, type ServerFilters } from "../../../src/store/queries/conditions.ts";
+import { conditionsOf, type ServerFilters } from "../../../src/store/queries/filters.ts";
 import { SERVER_ORDERS, type ServerOrder } from "../../../src/store/queries/orders.ts";
 import { pageOf, type PageSteps } from "../../../src/store/queries/page.ts";
 import { Store } from "../../../src/store/store.ts";
-import { parseTarget, type RangeTarget } from "../../../src/targets/parse.ts";
 import { onEngines } from "../databases.ts";
 import { record } from "../records.ts";
 
 const FILTERS: readonly ServerFilters[] = [
-  { software: "paper" },
-  { version: "1.2" },
-  { protocols: ["query"] },
-  { ports: [19132] },
-  { networks: [(parseTarget("10.0.0.0/8") as RangeTarget).range] },
-  { flags: ["cutShort"] },
+  { software: ["paper"] },
+  { version: ["1.2"] },
+  { protocol: ["query"] },
+  { port: [19132] },
+  { network: ["10.0.0.0/8"] },
+  { flag: ["cutShort"] },
   { minPlayers: 5 },
   { since: 1000 },
 ];
@@ -60,7 +59,7 @@ onEngines(
       Array.from({ length: 100 }, (_, i) => record(i + 1, { version: i < 90 ? "1.2" : "1.3" })),
     );
     const steps = { ...STEPS, next: 1, entries: 0.5 };
-    const statements = await statementsOf(database, { version: "1.3" }, "address", steps);
+    const statements = await statementsOf(database, { version: ["1.3"] }, "address", steps);
     const read = statements.flatMap(({ sql }) => [...sql.matchAll(/order by .*? limit (\d+)/g)])
       .map(([, entries]) => Number(entries));
     assertEquals(read.filter((entries) => entries > 25), [], Deno.inspect(statements));

@@ -1,0 +1,346 @@
+/**
+ * The filters of servers: for each one its condition in SQL, and its test of a row in memory.
+ *
+ * @module
+ */
+import { type Address, parseAddress } from "../../core/address.ts";
+import { InputError } from "../../core/errors.ts";
+import { parseTarget } from "../../targets/parse.ts";
+import { type Range, RangeSet } from "../../targets/ranges.ts";
+import { type Database, isInList, listValue, timeParameter } from "../database/database.ts";
+import { addressColumn, addressValue } from "../rows/addresses.ts";
+import { readTexts } from "../rows/json_cells.ts";
+import type { ListedRecord } from "../rows/stored_record.ts";
+import { foldedKey, storable, versionKey } from "../rows/stored_values.ts";
+import {
+  anyOf,
+  type Condition,
+  fold,
+  hasKey,
+  hasText,
+  keysOf,
+  ofRanges,
+  ofServer,
+  pattern,
+  SEARCHED,
+} from "./conditions.ts";
+
+/**
+ * Filters of a query for servers. A filter that is omitted matches all servers. Of several values of a
+ * filter, a server has to match one.
+ */
+export interface ServerFilters {
+  /** Parts of the software's name (its first 64 code units), case-insensitive. */
+  readonly software?: readonly string[];
+  /** Game versions or their starts, in whole numbers: `1.21` matches `1.21.50` and not `1.210`. */
+  readonly version?: readonly string[];
+  /** Editions, of which a server has one. */
+  readonly edition?: readonly string[];
+  /** Names of protocols in which the server replied. */
+  readonly protocol?: readonly string[];
+  /** Levels of confidence of the software: A, B, C. */
+  readonly confidence?: readonly string[];
+  /** `true`: only servers that are no alias of another one. */
+  readonly noAliases?: boolean;
+  /** Ports, of which a server has one. */
+  readonly port?: readonly number[];
+  /** Networks in CIDR notation, ranges of addresses, or single addresses. */
+  readonly network?: readonly string[];
+  /** Flags of the last reply. */
+  readonly flag?: readonly string[];
+  /** Minimum number of players online. */
+  readonly minPlayers?: number;
+  /** Maximum number of players online. A server that publishes no number does not match. */
+  readonly maxPlayers?: number;
+  /** A part of name, MOTD, map or software, case-insensitive. */
+  readonly text?: string;
+  /** Only servers that changed later than this time, Unix milliseconds: new, other content, online, offline. */
+  readonly since?: number;
+  /** `true`: only servers that count as online; `false`: only those that count as offline. */
+  readonly online?: boolean;
+}
+
+/** A test of servers in memory, for a value of a filter. */
+export interface FilterTest<Value, Server> {
+  readonly test: (value: Value) => (server: Server) => boolean;
+}
+
+/** A filter of servers. */
+interface ServerFilter<Value> extends FilterTest<Value, ListedRecord> {
+  /** The condition of the filter. Filters with the same function have one condition together. */
+  readonly sql: (database: Database, filters: ServerFilters) => Condition | Promise<Condition>;
+}
+
+/** A test of one column. */
+export interface ColumnTest<Value, Name extends string, Cell>
+  extends FilterTest<Value, { readonly [Column in Name]: Cell }> {
+  readonly testCell: (value: Value) => (cell: Cell) => boolean;
+}
+
+/** Makes a test of rows from a test of one column. */
+export function columnTest<Value, Name extends string, Cell>(
+  column: Name,
+  testCell: (value: Value) => (cell: Cell) => boolean,
+): ColumnTest<Value, Name, Cell> {
+  const test = (value: Value) => {
+    const isMatch = testCell(value);
+    return (server: { readonly [Column in Name]: Cell }) => isMatch(server[column]);
+  };
+  return { test, testCell };
+}
+
+/** A filter that reads one column. */
+function filter<Value, Name extends keyof ListedRecord>(
+  column: Name,
+  sql: ServerFilter<Value>["sql"],
+  testCell: (value: Value) => (cell: ListedRecord[Name]) => boolean,
+) {
+  return { sql, ...columnTest(column, testCell) };
+}
+
+/**
+ * All filters, in the order of their conditions. `online` comes last: if few servers fulfil another
+ * condition, not all servers of a state are counted.
+ */
+export const SERVER_FILTERS = {
+  software: filter("software", hasSoftware, (wanted: readonly string[]) => {
+    const parts = wanted.map(fold);
+    return (text) => text !== null && parts.some((part) => foldedKey(text).includes(part));
+  }),
+  version: filter("version", hasVersion, (wanted: readonly string[]) => {
+    const keys = outermostKeys(wanted);
+    return (version) => {
+      const own = versionKey(version);
+      return keys.some((key) => own === key || own.startsWith(`${key}.`));
+    };
+  }),
+  edition: filter("edition", hasKind, isKindText),
+  protocol: filter("protocols", hasKind, hasOneOf),
+  confidence: filter("software_confidence", hasKind, isKindText),
+  noAliases: filter("alias_of", hasKind, (_: boolean) => (alias) => alias === null),
+  port: filter("port", hasPort, (wanted: readonly number[]) => (port) => wanted.includes(port)),
+  network: filter("host", isWithin, (wanted: readonly string[]) => {
+    const isWanted = isInNetworks(wanted);
+    return (host) => {
+      const address = parseAddress(host.split("%")[0]);
+      return address !== undefined && isWanted(address);
+    };
+  }),
+  flag: filter("flags", hasFlag, hasOneOf),
+  minPlayers: filter(
+    "players_online",
+    hasPlayers,
+    (min: number) => (players) => (players ?? -1) >= min,
+  ),
+  maxPlayers: filter(
+    "players_online",
+    hasPlayers,
+    (max: number) => (players) => players !== null && players >= 0 && players <= max,
+  ),
+  text: {
+    sql: (database, { text = "" }) => hasText(database, text),
+    test: (text) => {
+      const part = fold(text);
+      return (server: Pick<ListedRecord, typeof SEARCHED[number]>) =>
+        SEARCHED.some((column) => server[column]?.toLowerCase().includes(part));
+    },
+  },
+  since: filter("changed_at", isChangedSince, (time: number) => (changedAt) => changedAt > time),
+  online: filter("online", hasState, (wanted: boolean) => (online) => online === wanted),
+} as const satisfies {
+  readonly [Name in keyof ServerFilters]-?: ServerFilter<NonNullable<ServerFilters[Name]>>;
+};
+
+/** The conditions of filters, which all have to be fulfilled. */
+export async function conditionsOf(
+  database: Database,
+  filters: ServerFilters,
+): Promise<Condition[]> {
+  const given = givenFilters(SERVER_FILTERS, filters);
+  const queries = new Set(given.map(({ name }) => SERVER_FILTERS[name].sql));
+  const conditions: Condition[] = [];
+  for (const sql of queries) conditions.push(await sql(database, filters));
+  return conditions;
+}
+
+/**
+ * A test of whether servers match all filters.
+ *
+ * @param table The filters that there are.
+ */
+export function testOf<Server>(
+  table: Readonly<Record<string, FilterTest<never, Server>>>,
+  filters: object,
+): (server: Server) => boolean {
+  const tests = givenFilters(table, filters).map(({ name, value }) =>
+    table[name].test(value as never)
+  );
+  return (server) => tests.every((test) => test(server));
+}
+
+/** The filters that do not match all servers, in the order of a table. */
+export function givenFilters<Name extends string>(
+  table: Readonly<Record<Name, unknown>>,
+  filters: object,
+): { readonly name: Name; readonly value: unknown }[] {
+  return (Object.keys(table) as Name[])
+    .map((name) => ({ name, value: (filters as Record<string, unknown>)[name] }))
+    .filter(({ name, value }) => value !== undefined && !(name === "noAliases" && !value));
+}
+
+/** Whether a list has one of some texts, as databases store them. */
+function hasOneOf(wanted: readonly string[]): (list: readonly string[]) => boolean {
+  const texts = new Set(wanted.map(storable));
+  return (list) => list.some((text) => texts.has(text));
+}
+
+/** Whether a text is one of some texts, as `kind_key` contains them: it has `|` between its parts. */
+function isKindText(wanted: readonly string[]): (text: string | null) => boolean {
+  const keyOf = (text: string) => storable(text).replaceAll("|", "?");
+  const keys = new Set(wanted.map(keyOf));
+  return (text) => text !== null && keys.has(keyOf(text));
+}
+
+/** The condition of the filter `online`. */
+function hasState(_: Database, { online }: ServerFilters): Condition {
+  const sql = `t.online = ${online}`;
+  const ids = { sql: `select t.server as id from server_state t where ${sql}`, values: [] };
+  return { table: "t", sql, values: [], ids, order: "players" };
+}
+
+/** The condition of the filter `since`. */
+function isChangedSince(database: Database, { since = 0 }: ServerFilters): Condition {
+  const isLater = (s: string) => `${s}changed_at > ${timeParameter(database)}`;
+  return { ...ofServer(isLater, [since]), order: "changed" };
+}
+
+/** The condition of the filter `port`. */
+function hasPort(database: Database, { port = [] }: ServerFilters): Condition {
+  return ofServer((s) => isInList(database, `${s}port`, "integer"), [listValue(database, port)]);
+}
+
+/** The condition of the filter `flag`. */
+function hasFlag(database: Database, { flag = [] }: ServerFilters): Condition {
+  const flags = flag.map(storable);
+  const values = [listValue(database, flags)];
+  const isFlag = isInList(database, "f.flag", "text");
+  const sql = database.engine === "postgres"
+    ? "jsonb_exists_any(s.flags, ?::text[])"
+    : `exists (select 1 from server_flags f where ${isFlag} and f.server = s.id)`;
+  const distinct = flags.length > 1 ? "distinct " : "";
+  const ids = {
+    sql: `select ${distinct}f.server as id from server_flags f where ${isFlag}`,
+    values,
+  };
+  return { table: "s", sql, values, ids };
+}
+
+/**
+ * The condition of the filters `minPlayers` and `maxPlayers`. The first column of the players' index is
+ * `online`, so both states are searched.
+ */
+function hasPlayers(
+  _: Database,
+  { online, minPlayers = 0, maxPlayers }: ServerFilters,
+): Condition {
+  const players = "coalesce(t.players_online, -1)";
+  const sql = `${players} >= ?${maxPlayers === undefined ? "" : ` and ${players} <= ?`}`;
+  const values = [minPlayers, ...maxPlayers === undefined ? [] : [maxPlayers]];
+  const [isOnline, isOffline] = [true, false].map((state) =>
+    `select t.server as id from server_state t where t.online = ${state} and ${sql}`
+  );
+  const ids = { sql: `${isOnline} union all ${isOffline}`, values: [...values, ...values] };
+  return { table: "t", sql, values, ids, ...online !== undefined && { order: "players" } };
+}
+
+/** The condition of the filter `software`. */
+async function hasSoftware(
+  database: Database,
+  { software = [] }: ServerFilters,
+): Promise<Condition> {
+  const like = anyOf(software.map((part) => ({
+    sql: "name like ? escape '\\'",
+    values: [`%${pattern(part)}%`],
+  })));
+  return hasKey(database, "software_key", await keysOf(database, "software_key", like));
+}
+
+/** The columns of a server that `kind_key` contains; of `alias_of`, whether there is one. */
+type ServerKind = Pick<
+  ListedRecord,
+  "alias_of" | "edition" | "software_confidence" | "protocols"
+>;
+
+/** The condition of all filters of these columns: the keys whose parts pass their tests. */
+async function hasKind(database: Database, filters: ServerFilters): Promise<Condition> {
+  const { edition, protocol, confidence, noAliases } = SERVER_FILTERS;
+  const test = testOf<ServerKind>({ edition, protocol, confidence, noAliases }, filters);
+  const keys = await keysOf(database, "kind_key");
+  return hasKey(database, "kind_key", keys.filter((key) => test(kindOf(key))));
+}
+
+function kindOf(key: string): ServerKind {
+  const [alias, edition, confidence, ...rest] = key.split("|");
+  return {
+    alias_of: alias || null,
+    edition: edition || null,
+    software_confidence: confidence || null,
+    protocols: readTexts(rest.join("|")) ?? [],
+  };
+}
+
+/**
+ * The condition of the filter `version`: a version equals a wanted one, or begins with it and a period.
+ * Few keys of other versions are between `KEY` and `KEY/`.
+ */
+function hasVersion(_: Database, { version = [] }: ServerFilters): Condition {
+  const keys = outermostKeys(version);
+  const isVersion = (s: string) =>
+    `${s}version_key >= ? and ${s}version_key < ? and (${s}version_key = ? or ${s}version_key >= ?)`;
+  const each = keys.map((key) => [key, `${key}/`, key, `${key}.`]);
+  return { ...ofRanges(isVersion, each), ...keys.length === 1 && { order: "version" as const } };
+}
+
+/** The keys of versions without those of versions that another one includes. */
+function outermostKeys(versions: readonly string[]): string[] {
+  const keys = [...new Set(versions.map((version) => versionKey(storable(version))))];
+  return keys.filter((key) => !keys.some((other) => key.startsWith(`${other}.`)));
+}
+
+/** The condition of the filter `network`. */
+function isWithin(database: Database, { network = [] }: ServerFilters): Condition {
+  const column = addressColumn(database);
+  const type = database.engine === "postgres" ? "::inet" : "";
+  const ranges = disjoint(network.map(networkOf)).map(({ start, end }) => {
+    const last = (typeof end === "bigint" ? end - 1n : end - 1) as Address;
+    return [addressValue(database, start), addressValue(database, last)];
+  });
+  const isIn = (s: string) => `${s}${column} >= ?${type} and ${s}${column} <= ?${type}`;
+  return { ...ofRanges(isIn, ranges), ...ranges.length === 1 && { order: "address" as const } };
+}
+/** Ranges that contain the same addresses, and of which no two overlap. */
+function disjoint(ranges: readonly Range[]): Range[] {
+  const isV4 = (range: Range): range is Range<number> => typeof range.start === "number";
+  const isV6 = (range: Range): range is Range<bigint> => typeof range.start === "bigint";
+  return [...RangeSet.of(ranges.filter(isV4)), ...RangeSet.of(ranges.filter(isV6))];
+}
+
+/**
+ * The network of a filter: CIDR notation, a range of addresses, or one address.
+ *
+ * @throws InputError for another text.
+ */
+export function networkOf(text: string): Range {
+  const target = parseTarget(text);
+  if ("range" in target && target.port === undefined) return target.range;
+  throw new InputError(`Cannot use "${text}" as a network: write 192.0.2.0/24 or 2001:db8::/32`);
+}
+
+/** Whether an address is in one of some networks. */
+export function isInNetworks(networks: readonly string[]): (address: Address) => boolean {
+  const ranges = networks.map(networkOf);
+  return (address) =>
+    ranges.some(({ start, end }) =>
+      typeof start === typeof address && address >= start && address < end
+    );
+}

@@ -1,0 +1,265 @@
+/**
+ * The filters of the dashboard: those of databases, and those of places. Each has its parameter in URLs, its
+ * test of a row, and its test of the columns of a picture.
+ *
+ * @module
+ */
+import type { Place } from "../../app/geoip/places.ts";
+import { type Address, family, formatAddress } from "../../core/address.ts";
+import { InputError } from "../../core/errors.ts";
+import { fold } from "../../store/queries/conditions.ts";
+import {
+  type ColumnTest as CellTest,
+  columnTest,
+  type FilterTest,
+  isInNetworks,
+  networkOf,
+  SERVER_FILTERS,
+  testOf,
+} from "../../store/queries/filters.ts";
+import type { ListedRecord } from "../../store/rows/stored_record.ts";
+import { readTexts } from "../../store/rows/json_cells.ts";
+import {
+  formed,
+  oneOf,
+  type Parameter,
+  several,
+  text,
+  trueOrFalse,
+  wholeNumber,
+} from "../api/parameters.ts";
+import { BITS, type DictionaryName, type PictureReader } from "../picture/picture.ts";
+import type { DashboardFilters } from "./dashboard_data.ts";
+
+/** Maximum of a time that a `Date` can represent, Unix milliseconds. */
+export const MAX_TIME = 8.64e15;
+/** Maximum number of players in a filter. */
+const MAX_PLAYERS = 1e9;
+/** Maximum number of an autonomous system (RFC 6793). */
+const MAX_ASN = 2 ** 32 - 1;
+
+/**
+ * Tests the servers of a picture.
+ *
+ * @param value The value of the filter.
+ * @param found The `servers.id` of servers whose whole texts contain the text of the filters, though perhaps
+ * not the part that is in the picture.
+ * @returns A test of the servers by their places in the columns.
+ */
+type ColumnTest<Value> = (
+  picture: PictureReader,
+  value: Value,
+  found: readonly number[],
+) => (place: number) => boolean;
+
+/** A filter of the dashboard. */
+interface DashboardFilter<Value> {
+  /** The parameter of URLs. Its name is that of the filter in snake case. */
+  readonly parameter: Parameter<Value>;
+  readonly columns: ColumnTest<Value>;
+}
+
+/** The filters of places, of which databases have no columns. */
+const PLACE_FILTERS = {
+  country: columnTest(
+    "country",
+    (wanted: readonly string[]) => (country: string | null) =>
+      country !== null && wanted.includes(country),
+  ),
+  operator: columnTest(
+    "asn",
+    (wanted: readonly number[]) => (asn: number | null) => asn !== null && wanted.includes(asn),
+  ),
+};
+
+/** The tests of rows. */
+const TESTS: {
+  readonly [Name in keyof DashboardFilters]-?: FilterTest<
+    NonNullable<DashboardFilters[Name]>,
+    ListedRecord & Place
+  >;
+} = { ...SERVER_FILTERS, ...PLACE_FILTERS };
+
+/** A test of whether servers match all filters. */
+export function testOfRows(filters: DashboardFilters): (server: ListedRecord & Place) => boolean {
+  return testOf(TESTS, filters);
+}
+
+/** All filters, in the order of parameters in URLs. */
+export const DASHBOARD_FILTERS: {
+  readonly [Name in keyof DashboardFilters]-?: DashboardFilter<NonNullable<DashboardFilters[Name]>>;
+} = {
+  text: {
+    parameter: text(
+      "Only servers whose name, MOTD, map or software contains this text, in any case.",
+    ),
+    columns: containsText,
+  },
+  online: {
+    parameter: trueOrFalse("Only servers that are online, or only servers that are offline."),
+    columns: ({ columns: { bits } }, online) => {
+      const wanted = online ? BITS.online : 0;
+      return (place) => (bits[place] & BITS.online) === wanted;
+    },
+  },
+  edition: {
+    parameter: several(text("Only servers of this edition.")),
+    columns: inDictionary("edition", SERVER_FILTERS.edition, asText),
+  },
+  software: {
+    parameter: several(text("Only servers whose software contains this text, in any case.")),
+    columns: inDictionary("software", SERVER_FILTERS.software, asText),
+  },
+  confidence: {
+    parameter: several(
+      oneOf("Only servers whose software has this confidence.", ["A", "B", "C"]),
+    ),
+    columns: ({ columns: { bits } }, wanted) => {
+      const isWanted = ["A", "B", "C"].map((letter) => wanted.includes(letter));
+      return (place) => isWanted[(bits[place] >> 5 & 3) - 1] === true;
+    },
+  },
+  version: {
+    parameter: several(text("Only servers of this game version; 1.21 includes 1.21.50.")),
+    columns: inDictionary("version", SERVER_FILTERS.version, asText),
+  },
+  protocol: {
+    parameter: several(text("Only servers that replied in this protocol.")),
+    columns: inDictionary("protocols", SERVER_FILTERS.protocol, asList),
+  },
+  port: {
+    parameter: several(wholeNumber("Only servers with this port.", 1, 65535)),
+    columns: ({ columns: { port } }, ports) => {
+      const wanted = new Uint8Array(65_536);
+      for (const one of ports) wanted[one] = 1;
+      return (place) => wanted[port[place]] === 1;
+    },
+  },
+  network: {
+    parameter: several(formed(
+      "Only servers in this network.",
+      "an address or a network such as 192.0.2.0/24",
+      { type: "string" },
+      canonicalNetwork,
+    )),
+    columns: ({ columns: { bits, address }, v6 }, networks) => {
+      const isWanted = isInNetworks(networks);
+      const hasV6 = networks.some((network) => typeof networkOf(network).start === "bigint");
+      return (place) => {
+        const kind = bits[place] & (BITS.isV6 | BITS.noAddress);
+        const at = address[place];
+        if (kind === 0) return isWanted(at);
+        return kind === BITS.isV6 && hasV6 && isWanted(v6[2 * at] << 64n | v6[2 * at + 1]);
+      };
+    },
+  },
+  flag: {
+    parameter: several(text("Only servers with this flag.")),
+    columns: inDictionary("flags", SERVER_FILTERS.flag, asList),
+  },
+  country: {
+    parameter: several(formed(
+      "Only servers in this country; needs --geoip.",
+      "two letters, such as DE",
+      { type: "string", pattern: "^[A-Za-z]{2}$" },
+      (text) => /^[A-Za-z]{2}$/.test(text) ? text.toUpperCase() : undefined,
+    )),
+    columns: inDictionary("country", PLACE_FILTERS.country, asText),
+  },
+  operator: {
+    parameter: several(
+      wholeNumber("Only servers in this autonomous system; needs --geoip.", 0, MAX_ASN),
+    ),
+    columns: inDictionary(
+      "operator",
+      PLACE_FILTERS.operator,
+      (text) => Number(text.slice(0, text.indexOf(" "))),
+    ),
+  },
+  minPlayers: {
+    parameter: wholeNumber("Only servers with at least this many players.", 0, MAX_PLAYERS),
+    columns: ({ columns: { bits, players } }, min) => (place) =>
+      (bits[place] & BITS.players ? players[place] : -1) >= min,
+  },
+  maxPlayers: {
+    parameter: wholeNumber("Only servers with at most this many players.", 0, MAX_PLAYERS),
+    columns: ({ columns: { bits, players } }, max) => (place) =>
+      (bits[place] & BITS.players) !== 0 && players[place] <= max,
+  },
+  noAliases: {
+    parameter: trueOrFalse("Only servers that are no alias of another server."),
+    columns: ({ columns: { alias } }) => (place) => alias[place] === 0,
+  },
+  since: {
+    parameter: wholeNumber("Only servers that changed later, Unix milliseconds.", 0, MAX_TIME),
+    columns: ({ columns: { changedAt } }, time) => (place) => changedAt[place] > time,
+  },
+};
+
+/**
+ * Tests the texts of a dictionary like the cells of a column.
+ *
+ * @param cellOf The cell that has a text of the dictionary.
+ */
+function inDictionary<Value, Cell>(
+  name: DictionaryName,
+  { testCell }: Pick<CellTest<Value, string, Cell>, "testCell">,
+  cellOf: (text: string) => Cell,
+): ColumnTest<Value> {
+  return ({ columns, dictionaries }, value) => {
+    const isWanted = testCell(value);
+    const wanted = dictionaries[name].codesWith((text) => isWanted(cellOf(text)));
+    const codes = columns[name];
+    // A number beyond the list is that of a text which was added meanwhile.
+    return (place) => wanted[codes[place]] === 1;
+  };
+}
+
+function asText(text: string): string {
+  return text;
+}
+
+function asList(json: string): readonly string[] {
+  return readTexts(json) ?? [];
+}
+
+/** Tests for a text in name, MOTD, map or software. */
+function containsText(
+  picture: PictureReader,
+  text: string,
+  foundIds: readonly number[],
+): (place: number) => boolean {
+  const part = fold(text);
+  const { count, columns: { software } } = picture;
+  const found = new Uint8Array(count);
+  const mark = (place: number) => {
+    if (place >= 0 && place < count) found[place] = 1;
+  };
+  for (const id of foundIds) mark(picture.rowOf(id));
+  if (part === "") found.fill(1);
+  else picture.texts.search(part, count, mark, (id) => mark(picture.rowOf(id)));
+  const inSoftware = picture.dictionaries.software.codesWith((one) => fold(one).includes(part));
+  return (place) => found[place] === 1 || inSoftware[software[place]] === 1;
+}
+
+/** An IPv4 or IPv6 network in its canonical form: `192.0.2.0/24`, or one address. */
+function canonicalNetwork(text: string): string | undefined {
+  const range = rangeOf(text);
+  if (range === undefined) return undefined;
+  const { start, end } = range;
+  const size = BigInt(end) - BigInt(start);
+  const bits = size.toString(2).length - 1;
+  if (1n << BigInt(bits) !== size || BigInt(start) % size !== 0n) return undefined;
+  const length = family(start) === 4 ? 32 : 128;
+  const address = formatAddress(start);
+  return bits === 0 ? address : `${address}/${length - bits}`;
+}
+
+function rangeOf(text: string): { readonly start: Address; readonly end: Address } | undefined {
+  try {
+    return networkOf(text);
+  } catch (error) {
+    if (error instanceof InputError) return undefined;
+    throw error;
+  }
+}

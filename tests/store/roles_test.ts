@@ -68,6 +68,7 @@ Deno.test({
               "select hash from forgotten",
               "select data from replies",
               "select webhook from webhook_positions",
+              "select address from opt_outs",
               "update servers set motd = 'x'",
               "delete from observations",
               "insert into opt_outs values ('127.0.0.1', now())",

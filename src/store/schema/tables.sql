@@ -1,4 +1,4 @@
--- The tables of blocksweep, schema version 7. docs/database.md explains them. This is SQL of PostgreSQL
+-- The tables of blocksweep, schema version 8. docs/database.md explains them. This is SQL of PostgreSQL
 -- (14 or later), except "without rowid". table_statements.ts makes the statements of SQLite from it:
 --
 --   here                                    in SQLite
@@ -18,7 +18,7 @@
 
 -- The version of the schema: one row.
 create table blocksweep_schema (
-  version integer not null,               -- 7; versions 1 to 6 had other tables
+  version integer not null,               -- 8; versions 1 to 7 had other tables
   identity text not null                  -- the identity of the database, hexadecimal; a copy has the same
 );
 
@@ -334,6 +334,10 @@ sqlite: insert into rollup_state values (0, 0, 0);
 create view recent_uptime as
 postgres: select server, online_s::float8 / watched_s as uptime_30d from server_uptime where until > now() - interval '30 days';
 sqlite: select server, cast(online_s as real) / watched_s as uptime_30d from server_uptime where until > unixepoch('now', '-30 days') * 1000;
+
+-- When the addresses of servers opted out. A role may read this view and not the other addresses of opt_outs.
+create view opted_out_servers as
+select s.id as server, o.noted_at from servers s join opt_outs o on o.address = s.address;
 
 -- The view of servers for other programs: its columns stay when tables change.
 create view server_list as

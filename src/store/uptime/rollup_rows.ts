@@ -140,13 +140,12 @@ export async function optOutsOf(
   database: Database,
   servers: readonly number[],
 ): Promise<Map<number, number>> {
-  const { sql, values } = isServerIn(database, "s.id", servers);
+  const { sql, values } = isServerIn(database, "server", servers);
   const rows = await database.rows(
-    "select s.id, o.noted_at from servers s join opt_outs o on o.address = s.address " +
-      `where ${sql}`,
+    `select server, noted_at from opted_out_servers where ${sql}`,
     values,
   );
-  return new Map(rows.map(({ id, noted_at: at }) => [Number(id), Number(at)]));
+  return new Map(rows.map(({ server, noted_at: at }) => [Number(server), Number(at)]));
 }
 
 /** Computes the rows of a day from those of its hours. The caller has begun a transaction. */

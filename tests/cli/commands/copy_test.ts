@@ -84,12 +84,12 @@ Deno.test("a source of another version is refused, and leaves no target", async 
     {
       await using database = openSqlite(old);
       await createTables(database);
-      await database.script("update blocksweep_schema set version = 6");
+      await database.script("update blocksweep_schema set version = 7");
     }
     const { code, stderr } = await run(["copy", old, to], { permissions });
     assertEquals([code, stderr], [
       2,
-      `blocksweep: Cannot use "${old}": its tables have version 6, and this program uses version 7; ` +
+      `blocksweep: Cannot use "${old}": its tables have version 7, and this program uses version 8; ` +
       "export its servers with the program that wrote it, and import them into a new database\n",
     ]);
     await assertRejects(() => Deno.lstat(to), Deno.errors.NotFound);

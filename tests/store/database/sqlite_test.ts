@@ -97,7 +97,7 @@ Deno.test("a database of another schema version is refused with advice, and stay
     const path = `${folder}/a.db`;
     await using database = await open(path);
     await createTables(database); // once more: nothing to do
-    for (const version of [0, 1, 2, 3, 4, 5, 6, SCHEMA_VERSION + 1]) {
+    for (const version of [0, 1, 2, 3, 4, 5, 6, 7, SCHEMA_VERSION + 1]) {
       await database.run("update blocksweep_schema set version = ?", [version]);
       for (const use of [open, read]) {
         const { message } = await assertRejects(() => use(path), InputError);

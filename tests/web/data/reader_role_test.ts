@@ -5,11 +5,15 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import type { Database } from "../../../src/store/database/database.ts";
 import { parseDatabaseLocation } from "../../../src/store/database_location.ts";
+import { writeObservations } from "../../../src/store/rows/observation_rows.ts";
 import { createTables } from "../../../src/store/schema/create_tables.ts";
+import { Store } from "../../../src/store/store.ts";
+import { writeSpans } from "../../../src/store/uptime/watch_spans.ts";
 import { type DashboardData, DataError } from "../../../src/web/data/dashboard_data.ts";
 import { openDashboardData } from "../../../src/web/data/open_dashboard_data.ts";
 import { run } from "../../cli/program.ts";
 import { connect, SERVER, withPostgres } from "../../store/databases.ts";
+import { watchId } from "../../store/records.ts";
 import { withRoles } from "../../store/roles.ts";
 import { ROUTES } from "../../../src/web/http/dashboard.ts";
 import { clientOf } from "../http/client.ts";
@@ -19,6 +23,29 @@ const ENVIRONMENT = { resolve: (path: string) => path, password: () => Promise.r
 const unexpected = (line: string) => {
   throw new Error(line);
 };
+
+/**
+ * Writes servers, and a watch that has polled the first two for an hour. The address of the second opted
+ * out after half of it.
+ */
+async function fillWatched(database: Database): Promise<void> {
+  await fillServers(database);
+  const at = database.now() - 3_600_000;
+  const store = new Store(database, () => Promise.resolve());
+  await store.begin({ id: watchId(1), kind: "watch", at, shards: 1, config: "{}" });
+  const [{ scan }] = await database.rows("select id as scan from scans where kind = 'watch'");
+  await database.transaction(async () => {
+    await writeObservations(
+      database,
+      [1, 2].map((server) => [server, at, scan, 1, 5, null, null, null]),
+    );
+    await writeSpans(database, watchId(1), [{ startedAt: at, endedAt: at + 3_600_000 }]);
+    await database.run(
+      "insert into opt_outs select address, now() - interval '30 minutes' from servers where id = 2",
+      [],
+    );
+  });
+}
 
 /** Waits until the servers are counted. */
 async function counted(data: DashboardData): Promise<void> {
@@ -42,7 +69,7 @@ Deno.test({
     withPostgres(SERVER!, async (url) => {
       await using owner = await connect(url);
       await createTables(owner);
-      await fillServers(owner);
+      await fillWatched(owner);
       await withRoles(owner, async ({ reader }) => {
         const location = parseDatabaseLocation(await asRole(owner, url, reader))!;
         await using data = await openDashboardData(location, ENVIRONMENT, unexpected);
@@ -58,7 +85,12 @@ Deno.test({
         }
         const { text } = await get("GET /servers/1");
         assertStringIncludes(text, "The role of the database may not read the table replies.");
-        assertEquals(JSON.parse((await get("GET /api/servers/1")).text).replies, null);
+        const [first, second] = await Promise.all(
+          [1, 2].map(async (id) => JSON.parse((await get(`GET /api/servers/${id}`)).text)),
+        );
+        assertEquals(first.replies, null);
+        assertEquals(Math.round(first.uptime["7d"].watched_s / 60), 60);
+        assertEquals(Math.round(second.uptime["7d"].watched_s / 60), 30);
         await owner.script(`revoke select on events from ${reader}`);
         const denied = await get("GET /api/events");
         assertEquals([denied.status, JSON.parse(denied.text).error], [
@@ -78,10 +110,10 @@ Deno.test({
     withPostgres(SERVER!, async (url) => {
       await using owner = await connect(url);
       await createTables(owner);
-      await fillServers(owner);
+      await fillWatched(owner);
       await withRoles(owner, async ({ reader }) => {
         const place = await asRole(owner, url, reader);
-        const [{ key }] = await owner.rows("select key from servers limit 1");
+        const [{ key }] = await owner.rows("select key from servers where id = 1");
         for (
           const args of [
             ["servers", place],

@@ -106,12 +106,17 @@ export class LossAndRate {
    *
    * @param protocols The protocols in which the server replied.
    */
-  add({ protocol, endpoint, verified, at }: Sighting, protocols: readonly string[]): void {
+  add(sighting: Sighting, protocols: readonly string[]): void {
+    const { protocol, endpoint, verified, at, latencyMs } = sighting;
     const kind = this.#kinds.get(protocol);
     if (kind === undefined || !verified) return;
     this.canaries.add(kind, endpoint);
+    // Without a round trip it is unknown which pass sent the probe. By their time of arrival, slow replies
+    // to the first pass would count for the second one, as if packets were lost.
+    if (latencyMs === undefined) return;
     // The second pass skips servers that were found over TCP meanwhile.
-    if (!protocols.some((name) => this.#overTcp.has(name))) this.passes.add(protocol, at);
+    const isOverTcp = protocols.some((name) => this.#overTcp.has(name));
+    if (!isOverTcp) this.passes.add(protocol, at - latencyMs);
   }
 
   /** Evaluates the canary probes and adjusts the rate, at most every 20 ms. */

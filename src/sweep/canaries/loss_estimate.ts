@@ -28,9 +28,12 @@ export interface CanaryCounts {
   batchLost: number;
   /** Sum of the squared numbers of lost probes per batch. */
   batchSquares: number;
-  /** Number of servers that the first pass of their protocol found. */
+  /**
+   * Number of servers that replied to a probe of the first pass of their protocol. Protocols whose replies
+   * do not repeat the send time do not count.
+   */
   firstFound: number;
-  /** Number of servers that the second pass of their protocol found. */
+  /** Number of servers that replied first to a probe of the second pass, in the same protocols. */
   secondFound: number;
 }
 
@@ -171,7 +174,9 @@ const MANY = 100;
 function missedQuantile(found: number, missed: number, side: -1 | 1): number {
   if (missed >= 1) return Infinity;
   const mean = found * missed / (1 - missed);
-  if (mean > MANY) return mean + side * TAIL_DEVIATION * Math.sqrt(mean / (1 - missed));
+  if (mean > MANY) {
+    return Math.max(0, mean + side * TAIL_DEVIATION * Math.sqrt(mean / (1 - missed)));
+  }
   let probability = (1 - missed) ** found;
   let sum = probability;
   let count = 0;

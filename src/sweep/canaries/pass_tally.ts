@@ -51,9 +51,9 @@ export class PassTally {
   }
 
   /**
-   * Counts a server.
+   * Counts a server. Its first reply may arrive during a later pass than the one whose probe it answers.
    *
-   * @param at When its first reply arrived, milliseconds of the clock.
+   * @param at When the probe of its first reply was sent, milliseconds of the clock.
    */
   add(protocol: string, at: number): void {
     const passes = this.#protocols.get(protocol);

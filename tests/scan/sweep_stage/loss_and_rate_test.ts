@@ -48,6 +48,26 @@ Deno.test("a scan whose retries find servers estimates the loss and the missed s
   }
 });
 
+Deno.test("replies that take longer than the time between two passes show no loss", async () => {
+  const found = async (protocol: string, loss: number) => {
+    const { state: { canaries }, rows } = await scanFleet({
+      fleet: { ...FLEET, range: { start: RANGE.start, end: RANGE.start + 4096 } },
+      faults: { loss, duplication: 0, delay: 600, jitter: 50 },
+      rates: { rate: 5000, netRate: undefined, hostRate: undefined },
+      protocolNames: [protocol],
+    });
+    assert(rows.length > 50, `${rows.length}`);
+    return { ...canaries, rows: rows.length };
+  };
+  const { firstFound, secondFound, rows } = await found("raknet", 0);
+  assertEquals([firstFound, secondFound], [rows, 0]);
+  const lossy = await found("raknet", 0.1);
+  const { low, high } = estimateLoss(lossy)!;
+  assert(lossy.secondFound > 0 && low <= 0.19 && 0.19 <= high, `${low} to ${high}`);
+  const query = await found("query", 0); // no reply shows which pass it belongs to
+  assertEquals([query.firstFound, query.secondFound], [0, 0]);
+});
+
 Deno.test("canary probes keep caps and rate, and skip opted-out addresses and running interviews", async () => {
   const fleet = { ...FLEET, software: ["bds", "bdsOptedOut"] };
   const { network, optedOut, rows, verdict } = await scanFleet({

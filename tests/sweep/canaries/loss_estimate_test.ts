@@ -150,6 +150,11 @@ Deno.test("observations that exclude each other make the interval longer, not em
   assert(low < 0.02 && high > 0.15 && low <= share && share <= high, `${low} to ${high}`);
 });
 
+Deno.test("missedRange() has no negative numbers", () => {
+  const { low, high } = missedRange(1, { low: 0.995, high: 0.999 }, 1);
+  assert(low >= 0 && high > 999, `${low} to ${high}`);
+});
+
 Deno.test("missedServers() takes the number of passes into account", () => {
   assertAlmostEquals(missedServers(996, 0.004, 1), 4);
   assertAlmostEquals(missedServers(1000, 0.004, 2), 0.016, 1e-4);

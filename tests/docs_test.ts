@@ -5,7 +5,7 @@
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { type Command, COMMANDS } from "../src/app/options/commands.ts";
 import { readCommandLine, readOptions } from "./cli/command_line.ts";
-import { scanSettings } from "../src/app/settings/scan_settings.ts";
+import { scanChoice } from "../src/app/scan/scan_choice.ts";
 import { demoFleet } from "../src/cli/commands/demo.ts";
 import { InputError } from "../src/core/errors.ts";
 import { serverId } from "../src/core/record.ts";
@@ -114,7 +114,7 @@ function checkArgs([command, ...args]: readonly string[]): void {
   if (args.includes("--help")) return;
   const { given } = readCommandLine(command as Command, args);
   if (command !== "scan") return;
-  const { protocols, ports } = scanSettings(readOptions("scan", given), () => 1);
+  const { protocols, ports } = scanChoice(readOptions("scan", given), () => 1);
   for (const { name } of protocols) {
     assert(ports(name, 4).length > 0, `${args.join(" ")}: no port for ${name}`);
   }

@@ -8,7 +8,7 @@ import { Shortage } from "../net/file_descriptors.ts";
 import type { Protocol } from "../protocols/protocol.ts";
 import { type QueriedServer, queryServer } from "../scan/query_server.ts";
 import { shortageLine } from "./engines/send_error_lines.ts";
-import { streamLimits } from "./settings/scan_settings.ts";
+import { streamLimits } from "./scan/scan_rates.ts";
 import type { EndpointProtocols, Located } from "./targets/locate_server.ts";
 import { DEFAULTS } from "./settings/defaults.ts";
 import { newScanId, randomBytes } from "./system_random.ts";

@@ -38,3 +38,9 @@ export function eventIds(): (at: number) => string {
     return uuidv7(last, random);
   };
 }
+
+/** A seed of 53 random bits for the order of a scan: `--seed` takes it. */
+export function randomSeed(): number {
+  const [high, low] = crypto.getRandomValues(new Uint32Array(2));
+  return (high & 0x1fffff) * 2 ** 32 + low;
+}

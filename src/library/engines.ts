@@ -9,7 +9,6 @@ import { conditionsOf } from "../app/engines/load_engines.ts";
 import type { Endpoint } from "../core/address.ts";
 import type { DatagramSocket } from "../net/socket.ts";
 import type { Targets } from "../targets/compose.ts";
-import { settingsOf } from "./scan_options.ts";
 
 /** A loaded engine, which opens the shared sockets of a scan. */
 export interface SocketOpener {
@@ -18,6 +17,14 @@ export interface SocketOpener {
   /** Opens a socket on a local address and port; 0 stands for any. */
   readonly open: (local: Endpoint) => DatagramSocket;
 }
+
+/** The engines that write frames choose the route themselves. */
+const ANY_ROUTE = {
+  interface: undefined,
+  gatewayMac: undefined,
+  sourceIp: undefined,
+  dryRun: false,
+};
 
 /**
  * Loads an engine.
@@ -36,7 +43,7 @@ export async function loadEngine(
 ): Promise<SocketOpener> {
   const { name, open } = await chooseEngine(
     engine,
-    conditionsOf(targets, settingsOf({ engine }), false),
+    conditionsOf(targets, ANY_ROUTE),
     note,
   );
   return { name, open: (local) => open(local) };

@@ -4,7 +4,7 @@
  * @module
  */
 import { broadcastPorts, discoverServers } from "../app/lan/discover_servers.ts";
-import { writtenPorts } from "../app/settings/scan_settings.ts";
+import { writtenPorts } from "../targets/ports.ts";
 import { javaNetworks, localNetworks } from "../app/lan/local_networks.ts";
 import { shortageLine } from "../app/engines/send_error_lines.ts";
 import { DEFAULTS } from "../app/settings/defaults.ts";
@@ -74,7 +74,10 @@ async function run(options: LanOptions, { add, left }: Results<ServerRecord>): P
   const listenMs = isEndless
     ? Infinity
     : checkedMs("onceMs", onceMs, 1) ?? 1000 * DEFAULTS.lan.once;
-  const ports = broadcastPorts(writtenPorts(options.ports), allProtocols);
+  const ports = broadcastPorts(
+    options.ports === undefined ? undefined : writtenPorts(options.ports),
+    allProtocols,
+  );
   const note = noteOf(options);
   const network = networkOf(options, options.optOutFile);
   const interfaces = network.local.interfaces();

@@ -1,29 +1,11 @@
 /**
- * The options of a scan from a program, and their conversion to settings of the command line.
+ * The options of a scan from a program.
  *
  * @module
  */
-import { ENGINE_CHOICES, type EngineChoice } from "../app/engines/engine_names.ts";
-import { DEFAULTS } from "../app/settings/defaults.ts";
-import {
-  type ScanChoices,
-  type ScanSettings,
-  scanSettings,
-  writtenPorts,
-} from "../app/settings/scan_settings.ts";
-import { InputError } from "../core/errors.ts";
+import type { EngineChoice } from "../app/engines/engine_names.ts";
 import type { Shard } from "../targets/space.ts";
-import { START } from "../scan/checkpoint/low_water_mark.ts";
-import {
-  checked,
-  checkedMs,
-  checkedRetries,
-  checkedTimeout,
-  type InquiryOptions,
-  protocolChoice,
-} from "./common_options.ts";
-import { randomBytes } from "../app/system_random.ts";
-import { seedOf } from "../scan/random_numbers.ts";
+import type { InquiryOptions } from "./common_options.ts";
 
 /** Options of a scan. They have the names and defaults of the options of `blocksweep scan`. */
 export interface ScanOptions extends InquiryOptions {
@@ -31,8 +13,14 @@ export interface ScanOptions extends InquiryOptions {
    * Ports to probe, for example `19132,25565-25570`. Default: the usual ports of each protocol.
    */
   readonly ports?: string;
+  /** Files with targets: an address, range or name per line. */
+  readonly inputFile?: readonly string[];
+  /** A database whose servers are probed again, before other targets. */
+  readonly rescan?: string;
   /** Addresses, ranges and names that are not probed. */
   readonly exclude?: readonly string[];
+  /** Files with exclusions: an address, range or name per line. */
+  readonly excludeFile?: readonly string[];
   /**
    * Whether you have the permission to scan these public addresses, or more than 1,048,576 private
    * addresses.
@@ -49,11 +37,15 @@ export interface ScanOptions extends InquiryOptions {
    * Default: all targets.
    */
   readonly shard?: Shard;
+  /** The position at which a stopped scan goes on, for example `2:1500` or `2:1500,T:3:0`. */
+  readonly from?: string;
   /**
    * Packets per second, or `auto` to search for the highest rate without additional loss. Default:
    * 1000.
    */
-  readonly rate?: number | "auto";
+  readonly rate?: number | "auto" | `auto:${number}`;
+  /** Bits per second on Ethernet. Of a rate and a bandwidth, the lower one applies. */
+  readonly bandwidth?: number;
   /** Packets per second to one /24 (IPv6: /48), or `off`. Default: 50. */
   readonly netRate?: number | "off";
   /** Packets per second to one address, or `off`. Default: 5. */
@@ -92,77 +84,50 @@ export interface ScanOptions extends InquiryOptions {
    * `udp` if `--allow-ffi` is granted, else `portable`.
    */
   readonly engine?: EngineChoice;
-}
-
-const COUNT = { least: 1, most: 1e9 };
-
-/**
- * Converts the options to settings of the command line.
- *
- * @throws InputError for the first option that cannot be used.
- */
-export function settingsOf(options: ScanOptions): ScanSettings {
-  const { engine, shard = WHOLE } = options;
-  if (engine !== undefined && !ENGINE_CHOICES.includes(engine)) {
-    throw new InputError(`Cannot use engine "${engine}": expected ${ENGINE_CHOICES.join(", ")}`);
-  }
-  const choices = {
-    ...OTHER_CHOICES,
-    ...speedOf(options),
-    ...protocolChoice(options),
-    engine,
-    ports: writtenPorts(options.ports),
-    seed: checked("seed", options.seed, { least: 0, most: Number.MAX_SAFE_INTEGER }),
-    noRandomize: options.noRandomize ?? false,
-    shard: {
-      count: checked("shard.count", shard.count, { least: 1, most: 9_999_999 })!,
-      index: checked("shard.index", shard.index, { least: 1, most: shard.count })!,
-    },
-    noFollow: options.noFollow ?? false,
-    verify: options.verify ?? false,
-    noPlayers: options.noPlayers ?? false,
-    maxTargets: checked("maxTargets", options.maxTargets, COUNT),
-    maxResults: checked("maxResults", options.maxResults, COUNT),
-    maxRuntime: checkedMs("maxRuntimeMs", options.maxRuntimeMs),
-  };
-  return scanSettings(choices, () => seedOf(randomBytes));
-}
-
-const WHOLE: Shard = { index: 1, count: 1 };
-
-/** Default settings for options that only the command line has. */
-const OTHER_CHOICES = {
-  from: START,
-  bandwidth: undefined,
-  threads: 0,
-  interface: undefined,
-  gatewayMac: undefined,
-  sourcePort: undefined,
-  sourceIp: undefined,
-  statsEvery: undefined,
-};
-
-function speedOf(
-  options: ScanOptions,
-): Pick<
-  ScanChoices,
-  "rate" | "netRate" | "hostRate" | "concurrency" | "timeout" | "retries" | "cooldown"
-> {
-  const { rate, concurrency } = options;
-  return {
-    rate: rate === "auto"
-      ? { most: undefined }
-      : checked("rate", rate, { least: 0.001, most: 1e9, fractions: true }),
-    netRate: capOf("netRate", options.netRate),
-    hostRate: capOf("hostRate", options.hostRate),
-    concurrency: checked("concurrency", concurrency, { least: 1, most: 100_000 }) ??
-      DEFAULTS.scan.concurrency,
-    timeout: checkedTimeout(options),
-    retries: checkedRetries(options, "scan"),
-    cooldown: checkedMs("cooldownMs", options.cooldownMs),
-  };
-}
-
-function capOf(name: string, cap: number | "off" | undefined): number | "off" | undefined {
-  return cap === "off" ? cap : checked(name, cap, { least: 1, most: 1e6 });
+  /** Number of sender threads of the engines `udp`, `packet` and `xdp`. Default: 0. */
+  readonly threads?: number;
+  /** The network interface on which `packet` and `xdp` send. Default: that of most targets. */
+  readonly interface?: string;
+  /** The MAC address of the gateway for `packet` and `xdp`. Default: from the kernel, or by ARP. */
+  readonly gatewayMac?: string;
+  /** Local ports from which probes are sent, for example `40000-40003`. Default: any. */
+  readonly sourcePort?: string | number;
+  /** The local address from which probes are sent. Default: any. */
+  readonly sourceIp?: string;
+  /**
+   * Paths of files (.csv .ndjson .json .txt) and databases (.db, postgres:) to which rows are written,
+   * besides being yielded. Default: none.
+   */
+  readonly output?: readonly string[];
+  /** Format of files without a known suffix: csv, ndjson, json, hostport, grep or table. */
+  readonly format?: string;
+  /** Whether rows are added to the files. Default: files are truncated. */
+  readonly append?: boolean;
+  /** Names of the columns to write. Default: all. */
+  readonly fields?: readonly string[];
+  /**
+   * Number of scans in a row without a reply after which a database counts a server as offline.
+   *
+   * @default 3
+   */
+  readonly downAfter?: number;
+  /** Age up to which databases keep all observations, milliseconds. Default: for ever. */
+  readonly keepMs?: number;
+  /** Whether databases get the index for searches in texts. Default: no. */
+  readonly textIndex?: boolean;
+  /** Whether a new PostgreSQL database partitions observations by month. Default: no. */
+  readonly partitionByMonth?: boolean;
+  /**
+   * The file from which the scan can be resumed. Default: the first file of `output` plus
+   * `.checkpoint`.
+   */
+  readonly checkpoint?: string;
+  /** The checkpoint of a scan to resume, with the targets and options of that scan. */
+  readonly resume?: string;
+  /** A JSON file with the state of the running scan. Default: none. */
+  readonly statusFile?: string;
+  /** A JSON file with the options and results of the scan, written at its end. Default: none. */
+  readonly metadataFile?: string;
+  /** The port, or `ADDRESS:PORT`, on which metrics for Prometheus are served. Default: none. */
+  readonly metrics?: string | number;
 }

@@ -6,7 +6,7 @@
 import { openPollingSockets, type PollingSettings } from "../app/engines/watch_sockets.ts";
 import { DEFAULTS } from "../app/settings/defaults.ts";
 import { protocolsOf } from "../app/settings/chosen_protocols.ts";
-import { streamLimits } from "../app/settings/scan_settings.ts";
+import { streamLimits } from "../app/scan/scan_rates.ts";
 import { readWatchTargets } from "../app/targets/watch_targets.ts";
 import type { Address } from "../core/address.ts";
 import { withoutPlayers } from "../protocols/declared_facts.ts";

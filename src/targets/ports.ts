@@ -74,6 +74,21 @@ function parseSpan(text: string): number[] {
   return Array.from({ length: last - first + 1 }, (_, i) => first + i);
 }
 
+/** Ports, and the text that named them. */
+export interface WrittenPorts extends Ports {
+  /** The text of `--ports`. */
+  readonly text: string;
+}
+
+/**
+ * Parses ports, and keeps their text.
+ *
+ * @throws InputError for a text that {@linkcode parsePorts} does not accept.
+ */
+export function writtenPorts(text: string): WrittenPorts {
+  return { ...parsePorts(text), text };
+}
+
 /** Formats ports, with consecutive ports as a range. */
 export function portList(ports: readonly number[]): string {
   const sorted = [...new Set(ports)].sort((a, b) => a - b);

@@ -22,5 +22,5 @@ export function readOptions<Name extends Command>(
   command: Name,
   given: GivenOptions,
 ): OptionsOf<Name> {
-  return readGiven(command, given, PROTOCOLS);
+  return readGiven(command, given, { allProtocols: PROTOCOLS });
 }

@@ -1,10 +1,14 @@
 /** The options of the library have the names and defaults of the command line. */
-import { assertEquals } from "@std/assert";
-import { scanSettings } from "../../src/app/settings/scan_settings.ts";
-import { camelCase } from "../../src/app/options/option.ts";
-import { optionsOf } from "../../src/app/options/option_table.ts";
+import { assert, assertEquals, assertThrows } from "@std/assert";
+import { camelCase, programName } from "../../src/app/options/option.ts";
+import { optionsOf, type ProgramNamesOf } from "../../src/app/options/option_table.ts";
+import { readOptions } from "../../src/app/options/read_options.ts";
+import { InputError } from "../../src/core/errors.ts";
+import { givenOptions, programNameOf } from "../../src/library/given_options.ts";
+import type { CommonOptions } from "../../src/library/common_options.ts";
+import type { ScanOptions } from "../../src/library/scan_options.ts";
+import { PROTOCOLS } from "../../src/protocols/list.ts";
 import { readCommandLine } from "../cli/command_line.ts";
-import { settingsOf } from "../../src/library/scan_options.ts";
 
 /** Options that only the library has. */
 const OF_PROGRAMS = ["allProtocols", "network", "onNote", "signal"];
@@ -45,12 +49,91 @@ Deno.test("options of the library have the names of the command line", async () 
   }
 });
 
-Deno.test("a scan without options is the same from a program and the command line", () => {
-  const { options } = readCommandLine("scan", ["10.0.0.1"]);
-  const comparable = (settings: ReturnType<typeof settingsOf>) => ({
-    ...settings,
-    seed: undefined,
-    ports: ["raknet", "slp", "query"].map((name) => settings.ports(name, 4)),
+type Same<A, B> = [A] extends [B] ? [B] extends [A] ? true : false : false;
+
+Deno.test("ScanOptions has exactly the options of scan that are for programs", () => {
+  const same: Same<Exclude<keyof ScanOptions, keyof CommonOptions>, ProgramNamesOf<"scan">> = true;
+  assert(same);
+});
+
+/** The values of a scan's options from a program. */
+function fromProgram(options: ScanOptions) {
+  const given = givenOptions("scan", ["10.0.0.1"], options);
+  return readOptions("scan", given, {
+    allProtocols: PROTOCOLS,
+    nameOf: programNameOf("scan"),
   });
-  assertEquals(comparable(settingsOf({})), comparable(scanSettings(options, () => 1)));
+}
+
+/** Each option of a program, and the arguments with the same meaning. */
+const EACH: readonly (readonly [ScanOptions, readonly string[]])[] = [
+  [{}, []],
+  [{ inputFile: ["a", "b"] }, ["--input-file", "a", "--input-file", "b"]],
+  [{ rescan: "a.db" }, ["--rescan", "a.db"]],
+  [{ exclude: ["10.0.0.1", "10.0.0.2"] }, ["--exclude", "10.0.0.1", "--exclude", "10.0.0.2"]],
+  [{ excludeFile: ["a"] }, ["-b", "a"]],
+  [{ ports: "19132,T:25565" }, ["-p", "19132,T:25565"]],
+  [{ protocol: ["slp", "raknet"] }, ["--protocol", "slp,raknet"]],
+  [{ allowPrivate: true, iHavePermission: true }, ["--allow-private", "--i-have-permission"]],
+  [{ allowPrivate: false }, []],
+  [{ seed: 7, shard: { index: 2, count: 3 } }, ["--seed", "7", "--shard", "2/3"]],
+  [{ noRandomize: true }, ["--no-randomize"]],
+  [{ from: "2:15,T:1:3", seed: 1 }, ["--from", "2:15,T:1:3", "--seed", "1"]],
+  [{ rate: 0.5, netRate: "off", hostRate: 3 }, [
+    ...["--rate", "0.5", "--net-rate", "off", "--host-rate", "3"],
+  ]],
+  [{ rate: "auto" }, ["--rate", "auto"]],
+  [{ rate: "auto:5000", bandwidth: 1e6 }, ["--rate", "auto:5000", "--bandwidth", "1M"]],
+  [{ concurrency: 9, timeoutMs: 250.5, retries: 3, cooldownMs: 0 }, [
+    ...["-c", "9", "-t", "250.5ms", "--retries", "3", "--cooldown", "0ms"],
+  ]],
+  [{ noFollow: true, verify: true, noPlayers: true }, ["--no-follow", "--verify", "--no-players"]],
+  [{ engine: "xdp", threads: 2, interface: "eth0" }, [
+    ...["--engine", "xdp", "--threads", "2", "--interface", "eth0"],
+  ]],
+  [{ gatewayMac: "02:00:5e:10:00:01", sourcePort: 40000, sourceIp: "10.0.0.9" }, [
+    ...["--gateway-mac", "02:00:5e:10:00:01", "--source-port", "40000", "--source-ip", "10.0.0.9"],
+  ]],
+  [{ output: ["a.csv", "b.db"], format: "csv", append: true, fields: ["host", "port"] }, [
+    ...["-o", "a.csv", "-o", "b.db", "--format", "csv", "--append", "-f", "host,port"],
+  ]],
+  [{ downAfter: 2, keepMs: 90 * 86_400_000, textIndex: true, partitionByMonth: true }, [
+    ...["--down-after", "2", "--keep", "90d", "--text-index", "--partition-by-month"],
+  ]],
+  [{ maxTargets: 5, maxResults: 6, maxRuntimeMs: 90_000 }, [
+    ...["--max-targets", "5", "--max-results", "6", "--max-runtime", "90s"],
+  ]],
+  [{ optOutFile: "o", checkpoint: "c", statusFile: "s", metadataFile: "m" }, [
+    ...["--opt-out-file", "o", "--checkpoint", "c", "--status-file", "s", "--metadata-file", "m"],
+  ]],
+  [{ resume: "r", metrics: 9100 }, ["--resume", "r", "--metrics", "9100"]],
+];
+
+Deno.test("each option of a scan has the same value from a program and the command line", () => {
+  const named = new Set(EACH.flatMap(([options]) => Object.keys(options)));
+  for (const [options, args] of EACH) {
+    const { options: expected } = readCommandLine("scan", ["10.0.0.1", ...args]);
+    assertEquals(fromProgram(options), expected, JSON.stringify(options));
+  }
+  const all = optionsOf("scan").filter(({ forPrograms = true }) => forPrograms).map(programName);
+  assertEquals(all.filter((name) => !named.has(name)), []);
+});
+
+Deno.test("wrong values of a program are refused by the names of its options", () => {
+  const refused: readonly (readonly [object, string])[] = [
+    [{ retries: 9 }, 'Cannot use retries "9": expected a whole number from 0 to 3'],
+    [{ timeoutMs: 0 }, 'Cannot use timeoutMs "0ms": it must be at least 1 ms'],
+    [{ timeoutMs: NaN }, 'Cannot use timeoutMs "NaNms"'],
+    [{ maxRuntimeMs: Infinity }, 'Cannot use maxRuntimeMs "Infinityms"'],
+    [{ timeoutMs: "2s" }, "Cannot use timeoutMs 2s: expected a number"],
+    [{ rate: -1 }, 'Cannot use rate "-1"'],
+    [{ rate: {} }, "Cannot use rate [object Object]: expected a text or a number"],
+    [{ verify: "yes" }, "Cannot use verify yes: expected true or false"],
+    [{ exclude: "10.0.0.1" }, "Cannot use exclude 10.0.0.1: expected a list"],
+    [{ shard: { index: 5, count: 3 } }, 'Cannot use shard "5/3"'],
+    [{ engine: "fast" }, 'Cannot use engine "fast"'],
+  ];
+  for (const [options, message] of refused) {
+    assertThrows(() => fromProgram(options), InputError, message);
+  }
 });

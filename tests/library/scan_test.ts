@@ -1,14 +1,17 @@
 /**
  * scan() of the library, on a simulated network.
  *
- * Covers src/library/, src/testing/simulated_network.ts, src/app/settings/scan_limits.ts,
+ * Covers src/library/, src/testing/simulated_network.ts, src/app/scan/read_scan.ts,
  * src/scan/require_ports.ts and src/scan/scan_id.ts.
  */
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { InputError } from "../../src/core/errors.ts";
+import { readCsv } from "../../src/fleet/judge/verify_rows.ts";
+import { inFolder } from "../app/resume/stopped_programs.ts";
 import { serverId, type ServerRecord } from "../../src/core/record.ts";
 import { scan } from "../../src/library/scan.ts";
 import type { ScanOptions } from "../../src/library/scan_options.ts";
+import { startFleet } from "../../src/testing/start_fleet.ts";
 import { SimulatedNetwork } from "../../src/testing/simulated_network.ts";
 
 /** Scans a network to the end. */
@@ -55,7 +58,7 @@ Deno.test("scan() sends nothing to public addresses without permission", async (
   await assertRejects(
     refused,
     InputError,
-    "256 public addresses without the option iHavePermission",
+    "256 public addresses without iHavePermission",
   );
   await assertRejects(() => scanAll(network, ["10.0.0.0/8"]), InputError, "more than 1,048,576");
   assertEquals([network.datagrams.count, network.streams.begun.length], [0, 0]);
@@ -164,15 +167,19 @@ Deno.test("scan() names the target or the option that it cannot use", async () =
   await refuses(["10.0.0.1"], { protocol: ["nonsense"] }, 'protocol "nonsense"');
   await refuses(["10.0.0.1"], { protocol: ["sqp"] }, "without a port: it has no default port");
   await refuses(["10.0.0.1"], { ports: "0" }, 'Cannot parse port "0"');
-  await refuses(["10.0.0.1"], { rate: 0 }, "Cannot use rate 0: it must be a number from 0.001");
-  await refuses(["10.0.0.1"], { hostRate: 0.5 }, "Cannot use hostRate 0.5: it must be a whole");
+  await refuses(["10.0.0.1"], { rate: 0 }, 'Cannot use rate "0": expected a number such as');
+  await refuses(
+    ["10.0.0.1"],
+    { hostRate: 0.5 },
+    'Cannot use hostRate "0.5": expected a whole number',
+  );
   await refuses(
     ["10.0.0.1"],
     { cooldownMs: NaN },
-    "Cannot use cooldownMs NaN: it must be a number",
+    'Cannot use cooldownMs "NaNms": expected a time',
   );
   const shard = { index: 3, count: 2 };
-  await refuses(["10.0.0.1"], { shard, seed: 1 }, "Cannot use shard.index 3: it must be a whole");
+  await refuses(["10.0.0.1"], { shard, seed: 1 }, 'Cannot use shard "3/2": expected I/N');
   await refuses(
     ["10.0.0.1"],
     { shard: { index: 1, count: 2 } },
@@ -180,4 +187,36 @@ Deno.test("scan() names the target or the option that it cannot use", async () =
   );
   const engine = "fast" as ScanOptions["engine"];
   await refuses(["10.0.0.1"], { engine }, 'Cannot use engine "fast": expected portable, udp');
+});
+
+Deno.test("scan() writes outputs, a status and metadata, and resumes its checkpoint, as the command does", async () => {
+  const range = "127.99.3.0/26";
+  await using _fleet = await startFleet({ range, servers: 40, software: ["bds"] });
+  await inFolder(async (folder) => {
+    const [csv, status, metadata] = ["a.csv", "a.status", "a.json"].map((name) =>
+      `${folder}/${name}`
+    );
+    const quick: ScanOptions = { cooldownMs: 200, optOutFile: `${folder}/opt-out.txt` };
+    const first = await Array.fromAsync(scan([range], {
+      ...quick,
+      output: [csv],
+      statusFile: status,
+      metadataFile: metadata,
+      protocol: ["raknet"],
+      rate: 40,
+      retries: 0,
+      maxRuntimeMs: 500,
+    }));
+    assert(first.length > 0 && first.length < 40, `${first.length} rows`);
+    const rows = async () => readCsv(await Deno.readTextFile(csv)).map(serverId);
+    assertEquals((await rows()).toSorted(), first.map(serverId).toSorted());
+    const written = JSON.parse(await Deno.readTextFile(status));
+    assertEquals([written.state, written.written], ["max-runtime", first.length]);
+    assertEquals(JSON.parse(await Deno.readTextFile(metadata)).options.rate, "40");
+    const resumed: ScanOptions = { resume: `${csv}.checkpoint`, rate: 1000, maxRuntimeMs: 60_000 };
+    const rest = await Array.fromAsync(scan([], resumed));
+    assertEquals([first.length + rest.length, new Set(await rows()).size], [40, 40]);
+    assertEquals((await rows()).length, 40);
+    await assertRejects(() => Deno.stat(`${csv}.checkpoint`), Deno.errors.NotFound);
+  });
 });

@@ -36,8 +36,8 @@ import { estimateLoss } from "../../sweep/canaries/loss_estimate.ts";
 import { type FileChange, fileChangeOf } from "./file_change.ts";
 import { ScanHeartbeat } from "./scan_heartbeat.ts";
 import { prunedLine, pruneOnce } from "./prune.ts";
-import { type ScanSettings } from "../settings/scan_settings.ts";
-import { type NamedTargets } from "../targets/find_targets.ts";
+import type { ScanChoice, ScanOptions } from "../scan/scan_choice.ts";
+import type { NamedTargets } from "../targets/find_targets.ts";
 
 /** The databases of a scan, and when an unresponsive server counts as offline. */
 export interface DatabasePlan {
@@ -88,19 +88,31 @@ export function spillPath(files: readonly string[], scanId: string): string {
   );
 }
 
+/** The parts of a scan that decide in which protocols it queries servers. */
+export interface QueryingScan {
+  readonly choice: Pick<ScanChoice, "protocols" | "allProtocols" | "queriesKnown">;
+  readonly named: Pick<NamedTargets, "known" | "requests">;
+  readonly options: Pick<ScanOptions, "noFollow" | "verify">;
+}
+
 /** The protocols that a scan sends to servers, and those of known servers. */
 export function queriedProtocolsOf(
-  chosen: ScanSettings,
-  named: Pick<NamedTargets, "known" | "requests">,
+  { choice, named, options }: QueryingScan,
 ): InterviewScope {
-  const protocols = chosen.protocols.map(({ name }) => name);
+  const protocols = choice.protocols.map(({ name }) => name);
   const { requests } = named;
   const otherNames = requests === undefined
     ? undefined
     : (record: ServerRecord) => otherRequests(requests, record);
-  const queried = { ...chosen, protocols, otherNames };
+  const queried = {
+    allProtocols: choice.allProtocols,
+    follow: !options.noFollow,
+    verify: options.verify,
+    protocols,
+    otherNames,
+  };
   if (named.known.length === 0) return queried;
-  const sent = sentTo({ ...chosen, ...named });
+  const sent = sentTo({ ...choice, ...named });
   return {
     ...queried,
     protocolsFor: ({ host, port }) => sent({ address: parseAddress(host)!, port }),

@@ -8,14 +8,13 @@ import type { Targets } from "../../targets/compose.ts";
 import type { EngineConditions, Loaded } from "./choose_engine.ts";
 import type { EngineName } from "./engine_names.ts";
 import { countOf } from "../../core/quantities.ts";
-import type { ScanSettings } from "../settings/scan_settings.ts";
+import type { ScanOptions } from "../scan/scan_choice.ts";
+
+/** The options of engines that write frames, and whether nothing is sent. */
+export type RouteOptions = Pick<ScanOptions, "interface" | "gatewayMac" | "sourceIp" | "dryRun">;
 
 /** The environment of this process for the choice of an engine. It prompts for no permission, and a dry run sends nothing. */
-export function conditionsOf(
-  targets: Targets,
-  chosen: ScanSettings,
-  isDry: boolean,
-): EngineConditions {
+export function conditionsOf(targets: Targets, options: RouteOptions): EngineConditions {
   return {
     os: Deno.build.os,
     arch: Deno.build.arch,
@@ -23,7 +22,7 @@ export function conditionsOf(
       const { state, partial } = Deno.permissions.querySync({ name });
       return state === "granted" && !partial;
     },
-    load: (name) => name === "udp" ? loadUdp() : loadRaw(name, targets, chosen, isDry),
+    load: (name) => name === "udp" ? loadUdp() : loadRaw(name, targets, options),
   };
 }
 
@@ -40,20 +39,19 @@ async function loadUdp(): Promise<Loaded> {
 async function loadRaw(
   name: Exclude<EngineName, "portable" | "udp">,
   targets: Targets,
-  { interfaceName, gatewayMac, sourceAddress }: ScanSettings,
-  isDry: boolean,
+  { interface: link, gatewayMac, sourceIp, dryRun: isDry }: RouteOptions,
 ): Promise<Loaded> {
   const { NoUplink } = await import("../../net/linux/netlink/uplink.ts");
   const { packetEngine, xdpEngine } = await import("../../net/linux/frame_engines.ts");
   const ranges = ipv4Ranges(targets);
-  const source = typeof sourceAddress === "number" ? sourceAddress : undefined;
+  const source = typeof sourceIp === "number" ? sourceIp : undefined;
   try {
-    const options = { targets: ranges, interface: interfaceName, gatewayMac, source, isDry };
+    const options = { targets: ranges, interface: link, gatewayMac, source, isDry };
     const { uplink, ...engine } =
       await (name === "xdp" ? xdpEngine(options) : packetEngine(options));
     const size = ranges.reduce((sum, { start, end }) => sum + end - start, 0);
-    const { targets: framed, gateway, interface: link } = uplink;
-    const route = `over ${link.name} to ${formatAddress(gateway)}` +
+    const { targets: framed, gateway, interface: { name: over } } = uplink;
+    const route = `over ${over} to ${formatAddress(gateway)}` +
       (framed === size ? "" : `, ${countOf(size - framed, "target")} by udp`);
     return { ...engine, route };
   } catch (error) {

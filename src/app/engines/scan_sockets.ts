@@ -13,7 +13,13 @@ import { socketsFor } from "../../sweep/probe_window.ts";
 import { familiesOf, type Targets } from "../../targets/compose.ts";
 import type { Engine } from "./choose_engine.ts";
 import { countOf, withCommas } from "../../core/quantities.ts";
-import type { ScanSettings } from "../settings/scan_settings.ts";
+import type { ScanOptions } from "../scan/scan_choice.ts";
+
+/** The options that decide which sockets are opened. */
+export type SocketOptions = Pick<
+  ScanOptions,
+  "sourcePort" | "sourceIp" | "threads" | "concurrency"
+>;
 
 /** The shared sockets by family. */
 export type Sockets = Record<4 | 6, DatagramSocket[]>;
@@ -21,12 +27,12 @@ export type Sockets = Record<4 | 6, DatagramSocket[]>;
 /** Opens the sockets before anything else, so that a port in use is reported early. */
 export async function openScanSockets(
   targets: Targets,
-  chosen: ScanSettings,
+  options: SocketOptions,
   engine: Engine,
 ): Promise<Sockets> {
   const sockets: Sockets = { 4: [], 6: [] };
   try {
-    await openInto(sockets, targets, chosen, engine);
+    await openInto(sockets, targets, options, engine);
     return sockets;
   } catch (error) {
     await closeSockets(sockets);
@@ -42,25 +48,26 @@ export async function closeSockets(sockets: Sockets): Promise<void> {
 async function openInto(
   sockets: Sockets,
   targets: Targets,
-  chosen: ScanSettings,
+  options: SocketOptions,
   engine: Engine,
 ): Promise<void> {
   const families = familiesOf(targets);
-  if (families.length > 1 && chosen.sourcePorts.length > 0) {
+  const { sourcePort: ports = [], concurrency } = options;
+  if (families.length > 1 && ports.length > 0) {
     throw new InputError(
       "Cannot use --source-port for IPv4 and IPv6 targets at once: scan one family after the other",
     );
   }
-  const threads = await startThreads(chosen, engine);
+  const threads = await startThreads(options, engine);
   for (const bits of families) {
     const opened: DatagramSocket[] = sockets[bits] = [];
     const open = (port: number) => {
-      const local = { address: localAddress(chosen, bits), port };
+      const local = { address: localAddress(options, bits), port };
       opened.push(openOne(engine, local, threads[opened.length % threads.length]));
     };
-    const [first = 0, ...others] = chosen.sourcePorts;
+    const [first = 0, ...others] = ports;
     open(first);
-    const enough = socketsFor(chosen.concurrency, opened[0].receiveBuffer);
+    const enough = socketsFor(concurrency, opened[0].receiveBuffer);
     const count = first === 0 ? roundUp(enough, Math.max(1, threads.length)) : 1;
     while (opened.length < count) open(0);
     others.forEach(open);
@@ -73,7 +80,7 @@ function roundUp(value: number, of: number): number {
 }
 
 async function startThreads(
-  { threads, sourcePorts }: ScanSettings,
+  { threads, sourcePort: ports = [] }: SocketOptions,
   { name, startThread }: Engine,
 ): Promise<readonly SendThread[]> {
   if (threads === 0) return [];
@@ -81,7 +88,7 @@ async function startThreads(
   if (startThread === undefined) {
     throw cannot(`engine ${name} sends from the main thread only; use another --engine`);
   }
-  if (sourcePorts.length > 0 && sourcePorts.length < threads) {
+  if (ports.length > 0 && ports.length < threads) {
     throw cannot("each thread sends from a port of its own; give as many with --source-port");
   }
   try {
@@ -109,9 +116,12 @@ function openOne(engine: Engine, local: Endpoint, thread: SendThread | undefined
 }
 
 /** The local source address: any, unless the user chose one. */
-export function localAddress({ sourceAddress }: ScanSettings, bits: 4 | 6): Address {
-  if (sourceAddress === undefined) return bits === 4 ? 0 : 0n;
-  if (family(sourceAddress) === bits) return sourceAddress;
+export function localAddress(
+  { sourceIp }: Pick<SocketOptions, "sourceIp">,
+  bits: 4 | 6,
+): Address {
+  if (sourceIp === undefined) return bits === 4 ? 0 : 0n;
+  if (family(sourceIp) === bits) return sourceIp;
   throw new InputError(
     `Cannot use --source-ip: it is not an IPv${bits} address, and there are IPv${bits} targets`,
   );
@@ -121,10 +131,13 @@ export function localAddress({ sourceAddress }: ScanSettings, bits: 4 | 6): Addr
  * Opens a socket to occupy a descriptor. The socket has an address family of the scan, because permission
  * for the other family may be missing.
  */
-function descriptorTaker(targets: Targets, chosen: ScanSettings): () => DatagramSocket {
-  const { sourceAddress } = chosen;
-  const [bits = sourceAddress === undefined ? 4 : family(sourceAddress)] = familiesOf(targets);
-  return () => openSocket({ address: localAddress(chosen, bits), port: 0 }, 1);
+function descriptorTaker(
+  targets: Targets,
+  options: Pick<SocketOptions, "sourceIp">,
+): () => DatagramSocket {
+  const { sourceIp } = options;
+  const [bits = sourceIp === undefined ? 4 : family(sourceIp)] = familiesOf(targets);
+  return () => openSocket({ address: localAddress(options, bits), port: 0 }, 1);
 }
 
 /**
@@ -135,10 +148,10 @@ function descriptorTaker(targets: Targets, chosen: ScanSettings): () => Datagram
  */
 export async function requireDescriptors(
   targets: Targets,
-  chosen: ScanSettings,
+  options: Pick<SocketOptions, "sourceIp">,
   needed: number,
 ): Promise<void> {
-  const left = await descriptorsLeft(needed, descriptorTaker(targets, chosen));
+  const left = await descriptorsLeft(needed, descriptorTaker(targets, options));
   if (left === needed) return;
   throw new ShortageError(
     `Cannot scan: ${
@@ -179,18 +192,16 @@ export function divide(left: number, wanted: number, files: number): Capacity {
  * The number of sockets that may be open at once. If the system allows fewer connections than
  * requested, a line reports it.
  *
- * @param files Descriptors that stay free for files.
+ * @param needs The requested number of connections, and the descriptors that stay free for files.
  */
 export async function capacityFor(
   targets: Targets,
-  chosen: ScanSettings,
-  files: number,
+  options: Pick<SocketOptions, "sourceIp">,
+  { wanted, files }: { readonly wanted: number; readonly files: number },
   report: (line: string) => void,
 ): Promise<Capacity> {
-  const { protocols, concurrency } = chosen;
-  const wanted = protocols.some(({ transport }) => transport === "tcp") ? concurrency : 0;
   const most = wanted === 0 ? files + MANY_SOCKETS : wanted + SPARE_DESCRIPTORS;
-  const left = await descriptorsLeft(most, descriptorTaker(targets, chosen));
+  const left = await descriptorsLeft(most, descriptorTaker(targets, options));
   const capacity = divide(left, wanted, files);
   const { connections } = capacity;
   if (connections < wanted) {

@@ -23,7 +23,7 @@ import {
 } from "../../watch/mod.ts";
 import { type ProtocolChoice, protocolsOf } from "../settings/chosen_protocols.ts";
 import { DEFAULTS } from "../settings/defaults.ts";
-import { streamLimits } from "../settings/scan_settings.ts";
+import { streamLimits } from "../scan/scan_rates.ts";
 import { shortageLine } from "./send_error_lines.ts";
 import { randomBytes } from "../system_random.ts";
 import { nonceOf } from "../../scan/random_numbers.ts";

@@ -20,7 +20,7 @@ import {
   LONGEST_ANNOUNCEMENT,
 } from "../../scan/lan/mod.ts";
 import { optOutCheck } from "../../targets/builtin_lists.ts";
-import type { WrittenPorts } from "../settings/scan_settings.ts";
+import type { WrittenPorts } from "../../targets/ports.ts";
 import { newScanId, randomBytes } from "../system_random.ts";
 import { nonceOf, seedOf } from "../../scan/random_numbers.ts";
 

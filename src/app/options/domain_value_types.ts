@@ -14,7 +14,6 @@ import {
   type WebhookUrl,
 } from "../outputs/webhook_secrets.ts";
 import { chosenProtocols } from "../settings/chosen_protocols.ts";
-import type { WrittenPorts } from "../settings/scan_settings.ts";
 import { type Address, parseAddress } from "../../core/address.ts";
 import { closestName } from "../../core/closest_name.ts";
 import { InputError } from "../../core/errors.ts";
@@ -24,7 +23,7 @@ import { documentedFlags } from "../../protocols/documented_flags.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
 import type { Marks } from "../../scan/checkpoint/low_water_mark.ts";
 import { parseTarget, parseTargets, type Target } from "../../targets/parse.ts";
-import { parsePorts } from "../../targets/ports.ts";
+import { parsePorts, type WrittenPorts, writtenPorts } from "../../targets/ports.ts";
 import type { Range } from "../../targets/ranges.ts";
 import { parseShard, type Shard } from "../../targets/space.ts";
 import {
@@ -62,7 +61,7 @@ function flagNames(allProtocols: readonly Protocol[]): readonly string[] {
 /** Ports and port ranges, each for UDP, TCP or both. */
 export const PORTS: ValueType<WrittenPorts> = {
   placeholder: "PORTS",
-  parse: (text) => ({ ...parsePorts(text), text }),
+  parse: writtenPorts,
 };
 
 /** A port, or several. */
@@ -77,7 +76,7 @@ export const ADDRESS: ValueType<Address> = {
   parse: (text, { option }) => {
     const address = parseAddress(text);
     if (address !== undefined) return address;
-    throw new InputError(`Cannot use --${option} "${text}": expected an address`);
+    throw new InputError(`Cannot use ${option} "${text}": expected an address`);
   },
 };
 
@@ -109,11 +108,10 @@ export const MAC: ValueType<Uint8Array> = valueType(
 );
 
 /** A shard: the I-th of N shares of a scan's targets. */
-export const SHARD: ValueType<Shard> = valueType(
-  "I/N",
-  "I/N with I from 1 to N, for example 2/4",
-  parseShard,
-);
+export const SHARD: ValueType<Shard> = {
+  ...valueType("I/N", "I/N with I from 1 to N, for example 2/4", parseShard),
+  textOf: ({ index, count }: Shard) => `${index}/${count}`,
+};
 
 /** The position at which a scan starts: `2:1500`, `T:3:0`, `2:1500,T:3:0`. */
 export const POSITION: ValueType<Marks> = valueType(
@@ -146,7 +144,7 @@ export function columnList(columns: readonly Field[]): ValueType<readonly Field[
     placeholder: "LIST",
     parse: (text, { option }) => {
       const names = splitList(text);
-      if (names.length === 0) throw new InputError(`Cannot use --${option}: it names no column`);
+      if (names.length === 0) throw new InputError(`Cannot use ${option}: it names no column`);
       const twice = names.find((name, i) => names.indexOf(name) < i);
       if (twice !== undefined) throw new InputError(`Cannot write column "${twice}" twice`);
       return names.map((name) => columnOf(name, columns));
@@ -233,7 +231,7 @@ function secretType<Value>(
     parse: (text: string, { option }: ValueContext) => {
       const value = read(text);
       if (value !== undefined) return value;
-      throw new InputError(`Cannot use --${option}: expected ${wanted}`);
+      throw new InputError(`Cannot use ${option}: expected ${wanted}`);
     },
   };
 }

@@ -26,6 +26,11 @@ export interface Option extends OptionForm {
   readonly help: ProtocolText;
   /** Whether a configuration file may contain the option. Default: yes. */
   readonly inConfig?: false;
+  /**
+   * Whether functions of the library have the option. Default: yes. Those without it are for
+   * terminals, or have another form in a program.
+   */
+  readonly forPrograms?: false;
 }
 
 /** A text for all commands, or texts for some of the commands. */
@@ -57,9 +62,23 @@ export type OptionValue<Row extends Option, Name extends Command> = Row extends
   : Value | undefined
   : boolean;
 
+/**
+ * The name of an option in a program: the name in code, and the unit of a time, as in
+ * `maxRuntimeMs`.
+ */
+export type ProgramName<Row extends Option> = Row extends
+  { readonly takes: { readonly unit: infer Unit extends string } }
+  ? `${CamelCase<Row["name"]>}${Unit}`
+  : CamelCase<Row["name"]>;
+
 /** The name of an option in code: `max-runtime` is `maxRuntime`. */
 export function camelCase(name: string): string {
   return name.replace(/-(.)/g, (_, letter: string) => letter.toUpperCase());
+}
+
+/** The name of an option in a program. */
+export function programName({ name, takes }: Pick<Option, "name" | "takes">): string {
+  return `${camelCase(name)}${takes?.unit ?? ""}`;
 }
 
 /** The text of an option for a command. */

@@ -12,7 +12,14 @@ import { FLEET } from "./groups/fleet.ts";
 import { OUTPUT, SELECTION } from "./groups/output.ts";
 import { SPEED } from "./groups/speed.ts";
 import { ORDER, TARGETS } from "./groups/targets.ts";
-import type { CamelCase, Option, OptionGroup, OptionsOfCommand, OptionValue } from "./option.ts";
+import type {
+  CamelCase,
+  Option,
+  OptionGroup,
+  OptionsOfCommand,
+  OptionValue,
+  ProgramName,
+} from "./option.ts";
 
 const TABLE = [
   TARGETS,
@@ -41,6 +48,13 @@ export type OptionsOf<Name extends Command> =
     /** Every protocol of the program, in order of rank. */
     readonly allProtocols: readonly Protocol[];
   };
+
+/** The names of a command's options in a program. */
+export type ProgramNamesOf<Name extends Command> = {
+  [Row in OptionsOfCommand<TableRow, Name> as Row["name"]]: Row extends { forPrograms: false }
+    ? never
+    : ProgramName<Row>;
+}[OptionsOfCommand<TableRow, Name>["name"]];
 
 /** The options by heading, in the order in which help lists them. */
 export const OPTION_GROUPS: readonly OptionGroup[] = TABLE;

@@ -6,8 +6,16 @@
 import type { Protocol } from "../../protocols/protocol.ts";
 import type { Command } from "./commands.ts";
 import type { GivenOptions } from "./given_options.ts";
-import { camelCase, type Option, textOf } from "./option.ts";
+import { camelCase, dashed, type Option, textOf } from "./option.ts";
 import { type OptionsOf, optionsOf } from "./option_table.ts";
+
+/** What the values of options depend on. */
+export interface ReadingContext {
+  /** Every protocol of the program, in order of rank. */
+  readonly allProtocols: readonly Protocol[];
+  /** Returns the name of an option as the user knows it. Default: with its dashes. */
+  readonly nameOf?: (option: string) => string;
+}
 
 /**
  * The values of a command's options.
@@ -17,27 +25,25 @@ import { type OptionsOf, optionsOf } from "./option_table.ts";
 export function readOptions<Name extends Command>(
   command: Name,
   { given }: GivenOptions,
-  allProtocols: readonly Protocol[],
+  { allProtocols, nameOf = dashed }: ReadingContext,
 ): OptionsOf<Name> {
   const entries = optionsOf(command).map((option) => [
     camelCase(option.name),
-    valueOf(option, command, given.get(option.name), allProtocols),
+    valueOf(option, command, given.get(option.name), { allProtocols, nameOf }),
   ]);
   return { ...Object.fromEntries(entries), allProtocols };
 }
 
 function valueOf(
-  option: Option,
+  { name, takes, repeat, default: usual }: Option,
   command: Command,
   texts: readonly string[] = [],
-  allProtocols: readonly Protocol[],
+  { allProtocols, nameOf }: Required<ReadingContext>,
 ): unknown {
-  const { name, takes, repeat } = option;
   if (takes === undefined) return texts.length > 0;
-  const values = texts.map((text) => takes.parse(text, { option: name, allProtocols }));
+  const context = { option: nameOf(name), allProtocols };
+  const values = texts.map((text) => takes.parse(text, context));
   if (repeat) return values;
-  const usual = textOf(option.default, command);
-  return values.length > 0 || usual === undefined
-    ? values[0]
-    : takes.parse(usual, { option: name, allProtocols });
+  const text = textOf(usual, command);
+  return values.length > 0 || text === undefined ? values[0] : takes.parse(text, context);
 }

@@ -3,7 +3,6 @@
  *
  * @module
  */
-import type { AutoRate } from "../settings/speed.ts";
 import { closestName } from "../../core/closest_name.ts";
 import { InputError } from "../../core/errors.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
@@ -24,7 +23,7 @@ export type Words =
 
 /** The context in which a value is parsed. */
 export interface ValueContext {
-  /** The long name of the option, for errors. */
+  /** The name of the option as the user knows it, for errors: `--rate`, or `rate` in a program. */
   readonly option: string;
   /** Every protocol, in order of rank. */
   readonly allProtocols: readonly Protocol[];
@@ -44,11 +43,21 @@ export interface ValueType<Value> {
   readonly completions?: Completions;
   /** Whether the value is a path, which depends on the current folder. */
   readonly isPath?: boolean;
+  /** The unit of numbers in programs, which ends the name of the option there. Default: none. */
+  readonly unit?: string;
+  /**
+   * Converts the value of a program to the text that a user would write. Default: the items of a
+   * list with commas between them, other values as they are.
+   */
+  readonly textOf?: (value: never) => string;
 }
+
+/** A type of times. Programs give milliseconds. */
+export type TimeType = ValueType<number> & { readonly unit: "Ms" };
 
 /** An error that names the option, the given text, and the expected value. */
 export function wrongValue(option: string, text: string, wanted: string): InputError {
-  return new InputError(`Cannot use --${option} "${text}": expected ${wanted}`);
+  return new InputError(`Cannot use ${option} "${text}": expected ${wanted}`);
 }
 
 /**
@@ -198,6 +207,12 @@ function parseRate(text: string): number | undefined {
   return value > 0 && value <= 1e9 ? value : undefined;
 }
 
+/** A rate that the scan searches for (`--rate auto`). */
+export interface AutoRate {
+  /** The highest allowed rate, datagrams per second; `undefined`: none was given. */
+  readonly most: number | undefined;
+}
+
 /** A rate, datagrams per second; or `auto`, or `auto:50k` with the highest allowed rate. */
 export const RATE_OR_AUTO: ValueType<number | AutoRate> = valueType(
   "NUMBER",
@@ -259,7 +274,7 @@ export interface LeastTime {
  * A time with its unit, in milliseconds. A bare number is refused, because some tools read it as
  * seconds and others as milliseconds.
  */
-export function time(least?: LeastTime): ValueType<number> {
+export function time(least?: LeastTime): TimeType {
   const parse = (text: string, { option }: ValueContext) => {
     if (/^\d+(\.\d+)?$/.test(text)) {
       throw wrongValue(option, text, `a unit: ${text}ms or ${text}s`);
@@ -269,14 +284,16 @@ export function time(least?: LeastTime): ValueType<number> {
       throw wrongValue(option, text, "a time such as 800ms, 1.5s, 10m or 2h");
     }
     if (least === undefined || value >= least.ms) return value;
-    throw new InputError(`Cannot use --${option} "${text}": it must be at least ${least.text}`);
+    throw new InputError(`Cannot use ${option} "${text}": it must be at least ${least.text}`);
   };
-  return { placeholder: "TIME", parse };
+  return { placeholder: "TIME", parse, unit: "Ms", textOf: (ms: number) => `${ms}ms` };
 }
 
 /** An age in hours, days or years of 365 days, as milliseconds: from an hour to ten years. */
-export const AGE: ValueType<number> = {
+export const AGE: TimeType = {
   placeholder: "TIME",
+  unit: "Ms",
+  textOf: (ms: number) => `${ms / UNITS.h}h`,
   parse: (text, { option }) => {
     const [, digits, unit] = /^(\d{1,5})([hdy])$/.exec(text) ?? [];
     const value = Number(digits) * { h: 1, d: 24, y: 24 * 365 }[unit]! * UNITS.h;

@@ -38,7 +38,7 @@ import { parseTarget } from "../../targets/parse.ts";
 import type { Range } from "../../targets/ranges.ts";
 import type { GivenOptions, OptionForm } from "../options/given_options.ts";
 import { userPath } from "../environment.ts";
-import type { ScanSettings } from "../settings/scan_settings.ts";
+import type { ScanTargets } from "../../scan/scan_setup.ts";
 import type { FoundTargets } from "../targets/find_targets.ts";
 import { type NameRequest, sharedRequests } from "../../scan/requested_names.ts";
 
@@ -237,7 +237,10 @@ export function fullPath(path: string): string {
  * A digest of the values that determine the order of targets: the addresses without exclusions, and
  * the ports of each protocol. Both also depend on the lists that the program contains.
  */
-export function orderDigest({ groups }: Targets, { protocols, ports }: ScanSettings): string {
+export function orderDigest(
+  { groups }: Targets,
+  { protocols, ports }: Pick<ScanTargets, "protocols" | "ports">,
+): string {
   return sha256(JSON.stringify([
     groups.map((
       { addresses, usesScanPorts, ports },

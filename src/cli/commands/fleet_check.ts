@@ -16,7 +16,7 @@ import { STORED_FIELDS } from "../../store/server_queries.ts";
 import { readTextFile } from "../../app/environment.ts";
 import type { GivenOptions } from "../../app/options/given_options.ts";
 import { protocolsOf } from "../../app/settings/chosen_protocols.ts";
-import { chosenPorts } from "../../app/settings/scan_settings.ts";
+import { chosenPorts } from "../../app/scan/scan_choice.ts";
 import type { OptionsOf } from "../../app/options/option_table.ts";
 import { print } from "../term/console.ts";
 import { printResult } from "../term/json_results.ts";

@@ -38,5 +38,5 @@ export function readCommandLine<Name extends Command>(
   { args, allProtocols }: CommandCall,
 ): CommandLine<Name> {
   const given = readArgs(command, args);
-  return { words: given.words, options: readOptions(command, given, allProtocols), given };
+  return { words: given.words, options: readOptions(command, given, { allProtocols }), given };
 }

@@ -10,7 +10,7 @@ import { OutputLostError } from "../../sinks/sink.ts";
 import type { GivenOptions } from "../../app/options/given_options.ts";
 import { exclusionNotes, passwordNotes, scanCommand } from "./printed_command.ts";
 import type { OutputPlan } from "../../app/outputs/plan_outputs.ts";
-import type { ScanSettings } from "../../app/settings/scan_settings.ts";
+import type { ScanChoice } from "../../app/scan/scan_choice.ts";
 import type { DatabasePlan } from "../../app/databases/scan_databases.ts";
 
 /** The name of the next file, for formats that cannot be appended to: `rows.json`, `rows-2.json`. */
@@ -44,13 +44,16 @@ export function resumeCommand(path: string): string {
   return scanCommand({ words: [], given: new Map([["resume", [path]]]) });
 }
 
+/** The order of a scan, and its protocols. */
+export type ContinuedChoice = Pick<ScanChoice, "order" | "protocols">;
+
 /**
  * The command that continues where a scan without a checkpoint stopped: the same options, the same order, and rows added
  * to what is there.
  */
 export function continueCommand(
   { words, given: before }: GivenOptions,
-  { seed, protocols }: ScanSettings,
+  { order: { seed }, protocols }: ContinuedChoice,
   marks: Marks,
   outputs: readonly OutputPlan[],
 ): string {
@@ -78,7 +81,7 @@ export interface Continuable {
   readonly options: { readonly quiet: boolean; readonly rescan: string | undefined };
   /** Words and options as they were written, without secrets. */
   readonly given: GivenOptions;
-  readonly chosen: ScanSettings;
+  readonly choice: ContinuedChoice;
   readonly outputs: readonly OutputPlan[];
   /** The scan's databases, with the passwords of their URLs. */
   readonly databases: Pick<DatabasePlan, "places">;
@@ -91,7 +94,7 @@ const EARLY: ReadonlySet<EndReason> = new Set(["incomplete", "interrupted", "max
 
 /** How to continue a scan that has not finished. */
 export function continueLines(
-  { options, given, chosen, outputs, databases, resumable }: Continuable,
+  { options, given, choice, outputs, databases, resumable }: Continuable,
   state: ScanState,
   end: ScanEnd,
   checkpoint: string | undefined,
@@ -112,7 +115,7 @@ export function continueLines(
     return ["continue with the same command: it begins with the servers that were not probed"];
   }
   if (end.marks.udp.pass > state.passes && end.marks.tcp.pass > state.tcp.passes) return [];
-  const command = continueCommand(given, chosen, end.marks, outputs);
+  const command = continueCommand(given, choice, end.marks, outputs);
   const notes = [...continueNotes(given, outputs), ...passwordNotes(databases.places)];
   return [`continue with: ${command}`, ...notes];
 }

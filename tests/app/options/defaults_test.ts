@@ -9,8 +9,8 @@ import { type Command, COMMAND_NAMES } from "../../../src/app/options/commands.t
 import { camelCase } from "../../../src/app/options/option.ts";
 import { OPTIONS, optionsOf } from "../../../src/app/options/option_table.ts";
 import { readCommandLine } from "../../cli/command_line.ts";
-import { scanSettings } from "../../../src/app/settings/scan_settings.ts";
-import { speedFor } from "../../../src/app/settings/speed.ts";
+import { scanChoice } from "../../../src/app/scan/scan_choice.ts";
+import { scanLimits } from "../../../src/app/scan/scan_rates.ts";
 import { pollingSettings } from "../../../src/app/engines/watch_sockets.ts";
 import { textFor } from "../../../src/app/options/protocol_help.ts";
 import { PROTOCOLS, USUAL_PROTOCOLS } from "../../../src/protocols/list.ts";
@@ -58,30 +58,29 @@ Deno.test("the default that help prints is the value that a command without opti
 });
 
 Deno.test("the described defaults of scan --help are those of a scan", () => {
-  const chosen = scanSettings(readCommandLine("scan", []).options, () => 1);
-  const patience = `${STREAM_LIMITS.totalMs / 1000}s`;
-  assertEquals(chosen.streamLimits, STREAM_LIMITS);
-  assertEquals(reported("scan", "timeout"), `${chosen.timeoutMs}ms, over TCP ${patience}`);
-  const speed = (start: number) => {
+  const { options } = readCommandLine("scan", []);
+  const choice = scanChoice(options, () => 1);
+  const limitsFor = (start: number) => {
     const range = { start, end: start + 1 };
-    return speedFor(
-      compose([{ range, port: undefined }], { never: [], private: [], chosen: [] }),
-      chosen,
-    );
+    const targets = compose([{ range, port: undefined }], { never: [], private: [], chosen: [] });
+    return scanLimits(options, targets, choice);
   };
-  const [far, near] = [speed(0x08080808), speed(0x7f000001)];
+  const [far, near] = [limitsFor(0x08080808), limitsFor(0x7f000001)];
+  const patience = `${STREAM_LIMITS.totalMs / 1000}s`;
+  assertEquals(far.streamLimits, STREAM_LIMITS);
+  assertEquals(reported("scan", "timeout"), `${far.timeoutMs}ms, over TCP ${patience}`);
   for (
     const [option, cap] of [["rate", "rate"], ["net-rate", "netRate"], [
       "host-rate",
       "hostRate",
     ]] as const
   ) {
-    assertEquals(near.limits[cap], undefined);
-    assertEquals(reported("scan", option), `${far.limits[cap]}, loopback: no limit`);
+    assertEquals(near.rates[cap], undefined);
+    assertEquals(reported("scan", option), `${far.rates[cap]}, loopback: no limit`);
   }
   const seconds = [far, near].map(({ cooldownMs }) => cooldownMs / 1000);
   assertEquals(reported("scan", "cooldown"), `${seconds[0]}s, loopback: ${seconds[1]}s`);
-  assertEquals(chosen.protocols, USUAL_PROTOCOLS);
+  assertEquals(choice.protocols, USUAL_PROTOCOLS);
   assertEquals(reported("scan", "protocol"), "all but sqp");
 });
 

@@ -5,7 +5,6 @@ import { parseConfig } from "../../../src/app/options/config_file.ts";
 import { main } from "../../../src/cli/mod.ts";
 import type { Command } from "../../../src/app/options/commands.ts";
 import { OPTIONS } from "../../../src/app/options/option_table.ts";
-import { scanSettings } from "../../../src/app/settings/scan_settings.ts";
 import { InputError } from "../../../src/core/errors.ts";
 import { withMessages } from "../../cli/failing_streams.ts";
 
@@ -53,14 +52,13 @@ Deno.test("an age has hours, days or years, and some ages may be 0", () => {
 });
 
 Deno.test("numbers without a unit are refused in a configuration file as on the command line", () => {
-  const settings = (text: string) =>
-    scanSettings(readOptions("scan", parseConfig("scan", text, "x.json")), () => 1);
+  const options = (text: string) => readOptions("scan", parseConfig("scan", text, "x.json"));
   const refused = (text: string, message: string) =>
-    assertThrows(() => settings(text), InputError, message);
+    assertThrows(() => options(text), InputError, message);
   refused('{"cooldown": 10}', '--cooldown "10": expected a unit: 10ms or 10s');
   refused('{"max-runtime": 1.5}', '--max-runtime "1.5": expected a unit: 1.5ms or 1.5s');
   refused('{"timeout": 2}', '--timeout "2": expected a unit: 2ms or 2s');
-  assertEquals(settings('{"timeout": "800ms"}').timeoutMs, 800);
+  assertEquals(options('{"timeout": "800ms"}').timeout, 800);
 });
 
 Deno.test("masscan's --wait 10 is refused; a time with a unit is read", () => {

@@ -9,10 +9,9 @@ import { optionsOf } from "../../../src/app/options/option_table.ts";
 import { readArgs } from "../../../src/cli/options/parse_arguments.ts";
 import { planOutputs } from "../../../src/app/outputs/plan_outputs.ts";
 import { planScan } from "../../../src/app/targets/scan_plan.ts";
-import { scanSelectionOf } from "../../../src/app/settings/scan_selection.ts";
 import { checkMarks, readResumed, resumeLine } from "../../../src/app/resume/read_resumed_scan.ts";
-import { scanSettings } from "../../../src/app/settings/scan_settings.ts";
-import { speedFor } from "../../../src/app/settings/speed.ts";
+import { scanChoice, scanSelection } from "../../../src/app/scan/scan_choice.ts";
+import { scanLimits } from "../../../src/app/scan/scan_rates.ts";
 import { planDatabases, spillPath } from "../../../src/app/databases/scan_databases.ts";
 import { summary } from "../../../src/cli/term/scan_summary.ts";
 import { composeTargets } from "../../../src/app/targets/find_targets.ts";
@@ -44,7 +43,7 @@ async function interrupted(folder: string): Promise<{ path: string; output: stri
   const output = `${folder}/rows.ndjson`;
   const path = `${output}.checkpoint`;
   const given = lastingOptions(readArgs("scan", [...ARGS, "-o", output]), 5, optionsOf("scan"));
-  const chosen = scanSettings(readOptions("scan", given), () => 5);
+  const choice = scanChoice(readOptions("scan", given), () => 5);
   const found = {
     inclusions: [
       { range: { start: 0x7f100000, end: 0x7f100100 }, port: undefined },
@@ -60,7 +59,7 @@ async function interrupted(folder: string): Promise<{ path: string; output: stri
   };
   const { targets } = composeTargets(found, []);
   const responders = [{ address: 0x7f100005, port: 19132 }];
-  const order = orderDigest(targets, chosen);
+  const order = orderDigest(targets, choice);
   const configuration = formatConfiguration({
     ...{ scanId: SCAN_ID, given, found, responders, order },
   });
@@ -110,14 +109,12 @@ async function resume(path: string, folder: string): Promise<void> {
   await using left = resumed.writtenRows;
   const { given, configuration } = resumed;
   const options = readOptions("scan", given);
-  const { udp: from, tcp: fromTcp } = checkpoint.marks;
-  const chosen = { ...scanSettings(options, () => 5), from, fromTcp };
+  const choice = scanChoice(options, () => 5, checkpoint.marks);
   const outputs = planOutputs(options, undefined);
   const stores = planDatabases(options);
   const named = composeTargets(configuration.found, []);
-  const { limits: rates } = speedFor(named.targets, chosen);
-  const limits = { retries: chosen.retries, rates };
-  const plan = planScan({ ...scanSelectionOf(chosen, named), limits });
+  const limits = scanLimits(options, named.targets, choice);
+  const plan = planScan({ ...scanSelection(choice, named), limits });
   checkMarks(checkpoint.marks, plan.passes, path);
   const files = outputs.map((output) => output.path);
   const spill = spillPath([`${folder}/x.csv`], checkpoint.scanId);
@@ -134,7 +131,7 @@ async function resume(path: string, folder: string): Promise<void> {
   assertEquals([state.written, state.optedOut], [responders.length, optOuts]);
   const lines = [
     resumeLine(resumed, state.written, plan),
-    ...summary(state, { reason: "done", marks: { udp: from, tcp: fromTcp } }, {
+    ...summary(state, { reason: "done", marks: checkpoint.marks }, {
       outputs: stores.places,
       databases: stores.places,
       retries: 1,

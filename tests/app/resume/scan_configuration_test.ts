@@ -8,7 +8,7 @@ import {
   parseConfiguration,
 } from "../../../src/app/resume/scan_configuration.ts";
 import { optionsOnResume } from "../../../src/app/resume/read_resumed_scan.ts";
-import { scanSettings } from "../../../src/app/settings/scan_settings.ts";
+import { scanChoice } from "../../../src/app/scan/scan_choice.ts";
 import { composeTargets } from "../../../src/app/targets/find_targets.ts";
 import { readOptions } from "../../cli/command_line.ts";
 import { optionsOf } from "../../../src/app/options/option_table.ts";
@@ -104,7 +104,7 @@ Deno.test("options of speed and display may change on resuming; every other chan
 
 Deno.test("the digest of the order changes with targets and ports", () => {
   const order = (args: string[], excluded = FOUND.excluded) => {
-    const chosen = scanSettings(readOptions("scan", values(...args)), () => 1);
+    const chosen = scanChoice(readOptions("scan", values(...args)), () => 1);
     const inclusions = [{ range: { start: 0x0a000000, end: 0x0a010000 }, port: undefined }];
     const { targets } = composeTargets({ ...FOUND, inclusions, excluded }, []);
     return orderDigest(targets, chosen);

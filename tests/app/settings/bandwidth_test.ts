@@ -1,24 +1,24 @@
-/** Covers src/app/settings/bandwidth.ts and src/app/settings/speed.ts. */
+/** Covers src/app/settings/bandwidth.ts and src/app/scan/scan_rates.ts. */
 import { assertEquals } from "@std/assert";
 import { readCommandLine } from "../../cli/command_line.ts";
 import { wireSize } from "../../../src/app/settings/bandwidth.ts";
-import { scanSettings } from "../../../src/app/settings/scan_settings.ts";
-import { speedFor } from "../../../src/app/settings/speed.ts";
+import { scanChoice } from "../../../src/app/scan/scan_choice.ts";
+import { scanLimits } from "../../../src/app/scan/scan_rates.ts";
 import { compose } from "../../../src/targets/compose.ts";
 import { parseTarget } from "../../../src/targets/parse.ts";
 
-/** The speed that results from options. */
-function speed(target: string, ...args: string[]) {
-  const chosen = scanSettings(readCommandLine("scan", args).options, () => 1);
+/** The limits that result from options. */
+function limitsOf(target: string, ...args: string[]) {
+  const { options } = readCommandLine("scan", args);
   const parsed = parseTarget(target);
   if (!("range" in parsed)) throw new Error(`${target} is not a range`);
   const targets = compose([parsed], { never: [], private: [], chosen: [] });
-  return speedFor(targets, chosen);
+  return scanLimits(options, targets, scanChoice(options, () => 1));
 }
 
 /** The rate, rounded. */
 function rate(target: string, ...args: string[]): number {
-  return Math.floor(speed(target, ...args).limits.rate ?? Infinity);
+  return Math.floor(limitsOf(target, ...args).rates.rate ?? Infinity);
 }
 
 Deno.test("a bandwidth is converted to a rate by the size of the largest probe", () => {
@@ -45,7 +45,7 @@ Deno.test("if a rate and a bandwidth are given, the lower one applies; either re
 
 Deno.test("a rate search starts at a low rate, and has an upper limit", () => {
   const auto = (...args: [string, ...string[]]) => {
-    const { limits: { rate, netRate, hostRate }, autoRate } = speed(...args);
+    const { rates: { rate, netRate, hostRate }, autoRate } = limitsOf(...args);
     return [rate, Math.floor(autoRate?.most ?? NaN), netRate, hostRate];
   };
   assertEquals(auto("10.0.0.0/24", "--rate", "auto"), [1000, 100_000, 50, 5]);
@@ -57,5 +57,5 @@ Deno.test("a rate search starts at a low rate, and has an upper limit", () => {
   assertEquals(auto("10.0.0.0/24", "--rate", "auto:9k", ...query), [1000, 9000, 50, 5]);
   const [first, most] = auto("127.0.0.0/24", "--rate", "auto");
   assertEquals([first, most! >= 1e6], [1000, true]);
-  assertEquals(speed("10.0.0.0/24", "--rate", "500").autoRate, undefined);
+  assertEquals(limitsOf("10.0.0.0/24", "--rate", "500").autoRate, undefined);
 });

@@ -1,6 +1,6 @@
 /**
  * Covers src/app/targets/scan_plan.ts, src/app/targets/require_permission.ts,
- * src/app/settings/scan_selection.ts, src/scan/requested_names.ts, src/targets/builtin_lists.ts,
+ * src/app/scan/scan_choice.ts, src/scan/requested_names.ts, src/targets/builtin_lists.ts,
  * src/targets/permission.ts and src/targets/density.ts.
  */
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
@@ -9,10 +9,9 @@ import { readCommandLine } from "../../cli/command_line.ts";
 import { planLines } from "../../../src/cli/commands/scan/dry_run.ts";
 import { planScan } from "../../../src/app/targets/scan_plan.ts";
 import { requirePermission } from "../../../src/app/targets/require_permission.ts";
-import { scanSelectionOf } from "../../../src/app/settings/scan_selection.ts";
 import { clockTime } from "../../../src/core/quantities.ts";
-import { scanSettings } from "../../../src/app/settings/scan_settings.ts";
-import { speedFor } from "../../../src/app/settings/speed.ts";
+import { scanChoice, scanSelection } from "../../../src/app/scan/scan_choice.ts";
+import { scanLimits } from "../../../src/app/scan/scan_rates.ts";
 import {
   composeTargets,
   findTargets,
@@ -157,18 +156,18 @@ Deno.test("the target of an SRV record is a target of the scan when the name has
 
 /** The lines of a dry run. */
 function dryRun(named: NamedTargets): string[] {
-  const chosen = scanSettings(readCommandLine("scan", ["--protocol", "slp"]).options, () => 1);
-  const speed = speedFor(named.targets, chosen);
-  const limits = { retries: chosen.retries, rates: speed.limits };
-  const selection = scanSelectionOf(chosen, named);
-  const plan = planScan({ ...selection, limits });
+  const { options } = readCommandLine("scan", ["--protocol", "slp"]);
+  const choice = scanChoice(options, () => 1);
+  const limits = scanLimits(options, named.targets, choice);
+  const selection = scanSelection(choice, named);
   return planLines({
-    plan,
+    plan: planScan({ ...selection, limits }),
     named,
     selection,
-    chosen,
-    speed,
-    written: [],
+    limits,
+    options,
+    outputs: [],
+    databases: { places: [], downAfter: 3 },
     engine: { name: "portable" },
   });
 }
@@ -236,10 +235,10 @@ Deno.test("targets, exclusions and files share one limit on octet ranges", async
 
 async function plan(words: string[], rates = { rate: 1000, netRate: 50, hostRate: 5 }, over = {}) {
   const named = await collect({ words });
-  const given = scanSettings(readCommandLine("scan", []).options, () => 1);
+  const given = scanChoice(readCommandLine("scan", []).options, () => 1);
   const chosen = { ...given, protocols: PROTOCOLS.slice(0, 1), ...over };
   const limits = { retries: 1, rates };
-  return { ...named, plan: planScan({ ...scanSelectionOf(chosen, named), limits }) };
+  return { ...named, plan: planScan({ ...scanSelection(chosen, named), limits }) };
 }
 
 Deno.test("the plan names the limit that determines the duration", async () => {

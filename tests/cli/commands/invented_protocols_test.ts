@@ -39,7 +39,7 @@ Deno.test("a dry run refuses an invented protocol without a usual port by name",
   assertEquals(
     refused.stderr,
     'blocksweep: Cannot use protocol "ledger" without a port: it has no default port; ' +
-      "name ports with --ports, for example -p 9000-9100\n",
+      "name ports with --ports, for example 9000-9100\n",
   );
   const query = await run("query", "127.0.0.1", "--protocol", "ledger");
   assertStringIncludes(query.stderr, 'protocol "ledger" without a port');

@@ -1,7 +1,5 @@
 /**
- * Covers src/cli/commands/scan/scan.ts, src/cli/commands/scan/opening.ts,
- * src/cli/commands/scan/request.ts, src/cli/commands/scan/target_lookup.ts,
- * src/cli/commands/scan/dry_run.ts, src/cli/commands/scan/target_list.ts,
+ * Covers src/cli/commands/scan/scan.ts, src/app/scan/, src/cli/commands/scan/dry_run.ts, src/cli/commands/scan/target_list.ts,
  * src/cli/commands/completions.ts, src/cli/commands/demo.ts,
  * src/cli/commands/fleet.ts, src/cli/commands/lan.ts and src/cli/commands/schema.ts.
  */

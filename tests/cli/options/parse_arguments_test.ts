@@ -1,5 +1,5 @@
 /**
- * Covers src/app/options/, src/app/options/groups/, src/app/settings/scan_settings.ts,
+ * Covers src/app/options/, src/app/options/groups/, src/app/scan/scan_choice.ts,
  * src/cli/options/ and src/core/errors.ts.
  */
 import { assert, assertEquals, assertThrows } from "@std/assert";
@@ -10,7 +10,7 @@ import { type Command, COMMANDS } from "../../../src/app/options/commands.ts";
 import { commandHelp, overview } from "../../../src/cli/options/help_text.ts";
 import { main } from "../../../src/cli/mod.ts";
 import { OPTIONS, optionsOf } from "../../../src/app/options/option_table.ts";
-import { scanSettings } from "../../../src/app/settings/scan_settings.ts";
+import { scanChoice } from "../../../src/app/scan/scan_choice.ts";
 import { InputError } from "../../../src/core/errors.ts";
 import { withMessages } from "../failing_streams.ts";
 import { PROTOCOLS } from "../../../src/protocols/list.ts";
@@ -122,7 +122,7 @@ Deno.test("options of nmap and masscan are accepted", () => {
   assertEquals(read("--port", "5").given.get("ports"), ["5"]);
   assertEquals(readArgs("lan", ["--port", "5"]).given.get("ports"), ["5"]);
   for (const args of [["-p-"], ["-p", "-"], ["--ports=-"]]) {
-    const { ports } = scanSettings(options(...args), () => 1);
+    const { ports } = scanChoice(options(...args), () => 1);
     assertEquals(ports("raknet", 4).length, 65_535, args.join(" "));
   }
 });
@@ -197,7 +197,7 @@ const WRONG: [args: string[], message: string][] = [
 
 for (const [args, message] of WRONG) {
   Deno.test(`scan refuses ${args.join(" ")}`, () => {
-    assertThrows(() => scanSettings(options(...args), () => 1), InputError, message);
+    assertThrows(() => scanChoice(options(...args), () => 1), InputError, message);
   });
 }
 

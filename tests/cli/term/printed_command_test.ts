@@ -3,7 +3,7 @@ import { assert, assertEquals } from "@std/assert";
 import { withoutSecrets } from "../../../src/app/databases/connection_environment.ts";
 import { planDatabases } from "../../../src/app/databases/scan_databases.ts";
 import type { GivenOptions } from "../../../src/app/options/given_options.ts";
-import { scanSettings } from "../../../src/app/settings/scan_settings.ts";
+import { scanChoice } from "../../../src/app/scan/scan_choice.ts";
 import { optionsOf } from "../../../src/app/options/option_table.ts";
 import { readArgs } from "../../../src/cli/options/parse_arguments.ts";
 import { readCommandLine } from "../command_line.ts";
@@ -110,7 +110,7 @@ Deno.test("the commands that continue and resume a scan keep values that begin w
   const args = ["10.0.0.0/24", "--exclude-file=-my list", "--oD=-a.ndjson", "--seed", "5"];
   const { options, given } = scanOf(args);
   const from = { pass: 1, position: 7 };
-  const command = continueCommand(given, scanSettings(options, () => NaN), {
+  const command = continueCommand(given, scanChoice(options, () => NaN), {
     udp: from,
     tcp: from,
   }, []);

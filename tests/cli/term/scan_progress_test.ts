@@ -1,7 +1,9 @@
 /** Also covers src/cli/term/live/status_row.ts. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { isDumb } from "../../../src/cli/term/console.ts";
-import { Progress, statusOf } from "../../../src/cli/term/scan_progress.ts";
+import { ScanMonitor } from "../../../src/app/scan/scan_monitor.ts";
+import { statusOf } from "../../../src/app/scan/scan_status.ts";
+import { Progress } from "../../../src/cli/term/scan_progress.ts";
 import { newState } from "../../../src/scan/scan_state.ts";
 import { emptyRecord } from "../../../src/core/record.ts";
 import { FakeNetwork } from "../../../src/testing/fake_network.ts";
@@ -19,14 +21,19 @@ function shown(display: "block" | "line", terminal: FakeTerminal) {
   };
   const state = { ...newState("x", 0), total: 1000 };
   const { size, draw, signals } = terminal;
-  const progress = new Progress({
+  const monitor = new ScanMonitor({
     state,
     work,
+    statusFile: undefined,
+    clock: network,
+    warn: () => {},
+  });
+  const progress = new Progress({
+    monitor,
     limitedBy: "rate",
     display,
     color: false,
     everyMs: 0,
-    statusFile: undefined,
     terminal: { clock: network, size, draw, signals },
   });
   const tick = () => {

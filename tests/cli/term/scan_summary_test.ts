@@ -3,7 +3,7 @@ import { assertEquals } from "@std/assert";
 import type { Continuable } from "../../../src/cli/term/scan_continuation.ts";
 import { endLines, exitCode, summary } from "../../../src/cli/term/scan_summary.ts";
 import type { ScanEnd } from "../../../src/scan/scan_setup.ts";
-import { statusOf } from "../../../src/cli/term/scan_progress.ts";
+import { statusOf } from "../../../src/app/scan/scan_status.ts";
 import { scanFamilies } from "../../../src/app/metrics/scan_metrics.ts";
 import { newState } from "../../../src/scan/scan_state.ts";
 
@@ -174,7 +174,7 @@ Deno.test("an incomplete scan ends with exit code 1, and its resume command is p
   const scan = {
     options,
     given: { words: ["127.0.0.1"], given: new Map() },
-    chosen: { protocols: [], seed: 5 },
+    choice: { protocols: [], order: { seed: 5 } },
     ...{ outputs: [], databases: { places: [] }, resumable: true },
   } as unknown as Continuable;
   const [line] = endLines(scan, shortState(1, 0, 0), INCOMPLETE, "rows.csv.checkpoint");

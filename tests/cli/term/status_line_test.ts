@@ -1,12 +1,16 @@
-/** The status line as a function of a scan's state over time. */
+/**
+ * The status line as a function of a scan's state over time.
+ *
+ * Covers src/app/scan/progress_meter.ts.
+ */
 import { assert, assertAlmostEquals, assertEquals, assertMatch } from "@std/assert";
 import {
   ProgressMeter,
   type ScanProgress,
   type ScanWork,
   scanWork,
-  statusLine,
-} from "../../../src/cli/term/status_line.ts";
+} from "../../../src/app/scan/progress_meter.ts";
+import { statusLine } from "../../../src/cli/term/status_line.ts";
 import { newState, type ScanState } from "../../../src/scan/scan_state.ts";
 
 /** A simulated scan. Its speeds, pauses and cooldown are known, and so is the time of its end. */
@@ -29,8 +33,8 @@ function workOf({ udp, tcp = [], cooldown = 5, from = START, maxRuntime = Infini
     udp: { sizes: udp, protocols: [] },
     tcp: { sizes: tcp, protocols: [] },
   };
-  const given = { from, fromTcp: START, cooldown, connect: 3, maxRuntime };
-  return scanWork({ passes, detectionPasses: [] }, given);
+  const times = { cooldown, connect: 3, maxRuntime };
+  return scanWork({ passes, detectionPasses: [] }, { udp: from, tcp: START }, times);
 }
 
 /** When the passes over UDP end, and the state in the second `t` of this run. */

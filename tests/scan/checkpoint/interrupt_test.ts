@@ -6,7 +6,7 @@ import type { OptionsOf } from "../../../src/app/options/option_table.ts";
 import type { OutputPlan } from "../../../src/app/outputs/plan_outputs.ts";
 import { planScan } from "../../../src/app/targets/scan_plan.ts";
 import { checkMarks } from "../../../src/app/resume/read_resumed_scan.ts";
-import { scanSettings } from "../../../src/app/settings/scan_settings.ts";
+import { scanChoice } from "../../../src/app/scan/scan_choice.ts";
 import { continueCommand, resumeCommand } from "../../../src/cli/term/scan_continuation.ts";
 import { InputError } from "../../../src/core/errors.ts";
 import { readCsv } from "../../../src/fleet/judge/verify_rows.ts";
@@ -75,7 +75,8 @@ const GIVEN: GivenOptions = {
   words: ["127.16.0.0-127.16.0.95"],
   given: new Map([["seed", ["5"]], ["output", ["rows.ndjson"]]]),
 };
-const SETTINGS = scanSettings(readOptions("scan", GIVEN), () => NaN);
+const OPTIONS = readOptions("scan", GIVEN);
+const CHOICE = scanChoice(OPTIONS, () => NaN);
 /** The options of a printed command. */
 function read(command: string): OptionsOf<"scan"> {
   const words = command.split(" ");
@@ -85,11 +86,11 @@ function read(command: string): OptionsOf<"scan"> {
 const PASSES = planScan({
   ...selectionFor({
     addresses: TARGETS,
-    protocols: SETTINGS.protocols,
+    protocols: CHOICE.protocols,
     ports: (protocol) => PORTS[protocol],
   }),
   limits: {
-    retries: SETTINGS.retries,
+    retries: OPTIONS.retries,
     rates: { rate: undefined, netRate: undefined, hostRate: undefined },
   },
 }).passes;
@@ -161,8 +162,8 @@ for (
       const { end, rows } = await scanFleet(stopped);
       const first = rows.map(serverId);
       if (end.reason === "done") return end;
-      const again = read(continueCommand(GIVEN, SETTINGS, end.marks, [OUTPUT]));
-      const { from, fromTcp, seed } = scanSettings(again, () => NaN);
+      const again = read(continueCommand(GIVEN, CHOICE, end.marks, [OUTPUT]));
+      const { from: { udp: from, tcp: fromTcp }, seed } = scanChoice(again, () => NaN).order;
       checkMarks({ udp: from, tcp: fromTcp }, PASSES);
       assertEquals([from, fromTcp, seed], [end.marks.udp, end.marks.tcp, 5], what);
       const responders = first.map((id) => parseEndpoint(id)!);

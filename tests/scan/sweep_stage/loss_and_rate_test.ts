@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { type Endpoint, formatEndpoint } from "../../../src/core/address.ts";
-import { statusOf } from "../../../src/cli/term/scan_progress.ts";
+import { statusOf } from "../../../src/app/scan/scan_status.ts";
 import type { Faults } from "../../../src/fleet/simulate/network/faults.ts";
 import { FakeNetwork } from "../../../src/testing/fake_network.ts";
 import { audit } from "../../../src/fleet/judge/audit.ts";

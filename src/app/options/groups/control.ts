@@ -24,6 +24,7 @@ export const CONTROL = {
       short: "d",
       aliases: ["dryrun"],
       commands: ["scan"],
+      forPrograms: false,
       onResume: "free",
       help: "print the plan and send nothing",
     },
@@ -46,6 +47,7 @@ export const CONTROL = {
       name: "list-targets",
       aliases: ["sL"],
       commands: ["scan"],
+      forPrograms: false,
       help: "print the targets in their order, and send nothing (also -sL)",
     },
     {
@@ -78,6 +80,7 @@ export const CONTROL = {
     {
       name: "config",
       commands: ["scan"],
+      forPrograms: false,
       takes: FILE,
       inConfig: false,
       onResume: "forgotten",
@@ -86,6 +89,7 @@ export const CONTROL = {
     {
       name: "echo-config",
       commands: ["scan"],
+      forPrograms: false,
       inConfig: false,
       help: "print the options in the format of --config, and send nothing",
     },
@@ -113,6 +117,7 @@ export const CONTROL = {
     {
       name: "stats-every",
       commands: ["scan"],
+      forPrograms: false,
       takes: time(),
       onResume: "free",
       help: "interval of the status lines that are printed without a terminal",
@@ -284,6 +289,7 @@ export const GENERAL = {
         "demo",
       ],
       onResume: "free",
+      forPrograms: false,
       help: "print only results and errors",
     },
     {
@@ -291,12 +297,14 @@ export const GENERAL = {
       short: "v",
       commands: ["scan"],
       onResume: "free",
+      forPrograms: false,
       help: "print the plan, a line for each pass, and all counters at the end",
     },
     {
       name: "plain",
       commands: ["scan", "watch"],
       onResume: "free",
+      forPrograms: false,
       help:
         "on a terminal: print only the status line of a scan, or the events of a watch as lines",
     },
@@ -304,6 +312,7 @@ export const GENERAL = {
       name: "no-color",
       commands: ["scan", "query", "lan", "watch", "servers", "history", "demo"],
       onResume: "free",
+      forPrograms: false,
       help: "print no colours; the variable NO_COLOR has the same effect",
     },
     {
@@ -311,6 +320,7 @@ export const GENERAL = {
       short: "h",
       commands: COMMAND_NAMES,
       inConfig: false,
+      forPrograms: false,
       help: "print this help",
     },
     {
@@ -318,6 +328,7 @@ export const GENERAL = {
       short: "V",
       commands: COMMAND_NAMES,
       inConfig: false,
+      forPrograms: false,
       help: "print the version of blocksweep",
     },
   ],

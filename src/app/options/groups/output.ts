@@ -201,6 +201,7 @@ export const OUTPUT = {
     {
       name: "oD",
       commands: ["scan", "query", "lan", "export"],
+      forPrograms: false,
       takes: FILE,
       repeat: true,
       help: "write NDJSON to a file (as masscan does)",
@@ -208,6 +209,7 @@ export const OUTPUT = {
     {
       name: "oJ",
       commands: ["scan", "query", "lan", "export"],
+      forPrograms: false,
       takes: FILE,
       repeat: true,
       help: "write a JSON array to a file (as masscan does)",
@@ -215,6 +217,7 @@ export const OUTPUT = {
     {
       name: "oG",
       commands: ["scan", "query", "lan", "export"],
+      forPrograms: false,
       takes: FILE,
       repeat: true,
       help: "write grepable lines to a file (as nmap and masscan do)",
@@ -222,6 +225,7 @@ export const OUTPUT = {
     {
       name: "oL",
       commands: ["scan", "query", "lan", "export"],
+      forPrograms: false,
       takes: FILE,
       repeat: true,
       help: "write host:port lines to a file",
@@ -250,6 +254,7 @@ export const OUTPUT = {
     {
       name: "sort",
       commands: ["scan"],
+      forPrograms: false,
       takes: keyOf(ROW_ORDERS),
       help: "print the table at the end of the scan, ordered by address, players or name",
     },
@@ -336,6 +341,7 @@ export const OUTPUT = {
     {
       name: "json",
       commands: ["scan"],
+      forPrograms: false,
       onResume: "free",
       help: "with --dry-run or -sL: print JSON",
     },

@@ -22,38 +22,31 @@ import { requestText } from "../../../targets/srv.ts";
 import type { Engine } from "../../../app/engines/choose_engine.ts";
 import { mostSent, type Passes, type Plan } from "../../../app/targets/scan_plan.ts";
 import { clockTime, countOf, withCommas } from "../../../core/quantities.ts";
-import type { ScanSettings } from "../../../app/settings/scan_settings.ts";
-import type { SpeedSettings } from "../../../app/settings/speed.ts";
+import type { PreparedScan } from "../../../app/scan/prepare_scan.ts";
+import type { ChosenLimits } from "../../../app/scan/scan_rates.ts";
 import type { NamedTargets } from "../../../app/targets/find_targets.ts";
 
 /** A row of the plan; a row without a text is left out. */
 type Row = readonly [name: string, text: string | undefined];
 
-/** The plan of a scan, and what it was made from. */
-export interface PlannedScan {
-  /** What would be sent. */
-  readonly plan: Plan;
-  /** The resolved targets, and their names. */
-  readonly named: NamedTargets;
-  /** The targets and protocols of the scan, and their order. */
-  readonly selection: ScanSelection;
-  /** The settings that the user chose. */
-  readonly chosen: ScanSettings;
-  /** The rate limit, the caps and the cooldown. */
-  readonly speed: SpeedSettings;
-  /** Where rows would go. */
-  readonly written: readonly {
-    readonly path: string;
-    readonly format: { readonly name: string };
-  }[];
-  /** The engine that would send, with its route. */
-  readonly engine: Pick<Engine, "name" | "route">;
+/** The parts of a prepared scan that its plan shows. */
+export type PlannedScan =
+  & Pick<PreparedScan, "plan" | "named" | "selection" | "limits" | "options">
+  & Pick<PreparedScan, "outputs" | "databases">
+  & { readonly engine: Pick<Engine, "name" | "route"> };
+
+/** The shard of a scan of all targets. */
+export const WHOLE = { index: 1, count: 1 };
+
+/** Where rows would go. */
+export function writtenBy({ outputs, databases }: Pick<PlannedScan, "outputs" | "databases">) {
+  return [...outputs, ...databases.places];
 }
 
 /** The plan of a scan as lines. */
-export function planLines(
-  { plan, named, selection, chosen, speed, written, engine }: PlannedScan,
-): string[] {
+export function planLines(planned: PlannedScan): string[] {
+  const { plan, named, selection, limits, options, engine } = planned;
+  const { seed, shard = WHOLE } = selection.order;
   const needed = permissionNeeded(named.targets);
   const rows: readonly Row[] = [
     ["targets", targetsText(named)],
@@ -62,18 +55,21 @@ export function planLines(
     ["excluded", excludedText(named)],
     ["permission", needed === undefined ? "not needed" : `--i-have-permission, for ${needed}`],
     ["ports", portsText(selection)],
-    ["order", chosen.seed === undefined ? "ascending" : `shuffled, --seed ${chosen.seed}`],
-    ["shard", `${chosen.shard.index}/${chosen.shard.count}`],
+    ["order", seed === undefined ? "ascending" : `shuffled, --seed ${seed}`],
+    ["shard", `${shard.index}/${shard.count}`],
     ["suppression", suppressionText(plan)],
     ["passes", passesText(plan)],
     ["probes", probesText(plan)],
-    ["connections", connectionsText(plan, chosen)],
-    ["verify", joined(verificationsOf(chosen))],
-    ["limits", limitsText(speed)],
-    ["engine", engineText(engine, chosen.threads)],
+    ["connections", connectionsText(plan, limits)],
+    ["verify", joined(verificationsOf(planned))],
+    ["limits", limitsText(limits)],
+    ["engine", engineText(engine, options.threads)],
     ["limited by", plan.limitedBy === "nothing" ? "this machine" : `--${plan.limitedBy}`],
-    ["duration", durationText({ plan, named, chosen, speed })],
-    ["outputs", written.map(({ path, format }) => `${path} (${format.name})`).join(", ")],
+    ["duration", durationText(planned)],
+    [
+      "outputs",
+      writtenBy(planned).map(({ path, format }) => `${path} (${format.name})`).join(", "),
+    ],
   ];
   return rows.flatMap(([name, text]) => text === undefined ? [] : `${name.padEnd(13)}${text}`);
 }
@@ -125,7 +121,7 @@ function probesText(plan: Plan): string | undefined {
     : `at most ${withCommas(udp)}; retries skip endpoints that have replied`;
 }
 
-function connectionsText(plan: Plan, { concurrency }: ScanSettings): string | undefined {
+function connectionsText(plan: Plan, { concurrency }: ChosenLimits): string | undefined {
   const { tcp } = mostSent(plan);
   return tcp === 0
     ? undefined
@@ -134,11 +130,16 @@ function connectionsText(plan: Plan, { concurrency }: ScanSettings): string | un
 }
 
 /** What `--verify` does in each protocol. */
-export function verificationsOf({ verify, protocols }: ScanSettings): string[] {
+export function verificationsOf(
+  { options: { verify }, selection: { targets: { protocols } } }: Pick<
+    PlannedScan,
+    "options" | "selection"
+  >,
+): string[] {
   return verify ? protocols.flatMap(({ verify }) => verify?.plan ?? []) : [];
 }
 
-function limitsText({ limits: { rate, netRate, hostRate }, autoRate }: SpeedSettings): string {
+function limitsText({ rates: { rate, netRate, hostRate }, autoRate }: ChosenLimits): string {
   const limit = (value: number | undefined) =>
     value === undefined ? "no limit" : `${withCommas(value)}/s`;
   const rising = autoRate === undefined
@@ -157,7 +158,7 @@ function engineText({ name, route }: Pick<Engine, "name" | "route">, threads: nu
 /** The least duration, seconds: for sending, for a second between passes, and for the cooldown. */
 export function leastSeconds(
   { seconds, detectionPasses, passes: { udp } }: Plan,
-  { cooldownMs }: SpeedSettings,
+  { cooldownMs }: Pick<ChosenLimits, "cooldownMs">,
 ): number {
   return seconds + cooldownMs / 1000 + Math.max(0, detectionPasses.length + udp.sizes.length - 1);
 }
@@ -167,21 +168,18 @@ export function leastSeconds(
  * its place among the simultaneous ones until its time is over.
  */
 export function unansweredSeconds(
-  { plan, named: { targets }, chosen, speed }: Pick<
-    PlannedScan,
-    "plan" | "named" | "chosen" | "speed"
-  >,
+  { plan, named: { targets }, limits }: Pick<PlannedScan, "plan" | "named" | "limits">,
 ): number {
   const { probes } = plan.passes.tcp;
-  const atOnce = Math.min(chosen.concurrency, MOST_OF_HOST * Number(targets.size));
-  const { connectMs } = chosen.streamLimits;
+  const { concurrency, streamLimits: { connectMs } } = limits;
+  const atOnce = Math.min(concurrency, MOST_OF_HOST * Number(targets.size));
   const waits = sumOf(probes.map((count) => Math.ceil(count / atOnce))) * connectMs;
   const pauses = Math.max(0, probes.length - 1) * GAP_MS;
-  return Math.max(leastSeconds(plan, speed), (waits + pauses) / 1000);
+  return Math.max(leastSeconds(plan, limits), (waits + pauses) / 1000);
 }
 
-function durationText(planned: Pick<PlannedScan, "plan" | "named" | "chosen" | "speed">): string {
-  const least = clockTime(leastSeconds(planned.plan, planned.speed));
+function durationText(planned: Pick<PlannedScan, "plan" | "named" | "limits">): string {
+  const least = clockTime(leastSeconds(planned.plan, planned.limits));
   const unanswered = clockTime(unansweredSeconds(planned));
   return `at least ${least}` +
     (unanswered === least ? "" : `, ${unanswered} if hosts neither accept nor refuse connections`);

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { SpeedSettings } from "../../../app/settings/speed.ts";
+import type { ChosenLimits } from "../../../app/scan/scan_rates.ts";
 import { mostSent, type Plan } from "../../../app/targets/scan_plan.ts";
 import type { NamedTargets } from "../../../app/targets/find_targets.ts";
 import { portList } from "../../../targets/ports.ts";
@@ -16,13 +16,16 @@ import {
   sentPorts,
   unansweredSeconds,
   verificationsOf,
+  WHOLE,
+  writtenBy,
 } from "./dry_run.ts";
 
 /** The plan of a scan as one line of JSON. */
 export function planJson(
   planned: PlannedScan,
 ): string {
-  const { plan, named, selection, chosen, speed, written, engine } = planned;
+  const { plan, named, selection, limits, options, engine } = planned;
+  const { seed = null, shard = WHOLE } = selection.order;
   const { udp, tcp } = mostSent(plan);
   return resultLine("scan --dry-run", {
     ...targetCounts(named),
@@ -31,21 +34,21 @@ export function planJson(
     permission: permissionNeeded(named.targets) ?? null,
     ports: sentPorts(selection)
       .map((sent) => ({ ...sent, ports: portList(sent.ports) })),
-    seed: chosen.seed ?? null,
-    shard: chosen.shard,
+    seed,
+    shard,
     suppression: plan.detectionPasses
       .map(({ name: protocol, probes, suppressed }) => ({ protocol, probes, suppressed })),
     passes: passesOf(plan),
     probes: udp,
     connections: tcp,
-    concurrency: chosen.concurrency,
-    verify: verificationsOf(chosen),
-    limits: limitsOf(speed),
-    engine: { name: engine.name, threads: chosen.threads, route: engine.route ?? null },
+    concurrency: limits.concurrency,
+    verify: verificationsOf(planned),
+    limits: limitsOf(limits),
+    engine: { name: engine.name, threads: options.threads, route: engine.route ?? null },
     limited_by: plan.limitedBy === "nothing" ? null : plan.limitedBy,
-    duration_s: leastSeconds(plan, speed),
+    duration_s: leastSeconds(plan, limits),
     duration_unanswered_s: unansweredSeconds(planned),
-    outputs: written.map(({ path, format: { name: format } }) => ({ path, format })),
+    outputs: writtenBy(planned).map(({ path, format: { name: format } }) => ({ path, format })),
   });
 }
 
@@ -79,7 +82,7 @@ function passesOf({ passes }: Plan) {
   });
 }
 
-function limitsOf({ limits: { rate, netRate, hostRate }, autoRate }: SpeedSettings) {
+function limitsOf({ rates: { rate, netRate, hostRate }, autoRate }: ChosenLimits) {
   return {
     rate: rate ?? null,
     rate_auto: autoRate?.most ?? null,

@@ -12,18 +12,11 @@ import type { ScanState } from "../../../scan/scan_state.ts";
 import { estimateLoss } from "../../../sweep/canaries/loss_estimate.ts";
 import type { DurationLimit } from "../../../app/targets/scan_plan.ts";
 import { playersText } from "../../../app/outputs/table_format.ts";
+import { foundIn, type ScanProgress } from "../../../app/scan/progress_meter.ts";
 import type { TerminalSize } from "../console.ts";
 import { percent } from "../loss_lines.ts";
 import { nameText, paintText } from "../server_description.ts";
-import {
-  digits,
-  fitParts,
-  foundIn,
-  limitText,
-  type LinePart,
-  type ScanProgress,
-  shortTime,
-} from "../status_line.ts";
+import { digits, fitParts, limitText, type LinePart, shortTime } from "../status_line.ts";
 
 /** Number of rows that the block shows. */
 export const LATEST_ROWS = 3;

@@ -3,28 +3,26 @@
  *
  * @module
  */
-import { InputError } from "../../../core/errors.ts";
-import { requirePorts } from "../../../scan/require_ports.ts";
-import type { Range } from "../../../targets/ranges.ts";
-import { connectionEnvironment } from "../../../app/databases/connection_environment.ts";
-import { readTextFile } from "../../../app/environment.ts";
-import { refuseFiles } from "../../../app/outputs/path_conflicts.ts";
-import type { Resumed } from "../../../app/resume/read_resumed_scan.ts";
-import { orderDigest } from "../../../app/resume/scan_configuration.ts";
-import { resolveName, serviceFinder } from "../../../app/targets/dns_lookup.ts";
+import { InputError } from "../../core/errors.ts";
+import type { Network } from "../../net/network.ts";
+import { requirePorts } from "../../scan/require_ports.ts";
+import type { Range } from "../../targets/ranges.ts";
+import { connectionEnvironment } from "../databases/connection_environment.ts";
+import { readTextFile } from "../environment.ts";
+import { refuseFiles } from "../outputs/path_conflicts.ts";
+import type { Resumed } from "../resume/read_resumed_scan.ts";
+import { orderDigest } from "../resume/scan_configuration.ts";
 import {
   composeTargets,
   findTargets,
   type FoundTargets,
   type NamedTargets,
   type NamedText,
-} from "../../../app/targets/find_targets.ts";
-import { haveService } from "../../../app/targets/name_lookup.ts";
-import { withoutRows } from "../../../app/targets/servers_in_files.ts";
-import type { OptOutFile } from "../../../app/targets/opt_out_file.ts";
-import { knownToRescan } from "../../../app/targets/rescan_targets.ts";
-import { reportError, reportLine } from "../../term/console.ts";
-import type { ScanRequest } from "./request.ts";
+} from "../targets/find_targets.ts";
+import { haveService } from "../targets/name_lookup.ts";
+import { withoutRows } from "../targets/servers_in_files.ts";
+import { knownToRescan } from "../targets/rescan_targets.ts";
+import type { ScanRequest } from "./read_scan.ts";
 
 /** The targets of a scan. */
 export interface LocatedTargets {
@@ -41,21 +39,21 @@ export interface LocatedTargets {
  */
 export async function locateTargets(
   request: ScanRequest,
-  optOuts: OptOutFile,
+  network: Network,
 ): Promise<LocatedTargets> {
-  const { options, chosen, resumed } = request;
-  const found = resumed?.configuration.found ?? await lookUpTargets(request);
-  const named = composeTargets(found, [...await optOuts.read(), ...optedOutOf(resumed)]);
+  const { options, choice, resumed, context: { nameOf } } = request;
+  const found = resumed?.configuration.found ?? await lookUpTargets(request, network);
+  const named = composeTargets(found, [...await network.optOuts.read(), ...optedOutOf(resumed)]);
   const { targets } = named;
-  if (resumed !== undefined && orderDigest(targets, chosen) !== resumed.configuration.order) {
+  if (resumed !== undefined && orderDigest(targets, choice) !== resumed.configuration.order) {
     throw new InputError(
       `Cannot resume "${resumed.path}": this program's default ports, or the addresses that are ` +
         "never probed, differ from those of the scan",
     );
   }
   if (options.ports === undefined) {
-    const advice = "name ports with --ports, for example -p 9000-9100";
-    requirePorts(targets, chosen.protocols, chosen.ports, advice);
+    const advice = `name ports with ${nameOf("ports")}, for example 9000-9100`;
+    requirePorts(targets, choice.protocols, choice.ports, advice);
   }
   return { found, named };
 }
@@ -69,7 +67,8 @@ function optedOutOf(resumed?: Resumed): Range[] {
 
 /** Resolves the targets and exclusions of a new scan. */
 async function lookUpTargets(
-  { given, options, chosen, databases }: ScanRequest,
+  { given, options, choice, databases, context }: ScanRequest,
+  { resolve, findService }: Network,
 ): Promise<FoundTargets> {
   const words = given.words.filter((word) => word !== "-");
   const paths = [...options.inputFile, ...given.words.filter((word) => word === "-")];
@@ -77,24 +76,18 @@ async function lookUpTargets(
     throw new InputError("Cannot read targets from standard input twice");
   }
   refuseFiles(words);
-  const note = options.quiet ? () => {} : reportError;
+  const { warn } = context;
+  const usesServices = options.ports === undefined && haveService(choice.protocols);
   return await findTargets({
     words,
     files: (await readAll(paths)).map((file) => ({ ...file, text: withoutRows(file.text) })),
     exclude: options.exclude,
     excludeFiles: await readAll(options.excludeFile),
-    known: await knownToRescan(
-      options,
-      databases.places,
-      connectionEnvironment(reportLine),
-      reportLine,
-    ),
+    known: await knownToRescan(options, databases.places, connectionEnvironment(warn), warn),
   }, {
-    resolve: (name) => resolveName(name, chosen.allProtocols),
-    findService: options.ports === undefined && haveService(chosen.protocols)
-      ? serviceFinder({ note })
-      : undefined,
-    note,
+    resolve,
+    findService: usesServices ? findService : undefined,
+    note: options.quiet ? () => {} : context.note,
     allowPrivate: options.allowPrivate,
   });
 }

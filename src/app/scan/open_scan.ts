@@ -1,0 +1,195 @@
+/**
+ * Opens what a prepared scan needs: sockets, databases, outputs, the checkpoint.
+ *
+ * @module
+ */
+import type { Endpoint } from "../../core/address.ts";
+import { beganAt } from "../../scan/scan_id.ts";
+import { newState, type ScanState } from "../../scan/scan_state.ts";
+import { readEndpoints } from "../../sinks/read_endpoints.ts";
+import type { Sink } from "../../sinks/sink.ts";
+import { isLater } from "../../sweep/trail.ts";
+import { connectionEnvironment } from "../databases/connection_environment.ts";
+import { queriedProtocolsOf, ScanDatabases, spillPath } from "../databases/scan_databases.ts";
+import {
+  type Capacity,
+  capacityFor,
+  closeSockets,
+  openScanSockets,
+  requireDescriptors,
+  type Sockets,
+} from "../engines/scan_sockets.ts";
+import { userPath } from "../environment.ts";
+import { formatConfig } from "../options/config_file.ts";
+import { optionsOf } from "../options/option_table.ts";
+import { whileRead } from "../outputs/closed_pipe.ts";
+import type { OutputPlan } from "../outputs/plan_outputs.ts";
+import {
+  type OpenedScan,
+  openNewScan,
+  openResumedScan,
+  type OpenScanOptions,
+} from "../resume/open_with_checkpoint.ts";
+import { resumeLine } from "../resume/read_resumed_scan.ts";
+import { formatConfiguration, lastingOptions, orderDigest } from "../resume/scan_configuration.ts";
+import { newScanId, randomBytes } from "../system_random.ts";
+import { addressesOf } from "../targets/scan_addresses.ts";
+import type { PreparedScan } from "./prepare_scan.ts";
+
+/**
+ * Minimum number of descriptors besides outputs: checkpoint, list, a spill file, and some
+ * connections.
+ */
+const LEAST = 10;
+
+/** The sockets of a scan, and how many more it may open. */
+export interface OpenedSockets {
+  readonly sockets: Sockets;
+  readonly capacity: Capacity;
+}
+
+/** Opens the shared sockets, and divides the descriptors that are left. */
+export async function openSockets(scan: PreparedScan): Promise<OpenedSockets> {
+  const { options, choice, named: { targets }, engine, context, outputs, databases } = scan;
+  const sockets = await openScanSockets(targets, options, engine);
+  if (context.network !== undefined) {
+    const capacity = { connections: options.concurrency, exclusiveSockets: Infinity };
+    return { sockets, capacity };
+  }
+  try {
+    const needed = LEAST + outputs.length + 4 * databases.places.length;
+    await requireDescriptors(targets, options, needed);
+    const { protocols } = choice;
+    const wanted = protocols.some(({ transport }) => transport === "tcp") ? options.concurrency : 0;
+    const capacity = await capacityFor(targets, options, { wanted, files: needed }, scan.report);
+    return { sockets, capacity };
+  } catch (error) {
+    await closeSockets(sockets);
+    throw error;
+  }
+}
+
+/** The id, key and counters of a scan that was started. */
+export interface StartedScan {
+  readonly scanId: string;
+  /** When the first run of the scan began, Unix milliseconds. */
+  readonly since: number;
+  /** The key of its tokens. */
+  readonly key: Uint8Array;
+  readonly state: ScanState;
+}
+
+/** Starts a new scan, or a further run of one. */
+export function startScan({ resumed, engine, network: { clock } }: PreparedScan): StartedScan {
+  const scanId = resumed?.checkpoint.scanId ?? newScanId(clock.wall());
+  const key = resumed === undefined ? randomBytes(8) : Uint8Array.fromHex(resumed.checkpoint.key);
+  const since = resumed === undefined ? clock.wall() : beganAt(scanId);
+  const state = { ...newState(scanId, clock.now()), engine: engine.name };
+  return { scanId, since, key, state };
+}
+
+/** Opens the databases among the outputs. */
+export async function openDatabases(
+  scan: PreparedScan,
+  scanId: string,
+  signal: AbortSignal,
+): Promise<ScanDatabases> {
+  const { databases, files, resumed, report, context: { warn } } = scan;
+  const stores = await ScanDatabases.open(databases, {
+    spill: spillPath(files.outputs, scanId),
+    report,
+    scope: queriedProtocolsOf(scan),
+    environment: connectionEnvironment(warn),
+    signal,
+    resumed: resumed !== undefined,
+  });
+  // If the earlier run was killed, its opt-outs are not in the databases yet.
+  resumed?.writtenRows.optedOut.forEach((address) => stores.optOut(address));
+  return stores;
+}
+
+/** The outputs of a scan. */
+export interface ScanOutputs {
+  /** The open outputs and the checkpoint. */
+  readonly openedScan: OpenedScan;
+  /** The outputs. Each is closed on its own when its reader closes the pipe. */
+  readonly sinks: readonly Sink[];
+  /** The outputs whose readers closed the pipe. */
+  readonly unread: ReadonlySet<number>;
+}
+
+/** Opens outputs and checkpoint, and records the start of the scan in databases. */
+export async function openScanOutputs(
+  scan: PreparedScan,
+  { state, key, scanId, since }: StartedScan,
+  stores: ScanDatabases,
+  signal: AbortSignal,
+): Promise<ScanOutputs> {
+  const { resumed, plan, given, outputs, report, selection: { order }, network } = scan;
+  const openedScan = await openOutputsAndCheckpoint(scan, {
+    state,
+    key,
+    stores: stores.sinks,
+    signal,
+  });
+  const { sinks, unread } = whileRead(openedScan.sinks, outputs, report);
+  if (resumed !== undefined) report(resumeLine(resumed, state.written, plan));
+  await stores.begin({
+    id: scanId,
+    at: since,
+    runAt: resumed === undefined ? since : network.clock.wall(),
+    shards: order.shard?.count ?? 1,
+    config: formatConfig("scan", given),
+    addresses: addressesOf(scan.found, scan.named, stores.optedOut),
+  });
+  return { openedScan, sinks, unread };
+}
+
+/** Opens outputs and checkpoint, for a new or a resumed scan. */
+async function openOutputsAndCheckpoint(
+  scan: PreparedScan,
+  { key, ...given }: Pick<OpenScanOptions, "state" | "stores" | "signal"> & {
+    readonly key: Uint8Array;
+  },
+): Promise<OpenedScan> {
+  const { options, outputs, resumed, place, report, context, network, selection } = scan;
+  const { seed = null, shard = { index: 1, count: 1 }, from } = selection.order;
+  const { scanId } = given.state;
+  const identity = {
+    program: context.program,
+    scanId,
+    seed,
+    key: key.toHex(),
+    shard: `${shard.index}/${shard.count}`,
+  };
+  const openOptions = {
+    ...given,
+    writeRows: context.writeRows,
+    outputs,
+    from,
+    clock: network.clock,
+    identity,
+    report,
+    warn: context.warn,
+  };
+  if (resumed !== undefined) return await openResumedScan(openOptions, resumed);
+  const { append } = options;
+  const isLaterStart = isLater(from.udp) || isLater(from.tcp);
+  const responders = append && isLaterStart ? await knownServers(outputs) : [];
+  const configuration = () =>
+    formatConfiguration({
+      scanId,
+      given: lastingOptions(scan.given, selection.order.seed, optionsOf("scan")),
+      found: scan.found,
+      responders,
+      order: orderDigest(scan.named.targets, scan.choice),
+    });
+  return await openNewScan(openOptions, { place, append, responders, configuration });
+}
+
+/** The servers that an earlier run of this scan has written to the outputs. */
+async function knownServers(outputs: readonly OutputPlan[]): Promise<Endpoint[]> {
+  const lists = outputs.filter(({ readable }) => readable)
+    .map(({ path, format }) => readEndpoints(userPath(path), format.name));
+  return (await Promise.all(lists)).flat();
+}

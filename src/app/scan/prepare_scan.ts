@@ -1,0 +1,62 @@
+/**
+ * Prepares a scan whose options were read: finds and checks its targets, plans it and chooses the
+ * engine. Nothing is sent, and no output is opened.
+ *
+ * @module
+ */
+import type { Network } from "../../net/network.ts";
+import type { ScanSelection } from "../../scan/scan_setup.ts";
+import { chooseEngine, type Engine } from "../engines/choose_engine.ts";
+import { conditionsOf } from "../engines/load_engines.ts";
+import { checkMarks } from "../resume/read_resumed_scan.ts";
+import { systemNetwork } from "../system_network.ts";
+import { requirePermission } from "../targets/require_permission.ts";
+import { type Plan, planScan } from "../targets/scan_plan.ts";
+import { type LocatedTargets, locateTargets } from "./locate_targets.ts";
+import type { ScanRequest } from "./read_scan.ts";
+import { scanSelection } from "./scan_choice.ts";
+import { type ChosenLimits, fastest, scanLimits } from "./scan_rates.ts";
+
+/** A scan that is ready to run. Each value was computed once, and its stages take their parts. */
+export interface PreparedScan extends ScanRequest, LocatedTargets {
+  /** What is probed, and in which order. */
+  readonly selection: ScanSelection;
+  /** Rates, timeouts and numbers. */
+  readonly limits: ChosenLimits;
+  /** What would be sent, and how long it takes. */
+  readonly plan: Plan;
+  readonly engine: Engine;
+  readonly network: Network;
+}
+
+/**
+ * Finds the targets of a scan, plans it, and chooses the engine.
+ *
+ * @throws InputError for targets that cannot be used, and for a scan that needs a permission; a dry run
+ * and a list of targets need none.
+ */
+export async function prepareScan(request: ScanRequest): Promise<PreparedScan> {
+  const { options, choice, context, resumed, report } = request;
+  const network = context.network ?? systemNetwork({
+    optOutFile: options.optOutFile,
+    note: options.quiet ? () => {} : context.note,
+    report: context.warn,
+    allProtocols: context.allProtocols,
+  });
+  const located = await locateTargets(request, network);
+  const { targets } = located.named;
+  const limits = scanLimits(options, targets, choice);
+  const selection = scanSelection(choice, located.named);
+  const { retries } = limits;
+  const plan = planScan({ ...selection, limits: { retries, rates: fastest(limits) } });
+  checkMarks(selection.order.from, plan.passes, resumed?.path);
+  const isPortable = options.listTargets || context.network !== undefined;
+  const engine: Engine = isPortable
+    ? { name: "portable", open: network.openSocket }
+    : await chooseEngine(options.engine, conditionsOf(targets, options), report);
+  if (!options.dryRun && !options.listTargets) {
+    const permission = context.nameOf("i-have-permission");
+    requirePermission(targets, plan, options.iHavePermission, permission);
+  }
+  return { ...request, ...located, selection, limits, plan, engine, network };
+}

@@ -1,0 +1,144 @@
+/**
+ * Reads the options of a scan, and the checkpoint of a scan to resume. Nothing is looked up or opened.
+ *
+ * @module
+ */
+import { InputError } from "../../core/errors.ts";
+import type { Network } from "../../net/network.ts";
+import type { Protocol } from "../../protocols/protocol.ts";
+import { readCheckpoint } from "../../scan/checkpoint/checkpoint_file.ts";
+import { systemDisk } from "../../sinks/file_operations.ts";
+import { withoutSecrets } from "../databases/connection_environment.ts";
+import { type DatabasePlan, planDatabases } from "../databases/scan_databases.ts";
+import { userPath } from "../environment.ts";
+import type { GivenOptions } from "../options/given_options.ts";
+import { optionsOf } from "../options/option_table.ts";
+import { readOptions } from "../options/read_options.ts";
+import type { OpenOutputsOptions } from "../outputs/open_outputs.ts";
+import { checkApart, type WrittenFiles } from "../outputs/path_conflicts.ts";
+import { outputPaths, type OutputPlan, planOutputs } from "../outputs/plan_outputs.ts";
+import { ROW_ORDERS } from "../outputs/sorting_sink.ts";
+import { type CheckpointPlace, checkpointPlace } from "../resume/open_with_checkpoint.ts";
+import { readResumed, type Resumed } from "../resume/read_resumed_scan.ts";
+import { fullPath } from "../resume/scan_configuration.ts";
+import { randomSeed } from "../system_random.ts";
+import { type ScanChoice, scanChoice, type ScanOptions } from "./scan_choice.ts";
+
+/** What a scan uses besides its options: the terminal of a command, or the functions of a program. */
+export interface ScanContext {
+  /** Every protocol of the program, in order of rank. */
+  readonly allProtocols: readonly Protocol[];
+  /** The version of the program, which checkpoints contain. */
+  readonly program: string;
+  /** The network. Default: that of this machine. */
+  readonly network?: Network;
+  /** Receives a line for the user, even if the option `quiet` is given. */
+  readonly warn: (line: string) => void;
+  /** Receives the reason why a record of a name is not used. */
+  readonly note: (text: string) => void;
+  /** Returns the name of an option as the user knows it: `--rate`, or `rate` in a program. */
+  readonly nameOf: (option: string) => string;
+  /** Columns of the terminal at standard output. Default: there is no terminal. */
+  readonly terminal?: number;
+  /** Whether the caller takes the rows, so that a scan without outputs prints none. Default: no. */
+  readonly takesRows?: boolean;
+  /** Writes some of the bytes of rows to standard output, and returns their number. */
+  readonly writeRows: OpenOutputsOptions["writeRows"];
+}
+
+/** The options that name outputs. */
+const OUTPUT_OPTIONS = ["output", "oD", "oJ", "oG", "oL"];
+
+/** A scan whose options were read. Nothing is looked up or opened yet. */
+export interface ScanRequest {
+  /** The values of all options. */
+  readonly options: ScanOptions;
+  /** Words and options as they were given, without secrets. */
+  readonly given: GivenOptions;
+  /** The protocols, the ports and the order. */
+  readonly choice: ScanChoice;
+  readonly outputs: readonly OutputPlan[];
+  readonly databases: DatabasePlan;
+  readonly files: WrittenFiles;
+  /** The scan that is resumed; `undefined`: a new scan. */
+  readonly resumed: Resumed | undefined;
+  /** Path of the checkpoint of a new scan; `undefined`: none. */
+  readonly place: CheckpointPlace | undefined;
+  /** Whether the scan can be resumed after an interruption. */
+  readonly resumable: boolean;
+  readonly context: ScanContext;
+  /** Receives a line for the user, unless the option `quiet` is given. */
+  readonly report: (line: string) => void;
+}
+
+/**
+ * Reads the options of a scan, and the checkpoint that they name.
+ *
+ * @param secret Words and options, perhaps with passwords of databases.
+ * @param isPassing Whether the scan cannot be resumed, because its targets exist only in this process.
+ * It keeps no checkpoint.
+ * @throws InputError for options that cannot be used, and for files that would be written twice.
+ */
+export async function readScan(
+  secret: GivenOptions,
+  context: ScanContext,
+  isPassing = false,
+): Promise<ScanRequest> {
+  const resumed = await readOrigin(secret, context);
+  const written = resumed === undefined ? secret : withPasswords(resumed, secret);
+  const options: ScanOptions = readOptions("scan", written, context);
+  const databases = planDatabases(options);
+  const choice = scanChoice(options, randomSeed, resumed?.checkpoint.marks);
+  const order = options.sort && ROW_ORDERS[options.sort];
+  const isNamed = OUTPUT_OPTIONS.some((name) => written.given.has(name));
+  const outputs = context.takesRows && !isNamed
+    ? []
+    : planOutputs(options, context.terminal, undefined, order);
+  const files: WrittenFiles = {
+    outputs: outputPaths(options, outputs),
+    status: options.statusFile,
+    metadata: options.metadataFile,
+    checkpoint: options.checkpoint,
+  };
+  checkApart(files);
+  if (options.json && !options.dryRun && !options.listTargets) {
+    throw new InputError(
+      "Cannot use --json without --dry-run or --list-targets: rows are JSON with --format ndjson",
+    );
+  }
+  const isNew = resumed === undefined && !isPassing;
+  return {
+    options,
+    given: withoutSecrets(written, optionsOf("scan")),
+    choice,
+    outputs,
+    databases,
+    files,
+    resumed,
+    place: isNew ? checkpointPlace(files.checkpoint, files.outputs) : undefined,
+    resumable: !isPassing,
+    context,
+    report: options.quiet ? () => {} : context.warn,
+  };
+}
+
+/** Reads the scan that the option `resume` names. */
+async function readOrigin(
+  secret: GivenOptions,
+  { program, allProtocols }: ScanContext,
+): Promise<Resumed | undefined> {
+  const [path] = secret.given.get("resume") ?? [];
+  if (path === undefined) return undefined;
+  const checkpoint = await readCheckpoint(systemDisk, userPath(path), program, allProtocols);
+  const allowed = optionsOf("scan");
+  const line = withoutSecrets(secret, allowed);
+  return await readResumed(path, checkpoint, line, allowed, allProtocols);
+}
+
+/** The options of a resumed scan, with the passwords of databases that the new options have. */
+function withPasswords({ given: resumed }: Resumed, { given }: GivenOptions): GivenOptions {
+  const output = given.get("output");
+  return output === undefined
+    ? resumed
+    : { ...resumed, given: new Map([...resumed.given, ["output", output.map(fullPath)]]) };
+}

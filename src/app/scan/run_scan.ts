@@ -1,0 +1,200 @@
+/**
+ * Runs a prepared scan: opens everything, scans, and closes everything.
+ *
+ * @module
+ */
+import { denoDialer } from "../../net/deno/tcp_dialer.ts";
+import { runScan } from "../../scan/scan.ts";
+import type { ScanEnd, ScanHooks, ScanSetup } from "../../scan/scan_setup.ts";
+import type { ScanState } from "../../scan/scan_state.ts";
+import type { Sink } from "../../sinks/sink.ts";
+import type { ScanDatabases } from "../databases/scan_databases.ts";
+import { localAddress } from "../engines/scan_sockets.ts";
+import { writeTextFile } from "../environment.ts";
+import type { WrittenDatabase } from "../metrics/scan_metrics.ts";
+import { serveScan } from "../metrics/serve_scan.ts";
+import { formatConfig } from "../options/config_file.ts";
+import { closeOutputs } from "../outputs/open_outputs.ts";
+import { checkWritten } from "../outputs/path_conflicts.ts";
+import { SoftwareTally } from "../outputs/software_tally.ts";
+import { randomBytes } from "../system_random.ts";
+import {
+  openDatabases,
+  type OpenedSockets,
+  openScanOutputs,
+  openSockets,
+  type ScanOutputs,
+  type StartedScan,
+  startScan,
+} from "./open_scan.ts";
+import type { PreparedScan } from "./prepare_scan.ts";
+import { type ScanWork, scanWork } from "./progress_meter.ts";
+import { scanInterviews } from "./scan_choice.ts";
+import { ScanMonitor } from "./scan_monitor.ts";
+import { statusOf } from "./scan_status.ts";
+
+/** What follows a running scan: the terminal of a command, or a program. */
+export interface RunOptions extends Pick<ScanHooks, "onPass" | "onClockJump" | "onTrouble"> {
+  /** Ends the sweep. Interviews that have begun are finished, and their rows are written. */
+  readonly signal: AbortSignal;
+  /** Cancels also the interviews that have begun. Default: they are never cancelled. */
+  readonly abandon?: AbortSignal;
+  /**
+   * Called when everything is open, before the first probe. Returns further outputs of the rows,
+   * which the scan does not close.
+   */
+  readonly begin?: (monitor: ScanMonitor) => readonly Sink[];
+  /**
+   * Called with the path of the checkpoint from which an interrupted scan can be resumed from now on;
+   * `undefined`: it has ended.
+   */
+  readonly onCheckpoint?: (path: string | undefined) => void;
+  /** Called when the outputs are closed, before the metadata file is written. */
+  readonly onEnd?: (result: ScanResult) => void;
+}
+
+/** How a scan ended. */
+export interface ScanResult {
+  readonly end: ScanEnd;
+  readonly state: ScanState;
+  /** The path of the checkpoint from which the scan can be resumed; `undefined`: none is left. */
+  readonly checkpoint: string | undefined;
+  /** The outputs whose readers closed the pipe. */
+  readonly unread: ReadonlySet<number>;
+  /** The servers of this run by software. */
+  readonly tally: SoftwareTally;
+}
+
+/**
+ * Runs a scan to its end. An error that ended the scan is a part of the result.
+ *
+ * @throws InputError or WriteError for outputs, databases and files that cannot be opened; ShortageError
+ * without descriptors; Interrupted if the signal ends the wait for the reader of a pipe.
+ */
+export async function runPreparedScan(
+  scan: PreparedScan,
+  options: RunOptions,
+): Promise<ScanResult> {
+  checkWritten(scan.files);
+  const { metrics } = scan.options;
+  const sockets = await openSockets(scan);
+  const started = startScan(scan);
+  const { state } = started;
+  const written: WrittenDatabase[] = [];
+  await using _served = serveScan(metrics, state, written, scan.report);
+  await using stores = await openDatabases(scan, started.scanId, options.signal);
+  written.push(...stores.sinks);
+  const outputs = await openScanOutputs(scan, started, stores, options.signal);
+  const path = (scan.place ?? scan.resumed)?.path;
+  if (outputs.openedScan.writer !== undefined) options.onCheckpoint?.(path);
+  const tally = new SoftwareTally();
+  const { end, saved } = await runAndClose(
+    scan,
+    { ...started, ...sockets, ...outputs, stores, tally },
+    options,
+  );
+  options.onCheckpoint?.(undefined);
+  const { unread } = outputs;
+  const result = { end, state, checkpoint: saved ? path : undefined, unread, tally };
+  options.onEnd?.(result);
+  const { metadata } = scan.files;
+  if (metadata !== undefined) await writeTextFile(metadata, metadataText(scan, state, end));
+  return result;
+}
+
+/** A started scan with everything open. */
+interface Opened extends StartedScan, OpenedSockets, ScanOutputs {
+  readonly stores: ScanDatabases;
+  readonly tally: SoftwareTally;
+}
+
+/** Runs the scan, and closes outputs and checkpoint. */
+async function runAndClose(scan: PreparedScan, opened: Opened, options: RunOptions) {
+  const { state, stores, sinks, openedScan, since, tally } = opened;
+  using monitor = new ScanMonitor({
+    state,
+    work: workOf(scan),
+    statusFile: scan.files.status,
+    clock: scan.network.clock,
+    warn: scan.context.warn,
+  });
+  const further = options.begin?.(monitor) ?? [];
+  const setup = setupOf(scan, opened, options, [...sinks, tally, ...further]);
+  const heartbeat = stores.keepProgress(state, () => monitor.endsAt);
+  const ended = await runScan(setup).finally(() => heartbeat[Symbol.asyncDispose]());
+  const resumed = scan.resumed !== undefined;
+  const closeDatabases = () => stores.end(state, ended, { since, selection: setup, resumed });
+  const end = await closeOutputs(sinks, ended, state, closeDatabases);
+  if (end.reason === "done" || end.reason === "max-results") options.onCheckpoint?.(undefined);
+  return { end, saved: await openedScan.writer?.end(end.marks, state) };
+}
+
+/** The amount of work of a scan. */
+function workOf({ plan, limits, selection: { order } }: PreparedScan): ScanWork {
+  const { cooldownMs, maxRuntimeMs, streamLimits } = limits;
+  return scanWork(plan, order.from, {
+    cooldown: cooldownMs / 1000,
+    connect: streamLimits.connectMs / 1000,
+    maxRuntime: maxRuntimeMs / 1000,
+  });
+}
+
+/** The setup of the scan itself, with what was opened. */
+function setupOf(
+  scan: PreparedScan,
+  { state, key, sockets, capacity, openedScan, stores, sinks: outputs }: Opened,
+  { signal, abandon, onPass, onClockJump, onTrouble }: RunOptions,
+  sinks: readonly Sink[],
+): ScanSetup {
+  const { options, selection: { targets, order }, limits, network, context } = scan;
+  return {
+    targets: {
+      ...targets,
+      optedOut: [...targets.optedOut, ...stores.optedOut],
+      responders: openedScan.responders,
+    },
+    order,
+    limits: { ...limits, ...capacity },
+    interviews: { ...scanInterviews(options), attach: stores.sinks.length > 0 },
+    io: {
+      openSockets: (bits) => sockets[bits],
+      threads: options.threads,
+      openExclusive: (bits) =>
+        network.openSocket({ address: localAddress(options, bits), port: 0 }),
+      dialer: context.network === undefined ? denoDialer(options.sourceIp) : network.dialer,
+      sinks,
+      checkpoint: openedScan.writer,
+      clock: network.clock,
+      random: randomBytes,
+      key,
+      state,
+    },
+    hooks: {
+      onPass,
+      onClockJump,
+      onTrouble,
+      onOptOut: (address) => {
+        network.optOuts.note(address);
+        stores.optOut(address);
+      },
+      checkOutputs: async () => {
+        for (const sink of outputs) await sink.check?.();
+        await stores.check();
+      },
+    },
+    signal,
+    abandon,
+  };
+}
+
+/** Options, seed, counters and marks of a scan, as JSON. */
+function metadataText(
+  { given, selection: { order } }: PreparedScan,
+  state: ScanState,
+  { marks }: ScanEnd,
+): string {
+  const options = JSON.parse(formatConfig("scan", given));
+  const seed = order.seed ?? null;
+  const ends = { mark: marks.udp, tcp_mark: marks.tcp };
+  return `${JSON.stringify({ options, seed, ...statusOf(state), ...ends }, null, 2)}\n`;
+}

@@ -1,0 +1,86 @@
+/**
+ * The state of a scan as JSON, for status files and metadata files.
+ *
+ * @module
+ */
+import { formatEndpoint } from "../../core/address.ts";
+import type { ScanState } from "../../scan/scan_state.ts";
+import { estimateLoss } from "../../sweep/canaries/loss_estimate.ts";
+import type { FloodReport } from "../../sweep/flooding_hosts.ts";
+
+/** Packet loss, estimated from the canaries. */
+function lossOf({ canaries }: ScanState): Record<string, number> | null {
+  const { sent, lost, stopped } = canaries;
+  const estimate = estimateLoss(canaries);
+  return estimate === undefined ? null : { sent, lost, stopped, ...estimate };
+}
+
+/** Hosts that flooded, and the protocols with incomplete results for that reason. */
+function floodsOf({ floods }: ScanState): Omit<FloodReport, "passes"> {
+  const { hosts, datagrams, addresses, disturbed } = floods;
+  return { hosts, datagrams, addresses, disturbed };
+}
+
+/** The result of the search for the highest rate. */
+function rateOf({ rate }: ScanState): Record<string, number | string | null> | null {
+  if (rate === undefined) return null;
+  const { lossAt = null, lossThere = null, usualLoss = null } = rate;
+  return {
+    rate: rate.rate,
+    reason: rate.reason,
+    loss_at: lossAt,
+    loss_there: lossThere,
+    usual_loss: usualLoss,
+  };
+}
+
+/** The passes over TCP, and how their connections ended. */
+function connectionsOf({ tcp }: ScanState): Record<string, number> {
+  return {
+    pass: tcp.pass,
+    passes: tcp.passes,
+    position: tcp.position,
+    pass_size: tcp.size,
+    connects: tcp.sent,
+    unprobed: tcp.unprobed,
+    ...tcp.counts,
+  };
+}
+
+/** The state as the object of the status file. */
+export function statusOf(state: ScanState): Record<string, unknown> {
+  return {
+    scan_id: state.scanId,
+    state: state.ended ?? "running",
+    pass: state.pass,
+    passes: state.passes,
+    position: state.position,
+    pass_size: state.size,
+    visited: state.visited,
+    total: state.total,
+    engine: state.engine,
+    threads: state.threads,
+    receive_buffer: state.receiveBuffer,
+    probes_sent: state.sent,
+    probes_refused: state.refused,
+    errors: state.errors,
+    waits: state.waits,
+    datagrams_dropped: state.dropped,
+    replies: state.replies,
+    omitted_at: state.omittedAt.map(({ endpoint }) => formatEndpoint(endpoint)),
+    floods: floodsOf(state),
+    loss: lossOf(state),
+    rate: rateOf(state),
+    tcp: connectionsOf(state),
+    inspecting: state.inspecting,
+    written: state.written,
+    aliases: state.aliases,
+    lost: state.lost,
+    first_probe_at: state.firstProbeAt ?? null,
+    last_row_at: state.lastRowAt ?? null,
+    no_status: state.noStatus,
+    opted_out: state.optedOut,
+    uninspected: state.uninspected,
+    inspected_in_part: state.inspectedInPart,
+  };
+}

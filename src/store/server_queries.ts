@@ -6,10 +6,17 @@
 import { type Endpoint, parseAddress } from "../core/address.ts";
 import { type Field, FIELDS } from "../core/record.ts";
 import { type Database, isInList, listValue } from "./database/database.ts";
-import type { Sql } from "./queries/conditions.ts";
 import { conditionsOf, type ServerFilters } from "./queries/filters.ts";
-import { isAfter, orderBy, type ServerOrder, sortKeys } from "./queries/orders.ts";
-import { countUpTo, pageOf, whereClause } from "./queries/page.ts";
+import {
+  isBehind,
+  orderBy,
+  type ServerOrder,
+  sortKeys,
+  type Sql,
+  startAfter,
+} from "./queries/orders.ts";
+import { whereClause } from "./queries/order_index.ts";
+import { countUpTo, pageOf } from "./queries/page.ts";
 import { type BrokenCell, readTexts } from "./rows/json_cells.ts";
 import {
   type ListedRecord,
@@ -118,30 +125,24 @@ const MAX_PAGE = 1000;
 /** Builds the query for a selection. */
 async function queryFor(database: Database, selection: ServerSelection): Promise<Sql> {
   const { sort, limit, after } = selection;
+  const start = after === undefined ? undefined : startAfter(database, sort, after);
   const conditions = await conditionsOf(database, selection);
   const order = orderBy(sort, sortKeys(database, sort));
   const select = `select ${RECORD_COLUMNS}, u.uptime_30d from ${RECORD_TABLES} ` +
     "left join recent_uptime u on u.server = t.server";
   if (limit === undefined || limit > MAX_PAGE) {
-    const { sql, values } = whereClause(withPosition(database, selection, conditions));
+    const { sql, values } = whereClause(
+      start === undefined ? conditions : [isBehind(database, sort, start), ...conditions],
+    );
     return limit === undefined
       ? { sql: `${select} ${sql} ${order}`, values }
       : { sql: `${select} ${sql} ${order} limit ?`, values: [...values, limit] };
   }
-  const page = listValue(database, await pageOf(database, { conditions, sort, limit, after }));
+  const page = listValue(database, await pageOf(database, { conditions, sort, limit, start }));
   return {
     sql: `${select} where ${isInList(database, "s.id", "integer")} ${order}`,
     values: [page],
   };
-}
-
-/** The conditions of a selection's filters, and that of its `after`. */
-function withPosition(
-  database: Database,
-  { sort, after }: ServerSelection,
-  conditions: readonly Sql[],
-): readonly Sql[] {
-  return after === undefined ? conditions : [isAfter(database, sort, after), ...conditions];
 }
 
 /** The number of servers that a selection matches, whatever its limit; `most` if it matches more. */
@@ -151,8 +152,9 @@ export async function countServers(
   most: number,
 ): Promise<number> {
   const { sort, after } = selection;
+  const start = after === undefined ? undefined : startAfter(database, sort, after);
   const conditions = await conditionsOf(database, selection);
-  return await countUpTo(database, { conditions, sort, after, limit: most });
+  return await countUpTo(database, { conditions, sort, start, limit: most });
 }
 
 /**

@@ -7,13 +7,7 @@
 import { type Database, isInList, listValue, type Value } from "../database/database.ts";
 import { storable } from "../rows/stored_values.ts";
 import { indexedText } from "../schema/text_index.ts";
-import type { ServerOrder, TableAlias } from "./orders.ts";
-
-/** SQL, and the values of its parameters. */
-export interface Sql {
-  readonly sql: string;
-  readonly values: readonly Value[];
-}
+import type { ServerOrder, Sql, TableAlias } from "./orders.ts";
 
 /** A condition of servers `s` and their states `t`. */
 export interface Condition extends Sql {

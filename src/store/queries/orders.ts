@@ -6,6 +6,12 @@
 import type { Database, Value } from "../database/database.ts";
 import { addressColumn } from "../rows/addresses.ts";
 
+/** SQL, and the values of its parameters. */
+export interface Sql {
+  readonly sql: string;
+  readonly values: readonly Value[];
+}
+
 /** A table of which an order or a condition reads columns: `s` is `servers`, `t` is `server_state`. */
 export type TableAlias = "s" | "t";
 
@@ -76,20 +82,71 @@ export function sortKeys(database: Database, sort: ServerOrder): string[] {
   return SERVER_ORDERS[sort].keys.map((key) => key.replace("ADDRESS", addressColumn(database)));
 }
 
-/** The `order by` clause of a sort order, for the sort keys, or for SQL expressions with the values of the keys. */
-export function orderBy(sort: ServerOrder, keys: readonly string[]): string {
-  const direction = SERVER_ORDERS[sort].isDescending ? " desc" : "";
+/** Where a page begins: after a server in the sort order, or before it. */
+export interface PageStart {
+  /** SQL of the values that this server has, one for each sort key. */
+  readonly keys: readonly Sql[];
+  /** Whether the page has the servers before it, the nearest one first. */
+  readonly isBackwards: boolean;
+}
+
+/** Whether a page has the servers in descending order. */
+export function isDescending(sort: ServerOrder, start?: PageStart): boolean {
+  return SERVER_ORDERS[sort].isDescending !== (start?.isBackwards ?? false);
+}
+
+/** The `order by` clause of a page, for the sort keys, or for SQL expressions with the values of the keys. */
+export function orderBy(sort: ServerOrder, keys: readonly string[], start?: PageStart): string {
+  const direction = isDescending(sort, start) ? " desc" : "";
   return `order by ${keys.map((key) => `${key}${direction}`).join(", ")}`;
 }
 
-/** SQL of the condition that a server comes after the one with this `servers.id`, and its parameter. */
-export function isAfter(
+/** The start after the server with this `servers.id`, by the values that it has now. */
+export function startAfter(database: Database, sort: ServerOrder, id: number): PageStart {
+  const { table } = SERVER_ORDERS[sort];
+  const from = `from ${TABLES[table]} ${table} where ${ID[table]} = ?`;
+  const keys = sortKeys(database, sort)
+    .map((key) => ({ sql: `(select ${key} ${from})`, values: [id] }));
+  return { keys, isBackwards: false };
+}
+
+/** The condition that a server is behind the start of a page. */
+export function isBehind(database: Database, sort: ServerOrder, start: PageStart): Sql {
+  const operator = isDescending(sort, start) ? "<" : ">";
+  return compared(sortKeys(database, sort), operator, start.keys);
+}
+
+/** A part of the servers behind the start of a page, and the sort keys that differ within it. */
+export interface OrderPart {
+  readonly conditions: readonly Sql[];
+  readonly keys: readonly string[];
+}
+
+/**
+ * The servers behind the start of a page as parts that follow one another. SQLite does not search an index
+ * of expressions for a row of values, so a part compares only one key, and the keys before it are equal.
+ */
+export function partsBehind(
   database: Database,
   sort: ServerOrder,
-  id: number,
-): { sql: string; values: readonly Value[] } {
-  const { table, isDescending } = SERVER_ORDERS[sort];
-  const keys = sortKeys(database, sort).join(", ");
-  const position = `select ${keys} from ${TABLES[table]} ${table} where ${ID[table]} = ?`;
-  return { sql: `(${keys}) ${isDescending ? "<" : ">"} (${position})`, values: [id] };
+  start: PageStart,
+): readonly OrderPart[] {
+  const keys = sortKeys(database, sort);
+  if (database.engine === "postgres") {
+    return [{ conditions: [isBehind(database, sort, start)], keys }];
+  }
+  const operator = isDescending(sort, start) ? "<" : ">";
+  const one = (i: number, operator: string) => compared([keys[i]], operator, [start.keys[i]]);
+  return keys.map((_, i) => {
+    const differs = keys.length - 1 - i;
+    const equal = keys.slice(0, differs).map((_, key) => one(key, "="));
+    return { conditions: [...equal, one(differs, operator)], keys: keys.slice(differs) };
+  });
+}
+
+function compared(keys: readonly string[], operator: string, values: readonly Sql[]): Sql {
+  return {
+    sql: `(${keys.join(", ")}) ${operator} (${values.map(({ sql }) => sql).join(", ")})`,
+    values: values.flatMap(({ values }) => values),
+  };
 }

@@ -8,27 +8,27 @@
  * @module
  */
 import type { Database, Row } from "../database/database.ts";
-import { addressColumn } from "../rows/addresses.ts";
-import type { Condition, Indexed, Sql } from "./conditions.ts";
+import type { Condition, Indexed } from "./conditions.ts";
+import {
+  columnsOf,
+  inOrder,
+  joinOf,
+  type OrderedQuery,
+  tableOf,
+  whereClause,
+} from "./order_index.ts";
 import {
   ID,
-  isAfter,
+  isBehind,
   orderBy,
   SERVER_ORDERS,
   type ServerOrder,
   sortKeys,
+  type Sql,
+  startAfter,
   type TableAlias,
   TABLES,
 } from "./orders.ts";
-
-/** A `where` clause, and its parameters. */
-export function whereClause(conditions: readonly Sql[]): Sql {
-  const sql = conditions.map((one) => one.sql).join(" and ");
-  return {
-    sql: conditions.length === 0 ? "" : `where ${sql}`,
-    values: conditions.flatMap(({ values }) => values),
-  };
-}
 
 /** Limits of the methods to find a page. */
 export interface PageSteps {
@@ -50,43 +50,62 @@ export interface PageSteps {
    * if values and order are independent.
    */
   readonly entries: number;
+  /**
+   * If a page of servers that an index in memory matches is expected to need more entries of the order's
+   * index, the matching servers are sorted. Reading an entry takes a tenth of the time of sorting a server,
+   * or less.
+   */
+  readonly expected: number;
+  /** If fewer servers match, they are sorted when the expected number of entries has not filled the page. */
+  readonly sorted: number;
+  /** Number of entries that are read at once after the expected ones. */
+  readonly batch: number;
 }
 
-/** The numbers that were fastest with a million servers (bench/plans.ts). */
-const STEPS: PageSteps = {
+/** The numbers that were fastest with a million servers (bench/plans.ts, bench/web.ts). */
+export const STEPS: PageSteps = {
   first: 10,
   next: 80,
   few: 2000,
   many: 60_000,
   entries: 3,
+  expected: 100_000,
+  sorted: 5000,
+  batch: 100_000,
 };
 
-/** The columns that conditions read, by table. */
-const COLUMNS = {
-  s: "id, port, software, software_key, name, motd_plain, map, version_key, kind_key, flags, changed_at",
-  t: "server, online, players_online",
-} as const;
-
 /** Which servers to find. */
-export interface Page {
-  readonly conditions: readonly Condition[];
-  readonly sort: ServerOrder;
-  /** Maximum number of servers. */
-  readonly limit: number;
-  /** The `servers.id` after which the page begins. Default: it begins with the first server. */
-  readonly after?: number;
+export interface Page extends OrderedQuery {
+  /**
+   * An index in memory of the servers that match. Only those {@linkcode conditions} are then used that the
+   * index of the sort order has.
+   */
+  readonly matches?: MatchIndex;
 }
 
-/** The ids of the servers of a page, without an order. */
+/** An index in memory of servers that match filters. */
+export interface MatchIndex {
+  /** Number of servers that match. */
+  readonly count: number;
+  /** Number of all servers. */
+  readonly all: number;
+  /** Whether a server matches, by its `servers.id`. */
+  readonly has: (id: number) => boolean;
+  /** The `servers.id` of all servers that match. */
+  readonly ids: () => readonly number[];
+}
+
+/** The ids of the servers of a page, in its order. */
 export async function pageOf(
   database: Database,
   page: Page,
   steps: PageSteps = STEPS,
 ): Promise<readonly number[]> {
-  const { conditions, sort, limit } = page;
+  const { conditions, sort, limit, matches } = page;
+  if (matches !== undefined) return await matchedPage(database, page, matches, steps);
   const query = async ({ sql, values }: Sql) =>
     (await database.rows(sql, values)).map(({ id }: Row) => Number(id));
-  const whole = () => query(inOrder(database, page));
+  const whole = () => inOrder(database, page);
   if (conditions.every(({ order }) => order === sort)) return await whole();
   const first = await query(among(database, page, steps.first * limit));
   if (first.length === limit) return first;
@@ -113,47 +132,34 @@ async function lastId(database: Database): Promise<number> {
   return Number((await database.rows("select max(id) as id from servers"))[0].id);
 }
 
-/** The condition for servers after {@linkcode Page.after}; none if the page is the first one. */
-function positionOf(database: Database, { sort, after }: Page): Sql[] {
-  return after === undefined ? [] : [isAfter(database, sort, after)];
+/** The ids of a page among the servers that an index in memory matches. */
+async function matchedPage(
+  database: Database,
+  page: Page,
+  { count, all, has, ids }: MatchIndex,
+  steps: PageSteps,
+): Promise<readonly number[]> {
+  const { sort, limit } = page;
+  const conditions = page.conditions.filter((one) =>
+    one.order === sort || sort === "players" && one.table === "t"
+  );
+  const entries = { ...page, conditions };
+  const { isBackwards = false } = page.start ?? {};
+  const expected = Math.max(limit, Math.ceil(1.5 * limit * all / Math.max(1, count)));
+  if (expected > steps.expected) return await inOrder(database, entries, ids());
+  const found: number[] = [];
+  for (let { start } = page, size = expected;; size = steps.batch) {
+    const read = await inOrder(database, { ...entries, start, limit: size });
+    found.push(...read.filter(has));
+    if (found.length >= limit || read.length < size) return found.slice(0, limit);
+    if (count < steps.sorted) return await inOrder(database, entries, ids());
+    start = { ...startAfter(database, sort, read.at(-1)!), isBackwards };
+  }
 }
 
-/**
- * SQL that joins the row of a server to the rows on the left, which are read first: SQLite reads the tables
- * of a `cross join` in their order, and PostgreSQL does not merge a subquery that has an offset with the
- * query around it.
- */
-function joinOf(database: Database, table: TableAlias, id: string): string {
-  return database.engine === "postgres"
-    ? `cross join lateral (select ${columnsOf(database, table)} from ${TABLES[table]} ${table} ` +
-      `where ${ID[table]} = ${id} offset 0) ${table}`
-    : `cross join ${TABLES[table]} ${table} on ${ID[table]} = ${id}`;
-}
-
-/** The columns that orders and conditions read, of a table. */
-function columnsOf(database: Database, table: TableAlias): string {
-  return table === "s"
-    ? `${COLUMNS.s}, name_key, first_seen, ${addressColumn(database)}`
-    : COLUMNS.t;
-}
-
-/** The page by the index of the sort order, which is read as far as necessary. */
-function inOrder(database: Database, page: Page): Sql {
-  const { conditions, sort, limit } = page;
-  const { table, index } = SERVER_ORDERS[sort];
-  // SQLite has no statistics.
-  const hint = database.engine === "sqlite" ? ` indexed by ${index}` : "";
-  const other = table === "s" ? "t" : "s";
-  const isOther = conditions.some((one) => one.table === other);
-  const join = isOther ? joinOf(database, other, ID[table]) : "";
-  const { sql, values } = whereClause([...positionOf(database, page), ...conditions]);
-  const order = orderBy(sort, sortKeys(database, sort));
-  return {
-    sql:
-      `select ${ID[table]} as id from ${TABLES[table]} ${table}${hint} ${join} ${sql} ${order} ` +
-      "limit ?",
-    values: [...values, limit],
-  };
+/** The condition for servers behind {@linkcode Page.start}; none if the page is the first one. */
+function positionOf(database: Database, { sort, start }: Page): Sql[] {
+  return start === undefined ? [] : [isBehind(database, sort, start)];
 }
 
 /**
@@ -161,15 +167,13 @@ function inOrder(database: Database, page: Page): Sql {
  * last one is the server's id.
  */
 function entriesOf(database: Database, page: Page, count: number, columns = ""): Sql {
-  const { sort } = page;
-  const { table, index } = SERVER_ORDERS[sort];
-  const hint = database.engine === "sqlite" ? ` indexed by ${index}` : "";
+  const { sort, start } = page;
   const keys = sortKeys(database, sort);
   const named = keys.map((key, i) => `${key} as k${i}`).join(", ");
   const { sql, values } = whereClause(positionOf(database, page));
   return {
-    sql: `select ${named}${columns} from ${TABLES[table]} ${table}${hint} ${sql} ` +
-      `${orderBy(sort, keys)} limit ${count}`,
+    sql: `select ${named}${columns} from ${tableOf(database, sort).sql} ${sql} ` +
+      `${orderBy(sort, keys, start)} limit ${count}`,
     values,
   };
 }
@@ -181,7 +185,7 @@ function keyNames(table: string, sort: ServerOrder): string[] {
 
 /** The servers of the page among the first `count` servers of the sort order. */
 function among(database: Database, page: Page, count: number): Sql {
-  const { conditions, sort, limit } = page;
+  const { conditions, sort, limit, start } = page;
   const { table } = SERVER_ORDERS[sort];
   const names = keyNames(table, sort);
   const isOwn = conditions.some((one) => one.table === table);
@@ -192,7 +196,7 @@ function among(database: Database, page: Page, count: number): Sql {
   const { sql, values } = whereClause(conditions);
   return {
     sql: `select ${names.at(-1)} as id from (${entries.sql}) ${table} ${join} ${sql} ` +
-      `${orderBy(sort, names)} limit ?`,
+      `${orderBy(sort, names, start)} limit ?`,
     values: [...entries.values, ...values, limit],
   };
 }
@@ -212,12 +216,12 @@ function withinSet(
   most: number,
   count: number,
 ): Sql {
-  const { sort, limit } = page;
+  const { sort, limit, start } = page;
   const entries = entriesOf(database, page, count);
   const others = conditionsBeside(page, indexed);
   const names = keyNames("e", sort);
   const joins = tablesOf(others).map((table) => joinOf(database, table, "c.id")).join(" ");
-  const order = (table: string) => orderBy(sort, keyNames(table, sort));
+  const order = (table: string) => orderBy(sort, keyNames(table, sort), start);
   // With "is true", neither engine converts this condition into a join.
   const inSet = `(${
     names.at(-1)
@@ -233,10 +237,10 @@ function withinSet(
 
 /** The page of the servers that the index of a condition finds, whose rows are read and sorted. */
 function sortedPage(database: Database, page: Page, rarest: Indexed): Sql {
-  const { sort, limit } = page;
+  const { sort, limit, start } = page;
   const { sql, values } = foundBy(database, page, rarest, [SERVER_ORDERS[sort].table]);
   return {
-    sql: `${sql} ${orderBy(sort, sortKeys(database, sort))} limit ?`,
+    sql: `${sql} ${orderBy(sort, sortKeys(database, sort), start)} limit ?`,
     values: [...values, limit],
   };
 }
@@ -277,12 +281,12 @@ export async function countUpTo(
   page: Page,
   steps: PageSteps = STEPS,
 ): Promise<number> {
-  const { conditions, sort, after, limit } = page;
+  const { conditions, sort, start, limit } = page;
   const indexed = conditions.filter(isIndexed);
   const { rarest = indexed[0] } = indexed.length > 1
     ? await rarestOf(database, indexed, steps)
     : {};
-  const position = after === undefined ? [] : [SERVER_ORDERS[sort].table];
+  const position = start === undefined ? [] : [SERVER_ORDERS[sort].table];
   const { sql, values } = rarest === undefined
     ? byTables(database, page)
     : foundBy(database, page, rarest, position);
@@ -292,9 +296,9 @@ export async function countUpTo(
 
 /** SQL of the ids of the servers that fulfil all conditions, of which none has an index of ids. */
 function byTables(database: Database, page: Page): Sql {
-  const { conditions, sort, after } = page;
+  const { conditions, sort, start } = page;
   const read = tablesOf(conditions);
-  const first = after === undefined ? read[0] ?? "s" : SERVER_ORDERS[sort].table;
+  const first = start === undefined ? read[0] ?? "s" : SERVER_ORDERS[sort].table;
   const joins = read.filter((table) => table !== first)
     .map((table) => joinOf(database, table, ID[first]));
   const { sql, values } = whereClause([...positionOf(database, page), ...conditions]);

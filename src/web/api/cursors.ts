@@ -6,8 +6,8 @@
 import { nodeCrypto } from "../../core/node_modules.ts";
 import { SERVER_ORDERS, type ServerOrder } from "../../store/queries/orders.ts";
 import type { EventPosition } from "../../store/events/event_feed.ts";
-import type { PageCursor, ServersQuery } from "../data/dashboard_data.ts";
-import { isPosition } from "../data/order_positions.ts";
+import { isPosition, type PageCursor } from "../../store/queries/order_positions.ts";
+import type { ServersQuery } from "../data/dashboard_data.ts";
 import { formed, type Parameter, ParameterError } from "./parameters.ts";
 
 /** The place of a page of servers. */

@@ -8,6 +8,7 @@
  */
 import type { Place } from "../../app/geoip/places.ts";
 import type { ServerFilters } from "../../store/queries/filters.ts";
+import type { PageCursor } from "../../store/queries/order_positions.ts";
 import type { ServerOrder } from "../../store/queries/orders.ts";
 import type { SelectedServer } from "../../store/server_queries.ts";
 import type { StoredScan } from "../../store/scans/scan_list.ts";
@@ -20,15 +21,6 @@ export interface DashboardFilters extends ServerFilters {
   readonly country?: readonly string[];
   /** Numbers of autonomous systems, of the databases of `--geoip`. */
   readonly operator?: readonly number[];
-}
-
-/** A position in a sort order: the values of the sort keys of a server, of which its id is the last. */
-export type OrderPosition = readonly (string | number)[];
-
-/** Where a page of servers begins: after or before a position, whatever became of its server. */
-export interface PageCursor {
-  readonly direction: "after" | "before";
-  readonly position: OrderPosition;
 }
 
 /** A page of servers to read. */

@@ -4,7 +4,8 @@
  *
  * @module
  */
-import type { Facets, PageCursor, ServersPage, ServersQuery } from "../data/dashboard_data.ts";
+import type { Facets, ServersPage, ServersQuery } from "../data/dashboard_data.ts";
+import type { PageCursor } from "../../store/queries/order_positions.ts";
 import type { ServerOrder } from "../../store/queries/orders.ts";
 import { filterQuery } from "../api/filters.ts";
 import { serversUrl, urlOf, USUAL_SORT } from "../parts/links.ts";

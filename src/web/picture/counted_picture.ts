@@ -3,6 +3,7 @@
  *
  * @module
  */
+import type { MatchIndex } from "../../store/queries/page.ts";
 import type { DashboardFilters, Facets, MapCells } from "../data/dashboard_data.ts";
 import { countFacets, countMatches, type MatchCounts } from "./facets.ts";
 import { countCells, type ServerMapQuery } from "./map_cells.ts";
@@ -80,19 +81,18 @@ export class CountedPicture {
     return this.#steady(() => countCells(this.#reader, matches, query, now));
   }
 
-  /** A function that finds out whether filters match a server, by its `servers.id`. */
-  isMatch(filters: DashboardFilters): (id: number) => boolean {
+  /** The servers that filters match, as an index for pages. */
+  matchIndex(filters: DashboardFilters): MatchIndex {
     const { matches: { count, failed } } = this.#keptFor(filters);
-    return (id) => {
-      const row = this.#reader.rowOf(id);
-      return row >= 0 && row < count && failed[row] === 0;
+    return {
+      count: this.counts(filters).servers,
+      all: this.counts({}).servers,
+      has: (id) => {
+        const row = this.#reader.rowOf(id);
+        return row >= 0 && row < count && failed[row] === 0;
+      },
+      ids: () => this.#idsWith(count, (row) => failed[row] === 0),
     };
-  }
-
-  /** The `servers.id` of all servers that filters match. */
-  matchingIds(filters: DashboardFilters): number[] {
-    const { matches: { count, failed } } = this.#keptFor(filters);
-    return this.#idsWith(count, (row) => failed[row] === 0);
   }
 
   /** The `servers.id` of the servers that are aliases of an endpoint, `host:port`. */

@@ -3,8 +3,8 @@ import { assert, assertEquals } from "@std/assert";
 import type { Database } from "../../../src/store/database/database.ts";
 import { openSqlite } from "../../../src/store/database/sqlite.ts";
 import { conditionsOf, type ServerFilters } from "../../../src/store/queries/filters.ts";
-import { SERVER_ORDERS, type ServerOrder } from "../../../src/store/queries/orders.ts";
-import { countUpTo, pageOf } from "../../../src/store/queries/page.ts";
+import { SERVER_ORDERS, type ServerOrder, startAfter } from "../../../src/store/queries/orders.ts";
+import { countUpTo, pageOf, STEPS as USUAL_STEPS } from "../../../src/store/queries/page.ts";
 import { createTables } from "../../../src/store/schema/create_tables.ts";
 import { createTextIndex, hasTextIndex } from "../../../src/store/schema/text_index.ts";
 import { serversOfHost } from "../../../src/store/history_queries.ts";
@@ -69,6 +69,7 @@ const FILTERS: readonly ServerFilters[] = [
 /** Limits that lead to each method to find a page, with few servers. */
 const STEPS = [0, 1, 1e6].flatMap((first) =>
   [[0, 1e6, 1], [0, 1e6, 1e6], [40, 100, 1], [1e6, 0, 1]].map(([few, many, entries]) => ({
+    ...USUAL_STEPS,
     first,
     next: 3 * first,
     few,
@@ -95,12 +96,13 @@ async function comparePages(database: Database): Promise<void> {
         for (const from of [0, LIMIT]) {
           const after = from === 0 ? undefined : sorted[from - 1];
           if (from > 0 && after === undefined) continue;
-          const page = await pageOf(database, { conditions, sort, limit: LIMIT, after }, steps);
+          const start = after === undefined ? undefined : startAfter(database, sort, after);
+          const page = await pageOf(database, { conditions, sort, limit: LIMIT, start }, steps);
           const message = Deno.inspect({ filters, sort, from, steps });
           const expected = sorted.slice(from, from + LIMIT);
           assertEquals(page.toSorted(), expected.toSorted(), message);
           for (const limit of [LIMIT, SERVERS]) {
-            const count = await countUpTo(database, { conditions, sort, limit, after }, steps);
+            const count = await countUpTo(database, { conditions, sort, limit, start }, steps);
             assertEquals(count, Math.min(sorted.length - from, limit), message);
           }
         }

@@ -3,7 +3,7 @@ import { assert, assertEquals } from "@std/assert";
 import type { Database } from "../../../src/store/database/database.ts";
 import { conditionsOf, type ServerFilters } from "../../../src/store/queries/filters.ts";
 import { SERVER_ORDERS, type ServerOrder } from "../../../src/store/queries/orders.ts";
-import { pageOf, type PageSteps } from "../../../src/store/queries/page.ts";
+import { pageOf, type PageSteps, STEPS as USUAL_STEPS } from "../../../src/store/queries/page.ts";
 import { Store } from "../../../src/store/store.ts";
 import { onEngines } from "../databases.ts";
 import { record } from "../records.ts";
@@ -19,7 +19,7 @@ const FILTERS: readonly ServerFilters[] = [
   { since: 1000 },
 ];
 /** Limits that compare all entries of the order's index with the servers of the condition. */
-const STEPS = { first: 0, next: 0, few: 0, many: 1000, entries: 1000 };
+const STEPS = { ...USUAL_STEPS, first: 0, next: 0, few: 0, many: 1000, entries: 1000 };
 
 /** A statement with which a page is found, and its plan. */
 interface Statement {

@@ -3,6 +3,7 @@ import { assert, assertEquals, assertRejects } from "@std/assert";
 import { formatAddress, parseAddress } from "../../../src/core/address.ts";
 import type { Database } from "../../../src/store/database/database.ts";
 import { SERVER_ORDERS, type ServerOrder } from "../../../src/store/queries/orders.ts";
+import { STEPS } from "../../../src/store/queries/page.ts";
 import { selectServers } from "../../../src/store/server_queries.ts";
 import { Store } from "../../../src/store/store.ts";
 import {
@@ -92,7 +93,7 @@ onEngines("a page is the same by each method to find it", async (database) => {
     { expected: 0, sorted: 0, batch: 1 },
     { expected: 1e6, sorted: 0, batch: 3 },
     { expected: 1e6, sorted: 1e6, batch: 1000 },
-  ];
+  ].map((steps) => ({ ...STEPS, ...steps }));
   for (const sort of SORTS) {
     const ids = await sortedIds(database, sort);
     for (const filters of ALL_FILTERS) {

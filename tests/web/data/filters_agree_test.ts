@@ -8,7 +8,7 @@ import type { ServerRecord } from "../../../src/core/record.ts";
 import type { Database } from "../../../src/store/database/database.ts";
 import { openSqlite } from "../../../src/store/database/sqlite.ts";
 import { conditionsOf } from "../../../src/store/queries/filters.ts";
-import { whereClause } from "../../../src/store/queries/page.ts";
+import { whereClause } from "../../../src/store/queries/order_index.ts";
 import { createTables } from "../../../src/store/schema/create_tables.ts";
 import { createTextIndex } from "../../../src/store/schema/text_index.ts";
 import { Store } from "../../../src/store/store.ts";
@@ -219,7 +219,7 @@ async function agreed(
   const message = Deno.inspect({ engine: database.engine, filters });
   const rows = servers.filter(testOfRows(filters));
   await data.facets(filters); // also searches the texts that the columns have in part
-  const byColumns = new Set(picture.matchingIds(filters));
+  const byColumns = new Set(picture.matchIndex(filters).ids());
   const inColumns = servers.filter(({ id }) => byColumns.has(id));
   const bySql = new Set(await selected(database, filters));
   const inPlace = testOfRows({ country: filters.country, operator: filters.operator });

@@ -1,7 +1,7 @@
-/** Tests of src/web/data/order_positions.ts: pages that begin at positions. */
+/** Tests of src/store/queries/order_positions.ts: pages that begin at positions. */
 import { assert, assertEquals } from "@std/assert";
 import { SERVER_ORDERS, type ServerOrder } from "../../../src/store/queries/orders.ts";
-import { isPosition } from "../../../src/web/data/order_positions.ts";
+import { isPosition } from "../../../src/store/queries/order_positions.ts";
 import { onEngines } from "../../store/databases.ts";
 import { fillServers } from "../oracle.ts";
 import { passedOn, pictured } from "./pictured.ts";

@@ -5,18 +5,27 @@
  * @module
  */
 import { formatAddress } from "../../core/address.ts";
-import type { Database, Value } from "../../store/database/database.ts";
-import type { Sql } from "../../store/queries/conditions.ts";
+import type { Database, Value } from "../database/database.ts";
+import { addressSort } from "../rows/addresses.ts";
+import { storable } from "../rows/stored_values.ts";
 import {
   ID,
+  type PageStart,
   SERVER_ORDERS,
   type ServerOrder,
   sortKeys,
+  type Sql,
   TABLES,
-} from "../../store/queries/orders.ts";
-import { addressSort } from "../../store/rows/addresses.ts";
-import { storable } from "../../store/rows/stored_values.ts";
-import type { OrderPosition } from "./dashboard_data.ts";
+} from "./orders.ts";
+
+/** A position in a sort order: the values of the sort keys of a server, of which its id is the last. */
+export type OrderPosition = readonly (string | number)[];
+
+/** Where a page of servers begins: after or before a position, whatever became of its server. */
+export interface PageCursor {
+  readonly direction: "after" | "before";
+  readonly position: OrderPosition;
+}
 
 /** The kinds of sort keys. */
 type KeyKind = "flag" | "number" | "time" | "text" | "address";
@@ -97,18 +106,20 @@ export async function readPosition(
   });
 }
 
-/** SQL of the values of a position, one for each key. */
-export function keyValues(
+/** The start of a page at a cursor; `undefined`: the first page. */
+export function startAt(
   database: Database,
   sort: ServerOrder,
-  position: OrderPosition,
-): readonly Sql[] {
-  return position.map((value, i) => {
+  cursor: PageCursor | undefined,
+): PageStart | undefined {
+  if (cursor === undefined) return undefined;
+  const keys = cursor.position.map((value, i): Sql => {
     if (database.engine === "sqlite") return { sql: "?", values: [value] };
     const kind = KINDS[sort][i];
     const written: Value = kind === "address" ? addressText(String(value)) : value;
     return { sql: WRITTEN[kind], values: [written] };
   });
+  return { keys, isBackwards: cursor.direction === "before" };
 }
 
 /** The address of a text like {@linkcode SORTED_ADDRESS}. */

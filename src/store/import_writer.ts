@@ -16,7 +16,8 @@ import { type ServerWrite, type WriteRules, writeServers } from "./rows/write_se
 
 /**
  * Writes imported records: of files, or of another database. A record that is older than the row in
- * the database changes only `first_seen`; an endpoint that never replied changes no known server.
+ * the database changes only `first_seen`, and names of players replace only older ones. An endpoint that
+ * never replied changes no known server.
  *
  * @param allProtocols Every protocol of the program, in order of rank.
  * @returns The number of rows that were inserted or updated.
@@ -67,6 +68,7 @@ async function importServers(
     firstSeen: record.first_seen,
     probedAt: record.last_seen,
     repliedAt: record.protocol === "" ? null : record.seen_at,
+    playersAt: record.players_at ?? undefined,
   }));
   const written = await writeServers(database, writes, known, {
     replacesSameTime: false,

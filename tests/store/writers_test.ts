@@ -89,6 +89,40 @@ onEngines(
 );
 
 onEngines(
+  "names of players replace only older ones, and keep their time in an import",
+  async (db) => {
+    const named = async () => {
+      const [row] = await all(db, "select names, seen_at from server_players");
+      return [JSON.parse(String(row.names)), row.seen_at];
+    };
+    const state = { online: true, missed_scans: 0, first_seen: 1 };
+    const imported = (at: number, name: string, players_at?: number) =>
+      writeImportedRecords(db, [
+        {
+          ...record(1, { seen_at: at, players: [name], motd: name }),
+          ...state,
+          last_seen: at,
+          players_at,
+        },
+      ], PROTOCOLS);
+    setClock(db, 9000);
+    await imported(2000, "Ann", 500);
+    assertEquals(await named(), [["Ann"], 500]);
+    await quick(db).write([record(1, { seen_at: 3000, players: ["Bob"] })]);
+    assertEquals(await named(), [["Bob"], 3000]);
+    await imported(4000, "Ann", 500);
+    assertEquals([await motdOf(db), ...await named()], ["Ann", ["Bob"], 3000]);
+    await imported(5000, "Cid", 3500);
+    assertEquals(await named(), [["Cid"], 3500]);
+    await imported(6000, "Dan");
+    assertEquals(await named(), [["Dan"], 6000]);
+    setClock(db, 5500); // the names were written by a program whose clock was ahead
+    await imported(7000, "Eve", 5400);
+    assertEquals(await named(), [["Eve"], 5400]);
+  },
+);
+
+onEngines(
   "a scan observes a server at first sight, and again when something changed",
   async (db) => {
     const store = quick(db);

@@ -79,7 +79,7 @@ export async function openRowFile(path: string): Promise<ReadableStream<Uint8Arr
 
 /**
  * The database record of a server from a file. Its state (online, missed scans, first and last
- * time) is that in the row, if the row has one.
+ * time, time of players' names) is that in the row, if the row has one.
  *
  * @param now The current time, Unix milliseconds. Later times in the row are not used.
  */
@@ -100,5 +100,8 @@ export function stored({ record, row }: ImportedServer, now: number): StoredReco
     missed_scans: Number.isSafeInteger(missed) && missed >= 0 && missed < 1e9 ? missed : 0,
     first_seen: time(Number(row?.first_seen ?? NaN), seen),
     last_seen: time(Number(row?.last_seen ?? NaN), seen),
+    players_at: record.players === null
+      ? null
+      : Math.min(seen, time(Number(row?.players_at || NaN), seen)),
   };
 }

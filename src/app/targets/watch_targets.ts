@@ -192,7 +192,14 @@ function knownState(
   stored: StoredRecord,
   { names, rules }: StoredSources,
 ): StoredState {
-  const { online, missed_scans: _, first_seen: _1, last_seen: probedAt, ...record } = stored;
+  const {
+    online,
+    missed_scans: _,
+    first_seen: _1,
+    last_seen: probedAt,
+    players_at: _2,
+    ...record
+  } = stored;
   const known = names ? record : withoutPlayers(record, rules.allProtocols);
   const row = record.protocol === "" ? undefined : known;
   return { row, online, probedAt };

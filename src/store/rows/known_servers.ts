@@ -36,6 +36,8 @@ export interface KnownServer {
   readonly changedAt: number;
   /** Names of players in the last reply, as JSON text in the engine's form; `null`: it had none. */
   readonly players: string | null;
+  /** When the server published the last names of players that are stored; `null`: none are. */
+  readonly playersAt: number | null;
   /** The requested columns of the last reply. */
   readonly columns: Partial<ServerRecord>;
   /** The state; `undefined` for a row that this transaction has just inserted. */
@@ -92,13 +94,14 @@ export async function readKnownServers(
   }
   const rows = await database.rows(
     `select s.id, s.key, s.address, s.port, ${hexOf(database, "s.content")} as content, ` +
-      `${hexOf(database, "s.digest")} as digest, s.first_seen, s.changed_at, p.names, ` +
+      `${hexOf(database, "s.digest")} as digest, s.first_seen, s.changed_at, ` +
+      "case when p.seen_at >= t.replied_at then p.names end as names, p.seen_at as players_at, " +
       columns.map((name) => `${fieldExpression(name)} as ${name}, `).join("") +
       "t.online, t.missed_scans, t.lacking_parts, t.players_online, " +
       "case when c.kind = 'watch' and c.state = 'running' then t.scan end as watch, " +
       `t.players_max, t.probed_at, t.replied_at, ${versionOf(database)} as version ` +
       "from servers s left join server_state t on t.server = s.id " +
-      "left join server_players p on p.server = s.id and p.seen_at >= t.replied_at " +
+      "left join server_players p on p.server = s.id " +
       "left join scans c on c.id = t.scan " +
       `where ${hasKey}`,
     [listValue(database, keys)],
@@ -137,6 +140,7 @@ function knownServer(row: Row, columns: readonly (keyof ServerRecord)[]): KnownS
     firstSeen: Number(row.first_seen),
     changedAt: Number(row.changed_at),
     players: textOrNull(row.names),
+    playersAt: numberOrNull(row.players_at),
     columns: Object.fromEntries(columns.map((name) => [name, fieldOf(name, row[name])])),
     ...(isStored && { state: knownState(row) }),
   };

@@ -23,7 +23,13 @@ export interface ServerState {
 }
 
 /** A server in a database or a file: the record of its last reply, and its state. */
-export interface StoredRecord extends ServerRecord, ServerState {}
+export interface StoredRecord extends ServerRecord, ServerState {
+  /**
+   * When the server published the names in `players`, Unix milliseconds; null without names. Default: with
+   * the last reply.
+   */
+  readonly players_at?: number | null;
+}
 
 /** A server as a query of a database returns it. */
 export interface ListedRecord extends StoredRecord {
@@ -32,8 +38,7 @@ export interface ListedRecord extends StoredRecord {
    * offline, Unix milliseconds.
    */
   changed_at: number;
-  /** When the server published the names in `players`, Unix milliseconds; null without names. */
-  players_at: number | null;
+  readonly players_at: number | null;
 }
 
 /** SQL expressions of fields that are not columns of `servers` with the field's name. */

@@ -36,6 +36,8 @@ export interface ServerWrite {
   readonly probedAt: number;
   /** When the server last replied, Unix milliseconds; `null`: never. */
   readonly repliedAt: number | null;
+  /** When the server published the names of players, Unix milliseconds. Default: with its last reply. */
+  readonly playersAt?: number;
   /** The column `lacking_parts`, as `lackingPartsText()` makes it. Default: no part is lacking. */
   readonly lacking?: string;
 }
@@ -145,7 +147,7 @@ export async function writeServers(
   await writeFlags(database, inserted.map(flagsOf), different.map(flagsOf));
   await updateRows(database, different, now);
   await updateFirstSeen(database, all.filter(({ before }) => before !== undefined));
-  await writePlayers(database, [...inserted, ...winners]);
+  await writePlayers(database, [...inserted, ...winners], now);
   return all;
 }
 
@@ -292,17 +294,20 @@ async function updateFirstSeen(
 /**
  * Writes the names of players of servers whose replies have them. Earlier names stay if a reply has
  * none: a watch without `--names`, a protocol without names, or an empty server does not refute them.
+ * Later names stay too, unless their time is in the future.
  */
-async function writePlayers(database: Database, written: readonly Draft[]): Promise<void> {
-  const listed = written.filter(({ values }) => values.players !== null);
-  await database.bulk(
-    UPSERT_PLAYERS,
-    listed.map(({ id, values: { players }, write: { repliedAt, probedAt } }) => [
-      id,
-      players,
-      storableTime(repliedAt ?? probedAt) ?? 0,
-    ]),
-  );
+async function writePlayers(
+  database: Database,
+  written: readonly Draft[],
+  now: number,
+): Promise<void> {
+  const rows = written.flatMap(({ id, before, values: { players }, write }): Value[][] => {
+    const { playersAt, repliedAt, probedAt } = write;
+    const at = storableTime(playersAt ?? repliedAt ?? probedAt) ?? 0;
+    const stands = before?.playersAt ?? -Infinity;
+    return players === null || at < stands && stands <= now ? [] : [[id, players, at]];
+  });
+  await database.bulk(UPSERT_PLAYERS, rows);
 }
 
 /** Marks servers as changed now. `ids`: `servers.id`, in order. */

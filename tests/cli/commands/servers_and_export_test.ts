@@ -92,7 +92,10 @@ Deno.test("a database is unchanged after export and import", async () => {
     return { stdout, stderr };
   };
   try {
-    const rows = [1, 2, 3].map((port) => record(port, { players_online: port, name: `s${port}` }));
+    const rows = [1, 2, 3].map((port) => ({
+      ...record(port, { players_online: port, name: `s${port}`, players: ["Ann", `p${port}`] }),
+      players_at: port === 2 ? 400 : null, // null: with the reply, which is of second 1
+    }));
     const text = rows.map((row) => `${JSON.stringify(row)}\n`).join("") + "torn {\n";
     await Deno.writeTextFile(`${folder}/rows.ndjson`, text);
     await Deno.writeTextFile(`${folder}/more.txt`, "127.0.0.1:1\n[::1]:9\n");
@@ -133,6 +136,9 @@ Deno.test("a database is unchanged after export and import", async () => {
     // The other databases get the rows later.
     const withoutTimes = (rows: string) => rows.replace(/"changed_at":\d+,/g, "");
     const whole = withoutTimes(await Deno.readTextFile(files[1]));
+    assertEquals([...whole.matchAll(/"players_at":([^,]+)/g)].map(([, at]) => at), [
+      ...["1000", "400", "1000", "null"],
+    ]);
     for (const file of files.slice(0, 3)) {
       await program(["import", `${file}.db`, file, "-q"], WRITE);
       const again = await program(["export", `${file}.db`, "-q", "--format", "ndjson"]);

@@ -6,14 +6,13 @@
 import { ATTACHMENTS, serverId, type ServerRecord } from "../core/record.ts";
 import { PROTOCOLS } from "../protocols/list.ts";
 import { type NumberedRecord, writeAttached } from "./attachments.ts";
-import type { Database } from "./database/database.ts";
+import { type Database, listValue } from "./database/database.ts";
 import { writeServerEvents } from "./events/server_events.ts";
 import { type InterviewScope, withKeptColumns } from "./kept/kept_columns.ts";
 import type { Identified, ServerIdentity } from "./rows/identity.ts";
 import { matchServers } from "./rows/matched_servers.ts";
 import { observeReplies } from "./rows/observation_rows.ts";
 import { type ServerWrite, writeServers, type WrittenServer } from "./rows/write_servers.ts";
-import { writeScanServers } from "./scans/scan_servers.ts";
 
 /** Records per transaction. SQLite blocks the thread during the statements of one transaction. */
 const BATCH = 1000;
@@ -115,4 +114,26 @@ function attachedTo(
 
 function placeOf({ address, port }: ServerIdentity): string {
   return serverId({ host: address, port });
+}
+
+/** Inserts servers that replied to a scan: a list of `servers.id`. */
+const INSERT_SCAN_SERVERS = {
+  sqlite: "insert into scan_servers (scan, server) select ?, value from json_each(?) where true " +
+    "on conflict (scan, server) do nothing",
+  postgres: "insert into scan_servers (scan, server) " +
+    "select ?::integer, unnest(?::integer[]) on conflict (scan, server) do nothing",
+};
+
+/** Writes which servers replied to scans, in the order of the scans and of the servers. */
+export async function writeScanServers(
+  database: Database,
+  written: readonly WrittenServer[],
+): Promise<void> {
+  const byScan = Map.groupBy(written, ({ write: { scan } }) => scan);
+  const scans = [...byScan.keys()].filter((scan) => scan !== null).sort((a, b) => a - b);
+  for (const scan of scans) {
+    const ids = byScan.get(scan)!.map(({ id }) => id).sort((a, b) => a - b);
+    const sql = INSERT_SCAN_SERVERS[database.engine];
+    await database.run(sql, [scan, listValue(database, ids)]);
+  }
 }

@@ -1,4 +1,4 @@
-/** Covers src/store/events/event_feed.ts and src/store/events/remove_events.ts. */
+/** Covers src/store/events/event_feed.ts and src/store/remove_old_rows.ts. */
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { join } from "node:path";
 import { InputError } from "../../src/core/errors.ts";
@@ -16,7 +16,7 @@ import {
   newestPosition,
   type StoredEvent,
 } from "../../src/store/events/event_feed.ts";
-import { removeEvents } from "../../src/store/events/remove_events.ts";
+import { removeEvents } from "../../src/store/remove_old_rows.ts";
 import { writeEvents } from "../../src/store/events/write_events.ts";
 import { newEventId } from "../../src/store/rows/uuid.ts";
 import { createTables } from "../../src/store/schema/create_tables.ts";

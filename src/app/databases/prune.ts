@@ -9,7 +9,7 @@ import type { Database } from "../../store/database/database.ts";
 import type { DatabaseLocation } from "../../store/database_location.ts";
 import { downsampleCutoffs, downsampleObservations } from "../../store/downsample.ts";
 import { addMonths, compactMonths } from "../../store/schema/partitions.ts";
-import { removeEvents } from "../../store/events/remove_events.ts";
+import { removeEvents } from "../../store/remove_old_rows.ts";
 import { removeAllOrphanedIcons } from "../../store/forget/orphaned_icons.ts";
 import { type ConnectionEnvironment, openExisting } from "../../store/open_store.ts";
 import {

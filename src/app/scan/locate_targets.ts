@@ -5,7 +5,6 @@
  */
 import { InputError } from "../../core/errors.ts";
 import type { Network } from "../../net/network.ts";
-import { requirePorts } from "../../scan/require_ports.ts";
 import type { Range } from "../../targets/ranges.ts";
 import { connectionEnvironment } from "../databases/connection_environment.ts";
 import { readTextFile } from "../environment.ts";
@@ -23,6 +22,8 @@ import { haveService } from "../targets/name_lookup.ts";
 import { withoutRows } from "../targets/servers_in_files.ts";
 import { knownToRescan } from "../targets/rescan_targets.ts";
 import type { ScanRequest } from "./read_scan.ts";
+import type { Protocol } from "../../protocols/protocol.ts";
+import { segmentsOf, type Targets } from "../../targets/compose.ts";
 
 /** The targets of a scan. */
 export interface LocatedTargets {
@@ -97,4 +98,26 @@ async function readAll(paths: readonly string[]): Promise<NamedText[]> {
     text: await readTextFile(path),
     source: path === "-" ? "standard input" : path,
   })));
+}
+
+/**
+ * Checks that every protocol has a port to probe on every target.
+ *
+ * @param how How a user selects ports, for the text of the error.
+ * @throws InputError for the first protocol without a port on some target.
+ */
+export function requirePorts(
+  targets: Targets,
+  protocols: readonly Protocol[],
+  ports: (protocol: string, family: 4 | 6) => readonly number[],
+  how: string,
+): void {
+  const portless = protocols.find(({ name, ports: usual }) =>
+    segmentsOf(targets, (bits) => [...usual[bits], ...ports(name, bits)])
+      .some(({ ports }) => ports.length === 0)
+  );
+  if (portless === undefined) return;
+  throw new InputError(
+    `Cannot use protocol "${portless.name}" without a port: it has no default port; ${how}`,
+  );
 }

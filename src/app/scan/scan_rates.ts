@@ -8,9 +8,9 @@ import { STREAM_LIMITS, type StreamLimits } from "../../net/stream_link.ts";
 import type { ProtocolSelection } from "../../protocols/list.ts";
 import type { ScanLimits } from "../../scan/scan_setup.ts";
 import type { Targets } from "../../targets/compose.ts";
-import { rateOf } from "../settings/bandwidth.ts";
 import { DEFAULTS, defaultSpeed } from "../settings/defaults.ts";
 import type { ScanOptions } from "./scan_choice.ts";
+import { family } from "../../core/address.ts";
 
 /** The limits of a scan that do not depend on free descriptors. */
 export type ChosenLimits =
@@ -81,4 +81,42 @@ export function streamLimits(timeoutMs: number | undefined): StreamLimits {
   if (timeoutMs === undefined) return STREAM_LIMITS;
   const [connectMs, firstByteMs, totalMs] = [timeoutMs, timeoutMs, 2 * timeoutMs];
   return { ...STREAM_LIMITS, connectMs, firstByteMs, totalMs };
+}
+
+/** Sizes on Ethernet, bytes: preamble, header with checksum, and the gap after a frame. */
+const PREAMBLE = 8;
+const HEADER = 14;
+const CHECKSUM = 4;
+const GAP = 12;
+/** Minimum length; shorter frames are padded. */
+const LEAST_FRAME = 64;
+const IP: Readonly<Record<4 | 6, number>> = { 4: 20, 6: 40 };
+const UDP = 8;
+/** A SYN segment has no payload, but a longer header, with the options of Linux. */
+const SYN = 40 - UDP;
+
+/** Size of a datagram on Ethernet, bytes. */
+export function wireSize(payload: number, bits: 4 | 6): number {
+  const frame = HEADER + IP[bits] + UDP + payload + CHECKSUM;
+  return PREAMBLE + Math.max(LEAST_FRAME, frame) + GAP;
+}
+
+/**
+ * The rate that a bandwidth allows: the number of the largest probes that may be sent per second.
+ *
+ * @param bandwidth Bits a second.
+ */
+export function rateOf(
+  bandwidth: number,
+  { groups }: Targets,
+  { protocols, allProtocols }: ProtocolSelection,
+): number {
+  // Suppressors are probed too.
+  const sent = protocols.flatMap(({ name, suppressedBy }) => [name, suppressedBy]);
+  const payloads = allProtocols.filter(({ name }) => sent.includes(name))
+    .map(({ probe }) => probe?.template.length ?? SYN);
+  const sizes = groups.flatMap(({ addresses: [{ start }] }) =>
+    payloads.map((payload) => wireSize(payload, family(start)))
+  );
+  return bandwidth / (8 * Math.max(...sizes));
 }

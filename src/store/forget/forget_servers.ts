@@ -11,14 +11,14 @@ import {
   type Row,
   timeParameter,
 } from "../database/database.ts";
-import { addressColumn, canonicalHost } from "../rows/addresses.ts";
+import { addressColumn, canonicalHost, hasAddressIn } from "../rows/addresses.ts";
 import { isTimeIn, timeList } from "../uptime/hours.ts";
 import { TABLE_COLUMNS } from "../schema/table_columns.ts";
 import { hasTextIndex } from "../schema/text_index.ts";
 import { othersEnded } from "../database/other_transactions.ts";
 import { keysOf, readSalt, tombstone } from "./tombstones.ts";
 import { removeAllOrphanedIcons } from "./orphaned_icons.ts";
-import { removeScannedAddresses } from "./scanned_addresses.ts";
+import { formatAddress, parseEndpoint } from "../../core/address.ts";
 
 /** A server to forget. */
 export interface ServerToForget {
@@ -229,4 +229,42 @@ function serverOf({ id, key: own, address: stored, scope: zone, port: number }: 
   const [key, address, port] = [String(own), canonicalHost(String(stored)), Number(number)];
   const scope = zone === null ? null : String(zone);
   return { id: Number(id), key, keys: keysOf({ key, address, scope, port }) };
+}
+
+/** Addresses per transaction. */
+const ADDRESSES_PAGE = 10_000;
+
+/**
+ * Removes the ranges of scans that consist of one address of these servers, unless another server has
+ * the address. Longer ranges stay: they do not show which of their addresses had a server.
+ *
+ * @param endpoints Keys of endpoints. Other keys are ignored.
+ */
+export async function removeScannedAddresses(
+  database: Database,
+  endpoints: readonly string[],
+): Promise<void> {
+  const hosts = new Set(endpoints.flatMap((key) => {
+    const endpoint = parseEndpoint(key);
+    return endpoint === undefined ? [] : [formatAddress(endpoint.address)];
+  }));
+  const all = [...hosts];
+  for (let from = 0; from < all.length; from += ADDRESSES_PAGE) {
+    await database.transaction(() =>
+      removeAddresses(database, all.slice(from, from + ADDRESSES_PAGE))
+    );
+  }
+}
+
+async function removeAddresses(database: Database, hosts: readonly string[]): Promise<void> {
+  const { condition, value } = hasAddressIn(database, hosts);
+  const rows = await database.rows(`select distinct s.address from servers s where ${condition}`, [
+    value,
+  ]);
+  const used = new Set(rows.map(({ address }) => canonicalHost(String(address))));
+  const type = database.engine === "postgres" ? "inet" : "text";
+  await database.run(
+    `delete from scan_ranges where first = last and ${isInList(database, "first", type)}`,
+    [listValue(database, hosts.filter((host) => !used.has(host)))],
+  );
 }

@@ -1,4 +1,4 @@
-/** Covers src/store/scans/scan_rows.ts and src/store/scans/scan_servers.ts. */
+/** Covers src/store/scans/scan_rows.ts and src/store/scan_writer.ts. */
 import { assertEquals } from "@std/assert";
 import type { Database } from "../../../src/store/database/database.ts";
 import { serversWithRow } from "../../../src/store/scans/scan_rows.ts";

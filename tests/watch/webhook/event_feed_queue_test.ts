@@ -2,7 +2,7 @@
 import { assert, assertEquals } from "@std/assert";
 import type { Database } from "../../../src/store/database/database.ts";
 import { removeServers, writeTombstones } from "../../../src/store/forget/forget_servers.ts";
-import { removeEvents } from "../../../src/store/events/remove_events.ts";
+import { removeEvents } from "../../../src/store/remove_old_rows.ts";
 import { writeEvents } from "../../../src/store/events/write_events.ts";
 import { newEventId } from "../../../src/store/rows/uuid.ts";
 import { Store } from "../../../src/store/store.ts";

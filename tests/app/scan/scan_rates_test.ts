@@ -1,7 +1,7 @@
-/** Covers src/app/settings/bandwidth.ts and src/app/scan/scan_rates.ts. */
+/** Covers src/app/scan/scan_rates.ts. */
 import { assertEquals } from "@std/assert";
 import { readCommandLine } from "../../cli/command_line.ts";
-import { wireSize } from "../../../src/app/settings/bandwidth.ts";
+import { wireSize } from "../../../src/app/scan/scan_rates.ts";
 import { scanChoice } from "../../../src/app/scan/scan_choice.ts";
 import { scanLimits } from "../../../src/app/scan/scan_rates.ts";
 import { compose } from "../../../src/targets/compose.ts";

@@ -5,18 +5,7 @@
  */
 import type { DashboardFilters } from "../data/dashboard_data.ts";
 import { DASHBOARD_FILTERS } from "../data/dashboard_filters.ts";
-import {
-  type Parameter,
-  type Parameters,
-  readParameters,
-  type ValuesOf,
-  writeParameters,
-} from "./parameters.ts";
-
-/** A name in snake case: `minPlayers` is `min_players`. */
-type SnakeCase<Name extends string> = Name extends `${infer First}${infer Rest}`
-  ? `${First extends Lowercase<First> ? First : `_${Lowercase<First>}`}${SnakeCase<Rest>}`
-  : Name;
+import { type Parameters, readParameters, writeParameters } from "./parameters.ts";
 
 /** The names of filters in URLs, and in code. */
 const NAMES = (Object.keys(DASHBOARD_FILTERS) as (keyof DashboardFilters)[]).map((name) =>
@@ -24,17 +13,13 @@ const NAMES = (Object.keys(DASHBOARD_FILTERS) as (keyof DashboardFilters)[]).map
 );
 
 /** The parameters of filters, by their names in URLs. */
-export const FILTER_PARAMETERS = Object.fromEntries(
+export const FILTER_PARAMETERS: Parameters = Object.fromEntries(
   NAMES.map(([name, filter]) => [name, DASHBOARD_FILTERS[filter].parameter]),
-) as {
-  readonly [Name in keyof DashboardFilters as SnakeCase<Name>]-?: Parameter<
-    NonNullable<DashboardFilters[Name]>
-  >;
-} satisfies Parameters;
+);
 
-/** The filters of parameters' values. */
-export function filtersOf(values: ValuesOf<typeof FILTER_PARAMETERS>): DashboardFilters {
-  const given = NAMES.map(([name, filter]) => [filter, (values as Record<string, unknown>)[name]]);
+/** The filters among the values of parameters. */
+export function filtersOf(values: Readonly<Record<string, unknown>>): DashboardFilters {
+  const given = NAMES.map(([name, filter]) => [filter, values[name]] as const);
   return Object.fromEntries(given.filter(([, value]) => value !== undefined));
 }
 

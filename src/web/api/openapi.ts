@@ -6,7 +6,7 @@
 import config from "../../../deno.json" with { type: "json" };
 import { MOST_CUT } from "../data/search_cut.ts";
 import type { JsonSchema, Parameter, Parameters } from "./parameters.ts";
-import type { Route } from "./route.ts";
+import type { Operation, Route } from "./route.ts";
 import { COMPONENTS } from "./schemas.ts";
 
 /** Errors of all routes, by status. */
@@ -43,9 +43,11 @@ export function openApi(routes: readonly Route[]): JsonSchema {
     },
     servers: [{ url: "/" }],
     security: [{}, { token: [] }],
-    paths: Object.fromEntries(routes.map(({ path, ...route }) => [path, {
-      get: operationOf(path, route, Object.fromEntries(errors)),
-    }])),
+    paths: Object.fromEntries(routes.flatMap((route) => {
+      const { path, operation } = route;
+      if (operation === undefined) return [];
+      return [[path, { get: operationOf(route, operation, Object.fromEntries(errors)) }]];
+    })),
     components: {
       schemas: COMPONENTS,
       securitySchemes: { token: { type: "http", scheme: "bearer" } },
@@ -54,11 +56,10 @@ export function openApi(routes: readonly Route[]): JsonSchema {
 }
 
 function operationOf(
-  path: string,
-  { summary, pathParameters, parameters, answer }: Omit<Route, "path">,
+  { path, pathParameters, parameters }: Route,
+  { summary, contentType = "application/json", schema, description }: Operation,
   errors: JsonSchema,
 ): JsonSchema {
-  const { contentType, schema = {}, description } = answer;
   return {
     operationId: path.replace(/^\/api\//, "").replace(/[{}]/g, "").replace(/\W+/g, "_"),
     summary,

@@ -4,8 +4,11 @@
  *
  * @module
  */
-import type { DashboardData } from "../data/dashboard_data.ts";
-import type { Answer } from "../http/answer.ts";
+import { SCHEMA } from "../../sinks/json.ts";
+import type { DashboardData, DashboardFilters } from "../data/dashboard_data.ts";
+import { type Answer, htmlContent, jsonContent } from "../http/answer.ts";
+import type { PageContext } from "../pages/page_context.ts";
+import { FILTER_PARAMETERS, filtersOf } from "./filters.ts";
 import {
   type JsonSchema,
   type Parameters,
@@ -40,11 +43,14 @@ export interface RouteRequest extends Site {
   readonly now: number;
 }
 
-/** The answer as the documentation describes it. */
-export interface AnswerDescription {
-  readonly contentType: string;
-  /** The schema of a JSON document. */
-  readonly schema?: JsonSchema;
+/** A route of the API as its description has it. */
+export interface Operation {
+  /** What the route returns, one line. */
+  readonly summary: string;
+  /** Default: JSON. */
+  readonly contentType?: string;
+  readonly schema: JsonSchema;
+  /** What the answer is. */
   readonly description: string;
 }
 
@@ -52,13 +58,12 @@ export interface AnswerDescription {
 export interface Route {
   /** The path; names in braces are parameters: `/servers/{id}`. */
   readonly path: string;
-  /** What the route returns, one line. */
-  readonly summary: string;
   /** The parameters in the path. */
   readonly pathParameters: Parameters;
   /** The parameters of the query. */
   readonly parameters: Parameters;
-  readonly answer: AnswerDescription;
+  /** Only routes of the API have a description. */
+  readonly operation?: Operation;
   /**
    * Answers a request. `undefined`: there is no such server, scan or icon.
    *
@@ -75,13 +80,21 @@ export interface Call {
   readonly request: RouteRequest;
 }
 
+/** The values of parameters, and the filters of the query. */
+type Values<Path extends Parameters, Query extends Parameters> =
+  & ValuesOf<Query>
+  & Required<ValuesOf<Path>>
+  & { readonly filters: DashboardFilters };
+
 /** A route whose parameters have types. */
 interface RouteDefinition<Path extends Parameters, Query extends Parameters>
   extends Omit<Route, "pathParameters" | "parameters" | "respond"> {
   readonly pathParameters?: Path;
   readonly parameters?: Query;
+  /** Whether the query may have filters of servers. */
+  readonly hasFilters?: boolean;
   readonly respond: (
-    values: ValuesOf<Query> & Required<ValuesOf<Path>>,
+    values: Values<Path, Query>,
     request: RouteRequest,
   ) => Promise<Answer | undefined>;
 }
@@ -90,8 +103,9 @@ interface RouteDefinition<Path extends Parameters, Query extends Parameters>
 export function route<
   const Path extends Parameters = Record<never, never>,
   const Query extends Parameters = Record<never, never>,
->(definition: RouteDefinition<Path, Query>): Route {
-  const { pathParameters = {} as Path, parameters = {} as Query, respond } = definition;
+>({ hasFilters, respond, ...definition }: RouteDefinition<Path, Query>): Route {
+  const { pathParameters = {} as Path, parameters: others = {} as Query } = definition;
+  const parameters = hasFilters ? { ...FILTER_PARAMETERS, ...others } : others;
   return {
     ...definition,
     pathParameters,
@@ -100,10 +114,126 @@ export function route<
       const path = Object.entries(pathParameters).map(([name, parameter]) =>
         [name, readOne(name, segments[name], parameter)] as const
       );
-      const values = { ...readParameters(query, parameters), ...Object.fromEntries(path) };
-      return await respond(values as ValuesOf<Query> & Required<ValuesOf<Path>>, request);
+      const given = readParameters(query, parameters);
+      const values = { ...given, ...Object.fromEntries(path), filters: filtersOf(given) };
+      return await respond(values as Values<Path, Query>, request);
     },
   };
+}
+
+/** How the data of a resource are shown. */
+interface Representation<Query extends Parameters> {
+  /** The names of its parameters. Default: all parameters of the resource. */
+  readonly names?: readonly (keyof Query & string)[];
+  /** Values of parameters that the URL does not have. */
+  readonly defaults?: ValuesOf<Query>;
+}
+
+/** The page of data. */
+interface Page<Path extends Parameters, Query extends Parameters, Data, More>
+  extends Representation<Query> {
+  /** Reads further data of the page, at the same time. */
+  readonly more?: (values: Values<Path, Query>, request: RouteRequest) => Promise<More>;
+  readonly html: (data: NoInfer<Data & More>, context: PageContext) => string;
+}
+
+/** Data with a page, a document of the JSON API, and files. */
+interface Resource<Path extends Parameters, Query extends Parameters, Data, More> {
+  /** The path of the page. The document's path is that path below `/api`. */
+  readonly path: string;
+  readonly pathParameters?: Path;
+  readonly hasFilters?: boolean;
+  readonly parameters?: Query;
+  /** Reads the data. `undefined`: there is no such server or scan. */
+  readonly data: (
+    values: Values<Path, Query>,
+    request: RouteRequest,
+  ) => Promise<Data | undefined>;
+  readonly page?: Page<Path, Query, Data, More>;
+  readonly json?: Representation<Query> & Operation & {
+    /** The members of the document. Default: those of the data. */
+    readonly document?: (data: NoInfer<Data>) => Readonly<Record<string, unknown>>;
+  };
+  readonly files?: Representation<Query> & {
+    readonly formats: readonly {
+      readonly suffix: string;
+      readonly content: (data: NoInfer<Data>, request: RouteRequest) => Answer;
+    }[];
+  };
+}
+
+/** The routes of a resource. */
+export function resource<
+  Data = never,
+  const Path extends Parameters = Record<never, never>,
+  const Query extends Parameters = Record<never, never>,
+  More = unknown,
+>(definition: Resource<Path, Query, Data, More>): Route[] {
+  const { path, page, json, files } = definition;
+  const routes: Route[] = [];
+  if (page !== undefined) {
+    routes.push(
+      routeOf(
+        definition,
+        page,
+        { path },
+        (data, request, values, more) =>
+          htmlContent(page.html({ ...data, ...more! }, contextOf(request, values))),
+      ),
+    );
+  }
+  if (json !== undefined) {
+    routes.push(
+      routeOf(
+        definition,
+        json,
+        { path: `/api${path}`, operation: json },
+        (data) => jsonContent({ schema: SCHEMA, ...json.document?.(data) ?? data }),
+      ),
+    );
+  }
+  for (const { suffix, content } of files?.formats ?? []) {
+    routes.push(routeOf(definition, files!, { path: `${path}.${suffix}` }, content));
+  }
+  return routes;
+}
+
+/** The route of a representation. */
+function routeOf<Path extends Parameters, Query extends Parameters, Data, More>(
+  { pathParameters, hasFilters, parameters, data }: Resource<Path, Query, Data, More>,
+  { names, defaults, more }: Representation<Query> & Pick<Page<Path, Query, Data, More>, "more">,
+  own: Pick<Route, "path" | "operation">,
+  show: (data: Data, request: RouteRequest, values: Values<Path, Query>, more?: More) => Answer,
+): Route {
+  return route<Path, Query>({
+    ...own,
+    pathParameters,
+    hasFilters,
+    parameters: named(parameters, names),
+    async respond(given, request) {
+      const values = { ...defaults, ...given };
+      const reads = [data(values, request), more?.(values, request)] as const;
+      const [found, further] = await Promise.all(reads);
+      return found === undefined ? undefined : show(found, request, values, further);
+    },
+  });
+}
+
+/** The parameters with some names. */
+function named<Query extends Parameters>(
+  parameters: Query | undefined,
+  names: readonly string[] | undefined,
+): Query | undefined {
+  if (parameters === undefined || names === undefined) return parameters;
+  return Object.fromEntries(names.map((name) => [name, parameters[name]])) as Query;
+}
+
+/** What a page receives besides its data. */
+export function contextOf(
+  { path, now, database, assets, hasPlaces, attributions }: RouteRequest,
+  { filters = {} }: { readonly filters?: DashboardFilters } = {},
+): PageContext {
+  return { path, now, database, assets, hasPlaces, attributions, filters };
 }
 
 /** The route of a path, and the texts of its parameters; `undefined`: there is none. */

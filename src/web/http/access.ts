@@ -7,7 +7,7 @@ import type { HttpRequest } from "../../app/http/http_request.ts";
 import type { HttpStatus } from "../../app/http/http_response.ts";
 import { formatAddress, parseAddress } from "../../core/address.ts";
 import { isLocal } from "../../app/http/loopback_names.ts";
-import { EXPORT_ROUTES } from "../api/export_routes.ts";
+import { isFile } from "../api/export_files.ts";
 
 /** Maximum size of a query string, bytes. */
 export const MOST_QUERY = 4096;
@@ -62,7 +62,7 @@ export function refusalOf(
     };
   }
   const site = headers.get("sec-fetch-site") ?? "none";
-  const isForPrograms = isApi(path) || EXPORT_ROUTES.some((route) => route.path === path);
+  const isForPrograms = isApi(path) || isFile(path);
   if ((isForPrograms || method === "POST") && site !== "none" && site !== "same-origin") {
     return {
       status: 403,

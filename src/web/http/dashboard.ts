@@ -5,11 +5,9 @@
  */
 import type { HttpRequest } from "../../app/http/http_request.ts";
 import type { HttpResponse, HttpStatus } from "../../app/http/http_response.ts";
-import { API_ROUTES } from "../api/api_routes.ts";
-import { EXPORT_ROUTES } from "../api/export_routes.ts";
-import { contextOf, PAGE_ROUTES } from "../api/page_routes.ts";
 import { ParameterError } from "../api/parameters.ts";
-import { findRoute, type Route, type RouteRequest, type Site } from "../api/route.ts";
+import { contextOf, findRoute, type RouteRequest, type Site } from "../api/route.ts";
+import { ROUTES } from "../api/routes.ts";
 import { DataError } from "../data/dashboard_data.ts";
 import { errorPage } from "../pages/error_pages.tsx";
 import { tokenPage } from "../pages/token_page.tsx";
@@ -17,9 +15,6 @@ import { type AccessOptions, isApi, type Refusal, refusalOf, TOKEN_PATH } from "
 import type { AccessToken } from "./access_token.ts";
 import { type Answer, type Content, errorContent, htmlContent, responseOf } from "./answer.ts";
 import type { Assets } from "./assets.ts";
-
-/** All routes. */
-export const ROUTES: readonly Route[] = [...EXPORT_ROUTES, ...PAGE_ROUTES, ...API_ROUTES];
 
 /** After how many seconds a client should try again if the database cannot be read. */
 const RETRY_S = "5";

@@ -6,7 +6,7 @@
 import { HttpServer } from "../../app/http/http_server.ts";
 import { affordableConnections, listenOn } from "../../app/http/listen.ts";
 import type { Clock } from "../../net/clock.ts";
-import { MOST_EXPORTS } from "../api/export_routes.ts";
+import { MOST_EXPORTS } from "../api/export_files.ts";
 import { LiveFeed } from "../api/live_feed.ts";
 import type { Site } from "../api/route.ts";
 import { StreamLimit } from "../api/stream_limit.ts";

@@ -15,7 +15,7 @@ import { run } from "../../cli/program.ts";
 import { connect, SERVER, withPostgres } from "../../store/databases.ts";
 import { watchId } from "../../store/records.ts";
 import { withRoles } from "../../store/roles.ts";
-import { ROUTES } from "../../../src/web/http/dashboard.ts";
+import { ROUTES } from "../../../src/web/api/routes.ts";
 import { clientOf } from "../http/client.ts";
 import { fillServers } from "../oracle.ts";
 

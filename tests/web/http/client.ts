@@ -2,7 +2,7 @@
 import { parseRequest } from "../../../src/app/http/http_request.ts";
 import type { HttpResponse } from "../../../src/app/http/http_response.ts";
 import { systemClock } from "../../../src/net/clock.ts";
-import { MOST_EXPORTS } from "../../../src/web/api/export_routes.ts";
+import { MOST_EXPORTS } from "../../../src/web/api/export_files.ts";
 import { LiveFeed } from "../../../src/web/api/live_feed.ts";
 import { StreamLimit } from "../../../src/web/api/stream_limit.ts";
 import type { DashboardData } from "../../../src/web/data/dashboard_data.ts";

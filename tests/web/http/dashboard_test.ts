@@ -3,7 +3,7 @@
  */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { DataError } from "../../../src/web/data/dashboard_data.ts";
-import { ROUTES } from "../../../src/web/http/dashboard.ts";
+import { ROUTES } from "../../../src/web/api/routes.ts";
 import { CONTENT_SECURITY_POLICY } from "../../../src/web/http/security_headers.ts";
 import { serveDashboard } from "../../../src/web/http/serve_dashboard.ts";
 import { systemClock } from "../../../src/net/clock.ts";

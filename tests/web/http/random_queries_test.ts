@@ -1,7 +1,7 @@
 /** 10,000 random requests to src/web/http/dashboard.ts with a SQLite database: none gets a status 5xx. */
 import { assert } from "@std/assert";
 import { Random } from "../../../src/fleet/random.ts";
-import { ROUTES } from "../../../src/web/http/dashboard.ts";
+import { ROUTES } from "../../../src/web/api/routes.ts";
 import { ICON, SCAN_ID } from "../fake_data.ts";
 import { withDatabase } from "../served_database.ts";
 import { clientOf } from "./client.ts";

@@ -10,10 +10,15 @@ import { csvFormat } from "../../sinks/csv.ts";
 import { ndjsonFormat } from "../../sinks/json.ts";
 import type { Format } from "../../sinks/sink.ts";
 import { STORED_FIELDS } from "../../store/server_queries.ts";
-import { type DashboardData, DataError, type ServersQuery } from "../data/dashboard_data.ts";
-import { MOST_ROWS, SORT } from "./common_parameters.ts";
-import { FILTER_PARAMETERS, filtersOf } from "./filters.ts";
-import { type Route, route } from "./route.ts";
+import {
+  type DashboardData,
+  DataError,
+  type ServersPage,
+  type ServersQuery,
+} from "../data/dashboard_data.ts";
+import type { StreamedContent } from "../http/answer.ts";
+import { MOST_ROWS } from "./common_parameters.ts";
+import type { RouteRequest } from "./route.ts";
 
 /**
  * Columns of servers in lists and files: without the names of players, of which the dashboard has no
@@ -26,21 +31,23 @@ export const LISTED_FIELDS: readonly Field[] = STORED_FIELDS.filter(({ name }) =
 /** Maximum number of exports that may run at the same time. */
 export const MOST_EXPORTS = 8;
 
+/** The formats of files. */
 const FORMATS = [
   { suffix: "csv", contentType: "text/csv; charset=utf-8", format: csvFormat },
   { suffix: "ndjson", contentType: "application/x-ndjson", format: ndjsonFormat },
 ] as const;
 
-/** The files of servers. */
-export const EXPORT_ROUTES: readonly Route[] = FORMATS.map(({ suffix, contentType, format }) =>
-  route({
-    path: `/servers.${suffix}`,
-    summary: `The servers that the filters match, as ${suffix.toUpperCase()}.`,
-    parameters: { ...FILTER_PARAMETERS, sort: SORT },
-    answer: { contentType, description: "A row for each server." },
-    async respond({ sort = "address", ...values }, { data, hasPlaces, exports }) {
-      const query = { filters: filtersOf(values), sort, limit: MOST_ROWS };
-      const first = await data.servers(query); // an error is then a response, and not a broken file
+/** The servers of a page, and of all pages after it, as files. */
+export const FILES = {
+  names: ["sort"],
+  defaults: { sort: "address", limit: MOST_ROWS },
+  formats: FORMATS.map(({ suffix, contentType, format }) => ({
+    suffix,
+    // The first page is read before: an error is then a response, and not a broken file.
+    content(
+      { query, page }: { readonly query: ServersQuery; readonly page: ServersPage },
+      { data, hasPlaces, exports }: RouteRequest,
+    ): StreamedContent {
       const onEnd = exports.open();
       if (onEnd === undefined) {
         throw new DataError("slow", `${MOST_EXPORTS} other exports are running.`);
@@ -49,18 +56,23 @@ export const EXPORT_ROUTES: readonly Route[] = FORMATS.map(({ suffix, contentTyp
       return {
         contentType,
         headers: { "content-disposition": `attachment; filename="servers.${suffix}"` },
-        stream: (signal) => rows(data, query, first, format(fields), signal),
+        stream: (signal) => rows(data, query, page, format(fields), signal),
         onEnd,
       };
     },
-  })
-);
+  })),
+} as const;
+
+/** Whether a path is that of a file. */
+export function isFile(path: string): boolean {
+  return FORMATS.some(({ suffix }) => path === `/servers.${suffix}`);
+}
 
 /** The rows of all pages. */
 async function* rows(
   data: DashboardData,
   query: ServersQuery,
-  first: Awaited<ReturnType<DashboardData["servers"]>>,
+  first: ServersPage,
   format: Format,
   signal: AbortSignal,
 ): AsyncGenerator<Uint8Array> {

@@ -1,8 +1,8 @@
-/** Exports of src/web/api/export_routes.ts over HTTP, to clients that stop reading. */
+/** Exports of src/web/api/export_files.ts over HTTP, to clients that stop reading. */
 import { assert, assertEquals } from "@std/assert";
 import { systemClock } from "../../../src/net/clock.ts";
 import { type DashboardData, DataError } from "../../../src/web/data/dashboard_data.ts";
-import { MOST_EXPORTS } from "../../../src/web/api/export_routes.ts";
+import { MOST_EXPORTS } from "../../../src/web/api/export_files.ts";
 import { serveDashboard } from "../../../src/web/http/serve_dashboard.ts";
 import { fakeData, listedServer } from "../fake_data.ts";
 

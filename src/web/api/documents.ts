@@ -1,0 +1,124 @@
+/**
+ * The documents of the JSON API, made of the data that pages show too.
+ *
+ * @module
+ */
+import { formatAddress } from "../../core/address.ts";
+import type { ListedEvent, StoredEvent } from "../../store/events/event_feed.ts";
+import type { Uptime } from "../../store/uptime/integrate.ts";
+import type {
+  EventsQuery,
+  History,
+  MapCells,
+  MapQuery,
+  ServerDetails,
+  ServersPage,
+  ServersQuery,
+} from "../data/dashboard_data.ts";
+import { eventCursor, serversCursor } from "./cursors.ts";
+import { withoutPlayers } from "./live_feed.ts";
+
+/** The members of a document. */
+export type Members = Readonly<Record<string, unknown>>;
+
+/** A page of servers. */
+export function serversDocument(
+  { query: { sort }, page: { servers, total, next, previous } }: {
+    readonly query: ServersQuery;
+    readonly page: ServersPage;
+  },
+): Members {
+  return {
+    total,
+    servers: servers.map(withoutPlayers),
+    next: next && serversCursor(sort, next),
+    previous: previous && serversCursor(sort, previous),
+  };
+}
+
+/** A page of events. */
+export function eventsDocument(
+  { query: { limit }, events }: {
+    readonly query: EventsQuery;
+    readonly events: readonly ListedEvent[];
+  },
+): Members {
+  const last = events.at(-1);
+  const next = last === undefined || events.length < limit ? null : eventCursor(last);
+  return { events: events.map(eventOf), next };
+}
+
+/** An event without the parts of its position. */
+function eventOf({ tx, seq, ...event }: StoredEvent | ListedEvent) {
+  return { position: eventCursor({ tx, seq }), ...event };
+}
+
+/** All that is known of a server. */
+export function detailsDocument({ details }: { readonly details: ServerDetails }): Members {
+  const { server, tags, notes, players, aliasOf, aliases, uptime, replies, events } = details;
+  return {
+    server: withoutPlayers(server),
+    tags,
+    notes,
+    players,
+    alias_of: aliasOf,
+    aliases,
+    uptime: {
+      "24h": uptimeOf(uptime["24h"]),
+      "7d": uptimeOf(uptime["7d"]),
+      "30d": uptimeOf(uptime["30d"]),
+    },
+    replies: replies && replies.map(({ protocol, seenAt, size, bytes }) => ({
+      protocol,
+      seen_at: seenAt,
+      size,
+      hex: bytes.toHex(),
+    })),
+    events: events.map(eventOf),
+  };
+}
+
+function uptimeOf({ watchedS, onlineS, playerS, playersMin, playersMax }: Uptime) {
+  return {
+    watched_s: watchedS,
+    online_s: onlineS,
+    player_s: playerS,
+    players_min: playersMin,
+    players_max: playersMax,
+  };
+}
+
+/** The history of a server. */
+export function historyDocument({ from, to, step, points, unwatched, peak }: History): Members {
+  return {
+    from,
+    to,
+    step,
+    points: points.map(({ at, online, players, playersMost, slots, latencyMs }) => ({
+      at,
+      online,
+      players,
+      players_most: playersMost,
+      slots,
+      latency_ms: latencyMs,
+    })),
+    unwatched,
+    peak,
+  };
+}
+
+/** The cells of a map, with the distances of indexes: a third of the size of the indexes, compressed. */
+export function mapDocument(
+  { query: { address, prefix, layer }, cells: { cells, values, servers } }: {
+    readonly query: MapQuery;
+    readonly cells: MapCells;
+  },
+): Members {
+  return {
+    network: `${formatAddress(address)}/${prefix}`,
+    layer,
+    servers,
+    gaps: cells.map((cell, i) => cell - (i === 0 ? -1 : cells[i - 1])),
+    values,
+  };
+}

@@ -1,0 +1,337 @@
+/**
+ * All routes of the dashboard: each row has a path, its parameters and its data, and shows the data as a
+ * page, as a document of the JSON API, and as files.
+ *
+ * @module
+ */
+import { DAY_MS } from "../../store/uptime/hours.ts";
+import { type DashboardData, type DashboardFilters, DataError } from "../data/dashboard_data.ts";
+import { jsonContent } from "../http/answer.ts";
+import { breakdownPage } from "../pages/breakdown_page.tsx";
+import { eventsPage } from "../pages/events_page.tsx";
+import { mapPage } from "../pages/map_page.tsx";
+import { overviewPage } from "../pages/overview_page.tsx";
+import { scanPage } from "../pages/scan_page.tsx";
+import { scansPage } from "../pages/scans_page.tsx";
+import { serverPage } from "../pages/server_page.tsx";
+import { serversPage } from "../pages/servers_page.tsx";
+import {
+  BY,
+  DAYS,
+  daysOf,
+  LAYER,
+  LIMIT,
+  PREFIX,
+  SCAN_ID,
+  SERVER_ID,
+  SORT,
+  squareOf,
+  time,
+} from "./common_parameters.ts";
+import { BEFORE_EVENT, cursorIn, positionOf, SERVERS_CURSOR } from "./cursors.ts";
+import {
+  detailsDocument,
+  eventsDocument,
+  historyDocument,
+  mapDocument,
+  serversDocument,
+} from "./documents.ts";
+import { FILES } from "./export_files.ts";
+import { MOST_STREAMS, withoutPlayers } from "./live_feed.ts";
+import { openApi } from "./openapi.ts";
+import { ParameterError, several, text, wholeNumber } from "./parameters.ts";
+import { resource, type Route, route, type RouteRequest } from "./route.ts";
+import { ANSWERS } from "./schemas.ts";
+
+/** Number of servers of a page. */
+const PAGE = 50;
+/** Number of rows of a document whose URL does not name one, and of events of a page. */
+const USUAL_ROWS = 100;
+/** Number of the last servers of a scan. */
+const FINDS = 20;
+/** The usual period of a server's history, milliseconds: a week. */
+const HISTORY_MS = 7 * DAY_MS;
+
+const PERIOD = {
+  from: time("Start of the period. Default: a week before its end."),
+  to: time("End of the period. Default: now."),
+};
+const EVENT_PARAMETERS = {
+  kind: several(text("Only events of this kind.")),
+  before: BEFORE_EVENT,
+  limit: LIMIT,
+};
+
+/** The routes of the dashboard, but that of their description. */
+const DATA_ROUTES: readonly Route[] = [
+  resource({
+    path: "/",
+    parameters: { days: DAYS },
+    async data({ days: text }, { data }) {
+      const days = daysOf(text);
+      const [overview, [trend]] = await Promise.all([data.overview(), data.trends({ days })]);
+      return { overview, trend, days };
+    },
+    page: { html: overviewPage },
+  }),
+  resource({
+    path: "/servers",
+    hasFilters: true,
+    parameters: { sort: SORT, limit: LIMIT, cursor: SERVERS_CURSOR },
+    async data({ filters, sort, limit = USUAL_ROWS, cursor }, { data }) {
+      const query = { filters, limit, ...cursorIn(cursor, sort, "players") };
+      return { query, page: await data.servers(query) };
+    },
+    page: {
+      defaults: { limit: PAGE },
+      more: async ({ filters }, { data }) => ({ facets: await facetsOf(data, filters) }),
+      html: serversPage,
+    },
+    json: {
+      summary: "Servers that the filters match, page by page.",
+      schema: ANSWERS.servers,
+      description: "A page of servers.",
+      document: serversDocument,
+    },
+    files: FILES,
+  }),
+  resource({
+    path: "/servers/{id}",
+    pathParameters: { id: SERVER_ID },
+    parameters: PERIOD,
+    async data({ id }, { data }) {
+      const details = await data.server(id);
+      return details && { details };
+    },
+    page: {
+      async more({ id, from, to }, { data, now }) {
+        const period = periodOf(from, to, now);
+        return { history: await data.history(id, period.from, period.to) };
+      },
+      html: serverPage,
+    },
+    json: {
+      summary: "All that the database has of one server.",
+      names: [],
+      schema: ANSWERS.server,
+      description: "The server.",
+      document: detailsDocument,
+    },
+  }),
+  resource({
+    path: "/servers/{id}/history",
+    pathParameters: { id: SERVER_ID },
+    parameters: {
+      ...PERIOD,
+      step: wholeNumber(
+        "Minimum length of a step, milliseconds. Default: a point for each observation, if they are few.",
+        0,
+        365 * DAY_MS,
+      ),
+    },
+    async data({ id, from, to, step }, { data, now }) {
+      const period = periodOf(from, to, now);
+      if (await data.server(id) === undefined) return undefined;
+      return await data.history(id, period.from, period.to, step);
+    },
+    json: {
+      summary: "Players, slots and latency of one server over time.",
+      schema: ANSWERS.history,
+      description: "The points of a chart.",
+      document: historyDocument,
+    },
+  }),
+  resource({
+    path: "/servers/{id}/events",
+    pathParameters: { id: SERVER_ID },
+    parameters: EVENT_PARAMETERS,
+    async data({ id, ...values }, request) {
+      if (await request.data.server(id) === undefined) return undefined;
+      return await eventsOf({ ...values, server: id }, request);
+    },
+    json: {
+      summary: "Events of one server, the newest first.",
+      schema: ANSWERS.serverEvents,
+      description: "A page of events.",
+      document: eventsDocument,
+    },
+  }),
+  resource({
+    path: "/events",
+    parameters: { ...EVENT_PARAMETERS, server: SERVER_ID },
+    data: eventsOf,
+    page: {
+      names: ["kind", "server", "before"],
+      html: eventsPage,
+    },
+    json: {
+      summary: "Events of all servers, the newest first.",
+      schema: ANSWERS.serverEvents,
+      description: "A page of events.",
+      document: eventsDocument,
+    },
+  }),
+  resource({
+    path: "/facets",
+    hasFilters: true,
+    data: ({ filters }, { data }) => data.facets(filters),
+    json: {
+      summary: "Counts of the servers that the filters match, by the values of their properties.",
+      schema: ANSWERS.facets,
+      description: "The counts. A property is counted without its own filter.",
+    },
+  }),
+  resource({
+    path: "/map",
+    hasFilters: true,
+    parameters: { prefix: PREFIX, layer: LAYER },
+    async data({ filters, prefix = "0.0.0.0/0", layer = "servers" }, { data }) {
+      const query = { ...squareOf(prefix)!, layer, filters };
+      return { query, cells: await data.map(query) };
+    },
+    page: { html: mapPage },
+    json: {
+      summary: "A square of the map of IPv4 addresses: 65,536 networks of equal size.",
+      schema: ANSWERS.map,
+      description: "The cells of the square.",
+      document: mapDocument,
+    },
+  }),
+  resource({
+    path: "/breakdown",
+    hasFilters: true,
+    parameters: { by: BY, days: DAYS },
+    async data({ filters, by = "version", days: text }, { data }) {
+      const days = daysOf(text);
+      const trends = data.trends({ days, by });
+      return { facets: await facetsOf(data, filters), trends: await trends, by, days };
+    },
+    page: {
+      html: breakdownPage,
+    },
+  }),
+  resource({
+    path: "/trends",
+    parameters: { days: DAYS, by: BY },
+    async data({ days: text, by }, { data }) {
+      const days = daysOf(text);
+      return { days, by: by ?? null, trends: await data.trends({ days, by }) };
+    },
+    json: {
+      summary: "Numbers of servers and players over time.",
+      schema: ANSWERS.trends,
+      description: "A trend of all servers, or one for each value of `by`.",
+    },
+  }),
+  resource({
+    path: "/scans",
+    data: async (_, { data }) => ({ scans: await data.scans() }),
+    page: { html: scansPage },
+    json: {
+      summary: "The newest scans and watches.",
+      schema: ANSWERS.scans,
+      description: "At most 100 scans and watches.",
+    },
+  }),
+  resource({
+    path: "/scans/{scan_id}",
+    pathParameters: { scan_id: SCAN_ID },
+    async data({ scan_id: id }, { data }) {
+      const scan = await data.scan(id);
+      return scan && { scan, finds: await data.finds(id, FINDS) };
+    },
+    page: { html: scanPage },
+    json: {
+      summary: "One scan or watch, and the servers that it wrote last.",
+      schema: ANSWERS.scan,
+      description: "The scan.",
+      document: ({ scan, finds }) => ({ scan, finds: finds.map(withoutPlayers) }),
+    },
+  }),
+  [route({
+    path: "/icons/{hash}.png",
+    pathParameters: { hash: text("`favicon_hash` of a server.") },
+    async respond({ hash }, { data }) {
+      const icon = /^[\da-f]{64}$/.test(hash) ? await data.icon(hash) : undefined;
+      if (icon === undefined) return undefined;
+      return { contentType: "image/png", body: new Uint8Array(icon), cached: "forever" };
+    },
+  })],
+  [route({
+    path: "/api/live",
+    parameters: { scan: SCAN_ID },
+    operation: {
+      summary: "The state of running scans and watches as server-sent events named `state`.",
+      contentType: "text/event-stream",
+      schema: ANSWERS.live,
+      description:
+        "A state at once, and another one whenever it has changed, at most once a second.",
+    },
+    respond({ scan }, { live }) {
+      const onEnd = live.limit.open();
+      if (onEnd === undefined) {
+        throw new DataError("slow", `${MOST_STREAMS} live pages are open. Close one of them.`);
+      }
+      return Promise.resolve({
+        contentType: "text/event-stream",
+        headers: { "x-accel-buffering": "no" }, // nginx passes each event on at once
+        stream: (signal) => live.stream(scan, signal),
+        onEnd,
+      });
+    },
+  })],
+].flat();
+
+/** All routes. */
+export const ROUTES: readonly Route[] = [
+  ...DATA_ROUTES,
+  route({
+    path: "/api/openapi.json",
+    operation: {
+      summary: "This description of the API, in OpenAPI 3.1.",
+      schema: ANSWERS.openapi,
+      description: "An OpenAPI document.",
+    },
+    respond: () => Promise.resolve(jsonContent(openApi(ROUTES))),
+  }),
+];
+
+/** The counts of servers; `undefined` if counting takes too long: the page then has none. */
+async function facetsOf(data: DashboardData, filters: DashboardFilters) {
+  try {
+    return await data.facets(filters);
+  } catch (error) {
+    if (error instanceof DataError && error.trouble === "slow") return undefined;
+    throw error;
+  }
+}
+
+/** A page of events. */
+async function eventsOf(
+  { kind: kinds, before, limit = USUAL_ROWS, server }: {
+    readonly kind?: readonly string[];
+    readonly before?: string;
+    readonly limit?: number;
+    readonly server?: number;
+  },
+  { data }: Pick<RouteRequest, "data">,
+) {
+  const query = { kinds, server, before: positionOf(before), limit };
+  return { query, events: await data.events(query) };
+}
+
+/**
+ * The period of a history. Default: it ends now, and lasts a week.
+ *
+ * @throws ParameterError if it has no length.
+ */
+export function periodOf(
+  from: number | undefined,
+  to: number | undefined,
+  now: number,
+): { readonly from: number; readonly to: number } {
+  const end = to ?? now;
+  const start = from ?? Math.max(0, end - HISTORY_MS);
+  if (start < end) return { from: start, to: end };
+  throw new ParameterError("Cannot use from: it is not before to", "a time before to");
+}

@@ -1,4 +1,5 @@
 /** Covers src/store/schema/foreign_objects.ts: files in which views take the place of tables. */
+import { DatabaseSync } from "node:sqlite";
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { openSqlite } from "../../src/store/database/sqlite.ts";
 import { createTables, SCHEMA_VERSION } from "../../src/store/schema/create_tables.ts";
@@ -27,12 +28,16 @@ const COMMANDS: readonly ((file: string, folder: string) => readonly string[])[]
   (file) => ["scan", "--rescan", file],
 ];
 
-/** Makes a database with the tables of this program, and runs SQL in it. */
+/** Makes a database with the tables of this program, and runs SQL in it, which may write any schema. */
 async function make(path: string, ...sql: readonly string[]): Promise<void> {
-  await using database = openSqlite(path);
-  await createTables(database);
-  await createTextIndex(database);
-  for (const one of sql) await database.script(one);
+  {
+    await using database = openSqlite(path);
+    await createTables(database);
+    await createTextIndex(database);
+  }
+  const options: object = { defensive: false }; // the types do not have this option
+  using database = new DatabaseSync(path, options);
+  for (const one of sql) database.exec(one);
 }
 
 /** Puts a view without an end in place of a table. */
@@ -60,7 +65,7 @@ Deno.test("every command refuses a SQLite file with a view in place of a table, 
 
 Deno.test("views and virtual tables with names of tables, and triggers, are refused in any spelling", () =>
   inFolder(async (folder) => {
-    const cases: readonly [sql: string, named: string][] = [
+    const cases: [sql: string, named: string][] = [
       [falseTable("server_state", "SERVER_STATE"), 'the view "SERVER_STATE"'],
       [
         "drop table events; create virtual table events using fts5 (at, kind)",
@@ -83,6 +88,19 @@ Deno.test("views and virtual tables with names of tables, and triggers, are refu
         'the trigger "slow"',
       ],
     ];
+    const spelt = (spaces: string, more = "") =>
+      "drop table events; create virtual table events using fts5 (at, kind); " +
+      "pragma writable_schema = on; update sqlite_master set sql = " +
+      `replace(sql, 'CREATE VIRTUAL', 'CREATE${spaces}VIRTUAL')${more} where name = 'events'`;
+    cases.push(
+      [spelt("  "), 'the virtual table "events"'],
+      [spelt("/**/", ", rootpage = 2"), 'the virtual table "events"'],
+      [
+        "drop table server_text_config; create view server_text_config as select 1 as k, 2 as v",
+        'the view "server_text_config"',
+      ],
+      ["create view unfinished_copy as select 1", 'the view "unfinished_copy"'],
+    );
     for (const [i, [sql, named]] of cases.entries()) {
       const file = `${folder}/${i}.db`;
       await make(file, sql);
@@ -93,6 +111,24 @@ Deno.test("views and virtual tables with names of tables, and triggers, are refu
         `Cannot use "${file}": blocksweep did not make ${named} in it, `,
       );
     }
+  }));
+
+Deno.test("a virtual table in place of the table of the version is refused before it is read", () =>
+  inFolder(async (folder) => {
+    const file = `${folder}/a.db`;
+    {
+      await using database = openSqlite(file);
+      await database.script(
+        "create view v as select 1 as rowid, 99 as version; " +
+          "create virtual table blocksweep_schema using fts5 (version, content = 'v')",
+      );
+    }
+    const { code, stderr } = await runHere(["servers", file]);
+    assertEquals(code, 2);
+    assertStringIncludes(
+      stderr,
+      `Cannot use "${file}": blocksweep did not make the virtual table "blocksweep_schema" in it, `,
+    );
   }));
 
 Deno.test("a database with a text index and views of its user is used", () =>

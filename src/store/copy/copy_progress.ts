@@ -5,7 +5,7 @@
  */
 import { InputError } from "../../core/errors.ts";
 import { type Database, StoreError } from "../database/database.ts";
-import { UNFINISHED_COPY } from "../schema/create_tables.ts";
+import { UNFINISHED_COPY } from "../schema/table_columns.ts";
 import { readDatabaseIdentity } from "../spill_file.ts";
 import type { Position } from "./copied_table.ts";
 

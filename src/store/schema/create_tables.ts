@@ -7,7 +7,7 @@ import { InputError } from "../../core/errors.ts";
 import { type Database, insertInto } from "../database/database.ts";
 import { refuseForeignObjects } from "./foreign_objects.ts";
 import { withPartitions } from "./partitions.ts";
-import { TABLE_COLUMNS } from "./table_columns.ts";
+import { TABLE_COLUMNS, UNFINISHED_COPY } from "./table_columns.ts";
 import { TABLE_STATEMENTS } from "./table_statements.ts";
 
 /** The version of the tables. No release wrote the versions 1 to 7. */
@@ -27,9 +27,6 @@ const INSERT_SALT = insertInto("blocksweep_salt", [["salt", "bytea"]], "");
 function randomHex(bytes: number): string {
   return crypto.getRandomValues(new Uint8Array(bytes)).toHex();
 }
-
-/** The table that a database has while a copy into it is unfinished. */
-export const UNFINISHED_COPY = "unfinished_copy";
 
 /** How the tables of an empty database are made. */
 export interface TableOptions {
@@ -160,6 +157,7 @@ async function storedVersion(
   tables: ReadonlySet<string>,
 ): Promise<number | undefined> {
   if (tables.has(VERSION_TABLE)) {
+    await refuseForeignObjects(database, VERSION_TABLE);
     const [row] = await database.rows(`select version from ${VERSION_TABLE}`);
     if (row !== undefined) return Number(row.version);
     throw new InputError(`Cannot use ${database.name}: its table ${VERSION_TABLE} is empty`);

@@ -28,6 +28,9 @@ export interface TableColumns {
   readonly key: { readonly [engine in "postgres" | "sqlite"]: readonly string[] };
 }
 
+/** The table that a database has while a copy into it is unfinished. */
+export const UNFINISHED_COPY = "unfinished_copy";
+
 /** The start of the expression of a column that the engine computes. */
 const COMPUTED = "generated always as (";
 

@@ -138,7 +138,7 @@ export class Reader {
 }
 
 /** Reads four bytes, big endian, without a DataView, which would cost more than the read. */
-function u32At(bytes: Uint8Array, at: number): number {
+export function u32At(bytes: Uint8Array, at: number): number {
   return (bytes[at] << 24 | bytes[at + 1] << 16 | bytes[at + 2] << 8 | bytes[at + 3]) >>> 0;
 }
 

@@ -60,16 +60,16 @@ export interface Probe<S> {
    */
   readonly clockAt?: number;
   /**
-   * Reads the token of a reply. It runs on every datagram that arrives, so it must be cheap:
-   * {@linkcode Probe.content} reads what takes longer.
+   * Reads the token of a reply, and decodes nothing else. It runs on every datagram that arrives, so
+   * it must be cheap: {@linkcode Probe.content} decodes the reply.
    *
    * @returns `undefined` when the datagram is not a reply to this probe.
    * @throws Truncated, Malformed when the datagram is a broken reply.
    */
   read(datagram: Uint8Array): Reply | undefined;
   /**
-   * Reads the variable part of a reply whose token is valid. The result contains no view into the
-   * datagram. Default: replies have no such part.
+   * Decodes a reply whose token is valid. The result contains no view into the datagram. Default:
+   * replies contain nothing but the token.
    *
    * @throws Truncated, Malformed when that part is broken.
    */

@@ -1,6 +1,6 @@
 /** Covers src/protocols/protocol.ts. */
 import { assert, assertEquals, assertThrows } from "@std/assert";
-import { Malformed } from "../../src/core/bytes.ts";
+import { Malformed, Truncated } from "../../src/core/bytes.ts";
 import { Stamp } from "../../src/net/socket.ts";
 import {
   type Exchange,
@@ -160,6 +160,23 @@ Deno.test("raknet: the pong repeats the probe's token, and a refusal has none", 
   assertEquals(probe.read(server("banned").respond(bytes, US, 0)[0]), { mac: undefined });
   assertEquals(probe.read(bytes), undefined); // an echo
   assert((bytes[1] & 0x80) === 0);
+});
+
+Deno.test("raknet: the probe reads the token of a pong without decoding its advertisement", () => {
+  /** Bytes of which no part may be read apart. */
+  class Undivided extends Uint8Array<ArrayBuffer> {
+    override subarray(): never {
+      throw new Error("a part was read");
+    }
+  }
+  const probe = raknetProtocol.probe!;
+  const [pong] = server("bds").respond(probe.template, US, 0);
+  assertEquals(probe.read(Undivided.from(pong)), { mac: 0, clock: 0 });
+  assertThrows(() => probe.content!(Undivided.from(pong)), Error, "a part was read");
+  const time32 = Uint8Array.from([0x1c, 0x90, 2, 3, 4, ...pong.subarray(9)]);
+  const read = probe.read(time32)!;
+  assertEquals([read.mac, read.clock], [0, 0x90020304]);
+  assertThrows(() => probe.read(pong.subarray(0, 32)), Truncated);
 });
 
 Deno.test("raknet: the status of a pong survives the next datagram in the socket's buffer", () => {

@@ -76,6 +76,21 @@ Deno.test("invented protocols over UDP and TCP are found by a scan, and a forged
   assertEquals(extras, { herald: { name: "herald50" } });
 });
 
+Deno.test("an interview starts from the challenge in the reply to the probe", async () => {
+  let challenges = 0;
+  const once: Responder = {
+    respond: (datagram, ...how) => {
+      if (String.fromCharCode(...datagram).includes("getchallenge")) challenges++;
+      return herald("Ann").respond(datagram, ...how);
+    },
+  };
+  const { rows } = await scanInvented({
+    protocols: named("herald"),
+    prepare: (network) => network.host(at(0), once),
+  });
+  assertEquals([rows.map(({ name }) => name), challenges], [["Ann"], 1]);
+});
+
 Deno.test("a server that opts out in the name that an invented protocol reads gets no row", async () => {
   const [whole] = named("herald");
   const withEmptyMotd: Protocol = {

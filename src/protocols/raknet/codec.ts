@@ -14,7 +14,7 @@
  *
  * @module
  */
-import { concat, hasBytes, Malformed, Reader, Truncated, u64 } from "../../core/bytes.ts";
+import { concat, hasBytes, Malformed, Reader, Truncated, u32At, u64 } from "../../core/bytes.ts";
 
 /** The 16 bytes that mark every offline message of RakNet. */
 export const MAGIC: Uint8Array = Uint8Array.fromHex("00ffff00fefefefefdfdfdfd12345678");
@@ -138,27 +138,39 @@ export function encodePong(
  * ```
  */
 export function decodePong(bytes: Uint8Array): Pong | undefined {
-  if (bytes[0] !== PONG.pong && bytes[0] !== PONG.advertise) return undefined;
-  if (magicAt(bytes, PONG_MAGIC_TIME32)) return decodePongTime32(bytes);
-  if (bytes.length < PONG_SIZE) throw new Truncated("pong", 0, PONG_SIZE, bytes.length);
-  if (!magicAt(bytes, PONG_MAGIC)) {
-    // RakLib writes 0x1d with a text and without the magic. That is a message of another type.
-    if (bytes[0] === PONG.advertise) return undefined;
-    throw new Malformed("pong with a wrong magic", PONG_MAGIC);
-  }
+  const timeSize = pongTimeSize(bytes);
+  if (timeSize === undefined) return undefined;
   const reader = new Reader(bytes, 1);
-  const time = reader.u64("pong time");
+  const time = timeSize === 4 ? BigInt(reader.u32("pong time")) : reader.u64("pong time");
   const guid = reader.u64("server GUID");
+  const { text, flags } = readText(bytes.subarray(reader.offset + MAGIC.length));
   const advertise = bytes[0] === PONG.advertise;
-  return { advertise, time, guid, ...readText(bytes.subarray(PONG_SIZE)) };
+  return { advertise, time, guid, text, flags: timeSize === 4 ? ["time32", ...flags] : flags };
 }
 
-function decodePongTime32(bytes: Uint8Array): Pong {
-  const reader = new Reader(bytes, 1);
-  const time = BigInt(reader.u32("pong time"));
-  const guid = reader.u64("server GUID");
-  const { text, flags } = readText(bytes.subarray(PONG_MAGIC_TIME32 + MAGIC.length));
-  return { advertise: bytes[0] === PONG.advertise, time, guid, text, flags: ["time32", ...flags] };
+/**
+ * Reads the halves of the time of a pong, and nothing after the magic. It allows the same messages
+ * as {@linkcode decodePong}.
+ */
+export function readPongTime(
+  bytes: Uint8Array,
+): { readonly high: number; readonly low: number } | undefined {
+  const timeSize = pongTimeSize(bytes);
+  if (timeSize === undefined) return undefined;
+  return timeSize === 4
+    ? { high: 0, low: u32At(bytes, 1) }
+    : { high: u32At(bytes, 1), low: u32At(bytes, 5) };
+}
+
+/** The size of the time in a pong, bytes; `undefined` for another message. */
+function pongTimeSize(bytes: Uint8Array): 4 | 8 | undefined {
+  if (bytes[0] !== PONG.pong && bytes[0] !== PONG.advertise) return undefined;
+  if (magicAt(bytes, PONG_MAGIC_TIME32)) return 4;
+  if (bytes.length < PONG_SIZE) throw new Truncated("pong", 0, PONG_SIZE, bytes.length);
+  if (magicAt(bytes, PONG_MAGIC)) return 8;
+  // RakLib writes 0x1d with a text and without the magic. That is a message of another type.
+  if (bytes[0] === PONG.advertise) return undefined;
+  throw new Malformed("pong with a wrong magic", PONG_MAGIC);
 }
 
 /**

@@ -10,7 +10,7 @@ import {
   type Reply,
   request,
 } from "../protocol.ts";
-import { decodePong, decodeRefusal, encodePing } from "./codec.ts";
+import { decodePong, decodeRefusal, encodePing, readPongTime } from "./codec.ts";
 import { pongContent, pongStatus, type RaknetStatus } from "./pong_status.ts";
 
 /**
@@ -31,9 +31,9 @@ export const pingProbe: Probe<RaknetStatus> = {
 
 /** Reads the token and the clock of a pong; a refusal has none of these. */
 function readToken(datagram: Uint8Array): Reply | undefined {
-  const pong = decodePong(datagram);
-  if (pong === undefined) return decodeRefusal(datagram) && { mac: undefined };
-  return { mac: Number(pong.time >> 32n), clock: Number(pong.time & 0xffffffffn) };
+  const time = readPongTime(datagram);
+  if (time === undefined) return decodeRefusal(datagram) && { mac: undefined };
+  return { mac: time.high, clock: time.low };
 }
 
 /** Pings a server until it replies. */

@@ -21,9 +21,9 @@ export const heraldProtocol: Protocol<HeraldStatus> = {
     tokenText: true,
     read(datagram) {
       const words = decodeMessage(datagram, "challengeResponse");
-      return words &&
-        { mac: Number.parseInt(words[1], 16), content: () => ({ known: words[0] }) };
+      return words && { mac: Number.parseInt(words[1], 16) };
     },
+    content: (datagram) => ({ known: decodeMessage(datagram, "challengeResponse")![0] }),
   },
   *exchange({ nonce, known }) {
     const token = hex(Number(nonce & 0xffffffffn));

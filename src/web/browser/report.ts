@@ -191,7 +191,7 @@ const SORTS: Readonly<Record<string, (row: Row) => number | string | null>> = {
   players: ({ players, online }) => online ? players : null,
   version: ({ version }) => version === "" ? null : versionKey(version),
   software: ({ software }) => software === "" ? null : software.toLowerCase(),
-  age: ({ age }) => age,
+  seen: ({ age }) => age,
 };
 
 /** A key in which the numbers of versions compare by value. */

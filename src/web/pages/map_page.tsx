@@ -11,7 +11,7 @@ import { filterQuery } from "../api/filters.ts";
 import { FilterChips } from "../parts/facet_list.tsx";
 import { Card, Empty, PageHead, Tabs } from "../parts/blocks.tsx";
 import { Bar } from "../parts/server_parts.tsx";
-import { Curve, MapSteps } from "../parts/map_parts.tsx";
+import { cellName, Curve, MapSteps, networkText } from "../parts/map_parts.tsx";
 import { serversUrl, urlOf } from "../parts/links.ts";
 import { countText, percentText } from "../parts/quantities.ts";
 import { htmlDocument } from "./layout.tsx";
@@ -87,7 +87,7 @@ function Picture({ query, cells }: MapPageData) {
           tabindex={0}
           role="application"
           aria-label={`Map of ${
-            networkOf(query)
+            networkText(query)
           } on a Hilbert curve. Arrow keys choose a cell, Enter enlarges, Escape goes back.`}
           aria-describedby="cell"
         >
@@ -119,11 +119,6 @@ function Side({ query, cells }: MapPageData) {
   );
 }
 
-/** The square of a query in CIDR notation. */
-function networkOf({ address, prefix }: Pick<MapQuery, "address" | "prefix">): string {
-  return `${formatAddress(address)}/${prefix}`;
-}
-
 /** The query of URLs without the square. */
 function queryOf({ layer, filters }: MapQuery): string {
   return [`layer=${layer}`, filterQuery(filters)].filter((part) => part !== "").join("&");
@@ -137,12 +132,8 @@ function mapUrl(query: MapQuery): string {
 function squareOf(query: MapQuery) {
   return {
     layer: query.layer === "servers" ? undefined : query.layer,
-    prefix: query.prefix === 0 ? undefined : networkOf(query),
+    prefix: query.prefix === 0 ? undefined : networkText(query),
   };
-}
-
-function cellName({ prefix }: MapQuery): string {
-  return prefix === 16 ? "single address" : `network /${prefix + 16}`;
 }
 
 /** The squares around the shown one. */
@@ -162,7 +153,7 @@ function Trail({ query }: { query: MapQuery }) {
             href={mapUrl(square)}
             aria-current={square.prefix === query.prefix ? "page" : undefined}
           >
-            {square.prefix === 0 ? "All of IPv4" : networkOf(square)}
+            {square.prefix === 0 ? "All of IPv4" : networkText(square)}
           </a>
         </>
       ))}
@@ -176,7 +167,7 @@ function ShareForm({ query }: { query: MapQuery }) {
   return (
     <form class="search" action="/map">
       <input type="hidden" name="layer" value="share" />
-      {query.prefix > 0 && <input type="hidden" name="prefix" value={networkOf(query)} />}
+      {query.prefix > 0 && <input type="hidden" name="prefix" value={networkText(query)} />}
       <input
         type="search"
         name="software"

@@ -4,6 +4,7 @@
  *
  * @module
  */
+import type { Child } from "npm:hono@4.13.19/jsx";
 import type { FacetName, Facets, FacetValue } from "../data/dashboard_data.ts";
 import { Card } from "./blocks.tsx";
 import { FACET_TITLES } from "./facet_list.tsx";
@@ -41,62 +42,69 @@ export function Bars(
   },
 ) {
   const most = Math.max(...values.map((one) => one.servers));
-  const rows = values.map((one) => (
-    <BarRow one={one} most={most} servers={servers} linkOf={linkOf} />
-  ));
+  const titles = [FACET_TITLES[name], "Bar", "Servers", "Share"];
+  const rows = values.map((one) => barOf(one, most, servers, linkOf));
   return (
     <Card title={FACET_TITLES[name]}>
-      <BarTable name={name} rows={rows.slice(0, FIRST)} />
+      <BarTable titles={titles} rows={rows.slice(0, FIRST)} />
       {rows.length > FIRST && (
         <details>
           <summary class="hint">{`${rows.length - FIRST} more`}</summary>
-          <BarTable name={name} rows={rows.slice(FIRST)} />
+          <BarTable titles={titles} rows={rows.slice(FIRST)} />
         </details>
       )}
     </Card>
   );
 }
 
-function BarTable({ name, rows }: { name: FacetName; rows: readonly unknown[] }) {
+/** A row of a table of bars. */
+interface BarRow {
+  readonly name: Child;
+  /** The length of the bar, 0 to 1. */
+  readonly share: number;
+  readonly color?: number;
+  /** The texts behind the bar. */
+  readonly numbers: readonly string[];
+  /** The tooltip. */
+  readonly title?: string;
+}
+
+/** A table of names with bars. */
+export function BarTable(
+  { titles, rows }: { titles: readonly string[]; rows: readonly BarRow[] },
+) {
   return (
     <table class="bars">
       <thead class="hidden">
-        <tr>
-          <th scope="col">{FACET_TITLES[name]}</th>
-          <th scope="col">Bar</th>
-          <th scope="col">Servers</th>
-          <th scope="col">Share</th>
-        </tr>
+        <tr>{titles.map((title) => <th scope="col">{title}</th>)}</tr>
       </thead>
-      <tbody>{rows}</tbody>
+      <tbody>
+        {rows.map(({ name, share, color, numbers, title }) => (
+          <tr title={title}>
+            <th scope="row">{name}</th>
+            <td>
+              <Bar share={share} color={color} />
+            </td>
+            {numbers.map((number) => <td class="number">{number}</td>)}
+          </tr>
+        ))}
+      </tbody>
     </table>
   );
 }
 
-function BarRow(
-  { one, most, servers, linkOf }: {
-    one: FacetValue;
-    most: number;
-    servers: number;
-    linkOf?: LinkOf;
-  },
-) {
+function barOf(one: FacetValue, most: number, servers: number, linkOf?: LinkOf): BarRow {
   const { value, label } = one;
   const text = <bdi>{safeText(label ?? String(value), 60)}</bdi>;
-  return (
-    <tr title={`${countText(one.online)} online, ${countText(one.players)} players`}>
-      <th scope="row">
-        {value === null
-          ? <span class="none">unknown</span>
-          : linkOf === undefined
-          ? text
-          : <a href={linkOf(value)}>{text}</a>}
-      </th>
-      <td>
-        <Bar share={most > 0 ? one.servers / most : 0} color={value === null ? 7 : 0} />
-      </td>
-      <td class="number">{countText(one.servers)}</td>
-      <td class="number">{percentText(servers > 0 ? one.servers / servers : null)}</td>
-    </tr>
-  );
+  return {
+    name: value === null
+      ? <span class="none">unknown</span>
+      : linkOf === undefined
+      ? text
+      : <a href={linkOf(value)}>{text}</a>,
+    share: most > 0 ? one.servers / most : 0,
+    color: value === null ? 7 : 0,
+    numbers: [countText(one.servers), percentText(servers > 0 ? one.servers / servers : null)],
+    title: `${countText(one.online)} online, ${countText(one.players)} players`,
+  };
 }

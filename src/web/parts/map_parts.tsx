@@ -6,7 +6,18 @@
  */
 import { placeOf } from "../browser/hilbert.ts";
 import { mapSteps } from "../browser/map_scale.ts";
+import { formatAddress } from "../../core/address.ts";
 import type { MapLayer, MapQuery } from "../data/dashboard_data.ts";
+
+/** A network in CIDR notation. */
+export function networkText({ address, prefix }: { address: number; prefix: number }): string {
+  return `${formatAddress(address)}/${prefix}`;
+}
+
+/** What a cell of a square is. */
+export function cellName({ prefix }: Pick<MapQuery, "prefix">): string {
+  return prefix === 16 ? "single address" : `network /${prefix + 16}`;
+}
 
 /** The colours of a layer, and the values for which they stand. */
 export function MapSteps({ layer, most }: { layer: MapLayer; most: number }) {

@@ -4,8 +4,9 @@
  *
  * @module
  */
+import type { Child } from "npm:hono@4.13.19/jsx";
 import type { ListedServer, ServersQuery } from "../data/dashboard_data.ts";
-import type { ServerOrder } from "../../store/queries/orders.ts";
+import { SERVER_ORDERS, type ServerOrder } from "../../store/queries/orders.ts";
 import { serversUrl } from "./links.ts";
 import { latencyText } from "./quantities.ts";
 import {
@@ -19,20 +20,19 @@ import {
 } from "./server_parts.tsx";
 import { Age, safeText, Stranger } from "./texts.tsx";
 
-/** The columns: title, sort order, class. */
-const COLUMNS: readonly (readonly [title: string, sort: ServerOrder | undefined, name: string])[] =
-  [
-    ["Name", "name", "c-name"],
-    ["Address", "address", "c-address"],
-    ["Players", "players", "c-players"],
-    ["Version", "version", "c-version"],
-    ["Software", undefined, "c-software"],
-    ["Protocols", undefined, "c-protocols"],
-    ["Last probe", undefined, "c-seen"],
-  ];
+/** The columns, and their headings. */
+const COLUMNS = {
+  name: "Name",
+  address: "Address",
+  players: "Players",
+  version: "Version",
+  software: "Software",
+  protocols: "Protocols",
+  seen: "Last probe",
+} as const;
 
-/** Sort orders in which the first row has the highest value. */
-const DESCENDING: readonly ServerOrder[] = ["players", "new", "changed"];
+/** The name of a column. */
+export type ServerColumn = keyof typeof COLUMNS;
 
 /** A table of servers. With a query its headings sort. */
 export function ServerTable(
@@ -44,28 +44,77 @@ export function ServerTable(
     hasPlaces: boolean;
   },
 ) {
+  const headingOf = (column: ServerColumn, title: string): Heading => {
+    if (query === undefined || !isOrder(column)) return { content: title };
+    const order = SERVER_ORDERS[column].isDescending ? "descending" : "ascending";
+    return {
+      content: <a href={serversUrl(query.filters, { sort: column })}>{title}</a>,
+      order: column === query.sort ? order : undefined,
+    };
+  };
+  return (
+    <ServerTableFrame label={label} headingOf={headingOf}>
+      {servers.map((server) => <ServerRow server={server} now={now} hasPlaces={hasPlaces} />)}
+    </ServerTableFrame>
+  );
+}
+
+/** Whether servers can be sorted by a column. */
+function isOrder(column: string): column is ServerOrder {
+  return Object.hasOwn(SERVER_ORDERS, column);
+}
+
+/** The heading of a column. */
+interface Heading {
+  readonly content: Child;
+  /** The order of the rows, if they are sorted by this column. */
+  readonly order?: "ascending" | "descending";
+  /** The name by which a script sorts rows. */
+  readonly sort?: string;
+}
+
+/**
+ * The headings of a table of servers, and its rows.
+ *
+ * @param isScripted Whether a script fills and shows the table.
+ */
+export function ServerTableFrame(
+  { label, headingOf, isScripted, children }: {
+    label: string;
+    headingOf: (column: ServerColumn, title: string) => Heading;
+    isScripted?: boolean;
+    children?: Child;
+  },
+) {
+  const columns = Object.entries(COLUMNS) as [ServerColumn, string][];
   return (
     <div class="scroll">
-      <table class="servers" role="table" aria-label={label}>
+      <table
+        class="servers"
+        role="table"
+        aria-label={label}
+        data-servers={isScripted}
+        hidden={isScripted}
+      >
         <thead role="rowgroup">
           <tr role="row">
-            {COLUMNS.map(([title, sort, name]) => (
-              <th
-                role="columnheader"
-                scope="col"
-                class={name}
-                aria-sort={query && sort === query.sort
-                  ? DESCENDING.includes(sort) ? "descending" : "ascending"
-                  : undefined}
-              >
-                {query && sort ? <a href={serversUrl(query.filters, { sort })}>{title}</a> : title}
-              </th>
-            ))}
+            {columns.map(([column, title]) => {
+              const { content, order, sort } = headingOf(column, title);
+              return (
+                <th
+                  role="columnheader"
+                  scope="col"
+                  class={`c-${column}`}
+                  aria-sort={order}
+                  data-sort={sort}
+                >
+                  {content}
+                </th>
+              );
+            })}
           </tr>
         </thead>
-        <tbody role="rowgroup">
-          {servers.map((server) => <ServerRow server={server} now={now} hasPlaces={hasPlaces} />)}
-        </tbody>
+        <tbody role="rowgroup">{children}</tbody>
       </table>
     </div>
   );

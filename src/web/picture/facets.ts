@@ -108,7 +108,7 @@ interface Counted {
   players: number;
 }
 
-/** The values with the most servers; equally frequent ones in the order of their texts. */
+/** The most frequent values of a facet. */
 function valuesOf(picture: PictureReader, name: FacetName, counts: Counts): FacetValue[] {
   const isList = name === "protocol" || name === "flag";
   // Several lists and several names of operators are counted for one value.
@@ -125,7 +125,12 @@ function valuesOf(picture: PictureReader, name: FacetName, counts: Counts): Face
       values.set(named.value, value);
     }
   }
-  return [...values.values()].sort((a, b) =>
+  return mostFrequent(values.values());
+}
+
+/** The values with the most servers; equally frequent ones in the order of their texts. */
+export function mostFrequent(values: Iterable<FacetValue>): FacetValue[] {
+  return [...values].sort((a, b) =>
     b.servers - a.servers || (String(a.value) < String(b.value) ? -1 : 1)
   ).slice(0, VALUES);
 }

@@ -5,6 +5,7 @@
  */
 import { parseAddress } from "../../core/address.ts";
 import type { Place, PlaceLookup } from "../../app/geoip/places.ts";
+import { mostFrequent } from "../picture/facets.ts";
 import type { StoredRecord } from "../../store/rows/stored_record.ts";
 import {
   type FacetName,
@@ -51,8 +52,6 @@ export interface ReportData {
   readonly replies: { readonly oldest: number; readonly newest: number } | null;
 }
 
-/** Maximum number of values of a facet, as on the dashboard. */
-const MOST_VALUES = 30;
 /** Maximum length of a value, UTF-16 units. */
 const MOST_TEXT = 64;
 
@@ -95,7 +94,7 @@ export class ReportCollector {
       facets: {
         ...this.#totals,
         facets: Object.fromEntries(
-          this.#facets.map(([name, values]) => [name, mostFrequent(name, values)]),
+          this.#facets.map(([name, values]) => [name, shownValues(name, values)]),
         ) as Record<FacetName, FacetValue[]>,
       },
       rows: this.#best(),
@@ -156,12 +155,10 @@ function count(
   }
 }
 
-function mostFrequent(name: FacetName, counts: Map<string | number | null, Counts>): FacetValue[] {
+function shownValues(name: FacetName, counts: Map<string | number | null, Counts>): FacetValue[] {
   const isPlace = name === "country" || name === "operator";
   if (isPlace && counts.size === 1 && counts.has(null)) return []; // no place is known
-  return [...counts.values()].sort((a, b) =>
-    b.servers - a.servers || (String(a.value) < String(b.value) ? -1 : 1)
-  ).slice(0, MOST_VALUES);
+  return mostFrequent(counts.values());
 }
 
 /** The smallest square with all addresses, and the number of servers in its cells. */

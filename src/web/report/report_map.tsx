@@ -4,13 +4,12 @@
  *
  * @module
  */
-import { formatAddress } from "../../core/address.ts";
 import { placeOf } from "../browser/hilbert.ts";
 import type { MapCells } from "../data/dashboard_data.ts";
+import { BarTable } from "../parts/bars.tsx";
 import { Card } from "../parts/blocks.tsx";
-import { Curve, MapSteps } from "../parts/map_parts.tsx";
+import { cellName, Curve, MapSteps, networkText } from "../parts/map_parts.tsx";
 import { countText } from "../parts/quantities.ts";
-import { Bar } from "../parts/server_parts.tsx";
 import { mapImage } from "./map_image.ts";
 import type { Square } from "./report_data.ts";
 
@@ -29,7 +28,7 @@ interface MapData {
 /** The map with its legend and table. */
 export function ReportMap({ square, cells }: MapData) {
   const most = cells.values.reduce((a, b) => Math.max(a, b), 0);
-  const name = networkOf(square.address, square.prefix);
+  const name = networkText(square);
   return (
     <Card
       title={`Map of ${square.prefix === 0 ? "IPv4 addresses" : name}`}
@@ -56,9 +55,7 @@ export function ReportMap({ square, cells }: MapData) {
           <div>
             <Curve square={square} />
             <p class="hint">
-              {`Each point is a ${
-                square.prefix === 16 ? "single address" : `network /${square.prefix + 16}`
-              }, each framed block a /${
+              {`Each point is a ${cellName(square)}, each framed block a /${
                 square.prefix + 8
               }. Addresses follow the line from the dot to the ring.`}
             </p>
@@ -68,10 +65,6 @@ export function ReportMap({ square, cells }: MapData) {
       </div>
     </Card>
   );
-}
-
-function networkOf(address: number, prefix: number): string {
-  return `${formatAddress(address)}/${prefix}`;
 }
 
 /** Frames and numbers of the blocks above the image. */
@@ -98,29 +91,14 @@ function Networks({ square, cells }: MapData) {
     counts.set(block, (counts.get(block) ?? 0) + cells.values[i]);
   }
   const blocks = [...counts].sort((a, b) => b[1] - a[1] || a[0] - b[0]);
-  const length = square.prefix + 8;
-  return (
-    <table class="bars">
-      <thead class="hidden">
-        <tr>
-          <th scope="col">Network</th>
-          <th scope="col">Bar</th>
-          <th scope="col">Servers</th>
-        </tr>
-      </thead>
-      <tbody>
-        {blocks.slice(0, MOST_ROWS).map(([block, servers]) => (
-          <tr>
-            <th scope="row">
-              <code>{networkOf(square.address + block * 2 ** (32 - length), length)}</code>
-            </th>
-            <td>
-              <Bar share={servers / blocks[0][1]} />
-            </td>
-            <td class="number">{countText(servers)}</td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
-  );
+  const prefix = square.prefix + 8;
+  const rows = blocks.slice(0, MOST_ROWS).map(([block, servers]) => {
+    const address = square.address + block * 2 ** (32 - prefix);
+    return {
+      name: <code>{networkText({ address, prefix })}</code>,
+      share: servers / blocks[0][1],
+      numbers: [countText(servers)],
+    };
+  });
+  return <BarTable titles={["Network", "Bar", "Servers"]} rows={rows} />;
 }

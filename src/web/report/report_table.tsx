@@ -6,18 +6,16 @@
  */
 import { Card } from "../parts/blocks.tsx";
 import { countText } from "../parts/quantities.ts";
+import { type ServerColumn, ServerTableFrame } from "../parts/server_table.tsx";
 import type { ReportData } from "./report_data.ts";
 
-/** The columns: title, what the script sorts by, class. */
-const COLUMNS: readonly (readonly [title: string, sort: string | undefined, name: string])[] = [
-  ["Name", "name", "c-name"],
-  ["Address", "address", "c-address"],
-  ["Players", "players", "c-players"],
-  ["Version", "version", "c-version"],
-  ["Software", "software", "c-software"],
-  ["Protocols", undefined, "c-protocols"],
-  ["Last probe, latency", "age", "c-seen"],
-];
+/** The heading of a column. The script sorts by all columns but the protocols. */
+function headingOf(column: ServerColumn, title: string) {
+  const text = column === "seen" ? `${title}, latency` : title;
+  return column === "protocols"
+    ? { content: text }
+    : { sort: column, content: <button type="button">{text}</button> };
+}
 
 /** The filters with a list of values: their columns, and the option for all values. */
 const LISTS = [
@@ -61,20 +59,7 @@ export function ReportTable({ data, hasPlaces }: { data: ReportData; hasPlaces: 
           </select>
         ))}
       </div>
-      <div class="scroll">
-        <table class="servers" role="table" aria-label="Servers" data-servers hidden>
-          <thead role="rowgroup">
-            <tr role="row">
-              {COLUMNS.map(([title, sort, name]) => (
-                <th role="columnheader" scope="col" class={name} data-sort={sort}>
-                  {sort === undefined ? title : <button type="button">{title}</button>}
-                </th>
-              ))}
-            </tr>
-          </thead>
-          <tbody role="rowgroup"></tbody>
-        </table>
-      </div>
+      <ServerTableFrame label="Servers" headingOf={headingOf} isScripted />
       <nav class="paging" aria-label="Pages of the table" data-paging hidden>
         <button type="button" data-previous>← Previous</button>
         <span data-page></span>

@@ -97,8 +97,11 @@ export class Poller {
     const { attach, clock, scanId, allProtocols } = options;
     const memory = this.#memoryOf(server);
     const { endpoint, requestedAs } = server; // the server may move meanwhile
-    const interview = this.#interview(server, memory);
-    const { replies, latencyMs, ended, isUnreachable, repliedAt, suppresses } = await interview;
+    const interview = await this.#interview(server, memory);
+    const { replies, latencyMs, outcomes, ended, isUnreachable, repliedAt, suppresses } = interview;
+    for (const { protocol, outcome } of outcomes) {
+      if (outcome.kind !== "replied") memory.tokens.delete(protocol); // also the exchange without it failed
+    }
     const hasReplied = replies.length > 0;
     this.#suppressing.note(endpoint, { suppresses, hasReplied, at: clock.wall() });
     if (ended === "optedOut") return "opted out";
@@ -194,12 +197,18 @@ export class Poller {
     return isValid ? token.value : undefined;
   }
 
-  /** Remembers the token of a reply. A reused token that the server has replaced was refused. */
+  /**
+   * Remembers the token of a reply, if it has one that can be reused. A reused token that the server has
+   * replaced was refused.
+   */
   #rememberToken(protocol: Protocol, { tokens, echoed }: Memory, status: unknown): void {
     if (protocol.echoesToken?.(status) ?? true) echoed.add(protocol.name);
     else echoed.delete(protocol.name);
     const reusable = protocol.reusable?.(status);
-    if (reusable === undefined) return;
+    if (reusable === undefined) {
+      tokens.delete(protocol.name); // the exchange with it failed
+      return;
+    }
     const now = this.options.clock.now();
     const { value, until = 0, refusals: before = 0 } = tokens.get(protocol.name) ?? {};
     const isUnchanged = value === reusable.known;

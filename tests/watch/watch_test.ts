@@ -8,6 +8,7 @@ import { Shortage } from "../../src/net/file_descriptors.ts";
 import { Demultiplexer } from "../../src/net/demultiplexer.ts";
 import { STREAM_LIMITS, StreamLink } from "../../src/net/stream_link.ts";
 import { Throttle } from "../../src/net/throttle.ts";
+import { decodeStatusRequest } from "../../src/protocols/slp/codec.ts";
 import { PROTOCOLS, USUAL_PROTOCOLS } from "../../src/protocols/list.ts";
 import type { Protocol } from "../../src/protocols/protocol.ts";
 import { emptyRecord } from "../../src/core/record.ts";
@@ -339,6 +340,59 @@ Deno.test("the protocol number that a Java server accepted is used in later poll
   const { counts, streams } = await watchFleet({ servers: 1, software: ["quarry"], runMs: 60_000 });
   assertEquals([counts.replied, counts.polls > 5], [counts.polls, true]);
   assertEquals(streams.begun.length, counts.polls + 2); // -1 and 765 in the first poll only
+});
+
+/**
+ * Watches a Java server for 90 seconds that accepts only the protocol number 47, and others after the third
+ * poll. Returns the numbers of its requests after the third poll, in the order of polls.
+ */
+async function numbersAfterChange(accepted: readonly number[]): Promise<number[][]> {
+  const numbers: { readonly at: number; readonly protocol: number }[] = [];
+  const changedAt = 25_000;
+  let begun = 0;
+  await watchFleet({
+    servers: 1,
+    software: ["quarry"],
+    runMs: 90_000,
+    script: ({ network, streams, hosts: [{ endpoint, streams: quarry }] }) => {
+      begun = network.now();
+      const other = { servers: 1, range: RANGE, seed: 5, software: ["vanilla"] };
+      const [{ streams: vanilla }] = drawFleet(other);
+      streams.host(endpoint, {
+        accept: (peer) => {
+          const at = network.now() - begun;
+          const [old, now] = [quarry!.accept(peer), vanilla!.accept(peer)];
+          const receive = (bytes: Uint8Array) => {
+            if (bytes[0] === 0xfe) return ["close"] as const; // a legacy ping
+            const { protocol } = decodeStatusRequest(bytes)!;
+            numbers.push({ at, protocol });
+            if (at < changedAt) return old.receive(bytes);
+            return accepted.includes(protocol) ? now.receive(bytes) : ["close"] as const;
+          };
+          return { opening: [], receive };
+        },
+      });
+    },
+  });
+  const polls: number[][] = [];
+  let last = -Infinity;
+  for (const { at, protocol } of numbers.filter((one) => one.at >= changedAt)) {
+    if (at > last + 3000) polls.push([]); // the pause between two polls
+    polls.at(-1)!.push(protocol);
+    last = at;
+  }
+  return polls;
+}
+
+Deno.test("a protocol number that a Java server no longer accepts is forgotten", async () => {
+  const [first, ...others] = await numbersAfterChange([-1]);
+  assertEquals(first, [47, -1]);
+  assert(others.length >= 2);
+  for (const poll of others) assertEquals(poll, [-1]);
+  const [closed, ...more] = await numbersAfterChange([]);
+  assertEquals(closed.slice(0, 4), [47, -1, 765, 47]);
+  assert(more.length >= 2);
+  for (const poll of more) assertEquals(poll.slice(0, 3), [-1, 765, 47]);
 });
 
 Deno.test("a server without a reply is queried over UDP and TCP at the same time", async () => {

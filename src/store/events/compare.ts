@@ -65,7 +65,7 @@ function hasLost(loss: Loss, value: unknown, whole: unknown): boolean {
     const intact = value.slice(0, -1);
     return isEqual(intact, whole.slice(0, intact.length));
   }
-  return typeof value === typeof whole && String(whole).startsWith(String(value));
+  return typeof value === "string" && typeof whole === "string" && whole.startsWith(value);
 }
 
 /** Compares values of columns. Texts are equal when a database would store equal texts. */

@@ -59,6 +59,8 @@ export interface OutputOptions {
   readonly allProtocols: readonly Protocol[];
   /** Paths of files and databases, and `-`. Default: standard output. */
   readonly output?: readonly string[];
+  /** Whether the command writes to databases too. Default: no. */
+  readonly takesDatabases?: boolean;
   /** The format of outputs without a known suffix. */
   readonly format: OutputFormat | undefined;
   /** The columns of the rows. Default: all. */
@@ -87,11 +89,11 @@ export function planOutputs(
   order?: RowOrder,
 ): OutputPlan[] {
   const isTerminal = terminal !== undefined;
-  const { fields = columns, format, allProtocols } = options;
+  const { fields = columns, allProtocols } = options;
   const identified = ["host", "port"].every((name) => fields.some((one) => one.name === name));
   const plans = namedOutputs(options, isTerminal);
   if (plans.length === 0 && (options.output ?? []).length === 0) {
-    plans.push({ path: "-", name: formatOf("-", format, isTerminal) });
+    plans.push({ path: "-", name: formatOf("-", options, isTerminal) });
   }
   if (plans.filter(({ path }) => path === "-").length > 1) {
     throw new InputError("Cannot write two outputs to standard output");
@@ -123,9 +125,8 @@ function namedOutputs(
   isTerminal: boolean,
 ): { readonly path: string; readonly name: OutputFormat }[] {
   const paths = (options.output ?? []).filter((path) => parseDatabaseLocation(path) === undefined);
-  const { format } = options;
   return [
-    ...paths.map((path) => ({ path, name: formatOf(path, format, isTerminal) })),
+    ...paths.map((path) => ({ path, name: formatOf(path, options, isTerminal) })),
     ...OUTPUT_FORMAT_LIST.flatMap(([name, { option }]) =>
       (option && options[option] || []).map((path) => ({ path: fileOf(path, option!), name }))
     ),
@@ -156,7 +157,7 @@ export function outputPaths(
 
 function formatOf(
   path: string,
-  named: OutputFormat | undefined,
+  { format: named, takesDatabases = false }: OutputOptions,
   isTerminal: boolean,
 ): OutputFormat {
   if (path === "-") return named ?? (isTerminal ? "table" : "ndjson");
@@ -164,7 +165,10 @@ function formatOf(
   const [chosen] = OUTPUT_FORMAT_LIST.find(([, { suffixes }]) => suffixes.includes(suffix)) ?? [];
   const format = chosen ?? named;
   if (format !== undefined) return format;
+  const suffixes = takesDatabases
+    ? ".csv, .ndjson, .json, .txt or .db"
+    : ".csv, .ndjson, .json or .txt";
   throw new InputError(
-    `Cannot choose a format for "${path}": end it in .csv, .ndjson, .json, .txt or .db, or give --format`,
+    `Cannot choose a format for "${path}": end it in ${suffixes}, or give --format`,
   );
 }

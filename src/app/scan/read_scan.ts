@@ -93,7 +93,7 @@ export async function readScan(
   const isNamed = OUTPUT_OPTIONS.some((name) => written.given.has(name));
   const outputs = context.takesRows && !isNamed
     ? []
-    : planOutputs(options, context.terminal, undefined, order);
+    : planOutputs({ ...options, takesDatabases: true }, context.terminal, undefined, order);
   const files: WrittenFiles = {
     outputs: outputPaths(options, outputs),
     status: options.statusFile,

@@ -8,7 +8,7 @@ import type { Protocol } from "../../protocols/protocol.ts";
 import type { Command } from "../../app/options/commands.ts";
 import type { OptionsOf } from "../../app/options/option_table.ts";
 import { readOptions } from "../../app/options/read_options.ts";
-import { readArgs } from "./parse_arguments.ts";
+import { readArgs, typedNames } from "./parse_arguments.ts";
 
 /** How a command was called. */
 export interface CommandCall {
@@ -38,5 +38,6 @@ export function readCommandLine<Name extends Command>(
   { args, allProtocols }: CommandCall,
 ): CommandLine<Name> {
   const given = readArgs(command, args);
-  return { words: given.words, options: readOptions(command, given, { allProtocols }), given };
+  const context = { allProtocols, nameOf: typedNames(command, args) };
+  return { words: given.words, options: readOptions(command, given, context), given };
 }

@@ -57,8 +57,9 @@ export function readArgs(command: Command, args: readonly string[]): GivenOption
     },
   });
   const given = new Map<string, readonly string[]>();
+  const nameOf = typedNames(command, args);
   for (const option of options) {
-    const values = valuesOf(option, parsed[option.name]);
+    const values = valuesOf(option, parsed[option.name], nameOf(option.name));
     if (values.length > 0) given.set(option.name, values);
   }
   const words = parsed._.map(String);
@@ -69,6 +70,16 @@ export function readArgs(command: Command, args: readonly string[]): GivenOption
       most === 0 ? `${command} takes no arguments` : `too many arguments for ${command}`
     }`,
   );
+}
+
+/** Returns the names of options as the user typed them: an alias, if the arguments have one. */
+export function typedNames(command: Command, args: readonly string[]): (name: string) => string {
+  const typed = new Set(args.map((arg) => arg.split("=")[0]));
+  const options = new Map(optionsOf(command).map((option) => [option.name, option]));
+  return (name) => {
+    const { aliases = [] }: Option = options.get(name)!;
+    return [name, ...aliases].map(dashed).find((one) => typed.has(one)) ?? dashed(name);
+  };
 }
 
 /**
@@ -105,17 +116,17 @@ function refuseValues(args: readonly string[], options: readonly Option[]): void
   if (wrong !== undefined) throw new InputError(`Cannot use ${wrong}: it takes no value`);
 }
 
-function valuesOf({ name, takes, repeat }: Option, parsed: unknown): string[] {
+function valuesOf({ takes, repeat }: Option, parsed: unknown, name: string): string[] {
   if (takes === undefined) {
     if (typeof parsed === "boolean") return parsed ? ["true"] : [];
-    throw new InputError(`Cannot use ${dashed(name)} "${parsed}": it takes no value`); // for example -q=no or -q5
+    throw new InputError(`Cannot use ${name} "${parsed}": it takes no value`); // for example -q=no or -q5
   }
   const values = (parsed ?? []) as string[];
   if (values.includes("")) {
-    throw new InputError(`Cannot use ${dashed(name)}: it needs a value (${takes.placeholder})`);
+    throw new InputError(`Cannot use ${name}: it needs a value (${takes.placeholder})`);
   }
   if (!repeat && values.length > 1) {
-    throw new InputError(`Cannot use ${dashed(name)} twice: "${values[0]}" and "${values[1]}"`);
+    throw new InputError(`Cannot use ${name} twice: "${values[0]}" and "${values[1]}"`);
   }
   return values;
 }

@@ -8,11 +8,10 @@ import { readTextFile } from "../../../app/environment.ts";
 import { EXIT } from "../../../app/exit_codes.ts";
 import { formatConfig, mergeOptions, parseConfig } from "../../../app/options/config_file.ts";
 import type { GivenOptions } from "../../../app/options/given_options.ts";
-import { dashed } from "../../../app/options/option.ts";
 import { prepareScan } from "../../../app/scan/prepare_scan.ts";
 import { readScan } from "../../../app/scan/read_scan.ts";
 import type { CommandCall } from "../../options/command_line.ts";
-import { readArgs } from "../../options/parse_arguments.ts";
+import { readArgs, typedNames } from "../../options/parse_arguments.ts";
 import { outputColumns, print, reportError, reportLine, writeRows } from "../../term/console.ts";
 import { planLines } from "./dry_run.ts";
 import { planJson } from "./plan_json.ts";
@@ -41,7 +40,7 @@ async function run({ args, allProtocols }: CommandCall, isPassing: boolean): Pro
     program: project.version,
     warn: reportLine,
     note: reportError,
-    nameOf: dashed,
+    nameOf: typedNames("scan", args),
     terminal: outputColumns(),
     writeRows,
   }, isPassing);

@@ -9,6 +9,8 @@ import type { GivenOptions } from "../app/options/given_options.ts";
 import { type Option, programName } from "../app/options/option.ts";
 import { optionsOf } from "../app/options/option_table.ts";
 import { InputError } from "../core/errors.ts";
+import { nodePath } from "../core/node_modules.ts";
+import { parseDatabaseLocation } from "../store/database_location.ts";
 
 /**
  * The words and options of a command.
@@ -26,7 +28,8 @@ export function givenOptions(
     if (option.forPrograms === false) continue;
     const value = values[programName(option)];
     const texts = value === undefined ? [] : textsOf(option, value);
-    if (texts.length > 0) given.set(option.name, texts);
+    if (texts.length === 0) continue;
+    given.set(option.name, option.takes?.isPath ? texts.map(absolutePath) : texts);
   }
   return { words, given };
 }
@@ -53,4 +56,15 @@ function textsOf(option: Option, value: unknown): readonly string[] {
   if (!isText && textOf === undefined) throw wrong("a text or a number");
   if (takes.unit !== undefined && typeof value !== "number") throw wrong("a number");
   return [textOf === undefined ? String(value) : textOf(value)];
+}
+
+/**
+ * An absolute path: paths of a program are relative to its current folder, not to that of a task. `-`
+ * and the URLs of databases stay as they are.
+ */
+function absolutePath(path: string): string {
+  if (path === "-" || parseDatabaseLocation(path)?.postgres !== undefined) return path;
+  return path.startsWith("sqlite:")
+    ? `sqlite:${absolutePath(path.slice("sqlite:".length))}`
+    : nodePath().resolve(path);
 }

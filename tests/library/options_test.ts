@@ -109,10 +109,19 @@ const EACH: readonly (readonly [ScanOptions, readonly string[]])[] = [
   [{ resume: "r", metrics: 9100 }, ["--resume", "r", "--metrics", "9100"]],
 ];
 
+/** Options whose values are paths. */
+const PATHS = new Set([
+  ...["--input-file", "--rescan", "-b", "-o", "--opt-out-file", "--checkpoint"],
+  ...["--status-file", "--metadata-file", "--resume"],
+]);
+
 Deno.test("each option of a scan has the same value from a program and the command line", () => {
   const named = new Set(EACH.flatMap(([options]) => Object.keys(options)));
+  // Paths of programs are absolute: they do not depend on the folder of a task.
+  const absolute = (name: string) => `${Deno.cwd()}/${name}`;
   for (const [options, args] of EACH) {
-    const { options: expected } = readCommandLine("scan", ["10.0.0.1", ...args]);
+    const paths = args.map((arg, i) => PATHS.has(args[i - 1]) ? absolute(arg) : arg);
+    const { options: expected } = readCommandLine("scan", ["10.0.0.1", ...paths]);
     assertEquals(fromProgram(options), expected, JSON.stringify(options));
   }
   const all = optionsOf("scan").filter(({ forPrograms = true }) => forPrograms).map(programName);

@@ -17,7 +17,29 @@ function blocks(language: string): string[] {
 }
 
 const EXAMPLES = blocks("ts");
-const CONFIG = blocks("json")[0].replace('"../blocksweep"', JSON.stringify(ROOT.pathname));
+/** The clone, and the package of the standard library that a program would load from JSR. */
+const LINKS = [ROOT, new URL("std/csv/", ROOT)].map(({ pathname }) => JSON.stringify(pathname));
+const CONFIG = blocks("json")[0].replace('"../blocksweep"', LINKS.join(", "));
+
+/** The cache of Deno, which has the package of the standard library. */
+const CACHE: string = await cacheFolder();
+
+async function cacheFolder(): Promise<string> {
+  const { stdout } = await new Deno.Command("deno", { args: ["info", "--json"] }).output();
+  return JSON.parse(new TextDecoder().decode(stdout)).denoDir;
+}
+
+/** The lock file's entries of the standard library. With them, nothing is looked up in a registry. */
+const LOCK = await standardLibraryLock();
+
+async function standardLibraryLock() {
+  const { version, specifiers, npm } = JSON.parse(
+    await Deno.readTextFile(new URL("deno.lock", ROOT)),
+  );
+  const only = (entries: Readonly<Record<string, unknown>>) =>
+    Object.fromEntries(Object.entries(entries).filter(([name]) => name.includes("deno-std@")));
+  return { version, specifiers: only(specifiers), npm: only(npm) };
+}
 
 /** Addresses of simulated servers that replace those in the examples. */
 const HOST = "127.88.1.1";
@@ -33,6 +55,7 @@ async function withExamples(run: (folder: string) => Promise<void>): Promise<voi
   const folder = await Deno.makeTempDir();
   try {
     await Deno.writeTextFile(`${folder}/deno.json`, CONFIG);
+    await Deno.writeTextFile(`${folder}/deno.lock`, JSON.stringify(LOCK));
     for (const [i, example] of EXAMPLES.entries()) {
       await Deno.writeTextFile(`${folder}/${i}.ts`, harmless(example));
     }
@@ -45,7 +68,13 @@ async function withExamples(run: (folder: string) => Promise<void>): Promise<voi
 /** The output of a program. Fails if the program fails. */
 async function output(folder: string, ...args: readonly string[]): Promise<string> {
   // Deno's tasks set INIT_CWD. The paths of a program must not depend on this variable.
-  const env = { NO_COLOR: "1", HOME: folder, XDG_CONFIG_HOME: folder, INIT_CWD: "/" };
+  const env = {
+    NO_COLOR: "1",
+    HOME: folder,
+    XDG_CONFIG_HOME: folder,
+    INIT_CWD: "/",
+    DENO_DIR: CACHE,
+  };
   const command = new Deno.Command("deno", { args: [...args], cwd: folder, env });
   const { code, stdout, stderr } = await command.output();
   const decoder = new TextDecoder();

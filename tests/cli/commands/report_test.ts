@@ -41,6 +41,7 @@ Deno.test("report writes to standard output with -o -, and to no file named -", 
     const { code, stdout, stderr } = await run(["report", "rows.ndjson", "-o", "-"], {
       permissions: [...READ, "--allow-write"],
       cwd: folder,
+      env: { INIT_CWD: folder },
     });
     assertEquals([code, stderr], [0, "standard output: 1 server of rows.ndjson\n"]);
     assert(stdout.startsWith("<!doctype html>"), stdout.slice(0, 40));

@@ -19,7 +19,7 @@ const WRITE = [...READ, "--allow-write"];
 
 Deno.test("--since takes several forms, and refuses others by name", () => {
   const now = Date.parse("2026-01-31T08:00:00Z");
-  const since = (text: string) => PAST_TIME.parse(text, { option: "since", allProtocols: [] });
+  const since = (text: string) => PAST_TIME.parse(text, { option: "--since", allProtocols: [] });
   for (const text of ["24h", "1d", "1440m", "2026-01-30T08:00Z", "2026-01-30T09:00+01:00"]) {
     assertEquals(since(text)(now), now - 86_400_000, text);
   }

@@ -16,10 +16,8 @@ import type { WatchSpan } from "../store/uptime/watch_spans.ts";
 import type { WatchedServer } from "./watched_server.ts";
 import { WatchSpans } from "./watch_spans.ts";
 
-/** Delay before queued results are written, milliseconds. It doubles with each failure. */
+/** Delay before queued results are written, also after a failure, milliseconds. */
 const WRITE_DELAY_MS = 1000;
-/** Maximum delay after failures, milliseconds. */
-const MAX_DELAY_MS = 30_000;
 /** Default of {@linkcode JournalOptions.maxQueued}. */
 const MAX_QUEUED = 200_000;
 /** Maximum interval at which the span of the watch is extended, milliseconds. */
@@ -68,8 +66,6 @@ export class Journal {
   /** Cancels the timer of the next write. */
   #cancel: (() => void) | undefined;
   #writing: Promise<void> | undefined;
-  /** Delay before the next write, milliseconds. */
-  #delayMs = WRITE_DELAY_MS;
   /** Writes the start of the watch, until that succeeds: observations refer to its row. */
   #begin: (() => Promise<void>) | undefined;
   readonly #spans = new WatchSpans();
@@ -231,7 +227,7 @@ export class Journal {
   #schedule(): void {
     if (this.#closed || this.#cancel !== undefined || this.#writing !== undefined) return;
     if (!this.#hasQueued && !this.#isSpanDue && !this.#isHeartbeatDue) return;
-    this.#cancel = this.options.clock.after(this.#delayMs, () => {
+    this.#cancel = this.options.clock.after(WRITE_DELAY_MS, () => {
       this.#cancel = undefined;
       void this.#start();
     });
@@ -282,14 +278,12 @@ export class Journal {
         this.#writableSince = clock.wall();
       }
       this.failing = false;
-      this.#delayMs = WRITE_DELAY_MS;
     } catch (error) {
       if (!this.failing) {
         report(`${(error as Error).message}; the watch continues, and will try to write again`);
       }
       this.failing = true;
       this.#writableSince = Infinity;
-      this.#delayMs = Math.min(2 * this.#delayMs, MAX_DELAY_MS);
     }
   }
 

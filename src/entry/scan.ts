@@ -82,7 +82,6 @@ export * from "../inspect/converse.ts";
 export * from "../inspect/interview.ts";
 export * from "../inspect/merge.ts";
 export type { ProtocolReply } from "../inspect/protocol_reply.ts";
-export * from "../inspect/retry.ts";
 export * from "../inspect/run_interview.ts";
 export * from "../library/engines.ts";
 export * from "../net/clock.ts";

@@ -5,9 +5,24 @@
  */
 import { concat, Malformed, Truncated } from "../core/bytes.ts";
 import type { Clock } from "../net/clock.ts";
+import type { Shortage } from "../net/file_descriptors.ts";
 import type { Link } from "../net/socket.ts";
 import { Closed, type Exchange, type ExchangeRequest, NoReply } from "../protocols/protocol.ts";
 import type { Outcome } from "../core/record.ts";
+
+/** Retries, clock and cancellation, shared by all servers. */
+export interface RetryLimits {
+  /** Maximum number of repetitions of an exchange, and of a handshake within an exchange. */
+  readonly retries: number;
+  /** The clock of timeouts and pauses. */
+  readonly clock: Clock;
+  /** Cancels the exchange, and the pauses between its repetitions. */
+  readonly signal: AbortSignal;
+  /** Returns 63 unpredictable bits, new for each call. */
+  readonly nonce: () => bigint;
+  /** Shared state of a shortage of descriptors. Default: none. */
+  readonly shortage?: Shortage;
+}
 
 /** Timeout, resends and cancellation of an exchange. */
 export interface ConverseOptions {

@@ -7,11 +7,16 @@ import type { Endpoint } from "../core/address.ts";
 import type { ProtocolSelection } from "../protocols/list.ts";
 import type { Protocol } from "../protocols/protocol.ts";
 import type { Outcome, Sighting } from "../core/record.ts";
-import { isExhausted, type RetryLimits } from "./retry.ts";
-import { type InterviewResult, runInterview, type RunInterviewOptions } from "./run_interview.ts";
+import type { RetryLimits } from "./converse.ts";
+import {
+  type InterviewResult,
+  isExhausted,
+  runInterview,
+  type RunInterviewOptions,
+} from "./run_interview.ts";
 import type { InterviewPlan } from "./interview.ts";
 import { runKnownInterview } from "./known_interview.ts";
-import { firstReplyOf, type ProtocolReply } from "./protocol_reply.ts";
+import type { ProtocolReply } from "./protocol_reply.ts";
 
 /** Options of an inspection; the links and the functions are those of its endpoint. */
 export interface InspectOptions
@@ -28,27 +33,18 @@ export interface InspectOptions
   readonly timeoutMs: number;
   /** Returns whether a reply contains an opt-out. Nothing more is sent after such a reply. */
   readonly optsOut: (reply: ProtocolReply) => boolean;
-  /** The reply that contains the status of the sighting. Default: it is made from the status. */
+  /** The reply that contains the status of the sighting, if the sighting has one. */
   readonly firstReply?: ProtocolReply;
   /** Returns whether the endpoint was probed in a protocol before, without a reply. Default: no. */
   readonly withoutReply?: (protocol: string) => boolean;
 }
 
-/** The result of an inspection. */
-export interface Inspection {
-  /** The reply of each protocol; empty when no server was confirmed. */
-  readonly replies: readonly ProtocolReply[];
-  /** Round trip, milliseconds; `null` when it was not measured. */
-  readonly latencyMs: number | null;
-  /** Whether the server, or its address, opted out. */
-  readonly hasOptedOut: boolean;
-  /**
-   * Whether a request after the first was cancelled or not sent: the scan was cancelled, no
-   * descriptor was free, or the host flooded.
-   */
-  readonly isCutShort: boolean;
-  /** Whether a request was not sent because no descriptor was free. */
-  readonly exhausted?: boolean;
+/**
+ * The result of an inspection. It has no replies when no server was confirmed. `isCutShort` concerns
+ * the requests after the first; a request may also be omitted because the host flooded.
+ */
+export interface Inspection
+  extends Pick<InterviewResult, "replies" | "latencyMs" | "ended" | "isCutShort" | "exhausted"> {
   /** Why the first exchange returned no status; `undefined` when it did, or was not needed. */
   readonly failure?: "noReply" | "malformed" | "cancelled" | "exhausted";
 }
@@ -62,17 +58,17 @@ const STALE_MS = 5000;
 /** Interviews the server of one sighting. */
 export async function inspect(sighting: Sighting, options: InspectOptions): Promise<Inspection> {
   const { endpoint, status } = sighting;
+  const { firstReply } = options;
   const fresh = options.clock.now() - sighting.at < STALE_MS;
   const plan = planOf(sighting, options);
-  const reply = options.firstReply ?? firstReplyOf(sighting, options.protocols);
   const found = await runInterview(plan, {
     ...options,
     endpoint,
     statusOnly: true,
-    opening: reply && { status, reply },
+    opening: firstReply && { status, reply: firstReply },
     startOf: ({ name }) => fresh && name === sighting.protocol ? sighting.known : undefined,
   });
-  return inspectionOf(plan, found, status !== undefined);
+  return inspectionOf(plan, found, firstReply !== undefined);
 }
 
 /**
@@ -92,21 +88,14 @@ export async function inspectKnown(
   const shared = { ...options, endpoint, statusOnly: true };
   if (follow) {
     const plan = { protocols: spoken, followUps: protocols, allProtocols, known, timeoutMs };
-    return inspectionOfKnown(await runKnownInterview(plan, shared));
+    return await runKnownInterview(plan, shared);
   }
   const plans = spoken.map((one) => ({ protocols: [one], allProtocols, known, timeoutMs }));
   for (;;) {
     const found = await runInterview(plans.shift()!, shared);
     const isOver = found.replies.length > 0 || found.ended !== undefined;
-    if (isOver || plans.length === 0) return inspectionOfKnown(found);
+    if (isOver || plans.length === 0) return found;
   }
-}
-
-/** The result of an interview of a known server. */
-function inspectionOfKnown(
-  { replies, latencyMs, ended, isCutShort, exhausted }: InterviewResult,
-): Inspection {
-  return { replies, latencyMs, hasOptedOut: ended === "optedOut", isCutShort, exhausted };
 }
 
 /**
@@ -140,25 +129,24 @@ function planOf(
  */
 function inspectionOf(
   { sighted, needs }: InterviewPlan,
-  { replies, latencyMs, outcomes, ended, isCutShort, exhausted }: InterviewResult,
+  found: InterviewResult,
   hasStatus: boolean,
 ): Inspection {
   const protocol = sighted!;
-  const opening = outcomes.find((one) => one.protocol === protocol)?.outcome;
-  const hasOptedOut = ended === "optedOut";
-  const failure = hasStatus || opening === undefined && hasOptedOut
+  const { ended, exhausted } = found;
+  const opening = found.outcomes.find((one) => one.protocol === protocol)?.outcome;
+  const failure = hasStatus || opening === undefined && ended === "optedOut"
     ? undefined
     : opening === undefined && exhausted
     ? "exhausted"
     : failureOf(opening);
-  if (failure === undefined) return { replies, latencyMs, hasOptedOut, isCutShort, exhausted };
+  if (failure === undefined) return found;
   const confirmed = needs === undefined || needs === "reply" && failure === "malformed";
   if (failure === "exhausted" || failure === "cancelled" || !confirmed) {
-    return { replies: [], latencyMs, hasOptedOut, isCutShort: false, failure };
+    return { ...found, replies: [], isCutShort: false, exhausted: false, failure };
   }
   const statement = { columns: {}, flags: [NO_STATUS[failure]], facts: {} };
-  const all = [{ protocol, statement }, ...replies];
-  return { replies: all, latencyMs, hasOptedOut, isCutShort, exhausted, failure };
+  return { ...found, replies: [{ protocol, statement }, ...found.replies], failure };
 }
 
 function failureOf(outcome: Outcome<unknown> | undefined): Inspection["failure"] {

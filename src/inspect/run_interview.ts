@@ -5,10 +5,11 @@
  */
 import type { Endpoint } from "../core/address.ts";
 import { sleep } from "../net/clock.ts";
+import { openWithRetries } from "../net/file_descriptors.ts";
 import type { Link } from "../net/socket.ts";
-import type { Protocol } from "../protocols/protocol.ts";
+import type { ExchangeContext, Protocol } from "../protocols/protocol.ts";
 import type { Outcome } from "../core/record.ts";
-import { isExhausted, queryWithRetries, type RetryLimits } from "./retry.ts";
+import { converse, type ConverseOptions, type RetryLimits } from "./converse.ts";
 import { type Ended, Interview, type InterviewPlan, type Step } from "./interview.ts";
 import type { ProtocolReply } from "./protocol_reply.ts";
 import { verifyServer } from "./verify_joinable.ts";
@@ -211,49 +212,97 @@ class InterviewRun {
   }
 
   /**
-   * Runs an exchange with the known state. If the exchange fails, runs another exchange without the
+   * Runs the exchange of a step with the known state. If it fails, runs another exchange without the
    * state.
    */
   async #exchange(step: Step, recorder: LinkRecorder): Promise<Outcome<unknown>> {
     const { startOf, restarts } = this.options;
-    const known = startOf?.(step.protocol);
-    if (known === undefined || !restarts) return await this.#attempt(step, recorder, { known });
-    const once = { ...this.options, retries: 0 };
-    const outcome = await this.#attempt(step, recorder, { known, acceptsIncomplete: false }, once);
-    const over = outcome.kind === "replied" || outcome.kind === "cancelled";
-    return over ? outcome : await this.#attempt(step, recorder, {});
+    const { protocol } = step;
+    const query = this.#queryOf(step, recorder);
+    const known = startOf?.(protocol);
+    if (known === undefined || !restarts) {
+      return await queryWithRetries(protocol, { ...query, known }, this.options);
+    }
+    const first = { ...query, known, acceptsIncomplete: false };
+    const outcome = await queryWithRetries(protocol, first, { ...this.options, retries: 0 });
+    const isOver = outcome.kind === "replied" || outcome.kind === "cancelled";
+    return isOver ? outcome : await queryWithRetries(protocol, query, this.options);
   }
 
-  #attempt(
+  #queryOf(
     { protocol, medium, timeoutMs, retriesWithoutReply }: Step,
     recorder: LinkRecorder,
-    start: { readonly known?: unknown; readonly acceptsIncomplete?: boolean },
-    limits: RetryLimits = this.options,
-  ): Promise<Outcome<unknown>> {
+  ): ProtocolQuery {
     const { endpoint, links, requestedAs, statusOnly, replied } = this.options;
+    const { clock, signal, shortage } = this.options;
     const { shared, exclusive, stream } = links;
     const useShared = medium === "shared" && shared !== undefined;
     // Links on shared sockets need no new descriptor. Their success therefore does not end a
     // shortage.
     const opens = medium !== "stream" && !useShared;
-    return queryWithRetries(protocol, {
+    const limits = { clock, signal, shortage: opens ? shortage : undefined };
+    const link = async () =>
+      medium === "stream"
+        ? await stream!(protocol.name, timeoutMs)
+        : recorder.wrap(await (useShared ? shared() : exclusive()));
+    return {
       endpoint,
       requestedAs,
       statusOnly,
       stopsWithoutFirstReply: !retriesWithoutReply,
-      ...start,
-      link: async () =>
-        medium === "stream"
-          ? await stream!(protocol.name, timeoutMs)
-          : recorder.wrap(await (useShared ? shared() : exclusive())),
+      open: () => openWithRetries(link, limits),
       exclusive: !useShared,
       timeoutMs: medium === "stream" ? Infinity : timeoutMs!, // a stream has its own timeouts
       forbids: protocol.suppressedBy === undefined
         ? undefined
         : (datagram) =>
           datagram === undefined ? replied?.() ?? false : protocol.isReply?.(datagram) === false,
-    }, { ...limits, shortage: opens ? limits.shortage : undefined });
+    };
   }
+}
+
+/** A query to one server in one protocol. */
+export interface ProtocolQuery
+  extends
+    Omit<ExchangeContext, "nonce" | "lastAttempt">,
+    Pick<ConverseOptions, "timeoutMs" | "forbids"> {
+  /** Opens a link to the server; `"exhausted"`: no descriptor is free. */
+  readonly open: () => Promise<Link | "exhausted">;
+  /** Whether the query ends without a retry when the first request gets no reply. */
+  readonly stopsWithoutFirstReply: boolean;
+  /** Whether the last exchange may return an incomplete status. Default: yes. */
+  readonly acceptsIncomplete?: boolean;
+}
+
+/** Repeats whole exchanges until one returns a status. Only the first one has the known state. */
+export async function queryWithRetries<S>(
+  protocol: Protocol<S>,
+  { open, known, timeoutMs, forbids, stopsWithoutFirstReply, acceptsIncomplete = true, ...context }:
+    ProtocolQuery,
+  { retries, clock, signal, nonce }: RetryLimits,
+): Promise<Outcome<S>> {
+  const limits = { timeoutMs, resends: retries, clock, signal, forbids };
+  for (let left = retries;; left--) {
+    const opened = await open();
+    if (opened === "exhausted") return { kind: "noReply", replies: 0, why: "exhausted" };
+    await using link = opened;
+    const exchange = protocol.exchange({
+      ...context,
+      nonce: nonce(),
+      known: left === retries ? known : undefined,
+      lastAttempt: left === 0 && acceptsIncomplete,
+    });
+    const outcome = await converse(exchange, link, limits);
+    const isUnresponsive = outcome.kind === "noReply" && outcome.replies === 0;
+    const isOver = outcome.kind === "replied" || outcome.kind === "cancelled" ||
+      outcome.kind === "malformed" && outcome.foreign;
+    if (left === 0 || isOver || isUnresponsive && stopsWithoutFirstReply) return outcome;
+  }
+}
+
+/** Whether an exchange failed because no descriptor was free, and not because of the server. */
+export function isExhausted(outcome: Outcome<unknown>): boolean {
+  return outcome.kind === "noReply" && outcome.why === "exhausted";
 }
 
 /** Records the datagrams on the links of one protocol. */

@@ -5,7 +5,7 @@
  */
 import type { ProtocolSelection } from "../protocols/list.ts";
 import { type Endpoint, family } from "../core/address.ts";
-import type { RetryLimits } from "../inspect/retry.ts";
+import type { RetryLimits } from "../inspect/converse.ts";
 import { type InterviewResult, runInterview } from "../inspect/run_interview.ts";
 import { mergeReplies } from "../inspect/merge.ts";
 import type { DatagramSocket, Dialer } from "../net/socket.ts";

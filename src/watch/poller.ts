@@ -5,7 +5,7 @@
  * @module
  */
 import { type Address, type Endpoint, family } from "../core/address.ts";
-import type { RetryLimits } from "../inspect/retry.ts";
+import type { RetryLimits } from "../inspect/converse.ts";
 import { attachedOf } from "../inspect/attachments.ts";
 import { runKnownInterview, runSideBySide } from "../inspect/known_interview.ts";
 import type { RunInterviewOptions } from "../inspect/run_interview.ts";

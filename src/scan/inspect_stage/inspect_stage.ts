@@ -1,33 +1,61 @@
 /**
  * Turns sightings into rows: interviews each sighted server, unless its first reply is enough.
  *
+ * The interview of a host that floods, or whose address is forged in a flood, uses one protocol and
+ * no follow-ups. It uses a socket of its own, because a sender of forged datagrams cannot find out the
+ * port of that socket.
+ *
  * @module
  */
+import type { ServerRecord, Sighting } from "../../core/record.ts";
+import {
+  inspect,
+  type Inspection,
+  inspectKnown,
+  type InspectOptions,
+} from "../../inspect/inspect.ts";
 import { InspectionPool, interviewsAtOnce } from "../../inspect/inspection_pool.ts";
+import { reclassify } from "../../sweep/reply_counts.ts";
 import type { ScanSetup } from "../scan_setup.ts";
 import type { ScanTables } from "../scan_tables.ts";
 import type { LossAndRate } from "../sweep_stage/loss_and_rate.ts";
-import { type InterviewParts, Interviews } from "./interviews.ts";
+import type { WriteStage } from "../write_stage.ts";
+import {
+  interviewOptions,
+  type InterviewOptionsOf,
+  type InterviewParts,
+} from "./interview_options.ts";
 import { ServerRows } from "./server_rows.ts";
-import type { Sighted, SightingQueue, Subject } from "./sighting_queue.ts";
-import { reasonToSkip } from "./skipped_sightings.ts";
+import type { KnownSubject, Sighted, SightingQueue, Subject } from "./sighting_queue.ts";
+import { omit, reasonToSkip } from "./skipped_sightings.ts";
+import { UnprovedBudget } from "./unproved_budget.ts";
 
 /** The parts of the scan that this stage uses, apart from the tables. */
 export interface InspectStageParts extends InterviewParts {
   /** The queue of sightings. */
   readonly sightings: SightingQueue;
+  /** The stage that writes rows. */
+  readonly rows: WriteStage;
   /** The loss measurement. It uses servers with a row as canaries. */
   readonly lossAndRate: LossAndRate;
 }
 
-/** Takes servers from the queue of sightings, and starts their interviews. */
+/**
+ * Why a sighting has no row. `cut`: the scan ended first; `short`: no descriptor was free; `nothing`:
+ * any other reason.
+ */
+type WithoutRow = "nothing" | "cut" | "short";
+
+/** Takes servers from the queue of sightings, interviews them, and passes on their rows. */
 export class InspectStage {
   readonly #options: ScanSetup;
   readonly #tables: ScanTables;
   readonly #parts: InspectStageParts;
   readonly #pool: InspectionPool;
   readonly #serverRows: ServerRows;
-  readonly #interviews: Interviews;
+  readonly #optionsFor: InterviewOptionsOf;
+  /** Limits the interview time of an address's unproved endpoints. */
+  readonly #budget: UnprovedBudget;
 
   /** Creates the stage; no interview runs yet. */
   constructor(options: ScanSetup, tables: ScanTables, parts: InspectStageParts) {
@@ -39,7 +67,8 @@ export class InspectStage {
     const onError = (error: Error) => tables.stop.fail(error);
     this.#pool = new InspectionPool(concurrency, onError, atOnce);
     this.#serverRows = new ServerRows(options, tables.stop, parts.lossAndRate);
-    this.#interviews = new Interviews(options, tables, parts, this.#serverRows, atOnce);
+    this.#optionsFor = interviewOptions(options, tables, parts);
+    this.#budget = new UnprovedBudget(atOnce);
   }
 
   /**
@@ -60,10 +89,13 @@ export class InspectStage {
     }
   }
 
-  /** Waits until all interviews have ended. Call it when the sweep has ended. */
+  /**
+   * Waits until all interviews have ended. Call it when the sweep has ended: from now on, interviews
+   * use up the time budgets of their addresses.
+   */
   async drain(): Promise<void> {
     const { sightings } = this.#parts;
-    this.#interviews.sweepEnded();
+    this.#budget.sweepEnded(this.#options.io.clock.now());
     await sightings.idle();
     sightings.close();
   }
@@ -76,7 +108,7 @@ export class InspectStage {
     const { endpoint: { address } } = isKnown ? subject : subject.sighting;
     this.#pool.add(address, async () => {
       try {
-        await this.#interviews.run(subject);
+        await (isKnown ? this.#runKnown(subject) : this.#runSighted(subject));
         await rows.whenFree;
       } finally {
         sightings.finish(subject);
@@ -92,9 +124,151 @@ export class InspectStage {
     if (follow && this.#tables.known.protocolsFor(endpoint).length > 1) return false;
     if (reasonToSkip(sighting, this.#tables) !== undefined) return false;
     // The queue contains no sighting with an opt-out.
-    const found = { replies: [firstReply], latencyMs, hasOptedOut: false, isCutShort: false };
-    const row = this.#serverRows.of(sighting, found);
-    if (row !== "cut") this.#parts.rows.add(row, onFinished);
+    const found = {
+      replies: [firstReply],
+      latencyMs,
+      ended: undefined,
+      isCutShort: false,
+      exhausted: false,
+    };
+    this.#addRow(this.#serverRows.of(sighting, found), onFinished);
     return true;
   }
+
+  #addRow(row: ServerRecord | "cut", onFinished: () => void): void {
+    if (row !== "cut") this.#parts.rows.add(row, onFinished);
+  }
+
+  async #runSighted(subject: Sighted): Promise<void> {
+    const { sighting: { endpoint }, onFinished } = subject;
+    const { stop, responders, uninspected } = this.#tables;
+    try {
+      const found = await this.#rowOf(subject);
+      if (found === "cut") return;
+      if (found === "short") { // a later pass, or a resumed scan, may sight the server again
+        responders.release(endpoint);
+        return uninspected.add(endpoint, onFinished);
+      }
+      const finishEarlier = uninspected.remove(endpoint);
+      const finishAll = () => {
+        finishEarlier();
+        onFinished();
+      };
+      if (found === "nothing") finishAll();
+      else this.#addRow(found, finishAll);
+    } finally {
+      if (!stop.interviewSignal.aborted) responders.ended(endpoint);
+    }
+  }
+
+  /** Interviews a server that was known before the scan; no pass visits it. */
+  async #runKnown(subject: KnownSubject): Promise<void> {
+    const { endpoint, onFinished } = subject;
+    const { optedOut, responders, uninspected, stop, stop: { reason } } = this.#tables;
+    if (reason === "failed" || reason === "max-results") return;
+    const at = this.#options.io.clock.now();
+    const found = await this.#interview(subject);
+    if (found.ended === "optedOut") await this.#parts.optOuts.record(endpoint.address);
+    if (optedOut.has(endpoint.address)) return onFinished();
+    if (found.replies.length === 0) {
+      if (found.exhausted) uninspected.add(endpoint, onFinished);
+      else if (!found.isCutShort || !stop.interviewSignal.aborted) onFinished();
+      return;
+    }
+    if (!responders.add(endpoint)) return onFinished();
+    const [{ protocol }] = found.replies;
+    const sighting = { endpoint, protocol, verified: false, at, socket: -1 };
+    this.#addRow(this.#serverRows.of(sighting, found), onFinished);
+  }
+
+  /** Interviews the server of a sighting, and counts its reply. Returns its row. */
+  async #rowOf(subject: Sighted): Promise<ServerRecord | WithoutRow> {
+    const { sighting, sighting: { endpoint, endpoint: { address } } } = subject;
+    const { io: { clock, state } } = this.#options;
+    const { stop, optedOut, responders } = this.#tables;
+    if (stop.reason === "failed") this.#parts.rows.lost++;
+    const reason = reasonToSkip(sighting, this.#tables);
+    if (reason === "nothing") this.#settleUnverified(sighting, "forged");
+    if (reason !== undefined) return reason;
+    if (!sighting.verified && this.#budget.isSpent(address)) {
+      omit(sighting, state);
+      return "nothing";
+    }
+    const begun = clock.now();
+    const result = await this.#interview(subject);
+    if (result.ended === "optedOut") await this.#parts.optOuts.record(address);
+    const isConfirmed = result.replies.length > 0;
+    if (!isConfirmed && !optedOut.has(address)) {
+      if (result.failure !== "exhausted") this.#budget.charge(address, begun, clock.now());
+      return this.#unconfirmed(sighting, result);
+    }
+    const isFirst = sighting.verified || isConfirmed && responders.add(endpoint);
+    this.#settleUnverified(sighting, isFirst ? "valid" : isConfirmed ? "duplicate" : "forged");
+    return isFirst && !optedOut.has(address) ? this.#serverRows.of(sighting, result) : "nothing";
+  }
+
+  /** Counts a sighting that no reply confirmed. Returns the reason why it has no row. */
+  #unconfirmed(sighting: Sighting, { failure }: Inspection): WithoutRow {
+    if (failure === "exhausted") return "short";
+    // If the scan has not ended, the interview was cancelled because the protocol was suppressed
+    // meanwhile.
+    if (failure === "cancelled" && this.#tables.stop.interviewSignal.aborted) return "cut";
+    this.#settleUnverified(sighting, failure === "malformed" ? failure : "forged");
+    return "nothing";
+  }
+
+  /** Moves the reply of a sighting to another class, if it was counted as unverified. */
+  #settleUnverified(
+    { verified, protocol: name }: Sighting,
+    as: Parameters<typeof reclassify>[1],
+  ): void {
+    const { targets: { protocols }, io: { state } } = this.#options;
+    const probe = protocols.find((one) => one.name === name)?.probe;
+    if (!verified || probe?.guessable) reclassify(state.replies, as);
+  }
+
+  /** Interviews a server. If its host floods, the interview ends after the first reply. */
+  async #interview(subject: Subject): Promise<Inspection> {
+    const isKnown = "plan" in subject;
+    const { endpoint, socket } = isKnown ? { ...subject, socket: -1 } : subject.sighting;
+    const { floods, signals } = this.#tables;
+    return await signals.run(endpoint.address, async (signal) => {
+      const options = this.#optionsFor(endpoint, socket, signal);
+      if (!floods.has(endpoint.address)) {
+        const found = await inspectSubject(subject, options);
+        if (!floods.has(endpoint.address) || signal.aborted) return found;
+        // The flood has cancelled the links of the interview.
+        if (!isLost(found)) return withoutRest(found, options);
+      }
+      const links = { ...options.links, shared: options.links.exclusive };
+      const firstOnly = { ...options, links, follow: false, verify: false };
+      const again = isKnown
+        ? subject
+        : { ...subject, sighting: { ...subject.sighting, known: undefined } };
+      return withoutRest(await inspectSubject(again, firstOnly), options);
+    });
+  }
+}
+
+function inspectSubject(subject: Subject, options: InspectOptions): Promise<Inspection> {
+  return "plan" in subject
+    ? inspectKnown(subject.endpoint, subject.plan.probed, options)
+    : inspect(subject.sighting, { ...options, firstReply: subject.firstReply });
+}
+
+/** Whether the first exchange had no result, for a reason other than a lack of descriptors. */
+function isLost({ replies, failure, exhausted }: Inspection): boolean {
+  return failure === "noReply" || failure === "cancelled" ||
+    failure === undefined && replies.length === 0 && !exhausted;
+}
+
+/**
+ * Marks an inspection as incomplete (`isCutShort`) if follow-ups or a verification were omitted.
+ */
+function withoutRest(
+  found: Inspection,
+  { protocols, follow, verify }: InspectOptions,
+): Inspection {
+  const omitsRest = verify || follow && protocols.length > 1;
+  return omitsRest && found.replies.length > 0 ? { ...found, isCutShort: true } : found;
 }

@@ -126,7 +126,7 @@ export class Discovery {
       ? (stampClock(at) - pong.clock >>> 0) / 1000
       : undefined;
     const about = { protocol: protocol.name, latencyMs, verified, at, socket };
-    this.interviews.inspect(server, { endpoint: { ...from }, ...about, ...content });
+    this.interviews.inspect(server, { endpoint: { ...from }, ...about, ...content }, reply);
     return true;
   }
 
@@ -168,7 +168,7 @@ export class Discovery {
     const server = this.interviews.due(key, endpoint.address, LIFETIME_MS.slp, true);
     if (server === undefined) return;
     const socket = this.networks.findIndex((network) => isInsideNetwork(endpoint, network));
-    this.interviews.inspect(server, { ...sighting, socket });
+    this.interviews.inspect(server, { ...sighting, socket }, reply);
   }
 }
 

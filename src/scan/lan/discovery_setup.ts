@@ -6,7 +6,7 @@
 import type { ProtocolSelection } from "../../protocols/list.ts";
 import type { Endpoint } from "../../core/address.ts";
 import { InputError } from "../../core/errors.ts";
-import type { RetryLimits } from "../../inspect/retry.ts";
+import type { RetryLimits } from "../../inspect/converse.ts";
 import type { DatagramSocket, Dialer, Link } from "../../net/socket.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
 import type { ServerRecord } from "../../core/record.ts";

@@ -4,7 +4,7 @@
  * @module
  */
 import type { Address, Endpoint } from "../../core/address.ts";
-import { queryWithRetries } from "../../inspect/retry.ts";
+import { queryWithRetries } from "../../inspect/run_interview.ts";
 import { sleep } from "../../net/clock.ts";
 import { ConnectionSlots } from "../../net/connection_slots.ts";
 import {
@@ -178,7 +178,7 @@ export class JavaSweep {
     if (typeof stream === "string") return "done";
     const outcome = await queryWithRetries(slp, {
       endpoint: target,
-      link: () => new StreamLink(target, { ...this.#link, signal }, stream),
+      open: () => Promise.resolve(new StreamLink(target, { ...this.#link, signal }, stream)),
       exclusive: true,
       statusOnly: true,
       timeoutMs: Infinity, // the link has its own time limits

@@ -5,8 +5,8 @@
  * @module
  */
 import type { Address, Endpoint } from "../../core/address.ts";
-import { queryWithRetries } from "../../inspect/retry.ts";
 import { inspect } from "../../inspect/inspect.ts";
+import { queryWithRetries } from "../../inspect/run_interview.ts";
 import { mergeReplies } from "../../inspect/merge.ts";
 import type { ProtocolReply } from "../../inspect/protocol_reply.ts";
 import { InspectionPool } from "../../inspect/inspection_pool.ts";
@@ -159,9 +159,13 @@ export class LanInterviews {
     if (servers.list(server, row) && isNew) options.onServer(row);
   }
 
-  /** Interviews the server of a sighting. */
-  inspect(server: FoundServer, sighting: Sighting): void {
-    this.#start(server, (known, signal) => this.#inspect(sighting, known, signal));
+  /**
+   * Interviews the server of a sighting.
+   *
+   * @param firstReply The reply that contains the status of the sighting, if it has one.
+   */
+  inspect(server: FoundServer, sighting: Sighting, firstReply: ProtocolReply | undefined): void {
+    this.#start(server, (known, signal) => this.#inspect(sighting, firstReply, known, signal));
   }
 
   /** Queries an announced Java world. */
@@ -179,6 +183,7 @@ export class LanInterviews {
 
   async #inspect(
     sighting: Sighting,
+    firstReply: ProtocolReply | undefined,
     protocols: readonly Protocol[],
     signal: AbortSignal,
   ): Promise<Findings | undefined> {
@@ -192,6 +197,7 @@ export class LanInterviews {
         one.name === protocol || protocols.includes(one)
       ),
       signal,
+      firstReply,
       follow: socket >= 0,
       links: {
         shared: () => demultiplexer.link(endpoint, socket),
@@ -218,8 +224,8 @@ export class LanInterviews {
     if (slp === undefined || dial === undefined) {
       return { endpoint, replies: [own], latencyMs: null };
     }
-    const link = () => dial(endpoint, signal);
-    const how = { endpoint, link, exclusive: true, timeoutMs, stopsWithoutFirstReply: true };
+    const open = () => Promise.resolve(dial(endpoint, signal));
+    const how = { endpoint, open, exclusive: true, timeoutMs, stopsWithoutFirstReply: true };
     const outcome = await queryWithRetries(slp, how, { ...options, signal });
     if (outcome.kind !== "replied") return { endpoint, replies: [own], latencyMs: null };
     const status = { protocol: slp.name, statement: slp.record(outcome.status) };

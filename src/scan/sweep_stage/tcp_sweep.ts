@@ -6,7 +6,7 @@
 import { type Address, type Endpoint, family } from "../../core/address.ts";
 import { EndpointSet } from "../../core/endpoint_set.ts";
 import type { Outcome, Sighting } from "../../core/record.ts";
-import { queryWithRetries } from "../../inspect/retry.ts";
+import { queryWithRetries } from "../../inspect/run_interview.ts";
 import type { Stream } from "../../net/socket.ts";
 import { dial, StreamLink, type StreamLinkOptions } from "../../net/stream_link.ts";
 import type { Throttle } from "../../net/throttle.ts";
@@ -177,7 +177,7 @@ export class TcpSweep {
     const { targets, io: { clock, random } } = this.#options;
     return queryWithRetries(protocol, {
       endpoint: target,
-      link: () => new StreamLink(target, link, stream),
+      open: () => Promise.resolve(new StreamLink(target, link, stream)),
       exclusive: true,
       requestedAs: requestedName(targets, target).sent,
       statusOnly: true,

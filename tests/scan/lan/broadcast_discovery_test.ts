@@ -148,7 +148,7 @@ Deno.test("an internal error ends the discovery", async () => {
     );
   }
   const network = new FakeNetwork(1);
-  put(network, 0xc0a8010a, "bds");
+  put(network, 0xc0a8010a, "raknetNode"); // its status comes from an interview
   const protocol = { ...raknetProtocol, record: bug } as Protocol;
   await assertRejects(() => lookAround(network, { protocols: [protocol] }), TypeError, "a bug");
   const open = () => {

@@ -1,0 +1,70 @@
+/**
+ * The options of a scan's interviews: links, limits, opt-outs.
+ *
+ * @module
+ */
+import type { Endpoint } from "../../core/address.ts";
+import type { InspectOptions } from "../../inspect/inspect.ts";
+import type { Demultiplexer } from "../../net/demultiplexer.ts";
+import { ExclusiveLinks } from "../exclusive_links.ts";
+import type { OptOutRecorder } from "../opt_outs/opt_out_recorder.ts";
+import { nonceOf } from "../random_numbers.ts";
+import { requestedName } from "../requested_names.ts";
+import type { ScanConnections } from "../scan_connections.ts";
+import type { ScanSetup } from "../scan_setup.ts";
+import type { ScanTables } from "../scan_tables.ts";
+
+/** The parts of the scan that interviews use, apart from the tables. */
+export interface InterviewParts {
+  /** The sockets of the sweep. */
+  readonly demultiplexer: Demultiplexer;
+  /** Opens TCP connections, with a limit on open ones. */
+  readonly connections: ScanConnections;
+  /** Recognises and records opt-outs. */
+  readonly optOuts: OptOutRecorder;
+}
+
+/**
+ * Makes the options of an interview.
+ *
+ * @param socket Index of the socket that received the sighting; -1: none did.
+ * @param signal Cancels the interview.
+ */
+export type InterviewOptionsOf = (
+  endpoint: Endpoint,
+  socket: number,
+  signal: AbortSignal,
+) => InspectOptions;
+
+/** Prepares the options of a scan's interviews; it opens no socket. */
+export function interviewOptions(
+  setup: ScanSetup,
+  { known, suppression, probed, optedOut, shortage }: ScanTables,
+  { demultiplexer, connections, optOuts }: InterviewParts,
+): InterviewOptionsOf {
+  const { targets, limits, interviews, io } = setup;
+  const exclusive = new ExclusiveLinks(setup, demultiplexer);
+  return (endpoint, socket, signal) => ({
+    allProtocols: targets.allProtocols,
+    follow: interviews.follow,
+    verify: interviews.verify,
+    retries: limits.retries,
+    timeoutMs: limits.timeoutMs,
+    clock: io.clock,
+    protocols: known.protocolsFor(endpoint),
+    signal,
+    links: {
+      shared: () => demultiplexer.link(endpoint, demultiplexer.socketFor(endpoint, socket)),
+      exclusive: () => exclusive.open(endpoint),
+      stream: (protocol, connectMs) => connections.open(endpoint, protocol, connectMs, signal),
+    },
+    shortage,
+    requestedAs: requestedName(targets, endpoint).sent,
+    nonce: () => nonceOf(io.random),
+    optsOut: optOuts.isOptOut,
+    optedOut: () => optedOut.has(endpoint.address),
+    replied: () => suppression.hasReplied(endpoint),
+    withoutReply: (protocol) =>
+      suppression.hasProbedFor(protocol) && probed.has(endpoint, protocol),
+  });
+}

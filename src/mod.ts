@@ -22,3 +22,4 @@ export * from "./library/scan.ts";
 export * from "./library/watch.ts";
 export type { Change, WatchEvent } from "./store/events/watch_event.ts";
 export type { ScanOptions } from "./library/scan_options.ts";
+export type { WatchOptions } from "./library/watch_options.ts";

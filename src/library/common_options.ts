@@ -4,6 +4,8 @@
  *
  * @module
  */
+import type { CallContext } from "../app/call_context.ts";
+import type { Command } from "../app/options/commands.ts";
 import { systemNetwork } from "../app/system_network.ts";
 import { InputError } from "../core/errors.ts";
 import type { Network } from "../net/network.ts";
@@ -11,6 +13,7 @@ import { PROTOCOLS } from "../protocols/list.ts";
 import type { Protocol } from "../protocols/protocol.ts";
 import { chosenProtocols, type ProtocolChoice } from "../app/settings/chosen_protocols.ts";
 import { DEFAULTS } from "../app/settings/defaults.ts";
+import { programNameOf } from "./given_options.ts";
 
 /** Options of every function. */
 export interface CommonOptions {
@@ -59,6 +62,13 @@ export function networkOf(
 ): Network {
   const note = noteOf({ onNote });
   return network ?? systemNetwork({ optOutFile, note, report: note, allProtocols });
+}
+
+/** What a function uses besides the options of its command. */
+export function contextOf(command: Command, options: CommonOptions): CallContext {
+  const { network, allProtocols = PROTOCOLS } = options;
+  const note = noteOf(options);
+  return { allProtocols, network, warn: note, note, nameOf: programNameOf(command) };
 }
 
 /** Returns a function that passes lines to `onNote`, without the program name at their start. */

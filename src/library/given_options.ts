@@ -29,7 +29,7 @@ export function givenOptions(
     const value = values[programName(option)];
     const texts = value === undefined ? [] : textsOf(option, value);
     if (texts.length === 0) continue;
-    given.set(option.name, option.takes?.isPath ? texts.map(absolutePath) : texts);
+    given.set(option.name, texts.map((text) => withAbsolutePath(option, text)));
   }
   return { words, given };
 }
@@ -58,11 +58,18 @@ function textsOf(option: Option, value: unknown): readonly string[] {
   return [textOf === undefined ? String(value) : textOf(value)];
 }
 
+/** The text of an option, in which a path is absolute. */
+function withAbsolutePath({ takes }: Option, text: string): string {
+  if (takes?.isPath) return absolutePath(text);
+  if (!takes?.mayHavePath) return text;
+  return text.replace(/(?<=^(?:[^@=/]+=)?@).+$/s, absolutePath);
+}
+
 /**
  * An absolute path: paths of a program are relative to its current folder, not to that of a task. `-`
  * and the URLs of databases stay as they are.
  */
-function absolutePath(path: string): string {
+export function absolutePath(path: string): string {
   if (path === "-" || parseDatabaseLocation(path)?.postgres !== undefined) return path;
   return path.startsWith("sqlite:")
     ? `sqlite:${absolutePath(path.slice("sqlite:".length))}`

@@ -9,8 +9,8 @@ import { readScan } from "../app/scan/read_scan.ts";
 import { runPreparedScan } from "../app/scan/run_scan.ts";
 import type { ServerRecord } from "../core/record.ts";
 import type { Sink } from "../sinks/sink.ts";
-import { noteOf, protocolChoice, signalOf } from "./common_options.ts";
-import { givenOptions, programNameOf } from "./given_options.ts";
+import { contextOf, signalOf } from "./common_options.ts";
+import { givenOptions } from "./given_options.ts";
 import { iterateTask, type Results } from "./iterate_task.ts";
 import type { ScanOptions } from "./scan_options.ts";
 
@@ -60,15 +60,9 @@ async function run(
   options: ScanOptions,
   results: Results<ServerRecord>,
 ): Promise<void> {
-  const note = noteOf(options);
-  const { allProtocols } = protocolChoice(options);
   const request = await readScan(givenOptions("scan", words, options), {
-    allProtocols,
+    ...contextOf("scan", options),
     program: project.version,
-    network: options.network,
-    warn: note,
-    note,
-    nameOf: programNameOf("scan"),
     takesRows: true,
     writeRows: (bytes) => Deno.stdout.write(bytes),
   });

@@ -1,4 +1,8 @@
-/** The options of the library have the names and defaults of the command line. */
+/**
+ * The options of the library have the names and defaults of the command line.
+ *
+ * Covers src/library/.
+ */
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { camelCase, programName } from "../../src/app/options/option.ts";
 import { optionsOf, type ProgramNamesOf } from "../../src/app/options/option_table.ts";
@@ -7,6 +11,7 @@ import { InputError } from "../../src/core/errors.ts";
 import { givenOptions, programNameOf } from "../../src/library/given_options.ts";
 import type { CommonOptions } from "../../src/library/common_options.ts";
 import type { ScanOptions } from "../../src/library/scan_options.ts";
+import type { WatchOptions } from "../../src/library/watch_options.ts";
 import { PROTOCOLS } from "../../src/protocols/list.ts";
 import { readCommandLine } from "../cli/command_line.ts";
 
@@ -51,22 +56,29 @@ Deno.test("options of the library have the names of the command line", async () 
 
 type Same<A, B> = [A] extends [B] ? [B] extends [A] ? true : false : false;
 
-Deno.test("ScanOptions has exactly the options of scan that are for programs", () => {
-  const same: Same<Exclude<keyof ScanOptions, keyof CommonOptions>, ProgramNamesOf<"scan">> = true;
-  assert(same);
+/** The names of the options that only one function has, or some. */
+type OwnNames<Options> = Exclude<keyof Options, keyof CommonOptions>;
+
+Deno.test("the options of a function are exactly those of its command that are for programs", () => {
+  const scan: Same<OwnNames<ScanOptions>, ProgramNamesOf<"scan">> = true;
+  const watch: Same<OwnNames<WatchOptions>, ProgramNamesOf<"watch">> = true;
+  assert(scan && watch);
 });
 
-/** The values of a scan's options from a program. */
-function fromProgram(options: ScanOptions) {
-  const given = givenOptions("scan", ["10.0.0.1"], options);
-  return readOptions("scan", given, {
+/** The values of a command's options from a program. */
+function fromProgram(command: "scan" | "watch", options: object) {
+  const given = givenOptions(command, ["10.0.0.1"], options);
+  return readOptions(command, given, {
     allProtocols: PROTOCOLS,
-    nameOf: programNameOf("scan"),
+    nameOf: programNameOf(command),
   });
 }
 
-/** Each option of a program, and the arguments with the same meaning. */
-const EACH: readonly (readonly [ScanOptions, readonly string[]])[] = [
+/** Options of a program, and the arguments with the same meaning. */
+type Both<Options> = readonly (readonly [Options, readonly string[]])[];
+
+/** Each option of a scan. */
+const SCAN: Both<ScanOptions> = [
   [{}, []],
   [{ inputFile: ["a", "b"] }, ["--input-file", "a", "--input-file", "b"]],
   [{ rescan: "a.db" }, ["--rescan", "a.db"]],
@@ -109,24 +121,68 @@ const EACH: readonly (readonly [ScanOptions, readonly string[]])[] = [
   [{ resume: "r", metrics: 9100 }, ["--resume", "r", "--metrics", "9100"]],
 ];
 
+/** Each option of a watch. */
+const WATCH: Both<WatchOptions> = [
+  [{}, []],
+  [{ inputFile: ["-"] }, ["-iL", "-"]],
+  [{ inputFile: ["a"] }, ["--input-file", "a"]],
+  [{ protocol: ["raknet"], allowPrivate: true }, ["--protocol", "raknet", "--allow-private"]],
+  [{ intervalMs: 5000.5, downAfter: 100, backoff: true }, [
+    ...["--interval", "5000.5ms", "--down-after", "100", "--backoff"],
+  ]],
+  [{ rate: 0.5, concurrency: 9, timeoutMs: 250, retries: 0 }, [
+    ...["--rate", "0.5", "-c", "9", "-t", "250ms", "--retries", "0"],
+  ]],
+  [{ names: true, optOutFile: "o" }, ["--names", "--opt-out-file", "o"]],
+  [{ output: ["a.db", "b.db"], keepMs: 90 * 86_400_000 }, [
+    ...["-o", "a.db", "-o", "b.db", "--keep", "90d"],
+  ]],
+  [{ textIndex: true, partitionByMonth: true }, ["--text-index", "--partition-by-month"]],
+  [{ metrics: 9100, metricsInfo: true, probe: true }, [
+    ...["--metrics", "9100", "--metrics-info", "--probe"],
+  ]],
+  [{ metrics: "0.0.0.0:9100", probeAllow: ["10.0.0.0/24", "a.example"], probeTokenFile: "t" }, [
+    ...["--metrics", "0.0.0.0:9100", "--probe-allow", "10.0.0.0/24"],
+    ...["--probe-allow", "a.example", "--probe-token-file", "t"],
+  ]],
+  [{ webhook: "https://u:p@h.example/s", webhookFormat: "discord", webhookSpool: "s" }, [
+    ...["--webhook", "https://u:p@h.example/s", "--webhook-format", "discord"],
+    ...["--webhook-spool", "s"],
+  ]],
+  [{ webhookEvents: ["online", "offline"], webhookTemplate: "t", webhookSecret: "env:KEY" }, [
+    ...["--webhook-events", "online,offline", "--webhook-template", "t"],
+    ...["--webhook-secret", "env:KEY"],
+  ]],
+  [{ webhook: "@u", webhookSecret: "@k", webhookHeader: ["a=@f", "b=env:B"] }, [
+    ...["--webhook", `@${absolute("u")}`, "--webhook-secret", `@${absolute("k")}`],
+    ...["--webhook-header", `a=@${absolute("f")}`, "--webhook-header", "b=env:B"],
+  ]],
+];
+
 /** Options whose values are paths. */
 const PATHS = new Set([
   ...["--input-file", "--rescan", "-b", "-o", "--opt-out-file", "--checkpoint"],
   ...["--status-file", "--metadata-file", "--resume"],
+  ...["--probe-token-file", "--webhook-template", "--webhook-spool"],
 ]);
 
-Deno.test("each option of a scan has the same value from a program and the command line", () => {
-  const named = new Set(EACH.flatMap(([options]) => Object.keys(options)));
-  // Paths of programs are absolute: they do not depend on the folder of a task.
-  const absolute = (name: string) => `${Deno.cwd()}/${name}`;
-  for (const [options, args] of EACH) {
-    const paths = args.map((arg, i) => PATHS.has(args[i - 1]) ? absolute(arg) : arg);
-    const { options: expected } = readCommandLine("scan", ["10.0.0.1", ...paths]);
-    assertEquals(fromProgram(options), expected, JSON.stringify(options));
-  }
-  const all = optionsOf("scan").filter(({ forPrograms = true }) => forPrograms).map(programName);
-  assertEquals(all.filter((name) => !named.has(name)), []);
-});
+/** The absolute path of a file. Paths of programs do not depend on the folder of a task. */
+function absolute(name: string): string {
+  return `${Deno.cwd()}/${name}`;
+}
+
+for (const [command, each] of [["scan", SCAN], ["watch", WATCH]] as const) {
+  Deno.test(`each option of ${command} has the same value from a program and the command line`, () => {
+    const named = new Set(each.flatMap(([options]) => Object.keys(options)));
+    for (const [options, args] of each) {
+      const paths = args.map((arg, i) => PATHS.has(args[i - 1]) ? absolute(arg) : arg);
+      const { options: expected } = readCommandLine(command, ["10.0.0.1", ...paths]);
+      assertEquals(fromProgram(command, options), expected, JSON.stringify(options));
+    }
+    const all = optionsOf(command).filter(({ forPrograms = true }) => forPrograms).map(programName);
+    assertEquals(all.filter((name) => !named.has(name)), []);
+  });
+}
 
 Deno.test("wrong values of a program are refused by the names of its options", () => {
   const refused: readonly (readonly [object, string])[] = [
@@ -143,6 +199,6 @@ Deno.test("wrong values of a program are refused by the names of its options", (
     [{ engine: "fast" }, 'Cannot use engine "fast"'],
   ];
   for (const [options, message] of refused) {
-    assertThrows(() => fromProgram(options), InputError, message);
+    assertThrows(() => fromProgram("scan", options), InputError, message);
   }
 });

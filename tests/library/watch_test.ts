@@ -1,8 +1,9 @@
 /** watch() of the library, on a simulated network. */
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { InputError } from "../../src/core/errors.ts";
-import { watch, type WatchOptions } from "../../src/library/watch.ts";
-import { parseAddress } from "../../src/core/address.ts";
+import { watch } from "../../src/library/watch.ts";
+import type { WatchOptions } from "../../src/library/watch_options.ts";
+import { type Address, parseAddress } from "../../src/core/address.ts";
 import { placeServer } from "../../src/fleet/simulate/draw_fleet.ts";
 import { NO_FAULTS } from "../../src/fleet/simulate/network/faults.ts";
 import { NameProxy } from "../fakes/name_proxy.ts";
@@ -117,22 +118,30 @@ Deno.test("watch() names the host or the option that it cannot use", async () =>
   const refuses = (hosts: string[], options: WatchOptions, message: string) => {
     const network = new SimulatedNetwork();
     network.addName("trap.example.org", ["10.0.0.1"]);
-    const run = () => network.run(Array.fromAsync(watch(hosts, { network, ...options })));
+    const run = () => Array.fromAsync(watch(hosts, { network, ...options }));
     return assertRejects(run, InputError, message);
   };
   await refuses([], {}, "Cannot watch: name servers");
   await refuses(["10.0.0.0/24"], {}, 'Cannot watch "10.0.0.0/24": it is a range');
   await refuses(["trap.example.org"], {}, "trap.example.org A 10.0.0.1");
-  await refuses(["servers.csv"], {}, 'Cannot find host "servers.csv"');
+  await refuses(["servers.csv"], {}, `Cannot read "${Deno.cwd()}/servers.csv"`);
+  await refuses(["none.db"], {}, `Cannot open "${Deno.cwd()}/none.db"`);
   await refuses(
     ["10.0.0.7"],
     { intervalMs: 10 },
-    "Cannot use intervalMs 10: it must be a number from 5000",
+    'Cannot use intervalMs "10ms": it must be at least 5s',
   );
   await refuses(
     ["10.0.0.7"],
     { downAfter: 0 },
-    "Cannot use downAfter 0: it must be a whole number",
+    'Cannot use downAfter "0": expected a whole number from 1 to 100',
+  );
+  await refuses(["10.0.0.7"], { output: ["a.csv"] }, `Cannot write to "${Deno.cwd()}/a.csv"`);
+  await refuses(["10.0.0.7"], { probe: true }, "Cannot use --probe without --metrics");
+  await refuses(
+    ["10.0.0.7"],
+    { webhookSpool: "a" },
+    "Cannot use --webhook-spool without --webhook",
   );
 });
 
@@ -159,4 +168,46 @@ Deno.test("each name of a proxy is polled by itself, one after the other, and ha
   })());
   assertEquals(named, new Map(names.map((name) => [name, name])));
   assertEquals([proxy.requested, network.streams.most], [names, 1]);
+});
+
+Deno.test("watch() follows a server whose name moves to another address", async () => {
+  const network = new SimulatedNetwork();
+  network.addServer({ ...LOBBY, status: { players: [] } });
+  network.addName("lobby.example.org", ["10.0.0.7"]);
+  const notes: string[] = [];
+  const options = { network, allowPrivate: true, onNote: (line: string) => notes.push(line) };
+  const hostOf = async () => {
+    for await (const event of watch(["lobby.example.org:19132"], options)) {
+      if (event.event === "players") return event.host;
+      network.addServer({ ...LOBBY, host: "10.0.0.8", status: { players: ["Ann"] } });
+      network.addName("lobby.example.org", ["10.0.0.8"]);
+    }
+  };
+  assertEquals(await network.run(hostOf()), "10.0.0.8");
+  assertEquals(notes, ["lobby.example.org moved from 10.0.0.7:19132 to 10.0.0.8:19132"]);
+});
+
+Deno.test("an error in a part of a watch ends the other parts, and is thrown", async () => {
+  let lookups = 0;
+  class Broken extends SimulatedNetwork {
+    override readonly resolve = (): Promise<readonly Address[]> => {
+      if (++lookups > 1) throw new TypeError("the lookup is broken");
+      return Promise.resolve([0x0a000007]);
+    };
+  }
+  const network = new Broken();
+  network.addServer(LOBBY);
+  const options = { network, allowPrivate: true };
+  const run = () => network.run(Array.fromAsync(watch(["lobby.example.org:19132"], options)));
+  await assertRejects(run, TypeError, "the lookup is broken");
+  assertEquals(network.datagrams.ports, []);
+});
+
+Deno.test("a watch that cannot serve its metrics closes its sockets", async () => {
+  const network = new SimulatedNetwork();
+  network.addServer(LOBBY);
+  using taken = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const run = () => events(network, 1, { metrics: taken.addr.port });
+  await assertRejects(run, InputError, "Cannot serve metrics on 127.0.0.1");
+  assertEquals(network.datagrams.ports, []);
 });

@@ -4,7 +4,7 @@
  * @module
  */
 import { countOf } from "../../core/quantities.ts";
-import { sleep, systemClock } from "../../net/clock.ts";
+import { type Clock, sleep, systemClock } from "../../net/clock.ts";
 import type { Database } from "../../store/database/database.ts";
 import type { DatabaseLocation } from "../../store/database_location.ts";
 import { downsampleCutoffs, downsampleObservations } from "../../store/downsample.ts";
@@ -149,10 +149,11 @@ export async function keepPruned(
   environment: ConnectionEnvironment,
   signal: AbortSignal,
   report: (line: string) => void,
+  clock: Clock,
 ): Promise<void> {
   if (keepMs === undefined) return;
   for (let wait = FIRST_MS;; wait = DAILY_MS) {
-    await sleep(systemClock, wait, signal);
+    await sleep(clock, wait, signal);
     for (const list of lists) {
       if (signal.aborted) return;
       await pruneOnce(list, { observations: keepMs }, environment, report, signal).catch((error) =>

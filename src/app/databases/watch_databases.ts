@@ -4,11 +4,11 @@
  * @module
  */
 import { InputError } from "../../core/errors.ts";
-import { systemClock } from "../../net/clock.ts";
+import type { Clock } from "../../net/clock.ts";
 import { type Database, StoreError, Unavailable } from "../../store/database/database.ts";
 import { readOptOuts } from "../../store/opt_outs.ts";
 import { type DatabaseLocation, parseDatabaseLocation } from "../../store/database_location.ts";
-import { openExisting, openStore } from "../../store/open_store.ts";
+import { openExisting, type OpenOptions, openStore } from "../../store/open_store.ts";
 import { UnconfirmedEvents } from "../../store/events/poll_events.ts";
 import { writePolls } from "../../store/poll_writer.ts";
 import type { ScanNumbers } from "../../store/scans/scan_progress.ts";
@@ -17,7 +17,8 @@ import { Store, withDatabaseErrors } from "../../store/store.ts";
 import { writeSpans } from "../../store/uptime/watch_spans.ts";
 import type { Range } from "../../targets/ranges.ts";
 import { Journal, type WatchCounts, type WatchEvent, type WatchRules } from "../../watch/mod.ts";
-import { Interrupted, onInterrupt } from "../interrupt_signals.ts";
+import { type Interrupt, Interrupted } from "../interrupt_signals.ts";
+import type { OptionsOf } from "../options/option_table.ts";
 import { connectionEnvironment } from "./connection_environment.ts";
 import { checkFile, type FileChange, fileChangeOf } from "./file_change.ts";
 import { countOf } from "../../core/quantities.ts";
@@ -34,49 +35,41 @@ const FEED_BUSY_MS = 3000;
 /**
  * Opens a database, and waits while another program has it locked.
  *
- * @throws Interrupted if Ctrl-C ends the wait; otherwise the errors of `open`.
+ * @throws Interrupted if an interruption ends the wait; otherwise the errors of `open`.
  */
 async function openFree(
   open: typeof openExisting | typeof openStore,
   place: DatabaseLocation,
-  { report, ...rest }: DatabaseOpening,
+  { warn, listenForInterrupt }: DatabaseContext,
+  options: OpenOptions,
 ): Promise<Database> {
-  using interrupt = onInterrupt(() => {});
+  using interrupt = listenForInterrupt();
   const { signal } = interrupt;
-  const lockWait = { signal, report: (line: string) => report(`blocksweep: ${line}`) };
-  const options = { busyMs: BUSY_MS, lockWait, ...rest };
+  const lockWait = { signal, report: (line: string) => warn(`blocksweep: ${line}`) };
   try {
-    return await open(place, connectionEnvironment(report), options);
+    return await open(place, connectionEnvironment(warn), { ...options, lockWait });
   } catch (error) {
     throw signal.aborted ? new Interrupted() : error;
   }
 }
 
-/** How the databases of a watch are opened. */
-interface DatabaseOpening {
-  /** Whether they get the index for searches in texts. */
-  readonly textIndex: boolean;
-  /** Whether PostgreSQL partitions observations by month. */
-  readonly partitionByMonth: boolean;
-  /** How long a statement waits for a locked file, milliseconds. Default: {@linkcode BUSY_MS}. */
-  readonly busyMs?: number;
+/** What the databases of a watch use besides its options. */
+export interface DatabaseContext {
   /** Receives a line for each failure. */
-  readonly report: (line: string) => void;
+  readonly warn: (line: string) => void;
+  /** Begins to listen for an interruption, which ends the wait for a locked database. */
+  readonly listenForInterrupt: () => Interrupt;
+  /** The clock of writes. */
+  readonly clock: Clock;
 }
 
 /** The arguments and options of a watch that concern databases. */
-export interface NamedDatabases {
-  /** Arguments, some of which name databases to watch. */
-  readonly words: readonly string[];
-  /** Databases to write to. */
-  readonly output: readonly string[];
-  /** The protocols that the user names. */
-  readonly protocol: readonly unknown[] | undefined;
-  /** Whether the databases get the index for searches in texts. */
-  readonly textIndex: boolean;
-  /** Whether PostgreSQL partitions observations by month. */
-  readonly partitionByMonth: boolean;
-}
+export type NamedDatabases =
+  & Pick<OptionsOf<"watch">, "output" | "protocol" | "textIndex" | "partitionByMonth">
+  & {
+    /** Arguments, some of which name databases to watch. */
+    readonly words: readonly string[];
+  };
 
 /** The databases of a watch: those whose servers are watched, and those that only store results. */
 export class WatchDatabases implements AsyncDisposable {
@@ -94,7 +87,8 @@ export class WatchDatabases implements AsyncDisposable {
     /** Number of watched databases. */
     private readonly watched: number,
     private readonly rules: WatchRules,
-    private readonly opening: DatabaseOpening,
+    private readonly context: DatabaseContext,
+    private readonly options: OpenOptions,
   ) {}
 
   /** The databases whose servers are watched. */
@@ -124,16 +118,16 @@ export class WatchDatabases implements AsyncDisposable {
   /**
    * Opens the databases among the arguments. They must exist.
    *
-   * @param report Receives a line for each failure while the watch runs.
-   * @throws InputError for the first that cannot be used, and for outputs that are not databases.
+   * @throws InputError for the first that cannot be used, and for outputs that are not databases;
+   * Interrupted.
    */
   static async open(
     named: NamedDatabases,
     rules: WatchRules,
-    report: (line: string) => void,
+    context: DatabaseContext,
   ): Promise<WatchDatabases> {
     const { output: outputs, textIndex, partitionByMonth } = named;
-    const opening = { textIndex, partitionByMonth, report };
+    const options = { busyMs: BUSY_MS, textIndex, partitionByMonth };
     const wrong = outputs.find((text) => parseDatabaseLocation(text) === undefined);
     if (wrong !== undefined) {
       throw new InputError(
@@ -151,9 +145,9 @@ export class WatchDatabases implements AsyncDisposable {
     const texts = [...new Set([...words, ...outputs])];
     const places = texts.map((text) => parseDatabaseLocation(text)!);
     await using stack = new AsyncDisposableStack();
-    const lists = stack.use(new WatchDatabases(places, words.length, rules, opening));
+    const lists = stack.use(new WatchDatabases(places, words.length, rules, context, options));
     for (const place of places.slice(0, words.length)) {
-      await lists.#add(place, await openFree(openExisting, place, opening));
+      await lists.#add(place, await openFree(openExisting, place, context, options));
     }
     stack.move();
     return lists;
@@ -166,7 +160,7 @@ export class WatchDatabases implements AsyncDisposable {
    */
   async openOutputs(): Promise<void> {
     for (const place of this.places.slice(this.watched)) {
-      await this.#add(place, await openFree(openStore, place, this.opening));
+      await this.#add(place, await openFree(openStore, place, this.context, this.options));
     }
   }
 
@@ -185,8 +179,8 @@ export class WatchDatabases implements AsyncDisposable {
       new Journal({
         name: database.name,
         scanId: this.rules.scanId,
-        clock: systemClock,
-        report: (line) => this.opening.report(`blocksweep: ${line}`),
+        clock: this.context.clock,
+        report: (line) => this.context.warn(`blocksweep: ${line}`),
         write: (polls) => writing(() => writePolls(database, polls, rules)),
         writeSpans: (spans) =>
           writing(() => database.transaction(() => writeSpans(database, this.rules.scanId, spans))),
@@ -202,9 +196,7 @@ export class WatchDatabases implements AsyncDisposable {
   /** Opens the first database over another connection; `undefined`: the watch has none. */
   async openFirstAgain(): Promise<Database | undefined> {
     const [first] = this.places;
-    const { report } = this.opening;
-    const opening = { textIndex: false, partitionByMonth: false, busyMs: FEED_BUSY_MS, report };
-    return first && await openFree(openExisting, first, opening);
+    return first && await openFree(openExisting, first, this.context, { busyMs: FEED_BUSY_MS });
   }
 
   /** The addresses that the open databases mark as opted out. */
@@ -224,7 +216,7 @@ export class WatchDatabases implements AsyncDisposable {
    */
   async begin(config: string): Promise<void> {
     const { scanId: id } = this.rules;
-    const at = Date.now();
+    const at = this.context.clock.wall();
     for (const [i, database] of this.#all.entries()) {
       const note = () => new Store(database).begin({ id, kind: "watch", at, shards: 1, config });
       let refusal: unknown;
@@ -259,7 +251,7 @@ export class WatchDatabases implements AsyncDisposable {
         await new Store(database).end({
           id,
           since: 0,
-          at: Date.now(),
+          at: this.context.clock.wall(),
           state: "finished",
           downAfter,
           found,

@@ -7,11 +7,10 @@ import { type Address, isLoopback } from "../../core/address.ts";
 import { descriptorsLeft, Shortage } from "../../net/file_descriptors.ts";
 import { anyAddress, type Network } from "../../net/network.ts";
 import type { DatagramSocket } from "../../net/socket.ts";
-import { type StreamLimits, StreamLink } from "../../net/stream_link.ts";
+import { StreamLink } from "../../net/stream_link.ts";
 import { HOST_RATE, Throttle } from "../../net/throttle.ts";
 import { socketsFor } from "../../sweep/probe_window.ts";
 import { optOutCheck } from "../../targets/builtin_lists.ts";
-import type { ProtocolSelection } from "../../protocols/list.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
 import {
   newPollPool,
@@ -21,6 +20,7 @@ import {
   type WatchedServer,
   WatchSockets,
 } from "../../watch/mod.ts";
+import type { OptionsOf } from "../options/option_table.ts";
 import { type ProtocolChoice, protocolsOf } from "../settings/chosen_protocols.ts";
 import { DEFAULTS } from "../settings/defaults.ts";
 import { streamLimits } from "../scan/scan_rates.ts";
@@ -29,45 +29,12 @@ import { randomBytes } from "../system_random.ts";
 import { nonceOf } from "../../scan/random_numbers.ts";
 
 /** The options of a watch that concern polling. */
-export interface PollingSettings extends ProtocolSelection {
-  readonly timeoutMs: number;
-  /** Time limits of connections. */
-  readonly limits: StreamLimits;
-  /** Maximum number of concurrent polls, if the user gave it. */
-  readonly concurrency: number | undefined;
-  readonly retries: number;
-  /** The rate limit, datagrams per second. */
-  readonly rate: number | undefined;
-}
+export type PollOptions =
+  & ProtocolChoice
+  & Pick<OptionsOf<"watch">, "timeout" | "concurrency" | "retries" | "rate">;
 
-/** The values of the command line that concern polling. */
-export interface PollingOptions extends ProtocolChoice {
-  /** Timeout for each reply, milliseconds. */
-  readonly timeout: number | undefined;
-  readonly concurrency: number | undefined;
-  readonly retries: number;
-  /** The rate limit, datagrams per second. */
-  readonly rate: number | undefined;
-}
-
-/** The polling settings that follow from the command line. */
-export function pollingSettings(
-  options: PollingOptions,
-): PollingSettings {
-  const { timeout, concurrency, retries, rate, allProtocols } = options;
-  return {
-    protocols: protocolsOf(options),
-    allProtocols,
-    timeoutMs: timeout ?? DEFAULTS.timeoutMs,
-    limits: streamLimits(timeout),
-    concurrency,
-    retries,
-    rate,
-  };
-}
-
-/** The poller of a watch, with its sockets. */
-export interface PollingSockets {
+/** The poller of a watch, with its sockets, which are closed at the signal of the watch. */
+export interface PollingSockets extends AsyncDisposable {
   readonly poller: Poller;
   /** The sockets of the poller. The caller calls their `listen()`. */
   readonly sockets: WatchSockets;
@@ -116,30 +83,39 @@ const NO_OTHERS: OtherEndpoints = { families: [], areLoopback: true, atOnce: 0 }
 /** Opens the sockets that poll these servers. */
 export async function openPollingSockets(
   servers: readonly WatchedServer[],
-  settings: PollingSettings,
+  options: PollOptions,
   context: PollingContext,
 ): Promise<PollingSockets> {
-  const { rate } = settings;
+  const { rate } = options;
   const { signal, network, network: { clock }, others = NO_OTHERS, mayGrow = false } = context;
   const openExclusive = exclusiveOpener(network);
   const atOnce = mayGrow ? Infinity : servers.length + others.atOnce;
-  const concurrency = await concurrencyFor(servers, settings, atOnce, openExclusive);
+  const concurrency = await concurrencyFor(servers, options, atOnce, openExclusive);
   const throttle = throttleFor(servers, others, rate);
   const named = [...Poller.families(servers), ...others.families];
   const families = [...new Set(mayGrow ? [...named, ...await available(openExclusive)] : named)];
   const open = () =>
     families.flatMap((family) => openShared(() => openExclusive(family), concurrency));
   const sockets = new WatchSockets({ open, throttle, clock, signal, report: context.report });
-  const suppressing = new SuppressingEndpoints(settings.allProtocols);
-  const pollerFor = pollersOn(sockets, throttle, settings, { ...context, suppressing });
-  const poller = pollerFor(settings.protocols);
+  const suppressing = new SuppressingEndpoints(options.allProtocols);
+  const pollerFor = pollersOn(sockets, throttle, options, { ...context, suppressing });
+  const poller = pollerFor(protocolsOf(options));
   const limitRate = (address: Address) => {
     if (rate === undefined && !isLoopback(address)) {
       throttle.setRate(DEFAULTS.watch.rate, clock.now());
     }
   };
   const pool = newPollPool(concurrency);
-  return { poller, pollerFor, pool, sockets, suppressing, families, limitRate };
+  return {
+    poller,
+    pollerFor,
+    pool,
+    sockets,
+    suppressing,
+    families,
+    limitRate,
+    [Symbol.asyncDispose]: () => sockets.current[Symbol.asyncDispose](),
+  };
 }
 
 /** Opens a socket for one exchange. */
@@ -151,10 +127,10 @@ function exclusiveOpener({ openSocket }: PollingContext["network"]) {
 function pollersOn(
   sockets: WatchSockets,
   throttle: Throttle,
-  settings: PollingSettings,
+  { timeout, retries, allProtocols }: PollOptions,
   context: PollingContext & Pick<PollingSockets, "suppressing">,
 ): PollingSockets["pollerFor"] {
-  const { limits } = settings;
+  const limits = streamLimits(timeout);
   const { signal, network, network: { clock, dialer }, report } = context;
   const shortage = new Shortage(
     clock,
@@ -163,9 +139,11 @@ function pollersOn(
   const stream = { dialer, throttle, clock, signal, shortage };
   return (protocols) =>
     new Poller({
-      ...settings,
       ...context,
       protocols,
+      allProtocols,
+      timeoutMs: timeout ?? DEFAULTS.timeoutMs,
+      retries,
       clock,
       openExclusive: exclusiveOpener(network),
       optsOut: optOutCheck(),
@@ -214,7 +192,7 @@ const SPARE_DESCRIPTORS = 128;
 /** The maximum number of concurrent polls: each may need a descriptor of its own. */
 async function concurrencyFor(
   servers: readonly WatchedServer[],
-  { concurrency }: PollingSettings,
+  { concurrency }: PollOptions,
   atOnce: number,
   openExclusive: (family: 4 | 6) => DatagramSocket,
 ): Promise<number> {

@@ -5,17 +5,15 @@
  */
 import { InputError } from "../../core/errors.ts";
 import type { Target } from "../../targets/parse.ts";
+import type { OptionsOf } from "../options/option_table.ts";
 import type { MetricsPlace } from "./metrics_place.ts";
 import { readProbeToken } from "./probe/probe_access.ts";
 
-/** The options as the command line has them. */
-export interface WatchMetricsOptions {
-  readonly metrics: MetricsPlace | undefined;
-  readonly metricsInfo: boolean;
-  readonly probe: boolean;
-  readonly probeAllow: readonly (readonly Target[])[];
-  readonly probeTokenFile: string | undefined;
-}
+/** The options of a watch that concern metrics. */
+export type WatchMetricsOptions = Pick<
+  OptionsOf<"watch">,
+  "metrics" | "metricsInfo" | "probe" | "probeAllow" | "probeTokenFile"
+>;
 
 /** What a watch serves, and where. */
 export interface WatchMetricsSettings {

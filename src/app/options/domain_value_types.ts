@@ -228,6 +228,7 @@ function secretType<Value>(
 ): ValueType<Value> {
   return {
     placeholder,
+    mayHavePath: true,
     parse: (text: string, { option }: ValueContext) => {
       const value = read(text);
       if (value !== undefined) return value;

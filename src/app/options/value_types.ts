@@ -43,6 +43,8 @@ export interface ValueType<Value> {
   readonly completions?: Completions;
   /** Whether the value is a path, which depends on the current folder. */
   readonly isPath?: boolean;
+  /** Whether the value may have a path after `@`. */
+  readonly mayHavePath?: true;
   /** The unit of numbers in programs, which ends the name of the option there. Default: none. */
   readonly unit?: string;
   /**

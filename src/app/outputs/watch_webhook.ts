@@ -20,17 +20,10 @@ import {
   newReceiver,
   type Receiver,
   Webhook,
-  type WebhookFormat,
 } from "../../watch/mod.ts";
 import { readTextFile, reason, userPath } from "../environment.ts";
-import {
-  type HeaderSource,
-  readHeaders,
-  readSecret,
-  readUrl,
-  type SecretSource,
-  type WebhookUrl,
-} from "./webhook_secrets.ts";
+import type { OptionsOf } from "../options/option_table.ts";
+import { readHeaders, readSecret, readUrl } from "./webhook_secrets.ts";
 import { configurationPath } from "../targets/opt_out_file.ts";
 import { countOf, withCommas } from "../../core/quantities.ts";
 
@@ -49,15 +42,10 @@ export interface WebhookSetup {
 }
 
 /** The options of a webhook. */
-export interface WebhookOptionValues {
-  readonly webhook: WebhookUrl | undefined;
-  readonly webhookFormat: WebhookFormat | undefined;
-  readonly webhookEvents: readonly string[] | undefined;
-  readonly webhookTemplate: string | undefined;
-  readonly webhookHeader: readonly HeaderSource[];
-  readonly webhookSecret: SecretSource | undefined;
-  readonly webhookSpool: string | undefined;
-}
+export type WebhookOptionValues = Pick<
+  OptionsOf<"watch">,
+  Extract<keyof OptionsOf<"watch">, `webhook${string}`>
+>;
 
 /**
  * Reads the files and variables that the options name.

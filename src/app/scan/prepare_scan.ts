@@ -6,10 +6,10 @@
  */
 import type { Network } from "../../net/network.ts";
 import type { ScanSelection } from "../../scan/scan_setup.ts";
+import { networkOf } from "../call_context.ts";
 import { chooseEngine, type Engine } from "../engines/choose_engine.ts";
 import { conditionsOf } from "../engines/load_engines.ts";
 import { checkMarks } from "../resume/read_resumed_scan.ts";
-import { systemNetwork } from "../system_network.ts";
 import { requirePermission } from "../targets/require_permission.ts";
 import { type Plan, planScan } from "../targets/scan_plan.ts";
 import { type LocatedTargets, locateTargets } from "./locate_targets.ts";
@@ -37,12 +37,8 @@ export interface PreparedScan extends ScanRequest, LocatedTargets {
  */
 export async function prepareScan(request: ScanRequest): Promise<PreparedScan> {
   const { options, choice, context, resumed, report } = request;
-  const network = context.network ?? systemNetwork({
-    optOutFile: options.optOutFile,
-    note: options.quiet ? () => {} : context.note,
-    report: context.warn,
-    allProtocols: context.allProtocols,
-  });
+  const note = options.quiet ? () => {} : context.note;
+  const network = networkOf({ ...context, note }, options.optOutFile);
   const located = await locateTargets(request, network);
   const { targets } = located.named;
   const limits = scanLimits(options, targets, choice);

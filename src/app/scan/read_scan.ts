@@ -4,10 +4,9 @@
  * @module
  */
 import { InputError } from "../../core/errors.ts";
-import type { Network } from "../../net/network.ts";
-import type { Protocol } from "../../protocols/protocol.ts";
 import { readCheckpoint } from "../../scan/checkpoint/checkpoint_file.ts";
 import { systemDisk } from "../../sinks/file_operations.ts";
+import type { CallContext } from "../call_context.ts";
 import { withoutSecrets } from "../databases/connection_environment.ts";
 import { type DatabasePlan, planDatabases } from "../databases/scan_databases.ts";
 import { userPath } from "../environment.ts";
@@ -24,20 +23,10 @@ import { fullPath } from "../resume/scan_configuration.ts";
 import { randomSeed } from "../system_random.ts";
 import { type ScanChoice, scanChoice, type ScanOptions } from "./scan_choice.ts";
 
-/** What a scan uses besides its options: the terminal of a command, or the functions of a program. */
-export interface ScanContext {
-  /** Every protocol of the program, in order of rank. */
-  readonly allProtocols: readonly Protocol[];
+/** What a scan uses besides its options. */
+export interface ScanContext extends CallContext {
   /** The version of the program, which checkpoints contain. */
   readonly program: string;
-  /** The network. Default: that of this machine. */
-  readonly network?: Network;
-  /** Receives a line for the user, even if the option `quiet` is given. */
-  readonly warn: (line: string) => void;
-  /** Receives the reason why a record of a name is not used. */
-  readonly note: (text: string) => void;
-  /** Returns the name of an option as the user knows it: `--rate`, or `rate` in a program. */
-  readonly nameOf: (option: string) => string;
   /** Columns of the terminal at standard output. Default: there is no terminal. */
   readonly terminal?: number;
   /** Whether the caller takes the rows, so that a scan without outputs prints none. Default: no. */

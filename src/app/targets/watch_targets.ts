@@ -18,6 +18,7 @@ import { type StoredState, WatchedServer, type WatchRules } from "../../watch/mo
 import { OUTPUT_FORMAT_LIST } from "../outputs/output_formats.ts";
 import { locate } from "./locate_server.ts";
 import { type Lookups, noteRefused, RefusedName } from "./name_lookup.ts";
+import { readServerRows } from "./servers_in_files.ts";
 import { countOf } from "../../core/quantities.ts";
 import { brokenCellReporter } from "../databases/broken_cells.ts";
 import { namesIn } from "../../targets/requested_names.ts";
@@ -25,6 +26,11 @@ import { requestText } from "../../targets/srv.ts";
 
 /** Suffixes of files: a word that ends in one is no host, even if there is no such file. */
 const FILE_SUFFIXES: readonly string[] = OUTPUT_FORMAT_LIST.flatMap(([, { suffixes }]) => suffixes);
+
+/** Whether a word ends in a suffix of files. */
+export function hasFileSuffix(word: string): boolean {
+  return FILE_SUFFIXES.includes(/\.([a-z]+)$/.exec(word)?.[1] ?? "");
+}
 
 /** How servers of databases are watched. */
 export interface StoredSources {
@@ -50,15 +56,6 @@ export interface WatchSources extends StoredSources {
   readonly protocols: readonly Protocol[];
   /** The lookup functions for names. */
   readonly lookups: Pick<Lookups, "resolve" | "findService">;
-  /**
-   * Reads a file of servers. `readText` reads its lines that are no rows. Default: no argument is
-   * read as a file.
-   */
-  readonly readRows?: (
-    path: string,
-    report: (line: string) => void,
-    readText: (line: string) => Promise<void>,
-  ) => AsyncIterable<StoredRecord>;
   /** Receives a line about skipped servers. */
   readonly report: (line: string) => void;
   /** Receives the reason why a name is not used. */
@@ -216,7 +213,7 @@ async function readWord(
   add: AddServer,
   refused: RefusedName[],
 ): Promise<void> {
-  const { files, protocols, allowPrivate, lookups: found, readRows, note, report } = sources;
+  const { files, protocols, allowPrivate, lookups: found, note, report } = sources;
   const addHost = async (host: string) => {
     try {
       const lookups = { ...found, note, allowPrivate };
@@ -229,15 +226,13 @@ async function readWord(
       refused.push(error); // one name's DNS records do not end the watch of other servers
     }
   };
-  const suffix = /\.([a-z]+)$/.exec(word)?.[1] ?? "";
-  const isFile = files.includes(word) || FILE_SUFFIXES.includes(suffix);
-  if (readRows === undefined || !isFile) return await addHost(word);
+  if (!files.includes(word) && !hasFileSuffix(word)) return await addHost(word);
   const addHosts = async (line: string) => {
     for (const { word: host } of splitWords(line)) await addHost(host);
   };
   const addUnknown: AddServer = (endpoint, name, _known, requestedAs) =>
     add(endpoint, name, undefined, requestedAs);
-  for await (const stored of readRows(word, report, addHosts)) {
+  for await (const stored of readServerRows(word, report, addHosts)) {
     const endpoint = { address: parseAddress(stored.host)!, port: stored.port };
     addStored(endpoint, stored, sources, stored.protocol === "" ? addUnknown : add);
   }

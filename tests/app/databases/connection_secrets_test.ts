@@ -8,6 +8,8 @@ import { formatConfig, parseConfig } from "../../../src/app/options/config_file.
 import { formatConfiguration, lastingOptions } from "../../../src/app/resume/scan_configuration.ts";
 import { main } from "../../../src/cli/mod.ts";
 import { withoutSecrets } from "../../../src/app/databases/connection_environment.ts";
+import { onInterrupt } from "../../../src/app/interrupt_signals.ts";
+import { systemClock } from "../../../src/net/clock.ts";
 import { WatchDatabases } from "../../../src/app/databases/watch_databases.ts";
 import { createTables } from "../../../src/store/schema/create_tables.ts";
 import { openSqlite } from "../../../src/store/database/sqlite.ts";
@@ -140,7 +142,11 @@ Deno.test("a watched database stores only the host of a webhook's URL", async ()
         newEventId: () => "event",
         allProtocols: PROTOCOLS,
       };
-      await using lists = await WatchDatabases.open({ ...options, words }, rules, () => {});
+      await using lists = await WatchDatabases.open({ ...options, words }, rules, {
+        warn: () => {},
+        listenForInterrupt: () => onInterrupt(() => {}),
+        clock: systemClock,
+      });
       await lists.begin(formatConfig("watch", withoutSecrets(given, optionsOf("watch"))));
     }
     await using database = openSqlite(list, { readOnly: true });

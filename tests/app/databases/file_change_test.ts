@@ -2,6 +2,8 @@
 import { assertEquals } from "@std/assert";
 import { formatConfig } from "../../../src/app/options/config_file.ts";
 import { readCommandLine } from "../../cli/command_line.ts";
+import { onInterrupt } from "../../../src/app/interrupt_signals.ts";
+import { systemClock } from "../../../src/net/clock.ts";
 import { WatchDatabases } from "../../../src/app/databases/watch_databases.ts";
 import { parseAddress } from "../../../src/core/address.ts";
 import { openSqlite } from "../../../src/store/database/sqlite.ts";
@@ -76,7 +78,11 @@ Deno.test("a watch keeps its results while the file of its database is renamed, 
       newEventId: () => "event",
       allProtocols: PROTOCOLS,
     };
-    await using lists = await WatchDatabases.open({ ...options, words }, rules, report);
+    await using lists = await WatchDatabases.open({ ...options, words }, rules, {
+      warn: report,
+      listenForInterrupt: () => onInterrupt(() => {}),
+      clock: systemClock,
+    });
     await lists.openOutputs();
     await lists.begin(formatConfig("watch", given));
     await Deno.rename(path, other);

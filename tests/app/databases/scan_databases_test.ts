@@ -6,6 +6,7 @@ import { readArgs } from "../../../src/cli/options/parse_arguments.ts";
 import { readCommandLine, readOptions } from "../../cli/command_line.ts";
 import { connectionEnvironment } from "../../../src/app/databases/connection_environment.ts";
 import { planDatabases, ScanDatabases } from "../../../src/app/databases/scan_databases.ts";
+import { onInterrupt } from "../../../src/app/interrupt_signals.ts";
 import { WatchDatabases } from "../../../src/app/databases/watch_databases.ts";
 import { drawFleet } from "../../../src/fleet/simulate/draw_fleet.ts";
 import { openFleet } from "../../../src/fleet/simulate/open_fleet.ts";
@@ -290,7 +291,11 @@ Deno.test("the end of a watch is recorded in every database, even if another pro
       newEventId: () => "event",
       allProtocols: PROTOCOLS,
     };
-    await using lists = await WatchDatabases.open({ ...options, words }, rules, () => {});
+    await using lists = await WatchDatabases.open({ ...options, words }, rules, {
+      warn: () => {},
+      listenForInterrupt: () => onInterrupt(() => {}),
+      clock: systemClock,
+    });
     await lists.openOutputs();
     await lists.begin(formatConfig("watch", given));
     using other = new DatabaseSync(paths[0]);

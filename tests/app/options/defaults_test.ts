@@ -10,8 +10,9 @@ import { camelCase } from "../../../src/app/options/option.ts";
 import { OPTIONS, optionsOf } from "../../../src/app/options/option_table.ts";
 import { readCommandLine } from "../../cli/command_line.ts";
 import { scanChoice } from "../../../src/app/scan/scan_choice.ts";
-import { scanLimits } from "../../../src/app/scan/scan_rates.ts";
-import { pollingSettings } from "../../../src/app/engines/watch_sockets.ts";
+import { scanLimits, streamLimits } from "../../../src/app/scan/scan_rates.ts";
+import { protocolsOf } from "../../../src/app/settings/chosen_protocols.ts";
+import { DEFAULTS } from "../../../src/app/settings/defaults.ts";
 import { textFor } from "../../../src/app/options/protocol_help.ts";
 import { PROTOCOLS, USUAL_PROTOCOLS } from "../../../src/protocols/list.ts";
 import { STREAM_LIMITS } from "../../../src/net/stream_link.ts";
@@ -85,11 +86,10 @@ Deno.test("the described defaults of scan --help are those of a scan", () => {
 });
 
 Deno.test("the described defaults of watch --help are those of a watch", () => {
-  const { timeoutMs, limits, protocols } = pollingSettings(
-    readCommandLine("watch", []).options,
-  );
-  assertEquals([limits, protocols], [STREAM_LIMITS, USUAL_PROTOCOLS]);
-  assert(reported("watch", "timeout")!.startsWith(`${timeoutMs}ms`));
+  const { options } = readCommandLine("watch", []);
+  assertEquals(streamLimits(options.timeout), STREAM_LIMITS);
+  assertEquals(protocolsOf(options), USUAL_PROTOCOLS);
+  assert(reported("watch", "timeout")!.startsWith(`${DEFAULTS.timeoutMs}ms`));
   assert(!commandHelp("watch", PROTOCOLS).includes("auto"), "a watch takes no --rate auto");
 });
 

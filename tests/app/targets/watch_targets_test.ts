@@ -1,7 +1,7 @@
 /** Covers src/app/targets/servers_in_files.ts. */
 import { assertEquals, assertRejects } from "@std/assert";
 import { readWatchTargets, type WatchSources } from "../../../src/app/targets/watch_targets.ts";
-import { readServerRows, withoutRows } from "../../../src/app/targets/servers_in_files.ts";
+import { withoutRows } from "../../../src/app/targets/servers_in_files.ts";
 import { InputError } from "../../../src/core/errors.ts";
 import { PROTOCOLS } from "../../../src/protocols/list.ts";
 import { emptyRecord, FIELDS, type ServerRecord } from "../../../src/core/record.ts";
@@ -39,7 +39,6 @@ async function serversOf(
         allProtocols: PROTOCOLS,
       },
       lookups: { resolve: () => Promise.reject(new Error("no name is looked up")) },
-      readRows: readServerRows,
       ...over(`${folder}/${name}`),
     });
   } finally {

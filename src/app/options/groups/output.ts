@@ -319,7 +319,12 @@ export const OUTPUT = {
       commands: ["query", "lan", "servers"],
       help: "print one JSON object per server",
     },
-    { name: "json", commands: ["watch"], help: "print one JSON object per event" },
+    {
+      name: "json",
+      commands: ["watch"],
+      forPrograms: false,
+      help: "print one JSON object per event",
+    },
     { name: "json", commands: ["history"], help: "print one JSON object per observation or event" },
     {
       name: "events",

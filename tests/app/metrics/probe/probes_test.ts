@@ -1,6 +1,5 @@
 /** Covers src/app/metrics/probe/. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { pollingSettings } from "../../../../src/app/engines/watch_sockets.ts";
 import { openPollingSockets } from "../../../../src/app/engines/watch_sockets.ts";
 import type { HttpRequest } from "../../../../src/app/http/http_request.ts";
 import { ProbeTargets } from "../../../../src/app/metrics/probe/probe_targets.ts";
@@ -19,6 +18,7 @@ import { PROTOCOLS } from "../../../../src/protocols/list.ts";
 import { parseTargets } from "../../../../src/targets/parse.ts";
 import { SimulatedNetwork } from "../../../../src/testing/simulated_network.ts";
 import { WatchedServer } from "../../../../src/watch/mod.ts";
+import { readCommandLine } from "../../../cli/command_line.ts";
 
 const RULES = {
   intervalMs: 60_000,
@@ -48,12 +48,8 @@ async function bench({ allow = "", allowPrivate = false, more }: Setting = {}) {
   const allowed = allow === "" ? [] : allow.split(",").flatMap((word) => parseTargets(word));
   const servers = [new WatchedServer(parseEndpoint(WATCHED)!, null, RULES)];
   const optedOut = new Set<Address>();
-  const settings = pollingSettings({
-    ...{ protocol: undefined, timeout: undefined, concurrency: undefined, retries: 2 },
-    rate: undefined,
-    allProtocols: PROTOCOLS,
-  });
-  const polling = await openPollingSockets(servers, settings, {
+  const { options } = readCommandLine("watch", []);
+  const polling = await openPollingSockets(servers, options, {
     ...{ network, scanId: "watch", signal, attach: undefined },
     report: (line) => {
       throw new Error(line);

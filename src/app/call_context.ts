@@ -1,0 +1,26 @@
+/**
+ * What commands and programs pass to a scan, a watch, a query or a discovery besides options.
+ *
+ * @module
+ */
+import type { Network } from "../net/network.ts";
+import type { ReadingContext } from "./options/read_options.ts";
+import { systemNetwork } from "./system_network.ts";
+
+/** What is used besides options: the terminal of a command, or the functions of a program. */
+export interface CallContext extends Required<ReadingContext> {
+  /** The network. Default: that of this machine. */
+  readonly network?: Network;
+  /** Receives a line for the user, even if the option `quiet` is given. */
+  readonly warn: (line: string) => void;
+  /** Receives the reason why a record of a name is not used. */
+  readonly note: (text: string) => void;
+}
+
+/** The network of the context, or that of this machine. Nothing is opened or read yet. */
+export function networkOf(
+  { network, note, warn, allProtocols }: CallContext,
+  optOutFile?: string,
+): Network {
+  return network ?? systemNetwork({ optOutFile, note, report: warn, allProtocols });
+}

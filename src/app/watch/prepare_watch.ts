@@ -1,0 +1,101 @@
+/**
+ * Prepares a watch whose options were read: opens its databases, and finds its servers. Nothing is
+ * polled.
+ *
+ * @module
+ */
+import type { Clock } from "../../net/clock.ts";
+import type { Network } from "../../net/network.ts";
+import { OptedOutAddresses } from "../../scan/opt_outs/opted_out_addresses.ts";
+import { seedOf } from "../../scan/random_numbers.ts";
+import type { Database } from "../../store/database/database.ts";
+import { parseDatabaseLocation } from "../../store/database_location.ts";
+import type { Range } from "../../targets/ranges.ts";
+import type { WatchedServer, WatchRules } from "../../watch/mod.ts";
+import { networkOf } from "../call_context.ts";
+import { WatchDatabases } from "../databases/watch_databases.ts";
+import { namesFile } from "../outputs/path_conflicts.ts";
+import { protocolsOf } from "../settings/chosen_protocols.ts";
+import { eventIds, newScanId, randomBytes } from "../system_random.ts";
+import { readWatchTargets, withoutOptedOut } from "../targets/watch_targets.ts";
+import type { WatchRequest } from "./read_watch.ts";
+
+/** A watch that is ready to run. It owns its open databases. */
+export interface PreparedWatch extends WatchRequest, AsyncDisposable {
+  readonly network: Network;
+  readonly rules: WatchRules;
+  readonly databases: WatchDatabases;
+  /** The last id of the servers in each watched database before it was read. */
+  readonly lastIds: ReadonlyMap<Database, number>;
+  /** The servers. It grows while servers are added to databases. */
+  readonly servers: WatchedServer[];
+  /** All addresses that opted out. */
+  readonly optOuts: OptedOutAddresses;
+}
+
+/**
+ * Opens the databases of a watch, and finds its servers.
+ *
+ * @throws InputError for servers, files and databases that cannot be used, and if every server opted
+ * out; Interrupted if an interruption ends the wait for a locked database.
+ */
+export async function prepareWatch(request: WatchRequest): Promise<PreparedWatch> {
+  const { options, words, context } = request;
+  const network = networkOf(context, options.optOutFile);
+  const rules = watchRules(options, network.clock);
+  await using stack = new AsyncDisposableStack();
+  const databases = stack.use(
+    await WatchDatabases.open({ ...options, words }, rules, { ...context, clock: network.clock }),
+  );
+  const noted = await network.optOuts.read();
+  const lastIds = await databases.lastIds();
+  const before = [...noted, ...await databases.optedOut()];
+  const named = await findServers(request, { network, rules, databases }, before);
+  await databases.openOutputs(); // no database is created before all arguments are checked
+  const optedOut = [...noted, ...await databases.optedOut()];
+  const servers = [...withoutOptedOut(named, optedOut, context.warn)];
+  const optOuts = new OptedOutAddresses(optedOut, seedOf(randomBytes));
+  const opened = stack.move();
+  return {
+    ...request,
+    network,
+    rules,
+    databases,
+    lastIds,
+    servers,
+    optOuts,
+    [Symbol.asyncDispose]: () => opened.disposeAsync(),
+  };
+}
+
+/** The rules that the options select. */
+function watchRules(
+  { interval, downAfter, backoff, allProtocols }: WatchRequest["options"],
+  clock: Clock,
+): WatchRules {
+  const scanId = newScanId(clock.wall());
+  const newEventId = eventIds();
+  return { intervalMs: interval, downAfter, backoff, scanId, newEventId, allProtocols };
+}
+
+/** The servers that words and files name. */
+function findServers(
+  { words, options, context }: WatchRequest,
+  { network, rules, databases }: Pick<PreparedWatch, "network" | "rules" | "databases">,
+  optedOut: readonly Range[],
+): Promise<readonly WatchedServer[]> {
+  const named = words.filter((word) => parseDatabaseLocation(word) === undefined);
+  return readWatchTargets({
+    optedOut,
+    words: named.filter((word) => !namesFile(word)),
+    files: [...named.filter(namesFile), ...options.inputFile],
+    allowPrivate: options.allowPrivate,
+    lists: databases.sources,
+    protocols: protocolsOf(options),
+    names: options.names,
+    rules,
+    report: context.warn,
+    note: context.note,
+    lookups: network,
+  });
+}

@@ -1,0 +1,299 @@
+/**
+ * Runs a prepared watch: opens everything, polls, and closes everything.
+ *
+ * @module
+ */
+import { family } from "../../core/address.ts";
+import { withoutPlayers } from "../../protocols/declared_facts.ts";
+import {
+  firstPollsMs,
+  newWatchCounts,
+  type PollingSetup,
+  pollServers,
+  type WatchCounts,
+  type WatchedServer,
+  type WatchEvent,
+  type Webhook,
+  withEventLimit,
+} from "../../watch/mod.ts";
+import { connectionEnvironment } from "../databases/connection_environment.ts";
+import { keepPruned } from "../databases/prune.ts";
+import { keepRolledUp } from "../databases/roll_up_databases.ts";
+import { openPollingSockets, type PollingSockets } from "../engines/watch_sockets.ts";
+import { probedEndpoints, serveWatch, type WatchServer } from "../metrics/serve_watch.ts";
+import { formatConfig } from "../options/config_file.ts";
+import { openWebhook, type WebhookSetup } from "../outputs/watch_webhook.ts";
+import { findAddedServers } from "../targets/added_servers.ts";
+import { MovedNames } from "../targets/moved_names.ts";
+import type { PreparedWatch } from "./prepare_watch.ts";
+
+/** What follows a running watch: the terminal of a command, or a program. */
+export interface RunWatchOptions {
+  /** Ends the watch. */
+  readonly signal: AbortSignal;
+  /** Receives the events. */
+  readonly onEvent: (event: WatchEvent) => void;
+  /** Called when everything is open, before the first poll. */
+  readonly begin?: (counts: WatchCounts) => void;
+  /** Awaited before each poll. Default: polls wait for nothing. */
+  readonly beforePoll?: () => Promise<void>;
+}
+
+/** How a watch ended. */
+export interface WatchResult {
+  /** Number of servers that were online at the end. */
+  readonly online: number;
+  readonly counts: WatchCounts;
+  /** The closed webhook; `undefined`: there was none. */
+  readonly hook: Webhook | undefined;
+}
+
+/**
+ * Polls the servers of a watch until the signal.
+ *
+ * @throws InputError for a spool, a port or sockets that cannot be opened; StoreError for a database
+ * that refuses the watch; Deno.errors.NotCapable.
+ */
+export async function runPreparedWatch(
+  watch: PreparedWatch,
+  run: RunWatchOptions,
+): Promise<WatchResult> {
+  const { databases, webhook, context: { warn } } = watch;
+  const failing = new AbortController(); // if one activity fails, the others are cancelled
+  const signal = AbortSignal.any([run.signal, failing.signal]);
+  await using hook = webhook && await openHook(webhook, watch);
+  await using polling = await openPolling(watch, signal);
+  const counts = newWatchCounts();
+  const setup = { ...pollingSetup(watch, polling, run), signal, counts };
+  await using served = serve(watch, polling, setup, hook);
+  const reportEvent = withEventLimit((event, isStored) => {
+    counts.events++;
+    served.metrics.add(event);
+    run.onEvent(event);
+    hook?.add(event, isStored);
+  });
+  await beginDatabases(watch, counts, reportEvent);
+  run.begin?.(counts);
+  const onPoll = (lateMs: number) => served.metrics.late(lateMs);
+  const activities = startActivities(watch, polling, { ...setup, onPoll }, reportEvent);
+  await endTogether(activities, failing);
+  const online = countOnline(watch);
+  (await databases.end(counts, online)).forEach(warn);
+  await hook?.close();
+  return { online, counts, hook };
+}
+
+function countOnline({ servers }: PreparedWatch): number {
+  return servers.filter((server) => server.reportedOnline).length;
+}
+
+/** Serves the metrics of a watch. */
+function serve(
+  watch: PreparedWatch,
+  polling: PollingSockets,
+  setup: OwnSetup,
+  hook: Webhook | undefined,
+): WatchServer {
+  const { measured, databases: { journals }, options: { allowPrivate }, context: { warn } } = watch;
+  const webhooks = hook === undefined ? [] : [hook];
+  const sources = { ...watch, ...setup, polling, journals, webhooks, allowPrivate };
+  return serveWatch(measured, sources, warn);
+}
+
+/** Records the start of the watch in its databases, which report events and store numbers from now on. */
+async function beginDatabases(
+  watch: PreparedWatch,
+  counts: WatchCounts,
+  reportEvent: (event: WatchEvent, isStored: boolean) => void,
+): Promise<void> {
+  const { databases, given } = watch;
+  databases.onEvent = reportEvent;
+  databases.numbers = () => {
+    const { polls: probesSent, replied: replies } = counts;
+    return { probesSent, replies, found: countOnline(watch) };
+  };
+  await databases.begin(formatConfig("watch", given));
+}
+
+/** Waits for all activities. If one fails, the others are cancelled, and its error is thrown. */
+async function endTogether(
+  activities: readonly Promise<void>[],
+  failing: AbortController,
+): Promise<void> {
+  const failed: unknown[] = [];
+  await Promise.all(activities.map((activity) =>
+    activity.catch((error) => {
+      failed.push(error);
+      failing.abort();
+    })
+  ));
+  if (failed.length > 0) throw failed[0];
+}
+
+/** Polls the servers, follows their names, and maintains the databases, until the signal. */
+function startActivities(
+  watch: PreparedWatch,
+  polling: PollingSockets,
+  setup: OwnSetup,
+  reportEvent: (event: WatchEvent) => void,
+): Promise<void>[] {
+  const { servers, databases: { places }, options, network: { clock }, context } = watch;
+  const { signal } = setup;
+  const report = reporterOf(watch);
+  const names = movedNames(watch, polling, signal);
+  const environment = connectionEnvironment(context.warn);
+  return [
+    pollServers({
+      ...setup,
+      ...pollResults(watch, setup, names, reportEvent),
+      findServers: (add) => findServersAdded(watch, polling, signal, add),
+    }),
+    polling.sockets.listen(),
+    names.follow(servers),
+    keepRolledUp(places, environment, signal, report, clock),
+    keepPruned(places, options.keep, environment, signal, report, clock),
+  ];
+}
+
+/** Opens the webhook of a watch. */
+function openHook(
+  webhook: WebhookSetup,
+  { databases, rules: { scanId }, options: { names, allProtocols }, context }: PreparedWatch,
+): Promise<Webhook> {
+  return openWebhook(webhook, {
+    scanId,
+    places: databases.places,
+    openFirstAgain: () => databases.openFirstAgain(),
+    shown: (record) => names ? record : withoutPlayers(record, allProtocols),
+  }, context.note);
+}
+
+/** Stores the results of polls in databases, and reports events that no database decides. */
+function pollResults(
+  { databases }: PreparedWatch,
+  { onPolled }: OwnSetup,
+  names: MovedNames,
+  reportEvent: (event: WatchEvent) => void,
+): Pick<PollingSetup, "onPolled" | "onEvent" | "onWatcherEvent"> {
+  return {
+    onPolled: (server, ...result) => {
+      onPolled(server, ...result);
+      if (server.misses === 1) void names.lookUp(server);
+    },
+    onEvent: (event, server) => {
+      if (!databases.decideEvents) {
+        server.reported(event);
+        reportEvent(event);
+      } else if (event.event === "opted_out") {
+        databases.journals.forEach((journal) => journal.drop(server, event));
+      }
+    },
+    onWatcherEvent: (event) => {
+      if (!databases.decideEvents) reportEvent(event);
+      databases.journals.forEach((journal) => journal.addWatcherEvent(event));
+    },
+  };
+}
+
+/** The lookups of servers' names, which may lead to other addresses during the watch. */
+function movedNames(
+  watch: PreparedWatch,
+  { families, limitRate }: PollingSockets,
+  signal: AbortSignal,
+): MovedNames {
+  const { network, options: { allowPrivate } } = watch;
+  return new MovedNames({
+    allowPrivate,
+    families,
+    clock: network.clock,
+    signal,
+    report: reporterOf(watch),
+    lookups: network,
+    onMove: limitRate,
+  });
+}
+
+/** Finds servers that are added to the watched databases, until the signal. */
+function findServersAdded(
+  { rules, options: { names }, lastIds, servers, optOuts, network: { clock } }: PreparedWatch,
+  { limitRate, families }: PollingSockets,
+  signal: AbortSignal,
+  add: (servers: readonly WatchedServer[]) => void,
+): Promise<void> {
+  return findAddedServers({
+    databases: lastIds,
+    names,
+    rules,
+    servers,
+    add: (added) => {
+      for (const { endpoint } of added) limitRate(endpoint.address);
+      add(added);
+    },
+    mayWatch: ({ endpoint: { address } }) =>
+      !optOuts.has(address) && families.includes(family(address)),
+    clock,
+    signal,
+  });
+}
+
+/** Reports a line that begins with the name of the program. */
+function reporterOf({ context: { warn } }: PreparedWatch): (line: string) => void {
+  return (line) => warn(`blocksweep: ${line}`);
+}
+
+/** Opens the sockets of a watch. */
+function openPolling(watch: PreparedWatch, signal: AbortSignal): Promise<PollingSockets> {
+  const { servers, options, rules, measured, network, lastIds, optOuts } = watch;
+  return openPollingSockets(servers, options, {
+    network,
+    scanId: rules.scanId,
+    signal,
+    report: reporterOf(watch),
+    attach: attachedTo(watch),
+    optedOut: (address) => optOuts.has(address),
+    others: probedEndpoints(measured),
+    mayGrow: lastIds.size > 0,
+  });
+}
+
+/** A setup without the receivers of events. */
+type OwnSetup =
+  & Omit<PollingSetup, "onEvent">
+  & Required<Pick<PollingSetup, "optedOut" | "onOptOut" | "onPolled">>;
+
+/** The servers to poll, their schedule, and the recording of opt-outs and replies. */
+function pollingSetup(
+  { servers, options: { names, allProtocols }, rules, network, databases, optOuts }: PreparedWatch,
+  { poller, pool }: PollingSockets,
+  { beforePoll }: RunWatchOptions,
+): Omit<OwnSetup, "signal" | "counts"> {
+  const { clock } = network;
+  return {
+    servers,
+    rules,
+    pool,
+    random: Math.random,
+    clock,
+    spreadMs: firstPollsMs(servers.length, rules.intervalMs),
+    poll: async (server) => {
+      await beforePoll?.();
+      const polled = await poller.poll(server);
+      return typeof polled !== "object" || names ? polled : withoutPlayers(polled, allProtocols);
+    },
+    optedOut: (address) => optOuts.has(address),
+    onOptOut: (address) => {
+      optOuts.add(address);
+      network.optOuts.note(address);
+      databases.journals.forEach((journal) => journal.optOut(address, clock.wall()));
+    },
+    onPolled: (...polled) => databases.journals.forEach((journal) => journal.addPoll(...polled)),
+  };
+}
+
+/** The attachments that databases store: raw replies only with `names`, because they may name players. */
+function attachedTo(
+  { databases, options: { names } }: PreparedWatch,
+): "icons" | "all" | undefined {
+  if (databases.places.length === 0) return undefined;
+  return names ? "all" : "icons";
+}

@@ -19,7 +19,7 @@ export interface CallContext extends Required<ReadingContext> {
 
 /** The network of the context, or that of this machine. Nothing is opened or read yet. */
 export function networkOf(
-  { network, note, warn, allProtocols }: CallContext,
+  { network, note, warn, allProtocols }: Omit<CallContext, "nameOf">,
   optOutFile?: string,
 ): Network {
   return network ?? systemNetwork({ optOutFile, note, report: warn, allProtocols });

@@ -5,34 +5,55 @@
  */
 import { anyAddress, type Network } from "../net/network.ts";
 import { Shortage } from "../net/file_descriptors.ts";
-import type { Protocol } from "../protocols/protocol.ts";
+import type { ServerRecord } from "../core/record.ts";
+import { withoutPlayers } from "../protocols/declared_facts.ts";
 import { type QueriedServer, queryServer } from "../scan/query_server.ts";
 import { shortageLine } from "./engines/send_error_lines.ts";
 import { streamLimits } from "./scan/scan_rates.ts";
-import type { EndpointProtocols, Located } from "./targets/locate_server.ts";
+import { type CallContext, networkOf } from "./call_context.ts";
+import type { GivenOptions } from "./options/given_options.ts";
+import type { OptionsOf } from "./options/option_table.ts";
+import { readOptions } from "./options/read_options.ts";
+import { chosenVerify, protocolsOf } from "./settings/chosen_protocols.ts";
+import { type EndpointProtocols, locate, type Located } from "./targets/locate_server.ts";
 import { DEFAULTS } from "./settings/defaults.ts";
 import { newScanId, randomBytes } from "./system_random.ts";
 import { nonceOf } from "../scan/random_numbers.ts";
 
-/** Options of a query of a host. */
-export interface EndpointQueryOptions {
-  /** Opens sockets and connections, and has the clock. */
-  readonly network: Pick<Network, "clock" | "openSocket" | "dialer">;
-  /** Every protocol of the program, in order of rank. */
-  readonly allProtocols: readonly Protocol[];
-  /**
-   * Timeout for a reply, milliseconds. Default: 1500; for connections, the timeouts of real
-   * clients.
-   */
-  readonly timeoutMs: number | undefined;
-  /** Number of repetitions of an exchange without a reply. */
-  readonly retries: number;
-  /** Whether to verify that a RakNet connection can be opened. */
-  readonly verify: boolean;
-  /** Called when descriptors are short. */
-  readonly note: (line: string) => void;
-  /** Cancels the query: no further endpoint is queried. */
-  readonly signal: AbortSignal;
+/** A query whose options were read. Nothing is looked up or opened yet. */
+export interface QueryRequest {
+  readonly options: OptionsOf<"query">;
+  /** The hosts, as the user named them. */
+  readonly words: readonly string[];
+  readonly network: Network;
+  /** Receives the reason why a record of a name is not used, and a lack of descriptors. */
+  readonly note: (text: string) => void;
+}
+
+/**
+ * Reads the options of a query.
+ *
+ * @throws InputError for options that cannot be used.
+ */
+export function readQuery(given: GivenOptions, context: CallContext): QueryRequest {
+  const options = readOptions("query", given, context);
+  chosenVerify(options);
+  const note = options.quiet ? () => {} : context.note;
+  return { options, words: given.words, network: networkOf({ ...context, note }), note };
+}
+
+/**
+ * The endpoints of the hosts, in their order.
+ *
+ * @throws InputError for a host that cannot be used.
+ */
+export async function locateHosts(
+  { options, words, network, note }: QueryRequest,
+): Promise<Located[]> {
+  const lookups = { ...network, note, allowPrivate: options.allowPrivate };
+  const hosts: Located[] = [];
+  for (const word of words) hosts.push(await locate(word, protocolsOf(options), lookups));
+  return hosts;
 }
 
 /** An endpoint of a host, and the reply. */
@@ -43,24 +64,37 @@ export interface QueriedEndpoint {
   readonly server: QueriedServer;
 }
 
+/** The records of a host, with the names of players if they are wanted. */
+export function recordsOf(
+  { options: { noPlayers, allProtocols } }: QueryRequest,
+  queried: readonly QueriedEndpoint[],
+): readonly ServerRecord[] {
+  const records = queried.flatMap(({ server: { record } }) => record ?? []);
+  return noPlayers ? records.map((record) => withoutPlayers(record, allProtocols)) : records;
+}
+
 /** Queries the endpoints of a host, one after the other, until the signal is aborted. */
 export async function queryEndpoints(
   { endpoints, name }: Located,
-  options: EndpointQueryOptions,
+  { options, network: { clock, openSocket, dialer }, note }: QueryRequest,
+  signal: AbortSignal,
 ): Promise<QueriedEndpoint[]> {
-  const { network: { clock, openSocket, dialer }, timeoutMs, signal, note } = options;
+  const { timeout, retries, verify, allProtocols } = options;
   const shortage = new Shortage(clock, (code) => note(shortageLine("queries", code)));
   const queried: QueriedEndpoint[] = [];
   for (const protocolsThere of endpoints) {
     if (signal.aborted) break;
     const server = await queryServer(protocolsThere.endpoint, {
-      ...options,
+      allProtocols,
+      retries,
+      verify,
+      signal,
       protocols: protocolsThere.first,
       followUps: protocolsThere.rest,
-      timeoutMs: timeoutMs ?? DEFAULTS.timeoutMs,
+      timeoutMs: timeout ?? DEFAULTS.timeoutMs,
       open: (family) => openSocket({ address: anyAddress(family), port: 0 }),
       dialer,
-      streamLimits: streamLimits(timeoutMs),
+      streamLimits: streamLimits(timeout),
       nonce: () => nonceOf(randomBytes),
       clock,
       shortage,

@@ -3,22 +3,16 @@
  *
  * @module
  */
-import { broadcastPorts, discoverServers } from "../app/lan/discover_servers.ts";
-import { writtenPorts } from "../targets/ports.ts";
-import { javaNetworks, localNetworks } from "../app/lan/local_networks.ts";
+import { discoverServers, prepareDiscovery } from "../app/lan/discover_servers.ts";
 import { shortageLine } from "../app/engines/send_error_lines.ts";
+import { readOptions } from "../app/options/read_options.ts";
+import { time } from "../app/options/value_types.ts";
 import { DEFAULTS } from "../app/settings/defaults.ts";
 import type { ServerRecord } from "../core/record.ts";
 import { Shortage } from "../net/file_descriptors.ts";
 import { FoundServers } from "../scan/lan/mod.ts";
-import {
-  checkedMs,
-  type CommonOptions,
-  networkOf,
-  noteOf,
-  protocolChoice,
-  signalOf,
-} from "./common_options.ts";
+import { type CommonOptions, contextOf, signalOf } from "./common_options.ts";
+import { givenOptions } from "./given_options.ts";
 import { iterateTask, type Results } from "./iterate_task.ts";
 
 /** Options of a discovery. They have the names and defaults of the options of `blocksweep lan`. */
@@ -68,36 +62,29 @@ export function lan(options: LanOptions = {}): AsyncGenerator<ServerRecord, void
 }
 
 async function run(options: LanOptions, { add, left }: Results<ServerRecord>): Promise<void> {
-  const { noSweep = false, noPlayers = false, onceMs } = options;
-  const { allProtocols } = protocolChoice(options);
-  const isEndless = onceMs === Infinity;
-  const listenMs = isEndless
-    ? Infinity
-    : checkedMs("onceMs", onceMs, 1) ?? 1000 * DEFAULTS.lan.once;
-  const ports = broadcastPorts(
-    options.ports === undefined ? undefined : writtenPorts(options.ports),
-    allProtocols,
-  );
-  const note = noteOf(options);
-  const network = networkOf(options, options.optOutFile);
-  const interfaces = network.local.interfaces();
-  const optedOut = await network.optOuts.read();
-  const java = noSweep ? undefined : javaNetworks(interfaces);
-  java?.skipped.forEach((one) => note(`not swept for Java servers: ${one}`));
-  const { refusals } = await discoverServers({
-    network,
-    allProtocols,
-    ports,
+  const listenMs = listenMsOf(options);
+  const context = contextOf("lan", options);
+  const { note } = context;
+  const given = givenOptions("lan", [], options);
+  const prepared = await prepareDiscovery(readOptions("lan", given, context), context);
+  const { clock } = prepared.network;
+  const { refusals } = await discoverServers(prepared, {
     listenMs,
-    optedOut,
-    networks: localNetworks(interfaces),
-    continuous: isEndless,
-    players: !noPlayers,
+    continuous: listenMs === Infinity,
+    sweepMs: listenMs,
     servers: new FoundServers(),
-    sweep: java && { networks: java.swept, mostMs: listenMs },
-    shortage: new Shortage(network.clock, (code) => note(shortageLine("queries", code))),
+    shortage: new Shortage(clock, (code) => note(shortageLine("queries", code))),
     signal: AbortSignal.any([signalOf(options), left]),
     onServer: (record) => void add(record),
   });
   refusals.forEach((code) => note(`the system refused to send or to listen: ${code}`));
+}
+
+const LISTEN_TIME = time({ ms: 1, text: "1 ms" });
+
+/** How long to listen, milliseconds. */
+function listenMsOf({ onceMs, allProtocols = [] }: LanOptions): number {
+  if (onceMs === undefined) return 1000 * DEFAULTS.lan.once;
+  if (onceMs === Infinity) return Infinity;
+  return LISTEN_TIME.parse(`${onceMs}ms`, { option: "onceMs", allProtocols });
 }

@@ -3,20 +3,10 @@
  *
  * @module
  */
-import { queryEndpoints } from "../app/query_endpoints.ts";
-import { chosenVerify, protocolsOf } from "../app/settings/chosen_protocols.ts";
-import { locate } from "../app/targets/locate_server.ts";
+import { locateHosts, queryEndpoints, readQuery, recordsOf } from "../app/query_endpoints.ts";
 import type { ServerRecord } from "../core/record.ts";
-import { withoutPlayers } from "../protocols/declared_facts.ts";
-import {
-  checkedRetries,
-  checkedTimeout,
-  type InquiryOptions,
-  networkOf,
-  noteOf,
-  protocolChoice,
-  signalOf,
-} from "./common_options.ts";
+import { contextOf, type InquiryOptions, signalOf } from "./common_options.ts";
+import { givenOptions } from "./given_options.ts";
 
 /** Options of a query. They have the names and defaults of the options of `blocksweep query`. */
 export interface QueryOptions extends InquiryOptions {
@@ -62,19 +52,11 @@ export async function query(
   host: string,
   options: QueryOptions = {},
 ): Promise<readonly ServerRecord[]> {
-  const { allowPrivate, noPlayers = false } = options;
-  const choice = protocolChoice(options);
-  const { allProtocols } = choice;
-  const verify = chosenVerify({ ...choice, verify: options.verify ?? false });
-  const timeoutMs = checkedTimeout(options);
-  const retries = checkedRetries(options, "query");
-  const [note, signal] = [noteOf(options), signalOf(options)];
-  const network = networkOf(options);
+  const signal = signalOf(options);
+  const request = readQuery(givenOptions("query", [host], options), contextOf("query", options));
   signal.throwIfAborted();
-  const located = await locate(host, protocolsOf(choice), { ...network, note, allowPrivate });
-  const limits = { timeoutMs, retries, verify };
-  const queried = await queryEndpoints(located, { network, allProtocols, ...limits, note, signal });
+  const [located] = await locateHosts(request);
+  const queried = await queryEndpoints(located, request, signal);
   signal.throwIfAborted();
-  const records = queried.flatMap(({ server: { record } }) => record ?? []);
-  return noPlayers ? records.map((record) => withoutPlayers(record, allProtocols)) : records;
+  return recordsOf(request, queried);
 }

@@ -59,7 +59,7 @@ Deno.test("a signal ends lan() without an error", async () => {
 Deno.test("lan() names the option that it cannot use", async () => {
   const refuses = (network: SimulatedNetwork, options: LanOptions, message: string) =>
     assertRejects(() => discovered(network, options), InputError, message);
-  await refuses(home(), { onceMs: 0 }, "Cannot use onceMs 0: it must be a number from 1");
+  await refuses(home(), { onceMs: 0 }, 'Cannot use onceMs "0ms": it must be at least 1 ms');
   await refuses(home(), { ports: "x" }, 'Cannot parse port "x"');
   await refuses(new SimulatedNetwork(), {}, "this machine has no network");
 });

@@ -10,6 +10,8 @@ import { readOptions } from "../../src/app/options/read_options.ts";
 import { InputError } from "../../src/core/errors.ts";
 import { givenOptions, programNameOf } from "../../src/library/given_options.ts";
 import type { CommonOptions } from "../../src/library/common_options.ts";
+import type { LanOptions } from "../../src/library/lan.ts";
+import type { QueryOptions } from "../../src/library/query.ts";
 import type { ScanOptions } from "../../src/library/scan_options.ts";
 import type { WatchOptions } from "../../src/library/watch_options.ts";
 import { PROTOCOLS } from "../../src/protocols/list.ts";
@@ -61,12 +63,14 @@ type OwnNames<Options> = Exclude<keyof Options, keyof CommonOptions>;
 
 Deno.test("the options of a function are exactly those of its command that are for programs", () => {
   const scan: Same<OwnNames<ScanOptions>, ProgramNamesOf<"scan">> = true;
+  const query: Same<OwnNames<QueryOptions>, ProgramNamesOf<"query">> = true;
+  const lan: Same<OwnNames<LanOptions>, ProgramNamesOf<"lan"> | "onceMs"> = true;
   const watch: Same<OwnNames<WatchOptions>, ProgramNamesOf<"watch">> = true;
-  assert(scan && watch);
+  assert(scan && query && lan && watch);
 });
 
 /** The values of a command's options from a program. */
-function fromProgram(command: "scan" | "watch", options: object) {
+function fromProgram(command: typeof COMMANDS[number][0], options: object) {
   const given = givenOptions(command, ["10.0.0.1"], options);
   return readOptions(command, given, {
     allProtocols: PROTOCOLS,
@@ -121,6 +125,23 @@ const SCAN: Both<ScanOptions> = [
   [{ resume: "r", metrics: 9100 }, ["--resume", "r", "--metrics", "9100"]],
 ];
 
+/** Each option of a query. */
+const QUERY: Both<QueryOptions> = [
+  [{}, []],
+  [{ protocol: ["slp", "raknet"], allowPrivate: true }, [
+    ...["--protocol", "slp,raknet", "--allow-private"],
+  ]],
+  [{ timeoutMs: 250.5, retries: 3 }, ["-t", "250.5ms", "--retries", "3"]],
+  [{ verify: true, noPlayers: true }, ["--verify", "--no-players"]],
+];
+
+/** Each option of a discovery. */
+const LAN: Both<LanOptions> = [
+  [{}, []],
+  [{ ports: "19132,19140-19142", noSweep: true }, ["-p", "19132,19140-19142", "--no-sweep"]],
+  [{ noPlayers: true, optOutFile: "o" }, ["--no-players", "--opt-out-file", "o"]],
+];
+
 /** Each option of a watch. */
 const WATCH: Both<WatchOptions> = [
   [{}, []],
@@ -171,7 +192,9 @@ function absolute(name: string): string {
   return `${Deno.cwd()}/${name}`;
 }
 
-for (const [command, each] of [["scan", SCAN], ["watch", WATCH]] as const) {
+const COMMANDS = [["scan", SCAN], ["query", QUERY], ["lan", LAN], ["watch", WATCH]] as const;
+
+for (const [command, each] of COMMANDS) {
   Deno.test(`each option of ${command} has the same value from a program and the command line`, () => {
     const named = new Set(each.flatMap(([options]) => Object.keys(options)));
     for (const [options, args] of each) {

@@ -80,12 +80,12 @@ Deno.test("query() names a host or an option that it cannot use", async () => {
   await refuses(
     "1.2.3.1",
     { retries: 4 },
-    "Cannot use retries 4: it must be a whole number from 0",
+    'Cannot use retries "4": expected a whole number from 0 to 3',
   );
   await refuses(
     "1.2.3.1",
     { timeoutMs: 0 },
-    "Cannot use timeoutMs 0: it must be a number from 1",
+    'Cannot use timeoutMs "0ms": it must be at least 1 ms',
   );
 });
 

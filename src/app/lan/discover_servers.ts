@@ -14,6 +14,7 @@ import {
   broadcastProtocol,
   discover,
   type DiscoverySetup,
+  type JavaNetworks,
   type LanEnd,
   type LocalLink,
   type LocalNetwork,
@@ -21,6 +22,9 @@ import {
 } from "../../scan/lan/mod.ts";
 import { optOutCheck } from "../../targets/builtin_lists.ts";
 import type { WrittenPorts } from "../../targets/ports.ts";
+import { type CallContext, networkOf } from "../call_context.ts";
+import type { OptionsOf } from "../options/option_table.ts";
+import { javaNetworks, localNetworks } from "./local_networks.ts";
 import { newScanId, randomBytes } from "../system_random.ts";
 import { nonceOf, seedOf } from "../../scan/random_numbers.ts";
 
@@ -29,37 +33,66 @@ const TIMEOUT_MS = 1000;
 /** Maximum number of ports, because probes are broadcast to each repeatedly. */
 const MOST_PORTS = 64;
 
-/** What to discover, and for how long. */
-export interface DiscoveryOptions extends
-  Pick<
-    DiscoverySetup,
-    "networks" | "ports" | "continuous" | "listenMs" | "players" | "servers" | "onServer" | "signal"
-  >,
-  Pick<DiscoverySetup, "optedOut" | "shortage"> {
-  /** Opens the sockets, and has the clock. */
+/** A discovery that is ready to run. */
+export interface PreparedDiscovery extends Pick<DiscoverySetup, "networks" | "ports" | "optedOut"> {
+  readonly options: OptionsOf<"lan">;
+  /** The networks that are swept for Java servers; `undefined`: none. */
+  readonly java: JavaNetworks | undefined;
   readonly network: Network;
-  /** Every protocol of the program, in order of rank. */
-  readonly allProtocols: readonly Protocol[];
-  /** Networks that are swept for Java servers, and for how long. Default: none. */
-  readonly sweep?: Pick<NonNullable<DiscoverySetup["sweep"]>, "networks" | "mostMs">;
 }
 
 /**
- * Discovers servers until the time is up.
+ * Finds the networks of this machine, and the addresses that opted out. Nothing is sent.
  *
- * @throws InputError when the machine has no network.
+ * @throws InputError when the machine has no network, and for ports that cannot be used.
  */
-export async function discoverServers(options: DiscoveryOptions): Promise<LanEnd> {
-  const { network, networks, allProtocols, sweep } = options;
-  requireNetworks(networks);
-  const protocol = broadcastProtocol(allProtocols);
+export async function prepareDiscovery(
+  options: OptionsOf<"lan">,
+  context: Omit<CallContext, "nameOf">,
+): Promise<PreparedDiscovery> {
+  const { allProtocols, noSweep, optOutFile, quiet } = options;
+  const ports = broadcastPorts(options.ports, allProtocols);
+  const network = networkOf(context, optOutFile);
+  const interfaces = network.local.interfaces();
+  const networks = localNetworks(interfaces);
+  const optedOut = await network.optOuts.read();
+  const java = noSweep ? undefined : javaNetworks(interfaces);
+  for (const skipped of quiet ? [] : java?.skipped ?? []) {
+    context.warn(`blocksweep: not swept for Java servers: ${skipped}`);
+  }
+  if (networks.length > 0) return { options, networks, ports, optedOut, java, network };
+  throw new InputError("Cannot search the LAN: this machine has no network");
+}
+
+/** How long a discovery runs, and what receives its results. */
+export interface RunDiscoveryOptions extends
+  Pick<
+    DiscoverySetup,
+    "continuous" | "listenMs" | "servers" | "onServer" | "signal" | "shortage"
+  > {
+  /** Maximum duration of the sweep for Java servers, milliseconds. */
+  readonly sweepMs: number;
+}
+
+/** Discovers servers until the time is up. */
+export async function discoverServers(
+  prepared: PreparedDiscovery,
+  { sweepMs, ...run }: RunDiscoveryOptions,
+): Promise<LanEnd> {
+  const { network, networks, ports, optedOut, java, options } = prepared;
+  const { allProtocols, noPlayers } = options;
   const seed = seedOf(randomBytes);
   return await discover({
-    ...options,
-    ...socketsOf(options),
-    protocol,
+    ...run,
+    ...socketsOf(prepared, run),
+    networks,
+    ports,
+    optedOut,
+    allProtocols,
+    players: !noPlayers,
+    protocol: broadcastProtocol(allProtocols),
     protocols: usualProtocols(allProtocols),
-    sweep: sweep && { ...sweep, seed, dialer: network.dialer },
+    sweep: java && { networks: java.swept, mostMs: sweepMs, seed, dialer: network.dialer },
     timeoutMs: TIMEOUT_MS,
     retries: 1,
     optsOut: optOutCheck(),
@@ -69,21 +102,12 @@ export async function discoverServers(options: DiscoveryOptions): Promise<LanEnd
 }
 
 /**
- * Checks that there is a network to search.
- *
- * @throws InputError when the machine has none.
- */
-export function requireNetworks({ length }: DiscoveryOptions["networks"]): void {
-  if (length === 0) throw new InputError("Cannot search the LAN: this machine has no network");
-}
-
-/**
  * The UDP ports to which probes are broadcast.
  *
  * @param ports The ports that the user names. Default: the usual ports.
  * @throws InputError for no UDP port, or too many.
  */
-export function broadcastPorts(
+function broadcastPorts(
   ports: WrittenPorts | undefined,
   allProtocols: readonly Protocol[],
 ): DiscoverySetup["ports"] {
@@ -94,7 +118,8 @@ export function broadcastPorts(
 }
 
 function socketsOf(
-  { network, networks, signal, shortage }: DiscoveryOptions,
+  { network, networks }: PreparedDiscovery,
+  { signal, shortage }: Pick<RunDiscoveryOptions, "signal" | "shortage">,
 ): Pick<DiscoverySetup, "open" | "openGroup" | "dial"> {
   const { clock, dialer, local, openSocket } = network;
   const throttle = new Throttle({ rate: undefined, netRate: undefined, hostRate: HOST_RATE });

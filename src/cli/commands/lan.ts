@@ -7,7 +7,6 @@ import { InputError } from "../../core/errors.ts";
 import { systemClock } from "../../net/clock.ts";
 import { isOutOfDescriptors, Shortage } from "../../net/file_descriptors.ts";
 import {
-  type DiscoverySetup,
   FoundServers,
   type LanEnd,
   type LocalLink,
@@ -26,14 +25,8 @@ import {
 } from "../term/console.ts";
 import { EXIT } from "../../app/exit_codes.ts";
 import { onInterrupt } from "../../app/interrupt_signals.ts";
-import {
-  broadcastPorts,
-  discoverServers,
-  requireNetworks,
-} from "../../app/lan/discover_servers.ts";
-import { javaNetworks, localNetworks } from "../../app/lan/local_networks.ts";
+import { discoverServers, prepareDiscovery } from "../../app/lan/discover_servers.ts";
 import { DEFAULTS } from "../../app/settings/defaults.ts";
-import { systemNetwork } from "../../app/system_network.ts";
 import { openLanTable } from "../term/live/lan_table.ts";
 import { countOf } from "../../core/quantities.ts";
 import { useColor } from "../term/server_description.ts";
@@ -44,12 +37,16 @@ import { type OutputPlan, planOutputs } from "../../app/outputs/plan_outputs.ts"
 export async function runLan(call: CommandCall): Promise<number> {
   const { words: [word], options } = readCommandLine("lan", call);
   if (word !== undefined) throw new InputError(`Cannot use "${word}": lan takes no targets`);
-  const look = discoveryTimes(options);
-  const { live, plans } = planDisplay(options, look.continuous);
-  const { network, networks, optedOut, java } = await readNetworks(options);
+  const { once } = options;
+  const continuous = once === undefined && Deno.stdout.isTerminal();
+  const { live, plans } = planDisplay(options, continuous);
+  const prepared = await prepareDiscovery(options, {
+    allProtocols: options.allProtocols,
+    warn: reportLine,
+    note: reportError,
+  });
   const servers = new FoundServers();
-  const size = countNetworks(networks);
-  requireNetworks(networks); // no file is truncated before that
+  const size = countNetworks(prepared.networks);
   await using rows = await FoundRows.open(plans, options.append, { writeRows, report: reportLine });
   using table = live
     ? openLanTable({
@@ -65,17 +62,13 @@ export async function runLan(call: CommandCall): Promise<number> {
   const signal = AbortSignal.any([interrupt.signal, rows.signal]);
   let isShort = false;
   const shortage = new Shortage(systemClock, () => isShort = true);
-  const mostMs = options.once === undefined ? Infinity : look.listenMs;
-  const end = await discoverServers({
-    network,
-    networks,
-    allProtocols: options.allProtocols,
+  const end = await discoverServers(prepared, {
     servers,
     signal,
-    optedOut,
     shortage,
-    ...look,
-    sweep: java && { networks: java.swept, mostMs },
+    continuous,
+    listenMs: continuous ? Infinity : 1000 * (once ?? DEFAULTS.lan.once),
+    sweepMs: once === undefined ? Infinity : 1000 * once,
     onServer: (record) => void rows.add(record),
   });
   table?.[Symbol.dispose]();
@@ -94,24 +87,6 @@ function planDisplay(
   const live = continuous && !isDumb() && named.every(({ path }) => path !== "-");
   if (live || named.length > 0) return { live, plans: named };
   return { live, plans: planOutputs({ ...options, format: "table" }, outputColumns()) };
-}
-
-/** The networks of this machine, and the addresses on them that opted out. */
-async function readNetworks(
-  { optOutFile, noSweep, quiet, allProtocols }: OptionsOf<"lan">,
-) {
-  const network = systemNetwork({
-    optOutFile,
-    note: reportError,
-    report: reportLine,
-    allProtocols,
-  });
-  const interfaces = network.local.interfaces();
-  const networks = localNetworks(interfaces);
-  const optedOut = await network.optOuts.read();
-  const java = noSweep ? undefined : javaNetworks(interfaces);
-  if (!quiet) java?.skipped.forEach(reportSkipped);
-  return { network, networks, optedOut, java };
 }
 
 /** The exit code of a discovery. Reports why it is incomplete, or has sent nothing. */
@@ -143,21 +118,4 @@ function reportShortage({ short }: LanEnd): number {
       "(ulimit -n)",
   );
   return EXIT.failed;
-}
-
-/** The values of the options of a discovery. */
-function discoveryTimes(
-  { ports, once, noPlayers, allProtocols }: OptionsOf<"lan">,
-): Pick<DiscoverySetup, "ports" | "continuous" | "listenMs" | "players"> {
-  const continuous = once === undefined && Deno.stdout.isTerminal();
-  return {
-    ports: broadcastPorts(ports, allProtocols),
-    continuous,
-    listenMs: continuous ? Infinity : 1000 * (once ?? DEFAULTS.lan.once),
-    players: !noPlayers,
-  };
-}
-
-function reportSkipped(network: string): void {
-  reportLine(`blocksweep: not swept for Java servers: ${network}`);
 }

@@ -6,22 +6,22 @@
 import { formatEndpoint } from "../../core/address.ts";
 import { InputError } from "../../core/errors.ts";
 import type { Outcome } from "../../core/record.ts";
-import { withoutPlayers } from "../../protocols/declared_facts.ts";
 import { requestText } from "../../targets/srv.ts";
-import type { OptionsOf } from "../../app/options/option_table.ts";
-import { type CommandCall, readCommandLine } from "../options/command_line.ts";
+import type { CommandCall } from "../options/command_line.ts";
+import { readArgs, typedNames } from "../options/parse_arguments.ts";
 import { outputColumns, print, reportError, reportLine, writeRows } from "../term/console.ts";
 import { EXIT } from "../../app/exit_codes.ts";
 import { onInterrupt } from "../../app/interrupt_signals.ts";
 import {
-  type EndpointQueryOptions,
+  locateHosts,
   type QueriedEndpoint,
   queryEndpoints,
+  type QueryRequest,
+  readQuery,
+  recordsOf,
 } from "../../app/query_endpoints.ts";
 import { FoundRows, planFoundRows } from "../../app/outputs/found_rows.ts";
-import { systemNetwork } from "../../app/system_network.ts";
-import { locate, type Located } from "../../app/targets/locate_server.ts";
-import { chosenVerify, protocolsOf } from "../../app/settings/chosen_protocols.ts";
+import type { Located } from "../../app/targets/locate_server.ts";
 import { describe, useColor } from "../term/server_description.ts";
 
 /** Maximum number of hosts that are queried at the same time. */
@@ -34,36 +34,23 @@ interface NamedHost {
 }
 
 /** Runs `query`; returns the exit code. */
-export async function runQuery(call: CommandCall): Promise<number> {
-  const { words, options } = readCommandLine("query", call);
+export async function runQuery({ args, allProtocols }: CommandCall): Promise<number> {
+  const request = readQuery(readArgs("query", args), {
+    allProtocols,
+    warn: reportLine,
+    note: reportError,
+    nameOf: typedNames("query", args),
+  });
+  const { options, words } = request;
   if (words.length === 0) throw new InputError("Cannot query: name a host, as HOST or HOST:PORT");
-  const { allProtocols, retries, allowPrivate } = options;
-  const protocols = protocolsOf(options);
-  const verify = chosenVerify(options);
   const plans = planFoundRows(options, outputColumns());
-  const note = options.quiet ? () => {} : reportError;
-  const network = systemNetwork({ note, report: note, allProtocols });
-  const hosts: NamedHost[] = [];
-  for (const word of words) {
-    hosts.push({
-      word,
-      located: await locate(word, protocols, { ...network, note, allowPrivate }),
-    });
-  }
+  const located = await locateHosts(request);
+  const hosts = located.map((located, i): NamedHost => ({ word: words[i], located }));
   using interrupt = onInterrupt(() => {});
   await using rows = plans.length === 0
     ? undefined
     : await FoundRows.open(plans, options.append, { writeRows, report: reportLine });
-  const show = printer(options, rows);
-  const replied = await queryAll(hosts, show, {
-    network,
-    allProtocols,
-    timeoutMs: options.timeout,
-    retries,
-    verify,
-    note,
-    signal: interrupt.signal,
-  });
+  const replied = await queryAll(hosts, printer(request, rows), request, interrupt.signal);
   await rows?.close();
   if (interrupt.signal.aborted) return EXIT.interrupted;
   return replied ? EXIT.done : EXIT.failed;
@@ -80,10 +67,11 @@ type ShowHost = (host: NamedHost, queried: readonly QueriedEndpoint[]) => Promis
 async function queryAll(
   hosts: readonly NamedHost[],
   show: ShowHost,
-  options: EndpointQueryOptions,
+  request: QueryRequest,
+  interrupted: AbortSignal,
 ): Promise<boolean> {
   const failed = new AbortController();
-  const signal = AbortSignal.any([options.signal, failed.signal]);
+  const signal = AbortSignal.any([interrupted, failed.signal]);
   const byAddress = Map.groupBy(
     hosts.keys(),
     (i) => hosts[i].located.endpoints[0].endpoint.address,
@@ -92,7 +80,7 @@ async function queryAll(
   const queried: (readonly QueriedEndpoint[])[] = [];
   let [shown, missing, printing] = [0, 0, Promise.resolve()];
   const showNext = async () => {
-    for (; queried[shown] !== undefined && !options.signal.aborted; shown++) {
+    for (; queried[shown] !== undefined && !interrupted.aborted; shown++) {
       if (!await show(hosts[shown], queried[shown])) missing++;
     }
   };
@@ -100,7 +88,7 @@ async function queryAll(
     for (const group of groups) {
       for (const i of group) {
         if (signal.aborted) return;
-        queried[i] = await queryEndpoints(hosts[i].located, { ...options, signal });
+        queried[i] = await queryEndpoints(hosts[i].located, request, signal);
         await (printing = printing.then(showNext));
       }
     }
@@ -115,14 +103,14 @@ async function queryAll(
 
 /** Writes hosts to the outputs; without outputs, describes them on standard output. */
 function printer(
-  { quiet, noColor, noPlayers, allProtocols }: OptionsOf<"query">,
+  request: QueryRequest,
   rows: FoundRows | undefined,
 ): ShowHost {
+  const { quiet, noColor, allProtocols } = request.options;
   const color = useColor(noColor);
   let described = 0;
   return async ({ word, located }, queried) => {
-    const records = queried.flatMap(({ server }) => server.record ?? [])
-      .map((record) => noPlayers ? withoutPlayers(record, allProtocols) : record);
+    const records = recordsOf(request, queried);
     for (const record of records) {
       await rows?.add(record);
       rows?.signal.throwIfAborted();

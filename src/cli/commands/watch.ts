@@ -5,13 +5,12 @@
  */
 import { EXIT } from "../../app/exit_codes.ts";
 import { onInterrupt } from "../../app/interrupt_signals.ts";
-import { dashed } from "../../app/options/option.ts";
 import { type PreparedWatch, prepareWatch } from "../../app/watch/prepare_watch.ts";
 import { readWatch } from "../../app/watch/read_watch.ts";
 import { runPreparedWatch } from "../../app/watch/run_watch.ts";
 import type { WatchCounts } from "../../watch/mod.ts";
 import type { CommandCall } from "../options/command_line.ts";
-import { readArgs } from "../options/parse_arguments.ts";
+import { readArgs, typedNames } from "../options/parse_arguments.ts";
 import { draw, isDumb, reportError, reportLine, terminalSize } from "../term/console.ts";
 import { EventPrinter } from "../term/event_lines.ts";
 import { openWatchTable } from "../term/live/watch_table.ts";
@@ -24,7 +23,7 @@ export async function runWatch({ args, allProtocols }: CommandCall): Promise<num
     allProtocols,
     warn: reportLine,
     note: reportError,
-    nameOf: dashed,
+    nameOf: typedNames("watch", args),
     listenForInterrupt: () => onInterrupt(() => {}),
   });
   await using watch = await prepareWatch(request);

@@ -150,6 +150,19 @@ export const SELECTION = {
 /** The files with countries and operators of addresses. */
 export const GEOIP_OPTION = { name: "geoip", takes: FILE, repeat: true } as const;
 
+const BY_SUFFIX = "by the suffix of the file";
+
+const FORMAT_OPTION = {
+  name: "format",
+  takes: keyOf(OUTPUT_FORMATS),
+  help: "format of the rows: csv, ndjson, json, hostport, grep or table",
+} as const;
+
+const APPEND_OPTION = {
+  name: "append",
+  help: "append to the files instead of truncating them",
+} as const;
+
 const FIELDS_OPTION = {
   name: "fields",
   short: "f",
@@ -181,22 +194,25 @@ export const OUTPUT = {
       name: "output",
       short: "o",
       commands: ["query", "lan"],
+      forPrograms: false,
       takes: FILE,
       repeat: true,
       help: "write rows to a file (.csv .ndjson .json .txt) or - (stdout)",
     },
     {
-      name: "format",
-      commands: ["scan", "query", "lan", "servers", "export"],
-      takes: keyOf(OUTPUT_FORMATS),
+      ...FORMAT_OPTION,
+      commands: ["scan", "servers", "export"],
       defaultText: {
-        scan: "by the suffix of the file",
-        query: "by the suffix of the file",
-        lan: "by the suffix of the file",
+        scan: BY_SUFFIX,
         servers: "table, or ndjson in a pipe",
-        export: "by the suffix of the file",
+        export: BY_SUFFIX,
       },
-      help: "format of the rows: csv, ndjson, json, hostport, grep or table",
+    },
+    {
+      ...FORMAT_OPTION,
+      commands: ["query", "lan"],
+      forPrograms: false,
+      defaultText: BY_SUFFIX,
     },
     {
       name: "oD",
@@ -230,12 +246,15 @@ export const OUTPUT = {
       repeat: true,
       help: "write host:port lines to a file",
     },
+    { ...APPEND_OPTION, commands: ["scan", "export"] },
+    { ...APPEND_OPTION, commands: ["query", "lan"], forPrograms: false },
+    { ...FIELDS_OPTION, commands: ["scan"], takes: columnList(FIELDS) },
     {
-      name: "append",
-      commands: ["scan", "query", "lan", "export"],
-      help: "append to the files instead of truncating them",
+      ...FIELDS_OPTION,
+      commands: ["query", "lan"],
+      forPrograms: false,
+      takes: columnList(FIELDS),
     },
-    { ...FIELDS_OPTION, commands: ["scan", "query", "lan"], takes: columnList(FIELDS) },
     {
       ...FIELDS_OPTION,
       commands: ["servers", "export"],
@@ -317,6 +336,7 @@ export const OUTPUT = {
     {
       name: "json",
       commands: ["query", "lan", "servers"],
+      forPrograms: false,
       help: "print one JSON object per server",
     },
     {
@@ -356,8 +376,9 @@ export const OUTPUT = {
       help: "print one JSON object per result",
     },
     {
-      name: "once",
+      name: "once", // programs have onceMs, which may be Infinity
       commands: ["lan"],
+      forPrograms: false,
       takes: wholeNumber(1, 3600, "SECONDS"),
       defaultText:
         `until Ctrl-C; no terminal: until the sweep ends, at least ${DEFAULTS.lan.once} s`,

@@ -1,8 +1,8 @@
 /**
  * What the dashboard, its JSON API and the report ask of a database.
  *
- * All values come from strangers or from the database as they are: pages escape them. Times are Unix
- * milliseconds.
+ * All values come from strangers or from the database as they are: pages escape them. Times are
+ * Unix milliseconds.
  *
  * @module
  */
@@ -102,7 +102,10 @@ export type MapLayer = typeof MAP_LAYERS[number];
 export interface MapQuery {
   /** The first address of the square: an IPv4 address as a number. */
   readonly address: number;
-  /** The prefix length of the square: 0, 8 or 16. It has 65,536 cells, each a network of prefix + 16. */
+  /**
+   * The prefix length of the square: 0, 8 or 16. It has 65,536 cells, each a network of prefix +
+   * 16.
+   */
   readonly prefix: 0 | 8 | 16;
   readonly layer: MapLayer;
   readonly filters: DashboardFilters;
@@ -113,8 +116,8 @@ export interface MapCells {
   /** Indexes of cells in the order of addresses (not of the curve), ascending. */
   readonly cells: readonly number[];
   /**
-   * Values of these cells: number of servers, of online servers, thousandths (`share`), minutes since the
-   * last probe of a server (`age`); `scanned`: 1 asked, 2 excluded, 3 both.
+   * Values of these cells: number of servers, of online servers, thousandths (`share`), minutes
+   * since the last probe of a server (`age`); `scanned`: 1 asked, 2 excluded, 3 both.
    */
   readonly values: readonly number[];
   readonly servers: number;
@@ -198,7 +201,9 @@ export interface Trend {
 /** Trends to read. */
 export interface TrendsQuery {
   readonly days: 1 | 7 | 30 | 365;
-  /** The property whose most frequent values have a trend each. Default: one trend of all servers. */
+  /**
+   * The property whose most frequent values have a trend each. Default: one trend of all servers.
+   */
   readonly by?: "edition" | "software" | "version" | "port" | "protocol";
 }
 
@@ -215,7 +220,10 @@ export interface Overview {
   readonly running: readonly StoredScan[];
 }
 
-/** A database for the dashboard. Methods reject with {@linkcode DataError} where the database cannot be read. */
+/**
+ * A database for the dashboard. Methods reject with {@linkcode DataError} where the database cannot
+ * be read.
+ */
 export interface DashboardData {
   overview(): Promise<Overview>;
   servers(query: ServersQuery): Promise<ServersPage>;
@@ -227,7 +235,10 @@ export interface DashboardData {
    * are few.
    */
   history(id: number, from: number, to: number, step?: number): Promise<History>;
-  /** The icon with a SHA-256 hash, base64-decoded; `undefined`: none, or it is no PNG of at most 128 × 128. */
+  /**
+   * The icon with a SHA-256 hash, base64-decoded; `undefined`: none, or it is no PNG of at most 128
+   * × 128.
+   */
   icon(hash: string): Promise<Uint8Array | undefined>;
   map(query: MapQuery): Promise<MapCells>;
   trends(query: TrendsQuery): Promise<readonly Trend[]>;

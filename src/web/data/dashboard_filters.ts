@@ -1,6 +1,6 @@
 /**
- * The filters of the dashboard: those of databases, and those of places. Each has its parameter in URLs, its
- * test of a row, and its test of the columns of a picture.
+ * The filters of the dashboard: those of databases, and those of places. Each has its parameter in
+ * URLs, its test of a row, and its test of the columns of a server index.
  *
  * @module
  */
@@ -28,7 +28,7 @@ import {
   trueOrFalse,
   wholeNumber,
 } from "../api/parameters.ts";
-import { BITS, type DictionaryName, type PictureReader } from "../picture/picture.ts";
+import { BITS, type DictionaryName, type ServerIndexReader } from "../server_index/server_index.ts";
 import type { DashboardFilters } from "./dashboard_data.ts";
 
 /** Maximum of a time that a `Date` can represent, Unix milliseconds. */
@@ -39,15 +39,15 @@ const MAX_PLAYERS = 1e9;
 const MAX_ASN = 2 ** 32 - 1;
 
 /**
- * Tests the servers of a picture.
+ * Tests the servers of a server index.
  *
  * @param value The value of the filter.
  * @param found The `servers.id` of servers whose whole texts contain the text of the filters, though perhaps
- * not the part that is in the picture.
+ * not the part that is in the server index.
  * @returns A test of the servers by their places in the columns.
  */
 type ColumnTest<Value> = (
-  picture: PictureReader,
+  serverIndex: ServerIndexReader,
   value: Value,
   found: readonly number[],
 ) => (place: number) => boolean;
@@ -225,20 +225,20 @@ function asList(json: string): readonly string[] {
 
 /** Tests for a text in name, MOTD, map or software. */
 function containsText(
-  picture: PictureReader,
+  serverIndex: ServerIndexReader,
   text: string,
   foundIds: readonly number[],
 ): (place: number) => boolean {
   const part = fold(text);
-  const { count, columns: { software } } = picture;
+  const { count, columns: { software } } = serverIndex;
   const found = new Uint8Array(count);
   const mark = (place: number) => {
     if (place >= 0 && place < count) found[place] = 1;
   };
-  for (const id of foundIds) mark(picture.rowOf(id));
+  for (const id of foundIds) mark(serverIndex.rowOf(id));
   if (part === "") found.fill(1);
-  else picture.texts.search(part, count, mark, (id) => mark(picture.rowOf(id)));
-  const inSoftware = picture.dictionaries.software.codesWith((one) => fold(one).includes(part));
+  else serverIndex.texts.search(part, count, mark, (id) => mark(serverIndex.rowOf(id)));
+  const inSoftware = serverIndex.dictionaries.software.codesWith((one) => fold(one).includes(part));
   return (place) => found[place] === 1 || inSoftware[software[place]] === 1;
 }
 

@@ -1,5 +1,6 @@
 /**
- * Opens the dashboard's database, and opens it again when it was replaced or the connection was lost.
+ * Opens the dashboard's database, and opens it again when it was replaced or the connection was
+ * lost.
  *
  * @module
  */
@@ -54,8 +55,8 @@ interface Opened {
 }
 
 /**
- * The identity of a database, which a copy has too, and the file that was opened. After a backup has taken
- * the place of a file, the identity is another one.
+ * The identity of a database, which a copy has too, and the file that was opened. After a backup
+ * has taken the place of a file, the identity is another one.
  */
 async function identify(database: Database, file?: FileIdentity): Promise<string> {
   return `${await readDatabaseIdentity(database)}${
@@ -86,7 +87,10 @@ export class DatabaseAccess implements AsyncDisposable {
     );
   }
 
-  /** As {@linkcode DatabaseAccess.read}, for work that takes long: its queries may see different states. */
+  /**
+   * As {@linkcode DatabaseAccess.read}, for work that takes long: its queries may see different
+   * states.
+   */
   async readLong<T>(work: (database: Database, identity: string) => Promise<T>): Promise<T> {
     const { database, file, identity } = await this.#current();
     try {

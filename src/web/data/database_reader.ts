@@ -1,13 +1,13 @@
 /**
- * Answers the dashboard's questions from an open database and its picture.
+ * Answers the dashboard's questions from an open database and its server index.
  *
  * @module
  */
 import type { Database } from "../../store/database/database.ts";
 import { eventsBefore, leaveOut } from "../../store/events/event_feed.ts";
 import { newestScans, runningScans, scanWithId } from "../../store/scans/scan_list.ts";
-import type { CountedPicture } from "../picture/counted_picture.ts";
-import type { ServerMapQuery } from "../picture/map_cells.ts";
+import type { CachedServerIndex } from "../server_index/cached_server_index.ts";
+import type { ServerMapQuery } from "../server_index/map_cells.ts";
 import { type DashboardData, DataError, type MapCells, type MapQuery } from "./dashboard_data.ts";
 import { readHistory } from "./history.ts";
 import { readIcon } from "./icons.ts";
@@ -24,8 +24,8 @@ const SCANS = 100;
 
 /** The state of reading that outlasts an answer. */
 export interface ReaderState {
-  /** The picture of the database; `undefined`: it is being made. */
-  readonly picture?: CountedPicture;
+  /** The server index of the database; `undefined`: it is being made. */
+  readonly serverIndex?: CachedServerIndex;
   /** The addresses of scans. */
   readonly space: ScannedSpace;
 }
@@ -33,25 +33,26 @@ export interface ReaderState {
 /** The data of an open database. */
 export function dataOf(
   database: Database,
-  { picture, space }: ReaderState = { space: new ScannedSpace() },
+  { serverIndex, space }: ReaderState = { space: new ScannedSpace() },
   places: PlaceLookup = () => UNKNOWN_PLACE,
 ): DashboardData {
   return {
-    overview: async () => await readOverview(database, places, await countsOf(database, picture)),
+    overview: async () =>
+      await readOverview(database, places, await countsOf(database, serverIndex)),
     servers: async (query) => {
-      await searchCut(database, picture, query.filters);
-      return await readPage(database, picture, query, places);
+      await searchCut(database, serverIndex, query.filters);
+      return await readPage(database, serverIndex, query, places);
     },
     facets: async (filters) => {
-      await searchCut(database, picture, filters);
-      return existing(picture).facets(filters);
+      await searchCut(database, serverIndex, filters);
+      return existing(serverIndex).facets(filters);
     },
-    server: (id) => readDetails(database, id, places, picture),
+    server: (id) => readDetails(database, id, places, serverIndex),
     history: (id, from, to, step) => readHistory(database, id, from, to, step),
     icon: (hash) => readIcon(database, hash),
     map: async (query) => {
-      await searchCut(database, picture, query.filters);
-      return await readMap(database, picture, space, query);
+      await searchCut(database, serverIndex, query.filters);
+      return await readMap(database, serverIndex, space, query);
     },
     trends: (query) => readTrends(database, query, database.now()),
     events: (query) => eventsBefore(database, { ...query, onBroken: leaveOut }),
@@ -62,26 +63,29 @@ export function dataOf(
   };
 }
 
-/** @throws DataError while the picture is being made. */
-function existing(picture: CountedPicture | undefined): CountedPicture {
-  if (picture === undefined) throw new DataError("slow", COUNTING);
-  return picture;
+/** @throws DataError while the server index is being made. */
+function existing(serverIndex: CachedServerIndex | undefined): CachedServerIndex {
+  if (serverIndex === undefined) throw new DataError("slow", COUNTING);
+  return serverIndex;
 }
 
-async function countsOf(database: Database, picture: CountedPicture | undefined) {
-  if (picture === undefined) return await countAll(database);
-  return { ...picture.all(database.now() - STALE_MS), newestReplyAt: picture.newestReplyAt };
+async function countsOf(database: Database, serverIndex: CachedServerIndex | undefined) {
+  if (serverIndex === undefined) return await countAll(database);
+  return {
+    ...serverIndex.all(database.now() - STALE_MS),
+    newestReplyAt: serverIndex.newestReplyAt,
+  };
 }
 
 async function readMap(
   database: Database,
-  picture: CountedPicture | undefined,
+  serverIndex: CachedServerIndex | undefined,
   space: ScannedSpace,
   query: MapQuery,
 ): Promise<MapCells> {
   const { layer } = query;
   const cells = (layer: ServerMapQuery["layer"]) =>
-    existing(picture).cells({ ...query, layer }, database.now());
+    existing(serverIndex).cells({ ...query, layer }, database.now());
   if (layer !== "scanned") return cells(layer);
   const { servers } = cells("servers");
   return { ...await space.cells(database, query), servers };

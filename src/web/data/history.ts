@@ -34,8 +34,8 @@ interface Period {
 }
 
 /**
- * Reads the history of a server in a period. A short period with few observations has a point for each
- * of them. A longer one has steps: the mean of the players, and the most players at one time.
+ * Reads the history of a server in a period. A short period with few observations has a point for
+ * each of them. A longer one has steps: the mean of the players, and the most players at one time.
  *
  * @param id `servers.id`.
  * @param least Minimum length of a step, milliseconds; 0: a period with few observations has no steps.
@@ -234,7 +234,10 @@ async function unwatchedIn(
   return gaps;
 }
 
-/** The times in which watches that observed the server ran, in their order, as far as they are still known. */
+/**
+ * The times in which watches that observed the server ran, in their order, as far as they are still
+ * known.
+ */
 async function spansOf(
   database: Database,
   id: number,
@@ -251,8 +254,9 @@ async function spansOf(
 }
 
 /**
- * Adds the final hours and days that rollups call watched for longer than the spans do: a prune removed
- * their spans or observations. Where in a day the watch ran is not known any more: the whole day is added.
+ * Adds the final hours and days that rollups call watched for longer than the spans do: a prune
+ * removed their spans or observations. Where in a day the watch ran is not known any more: the
+ * whole day is added.
  */
 async function withSealed(
   database: Database,

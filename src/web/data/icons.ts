@@ -13,7 +13,8 @@ const MAX_PIXELS = 128;
 const HEAD = START.length + 13 + 4;
 
 /**
- * The icon with a hash; `undefined`: there is none, or it is not a PNG file of at most 128 × 128 pixels.
+ * The icon with a hash; `undefined`: there is none, or it is not a PNG file of at most 128 × 128
+ * pixels.
  *
  * @param hash SHA-256, hexadecimal.
  */

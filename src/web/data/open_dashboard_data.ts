@@ -8,7 +8,7 @@ import { nodeThreads } from "../../core/node_modules.ts";
 import { systemClock } from "../../net/clock.ts";
 import type { DatabaseLocation } from "../../store/database_location.ts";
 import { type ConnectionEnvironment, readStore } from "../../store/open_store.ts";
-import type { PictureMemory } from "../picture/picture.ts";
+import type { ServerIndexMemory } from "../server_index/server_index.ts";
 import { type Answer, METHODS, READY, type ThreadData } from "./threads/answers.ts";
 import type { DashboardData } from "./dashboard_data.ts";
 import type { DatabasePlace } from "./database_access.ts";
@@ -19,7 +19,7 @@ export interface OpenDashboardData extends DashboardData, AsyncDisposable {}
 
 /** Limits of a thread's memory. A larger space for new objects is not faster here. */
 const MEMORY = { maxYoungGenerationSizeMb: 6, maxOldGenerationSizeMb: 256 };
-/** Pause before the thread of the picture starts again after an error, milliseconds. */
+/** Pause before the thread of the server index starts again after an error, milliseconds. */
 const RESTART_MS = 10_000;
 
 /**
@@ -40,7 +40,7 @@ export async function openDashboardData(
   await using opening = new AsyncDisposableStack();
   const { promise: ready, resolve, reject } = Promise.withResolvers<void>();
   const pool = opening.use(new ThreadPool(queryThreads(threadData, resolve, reject), systemClock));
-  opening.defer(keepPictureOf(threadData, (memory) => pool.usePicture(memory), report));
+  opening.defer(keepServerIndexOf(threadData, (memory) => pool.useServerIndex(memory), report));
   await ready;
   const threads = opening.move();
   const methods = METHODS.map((name) => [
@@ -106,10 +106,10 @@ function queryThreads(
   };
 }
 
-/** Keeps the picture of a database in a thread. Returns a function that ends the thread. */
-function keepPictureOf(
+/** Keeps the server index of a database in a thread. Returns a function that ends the thread. */
+function keepServerIndexOf(
   threadData: ThreadData,
-  publish: (memory: PictureMemory | undefined) => void,
+  publish: (memory: ServerIndexMemory | undefined) => void,
   report: (line: string) => void,
 ): () => Promise<void> {
   let cancel = () => {};
@@ -117,7 +117,7 @@ function keepPictureOf(
   const { Worker } = nodeThreads();
   const start = () => {
     worker = new Worker(
-      new URL("./threads/picture_thread.ts", import.meta.url),
+      new URL("./threads/server_index_thread.ts", import.meta.url),
       optionsOf(threadData),
     );
     worker.on("message", publish);

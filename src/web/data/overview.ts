@@ -64,13 +64,16 @@ export async function readOverview(
 
 /** Up to this number of servers, all states are searched for those of a scan. */
 const FEW = 20_000;
-/** Otherwise, this number of servers is searched that are new, changed, or in the table of a running scan. */
+/**
+ * Otherwise, this number of servers is searched that are new, changed, or in the table of a running
+ * scan.
+ */
 const RECENT = 500;
 
 /**
- * The servers of a scan that replied last, the newest first. In a large database only servers that are
- * new or changed are found, and in a running scan those that it wrote with the highest numbers: no
- * index has the time of the last reply.
+ * The servers of a scan that replied last, the newest first. In a large database only servers that
+ * are new or changed are found, and in a running scan those that it wrote with the highest numbers:
+ * no index has the time of the last reply.
  */
 export async function readFinds(
   database: Database,

@@ -13,7 +13,10 @@ const ASKED = 1;
 const EXCLUDED = 2;
 const CELLS = 65_536;
 
-/** The addresses of all scans of a database. They are read again when a scan has begun or was resumed. */
+/**
+ * The addresses of all scans of a database. They are read again when a scan has begun or was
+ * resumed.
+ */
 export class ScannedSpace {
   /** The scans whose addresses were read. */
   #scans = "";

@@ -9,7 +9,7 @@ import { hasAddressIn } from "../../store/rows/addresses.ts";
 import { isServerNumber } from "../../store/rows/stored_values.ts";
 import { readTexts } from "../../store/rows/json_cells.ts";
 import { recentUptime } from "../../store/uptime/uptime_queries.ts";
-import type { CountedPicture } from "../picture/counted_picture.ts";
+import type { CachedServerIndex } from "../server_index/cached_server_index.ts";
 import { serverId } from "../../core/record.ts";
 import type { ListedServer, RawReply, ServerDetails } from "./dashboard_data.ts";
 import { base64Bytes } from "./icons.ts";
@@ -23,7 +23,8 @@ const EVENTS = 50;
 type Named = ServerDetails["aliases"][number];
 
 /**
- * Reads the details of a server. Without a picture, its aliases are those with the same address.
+ * Reads the details of a server. Without a server index, its aliases are those with the same
+ * address.
  *
  * @returns `undefined` if there is no such server.
  */
@@ -31,7 +32,7 @@ export async function readDetails(
   database: Database,
   id: number,
   places: PlaceLookup,
-  picture: CountedPicture | undefined,
+  serverIndex: CachedServerIndex | undefined,
 ): Promise<ServerDetails | undefined> {
   if (!isServerNumber(id)) return undefined;
   const [server] = await listedServers(database, [id], places);
@@ -43,7 +44,7 @@ export async function readDetails(
     notes: textOrNull(row?.notes),
     players: server.players ?? [],
     aliasOf: await firstRow(database, server),
-    aliases: await aliasesOf(database, server, picture),
+    aliases: await aliasesOf(database, server, serverIndex),
     uptime: await recentUptime(database, id, database.now()),
     replies: await repliesOf(database, id),
     events: (await lastEvents(database, { server: id, limit: EVENTS, onBroken: leaveOut }))
@@ -72,13 +73,13 @@ async function firstRow(
 async function aliasesOf(
   database: Database,
   server: ListedServer,
-  picture: CountedPicture | undefined,
+  serverIndex: CachedServerIndex | undefined,
 ): Promise<Named[]> {
-  const { condition, value } = picture === undefined
+  const { condition, value } = serverIndex === undefined
     ? hasAddressIn(database, [server.host.split("%")[0]])
     : {
       condition: isInList(database, "s.id", "integer"),
-      value: listValue(database, picture.aliasesOf(serverId(server))),
+      value: listValue(database, serverIndex.aliasesOf(serverId(server))),
     };
   const rows = await database.rows(
     `select s.id, s.key from servers s where ${condition} and s.alias_of = ? and s.id <> ? ` +

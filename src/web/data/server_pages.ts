@@ -7,7 +7,7 @@ import type { Database } from "../../store/database/database.ts";
 import { conditionsOf, givenFilters } from "../../store/queries/filters.ts";
 import { readPosition, startAt } from "../../store/queries/order_positions.ts";
 import { pageOf, type PageSteps } from "../../store/queries/page.ts";
-import type { CountedPicture } from "../picture/counted_picture.ts";
+import type { CachedServerIndex } from "../server_index/cached_server_index.ts";
 import {
   type DashboardFilters,
   DataError,
@@ -19,17 +19,19 @@ import type { PlaceLookup } from "../../app/geoip/places.ts";
 import { listedServers } from "./listed_servers.ts";
 import { DASHBOARD_FILTERS, testOfRows } from "./dashboard_filters.ts";
 
-/** Without a picture, rows are read in this number, at most this many times. */
+/** Without a server index, rows are read in this number, at most this many times. */
 const ROWS = 500;
 const MOST_ROWS = 20_000;
 
-/** The message while the picture of the database is being made. */
+/** The message while the server index of the database is being made. */
 export const COUNTING = "The servers are being counted. Try again in some seconds.";
 
-/** Reads a page of servers. Without a picture, only the first rows in the order are searched. */
+/**
+ * Reads a page of servers. Without a server index, only the first rows in the order are searched.
+ */
 export async function readPage(
   database: Database,
-  picture: CountedPicture | undefined,
+  serverIndex: CachedServerIndex | undefined,
   query: ServersQuery,
   places: PlaceLookup,
   steps?: PageSteps,
@@ -42,14 +44,14 @@ export async function readPage(
   const found: ListedServer[] = [];
   let { cursor } = query;
   for (let read = 0; found.length <= limit;) {
-    const size = picture === undefined && !isAny ? ROWS : limit + 1 - found.length;
-    const ids = await nextIds(database, picture, { ...query, cursor, limit: size }, steps);
+    const size = serverIndex === undefined && !isAny ? ROWS : limit + 1 - found.length;
+    const ids = await nextIds(database, serverIndex, { ...query, cursor, limit: size }, steps);
     const servers = await listedServers(database, ids, places);
-    // The picture may be older than the rows.
+    // The server index may be older than the rows.
     found.push(...servers.filter(isMatch));
     if (ids.length < size) break;
     read += ids.length;
-    if (picture === undefined && read >= MOST_ROWS) {
+    if (serverIndex === undefined && read >= MOST_ROWS) {
       throw new DataError("slow", COUNTING);
     }
     cursor = { direction, position: await readPosition(database, query.sort, ids.at(-1)!) };
@@ -66,20 +68,20 @@ export async function readPage(
     servers,
     previous: hasPrevious ? await cursorAt("before", servers[0]) : null,
     next: isBackwards || isMore ? await cursorAt("after", servers.at(-1)) : null,
-    total: picture?.counts(filters).servers ?? null,
+    total: serverIndex?.counts(filters).servers ?? null,
   };
 }
 
 /** The `servers.id` of the next servers in the order that may match the filters. */
 async function nextIds(
   database: Database,
-  picture: CountedPicture | undefined,
+  serverIndex: CachedServerIndex | undefined,
   { filters, sort, limit, cursor }: ServersQuery,
   steps: PageSteps | undefined,
 ): Promise<readonly number[]> {
   const start = startAt(database, sort, cursor);
   const isAny = givenFilters(DASHBOARD_FILTERS, filters).length === 0;
-  const matches = isAny ? undefined : picture?.matchIndex(filters);
+  const matches = isAny ? undefined : serverIndex?.matchIndex(filters);
   const conditions = matches === undefined
     ? []
     : await conditionsOf(database, indexedFilters(filters));

@@ -9,7 +9,9 @@ import type { Trend, TrendPoint, TrendsQuery } from "./dashboard_data.ts";
 
 /** Number of values that have a trend. */
 const VALUES = 8;
-/** Values of this rank or a higher one are read: a value among the most frequent ones is among them. */
+/**
+ * Values of this rank or a higher one are read: a value among the most frequent ones is among them.
+ */
 const RANKS = 64;
 
 /** The sums of one value in an hour or day. */
@@ -43,8 +45,8 @@ export async function readTrends(
 }
 
 /**
- * The totals of hours or days, in the order of times. Without a property, those of all values: every
- * server has one edition, so their sum is that of all servers.
+ * The totals of hours or days, in the order of times. Without a property, those of all values:
+ * every server has one edition, so their sum is that of all servers.
  */
 async function totalsSince(
   database: Database,
@@ -67,8 +69,8 @@ async function totalsSince(
 }
 
 /**
- * The mean number of servers online is the share of the watched time in which they were online, times
- * the number of servers: a watch may not have run all the time.
+ * The mean number of servers online is the share of the watched time in which they were online,
+ * times the number of servers: a watch may not have run all the time.
  */
 function totalsOf(row: Row): Totals {
   const [servers, watchedS, onlineS, playerS] = [

@@ -5,7 +5,7 @@
  */
 import { parseAddress } from "../../core/address.ts";
 import type { Place, PlaceLookup } from "../../app/geoip/places.ts";
-import { mostFrequent } from "../picture/facets.ts";
+import { mostFrequent } from "../server_index/facets.ts";
 import type { StoredRecord } from "../../store/rows/stored_record.ts";
 import {
   type FacetName,

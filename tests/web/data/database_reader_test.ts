@@ -1,4 +1,6 @@
-/** Covers src/web/data/ and src/web/picture/: answers, compared with those from rows in memory. */
+/**
+ * Covers src/web/data/ and src/web/server index/: answers, compared with those from rows in memory.
+ */
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { formatAddress, parseAddress } from "../../../src/core/address.ts";
 import type { Database } from "../../../src/store/database/database.ts";
@@ -16,8 +18,8 @@ import {
 } from "../../../src/web/data/dashboard_data.ts";
 import { dataOf } from "../../../src/web/data/database_reader.ts";
 import { readPage } from "../../../src/web/data/server_pages.ts";
-import { CountedPicture } from "../../../src/web/picture/counted_picture.ts";
-import { passedOn, pictured } from "./pictured.ts";
+import { CachedServerIndex } from "../../../src/web/server_index/cached_server_index.ts";
+import { indexedData, passedOn } from "./indexed_data.ts";
 import { onEngines, setClock } from "../../store/databases.ts";
 import { record, scanId } from "../../store/records.ts";
 import {
@@ -69,7 +71,7 @@ async function walk(
 
 onEngines("pages forwards and backwards have each matching server once", async (database) => {
   await fillServers(database);
-  const { data } = await pictured(database);
+  const { data } = await indexedData(database);
   const servers = new Map((await everyServer(database, placeOf)).map((one) => [one.id, one]));
   for (const sort of SORTS) {
     const ids = await sortedIds(database, sort);
@@ -86,8 +88,8 @@ onEngines("pages forwards and backwards have each matching server once", async (
 
 onEngines("a page is the same by each method to find it", async (database) => {
   await fillServers(database);
-  const { picture: { memory } } = await pictured(database);
-  const picture = new CountedPicture(memory);
+  const { serverIndex: { memory } } = await indexedData(database);
+  const serverIndex = new CachedServerIndex(memory);
   const all = new Map((await everyServer(database, placeOf)).map((one) => [one.id, one]));
   const methods = [
     { expected: 0, sorted: 0, batch: 1 },
@@ -100,7 +102,7 @@ onEngines("a page is the same by each method to find it", async (database) => {
       const expected = ids.filter((id) => matches(all.get(id)!, filters)).slice(0, 9);
       for (const steps of methods) {
         const query = { filters, sort, limit: 9 };
-        const { servers } = await readPage(database, picture, query, placeOf, steps);
+        const { servers } = await readPage(database, serverIndex, query, placeOf, steps);
         const message = Deno.inspect({ sort, filters, steps });
         assertEquals(servers.map(({ id }) => id), expected, message);
       }
@@ -108,23 +110,26 @@ onEngines("a page is the same by each method to find it", async (database) => {
   }
 });
 
-onEngines("without a picture, pages are the same, and nothing is counted", async (database) => {
-  await fillServers(database);
-  const data = dataOf(database, undefined, placeOf);
-  const servers = new Map((await everyServer(database, placeOf)).map((one) => [one.id, one]));
-  const ids = await sortedIds(database, "name");
-  for (const filters of ALL_FILTERS) {
-    const expected = ids.filter((id) => matches(servers.get(id)!, filters));
-    const { forwards, total } = await walk(data, filters, "name", 60);
-    assertEquals([forwards, total], [expected, null], Deno.inspect(filters));
-  }
-  await assertRejects(() => data.facets({}), DataError, "Try again");
-  const query = { address: 0, prefix: 0, layer: "servers", filters: {} } as const;
-  await assertRejects(() => data.map(query), DataError, "Try again");
-});
+onEngines(
+  "without a server index, pages are the same, and nothing is counted",
+  async (database) => {
+    await fillServers(database);
+    const data = dataOf(database, undefined, placeOf);
+    const servers = new Map((await everyServer(database, placeOf)).map((one) => [one.id, one]));
+    const ids = await sortedIds(database, "name");
+    for (const filters of ALL_FILTERS) {
+      const expected = ids.filter((id) => matches(servers.get(id)!, filters));
+      const { forwards, total } = await walk(data, filters, "name", 60);
+      assertEquals([forwards, total], [expected, null], Deno.inspect(filters));
+    }
+    await assertRejects(() => data.facets({}), DataError, "Try again");
+    const query = { address: 0, prefix: 0, layer: "servers", filters: {} } as const;
+    await assertRejects(() => data.map(query), DataError, "Try again");
+  },
+);
 
 onEngines("an empty database has empty pages, and nothing to count", async (database) => {
-  const { data } = await pictured(database);
+  const { data } = await indexedData(database);
   for (const filters of ALL_FILTERS) {
     const page = await data.servers({ filters, sort: "players", limit: 10 });
     assertEquals(page, { servers: [], previous: null, next: null, total: 0 });
@@ -152,17 +157,17 @@ async function compareCounts(data: DashboardData, servers: readonly ListedServer
 
 onEngines("facets count servers without the facet's own filter", async (database) => {
   await fillServers(database);
-  const { data } = await pictured(database);
+  const { data } = await indexedData(database);
   await compareCounts(data, await everyServer(database, placeOf));
   const { facets } = await data.facets({});
   assertEquals(facets.operator.find(({ value }) => value === 64501)?.label, "Network 1");
-  const { data: nowhere } = await pictured(database);
+  const { data: nowhere } = await indexedData(database);
   assertEquals((await nowhere.facets({})).facets.country.length, 3);
 });
 
-onEngines("a picture follows new, changed, polled and removed servers", async (database) => {
+onEngines("a server index follows new, changed, polled and removed servers", async (database) => {
   await fillServers(database);
-  const { picture, data } = await pictured(database);
+  const { serverIndex, data } = await indexedData(database);
   const store = new Store(database, () => Promise.resolve());
   const at = database.now();
   await store.write([
@@ -178,13 +183,13 @@ onEngines("a picture follows new, changed, polled and removed servers", async (d
         seen_at: at + i,
       })),
   ]);
-  await picture.readChanges(database);
+  await serverIndex.readChanges(database);
   await database.run("update server_state set online = not online where server % 5 = 2");
   await database.run("update server_state set players_online = 77 where server % 7 = 3");
   for (const table of ["server_state where server", "servers where id"]) {
     await database.run(`delete from ${table} % 11 = 4`);
   }
-  await picture.readStates(database);
+  await serverIndex.readStates(database);
   await compareCounts(data, await everyServer(database, placeOf));
 });
 
@@ -206,7 +211,7 @@ function counting(
 }
 
 onEngines(
-  "a picture reads changes that are up to five seconds older than the newest, and no others",
+  "a server index reads changes that are up to five seconds older than the newest, and no others",
   async (database) => {
     const at = 1_000_000_000;
     const ages = [5001, 60_000, 5000, 5000, 4999, 0];
@@ -217,11 +222,11 @@ onEngines(
     };
     for (const i of ages.keys()) await write(at - 100_000, i + 1, "Early");
     await write(at, 100, "Early");
-    const { picture, data } = await pictured(database);
+    const { serverIndex, data } = await indexedData(database);
     // Transactions that commit late: the times of their changes are not after the newest one.
     for (const [i, age] of ages.entries()) await write(at - age, i + 1, "Late");
     const { database: counted, rows } = counting(database);
-    await picture.readChanges(counted);
+    await serverIndex.readChanges(counted);
     assertEquals((await data.facets({ software: ["late"] })).servers, 4);
     assertEquals(rows(), 5);
   },
@@ -238,12 +243,12 @@ onEngines("a server with a lower number than others is inserted", async (databas
     await database.script("alter table servers alter column id drop identity");
   }
   await move(500, 5);
-  const { picture, data } = await pictured(database);
-  await store.write([record(3, { name: "Moved in the picture", seen_at: 9000 })]);
-  await picture.readChanges(database);
+  const { serverIndex, data } = await indexedData(database);
+  await store.write([record(3, { name: "Moved in the server index", seen_at: 9000 })]);
+  await serverIndex.readChanges(database);
   await move(5, 500);
   await move(900, 2);
-  await picture.readStates(database);
+  await serverIndex.readStates(database);
   const servers = await everyServer(database, placeOf);
   await compareCounts(data, servers);
   for (const text of ["server 1", "server 4", "moved in the", "server"]) {
@@ -254,7 +259,7 @@ onEngines("a server with a lower number than others is inserted", async (databas
   }
 });
 
-onEngines("texts are found behind the parts that the picture has", async (database) => {
+onEngines("texts are found behind the parts that the server index has", async (database) => {
   const store = new Store(database, () => Promise.resolve());
   const [long, wide] = ["x".repeat(900), "東".repeat(250)];
   await store.write([
@@ -267,7 +272,7 @@ onEngines("texts are found behind the parts that the picture has", async (databa
     record(7, { name: long, motd_plain: long }),
     record(8, { name: "hay" }),
   ]);
-  const { picture, data } = await pictured(database);
+  const { serverIndex, data } = await indexedData(database);
   const portsOf = async (text: string) => {
     const servers = await everyServer(database, placeOf);
     const { servers: found, total } = await data.servers({
@@ -286,7 +291,7 @@ onEngines("texts are found behind the parts that the picture has", async (databa
     record(1, { name: "short now", seen_at: 9000 }),
     record(8, { name: `${long} needle`, seen_at: 9000 }),
   ]);
-  await picture.readChanges(database);
+  await serverIndex.readChanges(database);
   assertEquals(await portsOf("needle"), [2, 3, 5, 6, 8]);
 });
 
@@ -301,15 +306,15 @@ onEngines("no number of players makes a sum negative", async (database) => {
     ]);
   await change(most, 2);
   await change(-2_000_000_000, 3);
-  const { picture, data } = await pictured(database);
+  const { serverIndex, data } = await indexedData(database);
   const expected = 2 ** 31 - 1 + 7;
   assertEquals((await data.facets({})).players, expected);
   assertEquals((await data.facets({ minPlayers: 0 })).servers, 2);
   await change(7, 2);
-  await picture.readStates(database);
+  await serverIndex.readStates(database);
   assertEquals((await data.facets({})).players, 14);
   await change(most, 1);
-  await picture.readStates(database);
+  await serverIndex.readStates(database);
   assertEquals((await data.facets({})).players, expected);
 });
 
@@ -330,7 +335,7 @@ onEngines("the map counts servers by address, and shows scanned space", async (d
       }],
     },
   });
-  const { data } = await pictured(database);
+  const { data } = await indexedData(database);
   const servers = await everyServer(database, placeOf);
   const squares = [["0.0.0.0", 0], ["10.0.0.0", 8], ["10.0.0.0", 16], ["11.0.0.0", 8]] as const;
   for (const [first, prefix] of squares) {
@@ -403,7 +408,7 @@ onEngines("the overview counts all servers", async (database) => {
     stale: servers.length,
     newestReplyAt: 5000,
   };
-  const { data } = await pictured(database);
+  const { data } = await indexedData(database);
   for (const one of [data, dataOf(database, undefined, placeOf)]) {
     const { newest, running, ...counts } = await one.overview();
     assertEquals(counts, expected);

@@ -1,6 +1,7 @@
 /**
- * Covers src/store/queries/filters.ts, src/web/data/dashboard_filters.ts and src/web/picture/match.ts: the
- * tests of a filter in SQL, on rows and on columns select the same servers.
+ * Covers src/store/queries/filters.ts, src/web/data/dashboard_filters.ts and
+ * src/web/server_index/match.ts: the tests of a filter in SQL, on rows and on columns select the
+ * same servers.
  */
 import { assert, assertEquals } from "@std/assert";
 import { formatAddress } from "../../../src/core/address.ts";
@@ -16,8 +17,8 @@ import type { DashboardFilters, ListedServer } from "../../../src/web/data/dashb
 import { DASHBOARD_FILTERS, testOfRows } from "../../../src/web/data/dashboard_filters.ts";
 import { dataOf } from "../../../src/web/data/database_reader.ts";
 import { ScannedSpace } from "../../../src/web/data/scanned_space.ts";
-import { CountedPicture } from "../../../src/web/picture/counted_picture.ts";
-import { DatabasePicture } from "../../../src/web/picture/follow_database.ts";
+import { CachedServerIndex } from "../../../src/web/server_index/cached_server_index.ts";
+import { DatabaseIndex } from "../../../src/web/server_index/update_from_database.ts";
 import { onEngines } from "../../store/databases.ts";
 import { NASTY, record } from "../../store/records.ts";
 import { everyServer, placeOf } from "../oracle.ts";
@@ -47,7 +48,10 @@ class Random {
   }
 }
 
-/** Texts whose case, width or characters are special, or that have a meaning in SQL, JSON or in a key. */
+/**
+ * Texts whose case, width or characters are special, or that have a meaning in SQL, JSON or in a
+ * key.
+ */
 const TEXTS = [
   ...NASTY.map((text) => text.slice(0, 80)),
   "Paper",
@@ -182,7 +186,10 @@ async function fill(database: Database, servers: readonly ServerRecord[]): Promi
   );
 }
 
-/** The numbers of the servers that fulfil conditions, and those that the index of each condition finds. */
+/**
+ * The numbers of the servers that fulfil conditions, and those that the index of each condition
+ * finds.
+ */
 async function selected(database: Database, filters: DashboardFilters): Promise<number[]> {
   const query = async (sql: string, values: Parameters<Database["rows"]>[1]) =>
     (await database.rows(`${sql} order by 1`, values)).map(({ id }) => Number(id));
@@ -205,21 +212,21 @@ async function selected(database: Database, filters: DashboardFilters): Promise<
 /** The servers of a database, and what finds them. */
 async function read(database: Database) {
   const servers = await everyServer(database, placeOf);
-  const { memory } = await DatabasePicture.of(database, placeOf, "test");
-  const picture = new CountedPicture(memory);
-  const data = dataOf(database, { picture, space: new ScannedSpace() }, placeOf);
-  return { database, servers, picture, data };
+  const { memory } = await DatabaseIndex.of(database, placeOf, "test");
+  const serverIndex = new CachedServerIndex(memory);
+  const data = dataOf(database, { serverIndex, space: new ScannedSpace() }, placeOf);
+  return { database, servers, serverIndex, data };
 }
 
 /** The keys of the servers that match: by rows, SQL and columns alike. */
 async function agreed(
-  { database, servers, picture, data }: Awaited<ReturnType<typeof read>>,
+  { database, servers, serverIndex, data }: Awaited<ReturnType<typeof read>>,
   filters: DashboardFilters,
 ): Promise<string[]> {
   const message = Deno.inspect({ engine: database.engine, filters });
   const rows = servers.filter(testOfRows(filters));
   await data.facets(filters); // also searches the texts that the columns have in part
-  const byColumns = new Set(picture.matchIndex(filters).ids());
+  const byColumns = new Set(serverIndex.matchIndex(filters).ids());
   const inColumns = servers.filter(({ id }) => byColumns.has(id));
   const bySql = new Set(await selected(database, filters));
   const inPlace = testOfRows({ country: filters.country, operator: filters.operator });

@@ -1,6 +1,6 @@
 /**
  * Covers src/web/data/open_dashboard_data.ts, src/web/data/database_access.ts,
- * src/web/data/threads/query_thread.ts, src/web/data/threads/picture_thread.ts and
+ * src/web/data/threads/query_thread.ts, src/web/data/threads/server_index_thread.ts and
  * src/web/data/threads/answers.ts.
  */
 import { assert, assertEquals, assertRejects } from "@std/assert";

@@ -4,7 +4,7 @@ import { SERVER_ORDERS, type ServerOrder } from "../../../src/store/queries/orde
 import { isPosition } from "../../../src/store/queries/order_positions.ts";
 import { onEngines } from "../../store/databases.ts";
 import { fillServers } from "../oracle.ts";
-import { passedOn, pictured } from "./pictured.ts";
+import { indexedData, passedOn } from "./indexed_data.ts";
 
 const SORTS = Object.keys(SERVER_ORDERS) as ServerOrder[];
 
@@ -12,7 +12,7 @@ onEngines(
   "pages go on from a server that has changed, and from one that was removed",
   async (database) => {
     await fillServers(database);
-    const { data } = await pictured(database);
+    const { data } = await indexedData(database);
     const time = database.engine === "postgres" ? "to_timestamp(4e9)" : "4000000000000";
     const changes = (id: number) => [
       `update server_state set online = false, players_online = null where server = ${id}`,
@@ -40,7 +40,7 @@ onEngines(
 
 onEngines("every position that a cursor may have leads to a page", async (database) => {
   await fillServers(database);
-  const { data } = await pictured(database);
+  const { data } = await indexedData(database);
   const numbers = [-Number.MAX_SAFE_INTEGER, 0, Number.MAX_SAFE_INTEGER];
   const texts = ["", "␀", "\ufffd'\\", "🎮".repeat(100)];
   const addresses = ["400000000", "4ffffffff", `6${"0".repeat(32)}`, `6${"0f".repeat(16)}`];

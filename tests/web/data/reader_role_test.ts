@@ -1,6 +1,6 @@
 /**
- * The dashboard and commands with the role of PostgreSQL for readers, which docs/database.md describes.
- * Covers src/web/data/database_access.ts and src/web/data/server_details.ts.
+ * The dashboard and commands with the role of PostgreSQL for readers, which docs/database.md
+ * describes. Covers src/web/data/database_access.ts and src/web/data/server_details.ts.
  */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import type { Database } from "../../../src/store/database/database.ts";
@@ -25,8 +25,8 @@ const unexpected = (line: string) => {
 };
 
 /**
- * Writes servers, and a watch that has polled the first two for an hour. The address of the second opted
- * out after half of it.
+ * Writes servers, and a watch that has polled the first two for an hour. The address of the second
+ * opted out after half of it.
  */
 async function fillWatched(database: Database): Promise<void> {
   await fillServers(database);

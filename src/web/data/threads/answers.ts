@@ -4,8 +4,8 @@
  * @module
  */
 import { InputError } from "../../../core/errors.ts";
-import { CountedPicture } from "../../picture/counted_picture.ts";
-import type { PictureMemory } from "../../picture/picture.ts";
+import { CachedServerIndex } from "../../server_index/cached_server_index.ts";
+import type { ServerIndexMemory } from "../../server_index/server_index.ts";
 import { type DashboardData, DataError, type DataTrouble } from "../dashboard_data.ts";
 import type { DatabaseAccess, DatabasePlace } from "../database_access.ts";
 import { dataOf } from "../database_reader.ts";
@@ -43,10 +43,10 @@ export interface Question {
   readonly values: readonly unknown[];
 }
 
-/** A message for a thread that answers: a question, or the picture of the database. */
+/** A message for a thread that answers: a question, or the server index of the database. */
 export type ThreadMessage =
   | { readonly question: Question }
-  | { readonly picture: PictureMemory | undefined };
+  | { readonly serverIndex: ServerIndexMemory | undefined };
 
 /** An error that is sent to another thread. */
 export interface SentError {
@@ -79,21 +79,23 @@ export function receivedError({ name, message, trouble }: SentError): Error {
 /** Answers questions, one at a time. */
 export class Answerer {
   readonly #space = new ScannedSpace();
-  #picture: CountedPicture | undefined;
+  #serverIndex: CachedServerIndex | undefined;
 
   constructor(private readonly access: DatabaseAccess, private readonly places: PlaceLookup) {}
 
-  /** Uses a picture from now on; `undefined`: there is none. */
-  usePicture(memory: PictureMemory | undefined): void {
-    this.#picture = memory === undefined ? undefined : new CountedPicture(memory);
+  /** Uses a server index from now on; `undefined`: there is none. */
+  useServerIndex(memory: ServerIndexMemory | undefined): void {
+    this.#serverIndex = memory === undefined ? undefined : new CachedServerIndex(memory);
   }
 
   /** Answers a question. */
   async answer({ id, method, values }: Question): Promise<Answer> {
     try {
       const result = await this.access.read(async (database, identity) => {
-        const picture = this.#picture?.identity === identity ? this.#picture : undefined;
-        const data = dataOf(database, { picture, space: this.#space }, this.places);
+        const serverIndex = this.#serverIndex?.identity === identity
+          ? this.#serverIndex
+          : undefined;
+        const data = dataOf(database, { serverIndex, space: this.#space }, this.places);
         return await (data[method] as (...values: readonly unknown[]) => Promise<unknown>)(
           ...values,
         );

@@ -11,7 +11,7 @@ import { DatabaseAccess } from "../database_access.ts";
 const { place, geoip } = nodeThreads().workerData as ThreadData;
 const answerer = new Answerer(new DatabaseAccess(place), await placeLookup(geoip));
 nodeThreads().parentPort!.on("message", async (message: ThreadMessage) => {
-  if ("picture" in message) answerer.usePicture(message.picture);
+  if ("serverIndex" in message) answerer.useServerIndex(message.serverIndex);
   else nodeThreads().parentPort!.postMessage(await answerer.answer(message.question));
 });
 nodeThreads().parentPort!.postMessage(READY);

@@ -4,7 +4,7 @@
  * @module
  */
 import type { Clock } from "../../../net/clock.ts";
-import type { PictureMemory } from "../../picture/picture.ts";
+import type { ServerIndexMemory } from "../../server_index/server_index.ts";
 import { type Answer, type Question, receivedError, type ThreadMessage } from "./answers.ts";
 import { DataError } from "../dashboard_data.ts";
 import { SLOW } from "../database_access.ts";
@@ -52,7 +52,7 @@ export class ThreadPool implements Disposable {
   readonly #threads = new Map<Thread, Pending | undefined>();
   readonly #ending = new Set<() => void>();
   readonly #waiting: Pending[] = [];
-  #picture: PictureMemory | undefined;
+  #serverIndex: ServerIndexMemory | undefined;
   #asked = 0;
   #isClosed = false;
 
@@ -80,10 +80,10 @@ export class ThreadPool implements Disposable {
     return promise;
   }
 
-  /** Gives all threads a picture, and those that start later. */
-  usePicture(picture: PictureMemory | undefined): void {
-    this.#picture = picture;
-    for (const thread of this.#threads.keys()) thread.post({ picture });
+  /** Gives all threads a server index, and those that start later. */
+  useServerIndex(serverIndex: ServerIndexMemory | undefined): void {
+    this.#serverIndex = serverIndex;
+    for (const thread of this.#threads.keys()) thread.post({ serverIndex });
   }
 
   [Symbol.dispose](): void {
@@ -105,7 +105,7 @@ export class ThreadPool implements Disposable {
       onFailure: (error) => this.#onFailure(thread, error),
     });
     this.#threads.set(thread, undefined);
-    if (this.#picture !== undefined) thread.post({ picture: this.#picture });
+    if (this.#serverIndex !== undefined) thread.post({ serverIndex: this.#serverIndex });
     this.#assign();
   }
 

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import type { PictureMemory } from "../../../../src/web/picture/picture.ts";
+import type { ServerIndexMemory } from "../../../../src/web/server_index/server_index.ts";
 import type { Question, ThreadMessage } from "../../../../src/web/data/threads/answers.ts";
 import { DataError } from "../../../../src/web/data/dashboard_data.ts";
 import {
@@ -113,17 +113,19 @@ Deno.test("errors of answers keep their kind", async () => {
   assertEquals((await assertRejects(() => gone, DataError, "no file")).trouble, "gone");
 });
 
-Deno.test("all threads get the picture, also later ones", () => {
+Deno.test("all threads get the server index, also later ones", () => {
   const { clock, threads, pool, ask } = newPool();
-  const [first, second] = ["first", "second"].map((identity) => ({ identity }) as PictureMemory);
-  const questions = [ask(1), ask(2)].map((question) => assertRejects(() => question));
-  pool.usePicture(first);
-  clock.move(LIMITS.waitMs);
-  pool.usePicture(second);
-  const pictures = threads.map(({ messages }) =>
-    messages.flatMap((message) => "picture" in message ? message.picture : [])
+  const [first, second] = ["first", "second"].map((identity) =>
+    ({ identity }) as ServerIndexMemory
   );
-  assertEquals(pictures, [[first, second], [first, second]]);
+  const questions = [ask(1), ask(2)].map((question) => assertRejects(() => question));
+  pool.useServerIndex(first);
+  clock.move(LIMITS.waitMs);
+  pool.useServerIndex(second);
+  const serverIndexes = threads.map(({ messages }) =>
+    messages.flatMap((message) => "serverIndex" in message ? message.serverIndex : [])
+  );
+  assertEquals(serverIndexes, [[first, second], [first, second]]);
   pool[Symbol.dispose]();
   assert(threads.every(({ isEnded }) => isEnded));
   assertEquals(clock.timers, 0);

@@ -6,12 +6,12 @@ import { DatabaseAccess } from "../../../../src/web/data/database_access.ts";
 import {
   ALL_MS,
   CHANGES_MS,
-  keepPicture,
+  keepServerIndex,
   STATES_MS,
-} from "../../../../src/web/data/threads/keep_picture.ts";
+} from "../../../../src/web/data/threads/keep_server_index.ts";
 import { UNKNOWN_PLACE } from "../../../../src/app/geoip/places.ts";
-import { CountedPicture } from "../../../../src/web/picture/counted_picture.ts";
-import type { PictureMemory } from "../../../../src/web/picture/picture.ts";
+import { CachedServerIndex } from "../../../../src/web/server_index/cached_server_index.ts";
+import type { ServerIndexMemory } from "../../../../src/web/server_index/server_index.ts";
 import { record } from "../../../store/records.ts";
 import { ManualClock } from "../../../fakes/manual_clock.ts";
 
@@ -25,7 +25,10 @@ class PausingClock extends ManualClock {
     return cancel;
   };
 
-  /** Waits for the next pause, and moves the time on until it has passed and the one after has begun. */
+  /**
+   * Waits for the next pause, and moves the time on until it has passed and the one after has
+   * begun.
+   */
   async pass(ms: number): Promise<void> {
     await this.#paused.promise;
     this.#paused = Promise.withResolvers();
@@ -34,7 +37,7 @@ class PausingClock extends ManualClock {
   }
 }
 
-Deno.test("a picture is kept up to date, and made anew when the file was replaced", async () => {
+Deno.test("a server index is kept up to date, and made anew when the file was replaced", async () => {
   const folder = await Deno.makeTempDir();
   const file = `${folder}/servers.db`;
   const make = async (ports: readonly number[], path = file) => {
@@ -50,13 +53,13 @@ Deno.test("a picture is kept up to date, and made anew when the file was replace
   };
   const ending = new AbortController();
   const clock = new PausingClock();
-  const published: (CountedPicture | undefined)[] = [];
-  const publish = (memory: PictureMemory | undefined) =>
-    void published.push(memory && new CountedPicture(memory));
+  const published: (CachedServerIndex | undefined)[] = [];
+  const publish = (memory: ServerIndexMemory | undefined) =>
+    void published.push(memory && new CachedServerIndex(memory));
   try {
     await using access = new DatabaseAccess({ name: "test", file });
     const places = () => UNKNOWN_PLACE;
-    const kept = keepPicture({ access, places, clock, publish, signal: ending.signal });
+    const kept = keepServerIndex({ access, places, clock, publish, signal: ending.signal });
     const online = () => published.at(-1)?.counts({ online: true }).servers;
     await clock.pass(CHANGES_MS); // the file does not exist yet
     assertEquals(published, []);

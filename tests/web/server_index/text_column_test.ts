@@ -1,8 +1,11 @@
 import { assert, assertEquals } from "@std/assert";
 import { Random } from "../../../src/fleet/random.ts";
-import { newTexts, TextReader, TextWriter } from "../../../src/web/picture/text_column.ts";
+import { newTexts, TextReader, TextWriter } from "../../../src/web/server_index/text_column.ts";
 
-/** Places of the texts that contain a part, also of those that were moved; the number of a text is its place. */
+/**
+ * Places of the texts that contain a part, also of those that were moved; the number of a text is
+ * its place.
+ */
 function search(reader: TextReader, part: string, count: number): number[] {
   const found = new Set<number>();
   const places: number[] = [];
@@ -49,7 +52,7 @@ Deno.test("long texts are cut, and every server keeps a part of the room", () =>
   assertEquals(search(reader, "short 9", count).length, 100);
 });
 
-Deno.test("without room for longer texts, a new picture is needed", () => {
+Deno.test("without room for longer texts, a new server index is needed", () => {
   const memory = newTexts(1);
   const writer = new TextWriter(memory);
   writer.append(0, "a");

@@ -1,9 +1,9 @@
 /**
  * The texts of servers in shared memory, and the search for a part of them.
  *
- * The texts of servers lie one after the other in the order of servers, in lower case and in UTF-8. A zero
- * byte, which no text contains, follows each of them. A text that becomes longer than its place moves into
- * a second part, where each text has the number of its server.
+ * The texts of servers lie one after the other in the order of servers, in lower case and in UTF-8.
+ * A zero byte, which no text contains, follows each of them. A text that becomes longer than its
+ * place moves into a second part, where each text has the number of its server.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * Writes servers into a picture.
+ * Writes servers into a server index.
  *
  * @module
  */
@@ -13,18 +13,23 @@ import {
   DICTIONARIES,
   type DictionaryName,
   MOST_SHORT,
-  type PictureMemory,
-  PictureViews,
-} from "./picture.ts";
+  type ServerIndexMemory,
+  ServerIndexViews,
+} from "./server_index.ts";
 import { TextWriter } from "./text_column.ts";
 
-/** Length of the texts of software, versions and maps that are compared and searched, UTF-16 code units. */
+/**
+ * Length of the texts of software, versions and maps that are compared and searched, UTF-16 code
+ * units.
+ */
 const MOST_TEXT = 64;
 /** Length of the names that are searched. */
 const MOST_NAME = 128;
 /** Length of the MOTDs that are searched. */
 const MOST_MOTD = 256;
-/** Maximum of a number of players. Another program may have written a larger one, or one below 0. */
+/**
+ * Maximum of a number of players. Another program may have written a larger one, or one below 0.
+ */
 const MOST_PLAYERS = 2 ** 31 - 1;
 const MINUTE_MS = 60_000;
 const CONFIDENCES = ["A", "B", "C"];
@@ -34,7 +39,10 @@ function start(column: string, length: number): string {
   return `substr(s.${column}, 1, ${length + 1}) as ${column}`;
 }
 
-/** SQL of the columns of servers `s` from which {@linkcode PictureWriter} takes what rarely changes. */
+/**
+ * SQL of the columns of servers `s` from which {@linkcode ServerIndexWriter} takes what rarely
+ * changes.
+ */
 export const SERVER_COLUMNS = [
   "s.id, s.address, s.port, s.protocols, s.flags, s.software_confidence, s.alias_of, s.changed_at",
   "s.edition",
@@ -42,17 +50,20 @@ export const SERVER_COLUMNS = [
   ...[start("name", MOST_NAME), start("motd_plain", MOST_MOTD)],
 ].join(", ");
 
-/** SQL of the columns of states `t` from which {@linkcode PictureWriter} takes what each poll changes. */
+/**
+ * SQL of the columns of states `t` from which {@linkcode ServerIndexWriter} takes what each poll
+ * changes.
+ */
 export const STATE_COLUMNS = "t.online, t.players_online, t.probed_at, t.replied_at";
 
-/** Writes servers into a picture. */
-export class PictureWriter extends PictureViews {
+/** Writes servers into a server index. */
+export class ServerIndexWriter extends ServerIndexViews {
   readonly #dictionaries: Readonly<Record<DictionaryName, DictionaryWriter>>;
   readonly #texts: TextWriter;
-  /** Whether no further server or text fits: a new picture has to be made. */
+  /** Whether no further server or text fits: a new server index has to be made. */
   isFull = false;
 
-  constructor(memory: PictureMemory, private readonly places: PlaceLookup) {
+  constructor(memory: ServerIndexMemory, private readonly places: PlaceLookup) {
     super(memory);
     const { BYTES_PER_ELEMENT: short } = Uint16Array;
     this.#dictionaries = Object.fromEntries(
@@ -77,7 +88,10 @@ export class PictureWriter extends PictureViews {
     }
   }
 
-  /** Writes the row of a server and its state. Text of a cell that has another form counts as unknown. */
+  /**
+   * Writes the row of a server and its state. Text of a cell that has another form counts as
+   * unknown.
+   */
   write(row: Row): void {
     const id = Number(row.id);
     const text = textsOf(row);
@@ -174,13 +188,13 @@ export class PictureWriter extends PictureViews {
   }
 
   /**
-   * Writes the states of all servers whose ids are in a range, and marks servers that have no state as
-   * removed.
+   * Writes the states of all servers whose ids are in a range, and marks servers that have no state
+   * as removed.
    *
    * @param rows Rows with the column `id`, in the order of ids.
    * @param after The range begins after this id.
    * @param last The last id of the range.
-   * @returns The ids that are not in the picture, or that were marked as removed.
+   * @returns The ids that are not in the server index, or that were marked as removed.
    */
   writeStates(rows: readonly Row[], after: number, last: number): number[] {
     const missing: number[] = [];
@@ -210,7 +224,7 @@ function textsOf(row: Row): string {
   return `${motd.includes(name) ? "" : `${name}\0`}${motd}\0${map}`;
 }
 
-/** Whether a text that is searched is longer than its start that the picture has. */
+/** Whether a text that is searched is longer than its start that the server index has. */
 function isCut({ name, motd_plain: motd, map, software }: Row): boolean {
   const isLonger = (value: unknown, length: number) =>
     value !== null && String(value).length > length;

@@ -1,11 +1,11 @@
 /**
- * Counts the servers of a picture by their IPv4 addresses.
+ * Counts the servers of a server index by their IPv4 addresses.
  *
  * @module
  */
 import type { MapCells, MapLayer, MapQuery } from "../data/dashboard_data.ts";
 import type { Matches } from "./match.ts";
-import { BITS, type PictureReader } from "./picture.ts";
+import { BITS, type ServerIndexReader } from "./server_index.ts";
 
 /** Number of cells of a map. */
 const CELLS = 65_536;
@@ -26,12 +26,12 @@ interface CellCounts {
 
 /** Counts the servers in the cells of a square. */
 export function countCells(
-  picture: PictureReader,
+  serverIndex: ServerIndexReader,
   matches: Matches,
   { address, prefix, layer }: ServerMapQuery,
   now: number,
 ): MapCells {
-  const counts = cellsOf(picture, matches, address, prefix);
+  const counts = cellsOf(serverIndex, matches, address, prefix);
   const minute = Math.floor(now / 60_000);
   const [cells, values]: [number[], number[]] = [[], []];
   let servers = 0;
@@ -54,7 +54,7 @@ export function countCells(
 }
 
 function cellsOf(
-  { columns: { bits, address, probedMinute } }: PictureReader,
+  { columns: { bits, address, probedMinute } }: ServerIndexReader,
   { count, failed }: Matches,
   first: number,
   prefix: MapQuery["prefix"],

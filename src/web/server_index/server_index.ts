@@ -1,6 +1,6 @@
 /**
- * A picture of a database's servers in shared memory: a typed array for each property that filters, facets
- * and the map need. One thread writes the picture, others read it.
+ * A server index of a database's servers in shared memory: a typed array for each property that
+ * filters, facets and the map need. One thread writes the server index, others read it.
  *
  * @module
  */
@@ -37,15 +37,15 @@ export const BITS = {
   removed: 16,
   /** The confidence of the software in two bits: 0 unknown, 1 A, 2 B, 3 C. */
   confidence: 32,
-  /** Not all of the server's texts is in the picture. */
+  /** Not all of the server's texts is in the server index. */
   cut: 128,
 } as const;
 
 /** Numbers in the header. */
 const HEADER = { revision: 0, count: 1, v6: 2 } as const;
 
-/** The memory of a picture, which threads share. */
-export interface PictureMemory {
+/** The memory of a server index, which threads share. */
+export interface ServerIndexMemory {
   /** The identity of the database, which another file in its place does not have. */
   readonly identity: string;
   readonly capacity: number;
@@ -81,7 +81,7 @@ type ColumnName = keyof typeof COLUMNS;
 /** Maximum number of texts in a dictionary whose column has 16 bits. */
 export const MOST_SHORT = 2 ** 16;
 
-/** The columns of a picture. Values of servers are at the same place in each. */
+/** The columns of a server index. Values of servers are at the same place in each. */
 export interface Columns {
   /** `servers.id`, ascending. */
   readonly id: Int32Array;
@@ -103,8 +103,8 @@ export interface Columns {
   readonly alias: Uint32Array;
 }
 
-/** Makes the memory of a picture for up to `capacity` servers. */
-export function newPicture(identity: string, capacity: number): PictureMemory {
+/** Makes the memory of a server index for up to `capacity` servers. */
+export function newServerIndex(identity: string, capacity: number): ServerIndexMemory {
   const dictionaries = DICTIONARIES.map((name) => [name, newDictionary()]);
   const columns = Object.entries(COLUMNS).map(
     ([name, bytes]) => [name, new SharedArrayBuffer(bytes * capacity)],
@@ -121,15 +121,15 @@ export function newPicture(identity: string, capacity: number): PictureMemory {
   };
 }
 
-/** Views of a picture's memory. */
-export class PictureViews {
+/** Views of a server index's memory. */
+export class ServerIndexViews {
   readonly columns: Columns;
   /** The first and the last 64 bits of IPv6 addresses. */
   readonly v6: BigUint64Array;
   protected readonly header: Int32Array;
   protected readonly newest: Float64Array;
 
-  constructor(readonly memory: PictureMemory) {
+  constructor(readonly memory: ServerIndexMemory) {
     const { columns } = memory;
     this.header = new Int32Array(memory.header);
     this.newest = new Float64Array(memory.newestReply);
@@ -171,7 +171,7 @@ export class PictureViews {
     this.header[HEADER.v6] = count;
   }
 
-  /** A number that differs after each change. It is odd while the picture is written. */
+  /** A number that differs after each change. It is odd while the server index is written. */
   get revision(): number {
     return Atomics.load(this.header, HEADER.revision);
   }
@@ -198,19 +198,19 @@ export class PictureViews {
     return low;
   }
 
-  /** The place of a server; -1: it is not in the picture. */
+  /** The place of a server; -1: it is not in the server index. */
   rowOf(id: number): number {
     const place = this.placeOf(id);
     return place < this.count && this.columns.id[place] === id ? place : -1;
   }
 }
 
-/** Reads a picture. */
-export class PictureReader extends PictureViews {
+/** Reads a server index. */
+export class ServerIndexReader extends ServerIndexViews {
   readonly dictionaries: Readonly<Record<DictionaryName, DictionaryReader>>;
   readonly texts: TextReader;
 
-  constructor(memory: PictureMemory) {
+  constructor(memory: ServerIndexMemory) {
     super(memory);
     this.dictionaries = Object.fromEntries(
       DICTIONARIES.map((name) => [name, new DictionaryReader(memory.dictionaries[name])]),

@@ -1,6 +1,6 @@
 /**
- * A dictionary of texts in shared memory: a column contains the numbers of texts. One thread adds texts,
- * and others read them meanwhile.
+ * A dictionary of texts in shared memory: a column contains the numbers of texts. One thread adds
+ * texts, and others read them meanwhile.
  *
  * @module
  */
@@ -47,7 +47,10 @@ export class DictionaryWriter {
     this.#bytes = new Uint8Array(memory.bytes);
   }
 
-  /** The number of a text; {@linkcode UNKNOWN} for `null`, and for a new text when the dictionary is full. */
+  /**
+   * The number of a text; {@linkcode UNKNOWN} for `null`, and for a new text when the dictionary is
+   * full.
+   */
   codeOf(text: string | null): number {
     return this.#codes.get(text) ?? this.#add(text!);
   }
@@ -92,7 +95,10 @@ export class DictionaryReader {
     );
   }
 
-  /** For each number, 1 if a condition is true for its text. An unknown value never fulfils a condition. */
+  /**
+   * For each number, 1 if a condition is true for its text. An unknown value never fulfils a
+   * condition.
+   */
   codesWith(condition: (text: string) => boolean): Uint8Array {
     const found = new Uint8Array(this.size);
     for (let code = 1; code < found.length; code++) {

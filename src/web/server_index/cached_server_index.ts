@@ -1,5 +1,5 @@
 /**
- * Answers questions about all servers from a picture, and keeps the last answers.
+ * Answers questions about all servers from a server index, and keeps the last answers.
  *
  * @module
  */
@@ -8,11 +8,11 @@ import type { DashboardFilters, Facets, MapCells } from "../data/dashboard_data.
 import { countFacets, countMatches, type MatchCounts } from "./facets.ts";
 import { countCells, type ServerMapQuery } from "./map_cells.ts";
 import { match, type Matches } from "./match.ts";
-import { BITS, type PictureMemory, PictureReader } from "./picture.ts";
+import { BITS, type ServerIndexMemory, ServerIndexReader } from "./server_index.ts";
 
 /** Number of filters whose matches are kept: two bytes a server for each. */
 const KEPT = 4;
-/** How often an answer is computed again if the picture was written meanwhile. */
+/** How often an answer is computed again if the server index was written meanwhile. */
 const ATTEMPTS = 3;
 const MINUTE_MS = 60_000;
 
@@ -30,14 +30,14 @@ export interface AllCounts extends MatchCounts {
   readonly stale: number;
 }
 
-/** A picture, and the last answers. */
-export class CountedPicture {
-  readonly #reader: PictureReader;
+/** A server index, and the last answers. */
+export class CachedServerIndex {
+  readonly #reader: ServerIndexReader;
   readonly #kept = new Map<string, Kept>();
   #found: { readonly text: string; readonly ids: readonly number[] } | undefined;
 
-  constructor(memory: PictureMemory) {
-    this.#reader = new PictureReader(memory);
+  constructor(memory: ServerIndexMemory) {
+    this.#reader = new ServerIndexReader(memory);
   }
 
   /** The identity of the database. */
@@ -50,13 +50,16 @@ export class CountedPicture {
     return this.#reader.newestReplyAt;
   }
 
-  /** The `servers.id` of the servers of whose texts the picture has only a part. */
+  /** The `servers.id` of the servers of whose texts the server index has only a part. */
   get cutIds(): number[] {
     const { count, columns: { bits } } = this.#reader;
     return this.#idsWith(count, (row) => (bits[row] & (BITS.cut | BITS.removed)) === BITS.cut);
   }
 
-  /** Adds servers to those that a text finds, until the next text: {@linkcode cutIds} that contain it. */
+  /**
+   * Adds servers to those that a text finds, until the next text: {@linkcode cutIds} that contain
+   * it.
+   */
   addFound(text: string, ids: readonly number[]): void {
     const { ids: last } = this.#found?.text === text ? this.#found : { ids: [] };
     if (String(last) !== String(ids)) this.#kept.clear();
@@ -142,7 +145,10 @@ export class CountedPicture {
     });
   }
 
-  /** Computes again if the picture was written meanwhile: its values may have belonged to two states. */
+  /**
+   * Computes again if the server index was written meanwhile: its values may have belonged to two
+   * states.
+   */
   #steady<T>(work: () => T): T {
     for (let attempt = 1;; attempt++) {
       const { revision } = this.#reader;

@@ -1,12 +1,13 @@
 /**
- * Keeps the picture of a database up to date, and makes a new one when the database was replaced.
+ * Keeps the server index of a database up to date, and makes a new one when the database was
+ * replaced.
  *
  * @module
  */
 import { type Clock, sleep } from "../../../net/clock.ts";
 import type { Database } from "../../../store/database/database.ts";
-import { DatabasePicture } from "../../picture/follow_database.ts";
-import type { PictureMemory } from "../../picture/picture.ts";
+import { DatabaseIndex } from "../../server_index/update_from_database.ts";
+import type { ServerIndexMemory } from "../../server_index/server_index.ts";
 import { DataError } from "../dashboard_data.ts";
 import type { DatabaseAccess } from "../database_access.ts";
 import type { PlaceLookup } from "../../../app/geoip/places.ts";
@@ -15,35 +16,44 @@ import type { PlaceLookup } from "../../../app/geoip/places.ts";
 export const CHANGES_MS = 1000;
 /** Pause between two reads of the states of all servers. */
 export const STATES_MS = 60_000;
-/** Pause between two reads of all servers: another program may change a server without its `changed_at`. */
+/**
+ * Pause between two reads of all servers: another program may change a server without its
+ * `changed_at`.
+ */
 export const ALL_MS = 3_600_000;
 /** A pause is this multiple of the time that the last read took, if that is longer. */
 const REST = 20;
 
-/** What keeping a picture needs. */
-export interface PictureKeeping {
+/** What keeping a server index needs. */
+export interface ServerIndexKeeping {
   readonly access: DatabaseAccess;
   readonly places: PlaceLookup;
   readonly clock: Clock;
-  /** Receives the memory of each new picture, and `undefined` when the last one is no longer right. */
-  readonly publish: (memory: PictureMemory | undefined) => void;
+  /**
+   * Receives the memory of each new server index, and `undefined` when the last one is no longer
+   * right.
+   */
+  readonly publish: (memory: ServerIndexMemory | undefined) => void;
   /** Ends the keeping. Default: never. */
   readonly signal?: AbortSignal;
 }
 
-/** Makes and keeps the picture of a database until the signal. While it cannot be read, tries again. */
-export async function keepPicture(keeping: PictureKeeping): Promise<void> {
+/**
+ * Makes and keeps the server index of a database until the signal. While it cannot be read, tries
+ * again.
+ */
+export async function keepServerIndex(keeping: ServerIndexKeeping): Promise<void> {
   const { access, places, clock, publish, signal } = keeping;
   while (!signal?.aborted) {
-    const picture = await whenReadable(() =>
-      access.readLong((database, identity) => DatabasePicture.of(database, places, identity))
+    const serverIndex = await whenReadable(() =>
+      access.readLong((database, identity) => DatabaseIndex.of(database, places, identity))
     );
-    if (picture === undefined) {
+    if (serverIndex === undefined) {
       await sleep(clock, CHANGES_MS, signal);
       continue;
     }
-    publish(picture.memory);
-    await followChanges(picture, keeping);
+    publish(serverIndex.memory);
+    await followChanges(serverIndex, keeping);
     publish(undefined);
   }
 }
@@ -58,23 +68,23 @@ async function whenReadable<T>(read: () => Promise<T>): Promise<T | undefined> {
   }
 }
 
-/** Updates a picture, until it has no room or the database is another one. */
+/** Updates a server index, until it has no room or the database is another one. */
 async function followChanges(
-  picture: DatabasePicture,
-  { access, clock, signal }: PictureKeeping,
+  serverIndex: DatabaseIndex,
+  { access, clock, signal }: ServerIndexKeeping,
 ): Promise<void> {
   const reads = [
-    { pauseMs: CHANGES_MS, read: (database: Database) => picture.readChanges(database) },
-    { pauseMs: STATES_MS, read: (database: Database) => picture.readStates(database) },
-    { pauseMs: ALL_MS, read: (database: Database) => picture.readAll(database) },
+    { pauseMs: CHANGES_MS, read: (database: Database) => serverIndex.readChanges(database) },
+    { pauseMs: STATES_MS, read: (database: Database) => serverIndex.readStates(database) },
+    { pauseMs: ALL_MS, read: (database: Database) => serverIndex.readAll(database) },
   ].map((one) => ({ ...one, next: clock.now() + one.pauseMs }));
-  while (!picture.isFull) {
+  while (!serverIndex.isFull) {
     const next = Math.min(...reads.map(({ next }) => next));
     await sleep(clock, Math.max(0, next - clock.now()), signal);
     if (signal?.aborted) return;
     const isOther = await whenReadable(() =>
       access.readLong(async (database, identity) => {
-        if (identity !== picture.memory.identity) return true;
+        if (identity !== serverIndex.memory.identity) return true;
         for (const one of reads) {
           const begun = clock.now();
           if (one.next > begun) continue;

@@ -1,5 +1,5 @@
 /**
- * The module of the thread that makes the picture of a database, and keeps it up to date.
+ * The module of the thread that makes the server index of a database, and keeps it up to date.
  *
  * @module
  */
@@ -8,10 +8,10 @@ import { placeLookup } from "../../../app/geoip/places.ts";
 import { systemClock } from "../../../net/clock.ts";
 import { DatabaseAccess } from "../database_access.ts";
 import type { ThreadData } from "./answers.ts";
-import { keepPicture } from "./keep_picture.ts";
+import { keepServerIndex } from "./keep_server_index.ts";
 
 const { place, geoip } = nodeThreads().workerData as ThreadData;
-await keepPicture({
+await keepServerIndex({
   access: new DatabaseAccess(place),
   places: await placeLookup(geoip),
   clock: systemClock,

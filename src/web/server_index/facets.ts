@@ -1,12 +1,12 @@
 /**
- * Counts the servers of a picture: in all, and by the values of facets.
+ * Counts the servers of a server index: in all, and by the values of facets.
  *
  * @module
  */
 import { readTexts } from "../../store/rows/json_cells.ts";
 import { type FacetName, FACETS, type Facets, type FacetValue } from "../data/dashboard_data.ts";
 import { FAILED, type Matches } from "./match.ts";
-import { BITS, type DictionaryName, type PictureReader } from "./picture.ts";
+import { BITS, type DictionaryName, type ServerIndexReader } from "./server_index.ts";
 
 /** The dictionary of a facet's values. Ports have none. */
 const FACET_DICTIONARY = {
@@ -30,11 +30,11 @@ interface Counts {
 }
 
 /** Counts the servers that filters match, and the values of each facet. */
-export function countFacets(picture: PictureReader, matches: Matches): Facets {
+export function countFacets(serverIndex: ServerIndexReader, matches: Matches): Facets {
   return {
-    ...countMatches(picture, matches),
+    ...countMatches(serverIndex, matches),
     facets: Object.fromEntries(
-      FACETS.map((name) => [name, countFacet(picture, matches, name)]),
+      FACETS.map((name) => [name, countFacet(serverIndex, matches, name)]),
     ) as Record<FacetName, FacetValue[]>,
   };
 }
@@ -43,8 +43,11 @@ export function countFacets(picture: PictureReader, matches: Matches): Facets {
 export type MatchCounts = Omit<Facets, "facets">;
 
 /** Counts the servers that all filters match. */
-export function countMatches(picture: PictureReader, { count, failed }: Matches): MatchCounts {
-  const { bits, players: all } = picture.columns;
+export function countMatches(
+  serverIndex: ServerIndexReader,
+  { count, failed }: Matches,
+): MatchCounts {
+  const { bits, players: all } = serverIndex.columns;
   let [servers, online, players] = [0, 0, 0];
   for (let i = 0; i < count; i++) {
     if (failed[i] !== 0) continue;
@@ -57,30 +60,41 @@ export function countMatches(picture: PictureReader, { count, failed }: Matches)
 }
 
 /** Counts the values of a facet among the servers that all filters but its own match. */
-function countFacet(picture: PictureReader, matches: Matches, name: FacetName): FacetValue[] {
-  const { columns, dictionaries } = picture;
+function countFacet(
+  serverIndex: ServerIndexReader,
+  matches: Matches,
+  name: FacetName,
+): FacetValue[] {
+  const { columns, dictionaries } = serverIndex;
   if (name === "port") {
-    return valuesOf(picture, name, countCodes(picture, matches, columns.port, 65_536, FAILED.port));
+    return valuesOf(
+      serverIndex,
+      name,
+      countCodes(serverIndex, matches, columns.port, 65_536, FAILED.port),
+    );
   }
   const dictionary = FACET_DICTIONARY[name];
   const { size } = dictionaries[dictionary];
   // Without --geoip, no place is known.
   if ((name === "country" || name === "operator") && size === 1) return [];
-  const counts = countCodes(picture, matches, columns[dictionary], size, FAILED[name]);
-  return valuesOf(picture, name, counts);
+  const counts = countCodes(serverIndex, matches, columns[dictionary], size, FAILED[name]);
+  return valuesOf(serverIndex, name, counts);
 }
 
-/** What a server adds to the sum of servers and, if it is online, to that of online ones in the same number. */
+/**
+ * What a server adds to the sum of servers and, if it is online, to that of online ones in the same
+ * number.
+ */
 const ONE_SERVER = 2 ** 26;
 
 function countCodes(
-  picture: PictureReader,
+  serverIndex: ServerIndexReader,
   { count, failed }: Matches,
   codes: Uint16Array | Uint32Array,
   size: number,
   own: number,
 ): Counts {
-  const { bits, players: all } = picture.columns;
+  const { bits, players: all } = serverIndex.columns;
   const sums = new Float64Array(2 * size);
   for (let i = 0; i < count; i++) {
     if ((failed[i] & ~own) !== 0) continue;
@@ -109,7 +123,7 @@ interface Counted {
 }
 
 /** The most frequent values of a facet. */
-function valuesOf(picture: PictureReader, name: FacetName, counts: Counts): FacetValue[] {
+function valuesOf(serverIndex: ServerIndexReader, name: FacetName, counts: Counts): FacetValue[] {
   const isList = name === "protocol" || name === "flag";
   // Several lists and several names of operators are counted for one value.
   const least = isList || name === "operator" ? 1 : leastOf(counts.servers);
@@ -117,7 +131,7 @@ function valuesOf(picture: PictureReader, name: FacetName, counts: Counts): Face
   for (let code = 0; code < counts.servers.length; code++) {
     const servers = counts.servers[code];
     if (servers < least) continue;
-    for (const named of namedValues(picture, name, code)) {
+    for (const named of namedValues(serverIndex, name, code)) {
       const value = values.get(named.value) ?? { ...named, servers: 0, online: 0, players: 0 };
       value.servers += servers;
       value.online += counts.online[code];
@@ -143,12 +157,12 @@ function leastOf(servers: Uint32Array): number {
 
 /** The values for which a number of a dictionary, or a port, counts. */
 function namedValues(
-  picture: PictureReader,
+  serverIndex: ServerIndexReader,
   name: FacetName,
   code: number,
 ): Pick<Counted, "value" | "label">[] {
   if (name === "port") return [{ value: code }];
-  const text = picture.dictionaries[FACET_DICTIONARY[name]].textOf(code);
+  const text = serverIndex.dictionaries[FACET_DICTIONARY[name]].textOf(code);
   if (name === "protocol" || name === "flag") {
     return [...new Set(readTexts(text))].map((value) => ({ value }));
   }

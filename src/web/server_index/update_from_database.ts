@@ -1,5 +1,5 @@
 /**
- * Makes the picture of a database, and keeps it up to date.
+ * Makes the server index of a database, and keeps it up to date.
  *
  * @module
  */
@@ -12,14 +12,14 @@ import {
   type Value,
 } from "../../store/database/database.ts";
 import type { PlaceLookup } from "../../app/geoip/places.ts";
-import { newPicture, type PictureMemory } from "./picture.ts";
-import { PictureWriter, SERVER_COLUMNS, STATE_COLUMNS } from "./picture_writer.ts";
+import { newServerIndex, type ServerIndexMemory } from "./server_index.ts";
+import { SERVER_COLUMNS, ServerIndexWriter, STATE_COLUMNS } from "./server_index_writer.ts";
 
 /** Number of servers that are read at once. Between two reads, other work of the thread runs. */
 const PAGE = 200;
 /** Number of states that are read at once. */
 const STATES = 2000;
-/** A picture has room for this many further servers, and for a quarter more. */
+/** A server index has room for this many further servers, and for a quarter more. */
 const SPARE = 20_000;
 /**
  * Changes are read again for this long: a transaction may commit later than its time, and clocks
@@ -29,34 +29,34 @@ const OVERLAP_MS = 5_000;
 
 const FROM = "from servers s join server_state t on t.server = s.id";
 
-/** The picture of a database. */
-export class DatabasePicture {
+/** The server index of a database. */
+export class DatabaseIndex {
   /** The newest `servers.changed_at` that was read. */
   #changedAt = 0;
 
-  private constructor(private readonly writer: PictureWriter) {}
+  private constructor(private readonly writer: ServerIndexWriter) {}
 
-  /** Makes the picture of a database that has an identity. */
+  /** Makes the server index of a database that has an identity. */
   static async of(
     database: Database,
     places: PlaceLookup,
     identity: string,
-  ): Promise<DatabasePicture> {
+  ): Promise<DatabaseIndex> {
     const [{ n }] = await database.rows("select count(*) as n from server_state");
     const capacity = Math.ceil(1.25 * Number(n)) + SPARE;
-    const picture = new DatabasePicture(
-      new PictureWriter(newPicture(identity, capacity), places),
+    const serverIndex = new DatabaseIndex(
+      new ServerIndexWriter(newServerIndex(identity, capacity), places),
     );
-    await picture.readAll(database);
-    return picture;
+    await serverIndex.readAll(database);
+    return serverIndex;
   }
 
-  /** The memory of the picture. */
-  get memory(): PictureMemory {
+  /** The memory of the server index. */
+  get memory(): ServerIndexMemory {
     return this.writer.memory;
   }
 
-  /** Whether there is no room: a new picture has to be made. */
+  /** Whether there is no room: a new server index has to be made. */
   get isFull(): boolean {
     return this.writer.isFull;
   }
@@ -64,7 +64,8 @@ export class DatabasePicture {
   /** Reads all servers. */
   async readAll(database: Database): Promise<void> {
     for (let last = 0;;) {
-      // PostgreSQL merges both tables by their keys, and would read the states from the first one on.
+      // PostgreSQL merges both tables by their keys, and would read the states from the first one
+      // on.
       const isLater = `s.id > ? and t.server > ? order by s.id limit ${PAGE}`;
       const rows = await this.#read(database, isLater, [last, last]);
       if (rows.length < PAGE) break;
@@ -87,7 +88,9 @@ export class DatabasePicture {
     }
   }
 
-  /** Reads the states of all servers, and the servers that are new; marks those that were removed. */
+  /**
+   * Reads the states of all servers, and the servers that are new; marks those that were removed.
+   */
   async readStates(database: Database): Promise<void> {
     const { writer } = this;
     for (let last = 0;;) {
@@ -109,7 +112,7 @@ export class DatabasePicture {
     }
   }
 
-  /** Reads servers that fulfil a condition, and writes them into the picture. */
+  /** Reads servers that fulfil a condition, and writes them into the server index. */
   async #read(
     database: Database,
     condition: string,

@@ -4,7 +4,7 @@ import {
   DictionaryWriter,
   newDictionary,
   UNKNOWN,
-} from "../../../src/web/picture/dictionary.ts";
+} from "../../../src/web/server_index/dictionary.ts";
 
 const TEXTS = ["", "Paper", "🦆 Ärger", "__proto__", "null", "m".repeat(65_536)];
 

@@ -17,7 +17,6 @@ import { Receiver, type ReceiverOptions } from "../sweep/receiver.ts";
 import { familiesOf } from "../targets/compose.ts";
 import type { Marks } from "./checkpoint/low_water_mark.ts";
 import { eachSecond } from "./checkpoint/save_timer.ts";
-import { CountStage } from "./count_stage.ts";
 import { EarlyStop, endReason } from "./early_stop.ts";
 import { InspectStage } from "./inspect_stage/inspect_stage.ts";
 import { KnownServerStage } from "./inspect_stage/known_server_stage.ts";
@@ -31,6 +30,7 @@ import { areAllRefused } from "./scan_state.ts";
 import { makeTables, type ScanTables } from "./scan_tables.ts";
 import { LossAndRate } from "./sweep_stage/loss_and_rate.ts";
 import { SkippedTargets } from "./sweep_stage/skipped_targets.ts";
+import { SocketCounts } from "./sweep_stage/socket_counts.ts";
 import { TcpSweep } from "./sweep_stage/tcp_sweep.ts";
 import { UdpSweep } from "./sweep_stage/udp_sweep.ts";
 import { WriteStage } from "./write_stage.ts";
@@ -57,7 +57,7 @@ export async function runScan(given: GivenScan): Promise<ScanEnd> {
   stop.end();
   await endSaving();
   await stop.guard(async () => await hooks?.checkOutputs?.(), undefined);
-  stages.count.end();
+  stages.socketCounts.end();
   const end = stop.error === undefined ? tables.lowWater.note(marks) : tables.lowWater.marks;
   state.ended = endReason(stop.reason, end, stages.udp.isCut || stages.known.hasUnfinished, state);
   return { reason: state.ended, marks: end, error: stop.error };
@@ -84,7 +84,7 @@ interface Stages {
   readonly known: KnownServerStage;
   readonly inspect: InspectStage;
   readonly write: WriteStage;
-  readonly count: CountStage;
+  readonly socketCounts: SocketCounts;
 }
 
 /** Creates the queues and the stages. */
@@ -101,7 +101,7 @@ function makeStages(
   const { sockets } = demultiplexer;
   const write = new WriteStage(io, tables.stop);
   const optOuts = new OptOutRecorder(options, tables);
-  const sightings = new SightingQueue(tables, write);
+  const sightings = new SightingQueue(tables, write, io.state);
   const admission = new SightingAdmission(sightings, tables, io.state, optOuts);
   const window = new ProbeWindow(sockets);
   const lossAndRate = new LossAndRate(options, tables, { sockets, throttle, kinds: plan.kinds });
@@ -124,7 +124,7 @@ function makeStages(
     known: new KnownServerStage(options, tables, sightings),
     inspect: new InspectStage(options, tables, interviewing),
     write,
-    count: new CountStage(options, tables, { sockets, sightings, rows: write }),
+    socketCounts: new SocketCounts(options, sockets),
   };
 }
 
@@ -151,11 +151,11 @@ function makeReceiver(
 function saveEachSecond(
   { hooks, io: { clock, checkpoint, state } }: ScanSetup,
   { stop, lowWater }: ScanTables,
-  { udp, tcp, count }: Stages,
+  { udp, tcp, socketCounts }: Stages,
 ): () => Promise<void> {
   return eachSecond(clock, hooks?.onClockJump, async () => {
     const marks = lowWater.note({ udp: udp.mark, tcp: tcp.mark });
-    count.count();
+    socketCounts.update();
     await stop.guard(async () => await hooks?.checkOutputs?.(), undefined);
     if (stop.error === undefined) await checkpoint?.save(marks, state);
   });
@@ -164,7 +164,7 @@ function saveEachSecond(
 /** Runs the stages until they end, in their order. Returns the marks after the passes. */
 async function runStages(
   { stop, floods }: ScanTables,
-  { receiver, sightings, optOuts, udp, tcp, known, inspect, write, count }: Stages,
+  { receiver, sightings, optOuts, udp, tcp, known, inspect, write, socketCounts }: Stages,
   demultiplexer: Demultiplexer,
 ): Promise<Marks> {
   let isOver = false;
@@ -177,7 +177,7 @@ async function runStages(
     () => sightings.whenReadable,
     (from) => floods.surplus(from),
   ).catch((error) => stop.fail(error));
-  count.start();
+  socketCounts.start();
   const inspecting = inspect.run();
   const [udpMark, tcpMark] = await Promise.all([
     stop.guard(() => udp.run(), udp.mark),

@@ -1,5 +1,6 @@
 /**
- * The state of a scan: plain counters, which other code may read at any time.
+ * The state of a scan: plain counters, which other code may read at any time. Each number is written
+ * by the stage that counts it, when it changes; those of sockets by `SocketCounts`.
  *
  * @module
  */

@@ -21,12 +21,6 @@ interface Waiting {
 
 /** Writes rows to all sinks, in batches. */
 export class WriteStage {
-  /** Rows that every sink has accepted. */
-  written: number;
-  /** Rows that could not be written. */
-  lost = 0;
-  /** When the last of the written rows was accepted, Unix milliseconds. */
-  lastAt: number | undefined;
   #waiting: Waiting[] = [];
   #writing: Promise<void> | undefined;
   /** Resolves when the queue is emptied; `undefined` if no caller waits for that. */
@@ -36,16 +30,13 @@ export class WriteStage {
   /**
    * Creates the stage with an empty queue.
    *
-   * @param io The sinks, of which each gets all rows, and the state with the number of rows of earlier
-   * runs of the scan.
+   * @param io The sinks, of which each gets all rows, and the state that counts the rows.
    * @param stop Ends the scan when a sink fails. Rows that are added later are lost.
    */
   constructor(
     private readonly io: Pick<ScanIo, "sinks" | "clock" | "checkpoint" | "state">,
     private readonly stop: Pick<EarlyStop, "fail">,
-  ) {
-    this.written = io.state.written;
-  }
+  ) {}
 
   /**
    * Puts a row into the queue.
@@ -55,7 +46,7 @@ export class WriteStage {
    */
   add(record: ServerRecord, onAccepted: () => void): void {
     if (this.#failure !== undefined) {
-      this.lost++;
+      this.io.state.lost++;
       return;
     }
     this.#waiting.push({ record, onAccepted });
@@ -74,19 +65,19 @@ export class WriteStage {
   }
 
   async #write(): Promise<void> {
-    const { sinks, clock, checkpoint } = this.io;
+    const { sinks, clock, checkpoint, state } = this.io;
     while (this.#waiting.length > 0) {
       const batch = this.#takeAll();
       const records = batch.map(({ record }) => record);
       try {
         await Promise.all(sinks.map((sink) => sink.write(records)));
-        this.written += batch.length;
-        this.lastAt = clock.wall();
+        state.written += batch.length;
+        state.lastRowAt = clock.wall();
         await checkpoint?.accepted(records);
         for (const { onAccepted } of batch) onAccepted();
       } catch (error) {
         this.#failure = error as Error;
-        this.lost += batch.length + this.#takeAll().length;
+        state.lost += batch.length + this.#takeAll().length;
         this.stop.fail(this.#failure);
       }
     }

@@ -154,7 +154,7 @@ export class FloodingHosts {
     this.#until = now + PAUSE_MS;
     if (this.#protocol === undefined) return;
     note(this.report.passes.disturbed, this.#protocol);
-    this.#protocol = undefined;
+    this.#settlePass();
   }
 
   /**
@@ -212,19 +212,15 @@ export class FloodingHosts {
 
   /** Ends the running pass at its last position. */
   end(): void {
-    if (this.#protocol !== undefined) note(this.report.passes.clean, this.#protocol);
-    this.#protocol = undefined;
+    if (this.#protocol === undefined) return;
+    note(this.report.passes.clean, this.#protocol);
+    this.#settlePass();
   }
 
-  /** Protocols that had disturbed passes and no undisturbed pass. */
-  get disturbed(): string[] {
+  #settlePass(): void {
     const { disturbed, clean } = this.report.passes;
-    return disturbed.filter((protocol) => !clean.includes(protocol));
-  }
-
-  /** Number of times that further passes were begun. */
-  get further(): number {
-    return this.report.passes.further;
+    this.report.disturbed = disturbed.filter((protocol) => !clean.includes(protocol));
+    this.#protocol = undefined;
   }
 
   /** Counts the beginning of further passes. */

@@ -35,24 +35,24 @@ function scene() {
   const add = (count: number) => {
     for (let i = 0; i < count; i++) stage.add(ROW, () => log.push("onAccepted"));
   };
-  return { log, writes, stage, add, failures };
+  return { log, writes, stage, add, failures, state, clock };
 }
 
 const ROW = emptyRecord({ address: 0x7f000001, port: 19132 }, 1000);
 
 Deno.test("a row is accepted when all outputs and the checkpoint's list contain it", async () => {
-  const { log, writes, stage, add } = scene();
+  const { log, writes, stage, add, state, clock } = scene();
   add(1);
   assertEquals(log, ["write 1"]);
-  assertEquals(stage.written, 7); // the rows of an earlier run
+  assertEquals(state.written, 7); // the rows of an earlier run
   writes[0].resolve();
   await stage.idle();
   assertEquals(log, ["write 1", "accepted 1", "onAccepted"]);
-  assertEquals(stage.written, 8);
+  assertEquals([state.written, state.lastRowAt], [8, clock.wall()]);
 });
 
 Deno.test("a full queue accepts rows again as soon as its rows are being written", async () => {
-  const { log, writes, stage, add } = scene();
+  const { log, writes, stage, add, state } = scene();
   add(256); // the first one is written at once
   assertEquals(stage.whenFree, undefined);
   add(1);
@@ -66,17 +66,17 @@ Deno.test("a full queue accepts rows again as soon as its rows are being written
   assertEquals([log.at(-1), stage.whenFree, writes.length], ["write 256", undefined, 2]);
   writes[1].resolve();
   await stage.idle();
-  assertEquals(stage.written, 7 + 257);
+  assertEquals(state.written, 7 + 257);
 });
 
 Deno.test("when an output fails, rows are counted as lost, and no caller waits", async () => {
-  const { log, writes, stage, add, failures } = scene();
+  const { log, writes, stage, add, failures, state } = scene();
   add(257);
   const { whenFree } = stage;
   writes[0].reject(new Error("disk full"));
   await whenFree;
   await stage.idle();
   add(2);
-  assertEquals([stage.lost, stage.written, stage.whenFree], [259, 7, undefined]);
+  assertEquals([state.lost, state.written, stage.whenFree], [259, 7, undefined]);
   assertEquals([failures, log], [["disk full"], ["write 1"]]);
 });

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { SendErrorKind } from "../../scan/sweep_stage/send_errors.ts";
+import type { SendErrorKind } from "../../scan/sweep_stage/socket_counts.ts";
 import { withCommas } from "../../core/quantities.ts";
 
 /** The most likely cause of an error of sending, and its remedy. */

@@ -186,7 +186,7 @@ export class InspectStage {
     const { sighting, sighting: { endpoint, endpoint: { address } } } = subject;
     const { io: { clock, state } } = this.#options;
     const { stop, optedOut, responders } = this.#tables;
-    if (stop.reason === "failed") this.#parts.rows.lost++;
+    if (stop.reason === "failed") state.lost++;
     const reason = reasonToSkip(sighting, this.#tables);
     if (reason === "nothing") this.#settleUnverified(sighting, "forged");
     if (reason !== undefined) return reason;

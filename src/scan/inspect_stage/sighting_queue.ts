@@ -8,6 +8,7 @@
 import type { Endpoint } from "../../core/address.ts";
 import type { Sighting } from "../../core/record.ts";
 import type { ProtocolReply } from "../../inspect/protocol_reply.ts";
+import type { ScanState } from "../scan_state.ts";
 import type { ScanTables } from "../scan_tables.ts";
 import type { WriteStage } from "../write_stage.ts";
 import type { KnownPlan } from "./known_server_plan.ts";
@@ -48,8 +49,6 @@ export class SightingQueue {
   /** The servers of the queue. Those before index `#next` were taken. */
   #subjects: Subject[] = [];
   #next = 0;
-  /** Number of servers that were added and are not finished. */
-  #unfinished = 0;
   #wake: (() => void) | undefined;
   /** Resolves when few servers are waiting; `undefined` if the receiver does not wait. */
   #readable: PromiseWithResolvers<void> | undefined;
@@ -61,15 +60,15 @@ export class SightingQueue {
    *
    * @param tables The endpoints that are being interviewed, and the end of the scan.
    * @param rows The write stage, which receives the rows.
+   * @param state The state. Its number of inspections is that of the servers that were added and are
+   * not finished.
    */
   constructor(
     private readonly tables: Pick<ScanTables, "interviewed" | "stop">,
     private readonly rows: Pick<WriteStage, "whenFree">,
-  ) {}
-
-  /** Number of servers that wait for an interview or are being interviewed. */
-  get load(): number {
-    return this.#unfinished;
+    private readonly state: Pick<ScanState, "inspecting">,
+  ) {
+    state.inspecting = 0;
   }
 
   get #waiting(): number {
@@ -78,7 +77,7 @@ export class SightingQueue {
 
   /** Whether the queue is full. While it is full, the sweep must not send probes. */
   get isFull(): boolean {
-    return this.#unfinished > CAPACITY || this.rows.whenFree !== undefined ||
+    return this.state.inspecting > CAPACITY || this.rows.whenFree !== undefined ||
       this.tables.stop.interviewSignal.aborted;
   }
 
@@ -93,7 +92,7 @@ export class SightingQueue {
     if ("sighting" in subject && !subject.sighting.verified) {
       this.tables.interviewed.add(subject.sighting.endpoint);
     }
-    this.#unfinished++;
+    this.state.inspecting++;
     this.#subjects.push(subject);
     this.#wake?.();
   }
@@ -129,12 +128,12 @@ export class SightingQueue {
     if ("sighting" in subject && !subject.sighting.verified) {
       this.tables.interviewed.delete(subject.sighting.endpoint);
     }
-    if (--this.#unfinished === 0) this.#idle?.();
+    if (--this.state.inspecting === 0) this.#idle?.();
   }
 
   /** Resolves when all servers are finished. */
   async idle(): Promise<void> {
-    if (this.#unfinished > 0) await new Promise<void>((resolve) => this.#idle = resolve);
+    if (this.state.inspecting > 0) await new Promise<void>((resolve) => this.#idle = resolve);
   }
 
   /** Closes the queue: no more servers are added. */

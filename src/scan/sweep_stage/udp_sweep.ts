@@ -119,7 +119,7 @@ export class UdpSweep {
       signal: stop.sweepSignal,
       skipsCooldown: () => stop.skipsCooldown,
       skip: (targets, i, protocol) => skipped.hasAt(targets, i, protocol),
-      isBusy: () => sightings.load > 0 || state.tcp.passes > 0,
+      isBusy: () => state.inspecting > 0 || state.tcp.passes > 0,
       backlogged: () => sightings.isFull || floods.pauses(clock.now()),
     };
   }
@@ -182,8 +182,10 @@ export class UdpSweep {
     const { limits: { retries }, io: { clock, state } } = this.#options;
     const { floods, stop: { sweepSignal: signal } } = this.#tables;
     for (;;) {
-      const passes = disturbedPasses(this.#plan.udp, floods.disturbed);
-      if (passes.length === 0 || floods.further >= Math.min(retries, MOST_FURTHER)) return false;
+      const passes = disturbedPasses(this.#plan.udp, state.floods.disturbed);
+      if (passes.length === 0 || state.floods.passes.further >= Math.min(retries, MOST_FURTHER)) {
+        return false;
+      }
       if (signal.aborted) return true;
       await sleep(clock, this.#plan.gapMs, signal);
       if (signal.aborted) return true;

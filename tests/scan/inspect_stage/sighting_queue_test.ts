@@ -32,7 +32,7 @@ function scene() {
     search: () => undefined,
     recordWhenSaved: () => {},
   };
-  const queue = new SightingQueue(tables, rows);
+  const queue = new SightingQueue(tables, rows, state);
   const admission = new SightingAdmission(queue, tables, state, optOuts);
   return { rows, tables, state, queue, admission };
 }
@@ -43,11 +43,11 @@ function sighting(port: number, verified = true): Sighting {
 }
 
 Deno.test("a full queue makes the sweep wait, and still takes every sighting", () => {
-  const { queue, admission } = scene();
+  const { queue, admission, state } = scene();
   for (let port = 1; port <= 4096; port++) admission.push(sighting(port));
   assertEquals(queue.isFull, false);
   for (let port = 4097; port <= 5000; port++) admission.push(sighting(port));
-  assertEquals([queue.isFull, queue.load], [true, 5000]);
+  assertEquals([queue.isFull, state.inspecting], [true, 5000]);
   const ports: number[] = [];
   for (let one = queue.take(); one !== undefined; one = queue.take()) {
     if ("sighting" in one) ports.push(one.sighting.endpoint.port);
@@ -55,7 +55,7 @@ Deno.test("a full queue makes the sweep wait, and still takes every sighting", (
     queue.finish(one);
   }
   assertEquals(ports, Array.from({ length: 5000 }, (_, i) => i + 1));
-  assertEquals(queue.load, 0);
+  assertEquals(state.inspecting, 0);
 });
 
 Deno.test("replies are not read while sightings wait to be taken, or rows to be written", async () => {
@@ -119,12 +119,12 @@ Deno.test("a sighting that waits for a hold is queued when a hold is free, or om
   for (const { endpoint } of held) assertEquals(responders.hold(endpoint), "held");
   state.replies.unverified = 2; // as the receiver counts them
   for (const port of [65, 66]) admission.pushWhenHeld(sighting(port, false));
-  assertEquals(queue.load, 0);
+  assertEquals(state.inspecting, 0);
   responders.add(held[0].endpoint);
   const next = queue.take()!;
   assertEquals("sighting" in next && next.sighting.endpoint.port, 65);
   for (const { endpoint } of held) responders.ended(endpoint);
   if ("sighting" in next) responders.ended(next.sighting.endpoint);
-  assertEquals([state.replies.unverified, state.replies.omitted, queue.load], [1, 1, 1]);
+  assertEquals([state.replies.unverified, state.replies.omitted, state.inspecting], [1, 1, 1]);
   assertEquals(state.omittedAt.map(({ endpoint }) => endpoint.port), [66]);
 });

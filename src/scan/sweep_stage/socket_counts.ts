@@ -1,0 +1,82 @@
+/**
+ * Reads the counters of the sweep's sockets into the state of a scan. Sockets and their threads count
+ * apart from the scan; every other number of the state is written by its stage when it changes.
+ *
+ * @module
+ */
+import type { DatagramSocket, SocketErrors } from "../../net/socket.ts";
+import type { ScanSetup } from "../scan_setup.ts";
+
+/** Interval between updates, milliseconds. */
+const EVERY_MS = 20;
+
+/**
+ * Effect of an error: the system refused to send, or sending has to wait, or a resource for
+ * connections is exhausted.
+ */
+export type SendErrorKind = "refused" | "waits" | "short";
+
+/** Called when an error first occurs. */
+export type SendErrorListener = (code: string, kind: SendErrorKind) => void;
+
+/** Adds up the counters of all sockets, and reports each error code once. */
+export class SocketCounts {
+  /** Error counters. Several sockets may share one object, which is counted once. */
+  readonly #errors: readonly SocketErrors[];
+  readonly #reported = new Set<string>();
+  /**
+   * Number of datagrams that were dropped for lack of buffer space in an earlier run of the scan.
+   */
+  readonly #dropped: number;
+  #cancel = () => {};
+
+  /** Creates the sum of the counters of sockets. */
+  constructor(
+    private readonly options: Pick<ScanSetup, "io" | "hooks">,
+    private readonly sockets: readonly DatagramSocket[],
+  ) {
+    const { state, threads = 0 } = options.io;
+    state.threads = threads;
+    state.receiveBuffer = sockets.reduce((sum, one) => sum + one.receiveBuffer, 0);
+    this.#errors = [...new Set(sockets.map(({ errors }) => errors))];
+    this.#dropped = state.dropped;
+  }
+
+  /** Starts updates at regular intervals. */
+  start(): void {
+    this.#cancel = this.options.io.clock.after(EVERY_MS, () => {
+      this.update();
+      this.start();
+    });
+  }
+
+  /** Updates the state once. */
+  update(): void {
+    const { state } = this.options.io;
+    state.dropped = this.sockets.reduce((sum, { dropped }) => sum + dropped, this.#dropped);
+    state.errors = this.#sum("refused", ({ send }) => send);
+    state.waits = this.#sum("waits", ({ waits }) => waits);
+  }
+
+  /** Updates the state for the last time, and stops the updates. */
+  end(): void {
+    this.#cancel();
+    this.update();
+  }
+
+  #sum(
+    kind: "refused" | "waits",
+    of: (errors: SocketErrors) => Map<string, number>,
+  ): Record<string, number> {
+    const sums: Record<string, number> = {};
+    for (const errors of this.#errors) {
+      for (const [code, times] of of(errors)) sums[code] = (sums[code] ?? 0) + times;
+    }
+    for (const code of Object.keys(sums)) {
+      if (this.#reported.has(`${kind} ${code}`)) continue;
+      this.#reported.add(`${kind} ${code}`);
+      this.options.hooks?.onTrouble?.(code, kind);
+    }
+    return sums;
+  }
+}

@@ -1,0 +1,50 @@
+import { assertEquals } from "@std/assert";
+import { type DatagramSocket, noErrors } from "../../../src/net/socket.ts";
+import type { ScanIo } from "../../../src/scan/scan_setup.ts";
+import { newState } from "../../../src/scan/scan_state.ts";
+import { SocketCounts } from "../../../src/scan/sweep_stage/socket_counts.ts";
+import { FakeNetwork } from "../../../src/testing/fake_network.ts";
+
+Deno.test("counters of all sockets are added up, and shared counters count once", async () => {
+  const [shared, own] = [noErrors(), noErrors()];
+  const sockets = [shared, own, shared].map((errors) => ({
+    errors,
+    receiveBuffer: 100,
+    dropped: 0,
+  }));
+  const reported: string[] = [];
+  const network = new FakeNetwork(1);
+  const state = { ...newState("", 0), dropped: 7 }; // of an earlier run
+  const counts = new SocketCounts({
+    io: { clock: network, state, threads: 2 } as Partial<ScanIo> as ScanIo,
+    hooks: { onTrouble: (code, kind) => void reported.push(`${code} ${kind}`) },
+  }, sockets as Partial<DatagramSocket>[] as DatagramSocket[]);
+  assertEquals([state.threads, state.receiveBuffer], [2, 300]);
+  counts.update();
+  assertEquals([state.errors, state.waits, state.dropped, reported], [{}, {}, 7, []]);
+  shared.send.set("EPERM", 2);
+  own.send.set("EPERM", 3);
+  own.waits.set("ENETDOWN", 1);
+  sockets[0].dropped = 4;
+  sockets[1].dropped = 1;
+  for (const _ of [1, 2]) {
+    counts.update();
+    const { errors, waits, dropped } = state;
+    assertEquals({ errors, waits, dropped }, {
+      errors: { EPERM: 5 },
+      waits: { ENETDOWN: 1 },
+      dropped: 12,
+    });
+    assertEquals(reported, ["EPERM refused", "ENETDOWN waits"]);
+  }
+  shared.waits.set("EPERM", 1);
+  counts.start();
+  await network.run(new Promise<void>((resolve) => network.after(20, resolve)));
+  assertEquals(reported.at(-1), "EPERM waits");
+  sockets[0].dropped = 5;
+  counts.end();
+  assertEquals(state.dropped, 13);
+  sockets[0].dropped = 6;
+  await network.run(new Promise<void>((resolve) => network.after(100, resolve)));
+  assertEquals(state.dropped, 13);
+});

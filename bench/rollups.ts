@@ -14,7 +14,7 @@ import { Random } from "../src/fleet/random.ts";
 import type { Database } from "../src/store/database/database.ts";
 import { Store } from "../src/store/store.ts";
 import { createTables } from "../src/store/schema/create_tables.ts";
-import { DAY_MS, HOUR_MS, startOf } from "../src/store/uptime/hours.ts";
+import { DAY_MS, HOUR_MS, startOf } from "../src/store/uptime/rollup_hours.ts";
 import { rollUp } from "../src/store/uptime/roll_up.ts";
 import { hourPoints, recentUptime } from "../src/store/uptime/uptime_queries.ts";
 import { writeSpans } from "../src/store/uptime/watch_spans.ts";

@@ -138,6 +138,6 @@ export type { FloodedPasses, FloodReport } from "../sweep/flooding_hosts.ts";
 export type { RateReason, RateReport } from "../sweep/rate/rate_search.ts";
 export type { ReplyCounts } from "../sweep/reply_counts.ts";
 export * from "../sweep/token.ts";
-export type { Mark } from "../sweep/trail.ts";
+export type { Mark } from "../sweep/mark_history.ts";
 export type { WatchSpan } from "../store/uptime/watch_spans.ts";
 export * from "../watch/mod.ts";

@@ -10,7 +10,7 @@ export { type PostgresLocation, SSL_MODES, type SslMode } from "../store/databas
 export type { SqliteOptions } from "../store/database/sqlite.ts";
 export * from "../store/downsample.ts";
 export * from "../store/history_queries.ts";
-export type { InterviewScope } from "../store/kept/kept_columns.ts";
+export type { InterviewScope } from "../store/merging/kept_columns.ts";
 export * from "../store/missing_servers.ts";
 export * from "../store/database_location.ts";
 export * from "../store/open_store.ts";
@@ -34,11 +34,11 @@ export type { ScanAddresses } from "../store/scans/scan_ranges.ts";
 export * from "../store/store.ts";
 export {
   addUptime,
-  integrate,
   type SeenState,
   type StoredSpan,
   type Uptime,
-} from "../store/uptime/integrate.ts";
+  uptimeOfPolls,
+} from "../store/uptime/uptime_of_polls.ts";
 export { rollUp, type RollUpOptions } from "../store/uptime/roll_up.ts";
 export { removeHours, sealHours } from "../store/uptime/seal_hours.ts";
 export * from "../store/uptime/uptime_queries.ts";

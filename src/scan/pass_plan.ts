@@ -7,7 +7,7 @@ import { GAP_MS } from "../inspect/interview.ts";
 import type { Protocol } from "../protocols/protocol.ts";
 import { CONNECTION_ORDERS, type Pass, planPasses, spaceOf } from "../sweep/passes.ts";
 import type { ProbeKind } from "../sweep/probe_kind.ts";
-import type { Mark } from "../sweep/trail.ts";
+import type { Mark } from "../sweep/mark_history.ts";
 import { segmentsOf } from "../targets/compose.ts";
 import type { ScanIo, ScanLimits, ScanSelection, ScanSetup } from "./scan_setup.ts";
 import type { PassCounts, ScanState } from "./scan_state.ts";

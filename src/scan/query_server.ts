@@ -14,7 +14,7 @@ import { STREAM_LIMITS, type StreamLimits, StreamLink } from "../net/stream_link
 import { HOST_RATE, Throttle } from "../net/throttle.ts";
 import { motdAsSent, type Protocol } from "../protocols/protocol.ts";
 import type { ServerRecord } from "../core/record.ts";
-import { optOutCheck } from "../targets/builtin_lists.ts";
+import { optOutCheck } from "../targets/shipped_lists.ts";
 import { requestText, type Service } from "../targets/srv.ts";
 
 /** Options of a query to one server. */

@@ -11,7 +11,7 @@ import type { Database, Value } from "./database/database.ts";
 import { offlineEvent } from "./events/detect.ts";
 import { type PollEvents, pollEvents, type UnconfirmedEvents } from "./events/poll_events.ts";
 import type { EventBody, ReportedEvent } from "./events/watch_event.ts";
-import { PART_COLUMNS, withKeptColumns } from "./kept/kept_columns.ts";
+import { PART_COLUMNS, withKeptColumns } from "./merging/kept_columns.ts";
 import { withoutForgotten } from "./forget/tombstones.ts";
 import { writeOptOuts } from "./opt_outs.ts";
 import { type KnownServer, readKnownServers } from "./rows/known_servers.ts";

@@ -8,7 +8,7 @@ import { PROTOCOLS } from "../protocols/list.ts";
 import { type NumberedRecord, writeAttached } from "./attachments.ts";
 import { type Database, listValue } from "./database/database.ts";
 import { writeServerEvents } from "./events/server_events.ts";
-import { type InterviewScope, withKeptColumns } from "./kept/kept_columns.ts";
+import { type InterviewScope, withKeptColumns } from "./merging/kept_columns.ts";
 import type { Identified, ServerIdentity } from "./rows/identity.ts";
 import { matchServers } from "./rows/matched_servers.ts";
 import { observeReplies } from "./rows/observation_rows.ts";

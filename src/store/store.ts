@@ -6,7 +6,7 @@
 import type { ServerRecord } from "../core/record.ts";
 import { InputError } from "../core/errors.ts";
 import { type Database, StoreError, timeParameter } from "./database/database.ts";
-import type { InterviewScope } from "./kept/kept_columns.ts";
+import type { InterviewScope } from "./merging/kept_columns.ts";
 import { type Coverage, markMissing } from "./missing_servers.ts";
 import { writeOptOutEvents } from "./events/server_events.ts";
 import { writeOptOuts } from "./opt_outs.ts";

@@ -10,7 +10,7 @@ import type { ConnectionSlots } from "../net/connection_slots.ts";
 import type { Throttle } from "../net/throttle.ts";
 import type { TargetSpace } from "../targets/space.ts";
 import type { Pass, PassOptions, PassVisitor, Visited } from "./passes.ts";
-import type { Mark } from "./trail.ts";
+import type { Mark } from "./mark_history.ts";
 
 /** Options of {@linkcode ConnectionVisitor}. */
 export interface ConnectionVisitorOptions

@@ -6,7 +6,7 @@
 import { Endpoints } from "../core/endpoints.ts";
 import { type Clock, sleep } from "../net/clock.ts";
 import type { TargetSpace } from "../targets/space.ts";
-import type { Mark } from "./trail.ts";
+import type { Mark } from "./mark_history.ts";
 
 /** Number of targets that are computed at a time. */
 const COMPUTED_AT_ONCE = 256;

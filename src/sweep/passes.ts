@@ -5,7 +5,7 @@
  */
 import { type Clock, sleep } from "../net/clock.ts";
 import { type Segment, type TargetOrder, TargetSpace } from "../targets/space.ts";
-import type { Mark } from "./trail.ts";
+import type { Mark } from "./mark_history.ts";
 
 /** A pass: one protocol over all its targets. */
 export interface Pass {

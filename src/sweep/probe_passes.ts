@@ -7,7 +7,7 @@ import type { TargetSpace } from "../targets/space.ts";
 import type { Pass, PassOptions, PassVisitor, Visited } from "./passes.ts";
 import type { ProbeKind } from "./probe_kind.ts";
 import { Sender, type SenderOptions, type SendProgress } from "./sender.ts";
-import { type Mark, Trail } from "./trail.ts";
+import { type Mark, MarkHistory } from "./mark_history.ts";
 
 /** Options of {@linkcode ProbeVisitor}, with those of its passes and senders. */
 export interface ProbePassOptions extends PassOptions, Omit<SenderOptions, "onProgress"> {
@@ -16,7 +16,7 @@ export interface ProbePassOptions extends PassOptions, Omit<SenderOptions, "onPr
   /** How long late replies are awaited after the last probe, milliseconds. */
   readonly cooldownMs: number;
   /** Records the sweep's progress over time. Default: none. */
-  readonly trail?: Trail;
+  readonly history?: MarkHistory;
 }
 
 /** Runs the passes of UDP protocols. */
@@ -24,12 +24,12 @@ export class ProbeVisitor implements PassVisitor {
   /** When the last probe was sent, milliseconds of the clock. */
   lastSent = -Infinity;
   /** The progress of the passes over time. */
-  readonly trail: Trail;
+  readonly history: MarkHistory;
 
   /** Creates a visitor that has visited no target. */
   constructor(private readonly options: ProbePassOptions) {
     const { from, clock, cooldownMs } = options;
-    this.trail = options.trail ?? new Trail(from, clock.now(), cooldownMs);
+    this.history = options.history ?? new MarkHistory(from, clock.now(), cooldownMs);
   }
 
   async visit(pass: Pass, space: TargetSpace, from: Mark): Promise<Visited> {
@@ -43,7 +43,7 @@ export class ProbeVisitor implements PassVisitor {
         this.lastSent = clock.now();
         isQuiet = false;
       }
-      this.trail.record(from.pass, visited, clock.now());
+      this.history.record(from.pass, visited, clock.now());
       progress.note(sending.visited, sending.sent, sending.refused);
     };
     const sender = new Sender(kind, { ...this.options, onProgress });

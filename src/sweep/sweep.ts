@@ -6,7 +6,7 @@
 import { cooldown, Outstanding, type SentPass } from "./cooldown.ts";
 import { runPasses, spaceOf } from "./passes.ts";
 import { type ProbePassOptions, ProbeVisitor } from "./probe_passes.ts";
-import type { Mark } from "./trail.ts";
+import type { Mark } from "./mark_history.ts";
 
 /** Options of {@linkcode sweep}, with those of its passes. */
 export interface SweepOptions extends ProbePassOptions {
@@ -26,14 +26,14 @@ export interface SweepOptions extends ProbePassOptions {
 export async function sweep(options: SweepOptions): Promise<Mark> {
   const { signal, clock, gapMs, cooldownMs } = options;
   const visitor = new ProbeVisitor(options);
-  const { trail } = visitor;
+  const { history } = visitor;
   const mark = await runPasses(options, visitor);
   const skipsCooldown = () => signal.aborted && (options.skipsCooldown?.() ?? true);
-  const late = trail.before(clock.now() - cooldownMs) ?? mark;
+  const late = history.before(clock.now() - cooldownMs) ?? mark;
   const outstanding = new Outstanding(late, mark, (pass) => sentPass(pass, options));
   const waitMs = () => skipsCooldown() ? Math.min(gapMs, cooldownMs) : cooldownMs;
   await cooldown(clock, () => visitor.lastSent + waitMs(), outstanding);
-  return skipsCooldown() ? trail.before(clock.now() - cooldownMs) ?? mark : mark;
+  return skipsCooldown() ? history.before(clock.now() - cooldownMs) ?? mark : mark;
 }
 
 /** The targets of a pass, for the search for outstanding replies. */

@@ -12,8 +12,8 @@ import {
   hasLastingLoss,
   type LackingParts,
   lostFlags,
-} from "../store/kept/lacking_parts.ts";
-import { COLUMNS_KEPT_AT_LOSS, mergeRecords } from "../store/kept/merge_records.ts";
+} from "../store/merging/lacking_parts.ts";
+import { COLUMNS_KEPT_AT_LOSS, mergeRecords } from "../store/merging/merge_records.ts";
 import { identityOf, type ServerIdentity } from "../store/rows/identity.ts";
 import { differencesOf } from "../store/events/compare.ts";
 import {

@@ -5,7 +5,7 @@ import { openSqlite } from "../../src/store/database/sqlite.ts";
 import { writeObservations } from "../../src/store/rows/observation_rows.ts";
 import { createTables } from "../../src/store/schema/create_tables.ts";
 import { Store } from "../../src/store/store.ts";
-import { DAY_MS, HOUR_MS, startOf } from "../../src/store/uptime/hours.ts";
+import { DAY_MS, HOUR_MS, startOf } from "../../src/store/uptime/rollup_hours.ts";
 import { writeSpans } from "../../src/store/uptime/watch_spans.ts";
 import { finish, run, start, until } from "../cli/program.ts";
 import { all, connect, SERVER, withPostgres } from "../store/databases.ts";

@@ -8,7 +8,7 @@ import {
   motdAsSent,
   NoReply,
 } from "../../src/protocols/protocol.ts";
-import { optOutCheck } from "../../src/targets/builtin_lists.ts";
+import { optOutCheck } from "../../src/targets/shipped_lists.ts";
 import { query, raknet } from "../../src/entry/protocols.ts";
 import { queryProtocol } from "../../src/protocols/query/mod.ts";
 import { raknetProtocol, type RaknetStatus } from "../../src/protocols/raknet/mod.ts";

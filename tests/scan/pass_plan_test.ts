@@ -2,7 +2,7 @@ import { assertEquals } from "@std/assert";
 import { PROTOCOLS } from "../../src/protocols/list.ts";
 import { countPositions, planScanPasses } from "../../src/scan/pass_plan.ts";
 import { newState } from "../../src/scan/scan_state.ts";
-import type { Mark } from "../../src/sweep/trail.ts";
+import type { Mark } from "../../src/sweep/mark_history.ts";
 import { CONNECTION_ORDERS, type Pass } from "../../src/sweep/passes.ts";
 import { compose } from "../../src/targets/compose.ts";
 import { PORTS, selectionFor } from "./scan_harness.ts";

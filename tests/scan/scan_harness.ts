@@ -24,7 +24,7 @@ import type {
 import { runScan } from "../../src/scan/scan.ts";
 import { newState, type ScanState } from "../../src/scan/scan_state.ts";
 import type { Sink } from "../../src/sinks/sink.ts";
-import type { Mark } from "../../src/sweep/trail.ts";
+import type { Mark } from "../../src/sweep/mark_history.ts";
 import { compose } from "../../src/targets/compose.ts";
 import type { Range } from "../../src/targets/ranges.ts";
 import { FakeNetwork } from "../../src/testing/fake_network.ts";

@@ -1,4 +1,4 @@
-/** Covers src/sweep/trail.ts. */
+/** Covers src/sweep/mark_history.ts. */
 import { assertEquals } from "@std/assert";
 import {
   CONNECTION_ORDERS,
@@ -8,7 +8,7 @@ import {
   runPasses,
   spaceOf,
 } from "../../src/sweep/passes.ts";
-import type { Mark } from "../../src/sweep/trail.ts";
+import type { Mark } from "../../src/sweep/mark_history.ts";
 import { RangeSet } from "../../src/targets/ranges.ts";
 import { FakeNetwork } from "../../src/testing/fake_network.ts";
 

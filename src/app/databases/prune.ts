@@ -19,7 +19,7 @@ import {
   type Removing,
 } from "../../store/remove_old_rows.ts";
 import { withDatabaseErrors } from "../../store/store.ts";
-import { DAY_MS, startOf } from "../../store/uptime/hours.ts";
+import { DAY_MS, startOf } from "../../store/uptime/rollup_hours.ts";
 import { rollUp } from "../../store/uptime/roll_up.ts";
 import { lastWatched, removeHours, sealHours } from "../../store/uptime/seal_hours.ts";
 

@@ -19,7 +19,7 @@ import { type DatabaseLocation, parseDatabaseLocation } from "../../store/databa
 import { type ConnectionEnvironment, openExisting, openStore } from "../../store/open_store.ts";
 import { readDatabaseIdentity } from "../../store/spill_file.ts";
 import { SpillingStore, unavailableReason } from "../../store/spilling_store.ts";
-import type { InterviewScope } from "../../store/kept/kept_columns.ts";
+import type { InterviewScope } from "../../store/merging/kept_columns.ts";
 import { readOptOuts } from "../../store/opt_outs.ts";
 import type { OptOut } from "../../store/rows/polls.ts";
 import type { ScanNumbers } from "../../store/scans/scan_progress.ts";

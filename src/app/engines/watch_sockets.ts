@@ -10,7 +10,7 @@ import type { DatagramSocket } from "../../net/socket.ts";
 import { StreamLink } from "../../net/stream_link.ts";
 import { HOST_RATE, Throttle } from "../../net/throttle.ts";
 import { socketsFor } from "../../sweep/probe_window.ts";
-import { optOutCheck } from "../../targets/builtin_lists.ts";
+import { optOutCheck } from "../../targets/shipped_lists.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
 import {
   newPollPool,

@@ -20,7 +20,7 @@ import {
   type LocalNetwork,
   LONGEST_ANNOUNCEMENT,
 } from "../../scan/lan/mod.ts";
-import { optOutCheck } from "../../targets/builtin_lists.ts";
+import { optOutCheck } from "../../targets/shipped_lists.ts";
 import type { WrittenPorts } from "../../targets/ports.ts";
 import { type CallContext, networkOf } from "../call_context.ts";
 import type { OptionsOf } from "../options/option_table.ts";

@@ -11,7 +11,7 @@ import type { Marks } from "../../scan/checkpoint/low_water_mark.ts";
 import { writtenRowsPath } from "../../scan/checkpoint/written_rows.ts";
 import { type ResumedRows, resumeRows } from "../../scan/checkpoint/resumed_rows.ts";
 import { systemDisk } from "../../sinks/file_operations.ts";
-import type { Mark } from "../../sweep/trail.ts";
+import type { Mark } from "../../sweep/mark_history.ts";
 import type { GivenOptions, OptionForm } from "../options/given_options.ts";
 import { parseShard } from "../../targets/space.ts";
 import { type Configuration, fullPath, parseConfiguration } from "./scan_configuration.ts";

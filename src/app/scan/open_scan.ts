@@ -8,7 +8,7 @@ import { beganAt } from "../../scan/scan_id.ts";
 import { newState, type ScanState } from "../../scan/scan_state.ts";
 import { readEndpoints } from "../../sinks/read_endpoints.ts";
 import type { Sink } from "../../sinks/sink.ts";
-import { isLater } from "../../sweep/trail.ts";
+import { isLater } from "../../sweep/mark_history.ts";
 import { connectionEnvironment } from "../databases/connection_environment.ts";
 import { queriedProtocolsOf, ScanDatabases, spillPath } from "../databases/scan_databases.ts";
 import {

@@ -13,8 +13,8 @@ import type {
   ScanSelection,
   ScanTargets,
 } from "../../scan/scan_setup.ts";
-import { isLater } from "../../sweep/trail.ts";
-import { optOutCheck } from "../../targets/builtin_lists.ts";
+import { isLater } from "../../sweep/mark_history.ts";
+import { optOutCheck } from "../../targets/shipped_lists.ts";
 import type { EngineChoice } from "../engines/engine_names.ts";
 import type { OptionsOf } from "../options/option_table.ts";
 import { chosenVerify, type ProtocolChoice, protocolsOf } from "../settings/chosen_protocols.ts";

@@ -30,7 +30,7 @@ import {
   neverProbedRanges,
   neverProbedReason,
   privateRanges,
-} from "../../targets/builtin_lists.ts";
+} from "../../targets/shipped_lists.ts";
 
 /** The text of a target file, and its name in errors. */
 export interface NamedText {

@@ -7,7 +7,7 @@ import { type Address, type Endpoint, endpointKey, family } from "../../core/add
 import { InputError } from "../../core/errors.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
 import { hasUsualPort } from "../../protocols/usual_ports.ts";
-import { neverProbedReason } from "../../targets/builtin_lists.ts";
+import { neverProbedReason } from "../../targets/shipped_lists.ts";
 import { parseTarget } from "../../targets/parse.ts";
 import type { Service } from "../../targets/srv.ts";
 import {

@@ -6,7 +6,7 @@
 import { type Address, family, formatAddress } from "../../core/address.ts";
 import { InputError } from "../../core/errors.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
-import { refusedFromName } from "../../targets/builtin_lists.ts";
+import { refusedFromName } from "../../targets/shipped_lists.ts";
 import { requestText, type Service, type ServiceFinder } from "../../targets/srv.ts";
 
 /** The lookup functions and rules for names. */

@@ -17,7 +17,7 @@ import type { NamedService } from "../../targets/srv.ts";
 import { brokenCellReporter } from "../databases/broken_cells.ts";
 import { namedPlace } from "../databases/select_servers.ts";
 import type { Marks } from "../../scan/checkpoint/low_water_mark.ts";
-import { isLater } from "../../sweep/trail.ts";
+import { isLater } from "../../sweep/mark_history.ts";
 import type { Shard } from "../../targets/space.ts";
 
 /** A known server of a database. */

@@ -12,7 +12,7 @@ import type { Database } from "../../store/database/database.ts";
 import { allServers, serversAfter } from "../../store/server_queries.ts";
 import { withDatabaseErrors } from "../../store/store.ts";
 import { AddressSet, type Range } from "../../targets/ranges.ts";
-import { neverProbedReason } from "../../targets/builtin_lists.ts";
+import { neverProbedReason } from "../../targets/shipped_lists.ts";
 import { splitWords } from "../../targets/parse.ts";
 import { type StoredState, WatchedServer, type WatchRules } from "../../watch/mod.ts";
 import { OUTPUT_FORMAT_LIST } from "../outputs/output_formats.ts";

@@ -21,7 +21,7 @@ import { reportLine } from "../term/console.ts";
 import { printResult } from "../term/json_results.ts";
 import { userPath, writeRefusal, writeTextFile } from "../../app/environment.ts";
 import { onInterrupt } from "../../app/interrupt_signals.ts";
-import { privateRanges } from "../../targets/builtin_lists.ts";
+import { privateRanges } from "../../targets/shipped_lists.ts";
 import { countOf, withCommas } from "../../core/quantities.ts";
 import { checkScan, refuseCheckOptions } from "./fleet_check.ts";
 

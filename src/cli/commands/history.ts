@@ -9,7 +9,7 @@ import { countOf, withCommas } from "../../core/quantities.ts";
 import { jsonText } from "../../sinks/json.ts";
 import { countObservations, historyOf, type Observation } from "../../store/history_queries.ts";
 import { withDatabaseErrors } from "../../store/store.ts";
-import type { Uptime } from "../../store/uptime/integrate.ts";
+import type { Uptime } from "../../store/uptime/uptime_of_polls.ts";
 import { type RecentUptime, recentUptime } from "../../store/uptime/uptime_queries.ts";
 import { connectionEnvironment } from "../../app/databases/connection_environment.ts";
 import { fileChangeOf } from "../../app/databases/file_change.ts";

@@ -12,7 +12,7 @@ import type { Disk } from "../../sinks/file_operations.ts";
 import type { FloodReport } from "../../sweep/flooding_hosts.ts";
 import { noCanaries } from "../../sweep/canaries/loss_estimate.ts";
 import { noReplies } from "../../sweep/reply_counts.ts";
-import type { Mark } from "../../sweep/trail.ts";
+import type { Mark } from "../../sweep/mark_history.ts";
 import type { Marks } from "./low_water_mark.ts";
 import { type EndReason, noStreams, type ScanState } from "../scan_state.ts";
 import {

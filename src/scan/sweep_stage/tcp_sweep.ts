@@ -13,7 +13,7 @@ import type { Throttle } from "../../net/throttle.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
 import { ConnectionVisitor } from "../../sweep/connection_passes.ts";
 import { runPasses } from "../../sweep/passes.ts";
-import type { Mark } from "../../sweep/trail.ts";
+import type { Mark } from "../../sweep/mark_history.ts";
 import type { SightingAdmission } from "../inspect_stage/sighting_admission.ts";
 import type { SightingQueue } from "../inspect_stage/sighting_queue.ts";
 import type { OptOutRecorder } from "../opt_outs/opt_out_recorder.ts";

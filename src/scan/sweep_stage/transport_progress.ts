@@ -5,7 +5,7 @@
  */
 import type { Protocol } from "../../protocols/protocol.ts";
 import type { Pass, PassProgress } from "../../sweep/passes.ts";
-import type { Mark } from "../../sweep/trail.ts";
+import type { Mark } from "../../sweep/mark_history.ts";
 import type { ScanSetup } from "../scan_setup.ts";
 import type { PassCounts } from "../scan_state.ts";
 

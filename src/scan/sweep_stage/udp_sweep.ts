@@ -11,7 +11,7 @@ import type { Throttle } from "../../net/throttle.ts";
 import type { Pass, PassProgress } from "../../sweep/passes.ts";
 import type { ProbeWindow } from "../../sweep/probe_window.ts";
 import { sweep, type SweepOptions } from "../../sweep/sweep.ts";
-import { type Mark, Trail } from "../../sweep/trail.ts";
+import { type Mark, MarkHistory } from "../../sweep/mark_history.ts";
 import type { SightingQueue } from "../inspect_stage/sighting_queue.ts";
 import type { PassPlan } from "../pass_plan.ts";
 import type { ScanSetup } from "../scan_setup.ts";
@@ -50,7 +50,7 @@ export class UdpSweep {
   readonly #plan: PassPlan;
   readonly #tables: ScanTables;
   readonly #parts: UdpSweepParts;
-  readonly #trail: Trail;
+  readonly #history: MarkHistory;
   readonly #progress: TransportProgress;
   #isCut = false;
 
@@ -61,7 +61,7 @@ export class UdpSweep {
     this.#tables = tables;
     this.#parts = parts;
     const { order: { from: { udp } }, limits: { cooldownMs }, io: { clock } } = options;
-    this.#trail = new Trail(udp, clock.now(), cooldownMs);
+    this.#history = new MarkHistory(udp, clock.now(), cooldownMs);
     this.#progress = new TransportProgress(options, "udp");
   }
 
@@ -70,7 +70,7 @@ export class UdpSweep {
    * reply.
    */
   get mark(): Mark {
-    return this.#trail.settled(this.#options.io.clock.now());
+    return this.#history.settled(this.#options.io.clock.now());
   }
 
   /** Whether repetitions of disturbed passes are left. */
@@ -86,7 +86,7 @@ export class UdpSweep {
     if (passes.length === 0) return from;
     await this.#detectSuppressors();
     try {
-      const options = { ...this.#sweepOptions(), passes, from, trail: this.#trail };
+      const options = { ...this.#sweepOptions(), passes, from, history: this.#history };
       const mark = await sweep({ ...options, progress: this.#publish(from, passes) });
       if (!stop.sweepSignal.aborted) {
         floods.end();

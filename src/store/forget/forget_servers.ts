@@ -12,7 +12,7 @@ import {
   timeParameter,
 } from "../database/database.ts";
 import { addressColumn, canonicalHost, hasAddressIn } from "../rows/addresses.ts";
-import { isTimeIn, timeList } from "../uptime/hours.ts";
+import { isTimeIn, timeList } from "../uptime/rollup_hours.ts";
 import { TABLE_COLUMNS } from "../schema/table_columns.ts";
 import { hasTextIndex } from "../schema/text_index.ts";
 import { othersEnded } from "../database/other_transactions.ts";

@@ -7,7 +7,7 @@ import type { ServerRecord } from "../../core/record.ts";
 import type { Database } from "../database/database.ts";
 import { withoutForgotten } from "../forget/tombstones.ts";
 import { byAddress, type Identified, identified, type ServerIdentity } from "./identity.ts";
-import { PART_COLUMNS } from "../kept/kept_columns.ts";
+import { PART_COLUMNS } from "../merging/kept_columns.ts";
 import { type KnownServer, readKnownServers, repliedServers } from "./known_servers.ts";
 import { scanNumbers } from "./scan_numbers.ts";
 

@@ -15,7 +15,7 @@ import {
   readState,
   type RollupState,
   startOf,
-} from "./hours.ts";
+} from "./rollup_hours.ts";
 
 /** Maximum number of checks for the end of other transactions. */
 const ATTEMPTS = 50;

@@ -4,7 +4,7 @@
  * @module
  */
 import { type BulkStatement, type Database, isInList, listValue } from "../database/database.ts";
-import { HOUR_MS, hoursBetween, startOf, VALID_MS } from "./hours.ts";
+import { HOUR_MS, hoursBetween, startOf, VALID_MS } from "./rollup_hours.ts";
 
 /** An hour is closed at the earliest this long after its end, milliseconds. */
 export const GRACE_MS = 5 * 60_000;

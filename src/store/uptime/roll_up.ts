@@ -11,10 +11,10 @@ import {
 } from "../database/database.ts";
 import { closeHours } from "./close_hours.ts";
 import { ALL_SERVERS } from "./dirty_hours.ts";
-import { DAY_MS, exclusively, readState, type RollupState, startOf } from "./hours.ts";
+import { DAY_MS, exclusively, readState, type RollupState, startOf } from "./rollup_hours.ts";
 import { computeDay, computeHour } from "./rollup_rows.ts";
 import { computeServerUptime } from "./server_uptime.ts";
-import { type DirtyHour, writeTotals } from "./totals.ts";
+import { type DirtyHour, writeTotals } from "./rollup_totals.ts";
 
 /** Servers per transaction. */
 const PAGE = 2000;

@@ -20,8 +20,8 @@ import {
   isTimeIn,
   timeList,
   VALID_MS,
-} from "./hours.ts";
-import { integrate, type SeenState, type StoredSpan } from "./integrate.ts";
+} from "./rollup_hours.ts";
+import { type SeenState, type StoredSpan, uptimeOfPolls } from "./uptime_of_polls.ts";
 
 const COLUMNS: readonly ColumnDefinition[] = [
   ["at", "timestamptz"],
@@ -74,7 +74,7 @@ export async function computeHour(
       await optOutsOf(database, servers),
     ];
   const rows = [...seen].flatMap(([server, states]): Value[][] => {
-    const uptime = integrate(states, spans, hour, end, optedOut.get(server));
+    const uptime = uptimeOfPolls(states, spans, hour, end, optedOut.get(server));
     const { watchedS, onlineS, playerS, playersMin, playersMax } = uptime;
     if (watchedS === 0) return [];
     return [[hour, 1, server, playerS, watchedS, onlineS, playersMin, playersMax]];

@@ -12,7 +12,7 @@ import {
   readState,
   startOf,
   VALID_MS,
-} from "./hours.ts";
+} from "./rollup_hours.ts";
 
 /** Rows per transaction. */
 const PAGE = 5000;

@@ -5,7 +5,14 @@
  */
 import { type Database, timeParameter } from "../database/database.ts";
 import { ALL_SERVERS } from "./dirty_hours.ts";
-import { DAY_MS, isServerIn, isTimeIn, type RollupState, startOf, timeList } from "./hours.ts";
+import {
+  DAY_MS,
+  isServerIn,
+  isTimeIn,
+  type RollupState,
+  startOf,
+  timeList,
+} from "./rollup_hours.ts";
 
 /** Number of days. */
 const DAYS = 30;

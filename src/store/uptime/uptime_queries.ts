@@ -4,8 +4,16 @@
  * @module
  */
 import type { Database, Row, Value } from "../database/database.ts";
-import { DAY_MS, HOUR_MS, isTimeIn, readState, startOf, timeList, VALID_MS } from "./hours.ts";
-import { addUptime, integrate, UNWATCHED, type Uptime } from "./integrate.ts";
+import {
+  DAY_MS,
+  HOUR_MS,
+  isTimeIn,
+  readState,
+  startOf,
+  timeList,
+  VALID_MS,
+} from "./rollup_hours.ts";
+import { addUptime, UNWATCHED, type Uptime, uptimeOfPolls } from "./uptime_of_polls.ts";
 import { optOutsOf, spansIn, statesIn } from "./rollup_rows.ts";
 
 /** The uptime of a server in an hour or a day. */
@@ -146,7 +154,7 @@ async function currentPoints(
   for (let at = startOf(from, HOUR_MS); at < to; at += HOUR_MS) {
     const end = Math.min(at + HOUR_MS, to);
     const near = seen.filter((one) => one.at >= at - VALID_MS && one.at < end);
-    const uptime = integrate(near, spans, at, end, optedOutAt);
+    const uptime = uptimeOfPolls(near, spans, at, end, optedOutAt);
     if (uptime.watchedS > 0) points.push({ at, hours: 1, ...uptime });
   }
   return points;

@@ -5,7 +5,7 @@
  */
 import { formatAddress } from "../../core/address.ts";
 import type { ListedEvent, StoredEvent } from "../../store/events/event_feed.ts";
-import type { Uptime } from "../../store/uptime/integrate.ts";
+import type { Uptime } from "../../store/uptime/uptime_of_polls.ts";
 import type {
   EventsQuery,
   History,

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { DAY_MS } from "../../store/uptime/hours.ts";
+import { DAY_MS } from "../../store/uptime/rollup_hours.ts";
 import { type DashboardData, type DashboardFilters, DataError } from "../data/dashboard_data.ts";
 import { jsonContent } from "../http/answer.ts";
 import { breakdownPage } from "../pages/breakdown_page.tsx";

@@ -9,7 +9,7 @@ import {
   timeParameter,
   type Value,
 } from "../../store/database/database.ts";
-import { DAY_MS, HOUR_MS, readState, startOf, VALID_MS } from "../../store/uptime/hours.ts";
+import { DAY_MS, HOUR_MS, readState, startOf, VALID_MS } from "../../store/uptime/rollup_hours.ts";
 import { hourPoints, uptimePoints } from "../../store/uptime/uptime_queries.ts";
 import type { History, HistoryPoint } from "./dashboard_data.ts";
 

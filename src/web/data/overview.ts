@@ -7,7 +7,7 @@ import { type Database, timeParameter } from "../../store/database/database.ts";
 import { SERVER_ORDERS } from "../../store/queries/orders.ts";
 import { runningScans } from "../../store/scans/scan_list.ts";
 import { storableUuid } from "../../store/rows/stored_values.ts";
-import { DAY_MS } from "../../store/uptime/hours.ts";
+import { DAY_MS } from "../../store/uptime/rollup_hours.ts";
 import type { ListedServer, Overview } from "./dashboard_data.ts";
 import type { PlaceLookup } from "../../app/geoip/places.ts";
 import { listedServers } from "./listed_servers.ts";

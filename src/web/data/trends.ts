@@ -4,7 +4,7 @@
  * @module
  */
 import { type Database, type Row, timeParameter } from "../../store/database/database.ts";
-import { DAY_MS, startOf } from "../../store/uptime/hours.ts";
+import { DAY_MS, startOf } from "../../store/uptime/rollup_hours.ts";
 import type { Trend, TrendPoint, TrendsQuery } from "./dashboard_data.ts";
 
 /** Number of values that have a trend. */

@@ -1,6 +1,6 @@
 /**
  * Covers src/app/targets/scan_plan.ts, src/app/targets/require_permission.ts,
- * src/app/scan/scan_choice.ts, src/scan/requested_names.ts, src/targets/builtin_lists.ts,
+ * src/app/scan/scan_choice.ts, src/scan/requested_names.ts, src/targets/shipped_lists.ts,
  * src/targets/permission.ts and src/targets/density.ts.
  */
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";

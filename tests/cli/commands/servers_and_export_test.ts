@@ -4,7 +4,7 @@
 import { DatabaseSync } from "node:sqlite";
 import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { InputError } from "../../../src/core/errors.ts";
-import { UNWATCHED } from "../../../src/store/uptime/integrate.ts";
+import { UNWATCHED } from "../../../src/store/uptime/uptime_of_polls.ts";
 import { historyLines, sparkline } from "../../../src/cli/commands/history.ts";
 import { ago, storedServersTable } from "../../../src/app/databases/select_servers.ts";
 import { PAST_TIME } from "../../../src/app/options/domain_value_types.ts";

@@ -11,7 +11,7 @@ import { parseDatabaseLocation } from "../../../src/store/database_location.ts";
 import { writeObservations } from "../../../src/store/rows/observation_rows.ts";
 import { createTables } from "../../../src/store/schema/create_tables.ts";
 import { Store } from "../../../src/store/store.ts";
-import { DAY_MS, HOUR_MS, startOf } from "../../../src/store/uptime/hours.ts";
+import { DAY_MS, HOUR_MS, startOf } from "../../../src/store/uptime/rollup_hours.ts";
 import { rollUp } from "../../../src/store/uptime/roll_up.ts";
 import { writeSpans } from "../../../src/store/uptime/watch_spans.ts";
 import { all } from "../databases.ts";

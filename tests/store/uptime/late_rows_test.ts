@@ -7,7 +7,7 @@ import { readDatabaseIdentity } from "../../../src/store/spill_file.ts";
 import { SpillingStore } from "../../../src/store/spilling_store.ts";
 import { Store } from "../../../src/store/store.ts";
 import { systemClock } from "../../../src/net/clock.ts";
-import { DAY_MS, HOUR_MS, readState, startOf } from "../../../src/store/uptime/hours.ts";
+import { DAY_MS, HOUR_MS, readState, startOf } from "../../../src/store/uptime/rollup_hours.ts";
 import { rollUp } from "../../../src/store/uptime/roll_up.ts";
 import { hourPoints } from "../../../src/store/uptime/uptime_queries.ts";
 import { writeSpans } from "../../../src/store/uptime/watch_spans.ts";

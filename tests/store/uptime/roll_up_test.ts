@@ -5,15 +5,15 @@ import { type Database, timeParameter } from "../../../src/store/database/databa
 import { downsampleObservations } from "../../../src/store/downsample.ts";
 import { writeObservations } from "../../../src/store/rows/observation_rows.ts";
 import { Store } from "../../../src/store/store.ts";
-import { DAY_MS, HOUR_MS, readState, startOf } from "../../../src/store/uptime/hours.ts";
+import { DAY_MS, HOUR_MS, readState, startOf } from "../../../src/store/uptime/rollup_hours.ts";
 import {
   addUptime,
-  integrate,
   type SeenState,
   type StoredSpan,
   UNWATCHED,
   type Uptime,
-} from "../../../src/store/uptime/integrate.ts";
+  uptimeOfPolls,
+} from "../../../src/store/uptime/uptime_of_polls.ts";
 import { rollUp } from "../../../src/store/uptime/roll_up.ts";
 import { removeHours, sealHours } from "../../../src/store/uptime/seal_hours.ts";
 import { hourPoints, recentUptime } from "../../../src/store/uptime/uptime_queries.ts";
@@ -78,7 +78,7 @@ function expectedRollups(
     for (let day = START; day < until; day += DAY_MS) {
       let sum = UNWATCHED;
       for (let at = day; at < day + DAY_MS; at += HOUR_MS) {
-        const uptime = integrate(states, spans, at, at + HOUR_MS);
+        const uptime = uptimeOfPolls(states, spans, at, at + HOUR_MS);
         sum = addUptime(sum, uptime);
         if (uptime.watchedS > 0) rollups.set(`1 ${new Date(at).toISOString()} ${server}`, uptime);
       }

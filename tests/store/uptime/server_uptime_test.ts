@@ -4,7 +4,7 @@ import type { Database } from "../../../src/store/database/database.ts";
 import { writeObservations } from "../../../src/store/rows/observation_rows.ts";
 import { selectServers } from "../../../src/store/server_queries.ts";
 import { Store } from "../../../src/store/store.ts";
-import { DAY_MS, HOUR_MS, isServerIn, startOf } from "../../../src/store/uptime/hours.ts";
+import { DAY_MS, HOUR_MS, isServerIn, startOf } from "../../../src/store/uptime/rollup_hours.ts";
 import { rollUp } from "../../../src/store/uptime/roll_up.ts";
 import { writeSpans } from "../../../src/store/uptime/watch_spans.ts";
 import { all, onEngines } from "../databases.ts";

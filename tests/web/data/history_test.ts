@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { DAY_MS, HOUR_MS } from "../../../src/store/uptime/hours.ts";
+import { DAY_MS, HOUR_MS } from "../../../src/store/uptime/rollup_hours.ts";
 import { readHistory } from "../../../src/web/data/history.ts";
 import { timeParameter } from "../../../src/store/database/database.ts";
 import { Store } from "../../../src/store/store.ts";

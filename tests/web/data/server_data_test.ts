@@ -7,7 +7,7 @@ import { ATTACHMENTS, type RecordWithAttachments } from "../../../src/core/recor
 import type { Database } from "../../../src/store/database/database.ts";
 import { identityOf } from "../../../src/store/rows/identity.ts";
 import { Store } from "../../../src/store/store.ts";
-import { DAY_MS, HOUR_MS } from "../../../src/store/uptime/hours.ts";
+import { DAY_MS, HOUR_MS } from "../../../src/store/uptime/rollup_hours.ts";
 import { rollUp } from "../../../src/store/uptime/roll_up.ts";
 import { writeSpans } from "../../../src/store/uptime/watch_spans.ts";
 import { dataOf } from "../../../src/web/data/database_reader.ts";

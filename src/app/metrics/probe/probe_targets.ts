@@ -7,7 +7,7 @@
  */
 import { type Address, type Endpoint, family, isLoopback } from "../../../core/address.ts";
 import { InputError } from "../../../core/errors.ts";
-import { neverProbedReason, privateRanges } from "../../../targets/builtin_lists.ts";
+import { neverProbedReason, privateRanges } from "../../../targets/shipped_lists.ts";
 import { parseTarget, type Target } from "../../../targets/parse.ts";
 import { AddressSet, type Range } from "../../../targets/ranges.ts";
 import type { WatchedServer } from "../../../watch/mod.ts";

@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import type { ServerRecord } from "../../../src/core/record.ts";
 import { PROTOCOLS } from "../../../src/protocols/list.ts";
-import { mergeRecords } from "../../../src/store/kept/merge_records.ts";
+import { mergeRecords } from "../../../src/store/merging/merge_records.ts";
 import { record } from "../records.ts";
 
 const NONE = { unqueried: [], missing: [], allProtocols: PROTOCOLS };

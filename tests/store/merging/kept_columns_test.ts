@@ -3,7 +3,7 @@ import { assertEquals, assertNotEquals } from "@std/assert";
 import type { ServerRecord } from "../../../src/core/record.ts";
 import { PROTOCOLS } from "../../../src/protocols/list.ts";
 import type { Database } from "../../../src/store/database/database.ts";
-import type { InterviewScope } from "../../../src/store/kept/kept_columns.ts";
+import type { InterviewScope } from "../../../src/store/merging/kept_columns.ts";
 import { Store } from "../../../src/store/store.ts";
 import { all, onEngines, SEEN, storedServers } from "../databases.ts";
 import { record, scanId } from "../records.ts";

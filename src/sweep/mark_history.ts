@@ -1,5 +1,5 @@
 /**
- * The progress of a sweep over time. It shows which probes may still get a reply.
+ * What a sweep had sent at times in the recent past. It shows which probes may still get a reply.
  *
  * @module
  */
@@ -17,18 +17,18 @@ export function isLater({ pass, position }: Mark): boolean {
   return pass > 1 || position > 0;
 }
 
-/** Number of entries in a trail. */
+/** Number of entries in a history. */
 const STEPS = 64;
 
 /** The marks of a sweep over a recent period. */
-export class Trail {
+export class MarkHistory {
   readonly #steps: { readonly mark: Mark; readonly at: number }[];
   #pass: number;
   #position: number;
   #last: number;
 
   /**
-   * Creates a trail that starts at a mark.
+   * Creates a history that starts at a mark.
    *
    * @param memoryMs Length of the period, milliseconds: the maximum delay of replies.
    */

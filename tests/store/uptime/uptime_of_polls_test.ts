@@ -1,14 +1,14 @@
 import { assertEquals } from "@std/assert";
 import { Random } from "../../../src/fleet/random.ts";
-import { HOUR_MS, VALID_MS } from "../../../src/store/uptime/hours.ts";
+import { HOUR_MS, VALID_MS } from "../../../src/store/uptime/rollup_hours.ts";
 import {
   addUptime,
-  integrate,
   type SeenState,
   type StoredSpan,
   UNWATCHED,
   type Uptime,
-} from "../../../src/store/uptime/integrate.ts";
+  uptimeOfPolls,
+} from "../../../src/store/uptime/uptime_of_polls.ts";
 
 const START = 1_700_000_000_000 - 1_700_000_000_000 % HOUR_MS;
 const SECOND = 1000;
@@ -74,10 +74,10 @@ Deno.test("uptime equals the computation second by second, and the hours of a pe
     const random = new Random(seed);
     const [spans, states] = [drawSpans(random), drawStates(random, random.below(40))];
     const optedOutAt = random.below(3) === 0 ? START + SECOND * random.below(9000) : Infinity;
-    const hour = (at: number) => integrate(states, spans, at, at + HOUR_MS, optedOutAt);
+    const hour = (at: number) => uptimeOfPolls(states, spans, at, at + HOUR_MS, optedOutAt);
     const expected = bySecond(states, spans, START, START + HOUR_MS, optedOutAt);
     assertEquals(hour(START), expected, `seed ${seed}`);
-    const both = integrate(states, spans, START, START + 2 * HOUR_MS, optedOutAt);
+    const both = uptimeOfPolls(states, spans, START, START + 2 * HOUR_MS, optedOutAt);
     assertEquals(addUptime(hour(START), hour(START + HOUR_MS)), both, `seed ${seed}`);
   }
 });
@@ -92,12 +92,12 @@ Deno.test("an hour of overlapping watches counts once, and a watch without obser
   });
   const states = [seen(1, 0, true), seen(2, 10, true), seen(1, 30, false), seen(2, 40, false)];
   const end = START + HOUR_MS;
-  assertEquals(integrate(states, [span(1), span(2), span(3)], START, end), {
+  assertEquals(uptimeOfPolls(states, [span(1), span(2), span(3)], START, end), {
     watchedS: 3600,
     onlineS: 2400,
     playerS: 600 + 1800 * 2,
     playersMin: 1,
     playersMax: 2,
   });
-  assertEquals(integrate(states, [span(3)], START, end), UNWATCHED);
+  assertEquals(uptimeOfPolls(states, [span(3)], START, end), UNWATCHED);
 });

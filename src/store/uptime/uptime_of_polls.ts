@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { VALID_MS } from "./hours.ts";
+import { VALID_MS } from "./rollup_hours.ts";
 
 /** The result of one poll of a server. */
 export interface SeenState {
@@ -98,7 +98,7 @@ interface Segment {
  * @param to End of the period, Unix milliseconds, in whole seconds.
  * @param optedOutAt When the server's address opted out, Unix milliseconds. Default: never.
  */
-export function integrate(
+export function uptimeOfPolls(
   observed: readonly SeenState[],
   spans: readonly StoredSpan[],
   from: number,

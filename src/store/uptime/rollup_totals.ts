@@ -13,7 +13,7 @@ import {
 } from "../database/database.ts";
 import { addressColumn } from "../rows/addresses.ts";
 import { ALL_SERVERS } from "./dirty_hours.ts";
-import { DAY_MS, exclusively, readState, startOf } from "./hours.ts";
+import { DAY_MS, exclusively, readState, startOf } from "./rollup_hours.ts";
 
 /** The properties of servers by which rollups are summed: columns of `servers`. */
 export const TOTAL_KINDS = ["edition", "software", "version", "port", "protocol"] as const;

@@ -15,7 +15,11 @@ export {
   type ServerRecord,
 } from "./core/record.ts";
 export * from "./core/schema.ts";
-export type { CommonOptions, InquiryOptions } from "./library/common_options.ts";
+export type {
+  CommonOptions,
+  InquiryOptions,
+  ScanOrWatchOptions,
+} from "./library/common_options.ts";
 export * from "./library/lan.ts";
 export * from "./library/query.ts";
 export * from "./library/scan.ts";

@@ -44,6 +44,22 @@ export interface InquiryOptions extends CommonOptions {
   readonly allowPrivate?: boolean;
 }
 
+/** Options of functions that probe for long. */
+export interface ScanOrWatchOptions extends InquiryOptions {
+  /** Files with targets, one address or name per line (for a scan also ranges), or with rows. */
+  readonly inputFile?: readonly string[];
+  /** The opt-out file. Default: `blocksweep/opt-out.txt` in the user's configuration folder. */
+  readonly optOutFile?: string;
+  /** Age up to which databases keep all observations, milliseconds. Default: for ever. */
+  readonly keepMs?: number;
+  /** Whether databases get the index for searches in texts. Default: no. */
+  readonly textIndex?: boolean;
+  /** Whether a new PostgreSQL database partitions observations by month. Default: no. */
+  readonly partitionByMonth?: boolean;
+  /** The port, or `ADDRESS:PORT`, on which metrics for Prometheus are served. Default: none. */
+  readonly metrics?: string | number;
+}
+
 /** What a function uses besides the options of its command. */
 export function contextOf(command: Command, options: CommonOptions): CallContext {
   const { network, allProtocols = PROTOCOLS } = options;

@@ -5,16 +5,14 @@
  */
 import type { EngineChoice } from "../app/engines/engine_names.ts";
 import type { Shard } from "../targets/space.ts";
-import type { InquiryOptions } from "./common_options.ts";
+import type { ScanOrWatchOptions } from "./common_options.ts";
 
 /** Options of a scan. They have the names and defaults of the options of `blocksweep scan`. */
-export interface ScanOptions extends InquiryOptions {
+export interface ScanOptions extends ScanOrWatchOptions {
   /**
    * Ports to probe, for example `19132,25565-25570`. Default: the usual ports of each protocol.
    */
   readonly ports?: string;
-  /** Files with targets: an address, range or name per line. */
-  readonly inputFile?: readonly string[];
   /** A database whose servers are probed again, before other targets. */
   readonly rescan?: string;
   /** Addresses, ranges and names that are not probed. */
@@ -26,8 +24,6 @@ export interface ScanOptions extends InquiryOptions {
    * addresses.
    */
   readonly iHavePermission?: boolean;
-  /** The opt-out file. Default: `blocksweep/opt-out.txt` in the user's configuration folder. */
-  readonly optOutFile?: string;
   /** Seed of the target order. Default: a random seed. */
   readonly seed?: number;
   /** Whether endpoints are probed in ascending order. Default: in shuffled order. */
@@ -111,12 +107,6 @@ export interface ScanOptions extends InquiryOptions {
    * @default 3
    */
   readonly downAfter?: number;
-  /** Age up to which databases keep all observations, milliseconds. Default: for ever. */
-  readonly keepMs?: number;
-  /** Whether databases get the index for searches in texts. Default: no. */
-  readonly textIndex?: boolean;
-  /** Whether a new PostgreSQL database partitions observations by month. Default: no. */
-  readonly partitionByMonth?: boolean;
   /**
    * The file from which the scan can be resumed. Default: the first file of `output` plus
    * `.checkpoint`.
@@ -128,6 +118,4 @@ export interface ScanOptions extends InquiryOptions {
   readonly statusFile?: string;
   /** A JSON file with the options and results of the scan, written at its end. Default: none. */
   readonly metadataFile?: string;
-  /** The port, or `ADDRESS:PORT`, on which metrics for Prometheus are served. Default: none. */
-  readonly metrics?: string | number;
 }

@@ -3,12 +3,10 @@
  *
  * @module
  */
-import type { InquiryOptions } from "./common_options.ts";
+import type { ScanOrWatchOptions } from "./common_options.ts";
 
 /** Options of a watch. They have the names and defaults of the options of `blocksweep watch`. */
-export interface WatchOptions extends InquiryOptions {
-  /** Files with servers: rows in any format of scan and export, or targets. */
-  readonly inputFile?: readonly string[];
+export interface WatchOptions extends ScanOrWatchOptions {
   /** Interval between two polls of a server, milliseconds, at least 5000. Default: 60,000. */
   readonly intervalMs?: number;
   /**
@@ -33,21 +31,11 @@ export interface WatchOptions extends InquiryOptions {
   readonly concurrency?: number;
   /** Whether records, events and databases contain names of players. Default: no. */
   readonly names?: boolean;
-  /** The opt-out file. Default: `blocksweep/opt-out.txt` in the user's configuration folder. */
-  readonly optOutFile?: string;
   /**
    * Databases (.db, postgres:) to which results are written, besides those that are watched. Default:
    * none.
    */
   readonly output?: readonly string[];
-  /** Age up to which databases keep all observations, milliseconds. Default: for ever. */
-  readonly keepMs?: number;
-  /** Whether databases get the index for searches in texts. Default: no. */
-  readonly textIndex?: boolean;
-  /** Whether a new PostgreSQL database partitions observations by month. Default: no. */
-  readonly partitionByMonth?: boolean;
-  /** The port, or `ADDRESS:PORT`, on which metrics for Prometheus are served. Default: none. */
-  readonly metrics?: string | number;
   /** Whether metrics describe the name, edition, software and version of servers. Default: no. */
   readonly metricsInfo?: boolean;
   /** Whether clients of `metrics` may have a server probed by `/probe?target=HOST:PORT`. Default: no. */

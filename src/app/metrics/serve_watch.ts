@@ -4,38 +4,26 @@
  *
  * @module
  */
-import type { Address } from "../../core/address.ts";
-import type { Clock } from "../../net/clock.ts";
 import type { Network } from "../../net/network.ts";
-import type { WatchRules } from "../../watch/mod.ts";
 import type { OtherEndpoints, PollingSockets } from "../engines/watch_sockets.ts";
 import { watchHealth } from "./health.ts";
 import { type MetricsSources, metricsTrouble, serveMetrics } from "./metrics_server.ts";
 import { exportFamilies, otlpHistogram, otlpMeter } from "./otlp.ts";
-import { MOST_PROBES, Probes } from "./probe/probes.ts";
+import { MOST_PROBES, type ProbedWatch, Probes } from "./probe/probes.ts";
 import { areLoopback, familiesOfTargets, ProbeTargets } from "./probe/probe_targets.ts";
 import { ServerInfo } from "./server_info.ts";
 import { DELAY_BOUNDS, type MeasuredWatch, POLL_DELAY, WatchMetrics } from "./watch_metrics.ts";
 import type { ProbeSettings, WatchMetricsSettings } from "./watch_metrics_settings.ts";
 
 /** A watch that is served. */
-export interface ServedWatch extends Omit<MeasuredWatch, "info" | "clock" | "onDelay"> {
-  /** How servers are watched. */
-  readonly rules: WatchRules;
+export interface ServedWatch
+  extends ProbedWatch, Omit<MeasuredWatch, "info" | "clock" | "onDelay"> {
   /** Poller, pool and sockets. */
   readonly polling: PollingSockets;
   /** Finds the addresses of names. */
   readonly network: Pick<Network, "resolve">;
   /** Whether every name may lead to private addresses. */
   readonly allowPrivate: boolean;
-  /** Whether an address has opted out. */
-  readonly optedOut: (address: Address) => boolean;
-  /** Called with an address whose reply contains an opt-out. */
-  readonly onOptOut: (address: Address) => void;
-  /** The clock of the watch. */
-  readonly clock: Clock;
-  /** Ends the watch. */
-  readonly signal: AbortSignal;
 }
 
 /** What is served of a watch. */

@@ -4,13 +4,12 @@
  *
  * @module
  */
-import { type Address, type Endpoint, endpointKey } from "../../../core/address.ts";
+import { type Endpoint, endpointKey } from "../../../core/address.ts";
 import { InputError } from "../../../core/errors.ts";
 import type { ServerRecord } from "../../../core/record.ts";
 import { oneLine } from "../../../core/text.ts";
-import type { Clock } from "../../../net/clock.ts";
 import type { Protocol } from "../../../protocols/protocol.ts";
-import { type Poller, WatchedServer, type WatchRules } from "../../../watch/mod.ts";
+import { type Poller, type PollingSetup, WatchedServer } from "../../../watch/mod.ts";
 import type { PollingSockets } from "../../engines/watch_sockets.ts";
 import { chosenProtocols } from "../../settings/chosen_protocols.ts";
 import type { HttpRequest } from "../../http/http_request.ts";
@@ -37,8 +36,13 @@ const MOST_WAIT_MS = 9500;
 /** How much earlier than Prometheus' timeout a response is sent, milliseconds. */
 const MARGIN_MS = 500;
 
+/** What probes take from the polls of the watch. */
+export type ProbedWatch = Required<
+  Pick<PollingSetup, "rules" | "optedOut" | "onOptOut" | "clock" | "signal">
+>;
+
 /** Options of {@linkcode Probes}. */
-export interface ProbesOptions {
+export interface ProbesOptions extends ProbedWatch {
   /** Decides which targets may be probed. */
   readonly targets: ProbeTargets;
   /** The token that clients have to send; `undefined`: none. */
@@ -48,20 +52,10 @@ export interface ProbesOptions {
     PollingSockets,
     "poller" | "pollerFor" | "pool" | "families" | "suppressing"
   >;
-  /** How servers are watched. */
-  readonly rules: WatchRules;
-  /** Whether an address has opted out. */
-  readonly optedOut: (address: Address) => boolean;
-  /** Called with an address whose reply contains an opt-out. */
-  readonly onOptOut: (address: Address) => void;
   /** The labels of info series; `undefined`: there are none. */
   readonly info: ServerInfo | undefined;
   /** Whether the poll loop runs. */
   readonly isRunning: () => boolean;
-  /** The clock of limits and timeouts. */
-  readonly clock: Clock;
-  /** Ends all probes. */
-  readonly signal: AbortSignal;
 }
 
 /** How a probe ended. */

@@ -39,6 +39,8 @@ const REFUSED: [args: string[], message: string][] = [
   [["prune", "x.db", "--observations", "-1d"], 'Cannot use --observations "-1d": '],
   [["prune", "x.db", "--keep="], "Cannot use --keep: it needs a value"],
   [["scan", "127.0.0.1", "--max-rate=abc"], 'Cannot use --max-rate "abc"'],
+  [["watch", "127.0.0.1", "--max-rate=abc"], 'Cannot use --max-rate "abc"'],
+  [["query", "127.0.0.1", "--max-retries", "9"], 'Cannot use --max-retries "9"'],
   [["scan", "127.0.0.1", "-o", "a.csv", "-o", "./a.csv"], 'Cannot write two outputs to "./a.csv"'],
   [["scan", "127.0.0.1", "--status-file", "s", "--metadata-file", "s"], "Cannot write two outputs"],
   [["scan", "127.0.0.1", "--metadata-file", "/nonexistent/m"], 'Cannot write to "/nonexistent/m"'],

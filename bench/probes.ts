@@ -37,7 +37,7 @@ const SILENT = "127.127";
 const ALLOWED = `${RANGE},${SILENT}.0.0/16`;
 /** Number of servers that the watch polls itself. */
 const WATCHED = 5;
-const [MOST_CONNECTIONS, MOST_PROBES, REPEAT_MS, MOST_GROWTH_MIB] = [32, 16, 5000, 128];
+const [MAX_CONNECTIONS, MAX_PROBES, REPEAT_MS, MAX_GROWTH_MIB] = [32, 16, 5000, 128];
 
 /** The status of a response, or `closed` if there was none. */
 async function statusOf(path: string): Promise<string> {
@@ -66,7 +66,7 @@ function rowsOf(path: string): string {
 }
 
 /** Maximum number of servers that were between their first request and their last reply. */
-function mostAtOnce(lines: readonly WitnessLine[]): number {
+function maxAtOnce(lines: readonly WitnessLine[]): number {
   const borders: [at: number, change: number][] = [];
   for (const ofHost of Map.groupBy(lines, ({ host }) => host).values()) {
     let [first, last] = [ofHost[0].at, ofHost[0].at];
@@ -171,7 +171,7 @@ async function attack(folder: string, log: string): Promise<Outcome> {
     const seconds = ((performance.now() - begun) / 1000).toFixed(1);
     const isAllowed = (status: string) =>
       ["200", "429", "503"].includes(status) ||
-      status === "closed" && connections > MOST_CONNECTIONS;
+      status === "closed" && connections > MAX_CONNECTIONS;
     const memory = (await takenBy(child.pid))!.resident.toFixed(0);
     checks.push([
       `${targets} targets, ${connections} at a time, in ${seconds} s; then ${memory} MiB`,
@@ -191,7 +191,7 @@ async function attack(folder: string, log: string): Promise<Outcome> {
     [
       "memory before, and growth at the peak, MiB",
       `${resident.toFixed(0)}, ${growth.toFixed(0)}`,
-      growth < MOST_GROWTH_MIB,
+      growth < MAX_GROWTH_MIB,
     ],
     ["a probe afterwards", works ? "success" : "failure", works],
     ["exit code and messages", `${code} ${said}`.trim(), code === 130 && said === ""],
@@ -208,9 +208,9 @@ try {
   // The servers of the watch are left out, because the scan and the watch have probed them too.
   const lines: WitnessLine[] = text.split("\n").map((line) => JSON.parse(line))
     .filter(({ host }) => !watched.has(host));
-  const [atOnce, pause] = [mostAtOnce(lines), shortestPause(lines)];
+  const [atOnce, pause] = [maxAtOnce(lines), shortestPause(lines)];
   checks.push(
-    ["servers probed at once, maximum", `${atOnce}`, atOnce > 0 && atOnce <= MOST_PROBES],
+    ["servers probed at once, maximum", `${atOnce}`, atOnce > 0 && atOnce <= MAX_PROBES],
     ["time between two pings of a server, minimum, ms", pause.toFixed(0), pause >= REPEAT_MS],
   );
   const rows = checks.map(([name, result, ok]) => [name, result, ok ? "ok" : "WRONG"]);

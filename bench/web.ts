@@ -43,7 +43,7 @@ const SERVERS = Number(options.servers);
 const LIMIT_MS = 100;
 const TEXT_LIMIT_MS = 150;
 const COUNTED_MS = 15_000;
-const MOST_MB = 256;
+const MAX_MB = 256;
 const DAY = 86_400_000;
 
 /** A question: `round` chooses its values. */
@@ -227,7 +227,7 @@ async function measure(engine: string, place: string, empty: string): Promise<bo
     `${engine}: first page after ${firstPage.toFixed(0)} ms, counted after ` +
       `${counted.toFixed(0)} ms, memory ${megabytes.toFixed(0)} MB\n`,
   );
-  return !isSlow.includes(true) && counted <= COUNTED_MS && megabytes <= MOST_MB;
+  return !isSlow.includes(true) && counted <= COUNTED_MS && megabytes <= MAX_MB;
 }
 
 let isKept = true;

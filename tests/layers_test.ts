@@ -20,9 +20,9 @@ const LAYERS: readonly (readonly string[])[] = [
 ];
 
 /** Maximum length of a source file, lines. */
-const MOST_LINES = 400;
+const MAX_LINES = 400;
 /** Maximum number of files in a folder of src/. */
-const MOST_FILES = 16;
+const MAX_FILES = 16;
 
 const SRC = new URL("../src/", import.meta.url);
 
@@ -289,21 +289,21 @@ Deno.test("the rule about protocols' names finds violations", () => {
   assertEquals(found('const COMMANDS = ["scan", "query", "lan"]; slippery'), 0);
 });
 
-Deno.test(`files have at most ${MOST_LINES} lines`, async () => {
+Deno.test(`files have at most ${MAX_LINES} lines`, async () => {
   const long: string[] = [];
   for await (const file of sources(SRC)) {
     const lines = (await Deno.readTextFile(file)).split("\n").length - 1;
-    if (lines > MOST_LINES) long.push(`${below(file)}: ${lines}`);
+    if (lines > MAX_LINES) long.push(`${below(file)}: ${lines}`);
   }
   assertEquals(long, []);
 });
 
-Deno.test(`folders have at most ${MOST_FILES} files, and at least two`, async () => {
+Deno.test(`folders have at most ${MAX_FILES} files, and at least two`, async () => {
   const wrong: string[] = [];
   const look = async (folder: URL) => {
     const entries = await Array.fromAsync(Deno.readDir(folder));
     const files = entries.filter(({ isFile }) => isFile).length;
-    if (files > MOST_FILES || entries.length < 2) wrong.push(`${below(folder)}: ${files}`);
+    if (files > MAX_FILES || entries.length < 2) wrong.push(`${below(folder)}: ${files}`);
     for (const { name, isDirectory } of entries) {
       if (isDirectory) await look(new URL(`${name}/`, folder));
     }

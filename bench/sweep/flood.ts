@@ -27,7 +27,7 @@ const FIRST = "10.80.0.0";
 const PORT = 19132;
 /** The source port of the scan. */
 const OURS = 40_000;
-const MOST_HELD = 4096;
+const MAX_HELD = 4096;
 const PINGS_EACH = 4;
 
 export const flood: Case = {
@@ -85,5 +85,5 @@ function printSeen(seen: Seen, targets: number): boolean {
   const again = seen.replied + seen.withoutServer - targets;
   console.log(`the targets received ${JSON.stringify(seen)}`);
   console.log(`pings beyond the first to each target: ${again}`);
-  return again <= PINGS_EACH * MOST_HELD;
+  return again <= PINGS_EACH * MAX_HELD;
 }

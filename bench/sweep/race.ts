@@ -28,7 +28,7 @@ const BITS = 16;
 const PORT = 19132;
 const RANGE = `${FIRST}/${BITS}`;
 /** Maximum duration of a process, milliseconds. masscan sometimes waits for minutes. */
-const MOST_MS = 20_000;
+const MAX_MS = 20_000;
 
 /** The result of one run. */
 interface Run {
@@ -100,7 +100,7 @@ async function runToLast(command: readonly string[]): Promise<Run> {
     stdout: "piped",
     stderr: "null",
   }).spawn();
-  const timer = setTimeout(() => child.kill("SIGKILL"), MOST_MS);
+  const timer = setTimeout(() => child.kill("SIGKILL"), MAX_MS);
   const found = new Set<string>();
   let last = begun;
   let rest = "";

@@ -19,7 +19,7 @@ type Operator = (wanted: never) => (value: unknown, record: ServerRecord) => boo
  * Maximum number of characters of a text that is matched with patterns. Names of software are
  * shorter. The limit keeps matching fast.
  */
-const MOST_CHARACTERS = 256;
+const MAX_CHARACTERS = 256;
 
 /** The operators by name. */
 const OPERATORS: Readonly<Record<string, Operator>> = {
@@ -34,7 +34,7 @@ const OPERATORS: Readonly<Record<string, Operator>> = {
     const form = new RegExp(pattern);
     const names = pattern.includes("(?<");
     return (value) => {
-      if (typeof value !== "string" || value.length > MOST_CHARACTERS) return false;
+      if (typeof value !== "string" || value.length > MAX_CHARACTERS) return false;
       return names ? form.exec(value)?.groups ?? false : form.test(value);
     };
   },

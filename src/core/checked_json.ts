@@ -23,13 +23,13 @@ export type Check<T> = (value: unknown, field: string) => T;
 type Checked<C> = C extends Check<infer T> ? T : never;
 
 /** Maximum number of characters of a value that an error shows. */
-const MOST_SHOWN = 60;
+const MAX_SHOWN = 60;
 
 /** The error for a field, with its value and the required value. */
 export function wrongField(field: string, value: unknown, wanted: string): FieldError {
   const textMatching = JSON.stringify(value) ?? "missing";
-  const shown = textMatching.length > MOST_SHOWN
-    ? `${textMatching.slice(0, MOST_SHOWN)}…`
+  const shown = textMatching.length > MAX_SHOWN
+    ? `${textMatching.slice(0, MAX_SHOWN)}…`
     : textMatching;
   return new FieldError(`${field} is ${shown}, and must be ${wanted}`);
 }

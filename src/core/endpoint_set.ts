@@ -8,7 +8,7 @@ import { type Endpoint, endpointKey } from "./address.ts";
 import { mix } from "./bits.ts";
 import type { Endpoints } from "./endpoints.ts";
 
-const LEAST_SLOTS = 64;
+const MIN_SLOTS = 64;
 /** Highest load factor of the table; above it lookups become slow. */
 const LOAD = 1 / 2;
 
@@ -31,9 +31,9 @@ const LOAD = 1 / 2;
  * ```
  */
 export class EndpointSet {
-  #addresses = new Uint32Array(LEAST_SLOTS);
+  #addresses = new Uint32Array(MIN_SLOTS);
   /** Ports plus one; 0: the slot is free. */
-  #ports = new Uint32Array(LEAST_SLOTS);
+  #ports = new Uint32Array(MIN_SLOTS);
   #ipv4 = 0;
   readonly #ipv6 = new Set<number | bigint>();
 

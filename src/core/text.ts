@@ -156,7 +156,7 @@ export function tidyText(text: string): string {
 }
 
 /** Maximum number of combining marks on one character, as in living scripts. */
-const MOST_MARKS = 4;
+const MAX_MARKS = 4;
 /** Combining marks, and invisible characters between them. */
 const MARKS = /[\p{M}\p{Cf}]+/gu;
 
@@ -172,7 +172,7 @@ export function marksLimiter(): (text: string) => string {
     const bounded = text.replace(MARKS, (marks, at: number) => {
       if (at > 0) count = 0;
       end = at + marks.length;
-      return Array.from(marks).filter((one) => !/\p{M}/u.test(one) || count++ < MOST_MARKS).join(
+      return Array.from(marks).filter((one) => !/\p{M}/u.test(one) || count++ < MAX_MARKS).join(
         "",
       );
     });

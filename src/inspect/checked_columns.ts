@@ -9,7 +9,7 @@ import type { Statement } from "../protocols/protocol.ts";
 /** The flag of a row whose reply had a value that does not fit its column. */
 const BAD_COLUMN = "badColumn";
 /** Maximum number of UTF-16 units of the texts in one column: more than a datagram can hold. */
-const MOST_UNITS = 65_536;
+const MAX_UNITS = 65_536;
 
 /**
  * The type tests of the columns that protocols fill. Columns that are never null are missing,
@@ -40,7 +40,7 @@ export function withFittingColumns(statement: Statement): Statement {
  * Whether a value has the type and size that its column allows. It runs for every value of a row.
  */
 function fits(name: string, value: unknown): boolean {
-  return value == null || (TESTS.get(name)?.(value) ?? false) && unitsOf(value) <= MOST_UNITS;
+  return value == null || (TESTS.get(name)?.(value) ?? false) && unitsOf(value) <= MAX_UNITS;
 }
 
 /** The size of a column's texts, UTF-16 units. Each item of a list adds one unit. */

@@ -46,9 +46,9 @@ export interface ConverseOptions {
  * Maximum number of received datagrams that are not replies. After this number of datagrams, further
  * ones are ignored until the timeout.
  */
-const MOST_UNRELATED = 16;
+const MAX_UNRELATED = 16;
 /** Maximum number of raw bytes of a reply that are kept. */
-const MOST_RAW = 65_536;
+const MAX_RAW = 65_536;
 
 /**
  * Runs an exchange to its end.
@@ -164,7 +164,7 @@ class RunningExchange {
       const datagram = await this.link.next(Math.max(0, left));
       // A stream's link has its own limits on bytes and time.
       if (this.link.stream !== undefined) return datagram;
-      if (datagram === undefined || signal.aborted || this.#unrelated < MOST_UNRELATED) {
+      if (datagram === undefined || signal.aborted || this.#unrelated < MAX_UNRELATED) {
         return datagram;
       }
     }
@@ -190,7 +190,7 @@ class RunningExchange {
   /** Records whether the last datagram was a reply, or the last part of one. */
   recordDatagram(isReply: boolean, datagram: Uint8Array): void {
     // All bytes of a stream are parts of a reply. A datagram is kept only if it completes a reply.
-    if ((isReply || this.link.stream !== undefined) && this.#length < MOST_RAW) {
+    if ((isReply || this.link.stream !== undefined) && this.#length < MAX_RAW) {
       this.#parts.push(datagram);
       this.#length += datagram.length;
     }

@@ -9,14 +9,14 @@
 import type { Address } from "../core/address.ts";
 
 /** Maximum number of concurrent interviews of one lane. */
-const MOST_AT_ONCE = 16;
+const MAX_AT_ONCE = 16;
 
 /**
  * The number of concurrent interviews of one lane: at most the cap of datagrams per second to a
  * host. Each interview can then send one datagram per second.
  */
 export function interviewsAtOnce(hostRate: number | undefined): number {
-  return Math.max(1, Math.min(MOST_AT_ONCE, hostRate ?? MOST_AT_ONCE));
+  return Math.max(1, Math.min(MAX_AT_ONCE, hostRate ?? MAX_AT_ONCE));
 }
 
 /** The limit of parallel interviews of one address with proved endpoints, or with unproved ones. */

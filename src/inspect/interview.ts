@@ -30,12 +30,12 @@ import type { Outcome } from "../core/record.ts";
 export const GAP_MS = 1000;
 
 /** Timeout of a follow-up: its minimum in milliseconds, and its length in round trips. */
-const LEAST_FOLLOW_UP_MS = 250;
+const MIN_FOLLOW_UP_MS = 250;
 const FOLLOW_UP_ROUND_TRIPS = 4;
 
 /** Timeout for a reply from an endpoint whose round trip is known, milliseconds. */
 export function followUpTimeout(latencyMs: number): number {
-  return Math.max(LEAST_FOLLOW_UP_MS, FOLLOW_UP_ROUND_TRIPS * latencyMs);
+  return Math.max(MIN_FOLLOW_UP_MS, FOLLOW_UP_ROUND_TRIPS * latencyMs);
 }
 
 /** The protocols in which an endpoint is queried, and earlier results from this endpoint. */

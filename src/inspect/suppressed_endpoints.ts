@@ -11,7 +11,7 @@ import type { Endpoints } from "../core/endpoints.ts";
 /**
  * Maximum number of stored unproved endpoints. Without it, forged datagrams could exhaust memory.
  */
-const MOST_UNPROVED = 65_536;
+const MAX_UNPROVED = 65_536;
 
 /** The endpoints that are not queried in suppressible protocols. */
 export class SuppressedEndpoints {
@@ -25,7 +25,7 @@ export class SuppressedEndpoints {
 
   /** Adds an endpoint. An unproved endpoint is dropped if the maximum is reached. */
   add(endpoint: Endpoint, proved: boolean): void {
-    if (!proved && this.#unproved >= MOST_UNPROVED) return;
+    if (!proved && this.#unproved >= MAX_UNPROVED) return;
     if (this.#endpoints.add(endpoint) && !proved) this.#unproved++;
   }
 

@@ -11,7 +11,7 @@ import type { Endpoints } from "../core/endpoints.ts";
  * accepted them.
  */
 export const CAP_PERIOD_MS = 1010;
-const LEAST_ENTRIES = 16;
+const MIN_ENTRIES = 16;
 /** Slots of the hash table per entry. */
 const PLACES = 4;
 
@@ -37,14 +37,14 @@ export interface CapBits {
 export class Caps {
   /** Number of entries in use. */
   #count = 0;
-  #keys = new Int32Array(LEAST_ENTRIES);
+  #keys = new Int32Array(MIN_ENTRIES);
   #ipv6Keys: (bigint | undefined)[] = [];
   /** Index of the oldest time in each ring, and the latest time, milliseconds. */
-  #oldest = new Int32Array(LEAST_ENTRIES);
-  #last = new Float64Array(LEAST_ENTRIES);
+  #oldest = new Int32Array(MIN_ENTRIES);
+  #last = new Float64Array(MIN_ENTRIES);
   #times: Float64Array;
   /** Hash table of entry numbers plus one, with open addressing; 0: free. */
-  #index = new Int32Array(PLACES * LEAST_ENTRIES);
+  #index = new Int32Array(PLACES * MIN_ENTRIES);
   readonly #ipv6 = new Map<bigint, number>();
   #swept = -Infinity;
 
@@ -54,7 +54,7 @@ export class Caps {
    * @param cap Maximum number of datagrams in any second.
    */
   constructor(private readonly cap: number, private readonly bits: CapBits) {
-    this.#times = new Float64Array(LEAST_ENTRIES * cap);
+    this.#times = new Float64Array(MIN_ENTRIES * cap);
   }
 
   /** The entry of a target, which is valid until the next call. */

@@ -15,9 +15,9 @@ export class ConnectionSlots {
    * Creates the slots, all free.
    *
    * @param most Maximum number of concurrent connections.
-   * @param mostOfHost Maximum number of concurrent connections to one address.
+   * @param maxOfHost Maximum number of concurrent connections to one address.
    */
-  constructor(private most: number, private readonly mostOfHost: number) {}
+  constructor(private most: number, private readonly maxOfHost: number) {}
 
   /** Number of slots in use. */
   get inUse(): number {
@@ -58,7 +58,7 @@ export class ConnectionSlots {
   }
 
   #free(address: Address): boolean {
-    return this.#used < this.most && (this.#byAddress.get(address) ?? 0) < this.mostOfHost;
+    return this.#used < this.most && (this.#byAddress.get(address) ?? 0) < this.maxOfHost;
   }
 
   #change(address: Address, change: number): void {

@@ -11,7 +11,7 @@ import type { Throttle } from "./throttle.ts";
 /**
  * Maximum number of unread datagrams of a link; further ones are dropped, as in a socket's buffer.
  */
-const MOST_UNREAD = 32;
+const MAX_UNREAD = 32;
 
 /** A link whose owner delivers the datagrams of the peer. */
 export class PeerLink implements Link {
@@ -31,7 +31,7 @@ export class PeerLink implements Link {
 
   /** Queues a copy of a datagram; false when the queue is full. */
   deliver(datagram: Uint8Array): boolean {
-    if (this.#unread.length >= MOST_UNREAD) return false;
+    if (this.#unread.length >= MAX_UNREAD) return false;
     this.#unread.push(datagram.slice());
     this.#wake?.();
     return true;

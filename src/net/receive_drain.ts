@@ -5,15 +5,15 @@
  */
 
 /** Minimum buffer space of one datagram, bytes. */
-const LEAST_DATAGRAM_SPACE = 256;
+const MIN_DATAGRAM_SPACE = 256;
 
 /**
  * Maximum number of datagrams in a receive buffer.
  *
  * @param receiveBuffer Size of the buffer, bytes as the system counts.
  */
-export function mostDatagramsIn(receiveBuffer: number): number {
-  return Math.ceil(receiveBuffer / LEAST_DATAGRAM_SPACE);
+export function maxDatagramsIn(receiveBuffer: number): number {
+  return Math.ceil(receiveBuffer / MIN_DATAGRAM_SPACE);
 }
 
 /** The pending waits of one socket. */

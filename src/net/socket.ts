@@ -78,7 +78,7 @@ export interface DatagramSocket<B extends Batch = Batch> extends AsyncDisposable
    * Creates a batch, which any socket of the same engine and family can send.
    *
    * @param template The datagram.
-   * @param capacity Maximum number of targets in the batch, up to {@linkcode MOST_IN_BATCH}.
+   * @param capacity Maximum number of targets in the batch, up to {@linkcode MAX_IN_BATCH}.
    */
   batch(template: Template, capacity: number): B;
   /**
@@ -92,7 +92,7 @@ export interface DatagramSocket<B extends Batch = Batch> extends AsyncDisposable
 }
 
 /** Maximum number of targets in a batch. */
-export const MOST_IN_BATCH = 256;
+export const MAX_IN_BATCH = 256;
 
 /** A datagram whose copies differ by a token and a time: 32 bits each, big endian. */
 export interface Template {

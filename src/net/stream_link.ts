@@ -18,7 +18,7 @@ export interface StreamLimits {
   /** Time from the connection to the last byte. */
   readonly totalMs: number;
   /** Maximum number of bytes of one connection. */
-  readonly mostBytes: number;
+  readonly maxBytes: number;
 }
 
 /**
@@ -29,7 +29,7 @@ export const STREAM_LIMITS: StreamLimits = {
   connectMs: 3000,
   firstByteMs: 5000,
   totalMs: 10_000,
-  mostBytes: 2 * 1024 * 1024,
+  maxBytes: 2 * 1024 * 1024,
 };
 
 /** Options of a {@linkcode StreamLink}. */
@@ -205,7 +205,7 @@ export class StreamLink implements Link, StreamSide {
   #take(bytes: Uint8Array): Uint8Array | undefined {
     this.#replied = true;
     this.#bytes += bytes.length;
-    return this.#bytes > this.#options.limits.mostBytes ? void this.#close("flood") : bytes;
+    return this.#bytes > this.#options.limits.maxBytes ? void this.#close("flood") : bytes;
   }
 
   #wait(ms: number): Promise<undefined> {

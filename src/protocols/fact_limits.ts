@@ -6,7 +6,7 @@
  */
 
 /** Maximum number of UTF-16 units of names and values in one fact. */
-const MOST_UNITS = 16_384;
+const MAX_UNITS = 16_384;
 
 /**
  * The first items of a sequence, up to the maximum size of a fact.
@@ -19,10 +19,10 @@ export function itemsWithinLimit<T>(
   items: Iterable<T>,
   size: (item: T) => number,
   onCut: () => void,
-  most = MOST_UNITS,
+  most = MAX_UNITS,
 ): T[] {
   const kept: T[] = [];
-  let left = MOST_UNITS;
+  let left = MAX_UNITS;
   for (const item of items) {
     left -= Math.max(1, size(item));
     if (left < 0 || kept.length === most) {

@@ -15,7 +15,7 @@ import type { ScanTables } from "./scan_tables.ts";
  * Maximum number of concurrent connections to one address. A client opens one, and opens another
  * for a fallback or a follow-up.
  */
-export const MOST_OF_HOST = 4;
+export const MAX_OF_HOST = 4;
 
 /** Opens connections, with a limit on open ones. */
 export class ScanConnections {
@@ -32,7 +32,7 @@ export class ScanConnections {
     throttle: Throttle,
   ) {
     this.#ports = targets.ports;
-    this.slots = new ConnectionSlots(limits.connections, MOST_OF_HOST);
+    this.slots = new ConnectionSlots(limits.connections, MAX_OF_HOST);
     this.link = {
       dialer,
       throttle,

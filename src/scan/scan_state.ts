@@ -11,7 +11,7 @@ import type { RateReport } from "../sweep/rate/rate_search.ts";
 import { noReplies, type ReplyCounts } from "../sweep/reply_counts.ts";
 
 /** Maximum number of hosts that one line of output names. */
-export const MOST_NAMED = 16;
+export const MAX_NAMED = 16;
 
 /** An endpoint that replied and was not interviewed. */
 export interface OmittedEndpoint {

@@ -91,7 +91,7 @@ export function makeTables(
     interviewed: new EndpointSet(seed),
     optedOut,
     suppression: new SuppressionTable(targets.protocols, seedOf(random)),
-    floods: new FloodingHosts(seed, state.floods, onFlood, probed.mostProbes),
+    floods: new FloodingHosts(seed, state.floods, onFlood, probed.maxProbes),
     known,
     probed,
     lowWater: new LowWaterMark(order.from),

@@ -28,7 +28,7 @@ export interface ConnectionVisitorOptions
 }
 
 /** Maximum number of skipped positions between two yields to the event loop. */
-const MOST_SKIPPED = 16384;
+const MAX_SKIPPED = 16384;
 /**
  * Number of connections between two timers. A yield to the event loop alone does not poll sockets
  * while refused connections are pending. Connections that are refused at once, for example on
@@ -95,7 +95,7 @@ class ConnectionPass {
       this.space.at(this.#next, target);
       if (!skip(target, this.protocol) && !await this.#start(this.#next, { ...target })) break;
       progress.note(1, 0, 0);
-      if (++skipped % MOST_SKIPPED === 0) await clock.yieldToEvents();
+      if (++skipped % MAX_SKIPPED === 0) await clock.yieldToEvents();
       if (this.#failure !== undefined) break;
     }
     if (this.#open.size > 0) await new Promise<void>((resolve) => this.#idle = resolve);

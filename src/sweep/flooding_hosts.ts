@@ -20,9 +20,9 @@ import { EndpointSet } from "../core/endpoint_set.ts";
 import type { Endpoints } from "../core/endpoints.ts";
 
 /** Maximum size of the table of endpoints, and of the table of hosts. */
-const MOST_COUNTED = 1024;
+const MAX_COUNTED = 1024;
 /** Maximum size of the table of flooding hosts. */
-const MOST_FLOODING = 4096;
+const MAX_FLOODING = 4096;
 /** Points of an endpoint at which its host counts as flooding: those of 64 surplus datagrams. */
 const LIMIT = 1024;
 /**
@@ -111,15 +111,15 @@ export class FloodingHosts {
    * @param seed 32 random bits.
    * @param report The report to update. It may contain hosts of an earlier run of the scan.
    * @param onFlood Called once for each host that floods.
-   * @param mostProbes Maximum number of probes to one host in all passes.
+   * @param maxProbes Maximum number of probes to one host in all passes.
    */
   constructor(
     seed: number,
     private readonly report: FloodReport,
     private readonly onFlood: (address: Address) => void = () => {},
-    mostProbes = 1,
+    maxProbes = 1,
   ) {
-    this.#hostLimit = LIMIT + SURPLUS * ALLOWED_OF_PROBE * mostProbes;
+    this.#hostLimit = LIMIT + SURPLUS * ALLOWED_OF_PROBE * maxProbes;
     this.#flooding = new EndpointSet(seed);
     for (const text of report.addresses) {
       this.#flooding.add({ address: parseAddress(text)!, port: WHOLE_HOST });
@@ -184,7 +184,7 @@ export class FloodingHosts {
   }
 
   #add(address: Address): void {
-    if (this.#flooding.size >= MOST_FLOODING) return;
+    if (this.#flooding.size >= MAX_FLOODING) return;
     if (!this.#flooding.add({ address, port: WHOLE_HOST })) return;
     this.report.hosts++;
     this.report.addresses.push(formatAddress(address));
@@ -237,7 +237,7 @@ function note(protocols: string[], protocol: string): void {
 /** Adds points to a key, in bounded memory. Returns the key's points. */
 function count(points: Map<number | bigint, number>, key: number | bigint, more: number): number {
   const all = (points.get(key) ?? 0) + more;
-  if (all > more || points.size < MOST_COUNTED) points.set(key, all);
+  if (all > more || points.size < MAX_COUNTED) points.set(key, all);
   else lower(points, more);
   return all;
 }

@@ -16,10 +16,10 @@ import { EndpointSet } from "../core/endpoint_set.ts";
 import type { Endpoints } from "../core/endpoints.ts";
 
 /** Maximum number of holds in all, and per address. */
-const MOST_HELD = 4096;
-const MOST_HELD_OF_ADDRESS = 64;
+const MAX_HELD = 4096;
+const MAX_HELD_OF_ADDRESS = 64;
 /** Maximum number of queued and omitted endpoints: about 20 MiB at 500 to 700 bytes each. */
-const MOST_QUEUED = 32_768;
+const MAX_QUEUED = 32_768;
 
 /** An endpoint that waits for a hold. Exactly one of its functions is called, once. */
 export interface Waiting {
@@ -81,13 +81,13 @@ export class Holds {
 
   #isFree(address: Address): boolean {
     const ofAddress = this.#hosts.get(address)?.held ?? 0;
-    return this.#held.size < MOST_HELD && ofAddress < MOST_HELD_OF_ADDRESS;
+    return this.#held.size < MAX_HELD && ofAddress < MAX_HELD_OF_ADDRESS;
   }
 
   /** Queues an endpoint that got no hold. */
   wait(waiting: Waiting): void {
     const { endpoint, endpoint: { address, port } } = waiting;
-    if (this.#queued.size >= MOST_QUEUED) return waiting.cancel();
+    if (this.#queued.size >= MAX_QUEUED) return waiting.cancel();
     this.#queued.add(endpoint);
     const ofAddress = this.#waiting.get(address);
     if (ofAddress === undefined) this.#waiting.set(address, new Map([[port, waiting]]));
@@ -156,7 +156,7 @@ export class Holds {
       return [...this.#waiting.keys()].forEach((one) => this.#omit(one));
     }
     const host = this.#hosts.get(address);
-    if (host?.pending === 0 && host.held >= MOST_HELD_OF_ADDRESS) this.#omit(address);
+    if (host?.pending === 0 && host.held >= MAX_HELD_OF_ADDRESS) this.#omit(address);
   }
 
   #omit(address: Address): void {

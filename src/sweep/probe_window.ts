@@ -22,7 +22,7 @@ const LARGEST_WINDOW = 16_384;
 /** Maximum of the window before the first replies, probes: enough for 100,000 probes per second. */
 const LARGEST_OPENING = 32_768;
 /** Minimum capacity of the sockets, small datagrams. */
-const LEAST_CAPACITY = 16 * 256;
+const MIN_CAPACITY = 16 * 256;
 /** Capacity for each inspection, small datagrams. */
 const PER_INSPECTION = 4;
 
@@ -40,13 +40,13 @@ function capacityOfOne(receiveBuffer: number): number {
 
 /** Number of sockets per family for a number of concurrent inspections and a buffer size. */
 export function socketsFor(concurrency: number, receiveBuffer: number): number {
-  const capacity = Math.max(LEAST_CAPACITY, concurrency * PER_INSPECTION);
+  const capacity = Math.max(MIN_CAPACITY, concurrency * PER_INSPECTION);
   return Math.ceil(capacity / capacityOfOne(receiveBuffer));
 }
 /** Number of replies after which round-trip time and response rate are known. */
-const LEAST_REPLIES = 32;
+const MIN_REPLIES = 32;
 /** Maximum number of unread replies while sending continues. */
-const MOST_UNREAD = 1024;
+const MAX_UNREAD = 1024;
 /** Interval of the check for unread replies, milliseconds. */
 const CHECK_MS = 2;
 /** Minimum response rate at which the window applies, 0 to 1. */
@@ -56,9 +56,9 @@ const SLOTS = 200;
 /** How long a probe counts as in flight, in round-trip times. */
 const ROUND_TRIPS = 4;
 /** Minimum of that time, milliseconds. */
-const LEAST_MS = 50;
+const MIN_MS = 50;
 /** Maximum of that time, milliseconds. */
-const MOST_MS = 1500;
+const MAX_MS = 1500;
 /** How long a probe counts as in flight while no round-trip time is known, milliseconds. */
 const UNKNOWN_MS = 250;
 /** Maximum delay after which delayed replies may arrive in one burst, milliseconds. */
@@ -137,7 +137,7 @@ export class ProbeWindow {
     }
     const life = this.#roundTrip === undefined
       ? UNKNOWN_MS
-      : Math.min(MOST_MS, Math.max(LEAST_MS, ROUND_TRIPS * this.#roundTrip));
+      : Math.min(MAX_MS, Math.max(MIN_MS, ROUND_TRIPS * this.#roundTrip));
     // When a host or a network stalls, probes are not lost. Their replies arrive later in one
     // burst, and the burst needs buffer space. Probes whose replies are overdue therefore count as
     // in flight.
@@ -159,7 +159,7 @@ export class ProbeWindow {
     if (now - this.#checkedAt < CHECK_MS) return this.#isLate;
     this.#checkedAt = now;
     this.#isLate = this.sockets.some(({ receiveBufferUsed = 0, receiveBuffer }) =>
-      receiveBufferUsed > Math.min(MOST_UNREAD * SMALL_DATAGRAM, WINDOW * receiveBuffer)
+      receiveBufferUsed > Math.min(MAX_UNREAD * SMALL_DATAGRAM, WINDOW * receiveBuffer)
     );
     return this.#isLate;
   }
@@ -174,8 +174,8 @@ export class ProbeWindow {
     const sent = this.#sent.sum(ms, now, HOLD_UP_MS);
     if (sent > 0) return Math.min(1, this.#replies.sum(ms, now, HOLD_UP_MS) / sent);
     const replied = this.#replies.sum(ms, now);
-    if (this.#roundTrip === undefined || replied < LEAST_REPLIES) return undefined;
-    const early = this.#sent.sum(ms, now, Math.max(LEAST_MS, ROUND_TRIPS * this.#roundTrip));
+    if (this.#roundTrip === undefined || replied < MIN_REPLIES) return undefined;
+    const early = this.#sent.sum(ms, now, Math.max(MIN_MS, ROUND_TRIPS * this.#roundTrip));
     return early === 0 ? undefined : Math.min(1, replied / early);
   }
 }

@@ -20,7 +20,7 @@ import type { Tokens } from "./token.ts";
  * Maximum length of a later reply that is searched for opt-outs, bytes: that of one packet.
  * Decoding longer replies would take too much time in a flood.
  */
-const MOST_SEARCHED = 1500;
+const MAX_SEARCHED = 1500;
 
 /** Options of {@linkcode Receiver}. */
 export interface ReceiverOptions {
@@ -207,7 +207,7 @@ export class Receiver {
   /** Searches for an opt-out in a reply that repeats the probe's token and becomes no sighting. */
   #findOptOut({ protocol, probe }: ProbeKind, datagram: Uint8Array, from: Endpoint): void {
     const { optOuts } = this.#options;
-    if (optOuts === undefined || datagram.length > MOST_SEARCHED) return;
+    if (optOuts === undefined || datagram.length > MAX_SEARCHED) return;
     const content = orBroken(() => probe.content?.(datagram) ?? {});
     if (content !== "broken") optOuts.take({ endpoint: { ...from }, protocol, ...content });
   }

@@ -5,7 +5,7 @@
  */
 import { Endpoints } from "../core/endpoints.ts";
 import { type Clock, sleep } from "../net/clock.ts";
-import { type DatagramSocket, MOST_IN_BATCH } from "../net/socket.ts";
+import { type DatagramSocket, MAX_IN_BATCH } from "../net/socket.ts";
 import type { Throttle } from "../net/throttle.ts";
 import type { TargetSpace } from "../targets/space.ts";
 import type { Canaries } from "./canaries/canaries.ts";
@@ -48,7 +48,7 @@ const QUIET_YIELD_MS = 50;
  */
 const POLL_MS = 20;
 /** Maximum number of skipped positions between two yields to the event loop. */
-const MOST_SKIPPED = 16384;
+const MAX_SKIPPED = 16384;
 /** Number of targets that are computed at a time. */
 const COMPUTED_AT_ONCE = 256;
 /** Pause while the window or the queue of inspections is full, milliseconds. */
@@ -137,7 +137,7 @@ export class Sender {
       receivesWhileSending
     );
     const least = Math.min(...options.sockets.map((socket) => capacityOf([socket])));
-    this.#batchSize = Math.max(1, Math.min(MOST_IN_BATCH, Math.floor(PER_BATCH * least)));
+    this.#batchSize = Math.max(1, Math.min(MAX_IN_BATCH, Math.floor(PER_BATCH * least)));
     this.#batches = new BatchesInFlight({
       sockets: options.sockets,
       template: kind.probe,
@@ -239,7 +239,7 @@ export class Sender {
     const { kind, protocol } = this.#kind;
     const { macMask } = this.#kind.probe;
     const targets = this.#targets;
-    const end = Math.min(space.size, from + MOST_SKIPPED);
+    const end = Math.min(space.size, from + MAX_SKIPPED);
     let position = from;
     let now = 0;
     for (let filled = 0, visited = 0; filled < most && position < end; visited++) {

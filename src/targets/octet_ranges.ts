@@ -9,7 +9,7 @@ import type { Range } from "./ranges.ts";
 /** The form of octet ranges: four parts, each a number or `first-last`. */
 const FORM = /^\d+(?:-\d+)?(?:\.\d+(?:-\d+)?){3}$/;
 /** Maximum number of address ranges that the octet ranges of one input may expand to. */
-const MOST_RANGES = 65_536;
+const MAX_RANGES = 65_536;
 
 /**
  * A bound on the number of address ranges of one input. It counts the ranges of all words, because
@@ -26,7 +26,7 @@ export class RangeBudget {
   spend(count: number, text: string): void {
     const before = this.#spent;
     this.#spent += count - 1;
-    if (this.#spent <= MOST_RANGES) return;
+    if (this.#spent <= MAX_RANGES) return;
     const together = before > 0 ? "together with the words before it, " : "";
     throw new InputError(
       `Cannot parse range "${text}": ${together}it expands to more than 65,536 ranges; ` +

@@ -7,7 +7,7 @@ import { countOf, withCommas } from "../core/quantities.ts";
 import type { Targets } from "./compose.ts";
 
 /** Maximum number of private addresses that may be scanned without a permission. */
-const MOST_WITHOUT_PERMISSION = 2n ** 20n;
+const MAX_WITHOUT_PERMISSION = 2n ** 20n;
 
 /**
  * The reason why the user has to confirm the permission of the targets' owners. `undefined`: no
@@ -17,7 +17,7 @@ export function permissionNeeded({ publicSize, size, loopbackSize }: Targets): s
   if (publicSize > 0n) {
     return countOf(publicSize, "public address", "public addresses");
   }
-  return size - loopbackSize > MOST_WITHOUT_PERMISSION
-    ? `more than ${withCommas(MOST_WITHOUT_PERMISSION)} addresses`
+  return size - loopbackSize > MAX_WITHOUT_PERMISSION
+    ? `more than ${withCommas(MAX_WITHOUT_PERMISSION)} addresses`
     : undefined;
 }

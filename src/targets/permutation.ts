@@ -6,7 +6,7 @@
 import { mix } from "../core/bits.ts";
 
 /** Largest size: 48 bits, two halves of 24. */
-export const MOST_POSITIONS = 2 ** 48;
+export const MAX_POSITIONS = 2 ** 48;
 
 /**
  * A bijection of 0 … size - 1 onto itself.

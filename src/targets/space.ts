@@ -7,7 +7,7 @@ import { type Address, type Endpoint, family } from "../core/address.ts";
 import { Endpoints } from "../core/endpoints.ts";
 import { InputError } from "../core/errors.ts";
 import { PriorityOrder } from "./priority_order.ts";
-import { MOST_POSITIONS, Permutation } from "./permutation.ts";
+import { MAX_POSITIONS, Permutation } from "./permutation.ts";
 import { lastNotAbove, RangeIndex, type RangeSet } from "./ranges.ts";
 
 /** Addresses that are probed on the same ports. Every address is in one segment only. */
@@ -145,7 +145,7 @@ export class TargetSpace {
     { seed, pass = 0, shard = WHOLE, limit = Infinity, first = [] }: SpaceOptions,
   ) {
     const all = segments.reduce((sum, s) => sum + s.addresses.size * BigInt(s.ports.length), 0n);
-    if (all > BigInt(MOST_POSITIONS)) {
+    if (all > BigInt(MAX_POSITIONS)) {
       throw new InputError(
         `Cannot sweep ${all} targets: at most 2^48 can be visited; give smaller ranges, ` +
           "or for IPv6 a list of addresses",

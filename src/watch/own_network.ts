@@ -13,7 +13,7 @@ import { RECHECK_MS, type WatchedServer } from "./watched_server.ts";
 /** Minimum number of servers that stop responding within one interval before a check begins. */
 export const MIN_STOPPED = 10;
 /** Maximum number of canaries of a check. */
-const MOST_CANARIES = 16;
+const MAX_CANARIES = 16;
 /** Part of the canaries that must reply. */
 const REPLYING_PART = 1 / 4;
 /** Number of canaries that are polled every {@linkcode RECHECK_MS} while the watch is offline. */
@@ -221,7 +221,7 @@ export class OwnNetwork {
     const replying = latest.filter((server) => !this.#failing.has(server));
     const failing = latest.filter((server) => this.#failing.has(server));
     const few = failing.slice(0, Math.max(0, RECHECKED - replying.length));
-    return [...replying.slice(0, MOST_CANARIES), ...few];
+    return [...replying.slice(0, MAX_CANARIES), ...few];
   }
 
   /** Ends a check when its result is certain. */

@@ -12,7 +12,7 @@ import type { Protocol } from "../protocols/protocol.ts";
 /** After this time without a reply an endpoint may have another server, milliseconds: 30 days. */
 const MEMORY_MS = 30 * 86_400_000;
 /** Maximum number of endpoints that are remembered. */
-const MOST_ENDPOINTS = 65_536;
+const MAX_ENDPOINTS = 65_536;
 
 /** What a poll shows about an endpoint. */
 export interface PolledEndpoint {
@@ -55,7 +55,7 @@ export class SuppressingEndpoints {
     const latest = Math.max(at, this.#repliedAt.get(key) ?? at);
     this.#repliedAt.delete(key);
     this.#repliedAt.set(key, latest);
-    if (this.#repliedAt.size <= MOST_ENDPOINTS) return;
+    if (this.#repliedAt.size <= MAX_ENDPOINTS) return;
     const [[oldest]] = this.#repliedAt;
     this.#repliedAt.delete(oldest);
   }

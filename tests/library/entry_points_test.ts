@@ -47,14 +47,14 @@ Deno.test("the main entry point exports about 30 names", async () => {
 });
 
 /** Maximum number of modules that one protocol may load: its own, those of its layer, and core. */
-const MOST_MODULES = 24;
+const MAX_MODULES = 24;
 
 Deno.test("a program that reads one protocol loads no other", async () => {
   for (const [subpath, path] of Object.entries(EXPORTS)) {
     const [, name] = /^\.\/protocols\/(\w+)$/.exec(subpath) ?? [];
     if (name === undefined) continue;
     const modules = await modulesOf(path);
-    assert(modules.length <= MOST_MODULES, `${name}: ${modules.length} modules`);
+    assert(modules.length <= MAX_MODULES, `${name}: ${modules.length} modules`);
     const folders = modules.flatMap((one) => /\/protocols\/(\w+)\//.exec(one)?.[1] ?? []);
     assertEquals([...new Set(folders)], [name]);
   }

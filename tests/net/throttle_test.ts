@@ -9,7 +9,7 @@ import { Throttle } from "../../src/net/throttle.ts";
 const NONE = { rate: undefined, netRate: undefined, hostRate: undefined };
 
 /** Maximum number of send times in any second. */
-function mostInASecond(times: readonly number[]): number {
+function maxInASecond(times: readonly number[]): number {
   const sorted = times.toSorted((a, b) => a - b);
   let most = 0;
   for (let first = 0, last = 0; last < sorted.length; last++) {
@@ -47,8 +47,8 @@ Deno.test("Throttle keeps caps in every second, for any order of hosts", () => {
           perHost.set(address, [...perHost.get(address) ?? [], at]);
           perNet.set(address >>> 8, [...perNet.get(address >>> 8) ?? [], at]);
         }
-        for (const times of perHost.values()) assert(mostInASecond(times) <= hostRate);
-        for (const times of perNet.values()) assert(mostInASecond(times) <= netRate);
+        for (const times of perHost.values()) assert(maxInASecond(times) <= hostRate);
+        for (const times of perNet.values()) assert(maxInASecond(times) <= netRate);
       },
     ),
     { seed: 1, numRuns: 300 },
@@ -66,7 +66,7 @@ Deno.test("Throttle keeps caps in every second if datagrams are sent late", () =
       throttle.sent(7, granted, now);
       sent.push(now);
     }
-    const most = mostInASecond(sent);
+    const most = maxInASecond(sent);
     assertEquals(most, 5, `seed ${seed}`);
   }
 });

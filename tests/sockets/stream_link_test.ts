@@ -112,7 +112,7 @@ Deno.test("a local address is used only for its family", async () => {
 });
 
 Deno.test("a link closes the connection of a slow peer and of a flooding peer", async () => {
-  const limits = { ...STREAM_LIMITS, firstByteMs: 100, totalMs: 300, mostBytes: 50_000 };
+  const limits = { ...STREAM_LIMITS, firstByteMs: 100, totalMs: 300, maxBytes: 50_000 };
   const link = (endpoint: Endpoint) =>
     new StreamLink(endpoint, {
       dialer: denoDialer(),

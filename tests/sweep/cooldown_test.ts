@@ -68,10 +68,10 @@ Deno.test("no reply is outstanding when nothing was sent", () => {
 Deno.test("a cooldown ends with the last reply, at its deadline, or at an earlier deadline", async () => {
   const network = new FakeNetwork(1);
   const to = { pass: 1, position: SIZE };
-  const wait = async (settled: Set<number>, mostMs = () => 5000) => {
+  const wait = async (settled: Set<number>, maxMs = () => 5000) => {
     const begun = network.now();
     const outstanding = new Outstanding({ pass: 1, position: 0 }, to, passes(settled));
-    await network.run(cooldown(network, () => begun + mostMs(), outstanding));
+    await network.run(cooldown(network, () => begun + maxMs(), outstanding));
     return network.now() - begun;
   };
   const all = between([1, 0], [1, SIZE]);

@@ -6,11 +6,11 @@ const HOST = { address: 0x7f000001, port: 19132 };
 const clockAt = (time: number) => ({ now: () => time });
 
 /** A detector of floods, and the addresses that it reported. */
-function counting(mostProbes?: number) {
+function counting(maxProbes?: number) {
   const report = noFloods();
   const named: unknown[] = [];
   const onFlood = (address: unknown) => named.push(address);
-  return { report, named, floods: new FloodingHosts(1, report, onFlood, mostProbes) };
+  return { report, named, floods: new FloodingHosts(1, report, onFlood, maxProbes) };
 }
 
 function repeat(times: number, run: (i: number) => void): void {

@@ -6,7 +6,7 @@
 import type { BrokenCell } from "../../store/rows/json_cells.ts";
 
 /** Maximum number of cells of a database that are reported one by one. */
-const MOST_REPORTED = 20;
+const MAX_REPORTED = 20;
 
 /**
  * Returns a function that reports each broken cell in one line, up to 20 of them.
@@ -19,8 +19,8 @@ export function brokenCellReporter(
 ): (cell: BrokenCell) => void {
   let reported = 0;
   return ({ key, column }) => {
-    if (reported++ >= MOST_REPORTED) return;
-    const last = reported < MOST_REPORTED ? "" : "; further ones are not reported";
+    if (reported++ >= MAX_REPORTED) return;
+    const last = reported < MAX_REPORTED ? "" : "; further ones are not reported";
     report(
       `blocksweep: ${name}: cannot read ${column} of ${
         JSON.stringify(key)

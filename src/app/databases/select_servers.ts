@@ -124,7 +124,7 @@ export async function writeServers(
 }
 
 /** If a selection matches more servers than these, and than were written, they are not counted. */
-const MOST_COUNTED = 1000;
+const MAX_COUNTED = 1000;
 
 /**
  * The line with the number of written servers, and of all servers that the selection matches.
@@ -136,7 +136,7 @@ export async function selectionLine(
   selection: ServerSelection,
   written: number,
 ): Promise<string> {
-  const most = Math.max(MOST_COUNTED, written);
+  const most = Math.max(MAX_COUNTED, written);
   const all = written === selection.limit
     ? await countServers(database, selection, most + 1)
     : written;

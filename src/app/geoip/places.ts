@@ -41,9 +41,9 @@ export interface GeoipFiles {
 }
 
 /** Maximum number of addresses whose places are kept. */
-const MOST_KEPT = 100_000;
+const MAX_KEPT = 100_000;
 /** Maximum length of an operator's name and of an attribution, UTF-16 units. */
-const MOST_NAME = 200;
+const MAX_NAME = 200;
 
 /**
  * Reads the files of `--geoip`.
@@ -116,7 +116,7 @@ function attributionOf(
   const description = isMap(descriptions)
     ? descriptions.en ?? Object.values(descriptions)[0]
     : undefined;
-  const text = typeof description === "string" ? description.trim().slice(0, MOST_NAME) : "";
+  const text = typeof description === "string" ? description.trim().slice(0, MAX_NAME) : "";
   const named = `${databaseType} ${text}`;
   const [, asked] = ATTRIBUTIONS.find(([pattern]) => pattern.test(named)) ?? [];
   return asked ?? (text === "" ? undefined : `Countries and operators: ${text}`);
@@ -141,7 +141,7 @@ function lookupIn(file: MmdbFile): (address: Address) => Place {
   return (address) => {
     const known = kept.get(address);
     if (known !== undefined) return known;
-    if (kept.size >= MOST_KEPT) kept.clear();
+    if (kept.size >= MAX_KEPT) kept.clear();
     const place = placeOf(file.find(address));
     kept.set(address, place);
     return place;
@@ -190,6 +190,6 @@ function asnOf(value: MmdbValue): number | null {
 }
 
 function operatorOf(value: MmdbValue): string | null {
-  const name = typeof value === "string" ? value.trim().slice(0, MOST_NAME).toWellFormed() : "";
+  const name = typeof value === "string" ? value.trim().slice(0, MAX_NAME).toWellFormed() : "";
   return name === "" ? null : name;
 }

@@ -22,8 +22,8 @@ import {
 import { isLocal, isLoopbackName } from "./loopback_names.ts";
 import { type RequestLimits, RequestReader } from "./request_reader.ts";
 
-/** Default of {@linkcode HttpServerOptions.mostConnections}. */
-export const MOST_CONNECTIONS = 32;
+/** Default of {@linkcode HttpServerOptions.maxConnections}. */
+export const MAX_CONNECTIONS = 32;
 /** How long a request may take to arrive, and a response to be read, milliseconds. */
 export const REQUEST_MS = 10_000;
 /** How long the client may take to read a part of a stream, milliseconds. */
@@ -33,7 +33,7 @@ const LINGER_MS = 1000;
 /** At the maximum, a new connection replaces the one idle the longest if that is longer than this, milliseconds. */
 const OLD_MS = 1000;
 /** Sizes of requests that have no body. */
-const LIMITS: RequestLimits = { mostHead: 8192, mostBody: 0 };
+const LIMITS: RequestLimits = { maxHead: 8192, maxBody: 0 };
 /** How long to wait after a connection could not be accepted, milliseconds. */
 const RETRY_MS = 1000;
 
@@ -50,8 +50,8 @@ export interface HttpServerOptions {
   readonly clock: Clock;
   /** Receives the reason why connections cannot be accepted, once at the start of each failure. */
   readonly onTrouble: (reason: string) => void;
-  /** Maximum number of open connections. Default: {@linkcode MOST_CONNECTIONS}. */
-  readonly mostConnections?: number;
+  /** Maximum number of open connections. Default: {@linkcode MAX_CONNECTIONS}. */
+  readonly maxConnections?: number;
   /** Sizes of requests. Default: 8 KiB without a body. */
   readonly limits?: RequestLimits;
   /**
@@ -120,7 +120,7 @@ export class HttpServer implements AsyncDisposable {
 
   #take(conn: Deno.TcpConn): void {
     const now = this.options.clock.now();
-    const isFull = this.#open.size >= (this.options.mostConnections ?? MOST_CONNECTIONS);
+    const isFull = this.#open.size >= (this.options.maxConnections ?? MAX_CONNECTIONS);
     if (isFull && !this.#closeIdlest(OLD_MS)) return conn.close();
     const open = { since: now, ended: new AbortController(), streams: false };
     this.#open.set(conn, open);
@@ -164,7 +164,7 @@ export class HttpServer implements AsyncDisposable {
       if (this.#open.delete(conn)) this.#open.set(conn, open);
     } while (this.#open.has(conn));
     await this.#within(LINGER_MS, conn.closeWrite());
-    await this.#within(LINGER_MS, drain(conn, limits.mostHead));
+    await this.#within(LINGER_MS, drain(conn, limits.maxHead));
   }
 
   /** Sends the response to a request. Whether the connection serves a further one. */
@@ -206,7 +206,7 @@ export class HttpServer implements AsyncDisposable {
   #keepsAlive(request: HttpRequest | number): boolean {
     const { idleMs, limits = LIMITS } = this.options;
     if (idleMs === undefined || typeof request === "number" || !request.keepsAlive) return false;
-    return limits.mostBody > 0 || request.bodyLength === 0;
+    return limits.maxBody > 0 || request.bodyLength === 0;
   }
 
   /** Sends a stream. It ends when the client closes the connection, or reads nothing for a minute. */
@@ -218,7 +218,7 @@ export class HttpServer implements AsyncDisposable {
   ): Promise<void> {
     open.streams = true;
     // The client sends nothing more: the end of its bytes is the end of the connection.
-    void drain(conn, LIMITS.mostHead).catch(() => {}).then(() => this.#close(conn));
+    void drain(conn, LIMITS.maxHead).catch(() => {}).then(() => this.#close(conn));
     const { signal } = open.ended;
     try {
       for await (const part of stream(signal)) {

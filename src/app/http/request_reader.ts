@@ -8,9 +8,9 @@ import { type HttpRequest, parseRequest } from "./http_request.ts";
 /** Limits of a request's size. */
 export interface RequestLimits {
   /** Maximum size of the request line and the headers, bytes. */
-  readonly mostHead: number;
+  readonly maxHead: number;
   /** Maximum size of the body, bytes; 0: bodies are not read. */
-  readonly mostBody: number;
+  readonly maxBody: number;
 }
 
 /** The status of the error response to a request that cannot be read. */
@@ -27,7 +27,7 @@ export class RequestReader {
     private readonly conn: Pick<Deno.TcpConn, "read">,
     private readonly limits: RequestLimits,
   ) {
-    this.#bytes = new Uint8Array(limits.mostHead);
+    this.#bytes = new Uint8Array(limits.maxHead);
   }
 
   /** Whether no byte of the next request has arrived. */
@@ -40,10 +40,10 @@ export class RequestReader {
     const head = await this.#readHead();
     if (typeof head !== "object") return head;
     const request = parseRequest(head);
-    if (request === 400 || this.limits.mostBody === 0) return request;
+    if (request === 400 || this.limits.maxBody === 0) return request;
     const { bodyLength } = request;
     if (bodyLength === undefined) return 411;
-    if (bodyLength > this.limits.mostBody) return 413;
+    if (bodyLength > this.limits.maxBody) return 413;
     const body = await this.#readBody(bodyLength);
     return body === undefined ? 400 : { ...request, body };
   }
@@ -64,7 +64,7 @@ export class RequestReader {
         return found;
       }
       looked = Math.max(0, length - 3);
-      if (length >= this.limits.mostHead) return 431;
+      if (length >= this.limits.maxHead) return 431;
       if (!await this.#fill()) return length === 0 ? "closed" : 400;
     }
   }

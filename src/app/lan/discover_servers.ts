@@ -31,7 +31,7 @@ import { nonceOf, seedOf } from "../../scan/random_numbers.ts";
 /** Time limit of a reply, milliseconds. */
 const TIMEOUT_MS = 1000;
 /** Maximum number of ports, because probes are broadcast to each repeatedly. */
-const MOST_PORTS = 64;
+const MAX_PORTS = 64;
 
 /** A discovery that is ready to run. */
 export interface PreparedDiscovery extends Pick<DiscoverySetup, "networks" | "ports" | "optedOut"> {
@@ -92,7 +92,7 @@ export async function discoverServers(
     players: !noPlayers,
     protocol: broadcastProtocol(allProtocols),
     protocols: usualProtocols(allProtocols),
-    sweep: java && { networks: java.swept, mostMs: sweepMs, seed, dialer: network.dialer },
+    sweep: java && { networks: java.swept, maxMs: sweepMs, seed, dialer: network.dialer },
     timeoutMs: TIMEOUT_MS,
     retries: 1,
     optsOut: optOutCheck(),
@@ -113,8 +113,8 @@ function broadcastPorts(
 ): DiscoverySetup["ports"] {
   if (ports === undefined) return broadcastProtocol(allProtocols).broadcastPorts;
   const { udp, text } = ports;
-  if (udp.length >= 1 && udp.length <= MOST_PORTS) return { 4: udp, 6: udp };
-  throw new InputError(`Cannot use --ports "${text}": lan takes 1 to ${MOST_PORTS} UDP ports`);
+  if (udp.length >= 1 && udp.length <= MAX_PORTS) return { 4: udp, 6: udp };
+  throw new InputError(`Cannot use --ports "${text}": lan takes 1 to ${MAX_PORTS} UDP ports`);
 }
 
 function socketsOf(

@@ -8,7 +8,7 @@ import { buildInfo } from "./build_info.ts";
 import { type Health, healthResponse } from "./health.ts";
 import type { HttpRequest } from "../http/http_request.ts";
 import type { WholeResponse } from "../http/http_response.ts";
-import { HttpServer, MOST_CONNECTIONS } from "../http/http_server.ts";
+import { HttpServer, MAX_CONNECTIONS } from "../http/http_server.ts";
 import { affordableConnections, listenOn } from "../http/listen.ts";
 import { MetricsPage } from "./metrics_page.ts";
 import type { MetricsPlace } from "./metrics_place.ts";
@@ -52,7 +52,7 @@ export function serveMetrics(
     clock,
     onTrouble,
     respond: (request) => respond(request, paths),
-    mostConnections: affordableConnections(listener, MOST_CONNECTIONS),
+    maxConnections: affordableConnections(listener, MAX_CONNECTIONS),
   });
 }
 

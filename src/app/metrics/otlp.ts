@@ -8,7 +8,7 @@ import { buildInfo, VERSION } from "./build_info.ts";
 import type { Family } from "./prometheus_text.ts";
 
 /** Maximum number of series of one metric: Deno's exporter merges those beyond it into one. */
-const MOST_SERIES = 2000;
+const MAX_SERIES = 2000;
 
 /** The labels of a value. */
 type Labels = Readonly<Record<string, string>>;
@@ -70,7 +70,7 @@ export function exportFamilies(meter: Meter, collect: () => readonly Family[]): 
   const instruments = new Map(all().map((family) => [family.name, instrumentOf(meter, family)]));
   const callback = (observer: Observer) => {
     for (const { name, samples } of all()) {
-      for (const { value, labels } of samples.slice(0, MOST_SERIES)) {
+      for (const { value, labels } of samples.slice(0, MAX_SERIES)) {
         if (Number.isFinite(value)) observer.observe(instruments.get(name)!, value, labels);
       }
     }

@@ -9,7 +9,7 @@ import type { OtherEndpoints, PollingSockets } from "../engines/watch_sockets.ts
 import { watchHealth } from "./health.ts";
 import { type MetricsSources, metricsTrouble, serveMetrics } from "./metrics_server.ts";
 import { exportFamilies, otlpHistogram, otlpMeter } from "./otlp.ts";
-import { MOST_PROBES, type ProbedWatch, Probes } from "./probe/probes.ts";
+import { MAX_PROBES, type ProbedWatch, Probes } from "./probe/probes.ts";
 import { areLoopback, familiesOfTargets, ProbeTargets } from "./probe/probe_targets.ts";
 import { ServerInfo } from "./server_info.ts";
 import { DELAY_BOUNDS, type MeasuredWatch, POLL_DELAY, WatchMetrics } from "./watch_metrics.ts";
@@ -89,6 +89,6 @@ export function probedEndpoints(
   return {
     families: familiesOfTargets(allowed),
     areLoopback: areLoopback(allowed),
-    atOnce: MOST_PROBES,
+    atOnce: MAX_PROBES,
   };
 }

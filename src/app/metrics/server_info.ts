@@ -10,7 +10,7 @@ import { cutText, harmlessText } from "../../core/text.ts";
 /** How long a server's labels stay as they are, milliseconds: at most 24 series a day. */
 const KEPT_MS = 3_600_000;
 /** Maximum length of a label, characters. */
-const MOST_CHARACTERS = 64;
+const MAX_CHARACTERS = 64;
 
 /** The labels of a server's info series. Unknown ones are empty, which Prometheus reads as missing. */
 export type InfoLabels = Readonly<Record<"name" | "edition" | "software" | "version", string>>;
@@ -48,5 +48,5 @@ export class ServerInfo {
 function label(text: string | null): string {
   return text === null
     ? ""
-    : cutText(harmlessText(cutText(text, 4 * MOST_CHARACTERS)), MOST_CHARACTERS);
+    : cutText(harmlessText(cutText(text, 4 * MAX_CHARACTERS)), MAX_CHARACTERS);
 }

@@ -17,7 +17,7 @@ import { counter, databaseFamilies, gauge, metricFamily } from "./scan_metrics.t
 import type { ServerInfo } from "./server_info.ts";
 
 /** Maximum number of servers with a time series of their own; later ones have none. */
-const MOST_SERVERS = 10_000;
+const MAX_SERVERS = 10_000;
 /** Bucket bounds of the delay of polls, seconds. */
 export const DELAY_BOUNDS: readonly number[] = [
   0.001,
@@ -105,7 +105,7 @@ export class WatchMetrics {
   #infoFamily(info: ServerInfo): Family {
     const { servers, clock } = this.watch;
     const now = clock.now();
-    const samples = servers.slice(0, MOST_SERVERS).flatMap((server): Sample[] => {
+    const samples = servers.slice(0, MAX_SERVERS).flatMap((server): Sample[] => {
       if (server.row === undefined) return [];
       const labels = info.labelsOf(server, server.row, now);
       return [{ value: 1, labels: { ...serverLabel(server), ...labels } }];
@@ -190,7 +190,7 @@ function serverLabel({ identity }: WatchedServer): { readonly server: string } {
 
 /** The families of the servers: their number by state, and series for each of the first ones. */
 function serverFamilies(servers: readonly WatchedServer[]): Family[] {
-  const listed = servers.slice(0, MOST_SERVERS).map((server) => ({
+  const listed = servers.slice(0, MAX_SERVERS).map((server) => ({
     server,
     labels: serverLabel(server),
   }));
@@ -220,7 +220,7 @@ function serverFamilies(servers: readonly WatchedServer[]): Family[] {
     ]),
     gauge(
       "servers_without_series",
-      `Servers beyond the first ${MOST_SERVERS}, which have no series of their own.`,
+      `Servers beyond the first ${MAX_SERVERS}, which have no series of their own.`,
       servers.length - listed.length,
     ),
   ];

@@ -9,7 +9,7 @@ import { countOf, withCommas } from "../../core/quantities.ts";
 import { RowObserver } from "./row_observer.ts";
 
 /** Maximum number of different texts that are counted: servers choose their versions freely. */
-const MOST_TEXTS = 1000;
+const MAX_TEXTS = 1000;
 /** Maximum length of a text, characters. */
 const LONGEST = 40;
 /** Number of texts that a line shows. */
@@ -59,7 +59,7 @@ class Counts {
     }
     const key = text.slice(0, LONGEST);
     const before = this.#texts.get(key);
-    if (before === undefined && this.#texts.size >= MOST_TEXTS) this.#rest++;
+    if (before === undefined && this.#texts.size >= MAX_TEXTS) this.#rest++;
     else this.#texts.set(key, (before ?? 0) + 1);
   }
 

@@ -40,7 +40,7 @@ let collator: Intl.Collator | undefined;
 /**
  * Maximum number of buffered rows. When it is reached, the rows are written and a new batch begins.
  */
-const MOST_HELD = 100_000;
+const MAX_HELD = 100_000;
 
 /** Buffers rows until the sink is closed, and writes them sorted. */
 export class SortingSink implements Sink {
@@ -50,7 +50,7 @@ export class SortingSink implements Sink {
 
   async write(records: readonly ServerRecord[]): Promise<void> {
     this.#held.push(...records);
-    if (this.#held.length >= MOST_HELD) await this.#writeHeld();
+    if (this.#held.length >= MAX_HELD) await this.#writeHeld();
   }
 
   async #writeHeld(): Promise<void> {

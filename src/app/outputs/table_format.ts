@@ -24,7 +24,7 @@ export interface TableColumn<Row> {
 }
 
 /** Minimum width of the last column; below it other columns are left out. */
-const LEAST_LAST = 16;
+const MIN_LAST = 16;
 /** Maximum number of processed characters of a text, because servers may send long texts. */
 const LONGEST = 1000;
 
@@ -41,7 +41,7 @@ export function placeColumns<Row>(
 ): TableColumn<Row>[] {
   const placed = [...columns];
   const taken = () => placed.slice(0, -1).reduce((sum, { width }) => sum + width + gap, 0);
-  while (taken() + LEAST_LAST > space) {
+  while (taken() + MIN_LAST > space) {
     const rank = Math.max(...placed.slice(0, -1).map((one) => one.rank), 0);
     if (rank === 0) break;
     placed.splice(placed.findIndex((one) => one.rank === rank), 1);
@@ -144,7 +144,7 @@ const FIELD_WIDTHS: Readonly<Record<string, number>> = {
 };
 
 /** Minimum width of a chosen field, columns. */
-const LEAST_FIELD = 5;
+const MIN_FIELD = 5;
 
 /** The table of chosen fields: all of them, in their order. */
 export function fieldsTable(fields: readonly Field[], space: number): Format {
@@ -171,7 +171,7 @@ function shrink(wanted: readonly number[], space: number): number[] {
   let over = widths.reduce((sum, width) => sum + width, 0) - space;
   while (over > 0) {
     const widest = widths.indexOf(Math.max(...widths));
-    if (widths[widest] <= LEAST_FIELD) break;
+    if (widths[widest] <= MIN_FIELD) break;
     widths[widest]--;
     over--;
   }

@@ -44,7 +44,7 @@ export function scanLimits(
     given === "off" ? undefined : given ?? usual;
   const bandwidthRate = bandwidth === undefined ? Infinity : rateOf(bandwidth, targets, selection);
   const auto = typeof given === "object";
-  const most = Math.min(bandwidthRate, auto ? given.most ?? defaults.mostAutoRate : Infinity);
+  const most = Math.min(bandwidthRate, auto ? given.most ?? defaults.maxAutoRate : Infinity);
   const rate = auto ? AUTO_START : given ?? (bandwidth === undefined ? defaults.rate : Infinity);
   const lowest = Math.min(most, rate ?? Infinity);
   return {
@@ -89,7 +89,7 @@ const HEADER = 14;
 const CHECKSUM = 4;
 const GAP = 12;
 /** Minimum length; shorter frames are padded. */
-const LEAST_FRAME = 64;
+const MIN_FRAME = 64;
 const IP: Readonly<Record<4 | 6, number>> = { 4: 20, 6: 40 };
 const UDP = 8;
 /** A SYN segment has no payload, but a longer header, with the options of Linux. */
@@ -98,7 +98,7 @@ const SYN = 40 - UDP;
 /** Size of a datagram on Ethernet, bytes. */
 export function wireSize(payload: number, bits: 4 | 6): number {
   const frame = HEADER + IP[bits] + UDP + payload + CHECKSUM;
-  return PREAMBLE + Math.max(LEAST_FRAME, frame) + GAP;
+  return PREAMBLE + Math.max(MIN_FRAME, frame) + GAP;
 }
 
 /**

@@ -17,7 +17,7 @@ export interface DefaultSpeed {
   /** Datagrams a second to one address; `undefined`: no cap. */
   readonly hostRate: number | undefined;
   /** Highest rate that `--rate auto` tries, datagrams a second. */
-  readonly mostAutoRate: number;
+  readonly maxAutoRate: number;
   /** Cooldown: how long the scan waits for late replies, milliseconds. */
   readonly cooldownMs: number;
 }
@@ -26,7 +26,7 @@ export interface DefaultSpeed {
  * Default for the highest rate of `--rate auto`, datagrams a second. Networks and hosts have caps,
  * but all datagrams use one uplink, which other hosts share. Loopback has no uplink.
  */
-const MOST_AUTO_RATE = 100_000;
+const MAX_AUTO_RATE = 100_000;
 
 /** Default limit for all datagrams of a scan, and of a watch, outside loopback, datagrams a second. */
 const RATE = 1000;
@@ -36,7 +36,7 @@ export const DEFAULT_SPEED = {
   rate: RATE,
   netRate: 50,
   hostRate: HOST_RATE,
-  mostAutoRate: MOST_AUTO_RATE,
+  maxAutoRate: MAX_AUTO_RATE,
   cooldownMs: 5000,
 } as const satisfies DefaultSpeed;
 
@@ -45,7 +45,7 @@ export const LOOPBACK_SPEED = {
   rate: undefined,
   netRate: undefined,
   hostRate: undefined,
-  mostAutoRate: 1e9,
+  maxAutoRate: 1e9,
   cooldownMs: 1000,
 } as const satisfies DefaultSpeed;
 

@@ -68,7 +68,7 @@ export interface ServiceLookup {
 }
 
 /** SRV records are optional: their timeout is shorter than that of an address lookup, milliseconds. */
-const MOST_MS = 2000;
+const MAX_MS = 2000;
 
 /**
  * Makes a lookup function for SRV records. It rejects with InputError when the lookup fails. The system
@@ -81,7 +81,7 @@ export function serviceFinder(
     const ascii = nodeUrl().domainToASCII(name);
     if (ascii === "" || isLocal(ascii)) return undefined;
     const late = new AbortController();
-    const cancel = clock.after(MOST_MS, () => late.abort());
+    const cancel = clock.after(MAX_MS, () => late.abort());
     try {
       // The final dot makes the name absolute: the resolver appends no search domains.
       const options = { nameServer, signal: late.signal };

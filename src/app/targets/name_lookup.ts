@@ -75,12 +75,12 @@ export function noteRefused(
 }
 
 /** Maximum number of lines for one lookup: a DNS zone can cause any number. */
-const MOST_LINES = 10;
+const MAX_LINES = 10;
 
 /** The first of many lines, and how many more there are. */
 export function firstLines(lines: readonly string[]): readonly string[] {
-  const more = lines.length - MOST_LINES;
-  return more <= 0 ? lines : [...lines.slice(0, MOST_LINES), `... and ${more} more such records`];
+  const more = lines.length - MAX_LINES;
+  return more <= 0 ? lines : [...lines.slice(0, MAX_LINES), `... and ${more} more such records`];
 }
 
 /** Whether one of the protocols uses SRV records. */

@@ -9,7 +9,7 @@ import type { Protocol } from "../../protocols/protocol.ts";
 import type { Targets } from "../../targets/compose.ts";
 import { countOf } from "../../core/quantities.ts";
 import { permissionNeeded } from "../../targets/permission.ts";
-import { mostSent, type Passes, type Plan } from "./scan_plan.ts";
+import { maxSent, type Passes, type Plan } from "./scan_plan.ts";
 
 /**
  * Checks that the user confirmed permission (`--i-have-permission`), if the targets require it.
@@ -41,7 +41,7 @@ function probesOf(plan: Plan): string {
   const { passes: { udp, tcp }, detectionPasses, interviews, probeTexts } = plan;
   const kinds = (names: readonly string[]) =>
     [...new Set(names)].map((name) => probeTexts.get(name)).join(" and ");
-  const { udp: datagrams, tcp: connects } = mostSent(plan);
+  const { udp: datagrams, tcp: connects } = maxSent(plan);
   const held = (transport: Protocol["transport"]) =>
     interviews.protocols.filter((one) => one.transport === transport).map(({ name }) => name);
   const names = [...detectionPasses.map(({ name }) => name), ...sentIn(udp), ...held("udp")];

@@ -184,7 +184,7 @@ function meanOfNetwork(net: number, segments: readonly Segment[], size: number):
 }
 
 /** Maximum number of datagrams and of connections before the first reply. */
-export function mostSent({ passes: { udp, tcp }, detectionPasses, interviews }: Plan) {
+export function maxSent({ passes: { udp, tcp }, detectionPasses, interviews }: Plan) {
   return {
     udp: sumOf([...udp.probes, ...detectionPasses.map(({ probes }) => probes)]) +
       interviews.probes.udp,

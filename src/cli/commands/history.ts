@@ -163,11 +163,11 @@ function hasChanged(seen: readonly Observation[], at: number): boolean {
 
 const BARS = "▁▂▃▄▅▆▇█";
 /** Maximum number of bars. With more observations, several share a bar, which shows their maximum. */
-const MOST_BARS = 60;
+const MAX_BARS = 60;
 
 /** A bar for each observation: a blank without a reply, a dot for an unknown number of players. */
 export function sparkline(seen: readonly Observation[], most: number): string {
-  const each = Math.ceil(seen.length / MOST_BARS);
+  const each = Math.ceil(seen.length / MAX_BARS);
   let bars = "";
   for (let at = 0; at < seen.length; at += each) {
     const some = seen.slice(at, at + each).filter(({ online }) => online);

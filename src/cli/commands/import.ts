@@ -206,14 +206,14 @@ function resultOf({ path, found, changed, unread }: ImportedFile): JsonResult<"i
 /** Names that are looked up at the same time. */
 const LOOKUPS = 16;
 /** Rows of each kind of problem that are reported one by one, of each file. */
-const MOST_REPORTED = 10;
+const MAX_REPORTED = 10;
 
 /** Returns a function that reports a row with values that are omitted, up to 10 such rows. */
 function cutReporter(path: string): (server: StoredRecord) => void {
   let reported = 0;
   return (server) => {
-    if (reported++ >= MOST_REPORTED) return;
-    const last = reported < MOST_REPORTED ? "" : "; further rows are not reported";
+    if (reported++ >= MAX_REPORTED) return;
+    const last = reported < MAX_REPORTED ? "" : "; further rows are not reported";
     const { key } = identityOf(server)!;
     reportLine(
       `blocksweep: ${path}: extras of ${JSON.stringify(key)} has more than ${MAX_DEPTH} levels: ` +
@@ -281,7 +281,7 @@ class UnreadTally {
   refuse(number: number, error: unknown): void {
     if (!(error instanceof InputError)) throw error;
     this.count(number);
-    if (++this.#refused <= MOST_REPORTED) {
+    if (++this.#refused <= MAX_REPORTED) {
       reportLine(`${this.path}: line ${number}: ${error.message}`);
     }
   }

@@ -25,7 +25,7 @@ import type { Located } from "../../app/targets/locate_server.ts";
 import { describe, useColor } from "../term/server_description.ts";
 
 /** Maximum number of hosts that are queried at the same time. */
-const MOST_AT_ONCE = 8;
+const MAX_AT_ONCE = 8;
 
 /** A host as the user named it, and its endpoints. */
 interface NamedHost {
@@ -94,7 +94,7 @@ async function queryAll(
     }
   };
   try {
-    await Promise.all(Array.from({ length: MOST_AT_ONCE }, worker));
+    await Promise.all(Array.from({ length: MAX_AT_ONCE }, worker));
   } finally {
     failed.abort();
   }

@@ -9,7 +9,7 @@ import { estimateLoss, missedRange, missedServers } from "../../sweep/canaries/l
 import { withCommas } from "../../core/quantities.ts";
 
 /** The largest value of `--retries`. */
-const MOST_RETRIES = 3;
+const MAX_RETRIES = 3;
 /** Minimum expected number of missed servers at which another pass is suggested. */
 const WORTH_ANOTHER_PASS = 0.05;
 
@@ -35,7 +35,7 @@ export function lossLines(
   const range = missedRange(replies.valid, estimate, retries + 1);
   if (!(range.high <= replies.valid)) return [loss];
   const all = withCommas(Math.round(replies.valid + expected));
-  const better = expected >= WORTH_ANOTHER_PASS && retries < MOST_RETRIES
+  const better = expected >= WORTH_ANOTHER_PASS && retries < MAX_RETRIES
     ? `; --retries ${retries + 1} would reduce this to ${amount(missed(1))}`
     : "";
   return [

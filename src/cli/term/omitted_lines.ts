@@ -5,14 +5,14 @@
  */
 import { formatAddress, formatEndpoint } from "../../core/address.ts";
 import { countOf, withCommas } from "../../core/quantities.ts";
-import { MOST_NAMED, type OmittedEndpoint, type ScanState } from "../../scan/scan_state.ts";
+import { MAX_NAMED, type OmittedEndpoint, type ScanState } from "../../scan/scan_state.ts";
 import { portList } from "../../targets/ports.ts";
 import type { GivenOptions } from "../../app/options/given_options.ts";
 import type { DatabaseLocation } from "../../store/database_location.ts";
 import { exclusionNotes, passwordNotes, scanCommand } from "./printed_command.ts";
 
 /** Maximum number of endpoints in a command: a host has 64 holds, and a longer line is hard to copy. */
-const MOST_REPEATED = 64;
+const MAX_REPEATED = 64;
 /** Maximum number of omitted endpoints of a host that shares a command with other hosts. */
 const FEW = 4;
 
@@ -66,9 +66,9 @@ export function omittedLines(
   if (omitted === 0) return [];
   const hosts = [...Map.groupBy(omittedAt, ({ endpoint }) => endpoint.address)]
     .sort(([, one], [, other]) => one.length - other.length);
-  const named = hosts.slice(0, MOST_NAMED)
+  const named = hosts.slice(0, MAX_NAMED)
     .map(([address, { length }]) => `${formatAddress(address)} (${length})`).join(", ");
-  const more = hosts.length > MOST_NAMED ? ", and others" : "";
+  const more = hosts.length > MAX_NAMED ? ", and others" : "";
   const head = `results may be incomplete: ${countOf(omitted, "endpoint")} that replied ` +
     `${omitted === 1 ? "was" : "were"} omitted, because too many replies were unverified`;
   if (named === "") return [`${head}; scan again`]; // a resumed scan has only their number
@@ -91,7 +91,7 @@ export function omittedLines(
 /** The endpoints of one host, or of all hosts with few omitted endpoints. */
 function chooseEndpoints(hosts: readonly (readonly OmittedEndpoint[])[]): OmittedEndpoint[] {
   const few = hosts.filter(({ length }) => length <= FEW);
-  return (few.length > 0 ? few : hosts.slice(0, 1)).flat().slice(0, MOST_REPEATED);
+  return (few.length > 0 ? few : hosts.slice(0, 1)).flat().slice(0, MAX_REPEATED);
 }
 
 /** The command that scans some endpoints with the limits and permissions of the scan before. */

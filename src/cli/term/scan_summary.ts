@@ -4,12 +4,7 @@
  * @module
  */
 import type { ScanEnd } from "../../scan/scan_setup.ts";
-import {
-  areAllRefused,
-  type EndReason,
-  MOST_NAMED,
-  type ScanState,
-} from "../../scan/scan_state.ts";
+import { areAllRefused, type EndReason, MAX_NAMED, type ScanState } from "../../scan/scan_state.ts";
 import { omittedLines, type RepeatedScope } from "./omitted_lines.ts";
 import { EXIT } from "../../app/exit_codes.ts";
 import { lossLines, rateLines } from "./loss_lines.ts";
@@ -188,9 +183,9 @@ function disturbedLines({ floods: { disturbed, addresses } }: ScanState): string
 
 /** The first addresses of a list, and the number of the others. */
 function firstOf(addresses: readonly string[]): string {
-  const rest = addresses.length - MOST_NAMED;
+  const rest = addresses.length - MAX_NAMED;
   const more = rest > 0 ? ` (and ${withCommas(rest)} more)` : "";
-  return addresses.slice(0, MOST_NAMED).join(",") + more;
+  return addresses.slice(0, MAX_NAMED).join(",") + more;
 }
 
 /** Received datagrams that the system dropped. */

@@ -24,11 +24,11 @@ import {
 } from "./style.ts";
 
 /** Maximum number of components in one text. */
-export const MOST_NODES = 1000;
+export const MAX_NODES = 1000;
 /** Maximum number of levels of nested components. */
-export const MOST_DEPTH = 32;
+export const MAX_DEPTH = 32;
 /** Maximum number of UTF-16 units of text, codes and placeholders included. */
-export const MOST_UNITS = 32_768;
+export const MAX_UNITS = 32_768;
 
 /** A parsed component: its text runs and its unformatted text. */
 export interface Component {
@@ -70,11 +70,11 @@ class ComponentReader {
   readonly list = new TextRunList();
   sent = "";
   cut = false;
-  #nodes = MOST_NODES;
-  #units = MOST_UNITS;
+  #nodes = MAX_NODES;
+  #units = MAX_UNITS;
 
   visit(value: unknown, style: Style, depth: number): void {
-    if (this.#nodes-- <= 0 || depth > MOST_DEPTH) this.cut = true;
+    if (this.#nodes-- <= 0 || depth > MAX_DEPTH) this.cut = true;
     else if (Array.isArray(value)) this.#array(value, style, depth);
     else if (typeof value === "object" && value !== null) this.#object(value as Json, style, depth);
     else if (value !== null && value !== undefined) this.#text(String(value), style);

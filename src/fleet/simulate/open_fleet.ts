@@ -38,7 +38,7 @@ export interface FleetOptions {
  * Maximum number of hosts with a socket each. If there are more hosts, all hosts with the same port
  * share one socket, by FFI.
  */
-const MOST_SOCKETS = 4000;
+const MAX_SOCKETS = 4000;
 
 /**
  * Opens the sockets of a fleet.
@@ -80,7 +80,7 @@ async function openDatagrams(
   // A host that only sends announcements needs a socket too.
   const endpoints = hosts.filter(({ responder, announcement }) => responder ?? announcement)
     .map(({ endpoint }) => endpoint);
-  if (endpoints.length <= MOST_SOCKETS) return new SocketPerHost(endpoints, lab ?? []);
+  if (endpoints.length <= MAX_SOCKETS) return new SocketPerHost(endpoints, lab ?? []);
   const { WildcardNetwork } = await import("./network/wildcard_socket.ts");
   return new WildcardNetwork(endpoints);
 }

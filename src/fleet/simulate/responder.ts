@@ -19,13 +19,13 @@ export interface Responder {
 }
 
 /** Maximum number of remembered senders, as real servers have a limit. */
-const MOST_SENDERS = 1024;
+const MAX_SENDERS = 1024;
 
 /** Sets an entry, and deletes the oldest one above the limit. */
 export function remember(map: Map<number | bigint, number>, from: Endpoint, value: number): void {
   map.delete(endpointKey(from));
   map.set(endpointKey(from), value);
-  if (map.size > MOST_SENDERS) map.delete(map.keys().next().value!);
+  if (map.size > MAX_SENDERS) map.delete(map.keys().next().value!);
 }
 
 /** An action of a host on a connection: send bytes, wait, close or reset. */

@@ -10,7 +10,7 @@ import {
   parseAddress,
   parseIpv4,
 } from "../../core/address.ts";
-import { mostDatagramsIn } from "../receive_drain.ts";
+import { maxDatagramsIn } from "../receive_drain.ts";
 import { systemClock } from "../clock.ts";
 import {
   DatagramBatch,
@@ -170,7 +170,7 @@ class DenoSocket implements DatagramSocket<DatagramBatch> {
 
   /** Polls until a poll delivers nothing, because the runtime does not report pending datagrams. */
   async drained(): Promise<void> {
-    const most = this.#arrived + mostDatagramsIn(this.receiveBuffer);
+    const most = this.#arrived + maxDatagramsIn(this.receiveBuffer);
     for (let before = -1; this.#arrived !== before && this.#arrived < most && !this.#closed;) {
       await this.#full; // while the receiver accepts none, no datagram is delivered
       before = this.#arrived;

@@ -23,7 +23,7 @@ import type { SocketErrors } from "../socket.ts";
  * Maximum number of waits for send buffer space in one batch, and the length of each. Later
  * datagrams are refused.
  */
-const MOST_WAITS = 1000;
+const MAX_WAITS = 1000;
 const WAIT_MS = 1;
 /** Pause between attempts to send on an interface that is down, milliseconds. */
 const DOWN_MS = 100;
@@ -120,7 +120,7 @@ export class BatchSender {
       }
       // A call that sends a part of a batch returns no error; the next call returns it.
       const errno = -accepted;
-      if (isFull(errno) && waits++ < MOST_WAITS) await this.wait(errno, batch.socket);
+      if (isFull(errno) && waits++ < MAX_WAITS) await this.wait(errno, batch.socket);
       else if (isLost(errno) || batch.waitsForSpace && isFull(errno)) {
         await this.#waitForInterface(errno, signal);
       } else if (errno !== EINTR) {

@@ -5,7 +5,7 @@
  */
 import type { Endpoint } from "../../core/address.ts";
 import { Endpoints } from "../../core/endpoints.ts";
-import { mostDatagramsIn, ReceiveDrain } from "../receive_drain.ts";
+import { maxDatagramsIn, ReceiveDrain } from "../receive_drain.ts";
 import {
   EAGAIN,
   EINTR,
@@ -49,12 +49,12 @@ const CALLS_PER_POLL = 16;
  */
 const BUSY_SENDS = 32;
 /** Longest pause of the receiver while no datagram arrives, milliseconds. */
-const MOST_PAUSE_MS = 16;
+const MAX_PAUSE_MS = 16;
 /** Longest poll for datagrams, and the first pause, milliseconds. */
 const POLL_MS = 50;
-const LEAST_PAUSE_MS = 1;
+const MIN_PAUSE_MS = 1;
 /** Maximum number of waits for send buffer space, after which a datagram counts as refused. */
-const MOST_WAITS = 1000;
+const MAX_WAITS = 1000;
 
 /** A UDP socket. It owns the descriptors and the library that it is given. */
 export class UdpSocket implements DatagramSocket<MessageBatch | TargetBatch> {
@@ -107,7 +107,7 @@ export class UdpSocket implements DatagramSocket<MessageBatch | TargetBatch> {
     this.port = readSockaddr(this.#nameView, 0).port;
     this.#memory = new SocketMemory(libc, socket);
     this.receiveBuffer = this.#memory.size;
-    this.#receiveDrain = new ReceiveDrain(mostDatagramsIn(this.receiveBuffer));
+    this.#receiveDrain = new ReceiveDrain(maxDatagramsIn(this.receiveBuffer));
     const transmit = sendMessages(libc);
     this.#sender = new BatchSender({ libc, closing, thread, transmit, errors: this.errors });
     thread?.hold();
@@ -129,7 +129,7 @@ export class UdpSocket implements DatagramSocket<MessageBatch | TargetBatch> {
   }
 
   async #receive(): Promise<void> {
-    let pause = LEAST_PAUSE_MS;
+    let pause = MIN_PAUSE_MS;
     while (this.#closed === undefined && this.#failure === undefined) {
       this.#drain(CALLS_PER_POLL);
       const full = this.#capacity?.();
@@ -138,8 +138,8 @@ export class UdpSocket implements DatagramSocket<MessageBatch | TargetBatch> {
         continue;
       }
       const busy = this.#sends >= BUSY_SENDS;
-      if (this.#arrived > 0) pause = LEAST_PAUSE_MS;
-      else pause = Math.min(MOST_PAUSE_MS, 2 * pause);
+      if (this.#arrived > 0) pause = MIN_PAUSE_MS;
+      else pause = Math.min(MAX_PAUSE_MS, 2 * pause);
       this.#sends = this.#arrived = 0;
       await (busy ? this.#pause(pause) : this.#poll());
     }
@@ -223,7 +223,7 @@ export class UdpSocket implements DatagramSocket<MessageBatch | TargetBatch> {
       const name = this.#name;
       if (libc.call.sendto(socket, bytes, size, MSG_DONTWAIT, name, name.length) >= 0) return true;
       const errno = libc.errno();
-      if (!isFull(errno) || waits >= MOST_WAITS) {
+      if (!isFull(errno) || waits >= MAX_WAITS) {
         countError(this.errors.send, errno);
         return false;
       }

@@ -54,7 +54,7 @@ export function nethernetStatement({ networkId, data, flags }: NetherNetStatus):
 const GAMEMODES = ["Survival", "Creative", "Adventure"];
 
 /** Greatest valid player count, as in the other protocols. */
-const MOST_PLAYERS = 999_999_999;
+const MAX_PLAYERS = 999_999_999;
 
 function worldStatement(
   world: World,
@@ -63,7 +63,7 @@ function worldStatement(
 ): Statement {
   const texts = [world.name, world.level, world.gameVersion ?? new Uint8Array()].map(decodeUtf8);
   const [name, level, version] = texts;
-  const count = (value: number) => value >= 0 && value <= MOST_PLAYERS ? value : null;
+  const count = (value: number) => value >= 0 && value <= MAX_PLAYERS ? value : null;
   const counts = { players_online: count(world.online), players_max: count(world.max) };
   const anomalies = [
     ...(texts.some(({ badUtf8 }) => badUtf8) ? ["badUtf8"] : []),

@@ -47,14 +47,14 @@ const TOKEN_MS = 25_000;
 /**
  * Maximum number of keys of a full stat in the facts: servers send about ten, plugins add a few.
  */
-const MOST_KEYS = 128;
+const MAX_KEYS = 128;
 /** Maximum number of UTF-16 units of a software name in the facts. */
-const MOST_BRAND = 256;
+const MAX_BRAND = 256;
 
 /**
  * Maximum number of tokens for one stat request: each resent handshake may bring another token.
  */
-const MOST_TOKENS = 3;
+const MAX_TOKENS = 3;
 
 /** The meanings of Query's own flags. */
 const QUERY_FLAGS: Readonly<
@@ -134,13 +134,13 @@ function* requestStat(session: number, first: Challenge, padding: number): Excha
   }
 }
 
-/** Reads a token other than the one in use; `undefined` once {@linkcode MOST_TOKENS} were used. */
+/** Reads a token other than the one in use; `undefined` once {@linkcode MAX_TOKENS} were used. */
 function newerChallenge(
   datagram: Uint8Array,
   inUse: Challenge,
   tokens: number,
 ): Challenge | undefined {
-  if (tokens === MOST_TOKENS) return undefined;
+  if (tokens === MAX_TOKENS) return undefined;
   const challenge = decodeQueryChallenge(datagram, inUse.session);
   return challenge?.token === inUse.token ? undefined : challenge;
 }
@@ -212,17 +212,17 @@ function fullColumns(stat: FullStat): StatColumns {
   for (const key of IN_COLUMNS) values.delete(key);
   if (typeof online === "number") values.delete("numplayers");
   if (typeof max === "number") values.delete("maxplayers");
-  let factsCut = (software?.length ?? 0) > MOST_BRAND;
+  let factsCut = (software?.length ?? 0) > MAX_BRAND;
   const kept = itemsWithinLimit(
     values,
     ([key, value]) => key.length + value.length,
     () => factsCut = true,
-    MOST_KEYS,
+    MAX_KEYS,
   );
   const facts = {
     header: stat.header.replaceAll("\0", ""),
     ...(stat.mark && { header_mark: stat.mark.toHex() }),
-    ...(software === null ? {} : { brand: cutText(software, MOST_BRAND) }),
+    ...(software === null ? {} : { brand: cutText(software, MAX_BRAND) }),
     values: Object.fromEntries(kept),
   };
   return { columns, facts, badNumber: online === undefined || max === undefined, factsCut };

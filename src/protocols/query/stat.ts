@@ -27,7 +27,7 @@ const FULL_MARK = Uint8Array.of(0x00, 0x80, 0x00);
 const FULL_MARK_AT = 13;
 const FULL_HEADER = 16;
 /** Minimum number of known keys in a full stat whose header is unknown. */
-const LEAST_KNOWN_KEYS = 2;
+const MIN_KNOWN_KEYS = 2;
 /** The bytes before the players: NUL of the last value, empty key, object 1. */
 const PLAYERS_MARK = concat([0, 0, 1], encodeLatin1("player_"), [0, 0]);
 
@@ -176,7 +176,7 @@ function countsInPlace(bytes: Uint8Array): boolean {
 function decodeOddFull(bytes: Uint8Array, session: number): FullStat | undefined {
   if (bytes.length < FULL_HEADER) return undefined;
   const stat = decodeFull(bytes, session);
-  if (stat.pairs.filter(([key]) => KNOWN_KEYS.has(key)).length < LEAST_KNOWN_KEYS) return undefined;
+  if (stat.pairs.filter(([key]) => KNOWN_KEYS.has(key)).length < MIN_KNOWN_KEYS) return undefined;
   return {
     ...stat,
     mark: bytes.subarray(FULL_MARK_AT, FULL_HEADER),
@@ -274,7 +274,7 @@ function readPlayers(reader: Reader, flags: Set<StatFlag>): Uint8Array[] {
 }
 
 /** Maximum number of texts that are searched for the counts after a MOTD with NULs. */
-const MOST_MOTD_NULS = 64;
+const MAX_MOTD_NULS = 64;
 
 function decodeBasic(bytes: Uint8Array, session: number): BasicStat {
   const flags: StatFlag[] = [];
@@ -305,7 +305,7 @@ function decodeBasic(bytes: Uint8Array, session: number): BasicStat {
 function withCounts(reader: Reader, texts: Uint8Array[], flags: StatFlag[]): Uint8Array[] {
   const start = reader.offset;
   const more = texts.slice();
-  while (more.length < MOST_MOTD_NULS) {
+  while (more.length < MAX_MOTD_NULS) {
     if (isCount(more.at(-2)!) && isCount(more.at(-1)!)) {
       if (more.length > 5) flags.push("motdNul");
       return more.slice(-4);

@@ -23,7 +23,7 @@ const KIND = 0xe0;
 /** Greatest difference between the two ends of a range. */
 const WIDEST = 512;
 /** Maximum number of datagrams in all ranges of a message together. */
-const MOST_DATAGRAMS = 4096;
+const MAX_DATAGRAMS = 4096;
 
 /** A range of datagrams with consecutive sequence numbers. */
 export interface SequenceRange {
@@ -73,12 +73,12 @@ export function decodeAcknowledgement(bytes: Uint8Array): Acknowledgement | unde
   const reader = new Reader(bytes, 1);
   const count = reader.u16("record count");
   const ranges: SequenceRange[] = [];
-  let left = MOST_DATAGRAMS;
+  let left = MAX_DATAGRAMS;
   while (ranges.length < count) {
     const at = reader.offset;
     const range = readRange(reader);
     left -= range.last - range.first + 1;
-    if (left < 0) throw new Malformed(`more than ${MOST_DATAGRAMS} datagrams`, at);
+    if (left < 0) throw new Malformed(`more than ${MAX_DATAGRAMS} datagrams`, at);
     ranges.push(range);
   }
   return { kind: id === IDS.ack ? "ack" : "nak", ranges };

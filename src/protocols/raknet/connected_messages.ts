@@ -37,7 +37,7 @@ const ID = {
 } as const;
 
 /** Number of addresses in a message of Minecraft. */
-const MOST_ADDRESSES = 20;
+const MAX_ADDRESSES = 20;
 /** Size of the two times at the end of a message, bytes. */
 const TIMES_SIZE = 16;
 
@@ -135,10 +135,10 @@ export function decodeConnected(bytes: Uint8Array): ConnectedMessage | undefined
 
 function readAddresses(reader: Reader): Addresses {
   const addresses: Endpoint[] = [];
-  while (addresses.length < MOST_ADDRESSES && reader.left > TIMES_SIZE) {
+  while (addresses.length < MAX_ADDRESSES && reader.left > TIMES_SIZE) {
     addresses.push(readAddress(reader, "address"));
   }
-  const flags: AddressesFlag[] = addresses.length < MOST_ADDRESSES ? ["fewAddresses"] : [];
+  const flags: AddressesFlag[] = addresses.length < MAX_ADDRESSES ? ["fewAddresses"] : [];
   return { addresses, ...readTimes(reader), flags };
 }
 

@@ -32,7 +32,7 @@ const NEEDS_BANDWIDTH = 0x04;
 const SPLIT = 0x10;
 
 /** Maximum number of frames in one set. A datagram within an MTU contains fewer. */
-const MOST_FRAMES = 4096;
+const MAX_FRAMES = 4096;
 
 const RELIABLE: readonly number[] = [2, 3, 4, 6, 7];
 const SEQUENCED: readonly number[] = [1, 4];
@@ -129,7 +129,7 @@ export function decodeFrameSet(bytes: Uint8Array): FrameSet | undefined {
   const sequence = readU24le(reader, "sequence");
   const frames: RaknetFrame[] = [];
   do {
-    if (frames.length === MOST_FRAMES) throw new Malformed("too many frames", reader.offset);
+    if (frames.length === MAX_FRAMES) throw new Malformed("too many frames", reader.offset);
     frames.push(readFrame(reader));
   } while (reader.left > 0);
   return {

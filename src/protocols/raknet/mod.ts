@@ -43,7 +43,7 @@ const joinableVerifier: Verifier<RaknetStatus> = {
 };
 
 /** Smallest random GUID; smaller ones are clocks, counters and constants. */
-const LEAST_GUID = String(2n ** 48n);
+const MIN_GUID = String(2n ** 48n);
 /**
  * RakNet's "unassigned" GUID (RakNetTypes.h), and the scanner's own GUID, which a host returns if
  * it echoes pings.
@@ -58,7 +58,7 @@ export function isServerGuid(guid: string): boolean {
 
 /** Compares decimal texts without leading zeros: a shorter text is a smaller number. */
 function isSmall(guid: string): boolean {
-  return guid.length < LEAST_GUID.length || guid.length === LEAST_GUID.length && guid < LEAST_GUID;
+  return guid.length < MIN_GUID.length || guid.length === MIN_GUID.length && guid < MIN_GUID;
 }
 
 /** A flag that only RakNet has. */

@@ -32,8 +32,8 @@ const ID = { request1: 0x05, reply1: 0x06, request2: 0x07, reply2: 0x08 } as con
 /** Bytes of IPv4 and UDP headers, which an MTU includes besides the datagram. */
 export const MTU_HEADERS = 28;
 /** Bounds of the MTUs that RakNet accepts. go-raknet attributes other MTUs to flood filters. */
-const LEAST_MTU = 400;
-const MOST_MTU = 1500;
+const MIN_MTU = 400;
+const MAX_MTU = 1500;
 /** Size of LIBCAT's public key, bytes. */
 const KEY_SIZE = 64;
 /**
@@ -127,7 +127,7 @@ export function decodeOpenReply1(bytes: Uint8Array): OpenReply1 | undefined {
   const guid = reader.u64("server GUID");
   const security = reader.u8("security") === 0 ? undefined : readSecurity(reader);
   const mtu = reader.u16("MTU");
-  const flags: OpenReplyFlag[] = mtu < LEAST_MTU || mtu > MOST_MTU ? ["foreignMtu"] : [];
+  const flags: OpenReplyFlag[] = mtu < MIN_MTU || mtu > MAX_MTU ? ["foreignMtu"] : [];
   return { guid, security, mtu, fill: reader.left, flags };
 }
 

@@ -18,7 +18,7 @@ function pongStatement(
   { pong, bedrock, echoed }: Extract<RaknetStatus, { kind: "pong" }>,
 ): Statement {
   const flags = [...pong.flags, ...(bedrock?.flags ?? []), ...(echoed ? [] : ["timeNotEchoed"])];
-  if (bedrock !== undefined && bedrock.unnamed.length > MOST_UNNAMED) flags.push("factsCut");
+  if (bedrock !== undefined && bedrock.unnamed.length > MAX_UNNAMED) flags.push("factsCut");
   const guid = pong.guid.toString();
   if (bedrock !== undefined) {
     return {
@@ -39,7 +39,7 @@ function pongStatement(
  * Maximum number of fields without an agreed meaning in the facts; no software sends more than
  * five.
  */
-const MOST_UNNAMED = 16;
+const MAX_UNNAMED = 16;
 
 const EDITION_NAMES = { MCPE: "bedrock", MCEE: "education", MCCPP: "pocket" } as const;
 
@@ -72,7 +72,7 @@ function bedrockFacts(status: BedrockStatus): Statement["facts"] {
     level: status.level,
     field_count: status.fieldCount,
     terminated: status.terminated,
-    unnamed: status.unnamed.slice(0, MOST_UNNAMED),
+    unnamed: status.unnamed.slice(0, MAX_UNNAMED),
   };
 }
 

@@ -46,7 +46,7 @@ import {
 /** The MTUs that real clients request, in their order. */
 const MTUS: readonly number[] = [1492, 1200, 576];
 /** Size of a request 1 without padding, bytes. */
-const LEAST_SIZE = 18;
+const MIN_SIZE = 18;
 /** RakNet protocol number of the current game. */
 const PROTOCOL = 11;
 
@@ -121,7 +121,7 @@ function* firstReply(guid: bigint): Exchange<FirstReply | Refusal> {
   let named: Refusal | undefined;
   for (let i = 0; i < MTUS.length;) {
     const protocol = named?.protocol ?? PROTOCOL;
-    const bytes = encodeOpenRequest1({ protocol, padding: MTUS[i] - MTU_HEADERS - LEAST_SIZE });
+    const bytes = encodeOpenRequest1({ protocol, padding: MTUS[i] - MTU_HEADERS - MIN_SIZE });
     const accept = (datagram: Uint8Array) =>
       acceptRefusal(datagram, named) ?? acceptReply(datagram, guid);
     const reply: OpenReply1 | Refusal | undefined = yield* orUndefined(

@@ -13,14 +13,14 @@ export type JsonObject = Readonly<Record<string, unknown>>;
 /**
  * Maximum number of levels of nested objects and lists; each level of a text component takes two.
  */
-export const MOST_NESTING = 80;
+export const MAX_NESTING = 80;
 /** Maximum number of values in one text; a big mod pack has some thousands. */
-export const MOST_VALUES = 65_536;
+export const MAX_VALUES = 65_536;
 /**
  * Number of values that each of the first keys may have in any case, even if earlier keys exceed
  * the bounds.
  */
-export const LEAST_VALUES = 1024;
+export const MIN_VALUES = 1024;
 /** Number of keys with a guaranteed number of values; a status has about ten keys. */
 const FIRST_KEYS = 64;
 
@@ -92,7 +92,7 @@ class BoundedCopy {
   /** Offset of the first character that is not copied yet. */
   #from = 0;
   #depth = 0;
-  #values = MOST_VALUES;
+  #values = MAX_VALUES;
   #keys = 0;
   /** Depth of the object or list that is being omitted, wholly or in part; 0: none. */
   #omittedDepth = 0;
@@ -105,7 +105,7 @@ class BoundedCopy {
   open(at: number): void {
     this.#depth++;
     if (this.#omittedDepth > 0) return;
-    if (this.#depth <= MOST_NESTING && this.#values-- > 0) return;
+    if (this.#depth <= MAX_NESTING && this.#values-- > 0) return;
     this.#omit(at, true);
     this.#kept.push("null");
   }
@@ -123,7 +123,7 @@ class BoundedCopy {
   comma(at: number): void {
     if (this.#omittedDepth > 0) return;
     const isFirst = this.#depth === 1 && this.#keys++ < FIRST_KEYS;
-    if (isFirst) this.#values = Math.max(this.#values, LEAST_VALUES);
+    if (isFirst) this.#values = Math.max(this.#values, MIN_VALUES);
     if (this.#values-- <= 0) this.#omit(at, false);
   }
 

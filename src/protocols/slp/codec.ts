@@ -20,7 +20,7 @@
 import { concat, Malformed, Reader, Truncated } from "../../core/bytes.ts";
 
 /** Longest frame, bytes: the greatest VarInt of three bytes. Longer frames are malformed. */
-export const MOST_FRAME = 0x1fffff;
+export const MAX_FRAME = 0x1fffff;
 /** Ids of packets in the status state. */
 const STATUS = 0;
 const PING = 1;
@@ -88,7 +88,7 @@ export function encodeFrame(
  * Offset at which a frame ends. More bytes may have to arrive until then.
  *
  * @returns `undefined` while the frame's length is incomplete.
- * @throws Malformed when the frame is empty or longer than {@linkcode MOST_FRAME}.
+ * @throws Malformed when the frame is empty or longer than {@linkcode MAX_FRAME}.
  */
 export function frameEnd(bytes: Uint8Array, start = 0): number | undefined {
   const reader = new Reader(bytes.subarray(0, start + 5), start);
@@ -96,7 +96,7 @@ export function frameEnd(bytes: Uint8Array, start = 0): number | undefined {
     if (at >= bytes.length) return undefined;
   }
   const length = readVarInt(reader, "frame length");
-  if (length < 1 || length > MOST_FRAME) throw new Malformed(`a frame of ${length} bytes`, start);
+  if (length < 1 || length > MAX_FRAME) throw new Malformed(`a frame of ${length} bytes`, start);
   return reader.offset + length;
 }
 
@@ -147,11 +147,11 @@ export interface Handshake {
 /** Protocol number of a client of unspecified version. */
 export const ANY_PROTOCOL: number = -1;
 /** Maximum number of UTF-16 units of a host name that vanilla accepts. */
-const MOST_HOST = 255;
+const MAX_HOST = 255;
 
 /** Encodes handshake and status request, for one write. */
 export function encodeStatusRequest({ protocol, host, port }: Handshake): Uint8Array<ArrayBuffer> {
-  const name = encodeVarString(host.slice(0, MOST_HOST));
+  const name = encodeVarString(host.slice(0, MAX_HOST));
   const end = [port >> 8, port & 255, NEXT_IS_STATUS];
   return concat(encodeFrame(STATUS, encodeVarInt(protocol), name, end), encodeFrame(STATUS));
 }

@@ -37,15 +37,15 @@ export type SlpStatus =
 /**
  * Maximum number of UTF-16 units of a MOTD; a colour gradient takes up to fifteen for one letter.
  */
-const MOST_MOTD = 8192;
+const MAX_MOTD = 8192;
 /** Maximum number of UTF-16 units of any other text. */
-const MOST_TEXT = 256;
+const MAX_TEXT = 256;
 /** Maximum number of player names; vanilla sends twelve. */
-const MOST_PLAYERS = 128;
+const MAX_PLAYERS = 128;
 /** Maximum number of mods; big packs have four hundred. */
-const MOST_MODS = 512;
+const MAX_MODS = 512;
 /** Maximum number of keys of one object. */
-const MOST_KEYS = 24;
+const MAX_KEYS = 24;
 
 /**
  * The protocol number that newer software writes in its replies to legacy pings, instead of its own
@@ -98,7 +98,7 @@ function statusStatement(
     protocol_version: java.protocol,
     players_online: java.online,
     players_max: java.max,
-    players: java.sample?.slice(0, MOST_PLAYERS).map(({ name }) => cutToText(name)) ?? null,
+    players: java.sample?.slice(0, MAX_PLAYERS).map(({ name }) => cutToText(name)) ?? null,
     favicon_hash: icon.hash,
   };
   const flags: string[] = [...java.flags];
@@ -122,10 +122,10 @@ function statusStatement(
 /** Whether the status exceeds the bounds of a row. */
 function exceedsLimits({ motd, sample, modding, versionName, keys }: JavaStatus): boolean {
   const names = sample?.map(({ name }) => name) ?? [];
-  return isLonger(motd, MOST_MOTD) || isLonger(names, MOST_PLAYERS) ||
-    isLonger(modding?.mods, MOST_MODS) ||
-    [versionName, ...names].some((text) => isLonger(text, MOST_TEXT)) ||
-    Object.values(keys).some((list) => isLonger(list, MOST_KEYS));
+  return isLonger(motd, MAX_MOTD) || isLonger(names, MAX_PLAYERS) ||
+    isLonger(modding?.mods, MAX_MODS) ||
+    [versionName, ...names].some((text) => isLonger(text, MAX_TEXT)) ||
+    Object.values(keys).some((list) => isLonger(list, MAX_KEYS));
 }
 
 function isLonger(what: ArrayLike<unknown> | null | undefined, most: number): boolean {
@@ -133,7 +133,7 @@ function isLonger(what: ArrayLike<unknown> | null | undefined, most: number): bo
 }
 
 function statusFacts(java: JavaStatus, iconSize: number | null): Facts {
-  const names = (list: readonly string[]) => list.slice(0, MOST_KEYS).map(cutToText);
+  const names = (list: readonly string[]) => list.slice(0, MAX_KEYS).map(cutToText);
   return withoutNulls({
     form: "status",
     version_name: java.versionName === null ? null : cutToText(java.versionName),
@@ -150,7 +150,7 @@ function statusFacts(java: JavaStatus, iconSize: number | null): Facts {
 }
 
 function moddingFacts({ form, loader, mods, channels, truncated }: Modding): Facts {
-  const listed = mods?.slice(0, MOST_MODS).map(({ id, version }) => [id, version ?? ""] as const);
+  const listed = mods?.slice(0, MAX_MODS).map(({ id, version }) => [id, version ?? ""] as const);
   return {
     mods_form: form,
     mods_loader: loader === null ? null : cutToText(loader),
@@ -177,7 +177,7 @@ function legacyStatement({ status, text, flags }: LegacyReply, requestForm: stri
     players_online: status.online,
     players_max: status.max,
   };
-  const cut = isLonger(status.motd, MOST_MOTD) || isLonger(status.version, MOST_TEXT);
+  const cut = isLonger(status.motd, MAX_MOTD) || isLonger(status.version, MAX_TEXT);
   const facts = withoutNulls({
     form: `legacy ${status.form}`,
     version_name: status.version === null ? null : cutToText(status.version),
@@ -188,13 +188,13 @@ function legacyStatement({ status, text, flags }: LegacyReply, requestForm: stri
 }
 
 function motdColumns(motd: string | null): SlpColumns {
-  const text = (motd && cutText(motd, MOST_MOTD)) || null;
+  const text = (motd && cutText(motd, MAX_MOTD)) || null;
   const plain = text === null ? null : plainText(text) || null;
   return { motd: text, motd_plain: plain, name: plain };
 }
 
 function reasonText(text: string): string {
-  return cutToText(plainText(cutText(text, MOST_MOTD)));
+  return cutToText(plainText(cutText(text, MAX_MOTD)));
 }
 
 /**
@@ -218,11 +218,11 @@ function splitVersion(name: string | null): { software: string | null; version: 
 
 const PNG = "89504e470d0a1a0a";
 /** Maximum size of an icon whose bytes are kept. The pixels of 64 × 64 take 16 KiB uncompressed. */
-const MOST_ICON_BYTES = 65_536;
+const MAX_ICON_BYTES = 65_536;
 
 /**
  * An icon with its hash and size in bytes. `isInvalid` means that the icon is not a PNG in a data
- * URL, or is larger than {@linkcode MOST_ICON_BYTES}: then `bytes` is absent.
+ * URL, or is larger than {@linkcode MAX_ICON_BYTES}: then `bytes` is absent.
  */
 interface Icon {
   readonly bytes?: Uint8Array;
@@ -236,7 +236,7 @@ function readIcon(url: string | null): Icon {
   const bytes = base64Of(url);
   if (bytes === undefined) return { hash: null, size: null, isInvalid: true };
   const hash = nodeCrypto().createHash("sha256").update(bytes).digest("hex");
-  if (bytes.length > MOST_ICON_BYTES) return { hash, size: bytes.length, isInvalid: true };
+  if (bytes.length > MAX_ICON_BYTES) return { hash, size: bytes.length, isInvalid: true };
   const isInvalid = bytes.subarray(0, 8).toHex() !== PNG || !url.startsWith("data:image/png;");
   return { bytes, hash, size: bytes.length, isInvalid };
 }
@@ -253,7 +253,7 @@ function base64Of(url: string): Uint8Array | undefined {
 }
 
 function cutToText(text: string): string {
-  return cutText(text, MOST_TEXT);
+  return cutText(text, MAX_TEXT);
 }
 
 /** Pairs of texts as an object; `__proto__` is an ordinary key in it. */

@@ -47,9 +47,9 @@ const ACCEPTED_MS = 86_400_000;
  * Maximum number of UTF-16 units of a kick in reply to a status request; the game writes some
  * hundreds.
  */
-const MOST_KICK = 4095;
+const MAX_KICK = 4095;
 /** Maximum number of bytes that a server may send before its pong. */
-const MOST_BEFORE_PONG = 65_536;
+const MAX_BEFORE_PONG = 65_536;
 
 /** A flag that only Server List Ping has. */
 type SlpFlag =
@@ -206,7 +206,7 @@ function replySize(bytes: Uint8Array): number | undefined {
  */
 function isKickStart(bytes: Uint8Array): boolean | undefined {
   const [first, high, low, next, fifth] = bytes;
-  if (first !== 0xff || high > MOST_KICK >> 8) return false;
+  if (first !== 0xff || high > MAX_KICK >> 8) return false;
   if (high === 0) return true;
   if (fifth === undefined) return undefined;
   const isStatus = low === 0 && (next >= 0x80 || next > 0 && fifth === 0x7b);
@@ -218,7 +218,7 @@ function* requestPong(payload: bigint, inbox: StreamBuffer): Exchange<bigint | u
   let bytes = 0;
   const accept = (chunk: Uint8Array) => {
     bytes += chunk.length;
-    if (bytes > MOST_BEFORE_PONG) throw new Malformed("too many bytes before a pong", 0);
+    if (bytes > MAX_BEFORE_PONG) throw new Malformed("too many bytes before a pong", 0);
     inbox.push(chunk);
     return firstPong(inbox);
   };

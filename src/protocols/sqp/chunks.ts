@@ -34,7 +34,7 @@ import {
 } from "./typed_values.ts";
 
 /** Maximum number of metrics in a chunk, as in go-svrquery. */
-const MOST_METRICS = 25;
+const MAX_METRICS = 25;
 
 /** The ServerInfo chunk. A field is `null` when the message ends before that field. */
 export interface ServerInfo {
@@ -258,8 +258,8 @@ function readTable(chunk: Chunk, what: string): SqpTable {
 function readSqpMetrics(chunk: Chunk): number[] {
   const { reader } = chunk;
   const count = orCut(chunk, () => reader.u8("metric count")) ?? 0;
-  if (count > MOST_METRICS) {
-    throw new Malformed(`more than ${MOST_METRICS} metrics`, reader.offset - 1);
+  if (count > MAX_METRICS) {
+    throw new Malformed(`more than ${MAX_METRICS} metrics`, reader.offset - 1);
   }
   return readItems(chunk, (read) => read < count, () => readFloat(reader, "metric"));
 }

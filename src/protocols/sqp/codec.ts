@@ -31,9 +31,9 @@ const HEADER = 11;
 /** The version of queries, the only one that is documented. */
 const VERSION = 1;
 /** Maximum number of packets of one reply. */
-const MOST_PACKETS = 16;
+const MAX_PACKETS = 16;
 /** Maximum number of bytes of chunks in the packets of one reply. */
-const MOST_BYTES = 65_536;
+const MAX_BYTES = 65_536;
 
 /** The bit of each chunk in a query. Replies contain chunks in this order. */
 export const CHUNKS = {
@@ -173,7 +173,7 @@ export function decodeSqpPacket(bytes: Uint8Array, challenge?: number): SqpPacke
   const version = reader.u16("version");
   const [current, last] = [reader.u8("packet"), reader.u8("last packet")];
   if (current > last) throw new Malformed(`packet ${current} after the last, ${last}`, 7);
-  if (last >= MOST_PACKETS) throw new Malformed(`more than ${MOST_PACKETS} packets`, 8);
+  if (last >= MAX_PACKETS) throw new Malformed(`more than ${MAX_PACKETS} packets`, 8);
   const length = reader.u16("length");
   const flags: SqpPacketFlag[] = length > reader.left
     ? ["lengthMismatch"]
@@ -196,7 +196,7 @@ export function addPacket(packets: SqpPacket[], packet: SqpPacket): boolean {
   }
   if (packets.some(({ current }) => current === packet.current)) return false;
   const size = packets.reduce((sum, { body }) => sum + body.length, packet.body.length);
-  if (size > MOST_BYTES) throw new Malformed(`a reply of more than ${MOST_BYTES} bytes`, 9);
+  if (size > MAX_BYTES) throw new Malformed(`a reply of more than ${MAX_BYTES} bytes`, 9);
   packets.push(packet);
   return packets.length === packet.last + 1;
 }

@@ -38,7 +38,7 @@ export interface SqpStatus extends SqpReply {
 }
 
 /** Maximum number of challenges for one query: each resent request may bring another challenge. */
-const MOST_CHALLENGES = 3;
+const MAX_CHALLENGES = 3;
 
 /** The meanings of SQP's own flags. */
 const SQP_FLAGS: Readonly<
@@ -147,11 +147,11 @@ function takePacket(
 }
 
 /**
- * Reads a challenge other than the one in use; `undefined` once {@linkcode MOST_CHALLENGES} were
+ * Reads a challenge other than the one in use; `undefined` once {@linkcode MAX_CHALLENGES} were
  * used.
  */
 function newerChallenge(datagram: Uint8Array, inUse: number, shown: number): number | undefined {
-  if (shown === MOST_CHALLENGES) return undefined;
+  if (shown === MAX_CHALLENGES) return undefined;
   const challenge = decodeSqpChallenge(datagram);
   return challenge === inUse ? undefined : challenge;
 }

@@ -18,7 +18,7 @@ export interface Marks {
 export const START: Marks = { udp: { pass: 1, position: 0 }, tcp: { pass: 1, position: 0 } };
 
 /** Maximum number of marks that wait for earlier sightings. */
-const MOST_WAITING = 64;
+const MAX_WAITING = 64;
 
 /**
  * Computes the low-water mark. When a mark is recorded, all replies to earlier probes have become
@@ -70,7 +70,7 @@ export class LowWaterMark {
       this.#waiting.splice(0, settled + 1);
     }
     // If a sighting takes long, every second mark is dropped to bound memory.
-    if (this.#waiting.length > MOST_WAITING) this.#waiting = this.#waiting.filter((_, i) => i % 2);
+    if (this.#waiting.length > MAX_WAITING) this.#waiting = this.#waiting.filter((_, i) => i % 2);
     return this.#marks;
   }
 }

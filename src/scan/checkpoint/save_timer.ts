@@ -8,7 +8,7 @@ import type { Clock } from "../../net/clock.ts";
 /** Interval between saves, milliseconds. */
 const EVERY_MS = 1000;
 /** Minimum difference between the two clocks in one interval that is reported, milliseconds. */
-const MOST_DRIFT_MS = 2000;
+const MAX_DRIFT_MS = 2000;
 
 /**
  * Calls `save` each second, one call at a time. Compares the wall clock with the monotonic clock.
@@ -30,7 +30,7 @@ export function eachSecond(
   const compareClocks = () => {
     const before = offset;
     offset = clock.wall() - clock.now();
-    if (Math.abs(offset - before) > MOST_DRIFT_MS) onClockJump(offset - before);
+    if (Math.abs(offset - before) > MAX_DRIFT_MS) onClockJump(offset - before);
   };
   const schedule = () => {
     cancel = clock.after(EVERY_MS, () => {

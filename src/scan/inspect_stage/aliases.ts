@@ -40,7 +40,7 @@ import { Digest, DigestTable } from "./alias_digests.ts";
  * rows can still be aliases of the stored rows, but not of each other. A signature takes 16 to 32
  * bytes, and its server 8 bytes, or more for IPv6.
  */
-const MOST_SIGNATURES = 1 << 20;
+const MAX_SIGNATURES = 1 << 20;
 /** Maximum number of ports of a host with the same reply that count as different servers. */
 const SAME_ON_PORTS = 100;
 
@@ -59,7 +59,7 @@ const KIND = {
   reply: 8,
 };
 /** Maximum number of signatures of a row. */
-const MOST_OF_ROW = 5;
+const MAX_OF_ROW = 5;
 /**
  * Number of words of a signature: two for the hash that is stored, two for the hash that is
  * searched.
@@ -71,19 +71,19 @@ const SEVERAL = -1;
 /** The signatures of a scan's rows. */
 export class Aliases {
   /** For each signature, the number of its server, from 1. */
-  readonly #signatures = new DigestTable(MOST_SIGNATURES);
+  readonly #signatures = new DigestTable(MAX_SIGNATURES);
   /** The endpoint of each server, at its number - 1. */
   readonly #servers: (number | bigint)[] = [];
   /** For each reply that a host sent on more than one port, the number of ports. */
   readonly #repeats = new Map<number, number>();
   readonly #digest: Digest;
   /** The signatures of the current row, the strongest first. */
-  readonly #row = new Int32Array(WORDS * MOST_OF_ROW);
+  readonly #row = new Int32Array(WORDS * MAX_OF_ROW);
   /**
    * For each signature of the current row, whether the signature becomes void when a second server
    * has it.
    */
-  readonly #unique: boolean[] = Array(MOST_OF_ROW).fill(false);
+  readonly #unique: boolean[] = Array(MAX_OF_ROW).fill(false);
   #count = 0;
   readonly #allProtocols: readonly Protocol[];
   /** Names of protocols whose servers may use another port than the game. */

@@ -19,7 +19,7 @@ const CAPACITY = 4096;
  * Number of waiting sightings at which no more replies are read. Unread replies stay in the buffers
  * of the sockets.
  */
-const MOST_WAITING = 256;
+const MAX_WAITING = 256;
 
 /** A server that replied. */
 export interface Sighted {
@@ -83,7 +83,7 @@ export class SightingQueue {
 
   /** While no replies should be read, a promise that settles when they may be read again. */
   get whenReadable(): Promise<void> | undefined {
-    if (this.#waiting < MOST_WAITING) return this.rows.whenFree;
+    if (this.#waiting < MAX_WAITING) return this.rows.whenFree;
     return (this.#readable ??= Promise.withResolvers()).promise;
   }
 
@@ -104,11 +104,11 @@ export class SightingQueue {
   take(): Subject | undefined {
     if (this.#waiting === 0) return undefined;
     const subject = this.#subjects[this.#next++];
-    if (this.#next === MOST_WAITING || this.#waiting === 0) {
+    if (this.#next === MAX_WAITING || this.#waiting === 0) {
       this.#subjects.splice(0, this.#next); // servers that were taken are removed from memory
       this.#next = 0;
     }
-    if (this.#readable !== undefined && this.#waiting < MOST_WAITING) {
+    if (this.#readable !== undefined && this.#waiting < MAX_WAITING) {
       this.#readable.resolve();
       this.#readable = undefined;
     }

@@ -22,7 +22,7 @@ export function reasonToSkip(
 }
 
 /** Maximum number of omitted endpoints that are reported. */
-const MOST_OMITTED_NAMED = 1024;
+const MAX_OMITTED_NAMED = 1024;
 
 /** Counts an unverified sighting as omitted, because too many endpoints need an interview. */
 export function omit(
@@ -31,7 +31,7 @@ export function omit(
 ): void {
   reclassify(replies, "omitted");
   const { address, port } = endpoint;
-  if (omittedAt.length >= MOST_OMITTED_NAMED) return;
+  if (omittedAt.length >= MAX_OMITTED_NAMED) return;
   const isNamed = omittedAt.some(({ endpoint }) =>
     endpoint.address === address && endpoint.port === port
   );

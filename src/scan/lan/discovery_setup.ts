@@ -34,7 +34,7 @@ export interface JavaSweepOptions {
   /** The networks to sweep: /22 or smaller, but not smaller than /30. */
   readonly networks: readonly LocalNetwork[];
   /** How long the sweep may take, milliseconds. */
-  readonly mostMs: number;
+  readonly maxMs: number;
   /** Seed of the order; `undefined`: no shuffling. */
   readonly seed: number | undefined;
   /** Opens the TCP connections of the sweep. */

@@ -11,8 +11,8 @@ import { BEDROCK_PORTS, isServerGuid } from "../../protocols/raknet/mod.ts";
  * Maximum numbers of servers, in all and per address. Without the second limit, one host could fill
  * the memory with servers on many ports.
  */
-const MOST_SERVERS = 4096;
-const MOST_OF_ADDRESS = 32;
+const MAX_SERVERS = 4096;
+const MAX_OF_ADDRESS = 32;
 
 /** One server, listed or not yet confirmed by an interview. */
 export interface FoundServer {
@@ -81,7 +81,7 @@ export class FoundServers {
     const known = this.#all.get(key);
     if (known !== undefined) return known;
     const ofAddress = this.#ofAddress.get(address) ?? 0;
-    if (this.#all.size >= MOST_SERVERS || ofAddress >= MOST_OF_ADDRESS) return undefined;
+    if (this.#all.size >= MAX_SERVERS || ofAddress >= MAX_OF_ADDRESS) return undefined;
     const server = {
       key,
       address,
@@ -114,7 +114,7 @@ export class FoundServers {
       if (server.address === address) this.#remove(server);
     }
     this.#optedOut.add(address);
-    if (this.#optedOut.size <= MOST_SERVERS) return;
+    if (this.#optedOut.size <= MAX_SERVERS) return;
     const [oldest] = this.#optedOut; // the next reply of this address contains the opt-out again
     this.#optedOut.delete(oldest);
   }

@@ -24,9 +24,9 @@ export interface JavaNetworks {
 }
 
 /** The largest network that is swept: /22, 1,022 hosts. */
-const LEAST_BITS = 22;
+const MIN_BITS = 22;
 /** The smallest network that is swept: /30, two hosts beside the network and broadcast addresses. */
-const MOST_BITS = 30;
+const MAX_BITS = 30;
 
 /** The private networks of RFC 1918. */
 const PRIVATE = [
@@ -84,8 +84,8 @@ function skipReason({ name, mac, address, netmask }: LocalInterface): string | u
   const isPrivate = PRIVATE.some((block) => ((address ^ block.address) & block.netmask) === 0);
   if (!isPrivate) return "not a private network (RFC 1918)";
   const bits = bitsOf(netmask);
-  if (bits < LEAST_BITS) return `larger than /${LEAST_BITS}`;
-  return bits > MOST_BITS ? "no host addresses" : undefined;
+  if (bits < MIN_BITS) return `larger than /${MIN_BITS}`;
+  return bits > MAX_BITS ? "no host addresses" : undefined;
 }
 
 function bitsOf(netmask: number): number {

@@ -34,7 +34,7 @@ import {
 } from "./discovery_setup.ts";
 
 /** Maximum number of concurrent connections. */
-const MOST_PENDING = 128;
+const MAX_PENDING = 128;
 /** Rate limit of a /24, packets per second. */
 const NET_RATE = 100;
 /**
@@ -45,7 +45,7 @@ const LIMITS: StreamLimits = {
   connectMs: 1500,
   firstByteMs: 3000,
   totalMs: 5000,
-  mostBytes: 2 * 1024 * 1024,
+  maxBytes: 2 * 1024 * 1024,
 };
 
 /** Sweeps the networks once, and later queries the servers that the sweep found. */
@@ -56,7 +56,7 @@ export class JavaSweep {
   unswept = 0;
   /** Number of addresses for which no file descriptor was free. */
   short = 0;
-  readonly #slots = new ConnectionSlots(MOST_PENDING, 1);
+  readonly #slots = new ConnectionSlots(MAX_PENDING, 1);
   readonly #link: StreamLinkOptions;
 
   /**
@@ -88,12 +88,12 @@ export class JavaSweep {
     };
   }
 
-  /** Connects to every address of the networks once, until the time limit `mostMs`. */
+  /** Connects to every address of the networks once, until the time limit `maxMs`. */
   async run(): Promise<void> {
     const { clock, signal } = this.options;
-    const { mostMs, seed } = this.sweepOptions;
+    const { maxMs, seed } = this.sweepOptions;
     const late = new AbortController();
-    const cancel = clock.after(mostMs, () => late.abort());
+    const cancel = clock.after(maxMs, () => late.abort());
     const ending = AbortSignal.any([signal, late.signal]);
     const progress: PassProgress = {
       begin: (_pass, _mark, size) => void (this.unswept = size),

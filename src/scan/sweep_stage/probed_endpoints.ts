@@ -69,7 +69,7 @@ export class ProbedEndpoints {
   }
 
   /** Maximum number of probes that all passes together send to one host. */
-  get mostProbes(): number {
+  get maxProbes(): number {
     let most = 0;
     for (const all of this.#probes.values()) {
       for (const { ports } of all) {

@@ -39,7 +39,7 @@ export interface UdpSweepParts {
 /**
  * Maximum number of repetitions of disturbed passes, including those of earlier runs of the scan.
  */
-const MOST_FURTHER = 2;
+const MAX_FURTHER = 2;
 
 /** The start of the first pass. */
 const START: Mark = { pass: 1, position: 0 };
@@ -183,7 +183,7 @@ export class UdpSweep {
     const { floods, stop: { sweepSignal: signal } } = this.#tables;
     for (;;) {
       const passes = disturbedPasses(this.#plan.udp, state.floods.disturbed);
-      if (passes.length === 0 || state.floods.passes.further >= Math.min(retries, MOST_FURTHER)) {
+      if (passes.length === 0 || state.floods.passes.further >= Math.min(retries, MAX_FURTHER)) {
         return false;
       }
       if (signal.aborted) return true;

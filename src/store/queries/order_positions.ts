@@ -41,7 +41,7 @@ const KINDS: Readonly<Record<ServerOrder, readonly KeyKind[]>> = {
 };
 
 /** Maximum length of a text in a position, UTF-16 code units: lower case can lengthen a key of 64. */
-const MOST_KEY = 200;
+const MAX_KEY = 200;
 
 /** An address as SQLite sorts it: the digit 4 or 6, and the address in hexadecimal. */
 const SORTED_ADDRESS = /^(?:4[\da-f]{8}|6[\da-f]{32})$/;
@@ -76,7 +76,7 @@ function isKey(kind: KeyKind, value: unknown): boolean {
   if (typeof value !== "string") return false;
   return kind === "address"
     ? SORTED_ADDRESS.test(value)
-    : value.length <= MOST_KEY && storable(value) === value;
+    : value.length <= MAX_KEY && storable(value) === value;
 }
 
 /**

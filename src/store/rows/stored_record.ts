@@ -38,6 +38,7 @@ export interface ListedRecord extends StoredRecord {
    * offline, Unix milliseconds.
    */
   changed_at: number;
+  /** See {@linkcode StoredRecord.players_at}; `null`: without names. */
   readonly players_at: number | null;
 }
 

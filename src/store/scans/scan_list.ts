@@ -68,7 +68,7 @@ export interface StoredScan {
 const NEWEST_FIRST = "order by c.started_at desc nulls last, c.id desc";
 
 /** Maximum number of ranges of a scan that are read. */
-const MOST_RANGES = 1000;
+const MAX_RANGES = 1000;
 
 /** The times and numbers that may be null. */
 const NULLABLE = ["started_at", "finished_at", "heartbeat_at", "ends_at", "packet_loss", "rate"];
@@ -148,7 +148,7 @@ async function rangesOf(database: Database, { id }: Row): Promise<Ranges> {
     await database.rows(
       "select first, last, widened from scan_ranges where scan = ? and excluded = " +
         `${database.engine === "postgres" ? "?::integer::boolean" : "?"} ` +
-        `order by first limit ${MOST_RANGES}`,
+        `order by first limit ${MAX_RANGES}`,
       [id, excluded],
     );
   const [requested, excluded] = [await read(0), await read(1)];

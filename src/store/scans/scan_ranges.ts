@@ -22,7 +22,7 @@ export interface ScanAddresses {
 }
 
 /** More ranges than this are widened. */
-export const MOST_RANGES = 100_000;
+export const MAX_RANGES = 100_000;
 
 /** Prefix lengths to which ranges are widened. The first one that leaves few enough ranges is used. */
 const WIDENED = { 4: [16], 6: [48, 32, 16] } as const;
@@ -39,7 +39,7 @@ export interface MergedRanges {
  *
  * @param limit Maximum number of ranges of an address family. Default: 100,000.
  */
-export function mergedRanges(ranges: readonly Range[], limit = MOST_RANGES): MergedRanges {
+export function mergedRanges(ranges: readonly Range[], limit = MAX_RANGES): MergedRanges {
   const merged: Range[] = [];
   let widened = false;
   for (const bits of [4, 6] as const) {

@@ -56,16 +56,16 @@ export function addUptime(a: Uptime, b: Uptime): Uptime {
     watchedS: a.watchedS + b.watchedS,
     onlineS: a.onlineS + b.onlineS,
     playerS: a.playerS + b.playerS,
-    playersMin: leastOf(a.playersMin, b.playersMin),
-    playersMax: mostOf(a.playersMax, b.playersMax),
+    playersMin: minOf(a.playersMin, b.playersMin),
+    playersMax: maxOf(a.playersMax, b.playersMax),
   };
 }
 
-function leastOf(a: number | null, b: number | null): number | null {
+function minOf(a: number | null, b: number | null): number | null {
   return a === null ? b : b === null ? a : Math.min(a, b);
 }
 
-function mostOf(a: number | null, b: number | null): number | null {
+function maxOf(a: number | null, b: number | null): number | null {
   return a === null ? b : b === null ? a : Math.max(a, b);
 }
 
@@ -123,8 +123,8 @@ export function uptimeOfPolls(
     onlineS += end - start;
     if (seen.players === null) continue;
     playerS += (end - start) * Math.min(Math.max(seen.players, 0), MAX_PLAYERS);
-    playersMin = leastOf(playersMin, seen.players);
-    playersMax = mostOf(playersMax, seen.players);
+    playersMin = minOf(playersMin, seen.players);
+    playersMax = maxOf(playersMax, seen.players);
   }
   return { watchedS, onlineS, playerS, playersMin, playersMax };
 }

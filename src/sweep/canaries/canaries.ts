@@ -20,7 +20,7 @@ import type { ProbeKind } from "../probe_kind.ts";
 import type { Tokens } from "../token.ts";
 
 /** Number of canary probes in a row without a reply after which a server counts as stopped. */
-const MOST_MISSES = 8;
+const MAX_MISSES = 8;
 /** Bit in the token's kind that distinguishes canary probes from probes of the sweep. */
 const CANARY = 0x80;
 const ROUNDS = 16;
@@ -219,7 +219,7 @@ export class Canaries {
     probe.missed = true;
     canary.misses++;
     if (isCounted) canary.uncountedMisses++;
-    if (canary.misses < MOST_MISSES) {
+    if (canary.misses < MAX_MISSES) {
       this.#sample.repeat(canary);
       return;
     }

@@ -160,9 +160,9 @@ export class CanarySchedule {
 /** Early timeout of a canary probe, in round-trip times. */
 const ROUND_TRIPS = 4;
 /** Minimum of the early timeout, milliseconds. */
-const LEAST_MS = 250;
+const MIN_MS = 250;
 /** Maximum of the early timeout, milliseconds. */
-const MOST_MS = 2000;
+const MAX_MS = 2000;
 /** Early timeout while no round-trip time is known, milliseconds. */
 const UNKNOWN_MS = 1000;
 
@@ -198,7 +198,7 @@ export class CanaryRoundTrips {
   /** The early timeout, milliseconds. */
   get earlyTimeoutMs(): number {
     if (this.#roundTrip === undefined) return UNKNOWN_MS;
-    return Math.min(MOST_MS, Math.max(LEAST_MS, ROUND_TRIPS * this.#roundTrip));
+    return Math.min(MAX_MS, Math.max(MIN_MS, ROUND_TRIPS * this.#roundTrip));
   }
 
   /** Adds a canary probe. */

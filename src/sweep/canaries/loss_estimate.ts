@@ -10,7 +10,7 @@ import { clopperPearson, type Interval } from "./confidence_interval.ts";
 /** Canary probes per batch. The variance between batches shows whether losses come in bursts. */
 const BATCH = 50;
 /** Minimum number of batches for an estimate of that variance. */
-const LEAST_BATCHES = 10;
+const MIN_BATCHES = 10;
 
 /** What a scan has observed about packet loss. */
 export interface CanaryCounts {
@@ -131,7 +131,7 @@ function likeliest(a: number, b: number, n: number): number {
 }
 
 function dispersion({ batches, batchLost, batchSquares }: CanaryCounts): number {
-  if (batches < LEAST_BATCHES || batchLost === 0 || batchLost === batches * BATCH) return 1;
+  if (batches < MIN_BATCHES || batchLost === 0 || batchLost === batches * BATCH) return 1;
   const mean = batchLost / batches;
   const variance = (batchSquares - batches * mean ** 2) / (batches - 1);
   return variance / (mean * (1 - mean / BATCH));

@@ -16,7 +16,7 @@ export interface Outcomes {
  * Minimum duration of a level, milliseconds. Within it, buffers and token buckets of the network
  * fill up.
  */
-const LEAST_MS = 1000;
+const MIN_MS = 1000;
 /** Minimum number of outcomes for a verdict. */
 const LEAST = 12;
 /** Number of outcomes at which a verdict is forced. */
@@ -42,7 +42,7 @@ const USUAL = Array.from({ length: 60 }, (_, i) => 1e-4 * 1.17 ** i).filter((sha
  * The rate is too high for the system if it lacks buffer space for more than this fraction of
  * datagrams.
  */
-const MOST_UNBUFFERED = 0.002;
+const MAX_UNBUFFERED = 0.002;
 /**
  * Period over which the speed is averaged, milliseconds. Caps allow bursts, so the speed varies
  * within shorter periods.
@@ -101,12 +101,12 @@ export class RateLevel {
 
   /** Whether the system lacks buffer space at this rate, and not only for a burst. */
   lacksBuffers(now: number): boolean {
-    return now - this.since >= LEAST_MS && this.#full > MOST_UNBUFFERED * this.#all;
+    return now - this.since >= MIN_MS && this.#full > MAX_UNBUFFERED * this.#all;
   }
 
   /** Whether the level lasted its minimum duration and has a number of outcomes. */
   hasOutcomes(outcomes: number, now: number): boolean {
-    return now - this.since >= LEAST_MS && this.probes >= outcomes;
+    return now - this.since >= MIN_MS && this.probes >= outcomes;
   }
 
   /**

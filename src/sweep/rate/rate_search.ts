@@ -56,19 +56,19 @@ const NEARER = 0.5;
 /** The goal, as a fraction of the rate that the network delivered when the loss was too high. */
 const MARGIN = 0.97;
 /** Minimum fraction of the rate that is kept after loss. */
-const LEAST_KEPT = 0.5;
+const MIN_KEPT = 0.5;
 /** Fraction of the rate that is kept after a lack of buffer space. */
 const KEPT_WITHOUT_BUFFERS = 0.85;
 /** The rate is found when the rate with too much loss is at most this factor higher. */
 const TIGHT = 1.15;
 /** Minimum number of outcomes for an estimate of the loss at the first rate. */
-const LEAST_FIRST = 40;
+const MIN_FIRST = 40;
 /** Minimum number of outcomes for the conclusion that the loss at the first rate is high. */
 const SURE_FIRST = 100;
 /** Number of outcomes after which the search concludes that half the rate has no less loss. */
 const ENOUGH = 400;
 /** Minimum number of outcomes for the measurement of a doubled rate. */
-const LEAST_DOUBLED = 60;
+const MIN_DOUBLED = 60;
 /** Time after which fewer outcomes suffice for the measurement of a doubled rate, milliseconds. */
 const LONG_DOUBLED_MS = 3000;
 /**
@@ -80,7 +80,7 @@ const REACHED = 0.9;
  * Number of levels in a row with a lower speed, after which the sender counts as the limit. A
  * machine may be busy for a short time.
  */
-const MOST_SHORT = 3;
+const MAX_SHORT = 3;
 /**
  * How long a found rate is kept before a higher rate is tried, milliseconds: at first, and at most.
  */
@@ -205,7 +205,7 @@ export class RateSearch {
     const verdict = level.verdict(now, this.#usual, doubled);
     if (verdict === "clear") this.#clear(now);
     if (verdict !== "lost") return;
-    if (doubled && level.probes < LEAST_DOUBLED && now - level.since < LONG_DOUBLED_MS) return;
+    if (doubled && level.probes < MIN_DOUBLED && now - level.since < LONG_DOUBLED_MS) return;
     // over a long time, some verdicts are false alarms
     if (this.#phase === "settled" && !this.#hadExcess) {
       this.#enter("settled", this.rate, now);
@@ -215,7 +215,7 @@ export class RateSearch {
 
   /** Judges the first rate. Its loss counts as usual, unless half the rate has less loss. */
   #first(now: number): void {
-    if (!this.#level.hasOutcomes(LEAST_FIRST, now)) return;
+    if (!this.#level.hasOutcomes(MIN_FIRST, now)) return;
     this.#reason = "searching";
     if (this.#level.share < SUSPICIOUS) {
       this.#pending = this.#level;
@@ -233,7 +233,7 @@ export class RateSearch {
   #down(now: number): void {
     const before = this.#bad!;
     const level = this.#level;
-    if (!level.hasOutcomes(LEAST_FIRST, now)) return;
+    if (!level.hasOutcomes(MIN_FIRST, now)) return;
     if (before.isWorseThan(level)) {
       this.#last = before;
       this.#ceiling = before.rate;
@@ -262,7 +262,7 @@ export class RateSearch {
     }
     this.#bad = level;
     this.#before = this.#phase;
-    this.#enter("drain", LEAST_KEPT * this.rate, now);
+    this.#enter("drain", MIN_KEPT * this.rate, now);
   }
 
   /** Sets the goal when all outcomes of the level with too much loss are known. */
@@ -274,7 +274,7 @@ export class RateSearch {
     const passed = Math.min(1, (1 - bad.share) / (1 - this.#usualShare()));
     this.#last = bad;
     this.#ceiling = bad.rate;
-    this.#goal = MARGIN * bad.rate * Math.max(LEAST_KEPT, passed);
+    this.#goal = MARGIN * bad.rate * Math.max(MIN_KEPT, passed);
     this.#good = Math.min(this.#good, this.#goal);
     this.#reason = "searching";
     this.#enter("check", this.#goal, now);
@@ -301,7 +301,7 @@ export class RateSearch {
       this.#step = STEP;
     }
     if (peak >= REACHED * rate) this.#short = 0;
-    else if (++this.#short >= MOST_SHORT) return this.#settle(rate, now, "sender", peak);
+    else if (++this.#short >= MAX_SHORT) return this.#settle(rate, now, "sender", peak);
     else return this.#enter(phase === "double" ? "double" : "climb", rate, now);
     if (rate >= this.#most) return this.#settle(rate, now, "limit");
     if (phase === "double") return this.#enter("double", 2 * rate, now);
@@ -339,7 +339,7 @@ export class RateSearch {
   #remember({ probes, lost }: Outcomes = NONE): void {
     const usual = this.#usual;
     // old outcomes lose weight, because the loss of a path may change
-    const weight = usual.probes > MOST_REMEMBERED ? 0.5 : 1;
+    const weight = usual.probes > MAX_REMEMBERED ? 0.5 : 1;
     this.#usual = { probes: weight * usual.probes + probes, lost: weight * usual.lost + lost };
   }
 
@@ -352,5 +352,5 @@ export class RateSearch {
 /** Reasons that end the search at a rate. */
 const SETTLED: ReadonlySet<RateReason> = new Set(["loss", "buffers", "sender", "limit"]);
 /** Maximum weight of the usual outcomes, as a number of canary probes. */
-const MOST_REMEMBERED = 4000;
+const MAX_REMEMBERED = 4000;
 const NONE = { probes: 0, lost: 0 };

@@ -22,7 +22,7 @@ const LONGEST_NAME = 60;
 /** Maximum length of a column's value, UTF-16 units. */
 const LONGEST_VALUE = 80;
 /** Maximum number of columns, and of players who joined or left, in a sentence. */
-const MOST_LISTED = 5;
+const MAX_LISTED = 5;
 
 /** Successive slashes, as in URLs. With one slash, receivers make no link. */
 const SLASHES = /\/{2,}/g;
@@ -132,8 +132,8 @@ function namesText(verb: string, names: readonly string[], escape: Escape): stri
 
 /** The first parts with commas, and the number of the others. */
 function listText(parts: readonly string[]): string {
-  const more = parts.length - MOST_LISTED;
-  const shown = parts.slice(0, MOST_LISTED).join(", ");
+  const more = parts.length - MAX_LISTED;
+  const shown = parts.slice(0, MAX_LISTED).join(", ");
   return more > 0 ? `${shown} and ${withCommas(more)} more` : shown;
 }
 

@@ -10,7 +10,7 @@ import { parseAddress } from "../../core/address.ts";
 import { formed, oneOf, wholeNumber } from "./parameters.ts";
 
 /** Maximum number of rows of an answer. */
-export const MOST_ROWS = 500;
+export const MAX_ROWS = 500;
 
 /** The number of a server in its database. */
 export const SERVER_ID = wholeNumber("`id` of the server.", 1, Number.MAX_SAFE_INTEGER);
@@ -30,7 +30,7 @@ export const SORT = oneOf(
 );
 
 /** The maximum number of rows. */
-export const LIMIT = wholeNumber("Maximum number of rows.", 1, MOST_ROWS);
+export const LIMIT = wholeNumber("Maximum number of rows.", 1, MAX_ROWS);
 
 /** The periods of trends, days. */
 const PERIODS = ["1", "7", "30", "365"] as const;

@@ -19,7 +19,7 @@ export interface ServersCursor {
 /** Length of the check digits of a cursor. */
 const CHECK = 6;
 /** Maximum length of a cursor, whose longest part is a name in UTF-8. */
-const MOST_CURSOR = 1000;
+const MAX_CURSOR = 1000;
 
 /**
  * Writes a cursor of servers: check digits, and the order, the direction and the position as JSON.
@@ -43,7 +43,7 @@ export function serversCursor(sort: ServerOrder, { direction, position }: PageCu
 
 /** Reads a cursor of servers; `undefined` for another text. */
 export function readServersCursor(text: string): ServersCursor | undefined {
-  const decoded = text.length > MOST_CURSOR ? undefined : fromBase64(text);
+  const decoded = text.length > MAX_CURSOR ? undefined : fromBase64(text);
   const json = decoded?.slice(CHECK) ?? "";
   if (decoded?.slice(0, CHECK) !== checkOf(json)) return undefined;
   const [sort, direction, ...position] = listIn(json);
@@ -83,7 +83,7 @@ function isOrder(text: unknown): text is ServerOrder {
 export const SERVERS_CURSOR: Parameter<string> = {
   description: "The place of the page: `next` or `previous` of another page.",
   wanted: "the next or previous of another page",
-  schema: { type: "string", maxLength: MOST_CURSOR },
+  schema: { type: "string", maxLength: MAX_CURSOR },
   repeats: false,
   read: (text) => readServersCursor(text) === undefined ? undefined : text,
 };

@@ -17,7 +17,7 @@ import {
   type ServersQuery,
 } from "../data/dashboard_data.ts";
 import type { StreamedContent } from "../http/answer.ts";
-import { MOST_ROWS } from "./common_parameters.ts";
+import { MAX_ROWS } from "./common_parameters.ts";
 import type { RouteRequest } from "./route.ts";
 
 /**
@@ -29,7 +29,7 @@ export const LISTED_FIELDS: readonly Field[] = STORED_FIELDS.filter(({ name }) =
 );
 
 /** Maximum number of exports that may run at the same time. */
-export const MOST_EXPORTS = 8;
+export const MAX_EXPORTS = 8;
 
 /** The formats of files. */
 const FORMATS = [
@@ -40,7 +40,7 @@ const FORMATS = [
 /** The servers of a page, and of all pages after it, as files. */
 export const FILES = {
   names: ["sort"],
-  defaults: { sort: "address", limit: MOST_ROWS },
+  defaults: { sort: "address", limit: MAX_ROWS },
   formats: FORMATS.map(({ suffix, contentType, format }) => ({
     suffix,
     // The first page is read before: an error is then a response, and not a broken file.
@@ -50,7 +50,7 @@ export const FILES = {
     ): StreamedContent {
       const onEnd = exports.open();
       if (onEnd === undefined) {
-        throw new DataError("slow", `${MOST_EXPORTS} other exports are running.`);
+        throw new DataError("slow", `${MAX_EXPORTS} other exports are running.`);
       }
       const fields = hasPlaces ? [...LISTED_FIELDS, ...PLACE_FIELDS] : LISTED_FIELDS;
       return {

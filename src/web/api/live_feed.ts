@@ -18,7 +18,7 @@ export function withoutPlayers(server: ListedServer): Omit<ListedServer, "player
 }
 
 /** Maximum number of open streams. */
-export const MOST_STREAMS = 50;
+export const MAX_STREAMS = 50;
 /** Pause between two reads of the database, milliseconds. */
 const READ_MS = 1000;
 /** A stream without an event gets a comment after this time, milliseconds, so that proxies keep it open. */
@@ -72,7 +72,7 @@ interface Reading {
 /** Reads running scans while somebody listens. */
 export class LiveFeed {
   /** The limit of open streams. */
-  readonly limit = new StreamLimit(MOST_STREAMS);
+  readonly limit = new StreamLimit(MAX_STREAMS);
   /** Listeners, and the identity of the only scan that each one wants. */
   readonly #listeners = new Map<Listener, string | undefined>();
   /** Listeners without a state yet. */

@@ -4,7 +4,7 @@
  * @module
  */
 import config from "../../../deno.json" with { type: "json" };
-import { MOST_CUT } from "../data/search_cut.ts";
+import { MAX_CUT } from "../data/search_cut.ts";
 import type { JsonSchema, Parameter, Parameters } from "./parameters.ts";
 import type { Operation, Route } from "./route.ts";
 import { COMPONENTS } from "./schemas.ts";
@@ -21,7 +21,7 @@ const ERRORS: Readonly<Record<string, string>> = {
 
 /** What filters do not search, and counts do not have at once. */
 const LIMITS =
-  `The filter text searches the whole texts of servers; if more than ${MOST_CUT} servers have long ` +
+  `The filter text searches the whole texts of servers; if more than ${MAX_CUT} servers have long ` +
   "ones, only the start of some. " +
   "Counts follow numbers of players, and which servers are online, within a minute.";
 

@@ -33,10 +33,10 @@ export type ValuesOf<Table extends Parameters> = {
 };
 
 /** Maximum length of a text in a URL, in code points. */
-export const MOST_TEXT = 100;
+export const MAX_TEXT = 100;
 
 /** Maximum number of values of one parameter. */
-export const MOST_VALUES = 30;
+export const MAX_VALUES = 30;
 
 /** A request that cannot be answered, because of one of its parameters. */
 export class ParameterError extends Error {
@@ -50,12 +50,12 @@ export class ParameterError extends Error {
   }
 }
 
-/** A text of 1 to {@linkcode MOST_TEXT} code points. */
+/** A text of 1 to {@linkcode MAX_TEXT} code points. */
 export function text(description: string, schema: JsonSchema = {}): Parameter<string> {
   return {
     description,
-    wanted: `a text of 1 to ${MOST_TEXT} characters`,
-    schema: { type: "string", minLength: 1, maxLength: MOST_TEXT, ...schema },
+    wanted: `a text of 1 to ${MAX_TEXT} characters`,
+    schema: { type: "string", minLength: 1, maxLength: MAX_TEXT, ...schema },
     repeats: false,
     read: (text) => isShort(text) ? text : undefined,
   };
@@ -63,7 +63,7 @@ export function text(description: string, schema: JsonSchema = {}): Parameter<st
 
 /** Whether a text is short enough, and is valid Unicode. */
 function isShort(text: string): boolean {
-  return text.length <= 2 * MOST_TEXT && [...text].length <= MOST_TEXT && text.isWellFormed();
+  return text.length <= 2 * MAX_TEXT && [...text].length <= MAX_TEXT && text.isWellFormed();
 }
 
 /** A text of a certain form, which is converted into its canonical form. */
@@ -130,8 +130,8 @@ export function several<Value>(parameter: Parameter<Value>): Parameter<readonly 
   const { description, wanted, schema, read } = parameter;
   return {
     description,
-    wanted: `${wanted}, at most ${MOST_VALUES} times`,
-    schema: { type: "array", items: schema, maxItems: MOST_VALUES },
+    wanted: `${wanted}, at most ${MAX_VALUES} times`,
+    schema: { type: "array", items: schema, maxItems: MAX_VALUES },
     repeats: true,
     read,
   };
@@ -162,10 +162,10 @@ export function readParameters<const Table extends Parameters>(
 }
 
 function readValues(name: string, texts: readonly string[], parameter: Parameter<unknown>) {
-  if (texts.length > (parameter.repeats ? MOST_VALUES : 1)) {
+  if (texts.length > (parameter.repeats ? MAX_VALUES : 1)) {
     throw new ParameterError(
       `Cannot use parameter "${name}" ${texts.length} times`,
-      parameter.repeats ? `at most ${MOST_VALUES} values` : "one value",
+      parameter.repeats ? `at most ${MAX_VALUES} values` : "one value",
     );
   }
   const values = texts.map((text) => readOne(name, text, parameter));

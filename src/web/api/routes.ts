@@ -37,7 +37,7 @@ import {
   serversDocument,
 } from "./documents.ts";
 import { FILES } from "./export_files.ts";
-import { MOST_STREAMS, withoutPlayers } from "./live_feed.ts";
+import { MAX_STREAMS, withoutPlayers } from "./live_feed.ts";
 import { openApi } from "./openapi.ts";
 import { ParameterError, several, text, wholeNumber } from "./parameters.ts";
 import { resource, type Route, route, type RouteRequest } from "./route.ts";
@@ -270,7 +270,7 @@ const DATA_ROUTES: readonly Route[] = [
     respond({ scan }, { live }) {
       const onEnd = live.limit.open();
       if (onEnd === undefined) {
-        throw new DataError("slow", `${MOST_STREAMS} live pages are open. Close one of them.`);
+        throw new DataError("slow", `${MAX_STREAMS} live pages are open. Close one of them.`);
       }
       return Promise.resolve({
         contentType: "text/event-stream",

@@ -53,7 +53,7 @@ const COUNTERS: readonly (readonly [title: string, ...path: readonly string[]])[
 ];
 
 /** Number of values of a chart: the last two minutes. */
-const MOST_POINTS = 120;
+const MAX_POINTS = 120;
 /** Number of values for which a chart has places from its start on. */
 const FEWEST_POINTS = 30;
 const HEIGHT = 120;
@@ -86,7 +86,7 @@ class RateChart {
 
   add(value: number): void {
     this.#values.push(value);
-    if (this.#values.length > MOST_POINTS) this.#values.shift();
+    if (this.#values.length > MAX_POINTS) this.#values.shift();
     this.draw();
   }
 

@@ -4,7 +4,7 @@ import type { ReportColumns } from "./report_columns.ts";
 /** Number of rows of a page. */
 const PAGE = 50;
 /** Number of values of a list. */
-const MOST_VALUES = 200;
+const MAX_VALUES = 200;
 const UNKNOWN = "–";
 
 /** A row. Texts that are unknown are empty. */
@@ -305,7 +305,7 @@ function fillList(list: HTMLSelectElement, rows: readonly Row[]): void {
     const value = LISTS[list.dataset.list!](row);
     if (value !== "") counts.set(value, (counts.get(value) ?? 0) + 1);
   }
-  const values = [...counts].sort((a, b) => b[1] - a[1]).slice(0, MOST_VALUES);
+  const values = [...counts].sort((a, b) => b[1] - a[1]).slice(0, MAX_VALUES);
   for (const [value, count] of values) {
     list.append(new Option(`${value} (${countText(count)})`, value));
   }

@@ -52,10 +52,10 @@ export interface LineChartData {
 const HEIGHT = 180;
 const WIDTH = 1000;
 /** Maximum number of values that can be shown at the pointer, and of marked times. */
-const MOST_SLOTS = 240;
-const MOST_TICKS = 7;
+const MAX_SLOTS = 240;
+const MAX_TICKS = 7;
 /** How far from a value the pointer shows it, as a share of the width. */
-const MOST_REACH = 0.02;
+const MAX_REACH = 0.02;
 
 /** The meanings of bands, for the legend. */
 const BANDS: Readonly<Record<Band["kind"], string>> = {
@@ -200,7 +200,7 @@ function BandRect({ band: { from, to, kind }, scale }: { band: Band; scale: Scal
 
 /** The marked times. Every other one is omitted from narrow pages. */
 function Times({ scale }: { scale: Scale }) {
-  const ticks = timeTicks(scale.from, scale.to, MOST_TICKS);
+  const ticks = timeTicks(scale.from, scale.to, MAX_TICKS);
   return (
     <g>
       {ticks.map(({ at, label }, i) => {
@@ -259,18 +259,18 @@ function unbroken(
 
 /** Indexes of times that can be pointed at: all, or a part of them at equal distances. */
 function slots(times: readonly number[]): number[] {
-  const every = Math.ceil(times.length / MOST_SLOTS);
+  const every = Math.ceil(times.length / MAX_SLOTS);
   return times.map((_, i) => i).filter((i) => i % every === 0);
 }
 
 /** An invisible area with the values at a time, for the pointer. */
 function Slot({ data, at, scale }: { data: LineChartData; at: number; scale: Scale }) {
   const { times, series } = data;
-  const every = Math.ceil(times.length / MOST_SLOTS);
+  const every = Math.ceil(times.length / MAX_SLOTS);
   const here = share(times[at], scale);
   const reachTo = (time: number | undefined) => {
     const distance = time === undefined ? 1 : Math.abs(share(time, scale) - here);
-    return Math.min(MOST_REACH, distance / 2);
+    return Math.min(MAX_REACH, distance / 2);
   };
   const start = Math.max(0, here - reachTo(times[at - every]));
   const end = Math.min(1, here + reachTo(times[at + every]));

@@ -105,11 +105,11 @@ function monthTicks(from: number, to: number, most: number): TimeTick[] {
 }
 
 /** The least span of a time axis: a single point would have none. */
-const LEAST_SPAN = HOUR;
+const MIN_SPAN = HOUR;
 
 /** A span of times, enlarged around its middle to the least span of an axis. */
 export function timeSpan(from: number, to: number): { from: number; to: number } {
-  const missing = Math.max(0, LEAST_SPAN - (to - from)) / 2;
+  const missing = Math.max(0, MIN_SPAN - (to - from)) / 2;
   return { from: from - missing, to: to + missing };
 }
 
@@ -119,5 +119,5 @@ export function timeSpan(from: number, to: number): { from: number; to: number }
  */
 export function startOfValues(from: number, to: number, first: number | undefined): number {
   if (first === undefined || first - from < (to - from) / 2) return from;
-  return Math.max(from, Math.min(first - (to - first) / 20, to - LEAST_SPAN));
+  return Math.max(from, Math.min(first - (to - first) / 20, to - MIN_SPAN));
 }

@@ -14,11 +14,11 @@ import { hourPoints, uptimePoints } from "../../store/uptime/uptime_queries.ts";
 import type { History, HistoryPoint } from "./dashboard_data.ts";
 
 /** A period with at most this number of observations has a point for each. */
-const MOST_RAW = 500;
+const MAX_RAW = 500;
 /** A longer period has steps: its observations may be pruned, and rollups stay. */
 const LONGEST_RAW_MS = 31 * DAY_MS;
 /** Maximum number of steps. */
-const MOST_STEPS = 400;
+const MAX_STEPS = 400;
 const MINUTE_MS = 60_000;
 /** Lengths of steps. */
 const STEPS = [
@@ -50,9 +50,9 @@ export async function readHistory(
   const period = { from, to };
   const unwatched = await unwatchedIn(database, id, period);
   if (least === 0 && to - from <= LONGEST_RAW_MS) {
-    const raw = await observationsOf(database, id, period, MOST_RAW + 1);
+    const raw = await observationsOf(database, id, period, MAX_RAW + 1);
     const points = raw.map(pointOf);
-    if (raw.length <= MOST_RAW) {
+    if (raw.length <= MAX_RAW) {
       return { from, to, step: 0, points, unwatched, peak: peakOf(points) };
     }
   }
@@ -69,7 +69,7 @@ async function stepOf(
 ): Promise<number> {
   const { sealedUntil } = await readState(database);
   const least = from < sealedUntil ? Math.max(wanted, DAY_MS) : wanted;
-  const isEnough = (length: number) => length >= least && (to - from) / length <= MOST_STEPS;
+  const isEnough = (length: number) => length >= least && (to - from) / length <= MAX_STEPS;
   return STEPS.find(isEnough) ?? STEPS.at(-1)!;
 }
 

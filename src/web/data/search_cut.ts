@@ -15,7 +15,7 @@ const PAGE = 500;
  * Maximum number of servers that are searched: of others, only the part that is in the server
  * index.
  */
-export const MOST_CUT = 20_000;
+export const MAX_CUT = 20_000;
 
 /** The texts of a row. */
 type SearchedTexts = Readonly<Record<typeof SEARCHED[number], string | null>>;
@@ -30,7 +30,7 @@ export async function searchCut(
   { text }: DashboardFilters,
 ): Promise<void> {
   if (serverIndex === undefined || text === undefined) return;
-  const ids = serverIndex.cutIds.slice(0, MOST_CUT);
+  const ids = serverIndex.cutIds.slice(0, MAX_CUT);
   const found: number[] = [];
   const isMatch = SERVER_FILTERS.text.test(text);
   for (let i = 0; i < ids.length; i += PAGE) {

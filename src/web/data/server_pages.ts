@@ -21,7 +21,7 @@ import { DASHBOARD_FILTERS, testOfRows } from "./dashboard_filters.ts";
 
 /** Without a server index, rows are read in this number, at most this many times. */
 const ROWS = 500;
-const MOST_ROWS = 20_000;
+const MAX_ROWS = 20_000;
 
 /** The message while the server index of the database is being made. */
 export const COUNTING = "The servers are being counted. Try again in some seconds.";
@@ -51,7 +51,7 @@ export async function readPage(
     found.push(...servers.filter(isMatch));
     if (ids.length < size) break;
     read += ids.length;
-    if (serverIndex === undefined && read >= MOST_ROWS) {
+    if (serverIndex === undefined && read >= MAX_ROWS) {
       throw new DataError("slow", COUNTING);
     }
     cursor = { direction, position: await readPosition(database, query.sort, ids.at(-1)!) };

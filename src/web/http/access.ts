@@ -10,7 +10,7 @@ import { isLocal } from "../../app/http/loopback_names.ts";
 import { isFile } from "../api/export_files.ts";
 
 /** Maximum size of a query string, bytes. */
-export const MOST_QUERY = 4096;
+export const MAX_QUERY = 4096;
 
 /** Why a request is refused. */
 export interface Refusal {
@@ -70,11 +70,11 @@ export function refusalOf(
       wanted: "a request without Sec-Fetch-Site, or from a page of the dashboard",
     };
   }
-  if (search.length > MOST_QUERY + 1) {
+  if (search.length > MAX_QUERY + 1) {
     return {
       status: 400,
       message: "The query string is too long",
-      wanted: `a query string of at most ${MOST_QUERY} bytes`,
+      wanted: `a query string of at most ${MAX_QUERY} bytes`,
     };
   }
   return undefined;

@@ -10,7 +10,7 @@ import type { HttpRequest } from "../../app/http/http_request.ts";
 import { InputError } from "../../core/errors.ts";
 
 /** Minimum number of random bits in a token. */
-const LEAST_BITS = 128;
+const MIN_BITS = 128;
 /** How long a browser keeps the cookie, seconds: 30 days. */
 const COOKIE_S = 30 * 86_400;
 /** How to create a token, for errors. */
@@ -30,9 +30,9 @@ export async function readAccessToken(path: string): Promise<string> {
     );
   }
   const token = text.split(/\r?\n/)[0].trim();
-  if (TOKEN_FORM.test(token) && bitsOf(token) >= LEAST_BITS) return token;
+  if (TOKEN_FORM.test(token) && bitsOf(token) >= MIN_BITS) return token;
   throw new InputError(
-    `Cannot use --token-file "${path}": the token must have at least ${LEAST_BITS} bits, in letters, ` +
+    `Cannot use --token-file "${path}": the token must have at least ${MIN_BITS} bits, in letters, ` +
       `digits and -._~+/=; ${RECIPE}`,
   );
 }

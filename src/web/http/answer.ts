@@ -37,7 +37,7 @@ export interface StreamedContent {
 export type Answer = Content | StreamedContent;
 
 /** Bodies below this size are not compressed, bytes. */
-const LEAST_GZIP = 1000;
+const MIN_GZIP = 1000;
 /** Types that compression makes smaller. */
 const IS_TEXT = /^(?:text\/|application\/(?:json|x-ndjson)|image\/svg)/;
 
@@ -88,7 +88,7 @@ export function responseOf(
   if (hasTag(headers.get("if-none-match"), tag)) {
     return { status: 304, headers: cacheable, body: new Uint8Array() };
   }
-  const zips = plain.length >= LEAST_GZIP && IS_TEXT.test(answer.contentType) &&
+  const zips = plain.length >= MIN_GZIP && IS_TEXT.test(answer.contentType) &&
     acceptsGzip(headers.get("accept-encoding"));
   return zips
     ? {

@@ -6,7 +6,7 @@
 import { HttpServer } from "../../app/http/http_server.ts";
 import { affordableConnections, listenOn } from "../../app/http/listen.ts";
 import type { Clock } from "../../net/clock.ts";
-import { MOST_EXPORTS } from "../api/export_files.ts";
+import { MAX_EXPORTS } from "../api/export_files.ts";
 import { LiveFeed } from "../api/live_feed.ts";
 import type { Site } from "../api/route.ts";
 import { StreamLimit } from "../api/stream_limit.ts";
@@ -15,11 +15,11 @@ import { assetsOf } from "./assets.ts";
 import { dashboard } from "./dashboard.ts";
 
 /** Maximum number of connections: 50 streams, exports, and the other connections of browsers. */
-const MOST_CONNECTIONS = 256;
+const MAX_CONNECTIONS = 256;
 /** How long a connection may be idle between two requests, milliseconds. */
 const IDLE_MS = 30_000;
 /** Sizes of requests: a head with a query string of 4 KiB, and the form for the token. */
-const LIMITS = { mostHead: 16_384, mostBody: 4096 };
+const LIMITS = { maxHead: 16_384, maxBody: 4096 };
 
 /** What a dashboard serves, and where. */
 export interface ServeOptions {
@@ -55,7 +55,7 @@ export function serveDashboard(options: ServeOptions): ServedDashboard {
   const { port } = listener.addr;
   const live = new LiveFeed({ data: site.data, status, clock, report });
   const respond = dashboard({
-    site: { ...site, live, exports: new StreamLimit(MOST_EXPORTS) },
+    site: { ...site, live, exports: new StreamLimit(MAX_EXPORTS) },
     assets,
     access: { hostname, allowedHosts },
     token: token === undefined ? undefined : new AccessToken(token, port),
@@ -66,7 +66,7 @@ export function serveDashboard(options: ServeOptions): ServedDashboard {
     respond,
     clock,
     onTrouble: (why) => report(`cannot accept a connection (${why}): trying again`),
-    mostConnections: affordableConnections(listener, MOST_CONNECTIONS),
+    maxConnections: affordableConnections(listener, MAX_CONNECTIONS),
     idleMs: IDLE_MS,
     limits: LIMITS,
     servesAnyHost: true, // dashboard() checks the host

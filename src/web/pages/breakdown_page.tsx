@@ -31,7 +31,7 @@ const PROPERTIES: readonly BreakdownPageData["by"][] = [
   ...["version", "software", "edition", "port", "protocol"] as const,
 ];
 /** Number of lines of the chart. */
-const MOST_LINES = 7;
+const MAX_LINES = 7;
 
 /** The page `/breakdown`. */
 export function breakdownPage(data: BreakdownPageData, context: PageContext): string {
@@ -92,7 +92,7 @@ function trendUrl(by: string, days: number): string {
 function OverTime({ data, now }: { data: BreakdownPageData; now: number }) {
   const { by, days } = data;
   const known = data.trends.filter(({ value, points }) => value !== null && points.length > 0)
-    .slice(0, MOST_LINES);
+    .slice(0, MAX_LINES);
   const properties = PROPERTIES.map((name) => ({
     name: FACET_TITLES[name],
     url: trendUrl(name, days),

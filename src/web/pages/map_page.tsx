@@ -34,7 +34,7 @@ const LAYERS: Readonly<Record<MapLayer, string>> = {
 };
 
 /** Number of rows of the table. */
-const MOST_ROWS = 25;
+const MAX_ROWS = 25;
 
 /** The page `/map`. */
 export function mapPage({ query, cells }: MapPageData, context: PageContext): string {
@@ -217,8 +217,8 @@ function CellTable({ query, cells }: MapPageData) {
     .sort((a, b) => sign * (a.value - b.value) || a.cell - b.cell);
   if (rows.length === 0) return <NoCells layer={layer} />;
   const noun = query.prefix === 16 ? "addresses" : "networks";
-  const part = rows.length > MOST_ROWS
-    ? `the first ${MOST_ROWS} of ${countText(rows.length)} ${noun}`
+  const part = rows.length > MAX_ROWS
+    ? `the first ${MAX_ROWS} of ${countText(rows.length)} ${noun}`
     : `all ${noun}`;
   const most = cells.values.reduce((a, b) => Math.max(a, b), 0);
   const hasBars = layer !== "age" && layer !== "scanned";
@@ -235,7 +235,7 @@ function CellTable({ query, cells }: MapPageData) {
             </tr>
           </thead>
           <tbody>
-            {rows.slice(0, MOST_ROWS).map((row) => (
+            {rows.slice(0, MAX_ROWS).map((row) => (
               <CellRow query={query} {...row} most={hasBars ? most : undefined} />
             ))}
           </tbody>

@@ -157,12 +157,12 @@ function PlayersChange(
 }
 
 /** Maximum number of changed columns that an event shows. */
-const MOST_CHANGES = 12;
+const MAX_CHANGES = 12;
 
 function Changes({ changes }: { changes: Readonly<Record<string, unknown>> }) {
   return (
     <ul>
-      {Object.entries(changes).slice(0, MOST_CHANGES).map(([column, value]) => (
+      {Object.entries(changes).slice(0, MAX_CHANGES).map(([column, value]) => (
         <li>
           <small>{safeText(column, 40)}</small> <Pair pair={pairOf(value)} column={column} />
         </li>

@@ -75,7 +75,7 @@ export function Flags({ flags }: { flags: readonly string[] }) {
 }
 
 /** Maximum number of plugins, and of facts of a protocol, on a page. */
-const MOST_ITEMS = 300;
+const MAX_ITEMS = 300;
 
 /** The plugins that a server publishes. */
 export function Plugins({ plugins }: { plugins: readonly Plugin[] | null }) {
@@ -83,7 +83,7 @@ export function Plugins({ plugins }: { plugins: readonly Plugin[] | null }) {
   return (
     <Card title={`Plugins (${countText(plugins.length)})`}>
       <ul class="names">
-        {plugins.slice(0, MOST_ITEMS).map(({ name, version }) => (
+        {plugins.slice(0, MAX_ITEMS).map(({ name, version }) => (
           <li>
             <Stranger text={name} longest={80} />
             {version !== null && <small>{` ${safeText(version, 40)}`}</small>}
@@ -101,7 +101,7 @@ export function FactsByProtocol({ extras }: { extras: Readonly<Record<string, Fa
       {Object.entries(extras ?? {}).slice(0, 20).map(([protocol, facts]) => (
         <Card title={<>Facts by {safeText(protocol, 30)}</>}>
           <dl class="facts">
-            {Object.entries(facts).slice(0, MOST_ITEMS).map(([name, value]) => (
+            {Object.entries(facts).slice(0, MAX_ITEMS).map(([name, value]) => (
               <>
                 <dt>{safeText(name, 80)}</dt>
                 <dd>{factValue(value)}</dd>

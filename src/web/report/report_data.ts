@@ -53,7 +53,7 @@ export interface ReportData {
 }
 
 /** Maximum length of a value, UTF-16 units. */
-const MOST_TEXT = 64;
+const MAX_TEXT = 64;
 
 /** Numbers of the servers with a value. */
 type Counts = { -readonly [Name in keyof FacetValue]: FacetValue[Name] };
@@ -137,7 +137,7 @@ function valuesOf(name: FacetName, server: StoredRecord & Place): readonly Value
     case "operator":
       return [{ value: asn, ...operator !== null && { label: operator } }];
     default:
-      return [{ value: server[name]?.slice(0, MOST_TEXT) ?? null }];
+      return [{ value: server[name]?.slice(0, MAX_TEXT) ?? null }];
   }
 }
 

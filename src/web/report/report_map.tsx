@@ -17,7 +17,7 @@ import type { Square } from "./report_data.ts";
 const BLOCKS = 16;
 const CELLS = 256;
 /** Number of networks in the table. */
-const MOST_ROWS = 15;
+const MAX_ROWS = 15;
 
 /** What the map shows. */
 interface MapData {
@@ -92,7 +92,7 @@ function Networks({ square, cells }: MapData) {
   }
   const blocks = [...counts].sort((a, b) => b[1] - a[1] || a[0] - b[0]);
   const prefix = square.prefix + 8;
-  const rows = blocks.slice(0, MOST_ROWS).map(([block, servers]) => {
+  const rows = blocks.slice(0, MAX_ROWS).map(([block, servers]) => {
     const address = square.address + block * 2 ** (32 - prefix);
     return {
       name: <code>{networkText({ address, prefix })}</code>,

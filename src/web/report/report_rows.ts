@@ -12,8 +12,8 @@ import { safeText } from "../parts/texts.tsx";
 import type { ReportedServer } from "./report_data.ts";
 
 /** Maximum length of names, and of other texts, UTF-16 units. */
-const MOST_NAME = 150;
-const MOST_TEXT = 60;
+const MAX_NAME = 150;
+const MAX_TEXT = 60;
 const MINUTE_MS = 60_000;
 
 /** The rows, ordered by address because neighbours compress well, for a data block of HTML. */
@@ -28,7 +28,7 @@ export function columnsOf(servers: readonly ReportedServer[], now: number): Repo
     .sort((a, b) => compare(a, b) || a.server.port - b.server.port);
   const codes = new Map<string, number>([["", 0]]);
   const codeOf = (text: string | null) => {
-    const key = text === null ? "" : safeText(text, MOST_TEXT);
+    const key = text === null ? "" : safeText(text, MAX_TEXT);
     const code = codes.get(key) ?? codes.size;
     codes.set(key, code);
     return code;
@@ -71,7 +71,7 @@ function compare(a: Row, b: Row): number {
 function hostsOf(rows: readonly Row[]): (number | string)[] {
   let before = 0;
   return rows.map(({ server, address }) => {
-    if (typeof address !== "number") return safeText(server.host, MOST_TEXT);
+    if (typeof address !== "number") return safeText(server.host, MAX_TEXT);
     const difference = address - before;
     before = address;
     return difference;
@@ -81,8 +81,8 @@ function hostsOf(rows: readonly Row[]): (number | string)[] {
 /** The MOTD of a server, or its name: see {@linkcode ReportColumns.names}. */
 function nameOf({ name, motd }: ReportedServer): string {
   if (name === null || name.trim() === "") return "";
-  if (motd === null) return safeText(name, MOST_NAME);
-  return classedRuns(parseFormatted(cutText(motd, MOST_NAME))).map(({ text, classes }) => {
+  if (motd === null) return safeText(name, MAX_NAME);
+  return classedRuns(parseFormatted(cutText(motd, MAX_NAME))).map(({ text, classes }) => {
     const letters = classes.split(" ").filter((one) => /^mc-[0-9a-z]$/.test(one))
       .map((one) => one.slice(3)).join("");
     return letters === "" ? text : `${letters}\t${text}`;

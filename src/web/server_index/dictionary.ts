@@ -16,9 +16,9 @@ export interface DictionaryMemory {
 }
 
 /** Maximum number of texts. */
-const MOST_TEXTS = 2 ** 18;
+const MAX_TEXTS = 2 ** 18;
 /** Maximum size of all texts, bytes. */
-const MOST_BYTES = 2 ** 24;
+const MAX_BYTES = 2 ** 24;
 /** The number of an unknown value, and of a text that is not in a full dictionary. */
 export const UNKNOWN = 0;
 
@@ -28,8 +28,8 @@ export function newDictionary(): DictionaryMemory {
   new Int32Array(count)[0] = 1;
   return {
     count,
-    ends: new SharedArrayBuffer(4 * MOST_TEXTS),
-    bytes: new SharedArrayBuffer(MOST_BYTES),
+    ends: new SharedArrayBuffer(4 * MAX_TEXTS),
+    bytes: new SharedArrayBuffer(MAX_BYTES),
   };
 }
 
@@ -41,7 +41,7 @@ export class DictionaryWriter {
   readonly #ends: Uint32Array;
   readonly #bytes: Uint8Array;
 
-  constructor(memory: DictionaryMemory, private readonly most = MOST_TEXTS) {
+  constructor(memory: DictionaryMemory, private readonly most = MAX_TEXTS) {
     this.#count = new Int32Array(memory.count);
     this.#ends = new Uint32Array(memory.ends);
     this.#bytes = new Uint8Array(memory.bytes);

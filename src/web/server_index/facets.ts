@@ -126,7 +126,7 @@ interface Counted {
 function valuesOf(serverIndex: ServerIndexReader, name: FacetName, counts: Counts): FacetValue[] {
   const isList = name === "protocol" || name === "flag";
   // Several lists and several names of operators are counted for one value.
-  const least = isList || name === "operator" ? 1 : leastOf(counts.servers);
+  const least = isList || name === "operator" ? 1 : minOf(counts.servers);
   const values = new Map<string | number | null, Counted>();
   for (let code = 0; code < counts.servers.length; code++) {
     const servers = counts.servers[code];
@@ -150,7 +150,7 @@ export function mostFrequent(values: Iterable<FacetValue>): FacetValue[] {
 }
 
 /** The number of servers that a value needs to be among the most frequent ones. */
-function leastOf(servers: Uint32Array): number {
+function minOf(servers: Uint32Array): number {
   const used = servers.filter((n) => n > 0);
   return used.length <= VALUES ? 1 : used.sort()[used.length - VALUES];
 }

@@ -79,7 +79,7 @@ const COLUMNS = {
 type ColumnName = keyof typeof COLUMNS;
 
 /** Maximum number of texts in a dictionary whose column has 16 bits. */
-export const MOST_SHORT = 2 ** 16;
+export const MAX_SHORT = 2 ** 16;
 
 /** The columns of a server index. Values of servers are at the same place in each. */
 export interface Columns {

@@ -12,7 +12,7 @@ import {
   BITS,
   DICTIONARIES,
   type DictionaryName,
-  MOST_SHORT,
+  MAX_SHORT,
   type ServerIndexMemory,
   ServerIndexViews,
 } from "./server_index.ts";
@@ -22,15 +22,15 @@ import { TextWriter } from "./text_column.ts";
  * Length of the texts of software, versions and maps that are compared and searched, UTF-16 code
  * units.
  */
-const MOST_TEXT = 64;
+const MAX_TEXT = 64;
 /** Length of the names that are searched. */
-const MOST_NAME = 128;
+const MAX_NAME = 128;
 /** Length of the MOTDs that are searched. */
-const MOST_MOTD = 256;
+const MAX_MOTD = 256;
 /**
  * Maximum of a number of players. Another program may have written a larger one, or one below 0.
  */
-const MOST_PLAYERS = 2 ** 31 - 1;
+const MAX_PLAYERS = 2 ** 31 - 1;
 const MINUTE_MS = 60_000;
 const CONFIDENCES = ["A", "B", "C"];
 
@@ -46,8 +46,8 @@ function start(column: string, length: number): string {
 export const SERVER_COLUMNS = [
   "s.id, s.address, s.port, s.protocols, s.flags, s.software_confidence, s.alias_of, s.changed_at",
   "s.edition",
-  ...["software", "version", "map"].map((name) => start(name, MOST_TEXT)),
-  ...[start("name", MOST_NAME), start("motd_plain", MOST_MOTD)],
+  ...["software", "version", "map"].map((name) => start(name, MAX_TEXT)),
+  ...[start("name", MAX_NAME), start("motd_plain", MAX_MOTD)],
 ].join(", ");
 
 /**
@@ -71,7 +71,7 @@ export class ServerIndexWriter extends ServerIndexViews {
         const isShort = this.columns[name].BYTES_PER_ELEMENT === short;
         return [
           name,
-          new DictionaryWriter(memory.dictionaries[name], isShort ? MOST_SHORT : undefined),
+          new DictionaryWriter(memory.dictionaries[name], isShort ? MAX_SHORT : undefined),
         ];
       }),
     ) as Record<DictionaryName, DictionaryWriter>;
@@ -140,8 +140,8 @@ export class ServerIndexWriter extends ServerIndexViews {
       columns[name][place] = this.#dictionaries[name].codeOf(text === null ? null : String(text));
     };
     code("edition", row.edition);
-    code("software", cut(row.software, MOST_TEXT));
-    code("version", cut(row.version, MOST_TEXT));
+    code("software", cut(row.software, MAX_TEXT));
+    code("version", cut(row.version, MAX_TEXT));
     code("protocols", row.protocols);
     code("flags", row.flags);
     code("alias", row.alias_of);
@@ -182,7 +182,7 @@ export class ServerIndexWriter extends ServerIndexViews {
     const isKnown = online >= 0;
     bits[place] = bits[place] & ~(BITS.online | BITS.players | BITS.removed) |
       (row.online === 1 ? BITS.online : 0) | (isKnown ? BITS.players : 0);
-    players[place] = isKnown ? Math.min(online, MOST_PLAYERS) : 0;
+    players[place] = isKnown ? Math.min(online, MAX_PLAYERS) : 0;
     probedMinute[place] = Math.floor(Number(row.probed_at) / MINUTE_MS);
     this.newest[0] = Math.max(this.newest[0], Number(row.replied_at ?? 0));
   }
@@ -218,9 +218,9 @@ export class ServerIndexWriter extends ServerIndexViews {
 
 /** The texts of a server that are searched, in lower case. */
 function textsOf(row: Row): string {
-  const name = cut(row.name, MOST_NAME)?.toLowerCase() ?? "";
-  const motd = cut(row.motd_plain, MOST_MOTD)?.toLowerCase() ?? "";
-  const map = cut(row.map, MOST_TEXT)?.toLowerCase() ?? "";
+  const name = cut(row.name, MAX_NAME)?.toLowerCase() ?? "";
+  const motd = cut(row.motd_plain, MAX_MOTD)?.toLowerCase() ?? "";
+  const map = cut(row.map, MAX_TEXT)?.toLowerCase() ?? "";
   return `${motd.includes(name) ? "" : `${name}\0`}${motd}\0${map}`;
 }
 
@@ -228,8 +228,8 @@ function textsOf(row: Row): string {
 function isCut({ name, motd_plain: motd, map, software }: Row): boolean {
   const isLonger = (value: unknown, length: number) =>
     value !== null && String(value).length > length;
-  return isLonger(name, MOST_NAME) || isLonger(motd, MOST_MOTD) || isLonger(map, MOST_TEXT) ||
-    isLonger(software, MOST_TEXT);
+  return isLonger(name, MAX_NAME) || isLonger(motd, MAX_MOTD) || isLonger(map, MAX_TEXT) ||
+    isLonger(software, MAX_TEXT);
 }
 
 function cut(value: unknown, length: number): string | null {

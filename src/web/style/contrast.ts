@@ -6,7 +6,7 @@
 import { rgbOf } from "../../core/formatted/mod.ts";
 
 /** The least contrast of text and its ground, of level AA. */
-export const LEAST_CONTRAST = 4.5;
+export const MIN_CONTRAST = 4.5;
 
 /** The relative luminance of a colour `#rrggbb`, 0 to 1. */
 function luminance(hex: string): number {
@@ -47,7 +47,7 @@ export function readableColor(hex: string, grounds: readonly string[]): string {
   const end = luminance(grounds[0]) > 0.18 ? "#000000" : "#ffffff";
   for (let percent = 0;; percent++) {
     const one = mixed(hex, end, percent / 100);
-    if (grounds.every((ground) => contrast(one, ground) >= LEAST_CONTRAST)) return one;
+    if (grounds.every((ground) => contrast(one, ground) >= MIN_CONTRAST)) return one;
     if (percent === 100) throw new RangeError(`No text is readable on ${grounds.join(", ")}`);
   }
 }

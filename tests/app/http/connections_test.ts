@@ -6,7 +6,7 @@ import type { HttpResponse } from "../../../src/app/http/http_response.ts";
 import { systemClock } from "../../../src/net/clock.ts";
 
 const bytes = (text: string) => new TextEncoder().encode(text);
-const LIMITS = { mostHead: 8192, mostBody: 100 };
+const LIMITS = { maxHead: 8192, maxBody: 100 };
 
 type Respond = (request: HttpRequest) => HttpResponse;
 
@@ -233,7 +233,7 @@ Deno.test("a stream that fails closes the connection before the end of its body"
 Deno.test("at the maximum, a new connection replaces an idle one, and not one with a stream", async () => {
   let now = 0;
   const { server, connect, started } = serveWaiting({
-    mostConnections: 2,
+    maxConnections: 2,
     clock: { ...systemClock, now: () => now },
   });
   await using _server = server;

@@ -6,7 +6,7 @@ import { parseRequest } from "../../../src/app/http/http_request.ts";
 import {
   HttpServer,
   type HttpServerOptions,
-  MOST_CONNECTIONS,
+  MAX_CONNECTIONS,
 } from "../../../src/app/http/http_server.ts";
 import { systemClock } from "../../../src/net/clock.ts";
 import { ManualClock } from "../../fakes/manual_clock.ts";
@@ -190,14 +190,14 @@ Deno.test("a request that takes longer than ten seconds gets 408", async () => {
 Deno.test("at most 32 connections are open; further ones are closed at once", async () => {
   const { server, clock, connect } = serve();
   await using _server = server;
-  const idle = await Promise.all(Array.from({ length: MOST_CONNECTIONS }, connect));
-  await until(() => server.connections === MOST_CONNECTIONS);
+  const idle = await Promise.all(Array.from({ length: MAX_CONNECTIONS }, connect));
+  await until(() => server.connections === MAX_CONNECTIONS);
   for (let i = 0; i < 50; i++) assertEquals(await readAll(await connect()), "");
-  assertEquals(server.connections, MOST_CONNECTIONS);
+  assertEquals(server.connections, MAX_CONNECTIONS);
   // Connections older than a second are replaced by new ones that request the page.
   clock.move(1000);
   for (let i = 0; i < 10; i++) assertStringIncludes(await exchange(await connect(), GET), "a page");
-  assert(server.connections <= MOST_CONNECTIONS);
+  assert(server.connections <= MAX_CONNECTIONS);
   for (const conn of idle) conn.close();
 });
 

@@ -43,7 +43,7 @@ Deno.test("mutated requests get valid responses, and the server keeps serving", 
       status: 200,
       body: new TextEncoder().encode(`${method} ${body.length}`),
     }),
-    limits: { mostHead: 1024, mostBody: 9 },
+    limits: { maxHead: 1024, maxBody: 9 },
     idleMs: 1000,
   });
   const random = new Random(8420);

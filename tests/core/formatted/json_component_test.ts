@@ -3,8 +3,8 @@ import fc from "npm:fast-check@4.10.2";
 import {
   formatPlain,
   formatSections,
-  MOST_NODES,
-  MOST_UNITS,
+  MAX_NODES,
+  MAX_UNITS,
   parseComponent,
 } from "../../../src/core/formatted/mod.ts";
 import { TEXT } from "./texts.ts";
@@ -102,7 +102,7 @@ function counted(value: unknown, count: { steps: number }): unknown {
 }
 
 /** Maximum number of accesses for a component of any size. */
-const MOST_STEPS = 60 * (MOST_NODES + 1);
+const MAX_STEPS = 60 * (MAX_NODES + 1);
 
 function stepsOf(value: unknown): number {
   const count = { steps: 0 };
@@ -114,10 +114,10 @@ Deno.test("the number of property accesses grows with the number of components, 
   const wide = (size: number) => ({ extra: Array(size).fill({ text: "x", color: "red" }) });
   const [small, twice] = [stepsOf(wide(100)), stepsOf(wide(200))];
   assert(twice < 2.1 * small, `${small} steps, then ${twice}`);
-  assert(stepsOf(wide(100_000)) < MOST_STEPS);
+  assert(stepsOf(wide(100_000)) < MAX_STEPS);
   const { runs, cut } = parseComponent(wide(100_000));
-  assertEquals([runs[0].text.length, cut], [MOST_NODES - 1, true]);
-  assertEquals(parseComponent(wide(MOST_NODES - 1)).cut, false);
+  assertEquals([runs[0].text.length, cut], [MAX_NODES - 1, true]);
+  assertEquals(parseComponent(wide(MAX_NODES - 1)).cut, false);
 });
 
 Deno.test("depth is bounded in extra, in lists and in arguments", () => {
@@ -142,9 +142,9 @@ Deno.test("depth is bounded in extra, in lists and in arguments", () => {
 Deno.test("text that nested translations repeat is bounded", () => {
   let bomb: unknown = "x".repeat(1000);
   for (let i = 0; i < 20; i++) bomb = { translate: "%1$s".repeat(50), with: [bomb] };
-  assert(stepsOf(bomb) < MOST_STEPS);
+  assert(stepsOf(bomb) < MAX_STEPS);
   const { runs, cut } = parseComponent(bomb);
-  assert(cut && runs.reduce((sum, { text }) => sum + text.length, 0) <= MOST_UNITS);
+  assert(cut && runs.reduce((sum, { text }) => sum + text.length, 0) <= MAX_UNITS);
   const much = parseComponent("§a".repeat(1e6));
   assertEquals([much.runs, much.sent.length, much.cut], [[], 32_768, true]);
   const codes = { translate: "%1$s".repeat(900), with: ["§a".repeat(1000)] };

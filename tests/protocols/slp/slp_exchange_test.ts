@@ -280,9 +280,9 @@ Deno.test("slp: other protocols are recognised by their first bytes", () => {
 });
 
 Deno.test("slp: a length of more than 2 MiB is rejected at the first bytes", () => {
-  const claim = concat(slp.encodeVarInt(slp.MOST_FRAME + 1), [0]);
+  const claim = concat(slp.encodeVarInt(slp.MAX_FRAME + 1), [0]);
   assertThrows(() => talk(always(claim, false), DRIP), Malformed, "a frame of 2097152 bytes");
-  const most = concat(slp.encodeVarInt(slp.MOST_FRAME), [0]);
+  const most = concat(slp.encodeVarInt(slp.MAX_FRAME), [0]);
   assertThrows(() => talk(always(most, false)), Truncated, "2097154 bytes are needed");
   assertThrows(() => talk(always(new Uint8Array(10).fill(0xff), false)), Malformed, "5 bytes");
 });

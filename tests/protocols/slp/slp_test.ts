@@ -5,9 +5,9 @@ import { concat, Malformed, Reader, Truncated } from "../../../src/core/bytes.ts
 import { slp } from "../../../src/entry/protocols.ts";
 import {
   boundJson,
-  LEAST_VALUES,
-  MOST_NESTING,
-  MOST_VALUES,
+  MAX_NESTING,
+  MAX_VALUES,
+  MIN_VALUES,
   parseBoundedJson,
 } from "../../../src/protocols/slp/bounded_json.ts";
 import { slpProtocol } from "../../../src/protocols/slp/mod.ts";
@@ -153,8 +153,8 @@ Deno.test("a truncated kick lacks its last number, but a kick whose length count
 
 Deno.test("JSON is bounded before it is parsed: values beyond the bounds are omitted and flagged", () => {
   const nested = (depth: number) => utf8("[".repeat(depth) + "]".repeat(depth));
-  assertEquals(parseBoundedJson(nested(MOST_NESTING)).flags, []);
-  const { value, flags } = parseBoundedJson(nested(MOST_NESTING + 1));
+  assertEquals(parseBoundedJson(nested(MAX_NESTING)).flags, []);
+  const { value, flags } = parseBoundedJson(nested(MAX_NESTING + 1));
   const deepest = (value: unknown): unknown =>
     Array.isArray(value) && value.length > 0 ? deepest(value[0]) : value;
   assertEquals([deepest(value), flags], [null, ["cut"]]);
@@ -164,16 +164,16 @@ Deno.test("JSON is bounded before it is parsed: values beyond the bounds are omi
     const { a, b } = value as { a: unknown[]; b: unknown[] };
     return [a.length, b.length, ...flags];
   };
-  assertEquals(sizeOf(MOST_VALUES - 10), [MOST_VALUES - 10, 2]);
-  assertEquals(sizeOf(1e6), [MOST_VALUES - 1, 2, "cut"]);
+  assertEquals(sizeOf(MAX_VALUES - 10), [MAX_VALUES - 10, 2]);
+  assertEquals(sizeOf(1e6), [MAX_VALUES - 1, 2, "cut"]);
   // Each of many keys gets some values, and no text exceeds their sum.
   const shared = (keys: number) => {
-    const half = `[${"0,".repeat(2 * LEAST_VALUES)}0]`;
+    const half = `[${"0,".repeat(2 * MIN_VALUES)}0]`;
     const text = Array.from({ length: keys }, (_, i) => `"k${i}":${half}`).join();
     const { value } = parseBoundedJson(utf8(`{${text}}`));
     return Object.values(value as object).reduce((sum, items) => sum + (items?.length ?? 0), 0);
   };
-  assert(shared(300) < 2 * MOST_VALUES);
+  assert(shared(300) < 2 * MAX_VALUES);
   // Brackets and commas inside strings do not count, with any escapes.
   const text = `"${"[,{".repeat(1e5)}\\"${"[".repeat(200)}\\\\"`;
   assertEquals((parseBoundedJson(utf8(text)).value as string).length, 3e5 + 202);

@@ -34,7 +34,7 @@ function javaServers(network: FakeNetwork, ...lasts: number[]) {
   }
   const sweep: DiscoverySetup["sweep"] = {
     networks: [HOME],
-    mostMs: Infinity,
+    maxMs: Infinity,
     seed: 1,
     dialer: streams,
   };
@@ -42,7 +42,7 @@ function javaServers(network: FakeNetwork, ...lasts: number[]) {
 }
 
 /** Maximum number of these times within a second. */
-function mostInSecond(times: readonly number[]): number {
+function maxInSecond(times: readonly number[]): number {
   return Math.max(
     ...times.map((from) => times.filter((time) => time >= from && time < from + 1000).length),
   );
@@ -61,7 +61,7 @@ Deno.test("lan finds dedicated Java servers, also on its own machine, and connec
   const hosts = streams.begun.map(({ to }) => Number(to.address) & 255).toSorted((a, b) => a - b);
   assertEquals(hosts, Array.from({ length: 254 }, (_, i) => i + 1), "neither .0 nor .255");
   assert(streams.begun.every(({ to }) => to.port === 25565));
-  const most = mostInSecond(streams.begun.map(({ at }) => at));
+  const most = maxInSecond(streams.begun.map(({ at }) => at));
   assert(most <= 100, `${most} connections within a second`);
 });
 
@@ -92,7 +92,7 @@ Deno.test("the sweep of lan ends at its time limit, even if hosts drop packets",
   const { streams, sweep } = javaServers(network);
   streams.absent = "timeout";
   const { unswept } = await lookAroundWell(network, {
-    sweep: { ...sweep!, mostMs: 1000 },
+    sweep: { ...sweep!, maxMs: 1000 },
     listenMs: 1000,
   });
   assert(unswept >= 254 - 101 && unswept <= 254, `${unswept}`);

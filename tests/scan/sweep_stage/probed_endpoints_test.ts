@@ -106,7 +106,7 @@ Deno.test("the maximum number of probes to a host counts all its ports in all pa
         ports: (name: string) => name === "raknet" ? [1, 2, 3] : [4],
       }),
       limits: { retries },
-    }).mostProbes;
+    }).maxProbes;
   assertEquals([most(["raknet"], 0), most(["raknet"], 3), most(["raknet", "query"], 1)], [
     3,
     12,

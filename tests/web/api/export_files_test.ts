@@ -2,7 +2,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { systemClock } from "../../../src/net/clock.ts";
 import { type DashboardData, DataError } from "../../../src/web/data/dashboard_data.ts";
-import { MOST_EXPORTS } from "../../../src/web/api/export_files.ts";
+import { MAX_EXPORTS } from "../../../src/web/api/export_files.ts";
 import { serveDashboard } from "../../../src/web/http/serve_dashboard.ts";
 import { fakeData, listedServer } from "../fake_data.ts";
 
@@ -38,11 +38,11 @@ Deno.test("an endless export to clients that do not read stops reading the datab
   });
   await using served = serve(data);
   const open = () => fetch(`http://127.0.0.1:${served.port}/servers.ndjson`);
-  const together = await Promise.all(Array.from({ length: 2 * MOST_EXPORTS }, open));
+  const together = await Promise.all(Array.from({ length: 2 * MAX_EXPORTS }, open));
   const [exports, refused] = [200, 503].map((code) =>
     together.filter(({ status }) => status === code)
   );
-  assertEquals([exports.length, refused.length], [MOST_EXPORTS, MOST_EXPORTS]);
+  assertEquals([exports.length, refused.length], [MAX_EXPORTS, MAX_EXPORTS]);
   for (const { body } of refused) await body!.cancel();
   let last = -1;
   await until(async () => { // until no page was read during 100 polls of the sockets

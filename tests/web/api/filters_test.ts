@@ -1,7 +1,7 @@
 /** Tests of src/web/api/filters.ts and src/web/api/parameters.ts. */
 import { assertEquals, assertThrows } from "@std/assert";
 import { FILTER_PARAMETERS, filterQuery, readFilters } from "../../../src/web/api/filters.ts";
-import { MOST_VALUES, ParameterError } from "../../../src/web/api/parameters.ts";
+import { MAX_VALUES, ParameterError } from "../../../src/web/api/parameters.ts";
 
 const read = (query: string) => readFilters(new URLSearchParams(query));
 
@@ -76,7 +76,7 @@ Deno.test("an error names the parameter and what is expected", () => {
       ["since=99999999999999999", "Cannot use since=99999999999999999", /^a whole number/],
       [`text=${"a".repeat(101)}`, `Cannot use text=${"a".repeat(40)}…`, /1 to 100 characters/],
       [
-        "port=1".concat("&port=2".repeat(MOST_VALUES)),
+        "port=1".concat("&port=2".repeat(MAX_VALUES)),
         'Cannot use parameter "port" 31',
         /^at most/,
       ],

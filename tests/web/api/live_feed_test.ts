@@ -2,7 +2,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { systemClock } from "../../../src/net/clock.ts";
 import type { StoredScan } from "../../../src/store/scans/scan_list.ts";
-import { LiveFeed, MOST_STREAMS } from "../../../src/web/api/live_feed.ts";
+import { LiveFeed, MAX_STREAMS } from "../../../src/web/api/live_feed.ts";
 import { type DashboardData, DataError } from "../../../src/web/data/dashboard_data.ts";
 import { serveDashboard } from "../../../src/web/http/serve_dashboard.ts";
 import { ManualClock } from "../../fakes/manual_clock.ts";
@@ -93,15 +93,15 @@ Deno.test("a quiet stream gets a comment every 15 s", async () => {
 
 Deno.test("streams share one reader, which stops with the last stream", async () => {
   const { open, clock, end, counts, feed } = feedOf();
-  const streams = Array.from({ length: MOST_STREAMS }, () => open());
+  const streams = Array.from({ length: MAX_STREAMS }, () => open());
   for (const { next, state } of streams) {
     await next();
     await state();
   }
-  assertEquals([counts.reads, feed.streams], [1, MOST_STREAMS]);
+  assertEquals([counts.reads, feed.streams], [1, MAX_STREAMS]);
   const ends = streams.map(({ next }) => next());
   end();
-  assertEquals(await Promise.all(ends), Array(MOST_STREAMS).fill(undefined));
+  assertEquals(await Promise.all(ends), Array(MAX_STREAMS).fill(undefined));
   assertEquals(feed.streams, 0);
   clock.move(10_000);
   await systemClock.pollSockets();
@@ -159,15 +159,15 @@ Deno.test("over HTTP, 50 streams are open, further ones get 503, and the shutdow
     },
   });
   const open = () => fetch(`http://127.0.0.1:${served.port}/api/live`);
-  for (let i = 0; i <= MOST_STREAMS; i++) { // without a body, a stream does not stay open
+  for (let i = 0; i <= MAX_STREAMS; i++) { // without a body, a stream does not stay open
     const url = `http://127.0.0.1:${served.port}/api/live`;
     assertEquals((await fetch(url, { method: "HEAD" })).status, 200);
   }
-  const together = await Promise.all(Array.from({ length: 2 * MOST_STREAMS }, open));
+  const together = await Promise.all(Array.from({ length: 2 * MAX_STREAMS }, open));
   const [accepted, refused] = [200, 503].map((code) =>
     together.filter(({ status }) => status === code)
   );
-  assertEquals([accepted.length, refused.length], [MOST_STREAMS, MOST_STREAMS]);
+  assertEquals([accepted.length, refused.length], [MAX_STREAMS, MAX_STREAMS]);
   for (const { body } of refused) await body!.cancel();
   const readers = [];
   for (const { headers, body } of accepted) {

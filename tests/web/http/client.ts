@@ -2,7 +2,7 @@
 import { parseRequest } from "../../../src/app/http/http_request.ts";
 import type { HttpResponse } from "../../../src/app/http/http_response.ts";
 import { systemClock } from "../../../src/net/clock.ts";
-import { MOST_EXPORTS } from "../../../src/web/api/export_files.ts";
+import { MAX_EXPORTS } from "../../../src/web/api/export_files.ts";
 import { LiveFeed } from "../../../src/web/api/live_feed.ts";
 import { StreamLimit } from "../../../src/web/api/stream_limit.ts";
 import type { DashboardData } from "../../../src/web/data/dashboard_data.ts";
@@ -51,7 +51,7 @@ export function clientOf(options: ClientOptions = {}): Client {
   });
   const site = {
     ...{ data, database: "servers.db", hasPlaces, attributions: [], live },
-    exports: new StreamLimit(MOST_EXPORTS),
+    exports: new StreamLimit(MAX_EXPORTS),
   };
   const respond = dashboard({
     site,

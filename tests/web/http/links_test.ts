@@ -4,7 +4,7 @@ import { withDatabase } from "../served_database.ts";
 import { type Client, clientOf } from "./client.ts";
 
 /** Maximum number of pages that are read. */
-const MOST_PAGES = 400;
+const MAX_PAGES = 400;
 
 /** The links, files and forms of a page, as paths. */
 function linksOf(html: string, from: string): string[] {
@@ -21,7 +21,7 @@ async function crawl(get: Client): Promise<ReadonlySet<string>> {
   for (const path of seen) {
     const { status, headers, text } = await get(`GET ${path}`);
     assertEquals(status, 200, `${path}: ${text}`);
-    if (!headers["content-type"].startsWith("text/html") || seen.size > MOST_PAGES) continue;
+    if (!headers["content-type"].startsWith("text/html") || seen.size > MAX_PAGES) continue;
     for (const link of linksOf(text, path)) seen.add(link);
   }
   return seen;

@@ -1,6 +1,6 @@
 /** Tests the colours of src/web/style/contrast.ts and src/web/style/tokens.ts. */
 import { assert, assertEquals, assertThrows } from "@std/assert";
-import { contrast, LEAST_CONTRAST, readableColor } from "../../../src/web/style/contrast.ts";
+import { contrast, MIN_CONTRAST, readableColor } from "../../../src/web/style/contrast.ts";
 import {
   colorRules,
   GROUNDS,
@@ -32,7 +32,7 @@ Deno.test("texts are readable on all grounds", () => {
     for (const text of TEXTS) pairs.push(...grounds.map((on) => [text, on] as const));
     for (const [text, on] of pairs) {
       const found = contrast(TOKENS[text][scheme], TOKENS[on][scheme]);
-      assert(found >= LEAST_CONTRAST, `${text} on ${on}, ${scheme}: ${found.toFixed(2)}`);
+      assert(found >= MIN_CONTRAST, `${text} on ${on}, ${scheme}: ${found.toFixed(2)}`);
     }
   }
 });
@@ -52,7 +52,7 @@ Deno.test("the colours of MOTDs are readable on all grounds", () => {
     for (const [code, hex] of motdColors(scheme)) {
       for (const ground of GROUNDS) {
         const found = contrast(hex, TOKENS[ground][scheme]);
-        assert(found >= LEAST_CONTRAST, `${code} on ${ground}, ${scheme}: ${found.toFixed(2)}`);
+        assert(found >= MIN_CONTRAST, `${code} on ${ground}, ${scheme}: ${found.toFixed(2)}`);
       }
     }
   }

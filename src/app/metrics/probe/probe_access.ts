@@ -11,7 +11,7 @@ import type { HttpRequest } from "../../http/http_request.ts";
 import type { MetricsPlace } from "../metrics_place.ts";
 
 /** Minimum length of a token, characters. */
-const LEAST_TOKEN = 16;
+const MIN_TOKEN = 16;
 
 /**
  * The token of `/probe`: the first line of a file, else `BLOCKSWEEP_PROBE_TOKEN`.
@@ -35,9 +35,9 @@ export async function readProbeToken(
         "--probe-token-file, or into the variable BLOCKSWEEP_PROBE_TOKEN",
     );
   }
-  if (token.length >= LEAST_TOKEN && TOKEN_FORM.test(token)) return token;
+  if (token.length >= MIN_TOKEN && TOKEN_FORM.test(token)) return token;
   throw new InputError(
-    `Cannot use the token of ${source}: expected at least ${LEAST_TOKEN} letters, digits and -._~+/=`,
+    `Cannot use the token of ${source}: expected at least ${MIN_TOKEN} letters, digits and -._~+/=`,
   );
 }
 

@@ -26,13 +26,13 @@ import { EXPOSITION_TYPE, prometheusText } from "../prometheus_text.ts";
 import type { ServerInfo } from "../server_info.ts";
 
 /** Maximum number of probes that are in progress. */
-export const MOST_PROBES = 16;
+export const MAX_PROBES = 16;
 /** Minimum time between two probes of a server, milliseconds: servers cache their status for that long. */
 const REPEAT_MS = 5000;
 /** Maximum number of servers whose last probe is remembered. */
-const MOST_REMEMBERED = 4096;
+const MAX_REMEMBERED = 4096;
 /** How long a client waits at most, milliseconds. Prometheus waits for 10 s by default. */
-const MOST_WAIT_MS = 9500;
+const MAX_WAIT_MS = 9500;
 /** How much earlier than Prometheus' timeout a response is sent, milliseconds. */
 const MARGIN_MS = 500;
 
@@ -178,8 +178,8 @@ export class Probes {
   }
 
   #requireCapacity(): void {
-    if (this.#running < MOST_PROBES) return;
-    throw new Refused(503, `${MOST_PROBES} probes are in progress`, SOON);
+    if (this.#running < MAX_PROBES) return;
+    throw new Refused(503, `${MAX_PROBES} probes are in progress`, SOON);
   }
 
   /** The last probe of a server, if it is too new to be repeated. */
@@ -250,7 +250,7 @@ export class Probes {
   /** Makes space for the probe of a server. */
   #forget(key: number | bigint): void {
     this.#last.delete(key);
-    if (this.#last.size < MOST_REMEMBERED) return;
+    if (this.#last.size < MAX_REMEMBERED) return;
     const [[oldest, last]] = this.#last;
     if (this.#isNew(last)) throw new Refused(503, "too many servers were probed", LATER);
     this.#last.delete(oldest);
@@ -304,7 +304,7 @@ function wordingOf({ target, protocols = [] }: ParsedRequest): string {
 /** How long the client of a request waits, milliseconds. */
 function waitOf({ headers }: HttpRequest): number {
   const seconds = Number(headers.get("x-prometheus-scrape-timeout-seconds"));
-  return seconds > 0 ? Math.min(seconds * 1000 - MARGIN_MS, MOST_WAIT_MS) : MOST_WAIT_MS;
+  return seconds > 0 ? Math.min(seconds * 1000 - MARGIN_MS, MAX_WAIT_MS) : MAX_WAIT_MS;
 }
 
 function page(metrics: Parameters<typeof probeFamilies>[0]): WholeResponse {

@@ -139,7 +139,7 @@ export const CONTROL = {
   ],
 } as const satisfies OptionGroup;
 
-const LEAST_INTERVAL = {
+const MIN_INTERVAL = {
   ms: MIN_INTERVAL_MS,
   text: `${MIN_INTERVAL_MS / 1000}s, because servers cache their status for that long`,
 };
@@ -151,7 +151,7 @@ export const WATCH = {
     {
       name: "interval",
       commands: ["watch"],
-      takes: time(LEAST_INTERVAL),
+      takes: time(MIN_INTERVAL),
       default: `${DEFAULTS.watch.intervalMs / 1000}s`,
       help: `time from one poll of a server to the next, at least ${MIN_INTERVAL_MS / 1000}s`,
     },

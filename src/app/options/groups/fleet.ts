@@ -8,9 +8,9 @@ import { nameList, PORTS, PROTOCOL_LIST, RANGE } from "../domain_value_types.ts"
 import type { OptionGroup } from "../option.ts";
 import { FILE, PERCENT, time, wholeNumber } from "../value_types.ts";
 
-const MOST_SERVERS = 2 ** 24;
+const MAX_SERVERS = 2 ** 24;
 /** Maximum number of servers of a demo, because each needs a socket. */
-const MOST_DEMO_SERVERS = 4000;
+const MAX_DEMO_SERVERS = 4000;
 
 const SERVERS_OPTION = { name: "servers", help: "number of servers to simulate" } as const;
 
@@ -27,19 +27,19 @@ export const FLEET = {
     {
       ...SERVERS_OPTION,
       commands: ["fleet"],
-      takes: wholeNumber(0, MOST_SERVERS),
+      takes: wholeNumber(0, MAX_SERVERS),
       default: "100",
     },
     {
       ...SERVERS_OPTION,
       commands: ["demo"],
-      takes: wholeNumber(1, MOST_DEMO_SERVERS),
+      takes: wholeNumber(1, MAX_DEMO_SERVERS),
       default: "500",
     },
     {
       name: "hostile",
       commands: ["fleet"],
-      takes: wholeNumber(0, MOST_SERVERS),
+      takes: wholeNumber(0, MAX_SERVERS),
       default: "0",
       help: "number of hostile or opted-out hosts, which a scan must not list",
     },

@@ -23,9 +23,9 @@ import {
 } from "../value_types.ts";
 
 /** Maximum number of sender threads: more threads than cores send no faster. */
-const MOST_THREADS = 64;
+const MAX_THREADS = 64;
 /** With less than a millisecond, every host would time out. */
-const LEAST_TIMEOUT = { ms: 1, text: "1 ms" };
+const MIN_TIMEOUT = { ms: 1, text: "1 ms" };
 
 const RATE_OPTION = { name: "rate", short: "r", aliases: ["max-rate"] } as const;
 
@@ -93,7 +93,7 @@ export const SPEED = {
       name: "timeout",
       short: "t",
       commands: ["scan", "query", "watch"],
-      takes: time(LEAST_TIMEOUT),
+      takes: time(MIN_TIMEOUT),
       defaultText: `${DEFAULTS.timeoutMs}ms, over TCP ${STREAM_LIMITS.totalMs / 1000}s`,
       help: "time to wait for a reply: 2s or 800ms",
     },
@@ -136,7 +136,7 @@ export const SPEED = {
     {
       name: "threads",
       commands: ["scan"],
-      takes: wholeNumber(0, MOST_THREADS),
+      takes: wholeNumber(0, MAX_THREADS),
       onResume: "free",
       default: "0",
       help: "number of sender threads (engine udp, packet or xdp); with 0 the main thread sends",

@@ -10,7 +10,7 @@ import { broadcastPortsText, defaultProtocols, protocolHelp } from "../protocol_
 import { anyText, FILE, wholeNumber } from "../value_types.ts";
 
 /** The largest seed: whole numbers up to it are exact. */
-const MOST_SEED = Number.MAX_SAFE_INTEGER;
+const MAX_SEED = Number.MAX_SAFE_INTEGER;
 
 /** Options that choose targets, exclusions and their order. */
 export const TARGETS = {
@@ -93,14 +93,14 @@ export const ORDER = {
     {
       name: "seed",
       commands: ["scan"],
-      takes: wholeNumber(0, MOST_SEED),
+      takes: wholeNumber(0, MAX_SEED),
       defaultText: "random",
       help: "number that determines the order: the same seed gives the same order",
     },
     {
       name: "seed",
       commands: ["fleet", "demo"],
-      takes: wholeNumber(0, MOST_SEED),
+      takes: wholeNumber(0, MAX_SEED),
       default: "1",
       help: "number that determines the fleet: the same seed gives the same fleet",
     },

@@ -7,7 +7,7 @@ import { endpointKey } from "../../../core/address.ts";
 import type { Protocol } from "../../../protocols/protocol.ts";
 import { GAP_MS } from "../../../inspect/interview.ts";
 import { sumOf } from "../../../scan/pass_plan.ts";
-import { MOST_OF_HOST } from "../../../scan/scan_connections.ts";
+import { MAX_OF_HOST } from "../../../scan/scan_connections.ts";
 import type { ScanSelection } from "../../../scan/scan_setup.ts";
 import {
   isVisited,
@@ -20,7 +20,7 @@ import { portList } from "../../../targets/ports.ts";
 import { permissionNeeded } from "../../../targets/permission.ts";
 import { requestText } from "../../../targets/srv.ts";
 import type { Engine } from "../../../app/engines/choose_engine.ts";
-import { mostSent, type Passes, type Plan } from "../../../app/targets/scan_plan.ts";
+import { maxSent, type Passes, type Plan } from "../../../app/targets/scan_plan.ts";
 import { clockTime, countOf, withCommas } from "../../../core/quantities.ts";
 import type { PreparedScan } from "../../../app/scan/prepare_scan.ts";
 import type { ChosenLimits } from "../../../app/scan/scan_rates.ts";
@@ -115,14 +115,14 @@ function passesText({ passes: { udp, tcp } }: Plan): string {
 }
 
 function probesText(plan: Plan): string | undefined {
-  const { udp } = mostSent(plan);
+  const { udp } = maxSent(plan);
   return udp === 0
     ? undefined
     : `at most ${withCommas(udp)}; retries skip endpoints that have replied`;
 }
 
 function connectionsText(plan: Plan, { concurrency }: ChosenLimits): string | undefined {
-  const { tcp } = mostSent(plan);
+  const { tcp } = maxSent(plan);
   return tcp === 0
     ? undefined
     : `at most ${withCommas(tcp)} over TCP, ${withCommas(concurrency)} at once; open ` +
@@ -156,7 +156,7 @@ function engineText({ name, route }: Pick<Engine, "name" | "route">, threads: nu
 }
 
 /** The least duration, seconds: for sending, for a second between passes, and for the cooldown. */
-export function leastSeconds(
+export function minSeconds(
   { seconds, detectionPasses, passes: { udp } }: Plan,
   { cooldownMs }: Pick<ChosenLimits, "cooldownMs">,
 ): number {
@@ -172,14 +172,14 @@ export function unansweredSeconds(
 ): number {
   const { probes } = plan.passes.tcp;
   const { concurrency, streamLimits: { connectMs } } = limits;
-  const atOnce = Math.min(concurrency, MOST_OF_HOST * Number(targets.size));
+  const atOnce = Math.min(concurrency, MAX_OF_HOST * Number(targets.size));
   const waits = sumOf(probes.map((count) => Math.ceil(count / atOnce))) * connectMs;
   const pauses = Math.max(0, probes.length - 1) * GAP_MS;
-  return Math.max(leastSeconds(plan, limits), (waits + pauses) / 1000);
+  return Math.max(minSeconds(plan, limits), (waits + pauses) / 1000);
 }
 
 function durationText(planned: Pick<PlannedScan, "plan" | "named" | "limits">): string {
-  const least = clockTime(leastSeconds(planned.plan, planned.limits));
+  const least = clockTime(minSeconds(planned.plan, planned.limits));
   const unanswered = clockTime(unansweredSeconds(planned));
   return `at least ${least}` +
     (unanswered === least ? "" : `, ${unanswered} if hosts neither accept nor refuse connections`);

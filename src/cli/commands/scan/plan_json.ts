@@ -4,13 +4,13 @@
  * @module
  */
 import type { ChosenLimits } from "../../../app/scan/scan_rates.ts";
-import { mostSent, type Plan } from "../../../app/targets/scan_plan.ts";
+import { maxSent, type Plan } from "../../../app/targets/scan_plan.ts";
 import type { NamedTargets } from "../../../app/targets/find_targets.ts";
 import { portList } from "../../../targets/ports.ts";
 import { permissionNeeded } from "../../../targets/permission.ts";
 import { resultLine } from "../../term/json_results.ts";
 import {
-  leastSeconds,
+  minSeconds,
   type PlannedScan,
   requestsOf,
   sentPorts,
@@ -26,7 +26,7 @@ export function planJson(
 ): string {
   const { plan, named, selection, limits, options, engine } = planned;
   const { seed = null, shard = WHOLE } = selection.order;
-  const { udp, tcp } = mostSent(plan);
+  const { udp, tcp } = maxSent(plan);
   return resultLine("scan --dry-run", {
     ...targetCounts(named),
     srv_records: requestsOf(named),
@@ -46,7 +46,7 @@ export function planJson(
     limits: limitsOf(limits),
     engine: { name: engine.name, threads: options.threads, route: engine.route ?? null },
     limited_by: plan.limitedBy === "nothing" ? null : plan.limitedBy,
-    duration_s: leastSeconds(plan, limits),
+    duration_s: minSeconds(plan, limits),
     duration_unanswered_s: unansweredSeconds(planned),
     outputs: writtenBy(planned).map(({ path, format: { name: format } }) => ({ path, format })),
   });

@@ -7,7 +7,7 @@ import { nodePath } from "../../../core/node_modules.ts";
 import { userPath } from "../../../app/environment.ts";
 
 /** Maximum size of a file, bytes: the state of a scan has some KiB. */
-const MOST_BYTES = 65_536;
+const MAX_BYTES = 65_536;
 
 /** The state of a scan by its file. */
 export interface StatusFile {
@@ -27,7 +27,7 @@ export function readStatusFiles(paths: readonly string[]): Promise<readonly Stat
 
 async function readState(path: string): Promise<StatusFile["state"]> {
   try {
-    if ((await Deno.stat(path)).size > MOST_BYTES) return null;
+    if ((await Deno.stat(path)).size > MAX_BYTES) return null;
     const state: unknown = JSON.parse(await Deno.readTextFile(path));
     const isObject = typeof state === "object" && state !== null && !Array.isArray(state);
     return isObject ? state as Record<string, unknown> : null;

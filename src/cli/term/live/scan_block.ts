@@ -27,7 +27,7 @@ const WIDTHS = { name: 10, number: 11, players: 9, version: 12, times: 37 };
 /** Minimum period of a sample, seconds. */
 const SAMPLE = 1;
 /** Maximum number of samples: the width of the longest sparkline. */
-const MOST_SAMPLES = 60;
+const MAX_SAMPLES = 60;
 
 /** Whether a terminal has enough columns and rows for the block. */
 export function fitsBlock({ columns, rows }: TerminalSize): boolean {
@@ -63,7 +63,7 @@ export class SpeedHistory {
       sent: (this.#last.sent - sent) / seconds,
       found: (this.#last.found - found) / seconds,
     };
-    this.samples = [...this.samples, sample].slice(-MOST_SAMPLES);
+    this.samples = [...this.samples, sample].slice(-MAX_SAMPLES);
   }
 }
 
@@ -146,7 +146,7 @@ export function sparkline(values: readonly number[], width: number): string {
 
 /** A sparkline, the speed now, and more about it. */
 function speedText(values: readonly number[], now: string, rest: string, space: number): string {
-  const width = Math.min(MOST_SAMPLES, Math.floor(space / 2) - WIDTHS.number);
+  const width = Math.min(MAX_SAMPLES, Math.floor(space / 2) - WIDTHS.number);
   const number = now.padStart(WIDTHS.number);
   const left = space - width - number.length - 2;
   return `${sparkline(values, width)}${number}  ${cutWidth(rest, left)}`.trimEnd();

@@ -35,7 +35,7 @@ export interface OpenConnectionStyle {
 }
 
 /** Maximum number of remembered senders. */
-const MOST_SENDERS = 1024;
+const MAX_SENDERS = 1024;
 
 /** Responds to the open connection requests of one server. */
 export class ConnectionOpener {
@@ -71,7 +71,7 @@ export class ConnectionOpener {
   #first({ protocol, padding }: OpenRequest1, from: Endpoint): Uint8Array {
     const { style: { protocols, cookie, ignoresAfterWrongProtocol }, guid } = this;
     if (!protocols.includes(protocol)) {
-      if (ignoresAfterWrongProtocol && this.#ignored.size < MOST_SENDERS) {
+      if (ignoresAfterWrongProtocol && this.#ignored.size < MAX_SENDERS) {
         this.#ignored.add(endpointKey(from));
       }
       return encodeRefusal({ reason: "incompatibleProtocol", guid, protocol: protocols[0] });

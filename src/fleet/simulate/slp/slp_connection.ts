@@ -9,7 +9,7 @@ import { answerSlp, type SlpStyle } from "./slp_replies.ts";
 import type { StreamAct, StreamResponder, StreamTalk } from "../responder.ts";
 
 /** Maximum size of buffered requests, bytes: more than any request has. */
-const MOST_KEPT = 4096;
+const MAX_KEPT = 4096;
 
 /** Accepts the connections of one simulated server. */
 export class SlpConnections implements StreamResponder {
@@ -34,7 +34,7 @@ export class SlpConnections implements StreamResponder {
           if (response.reply.length > 0) acts.push({ bytes: response.reply });
           if (response.close) return [...acts, "close"];
         }
-        return kept.length > MOST_KEPT ? [...acts, "close"] : acts;
+        return kept.length > MAX_KEPT ? [...acts, "close"] : acts;
       },
     };
   }

@@ -10,13 +10,13 @@
 import { Endpoints } from "../../../core/endpoints.ts";
 import { isFramed } from "./frame_batch.ts";
 import type { AddressesBehindGateway } from "../netlink/routing_table.ts";
-import { type Batch, MOST_IN_BATCH, type Template } from "../../socket.ts";
+import { type Batch, MAX_IN_BATCH, type Template } from "../../socket.ts";
 
 /** Words of an address, and of the other fields. */
 const ADDRESS_WORDS: Readonly<Record<4 | 6, number>> = { 4: 1, 6: 4 };
 const OTHER_WORDS = 3;
 /** Words of the largest batch. */
-export const MOST_WORDS = MOST_IN_BATCH * (ADDRESS_WORDS[6] + OTHER_WORDS);
+export const MAX_WORDS = MAX_IN_BATCH * (ADDRESS_WORDS[6] + OTHER_WORDS);
 
 /** Targets of one address family. */
 export class TargetBatch implements Batch {
@@ -30,10 +30,10 @@ export class TargetBatch implements Batch {
    * Allocates the memory.
    *
    * @param template The datagram.
-   * @param capacity Maximum number of targets, up to {@linkcode MOST_IN_BATCH}.
+   * @param capacity Maximum number of targets, up to {@linkcode MAX_IN_BATCH}.
    */
   constructor(readonly template: Template, capacity: number, readonly family: 4 | 6) {
-    if (capacity > MOST_IN_BATCH) throw new RangeError(`A batch cannot hold ${capacity} targets`);
+    if (capacity > MAX_IN_BATCH) throw new RangeError(`A batch cannot hold ${capacity} targets`);
     this.size = ADDRESS_WORDS[family] + OTHER_WORDS;
     this.words = new Int32Array(capacity * this.size);
   }

@@ -10,7 +10,7 @@ import type { PreparedBatch, Transmit } from "../batch/transmit.ts";
  * Maximum number of waits for send buffer space in one batch, and the length of each. Later
  * datagrams are refused.
  */
-const MOST_WAITS = 1000;
+const MAX_WAITS = 1000;
 const WAIT_MS = 1;
 
 /** Callbacks for datagrams of a batch that were not sent. */
@@ -42,7 +42,7 @@ export function sendAll(
     }
     // A call that sends a part of a batch returns no error; the next call returns it.
     const errno = -accepted;
-    if (isFull(errno) && waits++ < MOST_WAITS) {
+    if (isFull(errno) && waits++ < MAX_WAITS) {
       const wanted = Int32Array.of(errno === EAGAIN ? batch.socket : -1, POLLOUT);
       libc.call.pollHere(wanted, 1n, WAIT_MS);
     } else if (isLost(errno) || batch.waitsForSpace && isFull(errno)) {

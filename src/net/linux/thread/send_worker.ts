@@ -24,7 +24,7 @@ import { MessageBatch } from "../batch/message_batch.ts";
 import { AddressesBehindGateway } from "../netlink/routing_table.ts";
 import { readTargets } from "../batch/target_batch.ts";
 import { sendAll } from "./blocking_send.ts";
-import { MOST_IN_BATCH } from "../../socket.ts";
+import { MAX_IN_BATCH } from "../../socket.ts";
 import { type XdpMemoryMap, XdpRing } from "../xdp/xdp_ring.ts";
 
 /** The parameters of the worker, in its first message. */
@@ -69,8 +69,8 @@ function jobRunner(libc: Libc, { memory, addresses, rings }: SendWorkerOptions):
     if (batch === undefined) {
       const template = templateAt(memory, number);
       batch = methodIsFramed(method)
-        ? new FrameBatch(addresses!, ALL_ADDRESSES, template, MOST_IN_BATCH)
-        : new MessageBatch(template, MOST_IN_BATCH, method === "ipv4" ? 4 : 6);
+        ? new FrameBatch(addresses!, ALL_ADDRESSES, template, MAX_IN_BATCH)
+        : new MessageBatch(template, MAX_IN_BATCH, method === "ipv4" ? 4 : 6);
       batches.set(key, batch);
     }
     batch.clear();

@@ -6,7 +6,7 @@
  *
  * @module
  */
-import { MOST_WORDS, type TargetBatch } from "../batch/target_batch.ts";
+import { MAX_WORDS, type TargetBatch } from "../batch/target_batch.ts";
 import type { SendReport } from "./blocking_send.ts";
 import type { Template } from "../../socket.ts";
 
@@ -99,13 +99,13 @@ const REFUSALS = JOBS + DEPTH * JOB;
 const ERRNOS = 256;
 /** Templates, each with the offsets of token and time, its length, and the form of the token. */
 const TEMPLATES = REFUSALS + ERRNOS;
-const MOST_TEMPLATES = 32;
+const MAX_TEMPLATES = 32;
 const TEMPLATE_WORDS = 512;
 const BYTES = 4;
-const MOST_BYTES = (TEMPLATE_WORDS - BYTES) * 4;
+const MAX_BYTES = (TEMPLATE_WORDS - BYTES) * 4;
 /** The targets of each job. */
-const TARGETS = TEMPLATES + MOST_TEMPLATES * TEMPLATE_WORDS;
-const WORDS = TARGETS + DEPTH * MOST_WORDS;
+const TARGETS = TEMPLATES + MAX_TEMPLATES * TEMPLATE_WORDS;
+const WORDS = TARGETS + DEPTH * MAX_WORDS;
 
 /** A job whose outcome was not read yet. */
 interface OpenJob {
@@ -135,7 +135,7 @@ export class SharedJobQueue {
     const known = this.#templates.indexOf(one);
     if (known >= 0) return known;
     const { template, tokenAt = -1, tokenText = false, clockAt = -1 } = one;
-    if (template.length > MOST_BYTES || this.#templates.length === MOST_TEMPLATES) {
+    if (template.length > MAX_BYTES || this.#templates.length === MAX_TEMPLATES) {
       throw new RangeError(
         "Cannot send: the datagram is too long, or there are too many templates",
       );
@@ -322,5 +322,5 @@ function placeOf(job: number): number {
 }
 
 function targetsOf(job: number): number {
-  return TARGETS + (job & DEPTH - 1) * MOST_WORDS;
+  return TARGETS + (job & DEPTH - 1) * MAX_WORDS;
 }

@@ -4,7 +4,7 @@ import { openPollingSockets } from "../../../../src/app/engines/watch_sockets.ts
 import type { HttpRequest } from "../../../../src/app/http/http_request.ts";
 import { ProbeTargets } from "../../../../src/app/metrics/probe/probe_targets.ts";
 import {
-  MOST_PROBES,
+  MAX_PROBES,
   Probes,
   type ProbesOptions,
 } from "../../../../src/app/metrics/probe/probes.ts";
@@ -58,7 +58,7 @@ async function bench({ allow = "", allowPrivate = false, more }: Setting = {}) {
     others: {
       families: familiesOfTargets(allowed),
       areLoopback: areLoopback(allowed),
-      atOnce: MOST_PROBES,
+      atOnce: MAX_PROBES,
     },
   });
   const lookups: string[] = [];
@@ -296,15 +296,15 @@ Deno.test("10,000 targets at once: 16 are probed, the others refused, and limits
     const add = ({ status }: { status: number }) =>
       counts.set(status, (counts.get(status) ?? 0) + 1);
     const all = Promise.all(targets.map((target) => get(`target=${target}`).then(add)));
-    assert(probes.running <= MOST_PROBES, String(probes.running));
+    assert(probes.running <= MAX_PROBES, String(probes.running));
     await all;
-    assertEquals([...counts], [[503, 10_000 - MOST_PROBES], [200, MOST_PROBES]]);
+    assertEquals([...counts], [[503, 10_000 - MAX_PROBES], [200, MAX_PROBES]]);
     await later(10_000);
     assertEquals(probes.running, 0);
     counts.clear();
-    for (let at = 0; at < 5000; at += MOST_PROBES) {
+    for (let at = 0; at < 5000; at += MAX_PROBES) {
       await Promise.all(
-        targets.slice(at, Math.min(at + MOST_PROBES, 5000)).map((one) =>
+        targets.slice(at, Math.min(at + MAX_PROBES, 5000)).map((one) =>
           get(`target=${one}`).then(add)
         ),
       );

@@ -67,7 +67,7 @@ Deno.test("masscan's --wait 10 is refused; a time with a unit is read", () => {
   assertThrows(
     () => scan("--wait", "10"),
     InputError,
-    'Cannot use --cooldown "10": expected a unit: 10ms or 10s',
+    'Cannot use --wait "10": expected a unit: 10ms or 10s',
   );
   assertEquals(scan("--wait", "10s").cooldown, 10_000);
   assertEquals(scan("--timeout", "800ms").timeout, 800);

@@ -1,5 +1,5 @@
 /**
- * Covers src/web/data/ and src/web/server index/: answers, compared with those from rows in memory.
+ * Covers src/web/data/ and src/web/server_index/: answers, compared with those from rows in memory.
  */
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { formatAddress, parseAddress } from "../../../src/core/address.ts";

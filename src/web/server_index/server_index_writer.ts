@@ -4,6 +4,7 @@
  * @module
  */
 import { parseAddress } from "../../core/address.ts";
+import { cutText } from "../../core/text.ts";
 import type { Row } from "../../store/database/database.ts";
 import { canonicalHost } from "../../store/rows/addresses.ts";
 import type { PlaceLookup } from "../../app/geoip/places.ts";
@@ -233,5 +234,5 @@ function isCut({ name, motd_plain: motd, map, software }: Row): boolean {
 }
 
 function cut(value: unknown, length: number): string | null {
-  return value === null ? null : String(value).slice(0, length);
+  return value === null ? null : cutText(String(value), length);
 }

@@ -24,7 +24,12 @@ import {
   type SocketErrors,
   type Template,
 } from "../net/socket.ts";
-import { setImmediate } from "node:timers";
+import { setImmediate, setTimeout } from "node:timers";
+
+/** Turns of the event loop, without an event, in which the program's promises are settled. */
+const IDLE_TURNS = 100;
+/** Further turns of a real millisecond or more, in which operations on files proceed. */
+const IDLE_WAITS = 1000;
 
 interface Event {
   readonly at: number;
@@ -191,7 +196,9 @@ export class FakeNetwork implements Clock {
   }
 
   /**
-   * Advances the clock until the promise settles. Fails when no event is left that could settle it.
+   * Advances the clock until the promise settles. When no event is left, the clock stands still while
+   * operations outside of the network proceed, for example on files. Fails when no event is added and
+   * the promise is not settled for a second of real time.
    */
   async run<T>(promise: Promise<T>): Promise<T> {
     let settled = false;
@@ -199,13 +206,15 @@ export class FakeNetwork implements Clock {
     promise.then(done, done);
     let idle = 0;
     while (!settled) {
-      await new Promise<void>((resolve) => setImmediate(resolve));
+      await new Promise<void>((resolve) =>
+        idle < IDLE_TURNS ? setImmediate(resolve) : setTimeout(resolve, 1)
+      );
       if (settled) break;
       if (this.#held > 0) continue;
       const event = this.#pop();
       if (event === undefined) {
-        if (++idle > 100) throw new Error("the network is idle, but an operation is pending");
-        continue;
+        if (++idle <= IDLE_TURNS + IDLE_WAITS) continue;
+        throw new Error("the network is idle, but an operation is pending");
       }
       idle = 0;
       this.#time = event.at;

@@ -220,7 +220,10 @@ export class SimulatedNetwork implements Network {
     if (service !== undefined) this.#services.set(name, service);
   }
 
-  /** Advances the clock until a promise settles; fails when nothing on the network can settle it. */
+  /**
+   * Advances the clock until a promise settles. Operations on files proceed while the network has
+   * nothing to do. Fails when the promise is not settled after a further second of real time.
+   */
   run<T>(promise: Promise<T>): Promise<T> {
     return this.datagrams.run(promise);
   }

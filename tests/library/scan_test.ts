@@ -10,6 +10,7 @@ import { readCsv } from "../../src/fleet/judge/verify_rows.ts";
 import { inFolder } from "../app/resume/stopped_programs.ts";
 import { serverId, type ServerRecord } from "../../src/core/record.ts";
 import { scan } from "../../src/library/scan.ts";
+import { openSqlite } from "../../src/store/database/sqlite.ts";
 import type { ScanOptions } from "../../src/library/scan_options.ts";
 import { startFleet } from "../../src/testing/start_fleet.ts";
 import { SimulatedNetwork } from "../../src/testing/simulated_network.ts";
@@ -37,6 +38,25 @@ Deno.test("scan() yields each server of a range once", async () => {
   const found = await scanAll(network, ["10.0.0.0/26"]);
   const expected = servers.filter(({ listed }) => listed).map(serverId);
   assertEquals(found.map(serverId).toSorted(), expected.toSorted());
+});
+
+Deno.test("scan() on a simulated network writes outputs and a checkpoint", async () => {
+  for (const name of ["s.csv", "s.ndjson", "s.json", "s.db"]) {
+    for (let run = 0; run < 10; run++) {
+      await inFolder(async (folder) => {
+        const path = `${folder}/${name}`;
+        const options = { output: [path], checkpoint: `${folder}/scan.state` };
+        const found = await scanAll(bedrockOn("10.0.0.7"), ["10.0.0.0/28"], options);
+        assertEquals(found.map(serverId), ["10.0.0.7:19132"]);
+        if (name === "s.db") {
+          await using database = openSqlite(path);
+          assertEquals(await database.rows("select port from servers"), [{ port: 19132 }]);
+        } else {
+          assert((await Deno.readTextFile(path)).includes("10.0.0.7"), name);
+        }
+      });
+    }
+  }
 });
 
 Deno.test("scan() accepts names, and an SRV record leads to another host", async () => {

@@ -59,3 +59,8 @@ Deno.test("a simulated network names what it cannot place", async () => {
   refuses(() => new SimulatedNetwork({ local: "10.0.0.1" }), 'Cannot use local "10.0.0.1"');
   await assertRejects(() => network.resolve("lobby.lan"), InputError, "there is no such name");
 });
+
+Deno.test("a simulated network fails when nothing can settle a promise", async () => {
+  const pending = new SimulatedNetwork().run(new Promise<void>(() => {}));
+  await assertRejects(() => pending, Error, "the network is idle, but an operation is pending");
+});

@@ -13,6 +13,12 @@ export function isIncompleteFlag(flag: string, protocols: readonly Protocol[]): 
     protocols.some(({ incompleteFlags }) => incompleteFlags?.includes(flag));
 }
 
+/** Whether a flag means that values of a record may be shorter than those of the server's status. */
+export function isShorteningFlag(flag: string, protocols: readonly Protocol[]): boolean {
+  return isIncompleteFlag(flag, protocols) ||
+    protocols.some(({ limitFlags }) => limitFlags?.includes(flag));
+}
+
 /** The columns that only the checks of `--verify` fill reliably. */
 export function verifiedColumns(protocols: readonly Protocol[]): (keyof ServerRecord)[] {
   return protocols.flatMap(({ verify }) => verify?.columns ?? []);

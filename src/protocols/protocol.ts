@@ -270,6 +270,11 @@ export interface Protocol<S = unknown> {
    */
   readonly incompleteFlags?: readonly string[];
   /**
+   * Those of its own flags that mean that a value exceeded a limit of the decoder and was shortened.
+   * The same reply gives the same values again. Default: none.
+   */
+  readonly limitFlags?: readonly string[];
+  /**
    * Whether the server that sent a status repeats the token. Other servers are queried only on a
    * socket of their own, whose port no other host has seen. Default: true.
    */

@@ -81,7 +81,7 @@ export const slpProtocol: Protocol<SlpStatus> = {
   probeText: "Server List Pings over TCP",
   transport: "tcp",
   flags: SLP_FLAGS,
-  incompleteFlags: ["cut"],
+  limitFlags: ["cut"],
   playersAreTextFlag: "sampleText",
   ports: { 4: [25565], 6: [25565] }, // default of Java servers
   hasServiceRecords: true,

@@ -4,7 +4,7 @@
  * @module
  */
 import type { ServerRecord } from "../../core/record.ts";
-import { isIncompleteFlag } from "../../protocols/declared_facts.ts";
+import { isShorteningFlag } from "../../protocols/declared_facts.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
 import { CONTENT } from "../rows/content_hash.ts";
 import { storable } from "../rows/stored_values.ts";
@@ -52,7 +52,7 @@ function lossOf(
   allProtocols: readonly Protocol[],
 ): Loss {
   // A cell that another program broke is read as null.
-  const lossy = (flags ?? []).filter((flag) => isIncompleteFlag(flag, allProtocols));
+  const lossy = (flags ?? []).filter((flag) => isShorteningFlag(flag, allProtocols));
   if (lossy.length === 0) return "nothing";
   return lossy.every((flag) => other.flags?.includes(flag)) ? "values" : "ends";
 }

@@ -18,4 +18,5 @@ Deno.test("a cut reply may have cut texts and lists, but no cut numbers", () => 
     "players_max",
   ]);
   assertEquals(changed({ players_max: 10, flags }, {}), ["players_max"]);
+  assertEquals(changed({}, { map: "wor", flags: ["cut"] }), []);
 });

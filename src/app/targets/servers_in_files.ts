@@ -84,12 +84,12 @@ export async function openRowFile(path: string): Promise<ReadableStream<Uint8Arr
  * @param now The current time, Unix milliseconds. Later times in the row are not used.
  */
 export function stored({ record, row }: ImportedServer, now: number): StoredRecord {
-  const time = (value: unknown, instead: number) =>
-    Number.isSafeInteger(value) && (value as number) >= 0 && (value as number) <= now
-      ? value as number
-      : instead;
+  const time = (value: unknown) => {
+    const ms = wholeNumber(value) ?? seen;
+    return ms <= now ? ms : seen;
+  };
   const seen = record.seen_at > now ? now : record.seen_at; // the clock of the row's writer was ahead
-  const missed = Number(row?.missed_scans ?? 0);
+  const missed = wholeNumber(row?.missed_scans) ?? 0;
   const online = row?.online === undefined ? true : [true, "true"].includes(row.online as string);
   const protocol = record.protocol || (record.protocols[0] ?? ""); // a file may lack that column
   return {
@@ -97,11 +97,15 @@ export function stored({ record, row }: ImportedServer, now: number): StoredReco
     protocol,
     seen_at: seen,
     online: protocol !== "" && online,
-    missed_scans: Number.isSafeInteger(missed) && missed >= 0 && missed < 1e9 ? missed : 0,
-    first_seen: time(Number(row?.first_seen ?? NaN), seen),
-    last_seen: time(Number(row?.last_seen ?? NaN), seen),
-    players_at: record.players === null
-      ? null
-      : Math.min(seen, time(Number(row?.players_at || NaN), seen)),
+    missed_scans: missed < 1e9 ? missed : 0,
+    first_seen: time(row?.first_seen),
+    last_seen: time(row?.last_seen),
+    players_at: record.players === null ? null : Math.min(seen, time(row?.players_at || undefined)),
   };
+}
+
+/** The whole number in a value of JSON, or in a cell of CSV; `undefined` for any other value. */
+function wholeNumber(value: unknown): number | undefined {
+  const number = typeof value === "string" && /^\d+$/.test(value) ? Number(value) : value;
+  return Number.isSafeInteger(number) && number as number >= 0 ? number as number : undefined;
 }

@@ -1,0 +1,30 @@
+import { assertEquals } from "@std/assert";
+import { stored } from "../../../src/app/targets/servers_in_files.ts";
+import { record } from "../../store/records.ts";
+
+const NOW = 10_000;
+
+/** The state of a server that replied at time 1000, from the values of its row. */
+function stateOf(value: unknown): unknown[] {
+  const row = { players_at: value, first_seen: value, last_seen: value, missed_scans: value };
+  const server = { record: record(1, { players: ["Ann"], seen_at: 1000 }), row };
+  const { players_at: at, first_seen: first, last_seen: last, missed_scans: missed } = stored(
+    server,
+    NOW,
+  );
+  return [at, first, last, missed];
+}
+
+Deno.test("times and counts of a row are whole numbers, in JSON and in cells of CSV", () => {
+  for (const value of [400, "400"]) assertEquals(stateOf(value), [400, 400, 400, 400]);
+});
+
+Deno.test("a time of a row that is no number is replaced by that of the reply, a count by 0", () => {
+  for (const value of [true, [1], "", " 7", "0x1", "1e3", {}, null, undefined, -1, 1.5]) {
+    assertEquals(stateOf(value), [1000, 1000, 1000, 0], Deno.inspect(value));
+  }
+});
+
+Deno.test("a time of a row that has not come yet is replaced by that of the reply", () => {
+  assertEquals(stateOf(NOW + 1).slice(0, 3), [1000, 1000, 1000]);
+});

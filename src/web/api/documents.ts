@@ -16,7 +16,7 @@ import type {
   ServersQuery,
 } from "../data/dashboard_data.ts";
 import { eventCursor, serversCursor } from "./cursors.ts";
-import { withoutPlayers } from "./live_feed.ts";
+import { withoutPlayersColumn } from "./live_feed.ts";
 
 /** The members of a document. */
 export type Members = Readonly<Record<string, unknown>>;
@@ -30,7 +30,7 @@ export function serversDocument(
 ): Members {
   return {
     total,
-    servers: servers.map(withoutPlayers),
+    servers: servers.map(withoutPlayersColumn),
     next: next && serversCursor(sort, next),
     previous: previous && serversCursor(sort, previous),
   };
@@ -57,7 +57,7 @@ function eventOf({ tx, seq, ...event }: StoredEvent | ListedEvent) {
 export function detailsDocument({ details }: { readonly details: ServerDetails }): Members {
   const { server, tags, notes, players, aliasOf, aliases, uptime, replies, events } = details;
   return {
-    server: withoutPlayers(server),
+    server: withoutPlayersColumn(server),
     tags,
     notes,
     players,

@@ -12,7 +12,7 @@ import { type DashboardData, DataError, type ListedServer } from "../data/dashbo
 import { StreamLimit } from "./stream_limit.ts";
 
 /** A server of a list, without the names of players. */
-export function withoutPlayers(server: ListedServer): Omit<ListedServer, "players"> {
+export function withoutPlayersColumn(server: ListedServer): Omit<ListedServer, "players"> {
   const { players: _, ...listed } = server;
   return listed;
 }
@@ -167,7 +167,7 @@ export class LiveFeed {
         .filter(({ state, scan_id }) => state === "running" || ids.includes(scan_id));
       const scans = await Promise.all(found.map(async (scan) => {
         const finds = await data.finds(scan.scan_id, FINDS);
-        return { ...scan, ...this.#rates(scan), finds: finds.map(withoutPlayers) };
+        return { ...scan, ...this.#rates(scan), finds: finds.map(withoutPlayersColumn) };
       }));
       return { ...state, scans, error: null };
     } catch (error) {

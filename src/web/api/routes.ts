@@ -37,7 +37,7 @@ import {
   serversDocument,
 } from "./documents.ts";
 import { FILES } from "./export_files.ts";
-import { MAX_STREAMS, withoutPlayers } from "./live_feed.ts";
+import { MAX_STREAMS, withoutPlayersColumn } from "./live_feed.ts";
 import { openApi } from "./openapi.ts";
 import { ParameterError, several, text, wholeNumber } from "./parameters.ts";
 import { resource, type Route, route, type RouteRequest } from "./route.ts";
@@ -245,7 +245,7 @@ const DATA_ROUTES: readonly Route[] = [
       summary: "One scan or watch, and the servers that it wrote last.",
       schema: ANSWERS.scan,
       description: "The scan.",
-      document: ({ scan, finds }) => ({ scan, finds: finds.map(withoutPlayers) }),
+      document: ({ scan, finds }) => ({ scan, finds: finds.map(withoutPlayersColumn) }),
     },
   }),
   [route({

@@ -45,10 +45,18 @@ export function checkWritten({ status, metadata, checkpoint }: WrittenFiles): vo
 }
 
 /**
- * Checks a file that the program replaces by renaming another one. A pipe or a device is refused,
- * because the rename would replace it.
+ * Checks a file that the program replaces by renaming another one, which ends with `.part`. A pipe or
+ * a device is refused, because the rename would replace it.
  */
 function checkReplaceable(path: string): void {
+  const part = `${path}.part`;
+  const isNew = lookAt(part) === undefined;
+  checkRegular(part);
+  if (isNew) Deno.removeSync(userPath(part));
+  checkRegular(path);
+}
+
+function checkRegular(path: string): void {
   const existing = lookAt(path);
   if (existing !== undefined && !existing.isFile) {
     throw new InputError(`Cannot write to "${path}": it is not a regular file`);

@@ -4,6 +4,7 @@
  * @module
  */
 import project from "../../deno.json" with { type: "json" };
+import { Interrupted } from "../app/interrupt_signals.ts";
 import { prepareScan } from "../app/scan/prepare_scan.ts";
 import { readScan } from "../app/scan/read_scan.ts";
 import { runPreparedScan } from "../app/scan/run_scan.ts";
@@ -66,14 +67,17 @@ async function run(
     takesRows: true,
     writeRows: (bytes) => Deno.stdout.write(bytes),
   });
+  await using _opened = request.opened;
   const scan = await prepareScan(request);
   if (options.signal?.aborted) return;
-  const { end: { error } } = await runPreparedScan(scan, {
+  const ran = await runPreparedScan(scan, {
     signal: AbortSignal.any([signalOf(options), results.left]),
     abandon: results.left,
     begin: () => [sinkOf(results)],
+  }).catch((error) => {
+    if (!(error instanceof Interrupted)) throw error; // the signal ended the wait for a reader
   });
-  if (error !== undefined) throw error;
+  if (ran?.end.error !== undefined) throw ran.end.error;
 }
 
 /**

@@ -99,10 +99,15 @@ class OpenFile implements DiskFile {
     return this.#isLocked = await this.file.tryLock(true);
   }
 
-  /** Unlocks before it closes: a child process that is starting still has a copy of the descriptor. */
+  /**
+   * Unlocks before it closes: a child process that is starting still has a copy of the descriptor.
+   * Does nothing the second time.
+   */
   async [Symbol.asyncDispose](): Promise<void> {
     using file = this.file;
-    if (this.#isLocked) await file.unlock();
+    const isLocked = this.#isLocked;
+    this.#isLocked = false;
+    if (isLocked) await file.unlock();
   }
 }
 

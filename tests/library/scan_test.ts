@@ -20,6 +20,11 @@ function scanAll(network: SimulatedNetwork, targets: readonly string[], options:
   return network.run(Array.fromAsync(scan(targets, { network, ...options })));
 }
 
+/** Scans one address of a network whose time does not pass, because the scan does not begin. */
+function scanBeside(network: SimulatedNetwork, options: ScanOptions) {
+  return Array.fromAsync(scan(["10.0.0.1"], { network, ...options }));
+}
+
 /** A network with Bedrock servers on addresses. */
 function bedrockOn(...hosts: readonly string[]): SimulatedNetwork {
   const network = new SimulatedNetwork();
@@ -238,5 +243,63 @@ Deno.test("scan() writes outputs, a status and metadata, and resumes its checkpo
     assertEquals([first.length + rest.length, new Set(await rows()).size], [40, 40]);
     assertEquals((await rows()).length, 40);
     await assertRejects(() => Deno.stat(`${csv}.checkpoint`), Deno.errors.NotFound);
+  });
+});
+
+Deno.test("a scan that cannot be resumed releases its checkpoint", async () => {
+  const range = "127.99.4.0/28";
+  await using _fleet = await startFleet({ range, servers: 10, software: ["bds"] });
+  await inFolder(async (folder) => {
+    const csv = `${folder}/a.csv`;
+    const quick: ScanOptions = { cooldownMs: 200, optOutFile: `${folder}/opt-out.txt` };
+    const slow: ScanOptions = { output: [csv], protocol: ["raknet"], rate: 20, retries: 0 };
+    for await (const _ of scan([range], { ...quick, ...slow })) break;
+    using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+    const resume = (options: ScanOptions) =>
+      Array.fromAsync(scan([], { resume: `${csv}.checkpoint`, ...options }));
+    await assertRejects(() => resume({ metrics: "none" }), InputError, "metrics");
+    await assertRejects(
+      () => resume({ metrics: listener.addr.port }),
+      InputError,
+      "Address already in use",
+    );
+    await assertRejects(() => resume({ statusFile: `${folder}/none/s` }), InputError, "none/s");
+    assertEquals(await resume({ signal: AbortSignal.abort() }), []);
+    await resume({ rate: 1000 });
+    assertEquals(new Set(readCsv(await Deno.readTextFile(csv)).map(serverId)).size, 10);
+  });
+});
+
+Deno.test("a scan that cannot begin closes its sockets and files, and its outputs keep their rows", async () => {
+  const network = new SimulatedNetwork();
+  await inFolder(async (folder) => {
+    const [csv, status] = [`${folder}/a.csv`, `${folder}/s.json`];
+    await Deno.writeTextFile(csv, "before\n");
+    await Deno.mkdir(`${status}.part`);
+    const refuses = (options: ScanOptions, message: string) =>
+      assertRejects(() => scanBeside(network, options), InputError, message);
+    await refuses({ output: [csv, `${folder}/none/b.csv`] }, "none/b.csv");
+    await refuses({ output: [csv], statusFile: status }, "s.json.part");
+    await refuses({ output: [csv], metadataFile: `${folder}/none/m` }, "none/m");
+    assertEquals(network.datagrams.ports, []);
+    assertEquals(await Deno.readTextFile(csv), "before\n");
+    const left = Array.from(Deno.readDirSync(folder), ({ name }) => name);
+    assertEquals(left.toSorted(), ["a.csv", "s.json.part"]);
+  });
+});
+
+Deno.test("a signal ends the wait for the reader of a pipe without an error", async () => {
+  const network = new SimulatedNetwork();
+  await inFolder(async (folder) => {
+    const [csv, pipe] = [`${folder}/a.csv`, `${folder}/pipe.csv`];
+    await new Deno.Command("sh", { args: ["-c", 'mkfifo "$0"', pipe] }).output();
+    const controller = new AbortController();
+    const onNote = (line: string) => {
+      if (line.includes("waiting for a reader")) controller.abort();
+    };
+    const options = { output: [csv, pipe], signal: controller.signal, onNote };
+    assertEquals(await scanBeside(network, options), []);
+    assert(controller.signal.aborted);
+    assertEquals(network.datagrams.ports, []);
   });
 });

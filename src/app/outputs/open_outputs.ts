@@ -23,6 +23,8 @@ export interface OpenedOutputs {
   readonly sinks: readonly Sink[];
   /** The length of each output, bytes; `null`: the output cannot be truncated. */
   readonly offsets: Offsets;
+  /** Closes the files as they are, in place of the sinks. */
+  readonly files: AsyncDisposableStack;
 }
 
 /** The callbacks and the signal for opening outputs. */
@@ -47,18 +49,15 @@ export async function openOutputs(
   options: OpenOutputsOptions,
 ): Promise<OpenedOutputs> {
   const { writeRows } = options;
+  await using opening = new AsyncDisposableStack();
   const files = await openEach(
     plans,
     options,
+    opening,
     ({ path, format }, wait) => openFile(path, format, append, wait),
   );
   const opened = plans.map((plan) => files.get(plan));
-  try {
-    for (const { output, length } of files.values()) await output.truncate(length);
-  } catch (error) {
-    await closeAll(files);
-    throw error;
-  }
+  for (const { output, length } of files.values()) await output.truncate(length);
   return {
     sinks: plans.map(({ format, order }, i) => {
       const { output, length, separator } = opened[i] ?? {};
@@ -68,6 +67,7 @@ export async function openOutputs(
       );
     }),
     offsets: opened.map((file) => file?.regular ? file.length : null),
+    files: opening.move(),
   };
 }
 
@@ -81,6 +81,8 @@ export interface ReopenedOutputs {
   readonly outputs: readonly ReopenedOutput[];
   /** Truncates the outputs, and appends to them from there. */
   readonly cut: (offsets: Offsets) => Promise<Sink[]>;
+  /** Closes the files as they are, in place of the sinks. */
+  readonly files: AsyncDisposableStack;
 }
 
 /**
@@ -94,7 +96,13 @@ export async function reopenOutputs(
   options: OpenOutputsOptions,
 ): Promise<ReopenedOutputs> {
   const { writeRows } = options;
-  const files = await openEach(plans, options, ({ path }, wait) => reopenFile(path, wait));
+  await using opening = new AsyncDisposableStack();
+  const files = await openEach(
+    plans,
+    options,
+    opening,
+    ({ path }, wait) => reopenFile(path, wait),
+  );
   const outputs = plans.map((plan) => ({
     name: `"${plan.path}"`,
     length: files.get(plan)?.length ?? null,
@@ -115,13 +123,14 @@ export async function reopenOutputs(
     }
     return sinks;
   };
-  return { outputs, cut };
+  return { outputs, cut, files: opening.move() };
 }
 
-/** Opens the files among the outputs. If one cannot be opened, closes the others again. */
+/** Opens the files among the outputs. */
 async function openEach<File extends { readonly output: Output }>(
   plans: readonly OutputPlan[],
   { report, signal }: OpenOutputsOptions,
+  opening: AsyncDisposableStack,
   open: (plan: OutputPlan, wait: ReaderWait) => Promise<File>,
 ): Promise<Map<OutputPlan, File>> {
   const files = new Map<OutputPlan, File>();
@@ -133,17 +142,14 @@ async function openEach<File extends { readonly output: Output }>(
   try {
     for (const plan of plans) {
       if (plan.path === "-") continue;
-      files.set(plan, await open({ ...plan, path: userPath(plan.path) }, wait));
+      const file = await open({ ...plan, path: userPath(plan.path) }, wait);
+      opening.use(file.output);
+      files.set(plan, file);
     }
   } catch (error) {
-    await closeAll(files);
     throw signal?.aborted ? new Interrupted() : error;
   }
   return files;
-}
-
-async function closeAll(files: ReadonlyMap<OutputPlan, { readonly output: Output }>) {
-  for (const { output } of files.values()) await output[Symbol.asyncDispose]();
 }
 
 /**

@@ -82,6 +82,8 @@ export interface OpenScanOptions extends OpenOutputsOptions {
   readonly from: Marks;
   readonly clock: Clock;
   readonly identity: ScanIdentity;
+  /** Closes what was opened, if the scan does not begin. */
+  readonly opened: AsyncDisposableStack;
   /** Prints a warning, with `--quiet` too. */
   readonly warn: (line: string) => void;
 }
@@ -116,6 +118,7 @@ export async function openNewScan(
     if (claimed && !(claimed instanceof Error)) await abandon(claimed, place.path);
     throw error;
   });
+  keeping.opened.use(opened.files);
   const sinks = [...opened.sinks, ...stores];
   const offsets = [...opened.offsets, ...stores.map(() => null)];
   const writer = claimed && (claimed instanceof Error ? claimed : await attempt(place, () => {
@@ -126,6 +129,7 @@ export async function openNewScan(
       throw error;
     });
   }));
+  if (claimed && !(claimed instanceof Error)) keeping.opened.use(claimed);
   if (!(writer instanceof Error)) return { sinks, responders, writer };
   warn(`blocksweep: cannot keep a checkpoint in "${place!.path}": ${reason(writer)}`);
   return { sinks, responders, writer: undefined };
@@ -170,6 +174,7 @@ export async function openResumedScan(
   const { checkpoint, writtenRows, configuration, path } = resumed;
   checkOutputCount(checkpoint.outputs, [...outputs, ...stores].length, path);
   const reopened = await reopenOutputs(outputs, keeping);
+  keeping.opened.use(reopened.files);
   const databases = await reopenStores(stores, checkpoint, writtenRows.servers);
   const { offsets, responders, open } = writtenRows.cut([...reopened.outputs, ...databases]);
   const sinks = [...await reopened.cut(offsets), ...stores];

@@ -52,21 +52,17 @@ export interface OpenedSockets {
 export async function openSockets(scan: PreparedScan): Promise<OpenedSockets> {
   const { options, choice, named: { targets }, engine, context, outputs, databases } = scan;
   const sockets = await openScanSockets(targets, options, engine);
+  scan.opened.defer(() => closeSockets(sockets));
   if (context.network !== undefined) {
     const capacity = { connections: options.concurrency, exclusiveSockets: Infinity };
     return { sockets, capacity };
   }
-  try {
-    const needed = LEAST + outputs.length + 4 * databases.places.length;
-    await requireDescriptors(targets, options, needed);
-    const { protocols } = choice;
-    const wanted = protocols.some(({ transport }) => transport === "tcp") ? options.concurrency : 0;
-    const capacity = await capacityFor(targets, options, { wanted, files: needed }, scan.report);
-    return { sockets, capacity };
-  } catch (error) {
-    await closeSockets(sockets);
-    throw error;
-  }
+  const needed = LEAST + outputs.length + 4 * databases.places.length;
+  await requireDescriptors(targets, options, needed);
+  const { protocols } = choice;
+  const wanted = protocols.some(({ transport }) => transport === "tcp") ? options.concurrency : 0;
+  const capacity = await capacityFor(targets, options, { wanted, files: needed }, scan.report);
+  return { sockets, capacity };
 }
 
 /** The id, key and counters of a scan that was started. */
@@ -118,14 +114,14 @@ export interface ScanOutputs {
   readonly unread: ReadonlySet<number>;
 }
 
-/** Opens outputs and checkpoint, and records the start of the scan in databases. */
+/** Opens outputs and checkpoint. */
 export async function openScanOutputs(
   scan: PreparedScan,
-  { state, key, scanId, since }: StartedScan,
+  { state, key }: StartedScan,
   stores: ScanDatabases,
   signal: AbortSignal,
 ): Promise<ScanOutputs> {
-  const { resumed, plan, given, outputs, report, selection: { order }, network } = scan;
+  const { resumed, plan, outputs, report } = scan;
   const openedScan = await openOutputsAndCheckpoint(scan, {
     state,
     key,
@@ -134,6 +130,16 @@ export async function openScanOutputs(
   });
   const { sinks, unread } = whileRead(openedScan.sinks, outputs, report);
   if (resumed !== undefined) report(resumeLine(resumed, state.written, plan));
+  return { openedScan, sinks, unread };
+}
+
+/** Records the start of the scan, or of a further run of it, in databases. */
+export async function recordStart(
+  scan: PreparedScan,
+  { scanId, since }: StartedScan,
+  stores: ScanDatabases,
+): Promise<void> {
+  const { resumed, given, selection: { order }, network } = scan;
   await stores.begin({
     id: scanId,
     at: since,
@@ -142,7 +148,6 @@ export async function openScanOutputs(
     config: formatConfig("scan", given),
     addresses: addressesOf(scan.found, scan.named, stores.optedOut),
   });
-  return { openedScan, sinks, unread };
 }
 
 /** Opens outputs and checkpoint, for a new or a resumed scan. */
@@ -169,6 +174,7 @@ async function openOutputsAndCheckpoint(
     from,
     clock: network.clock,
     identity,
+    opened: scan.opened,
     report,
     warn: context.warn,
   };

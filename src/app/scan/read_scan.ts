@@ -56,6 +56,11 @@ export interface ScanRequest {
   /** Whether the scan can be resumed after an interruption. */
   readonly resumable: boolean;
   readonly context: ScanContext;
+  /**
+   * What is open for the scan until it begins. The caller disposes of it: an error closes everything,
+   * and a scan that has begun has emptied it.
+   */
+  readonly opened: AsyncDisposableStack;
   /** Receives a line for the user, unless the option `quiet` is given. */
   readonly report: (line: string) => void;
 }
@@ -66,14 +71,28 @@ export interface ScanRequest {
  * @param secret Words and options, perhaps with passwords of databases.
  * @param isPassing Whether the scan cannot be resumed, because its targets exist only in this process.
  * It keeps no checkpoint.
- * @throws InputError for options that cannot be used, and for files that would be written twice.
+ * @throws InputError for options that cannot be used, and for files that would be written twice. Nothing
+ * is open then.
  */
 export async function readScan(
   secret: GivenOptions,
   context: ScanContext,
   isPassing = false,
 ): Promise<ScanRequest> {
+  await using opening = new AsyncDisposableStack();
   const resumed = await readOrigin(secret, context);
+  if (resumed !== undefined) opening.use(resumed.writtenRows);
+  const request = requestOf(secret, context, resumed, isPassing);
+  return { ...request, opened: opening.move() };
+}
+
+/** Reads the options of a new or a resumed scan. */
+function requestOf(
+  secret: GivenOptions,
+  context: ScanContext,
+  resumed: Resumed | undefined,
+  isPassing: boolean,
+): Omit<ScanRequest, "opened"> {
   const written = resumed === undefined ? secret : withPasswords(resumed, secret);
   const options: ScanOptions = readOptions("scan", written, context);
   const databases = planDatabases(options);

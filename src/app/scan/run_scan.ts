@@ -23,6 +23,7 @@ import {
   type OpenedSockets,
   openScanOutputs,
   openSockets,
+  recordStart,
   type ScanOutputs,
   type StartedScan,
   startScan,
@@ -75,6 +76,7 @@ export async function runPreparedScan(
   scan: PreparedScan,
   options: RunOptions,
 ): Promise<ScanResult> {
+  await using _opened = scan.opened;
   checkWritten(scan.files);
   const { metrics } = scan.options;
   const sockets = await openSockets(scan);
@@ -87,6 +89,7 @@ export async function runPreparedScan(
   const outputs = await openScanOutputs(scan, started, stores, options.signal);
   const path = (scan.place ?? scan.resumed)?.path;
   if (outputs.openedScan.writer !== undefined) options.onCheckpoint?.(path);
+  await recordStart(scan, started, stores);
   const tally = new SoftwareTally();
   const { end, saved } = await runAndClose(
     scan,
@@ -121,6 +124,7 @@ async function runAndClose(scan: PreparedScan, opened: Opened, options: RunOptio
   const further = options.begin?.(monitor) ?? [];
   const setup = setupOf(scan, opened, options, [...sinks, tally, ...further]);
   const heartbeat = stores.keepProgress(state, () => monitor.endsAt);
+  scan.opened.move(); // from here on the scan closes everything
   const ended = await runScan(setup).finally(() => heartbeat[Symbol.asyncDispose]());
   const resumed = scan.resumed !== undefined;
   const closeDatabases = () => stores.end(state, ended, { since, selection: setup, resumed });

@@ -44,6 +44,7 @@ async function run({ args, allProtocols }: CommandCall, isPassing: boolean): Pro
     terminal: outputColumns(),
     writeRows,
   }, isPassing);
+  await using _opened = request.opened;
   const { options, given } = request;
   if (options.echoConfig) return await printAll([formatConfig("scan", given)]);
   const scan = await prepareScan(request);

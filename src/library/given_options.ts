@@ -9,6 +9,7 @@ import type { GivenOptions } from "../app/options/given_options.ts";
 import { type Option, programName } from "../app/options/option.ts";
 import { optionsOf } from "../app/options/option_table.ts";
 import { InputError } from "../core/errors.ts";
+import { redactUrl } from "../core/redact.ts";
 import { nodePath } from "../core/node_modules.ts";
 import { parseDatabaseLocation } from "../store/database_location.ts";
 
@@ -41,8 +42,10 @@ export function programNameOf(command: Command): (option: string) => string {
 
 function textsOf(option: Option, value: unknown): readonly string[] {
   const { takes, repeat } = option;
-  const wrong = (wanted: string) =>
-    new InputError(`Cannot use ${programName(option)} ${String(value)}: expected ${wanted}`);
+  const wrong = (wanted: string) => {
+    const shown = redactUrl(String(value));
+    return new InputError(`Cannot use ${programName(option)} ${shown}: expected ${wanted}`);
+  };
   if (takes === undefined) {
     if (typeof value !== "boolean") throw wrong("true or false");
     return value ? ["true"] : [];

@@ -303,3 +303,23 @@ Deno.test("a signal ends the wait for the reader of a pipe without an error", as
     assertEquals(network.datagrams.ports, []);
   });
 });
+
+Deno.test("errors about options do not show passwords", async () => {
+  const url = "postgres://user:secret@127.0.0.1/servers";
+  const wrong: Readonly<Record<string, unknown>> = {
+    output: url,
+    inputFile: [url],
+    checkpoint: url,
+    statusFile: url,
+    metadataFile: url,
+  };
+  for (const [name, value] of Object.entries(wrong)) {
+    const given = { [name]: value } as ScanOptions;
+    const error = await assertRejects(
+      () => scanBeside(new SimulatedNetwork(), given),
+      InputError,
+      `Cannot use ${name} `,
+    );
+    assert(!error.message.includes("secret"), error.message);
+  }
+});

@@ -4,10 +4,12 @@
  * @module
  */
 import type { Protocol } from "../../protocols/protocol.ts";
+import { parseDatabaseLocation } from "../../store/database_location.ts";
 import type { Command } from "./commands.ts";
 import type { GivenOptions } from "./given_options.ts";
 import { camelCase, dashed, type Option, textOf } from "./option.ts";
 import { type OptionsOf, optionsOf } from "./option_table.ts";
+import { wrongValue } from "./value_types.ts";
 
 /** What the values of options depend on. */
 export interface ReadingContext {
@@ -35,15 +37,25 @@ export function readOptions<Name extends Command>(
 }
 
 function valueOf(
-  { name, takes, repeat, default: usual }: Option,
+  { name, takes, repeat, default: usual, withoutSecrets }: Option,
   command: Command,
   texts: readonly string[] = [],
   { allProtocols, nameOf }: Required<ReadingContext>,
 ): unknown {
   if (takes === undefined) return texts.length > 0;
   const context = { option: nameOf(name), allProtocols };
+  if (takes.isPath && withoutSecrets === undefined) refuseDatabaseUrls(context.option, texts);
   const values = texts.map((text) => takes.parse(text, context));
   if (repeat) return values;
   const text = textOf(usual, command);
   return values.length > 0 || text === undefined ? values[0] : takes.parse(text, context);
+}
+
+/** Refuses URLs of databases as paths of files: errors about files would show their passwords. */
+function refuseDatabaseUrls(option: string, texts: readonly string[]): void {
+  for (const text of texts) {
+    const place = parseDatabaseLocation(text);
+    if (place?.postgres === undefined) continue;
+    throw wrongValue(option, place.path, "the path of a file");
+  }
 }

@@ -49,11 +49,11 @@ export function checkWritten({ status, metadata, checkpoint }: WrittenFiles): vo
  * a device is refused, because the rename would replace it.
  */
 function checkReplaceable(path: string): void {
+  checkRegular(path);
   const part = `${path}.part`;
   const isNew = lookAt(part) === undefined;
   checkRegular(part);
   if (isNew) Deno.removeSync(userPath(part));
-  checkRegular(path);
 }
 
 function checkRegular(path: string): void {

@@ -5,7 +5,7 @@
  */
 import { chooseEngine } from "../app/engines/choose_engine.ts";
 import type { EngineChoice } from "../app/engines/engine_names.ts";
-import { conditionsOf } from "../app/engines/load_engines.ts";
+import { engineConditions } from "../app/engines/load_engines.ts";
 import type { Endpoint } from "../core/address.ts";
 import type { DatagramSocket } from "../net/socket.ts";
 import type { Targets } from "../targets/compose.ts";
@@ -43,7 +43,7 @@ export async function loadEngine(
 ): Promise<SocketOpener> {
   const { name, open } = await chooseEngine(
     engine,
-    conditionsOf(targets, ANY_ROUTE),
+    engineConditions(targets, ANY_ROUTE),
     note,
   );
   return { name, open: (local) => open(local) };

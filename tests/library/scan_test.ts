@@ -312,6 +312,7 @@ Deno.test("errors about options do not show passwords", async () => {
     checkpoint: url,
     statusFile: url,
     metadataFile: url,
+    resume: url,
   };
   for (const [name, value] of Object.entries(wrong)) {
     const given = { [name]: value } as ScanOptions;

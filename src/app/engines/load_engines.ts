@@ -14,7 +14,7 @@ import type { ScanOptions } from "../scan/scan_choice.ts";
 export type RouteOptions = Pick<ScanOptions, "interface" | "gatewayMac" | "sourceIp" | "dryRun">;
 
 /** The environment of this process for the choice of an engine. It prompts for no permission, and a dry run sends nothing. */
-export function conditionsOf(targets: Targets, options: RouteOptions): EngineConditions {
+export function engineConditions(targets: Targets, options: RouteOptions): EngineConditions {
   return {
     os: Deno.build.os,
     arch: Deno.build.arch,

@@ -52,7 +52,7 @@ function valueOf(
 }
 
 /** Refuses URLs of databases as paths of files: errors about files would show their passwords. */
-function refuseDatabaseUrls(option: string, texts: readonly string[]): void {
+export function refuseDatabaseUrls(option: string, texts: readonly string[]): void {
   for (const text of texts) {
     const place = parseDatabaseLocation(text);
     if (place?.postgres === undefined) continue;

@@ -8,7 +8,7 @@ import type { Network } from "../../net/network.ts";
 import type { ScanSelection } from "../../scan/scan_setup.ts";
 import { networkOf } from "../call_context.ts";
 import { chooseEngine, type Engine } from "../engines/choose_engine.ts";
-import { conditionsOf } from "../engines/load_engines.ts";
+import { engineConditions } from "../engines/load_engines.ts";
 import { checkMarks } from "../resume/read_resumed_scan.ts";
 import { requirePermission } from "../targets/require_permission.ts";
 import { type Plan, planScan } from "../targets/scan_plan.ts";
@@ -49,7 +49,7 @@ export async function prepareScan(request: ScanRequest): Promise<PreparedScan> {
   const isPortable = options.listTargets || context.network !== undefined;
   const engine: Engine = isPortable
     ? { name: "portable", open: network.openSocket }
-    : await chooseEngine(options.engine, conditionsOf(targets, options), report);
+    : await chooseEngine(options.engine, engineConditions(targets, options), report);
   if (!options.dryRun && !options.listTargets) {
     const permission = context.nameOf("i-have-permission");
     requirePermission(targets, plan, options.iHavePermission, permission);

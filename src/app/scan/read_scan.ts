@@ -12,7 +12,7 @@ import { type DatabasePlan, planDatabases } from "../databases/scan_databases.ts
 import { userPath } from "../environment.ts";
 import type { GivenOptions } from "../options/given_options.ts";
 import { optionsOf } from "../options/option_table.ts";
-import { readOptions } from "../options/read_options.ts";
+import { readOptions, refuseDatabaseUrls } from "../options/read_options.ts";
 import type { OpenOutputsOptions } from "../outputs/open_outputs.ts";
 import { checkApart, type WrittenFiles } from "../outputs/path_conflicts.ts";
 import { outputPaths, type OutputPlan, planOutputs } from "../outputs/plan_outputs.ts";
@@ -133,10 +133,11 @@ function requestOf(
 /** Reads the scan that the option `resume` names. */
 async function readOrigin(
   secret: GivenOptions,
-  { program, allProtocols }: ScanContext,
+  { program, allProtocols, nameOf }: ScanContext,
 ): Promise<Resumed | undefined> {
   const [path] = secret.given.get("resume") ?? [];
   if (path === undefined) return undefined;
+  refuseDatabaseUrls(nameOf("resume"), [path]);
   const checkpoint = await readCheckpoint(systemDisk, userPath(path), program, allProtocols);
   const allowed = optionsOf("scan");
   const line = withoutSecrets(secret, allowed);

@@ -6,7 +6,6 @@
 import { InputError } from "../../core/errors.ts";
 import { countOf, withCommas } from "../../core/quantities.ts";
 import { serverId } from "../../core/record.ts";
-import type { Protocol } from "../../protocols/protocol.ts";
 import type { Format, Sink } from "../../sinks/sink.ts";
 import { countServers, selectServers, type ServerSelection } from "../../store/server_queries.ts";
 import type { ServerFilters } from "../../store/queries/filters.ts";
@@ -17,6 +16,9 @@ import { type ConnectionEnvironment, readStore } from "../../store/open_store.ts
 import type { ListedRecord, StoredRecord } from "../../store/rows/stored_record.ts";
 import type { Database } from "../../store/database/database.ts";
 import { brokenCellReporter } from "./broken_cells.ts";
+import type { SELECTION } from "../options/groups/output.ts";
+import type { CamelCase } from "../options/option.ts";
+import type { OptionsOf } from "../options/option_table.ts";
 import { playersText, type TableColumn, tableOf } from "../outputs/table_format.ts";
 
 /** The database that a command names first. */
@@ -38,27 +40,13 @@ export async function openNamed(
   return await readStore(namedPlace(word), environment);
 }
 
-/** The options that select servers of a database. */
-export interface SelectionOptions {
-  readonly online: boolean;
-  readonly offline: boolean;
-  readonly software: string | undefined;
-  readonly edition: readonly string[] | undefined;
-  readonly protocol: readonly Protocol[] | undefined;
-  readonly confidence: readonly string[] | undefined;
-  readonly noAliases: boolean;
-  readonly gameVersion: string | undefined;
-  readonly port: readonly number[] | undefined;
-  readonly network: readonly string[] | undefined;
-  readonly minPlayers: number | undefined;
-  readonly maxPlayers: number | undefined;
-  readonly text: string | undefined;
-  readonly flag: readonly string[] | undefined;
-  /** Returns the start of the period, Unix milliseconds, for the current time. */
-  readonly since: ((now: number) => number) | undefined;
-  readonly sort: ServerOrder;
-  readonly limit: number | undefined;
-}
+/** The name in code of an option that selects servers. */
+type SelectionName = CamelCase<typeof SELECTION["options"][number]["name"]>;
+
+/** The options that select servers of a database, and the order and number of the servers. */
+export type SelectionOptions =
+  & Omit<Pick<OptionsOf<"servers">, SelectionName & keyof OptionsOf<"servers">>, "sort" | "limit">
+  & { readonly sort: ServerOrder; readonly limit: number | undefined };
 
 /**
  * The selection of servers by the options.

@@ -18,10 +18,8 @@
  *
  * `killed` is PostgreSQL with two watches that have one webhook. It is killed `--kills` times, at random
  * moments of the whole time, and started again after up to `--away` seconds. Both watches report what
- * they see during a long outage: the receiver may then get a change twice. Each stored event has to
- * reach the receiver, as has each change of a MOTD or a GUID, and the `online` after each `offline` that
- * was sent. The last events have to agree with the servers. A server that stops for half of a round
- * while the database is often away may stay online by the last stored state of the other watch:
+ * they see during a long outage: the receiver may then get a change twice. Each stored event and each
+ * true change has to reach the receiver, and the last events have to agree with the servers:
  *
  *     deno run -A bench/writers.ts --cases killed --minutes 9 --servers 40
  *

@@ -129,10 +129,9 @@ function judge(
   faults: string[],
 ): "right" | "partial" {
   const replied = protocols.filter((name) => row.protocols.includes(name));
-  const lossy = lacksChunks(entry, row) || row.flags.some(isLossy) &&
-      !Object.values(entry.truth).some(({ flags }) =>
-        flags.some((flag) => row.flags.includes(flag))
-      );
+  const always = Object.values(entry.truth).flatMap(({ flags }) => flags);
+  const lossy = lacksChunks(entry, row) ||
+    row.flags.some((flag) => isLossy(flag) && !always.includes(flag));
   if (lossy) return "partial";
   const expected = expectRow(entry, replied.length === 0 ? protocols : replied);
   for (const [name, value] of Object.entries(expected)) {

@@ -13,7 +13,7 @@ import { WriteError } from "../sinks/sink.ts";
 import { StoreError } from "../store/database/database.ts";
 import { closestName } from "../core/closest_name.ts";
 import { print, reportError, reportLine } from "./term/console.ts";
-import { type Command, COMMANDS } from "../app/options/commands.ts";
+import { COMMAND_NAMES } from "../app/options/commands.ts";
 import { commandHelp, overview } from "./options/help_text.ts";
 import type { CommandCall } from "./options/command_line.ts";
 import { EXIT } from "../app/exit_codes.ts";
@@ -23,10 +23,11 @@ import { isClosedPipe } from "../app/outputs/closed_pipe.ts";
 /** Errors that occur while a command runs, and that other arguments would not avoid. */
 const FAILURES = [WriteError, StoreError, ShortageError];
 
+type CallableCommand = typeof COMMAND_NAMES[number];
 type Run = (call: CommandCall) => Promise<number>;
 
 /** Every command, loaded when it is called. */
-const RUN: Readonly<Record<Command, () => Promise<Run>>> = {
+const RUN: Readonly<Record<CallableCommand, () => Promise<Run>>> = {
   scan: async () => (await import("./commands/scan/scan.ts")).runScanCommand,
   query: async () => (await import("./commands/query.ts")).runQuery,
   lan: async () => (await import("./commands/lan.ts")).runLan,
@@ -117,12 +118,12 @@ function refuse([word]: readonly string[], name: string): void {
   if (word !== undefined) throw new InputError(`Cannot use "${word}" with ${name}`);
 }
 
-function isCommand(name: string): name is Command {
-  return Object.hasOwn(COMMANDS, name);
+function isCommand(name: string): name is CallableCommand {
+  return (COMMAND_NAMES as readonly string[]).includes(name);
 }
 
 function unknownCommand(name: string): string {
-  const meant = closestName(name, Object.keys(COMMANDS));
+  const meant = closestName(name, COMMAND_NAMES);
   const hint = meant === undefined ? "--help lists them" : `did you mean ${meant}?`;
   return `Unknown command "${name}"; ${hint}`;
 }

@@ -2,6 +2,7 @@
  *
  * @module
  */
+import { CAMPAIGN_COMMANDS } from "./campaign_commands.ts";
 import { portExamples, protocolNotes, type ProtocolText, rescanNote } from "./protocol_help.ts";
 
 /** The names of the commands, in the order of the overview. */
@@ -26,8 +27,11 @@ export const COMMAND_NAMES = [
   "completions",
 ] as const;
 
+/** The names of the commands of campaigns that have options, and cannot be called yet. */
+type CampaignCommand = keyof typeof CAMPAIGN_COMMANDS;
+
 /** The name of a command. */
-export type Command = typeof COMMAND_NAMES[number];
+export type Command = typeof COMMAND_NAMES[number] | CampaignCommand;
 
 /** A command as help and completions describe it. */
 export interface CommandDescription {
@@ -111,6 +115,7 @@ export const COMMANDS: Readonly<Record<Command, CommandDescription>> = {
     ],
     words: { completions: "files" },
   },
+  ...CAMPAIGN_COMMANDS,
   servers: {
     usage: "servers DATABASE [options]",
     purpose: "show the servers of a database",

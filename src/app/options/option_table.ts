@@ -6,6 +6,7 @@
  */
 import type { Protocol } from "../../protocols/protocol.ts";
 import type { Command } from "./commands.ts";
+import { CAMPAIGN } from "./groups/campaign.ts";
 import { CONTROL, GENERAL, WATCH } from "./groups/control.ts";
 import { DASHBOARD } from "./groups/dashboard.ts";
 import { FLEET } from "./groups/fleet.ts";
@@ -29,6 +30,7 @@ const TABLE = [
   OUTPUT,
   CONTROL,
   WATCH,
+  CAMPAIGN,
   DASHBOARD,
   FLEET,
   GENERAL,

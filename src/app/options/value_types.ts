@@ -227,6 +227,18 @@ export const RATE_OR_AUTO: ValueType<number | AutoRate> = valueType(
   },
 );
 
+/** The rate of a campaign, datagrams per second, with an optional suffix such as `k`. */
+export const CAMPAIGN_RATE: ValueType<number> = {
+  ...RATE,
+  parse: (text, context) => {
+    if (!/^auto(:|$)/.test(text)) return RATE.parse(text, context);
+    throw new InputError(
+      `Cannot use ${context.option} "${text}": workers share one rate, and none of them can ` +
+        "measure the loss that all cause together; give a number such as 500 or 10k",
+    );
+  },
+};
+
 /** A bandwidth, bits per second, with an optional suffix such as `M`. */
 export const BITS: ValueType<number> = valueType(
   "BITS",

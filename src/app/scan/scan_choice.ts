@@ -32,8 +32,8 @@ export interface ScanChoice
 /** The options from which a choice is made. */
 export type ChoiceOptions =
   & ProtocolChoice
-  & Pick<ScanOptions, "ports" | "verify" | "engine" | "interface" | "gatewayMac">
-  & Pick<ScanOptions, "seed" | "noRandomize" | "shard" | "from" | "maxTargets">;
+  & Pick<ScanOptions, "ports" | "verify" | "seed" | "noRandomize" | "shard" | "from">
+  & Partial<Pick<ScanOptions, "engine" | "interface" | "gatewayMac" | "maxTargets">>;
 
 /**
  * The choice that options make.

@@ -18,19 +18,10 @@ export type ChosenLimits =
   & Required<Pick<ScanLimits, "streamLimits" | "maxRuntimeMs">>;
 
 /** The options from which limits are computed. */
-export type LimitOptions = Pick<
-  ScanOptions,
-  | "rate"
-  | "bandwidth"
-  | "netRate"
-  | "hostRate"
-  | "cooldown"
-  | "retries"
-  | "timeout"
-  | "concurrency"
-  | "maxResults"
-  | "maxRuntime"
->;
+export type LimitOptions =
+  & Pick<ScanOptions, "rate" | "bandwidth" | "netRate" | "hostRate">
+  & Pick<ScanOptions, "cooldown" | "retries" | "timeout" | "concurrency">
+  & Partial<Pick<ScanOptions, "maxResults" | "maxRuntime">>;
 
 /** The limits, with cautious defaults for the targets. Of a rate and a bandwidth, the lower one applies. */
 export function scanLimits(

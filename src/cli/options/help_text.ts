@@ -5,15 +5,15 @@
  */
 import { EXIT_CODES } from "../../app/exit_codes.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
-import { type Command, COMMANDS } from "../../app/options/commands.ts";
+import { type Command, COMMAND_NAMES, COMMANDS } from "../../app/options/commands.ts";
 import { dashed, type Option, type OptionGroup, textOf } from "../../app/options/option.ts";
 import { OPTION_GROUPS, optionsOf } from "../../app/options/option_table.ts";
 import { protocolLines, textFor } from "../../app/options/protocol_help.ts";
 
 /** The help without a command: all commands, and where to read on. */
 export function overview(allProtocols: readonly Protocol[]): string {
-  const commands = Object.entries(COMMANDS)
-    .map(([name, { purpose }]) => `  ${name.padEnd(13)}${purpose}`);
+  const commands = COMMAND_NAMES
+    .map((name) => `  ${name.padEnd(13)}${COMMANDS[name].purpose}`);
   return [
     "blocksweep finds game servers in address ranges, and reads their status.",
     "",

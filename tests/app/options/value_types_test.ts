@@ -3,8 +3,8 @@ import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { readCommandLine, readOptions } from "../../cli/command_line.ts";
 import { parseConfig } from "../../../src/app/options/config_file.ts";
 import { main } from "../../../src/cli/mod.ts";
-import type { Command } from "../../../src/app/options/commands.ts";
-import { OPTIONS } from "../../../src/app/options/option_table.ts";
+import { type Command, COMMAND_NAMES } from "../../../src/app/options/commands.ts";
+import { optionsOf } from "../../../src/app/options/option_table.ts";
 import { InputError } from "../../../src/core/errors.ts";
 import { withMessages } from "../../cli/failing_streams.ts";
 
@@ -25,11 +25,11 @@ const READINGS: Readonly<Record<string, string>> = {
   since: "90m, 24h or 7d ago",
 };
 
-for (const { name, takes, commands } of OPTIONS) {
-  if (takes?.placeholder !== "TIME") continue;
-  for (const command of commands) {
+for (const command of COMMAND_NAMES) {
+  for (const { name, takes } of optionsOf(command)) {
+    if (takes?.placeholder !== "TIME") continue;
     Deno.test(`${command} --${name} refuses a number without a unit, and shows its possible meanings`, async () => {
-      const args = [command, ...WORDS[command] ?? [], `--${name}`, "90"];
+      const args = [...command.split(" "), ...WORDS[command] ?? [], `--${name}`, "90"];
       const [code, text] = await withMessages(() => main(args));
       assertEquals(code, 2, text);
       assertStringIncludes(text, `--${name} "90": expected`);

@@ -2,7 +2,7 @@
 import { DatabaseSync } from "node:sqlite";
 import { assert, assertEquals, assertMatch, assertRejects, assertThrows } from "@std/assert";
 import { EventPrinter } from "../../../src/cli/term/event_lines.ts";
-import { COMMANDS } from "../../../src/app/options/commands.ts";
+import { COMMAND_NAMES } from "../../../src/app/options/commands.ts";
 import { main } from "../../../src/cli/mod.ts";
 import { drawFleet } from "../../../src/fleet/simulate/draw_fleet.ts";
 import { openFleet } from "../../../src/fleet/simulate/open_fleet.ts";
@@ -39,7 +39,7 @@ Deno.test("a full device ends every command with one line and exit code 1", () =
   withList(async (list) => {
     const lines = [
       ...["--help", "--version", "schema", "completions bash", "completions zsh"],
-      ...Object.keys(COMMANDS).map((command) => `${command} --help`),
+      ...COMMAND_NAMES.map((command) => `${command} --help`),
       ...["--dry-run", "-sL", "--echo-config"].map((option) => `scan 127.0.0.1 -q ${option}`),
       ...["", "--format csv", "--format table"].map((format) => `servers ${list} ${format}`),
       ...[`export ${list}`, `history ${list} 127.0.0.1`],

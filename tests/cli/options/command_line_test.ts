@@ -3,6 +3,9 @@ import { assertEquals } from "@std/assert";
 import { camelCase } from "../../../src/app/options/option.ts";
 import { optionsOf } from "../../../src/app/options/option_table.ts";
 import { readCommandLine } from "../command_line.ts";
+import { scanChoice, scanInterviews } from "../../../src/app/scan/scan_choice.ts";
+import { scanLimits } from "../../../src/app/scan/scan_rates.ts";
+import { compose } from "../../../src/targets/compose.ts";
 import { COMMAND_NAMES } from "../../../src/app/options/commands.ts";
 
 Deno.test("a command gets typed values: numbers, lists, and whether a flag was given", () => {
@@ -32,6 +35,26 @@ Deno.test("a misspelled option, and an option of another command, do not compile
   // @ts-expect-error: a time without a default may be undefined
   const timeout: number = options.timeout;
   assertEquals(timeout, undefined);
+});
+
+Deno.test("functions that choose, limit and permit a scan take the options of campaign submit", () => {
+  const { options } = readCommandLine("campaign submit", ["10.0.0.0/24", "--rate", "50"]);
+  const whole = { index: 1, count: 1 };
+  const from = { udp: { pass: 1, position: 0 }, tcp: { pass: 1, position: 0 } };
+  const choice = scanChoice({ ...options, shard: whole, from }, () => 7);
+  assertEquals(choice.order.seed, 7);
+  const interviews = scanInterviews(options);
+  assertEquals([interviews.follow, interviews.players], [true, true]);
+  const range = { start: 0x0a000000, end: 0x0a000100 };
+  const targets = compose([{ range, port: undefined }], { never: [], private: [], chosen: [] });
+  const limits = scanLimits(options, targets, choice);
+  assertEquals(limits.rates.rate, 50);
+  assertEquals(options.parts, 64);
+  assertEquals(options.resultsLimit, 2 ** 30);
+  const worker = readCommandLine("campaign work", ["--slots", "3", "--exclude", "a"]).options;
+  assertEquals([worker.slots, worker.exclude], [3, ["a"]]);
+  const { output, once } = readCommandLine("campaign collect", ["-o", "a.db", "--once"]).options;
+  assertEquals([output, once], ["a.db", true]);
 });
 
 Deno.test("each command has a value for each of its options, and no other", () => {

@@ -6,7 +6,7 @@ import { assert, assertEquals, assertThrows } from "@std/assert";
 import { readArgs } from "../../../src/cli/options/parse_arguments.ts";
 import { readOptions } from "../command_line.ts";
 import { formatConfig, mergeOptions, parseConfig } from "../../../src/app/options/config_file.ts";
-import { type Command, COMMANDS } from "../../../src/app/options/commands.ts";
+import { type Command, COMMAND_NAMES } from "../../../src/app/options/commands.ts";
 import { commandHelp, overview } from "../../../src/cli/options/help_text.ts";
 import { main } from "../../../src/cli/mod.ts";
 import { OPTIONS, optionsOf } from "../../../src/app/options/option_table.ts";
@@ -238,7 +238,7 @@ Deno.test("an unusable configuration file is refused with the reason", () => {
 });
 
 Deno.test("help names every command and option, within 100 columns", () => {
-  for (const name of Object.keys(COMMANDS) as Command[]) {
+  for (const name of COMMAND_NAMES) {
     assert(overview(PROTOCOLS).includes(`  ${name}`));
     const text = commandHelp(name, PROTOCOLS);
     for (const { name: option } of optionsOf(name)) assert(text.includes(`-${option}`), option);
@@ -261,7 +261,7 @@ Deno.test("the help of scan begins with the six options that most people need", 
 });
 
 Deno.test("no two options of a command share a name", () => {
-  for (const command of Object.keys(COMMANDS) as Command[]) {
+  for (const command of COMMAND_NAMES) {
     const names = optionsOf(command).flatMap((
       { name, short, aliases = [] },
     ) => [name, ...aliases, ...short === undefined ? [] : [short]]);

@@ -279,7 +279,7 @@ export const OUTPUT = {
     },
     {
       name: "down-after",
-      commands: ["scan"],
+      commands: ["scan", "campaign collect"],
       takes: wholeNumber(1, 1000),
       default: `${DEFAULTS.scan.downAfter}`,
       help:
@@ -288,13 +288,13 @@ export const OUTPUT = {
     },
     {
       name: "keep",
-      commands: ["scan", "watch"],
+      commands: ["scan", "watch", "campaign collect"],
       takes: AGE,
       help: "keep all observations up to this age, such as 90d, and only some of the older ones",
     },
     {
       name: "text-index",
-      commands: ["scan", "watch", "import", "copy", "prune"],
+      commands: ["scan", "watch", "import", "copy", "prune", "campaign collect"],
       help: "create an index in the databases for the command servers --text; see docs/database.md",
     },
     {
@@ -325,12 +325,12 @@ export const OUTPUT = {
     },
     {
       name: "partition-by-month",
-      commands: ["scan", "watch", "import", "copy"],
+      commands: ["scan", "watch", "import", "copy", "campaign collect"],
       help: "in a new PostgreSQL database, partition observations by month",
     },
     {
       name: "no-players",
-      commands: ["scan", "query", "lan"],
+      commands: ["scan", "query", "lan", "campaign submit"],
       help: "do not write the names of players",
     },
     {

@@ -13,6 +13,7 @@ import { verifyHelp } from "../protocol_help.ts";
 import {
   anyText,
   BITS,
+  CAMPAIGN_RATE,
   CAP,
   oneOf,
   RATE,
@@ -50,6 +51,13 @@ export const SPEED = {
     },
     {
       ...RATE_OPTION,
+      commands: ["campaign submit"],
+      takes: CAMPAIGN_RATE,
+      defaultText: `${DEFAULT_SPEED.rate}, loopback: no limit`,
+      help: "maximum packets per second of all workers together, for example 500 or 10k",
+    },
+    {
+      ...RATE_OPTION,
       commands: ["watch"],
       takes: RATE,
       defaultText: `${DEFAULTS.watch.rate}, loopback: no limit`,
@@ -57,14 +65,14 @@ export const SPEED = {
     },
     {
       name: "bandwidth",
-      commands: ["scan"],
+      commands: ["scan", "campaign submit"],
       takes: BITS,
       onResume: "free",
       help: "maximum bits per second on Ethernet, for example 500k, 10M or 1G",
     },
     {
       name: "net-rate",
-      commands: ["scan"],
+      commands: ["scan", "campaign submit"],
       takes: CAP,
       onResume: "free",
       defaultText: `${DEFAULT_SPEED.netRate}, loopback: no limit`,
@@ -72,7 +80,7 @@ export const SPEED = {
     },
     {
       name: "host-rate",
-      commands: ["scan"],
+      commands: ["scan", "campaign submit"],
       takes: CAP,
       onResume: "free",
       defaultText: `${DEFAULT_SPEED.hostRate}, loopback: no limit`,
@@ -86,13 +94,19 @@ export const SPEED = {
     },
     {
       ...CONCURRENCY_OPTION,
+      commands: ["campaign submit"],
+      default: `${DEFAULTS.scan.concurrency}`,
+      help: "maximum number of servers of a part queried at the same time",
+    },
+    {
+      ...CONCURRENCY_OPTION,
       commands: ["watch"],
       defaultText: `${DEFAULTS.watch.concurrency}, more if --interval requires it`,
     },
     {
       name: "timeout",
       short: "t",
-      commands: ["scan", "query", "watch"],
+      commands: ["scan", "query", "watch", "campaign submit"],
       takes: time(MIN_TIMEOUT),
       defaultText: `${DEFAULTS.timeoutMs}ms, over TCP ${STREAM_LIMITS.totalMs / 1000}s`,
       help: "time to wait for a reply: 2s or 800ms",
@@ -100,10 +114,11 @@ export const SPEED = {
     {
       name: "retries",
       aliases: ["max-retries"],
-      commands: ["scan", "query", "watch"],
+      commands: ["scan", "query", "watch", "campaign submit"],
       takes: RETRIES,
       default: {
         scan: `${DEFAULTS.scan.retries}`,
+        "campaign submit": `${DEFAULTS.scan.retries}`,
         query: `${DEFAULTS.query.retries}`,
         watch: `${DEFAULTS.watch.retries}`,
       },
@@ -112,7 +127,7 @@ export const SPEED = {
     {
       name: "cooldown",
       aliases: ["wait", "cooldown-time"],
-      commands: ["scan"],
+      commands: ["scan", "campaign submit"],
       takes: time(),
       defaultText: `${DEFAULT_SPEED.cooldownMs / 1000}s, loopback: ${
         LOOPBACK_SPEED.cooldownMs / 1000
@@ -121,13 +136,13 @@ export const SPEED = {
     },
     {
       name: "no-follow",
-      commands: ["scan"],
+      commands: ["scan", "campaign submit"],
       help: "do not query responding servers in the other protocols",
     },
-    { name: "verify", commands: ["scan", "query"], help: verifyHelp },
+    { name: "verify", commands: ["scan", "query", "campaign submit"], help: verifyHelp },
     {
       name: "engine",
-      commands: ["scan"],
+      commands: ["scan", "campaign work"],
       takes: oneOf(ENGINE_CHOICES),
       onResume: "free",
       defaultText: "udp if FFI is granted",
@@ -144,7 +159,7 @@ export const SPEED = {
     {
       name: "interface",
       aliases: ["adapter"],
-      commands: ["scan"],
+      commands: ["scan", "campaign work"],
       takes: anyText("NAME"),
       onResume: "free",
       defaultText: "the one on the route to most targets",
@@ -153,7 +168,7 @@ export const SPEED = {
     {
       name: "gateway-mac",
       aliases: ["router-mac"],
-      commands: ["scan"],
+      commands: ["scan", "campaign work"],
       takes: MAC,
       onResume: "free",
       defaultText: "from the kernel, or by ARP",
@@ -168,7 +183,7 @@ export const SPEED = {
     },
     {
       name: "source-ip",
-      commands: ["scan"],
+      commands: ["scan", "campaign work"],
       takes: ADDRESS,
       onResume: "free",
       help: "local address to send from",

@@ -19,7 +19,7 @@ export const TARGETS = {
     {
       name: "input-file",
       aliases: ["iL", "includefile", "allowlist-file"],
-      commands: ["scan", "watch"],
+      commands: ["scan", "watch", "campaign submit"],
       takes: FILE,
       repeat: true,
       help: "read targets or rows from a file, - for standard input (also -iL)",
@@ -33,7 +33,7 @@ export const TARGETS = {
     },
     {
       name: "exclude",
-      commands: ["scan"],
+      commands: ["scan", "campaign submit", "campaign work"],
       takes: anyText("LIST"),
       repeat: true,
       help: "addresses, ranges or names that are not probed",
@@ -42,7 +42,7 @@ export const TARGETS = {
       name: "exclude-file",
       short: "b",
       aliases: ["excludefile", "blocklist-file"],
-      commands: ["scan"],
+      commands: ["scan", "campaign submit", "campaign work"],
       takes: FILE,
       repeat: true,
       help: "read exclusions from a file",
@@ -51,7 +51,7 @@ export const TARGETS = {
       name: "ports",
       short: "p",
       aliases: ["port"],
-      commands: ["scan"],
+      commands: ["scan", "campaign submit"],
       takes: PORTS,
       help: "ports to probe, such as 25565-25570,U:19132 (U: only UDP, T: only TCP)",
       defaultText: "the usual ports of the protocols",
@@ -67,19 +67,19 @@ export const TARGETS = {
     },
     {
       name: "protocol",
-      commands: ["scan", "query", "watch"],
+      commands: ["scan", "query", "watch", "campaign submit"],
       takes: PROTOCOL_LIST,
       help: protocolHelp,
       defaultText: defaultProtocols,
     },
     {
       name: "allow-private",
-      commands: ["scan", "query", "watch"],
+      commands: ["scan", "query", "watch", "campaign submit"],
       help: "let names that are not local resolve to private addresses",
     },
     {
       name: "i-have-permission",
-      commands: ["scan"],
+      commands: ["scan", "campaign submit"],
       onResume: "free",
       help: "confirm that you may scan public addresses, or more than a million private ones",
     },
@@ -92,7 +92,7 @@ export const ORDER = {
   options: [
     {
       name: "seed",
-      commands: ["scan"],
+      commands: ["scan", "campaign submit"],
       takes: wholeNumber(0, MAX_SEED),
       defaultText: "random",
       help: "number that determines the order: the same seed gives the same order",
@@ -106,7 +106,7 @@ export const ORDER = {
     },
     {
       name: "no-randomize",
-      commands: ["scan"],
+      commands: ["scan", "campaign submit"],
       help: "probe addresses and ports in ascending order",
     },
     {

@@ -1,0 +1,94 @@
+/**
+ * The commands of campaigns: purpose, usage, examples, and the arguments that they take besides
+ * options.
+ *
+ * @module
+ */
+
+/** The help of each command of campaigns. */
+export const CAMPAIGN_COMMANDS = {
+  "campaign submit": {
+    usage: "campaign submit TARGET... [options]",
+    purpose: "divide a scan into parts, and queue them for workers",
+    mostUsed: ["name", "rate", "ports", "dry-run", "i-have-permission"],
+    note: "Names are resolved now, once for all workers. A second submit of the same campaign\n" +
+      "completes the first one; nothing is queued twice.\n" +
+      "The rate is the rate of the campaign. A worker sends its share: the rate divided by\n" +
+      "--max-running, for each part that it scans.",
+    examples: [
+      "campaign submit 10.0.0.0/8 --name lab --i-have-permission --rate 20k",
+      "campaign submit -iL networks.txt --parts 256 --max-running 16 --dry-run",
+    ],
+  },
+  "campaign work": {
+    usage: "campaign work [options]",
+    purpose: "scan the parts of campaigns, one after the other",
+    note: "It runs until Ctrl-C. A part that is not finished is then continued by another worker.",
+    examples: [
+      "campaign work --nats nats://10.0.0.1:4222",
+      "campaign work --slots 8 --engine udp --source-ip 10.0.0.5",
+    ],
+    words: { most: 0 },
+  },
+  "campaign collect": {
+    usage: "campaign collect -o DATABASE [options]",
+    purpose: "write the rows of all campaigns into a database",
+    note:
+      "It runs until Ctrl-C, unless --once is given. Rows wait in NATS until a collector has\n" +
+      "written them.",
+    examples: [
+      "campaign collect -o servers.db",
+      "campaign collect -o postgres://writer@db.example.org/servers --once",
+    ],
+    words: { most: 0 },
+  },
+  "campaign status": {
+    usage: "campaign status [NAME] [options]",
+    purpose: "show the progress of campaigns, their workers and their rate",
+    examples: ["campaign status", "campaign status lab --watch", "campaign status lab --json"],
+    words: { most: 1 },
+  },
+  "campaign list": {
+    usage: "campaign list [options]",
+    purpose: "list the campaigns",
+    examples: ["campaign list", "campaign list --json"],
+    words: { most: 0 },
+  },
+  "campaign pause": {
+    usage: "campaign pause NAME [options]",
+    purpose: "stop the workers of a campaign; their parts keep their progress",
+    examples: ["campaign pause lab"],
+    words: { most: 1 },
+  },
+  "campaign resume": {
+    usage: "campaign resume NAME [options]",
+    purpose: "continue a paused campaign",
+    examples: ["campaign resume lab"],
+    words: { most: 1 },
+  },
+  "campaign cancel": {
+    usage: "campaign cancel NAME [options]",
+    purpose: "end a campaign: parts that are not finished are not scanned",
+    examples: ["campaign cancel lab"],
+    words: { most: 1 },
+  },
+  "campaign retry": {
+    usage: "campaign retry NAME [options]",
+    purpose: "queue the poisoned parts of a campaign again",
+    note: "A part is poisoned after five workers have failed to finish it.",
+    examples: ["campaign retry lab"],
+    words: { most: 1 },
+  },
+  "campaign opt-out": {
+    usage: "campaign opt-out ADDRESS... [options]",
+    purpose: "stop all campaigns from probing addresses, at once and for good",
+    examples: ["campaign opt-out 10.0.0.7 2001:db8::7"],
+  },
+  "campaign remove": {
+    usage: "campaign remove NAME [options]",
+    purpose: "remove a finished or cancelled campaign from NATS",
+    note: "Databases keep its rows.",
+    examples: ["campaign remove lab"],
+    words: { most: 1 },
+  },
+} as const;

@@ -15,7 +15,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ["sweep", "inspect", "sinks", "store"],
   ["scan", "watch", "fleet"],
   ["app", "testing"],
-  ["library", "web"],
+  ["library", "web", "campaign"],
   ["cli", "mod.ts", "entry"],
 ];
 

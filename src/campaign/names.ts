@@ -1,0 +1,87 @@
+/**
+ * The names that programs of campaigns share in NATS: streams, subjects, consumers and keys.
+ *
+ * @module
+ */
+import type { Address } from "../core/address.ts";
+
+/** The stream of tasks: a queue from which each task is removed when it is done. */
+export const TASKS = "BS_TASKS";
+/** The stream of results, which collectors read. */
+export const RESULTS = "BS_RESULTS";
+/** The bucket of the campaigns' states, and of opt-outs. */
+export const CONTROL = "BS_CONTROL";
+/** The bucket of leases and workers. */
+export const LEASES = "BS_LEASES";
+/** The store of the campaigns' specifications. */
+export const SPECS = "BS_SPECS";
+
+/** The form of a campaign's name. */
+export const CAMPAIGN_NAME = /^[a-z0-9][a-z0-9-]{0,39}$/;
+/** Maximum number of parts of a campaign. */
+export const MAX_PARTS = 4096;
+
+/** What a result says. */
+export const RESULT_KINDS = ["rows", "done", "poisoned", "cancelled"] as const;
+/** What a result says: rows of a part, or its end. */
+export type ResultKind = typeof RESULT_KINDS[number];
+
+/** The subject of a campaign's tasks. */
+export function taskSubject(campaign: string): string {
+  return `bs.tasks.${campaign}`;
+}
+
+/** The consumer of a campaign's tasks, which all workers share. */
+export function taskConsumer(campaign: string): string {
+  return `work-${campaign}`;
+}
+
+/** The consumer of results for one database. */
+export function resultConsumer(databaseIdentity: string): string {
+  return `collect-${databaseIdentity}`;
+}
+
+/** The subject of a part's results. */
+export function resultSubject(campaign: string, part: number, kind: ResultKind): string {
+  return `bs.results.${campaign}.${part}.${kind}`;
+}
+
+/** Parses the subject of a result; `undefined` when it is none. */
+export function parseResultSubject(
+  subject: string,
+): { campaign: string; part: number; kind: ResultKind } | undefined {
+  const [, campaign, digits, word] = /^bs\.results\.([^.]+)\.([1-9]\d{0,3})\.([^.]+)$/
+    .exec(subject) ?? [];
+  const kind = RESULT_KINDS.find((one) => one === word);
+  const part = Number(digits);
+  if (kind === undefined || part > MAX_PARTS || !CAMPAIGN_NAME.test(campaign)) return undefined;
+  return { campaign, part, kind };
+}
+
+/** The key of a campaign's state. */
+export function campaignKey(campaign: string): string {
+  return `campaign.${campaign}`;
+}
+
+/** The key of a part's lease. */
+export function leaseKey(campaign: string, part: number): string {
+  return `lease.${campaign}.${part}`;
+}
+
+/** The key of a worker. */
+export function workerKey(worker: string): string {
+  return `worker.${worker}`;
+}
+
+/** The key of an opt-out: the address as 8 or 32 hexadecimal digits. */
+export function optOutKey(address: Address): string {
+  const digits = typeof address === "number" ? 8 : 32;
+  return `optout.${address.toString(16).padStart(digits, "0")}`;
+}
+
+/** Parses the key of an opt-out; `undefined` when it is none. */
+export function parseOptOutKey(key: string): Address | undefined {
+  const [, digits] = /^optout\.([\da-f]{8}|[\da-f]{32})$/.exec(key) ?? [];
+  if (digits === undefined) return undefined;
+  return digits.length === 8 ? parseInt(digits, 16) : BigInt(`0x${digits}`);
+}

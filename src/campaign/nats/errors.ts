@@ -1,0 +1,104 @@
+/**
+ * Errors of NATS as messages for users.
+ *
+ * @module
+ */
+import { InputError } from "../../core/errors.ts";
+
+/** Error codes of JetStream: see `JSApiError` of nats-server. */
+const CODES = {
+  noStream: 10059,
+  noConsumer: 10014,
+  wrongLastSequence: [10071, 10164],
+  tooFewServers: [10005, 10074],
+  noStorage: [10047, 10028, 10023],
+} as const;
+
+/** The code of JetStream's error; `undefined` for other errors. */
+function codeOf(error: unknown): number | undefined {
+  const { code } = error as { code?: unknown };
+  return typeof code === "number" ? code : undefined;
+}
+
+/** Whether an update of a key was refused because the key has another revision. */
+export function isWrongRevision(error: unknown): boolean {
+  return (CODES.wrongLastSequence as readonly (number | undefined)[]).includes(codeOf(error));
+}
+
+/** Whether a stream or bucket does not exist. */
+export function isMissingStream(error: unknown): boolean {
+  return codeOf(error) === CODES.noStream;
+}
+
+/** Whether a consumer does not exist. */
+export function isMissingConsumer(error: unknown): boolean {
+  return codeOf(error) === CODES.noConsumer;
+}
+
+/** The error of a first connection that failed. */
+export function connectError(error: unknown, place: string): Error {
+  if (error instanceof Deno.errors.NotCapable) return error;
+  return new InputError(`Cannot connect to NATS at ${place}: ${connectReason(error as Error)}`);
+}
+
+function connectReason({ name, message }: Error): string {
+  if (/ECONNREFUSED|connection refused/.test(message)) {
+    return "no server listens there; start one, for example with: nats-server -js";
+  }
+  if (/getaddrinfo EPERM/.test(message)) {
+    return "the permission to look up the host name is missing; add --allow-net to deno run or " +
+      "deno install";
+  }
+  if (/getaddrinfo/.test(message)) return "the host name has no address";
+  if (name === "TimeoutError") return "there is no reply of a NATS server";
+  if (name === "AuthorizationError" || name === "UserAuthenticationExpiredError") {
+    return "the server refuses the user, password, token or key, or none was given";
+  }
+  if (/does not support 'tls'/.test(message)) {
+    return "the server offers no TLS; use nats:// without --nats-ca";
+  }
+  if (/certificate|UnknownIssuer|NotValidForName/i.test(message)) {
+    return `the server's certificate is not valid (${
+      oneLine(message)
+    }); --nats-ca names the file ` +
+      "of its certification authority";
+  }
+  return oneLine(message);
+}
+
+/** The error of a request to JetStream, for a user. */
+export function brokerError(error: unknown, place: string): Error {
+  if (error instanceof Deno.errors.NotCapable || error instanceof InputError) return error;
+  return new InputError(`Cannot use NATS at ${place}: ${brokerReason(error as Error)}`);
+}
+
+function brokerReason(error: Error): string {
+  const code = codeOf(error);
+  if (error.name === "JetStreamNotEnabled") {
+    return "JetStream is not enabled; start the server with: nats-server -js";
+  }
+  const violation = violationOf(error);
+  if (violation !== undefined) return violation;
+  if (CODES.tooFewServers.some((one) => one === code)) {
+    return "its cluster has too few servers with JetStream for --replicas";
+  }
+  if (CODES.noStorage.some((one) => one === code)) {
+    return "its storage for JetStream is smaller than --results-limit";
+  }
+  if (error.name === "TimeoutError") return "the server does not reply";
+  return oneLine(error.message);
+}
+
+/** The text about a missing permission. */
+function violationOf(error: Error): string | undefined {
+  for (let one: unknown = error; one instanceof Error; one = one.cause) {
+    if (one.name !== "PermissionViolationError") continue;
+    const { operation, subject } = one as Error & { operation: string; subject: string };
+    const verb = operation === "publish" ? "publish to" : "subscribe to";
+    return `the user has no permission to ${verb} "${subject}"`;
+  }
+}
+
+function oneLine(message: string): string {
+  return message.split("\n")[0].trim();
+}

@@ -1,0 +1,60 @@
+import { assertEquals } from "@std/assert";
+import {
+  CAMPAIGN_NAME,
+  campaignKey,
+  leaseKey,
+  optOutKey,
+  parseOptOutKey,
+  parseResultSubject,
+  resultConsumer,
+  resultSubject,
+  taskConsumer,
+  taskSubject,
+  workerKey,
+} from "../../src/campaign/names.ts";
+
+Deno.test("subjects, consumers and keys contain the campaign and the part", () => {
+  assertEquals(taskSubject("may"), "bs.tasks.may");
+  assertEquals(taskConsumer("may"), "work-may");
+  assertEquals(resultConsumer("0a1b"), "collect-0a1b");
+  assertEquals(resultSubject("may", 7, "rows"), "bs.results.may.7.rows");
+  assertEquals([campaignKey("may"), leaseKey("may", 7)], ["campaign.may", "lease.may.7"]);
+  assertEquals(workerKey("w1"), "worker.w1");
+});
+
+Deno.test("the subject of a result is read back, and others are refused", () => {
+  for (const kind of ["rows", "done", "poisoned", "cancelled"] as const) {
+    const parts = { campaign: "may-2", part: 4096, kind };
+    assertEquals(parseResultSubject(resultSubject("may-2", 4096, kind)), parts);
+  }
+  for (
+    const subject of [
+      "bs.results.may.0.rows",
+      "bs.results.may.4097.rows",
+      "bs.results.may.01.rows",
+      "bs.results.may.1.other",
+      "bs.results.MAY.1.rows",
+      "bs.results.may.1.rows.more",
+      "bs.tasks.may",
+      "",
+    ]
+  ) assertEquals(parseResultSubject(subject), undefined, subject);
+});
+
+Deno.test("the key of an opt-out has 8 digits for IPv4, and 32 for IPv6", () => {
+  assertEquals(optOutKey(0x0a000001), "optout.0a000001");
+  assertEquals(optOutKey(1n), "optout.00000000000000000000000000000001");
+  for (const address of [0, 0xffffffff, 0n, 2n ** 128n - 1n]) {
+    assertEquals(parseOptOutKey(optOutKey(address)), address);
+  }
+  for (const key of ["optout.", "optout.0a00000", "optout.0A000001", "optout.0a000001.x", "a"]) {
+    assertEquals(parseOptOutKey(key), undefined, key);
+  }
+});
+
+Deno.test("a campaign's name is one word of at most 40 characters", () => {
+  const valid = ["a", "2026-11-26-0235", "a".repeat(40)];
+  const invalid = ["", "-a", "A", "a.b", "a*", "a b", "a\n", "a".repeat(41)];
+  assertEquals(valid.filter((name) => !CAMPAIGN_NAME.test(name)), []);
+  assertEquals(invalid.filter((name) => CAMPAIGN_NAME.test(name)), []);
+});

@@ -1,0 +1,57 @@
+import { assertEquals, assertThrows } from "@std/assert";
+import { parseNatsUrls } from "../../../src/campaign/nats/nats_url.ts";
+import { InputError } from "../../../src/core/errors.ts";
+
+Deno.test("a URL of NATS has a host, a port, and a user or a token", () => {
+  const none = { user: undefined, password: undefined, token: undefined, inbox: undefined };
+  assertEquals(parseNatsUrls("nats://127.0.0.1"), {
+    ...none,
+    servers: ["127.0.0.1:4222"],
+    isEncrypted: false,
+    place: "nats://127.0.0.1",
+  });
+  assertEquals(parseNatsUrls("tls://[::1]:4333/"), {
+    ...none,
+    servers: ["[::1]:4333"],
+    isEncrypted: true,
+    place: "tls://[::1]:4333",
+  });
+  const { place, ...user } = parseNatsUrls("nats://worker:p%40ss%2Fw@broker:80");
+  assertEquals(place, "nats://worker@broker:80");
+  assertEquals([user.user, user.password, user.inbox], ["worker", "p@ss/w", "_INBOX.worker"]);
+  const token = parseNatsUrls("nats://s3cret@broker");
+  assertEquals([token.user, token.token, token.place], [undefined, "s3cret", "nats://broker"]);
+  assertEquals(parseNatsUrls("nats://a.b:pass@broker").inbox, undefined);
+});
+
+Deno.test("several URLs have commas between them, and one user", () => {
+  const { servers, user, place } = parseNatsUrls("nats://a, nats://ann:secret@b:4333,nats://c");
+  assertEquals(servers, ["a:4222", "b:4333", "c:4222"]);
+  assertEquals([user, place], ["ann", "nats://a,nats://ann@b:4333,nats://c"]);
+  assertThrows(
+    () => parseNatsUrls("nats://ann:secret@a,nats://bob:hidden@b"),
+    InputError,
+    'Invalid URLs of NATS "nats://ann@a,nats://bob@b": their users and passwords must be equal',
+  );
+});
+
+Deno.test("an invalid URL of NATS is shown without its password", () => {
+  for (
+    const [text, shown] of [
+      ["http://host", "http://host"],
+      ["localhost", "localhost"],
+      ["", ""],
+      ["nats://", "nats://"],
+      ["nats://ann:secret@host/path", "nats://ann@host/path"],
+      ["nats://ann:secret@host?secret", "nats://ann@host?…"],
+      ["nats://ann:%zz@host", "nats://ann@host"],
+      ["nats://host:99999", "nats://host:99999"],
+    ]
+  ) {
+    assertThrows(
+      () => parseNatsUrls(text),
+      InputError,
+      `Invalid URL of NATS "${shown}": use nats://HOST:PORT, or tls://USER:PASSWORD@HOST:PORT`,
+    );
+  }
+});

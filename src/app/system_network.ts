@@ -31,7 +31,7 @@ export function systemNetwork(
   const optOuts = () => file ??= new OptOutFile(optOutFile, report);
   return {
     clock: systemClock,
-    openSocket: (local) => openSocket(local),
+    openSocket: (local, gate) => openSocket(local, undefined, gate),
     dialer: denoDialer(),
     local: {
       interfaces: () => Deno.networkInterfaces(),

@@ -91,6 +91,7 @@ export * from "../net/demultiplexer.ts";
 export { Shortage } from "../net/file_descriptors.ts";
 export * from "../net/network.ts";
 export { exclusiveLink } from "../net/peer_link.ts";
+export type { SendGate } from "../net/send_gate.ts";
 export * from "../net/socket.ts";
 export { STREAM_LIMITS, type StreamLimits } from "../net/stream_link.ts";
 export { type Limits, Throttle } from "../net/throttle.ts";

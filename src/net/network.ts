@@ -8,14 +8,19 @@ import type { Range } from "../targets/ranges.ts";
 import type { ServiceFinder } from "../targets/srv.ts";
 import type { Clock } from "./clock.ts";
 import type { MulticastGroup } from "./deno/udp_socket.ts";
+import type { SendGate } from "./send_gate.ts";
 import type { DatagramSocket, Dialer } from "./socket.ts";
 
 /** The network of this machine, or a simulated one in its place. */
 export interface Network {
   /** The clock of the network. */
   readonly clock: Clock;
-  /** Opens a UDP socket on a local address and port; 0 stands for any. */
-  readonly openSocket: (local: Endpoint) => DatagramSocket;
+  /**
+   * Opens a UDP socket on a local address and port; 0 stands for any.
+   *
+   * @param gate The gate of its datagrams. Default: none.
+   */
+  readonly openSocket: (local: Endpoint, gate?: SendGate) => DatagramSocket;
   /** The dialer that opens TCP connections. */
   readonly dialer: Dialer;
   /**

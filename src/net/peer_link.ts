@@ -5,6 +5,7 @@
  */
 import { type Endpoint, endpointKey } from "../core/address.ts";
 import type { Clock } from "./clock.ts";
+import type { SendGate } from "./send_gate.ts";
 import type { DatagramSocket, Link } from "./socket.ts";
 import type { Throttle } from "./throttle.ts";
 
@@ -16,7 +17,7 @@ const MAX_UNREAD = 32;
 /** A link whose owner delivers the datagrams of the peer. */
 export class PeerLink implements Link {
   readonly #unread: Uint8Array[] = [];
-  /** The two functions resolve the pending `next`, and the pending delay of `send`. */
+  /** The two functions resolve the pending `next`, and the pending wait of `send`. */
   #wake: (() => void) | undefined;
   #endDelay: (() => void) | undefined;
   #cancelled = false;
@@ -38,14 +39,32 @@ export class PeerLink implements Link {
   }
 
   async send(datagram: Uint8Array): Promise<boolean> {
-    if (this.#cancelled) return false;
+    const { gate } = this.socket;
+    while (!this.#cancelled) {
+      await this.#waitForThrottle();
+      if (this.#cancelled) break;
+      const before = gate?.keptBack;
+      if (await this.socket.send(datagram, this.peer)) return true;
+      if (gate === undefined || gate.keptBack === before || !await this.#untilOpen(gate)) break;
+    }
+    return false;
+  }
+
+  async #waitForThrottle(): Promise<void> {
     const now = this.clock.now();
     const sendAt = this.throttle.reserve(this.peer.address, now);
     if (sendAt > now) {
       await this.#wait(sendAt - now);
       this.throttle.sent(this.peer.address, sendAt, this.clock.now());
     }
-    return !this.#cancelled && await this.socket.send(datagram, this.peer);
+  }
+
+  /** Waits until a gate is open. Returns `false` if it is closed for good. */
+  #untilOpen(gate: SendGate): Promise<boolean> {
+    return new Promise((resolve, reject) => {
+      this.#endDelay = () => resolve(true);
+      gate.whenOpen().then(resolve, reject);
+    });
   }
 
   #wait(ms: number): Promise<void> {

@@ -6,6 +6,7 @@
  */
 import type { Address, Endpoint } from "../core/address.ts";
 import type { Endpoints } from "../core/endpoints.ts";
+import type { SendGate } from "./send_gate.ts";
 
 /** Error counts of a socket, by error code. */
 export interface SocketErrors {
@@ -55,6 +56,12 @@ export interface DatagramSocket<B extends Batch = Batch> extends AsyncDisposable
   /** Error counts. Sockets with a common sender share them. */
   readonly errors: SocketErrors;
   /**
+   * The gate of its datagrams. While the gate is closed, nothing is sent: `send` returns false,
+   * `flush` returns fewer, and the gate's `keptBack` grows. The caller waits and sends again. Default:
+   * there is no gate.
+   */
+  readonly gate?: SendGate;
+  /**
    * Delivers every arriving datagram to the receiver.
    *
    * @param capacity While it returns a promise, datagrams stay in the receive buffer until the
@@ -71,7 +78,8 @@ export interface DatagramSocket<B extends Batch = Batch> extends AsyncDisposable
   /**
    * Sends one datagram.
    *
-   * @returns Whether the system accepted it; if not, it is counted in `errors`.
+   * @returns Whether the system accepted it; if not, it is counted in `errors`, or in the gate's
+   * `keptBack`.
    */
   send(datagram: Uint8Array, to: Endpoint): Promise<boolean>;
   /**

@@ -4,8 +4,9 @@
  * @module
  */
 import type { Endpoint } from "../core/address.ts";
-import type { Clock } from "./clock.ts";
+import { type Clock, sleep } from "./clock.ts";
 import { openWithRetries, type Shortage } from "./file_descriptors.ts";
+import { type SendGate, untilOpen } from "./send_gate.ts";
 import type { ConnectFailure, Dialer, Link, Stream, StreamEnd, StreamSide } from "./socket.ts";
 import type { Throttle } from "./throttle.ts";
 
@@ -44,6 +45,8 @@ export interface StreamLinkOptions {
   readonly limits: StreamLimits;
   /** Cancels the link when it aborts. */
   readonly signal: AbortSignal;
+  /** The gate of connections and writes. While it is closed, no timeout runs. Default: none. */
+  readonly gate?: SendGate;
   /** Called when the link is disposed of. */
   readonly onClose?: () => void;
   /** Called each time that no descriptor is free for a connection. */
@@ -66,8 +69,14 @@ export function dial(
 
 async function dialOnce(
   peer: Endpoint,
-  { dialer, clock, limits, signal }: StreamLinkOptions,
+  options: StreamLinkOptions,
 ): Promise<Stream | ConnectFailure> {
+  const { dialer, clock, limits, signal, gate } = options;
+  while (gate?.isOpen() === false) {
+    gate.keptBack++;
+    if (!await untilOpen(gate, signal)) return "cancelled";
+    await waitForThrottle(peer, options); // many connections may have waited
+  }
   const attempt = new AbortController();
   const abort = () => attempt.abort();
   const cancel = clock.after(limits.connectMs, abort);
@@ -80,6 +89,18 @@ async function dialOnce(
     cancel();
     signal.removeEventListener("abort", abort);
   }
+}
+
+/** Waits until the throttle allows one more packet, or the link is cancelled. */
+async function waitForThrottle(
+  { address }: Endpoint,
+  { throttle, clock, signal }: StreamLinkOptions,
+): Promise<void> {
+  const now = clock.now();
+  const sendAt = throttle.reserve(address, now);
+  if (sendAt <= now) return;
+  await sleep(clock, sendAt - now, signal);
+  throttle.sent(address, sendAt, clock.now());
 }
 
 /** A link over TCP. */
@@ -146,7 +167,8 @@ export class StreamLink implements Link, StreamSide {
   async send(bytes: Uint8Array): Promise<boolean> {
     if (this.#stream === undefined && this.end === undefined) await this.#connect();
     await this.#waitForThrottle();
-    const { clock, signal } = this.#options;
+    const { clock, signal, gate } = this.#options;
+    while (this.#stream !== undefined && gate?.isOpen() === false) await this.#waitForGate(gate);
     if (this.#stream === undefined || signal.aborted) return false;
     this.#requestedAt = clock.now();
     this.#replied = false;
@@ -175,6 +197,17 @@ export class StreamLink implements Link, StreamSide {
       await this.#wait(sendAt - now);
       throttle.sent(this.#peer.address, sendAt, clock.now());
     }
+  }
+
+  /** Waits until the gate is open, and adds the time to the limit of the connection. */
+  async #waitForGate(gate: SendGate): Promise<void> {
+    const { clock, signal } = this.#options;
+    const from = clock.now();
+    gate.keptBack++;
+    const isOpen = await untilOpen(gate, signal);
+    this.#connectedAt += clock.now() - from;
+    if (isOpen) await this.#waitForThrottle();
+    else this.#close("cancelled");
   }
 
   /** Time until the peer exceeds a limit, milliseconds. */

@@ -25,7 +25,7 @@ import { SightingQueue } from "./inspect_stage/sighting_queue.ts";
 import { OptOutRecorder } from "./opt_outs/opt_out_recorder.ts";
 import { countPositions, type PassPlan, planScanPasses } from "./pass_plan.ts";
 import { ScanConnections } from "./scan_connections.ts";
-import type { GivenScan, ScanEnd, ScanSetup } from "./scan_setup.ts";
+import type { GivenScan, ScanEnd, ScanLimits, ScanSetup } from "./scan_setup.ts";
 import { areAllRefused } from "./scan_state.ts";
 import { makeTables, type ScanTables } from "./scan_tables.ts";
 import { LossAndRate } from "./sweep_stage/loss_and_rate.ts";
@@ -44,7 +44,7 @@ export async function runScan(given: GivenScan): Promise<ScanEnd> {
   const stop = new EarlyStop(options.signal, io.clock, limits.maxRuntimeMs, options.abandon);
   // an earlier run of the scan wrote enough rows
   if (state.written >= (limits.maxResults ?? Infinity)) stop.stop("max-results");
-  const throttle = new Throttle(limits.rates, limits.capLoopback ? undefined : isLoopback);
+  const throttle = io.throttle ?? throttleOf(limits);
   const sockets = familiesOf(targets.addresses).flatMap((bits) => io.openSockets(bits));
   await using demultiplexer = new Demultiplexer(sockets, throttle, io.clock);
   stop.interviewSignal.addEventListener("abort", () => demultiplexer.cancel(), { once: true });
@@ -52,6 +52,7 @@ export async function runScan(given: GivenScan): Promise<ScanEnd> {
   countPositions(plan, options);
   const tables = makeTables(options, demultiplexer, stop);
   const stages = makeStages(options, plan, tables, { demultiplexer, throttle });
+  hooks?.onStart?.({ optOut: (address) => stages.optOuts.recordFromOutside(address) });
   const endSaving = saveEachSecond(options, tables, stages);
   const marks = marksAtEnd(await runStages(tables, stages, demultiplexer), options);
   stop.end();
@@ -61,6 +62,13 @@ export async function runScan(given: GivenScan): Promise<ScanEnd> {
   const end = stop.error === undefined ? tables.lowWater.note(marks) : tables.lowWater.marks;
   state.ended = endReason(stop.reason, end, stages.udp.isCut || stages.known.hasUnfinished, state);
   return { reason: state.ended, marks: end, error: stop.error };
+}
+
+/** The throttle of scans with given limits, which they may share. */
+export function throttleOf(
+  { rates, capLoopback }: Pick<ScanLimits, "rates" | "capLoopback">,
+): Throttle {
+  return new Throttle(rates, capLoopback ? undefined : isLoopback);
 }
 
 /**

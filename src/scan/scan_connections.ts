@@ -27,7 +27,7 @@ export class ScanConnections {
 
   /** Prepares the limits and timeouts; it opens no connection. */
   constructor(
-    { targets, limits, io: { dialer, clock } }: ScanSetup,
+    { targets, limits, io: { dialer, clock, gate } }: ScanSetup,
     { stop, shortage }: Pick<ScanTables, "stop" | "shortage">,
     throttle: Throttle,
   ) {
@@ -39,6 +39,7 @@ export class ScanConnections {
       clock,
       limits: limits.streamLimits ?? STREAM_LIMITS,
       signal: stop.interviewSignal,
+      gate,
       onShortage: () => this.slots.reduceLimit(), // from now on, fewer connections are open at once
       shortage,
     };

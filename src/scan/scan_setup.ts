@@ -6,9 +6,10 @@
 import type { ProtocolSelection } from "../protocols/list.ts";
 import type { Address, Endpoint } from "../core/address.ts";
 import type { Clock } from "../net/clock.ts";
+import type { SendGate } from "../net/send_gate.ts";
 import type { DatagramSocket, Dialer } from "../net/socket.ts";
 import type { StreamLimits } from "../net/stream_link.ts";
-import type { Limits } from "../net/throttle.ts";
+import type { Limits, Throttle } from "../net/throttle.ts";
 import type { Protocol } from "../protocols/protocol.ts";
 import type { ServerRecord } from "../core/record.ts";
 import type { Sink } from "../sinks/sink.ts";
@@ -135,6 +136,13 @@ export interface ScanIo {
   readonly sinks: readonly Sink[];
   /** Saves the progress of the scan each second. Default: progress is not saved. */
   readonly checkpoint?: Checkpointer;
+  /** The rate limit and the caps, which other scans may share. Default: its own, from the limits. */
+  readonly throttle?: Throttle;
+  /**
+   * The gate of its connections. The sockets have the same. If it closes for good, `abandon` ends
+   * the scan. Default: none.
+   */
+  readonly gate?: SendGate;
   /** The clock of all timers, timeouts and time stamps. */
   readonly clock: Clock;
   /** Returns unpredictable random bytes. */
@@ -145,9 +153,20 @@ export interface ScanIo {
   readonly state: ScanState;
 }
 
+/** Functions that change a running scan. */
+export interface ScanControls {
+  /**
+   * Adds an opt-out that was found elsewhere. Exchanges with the address are cancelled, and nothing
+   * more is sent to it. `onOptOut` is not called for it.
+   */
+  readonly optOut: (address: Address) => void;
+}
+
 /** Callbacks for events of a scan. Each is optional. */
 export interface ScanHooks {
-  /** Called for every address that opts out. */
+  /** Called before the first probe. The functions may be called until the scan ends. */
+  readonly onStart?: (controls: ScanControls) => void;
+  /** Called for every address that opts out by a marker in a reply. */
   readonly onOptOut?: (address: Address) => void;
   /** Called when a pass begins; the counters contain its number. */
   readonly onPass?: (transport: "udp" | "tcp") => void;

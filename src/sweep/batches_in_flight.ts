@@ -3,6 +3,7 @@
  *
  * @module
  */
+import type { SendGate } from "../net/send_gate.ts";
 import type { Batch, DatagramSocket, Template } from "../net/socket.ts";
 
 /** A pair of batches, one per address family, that are filled and sent together. */
@@ -11,6 +12,8 @@ export class BatchInFlight {
   sending: Promise<void> | undefined;
   /** Number of canary probes in the batches. */
   canaries = 0;
+  /** What the gate had kept back when the batches were passed to the sockets. */
+  keptBack = 0;
 
   /** Creates a pair from empty batches. */
   constructor(readonly ipv4: Batch | undefined, readonly ipv6: Batch | undefined) {}
@@ -51,6 +54,13 @@ export interface BatchesInFlightOptions {
 export class BatchesInFlight {
   /** Number of probes in pairs that are being sent. */
   probesInFlight = 0;
+  /** The gate of the sockets; `undefined`: none. */
+  readonly gate: SendGate | undefined;
+  /**
+   * Whether the gate kept back probes of the last pair, whose positions were not visited then. A
+   * probe that the system refused meanwhile counts as kept back.
+   */
+  isCut = false;
   readonly #pairs: readonly BatchInFlight[];
   readonly #sockets: Readonly<Record<4 | 6, readonly DatagramSocket[]>>;
   readonly #onSent: BatchesInFlightOptions["onSent"];
@@ -65,6 +75,7 @@ export class BatchesInFlight {
     { sockets, template, batch, count, signal, onSent }: BatchesInFlightOptions,
   ) {
     this.#signal = signal;
+    this.gate = sockets.find(({ gate }) => gate !== undefined)?.gate;
     const of = (bits: 4 | 6) => sockets.filter(({ family }) => family === bits);
     this.#sockets = { 4: of(4), 6: of(6) };
     const empty = (bits: 4 | 6) => this.#sockets[bits][0]?.batch(template, batch);
@@ -95,6 +106,7 @@ export class BatchesInFlight {
   send(visited: number): void {
     const flight = this.next;
     const number = this.#count++;
+    flight.keptBack = this.gate?.keptBack ?? 0;
     const one = this.#flush(flight.ipv4, 4, number);
     const other = this.#flush(flight.ipv6, 6, number);
     if (this.#sending === undefined && typeof one === "number" && typeof other === "number") {
@@ -139,8 +151,10 @@ export class BatchesInFlight {
   #report(flight: BatchInFlight, visited: number, sent: number): void {
     const refused = flight.length - sent;
     const probes = Math.max(0, sent - flight.canaries);
+    this.isCut = refused > 0 && this.gate !== undefined && this.gate.keptBack > flight.keptBack;
     flight.clear();
-    this.#onSent(visited, probes, refused);
+    if (this.isCut) this.#onSent(0, probes, 0);
+    else this.#onSent(visited, probes, refused);
   }
 
   /**

@@ -5,6 +5,7 @@
  */
 import { Endpoints } from "../core/endpoints.ts";
 import { type Clock, sleep } from "../net/clock.ts";
+import { untilOpen } from "../net/send_gate.ts";
 import { type DatagramSocket, MAX_IN_BATCH } from "../net/socket.ts";
 import type { Throttle } from "../net/throttle.ts";
 import type { TargetSpace } from "../targets/space.ts";
@@ -168,11 +169,25 @@ export class Sender {
       this.#sinceYield += flight.length;
       this.#batches.send(position - start);
       if (this.#batches.isSinglePair && !this.#batches.isIdle) await this.#batches.whenSent();
+      if (this.#batches.isCut) {
+        position = this.#repeatFrom(start);
+        if (!await untilOpen(this.#batches.gate!, signal)) break;
+      }
       const wait = this.#wait();
       if (wait > 0 || this.#mustYield()) await this.#waitOrYield(wait);
     }
     if (this.#hasCanary) this.#options.canaries!.dismiss();
     await this.#batches.whenSent();
+    return position;
+  }
+
+  /**
+   * Returns to a position, whose targets may have replied or opted out meanwhile. Their probes get
+   * new send times and stamps.
+   */
+  #repeatFrom(position: number): number {
+    this.#computedTo = 0;
+    this.#reserved = false;
     return position;
   }
 

@@ -15,6 +15,7 @@ import type { Responder } from "../fleet/simulate/responder.ts";
 import type { WitnessLine } from "../fleet/witness_log.ts";
 import type { Clock } from "../net/clock.ts";
 import { USUAL_RECEIVE_BUFFER } from "../net/deno/udp_socket.ts";
+import type { SendGate } from "../net/send_gate.ts";
 import {
   DatagramBatch,
   type DatagramReceiver,
@@ -126,9 +127,13 @@ export class FakeNetwork implements Clock {
   }
 
   /** Opens a socket of the program, on a local address. */
-  open(bits: 4 | 6, address: Address = bits === 4 ? 0x7f000001 : 1n): DatagramSocket {
+  open(
+    bits: 4 | 6,
+    address: Address = bits === 4 ? 0x7f000001 : 1n,
+    gate?: SendGate,
+  ): DatagramSocket {
     const local = { address, port: this.#port++ };
-    const socket = new FakeSocket(this, local);
+    const socket = new FakeSocket(this, local, gate);
     this.#sockets.set(local.port, socket);
     return socket;
   }
@@ -266,7 +271,11 @@ class FakeSocket implements DatagramSocket<DatagramBatch> {
   readonly #held: [bytes: Uint8Array, from: Endpoint][] = [];
   #closed: (() => void) | undefined;
 
-  constructor(private readonly network: FakeNetwork, private readonly local: Endpoint) {}
+  constructor(
+    private readonly network: FakeNetwork,
+    private readonly local: Endpoint,
+    readonly gate?: SendGate,
+  ) {}
 
   get family(): 4 | 6 {
     return family(this.local.address);
@@ -317,8 +326,16 @@ class FakeSocket implements DatagramSocket<DatagramBatch> {
   }
 
   send(datagram: Uint8Array, to: Endpoint): Promise<boolean> {
+    return Promise.resolve(this.#transmit(datagram, to));
+  }
+
+  #transmit(datagram: Uint8Array, to: Endpoint): boolean {
+    if (this.gate?.isOpen() === false) {
+      this.gate.keptBack++;
+      return false;
+    }
     this.network.transmit(this.local, to, datagram);
-    return Promise.resolve(true);
+    return true;
   }
 
   batch(template: Template, capacity: number): DatagramBatch {
@@ -327,11 +344,12 @@ class FakeSocket implements DatagramSocket<DatagramBatch> {
 
   flush(batch: DatagramBatch): Promise<number> {
     const { length, addresses, ports } = batch;
+    let sent = 0;
     for (let slot = 0; slot < length; slot++) {
       const to = { address: addresses[slot], port: ports[slot] };
-      this.network.transmit(this.local, to, batch.datagram(slot));
+      if (this.#transmit(batch.datagram(slot), to)) sent++;
     }
-    return Promise.resolve(length);
+    return Promise.resolve(sent);
   }
 
   [Symbol.asyncDispose](): Promise<void> {

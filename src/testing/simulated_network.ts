@@ -18,6 +18,7 @@ import { type Faults, NO_FAULTS } from "../fleet/simulate/network/faults.ts";
 import type { ServerIdentity } from "../fleet/simulate/server_identity.ts";
 import type { Clock } from "../net/clock.ts";
 import type { LocalSockets, Network, OptOutList } from "../net/network.ts";
+import type { SendGate } from "../net/send_gate.ts";
 import type { DatagramSocket, Dialer } from "../net/socket.ts";
 import { parseTarget } from "../targets/parse.ts";
 import type { Range } from "../targets/ranges.ts";
@@ -167,8 +168,12 @@ export class SimulatedNetwork implements Network {
   }
 
   /** Opens a socket of the program under test. */
-  readonly openSocket = ({ address }: Endpoint): DatagramSocket =>
-    this.datagrams.open(family(address), address === 0 || address === 0n ? undefined : address);
+  readonly openSocket = ({ address }: Endpoint, gate?: SendGate): DatagramSocket =>
+    this.datagrams.open(
+      family(address),
+      address === 0 || address === 0n ? undefined : address,
+      gate,
+    );
 
   /**
    * Resolves a name that was added.

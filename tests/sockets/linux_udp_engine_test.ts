@@ -12,7 +12,8 @@ import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import type { Libc } from "../../src/net/linux/ffi/libc.ts";
 import { TargetBatch } from "../../src/net/linux/batch/target_batch.ts";
 import { SendThread } from "../../src/net/linux/thread/send_thread.ts";
-import type { DatagramSocket } from "../../src/net/socket.ts";
+import type { SendGate } from "../../src/net/send_gate.ts";
+import { type DatagramSocket, noErrors } from "../../src/net/socket.ts";
 
 const LOOPBACK = 0x7f000001;
 const ignore = Deno.build.os !== "linux";
@@ -226,6 +227,54 @@ Deno.test(
     assertEquals([...socket.errors.waits, ...socket.errors.send], [["ENETDOWN", 2]]);
   },
 );
+
+Deno.test(
+  { name: "udp: a gate that closes during a wait for buffer space cuts the batch", ignore },
+  async () => {
+    const { UdpSocket } = await import("../../src/net/linux/udp_socket.ts");
+    const { libc, queried } = scripted([2, EAGAIN]);
+    let checks = 3; // before three system calls
+    const gate: SendGate = {
+      keptBack: 0,
+      isOpen: () => checks-- > 0,
+      whenOpen: () => Promise.resolve(false),
+    };
+    await using socket = new UdpSocket(libc, 7, 8, 4, undefined, undefined, gate);
+    const batch = socket.batch({ template: Uint8Array.of(1) }, 8);
+    for (let i = 0; i < 8; i++) batch.add(Endpoints.of({ address: LOOPBACK, port: 9 }), 0, 0, 0);
+    assertEquals(await socket.flush(batch), 8);
+    assertEquals(queried.map(({ at }) => at), [0, 2, 2]);
+    checks = 2;
+    const again = scripted([2, EAGAIN]);
+    await using other = new UdpSocket(again.libc, 7, 8, 4, undefined, undefined, gate);
+    assertEquals(await other.flush(batch), 2);
+    assertEquals(again.queried.map(({ at }) => at), [0, 2]);
+    assertEquals([gate.keptBack, other.errors.send.size], [6, 0]);
+  },
+);
+
+Deno.test({ name: "a gate holds frames in the ring of an XDP socket", ignore }, async () => {
+  const { BatchSender } = await import("../../src/net/linux/batch_sender.ts");
+  const calls: unknown[] = [];
+  const opening = Promise.withResolvers<boolean>();
+  let isOpen = true;
+  const gate: SendGate = { keptBack: 0, isOpen: () => isOpen, whenOpen: () => opening.promise };
+  const transmit = (_: unknown, from: number) => {
+    calls.push([from, isOpen]);
+    isOpen = calls.length > 1;
+    return calls.length > 1 ? 8 - from : 3;
+  };
+  const { libc } = scripted([]);
+  const errors = noErrors();
+  const sender = new BatchSender({ libc, closing: 8, transmit, errors, gate });
+  const frames = { socket: 7, at: 0n, count: 8, length: 60, stride: 64, waitsForSpace: true };
+  const sent = sender.flush(frames);
+  await Promise.resolve();
+  assertEquals(calls, [[0, true]]);
+  isOpen = true;
+  opening.resolve(true);
+  assertEquals([await sent, calls, gate.keptBack], [8, [[0, true], [3, true]], 5]);
+});
 
 Deno.test(
   { name: "udp: a cancelled wait reports that the interface is down", ignore },

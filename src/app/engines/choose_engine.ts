@@ -9,6 +9,7 @@ import { InputError } from "../../core/errors.ts";
 import { type EngineChoice, type EngineName, FASTEST } from "./engine_names.ts";
 import { openSocket } from "../../net/deno/udp_socket.ts";
 import type { SendThread } from "../../net/linux/thread/send_thread.ts";
+import type { SendGate } from "../../net/send_gate.ts";
 import type { DatagramSocket } from "../../net/socket.ts";
 
 /** An engine: it opens the sockets that send probes and receive replies. */
@@ -21,9 +22,10 @@ export interface Engine {
    * Opens a socket.
    *
    * @param thread The sender thread of its batches. Default: the main thread.
+   * @param gate The gate of what the main thread sends. Default: none.
    * @throws Deno.errors.NotCapable; Error that names the failed call.
    */
-  readonly open: (local: Endpoint, thread?: SendThread) => DatagramSocket;
+  readonly open: (local: Endpoint, thread?: SendThread, gate?: SendGate) => DatagramSocket;
   /**
    * Starts a thread that sends; `undefined`: this engine has none.
    *
@@ -35,7 +37,10 @@ export interface Engine {
 /** A loaded engine; `"unsuited"`: the engine cannot be used here, for the given reason. */
 export type Loaded = Omit<Engine, "name"> | { readonly unsuited: string };
 
-const PORTABLE: Engine = { name: "portable", open: (local) => openSocket(local) };
+const PORTABLE: Engine = {
+  name: "portable",
+  open: (local, _thread, gate) => openSocket(local, undefined, gate),
+};
 
 /** What the choice of an engine depends on. */
 export interface EngineConditions {

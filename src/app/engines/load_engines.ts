@@ -31,7 +31,7 @@ async function loadUdp(): Promise<Loaded> {
   const { SendThread } = await import("../../net/linux/thread/send_thread.ts");
   await probeUdp();
   return {
-    open: (local, thread) => openUdpSocket(local, { thread }),
+    open: (local, thread, gate) => openUdpSocket(local, { thread, gate }),
     startThread: () => SendThread.start(),
   };
 }

@@ -8,6 +8,7 @@ import { InputError, permissionText, ShortageError } from "../../core/errors.ts"
 import { openSocket } from "../../net/deno/udp_socket.ts";
 import { descriptorsLeft, lacksDescriptor } from "../../net/file_descriptors.ts";
 import type { SendThread } from "../../net/linux/thread/send_thread.ts";
+import type { SendGate } from "../../net/send_gate.ts";
 import type { DatagramSocket } from "../../net/socket.ts";
 import { socketsFor } from "../../sweep/probe_window.ts";
 import { familiesOf, type Targets } from "../../targets/compose.ts";
@@ -24,15 +25,21 @@ export type SocketOptions = Pick<
 /** The shared sockets by family. */
 export type Sockets = Record<4 | 6, DatagramSocket[]>;
 
-/** Opens the sockets before anything else, so that a port in use is reported early. */
+/**
+ * Opens the sockets before anything else, so that a port in use is reported early.
+ *
+ * @param gate The gate of their datagrams. Default: none.
+ * @throws InputError for sender threads with a gate, and for sockets that cannot be opened.
+ */
 export async function openScanSockets(
   targets: Targets,
   options: SocketOptions,
   engine: Engine,
+  gate?: SendGate,
 ): Promise<Sockets> {
   const sockets: Sockets = { 4: [], 6: [] };
   try {
-    await openInto(sockets, targets, options, engine);
+    await openInto(sockets, targets, options, engine, gate);
     return sockets;
   } catch (error) {
     await closeSockets(sockets);
@@ -50,6 +57,7 @@ async function openInto(
   targets: Targets,
   options: SocketOptions,
   engine: Engine,
+  gate?: SendGate,
 ): Promise<void> {
   const families = familiesOf(targets);
   const { sourcePort: ports = [], concurrency } = options;
@@ -58,12 +66,12 @@ async function openInto(
       "Cannot use --source-port for IPv4 and IPv6 targets at once: scan one family after the other",
     );
   }
-  const threads = await startThreads(options, engine);
+  const threads = await startThreads(options, engine, gate !== undefined);
   for (const bits of families) {
     const opened: DatagramSocket[] = sockets[bits] = [];
     const open = (port: number) => {
       const local = { address: localAddress(options, bits), port };
-      opened.push(openOne(engine, local, threads[opened.length % threads.length]));
+      opened.push(openOne(engine, local, threads[opened.length % threads.length], gate));
     };
     const [first = 0, ...others] = ports;
     open(first);
@@ -82,9 +90,11 @@ function roundUp(value: number, of: number): number {
 async function startThreads(
   { threads, sourcePort: ports = [] }: SocketOptions,
   { name, startThread }: Engine,
+  hasGate: boolean,
 ): Promise<readonly SendThread[]> {
   if (threads === 0) return [];
   const cannot = (why: string) => new InputError(`Cannot use --threads ${threads}: ${why}`);
+  if (hasGate) throw cannot("a part of a campaign is sent from the main thread only");
   if (startThread === undefined) {
     throw cannot(`engine ${name} sends from the main thread only; use another --engine`);
   }
@@ -98,9 +108,14 @@ async function startThreads(
   }
 }
 
-function openOne(engine: Engine, local: Endpoint, thread: SendThread | undefined): DatagramSocket {
+function openOne(
+  engine: Engine,
+  local: Endpoint,
+  thread: SendThread | undefined,
+  gate: SendGate | undefined,
+): DatagramSocket {
   try {
-    return engine.open(local, thread);
+    return engine.open(local, thread, gate);
   } catch (error) {
     if (error instanceof Deno.errors.NotCapable) throw error;
     if (lacksDescriptor(error)) {

@@ -7,6 +7,7 @@ import type { Endpoint } from "../../core/address.ts";
 import { beganAt } from "../../scan/scan_id.ts";
 import { newState, type ScanState } from "../../scan/scan_state.ts";
 import { readEndpoints } from "../../sinks/read_endpoints.ts";
+import type { SendGate } from "../../net/send_gate.ts";
 import type { Sink } from "../../sinks/sink.ts";
 import { isLater } from "../../sweep/mark_history.ts";
 import { connectionEnvironment } from "../databases/connection_environment.ts";
@@ -48,10 +49,14 @@ export interface OpenedSockets {
   readonly capacity: Capacity;
 }
 
-/** Opens the shared sockets, and divides the descriptors that are left. */
-export async function openSockets(scan: PreparedScan): Promise<OpenedSockets> {
+/**
+ * Opens the shared sockets, and divides the descriptors that are left.
+ *
+ * @param gate The gate of their datagrams. Default: none.
+ */
+export async function openSockets(scan: PreparedScan, gate?: SendGate): Promise<OpenedSockets> {
   const { options, choice, named: { targets }, engine, context, outputs, databases } = scan;
-  const sockets = await openScanSockets(targets, options, engine);
+  const sockets = await openScanSockets(targets, options, engine, gate);
   scan.opened.defer(() => closeSockets(sockets));
   if (context.network !== undefined) {
     const capacity = { connections: options.concurrency, exclusiveSockets: Infinity };
@@ -75,13 +80,29 @@ export interface StartedScan {
   readonly state: ScanState;
 }
 
-/** Starts a new scan, or a further run of one. */
-export function startScan({ resumed, engine, network: { clock } }: PreparedScan): StartedScan {
-  const scanId = resumed?.checkpoint.scanId ?? newScanId(clock.wall());
-  const key = resumed === undefined ? randomBytes(8) : Uint8Array.fromHex(resumed.checkpoint.key);
-  const since = resumed === undefined ? clock.wall() : beganAt(scanId);
+/** The id of a scan, and the key of its tokens. */
+export type ScanIdentity = Pick<StartedScan, "scanId" | "key">;
+
+/**
+ * Starts a new scan, or a further run of one.
+ *
+ * @param identity Id and key of a scan of which this is a part. Default: those of the checkpoint, or
+ * new ones.
+ */
+export function startScan(
+  { resumed, engine, network: { clock } }: PreparedScan,
+  identity = identityOf(resumed),
+): StartedScan {
+  const { scanId, key } = identity ?? { scanId: newScanId(clock.wall()), key: randomBytes(8) };
+  const since = identity === undefined ? clock.wall() : beganAt(scanId);
   const state = { ...newState(scanId, clock.now()), engine: engine.name };
   return { scanId, since, key, state };
+}
+
+function identityOf(resumed: PreparedScan["resumed"]): ScanIdentity | undefined {
+  if (resumed === undefined) return undefined;
+  const { scanId, key } = resumed.checkpoint;
+  return { scanId, key: Uint8Array.fromHex(key) };
 }
 
 /** Opens the databases among the outputs. */

@@ -48,7 +48,7 @@ export async function prepareScan(request: ScanRequest): Promise<PreparedScan> {
   checkMarks(selection.order.from, plan.passes, resumed?.path);
   const isPortable = options.listTargets || context.network !== undefined;
   const engine: Engine = isPortable
-    ? { name: "portable", open: network.openSocket }
+    ? { name: "portable", open: (local, _thread, gate) => network.openSocket(local, gate) }
     : await chooseEngine(options.engine, engineConditions(targets, options), report);
   if (!options.dryRun && !options.listTargets) {
     const permission = context.nameOf("i-have-permission");

@@ -3,9 +3,10 @@
  *
  * @module
  */
+import type { Address } from "../../core/address.ts";
 import { denoDialer } from "../../net/deno/tcp_dialer.ts";
 import { runScan } from "../../scan/scan.ts";
-import type { ScanEnd, ScanHooks, ScanSetup } from "../../scan/scan_setup.ts";
+import type { Checkpointer, ScanEnd, ScanHooks, ScanIo, ScanSetup } from "../../scan/scan_setup.ts";
 import type { ScanState } from "../../scan/scan_state.ts";
 import type { Sink } from "../../sinks/sink.ts";
 import type { ScanDatabases } from "../databases/scan_databases.ts";
@@ -24,6 +25,7 @@ import {
   openScanOutputs,
   openSockets,
   recordStart,
+  type ScanIdentity,
   type ScanOutputs,
   type StartedScan,
   startScan,
@@ -35,11 +37,20 @@ import { ScanMonitor } from "./scan_monitor.ts";
 import { statusOf } from "./scan_status.ts";
 
 /** What follows a running scan: the terminal of a command, or a program. */
-export interface RunOptions extends Pick<ScanHooks, "onPass" | "onClockJump" | "onTrouble"> {
+export interface RunOptions
+  extends
+    Pick<ScanHooks, "onStart" | "onPass" | "onClockJump" | "onTrouble">,
+    Pick<ScanIo, "throttle" | "gate"> {
   /** Ends the sweep. Interviews that have begun are finished, and their rows are written. */
   readonly signal: AbortSignal;
   /** Cancels also the interviews that have begun. Default: they are never cancelled. */
   readonly abandon?: AbortSignal;
+  /** The id and the key of the scan of which this is a part. Default: new ones. */
+  readonly identity?: ScanIdentity;
+  /** Saves the progress in place of the checkpoint file. */
+  readonly checkpointer?: Checkpointer;
+  /** Called for every address that opts out by a marker in a reply. */
+  readonly onOptOut?: (address: Address) => void;
   /**
    * Called when everything is open, before the first probe. Returns further outputs of the rows,
    * which the scan does not close.
@@ -79,8 +90,8 @@ export async function runPreparedScan(
   await using _opened = scan.opened;
   checkWritten(scan.files);
   const { metrics } = scan.options;
-  const sockets = await openSockets(scan);
-  const started = startScan(scan);
+  const sockets = await openSockets(scan, options.gate);
+  const started = startScan(scan, options.identity);
   const { state } = started;
   const written: WrittenDatabase[] = [];
   await using _served = serveScan(metrics, state, written, scan.report);
@@ -147,10 +158,12 @@ function workOf({ plan, limits, selection: { order } }: PreparedScan): ScanWork 
 function setupOf(
   scan: PreparedScan,
   { state, key, sockets, capacity, openedScan, stores, sinks: outputs }: Opened,
-  { signal, abandon, onPass, onClockJump, onTrouble }: RunOptions,
+  given: RunOptions,
   sinks: readonly Sink[],
 ): ScanSetup {
   const { options, selection: { targets, order }, limits, network, context } = scan;
+  const { signal, abandon, gate, throttle, checkpointer } = given;
+  const { onStart, onPass, onClockJump, onTrouble, onOptOut } = given;
   return {
     targets: {
       ...targets,
@@ -164,22 +177,26 @@ function setupOf(
       openSockets: (bits) => sockets[bits],
       threads: options.threads,
       openExclusive: (bits) =>
-        network.openSocket({ address: localAddress(options, bits), port: 0 }),
+        network.openSocket({ address: localAddress(options, bits), port: 0 }, gate),
       dialer: context.network === undefined ? denoDialer(options.sourceIp) : network.dialer,
       sinks,
-      checkpoint: openedScan.writer,
+      checkpoint: checkpointer ?? openedScan.writer,
+      throttle,
+      gate,
       clock: network.clock,
       random: randomBytes,
       key,
       state,
     },
     hooks: {
+      onStart,
       onPass,
       onClockJump,
       onTrouble,
       onOptOut: (address) => {
         network.optOuts.note(address);
         stores.optOut(address);
+        onOptOut?.(address);
       },
       checkOutputs: async () => {
         for (const sink of outputs) await sink.check?.();

@@ -12,6 +12,7 @@ import {
 } from "../../core/address.ts";
 import { maxDatagramsIn } from "../receive_drain.ts";
 import { systemClock } from "../clock.ts";
+import type { SendGate } from "../send_gate.ts";
 import {
   DatagramBatch,
   type DatagramReceiver,
@@ -34,10 +35,16 @@ export const USUAL_RECEIVE_BUFFER = 212_992;
  *
  * @param local The local address, and the local port or 0 for any.
  * @param largest Largest datagram to receive, bytes; larger ones are cut. Default: 65,535.
+ * @param gate The gate of its datagrams. Default: none.
  * @throws Deno.errors.AddrInUse, Deno.errors.AddrNotAvailable, Deno.errors.NotCapable.
  */
-export function openSocket(local: Endpoint, largest: number = LARGEST): DatagramSocket {
-  return denoSocket(formatAddress(local.address), local.port, family(local.address), largest);
+export function openSocket(
+  { address, port }: Endpoint,
+  largest: number = LARGEST,
+  gate?: SendGate,
+): DatagramSocket {
+  const socket = Deno.listenDatagram({ transport: "udp", hostname: formatAddress(address), port });
+  return new DenoSocket(socket, family(address), largest, gate);
 }
 
 /**
@@ -49,7 +56,8 @@ export function openSocket(local: Endpoint, largest: number = LARGEST): Datagram
  */
 export function openLinkSocket(address: bigint, zone: string): DatagramSocket {
   try {
-    return denoSocket(`${formatAddress(address)}%${zone}`, 0, 6, LARGEST);
+    const hostname = `${formatAddress(address)}%${zone}`;
+    return new DenoSocket(Deno.listenDatagram({ transport: "udp", hostname, port: 0 }), 6, LARGEST);
   } catch (error) {
     if (!(error instanceof Error) || error.name !== "Error" || "code" in error) throw error;
     throw lookupFailure(error);
@@ -107,11 +115,6 @@ export async function openGroupSocket(
   return new DenoSocket(socket, 4, largest);
 }
 
-function denoSocket(hostname: string, port: number, bits: 4 | 6, largest: number): DatagramSocket {
-  const socket = Deno.listenDatagram({ transport: "udp", hostname, port });
-  return new DenoSocket(socket, bits, largest);
-}
-
 /** Number of buffers that are allocated at once. */
 const BUFFERS_AT_ONCE = 64;
 /**
@@ -146,7 +149,12 @@ class DenoSocket implements DatagramSocket<DatagramBatch> {
   /** Number of datagrams and errors that arrived. */
   #arrived = 0;
 
-  constructor(socket: Deno.DatagramConn, readonly family: 4 | 6, largest: number) {
+  constructor(
+    socket: Deno.DatagramConn,
+    readonly family: 4 | 6,
+    largest: number,
+    readonly gate?: SendGate,
+  ) {
     this.#socket = socket;
     this.#buffer = largest === LARGEST ? takeBuffer() : new Uint8Array(largest);
     this.port = (socket.addr as Deno.NetAddr).port;
@@ -192,6 +200,10 @@ class DenoSocket implements DatagramSocket<DatagramBatch> {
 
   async send(datagram: Uint8Array, { address, port }: Endpoint): Promise<boolean> {
     const to: Deno.NetAddr = { transport: "udp", hostname: formatAddress(address), port };
+    if (this.gate?.isOpen() === false) {
+      this.gate.keptBack++;
+      return false;
+    }
     try {
       await this.#socket.send(datagram, to);
       return true;

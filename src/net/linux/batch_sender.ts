@@ -17,6 +17,7 @@ import {
 import type { SendJob } from "./thread/shared_job_queue.ts";
 import type { PreparedBatch, Transmit } from "./batch/transmit.ts";
 import type { SendThread } from "./thread/send_thread.ts";
+import { type SendGate, untilOpen } from "../send_gate.ts";
 import type { SocketErrors } from "../socket.ts";
 
 /**
@@ -39,6 +40,8 @@ export interface BatchSenderParts {
   readonly transmit: Transmit;
   /** The error counts to add to. */
   readonly errors: SocketErrors;
+  /** The gate of what this thread sends. Default: none. */
+  readonly gate?: SendGate;
 }
 
 /** Sends batches, and waits if the system accepts none. It does not own its parts. */
@@ -59,8 +62,12 @@ export class BatchSender {
    * once. The promise rejects when the interface is gone, or is down after the signal has aborted.
    */
   flush(batch: PreparedBatch, signal?: AbortSignal): number | Promise<number> {
-    const { transmit } = this.parts;
+    const { transmit, gate } = this.parts;
     if (this.#closed) return 0;
+    if (gate?.isOpen() === false) {
+      gate.keptBack += batch.count;
+      return 0;
+    }
     const accepted = transmit(batch, 0);
     if (accepted === batch.count) return accepted;
     return this.#sendRest(batch, Math.max(0, accepted), signal);
@@ -108,10 +115,16 @@ export class BatchSender {
   }
 
   async #sendFrom(batch: PreparedBatch, from: number, signal?: AbortSignal): Promise<number> {
-    const { transmit, errors } = this.parts;
+    const { transmit, errors, gate } = this.parts;
     let sent = from;
     let waits = 0;
     for (let at = from; at < batch.count && !this.#closed;) {
+      if (gate?.isOpen() === false) {
+        gate.keptBack += batch.count - at;
+        // Frames in the ring of an XDP socket cannot be removed: their batch continues.
+        if (batch.length === 0 || !await untilOpen(gate, signal)) break;
+        continue;
+      }
       const accepted = transmit(batch, at);
       if (accepted > 0) {
         at += accepted;

@@ -9,6 +9,7 @@ import { checkLayout } from "./ffi/mmsghdr.ts";
 import { PacketSender } from "./packet_sender.ts";
 import { type FrameRoute, type FrameSender, FrameSocket } from "./frame_socket.ts";
 import { SendThread } from "./thread/send_thread.ts";
+import type { SendGate } from "../send_gate.ts";
 import type { DatagramSocket } from "../socket.ts";
 import { openUdpSocket } from "./udp_engine.ts";
 import { XdpSocket } from "./xdp/xdp_socket.ts";
@@ -35,7 +36,7 @@ export interface FrameEngine {
    *
    * @throws Deno.errors.AddrInUse and other errors of the system's sockets.
    */
-  open(local: Endpoint, thread?: SendThread): DatagramSocket;
+  open(local: Endpoint, thread?: SendThread, gate?: SendGate): DatagramSocket;
   /** Starts a sender thread. */
   startThread(): Promise<SendThread>;
 }
@@ -49,7 +50,8 @@ export interface FrameEngine {
 export async function packetEngine(options: FrameEngineOptions): Promise<FrameEngine> {
   const { uplink, route } = await findRoute(options);
   await testSender(new PacketSender(uplink.interface.index));
-  const open = (thread?: SendThread) => new PacketSender(uplink.interface.index, thread);
+  const open: SenderOpener = (thread, gate) =>
+    new PacketSender(uplink.interface.index, thread, gate);
   return {
     uplink,
     open: socketOpener(route, open),
@@ -71,9 +73,9 @@ export async function xdpEngine(options: FrameEngineOptions): Promise<FrameEngin
   if (options.isDry) free.pop()![Symbol.dispose]();
   const take = (queue: number) => queue === 0 && free.pop() || new XdpSocket(index, queue);
   const sockets = new Map<SendThread, XdpSocket>();
-  const open = (thread?: SendThread) => {
+  const open: SenderOpener = (thread, gate) => {
     const socket = thread === undefined ? undefined : sockets.get(thread);
-    return new XdpSender(socket ?? take(0), thread);
+    return new XdpSender(socket ?? take(0), thread, gate);
   };
   let queues = 0;
   const startThread = async () => {
@@ -105,19 +107,24 @@ async function testSender(sender: FrameSender): Promise<void> {
   await sender.release();
 }
 
-/** Returns a function that opens sockets. The open sockets of one thread share a frame sender. */
-function socketOpener(route: FrameRoute, openSender: (thread?: SendThread) => FrameSender) {
+type SenderOpener = (thread?: SendThread, gate?: SendGate) => FrameSender;
+
+/**
+ * Returns a function that opens sockets. The open sockets of one thread share a frame sender, and
+ * have the same gate.
+ */
+function socketOpener(route: FrameRoute, openSender: SenderOpener) {
   const senders = new Map<SendThread | undefined, FrameSender>();
-  return (local: Endpoint, thread?: SendThread): DatagramSocket => {
-    if (family(local.address) === 6) return openUdpSocket(local, { thread });
+  return (local: Endpoint, thread?: SendThread, gate?: SendGate): DatagramSocket => {
+    if (family(local.address) === 6) return openUdpSocket(local, { thread, gate });
     let sender = senders.get(thread);
     if (sender === undefined || sender.isClosed) {
-      sender = openSender(thread);
+      sender = openSender(thread, gate);
       senders.set(thread, sender);
     }
     sender.hold(); // `release` closes the sender, unless a socket has opened
     try {
-      const udp = openUdpSocket(local, { thread, errors: sender.errors });
+      const udp = openUdpSocket(local, { thread, errors: sender.errors, gate });
       return new FrameSocket(udp, sender, route);
     } finally {
       void sender.release();

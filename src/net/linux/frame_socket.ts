@@ -17,6 +17,7 @@ import type {
   SocketErrors,
   Template,
 } from "../socket.ts";
+import type { SendGate } from "../send_gate.ts";
 import type { UdpSocket } from "./udp_socket.ts";
 import type { Uplink } from "./netlink/uplink.ts";
 
@@ -67,6 +68,10 @@ export class FrameSocket implements DatagramSocket<FrameBatch | FrameTargetBatch
   ) {
     this.#behindGateway = new AddressesBehindGateway(route.ranges);
     sender.hold();
+  }
+
+  get gate(): SendGate | undefined {
+    return this.udp.gate;
   }
 
   get errors(): SocketErrors {

@@ -22,6 +22,7 @@ import { linkLayerAddress } from "./ffi/sockaddr_ll.ts";
 import type { FrameSender } from "./frame_socket.ts";
 import type { TargetBatch } from "./batch/target_batch.ts";
 import type { SendThread } from "./thread/send_thread.ts";
+import type { SendGate } from "../send_gate.ts";
 import { noErrors, type SocketErrors } from "../socket.ts";
 
 /**
@@ -41,9 +42,10 @@ export class PacketSender implements FrameSender {
    *
    * @param index The index of the interface.
    * @param thread The sender thread. Default: the calling thread sends.
+   * @param gate The gate of frames that the calling thread sends. Default: none.
    * @throws Error with the call that failed.
    */
-  constructor(index: number, readonly thread?: SendThread) {
+  constructor(index: number, readonly thread?: SendThread, gate?: SendGate) {
     const libc = this.#libc = new Libc();
     const { call } = libc;
     const opened: number[] = [];
@@ -71,7 +73,7 @@ export class PacketSender implements FrameSender {
       libc[Symbol.dispose]();
       throw error;
     }
-    const parts = { libc, closing: this.#closing, thread, errors: this.errors };
+    const parts = { libc, closing: this.#closing, thread, errors: this.errors, gate };
     this.#sender = new BatchSender({ ...parts, transmit: sendMessages(libc) });
     thread?.hold();
   }

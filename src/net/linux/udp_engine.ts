@@ -29,6 +29,7 @@ import {
 } from "./ffi/libc.ts";
 import { checkLayout, sockaddrSize, writeSockaddr } from "./ffi/mmsghdr.ts";
 import type { SendThread } from "./thread/send_thread.ts";
+import type { SendGate } from "../send_gate.ts";
 import type { SocketErrors } from "../socket.ts";
 import { UdpSocket } from "./udp_socket.ts";
 
@@ -59,6 +60,8 @@ export interface UdpOptions {
   readonly thread?: SendThread;
   /** The error counts to add to. Default: counts of its own. */
   readonly errors?: SocketErrors;
+  /** The gate of its datagrams. Default: none. */
+  readonly gate?: SendGate;
 }
 
 /**
@@ -70,7 +73,7 @@ export interface UdpOptions {
  */
 export function openUdpSocket(
   local: Endpoint,
-  { receiveBuffer = RECEIVE_BUFFER, thread, errors }: UdpOptions = {},
+  { receiveBuffer = RECEIVE_BUFFER, thread, errors, gate }: UdpOptions = {},
 ): UdpSocket {
   const libc = new Libc();
   const opened: number[] = [];
@@ -82,7 +85,7 @@ export function openUdpSocket(
     if (closing < 0) throw failure(libc, "open an event");
     opened.push(closing);
     setUp(libc, socket, local, receiveBuffer);
-    return new UdpSocket(libc, socket, closing, family(local.address), thread, errors);
+    return new UdpSocket(libc, socket, closing, family(local.address), thread, errors, gate);
   } catch (error) {
     for (const one of opened) libc.call.close(one);
     libc[Symbol.dispose]();

@@ -22,6 +22,7 @@ import { preparedMessages, sendMessages } from "./batch/transmit.ts";
 import { BatchSender, countError } from "./batch_sender.ts";
 import { TargetBatch } from "./batch/target_batch.ts";
 import type { SendThread } from "./thread/send_thread.ts";
+import type { SendGate } from "../send_gate.ts";
 import { SocketMemory } from "./ffi/socket_memory.ts";
 import {
   type DatagramReceiver,
@@ -88,6 +89,7 @@ export class UdpSocket implements DatagramSocket<MessageBatch | TargetBatch> {
    * @param closing An eventfd that ends all waits when the socket is being closed.
    * @param thread The sender thread for batches. Default: the calling thread sends.
    * @param errors The error counts to add to. Default: counts of its own.
+   * @param gate The gate of its datagrams. Default: none.
    * @throws Error with the call that failed; ownership then stays with the caller.
    */
   constructor(
@@ -97,6 +99,7 @@ export class UdpSocket implements DatagramSocket<MessageBatch | TargetBatch> {
     readonly family: 4 | 6,
     private readonly thread?: SendThread,
     readonly errors: SocketErrors = noErrors(),
+    readonly gate?: SendGate,
   ) {
     this.#arrivals = new MessageHeaders({ count: ARRIVALS, family, payload: DATAGRAM_SPACE });
     this.#name = new Uint8Array(sockaddrSize(family));
@@ -109,7 +112,7 @@ export class UdpSocket implements DatagramSocket<MessageBatch | TargetBatch> {
     this.receiveBuffer = this.#memory.size;
     this.#receiveDrain = new ReceiveDrain(maxDatagramsIn(this.receiveBuffer));
     const transmit = sendMessages(libc);
-    this.#sender = new BatchSender({ libc, closing, thread, transmit, errors: this.errors });
+    this.#sender = new BatchSender({ libc, closing, thread, transmit, errors: this.errors, gate });
     thread?.hold();
   }
 
@@ -217,6 +220,10 @@ export class UdpSocket implements DatagramSocket<MessageBatch | TargetBatch> {
     const { libc, socket } = this;
     const bytes = datagram as Uint8Array<ArrayBuffer>;
     for (let waits = 0; this.#closed === undefined; waits++) {
+      if (this.gate?.isOpen() === false) {
+        this.gate.keptBack++;
+        return false;
+      }
       this.#to.set(0, to); // written again after a wait, because other sends use the same memory
       writeSockaddr(this.#nameView, 0, this.#to, 0);
       const size = BigInt(bytes.length);

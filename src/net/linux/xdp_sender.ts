@@ -9,6 +9,7 @@ import { BatchSender } from "./batch_sender.ts";
 import type { FrameSender } from "./frame_socket.ts";
 import type { TargetBatch } from "./batch/target_batch.ts";
 import type { SendThread } from "./thread/send_thread.ts";
+import type { SendGate } from "../send_gate.ts";
 import { noErrors, type SocketErrors } from "../socket.ts";
 import type { XdpSocket } from "./xdp/xdp_socket.ts";
 import { XdpRing } from "./xdp/xdp_ring.ts";
@@ -28,13 +29,18 @@ export class XdpSender implements FrameSender {
    * Takes ownership of an XDP socket.
    *
    * @param thread The sender thread, started with the socket's memory map. Default: this thread.
+   * @param gate The gate of frames that this thread sends. Default: none.
    * @throws Error with the call that failed.
    */
-  constructor(private readonly socket: XdpSocket, readonly thread?: SendThread) {
+  constructor(
+    private readonly socket: XdpSocket,
+    readonly thread?: SendThread,
+    gate?: SendGate,
+  ) {
     const libc = this.#libc;
     this.#closing = libc.call.eventfd(0, EFD_CLOEXEC);
     if (this.#closing < 0) throw failure(libc, "open an event");
-    const parts = { libc, closing: this.#closing, thread, errors: this.errors };
+    const parts = { libc, closing: this.#closing, thread, errors: this.errors, gate };
     const ring = thread === undefined ? new XdpRing(libc, socket.map) : undefined;
     const transmit: XdpRing["transmit"] = (batch, from) => ring!.transmit(batch, from);
     this.#sender = new BatchSender({ ...parts, transmit });

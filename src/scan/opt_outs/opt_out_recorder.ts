@@ -68,15 +68,26 @@ export class OptOutRecorder {
    * saved.
    */
   record(address: Address): Promise<void> {
-    const { io: { state, checkpoint }, hooks } = this.#options;
-    const { optedOut } = this.#tables;
-    if (!optedOut.has(address)) {
-      state.optedOut++;
-      optedOut.add(address);
-      hooks?.onOptOut?.(address);
-      this.#saved = this.#saved.then(() => checkpoint?.optedOut(address));
+    if (this.#add(address)) {
+      this.#options.io.state.optedOut++;
+      this.#options.hooks?.onOptOut?.(address);
     }
     return this.#saved;
+  }
+
+  /** Records an opt-out that was found elsewhere: it is neither counted nor reported. */
+  recordFromOutside(address: Address): void {
+    this.#add(address);
+  }
+
+  /** Adds an opt-out to the table and to the checkpoint. Returns whether it is new. */
+  #add(address: Address): boolean {
+    const { checkpoint } = this.#options.io;
+    const { optedOut } = this.#tables;
+    if (optedOut.has(address)) return false;
+    optedOut.add(address);
+    this.#saved = this.#saved.then(() => checkpoint?.optedOut(address));
+    return true;
   }
 
   /** Resolves when the checkpoint contains all opt-outs so far. */

@@ -1,4 +1,5 @@
 /** Temporary NATS servers with JetStream, on free ports of loopback. */
+import { connectBroker } from "../../src/campaign/nats/connection.ts";
 import { freePort } from "../fakes/free_port.ts";
 
 /** A running server. */
@@ -96,7 +97,7 @@ export async function startNats(
   };
 }
 
-/** Starts a cluster of three servers, in which the leader of JetStream is elected. */
+/** Starts a cluster of three servers, and waits until it can store messages on all of them. */
 export async function startCluster(): Promise<NatsServer[] & AsyncDisposable> {
   const ports = [1, 2, 3].map(freePort);
   const routes = ports.map((port) => `"nats://127.0.0.1:${port}"`).join(", ");
@@ -106,11 +107,24 @@ export async function startCluster(): Promise<NatsServer[] & AsyncDisposable> {
       config: `cluster { name: trio, listen: "127.0.0.1:${port}", routes: [${routes}] }`,
     })
   ));
-  return Object.assign(servers, {
+  const cluster = Object.assign(servers, {
     async [Symbol.asyncDispose]() {
       await Promise.all(servers.map((server) => server[Symbol.asyncDispose]()));
     },
   });
+  await until(() =>
+    servers.every(({ log }) => log.some((line) => line.includes("metadata leader")))
+  );
+  await using broker = await connectBroker({ nats: servers[0].url }, "test");
+  const probe = { name: "PROBE", subjects: ["probe"], num_replicas: 3 };
+  await until(() => broker.jsm.streams.add(probe).then(() => true, () => false));
+  await broker.jsm.streams.delete(probe.name);
+  return cluster;
+}
+
+/** Waits until a condition is true. */
+export async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
+  while (!await condition()) await new Promise((resolve) => setTimeout(resolve, 20));
 }
 
 async function readLines(

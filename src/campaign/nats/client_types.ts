@@ -122,7 +122,10 @@ export interface StreamConfig {
   duplicate_window: number;
   max_age: number;
   max_bytes: number;
+  max_msgs_per_subject: number;
   num_replicas: number;
+  /** Whether a message may replace all earlier ones of its subject. */
+  allow_rollup_hdrs: boolean;
 }
 
 /** The state of a stream. */
@@ -213,23 +216,14 @@ export interface ObjectStore {
 /** Makes the fields of a user's proof for the server's `nonce`. */
 export type Authenticator = (nonce?: string) => object | void;
 
-/** Options of buckets and stores of objects. */
-interface BucketOptions {
-  replicas?: number;
-  /** The age after which keys are removed, milliseconds. */
-  ttl?: number;
-}
-
 /** Opens buckets. */
 export interface Buckets {
   open(name: string): Promise<KV>;
-  create(name: string, options?: BucketOptions): Promise<KV>;
 }
 
 /** Opens stores of objects. */
 export interface ObjectStores {
   open(name: string): Promise<ObjectStore>;
-  create(name: string, options?: { replicas?: number }): Promise<ObjectStore>;
 }
 
 /** Options of `connect()`: see the documentation of the client. */

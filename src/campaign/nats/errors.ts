@@ -9,25 +9,32 @@ import { InputError } from "../../core/errors.ts";
 const CODES = {
   noStream: 10059,
   noConsumer: 10014,
+  otherConfiguration: 10058,
   wrongLastSequence: [10071, 10164],
-  tooFewServers: [10005, 10074],
-  noStorage: [10047, 10028, 10023],
-} as const;
+  noPeers: 10005,
+  noCluster: 10074,
+  noStorage: [10002, 10023, 10028, 10047],
+};
 
-/** The code of JetStream's error; `undefined` for other errors. */
-function codeOf(error: unknown): number | undefined {
+/** The code of JetStream's error; 0 for other errors. */
+function codeOf(error: unknown): number {
   const { code } = error as { code?: unknown };
-  return typeof code === "number" ? code : undefined;
+  return typeof code === "number" ? code : 0;
 }
 
 /** Whether an update of a key was refused because the key has another revision. */
 export function isWrongRevision(error: unknown): boolean {
-  return (CODES.wrongLastSequence as readonly (number | undefined)[]).includes(codeOf(error));
+  return CODES.wrongLastSequence.includes(codeOf(error));
 }
 
 /** Whether a stream or bucket does not exist. */
 export function isMissingStream(error: unknown): boolean {
   return codeOf(error) === CODES.noStream;
+}
+
+/** Whether a stream exists with another configuration. */
+export function isOtherConfiguration(error: unknown): boolean {
+  return codeOf(error) === CODES.otherConfiguration;
 }
 
 /** Whether a consumer does not exist. */
@@ -79,13 +86,16 @@ function brokerReason(error: Error): string {
   }
   const violation = violationOf(error);
   if (violation !== undefined) return violation;
-  if (CODES.tooFewServers.some((one) => one === code)) {
-    return "its cluster has too few servers with JetStream for --replicas";
-  }
-  if (CODES.noStorage.some((one) => one === code)) {
+  const lacksStorage = error.message.includes("insufficient storage");
+  if (CODES.noStorage.includes(code) || lacksStorage) {
     return "its storage for JetStream is smaller than --results-limit";
   }
-  if (error.name === "TimeoutError") return "the server does not reply";
+  if (code === CODES.noCluster || code === CODES.noPeers) {
+    return "--replicas 3 needs a cluster of three servers with JetStream";
+  }
+  if (error.name === "TimeoutError") {
+    return "JetStream does not reply; a cluster may still elect its leader";
+  }
   return oneLine(error.message);
 }
 

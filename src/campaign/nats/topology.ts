@@ -1,0 +1,194 @@
+/**
+ * The streams, buckets and consumers that campaigns share.
+ *
+ * @module
+ */
+import { InputError } from "../../core/errors.ts";
+import {
+  CONTROL,
+  LEASES,
+  resultConsumer,
+  RESULTS,
+  SPECS,
+  taskConsumer,
+  TASKS,
+  taskSubject,
+} from "../names.ts";
+import type { StreamConfig } from "./client_types.ts";
+import type { Broker } from "./connection.ts";
+import { brokerError, isMissingStream, isOtherConfiguration } from "./errors.ts";
+
+/** Options of new streams. */
+export interface TopologyOptions {
+  /** The number of servers that store each message: 1 or 3. */
+  readonly replicas: number;
+  /** Maximum size of the stream of results, bytes. */
+  readonly resultsLimit: number;
+}
+
+const [SECOND, HOUR, DAY] = [1, 3600, 86_400].map((seconds) => seconds * 1e9);
+
+/** Fields that are the same for all programs: a stream with others belongs to somebody else. */
+const OWN_FIELDS = ["subjects", "retention", "discard", "max_msgs_per_subject"] as const;
+
+type OwnStream = Partial<StreamConfig> & Pick<StreamConfig, "name" | typeof OWN_FIELDS[number]>;
+
+/** The stream of a bucket, as clients of NATS expect it. */
+function bucket(name: string): OwnStream {
+  return {
+    name: `KV_${name}`,
+    subjects: [`$KV.${name}.>`],
+    retention: "limits",
+    discard: "new",
+    max_msgs_per_subject: 1,
+    allow_rollup_hdrs: true,
+  };
+}
+
+const STREAMS: readonly OwnStream[] = [
+  {
+    name: TASKS,
+    subjects: [taskSubject(">")],
+    retention: "workqueue",
+    discard: "old",
+    max_msgs_per_subject: -1,
+    duplicate_window: DAY,
+  },
+  {
+    name: RESULTS,
+    subjects: ["bs.results.>"],
+    retention: "limits",
+    discard: "new",
+    max_msgs_per_subject: -1,
+    duplicate_window: HOUR,
+  },
+  bucket(CONTROL),
+  { ...bucket(LEASES), max_age: 30 * DAY },
+  {
+    name: `OBJ_${SPECS}`,
+    subjects: [`$O.${SPECS}.C.>`, `$O.${SPECS}.M.>`],
+    retention: "limits",
+    discard: "new",
+    max_msgs_per_subject: -1,
+    allow_rollup_hdrs: true,
+  },
+];
+
+/**
+ * Creates the streams and buckets that do not exist. Existing ones keep their replicas and size.
+ *
+ * @throws InputError when one belongs to somebody else, or cannot be created.
+ */
+export async function ensureTopology(
+  broker: Broker,
+  { replicas, resultsLimit }: TopologyOptions,
+): Promise<void> {
+  for (const stream of STREAMS) {
+    const limit = stream.name === RESULTS && { max_bytes: resultsLimit };
+    const found = await configOf(broker, stream.name) ??
+      await create(broker, { ...stream, num_replicas: replicas, ...limit });
+    checkOwn(broker, stream, found);
+  }
+}
+
+/**
+ * Checks that a submitter created the streams and buckets.
+ *
+ * @throws InputError when one is missing, or belongs to somebody else.
+ */
+export async function checkTopology(broker: Broker): Promise<void> {
+  for (const stream of STREAMS) {
+    const found = await configOf(broker, stream.name);
+    if (found === undefined) {
+      throw new InputError(
+        `There are no campaigns on NATS at ${broker.place}: submit a campaign first`,
+      );
+    }
+    checkOwn(broker, stream, found);
+  }
+}
+
+async function configOf(broker: Broker, name: string): Promise<StreamConfig | undefined> {
+  try {
+    return (await broker.jsm.streams.info(name)).config;
+  } catch (error) {
+    if (isMissingStream(error)) return undefined;
+    throw brokerError(error, broker.place);
+  }
+}
+
+async function create(broker: Broker, stream: OwnStream): Promise<StreamConfig> {
+  try {
+    return (await broker.jsm.streams.add(stream)).config;
+  } catch (error) {
+    // Another submitter creates streams at the same time, with other limits.
+    const found = isOtherConfiguration(error) ? await configOf(broker, stream.name) : undefined;
+    if (found === undefined) throw brokerError(error, broker.place);
+    return found;
+  }
+}
+
+function checkOwn({ place }: Broker, own: OwnStream, found: StreamConfig): void {
+  for (const field of OWN_FIELDS) {
+    const [is, wanted] = [`${found[field]}`, `${own[field]}`];
+    if (is === wanted) continue;
+    throw new InputError(
+      `Cannot use NATS at ${place}: the stream ${own.name} is not one of blocksweep: ` +
+        `its ${field} is "${is}", and must be "${wanted}"`,
+    );
+  }
+}
+
+/** How workers take tasks. */
+export interface TaskConsumerOptions {
+  /** The time after which a task without a sign of its worker goes to another one, milliseconds. */
+  readonly ackWaitMs: number;
+  /** Maximum number of parts that are scanned at the same time. */
+  readonly maxRunning: number;
+}
+
+/**
+ * Creates or updates the consumer from which workers take the tasks of a campaign.
+ *
+ * @throws InputError when it cannot be created.
+ */
+export async function ensureTaskConsumer(
+  broker: Broker,
+  campaign: string,
+  { ackWaitMs, maxRunning }: TaskConsumerOptions,
+): Promise<void> {
+  await ensureConsumer(broker, TASKS, {
+    durable_name: taskConsumer(campaign),
+    filter_subject: taskSubject(campaign),
+    ack_wait: ackWaitMs * 1e6,
+    max_ack_pending: maxRunning,
+  });
+}
+
+/**
+ * Creates or updates the consumer from which the collectors of one database take results.
+ *
+ * @throws InputError when it cannot be created.
+ */
+export async function ensureResultConsumer(
+  broker: Broker,
+  databaseIdentity: string,
+): Promise<void> {
+  await ensureConsumer(broker, RESULTS, {
+    durable_name: resultConsumer(databaseIdentity),
+    ack_wait: 60 * SECOND,
+    max_ack_pending: 1024,
+  });
+}
+
+async function ensureConsumer(
+  broker: Broker,
+  stream: string,
+  config: Parameters<Broker["jsm"]["consumers"]["add"]>[1],
+): Promise<void> {
+  try {
+    await broker.jsm.consumers.add(stream, { ...config, ack_policy: "explicit", max_deliver: -1 });
+  } catch (error) {
+    throw brokerError(error, broker.place);
+  }
+}

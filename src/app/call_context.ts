@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { Network } from "../net/network.ts";
+import type { Network, OptOutList } from "../net/network.ts";
 import type { ReadingContext } from "./options/read_options.ts";
 import { systemNetwork } from "./system_network.ts";
 
@@ -11,6 +11,8 @@ import { systemNetwork } from "./system_network.ts";
 export interface CallContext extends Required<ReadingContext> {
   /** The network. Default: that of this machine. */
   readonly network?: Network;
+  /** The list of addresses that opted out. Default: that of the network. */
+  readonly optOuts?: OptOutList;
   /** Receives a line for the user, even if the option `quiet` is given. */
   readonly warn: (line: string) => void;
   /** Receives the reason why a record of a name is not used. */
@@ -19,8 +21,9 @@ export interface CallContext extends Required<ReadingContext> {
 
 /** The network of the context, or that of this machine. Nothing is opened or read yet. */
 export function networkOf(
-  { network, note, warn, allProtocols }: Omit<CallContext, "nameOf">,
+  { network, optOuts, note, warn, allProtocols }: Omit<CallContext, "nameOf">,
   optOutFile?: string,
 ): Network {
-  return network ?? systemNetwork({ optOutFile, note, report: warn, allProtocols });
+  const usual = network ?? systemNetwork({ optOutFile, note, report: warn, allProtocols });
+  return optOuts === undefined ? usual : Object.create(usual, { optOuts: { value: optOuts } });
 }

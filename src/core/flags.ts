@@ -29,6 +29,8 @@ export const GENERAL_FLAGS = {
   statusLost: "the server replied, but sent no status",
   statusMalformed: "the status cannot be decoded",
   verifyMalformed: "a reply to the request of `--verify` cannot be decoded",
+  tooLarge:
+    "the row did not fit into a message of a campaign: raw replies, the icon or large values are omitted",
   cutShort:
     "the interview ended early (Ctrl-C, --max-runtime, a flood, too few file descriptors): protocols may be missing",
 } as const satisfies FlagMeanings;

@@ -3,7 +3,6 @@
  *
  * @module
  */
-import type { Address } from "../../core/address.ts";
 import { denoDialer } from "../../net/deno/tcp_dialer.ts";
 import { runScan } from "../../scan/scan.ts";
 import type { Checkpointer, ScanEnd, ScanHooks, ScanIo, ScanSetup } from "../../scan/scan_setup.ts";
@@ -49,8 +48,8 @@ export interface RunOptions
   readonly identity?: ScanIdentity;
   /** Saves the progress in place of the checkpoint file. */
   readonly checkpointer?: Checkpointer;
-  /** Called for every address that opts out by a marker in a reply. */
-  readonly onOptOut?: (address: Address) => void;
+  /** Whether rows have attachments. Default: only if databases are among the outputs. */
+  readonly attach?: boolean;
   /**
    * Called when everything is open, before the first probe. Returns further outputs of the rows,
    * which the scan does not close.
@@ -163,7 +162,7 @@ function setupOf(
 ): ScanSetup {
   const { options, selection: { targets, order }, limits, network, context } = scan;
   const { signal, abandon, gate, throttle, checkpointer } = given;
-  const { onStart, onPass, onClockJump, onTrouble, onOptOut } = given;
+  const { onStart, onPass, onClockJump, onTrouble, attach = stores.sinks.length > 0 } = given;
   return {
     targets: {
       ...targets,
@@ -172,7 +171,7 @@ function setupOf(
     },
     order,
     limits: { ...limits, ...capacity },
-    interviews: { ...scanInterviews(options), attach: stores.sinks.length > 0 },
+    interviews: { ...scanInterviews(options), attach },
     io: {
       openSockets: (bits) => sockets[bits],
       threads: options.threads,
@@ -196,7 +195,6 @@ function setupOf(
       onOptOut: (address) => {
         network.optOuts.note(address);
         stores.optOut(address);
-        onOptOut?.(address);
       },
       checkOutputs: async () => {
         for (const sink of outputs) await sink.check?.();

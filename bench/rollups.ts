@@ -111,7 +111,7 @@ async function query(
 
 async function measure(database: Database): Promise<void> {
   await createTables(database);
-  const start = { id: WATCH, kind: "watch" as const, at: NOW, shards: 1, config: "{}" };
+  const start = { id: WATCH, kind: "watch" as const, at: NOW, config: "{}" };
   await new Store(database).begin(start);
   await fill(database);
   const startedAt = NOW - days * DAY_MS;

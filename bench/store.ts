@@ -156,7 +156,7 @@ function rowByRow(statement: BulkStatement): BulkStatement {
 /** A function that runs only the statements that change rows. `timed` adds up their time. */
 async function bare(place: string, timed: Timed): Promise<Write> {
   const database = await open(place);
-  const begin = { kind: "sweep", at: 0, shards: 1, config: "{}" } as const;
+  const begin = { kind: "sweep", at: 0, config: "{}" } as const;
   const store = new Store(database);
   for (const scan of [1, 2]) await store.begin({ id: scanId(scan), ...begin });
   let written = 0;

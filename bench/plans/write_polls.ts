@@ -23,7 +23,6 @@ await new Store(database).begin({
   id: WATCH,
   kind: "watch",
   at: Date.now(),
-  shards: 1,
   config: "{}",
 });
 const servers = [];

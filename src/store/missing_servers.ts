@@ -52,6 +52,11 @@ export interface FinishedScan {
   readonly coverage: Coverage;
   /** Number of scans in a row without a reply after which a server counts as offline. */
   readonly downAfter: number;
+  /**
+   * Returns in each transaction whether the scan still is to count servers; if not, the rest is
+   * omitted. Default: it is.
+   */
+  readonly isCurrent?: () => Promise<boolean>;
 }
 
 /**
@@ -75,9 +80,13 @@ export async function markMissing(database: Database, scan: FinishedScan): Promi
           readTexts(String(protocols)) ?? [],
         )
       );
-      count += await database.transaction((attempt) =>
-        markRows(database, scan, number, missing, attempt)
+      const marked = await database.transaction(async (attempt) =>
+        await scan.isCurrent?.() === false
+          ? undefined
+          : await markRows(database, scan, number, missing, attempt)
       );
+      if (marked === undefined) return count;
+      count += marked;
       if (database.now() - beatAt < HEARTBEAT_MS) continue;
       await writeHeartbeat(database, number);
       beatAt = database.now();

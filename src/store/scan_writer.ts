@@ -31,28 +31,40 @@ export async function writeScanRecords(
 ): Promise<void> {
   for (let at = 0; at < records.length; at += BATCH) {
     const batch = records.slice(at, at + BATCH);
-    await database.transaction(async (attempt) => {
-      const matched = await matchServers(database, withOtherNames(batch, scope), attempt);
-      const { all, servers, known, scans, replied } = matched;
-      const complete = scope === undefined
-        ? servers
-        : await withKeptColumns(database, servers, known, scope);
-      const writes = complete.map((one) => writeOf(one, scans, database.clockOffsetMs));
-      const rules = {
-        replacesSameTime: true,
-        reportsNew: true,
-        reportsPlayers: false,
-        allProtocols: scope?.allProtocols ?? PROTOCOLS,
-      };
-      const written = await writeServers(database, writes, known, rules);
-      await writeServerEvents(database, written);
-      const isFirst = ({ id, write: { scan } }: WrittenServer) =>
-        scan === null || !replied.get(scan)!.has(id);
-      await observeReplies(database, written.filter((one) => isFirst(one) || isChanged(one)));
-      await writeScanServers(database, written);
-      await writeAttached(database, attachedTo(written, all));
-    });
+    await database.transaction((attempt) => writeRecordBatch(database, batch, attempt, scope));
   }
+}
+
+/**
+ * Writes records as {@linkcode writeScanRecords} does, in the transaction that the caller has begun.
+ *
+ * @param attempt The attempt of the transaction.
+ */
+export async function writeRecordBatch(
+  database: Database,
+  batch: readonly ServerRecord[],
+  attempt: number,
+  scope?: InterviewScope,
+): Promise<void> {
+  const matched = await matchServers(database, withOtherNames(batch, scope), attempt);
+  const { all, servers, known, scans, replied } = matched;
+  const complete = scope === undefined
+    ? servers
+    : await withKeptColumns(database, servers, known, scope);
+  const writes = complete.map((one) => writeOf(one, scans, database.clockOffsetMs));
+  const rules = {
+    replacesSameTime: true,
+    reportsNew: true,
+    reportsPlayers: false,
+    allProtocols: scope?.allProtocols ?? PROTOCOLS,
+  };
+  const written = await writeServers(database, writes, known, rules);
+  await writeServerEvents(database, written);
+  const isFirst = ({ id, write: { scan } }: WrittenServer) =>
+    scan === null || !replied.get(scan)!.has(id);
+  await observeReplies(database, written.filter((one) => isFirst(one) || isChanged(one)));
+  await writeScanServers(database, written);
+  await writeAttached(database, attachedTo(written, all));
 }
 
 /** Records, and one more for each other name of an endpoint. */

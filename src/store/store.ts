@@ -10,6 +10,7 @@ import type { InterviewScope } from "./merging/kept_columns.ts";
 import { type Coverage, markMissing } from "./missing_servers.ts";
 import { writeOptOutEvents } from "./events/server_events.ts";
 import { writeOptOuts } from "./opt_outs.ts";
+import { writeOnlyPart } from "./parts/scan_parts.ts";
 import { writeScanRecords } from "./scan_writer.ts";
 import type { OptOut } from "./rows/polls.ts";
 import { type ScanNumbers, type ScanProgressRow, writeNumbers } from "./scans/scan_progress.ts";
@@ -29,8 +30,6 @@ export interface ScanStartRow {
   readonly runAt?: number;
   /** What the scan probes. Default: unknown. */
   readonly addresses?: ScanAddresses;
-  /** Number of shards that the target space is divided into. */
-  readonly shards: number;
   /** The scan's options as JSON, without passwords. */
   readonly config: string;
 }
@@ -45,8 +44,8 @@ export interface ScanEndRow extends ScanNumbers {
   readonly at: number;
   /** The scan's final state. */
   readonly state: "finished" | "interrupted" | "failed";
-  /** Number of the shard, from 1, when the scan completed it; else `undefined`. */
-  readonly shard?: number;
+  /** Whether the scan has probed all its targets. Default: false. */
+  readonly isComplete?: boolean;
   /** What a complete scan probed; known servers there that did not reply are missing. */
   readonly coverage?: Coverage;
   /** Number of scans in a row without a reply after which a server counts as offline. */
@@ -100,7 +99,7 @@ export class Store implements AsyncDisposable {
   }
 
   async #writeStart(
-    { id, kind = "sweep", at, runAt = at, shards, config, addresses }: ScanStartRow,
+    { id, kind = "sweep", at, runAt = at, config, addresses }: ScanStartRow,
   ): Promise<void> {
     const { database } = this;
     const { clockOffsetMs } = database;
@@ -108,16 +107,16 @@ export class Store implements AsyncDisposable {
     const time = timeParameter(database);
     const options = storableJson(JSON.parse(config));
     await database.run(
-      "insert into scans (uuid, kind, state, started_at, heartbeat_at, shards, config) values " +
-        `(?, ?, 'running', ${time}, ${time}, ?, ?) ` +
+      "insert into scans (uuid, kind, state, started_at, heartbeat_at, config) values " +
+        `(?, ?, 'running', ${time}, ${time}, ?) ` +
         // A row without a start was made for imported records. A repeated call adds no run.
         "on conflict (uuid) do update set state = 'running', kind = excluded.kind, " +
-        "shards = excluded.shards, started_at = coalesce(scans.started_at, excluded.started_at), " +
+        "started_at = coalesce(scans.started_at, excluded.started_at), " +
         "config = case when scans.started_at is null then excluded.config else scans.config end, " +
         "runs = case when scans.started_at is null or scans.heartbeat_at = excluded.heartbeat_at " +
         "then scans.runs else scans.runs + 1 end, " +
         "heartbeat_at = excluded.heartbeat_at, finished_at = null, ends_at = null",
-      [uuid, kind, at + clockOffsetMs, runAt + clockOffsetMs, shards, options],
+      [uuid, kind, at + clockOffsetMs, runAt + clockOffsetMs, options],
     );
     if (addresses === undefined) return;
     const scan = (await scanNumbers(database, [uuid])).get(uuid)!;
@@ -182,17 +181,14 @@ export class Store implements AsyncDisposable {
 
   async #writeEnd(end: ScanEndRow): Promise<void> {
     const { database } = this;
-    const { id, state, shard, probesSent, replies, optOuts = [] } = end;
+    const { id, state, isComplete = false, optOuts = [], endsAt: _, rate: __, ...numbers } = end;
     const time = timeParameter(database);
     const at = end.at + database.clockOffsetMs;
     const scan = (await scanNumbers(database, [uuidOf(id)])).get(uuidOf(id))!;
     await writeOptOutEvents(database, await writeOptOuts(database, optOuts), scan);
-    if (shard !== undefined) {
-      await database.run(
-        "insert into scan_shards (scan, shard, done_at, probes_sent, replies) " +
-          `values (?, ?, ${time}, ?, ?) on conflict (scan, shard) do nothing`,
-        [scan, shard, at, probesSent, replies],
-      );
+    if (isComplete) {
+      const part = { ...{ part: 1, state: "done", tries: 1 } as const, at, numbers };
+      await writeOnlyPart(database, scan, part);
     }
     await writeNumbers(database, scan, { ...end, endsAt: undefined });
     await database.run(`update scans set state = ?, finished_at = ${time} where id = ?`, [

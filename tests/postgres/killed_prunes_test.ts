@@ -24,7 +24,7 @@ async function fill(database: Database): Promise<void> {
   const store = new Store(database, () => Promise.resolve());
   const from = END - DAYS * DAY_MS;
   await store.write(SERVERS.map((port) => record(port, { seen_at: from - DAY_MS })));
-  await store.begin({ id: watchId(2), kind: "watch", at: from, shards: 1, config: "{}" });
+  await store.begin({ id: watchId(2), kind: "watch", at: from, config: "{}" });
   const times = Array.from({ length: 48 * DAYS }, (_, i) => from + i * HOUR_MS / 2);
   const rows = SERVERS.flatMap((server) =>
     times.map((at, i) => [server, at, 2, (i + server) % 5 > 0 ? 1 : 0, i, null, null, null])
@@ -32,7 +32,7 @@ async function fill(database: Database): Promise<void> {
   await database.transaction(() => writeObservations(database, rows));
   const span = { startedAt: from, endedAt: END };
   await database.transaction(() => writeSpans(database, watchId(2), [span]));
-  await store.begin({ id: watchId(3), kind: "sweep", at: Date.now(), shards: 1, config: "{}" });
+  await store.begin({ id: watchId(3), kind: "sweep", at: Date.now(), config: "{}" });
 }
 
 /** Prunes one database without interruption, and the other one with many; compares their rows. */

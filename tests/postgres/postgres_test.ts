@@ -198,10 +198,17 @@ Deno.test("rows wait while the database server is down, and are all written when
       report: (line) => reported.push(line),
     });
     const end = {
-      ...{ id: scanId(1), since: 0, at: 5000, state: "finished", shard: 1, downAfter: 3 } as const,
+      ...{
+        id: scanId(1),
+        since: 0,
+        at: 5000,
+        state: "finished",
+        isComplete: true,
+        downAfter: 3,
+      } as const,
       ...{ probesSent: 9, replies: 8, found: 7 },
     };
-    await store.begin({ id: scanId(1), at: 0, shards: 1, config: "{}" });
+    await store.begin({ id: scanId(1), at: 0, config: "{}" });
     await store.write([record(1)]);
     await server.stop();
     await store.write([record(2)]);

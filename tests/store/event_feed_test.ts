@@ -47,7 +47,7 @@ onEngines("events are read page by page, after a position, and of one server", a
     [],
   ]);
   const store = new Store(db, () => Promise.resolve());
-  await store.begin({ id: scanId(1), at: 1, shards: 1, config: "{}" });
+  await store.begin({ id: scanId(1), at: 1, config: "{}" });
   await store.write([record(1), record(2)]);
   await store.write([record(2, { seen_at: 2000, motd: "new" })]);
   await settled(db);

@@ -52,7 +52,7 @@ export async function happen(database: Database): Promise<void> {
   const whole = { start: 0, end: 2 ** 32 };
   const excluded = [{ start: 5, end: 7 }, { start: 9n, end: 10n }, { start: 6, end: 9 }];
   const addresses = { requested: [whole, { start: 0n, end: 1n << 128n }], excluded };
-  await store.begin({ id: scanId(1), at: NOW, shards: 2, config, addresses });
+  await store.begin({ id: scanId(1), at: NOW, config, addresses });
   const rate = { rate: 1234.5, reason: "loss" };
   const numbers = { position: 2 ** 48, total: 2 ** 48, packetLoss: 0.1, rowsLost: 1, rate };
   const progress = { probesSent: 1, replies: 2, found: 3, ...numbers };
@@ -65,7 +65,7 @@ export async function happen(database: Database): Promise<void> {
   const moved = record(1, { ...named, host: "127.0.0.9", seen_at: NOW + 10, scan_id: scanId(2) });
   await store.write([moved]);
   const identity = identityOf(moved)!;
-  await store.begin({ id: watchId(1), kind: "watch", at: NOW, shards: 1, config: "{}" });
+  await store.begin({ id: watchId(1), kind: "watch", at: NOW, config: "{}" });
   const state = { identity, at: NOW + 20 };
   const polled = { ...moved, seen_at: NOW + 20, scan_id: watchId(1), players_online: 3 };
   const seen = { identity, scanId: watchId(1), at: NOW + 20, record: polled };
@@ -90,7 +90,7 @@ export async function happen(database: Database): Promise<void> {
     data,
   }]);
   const ranges = [whole, { start: 0n, end: 1n << 128n }];
-  const counts = { probesSent: 1, replies: 2, found: 3, downAfter: 1, shard: 1 };
+  const counts = { probesSent: 1, replies: 2, found: 3, downAfter: 1, isComplete: true };
   await store.end({
     ...{ id: scanId(1), since: NOW + 100, at: NOW + 200, state: "finished", ...counts },
     ...{

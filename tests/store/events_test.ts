@@ -106,7 +106,7 @@ onEngines("missing servers are offline once, and online when they reply", async 
     });
   for (const scan of [2, 3, 4]) {
     const at = 1000 * scan;
-    await store.begin({ id: scanId(scan), at: at - 10, shards: 1, config: "{}" });
+    await store.begin({ id: scanId(scan), at: at - 10, config: "{}" });
     assertEquals([await end(scan, at), await end(scan, at)], [1, 0]);
   }
   await store.write([record(1, { seen_at: 9000, scan_id: scanId(5) })]);

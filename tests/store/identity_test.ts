@@ -81,7 +81,7 @@ onEngines("several names of one address are several servers", async (db) => {
   const distinct = "select count(*) as n from (select distinct address, port from servers) one";
   assertEquals(await all(db, distinct), [{ n: 1 }]);
   // A scan that finds the endpoint under one name misses it under no other name.
-  await store.begin({ id: scanId(2), at: 5000, shards: 1, config: "{}" });
+  await store.begin({ id: scanId(2), at: 5000, config: "{}" });
   await store.write([record(7, { requested_as: "a.example", seen_at: 6000, scan_id: scanId(2) })]);
   const missing = await store.end({
     ...{ id: scanId(2), since: 5000, at: 7000, state: "finished", downAfter: 3 },

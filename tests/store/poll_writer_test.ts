@@ -144,7 +144,7 @@ onEngines(
     const MINUTE = 60_000;
     const store = new Store(db, () => Promise.resolve());
     for (const id of [watchId(1), watchId(2)]) {
-      await store.begin({ id, kind: "watch", at: 1, shards: 1, config: "{}" });
+      await store.begin({ id, kind: "watch", at: 1, config: "{}" });
     }
     await store.write([record(1, { protocols: ["raknet", "query"], map: "world" })]);
     const poll = async (minute: number, watch: number, protocols: readonly string[]) => {

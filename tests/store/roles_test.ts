@@ -29,7 +29,7 @@ Deno.test({
           await createTables(owner); // as each command that writes does
           const store = new Store(owner, () => Promise.resolve());
           const addresses = { requested: [{ start: 5, end: 7 }], excluded: [{ start: 5, end: 6 }] };
-          await store.begin({ id: scanId(1), at: 1, shards: 1, config: "{}", addresses });
+          await store.begin({ id: scanId(1), at: 1, config: "{}", addresses });
           await store.progress({ id: scanId(1), probesSent: 1, replies: 1, found: 1 });
           await store.write([record(1, { players: ["Ann"], flags: ["a"] })]);
           await store.write([record(1, { motd: "new", seen_at: 2000, players: null })]);
@@ -51,7 +51,7 @@ Deno.test({
             since: 1,
             at: 2,
             state: "finished",
-            shard: 1,
+            isComplete: true,
             ...counts,
           });
           await assertRejects(() => owner.script("drop table servers"), Error, "must be owner");
@@ -104,7 +104,7 @@ Deno.test({
           const isCorrected = Math.abs(ahead) === DAY;
           assert(near(database.clockOffsetMs, isCorrected ? -ahead : 0), String(ahead));
           const store = new Store(database, () => Promise.resolve());
-          await store.begin({ id: scanId(1), at: Date.now(), shards: 1, config: "{}" });
+          await store.begin({ id: scanId(1), at: Date.now(), config: "{}" });
           await store.write([record(1, { seen_at: Date.now(), motd: String(ahead) })]);
           const expected = now() + (isCorrected ? 0 : ahead);
           const [row] = await all(

@@ -102,7 +102,7 @@ async function runWatch(
       reported.push([Math.round((network.now() - start) / SECOND), number, event, port]),
     report: (line) => assert(false, line),
   });
-  const begin = { id: rules.scanId, kind: "watch", at: network.wall(), shards: 1 } as const;
+  const begin = { id: rules.scanId, kind: "watch", at: network.wall() } as const;
   await journal.begin(() => network.hold(store.begin({ ...begin, config: "{}" })));
   const rowOf = (port: number) => record(port, { seen_at: network.wall(), scan_id: rules.scanId });
   const controller = new AbortController();
@@ -216,7 +216,7 @@ onEngines(
     const identity = identityOf(record(1))!;
     for (const watch of [1, 2]) {
       const id = watchId(watch);
-      await new Store(db).begin({ id, kind: "watch", at: 1000, shards: 1, config: "{}" });
+      await new Store(db).begin({ id, kind: "watch", at: 1000, config: "{}" });
       await db.transaction(() => writeSpans(db, id, [{ startedAt: 1000, endedAt: 30_000 }]));
       const at = 1000 * watch;
       const reply = record(1, { seen_at: at, scan_id: id });
@@ -250,7 +250,7 @@ onEngines(
     };
     for (const watch of [1, 2]) {
       const id = watchId(watch);
-      await new Store(db).begin({ id, kind: "watch", at: 1000, shards: 1, config: "{}" });
+      await new Store(db).begin({ id, kind: "watch", at: 1000, config: "{}" });
       await db.transaction(() => writeSpans(db, id, [{ startedAt: 1000, endedAt: 30_000 }]));
       await poll(watch, 2000, true);
     }

@@ -9,7 +9,7 @@ import { Store } from "../../src/store/store.ts";
 import { all, onEngines } from "./databases.ts";
 import { record, scanId } from "./records.ts";
 
-const BEGIN = { id: scanId(1), at: 0, shards: 1, config: "{}" };
+const BEGIN = { id: scanId(1), at: 0, config: "{}" };
 const END = {
   ...{ id: scanId(1), since: 0, at: 5000, state: "finished", downAfter: 3 } as const,
   ...{ probesSent: 9, replies: 8, found: 7 },

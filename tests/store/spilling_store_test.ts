@@ -27,13 +27,13 @@ const END: ScanEndRow = {
   since: 0,
   at: 5000,
   state: "finished",
-  shard: 1,
+  isComplete: true,
   downAfter: 3,
   probesSent: 9,
   replies: 8,
   found: 7,
 };
-const BEGIN = { id: scanId(1), at: 0, shards: 1, config: "{}" };
+const BEGIN = { id: scanId(1), at: 0, config: "{}" };
 
 /** A clock that advances at once for each wait; `onWait` receives the time. */
 class FakeClock implements Clock {

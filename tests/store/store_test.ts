@@ -23,7 +23,7 @@ const END: ScanEndRow = {
   since: 0,
   at: 5000,
   state: "finished",
-  shard: 1,
+  isComplete: true,
   downAfter: 3,
   probesSent: 9,
   replies: 8,
@@ -152,7 +152,7 @@ onEngines(
     await store.write([record(1), record(2)]);
     for (let scan = 2; scan <= 4; scan++) {
       const [id, at] = [scanId(scan), 1000 * scan];
-      await store.begin({ id, at, shards: 1, config: "{}" });
+      await store.begin({ id, at, config: "{}" });
       await store.write([record(2, { scan_id: id, seen_at: at + 1 })]);
       assertEquals(await store.end({ ...END, id, since: at, at: at + 500 }), 1);
       const [unresponsive, alive] = await servers(db);
@@ -183,7 +183,7 @@ onEngines("only probed servers can be missing: by range, by protocol, across pag
   const queried: string[] = [];
   const failing = async (coverage: ScanEndRow["coverage"], id: string) => {
     queried.length = 0;
-    await store.begin({ id, at: 2000, shards: 1, config: "{}" });
+    await store.begin({ id, at: 2000, config: "{}" });
     const missed = await store.end({ ...END, id, since: 2000, coverage });
     const failed = await all(db, `select id from ${STATES} where missed_scans > 0 order by id`);
     await db.run(`update server_state set missed_scans = 0, probed_at = ${timeParameter(db)}`, [
@@ -219,26 +219,26 @@ onEngines("only probed servers can be missing: by range, by protocol, across pag
 });
 
 onEngines(
-  "the start and end of a scan are stored, and its shard when it completed",
+  "the start and end of a scan are stored, and its part when it is complete",
   async (db) => {
     const store = storeOf(db);
-    await store.begin({ id: scanId(1), at: 10, shards: 4, config: '{"a":1}' });
+    await store.begin({ id: scanId(1), at: 10, config: '{"a":1}' });
     assertEquals((await all(db, "select state from scans"))[0].state, "running");
-    await store.end({ ...END, state: "interrupted", shard: undefined, coverage: undefined });
-    assertEquals(await all(db, "select count(*) as n from scan_shards"), [{ n: 0 }]);
-    await store.begin({ id: scanId(1), at: 11, shards: 4, config: "{}" }); // resumed
-    await store.end({ ...END, shard: 3 });
-    await store.end({ ...END, shard: 3 });
-    assertEquals(await all(db, "select uuid as id, state, started_at, shards, found from scans"), [
-      { id: scanId(1), state: "finished", started_at: 10, shards: 4, found: 7 },
+    await store.end({ ...END, state: "interrupted", isComplete: false, coverage: undefined });
+    assertEquals(await all(db, "select count(*) as n from scan_parts"), [{ n: 0 }]);
+    await store.begin({ id: scanId(1), at: 11, config: "{}" }); // resumed
+    await store.end(END);
+    await store.end(END);
+    assertEquals(await all(db, "select uuid as id, state, started_at, parts, found from scans"), [
+      { id: scanId(1), state: "finished", started_at: 10, parts: 1, found: 7 },
     ]);
     assertEquals(
       await all(
         db,
-        "select uuid as scan_id, shard, done_at from scan_shards join scans on scans.id = scan",
+        "select uuid as scan_id, part, p.state, done_at from scan_parts p join scans on scans.id = scan",
       ),
       [
-        { scan_id: scanId(1), shard: 3, done_at: 5000 },
+        { scan_id: scanId(1), part: 1, state: "done", done_at: 5000 },
       ],
     );
   },

@@ -126,7 +126,7 @@ async function watch(database: Database, seed: number): Promise<readonly Reporte
     );
   };
   await network.run((async () => {
-    const begin = { id: rules.scanId, kind: "watch", at: network.wall(), shards: 1 } as const;
+    const begin = { id: rules.scanId, kind: "watch", at: network.wall() } as const;
     await journal.begin(() => network.hold(new Store(database).begin({ ...begin, config: "{}" })));
     for (let burst = 0; burst < BURSTS; burst++) {
       const changes = new Set([1, 2, 3].map(() => random.below(BURST_POLLS - 8)));

@@ -1,6 +1,7 @@
 /** A database for tests of the dashboard without a database: five servers in memory. */
 import { emptyRecord } from "../../src/core/record.ts";
 import type { ServerOrder } from "../../src/store/queries/orders.ts";
+import type { ListedPart } from "../../src/store/parts/part_list.ts";
 import type { StoredScan } from "../../src/store/scans/scan_list.ts";
 import type { DashboardData, ListedServer } from "../../src/web/data/dashboard_data.ts";
 
@@ -35,9 +36,25 @@ export function listedServer(id: number, more: Partial<ListedServer> = {}): List
 /** A scan that runs. */
 export const SCAN: StoredScan = {
   ...{ scan_id: SCAN_ID, kind: "sweep", state: "running", started_at: NOW, finished_at: null },
-  ...{ heartbeat_at: NOW, ends_at: null, runs: 1, shards: 1, shards_done: 0, position: 1 },
+  ...{
+    heartbeat_at: NOW,
+    ends_at: null,
+    runs: 1,
+    parts: 1,
+    parts_done: 0,
+    parts_running: 0,
+    parts_poisoned: 0,
+    parts_cancelled: 0,
+    position: 1,
+  },
   ...{ total: 8, probes_sent: 1000, replies: 5, found: 4, packet_loss: 0.015, rows_lost: 0 },
   ...{ rate: null, rate_reason: null, widened: false, excluded: [], ranges: ["10.0.0.0-10.0.0.9"] },
+};
+
+/** A part of that scan. */
+const PART: ListedPart = {
+  ...{ part: 1, worker: "w1", tries: 1, position: 1, total: 8, probes_sent: 1, replies: 1 },
+  ...{ found: 1, why: null, updated_at: NOW },
 };
 
 /** The sort keys that all servers have in common, by order. */
@@ -116,6 +133,7 @@ export function fakeData(more: Partial<DashboardData> = {}, count = 5): Dashboar
     scans: () => Promise.resolve([SCAN]),
     runningScans: () => Promise.resolve([SCAN]),
     scan: (id) => Promise.resolve(id === SCAN_ID ? SCAN : undefined),
+    parts: () => Promise.resolve({ running_parts: [PART], poisoned_parts: [] }),
     finds: (_, limit) => Promise.resolve(servers.slice(0, limit)),
     ...more,
   };

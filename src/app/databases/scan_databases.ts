@@ -304,7 +304,7 @@ function endRow(
     id: state.scanId,
     since: part.since,
     state: stateOf(end),
-    shard: isWhole ? part.selection.order.shard?.index ?? 1 : undefined,
+    isComplete: isWhole,
     ...numbersOf(state),
     coverage: isWhole ? wholeCoverage(state, part) : undefined,
   };

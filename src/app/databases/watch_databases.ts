@@ -218,7 +218,7 @@ export class WatchDatabases implements AsyncDisposable {
     const { scanId: id } = this.rules;
     const at = this.context.clock.wall();
     for (const [i, database] of this.#all.entries()) {
-      const note = () => new Store(database).begin({ id, kind: "watch", at, shards: 1, config });
+      const note = () => new Store(database).begin({ id, kind: "watch", at, config });
       let refusal: unknown;
       await this.journals[i].begin(() =>
         note().catch((error) => {

@@ -160,12 +160,11 @@ export async function recordStart(
   { scanId, since }: StartedScan,
   stores: ScanDatabases,
 ): Promise<void> {
-  const { resumed, given, selection: { order }, network } = scan;
+  const { resumed, given, network } = scan;
   await stores.begin({
     id: scanId,
     at: since,
     runAt: resumed === undefined ? since : network.clock.wall(),
-    shards: order.shard?.count ?? 1,
     config: formatConfig("scan", given),
     addresses: addressesOf(scan.found, scan.named, stores.optedOut),
   });

@@ -6,6 +6,7 @@
 import { dateText } from "../term/date_text.ts";
 import { clockTime, countOf, withCommas } from "../../core/quantities.ts";
 import { jsonText } from "../../sinks/json.ts";
+import { type ListedParts, listedParts } from "../../store/parts/part_list.ts";
 import { countScans, newestScans, type StoredScan } from "../../store/scans/scan_list.ts";
 import { withDatabaseErrors } from "../../store/store.ts";
 import { connectionEnvironment } from "../../app/databases/connection_environment.ts";
@@ -24,7 +25,10 @@ export async function runScans(call: CommandCall): Promise<number> {
     return { scans, all: scans.length < limit ? scans.length : await countScans(database) };
   });
   if (json) {
-    for (const scan of scans) await print(jsonText(scan));
+    const read = (work: () => Promise<ListedParts>) => withDatabaseErrors("read", database, work);
+    for (const scan of scans) {
+      await print(jsonText({ ...scan, ...await read(() => listedParts(database, scan.scan_id)) }));
+    }
   } else {
     await print(scanLines(scans, database.now(), outputColumns() ?? Infinity).join("\n"));
   }

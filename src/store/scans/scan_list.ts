@@ -33,10 +33,16 @@ export interface StoredScan {
   readonly ends_at: number | null;
   /** Number of runs: 2 after the scan was resumed once. */
   readonly runs: number;
-  /** Number of shards of the target space. */
-  readonly shards: number;
-  /** Number of completed shards. */
-  readonly shards_done: number;
+  /** Number of parts into which a campaign divides its targets; 1 without a campaign. */
+  readonly parts: number;
+  /** Number of complete parts. */
+  readonly parts_done: number;
+  /** Number of parts that workers scan now. */
+  readonly parts_running: number;
+  /** Number of parts that failed too often. */
+  readonly parts_poisoned: number;
+  /** Number of parts that will not be scanned. */
+  readonly parts_cancelled: number;
   /** Number of visited positions of all passes. */
   readonly position: number;
   /** Number of positions of all passes. */
@@ -73,8 +79,8 @@ const MAX_RANGES = 1000;
 /** The times and numbers that may be null. */
 const NULLABLE = ["started_at", "finished_at", "heartbeat_at", "ends_at", "packet_loss", "rate"];
 const NUMBERS = [
-  ...["runs", "shards", "shards_done", "position", "total", "probes_sent", "replies", "found"],
-  "rows_lost",
+  ...["runs", "parts", "position", "total", "probes_sent", "replies", "found", "rows_lost"],
+  ...["parts_done", "parts_running", "parts_poisoned", "parts_cancelled"],
 ];
 const TEXTS = ["kind", "state", "rate_reason"];
 
@@ -112,10 +118,15 @@ export async function scanWithId(
   return uuid === null ? undefined : (await scansBy(database, "where c.uuid = ?", uuid))[0];
 }
 
+/** SQL of the numbers of parts by their state. */
+const PART_COUNTS = ["done", "running", "poisoned", "cancelled"].map((state) =>
+  `(select count(*) from scan_parts p where p.scan = c.id and p.state = '${state}') as parts_${state}`
+);
+
 /** The scans that the end of a query selects, and its parameter. */
 async function scansBy(database: Database, end: string, value: Value): Promise<StoredScan[]> {
   const rows = await database.rows(
-    "select c.*, (select count(*) from scan_shards d where d.scan = c.id) as shards_done, " +
+    `select c.*, ${PART_COUNTS.join(", ")}, ` +
       `c.state = 'running' and c.heartbeat_at < ${timeParameter(database)} as stale ` +
       `from scans c ${end}`,
     [database.now() - STALE_MS, value],

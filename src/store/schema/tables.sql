@@ -1,4 +1,4 @@
--- The tables of blocksweep, schema version 8. docs/database.md explains them. This is SQL of PostgreSQL
+-- The tables of blocksweep, schema version 9. docs/database.md explains them. This is SQL of PostgreSQL
 -- (14 or later), except "without rowid". table_statements.ts makes the statements of SQLite from it:
 --
 --   here                                    in SQLite
@@ -18,7 +18,7 @@
 
 -- The version of the schema: one row.
 create table blocksweep_schema (
-  version integer not null,               -- 8; versions 1 to 7 had other tables
+  version integer not null,               -- 9; versions 1 to 8 had other tables
   identity text not null                  -- the identity of the database, hexadecimal; a copy has the same
 );
 
@@ -30,7 +30,7 @@ create table scans (
   state text not null,                    -- running, finished, interrupted, failed
   started_at timestamptz,                 -- null: unknown, because the scan was imported
   finished_at timestamptz,                -- end
-  shards integer not null default 1,      -- number of shards of the target space
+  parts integer not null default 1,       -- number of parts into which a campaign divides its targets
   config jsonb not null default '{}',     -- the options, without passwords
   probes_sent bigint not null default 0,  -- UDP probes and TCP connection attempts; polls of a watch
   replies bigint not null default 0,      -- replies to probes or polls
@@ -46,14 +46,27 @@ create table scans (
   rate_reason text                        -- reason for the rate: loss, buffers, sender, limit, searching, unknown
 );
 
--- Completed shards of a scan.
-create table scan_shards (
+-- The parts of a campaign's scan of which workers have reported anything. A scan without a campaign has
+-- one part, with a row when it is complete. The numbers of the scan are the sums over its parts.
+create table scan_parts (
   scan integer not null references scans (id),  -- scans.id
-  shard integer not null,                 -- number of the shard, from 1
-  done_at timestamptz not null,           -- when the shard was completed
-  probes_sent bigint not null,            -- scans.probes_sent of the shard
-  replies bigint not null,                -- scans.replies of the shard
-  primary key (scan, shard)
+  part integer not null,                  -- number of the part, from 1
+  state text not null,                    -- queued, running, done, poisoned (it failed too often), cancelled
+  worker text,                            -- the worker that reported last; null: none, or no campaign
+  tries integer not null,                 -- how often workers have taken the part
+  probes_sent bigint not null,            -- like scans.probes_sent
+  replies bigint not null,                -- like scans.replies
+  found bigint not null,                  -- like scans.found
+  position bigint not null,               -- like scans.position
+  total bigint not null,                  -- like scans.total
+  packet_loss double precision,           -- like scans.packet_loss
+  rows_lost bigint not null,              -- like scans.rows_lost
+  why text,                               -- why the last try failed; null: it did not
+  floods jsonb,                           -- which replies floods may have hidden; null: none
+  updated_at timestamptz not null,        -- when this was reported
+  done_at timestamptz,                    -- when the part ended; null: it has not
+  decided boolean not null default false, -- whether the part's missing servers are counted
+  primary key (scan, part)
 ) without rowid;
 
 -- The addresses that the user named as targets of a scan, merged, and those of them that it does

@@ -238,14 +238,17 @@ const DATA_ROUTES: readonly Route[] = [
     pathParameters: { scan_id: SCAN_ID },
     async data({ scan_id: id }, { data }) {
       const scan = await data.scan(id);
-      return scan && { scan, finds: await data.finds(id, FINDS) };
+      return scan && { scan, finds: await data.finds(id, FINDS), parts: await data.parts(id) };
     },
     page: { html: scanPage },
     json: {
-      summary: "One scan or watch, and the servers that it wrote last.",
+      summary: "One scan or watch, the servers that it wrote last, and the parts of a campaign.",
       schema: ANSWERS.scan,
       description: "The scan.",
-      document: ({ scan, finds }) => ({ scan, finds: finds.map(withoutPlayersColumn) }),
+      document: ({ scan, finds, parts }) => ({
+        ...{ scan, finds: finds.map(withoutPlayersColumn) },
+        ...parts,
+      }),
     },
   }),
   [route({

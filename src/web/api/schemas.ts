@@ -58,12 +58,25 @@ const SCAN_PROPERTIES: Properties = {
   kind: described(TEXT, "sweep, watch or import"),
   state: described(TEXT, "running, stale, finished, interrupted or failed"),
   ...{ started_at: TIME_OR_NULL, finished_at: TIME_OR_NULL, heartbeat_at: TIME_OR_NULL },
-  ...{ ends_at: TIME_OR_NULL, runs: COUNT, shards: COUNT, shards_done: COUNT, position: NUMBER },
+  ...{ ends_at: TIME_OR_NULL, runs: COUNT, position: NUMBER },
+  parts: described(COUNT, "parts into which a campaign divides its targets; 1 without a campaign"),
+  parts_done: described(COUNT, "complete parts"),
+  parts_running: described(COUNT, "parts that workers scan now"),
+  parts_poisoned: described(COUNT, "parts that failed too often"),
+  parts_cancelled: described(COUNT, "parts that will not be scanned; the other parts are queued"),
   ...{ total: NUMBER, probes_sent: NUMBER, replies: NUMBER, found: COUNT },
   packet_loss: described(NUMBER_OR_NULL, "share, 0 to 1"),
   ...{ rows_lost: COUNT, rate: NUMBER_OR_NULL, rate_reason: TEXT_OR_NULL },
   ...{ ranges: list(TEXT), excluded: list(TEXT), widened: YES_NO },
 };
+
+const PART = object({
+  ...{ part: COUNT, worker: described(TEXT_OR_NULL, "the worker that reported last; null: none") },
+  tries: described(COUNT, "how often workers have taken the part"),
+  ...{ position: NUMBER, total: NUMBER, probes_sent: NUMBER, replies: NUMBER, found: COUNT },
+  why: described(TEXT_OR_NULL, "why the last try failed; null: it did not"),
+  updated_at: TIME,
+});
 
 const EVENT_PROPERTIES: Properties = {
   position: described(TEXT, "place in the feed, a value of before"),
@@ -89,6 +102,7 @@ const ALIAS = object({ id: { type: "integer" }, key: TEXT });
 export const COMPONENTS: Properties = {
   StoredServer: SERVER,
   Scan: object(SCAN_PROPERTIES),
+  Part: PART,
   Event: object(EVENT_PROPERTIES),
   ListedEvent: object({ ...EVENT_PROPERTIES, server_id: { type: ["integer", "null"] } }),
   Uptime: UPTIME,
@@ -154,7 +168,11 @@ export const ANSWERS = {
     })),
   }),
   scans: answer({ scans: list(ref("Scan")) }),
-  scan: answer({ scan: ref("Scan"), finds: list(ref("StoredServer")) }),
+  scan: answer({
+    ...{ scan: ref("Scan"), finds: list(ref("StoredServer")) },
+    running_parts: described(list(ref("Part")), "at most 200, in the order of the workers"),
+    poisoned_parts: described(list(ref("Part")), "at most 200, in the order of their numbers"),
+  }),
   openapi: { type: "object" },
   live: answer({
     at: TIME,

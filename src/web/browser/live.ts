@@ -24,6 +24,11 @@ interface LiveScan {
   readonly found: number;
   readonly packet_loss: number | null;
   readonly rows_lost: number;
+  readonly parts: number;
+  readonly parts_done: number;
+  readonly parts_running: number;
+  readonly parts_poisoned: number;
+  readonly parts_cancelled: number;
   readonly rate: number | null;
   readonly probes_per_second: number | null;
   readonly replies_per_second: number | null;
@@ -180,6 +185,13 @@ class LivePage {
     if (start !== null && now !== null) write("duration", durationText(now - start));
     if (scan.packet_loss !== null) write("loss", `${(100 * scan.packet_loss).toFixed(2)} %`);
     write("rows-lost", count(scan.rows_lost));
+    const { parts_done, parts_running, parts_poisoned, parts_cancelled } = scan;
+    const queued = scan.parts - parts_done - parts_running - parts_poisoned - parts_cancelled;
+    write("parts-done", count(parts_done));
+    write("parts-running", count(parts_running));
+    write("parts-queued", count(Math.max(0, queued)));
+    write("parts-poisoned", count(parts_poisoned));
+    write("parts-cancelled", count(parts_cancelled));
     if (scan.rate !== null) write("rate", `${count(scan.rate)} packets a second`);
     const bar = this.#root.querySelector(".progress-card .fill");
     bar?.setAttribute("width", `${100 * share}%`);

@@ -11,6 +11,7 @@ import type { ServerFilters } from "../../store/queries/filters.ts";
 import type { PageCursor } from "../../store/queries/order_positions.ts";
 import type { ServerOrder } from "../../store/queries/orders.ts";
 import type { SelectedServer } from "../../store/server_queries.ts";
+import type { ListedParts } from "../../store/parts/part_list.ts";
 import type { StoredScan } from "../../store/scans/scan_list.ts";
 import type { EventPosition, ListedEvent, StoredEvent } from "../../store/events/event_feed.ts";
 import type { RecentUptime } from "../../store/uptime/uptime_queries.ts";
@@ -248,6 +249,8 @@ export interface DashboardData {
   /** The scans and watches that run, also stale ones, and those with identities, at most 100. */
   runningScans(ids: readonly string[]): Promise<readonly StoredScan[]>;
   scan(id: string): Promise<StoredScan | undefined>;
+  /** The parts of a scan that run, and those that failed too often. */
+  parts(scan: string): Promise<ListedParts>;
   /** The servers of a scan that were written last, the newest first. */
   finds(scan: string, limit: number): Promise<readonly ListedServer[]>;
 }

@@ -5,6 +5,7 @@
  */
 import type { Database } from "../../store/database/database.ts";
 import { eventsBefore, leaveOut } from "../../store/events/event_feed.ts";
+import { listedParts } from "../../store/parts/part_list.ts";
 import { newestScans, runningScans, scanWithId } from "../../store/scans/scan_list.ts";
 import type { CachedServerIndex } from "../server_index/cached_server_index.ts";
 import type { ServerMapQuery } from "../server_index/map_cells.ts";
@@ -59,6 +60,7 @@ export function dataOf(
     scans: () => newestScans(database, SCANS),
     runningScans: (ids) => runningScans(database, ids, SCANS),
     scan: (id) => scanWithId(database, id),
+    parts: (scan) => listedParts(database, scan),
     finds: (scan, limit) => readFinds(database, scan, limit, places),
   };
 }

@@ -4,9 +4,11 @@
  *
  * @module
  */
+import type { ListedParts } from "../../store/parts/part_list.ts";
 import type { StoredScan } from "../../store/scans/scan_list.ts";
 import type { ListedServer } from "../data/dashboard_data.ts";
 import { ageText, countText, durationText, percentText, UNKNOWN } from "../parts/quantities.ts";
+import { PartCounts, PartLists } from "../parts/campaign_parts.tsx";
 import { Bar } from "../parts/server_parts.tsx";
 import { safeText, Time } from "../parts/texts.tsx";
 import { Card, Empty, Figure, PageHead } from "../parts/blocks.tsx";
@@ -20,13 +22,15 @@ export interface ScanPageData {
   readonly scan: StoredScan;
   /** The servers that it wrote last. */
   readonly finds: readonly ListedServer[];
+  /** The parts that run, and those that failed too often. */
+  readonly parts: ListedParts;
 }
 
 /** The form of identities. Another program may have written any text. */
 const IDENTITY = /^[\w-]{1,36}$/;
 
 /** The page `/scans/{id}`. */
-export function scanPage({ scan, finds }: ScanPageData, context: PageContext): string {
+export function scanPage({ scan, finds, parts }: ScanPageData, context: PageContext): string {
   const isRunning = scan.state === "running" && IDENTITY.test(scan.scan_id);
   const { now, hasPlaces } = context;
   return htmlDocument({
@@ -42,6 +46,7 @@ export function scanPage({ scan, finds }: ScanPageData, context: PageContext): s
         <Progress scan={scan} now={now} />
         <Figures scan={scan} />
         {isRunning && <LiveCharts />}
+        {scan.parts > 1 && <PartCounts scan={scan} />}
         {isRunning && scan.kind === "sweep" && (
           <Card title="Counters of the scan">
             <dl class="facts counters" data-live-counters>
@@ -64,6 +69,7 @@ export function scanPage({ scan, finds }: ScanPageData, context: PageContext): s
             ? <Empty title={isRunning ? "No server found yet." : "This scan found no server."} />
             : <ServerTable servers={finds} now={now} label="Last finds" hasPlaces={hasPlaces} />}
         </Card>
+        {scan.parts > 1 && <PartLists scan={scan} parts={parts} now={now} />}
       </div>
     ),
   });
@@ -166,8 +172,6 @@ function Losses({ scan }: { scan: StoredScan }) {
       </dd>
       <dt>Runs</dt>
       <dd>{countText(scan.runs)}</dd>
-      <dt>Shards completed</dt>
-      <dd>{`${countText(scan.shards_done)} of ${countText(scan.shards)}`}</dd>
     </dl>
   );
 }

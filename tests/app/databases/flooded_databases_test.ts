@@ -57,7 +57,7 @@ async function scanInto(path: string, id: string, setting: Setting): Promise<Res
     environment: connectionEnvironment(() => {}),
   });
   const since = network!.wall() - 1; // a program takes about this time to start
-  await stores.begin({ id, at: since, shards: 1, config: "{}" });
+  await stores.begin({ id, at: since, config: "{}" });
   const state = newState(id, network!.now());
   const result = await scanFleet({ ...setting, sinks: stores.sinks, state });
   await stores.end(state, result.end, { since, selection: result.options, resumed: false });

@@ -40,7 +40,7 @@ async function fill(database: Database): Promise<void> {
   const store = new Store(database, () => Promise.resolve());
   for (const [i, days] of [1, 40, 400].entries()) {
     const at = NOW - days * DAY;
-    await store.begin({ id: scanId(i), at, shards: 1, config: "{}" });
+    await store.begin({ id: scanId(i), at, config: "{}" });
     for (const [version, later] of [["1", 0], ["2", 1000]] as const) {
       const reply: RecordWithAttachments = {
         ...record(i + 1, { seen_at: at + later, scan_id: scanId(i), players: ["Ann"], version }),

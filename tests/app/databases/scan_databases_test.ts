@@ -335,7 +335,7 @@ async function missedAfter(
     scope,
     environment: connectionEnvironment(() => {}),
   });
-  await stores.begin({ id: scanId(2), at: 2000, shards: 1, config: formatConfig("scan", values) });
+  await stores.begin({ id: scanId(2), at: 2000, config: formatConfig("scan", values) });
   const state = newState(scanId(2), 0);
   state.floods.addresses.push(...flooding);
   await stores.end(state, { reason } as ScanEnd, { since: 2000, selection, resumed: false });
@@ -357,7 +357,7 @@ Deno.test("a scan that was short of descriptors, or flooded, counts no failures 
         environment: connectionEnvironment(() => {}),
       });
       const [sink] = stores.sinks;
-      await stores.begin({ id: scanId(1), at: 1000, shards: 1, config: "{}" });
+      await stores.begin({ id: scanId(1), at: 1000, config: "{}" });
       await sink.write([record(9)]);
       await sink.flush();
     }

@@ -10,7 +10,17 @@ import { finish, run, start, until } from "../program.ts";
 
 const SCAN: StoredScan = {
   ...{ scan_id: "x", kind: "sweep", state: "running", started_at: 0, finished_at: null },
-  ...{ heartbeat_at: 5000, ends_at: 65_000, runs: 2, shards: 1, shards_done: 0, position: 1 },
+  ...{
+    heartbeat_at: 5000,
+    ends_at: 65_000,
+    runs: 2,
+    parts: 1,
+    parts_done: 0,
+    parts_running: 0,
+    parts_poisoned: 0,
+    parts_cancelled: 0,
+    position: 1,
+  },
   ...{ total: 8, probes_sent: 1234, replies: 5, found: 4, packet_loss: 0.015, rows_lost: 0 },
   ...{ rate: 5000, rate_reason: "loss", widened: false, excluded: ["10.0.0.7"] },
   ranges: ["10.0.0.0-10.0.0.255", "10.0.2.0", "10.0.4.0", "10.0.6.0"],
@@ -68,7 +78,8 @@ Deno.test("a scan that is killed shows as running with its progress, as stale la
     assertEquals((await finish(resumed)).code, 0);
     const ended = await shown();
     assertEquals([ended.state, ended.runs, ended.ends_at], ["finished", 2, null]);
-    assertEquals([ended.position, ended.shards_done], [ended.total, 1]);
+    assertEquals([ended.position, ended.parts, ended.parts_done], [ended.total, 1, 1]);
+    assertEquals(Object.entries(ended).slice(-2), [["running_parts", []], ["poisoned_parts", []]]);
   }));
 
 Deno.test("scans refuses surplus words and files that are not databases", async () => {

@@ -84,7 +84,7 @@ onPairs(
     await writeTombstones(source, [forgettable(record(9))], 5);
     await copied(source, target);
     await quick(target).write([record(2, { seen_at: 9000 }), record(3), record(9)]);
-    await quick(target).begin({ id: scanId(7), at: 1, shards: 1, config: "{}" });
+    await quick(target).begin({ id: scanId(7), at: 1, config: "{}" });
     assertEquals(await all(target, "select id, key from servers order by id"), [
       { id: 1, key: "127.0.0.1:1" },
       { id: 2, key: "127.0.0.1:2" },

@@ -194,7 +194,7 @@ Deno.test("the end of a scan is synced before it is reported", async () => {
     await using database = await open(`${folder}/a.db`);
     await using other = await read(`${folder}/a.db`);
     const store = new Store(database, () => Promise.resolve());
-    await store.begin({ id: scanId(1), at: 1, shards: 1, config: "{}" });
+    await store.begin({ id: scanId(1), at: 1, config: "{}" });
     const states: unknown[] = [];
     const end = () =>
       store.end({
@@ -219,7 +219,7 @@ Deno.test("flushing needs no descriptor once a scan has begun", async () => {
   await inFolder(async (folder) => {
     await using database = await open(`${folder}/a.db`);
     const store = new Store(database, () => Promise.resolve());
-    await store.begin({ id: scanId(1), at: 1, shards: 1, config: "{}" });
+    await store.begin({ id: scanId(1), at: 1, config: "{}" });
     await store.write([record(1)]);
     const { open: openFile } = Deno;
     Deno.open = () => Promise.reject(new Error("Too many open files"));

@@ -58,7 +58,7 @@ async function named(database: Database, key: string): Promise<ServerToForget> {
 /** Two servers with rows in all tables. */
 async function fill(database: Database): Promise<void> {
   const store = quick(database);
-  await store.begin({ id: watchId(1), kind: "watch", at: START, shards: 1, config: "{}" });
+  await store.begin({ id: watchId(1), kind: "watch", at: START, config: "{}" });
   await store.write([rich(1, "a", NAMED), rich(2, "b"), rich(3, "b"), rich(4, "c")]);
   for (const port of [1, 2]) {
     const seen = rich(port, port === 1 ? "a" : "b", port === 1 ? NAMED : {});
@@ -125,7 +125,7 @@ onEngines("no range of a scan shows the address of a forgotten server", async (d
   };
   const store = quick(db);
   await store.begin({
-    ...{ id: scanId(1), at: START, shards: 1, config: "{}" },
+    ...{ id: scanId(1), at: START, config: "{}" },
     addresses: {
       requested: [range(1), range(4, 2), range(7), range(9), { start: 1n, end: 2n }],
       excluded: [range(4)],

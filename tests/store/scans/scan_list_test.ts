@@ -12,7 +12,7 @@ onEngines(
     const store = new Store(db, () => Promise.resolve());
     await store.write([record(1, { scan_id: scanId(7) })]); // a scan of an imported file
     const now = db.now();
-    const start = { shards: 2, config: "{}" };
+    const start = { config: "{}" };
     const requested = [{ start: 10, end: 20 }, { start: 1n << 64n, end: (1n << 64n) + 1n }];
     const addresses = { requested, excluded: [{ start: 12, end: 13 }] };
     await store.begin({ ...start, id: scanId(1), at: now - 100_000, addresses });

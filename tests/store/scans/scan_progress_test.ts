@@ -4,7 +4,7 @@ import { Store } from "../../../src/store/store.ts";
 import { all, onEngines } from "../databases.ts";
 import { scanId } from "../records.ts";
 
-const START = { id: scanId(1), at: 1000, shards: 1, config: "{}" };
+const START = { id: scanId(1), at: 1000, config: "{}" };
 const COUNTS = { probesSent: 9, replies: 3, found: 2 };
 
 onEngines(

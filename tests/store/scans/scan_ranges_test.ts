@@ -33,7 +33,7 @@ onEngines(
   async (db) => {
     const store = new Store(db, () => Promise.resolve());
     const requested = [{ start: 0x7f000000, end: 0x80000000 }];
-    const start = { id: scanId(1), at: 1000, shards: 1, config: "{}" };
+    const start = { id: scanId(1), at: 1000, config: "{}" };
     const excluded = [{ start: 0x7f000001, end: 0x7f000002 }];
     await store.begin({ ...start, addresses: { requested, excluded } });
     const later = [...excluded, { start: 0x7f000005, end: 0x7f000007 }];

@@ -45,7 +45,7 @@ class Machine {
   async pruneAhead(aheadMs: number, keepMs: number): Promise<void> {
     const at = END + 5 * 60_000 + aheadMs;
     setTime(at);
-    await new Store(this.database, between).begin({ id: scanId(9), at, shards: 1, config: "{}" });
+    await new Store(this.database, between).begin({ id: scanId(9), at, config: "{}" });
     const place = parseDatabaseLocation(this.path)!;
     const environment = connectionEnvironment(() => {});
     await pruneOnce(place, { observations: keepMs }, environment, () => {});
@@ -78,7 +78,7 @@ async function rollupsAfter(pruneAhead?: (machine: Machine) => Promise<void>): P
     setTime(START);
     await store.write([record(1)]);
     for (const n of [2, 3]) {
-      await store.begin({ id: watchId(n), kind: "watch", at: START, shards: 1, config: "{}" });
+      await store.begin({ id: watchId(n), kind: "watch", at: START, config: "{}" });
     }
     const machine = new Machine(path, database);
     await machine.watch(2, START, END);

@@ -21,7 +21,7 @@ const between = () => Promise.resolve();
 async function prepare(database: Database): Promise<void> {
   const store = new Store(database, between);
   await store.write([record(1), record(2)]);
-  await store.begin({ id: watchId(1), kind: "watch", at: START, shards: 1, config: "{}" });
+  await store.begin({ id: watchId(1), kind: "watch", at: START, config: "{}" });
   await database.transaction(() =>
     writeSpans(database, watchId(1), [{ startedAt: START, endedAt: START + 4 * HOUR_MS }])
   );

@@ -30,7 +30,7 @@ async function prepare(database: Database): Promise<void> {
   const store = new Store(database, between);
   await store.write(SERVERS.map((port) => record(port, { version: `v${port % 2}` })));
   for (const n of [2, 3, 4]) {
-    await store.begin({ id: watchId(n), kind: "watch", at: START, shards: 1, config: "{}" });
+    await store.begin({ id: watchId(n), kind: "watch", at: START, config: "{}" });
   }
 }
 

@@ -34,7 +34,7 @@ async function prepare(database: Database): Promise<void> {
   const store = new Store(database, between);
   const servers = Array.from({ length: SERVERS }, (_, i) => i + 1);
   await store.write(servers.map((port) => record(port)));
-  await store.begin({ id: watchId(1), kind: "watch", at: START, shards: 1, config: "{}" });
+  await store.begin({ id: watchId(1), kind: "watch", at: START, config: "{}" });
   await observe(database, START, true, servers);
   await watchUntil(database, START + HOUR_MS / 2);
 }

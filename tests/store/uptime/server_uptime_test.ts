@@ -22,7 +22,7 @@ function timeOf({ engine }: Database, at: number): string {
 async function prepare(database: Database): Promise<void> {
   const store = new Store(database, between);
   await store.write([1, 2, 3].map((port) => record(port)));
-  await store.begin({ id: watchId(2), kind: "watch", at: TODAY, shards: 1, config: "{}" });
+  await store.begin({ id: watchId(2), kind: "watch", at: TODAY, config: "{}" });
 }
 
 /** Writes rollups of a server: 100 of 200 seconds online. */

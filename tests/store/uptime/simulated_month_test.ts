@@ -172,7 +172,7 @@ async function startWatch(
       return clock.wall() < writtenAt + spanMs ? Promise.resolve() : writeHeld();
     },
   });
-  const start = { id: rules.scanId, kind: "watch" as const, at: from, shards: 1, config: "{}" };
+  const start = { id: rules.scanId, kind: "watch" as const, at: from, config: "{}" };
   await journal.begin(() => new Store(database, () => Promise.resolve()).begin(start));
   const poll = (server: WatchedServer) => {
     const at = clock.wall();

@@ -25,7 +25,7 @@ import {
 async function writeOfScan(database: Database, at: number): Promise<void> {
   const found = record(2, { seen_at: at, scan_id: scanId(1) });
   const store = new Store(database, () => Promise.resolve());
-  await store.begin({ id: scanId(1), kind: "sweep", at, shards: 1, config: "{}" });
+  await store.begin({ id: scanId(1), kind: "sweep", at, config: "{}" });
   await store.write([found]);
   const [{ server, scan }] = await all(
     database,

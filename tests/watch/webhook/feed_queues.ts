@@ -84,7 +84,6 @@ export async function prepare(database: Database): Promise<void> {
     id: watchId(1),
     kind: "watch",
     at: NOW,
-    shards: 1,
     config: "{}",
   });
   const one = record(1, { seen_at: NOW, scan_id: watchId(1) });

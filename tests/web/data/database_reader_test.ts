@@ -325,7 +325,6 @@ onEngines("the map counts servers by address, and shows scanned space", async (d
   await store.begin({
     id: scanId(1),
     at: 1,
-    shards: 1,
     config: "{}",
     addresses: {
       requested: [{ start: address("10.0.0.0"), end: address("10.2.0.0") }],

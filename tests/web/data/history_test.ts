@@ -56,7 +56,7 @@ onEngines("days that were watched stay so when they are pruned", async (db) => {
   const watches = [[0, 2], [2.25, 2.5], [4, 10]].map(([from, to]) => [day(from), day(to)]);
   for (const [i, [startedAt, endedAt]] of watches.entries()) {
     const id = watchId(i + 1);
-    await store.begin({ id, kind: "watch", at: startedAt, shards: 1, config: "{}" });
+    await store.begin({ id, kind: "watch", at: startedAt, config: "{}" });
     await db.transaction(() => writeSpans(db, id, [{ startedAt, endedAt }]));
     const [{ scan }] = await db.rows("select max(id) as scan from scans");
     const rows = Array.from(

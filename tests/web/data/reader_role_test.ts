@@ -32,7 +32,7 @@ async function fillWatched(database: Database): Promise<void> {
   await fillServers(database);
   const at = database.now() - 3_600_000;
   const store = new Store(database, () => Promise.resolve());
-  await store.begin({ id: watchId(1), kind: "watch", at, shards: 1, config: "{}" });
+  await store.begin({ id: watchId(1), kind: "watch", at, config: "{}" });
   const [{ scan }] = await database.rows("select id as scan from scans where kind = 'watch'");
   await database.transaction(async () => {
     await writeObservations(

@@ -35,7 +35,6 @@ async function watch(
     id: watchId(1),
     kind: "watch",
     at: spans[0][0],
-    shards: 1,
     config: "{}",
   } as const;
   await store.begin(start);
@@ -192,7 +191,7 @@ onEngines(
   "a server has its aliases, events and replies, and a scan its last finds",
   async (database) => {
     const store = new Store(database, () => Promise.resolve());
-    await store.begin({ id: scanId(1), at: 1000, shards: 1, config: "{}" });
+    await store.begin({ id: scanId(1), at: 1000, config: "{}" });
     const first: RecordWithAttachments = {
       ...record(1, { players: ["Ann"] }),
       [ATTACHMENTS]: {

@@ -129,6 +129,17 @@ Deno.test("names of players are only on the page of a server", () => {
   }
 });
 
+Deno.test("the page of a campaign's scan has its parts by state, its workers and its failures", () => {
+  const html = HARMLESS.get("/scans/1")!;
+  const counts = [...html.matchAll(/data-live="parts-(\w+)">([^<]*)</g)]
+    .map(([, state, count]) => `${state} ${count}`);
+  assertEquals(counts, ["done 2", "running 290", "queued 7", "poisoned 1", "cancelled 0"]);
+  assertEquals(html.match(/<bdi>Sample<\/bdi><\/td><td class="number">7</g)?.length, 201);
+  assert(html.includes("90 more are not shown."));
+  const sweep = HARMLESS.get("/scans/2")!;
+  assert(!sweep.includes("Workers and their parts"));
+});
+
 Deno.test("a link removes one filter, and keeps the others and what the page shows", () => {
   const filters = { software: ["Paper", "Spigot"], online: true };
   const query = { address: 0x0a000000, prefix: 8, layer: "online", filters } as const;

@@ -9,6 +9,7 @@ import type {
 import type { ListedEvent } from "../../../src/store/events/event_feed.ts";
 import { FACETS, MAP_LAYERS } from "../../../src/web/data/dashboard_data.ts";
 import { EVENT_KINDS } from "../../../src/store/events/watch_event.ts";
+import type { ListedPart, ListedParts } from "../../../src/store/parts/part_list.ts";
 import type { StoredScan } from "../../../src/store/scans/scan_list.ts";
 import { breakdownPage } from "../../../src/web/pages/breakdown_page.tsx";
 import { errorPage } from "../../../src/web/pages/error_pages.tsx";
@@ -85,11 +86,32 @@ export function serverOf(text: string): ListedServer {
 export function scanOf(text: string, state: string): StoredScan {
   return {
     ...{ scan_id: text, kind: text, state, started_at: NOW - HOUR, finished_at: null },
-    ...{ heartbeat_at: NOW, ends_at: NOW + HOUR, runs: 1, shards: 1, shards_done: 0, position: 5 },
+    ...{
+      heartbeat_at: NOW,
+      ends_at: NOW + HOUR,
+      runs: 1,
+      parts: 300,
+      parts_done: 2,
+      parts_running: 290,
+      parts_poisoned: 1,
+      parts_cancelled: 0,
+      position: 5,
+    },
     ...{ total: 10, probes_sent: 5, replies: 1, found: 1, packet_loss: 0.1, rows_lost: 0 },
     ...{ rate: 1000, rate_reason: text, ranges: [text], excluded: Array(20).fill(text) },
     widened: true,
   };
+}
+
+const NO_PARTS: ListedParts = { running_parts: [], poisoned_parts: [] };
+
+/** Parts with a text as the names of workers and as the reasons of failures. */
+function partsOf(text: string): ListedParts {
+  const part: ListedPart = {
+    ...{ part: 7, worker: text, tries: 5, position: 5, total: 10, probes_sent: 5, replies: 1 },
+    ...{ found: 1, why: text, updated_at: NOW },
+  };
+  return { running_parts: Array(200).fill(part), poisoned_parts: [part] };
 }
 
 function eventsOf(text: string): ListedEvent[] {
@@ -177,8 +199,11 @@ export function pagesWith(text: string): Map<string, string> {
     ...maps,
     ["/breakdown", breakdownPage(breakdown, context("/breakdown"))],
     ["/scans", scansPage({ scans: running }, context("/scans"))],
-    ["/scans/1", scanPage({ scan: running[0], finds: [server] }, context("/scans/1"))],
-    ["/scans/2", scanPage({ scan: sweep, finds: [] }, context("/scans/2"))],
+    [
+      "/scans/1",
+      scanPage({ scan: running[0], finds: [server], parts: partsOf(text) }, context("/scans/1")),
+    ],
+    ["/scans/2", scanPage({ scan: sweep, finds: [], parts: NO_PARTS }, context("/scans/2"))],
     [
       "/events",
       eventsPage({ query: { limit: 9, kinds: [filter], server: 7 }, events }, context("/events")),

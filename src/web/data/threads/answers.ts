@@ -26,6 +26,7 @@ export const METHODS = [
   "scans",
   "runningScans",
   "scan",
+  "parts",
   "finds",
 ] as const satisfies readonly (keyof DashboardData)[];
 

@@ -43,6 +43,7 @@ export * from "../targets/compose.ts";
 export * from "../targets/density.ts";
 export { RangeBudget } from "../targets/octet_ranges.ts";
 export * from "../targets/parse.ts";
+export { parseShard, Parts, type Shard } from "../targets/parts.ts";
 export * from "../targets/permission.ts";
 export * from "../targets/permutation.ts";
 export * from "../targets/ports.ts";

@@ -4,7 +4,7 @@
  * @module
  */
 import type { EngineChoice } from "../app/engines/engine_names.ts";
-import type { Shard } from "../targets/space.ts";
+import type { Shard } from "../targets/parts.ts";
 import type { ScanOrWatchOptions } from "./common_options.ts";
 
 /** Options of a scan. They have the names and defaults of the options of `blocksweep scan`. */
@@ -29,7 +29,8 @@ export interface ScanOptions extends ScanOrWatchOptions {
   /** Whether endpoints are probed in ascending order. Default: in shuffled order. */
   readonly noRandomize?: boolean;
   /**
-   * The part of the targets to scan. All machines that share the targets need the same seed.
+   * The part of the targets to scan: whole networks (/24, IPv6: /48). All machines that share the
+   * targets need the same seed.
    * Default: all targets.
    */
   readonly shard?: Shard;

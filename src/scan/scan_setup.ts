@@ -15,6 +15,7 @@ import type { ServerRecord } from "../core/record.ts";
 import type { Sink } from "../sinks/sink.ts";
 import type { Targets } from "../targets/compose.ts";
 import type { Range } from "../targets/ranges.ts";
+import type { Shard } from "../targets/parts.ts";
 import type { TargetOrder } from "../targets/space.ts";
 import type { Marks } from "./checkpoint/low_water_mark.ts";
 import type { TargetNames } from "./requested_names.ts";
@@ -71,8 +72,10 @@ export interface ScanTargets extends TargetNames, ProtocolSelection {
   readonly responders: Iterable<Endpoint>;
 }
 
-/** The order of the targets, the part that is visited, and the start. */
+/** The order of the targets, and the start. */
 export interface ScanOrder extends TargetOrder {
+  /** The shard that the targets are, for checkpoints. Default: all targets. */
+  readonly shard?: Shard;
   /** The positions at which the passes over UDP and TCP start. */
   readonly from: Marks;
 }

@@ -78,7 +78,7 @@ export interface PassVisitor {
 export interface PassOptions {
   /** The passes to run, in order. */
   readonly passes: readonly Pass[];
-  /** Seed, shard and limit of the target order. */
+  /** Seed and limit of the target order. */
   readonly order: TargetOrder;
   /** The mark to start from. */
   readonly from: Mark;

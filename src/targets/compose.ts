@@ -86,10 +86,6 @@ const SCAN_PORTS = 0;
  * ```
  */
 export function compose(inclusions: readonly Inclusion[], exclusions: Exclusions): Targets {
-  const privates = {
-    4: RangeSet.of(exclusions.private.filter(({ start }) => family(start) === 4)),
-    6: RangeSet.of(exclusions.private.filter(({ start }) => family(start) === 6)),
-  };
   const borders: Border[] = [];
   for (const { range, port } of inclusions) {
     const insidePrivate = exclusions.private.some((block) => isInsideRange(range, block));
@@ -102,19 +98,29 @@ export function compose(inclusions: readonly Inclusion[], exclusions: Exclusions
   const groups = [4, 6].flatMap((bits) =>
     groupTargets(borders.filter(({ at }) => family(at) === bits), omitted)
   );
-  const sizeOf = (sets: readonly RangeSet<Address>[]) =>
-    sets.reduce((sum, set) => sum + set.size, 0n);
+  return targetsOf(groups, omitted, exclusions.private);
+}
+
+/** Targets in groups, with their numbers of addresses. */
+export function targetsOf(
+  groups: readonly TargetGroup[],
+  omitted: Targets["omitted"],
+  privates: readonly Range[],
+): Targets {
+  const sizeOf = (sizes: readonly bigint[]) => sizes.reduce((sum, one) => sum + one, 0n);
   const sets = groups.map(({ addresses }) => addresses);
-  const without = (holes: Record<4 | 6, RangeSet<Address>>) =>
-    sizeOf(sets.map((set) => set.subtract(holes[familyOf(set)])));
-  const size = sizeOf(sets);
-  return {
-    groups,
-    size,
-    publicSize: without(privates),
-    loopbackSize: size - without(LOOPBACK),
-    omitted,
+  const sizeIn = (ranges: readonly Range[]) => {
+    const [ipv4, ipv6] = [4, 6].map((bits) =>
+      RangeSet.of(ranges.filter(({ start }) => family(start) === bits))
+    );
+    return sizeOf(sets.map((set) => {
+      const all = familyOf(set) === 4 ? ipv4 : ipv6;
+      return all.size - all.subtract(set).size;
+    }));
   };
+  const size = sizeOf(sets.map((set) => set.size));
+  const publicSize = size - sizeIn(privates);
+  return { groups, size, publicSize, loopbackSize: sizeIn(LOOPBACK), omitted };
 }
 
 /** Whether a range lies wholly inside a block; adjacent blocks are not joined. */
@@ -122,10 +128,7 @@ function isInsideRange({ start, end }: Range, block: Range): boolean {
   return family(start) === family(block.start) && block.start <= start && end <= block.end;
 }
 
-const LOOPBACK: Record<4 | 6, RangeSet<Address>> = {
-  4: RangeSet.of<Address>([{ start: 0x7f000000, end: 0x80000000 }]),
-  6: RangeSet.of<Address>([{ start: 1n, end: 2n }]),
-};
+const LOOPBACK: readonly Range[] = [{ start: 0x7f000000, end: 0x80000000 }, { start: 1n, end: 2n }];
 
 /** The address family of a set that is not empty. */
 function familyOf(set: RangeSet<Address>): 4 | 6 {

@@ -4,6 +4,8 @@
  * @module
  */
 import type { Address } from "../core/address.ts";
+import { networkOf, startOf } from "./parts.ts";
+import { distance, later } from "./ranges.ts";
 import type { Segment } from "./space.ts";
 
 /** The maximum numbers of endpoints of one host and of one network. */
@@ -14,33 +16,28 @@ export interface Density {
   readonly net: number;
 }
 
-/** Number of addresses in a /24 of IPv4 and in a /48 of IPv6. */
-const NET_SIZE = { number: 256n, bigint: 1n << 80n } as const;
-
 /** The maximum numbers of endpoints of one host and of one network in segments. */
 export function densityOf(segments: readonly Segment[]): Density {
+  /** Endpoints in networks that ranges contain in part. */
   const nets = new Map<Address, number>();
   let host = 0;
   let net = 0;
-  const add = (key: Address, addresses: bigint, ports: number) => {
-    const sum = (nets.get(key) ?? 0) + Number(addresses) * ports;
-    nets.set(key, sum);
-    net = Math.max(net, sum);
-  };
   for (const { addresses, ports } of segments) {
     host = Math.max(host, ports.length);
+    const size = addresses.index.family === 4 ? 2 ** 8 : 2 ** 80;
+    const add = (network: Address, addresses: number) => {
+      const isPart = addresses > 0 && addresses < size;
+      const sum = (isPart ? nets.get(network) ?? 0 : 0) + addresses * ports.length;
+      if (isPart) nets.set(network, sum);
+      net = Math.max(net, sum);
+    };
     for (const { start, end } of addresses) {
-      const size = typeof start === "number" ? NET_SIZE.number : NET_SIZE.bigint;
-      const key = (index: bigint): Address => typeof start === "number" ? Number(index) : index;
-      const [first, last] = [BigInt(start), BigInt(end)];
-      const [firstNet, lastNet] = [first / size, (last - 1n) / size];
-      // The networks between the first and the last one lie wholly in this range. No other range has
-      // addresses in them.
-      if (lastNet - firstNet > 1n) net = Math.max(net, Number(size) * ports.length);
-      if (firstNet === lastNet) add(key(firstNet), last - first, ports.length);
+      const [first, last] = [networkOf(start), networkOf(end)];
+      if (first === last) add(first, distance(start, end));
       else {
-        add(key(firstNet), (firstNet + 1n) * size - first, ports.length);
-        add(key(lastNet), last - lastNet * size, ports.length);
+        add(first, distance(start, startOf(later(first, 1))));
+        if (distance(first, last) > 1) net = Math.max(net, size * ports.length);
+        add(last, distance(startOf(last), end));
       }
     }
   }

@@ -34,6 +34,7 @@ export interface Range<T extends Address = Address> {
 export class RangeSet<T extends Address> implements Iterable<Range<T>> {
   readonly #starts: readonly T[];
   readonly #ends: readonly T[];
+  #index: RangeIndex<T> | undefined;
 
   private constructor(starts: readonly T[], ends: readonly T[]) {
     this.#starts = starts;
@@ -42,11 +43,17 @@ export class RangeSet<T extends Address> implements Iterable<Range<T>> {
 
   /** The union of ranges in any order; empty ranges are dropped. */
   static of<T extends Address>(ranges: Iterable<Range<T>>): RangeSet<T> {
-    const sorted = [...ranges].filter(({ start, end }) => start < end)
-      .sort((a, b) => a.start < b.start ? -1 : a.start > b.start ? 1 : 0);
+    return RangeSet.ofAscending(
+      [...ranges].filter(({ start, end }) => start < end)
+        .sort((a, b) => a.start < b.start ? -1 : a.start > b.start ? 1 : 0),
+    );
+  }
+
+  /** The union of ranges that are not empty, in ascending order of their starts. */
+  static ofAscending<T extends Address>(ranges: Iterable<Range<T>>): RangeSet<T> {
     const starts: T[] = [];
     const ends: T[] = [];
-    for (const { start, end } of sorted) {
+    for (const { start, end } of ranges) {
       const last = ends.length - 1;
       if (last < 0 || start > ends[last]) {
         starts.push(start);
@@ -65,9 +72,18 @@ export class RangeSet<T extends Address> implements Iterable<Range<T>> {
 
   /** Number of addresses in the set. */
   get size(): bigint {
-    let size = 0n;
-    for (let i = 0; i < this.length; i++) size += BigInt(this.#ends[i]) - BigInt(this.#starts[i]);
-    return size;
+    let [size, ipv4] = [0n, 0];
+    for (let i = 0; i < this.length; i++) {
+      const [start, end]: Address[] = [this.#starts[i], this.#ends[i]];
+      if (typeof start === "number" && typeof end === "number") ipv4 += end - start;
+      else size += BigInt(end) - BigInt(start);
+    }
+    return size + BigInt(ipv4);
+  }
+
+  /** An index of the addresses by position, which is made at the first use. */
+  get index(): RangeIndex<T> {
+    return this.#index ??= new RangeIndex(this);
   }
 
   /** Iterates over the ranges in ascending order. */
@@ -82,17 +98,21 @@ export class RangeSet<T extends Address> implements Iterable<Range<T>> {
 
   /** The difference: this set without the addresses of another. */
   subtract(other: RangeSet<T>): RangeSet<T> {
-    const left: Range<T>[] = [];
+    const [starts, ends]: T[][] = [[], []];
     let hole = 0;
     for (let { start, end } of this) {
       while (hole < other.length && other.#ends[hole] <= start) hole++;
-      for (let at = hole; at < other.length && other.#starts[at] < end; at++) {
-        left.push({ start, end: other.#starts[at] });
-        start = other.#ends[at];
+      for (let at = hole; start < end; at++) {
+        const isLast = at >= other.length || other.#starts[at] >= end;
+        const border = isLast ? end : other.#starts[at];
+        if (start < border) {
+          starts.push(start);
+          ends.push(border);
+        }
+        start = isLast ? end : other.#ends[at];
       }
-      left.push({ start, end });
     }
-    return RangeSet.of(left);
+    return new RangeSet(starts, ends);
   }
 
   /** Whether the set contains an address: O(log ranges). */
@@ -111,33 +131,43 @@ export class RangeSet<T extends Address> implements Iterable<Range<T>> {
 /**
  * An index of a set's addresses by position, from 0 in ascending order, for at most 2^48 addresses.
  *
- * Position i lies in the last range whose first position is at most i: O(log ranges).
+ * Position i lies in the last range whose first position is at most i. Ranges of similar sizes are
+ * found in O(1), others in O(log ranges).
  */
 export class RangeIndex<T extends Address> {
   /** Number of addresses in the set. */
   readonly size: number;
   /** The address family; `undefined` for an empty set. */
   readonly family: 4 | 6 | undefined;
-  readonly #starts: readonly T[];
+  readonly #starts: { readonly length: number; [index: number]: Address };
   /** The starts as a typed array, for IPv4. */
   readonly #ipv4?: Uint32Array;
   /** The position of each range's first address. */
   readonly #first: Float64Array;
+  /** The positions are divided into as many blocks of this size as there are ranges, or fewer. */
+  readonly #blockSize: number;
+  /** The range of each block's first position, and the last range. */
+  readonly #blocks: Uint32Array;
 
   /** Indexes the addresses of a set. */
   constructor(set: RangeSet<T>) {
-    const ranges = [...set];
-    this.#starts = ranges.map(({ start }) => start);
-    this.#first = new Float64Array(ranges.length);
-    let position = 0;
-    for (const [i, { start, end }] of ranges.entries()) {
-      this.#first[i] = position;
-      position += Number(BigInt(end) - BigInt(start));
+    const [range] = set;
+    this.family = range && family(range.start);
+    if (this.family !== 6) this.#ipv4 = new Uint32Array(set.length);
+    this.#starts = this.#ipv4 ?? [];
+    this.#first = new Float64Array(set.length);
+    let [i, position] = [0, 0];
+    for (const { start, end } of set) {
+      this.#starts[i] = start;
+      this.#first[i++] = position;
+      position += distance(start, end);
     }
     this.size = position;
-    this.family = ranges.length === 0 ? undefined : family(ranges[0].start);
-    if (ranges.every(({ start }) => typeof start === "number")) {
-      this.#ipv4 = Uint32Array.from(this.#starts as readonly Address[] as number[]);
+    this.#blockSize = Math.ceil(position / set.length);
+    this.#blocks = new Uint32Array(set.length + 1).fill(set.length - 1);
+    for (let [block, range] = [0, 0]; block * this.#blockSize < position; block++) {
+      while (this.#first[range + 1] <= block * this.#blockSize) range++;
+      this.#blocks[block] = range;
     }
   }
 
@@ -153,37 +183,50 @@ export class RangeIndex<T extends Address> {
       endpoints.ipv6[i] = this.at(position) as bigint;
       return;
     }
-    const first = this.#first;
-    let range = 0;
-    for (let end = first.length; end - range > 1;) {
-      const middle = range + end >>> 1;
-      if (first[middle] <= position) range = middle;
-      else end = middle;
-    }
-    endpoints.ipv4[i] = this.#ipv4[range] + (position - first[range]);
+    const range = this.#rangeOf(position);
+    endpoints.ipv4[i] = this.#ipv4[range] + (position - this.#first[range]);
     endpoints.ipv6[i] = undefined;
   }
 
   /** The address at a position from 0 to `size` - 1. */
   at(position: number): T {
-    const range = lastNotAbove(this.#first, position);
-    const start: Address = this.#starts[range];
-    const offset = position - this.#first[range];
-    return (typeof start === "number" ? start + offset : start + BigInt(offset)) as T;
+    const range = this.#rangeOf(position);
+    return later(this.#starts[range], position - this.#first[range]) as T;
+  }
+
+  /** The range of a position: a binary search among the ranges that its block touches. */
+  #rangeOf(position: number): number {
+    const first = this.#first;
+    const block = Math.floor(position / this.#blockSize);
+    let range = this.#blocks[block];
+    for (let end = this.#blocks[block + 1] + 1; end - range > 1;) {
+      const middle = range + end >>> 1;
+      if (first[middle] <= position) range = middle;
+      else end = middle;
+    }
+    return range;
   }
 
   /** The position of an address; `undefined` if the set does not contain it. */
   positionOf(address: T): number | undefined {
     const range = lastNotAbove(this.#starts, address);
     if (range < 0) return undefined;
-    const start: Address = this.#starts[range];
-    const offset = typeof start === "number" && typeof address === "number"
-      ? address - start
-      : Number(BigInt(address) - BigInt(start));
-    const position = this.#first[range] + offset;
+    const position = this.#first[range] + distance(this.#starts[range], address);
     const next = range + 1 < this.#first.length ? this.#first[range + 1] : this.size;
     return position < next ? position : undefined;
   }
+}
+
+/** The number of addresses from one address up to another, which is not part of them. */
+export function distance(start: Address, end: Address): number {
+  return typeof start === "number" && typeof end === "number"
+    ? end - start
+    : Number(BigInt(end) - BigInt(start));
+}
+
+/** The address at a distance behind another. */
+export function later(address: Address, distance: number): Address {
+  return typeof address === "number" ? address + distance : address + BigInt(distance);
 }
 
 /**

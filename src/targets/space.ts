@@ -1,5 +1,5 @@
 /**
- * The target space of a pass: (addresses × ports) in shuffled order, or one shard of it.
+ * The target space of a pass: (addresses × ports) in shuffled order.
  *
  * @module
  */
@@ -8,7 +8,7 @@ import { Endpoints } from "../core/endpoints.ts";
 import { InputError } from "../core/errors.ts";
 import { PriorityOrder } from "./priority_order.ts";
 import { MAX_POSITIONS, Permutation } from "./permutation.ts";
-import { lastNotAbove, RangeIndex, type RangeSet } from "./ranges.ts";
+import { lastNotAbove, type RangeIndex, type RangeSet } from "./ranges.ts";
 
 /** Addresses that are probed on the same ports. Every address is in one segment only. */
 export interface Segment {
@@ -18,38 +18,10 @@ export interface Segment {
   readonly ports: readonly number[];
 }
 
-/** Shard `index` of `count`, counted from 1. */
-export interface Shard {
-  /** The number of the shard, 1 to `count`. */
-  readonly index: number;
-  /** Number of shards, at least 1. */
-  readonly count: number;
-}
-
-/**
- * Parses a shard such as `2/4`; `undefined` when the text is not a valid shard.
- *
- * @example
- * ```ts
- * import { parseShard } from "./space.ts";
- * import { assertEquals } from "@std/assert";
- *
- * assertEquals(parseShard("2/4"), { index: 2, count: 4 });
- * assertEquals(parseShard("5/4"), undefined);
- * ```
- */
-export function parseShard(text: string): Shard | undefined {
-  const [, index, count] = /^(\d{1,7})\/(\d{1,7})$/.exec(text) ?? [];
-  const shard = { index: Number(index), count: Number(count) };
-  return shard.index >= 1 && shard.index <= shard.count ? shard : undefined;
-}
-
 /** Which targets are visited, and in which order. */
 export interface TargetOrder {
   /** Seed of the order; `undefined` keeps the order of addresses and ports. */
   readonly seed: number | undefined;
-  /** The shard to visit. Default: all targets. */
-  readonly shard?: Shard;
   /** Maximum number of endpoints to visit. Every pass visits the same endpoints. Default: all. */
   readonly limit?: number;
   /**
@@ -59,75 +31,60 @@ export interface TargetOrder {
   readonly first?: readonly Endpoint[];
 }
 
-/** How the space of one pass is ordered and divided. */
+/** How the space of one pass is ordered. */
 export interface SpaceOptions extends TargetOrder {
   /** The number of the pass. Each pass has an order of its own. Default: 0. */
   readonly pass?: number;
 }
 
-const WHOLE: Shard = { index: 1, count: 1 };
-
 /** Whether all targets are visited. */
-export function isWhole({ shard = WHOLE, limit = Infinity }: TargetOrder): boolean {
-  return shard.count === 1 && limit === Infinity;
+export function isWhole({ limit = Infinity }: TargetOrder): boolean {
+  return limit === Infinity;
 }
 
 /**
- * Tweaks of the seed. Passes use 0 and above, the choice of endpoints for a limit uses -1, and
- * shards of segments use -2 and below.
+ * Tweak of the seed for the choice of endpoints for a limit. Passes use 0 and above, and parts of
+ * targets -2.
  */
 const LIMIT_TWEAK = -1;
-const SHARD_TWEAK = -2;
 
-/** The part of a segment that the shard visits. */
-interface Part {
+/** A segment with its addresses by position. */
+interface IndexedSegment {
   readonly index: RangeIndex<Address>;
-  /**
-   * Permutes positions before sharding. The shard takes the permuted positions that are ≡ `shard`
-   * (mod `count`).
-   */
-  readonly shuffle: Permutation | undefined;
-  /** Number of addresses in the shard. */
-  readonly taken: number;
   readonly ports: readonly number[];
 }
 
 /**
  * The positions of one pass. One permutation over all positions maps position p to p'. The position
- * p' lies in one part, and is split there into an address number j and a port number. For shard k
- * of n, j stands for the address at the permuted index k - 1 + n·j. Both permutations are
- * bijections, so every endpoint of a shard is visited once, and every address belongs to one shard.
+ * p' lies in one segment, and is split there into an address number and a port number. The
+ * permutation is a bijection, so every endpoint is visited once.
  *
- * @example Both shards of a small space, in order
+ * @example A small space, in order
  * ```ts
  * import { RangeSet, TargetSpace } from "blocksweep/targets";
  * import { assertEquals } from "@std/assert";
  *
- * const segments = [{ addresses: RangeSet.of([{ start: 1, end: 4 }]), ports: [80, 81] }];
- * const visit = (index: number) => {
- *   const space = new TargetSpace(segments, { seed: undefined, shard: { index, count: 2 } });
- *   const target = { address: 0, port: 0 };
- *   return Array.from({ length: space.size }, (_, i) => {
- *     space.at(i, target);
- *     return `${target.address}:${target.port}`;
- *   });
- * };
- * assertEquals(visit(1), ["1:80", "1:81", "3:80", "3:81"]);
- * assertEquals(visit(2), ["2:80", "2:81"]);
+ * const segments = [{ addresses: RangeSet.of([{ start: 1, end: 3 }]), ports: [80, 81] }];
+ * const space = new TargetSpace(segments, { seed: undefined });
+ * const target = { address: 0, port: 0 };
+ * const visited = Array.from({ length: space.size }, (_, i) => {
+ *   space.at(i, target);
+ *   return `${target.address}:${target.port}`;
+ * });
+ * assertEquals(visited, ["1:80", "1:81", "2:80", "2:81"]);
  * ```
  */
 export class TargetSpace {
   /** Number of endpoints that are visited. */
   readonly size: number;
-  readonly #parts: readonly Part[];
-  /** The first position of each part. */
+  readonly #segments: readonly IndexedSegment[];
+  /** The first position of each segment. */
   readonly #first: Float64Array;
   #order: Permutation | undefined;
   readonly #seed: number | undefined;
   readonly #pass: number;
   /** The permutation that chooses the visited endpoints if there is a limit. */
   readonly #limitOrder?: Permutation;
-  readonly #shard: Shard;
   /** Endpoints that are visited first, and the numbering in which they come first. */
   readonly #prioritized: readonly Endpoint[];
   #numbering: PriorityOrder | undefined;
@@ -142,7 +99,7 @@ export class TargetSpace {
    */
   constructor(
     segments: readonly Segment[],
-    { seed, pass = 0, shard = WHOLE, limit = Infinity, first = [] }: SpaceOptions,
+    { seed, pass = 0, limit = Infinity, first = [] }: SpaceOptions,
   ) {
     const all = segments.reduce((sum, s) => sum + s.addresses.size * BigInt(s.ports.length), 0n);
     if (all > BigInt(MAX_POSITIONS)) {
@@ -151,24 +108,16 @@ export class TargetSpace {
           "or for IPv6 a list of addresses",
       );
     }
-    this.#shard = shard;
     this.#prioritized = first;
     this.#seed = seed;
     this.#pass = pass;
-    this.#parts = segments.filter(({ ports }) => ports.length > 0).map(
-      ({ addresses, ports }, i) => {
-        const index = new RangeIndex(addresses);
-        const taken = Math.max(0, Math.ceil((index.size - (shard.index - 1)) / shard.count));
-        const shuffled = seed !== undefined && shard.count > 1;
-        const shuffle = shuffled ? new Permutation(index.size, seed, SHARD_TWEAK - i) : undefined;
-        return { index, shuffle, taken, ports };
-      },
-    );
-    this.#first = new Float64Array(this.#parts.length);
+    this.#segments = segments.filter(({ ports }) => ports.length > 0)
+      .map(({ addresses: { index }, ports }) => ({ index, ports }));
+    this.#first = new Float64Array(this.#segments.length);
     let position = 0;
-    for (const [i, { taken, ports }] of this.#parts.entries()) {
+    for (const [i, { index, ports }] of this.#segments.entries()) {
       this.#first[i] = position;
-      position += taken * ports.length;
+      position += index.size * ports.length;
     }
     this.size = Math.min(position, limit);
     if (seed !== undefined && this.size < position) {
@@ -198,18 +147,16 @@ export class TargetSpace {
   fill(from: number, count: number, targets: Endpoints): void {
     if (this.#placed.length < count) this.#placed = new Float64Array(count);
     const placed = this.#placed;
-    const parts = this.#parts;
+    const segments = this.#segments;
     const first = this.#first;
-    const { index: shard, count: shards } = this.#shard;
     this.#place(from, count, placed);
     for (let i = 0; i < count; i++) {
-      const at = parts.length === 1 ? 0 : lastNotAbove(first, placed[i]);
-      const { index, shuffle, ports } = parts[at];
+      const at = segments.length === 1 ? 0 : lastNotAbove(first, placed[i]);
+      const { index, ports } = segments[at];
       const inside = placed[i] - first[at];
       const number = ports.length === 1 ? inside : Math.floor(inside / ports.length);
       targets.ports[i] = ports[inside - number * ports.length];
-      placed[i] = shard - 1 + number * shards;
-      shuffle?.map(placed, i, i + 1);
+      placed[i] = number;
       index.put(placed, i, targets);
     }
   }
@@ -274,14 +221,12 @@ export class TargetSpace {
 
   /** The place of an endpoint in ascending order; `undefined` if it is not in the space. */
   #placeOf({ address, port }: Endpoint): number | undefined {
-    for (const [i, { index, shuffle, ports }] of this.#parts.entries()) {
+    for (const [i, { index, ports }] of this.#segments.entries()) {
       // The families are compared first: a lookup must not compare a number with a bigint.
       const own = family(address) === index.family ? index.positionOf(address) : undefined;
       if (own === undefined) continue;
       const at = ports.indexOf(port);
-      const shuffled = (shuffle === undefined ? own : shuffle.from(own)) - (this.#shard.index - 1);
-      if (at < 0 || shuffled < 0 || shuffled % this.#shard.count !== 0) return undefined;
-      return this.#first[i] + shuffled / this.#shard.count * ports.length + at;
+      return at < 0 ? undefined : this.#first[i] + own * ports.length + at;
     }
     return undefined;
   }

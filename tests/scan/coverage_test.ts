@@ -3,6 +3,7 @@ import { parseEndpoint } from "../../src/core/address.ts";
 import { PROTOCOLS } from "../../src/protocols/list.ts";
 import { coverageOf, type CoverageOptions } from "../../src/scan/coverage.ts";
 import { compose } from "../../src/targets/compose.ts";
+import { Parts } from "../../src/targets/parts.ts";
 import { selectionFor } from "./scan_harness.ts";
 
 const PORTS: Record<string, readonly number[]> = { raknet: [19132], query: [25565, 25566] };
@@ -140,11 +141,15 @@ Deno.test("a protocol without an echo is not covered when replies were omitted",
   assertEquals(queries(interviewed, "127.0.0.1:9000", "sqp"), true);
 });
 
-Deno.test("one shard covers all ports of a host", () => {
-  const parts = [1, 2, 3].map((index) => selectionFor(TARGETS, { shard: { index, count: 3 } }));
-  for (let host = 10; host < 40; host++) {
-    const raknet = parts.map((part) => queries(part, `127.0.0.${host}:19132`, "raknet"));
-    assertEquals(raknet.filter((one) => one).length, 1);
+Deno.test("the coverage of a shard contains the targets of its networks", () => {
+  const parts = new Parts(TARGETS.addresses, 3, 5);
+  const shards = [1, 2, 3].map((index) =>
+    selectionFor({ ...TARGETS, addresses: parts.cut(index) })
+  );
+  for (const host of ["127.0.0.1", "127.0.0.2", "127.0.0.255", "[::1]"]) {
+    const covered = shards.map((shard) => queries(shard, `${host}:19132`, "raknet"));
+    const own = parts.indexOf(parseEndpoint(`${host}:19132`)!.address);
+    assertEquals(covered, [1, 2, 3].map((index) => index === own));
   }
 });
 

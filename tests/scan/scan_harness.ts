@@ -26,6 +26,7 @@ import { newState, type ScanState } from "../../src/scan/scan_state.ts";
 import type { Sink } from "../../src/sinks/sink.ts";
 import type { Mark } from "../../src/sweep/mark_history.ts";
 import { compose } from "../../src/targets/compose.ts";
+import { Parts } from "../../src/targets/parts.ts";
 import type { Range } from "../../src/targets/ranges.ts";
 import { FakeNetwork } from "../../src/testing/fake_network.ts";
 import { FakeStreams, type StreamFaults } from "../../src/testing/fake_streams.ts";
@@ -167,6 +168,8 @@ export async function scanFleet(setting: Setting): Promise<Result> {
   const optedOut: Address[] = [];
   const state = setting.state ?? newState(SCAN_ID, network.now());
   const inclusion = { range: setting.range ?? setting.fleet.range, port: undefined };
+  const exclusions = { never: [], private: [], chosen: setting.excluded ?? [] };
+  const { index, count } = setting.shard ?? { index: 1, count: 1 };
   const options = grouped({
     allProtocols: PROTOCOLS,
     names: new Map(),
@@ -197,7 +200,7 @@ export async function scanFleet(setting: Setting): Promise<Result> {
     clock: network,
     signal: new AbortController().signal,
     ...setting,
-    addresses: compose([inclusion], { never: [], private: [], chosen: setting.excluded ?? [] }),
+    addresses: new Parts(compose([inclusion], exclusions), count, 5).cut(index),
     state,
   });
   const end = await network.run(runScan(options));

@@ -4,7 +4,7 @@ import { InputError } from "../../src/core/errors.ts";
 import { Random } from "../../src/fleet/random.ts";
 import { Permutation } from "../../src/targets/permutation.ts";
 import { RangeSet } from "../../src/targets/ranges.ts";
-import { type Segment, type Shard, TargetSpace } from "../../src/targets/space.ts";
+import { type Segment, TargetSpace } from "../../src/targets/space.ts";
 
 /** A segment of `size` addresses in three pieces. */
 function segment(size: number, ports: readonly number[], from = 1000): Segment {
@@ -18,8 +18,8 @@ function segment(size: number, ports: readonly number[], from = 1000): Segment {
 }
 
 /** Every endpoint that a space visits. */
-function visit(segments: readonly Segment[], seed: number | undefined, shard?: Shard): string[] {
-  const space = new TargetSpace(segments, { seed, shard });
+function visit(segments: readonly Segment[], seed: number | undefined): string[] {
+  const space = new TargetSpace(segments, { seed });
   const target = { address: 0 as number | bigint, port: 0 };
   return Array.from({ length: space.size }, (_, position) => {
     space.at(position, target);
@@ -83,62 +83,18 @@ Deno.test("TargetSpace visits each endpoint once, for every size to 400, shuffle
   }
 });
 
-Deno.test("shards partition every size to 2,000 by every count to 16", () => {
-  const target = { address: 0, port: 0 };
-  for (let size = 1; size <= 2000; size++) {
-    const segments = [{ addresses: RangeSet.of([{ start: 0, end: size }]), ports: [1] }];
-    for (let count = 1; count <= 16; count++) {
-      const visits = new Uint8Array(size);
-      for (let index = 1; index <= count; index++) {
-        const space = new TargetSpace(segments, { seed: size, shard: { index, count } });
-        for (let i = 0; i < space.size; i++) {
-          space.at(i, target);
-          visits[target.address]++;
-        }
-      }
-      assert(visits.every((times) => times === 1), `${size} addresses in ${count} shards`);
-    }
-  }
-});
-
-Deno.test("a shard has its addresses with all their ports, shuffled or not", () => {
-  for (const seed of [undefined, 11]) {
-    for (let count = 1; count <= 7; count++) {
-      const owner = new Map<string, number>();
-      const visited: string[] = [];
-      for (let index = 1; index <= count; index++) {
-        for (
-          const endpoint of visit([segment(50, [1, 2]), segment(9, [3], 5000)], seed, {
-            index,
-            count,
-          })
-        ) {
-          const address = endpoint.split(":")[0];
-          assertEquals(owner.get(address) ?? index, index, "an address in two shards");
-          owner.set(address, index);
-          visited.push(endpoint);
-        }
-      }
-      assertEquals([new Set(visited).size, visited.length], [109, 109]);
-    }
-  }
-});
-
 Deno.test("TargetSpace keeps each segment's own ports", () => {
   const segments = [segment(30, [5, 6]), segment(7, [9], 10_000), {
     addresses: RangeSet.of([{ start: 1n << 100n, end: (1n << 100n) + 4n }]),
     ports: [19133],
   }];
-  for (const shard of [{ index: 1, count: 1 }, { index: 2, count: 3 }]) {
-    const visited = visit(segments, 77, shard);
-    assertEquals(new Set(visited).size, visited.length);
-    assert(visited.every((text) => {
-      const [address, port] = text.split(":");
-      return (Number(address) > 2 ** 99 ? [19133] : Number(address) >= 10_000 ? [9] : [5, 6])
-        .includes(Number(port));
-    }));
-  }
-  assertEquals(visit(segments, 77).length, 30 * 2 + 7 + 4);
+  const visited = visit(segments, 77);
+  assertEquals([new Set(visited).size, visited.length], [30 * 2 + 7 + 4, 30 * 2 + 7 + 4]);
+  assert(visited.every((text) => {
+    const [address, port] = text.split(":");
+    return (Number(address) > 2 ** 99 ? [19133] : Number(address) >= 10_000 ? [9] : [5, 6])
+      .includes(Number(port));
+  }));
 });
 
 Deno.test("TargetSpace repeats its order for equal seeds, and orders of passes differ", () => {
@@ -156,20 +112,18 @@ Deno.test("TargetSpace repeats its order for equal seeds, and orders of passes d
 
 Deno.test("a limit chooses the same endpoints in every pass", () => {
   const target = { address: 0, port: 0 };
-  for (const shard of [{ index: 1, count: 1 }, { index: 2, count: 2 }]) {
-    for (const seed of [undefined, 8]) {
-      const chosen = [1, 2, 3].map((pass) => {
-        const space = new TargetSpace([segment(90, [1, 2])], { seed, pass, shard, limit: 20 });
-        assertEquals(space.size, 20);
-        return new Set(Array.from({ length: 20 }, (_, i) => {
-          space.at(i, target);
-          return `${target.address}:${target.port}`;
-        }));
-      });
-      assertEquals(chosen[0].size, 20);
-      assertEquals(chosen[1], chosen[0]);
-      assertEquals(chosen[2], chosen[0]);
-    }
+  for (const seed of [undefined, 8]) {
+    const chosen = [1, 2, 3].map((pass) => {
+      const space = new TargetSpace([segment(90, [1, 2])], { seed, pass, limit: 20 });
+      assertEquals(space.size, 20);
+      return new Set(Array.from({ length: 20 }, (_, i) => {
+        space.at(i, target);
+        return `${target.address}:${target.port}`;
+      }));
+    });
+    assertEquals(chosen[0].size, 20);
+    assertEquals(chosen[1], chosen[0]);
+    assertEquals(chosen[2], chosen[0]);
   }
   assertEquals(new TargetSpace([segment(9, [1])], { seed: 1, limit: 20 }).size, 9);
 });
@@ -193,22 +147,20 @@ Deno.test("Permutation.inverse() inverts at() for every size", () => {
 Deno.test("TargetSpace.has() is true for exactly the visited endpoints", () => {
   const segments = [segment(40, [1, 5]), segment(9, [], 5000), segment(23, [5, 6, 9], 9000)];
   for (const seed of [undefined, 1, 77]) {
-    for (const [index, count] of [[1, 1], [1, 3], [2, 3], [3, 3]]) {
-      for (const limit of [Infinity, 17, 1]) {
-        const space = new TargetSpace(segments, { seed, shard: { index, count }, limit, pass: 3 });
-        const target = { address: 0 as number | bigint, port: 0 };
-        const visited = new Set<string>();
-        for (let position = 0; position < space.size; position++) {
-          space.at(position, target);
-          visited.add(`${target.address}:${target.port}`);
-        }
-        for (let address = 990; address < 9900; address++) {
-          for (const port of [1, 5, 6, 9]) {
-            assertEquals(space.has({ address, port }), visited.has(`${address}:${port}`));
-          }
-        }
-        assert(!space.has({ address: 1000n, port: 1 }));
+    for (const limit of [Infinity, 17, 1]) {
+      const space = new TargetSpace(segments, { seed, limit, pass: 3 });
+      const target = { address: 0 as number | bigint, port: 0 };
+      const visited = new Set<string>();
+      for (let position = 0; position < space.size; position++) {
+        space.at(position, target);
+        visited.add(`${target.address}:${target.port}`);
       }
+      for (let address = 990; address < 9900; address++) {
+        for (const port of [1, 5, 6, 9]) {
+          assertEquals(space.has({ address, port }), visited.has(`${address}:${port}`));
+        }
+      }
+      assert(!space.has({ address: 1000n, port: 1 }));
     }
   }
 });
@@ -223,17 +175,15 @@ Deno.test("prioritized endpoints are visited first, in the order of the seed, an
       segment(3 + random.below(9), [3], 5000),
     ];
     const seed = random.below(4) === 0 ? undefined : random.below(1000);
-    const count = 1 + random.below(3);
-    const shard = { index: 1 + random.below(count), count };
     const limit = random.below(2) === 0 ? Infinity : 1 + random.below(40);
     const all = visit(segments, seed);
     const first = Array.from({ length: random.below(30) }, () => {
       const [address, port] = all[random.below(all.length)].split(":").map(Number);
       return { address, port: random.below(9) === 0 ? 99 : port };
     });
-    const whole = new TargetSpace(segments, { seed, shard });
+    const whole = new TargetSpace(segments, { seed });
     const pass = random.below(3);
-    const space = new TargetSpace(segments, { seed, shard, limit, first, pass });
+    const space = new TargetSpace(segments, { seed, limit, first, pass });
     const visited = Array.from({ length: space.size }, (_, position) => {
       space.at(position, target);
       return `${target.address}:${target.port}`;
@@ -255,7 +205,7 @@ Deno.test("prioritized endpoints are visited first, in the order of the seed, an
       return space.has({ address, port });
     });
     assertEquals(has.toSorted(), visited.toSorted(), text);
-    const other = new TargetSpace(segments, { seed, shard, limit, first, pass: pass + 1 });
+    const other = new TargetSpace(segments, { seed, limit, first, pass: pass + 1 });
     assertEquals(
       all.filter((id) => {
         const [address, port] = id.split(":").map(Number);

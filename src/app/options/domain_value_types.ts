@@ -25,7 +25,7 @@ import type { Marks } from "../../scan/checkpoint/low_water_mark.ts";
 import { parseTarget, parseTargets, type Target } from "../../targets/parse.ts";
 import { parsePorts, type WrittenPorts, writtenPorts } from "../../targets/ports.ts";
 import type { Range } from "../../targets/ranges.ts";
-import { parseShard, type Shard } from "../../targets/space.ts";
+import { parseShard, type Shard } from "../../targets/parts.ts";
 import {
   splitList,
   type ValueContext,
@@ -107,7 +107,7 @@ export const MAC: ValueType<Uint8Array> = valueType(
   parseMac,
 );
 
-/** A shard: the I-th of N shares of a scan's targets. */
+/** A shard: the I-th of N parts of a scan's targets. */
 export const SHARD: ValueType<Shard> = {
   ...valueType("I/N", "I/N with I from 1 to N, for example 2/4", parseShard),
   textOf: ({ index, count }: Shard) => `${index}/${count}`,

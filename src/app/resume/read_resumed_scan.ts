@@ -13,7 +13,7 @@ import { type ResumedRows, resumeRows } from "../../scan/checkpoint/resumed_rows
 import { systemDisk } from "../../sinks/file_operations.ts";
 import type { Mark } from "../../sweep/mark_history.ts";
 import type { GivenOptions, OptionForm } from "../options/given_options.ts";
-import { parseShard } from "../../targets/space.ts";
+import { parseShard } from "../../targets/parts.ts";
 import { type Configuration, fullPath, parseConfiguration } from "./scan_configuration.ts";
 import { userPath } from "../environment.ts";
 import type { Passes, Plan } from "../targets/scan_plan.ts";

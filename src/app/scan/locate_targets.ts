@@ -17,6 +17,7 @@ import {
   type FoundTargets,
   type NamedTargets,
   type NamedText,
+  shardOf,
 } from "../targets/find_targets.ts";
 import { haveService } from "../targets/name_lookup.ts";
 import { withoutRows } from "../targets/servers_in_files.ts";
@@ -29,7 +30,9 @@ import { segmentsOf, type Targets } from "../../targets/compose.ts";
 export interface LocatedTargets {
   /** The resolved targets and exclusions, which a resumed scan has from its checkpoint. */
   readonly found: FoundTargets;
-  /** The targets without what is excluded or opted out. */
+  /** The targets of all shards, without what is excluded. */
+  readonly whole: Targets;
+  /** The targets of the shard, without what is excluded or opted out. */
   readonly named: NamedTargets;
 }
 
@@ -45,8 +48,8 @@ export async function locateTargets(
   const { options, choice, resumed, context: { nameOf } } = request;
   const found = resumed?.configuration.found ?? await lookUpTargets(request, network);
   const named = composeTargets(found, [...await network.optOuts.read(), ...optedOutOf(resumed)]);
-  const { targets } = named;
-  if (resumed !== undefined && orderDigest(targets, choice) !== resumed.configuration.order) {
+  const whole = named.targets;
+  if (resumed !== undefined && orderDigest(whole, choice) !== resumed.configuration.order) {
     throw new InputError(
       `Cannot resume "${resumed.path}": this program's default ports, or the addresses that are ` +
         "never probed, differ from those of the scan",
@@ -54,9 +57,10 @@ export async function locateTargets(
   }
   if (options.ports === undefined) {
     const advice = `name ports with ${nameOf("ports")}, for example 9000-9100`;
-    requirePorts(targets, choice.protocols, choice.ports, advice);
+    requirePorts(whole, choice.protocols, choice.ports, advice);
   }
-  return { found, named };
+  const { seed, shard = { index: 1, count: 1 } } = choice.order;
+  return { found, whole, named: shardOf(named, shard, seed) };
 }
 
 function optedOutOf(resumed?: Resumed): Range[] {

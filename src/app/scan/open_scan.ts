@@ -166,7 +166,7 @@ export async function recordStart(
     at: since,
     runAt: resumed === undefined ? since : network.clock.wall(),
     config: formatConfig("scan", given),
-    addresses: addressesOf(scan.found, scan.named, stores.optedOut),
+    addresses: addressesOf(scan.found, scan.whole, [...scan.named.optedOut, ...stores.optedOut]),
   });
 }
 
@@ -208,7 +208,7 @@ async function openOutputsAndCheckpoint(
       given: lastingOptions(scan.given, selection.order.seed, optionsOf("scan")),
       found: scan.found,
       responders,
-      order: orderDigest(scan.named.targets, scan.choice),
+      order: orderDigest(scan.whole, scan.choice),
     });
   return await openNewScan(openOptions, { place, append, responders, configuration });
 }

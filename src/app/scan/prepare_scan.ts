@@ -41,7 +41,7 @@ export async function prepareScan(request: ScanRequest): Promise<PreparedScan> {
   const network = networkOf({ ...context, note }, options.optOutFile);
   const located = await locateTargets(request, network);
   const { targets } = located.named;
-  const limits = scanLimits(options, targets, choice);
+  const limits = scanLimits(options, located.whole, choice);
   const selection = scanSelection(choice, located.named);
   const { retries } = limits;
   const plan = planScan({ ...selection, limits: { retries, rates: fastest(limits) } });
@@ -52,7 +52,7 @@ export async function prepareScan(request: ScanRequest): Promise<PreparedScan> {
     : await chooseEngine(options.engine, engineConditions(targets, options), report);
   if (!options.dryRun && !options.listTargets) {
     const permission = context.nameOf("i-have-permission");
-    requirePermission(targets, plan, options.iHavePermission, permission);
+    requirePermission(located.whole, plan, options.iHavePermission, permission);
   }
   return { ...request, ...located, selection, limits, plan, engine, network };
 }

@@ -5,6 +5,7 @@
  */
 import { type Address, type Endpoint, endpointKey } from "../../core/address.ts";
 import { InputError } from "../../core/errors.ts";
+import { countOf } from "../../core/quantities.ts";
 import { type NameRequest, sharedRequests, type TargetNames } from "../../scan/requested_names.ts";
 import type { KnownTarget } from "../../scan/scan_setup.ts";
 import { compose, type Inclusion, type Targets } from "../../targets/compose.ts";
@@ -16,6 +17,7 @@ import {
   type Target,
 } from "../../targets/parse.ts";
 import { RangeBudget } from "../../targets/octet_ranges.ts";
+import { Parts, type Shard } from "../../targets/parts.ts";
 import type { Range } from "../../targets/ranges.ts";
 import { type NamedService, requestText } from "../../targets/srv.ts";
 import {
@@ -79,7 +81,7 @@ export interface NamedTargets extends RequestedNames {
   readonly known: readonly KnownTarget[];
   /** Addresses that opted out: they keep their position in the order, but are not probed. */
   readonly optedOut: readonly Range[];
-  /** How many of the targets opted out. */
+  /** How many of the targets, of all shards, opted out. */
   readonly optedOutSize: bigint;
 }
 
@@ -180,6 +182,34 @@ export function composeTargets(
   const optedOutSize = targets.size - open.size;
   const requested = { names, services, knownNames, ...(requests && { requests }) };
   return { targets, first, known, ...requested, optedOut, optedOutSize };
+}
+
+/**
+ * The targets of a shard: whole networks, and the known servers in them.
+ *
+ * @throws InputError when there are fewer networks than shards, and this shard has none.
+ */
+export function shardOf(
+  named: NamedTargets,
+  { index, count }: Shard,
+  seed: number | undefined,
+): NamedTargets {
+  if (count === 1) return named;
+  const parts = new Parts(named.targets, count, seed);
+  if (index > parts.networks) {
+    const networks = countOf(parts.networks, "network");
+    throw new InputError(
+      `Cannot use --shard ${index}/${count}: the targets are in ${networks} (/24, IPv6: /48), and ` +
+        "a network is not divided",
+    );
+  }
+  const isIn = ({ address }: Endpoint) => parts.indexOf(address) === index;
+  return {
+    ...named,
+    targets: parts.cut(index),
+    first: named.first.filter(isIn),
+    known: named.known.filter(({ endpoint }) => isIn(endpoint)),
+  };
 }
 
 function listed(

@@ -18,7 +18,7 @@ import { brokenCellReporter } from "../databases/broken_cells.ts";
 import { namedPlace } from "../databases/select_servers.ts";
 import type { Marks } from "../../scan/checkpoint/low_water_mark.ts";
 import { isLater } from "../../sweep/mark_history.ts";
-import type { Shard } from "../../targets/space.ts";
+import type { Shard } from "../../targets/parts.ts";
 
 /** A known server of a database. */
 export interface KnownServer {

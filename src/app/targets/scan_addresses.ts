@@ -5,28 +5,28 @@
  */
 import { type Address, family } from "../../core/address.ts";
 import type { ScanAddresses } from "../../store/scans/scan_ranges.ts";
+import type { Targets } from "../../targets/compose.ts";
 import { type Range, RangeSet } from "../../targets/ranges.ts";
-import type { FoundTargets, NamedTargets } from "./find_targets.ts";
+import type { FoundTargets } from "./find_targets.ts";
 
 /**
- * The addresses that the user named for a scan, known servers included, and those of them that the
- * scan does not probe.
+ * The addresses that the user named for a scan, known servers included, and those of them that no
+ * shard of the scan probes.
  *
- * @param optedOut Further addresses that opted out, in addition to those of `named`.
+ * @param whole The targets of all shards.
  */
 export function addressesOf(
   { inclusions, known }: Pick<FoundTargets, "inclusions" | "known">,
-  named: Pick<NamedTargets, "targets" | "optedOut">,
+  whole: Targets,
   optedOut: readonly Range[],
 ): ScanAddresses {
   const requested = [
     ...inclusions.map(({ range }) => range),
     ...known.map(({ endpoint: { address } }) => rangeOf(address)),
   ];
-  const open = named.targets.groups.flatMap(({ addresses }) => [...addresses]);
-  const closed = [...named.optedOut, ...optedOut];
+  const open = whole.groups.flatMap(({ addresses }) => [...addresses]);
   const excluded = ([4, 6] as const).flatMap((bits) => {
-    const [all, probed, left] = [requested, open, closed].map((ranges) =>
+    const [all, probed, left] = [requested, open, optedOut].map((ranges) =>
       RangeSet.of<Address>(ranges.filter(({ start }) => family(start) === bits))
     );
     return [...all.subtract(probed.subtract(left))];

@@ -168,7 +168,7 @@ function interviewsOf(
 
 /**
  * The expected number of probes to the host with the most endpoints. It is below the number of
- * endpoints if a shard or a limit leaves out positions at random.
+ * endpoints if a limit leaves out positions at random.
  */
 function meanOfHost(host: number, size: number, probes: number): number {
   return size === 0 ? 0 : Math.min(host * probes / size, probes);
@@ -176,7 +176,7 @@ function meanOfHost(host: number, size: number, probes: number): number {
 
 /**
  * The expected number of targets in the network with the most endpoints. It is below the number
- * of endpoints if a shard or a limit leaves out targets at random.
+ * of endpoints if a limit leaves out targets at random.
  */
 function meanOfNetwork(net: number, segments: readonly Segment[], size: number): number {
   const all = segments.reduce((sum, s) => sum + Number(s.addresses.size) * s.ports.length, 0);

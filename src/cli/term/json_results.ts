@@ -12,7 +12,8 @@ import { print } from "./console.ts";
 export const JSON_RESULTS = {
   "scan --dry-run": {
     targets: "number of targets: `all`, `public`, `private`, `loopback`",
-    excluded: "number of excluded targets: `never_probed`, `private`, `by_option`, `opted_out`",
+    excluded: "number of excluded targets of all shards: `never_probed`, `private`, `by_option`, " +
+      "`opted_out`",
     srv_records: "SRV records that led from a requested name to a target",
     known_servers:
       "with `--rescan`: numbers of servers: `all` in the database; `interviewed` without " +

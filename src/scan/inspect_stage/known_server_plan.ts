@@ -75,8 +75,8 @@ export function isDetectionTarget({ probed, interviewed }: KnownPlan, { name }: 
 }
 
 /**
- * Returns a function that tests whether a known server is a target. Exclusions, a limit or a shard
- * may omit it.
+ * Returns a function that tests whether a known server is a target. Exclusions or a limit may omit
+ * it.
  */
 export function targeted({ targets, order }: ScanSelection): (server: KnownTarget) => boolean {
   const { addresses, protocols: [{ name }], ports } = targets;

@@ -5,7 +5,7 @@
  */
 import { type Address, type Endpoint, family } from "../../core/address.ts";
 import { segmentsOf, type Targets } from "../../targets/compose.ts";
-import { lastNotAbove, type Range } from "../../targets/ranges.ts";
+import { lastNotAbove } from "../../targets/ranges.ts";
 import { isWhole, type Segment, TargetSpace } from "../../targets/space.ts";
 import type { ScanLimits, ScanSelection } from "../scan_setup.ts";
 import { planSuppression } from "./suppression_plan.ts";
@@ -20,7 +20,7 @@ export interface Probing extends ScanSelection {
 interface Probes {
   /** The ports of each target group, ascending. */
   readonly ports: readonly (readonly number[])[];
-  /** The positions of the pass, if a shard or a limit omits some; otherwise `undefined`. */
+  /** The positions of the pass, if a limit omits some; otherwise `undefined`. */
   readonly space: TargetSpace | undefined;
 }
 
@@ -108,13 +108,21 @@ class Groups {
   readonly #numbers: Uint32Array;
 
   constructor({ groups }: Targets, bits: 4 | 6) {
-    const own = groups.flatMap(({ addresses }, number) =>
-      [...addresses].map((range) => ({ range, number }))
-    ).filter(({ range }) => family(range.start) === bits);
-    own.sort((a, b) => order(a.range, b.range));
-    this.#starts = own.map(({ range }) => range.start);
-    this.#ends = own.map(({ range }) => range.end);
-    this.#numbers = Uint32Array.from(own, ({ number }) => number);
+    const starts: Address[] = [];
+    const ends: Address[] = [];
+    const numbers: number[] = [];
+    for (const [number, { addresses }] of groups.entries()) {
+      if (addresses.index.family !== bits) continue;
+      for (const { start, end } of addresses) {
+        starts.push(start);
+        ends.push(end);
+        numbers.push(number);
+      }
+    }
+    const order = Array.from(starts.keys()).sort((a, b) => starts[a] < starts[b] ? -1 : 1);
+    this.#starts = order.map((i) => starts[i]);
+    this.#ends = order.map((i) => ends[i]);
+    this.#numbers = Uint32Array.from(order, (i) => numbers[i]);
   }
 
   /** The index of an address's target group; -1: the address is not a target. */
@@ -122,8 +130,4 @@ class Groups {
     const at = lastNotAbove(this.#starts, address);
     return at >= 0 && address < this.#ends[at] ? this.#numbers[at] : -1;
   }
-}
-
-function order({ start: a }: Range, { start: b }: Range): number {
-  return a < b ? -1 : a > b ? 1 : 0;
 }

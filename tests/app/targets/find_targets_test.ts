@@ -162,6 +162,7 @@ function dryRun(named: NamedTargets): string[] {
   const selection = scanSelection(choice, named);
   return planLines({
     plan: planScan({ ...selection, limits }),
+    whole: named.targets,
     named,
     selection,
     limits,

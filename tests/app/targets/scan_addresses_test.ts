@@ -21,7 +21,10 @@ Deno.test("the addresses of a scan are the requested ones, and those among them 
     ...{ names: new Map(), services: new Map() },
   };
   const named = composeTargets(found, [range("10.0.0.8")]);
-  const { requested, excluded } = addressesOf(found, named, [range("10.0.0.9")]);
+  const { requested, excluded } = addressesOf(found, named.targets, [
+    ...named.optedOut,
+    range("10.0.0.9"),
+  ]);
   assertEquals(
     mergedRanges(requested).ranges,
     ["9.255.255.0/24", "10.0.0.0/24", "10.9.0.1", "224.0.0.0/30"]

@@ -304,15 +304,6 @@ Deno.test("after an SRV record, the row has its target, and the handshake the re
   assertEquals(reported.sort(), ["25565 other.example", "25570 play.example.org"]);
 });
 
-Deno.test("all shards together visit every target once", async () => {
-  const seen: string[] = [];
-  for (const index of [1, 2, 3]) {
-    const { streams } = await scanToy({ retries: 0, shard: { index, count: 3 } });
-    seen.push(...streams.begun.map(({ to }) => formatEndpoint(to)));
-  }
-  assertEquals([seen.length, new Set(seen).size], [256, 256]);
-});
-
 Deno.test("an internal error of a protocol ends the scan with that error", async () => {
   const broken: Protocol<string> = {
     ...toy,

@@ -114,7 +114,8 @@ export const ORDER = {
       commands: ["scan"],
       takes: SHARD,
       default: "1/1",
-      help: "scan only shard I of N (I is 1 to N); all shards need the same --seed",
+      help:
+        "scan only shard I of N (I is 1 to N): whole networks (/24, IPv6: /48); all shards need the same --seed",
     },
     {
       name: "from",

@@ -31,7 +31,7 @@ type Row = readonly [name: string, text: string | undefined];
 
 /** The parts of a prepared scan that its plan shows. */
 export type PlannedScan =
-  & Pick<PreparedScan, "plan" | "named" | "selection" | "limits" | "options">
+  & Pick<PreparedScan, "plan" | "whole" | "named" | "selection" | "limits" | "options">
   & Pick<PreparedScan, "outputs" | "databases">
   & { readonly engine: Pick<Engine, "name" | "route"> };
 
@@ -45,14 +45,14 @@ export function writtenBy({ outputs, databases }: Pick<PlannedScan, "outputs" | 
 
 /** The plan of a scan as lines. */
 export function planLines(planned: PlannedScan): string[] {
-  const { plan, named, selection, limits, options, engine } = planned;
+  const { plan, whole, named, selection, limits, options, engine } = planned;
   const { seed, shard = WHOLE } = selection.order;
-  const needed = permissionNeeded(named.targets);
+  const needed = permissionNeeded(whole);
   const rows: readonly Row[] = [
     ["targets", targetsText(named)],
     ["SRV records", joined(requestsOf(named))],
     ["rescan", knownText(named.first.length, plan)],
-    ["excluded", excludedText(named)],
+    ["excluded", excludedText(named) + (shard.count > 1 ? ", in all shards" : "")],
     ["permission", needed === undefined ? "not needed" : `--i-have-permission, for ${needed}`],
     ["ports", portsText(selection)],
     ["order", seed === undefined ? "ascending" : `shuffled, --seed ${seed}`],

@@ -24,14 +24,14 @@ import {
 export function planJson(
   planned: PlannedScan,
 ): string {
-  const { plan, named, selection, limits, options, engine } = planned;
+  const { plan, whole, named, selection, limits, options, engine } = planned;
   const { seed = null, shard = WHOLE } = selection.order;
   const { udp, tcp } = maxSent(plan);
   return resultLine("scan --dry-run", {
     ...targetCounts(named),
     srv_records: requestsOf(named),
     known_servers: knownCounts(named, plan),
-    permission: permissionNeeded(named.targets) ?? null,
+    permission: permissionNeeded(whole) ?? null,
     ports: sentPorts(selection)
       .map((sent) => ({ ...sent, ports: portList(sent.ports) })),
     seed,

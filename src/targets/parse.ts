@@ -8,7 +8,7 @@ import { InputError } from "../core/errors.ts";
 import { redactUrl } from "../core/redact.ts";
 import { parseOctetRanges, RangeBudget } from "./octet_ranges.ts";
 import { parsePort } from "./ports.ts";
-import type { Range } from "./ranges.ts";
+import { later, type Range, rangeOfOne } from "./ranges.ts";
 
 /** A range of addresses as a target. */
 export interface RangeTarget {
@@ -94,7 +94,7 @@ function parseRanges(text: string, dash: number, budget: RangeBudget): Range[] {
   if (text.includes("/")) return [parsePrefix(text)];
   if (dash > 0) return parseOctetRanges(text, budget) ?? [parseSpan(text, dash)];
   const address = parseLiteral(text, text);
-  return [{ start: address, end: next(address) }];
+  return [rangeOfOne(address)];
 }
 
 /** Splits `host:port`, `[v6]:port` or only a host. */
@@ -170,11 +170,7 @@ function parseSpan(text: string, dash: number): Range {
   if (start > end) {
     throw new InputError(`Cannot parse range "${text}": the first address is above the last`);
   }
-  return { start, end: next(end) };
-}
-
-function next(address: Address): Address {
-  return typeof address === "number" ? address + 1 : address + 1n;
+  return { start, end: later(end, 1) };
 }
 
 function parseName(text: string): string {

@@ -217,6 +217,11 @@ export class RangeIndex<T extends Address> {
   }
 }
 
+/** The range of one address. */
+export function rangeOfOne(address: Address): Range {
+  return { start: address, end: later(address, 1) };
+}
+
 /** The number of addresses from one address up to another, which is not part of them. */
 export function distance(start: Address, end: Address): number {
   return typeof start === "number" && typeof end === "number"

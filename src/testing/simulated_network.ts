@@ -21,7 +21,7 @@ import type { LocalSockets, Network, OptOutList } from "../net/network.ts";
 import type { SendGate } from "../net/send_gate.ts";
 import type { DatagramSocket, Dialer } from "../net/socket.ts";
 import { parseTarget } from "../targets/parse.ts";
-import type { Range } from "../targets/ranges.ts";
+import { type Range, rangeOfOne } from "../targets/ranges.ts";
 import type { Service, ServiceFinder } from "../targets/srv.ts";
 import { FakeNetwork } from "./fake_network.ts";
 import { FakeStreams } from "./fake_streams.ts";
@@ -253,10 +253,6 @@ function interfaceOf(text: string): Deno.NetworkInterfaceInfo {
     return { family: "IPv4", name, mac, address, netmask, cidr: text, scopeid: null };
   }
   throw new InputError(`Cannot use local "${text}": it must be like 192.168.1.2/24`);
-}
-
-function rangeOfOne(start: Address): Range {
-  return { start, end: typeof start === "number" ? start + 1 : start + 1n };
 }
 
 function identityOf(status: NonNullable<SimulatedServerPlan["status"]>): Partial<ServerIdentity> {

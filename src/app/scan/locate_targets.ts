@@ -1,15 +1,14 @@
 /**
- * The targets of a scan: resolved for a new scan, taken from the checkpoint for a resumed one.
+ * The targets of a scan: resolved for a new scan, taken from the saved configuration of a checkpoint
+ * or a campaign otherwise.
  *
  * @module
  */
 import { InputError } from "../../core/errors.ts";
 import type { Network } from "../../net/network.ts";
-import type { Range } from "../../targets/ranges.ts";
 import { connectionEnvironment } from "../databases/connection_environment.ts";
 import { readTextFile } from "../environment.ts";
 import { refuseFiles } from "../outputs/path_conflicts.ts";
-import type { Resumed } from "../resume/read_resumed_scan.ts";
 import { orderDigest } from "../resume/scan_configuration.ts";
 import {
   composeTargets,
@@ -28,7 +27,7 @@ import { segmentsOf, type Targets } from "../../targets/compose.ts";
 
 /** The targets of a scan. */
 export interface LocatedTargets {
-  /** The resolved targets and exclusions, which a resumed scan has from its checkpoint. */
+  /** The resolved targets and exclusions, which a saved scan has from its configuration. */
   readonly found: FoundTargets;
   /** The targets of all shards, without what is excluded. */
   readonly whole: Targets;
@@ -39,19 +38,21 @@ export interface LocatedTargets {
 /**
  * Finds the targets of a scan.
  *
- * @throws InputError for targets that cannot be used, and for a resumed scan whose order would differ.
+ * @throws InputError for targets that cannot be used, and for a saved scan whose order would differ.
  */
 export async function locateTargets(
   request: ScanRequest,
   network: Network,
 ): Promise<LocatedTargets> {
-  const { options, choice, resumed, context: { nameOf } } = request;
-  const found = resumed?.configuration.found ?? await lookUpTargets(request, network);
-  const named = composeTargets(found, [...await network.optOuts.read(), ...optedOutOf(resumed)]);
+  const { options, choice, resumed, saved, optedOut = [], context: { nameOf } } = request;
+  const found = saved?.found ?? await lookUpTargets(request, network);
+  const named = composeTargets(found, [...await network.optOuts.read(), ...optedOut]);
   const whole = named.targets;
-  if (resumed !== undefined && orderDigest(whole, choice) !== resumed.configuration.order) {
+  if (saved !== undefined && orderDigest(whole, choice) !== saved.order) {
     throw new InputError(
-      `Cannot resume "${resumed.path}": this program's default ports, or the addresses that are ` +
+      `Cannot ${
+        resumed === undefined ? "scan" : `resume "${resumed.path}"`
+      }: this program's default ports, or the addresses that are ` +
         "never probed, differ from those of the scan",
     );
   }
@@ -61,13 +62,6 @@ export async function locateTargets(
   }
   const { seed, shard = { index: 1, count: 1 } } = choice.order;
   return { found, whole, named: shardOf(named, shard, seed) };
-}
-
-function optedOutOf(resumed?: Resumed): Range[] {
-  return (resumed?.writtenRows.optedOut ?? []).map((start) => ({
-    start,
-    end: typeof start === "number" ? start + 1 : start + 1n,
-  }));
 }
 
 /** Resolves the targets and exclusions of a new scan. */

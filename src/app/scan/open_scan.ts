@@ -32,10 +32,10 @@ import {
   type OpenScanOptions,
 } from "../resume/open_with_checkpoint.ts";
 import { resumeLine } from "../resume/read_resumed_scan.ts";
-import { formatConfiguration, lastingOptions, orderDigest } from "../resume/scan_configuration.ts";
+import { formatConfiguration } from "../resume/scan_configuration.ts";
 import { newScanId, randomBytes } from "../system_random.ts";
 import { addressesOf } from "../targets/scan_addresses.ts";
-import type { PreparedScan } from "./prepare_scan.ts";
+import { configurationOf, type PreparedScan } from "./prepare_scan.ts";
 
 /**
  * Minimum number of descriptors besides outputs: checkpoint, list, a spill file, and some
@@ -203,13 +203,7 @@ async function openOutputsAndCheckpoint(
   const isLaterStart = isLater(from.udp) || isLater(from.tcp);
   const responders = append && isLaterStart ? await knownServers(outputs) : [];
   const configuration = () =>
-    formatConfiguration({
-      scanId,
-      given: lastingOptions(scan.given, selection.order.seed, optionsOf("scan")),
-      found: scan.found,
-      responders,
-      order: orderDigest(scan.whole, scan.choice),
-    });
+    formatConfiguration(configurationOf(scan, scanId, optionsOf("scan"), responders));
   return await openNewScan(openOptions, { place, append, responders, configuration });
 }
 

@@ -4,12 +4,15 @@
  *
  * @module
  */
+import type { Endpoint } from "../../core/address.ts";
 import type { Network } from "../../net/network.ts";
 import type { ScanSelection } from "../../scan/scan_setup.ts";
 import { networkOf } from "../call_context.ts";
 import { chooseEngine, type Engine } from "../engines/choose_engine.ts";
 import { engineConditions } from "../engines/load_engines.ts";
+import type { OptionForm } from "../options/given_options.ts";
 import { checkMarks } from "../resume/read_resumed_scan.ts";
+import { type Configuration, lastingOptions, orderDigest } from "../resume/scan_configuration.ts";
 import { requirePermission } from "../targets/require_permission.ts";
 import { type Plan, planScan } from "../targets/scan_plan.ts";
 import { type LocatedTargets, locateTargets } from "./locate_targets.ts";
@@ -27,6 +30,27 @@ export interface PreparedScan extends ScanRequest, LocatedTargets {
   readonly plan: Plan;
   readonly engine: Engine;
   readonly network: Network;
+}
+
+/**
+ * The configuration of a scan, from which it can be prepared again.
+ *
+ * @param kept The options that it contains if they were given.
+ * @param responders Endpoints that count as responders. Default: none.
+ */
+export function configurationOf(
+  { given, found, whole, choice }: Pick<PreparedScan, "given" | "found" | "whole" | "choice">,
+  scanId: string,
+  kept: readonly OptionForm[],
+  responders: readonly Endpoint[] = [],
+): Configuration {
+  return {
+    scanId,
+    given: lastingOptions(given, choice.order.seed, kept),
+    found,
+    responders,
+    order: orderDigest(whole, choice),
+  };
 }
 
 /**

@@ -19,7 +19,8 @@ import { outputPaths, type OutputPlan, planOutputs } from "../outputs/plan_outpu
 import { ROW_ORDERS } from "../outputs/sorting_sink.ts";
 import { type CheckpointPlace, checkpointPlace } from "../resume/open_with_checkpoint.ts";
 import { readResumed, type Resumed } from "../resume/read_resumed_scan.ts";
-import { fullPath } from "../resume/scan_configuration.ts";
+import { type Configuration, fullPath } from "../resume/scan_configuration.ts";
+import { type Range, rangeOfOne } from "../../targets/ranges.ts";
 import { randomSeed } from "../system_random.ts";
 import { type ScanChoice, scanChoice, type ScanOptions } from "./scan_choice.ts";
 
@@ -51,6 +52,13 @@ export interface ScanRequest {
   readonly files: WrittenFiles;
   /** The scan that is resumed; `undefined`: a new scan. */
   readonly resumed: Resumed | undefined;
+  /**
+   * The configuration that the targets are taken from: that of a checkpoint or of a campaign. Default:
+   * the targets are looked up.
+   */
+  readonly saved?: Configuration;
+  /** Addresses that opted out, besides those in the opt-out file. Default: none. */
+  readonly optedOut?: readonly Range[];
   /** Path of the checkpoint of a new scan; `undefined`: none. */
   readonly place: CheckpointPlace | undefined;
   /** Whether the scan can be resumed after an interruption. */
@@ -123,6 +131,8 @@ function requestOf(
     databases,
     files,
     resumed,
+    saved: resumed?.configuration,
+    optedOut: resumed?.writtenRows.optedOut.map(rangeOfOne),
     place: isNew ? checkpointPlace(files.checkpoint, files.outputs) : undefined,
     resumable: !isPassing,
     context,

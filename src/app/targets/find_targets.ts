@@ -18,7 +18,7 @@ import {
 } from "../../targets/parse.ts";
 import { RangeBudget } from "../../targets/octet_ranges.ts";
 import { Parts, type Shard } from "../../targets/parts.ts";
-import type { Range } from "../../targets/ranges.ts";
+import { type Range, rangeOfOne } from "../../targets/ranges.ts";
 import { type NamedService, requestText } from "../../targets/srv.ts";
 import {
   type FoundName,
@@ -100,11 +100,7 @@ export async function findTargets(input: TargetInput, lookups: Lookups): Promise
       "Cannot scan: name addresses, ranges or host names, or use -iL FILE",
     );
   }
-  // Excluded addresses receive no packets, so an excluded name may resolve to any address.
-  const excluded = await lookUp(
-    listed(input.exclude, input.excludeFiles, budget),
-    async ({ name }) => ({ addresses: await lookups.resolve(name) }),
-  );
+  const excluded = await findExclusions(input, lookups.resolve, budget);
   const refused: RefusedName[] = [];
   const found = await lookUp(wanted, async ({ name, port }) => {
     const { findService } = port === undefined ? lookups : {};
@@ -118,9 +114,27 @@ export async function findTargets(input: TargetInput, lookups: Lookups): Promise
   return {
     ...withNames(lookedUp, known),
     ...(requests.size > 0 && { requests }),
-    excluded: [...excluded.inclusions.map(({ range }) => range), ...optedOut],
+    excluded: [...excluded, ...optedOut],
     known: known.map(({ endpoint, protocols }) => ({ endpoint, protocols })),
   };
+}
+
+/**
+ * Parses exclusions and looks up their names. Excluded addresses receive no packets, so an excluded
+ * name may resolve to any address.
+ *
+ * @throws InputError for the first text that cannot be read, or a name that is not found.
+ */
+export async function findExclusions(
+  { exclude, excludeFiles }: Pick<TargetInput, "exclude" | "excludeFiles">,
+  resolve: Lookups["resolve"],
+  budget: RangeBudget = new RangeBudget(),
+): Promise<Range[]> {
+  const { inclusions } = await lookUp(
+    listed(exclude, excludeFiles, budget),
+    async ({ name }) => ({ addresses: await resolve(name) }),
+  );
+  return inclusions.map(({ range }) => range);
 }
 
 /** The stored names of known servers, for each address that has a name from the user or a database. */
@@ -267,8 +281,7 @@ async function lookUp(
 
 /** One address, on one port or on those of the scan. */
 function inclusionOf({ address, port }: { address: Address; port?: number }): Inclusion {
-  const end = typeof address === "number" ? address + 1 : address + 1n;
-  return { range: { start: address, end }, port };
+  return { range: rangeOfOne(address), port };
 }
 
 function nothingLeft([first]: readonly Inclusion[], { omitted }: Targets): InputError {

@@ -6,7 +6,7 @@
 import { type Address, family } from "../../core/address.ts";
 import type { ScanAddresses } from "../../store/scans/scan_ranges.ts";
 import type { Targets } from "../../targets/compose.ts";
-import { type Range, RangeSet } from "../../targets/ranges.ts";
+import { type Range, rangeOfOne, RangeSet } from "../../targets/ranges.ts";
 import type { FoundTargets } from "./find_targets.ts";
 
 /**
@@ -22,7 +22,7 @@ export function addressesOf(
 ): ScanAddresses {
   const requested = [
     ...inclusions.map(({ range }) => range),
-    ...known.map(({ endpoint: { address } }) => rangeOf(address)),
+    ...known.map(({ endpoint: { address } }) => rangeOfOne(address)),
   ];
   const open = whole.groups.flatMap(({ addresses }) => [...addresses]);
   const excluded = ([4, 6] as const).flatMap((bits) => {
@@ -32,8 +32,4 @@ export function addressesOf(
     return [...all.subtract(probed.subtract(left))];
   });
   return { requested, excluded };
-}
-
-function rangeOf(address: Address): Range {
-  return { start: address, end: typeof address === "number" ? address + 1 : address + 1n };
 }

@@ -1,5 +1,6 @@
 /** Temporary NATS servers with JetStream, on free ports of loopback. */
 import { connectBroker } from "../../src/campaign/nats/connection.ts";
+import { InputError } from "../../src/core/errors.ts";
 import { freePort } from "../fakes/free_port.ts";
 
 /** A running server. */
@@ -112,14 +113,24 @@ export async function startCluster(): Promise<NatsServer[] & AsyncDisposable> {
       await Promise.all(servers.map((server) => server[Symbol.asyncDispose]()));
     },
   });
+  // A server that joins late does not log the leader.
   await until(() =>
-    servers.every(({ log }) => log.some((line) => line.includes("metadata leader")))
+    servers.some(({ log }) => log.some((line) => line.includes("metadata leader")))
   );
-  await using broker = await connectBroker({ nats: servers[0].url }, "test");
-  const probe = { name: "PROBE", subjects: ["probe"], num_replicas: 3 };
-  await until(() => broker.jsm.streams.add(probe).then(() => true, () => false));
-  await broker.jsm.streams.delete(probe.name);
+  await until(() => canStoreThrice(servers[0]));
   return cluster;
+}
+
+/** Whether a cluster has a leader, and knows three servers. */
+async function canStoreThrice({ url }: NatsServer): Promise<boolean> {
+  try {
+    await using broker = await connectBroker({ nats: url }, "test");
+    await broker.jsm.streams.add({ name: "PROBE", subjects: ["probe"], num_replicas: 3 });
+    return await broker.jsm.streams.delete("PROBE");
+  } catch (error) {
+    if (error instanceof InputError || error instanceof Error && "code" in error) return false;
+    throw error;
+  }
 }
 
 /** Waits until a condition is true. */

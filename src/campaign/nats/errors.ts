@@ -9,7 +9,7 @@ import { InputError } from "../../core/errors.ts";
 const CODES = {
   noStream: 10059,
   noConsumer: 10014,
-  otherConfiguration: 10058,
+  otherConfiguration: [10058, 10065],
   wrongLastSequence: [10071, 10164],
   noPeers: 10005,
   noCluster: 10074,
@@ -32,9 +32,9 @@ export function isMissingStream(error: unknown): boolean {
   return codeOf(error) === CODES.noStream;
 }
 
-/** Whether a stream exists with another configuration. */
+/** Whether a stream exists with another configuration, or with the same subjects. */
 export function isOtherConfiguration(error: unknown): boolean {
-  return codeOf(error) === CODES.otherConfiguration;
+  return CODES.otherConfiguration.includes(codeOf(error));
 }
 
 /** Whether a consumer does not exist. */

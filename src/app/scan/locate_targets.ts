@@ -79,9 +79,9 @@ async function lookUpTargets(
   const usesServices = options.ports === undefined && haveService(choice.protocols);
   return await findTargets({
     words,
-    files: (await readAll(paths)).map((file) => ({ ...file, text: withoutRows(file.text) })),
+    files: (await readTextFiles(paths)).map((file) => ({ ...file, text: withoutRows(file.text) })),
     exclude: options.exclude,
-    excludeFiles: await readAll(options.excludeFile),
+    excludeFiles: await readTextFiles(options.excludeFile),
     known: await knownToRescan(options, databases.places, connectionEnvironment(warn), warn),
   }, {
     resolve,
@@ -91,7 +91,8 @@ async function lookUpTargets(
   });
 }
 
-async function readAll(paths: readonly string[]): Promise<NamedText[]> {
+/** Reads files of targets or exclusions; `-` is standard input. */
+export async function readTextFiles(paths: readonly string[]): Promise<NamedText[]> {
   return await Promise.all(paths.map(async (path) => ({
     text: await readTextFile(path),
     source: path === "-" ? "standard input" : path,

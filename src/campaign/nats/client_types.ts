@@ -191,6 +191,12 @@ export interface KvEntry {
   string(): string;
 }
 
+/** An entry of a watch. */
+export interface WatchedEntry extends KvEntry {
+  /** Whether the entry is the last of those that existed before, or a later one. */
+  readonly isUpdate: boolean;
+}
+
 /** A bucket of keys. A `version` is the revision that the key must have. */
 export interface KV {
   get(key: string): Promise<KvEntry | null>;
@@ -201,7 +207,7 @@ export interface KV {
   purge(key: string): Promise<void>;
   keys(filter?: string): Promise<Received<string>>;
   /** All entries, and then each update. */
-  watch(options?: { key?: string }): Promise<Received<KvEntry & { readonly isUpdate: boolean }>>;
+  watch(options?: { key?: string }): Promise<Received<WatchedEntry>>;
 }
 
 /** A store of objects. */

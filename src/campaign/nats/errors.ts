@@ -82,7 +82,8 @@ export function brokerError(error: unknown, place: string): Error {
 function brokerReason(error: Error): string {
   const code = codeOf(error);
   if (error.name === "JetStreamNotEnabled") {
-    return "JetStream is not enabled; start the server with: nats-server -js";
+    return "JetStream is not enabled, or its cluster has no leader; start a server with: " +
+      "nats-server -js";
   }
   const violation = violationOf(error);
   if (violation !== undefined) return violation;

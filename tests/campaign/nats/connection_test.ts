@@ -64,7 +64,8 @@ natsTest("a server without JetStream is refused", async () => {
   await using server = await startNats({ jetStream: false });
   assertEquals(
     await refusal({ nats: server.url }),
-    `Cannot use NATS at ${server.url}: JetStream is not enabled; start the server with: nats-server -js`,
+    `Cannot use NATS at ${server.url}: JetStream is not enabled, or its cluster has no leader; ` +
+      "start a server with: nats-server -js",
   );
 });
 

@@ -1,0 +1,152 @@
+/** Of src/campaign/control.ts, with real servers of NATS. */
+import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
+import { type CampaignEntry, Control } from "../../src/campaign/control.ts";
+import { type Broker, connectBroker } from "../../src/campaign/nats/connection.ts";
+import { ensureTopology } from "../../src/campaign/nats/topology.ts";
+import { InputError } from "../../src/core/errors.ts";
+import { natsTest, startCluster, startNats, until } from "./nats_server.ts";
+
+const ENTRY: CampaignEntry = {
+  state: "running",
+  spec: "0a".repeat(32),
+  program: "0.1.0",
+  order: "digest",
+  parts: 64,
+  submittedAt: 5,
+};
+
+async function connect({ url }: { url: string }, replicas = 1): Promise<Broker> {
+  const broker = await connectBroker({ nats: url }, "test");
+  await ensureTopology(broker, { replicas, resultsLimit: 2 ** 20 });
+  return broker;
+}
+
+/** A report that has to stay unused. */
+function unexpected(line: string): void {
+  throw new Error(line);
+}
+
+natsTest("the state of a campaign and opt-outs reach other programs", async () => {
+  await using server = await startNats();
+  await using broker = await connect(server);
+  await using other = await connect(server);
+  await using control = await Control.open(broker, unexpected);
+  assertEquals([control.campaigns().size, control.optOuts().size], [0, 0]);
+  await using follower = await Control.open(other, unexpected);
+  let changes = 0;
+  const stop = follower.onChange(() => changes++);
+
+  assertEquals(await control.add("may", ENTRY), ENTRY);
+  await until(() => follower.campaigns().has("may"));
+  assertEquals(follower.campaigns().get("may"), ENTRY);
+  assertEquals((await follower.add("may", { ...ENTRY, parts: 1 })).parts, 64);
+  await control.setState("may", "paused");
+  await until(() => follower.campaigns().get("may")?.state === "paused");
+  await follower.setState("may", "running");
+  await until(() => control.campaigns().get("may")?.state === "running");
+
+  await control.addOptOut(0x0a000001, "test");
+  await control.addOptOut(1n, "test");
+  await until(() => follower.optOuts().size === 2);
+  assertEquals([...follower.optOuts()], [0x0a000001, 1n]);
+  stop();
+  const before = changes;
+  await control.remove("may");
+  await until(() => follower.campaigns().size === 0 && control.campaigns().size === 0);
+  assertEquals(changes, before);
+
+  await using late = await Control.open(other, unexpected);
+  assertEquals([late.campaigns().size, [...late.optOuts()]], [0, [0x0a000001, 1n]]);
+});
+
+natsTest("a cancelled campaign stays cancelled, and an unknown one is refused", async () => {
+  await using server = await startNats();
+  await using broker = await connect(server);
+  await using control = await Control.open(broker, unexpected);
+  const refused = (work: Promise<void>, message: string) =>
+    assertRejects(() => work, InputError, message);
+  await refused(control.setState("may", "paused"), 'There is no campaign "may"');
+  await control.add("may", ENTRY);
+  await Promise.all([control.setState("may", "paused"), control.setState("may", "cancelled")]
+    .map((work) => work.catch((error) => assert(error instanceof InputError))));
+  await control.setState("may", "cancelled");
+  await refused(control.setState("may", "running"), 'Campaign "may" is cancelled');
+  await control.remove("may");
+  await refused(control.setState("may", "paused"), 'There is no campaign "may"');
+});
+
+natsTest("invalid entries are skipped, and reported in one line each", async () => {
+  await using server = await startNats();
+  await using broker = await connect(server);
+  const bucket = await broker.bucket("BS_CONTROL");
+  const wrong: [string, string][] = [
+    ["campaign.may", "not JSON\nat all"],
+    ["campaign.june", JSON.stringify({ ...ENTRY, state: "\n\u001b[2J" })],
+    ["campaign.july", JSON.stringify({ ...ENTRY, more: 1 })],
+    ["campaign.MAY", JSON.stringify(ENTRY)],
+    ["campaign.a.b", JSON.stringify(ENTRY)],
+    ["optout.0a0000", "{}"],
+    ["optout.0A000001", "{}"],
+    ["other", "{}"],
+  ];
+  for (const [key, value] of wrong) await bucket.put(key, value);
+  await bucket.put("optout.0a000002", "whatever");
+  await bucket.put("campaign.right", JSON.stringify(ENTRY));
+  const lines: string[] = [];
+  await using control = await Control.open(broker, (line) => lines.push(line));
+  assertEquals([[...control.campaigns().keys()], [...control.optOuts()]], [["right"], [
+    0x0a000002,
+  ]]);
+  assertEquals(lines.length, wrong.length);
+  // deno-lint-ignore no-control-regex -- these may not reach a terminal
+  for (const line of lines) assert(!/[\x00-\x1f]/.test(line), line);
+  for (const [i, [key]] of wrong.entries()) {
+    assertMatch(lines[i], new RegExp(`^the key "${key}" of BS_CONTROL is skipped: .`));
+  }
+  // An entry that becomes invalid is no campaign any more.
+  await bucket.put("campaign.right", "{}");
+  await until(() => control.campaigns().size === 0);
+});
+
+natsTest("without its bucket, the control is refused", async () => {
+  await using server = await startNats();
+  await using broker = await connectBroker({ nats: server.url }, "test");
+  await assertRejects(
+    async () => {
+      await using _ = await Control.open(broker, unexpected);
+    },
+    InputError,
+    `Cannot use NATS at ${server.url}: stream not found`,
+  );
+});
+
+natsTest("changes arrive after the server was killed and started again", async () => {
+  await using server = await startNats();
+  await using broker = await connect(server);
+  await using control = await Control.open(broker, unexpected);
+  await control.add("may", ENTRY);
+  await until(() => control.campaigns().has("may"));
+  for (let i = 1; i <= 2; i++) {
+    await server.stop("SIGKILL");
+    assertEquals(control.campaigns().size, 1);
+    await server.start();
+    await using writer = await connect(server);
+    const bucket = await writer.bucket("BS_CONTROL");
+    await bucket.put(`optout.0a00000${i}`, "{}");
+    await until(() => control.optOuts().size === i);
+  }
+  assertEquals(control.campaigns().get("may"), ENTRY);
+});
+
+natsTest("changes arrive after the leader of the bucket was killed", async () => {
+  await using cluster = await startCluster();
+  await using setUp = await connect(cluster[0], 3);
+  const { cluster: raft } = await setUp.jsm.streams.info("KV_BS_CONTROL");
+  const leader = cluster.find(({ name }) => name === raft!.leader)!;
+  const [survivor] = cluster.filter((server) => server !== leader);
+  await using broker = await connectBroker({ nats: survivor.url }, "test");
+  await using control = await Control.open(broker, unexpected);
+  await leader.stop("SIGKILL");
+  await until(() => control.addOptOut(7, "test").then(() => true, () => false));
+  await until(() => control.optOuts().has(7));
+});

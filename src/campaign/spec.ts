@@ -58,7 +58,15 @@ export interface Spec extends SpecDetails {
 const FORM = 1;
 
 /** Options of `campaign submit` and `scan` that apply to the submitting process alone. */
-const OF_SUBMITTER: ReadonlySet<string> = new Set(["opt-out-file", "dry-run", "json", "quiet"]);
+const OF_SUBMITTER: ReadonlySet<string> = new Set([
+  "allow-private",
+  "dry-run",
+  "exclude-file",
+  "input-file",
+  "json",
+  "opt-out-file",
+  "quiet",
+]);
 
 /** The options of a scan that a specification may contain: those of `campaign submit`. */
 export function specOptions(): readonly Option[] {
@@ -66,8 +74,14 @@ export function specOptions(): readonly Option[] {
   return optionsOf("scan").filter(({ name }) => submitted.has(name) && !OF_SUBMITTER.has(name));
 }
 
-/** The specification of a campaign that scans the targets of a prepared scan. */
-export function specOf(scan: PreparedScan, scanId: string, details: SpecDetails): Spec {
+/** A scan that a campaign divides into parts. */
+export interface DividedScan
+  extends Pick<PreparedScan, "given" | "found" | "whole" | "choice" | "limits"> {
+  readonly context: Pick<PreparedScan["context"], "program">;
+}
+
+/** The specification of a campaign that scans the targets of a scan. */
+export function specOf(scan: DividedScan, scanId: string, details: SpecDetails): Spec {
   return {
     ...details,
     program: scan.context.program,
@@ -200,40 +214,51 @@ function checkVersions(fields: ReadonlyMap<string, unknown>, ours: string): void
 /** Largest size of a specification, bytes. A list of a million IPv4 addresses needs up to 40 MB. */
 const MAX_BYTES = 64 * 2 ** 20;
 
+/** The object of a specification. Its name has the digest, so that no submitter overwrites another. */
+function specObject(name: string, digest: string): string {
+  return `${name}.${digest}`;
+}
+
 /**
- * The text of the specification that is stored for a campaign; `undefined`: none.
+ * Stores a specification of a campaign, and returns its digest.
  *
  * @throws InputError when it is too large, or NATS cannot be used.
  */
-export async function findSpec(broker: Broker, name: string): Promise<string | undefined> {
+export async function putSpec(broker: Broker, name: string, text: string): Promise<string> {
+  const bytes = new TextEncoder().encode(text);
+  if (bytes.length > MAX_BYTES) throw tooLarge(name);
+  const digest = specDigest(text);
   try {
-    const store = await broker.objects(SPECS);
-    const info = await store.info(name);
-    if (info === null || info.deleted) return undefined;
-    if (info.size > MAX_BYTES) throw tooLarge(name);
-    const bytes = await store.getBlob(name);
-    return bytes === null ? undefined : new TextDecoder().decode(bytes);
+    await (await broker.objects(SPECS)).putBlob({ name: specObject(name, digest) }, bytes);
+    return digest;
   } catch (error) {
     throw brokerError(error, broker.place);
   }
 }
 
-/**
- * Stores the specification of a campaign. Storing the same text again changes nothing.
- *
- * @throws InputError when the campaign has another specification, it is too large, or NATS cannot be
- * used.
- */
-export async function putSpec(broker: Broker, name: string, text: string): Promise<void> {
-  const bytes = new TextEncoder().encode(text);
-  if (bytes.length > MAX_BYTES) throw tooLarge(name);
-  const found = await findSpec(broker, name);
-  if (found === text) return;
-  if (found !== undefined) {
-    throw new InputError(`Cannot submit "${name}": there is another campaign of this name`);
+/** Removes all specifications of a campaign, also those of submits that ended early. */
+export async function removeSpecs(
+  broker: Pick<Broker, "objects">,
+  name: string,
+): Promise<void> {
+  const store = await broker.objects(SPECS);
+  for (const object of await store.list()) {
+    if (object.name.startsWith(specObject(name, ""))) await store.delete(object.name);
   }
+}
+
+async function findSpec(
+  broker: Broker,
+  { name, digest }: ExpectedSpec,
+): Promise<string | undefined> {
   try {
-    await (await broker.objects(SPECS)).putBlob({ name }, bytes);
+    const store = await broker.objects(SPECS);
+    const object = specObject(name, digest);
+    const info = await store.info(object);
+    if (info === null || info.deleted) return undefined;
+    if (info.size > MAX_BYTES) throw tooLarge(name);
+    const bytes = await store.getBlob(object);
+    return bytes === null ? undefined : new TextDecoder().decode(bytes);
   } catch (error) {
     throw brokerError(error, broker.place);
   }
@@ -245,7 +270,7 @@ export async function putSpec(broker: Broker, name: string, text: string): Promi
  * @throws InputError when there is none, it is not the expected one, or NATS cannot be used.
  */
 export async function getSpec(broker: Broker, expected: ExpectedSpec): Promise<Spec> {
-  const text = await findSpec(broker, expected.name);
+  const text = await findSpec(broker, expected);
   if (text !== undefined) return readSpec(text, expected);
   throw new InputError(`Cannot use campaign "${expected.name}": its specification is missing`);
 }

@@ -2,12 +2,12 @@
 import { assertEquals, assertRejects, assertThrows } from "@std/assert";
 import {
   defaultParts,
-  findSpec,
   formatSpec,
   getSpec,
   parseSpec,
   putSpec,
   readSpec,
+  removeSpecs,
   type Spec,
   specDigest,
   specOptions,
@@ -131,7 +131,7 @@ Deno.test("a configuration with options of other commands, or without one order,
 Deno.test("a specification has no option that names a file to write, or an output", () => {
   const names = specOptions().map(({ name }) => name);
   const paths = specOptions().filter(({ takes }) => takes?.isPath).map(({ name }) => name);
-  assertEquals(paths, ["input-file", "exclude-file"]);
+  assertEquals(paths, []);
   assertEquals(
     ["ports", "protocol", "seed", "rate", "retries", "verify"].filter((one) =>
       !names.includes(one)
@@ -190,28 +190,35 @@ Deno.test("by default, parts take about a minute, and each has a network", () =>
   assertEquals(defaultParts(0, 3), 3);
 });
 
-natsTest("a specification is stored once, and read only if it is the expected one", async () => {
-  await using server = await startNats();
-  await using broker = await connectBroker({ nats: server.url }, "test");
-  await ensureTopology(broker, { replicas: 1, resultsLimit: 2 ** 20 });
-  await assertRejects(() => getSpec(broker, EXPECTED), InputError, "its specification is missing");
-  await putSpec(broker, "lab-2", GOLDEN);
-  await putSpec(broker, "lab-2", GOLDEN);
-  assertEquals(await getSpec(broker, EXPECTED), SPEC);
-  await assertRejects(
-    () => putSpec(broker, "lab-2", withField("parts", 65)),
-    InputError,
-    'Cannot submit "lab-2": there is another campaign of this name',
-  );
-  assertEquals(await findSpec(broker, "lab-2"), GOLDEN);
-  await assertRejects(
-    () => putSpec(broker, "lab-3", " ".repeat(2 ** 26 + 1)),
-    InputError,
-    "more than 64 MiB",
-  );
-  const store = await broker.objects("BS_SPECS");
-  await store.putBlob({ name: "lab-2" }, new TextEncoder().encode(withField("parts", 65)));
-  await assertRejects(() => getSpec(broker, EXPECTED), InputError, "was changed");
-  await store.delete("lab-2");
-  await assertRejects(() => getSpec(broker, EXPECTED), InputError, "is missing");
-});
+natsTest(
+  "a specification is stored by its digest, and read only if it is the expected one",
+  async () => {
+    await using server = await startNats();
+    await using broker = await connectBroker({ nats: server.url }, "test");
+    await ensureTopology(broker, { replicas: 1, resultsLimit: 2 ** 20 });
+    await assertRejects(
+      () => getSpec(broker, EXPECTED),
+      InputError,
+      "its specification is missing",
+    );
+    assertEquals(await putSpec(broker, "lab-2", GOLDEN), DIGEST);
+    await putSpec(broker, "lab-2", GOLDEN);
+    // Another submitter of the same name does not overwrite it.
+    const other = withField("parts", 65);
+    const digest = await putSpec(broker, "lab-2", other);
+    assertEquals(await getSpec(broker, EXPECTED), SPEC);
+    assertEquals((await getSpec(broker, { ...EXPECTED, digest })).parts, 65);
+    await assertRejects(
+      () => putSpec(broker, "lab-3", " ".repeat(2 ** 26 + 1)),
+      InputError,
+      "more than 64 MiB",
+    );
+    const store = await broker.objects("BS_SPECS");
+    await store.putBlob({ name: `lab-2.${DIGEST}` }, new TextEncoder().encode(other));
+    await assertRejects(() => getSpec(broker, EXPECTED), InputError, "was changed");
+    await putSpec(broker, "lab-22", GOLDEN);
+    await removeSpecs(broker, "lab-2");
+    await assertRejects(() => getSpec(broker, EXPECTED), InputError, "is missing");
+    assertEquals((await store.list()).map(({ name }) => name), [`lab-22.${DIGEST}`]);
+  },
+);

@@ -49,6 +49,8 @@ export interface LeaseValue {
   readonly rate: number;
   /** Why the last try failed. */
   readonly why?: string;
+  /** How often a user had the part queued again after it was poisoned. Default: never. */
+  readonly retries?: number;
 }
 
 /** The longest text of `why`. */
@@ -73,6 +75,7 @@ const isLeaseValue = objectOf({
     total: integer(),
   }),
   rate: number,
+  retries: optional(integer()),
   why: optional(text(new RegExp(`^[^]{0,${MAX_WHY}}$`), `at most ${MAX_WHY} characters`)),
 });
 

@@ -3,7 +3,10 @@
  *
  * @module
  */
+import { CAMPAIGN_NAME, MAX_PARTS } from "../app/options/groups/campaign.ts";
 import type { Address } from "../core/address.ts";
+
+export { CAMPAIGN_NAME, MAX_PARTS };
 
 /** The stream of tasks: a queue from which each task is removed when it is done. */
 export const TASKS = "BS_TASKS";
@@ -15,11 +18,6 @@ export const CONTROL = "BS_CONTROL";
 export const LEASES = "BS_LEASES";
 /** The store of the campaigns' specifications. */
 export const SPECS = "BS_SPECS";
-
-/** The form of a campaign's name. */
-export const CAMPAIGN_NAME = /^[a-z0-9][a-z0-9-]{0,39}$/;
-/** Maximum number of parts of a campaign. */
-export const MAX_PARTS = 4096;
 
 /** What a result says. */
 export const RESULT_KINDS = ["rows", "done", "poisoned", "cancelled"] as const;
@@ -66,6 +64,11 @@ export function campaignKey(campaign: string): string {
 /** The key of a part's lease. */
 export function leaseKey(campaign: string, part: number): string {
   return `lease.${campaign}.${part}`;
+}
+
+/** The keys of all leases of a campaign, as a filter. */
+export function leaseKeys(campaign: string): string {
+  return `lease.${campaign}.*`;
 }
 
 /** The key of a worker. */

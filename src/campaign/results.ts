@@ -57,7 +57,7 @@ export interface PartEnd {
   readonly form: 1;
   /** The worker that ended it. */
   readonly worker: string;
-  /** How many workers have taken the part. */
+  /** How many workers have taken the part; 0 if it was cancelled before. */
   readonly tries: number;
   readonly counters: PartCounters;
   /** Estimated share of lost packets; `null`: unknown. */
@@ -114,7 +114,7 @@ const PART_END = objectOf({
     return value;
   }) as (value: unknown, field: string) => 1,
   worker: words,
-  tries: integer(1),
+  tries: integer(),
   counters,
   packetLoss: nullable(share),
   why: optional(words),

@@ -1,8 +1,9 @@
 import { assertEquals } from "@std/assert";
+import { CAMPAIGN_NAME } from "../../src/app/options/groups/campaign.ts";
 import {
-  CAMPAIGN_NAME,
   campaignKey,
   leaseKey,
+  leaseKeys,
   optOutKey,
   parseOptOutKey,
   parseResultSubject,
@@ -19,6 +20,7 @@ Deno.test("subjects, consumers and keys contain the campaign and the part", () =
   assertEquals(resultConsumer("0a1b"), "collect-0a1b");
   assertEquals(resultSubject("may", 7, "rows"), "bs.results.may.7.rows");
   assertEquals([campaignKey("may"), leaseKey("may", 7)], ["campaign.may", "lease.may.7"]);
+  assertEquals(leaseKeys("may"), "lease.may.*");
   assertEquals(workerKey("w1"), "worker.w1");
 });
 

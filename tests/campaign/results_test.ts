@@ -83,7 +83,7 @@ Deno.test("the end of a part is read back, and anything else is refused", () => 
       {},
       [],
       { ...END, form: 2 },
-      { ...END, tries: 0 },
+      { ...END, tries: -1 },
       { ...END, packetLoss: 2 },
       { ...END, counters: { ...counters, sent: -1 } },
       { ...END, counters: { ...counters, sent: 1.5 } },

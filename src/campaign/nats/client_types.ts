@@ -206,6 +206,8 @@ export interface KV {
   delete(key: string): Promise<void>;
   purge(key: string): Promise<void>;
   keys(filter?: string): Promise<Received<string>>;
+  /** All entries; it ends after the last one. */
+  history(options?: { key?: string }): Promise<Received<KvEntry>>;
   /** All entries, and then each update. */
   watch(options?: { key?: string }): Promise<Received<WatchedEntry>>;
 }

@@ -21,17 +21,21 @@ import {
 export const MAX_PARTS = 4096;
 /** Maximum number of parts that one worker scans at the same time. */
 export const MAX_SLOTS = 64;
+/** Number of parts that a worker scans at the same time without `--slots`. */
+export const DEFAULT_SLOTS = 4;
 /** A worker renews its lease four times in this time; below, a slow network would lose leases. */
 const MIN_ACK_WAIT = { ms: 2000, text: "2s" };
 
 /** Each command of campaigns. */
 const ALL = Object.keys(CAMPAIGN_COMMANDS) as (keyof typeof CAMPAIGN_COMMANDS)[];
 
-/** The name of a campaign, which is also a token of NATS' subjects. */
-export const CAMPAIGN_NAME: ValueType<string> = valueType(
+/** The form of a campaign's name, which is also a token of NATS' subjects. */
+export const CAMPAIGN_NAME = /^[a-z0-9][a-z0-9-]{0,39}$/;
+
+const NAME: ValueType<string> = valueType(
   "NAME",
   "1 to 40 of a-z, 0-9 and -, with a letter or a digit first",
-  (text) => /^[a-z0-9][a-z0-9-]{0,39}$/.test(text) ? text : undefined,
+  (text) => CAMPAIGN_NAME.test(text) ? text : undefined,
 );
 
 /** A size in bytes, with a suffix: `512M` is 512 MiB. */
@@ -52,7 +56,7 @@ export const CAMPAIGN = {
     {
       name: "name",
       commands: ["campaign submit"],
-      takes: CAMPAIGN_NAME,
+      takes: NAME,
       defaultText: "the time in UTC, such as 2026-01-31-1430",
       help: "the name of the campaign",
     },
@@ -60,7 +64,7 @@ export const CAMPAIGN = {
       name: "parts",
       commands: ["campaign submit"],
       takes: wholeNumber(1, MAX_PARTS),
-      default: "64",
+      defaultText: "each part takes about a minute",
       help: "number of parts; each has at least one /24 (IPv6: /48) of the targets",
     },
     {
@@ -68,7 +72,8 @@ export const CAMPAIGN = {
       commands: ["campaign submit"],
       takes: wholeNumber(1, MAX_PARTS),
       default: "8",
-      help: "maximum number of parts scanned at the same time; each gets this share of the rate",
+      help:
+        "maximum number of parts scanned at the same time; each gets the rate divided by this number",
     },
     {
       name: "replicas",
@@ -95,7 +100,7 @@ export const CAMPAIGN = {
       name: "slots",
       commands: ["campaign work"],
       takes: wholeNumber(1, MAX_SLOTS),
-      default: "4",
+      default: `${DEFAULT_SLOTS}`,
       help: "number of parts that this worker scans at the same time",
     },
     {

@@ -51,7 +51,7 @@ function commandTable(): string {
     COMMAND_NAMES.map((name) => {
       const guide = GUIDES[name];
       const link = guide === undefined ? "" : `[${guide}](guide/${guide}.md)`;
-      return [`[${code(name)}](#${name})`, COMMANDS[name].purpose, link];
+      return [`[${code(name)}](#${name.replace(" ", "-")})`, COMMANDS[name].purpose, link];
     }),
   );
 }

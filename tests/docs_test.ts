@@ -3,7 +3,7 @@
  * agree with the code, and each flag has a meaning (src/core/flags.ts).
  */
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
-import { type Command, COMMANDS } from "../src/app/options/commands.ts";
+import { GROUPED_COMMANDS, isCommand, splitCommand } from "../src/app/options/command_words.ts";
 import { readCommandLine, readOptions } from "./cli/command_line.ts";
 import { scanChoice } from "../src/app/scan/scan_choice.ts";
 import { demoFleet } from "../src/cli/commands/demo.ts";
@@ -108,11 +108,13 @@ async function checkCommand([program, ...words]: readonly string[]): Promise<voi
 }
 
 /** Checks the arguments of blocksweep. */
-function checkArgs([command, ...args]: readonly string[]): void {
+function checkArgs(words: readonly string[]): void {
+  const [command, args] = splitCommand(words);
   if (["--help", "--version", "COMMAND"].includes(command)) return;
-  assert(command in COMMANDS, `no command "${command}"`);
+  if (GROUPED_COMMANDS.has(command) && args.join() === "--help") return;
+  assert(isCommand(command), `no command "${command}"`);
   if (args.includes("--help")) return;
-  const { given } = readCommandLine(command as Command, args);
+  const { given } = readCommandLine(command, args);
   if (command !== "scan") return;
   const { protocols, ports } = scanChoice(readOptions("scan", given), () => 1);
   for (const { name } of protocols) {

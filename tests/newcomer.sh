@@ -54,6 +54,8 @@ step "help" deno task scan --help
 step "a mistyped flag" refused "did you mean --rate?" deno task scan --raet 5 127.0.0.1
 step "a mistyped range" refused "the prefix must be 0 to 32" deno task scan 10.0.0.0/33
 step "a public address" refused "--i-have-permission" deno task scan 8.8.8.8
+step "the commands of campaigns" deno task campaign --help
+step "no NATS server" refused "nats-server -js" deno task campaign list --nats nats://127.0.0.1:1
 step "a dry run" deno task scan 172.16.0.0/24 --dry-run
 
 # The fleet is started by Deno's binary, because npx does not pass signals on.

@@ -11,10 +11,15 @@ import { PROTOCOLS } from "../protocols/list.ts";
 import type { Protocol } from "../protocols/protocol.ts";
 import { WriteError } from "../sinks/sink.ts";
 import { StoreError } from "../store/database/database.ts";
-import { closestName } from "../core/closest_name.ts";
 import { print, reportError, reportLine } from "./term/console.ts";
-import { COMMAND_NAMES } from "../app/options/commands.ts";
-import { commandHelp, overview } from "./options/help_text.ts";
+import {
+  GROUPED_COMMANDS,
+  isCommand,
+  meantCommand,
+  splitCommand,
+} from "../app/options/command_words.ts";
+import type { CallableCommand } from "../app/options/commands.ts";
+import { commandHelp, groupOverview, overview } from "./options/help_text.ts";
 import type { CommandCall } from "./options/command_line.ts";
 import { EXIT } from "../app/exit_codes.ts";
 import { Interrupted } from "../app/interrupt_signals.ts";
@@ -23,7 +28,6 @@ import { isClosedPipe } from "../app/outputs/closed_pipe.ts";
 /** Errors that occur while a command runs, and that other arguments would not avoid. */
 const FAILURES = [WriteError, StoreError, ShortageError];
 
-type CallableCommand = typeof COMMAND_NAMES[number];
 type Run = (call: CommandCall) => Promise<number>;
 
 /** Every command, loaded when it is called. */
@@ -32,6 +36,15 @@ const RUN: Readonly<Record<CallableCommand, () => Promise<Run>>> = {
   query: async () => (await import("./commands/query.ts")).runQuery,
   lan: async () => (await import("./commands/lan.ts")).runLan,
   watch: async () => (await import("./commands/watch.ts")).runWatch,
+  "campaign submit": async () => (await import("./commands/campaign/submit.ts")).runCampaignSubmit,
+  "campaign list": async () => (await import("./commands/campaign/list.ts")).runCampaignList,
+  "campaign status": async () => (await import("./commands/campaign/status.ts")).runCampaignStatus,
+  "campaign pause": async () => (await import("./commands/campaign/change.ts")).runCampaignPause,
+  "campaign resume": async () => (await import("./commands/campaign/change.ts")).runCampaignResume,
+  "campaign cancel": async () => (await import("./commands/campaign/change.ts")).runCampaignCancel,
+  "campaign retry": async () => (await import("./commands/campaign/change.ts")).runCampaignRetry,
+  "campaign opt-out": async () => (await import("./commands/campaign/change.ts")).runCampaignOptOut,
+  "campaign remove": async () => (await import("./commands/campaign/change.ts")).runCampaignRemove,
   servers: async () => (await import("./commands/servers_and_export.ts")).runServers,
   history: async () => (await import("./commands/history.ts")).runHistory,
   scans: async () => (await import("./commands/scans.ts")).runScans,
@@ -72,34 +85,43 @@ export async function main(
 }
 
 async function dispatch(
-  [name, ...args]: readonly string[],
+  words: readonly string[],
   allProtocols: readonly Protocol[],
 ): Promise<number> {
-  if (name === undefined) {
+  const [first, ...others] = words;
+  if (first === undefined) {
     reportLine(overview(allProtocols));
     return EXIT.usage;
   }
-  if (["--help", "-h", "help"].includes(name)) {
-    const [command, ...more] = args;
-    refuse(more, name);
-    if (command !== undefined && !isCommand(command)) throw new InputError(unknownCommand(command));
-    await print(
-      command === undefined ? overview(allProtocols) : commandHelp(command, allProtocols),
-    );
-    return EXIT.done;
+  if (["--help", "-h", "help"].includes(first)) {
+    const [name, args] = splitCommand(others);
+    refuse(args, first);
+    return await printHelp(name, allProtocols);
   }
-  if (["--version", "-V"].includes(name)) {
-    refuse(args, name);
+  if (["--version", "-V"].includes(first)) {
+    refuse(others, first);
     return await printVersion();
   }
-  if (!isCommand(name)) throw new InputError(unknownCommand(name));
-  if (hasFlag(args, "--help", "-h")) {
-    await print(commandHelp(name, allProtocols));
-    return EXIT.done;
-  }
+  const [name, args] = splitCommand(words);
+  if (!isCommand(name) && !GROUPED_COMMANDS.has(name)) throw unknownCommand(name);
+  if (hasFlag(args, "--help", "-h")) return await printHelp(name, allProtocols);
   if (hasFlag(args, "--version", "-V")) return await printVersion();
-  const run = await RUN[name]();
-  return await run({ args, allProtocols });
+  if (isCommand(name)) return await (await RUN[name]())({ args, allProtocols });
+  refuse(args, `${name} without a command`);
+  reportLine(groupOverview(name));
+  return EXIT.usage;
+}
+
+/** Prints the help on a command, on a group of commands, or on all commands. */
+async function printHelp(
+  name: string | undefined,
+  allProtocols: readonly Protocol[],
+): Promise<number> {
+  if (name === undefined) await print(overview(allProtocols));
+  else if (GROUPED_COMMANDS.has(name)) await print(groupOverview(name));
+  else if (isCommand(name)) await print(commandHelp(name, allProtocols));
+  else throw unknownCommand(name);
+  return EXIT.done;
 }
 
 async function printVersion(): Promise<number> {
@@ -118,14 +140,12 @@ function refuse([word]: readonly string[], name: string): void {
   if (word !== undefined) throw new InputError(`Cannot use "${word}" with ${name}`);
 }
 
-function isCommand(name: string): name is CallableCommand {
-  return (COMMAND_NAMES as readonly string[]).includes(name);
-}
-
-function unknownCommand(name: string): string {
-  const meant = closestName(name, COMMAND_NAMES);
-  const hint = meant === undefined ? "--help lists them" : `did you mean ${meant}?`;
-  return `Unknown command "${name}"; ${hint}`;
+function unknownCommand(name: string): InputError {
+  const meant = meantCommand(name);
+  const [first] = name.split(" ");
+  const help = GROUPED_COMMANDS.has(first) ? `${first} --help` : "--help";
+  const hint = meant === undefined ? `${help} lists them` : `did you mean ${meant}?`;
+  return new InputError(`Unknown command "${name}"; ${hint}`);
 }
 
 /** The first error, if closing resources failed too. */

@@ -32,6 +32,11 @@ Deno.test("bash completes commands, options and files", () =>
     assertEquals(await bashOffers(folder, ":", ["sc"]), ["scan", "scans", "schema"]);
     assertEquals(await bashOffers(folder, ":", ["scan", "--ra"]), ["--rate"]);
     assertEquals(await bashOffers(folder, ":", ["completions", "z"]), ["zsh"]);
+    assertEquals(await bashOffers(folder, ":", ["campaign", "li"]), ["list"]);
+    assertEquals(await bashOffers(folder, ":", ["campaign", "list", "--js"]), ["--json"]);
+    assertEquals(await bashOffers(folder, ":", ["campaign", "list", "--nats-ca", "my"]), [
+      "my *.ndjson",
+    ]);
     for (const option of ["-o", "-oD", "-iL", "--config", "--blocklist-file"]) {
       assertEquals(await bashOffers(folder, ":", ["scan", option, "my"]), ["my *.ndjson"]);
     }
@@ -102,6 +107,8 @@ for (
         "servers m\tx",
         "watch -o m\tx",
         "scan m\tx",
+        "campaign lis\t--js\tx",
+        "campaign list --nats-ca m\tx",
       ];
       const ran = await zshRuns(folder, setup, lines.map((line) => `blocksweep ${line}`));
       assertEquals(ran, [
@@ -112,6 +119,7 @@ for (
         ...["scan|--protocol|raknet|10.0.0.1", "scan|--protocol|raknet,query|10.0.0.1"],
         ...["scan|--engine|portable|x", "servers|--format|ndjson|x", "export|--sort|changed|x"],
         ...["servers|my *.ndjson|x", "watch|-o|my *.ndjson|x", "scan|mx"],
+        ...["campaign|list|--json|x", "campaign|list|--nats-ca|my *.ndjson|x"],
       ]);
     });
   });
@@ -130,6 +138,10 @@ debianTest("fish completes commands, options and files", async () => {
     assertStringIncludes(await offers("scan --ra"), "--rate\tmaximum packets per second");
     assertEquals(await offers("scan --config m"), "my *.ndjson\n");
     assertEquals(await offers("completions z"), "zsh\n");
+    assertStringIncludes(await offers("campaign li"), "list\tlist the campaigns");
+    assertEquals(await offers("campaign list li"), "");
+    assertStringIncludes(await offers("campaign list --js"), "--json\tprint one");
+    assertEquals(await offers("campaign list --nats-ca m"), "my *.ndjson\n");
     const values = async (line: string) =>
       (await offers(line)).split("\n").map((one) => one.split("\t")[0]).join(" ").trim();
     assertEquals(await values("scan --protocol s"), "slp sqp");

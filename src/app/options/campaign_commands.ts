@@ -5,16 +5,36 @@
  * @module
  */
 
+/** Why the rate of a campaign is a number. */
+export const NO_LOSS = "workers share one rate, and none of them can measure the loss that all " +
+  "cause together; give a --rate such as 500 or 10k";
+
 /** The help of each command of campaigns. */
 export const CAMPAIGN_COMMANDS = {
   "campaign submit": {
     usage: "campaign submit TARGET... [options]",
     purpose: "divide a scan into parts, and queue them for workers",
     mostUsed: ["name", "rate", "ports", "dry-run", "i-have-permission"],
-    note: "Names are resolved now, once for all workers. A second submit of the same campaign\n" +
-      "completes the first one; nothing is queued twice.\n" +
+    note:
+      "TARGETs are those of scan. Names are resolved now, for all workers. Targets that overlap are\n" +
+      "probed once. A second submit of the same campaign completes the first one; nothing is queued\n" +
+      "twice.\n" +
       "The rate is the rate of the campaign. A worker sends its share: the rate divided by\n" +
       "--max-running, for each part that it scans.",
+    lacks: {
+      "adaptive": NO_LOSS,
+      "checkpoint": "workers keep the progress of parts in NATS",
+      "engine": "each worker chooses its own: campaign work --engine",
+      "max-results": "a worker does not know how many rows the others have written",
+      "max-runtime": "campaign pause and campaign cancel end its scans",
+      "max-targets": "targets are divided into whole networks; name fewer of them",
+      "o": "rows go to the database of campaign collect",
+      "output": "rows go to the database of campaign collect",
+      "rescan": "servers of a database change while workers scan; write them into a file with " +
+        "export -o targets.txt, and read it with -iL",
+      "resume": "workers continue unfinished parts by themselves; after a pause: campaign resume",
+      "shard": "a campaign divides its targets by itself, into --parts",
+    },
     examples: [
       "campaign submit 10.0.0.0/8 --name lab --i-have-permission --rate 20k",
       "campaign submit -iL networks.txt --parts 256 --max-running 16 --dry-run",

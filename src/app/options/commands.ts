@@ -11,6 +11,15 @@ export const COMMAND_NAMES = [
   "query",
   "lan",
   "watch",
+  "campaign submit",
+  "campaign list",
+  "campaign status",
+  "campaign pause",
+  "campaign resume",
+  "campaign cancel",
+  "campaign retry",
+  "campaign opt-out",
+  "campaign remove",
   "servers",
   "history",
   "scans",
@@ -27,11 +36,14 @@ export const COMMAND_NAMES = [
   "completions",
 ] as const;
 
+/** The name of a command that a user can call. */
+export type CallableCommand = typeof COMMAND_NAMES[number];
+
 /** The names of the commands of campaigns that have options, and cannot be called yet. */
 type CampaignCommand = keyof typeof CAMPAIGN_COMMANDS;
 
 /** The name of a command. */
-export type Command = typeof COMMAND_NAMES[number] | CampaignCommand;
+export type Command = CallableCommand | CampaignCommand;
 
 /** A command as help and completions describe it. */
 export interface CommandDescription {
@@ -45,6 +57,8 @@ export interface CommandDescription {
   readonly note?: ProtocolText;
   /** Examples, without the name of the program. */
   readonly examples: readonly (string | typeof portExamples)[];
+  /** Options of other commands that this one lacks, and the reason or what to use instead. */
+  readonly lacks?: Readonly<Record<string, string>>;
   /** The words that the command takes besides options. */
   readonly words?: {
     /** Maximum number of words; without it, the command checks the number itself. */

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { NO_LOSS } from "./campaign_commands.ts";
 import { closestName } from "../../core/closest_name.ts";
 import { InputError } from "../../core/errors.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
@@ -233,8 +234,7 @@ export const CAMPAIGN_RATE: ValueType<number> = {
   parse: (text, context) => {
     if (!/^auto(:|$)/.test(text)) return RATE.parse(text, context);
     throw new InputError(
-      `Cannot use ${context.option} "${text}": workers share one rate, and none of them can ` +
-        "measure the loss that all cause together; give a number such as 500 or 10k",
+      `Cannot use ${context.option} "${text}": ${NO_LOSS}`,
     );
   },
 };

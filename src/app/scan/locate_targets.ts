@@ -6,7 +6,9 @@
  */
 import { InputError } from "../../core/errors.ts";
 import type { Network } from "../../net/network.ts";
+import type { CallContext } from "../call_context.ts";
 import { connectionEnvironment } from "../databases/connection_environment.ts";
+import type { DatabasePlan } from "../databases/scan_databases.ts";
 import { readTextFile } from "../environment.ts";
 import { refuseFiles } from "../outputs/path_conflicts.ts";
 import { orderDigest } from "../resume/scan_configuration.ts";
@@ -20,10 +22,24 @@ import {
 } from "../targets/find_targets.ts";
 import { haveService } from "../targets/name_lookup.ts";
 import { withoutRows } from "../targets/servers_in_files.ts";
-import { knownToRescan } from "../targets/rescan_targets.ts";
+import { knownToRescan, type RescanOptions } from "../targets/rescan_targets.ts";
 import type { ScanRequest } from "./read_scan.ts";
+import type { ScanOptions } from "./scan_choice.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
 import { segmentsOf, type Targets } from "../../targets/compose.ts";
+
+/** What names targets: the request of a scan, or of a campaign. */
+export interface TargetRequest
+  extends Pick<ScanRequest, "given" | "choice" | "resumed" | "saved" | "optedOut"> {
+  readonly options:
+    & RescanOptions
+    & Pick<
+      ScanOptions,
+      "inputFile" | "exclude" | "excludeFile" | "ports" | "allowPrivate" | "quiet"
+    >;
+  readonly databases: Pick<DatabasePlan, "places">;
+  readonly context: CallContext;
+}
 
 /** The targets of a scan. */
 export interface LocatedTargets {
@@ -41,7 +57,7 @@ export interface LocatedTargets {
  * @throws InputError for targets that cannot be used, and for a saved scan whose order would differ.
  */
 export async function locateTargets(
-  request: ScanRequest,
+  request: TargetRequest,
   network: Network,
 ): Promise<LocatedTargets> {
   const { options, choice, resumed, saved, optedOut = [], context: { nameOf } } = request;
@@ -66,7 +82,7 @@ export async function locateTargets(
 
 /** Resolves the targets and exclusions of a new scan. */
 async function lookUpTargets(
-  { given, options, choice, databases, context }: ScanRequest,
+  { given, options, choice, databases, context }: TargetRequest,
   { resolve, findService }: Network,
 ): Promise<FoundTargets> {
   const words = given.words.filter((word) => word !== "-");

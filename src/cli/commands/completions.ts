@@ -13,6 +13,7 @@ import {
   COMMANDS,
   SHELL_NAMES,
 } from "../../app/options/commands.ts";
+import { FIRST_WORDS, GROUPED_COMMANDS } from "../../app/options/command_words.ts";
 import { dashed, type Option } from "../../app/options/option.ts";
 import { OPTIONS, optionsOf } from "../../app/options/option_table.ts";
 import { type CommandCall, readCommandLine } from "../options/command_line.ts";
@@ -79,7 +80,12 @@ function wordsOf(command: Command): Choice {
 /** A shell pattern that matches the options of a command with the same completion. */
 function pattern(command: Command, options: readonly Option[]): string {
   return options.flatMap((option) => [...offered(option), ...otherwise(option)])
-    .map((name) => `${command}:${name}`).join("|");
+    .map((name) => `${wordOf(command)}:${name}`).join("|");
+}
+
+/** The name of a command as one word of a script: `campaign-submit`. */
+function wordOf(command: Command): string {
+  return command.replace(" ", "-");
 }
 
 /** The bash code that completes a value. */
@@ -135,18 +141,30 @@ const SHELLS: Readonly<
       '  local before="${COMP_WORDS[at-1]}"',
       "  COMPREPLY=()",
       `  if [ "$COMP_CWORD" -eq 1 ]; then`,
-      `    COMPREPLY=($(compgen -W "${NAMES.join(" ")} --help --version" -- "$word"))`,
+      `    COMPREPLY=($(compgen -W "${
+        [...FIRST_WORDS.keys()].join(" ")
+      } --help --version" -- "$word"))`,
       "    return",
       "  fi",
-      '  case "${COMP_WORDS[1]}:$before" in',
+      '  local command="${COMP_WORDS[1]}"',
+      ...[...GROUPED_COMMANDS].flatMap(([group, commands]) => [
+        `  if [ "$command" = ${group} ]; then`,
+        '    if [ "$COMP_CWORD" -eq 2 ]; then',
+        `      COMPREPLY=($(compgen -W "${[...commands.keys()].join(" ")} --help" -- "$word"))`,
+        "      return",
+        "    fi",
+        `    command="${group}-\${COMP_WORDS[2]}"`,
+        "  fi",
+      ]),
+      '  case "$command:$before" in',
       ...NAMES.flatMap((name) => bashCases(name, source)),
       "  esac",
-      '  case "${COMP_WORDS[1]}:$word" in',
+      '  case "$command:$word" in',
       ...NAMES.map((name) => {
         const words = `"${optionsOf(name).flatMap(offered).join(" ")}"`;
-        return `    ${name}:-*) COMPREPLY=($(compgen -W ${words} -- "$word")) ;;`;
+        return `    ${wordOf(name)}:-*) COMPREPLY=($(compgen -W ${words} -- "$word")) ;;`;
       }),
-      ...NAMES.map((name) => `    ${name}:*) ${bashAction(wordsOf(name))} ;;`),
+      ...NAMES.map((name) => `    ${wordOf(name)}:*) ${bashAction(wordsOf(name))} ;;`),
       "  esac",
       "}",
       "complete -F _blocksweep blocksweep",
@@ -157,22 +175,20 @@ const SHELLS: Readonly<
     [
       "#compdef blocksweep",
       "_blocksweep() {",
-      "  if (( CURRENT == 2 )); then",
-      "    local -a commands",
-      `    commands=(${
-        NAMES.map((name) => quoted(`${name}:${COMMANDS[name].purpose}`)).join(" ")
-      })`,
-      "    _describe command commands",
-      "    return",
-      "  fi",
-      "  shift words; (( CURRENT-- ))",
+      ...zshWords(FIRST_WORDS),
+      ...[...GROUPED_COMMANDS].flatMap(([group, commands]) => [
+        `  if [[ $words[1] == ${group} ]]; then`,
+        ...zshWords(purposes(commands)),
+        `  words[1]="${group}-$words[1]"`,
+        "  fi",
+      ]),
       "  case $words[1] in",
       ...NAMES.map((name) => {
         const options = optionsOf(name).flatMap((option) => zshOptions(option, source));
         // After words without completions, zsh offers options only if the specification has an
         // action.
         const rest = `*:word:${zshAction(wordsOf(name)) || "{:}"}`;
-        return `    ${name}) _arguments ${[...options, rest].map(quoted).join(" ")} ;;`;
+        return `    ${wordOf(name)}) _arguments ${[...options, rest].map(quoted).join(" ")} ;;`;
       }),
       "  esac",
       "}",
@@ -189,19 +205,38 @@ const SHELLS: Readonly<
       '  printf "%s\\n" "$before"$argv',
       "end",
       "complete -c blocksweep -f",
-      ...NAMES.map((name) =>
-        `complete -c blocksweep -n __fish_use_subcommand -a ${name} -d ${
-          fishText(COMMANDS[name].purpose)
-        }`
+      ...fishWords("__fish_use_subcommand", FIRST_WORDS),
+      ...[...GROUPED_COMMANDS].flatMap(([group, commands]) =>
+        fishWords(
+          `'${seen(group)}; and not ${seen([...commands.keys()].join(" "))}'`,
+          purposes(commands),
+        )
       ),
       ...NAMES.flatMap((name) => optionsOf(name).map((option) => fishOption(name, option, source))),
       ...NAMES.map((name) =>
-        `complete -c blocksweep -n '__fish_seen_subcommand_from ${name}' ${
-          fishAction(wordsOf(name))
-        }`
+        `complete -c blocksweep -n '${isCalled(name)}' ${fishAction(wordsOf(name))}`
       ),
     ].join("\n"),
 };
+
+/** Completes the second word of zsh's `words` with some words, or removes the first word. */
+function zshWords(words: ReadonlyMap<string, string>): string[] {
+  const described = [...words].map(([word, purpose]) => quoted(`${word}:${purpose}`));
+  return [
+    "  if (( CURRENT == 2 )); then",
+    "    local -a commands",
+    `    commands=(${described.join(" ")})`,
+    "    _describe command commands",
+    "    return",
+    "  fi",
+    "  shift words; (( CURRENT-- ))",
+  ];
+}
+
+/** The purposes of a group's commands, by their second words. */
+function purposes(commands: ReadonlyMap<string, Command>): ReadonlyMap<string, string> {
+  return new Map([...commands].map(([word, name]) => [word, COMMANDS[name].purpose]));
+}
 
 /** The `_arguments` specifications of an option: forms that were given are not offered again. */
 function zshOptions(option: Option, source: CompletionSource): string[] {
@@ -235,6 +270,23 @@ function quoted(word: string): string {
   return `'${word.replaceAll("'", "'\\''")}'`;
 }
 
+/** The fish condition that one of some words was written. */
+function seen(words: string): string {
+  return `__fish_seen_subcommand_from ${words}`;
+}
+
+/** The fish condition that a command is called. */
+function isCalled(command: Command): string {
+  return command.split(" ").map(seen).join("; and ");
+}
+
+/** The fish commands that complete some words under a condition. */
+function fishWords(condition: string, words: ReadonlyMap<string, string>): string[] {
+  return [...words].map(([word, purpose]) =>
+    `complete -c blocksweep -n ${condition} -a ${word} -d ${fishText(purpose)}`
+  );
+}
+
 /** The fish arguments that complete a value. */
 function fishAction(choice: Choice): string {
   switch (choice.kind) {
@@ -258,7 +310,7 @@ function fishOption(
   const action = fishAction(source.choices.get(option)!);
   const old = !dashed(name).startsWith("--");
   return [
-    `complete -c blocksweep -n '__fish_seen_subcommand_from ${command}'`,
+    `complete -c blocksweep -n '${isCalled(command)}'`,
     old ? `-o ${name}` : `-l ${name}`,
     ...(short === undefined ? [] : [`-s ${short}`]),
     ...(takes === undefined ? [] : [`-r ${action}`]),

@@ -5,15 +5,15 @@
  */
 import { EXIT_CODES } from "../../app/exit_codes.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
-import { type Command, COMMAND_NAMES, COMMANDS } from "../../app/options/commands.ts";
+import { FIRST_WORDS, GROUPED_COMMANDS } from "../../app/options/command_words.ts";
+import { type Command, COMMANDS } from "../../app/options/commands.ts";
 import { dashed, type Option, type OptionGroup, textOf } from "../../app/options/option.ts";
 import { OPTION_GROUPS, optionsOf } from "../../app/options/option_table.ts";
 import { protocolLines, textFor } from "../../app/options/protocol_help.ts";
 
 /** The help without a command: all commands, and where to read on. */
 export function overview(allProtocols: readonly Protocol[]): string {
-  const commands = COMMAND_NAMES
-    .map((name) => `  ${name.padEnd(13)}${COMMANDS[name].purpose}`);
+  const commands = [...FIRST_WORDS].map(([word, purpose]) => `  ${word.padEnd(13)}${purpose}`);
   return [
     "blocksweep finds game servers in address ranges, and reads their status.",
     "",
@@ -32,6 +32,23 @@ export function overview(allProtocols: readonly Protocol[]): string {
     "",
     `Exit codes: ${EXIT_CODES.map(({ code, meaning }) => `${code} ${meaning}`).join(", ")}.`,
     "Scan only networks that you are responsible for, or whose owners agreed.",
+  ].join("\n");
+}
+
+/** The help on a group of commands. */
+export function groupOverview(group: string): string {
+  const commands = [...GROUPED_COMMANDS.get(group) ?? []]
+    .map(([word, name]) => `  ${word.padEnd(13)}${COMMANDS[name].purpose}`);
+  return [
+    `blocksweep ${group}: ${FIRST_WORDS.get(group)}`,
+    "",
+    `Usage: blocksweep ${group} COMMAND [options]`,
+    "",
+    "Commands:",
+    ...commands,
+    "",
+    "Try:",
+    `  blocksweep ${group} COMMAND --help    all options of a command`,
   ].join("\n");
 }
 

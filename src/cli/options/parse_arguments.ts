@@ -147,9 +147,8 @@ function unknownOption(command: Command, arg: string, options: readonly Option[]
   const word = arg.split("=")[0];
   const bare = word.replace(/^-+/, "");
   const typed = LONG_SHORTS.has(`-${bare}`) ? dashed(bare) : word; // the parser got `-iL` as `--iL`
-  if (Object.hasOwn(NEEDLESS, bare)) {
-    return new InputError(`Unknown option ${typed}; ${NEEDLESS[bare]}`);
-  }
+  const reason = new Map(Object.entries({ ...NEEDLESS, ...COMMANDS[command].lacks })).get(bare);
+  if (reason !== undefined) return new InputError(`Unknown option ${typed}; ${reason}`);
   const letter = /^-([A-Za-z])/.exec(word)?.[1];
   const foreign = letter === undefined ? undefined : FOREIGN[letter];
   const names = options.flatMap(({ name, aliases = [] }) => [name, ...aliases]);

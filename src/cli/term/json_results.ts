@@ -38,6 +38,57 @@ export const JSON_RESULTS = {
     duration_unanswered_s: "minimum duration if no host accepts or refuses a connection, seconds",
     outputs: "a list: `path`, `format`",
   },
+  "campaign submit --dry-run": {
+    name: "the name of the campaign",
+    targets: "number of targets: `all`, `public`, `private`, `loopback`",
+    excluded: "number of excluded targets: `never_probed`, `private`, `by_option`, `opted_out`",
+    srv_records: "SRV records that led from a requested name to a target",
+    permission: "targets for which `--i-have-permission` is needed; `null`: none",
+    ports: "a list: `protocol`, and its `ports`",
+    seed: "the seed of the order; `null`: ascending",
+    parts: "number of parts",
+    networks: "number of networks with targets: /24, and /48 of IPv6",
+    max_running: "maximum number of parts that are scanned at the same time",
+    first_part:
+      "the first part: maximum number of `probes` and of `connections`, and its minimum " +
+      "duration at its share of the rate, `duration_s`",
+    passes: "a list: `transport`, `protocol`, `probes`",
+    probes: "maximum number of probes over UDP",
+    connections: "maximum number of connections over TCP",
+    verify: "a list of texts: what `--verify` does",
+    limits: "packets per second of all workers together, as in `scan --dry-run`",
+    bits_per_second: "maximum bits per second on Ethernet, of all workers; `null`: no limit",
+    duration_s: "minimum duration, seconds",
+  },
+  "campaign list": {
+    name: "the name of the campaign",
+    state: "`running`, `paused` or `cancelled`",
+    parts: "number of parts",
+    program: "version of the program, which workers need too",
+    submitted_at: "when it was submitted, Unix milliseconds",
+  },
+  "campaign status": {
+    name: "the name of the campaign",
+    state: "`running`, `paused`, `cancelled` or `finished`",
+    submitted_at: "when it was submitted, Unix milliseconds",
+    parts: "number of parts: `waiting`, `held` by a worker, `done`, `poisoned`, `cancelled`",
+    sent: "number of packets sent",
+    replies: "number of replies to them",
+    found: "number of servers found",
+    share:
+      "share of the positions that were visited, 0 to 1; parts that no worker has begun count " +
+      "as large as the others",
+    rate: "packets per second of all workers now",
+    budget: "maximum packets per second of all workers; `null`: no limit",
+    ends_at: "estimated end, Unix milliseconds; `null`: unknown",
+    running_parts: "a list: `part`, its `worker`, `tries`, `updated_at` (Unix milliseconds), " +
+      "`position` of `total`, `rate`, and `why` the last try failed (`null`: it did not)",
+    poisoned_parts: "a list of parts that failed too often, with the same keys",
+    workers: "a list of workers that scan its parts: `id`, `slots`, `engine`, `program`, " +
+      "`updated_at`",
+    results: "results of all campaigns in NATS: `messages`, `bytes`, their `limit`, `is_full`",
+    collectors: "a list: `name`, messages that are `pending`, and `unacknowledged`",
+  },
   "scan --list-targets": {
     host: "address of the target",
     port: "port of the target",

@@ -33,7 +33,10 @@ const WORDED = new Set([
   ...["interface", "gateway-mac", "software", "once", "checkpoint", "webhook-spool", "format"],
   ...["webhook-format", "webhook-events"],
 ]);
-const WORDED_FOR = new Set(["scan seed", "watch concurrency", "export sort"]);
+const WORDED_FOR = new Set([
+  ...["scan seed", "watch concurrency", "export sort", "campaign submit seed"],
+  ...["campaign submit name", "campaign submit parts"],
+]);
 
 Deno.test("the default that help prints is the value that a command without options has", () => {
   let compared = 0;

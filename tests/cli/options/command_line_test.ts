@@ -49,7 +49,7 @@ Deno.test("functions that choose, limit and permit a scan take the options of ca
   const targets = compose([{ range, port: undefined }], { never: [], private: [], chosen: [] });
   const limits = scanLimits(options, targets, choice);
   assertEquals(limits.rates.rate, 50);
-  assertEquals(options.parts, 64);
+  assertEquals(options.parts, undefined);
   assertEquals(options.resultsLimit, 2 ** 30);
   const worker = readCommandLine("campaign work", ["--slots", "3", "--exclude", "a"]).options;
   assertEquals([worker.slots, worker.exclude], [3, ["a"]]);

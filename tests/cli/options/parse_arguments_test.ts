@@ -7,12 +7,12 @@ import { readArgs } from "../../../src/cli/options/parse_arguments.ts";
 import { readOptions } from "../command_line.ts";
 import { formatConfig, mergeOptions, parseConfig } from "../../../src/app/options/config_file.ts";
 import { type Command, COMMAND_NAMES } from "../../../src/app/options/commands.ts";
-import { commandHelp, overview } from "../../../src/cli/options/help_text.ts";
+import { commandHelp, groupOverview, overview } from "../../../src/cli/options/help_text.ts";
 import { main } from "../../../src/cli/mod.ts";
 import { OPTIONS, optionsOf } from "../../../src/app/options/option_table.ts";
 import { scanChoice } from "../../../src/app/scan/scan_choice.ts";
 import { InputError } from "../../../src/core/errors.ts";
-import { withMessages } from "../failing_streams.ts";
+import { withMessages, withResults } from "../failing_streams.ts";
 import { PROTOCOLS } from "../../../src/protocols/list.ts";
 
 const read = (...args: string[]) => readArgs("scan", args);
@@ -103,6 +103,15 @@ Deno.test("arguments that a command does not have are refused", async () => {
     ["--version x", 'Cannot use "x" with --version'],
     ["help scan x", 'Cannot use "x" with help'],
     ["help nonsense", 'Unknown command "nonsense"'],
+    ["help campaign list x", 'Cannot use "x" with help'],
+    ["help campaign lst", 'Unknown command "campaign lst"; did you mean campaign list?'],
+    ["help list", 'Unknown command "list"; did you mean campaign list?'],
+    ["campain list", 'Unknown command "campain"; did you mean campaign?'],
+    ["campaign nonsense", 'Unknown command "campaign nonsense"; campaign --help lists them'],
+    ["campaign --json list", 'Cannot use "--json" with campaign without a command'],
+    ["campaign list x", 'Cannot use "x": campaign list takes no arguments'],
+    ["campaign list --jsno", "Unknown option --jsno; did you mean --json?"],
+    ["campaign list --append", "Unknown option --append; see campaign list --help"],
   ];
   for (const [line, message] of lines) {
     const [code, text] = await withMessages(() => main(line.split(" ")));
@@ -239,11 +248,27 @@ Deno.test("an unusable configuration file is refused with the reason", () => {
 
 Deno.test("help names every command and option, within 100 columns", () => {
   for (const name of COMMAND_NAMES) {
-    assert(overview(PROTOCOLS).includes(`  ${name}`));
+    const [first, second] = name.split(" ");
+    assert(overview(PROTOCOLS).includes(`  ${first} `));
+    if (second !== undefined) assert(groupOverview(first).includes(`  ${second} `), name);
     const text = commandHelp(name, PROTOCOLS);
     for (const { name: option } of optionsOf(name)) assert(text.includes(`-${option}`), option);
     for (const line of text.split("\n")) assert(line.length <= 100, line);
   }
+});
+
+Deno.test("campaign prints its commands; help and completions know commands of two words", async () => {
+  const commands = await withResults(() => main(["campaign", "--help"]));
+  assertEquals(commands, [0, `${groupOverview("campaign")}\n`]);
+  assertEquals(await withResults(() => main(["help", "campaign"])), commands);
+  const [code, text] = await withMessages(() => main(["campaign"]));
+  assertEquals([code, text], [2, commands[1]]);
+  const help = await withResults(() => main(["campaign", "list", "-h"]));
+  assertEquals(help, [0, `${commandHelp("campaign list", PROTOCOLS)}\n`]);
+  assertEquals(await withResults(() => main(["help", "campaign", "list"])), help);
+  const version = await withResults(() => main(["--version"]));
+  assertEquals(await withResults(() => main(["campaign", "-V"])), version);
+  assertEquals(await withResults(() => main(["campaign", "list", "--version"])), version);
 });
 
 Deno.test("the help of scan begins with the six options that most people need", () => {

@@ -26,8 +26,8 @@ import type { PreparedScan } from "../../../app/scan/prepare_scan.ts";
 import type { ChosenLimits } from "../../../app/scan/scan_rates.ts";
 import type { NamedTargets } from "../../../app/targets/find_targets.ts";
 
-/** A row of the plan; a row without a text is left out. */
-type Row = readonly [name: string, text: string | undefined];
+/** A row of a plan; a row without a text is left out. */
+export type Row = readonly [name: string, text: string | undefined];
 
 /** The parts of a prepared scan that its plan shows. */
 export type PlannedScan =
@@ -71,15 +71,22 @@ export function planLines(planned: PlannedScan): string[] {
       writtenBy(planned).map(({ path, format }) => `${path} (${format.name})`).join(", "),
     ],
   ];
+  return rowLines(rows);
+}
+
+/** The rows of a plan as lines. */
+export function rowLines(rows: readonly Row[]): string[] {
   return rows.flatMap(([name, text]) => text === undefined ? [] : `${name.padEnd(13)}${text}`);
 }
 
-function targetsText({ targets: { size, publicSize, loopbackSize } }: NamedTargets): string {
+/** The numbers of targets. */
+export function targetsText({ targets: { size, publicSize, loopbackSize } }: NamedTargets): string {
   return `${withCommas(size)}: ${withCommas(publicSize)} public, ` +
     `${withCommas(size - publicSize - loopbackSize)} private, ${withCommas(loopbackSize)} loopback`;
 }
 
-function joined(texts: readonly string[]): string | undefined {
+/** Texts in one row; `undefined`: none. */
+export function joined(texts: readonly string[]): string | undefined {
   return texts.length === 0 ? undefined : texts.join("; ");
 }
 
@@ -89,7 +96,8 @@ export function requestsOf({ services }: NamedTargets): string[] {
   return [...new Set(requests)];
 }
 
-function excludedText({ targets: { omitted }, optedOutSize }: NamedTargets): string {
+/** The numbers of excluded addresses. */
+export function excludedText({ targets: { omitted }, optedOutSize }: NamedTargets): string {
   return `${withCommas(omitted.never)} never probed, ${withCommas(omitted.private)} private, ` +
     `${withCommas(omitted.chosen)} by --exclude, ${withCommas(optedOutSize)} opted out`;
 }
@@ -98,7 +106,7 @@ function excludedText({ targets: { omitted }, optedOutSize }: NamedTargets): str
  * The passes that come first, and the protocols that are not sent to hosts that reply to these
  * passes.
  */
-function suppressionText({ detectionPasses }: Plan): string | undefined {
+export function suppressionText({ detectionPasses }: Plan): string | undefined {
   if (detectionPasses.length === 0) return undefined;
   const first = detectionPasses.map(({ name, probes }) => `${name} ${withCommas(probes)}`).join(
     ", ",
@@ -108,20 +116,22 @@ function suppressionText({ detectionPasses }: Plan): string | undefined {
 }
 
 /** The passes of probes, and the concurrent ones of connections. */
-function passesText({ passes: { udp, tcp } }: Plan): string {
+export function passesText({ passes: { udp, tcp } }: Plan): string {
   const list = ({ probes, protocols }: Passes) =>
     probes.map((one, i) => `${protocols[i]} ${withCommas(one)}`).join(", ");
   return [udp, tcp].map(list).filter((text) => text !== "").join("; at the same time ");
 }
 
-function probesText(plan: Plan): string | undefined {
+/** The number of probes. */
+export function probesText(plan: Plan): string | undefined {
   const { udp } = maxSent(plan);
   return udp === 0
     ? undefined
     : `at most ${withCommas(udp)}; retries skip endpoints that have replied`;
 }
 
-function connectionsText(plan: Plan, { concurrency }: ChosenLimits): string | undefined {
+/** The number of connections. */
+export function connectionsText(plan: Plan, { concurrency }: ChosenLimits): string | undefined {
   const { tcp } = maxSent(plan);
   return tcp === 0
     ? undefined
@@ -131,15 +141,15 @@ function connectionsText(plan: Plan, { concurrency }: ChosenLimits): string | un
 
 /** What `--verify` does in each protocol. */
 export function verificationsOf(
-  { options: { verify }, selection: { targets: { protocols } } }: Pick<
-    PlannedScan,
-    "options" | "selection"
-  >,
+  { options: { verify }, selection: { targets: { protocols } } }: Pick<PlannedScan, "selection"> & {
+    readonly options: Pick<PlannedScan["options"], "verify">;
+  },
 ): string[] {
   return verify ? protocols.flatMap(({ verify }) => verify?.plan ?? []) : [];
 }
 
-function limitsText({ rates: { rate, netRate, hostRate }, autoRate }: ChosenLimits): string {
+/** The limits of the rate. */
+export function limitsText({ rates: { rate, netRate, hostRate }, autoRate }: ChosenLimits): string {
   const limit = (value: number | undefined) =>
     value === undefined ? "no limit" : `${withCommas(value)}/s`;
   const rising = autoRate === undefined
@@ -201,7 +211,8 @@ function knownText(
   ].join("; ");
 }
 
-function portsText(selection: ScanSelection): string {
+/** The ports of each protocol. */
+export function portsText(selection: ScanSelection): string {
   return sentPorts(selection).map(({ protocol, interviews, ports }) =>
     `${interviews ? "interviews: " : ""}${protocol} ${portList(ports)}`
   ).join("; ");

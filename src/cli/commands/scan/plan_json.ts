@@ -52,7 +52,8 @@ export function planJson(
   });
 }
 
-function targetCounts({ targets, optedOutSize }: NamedTargets) {
+/** The numbers of targets, and of excluded addresses. */
+export function targetCounts({ targets, optedOutSize }: NamedTargets) {
   const { size, publicSize, loopbackSize, omitted } = targets;
   return {
     targets: {
@@ -75,14 +76,15 @@ function knownCounts({ first }: NamedTargets, { interviews, unprobed }: Plan) {
 }
 
 /** The passes over UDP, then the concurrent ones over TCP. */
-function passesOf({ passes }: Plan) {
+export function passesOf({ passes }: Plan) {
   return (["udp", "tcp"] as const).flatMap((transport) => {
     const { probes, protocols } = passes[transport];
     return probes.map((count, i) => ({ transport, protocol: protocols[i], probes: count }));
   });
 }
 
-function limitsOf({ rates: { rate, netRate, hostRate }, autoRate }: ChosenLimits) {
+/** The limits of the rate. */
+export function limitsOf({ rates: { rate, netRate, hostRate }, autoRate }: ChosenLimits) {
   return {
     rate: rate ?? null,
     rate_auto: autoRate?.most ?? null,

@@ -1,0 +1,146 @@
+/**
+ * Changes campaigns: pause, resume, cancel, retry of poisoned parts, removal.
+ *
+ * @module
+ */
+import { closestName } from "../../core/closest_name.ts";
+import { InputError } from "../../core/errors.ts";
+import { countOf } from "../../core/quantities.ts";
+import type { Clock } from "../../net/clock.ts";
+import type { CampaignEntry, Control } from "../control.ts";
+import { formatLeaseValue } from "../lease_value.ts";
+import {
+  leaseKey,
+  leaseKeys,
+  LEASES,
+  RESULTS,
+  taskConsumer,
+  TASKS,
+  taskSubject,
+} from "../names.ts";
+import type { Broker } from "../nats/connection.ts";
+import { isMissingConsumer } from "../nats/errors.ts";
+import { removeSpecs } from "../spec.ts";
+import type { CampaignStatus } from "../status/status.ts";
+import { readLeases } from "../stored_leases.ts";
+import { queueTasks, RECOGNISED_MS, type Task } from "../tasks.ts";
+
+/** The states of a campaign that a user can change, and the state afterwards. */
+const CHANGES = {
+  pause: { from: ["running"], to: "paused" },
+  resume: { from: ["paused"], to: "running" },
+  // A cancel that was ended before it removed the tasks can be repeated.
+  cancel: { from: ["running", "paused", "cancelled"], to: "cancelled" },
+} as const;
+
+/** A change of a campaign's state. */
+export type Change = keyof typeof CHANGES;
+
+/**
+ * The entry of a campaign.
+ *
+ * @throws InputError for a name that no campaign has.
+ */
+export function campaignEntry(control: Control, name: string): CampaignEntry {
+  const campaigns = control.campaigns();
+  const entry = campaigns.get(name);
+  if (entry !== undefined) return entry;
+  const meant = closestName(name, [...campaigns.keys()]);
+  const hint = meant === undefined ? "campaign list shows all" : `did you mean ${meant}?`;
+  throw new InputError(`Cannot find campaign "${name}"; ${hint}`);
+}
+
+/**
+ * Pauses, resumes or cancels a campaign. Workers notice it at once.
+ *
+ * @throws InputError when the state of the campaign does not allow the change.
+ */
+export async function changeState(
+  control: Control,
+  { name, state }: Pick<CampaignStatus, "name" | "state">,
+  change: Change,
+): Promise<void> {
+  const { from, to } = CHANGES[change];
+  if (!from.some((one) => one === state)) {
+    throw new InputError(`Cannot ${change} campaign ${name}: it is ${state}`);
+  }
+  if (state !== to) await control.setState(name, to);
+}
+
+/** The worker in leases that a retry has reset, until a worker takes the part. */
+const RETRY = "campaign-retry";
+
+/**
+ * Queues the poisoned parts of a campaign again. They go on where they failed. A retry that was ended
+ * in the middle can be repeated.
+ *
+ * @returns The number of these parts.
+ * @throws InputError for a cancelled campaign.
+ */
+export async function retryPoisoned(
+  broker: Broker,
+  { name, state }: Pick<CampaignStatus, "name" | "state">,
+  { spec }: Pick<CampaignEntry, "spec">,
+  { wall }: Pick<Clock, "wall">,
+): Promise<number> {
+  if (state === "cancelled") {
+    throw new InputError(`Cannot retry campaign ${name}: it is cancelled`);
+  }
+  const bucket = await broker.bucket(LEASES);
+  const tasks: Task[] = [];
+  const { leases } = await readLeases(broker, leaseKeys(name));
+  for (const { part, value, revision, at } of leases) {
+    const { why: _, retries = 0, ...lease } = value;
+    if (lease.state === "poisoned") {
+      const reset = { ...lease, state: "released", worker: RETRY, tries: 0 } as const;
+      const json = formatLeaseValue({ ...reset, retries: retries + 1 });
+      await bucket.update(leaseKey(name, part), json, revision);
+      tasks.push({ part, try: 2 + retries });
+    } else if (lease.worker === RETRY && wall() - at < RECOGNISED_MS) {
+      tasks.push({ part, try: 1 + retries }); // NATS ignores a task that is queued already
+    }
+  }
+  await queueTasks(broker, name, { spec, tasks });
+  return tasks.length;
+}
+
+/**
+ * Removes a campaign from NATS. The entry is removed last, so that a removal that was ended in the
+ * middle can be repeated.
+ *
+ * @throws InputError for a campaign that runs, and for one whose results are not yet written.
+ */
+export async function removeCampaign(
+  broker: Broker,
+  control: Control,
+  { name, state, held }: CampaignStatus,
+): Promise<void> {
+  const refuse = (why: string) => new InputError(`Cannot remove campaign ${name}: ${why}`);
+  if (state !== "finished" && state !== "cancelled") {
+    throw refuse(`it is ${state}; end it first with campaign cancel ${name}`);
+  }
+  if (held.length > 0) {
+    throw refuse(
+      `workers still have ${countOf(held.length, "part")}; wait until they have stopped`,
+    );
+  }
+  const { jsm } = broker;
+  const results = await jsm.streams.info(RESULTS, { subjects_filter: `bs.results.${name}.>` });
+  const counts = Object.values(results.state.subjects ?? {});
+  const waiting = counts.reduce((sum, count) => sum + count, 0);
+  if (waiting > 0) {
+    throw refuse(
+      `${
+        countOf(waiting, "message")
+      } with its results are not written yet; run campaign collect first`,
+    );
+  }
+  if (state === "finished") await control.setState(name, "cancelled");
+  await jsm.consumers.delete(TASKS, taskConsumer(name)).catch((error) => {
+    if (!isMissingConsumer(error)) throw error;
+  });
+  await jsm.streams.purge(TASKS, { filter: taskSubject(name) });
+  await jsm.streams.purge(`KV_${LEASES}`, { filter: `$KV.${LEASES}.${leaseKeys(name)}` });
+  await removeSpecs(broker, name);
+  await control.remove(name);
+}

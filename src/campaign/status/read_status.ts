@@ -1,0 +1,112 @@
+/**
+ * Reads the progress of campaigns, their workers and their results from NATS.
+ *
+ * @module
+ */
+import { InputError } from "../../core/errors.ts";
+import type { Clock } from "../../net/clock.ts";
+import type { Protocol } from "../../protocols/protocol.ts";
+import type { CampaignEntry, Control } from "../control.ts";
+import { RESULTS } from "../names.ts";
+import type { Broker } from "../nats/connection.ts";
+import { brokerError } from "../nats/errors.ts";
+import { getSpec } from "../spec.ts";
+import { type CampaignStatus, campaignStatus } from "./status.ts";
+import { readLeases, type StoredWorker } from "../stored_leases.ts";
+
+/** The results that wait in NATS. */
+export interface ResultsStatus {
+  readonly messages: number;
+  readonly bytes: number;
+  /** Maximum number of bytes. */
+  readonly limit: number;
+  /** Whether workers have to wait, because the largest message no longer fits. */
+  readonly isFull: boolean;
+}
+
+/** A collector, which writes results into one database. */
+export interface CollectorStatus {
+  readonly name: string;
+  /** Number of messages that it has not received yet. */
+  readonly pending: number;
+  /** Number of messages that it has received and not written yet. */
+  readonly unacknowledged: number;
+}
+
+/** The state of campaigns, and of what they share. */
+export interface SystemStatus {
+  readonly campaigns: readonly CampaignStatus[];
+  readonly workers: readonly StoredWorker[];
+  readonly results: ResultsStatus;
+  readonly collectors: readonly CollectorStatus[];
+}
+
+/** The largest message of results, bytes. */
+const LARGEST = 512 * 1024;
+
+/** Reads the state of campaigns, as often as requested. */
+export class StatusReader {
+  /** The rates of campaigns, by the digest of their spec. */
+  readonly #budgets = new Map<string, number | null | undefined>();
+
+  /** Reads nothing yet. */
+  constructor(
+    private readonly broker: Broker,
+    private readonly control: Control,
+    private readonly clock: Pick<Clock, "wall">,
+    private readonly allProtocols: readonly Protocol[],
+  ) {}
+
+  /**
+   * The state of some campaigns, in the order of their submission.
+   *
+   * @throws InputError when NATS refuses.
+   */
+  async read(isShown: (name: string) => boolean): Promise<SystemStatus> {
+    try {
+      const shown = [...this.control.campaigns()].filter(([name]) => isShown(name))
+        .sort(([, a], [, b]) => a.submittedAt - b.submittedAt);
+      const { leases, workers } = await readLeases(this.broker);
+      const now = this.clock.wall();
+      const campaigns = await Promise.all(shown.map(async ([name, entry]) => {
+        const budget = await this.#budgetOf(name, entry);
+        const own = leases.filter(({ campaign }) => campaign === name);
+        return campaignStatus({ name, entry, budget, leases: own }, now);
+      }));
+      return { campaigns, workers, ...await this.#readResults() };
+    } catch (error) {
+      throw brokerError(error, this.broker.place);
+    }
+  }
+
+  /** The rate of a campaign; `undefined`: its spec cannot be used. */
+  async #budgetOf(
+    name: string,
+    { spec, program }: CampaignEntry,
+  ): Promise<number | null | undefined> {
+    if (!this.#budgets.has(spec)) {
+      const expected = { name, digest: spec, program, allProtocols: this.allProtocols };
+      this.#budgets.set(
+        spec,
+        await getSpec(this.broker, expected).then(({ rate }) => rate, (error) => {
+          if (error instanceof InputError) return undefined; // workers report it
+          throw error;
+        }),
+      );
+    }
+    return this.#budgets.get(spec);
+  }
+
+  async #readResults(): Promise<Pick<SystemStatus, "results" | "collectors">> {
+    const { jsm } = this.broker;
+    const { state: { messages, bytes }, config: { max_bytes: limit } } = await jsm.streams.info(
+      RESULTS,
+    );
+    const collectors: CollectorStatus[] = [];
+    for await (const { name, num_pending, num_ack_pending } of jsm.consumers.list(RESULTS)) {
+      collectors.push({ name, pending: num_pending, unacknowledged: num_ack_pending });
+    }
+    const isFull = limit > 0 && bytes + LARGEST > limit;
+    return { results: { messages, bytes, limit, isFull }, collectors };
+  }
+}

@@ -1,0 +1,83 @@
+/**
+ * Reads the leases of campaigns and the entries of workers.
+ *
+ * @module
+ */
+import { FieldError, integer, objectOf, optional, parseJson, text } from "../core/checked_json.ts";
+import { type LeaseValue, parseLeaseValue } from "./lease_value.ts";
+import { LEASES } from "./names.ts";
+import type { KvEntry } from "./nats/client_types.ts";
+import type { Broker } from "./nats/connection.ts";
+
+/** The lease of a part. */
+export interface StoredLease {
+  readonly campaign: string;
+  readonly part: number;
+  readonly value: LeaseValue;
+  /** When NATS stored it, Unix milliseconds. */
+  readonly at: number;
+  /** The revision of its key. */
+  readonly revision: number;
+}
+
+/** A worker, as it describes itself. */
+export interface StoredWorker {
+  readonly id: string;
+  /** Number of parts that it scans at the same time. */
+  readonly slots: number;
+  /** The engine that was chosen; `undefined`: the usual one. */
+  readonly engine?: string;
+  /** The version of its program. */
+  readonly program: string;
+  /** When NATS stored the entry, Unix milliseconds. */
+  readonly at: number;
+}
+
+const word = text(/^[^]{1,100}$/, "a text");
+const isWorker = objectOf({
+  slots: integer(1),
+  engine: optional(word),
+  program: word,
+  host: optional(word),
+  at: integer(),
+  clockOffsetMs: integer(-Number.MAX_SAFE_INTEGER),
+});
+
+/**
+ * Reads leases and workers. Entries that no program of this version wrote are left out.
+ *
+ * @param key The keys that are read. Default: all.
+ */
+export async function readLeases(
+  broker: Pick<Broker, "bucket">,
+  key?: string,
+): Promise<{ readonly leases: StoredLease[]; readonly workers: StoredWorker[] }> {
+  const leases: StoredLease[] = [];
+  const workers: StoredWorker[] = [];
+  const bucket = await broker.bucket(LEASES);
+  for await (const entry of await bucket.history(key === undefined ? {} : { key })) {
+    if (entry.operation !== "PUT") continue;
+    const { revision } = entry;
+    const at = entry.created.getTime();
+    const [kind, name, part] = entry.key.split(".");
+    if (kind === "lease") {
+      const value = parsed(entry, parseLeaseValue);
+      if (value !== undefined) {
+        leases.push({ campaign: name, part: Number(part), value, at, revision });
+      }
+    } else if (kind === "worker") {
+      const value = parsed(entry, (json) => isWorker(parseJson(json), ""));
+      if (value !== undefined) workers.push({ ...value, id: name, at });
+    }
+  }
+  return { leases, workers };
+}
+
+function parsed<T>(entry: KvEntry, parse: (json: string) => T): T | undefined {
+  try {
+    return parse(entry.string());
+  } catch (error) {
+    if (error instanceof FieldError) return undefined;
+    throw error;
+  }
+}

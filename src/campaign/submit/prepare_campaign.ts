@@ -1,0 +1,123 @@
+/**
+ * Prepares a campaign: finds its targets, plans it, and divides it into parts. Nothing is sent, and
+ * nothing is written.
+ *
+ * @module
+ */
+import { type CallContext, networkOf } from "../../app/call_context.ts";
+import type { GivenOptions } from "../../app/options/given_options.ts";
+import type { OptionsOf } from "../../app/options/option_table.ts";
+import { readOptions } from "../../app/options/read_options.ts";
+import { locateTargets } from "../../app/scan/locate_targets.ts";
+import type { ScanContext } from "../../app/scan/read_scan.ts";
+import { type ScanChoice, scanChoice, scanSelection } from "../../app/scan/scan_choice.ts";
+import { type ChosenLimits, scanLimits } from "../../app/scan/scan_rates.ts";
+import { newScanId, randomSeed } from "../../app/system_random.ts";
+import { composeTargets, type NamedTargets } from "../../app/targets/find_targets.ts";
+import { requirePermission } from "../../app/targets/require_permission.ts";
+import { type Plan, planScan } from "../../app/targets/scan_plan.ts";
+import { InputError } from "../../core/errors.ts";
+import type { Network } from "../../net/network.ts";
+import { START } from "../../scan/checkpoint/low_water_mark.ts";
+import type { ScanSelection } from "../../scan/scan_setup.ts";
+import type { Targets } from "../../targets/compose.ts";
+import { Parts } from "../../targets/parts.ts";
+import { defaultParts, type Spec, specOf } from "../spec.ts";
+
+/** The options of `campaign submit`. */
+export type SubmitOptions = OptionsOf<"campaign submit">;
+
+/** A campaign that is ready to be submitted. */
+export interface PreparedCampaign {
+  readonly options: SubmitOptions;
+  /** What workers read: the options of their scans, and the targets without opt-outs. */
+  readonly spec: Spec;
+  /** The targets, and the addresses of the opt-out file. */
+  readonly named: NamedTargets;
+  /** What is probed, and in which order. */
+  readonly selection: ScanSelection;
+  /** The limits of the campaign: its rate is that of all workers. */
+  readonly limits: ChosenLimits;
+  /** What all workers send. */
+  readonly plan: Plan;
+  /** What one worker sends for the first part, at its share of the rate. */
+  readonly firstPart: Plan;
+  /** Number of networks with targets: /24, and /48 of IPv6. */
+  readonly networks: number;
+  readonly network: Network;
+}
+
+/** What a campaign has in place of the options `shard`, `from` and `rescan`. */
+const WHOLE = { shard: { index: 1, count: 1 }, from: START, rescan: undefined };
+
+/** The name of a campaign without `--name`: the time in UTC, `2026-01-31-1430`. */
+export function usualName(at: number): string {
+  return new Date(at).toISOString().slice(0, 16).replace("T", "-").replace(":", "");
+}
+
+/**
+ * Prepares the campaign that options describe.
+ *
+ * @throws InputError for options and targets that cannot be used, and for a campaign that needs a
+ * permission; a dry run needs none.
+ */
+export async function prepareCampaign(
+  given: GivenOptions,
+  context: CallContext & Pick<ScanContext, "program">,
+): Promise<PreparedCampaign> {
+  const options = readOptions("campaign submit", given, context);
+  if (options.json && !options.dryRun) {
+    throw new InputError("Cannot use --json without --dry-run: a submit prints no results");
+  }
+  const choice = scanChoice({ ...options, ...WHOLE }, randomSeed);
+  const network = networkOf(context, options.optOutFile);
+  const request = { given, choice, context, options: { ...options, ...WHOLE } };
+  const nowhere = { databases: { places: [] }, resumed: undefined };
+  const located = await locateTargets({ ...request, ...nowhere }, network);
+  // Opt-outs of the submitter are exclusions for workers.
+  const excluded = [...located.found.excluded, ...located.named.optedOut];
+  const found = { ...located.found, excluded };
+  const open = composeTargets(found, []);
+  const submittedAt = network.clock.wall();
+  const divided = dividedScan(options, choice, open);
+  const scan = { given, choice, found, whole: open.targets, limits: divided.limits, context };
+  const { parts, maxRunning } = divided;
+  const { ackWait: ackWaitMs, name = usualName(submittedAt) } = options;
+  const details = { name, submittedAt, parts, maxRunning, ackWaitMs };
+  const spec = specOf(scan, newScanId(submittedAt), details);
+  const campaign = { ...divided, spec, options, named: located.named, network };
+  if (!options.dryRun) {
+    const permission = context.nameOf("i-have-permission");
+    const { targets } = campaign.named;
+    requirePermission(targets, campaign.plan, options.iHavePermission, permission);
+  }
+  return campaign;
+}
+
+/** Divides a scan into parts, and plans it. */
+function dividedScan(options: SubmitOptions, choice: ScanChoice, named: NamedTargets) {
+  const { targets } = named;
+  const { seed } = choice.order;
+  const { networks } = new Parts(targets, 1, seed);
+  const selection = scanSelection(choice, named);
+  const limits = scanLimits(options, targets, choice);
+  const { rates: { rate, ...caps }, retries } = limits;
+  const planOf = (addresses: Targets, share: number) =>
+    planScan({
+      ...selection,
+      targets: { ...selection.targets, addresses },
+      limits: { retries, rates: { ...caps, rate: rate && rate / share } },
+    });
+  const usual = defaultParts(planOf(targets, options.maxRunning).seconds, networks);
+  const parts = Math.min(options.parts ?? usual, networks);
+  const maxRunning = Math.min(options.maxRunning, parts);
+  return {
+    networks,
+    parts,
+    maxRunning,
+    selection,
+    limits,
+    plan: planOf(targets, 1),
+    firstPart: planOf(new Parts(targets, parts, seed).cut(1), maxRunning),
+  };
+}

@@ -1,0 +1,46 @@
+/**
+ * The command `campaign list`.
+ *
+ * @module
+ */
+import { EXIT } from "../../../app/exit_codes.ts";
+import { type TableColumn, tableLines } from "../../../app/outputs/table_format.ts";
+import type { CampaignEntry } from "../../../campaign/control.ts";
+import { withCommas } from "../../../core/quantities.ts";
+import { type CommandCall, readCommandLine } from "../../options/command_line.ts";
+import { outputColumns, print } from "../../term/console.ts";
+import { dateText } from "../../term/date_text.ts";
+import { printResult } from "../../term/json_results.ts";
+import { openCampaigns } from "./open_campaigns.ts";
+
+/** Runs `campaign list`; returns the exit code. */
+export async function runCampaignList(call: CommandCall): Promise<number> {
+  const { options } = readCommandLine("campaign list", call);
+  await using campaigns = await openCampaigns(options);
+  const listed = [...campaigns.control.campaigns()]
+    .sort(([, a], [, b]) => b.submittedAt - a.submittedAt);
+  if (options.json) {
+    for (const [name, { state, parts, program, submittedAt: submitted_at }] of listed) {
+      await printResult("campaign list", { name, state, parts, program, submitted_at });
+    }
+  } else {
+    await print(listLines(listed, outputColumns() ?? Infinity).join("\n"));
+  }
+  return EXIT.done;
+}
+
+type Listed = readonly [name: string, entry: CampaignEntry];
+
+const COLUMNS: readonly TableColumn<Listed>[] = [
+  { title: "SUBMITTED (UTC)", width: 19, rank: 1, text: ([, one]) => dateText(one.submittedAt) },
+  { title: "STATE", width: 9, rank: 0, text: ([, { state }]) => state },
+  { title: "PARTS", width: 5, rank: 2, text: ([, { parts }]) => withCommas(parts) },
+  { title: "NAME", width: 0, rank: 0, text: ([name]) => name },
+];
+/** Spaces between two cells. */
+const GAP = 2;
+
+/** Campaigns as a table. */
+export function listLines(campaigns: readonly Listed[], space: number): string[] {
+  return campaigns.length === 0 ? ["no campaigns"] : tableLines(COLUMNS, campaigns, space, GAP);
+}

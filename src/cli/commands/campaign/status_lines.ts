@@ -1,0 +1,196 @@
+/**
+ * The state of campaigns as lines and as JSON.
+ *
+ * @module
+ */
+import { type TableColumn, tableLines } from "../../../app/outputs/table_format.ts";
+import type {
+  CollectorStatus,
+  ResultsStatus,
+  SystemStatus,
+} from "../../../campaign/status/read_status.ts";
+import type { CampaignStatus, PartStatus } from "../../../campaign/status/status.ts";
+import type { StoredWorker } from "../../../campaign/stored_leases.ts";
+import { fitWidth } from "../../../core/display_width.ts";
+import { clockTime, countOf, roughDuration, withCommas } from "../../../core/quantities.ts";
+import { harmlessText } from "../../../core/text.ts";
+import { resultLine } from "../../term/json_results.ts";
+
+/** Spaces between two cells. */
+const GAP = 2;
+
+/** The state of campaigns at a time, Unix milliseconds, as lines of at most `space` columns. */
+export function statusLines(status: SystemStatus, now: number, space: number): string[] {
+  const { campaigns, workers, results, collectors } = status;
+  if (campaigns.length === 0) return ["no campaigns"];
+  const lines = [
+    ...campaigns.flatMap((one) => [...campaignLines(one, now), ""]),
+    ...workerLines(workers, campaigns, now, space),
+    "",
+    resultsText(results),
+    ...collectors.map(collectorText),
+    ...collectors.length === 0 ? ["no collector has been started: rows wait in NATS"] : [],
+  ];
+  return lines.map((line) => fitted(line, space));
+}
+
+function fitted(line: string, space: number): string {
+  const harmless = harmlessText(line);
+  return space === Infinity ? harmless : fitWidth(harmless, space).trimEnd();
+}
+
+/** A campaign in one line. */
+export function summaryLine(campaign: CampaignStatus, now: number): string {
+  return [progressText(campaign, now), partsText(campaign), packetsText(campaign)].join("; ");
+}
+
+function progressText(campaign: CampaignStatus, now: number): string {
+  const { name, state, share, endsAt } = campaign;
+  return [
+    `campaign ${name} ${state}`,
+    `${(100 * share).toFixed(1)}%`,
+    ...endsAt === undefined ? [] : [`ETA ${clockTime(Math.max(0, endsAt - now) / 1000)}`],
+    rateText(campaign),
+  ].join("  ");
+}
+
+function rateText({ rate, budget }: CampaignStatus): string {
+  const limit = budget === undefined
+    ? "a spec that cannot be used"
+    : budget === null
+    ? "no limit"
+    : `${withCommas(budget)}/s`;
+  return `${withCommas(Math.round(rate))}/s of ${limit}`;
+}
+
+/** The number of parts in each state: `parts: 3 waiting, 1 done`. */
+function partsText({ parts }: CampaignStatus): string {
+  const counts = Object.entries(parts).filter(([, count]) => count > 0)
+    .map(([state, count]) => `${withCommas(count)} ${state}`);
+  return `parts: ${counts.join(", ")}`;
+}
+
+function packetsText({ sent, replies, found }: CampaignStatus): string {
+  return `${countOf(sent, "packet")} sent, ${countOf(replies, "reply", "replies")}, ` +
+    `${countOf(found, "server")} found`;
+}
+
+/** A campaign with its parts, one line for each that is poisoned. */
+function campaignLines(campaign: CampaignStatus, now: number): string[] {
+  return [
+    progressText(campaign, now),
+    partsText(campaign),
+    packetsText(campaign),
+    ...campaign.poisoned.map(({ part, tries, why = "no reason is known" }) =>
+      `part ${part} is poisoned after ${countOf(tries, "try", "tries")}: ${why}`
+    ),
+  ];
+}
+
+/** A worker, and the parts that it scans. */
+interface WorkerRow extends StoredWorker {
+  readonly held: readonly (PartStatus & { readonly campaign: string })[];
+}
+
+/** The workers that report, and those that hold a part. */
+function workerLines(
+  workers: readonly StoredWorker[],
+  campaigns: readonly CampaignStatus[],
+  now: number,
+  space: number,
+): string[] {
+  const held = campaigns.flatMap(({ name, held }) =>
+    held.map((part) => ({ ...part, campaign: name }))
+  );
+  const rows = workers.map((worker) => ({
+    ...worker,
+    held: held.filter((part) => part.worker === worker.id),
+  }));
+  return rows.length === 0
+    ? ["no workers"]
+    : tableLines(workerColumns(now, campaigns.length > 1), rows, space, GAP);
+}
+
+function workerColumns(now: number, isMixed: boolean): readonly TableColumn<WorkerRow>[] {
+  return [
+    { title: "WORKER", width: 24, rank: 0, text: ({ id }) => id },
+    { title: "SLOTS", width: 5, rank: 2, text: ({ held, slots }) => `${held.length}/${slots}` },
+    { title: "ENGINE", width: 8, rank: 3, text: ({ engine }) => engine ?? "" },
+    { title: "RATE", width: 10, rank: 1, text: ({ held }) => `${withCommas(rateOf(held))}/s` },
+    { title: "UPDATED", width: 9, rank: 1, text: (one) => ageText(now - updatedAt(one)) },
+    { title: "PARTS", width: 0, rank: 0, text: ({ held }) => heldText(held, isMixed) },
+  ];
+}
+
+function rateOf(held: WorkerRow["held"]): number {
+  return Math.round(held.reduce((sum, { rate }) => sum + rate, 0));
+}
+
+/** When a worker reported last: about itself, or about a part. */
+function updatedAt({ at, held }: WorkerRow): number {
+  return Math.max(at, ...held.map((part) => part.at));
+}
+
+function ageText(ms: number): string {
+  return roughDuration(Math.max(0, ms));
+}
+
+/** The parts of a worker with the share that is done: `3 (41%), 7 (5%)`. */
+function heldText(held: WorkerRow["held"], isMixed: boolean): string {
+  return held.map(({ campaign, part, position, total }) => {
+    const share = total === 0 ? 0 : Math.floor(100 * position / total);
+    return `${isMixed ? `${campaign}/` : ""}${part} (${share}%)`;
+  }).join(", ");
+}
+
+function resultsText({ messages, bytes, limit, isFull }: ResultsStatus): string {
+  const size = `${countOf(messages, "message")}, ${mebibytes(bytes)} of ${mebibytes(limit)} MiB`;
+  return `results in NATS: ${size}${isFull ? "; FULL: workers wait for a collector" : ""}`;
+}
+
+function mebibytes(bytes: number): string {
+  return withCommas(Math.round(bytes / 2 ** 20 * 10) / 10);
+}
+
+function collectorText({ name, pending, unacknowledged }: CollectorStatus): string {
+  return `${name}: ${countOf(pending, "message")} behind, ${
+    withCommas(unacknowledged)
+  } being written`;
+}
+
+/** A campaign as one line of JSON. */
+export function campaignJson(
+  { workers, results: { messages, bytes, limit, isFull }, collectors }: SystemStatus,
+  { name, state, submittedAt, parts, ...campaign }: CampaignStatus,
+): string {
+  const { sent, replies, found, share, rate, budget, endsAt, held, poisoned } = campaign;
+  const ids = new Set(held.map(({ worker }) => worker));
+  return resultLine("campaign status", {
+    name,
+    state,
+    submitted_at: submittedAt,
+    parts,
+    sent,
+    replies,
+    found,
+    share,
+    rate,
+    budget: budget ?? null,
+    ends_at: endsAt === undefined ? null : Math.round(endsAt),
+    running_parts: held.map(partJson),
+    poisoned_parts: poisoned.map(partJson),
+    workers: workers.filter(({ id }) => ids.has(id)).map(({ id, slots, engine, program, at }) => ({
+      id,
+      slots,
+      engine: engine ?? null,
+      program,
+      updated_at: at,
+    })),
+    results: { messages, bytes, limit, is_full: isFull },
+    collectors,
+  });
+}
+
+function partJson({ part, worker, tries, at, position, total, rate, why }: PartStatus) {
+  return { part, worker, tries, updated_at: at, position, total, rate, why: why ?? null };
+}

@@ -1,0 +1,51 @@
+/**
+ * The command `campaign submit`.
+ *
+ * @module
+ */
+import project from "../../../../deno.json" with { type: "json" };
+import { EXIT } from "../../../app/exit_codes.ts";
+import { connectBroker } from "../../../campaign/nats/connection.ts";
+import { prepareCampaign } from "../../../campaign/submit/prepare_campaign.ts";
+import { submitCampaign, type Submitted } from "../../../campaign/submit/submit.ts";
+import { countOf } from "../../../core/quantities.ts";
+import type { CommandCall } from "../../options/command_line.ts";
+import { readArgs, typedNames } from "../../options/parse_arguments.ts";
+import { print, reportError, reportLine } from "../../term/console.ts";
+import { campaignPlanJson, campaignPlanLines } from "./plan.ts";
+
+/** Runs `campaign submit`; returns the exit code. */
+export async function runCampaignSubmit({ args, allProtocols }: CommandCall): Promise<number> {
+  const given = readArgs("campaign submit", args);
+  const campaign = await prepareCampaign(given, {
+    allProtocols,
+    program: project.version,
+    warn: reportLine,
+    note: given.given.has("quiet") ? () => {} : reportError,
+    nameOf: typedNames("campaign submit", args),
+  });
+  const { options, spec: { name, parts } } = campaign;
+  if (options.dryRun) {
+    await print(options.json ? campaignPlanJson(campaign) : campaignPlanLines(campaign).join("\n"));
+    return EXIT.done;
+  }
+  await using broker = await connectBroker(options, "blocksweep campaign submit");
+  const submitted = await submitCampaign(broker, campaign, reportError);
+  if (!options.quiet) reportLine(`campaign ${name}: ${submittedText(submitted, parts)}`);
+  return EXIT.done;
+}
+
+function submittedText({ outcome, state }: Submitted, parts: number): string {
+  const stopped = state === "running" ? "" : `; it is ${state}`;
+  switch (outcome) {
+    case "submitted":
+      return `${
+        countOf(parts, "part")
+      } queued; campaign work scans them, and campaign collect -o ` +
+        "DATABASE writes the rows";
+    case "completed":
+      return `the parts that an earlier submit had not queued are queued now${stopped}`;
+    case "unchanged":
+      return `already submitted; nothing changed${stopped}`;
+  }
+}

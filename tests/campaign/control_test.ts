@@ -116,7 +116,7 @@ natsTest("without its bucket, the control is refused", async () => {
       await using _ = await Control.open(broker, unexpected);
     },
     InputError,
-    `Cannot use NATS at ${server.url}: stream not found`,
+    `Cannot use NATS at "${server.url}": stream not found`,
   );
 });
 

@@ -20,7 +20,10 @@ import { brokerError, connectError } from "./errors.ts";
 
 /** The options of a connection. */
 export interface NatsOptions {
-  /** URLs of the servers, with commas between them. They may contain a user and a password. */
+  /**
+   * URLs of the servers, with commas between them. They may contain a user and a password. `@FILE`
+   * reads them from a file, because every user of a machine can read the arguments of programs.
+   */
   readonly nats: string;
   /** The file of the certificate of the servers' certification authority. It requires TLS. */
   readonly natsCa?: string;
@@ -63,17 +66,17 @@ const PING_MS = 10_000;
  * @throws InputError in one line when there is no server, no JetStream or no access.
  */
 export async function connectBroker(options: NatsOptions, name: string): Promise<Broker> {
-  const location = parseNatsUrls(options.nats);
+  const location = parseNatsUrls(await readUrls(options.nats));
   const client = await loadNatsClient();
-  const authenticator = await readAccess(client, location, options);
+  const access = await readAccess(client, location, options);
   const ca = options.natsCa === undefined ? undefined : await readCertificate(options.natsCa);
   const isEncrypted = location.isEncrypted || ca !== undefined;
   const connection = await client.connect({
     servers: [...location.servers],
     name,
-    authenticator,
-    // Users with permissions for subjects have inboxes of their own.
-    ...location.inbox && { inboxPrefix: location.inbox },
+    authenticator: access === undefined ? [] : [access],
+    // Permissions for inboxes of their own keep users from reading the replies to others.
+    ...inboxOf(location, access),
     ...isEncrypted && { tls: { ...ca && { ca } } },
     timeout: CONNECT_MS,
     pingInterval: PING_MS,
@@ -123,21 +126,32 @@ async function disconnect(connection: NatsConnection): Promise<void> {
   await connection.close();
 }
 
+async function readUrls(nats: string): Promise<string> {
+  return nats.startsWith("@") ? (await readTextFile(nats.slice(1))).trim() : nats;
+}
+
+/** `_INBOX.USER`, or `_INBOX.` with the public key of the user. */
+function inboxOf({ inbox }: NatsLocation, access?: Authenticator): { inboxPrefix?: string } {
+  const { nkey } = (access?.("nonce") ?? {}) as { nkey?: string };
+  const inboxPrefix = nkey === undefined ? inbox : `_INBOX.${nkey}`;
+  return inboxPrefix === undefined ? {} : { inboxPrefix };
+}
+
 async function readAccess(
   client: NatsClient,
   { user, password, token, place }: NatsLocation,
   { natsCreds, natsNkey }: NatsOptions,
-): Promise<Authenticator[]> {
+): Promise<Authenticator | undefined> {
   const given = [user ?? token, natsCreds, natsNkey].filter((one) => one !== undefined);
   if (given.length > 1) {
     throw new InputError(
-      `Cannot connect to NATS at ${place}: give only one of a user in the URL, --nats-creds and --nats-nkey`,
+      `Cannot connect to NATS at "${place}": give only one of a user in the URL, --nats-creds and --nats-nkey`,
     );
   }
-  if (natsCreds !== undefined) return [await readCredentials(client, natsCreds)];
-  if (natsNkey !== undefined) return [await readSeed(client, natsNkey)];
-  if (token !== undefined) return [client.tokenAuthenticator(token)];
-  return user === undefined ? [] : [client.usernamePasswordAuthenticator(user, password)];
+  if (natsCreds !== undefined) return await readCredentials(client, natsCreds);
+  if (natsNkey !== undefined) return await readSeed(client, natsNkey);
+  if (token !== undefined) return client.tokenAuthenticator(token);
+  return user === undefined ? undefined : client.usernamePasswordAuthenticator(user, password);
 }
 
 async function readCredentials(client: NatsClient, path: string): Promise<Authenticator> {

@@ -45,7 +45,7 @@ export function isMissingConsumer(error: unknown): boolean {
 /** The error of a first connection that failed. */
 export function connectError(error: unknown, place: string): Error {
   if (error instanceof Deno.errors.NotCapable) return error;
-  return new InputError(`Cannot connect to NATS at ${place}: ${connectReason(error as Error)}`);
+  return new InputError(`Cannot connect to NATS at "${place}": ${connectReason(error as Error)}`);
 }
 
 function connectReason({ name, message }: Error): string {
@@ -76,7 +76,7 @@ function connectReason({ name, message }: Error): string {
 /** The error of a request to JetStream, for a user. */
 export function brokerError(error: unknown, place: string): Error {
   if (error instanceof Deno.errors.NotCapable || error instanceof InputError) return error;
-  return new InputError(`Cannot use NATS at ${place}: ${brokerReason(error as Error)}`);
+  return new InputError(`Cannot use NATS at "${place}": ${brokerReason(error as Error)}`);
 }
 
 function brokerReason(error: Error): string {

@@ -101,7 +101,7 @@ export async function checkTopology(broker: Broker): Promise<void> {
     const found = await configOf(broker, stream.name);
     if (found === undefined) {
       throw new InputError(
-        `There are no campaigns on NATS at ${broker.place}: submit a campaign first`,
+        `There are no campaigns on NATS at "${broker.place}": submit a campaign first`,
       );
     }
     checkOwn(broker, stream, found);
@@ -133,7 +133,7 @@ function checkOwn({ place }: Broker, own: OwnStream, found: StreamConfig): void 
     const [is, wanted] = [`${found[field]}`, `${own[field]}`];
     if (is === wanted) continue;
     throw new InputError(
-      `Cannot use NATS at ${place}: the stream ${own.name} is not one of blocksweep: ` +
+      `Cannot use NATS at "${place}": the stream ${own.name} is not one of blocksweep: ` +
         `its ${field} is "${is}", and must be "${wanted}"`,
     );
   }

@@ -35,6 +35,22 @@ natsTest("a connection has JetStream and inboxes of its user", async () => {
   assertEquals((await broker.jsm.getAccountInfo()).streams, 0);
 });
 
+natsTest("the URL may be in a file", async () => {
+  await using server = await startNats({ config: 'authorization { token: "s3cret" }' });
+  const file = await Deno.makeTempFile();
+  try {
+    await Deno.writeTextFile(file, `${server.url.replace("//", "//s3cret@")}\n`);
+    await using broker = await connectBroker({ nats: `@${file}` }, "test");
+    assertEquals(broker.place, server.url);
+  } finally {
+    await Deno.remove(file);
+  }
+  assertEquals(
+    await refusal({ nats: `@${file}` }),
+    `Cannot read "${file}": there is no such file`,
+  );
+});
+
 natsTest("a token in the URL and several URLs are accepted", async () => {
   await using server = await startNats({ config: 'authorization { token: "s3cret" }' });
   const nats = `nats://127.0.0.1:${freePort()},${server.url.replace("//", "//s3cret@")}`;
@@ -46,17 +62,17 @@ Deno.test("without a server, the message says how to start one", async () => {
   const nats = `nats://ann:s3cret@127.0.0.1:${freePort()}`;
   assertEquals(
     await refusal({ nats }),
-    `Cannot connect to NATS at ${nats.replace(":s3cret", "")}: no server listens there; ` +
+    `Cannot connect to NATS at "${nats.replace(":s3cret", "")}": no server listens there; ` +
       "start one, for example with: nats-server -js",
   );
   assertEquals(
     await refusal({ nats: "nats://host.invalid" }),
-    "Cannot connect to NATS at nats://host.invalid: the permission to look up the host name is " +
+    'Cannot connect to NATS at "nats://host.invalid": the permission to look up the host name is ' +
       "missing; add --allow-net to deno run or deno install",
   );
   assertEquals(
     connectError(new Error("getaddrinfo ENOTFOUND host.invalid"), "nats://host.invalid").message,
-    "Cannot connect to NATS at nats://host.invalid: the host name has no address",
+    'Cannot connect to NATS at "nats://host.invalid": the host name has no address',
   );
 });
 
@@ -64,7 +80,7 @@ natsTest("a server without JetStream is refused", async () => {
   await using server = await startNats({ jetStream: false });
   assertEquals(
     await refusal({ nats: server.url }),
-    `Cannot use NATS at ${server.url}: JetStream is not enabled, or its cluster has no leader; ` +
+    `Cannot use NATS at "${server.url}": JetStream is not enabled, or its cluster has no leader; ` +
       "start a server with: nats-server -js",
   );
 });
@@ -76,10 +92,10 @@ natsTest("a wrong password, and none where one is required, are refused", async 
   const reason = "the server refuses the user, password, token or key, or none was given";
   const nats = server.url.replace("//", "//worker:s3cret@");
   const place = server.url.replace("//", "//worker@");
-  assertEquals(await refusal({ nats }), `Cannot connect to NATS at ${place}: ${reason}`);
+  assertEquals(await refusal({ nats }), `Cannot connect to NATS at "${place}": ${reason}`);
   assertEquals(
     await refusal({ nats: server.url }),
-    `Cannot connect to NATS at ${server.url}: ${reason}`,
+    `Cannot connect to NATS at "${server.url}": ${reason}`,
   );
 });
 
@@ -95,7 +111,7 @@ natsTest("a user without access to JetStream is refused with the subject", async
   });
   assertEquals(
     await refusal({ nats: server.url.replace("//", "//a:b@") }),
-    `Cannot use NATS at ${server.url.replace("//", "//a@")}: ` +
+    `Cannot use NATS at "${server.url.replace("//", "//a@")}": ` +
       'the user has no permission to publish to "$JS.API.INFO"',
   );
 });
@@ -116,7 +132,7 @@ natsTest("TLS needs the certification authority of the server", async () => {
       const message = await refusal({ nats: server.url, ...wrong });
       assert(
         message.startsWith(
-          `Cannot connect to NATS at ${server.url}: the server's certificate is not valid (`,
+          `Cannot connect to NATS at "${server.url}": the server's certificate is not valid (`,
         ) && message.endsWith("--nats-ca names the file of its certification authority"),
         message,
       );
@@ -132,7 +148,7 @@ natsTest("TLS needs the certification authority of the server", async () => {
     await using plain = await startNats();
     assertEquals(
       await refusal({ nats: plain.url, natsCa: own.ca }),
-      `Cannot connect to NATS at ${plain.url}: the server offers no TLS; use nats:// without --nats-ca`,
+      `Cannot connect to NATS at "${plain.url}": the server offers no TLS; use nats:// without --nats-ca`,
     );
   } finally {
     await Deno.remove(folder, { recursive: true });
@@ -163,7 +179,7 @@ Deno.test("files of access that are missing or contain something else are refuse
     );
     assertEquals(
       await refusal({ nats: nats.replace("//", "//ann:s3cret@"), natsNkey: wrong }),
-      `Cannot connect to NATS at ${nats.replace("//", "//ann@")}: ` +
+      `Cannot connect to NATS at "${nats.replace("//", "//ann@")}": ` +
         "give only one of a user in the URL, --nats-creds and --nats-nkey",
     );
   } finally {
@@ -171,13 +187,16 @@ Deno.test("files of access that are missing or contain something else are refuse
   }
 });
 
-natsTest("the seed of an NKey gives access", async () => {
+natsTest("the seed of an NKey gives access, with inboxes of its public key", async () => {
   const key = nkeys.createUser();
   const folder = await Deno.makeTempDir();
   try {
     const natsNkey = await write(folder, "seed", `${new TextDecoder().decode(key.getSeed())}\n`);
     await using server = await startNats({
-      config: `authorization { users: [{ nkey: ${key.getPublicKey()} }] }`,
+      config: `authorization { users: [{
+        nkey: ${key.getPublicKey()},
+        permissions: { subscribe: "_INBOX.${key.getPublicKey()}.>" }
+      }] }`,
     });
     await using broker = await connectBroker({ nats: server.url, natsNkey }, "test");
     assertEquals((await broker.jsm.getAccountInfo()).streams, 0);

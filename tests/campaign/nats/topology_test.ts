@@ -15,7 +15,7 @@ const OPTIONS = { replicas: 1, resultsLimit: 2 ** 20 };
 /** The message of a refusal, without its start. */
 async function refusal(broker: Broker, work: Promise<void>): Promise<string> {
   const { message } = await assertRejects(() => work, InputError);
-  return message.replace(`Cannot use NATS at ${broker.place}: `, "");
+  return message.replace(`Cannot use NATS at "${broker.place}": `, "");
 }
 
 async function connect({ url }: { url: string }): Promise<Broker> {
@@ -27,7 +27,7 @@ natsTest("a submitter creates streams and buckets, and others find them", async 
   await using broker = await connect(server);
   assertEquals(
     await refusal(broker, checkTopology(broker)),
-    `There are no campaigns on NATS at ${server.url}: submit a campaign first`,
+    `There are no campaigns on NATS at "${server.url}": submit a campaign first`,
   );
   await ensureTopology(broker, OPTIONS);
   await ensureTopology(broker, { ...OPTIONS, resultsLimit: 2 ** 21 });

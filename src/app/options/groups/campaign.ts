@@ -133,7 +133,9 @@ export const CAMPAIGN = {
       takes: anyText("URL"),
       default: "nats://127.0.0.1:4222",
       withoutSecrets: redactUrl,
-      help: "the NATS server, with user and password if it needs them; tls: requires TLS",
+      help:
+        "the NATS server, with user and password if it needs them, or @FILE that contains the URL; " +
+        "tls: requires TLS",
     },
     {
       name: "nats-ca",

@@ -171,7 +171,6 @@ async function shareOptOuts(
   for (const address of control.optOuts()) if (!own.has(address)) network.optOuts.note(address);
   const shared = control.optOuts();
   const single = optedOut.filter(({ start, end }: Range) => BigInt(end) - BigInt(start) === 1n);
-  for (const { start } of single) {
-    if (!shared.has(start)) await control.addOptOut(start, "opt-out file of a submitter");
-  }
+  const missing = single.filter(({ start }) => !shared.has(start));
+  await Promise.all(missing.map(({ start }) => control.addOptOut(start, "campaign submit")));
 }

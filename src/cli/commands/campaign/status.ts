@@ -8,12 +8,19 @@ import { onInterrupt } from "../../../app/interrupt_signals.ts";
 import { campaignEntry } from "../../../campaign/change/change_campaign.ts";
 import type { SystemStatus } from "../../../campaign/status/read_status.ts";
 import { InputError } from "../../../core/errors.ts";
-import { sleep, systemClock } from "../../../net/clock.ts";
+import { type Clock, sleep, systemClock } from "../../../net/clock.ts";
 import { type CommandCall, readCommandLine } from "../../options/command_line.ts";
-import { draw, isDumb, outputColumns, print, terminalSize } from "../../term/console.ts";
+import {
+  draw,
+  isDumb,
+  outputColumns,
+  print,
+  reportError,
+  terminalSize,
+} from "../../term/console.ts";
 import { LiveBlock } from "../../term/live/live_block.ts";
 import { openCampaigns } from "./open_campaigns.ts";
-import { campaignJson, statusLines, summaryLine } from "./status_lines.ts";
+import { campaignJson, fitted, statusLines, summaryLine } from "./status_lines.ts";
 
 /** Time between two readings on a terminal, and without one, milliseconds. */
 const EVERY_MS = { terminal: 1000, lines: 10_000 };
@@ -37,26 +44,73 @@ export async function runCampaignStatus(call: CommandCall): Promise<number> {
   return EXIT.done;
 }
 
+/** What follows the state of campaigns. */
+export interface StatusWatch {
+  /** Reads the state. */
+  readonly read: () => Promise<SystemStatus>;
+  /** Shows the last state, and why the next one could not be read. */
+  readonly show: (status: SystemStatus, problem: string | undefined) => Promise<void> | void;
+  /** Ends the watch. */
+  readonly signal: AbortSignal;
+  readonly clock: Clock;
+  /** Time between two readings, milliseconds. */
+  readonly everyMs: number;
+}
+
+/**
+ * Shows the state of campaigns again and again. After the first reading, an error is shown, and
+ * reading is repeated.
+ */
+export async function watchStatus(
+  { read, show, signal, clock, everyMs }: StatusWatch,
+): Promise<void> {
+  let status = await read();
+  let problem: string | undefined;
+  while (!signal.aborted) {
+    await show(status, problem);
+    await sleep(clock, everyMs, signal);
+    if (signal.aborted) return;
+    try {
+      status = await read();
+      problem = undefined;
+    } catch (error) {
+      if (!(error instanceof InputError)) throw error;
+      problem = error.message;
+    }
+  }
+}
+
 /** Shows the state until Ctrl-C: on a terminal in place, otherwise as a line for each campaign. */
 async function watch(read: () => Promise<SystemStatus>): Promise<number> {
   using interrupt = onInterrupt(() => {});
-  const isLive = Deno.stdout.isTerminal() && !isDumb();
-  let status = await read();
-  using block = isLive ? liveBlock(() => status) : undefined;
-  while (true) {
-    if (block !== undefined) block.redraw();
-    else for (const one of status.campaigns) await print(summaryLine(one, systemClock.wall()));
-    await sleep(systemClock, isLive ? EVERY_MS.terminal : EVERY_MS.lines, interrupt.signal);
-    if (interrupt.signal.aborted) break;
-    status = await read();
+  const { signal } = interrupt;
+  const watching = { read, signal, clock: systemClock };
+  if (Deno.stdout.isTerminal() && !isDumb()) {
+    let lines: (columns: number) => readonly string[] = () => [];
+    using block = liveBlock((columns) => lines(columns));
+    const show = (status: SystemStatus, problem?: string) => {
+      lines = (columns) => [
+        ...problem === undefined ? [] : [fitted(problem, columns)],
+        ...statusLines(status, systemClock.wall(), columns),
+      ];
+      block.redraw();
+    };
+    await watchStatus({ ...watching, show, everyMs: EVERY_MS.terminal });
+    block.end();
+  } else {
+    const show = async ({ campaigns }: SystemStatus, problem?: string) => {
+      if (problem !== undefined) return reportError(problem);
+      for (const one of campaigns) await print(summaryLine(one, systemClock.wall()));
+    };
+    await watchStatus({ ...watching, show, everyMs: EVERY_MS.lines });
   }
-  block?.end();
   return EXIT.interrupted;
 }
 
-function liveBlock(status: () => SystemStatus): LiveBlock {
+/** Lines at the bottom of the terminal, as many as fit. */
+function liveBlock(linesOf: (columns: number) => readonly string[]): LiveBlock {
   return new LiveBlock({ clock: systemClock, size: terminalSize, draw }, ({ columns, rows }) => {
-    const lines = statusLines(status(), systemClock.wall(), columns - 1);
+    const lines = linesOf(columns - 1);
     return lines.length < rows ? lines : [...lines.slice(0, rows - 2), "…"];
   });
 }

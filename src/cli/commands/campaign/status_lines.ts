@@ -34,7 +34,8 @@ export function statusLines(status: SystemStatus, now: number, space: number): s
   return lines.map((line) => fitted(line, space));
 }
 
-function fitted(line: string, space: number): string {
+/** A line with at most `space` columns, escaped. */
+export function fitted(line: string, space: number): string {
   const harmless = harmlessText(line);
   return space === Infinity ? harmless : fitWidth(harmless, space).trimEnd();
 }
@@ -55,12 +56,9 @@ function progressText(campaign: CampaignStatus, now: number): string {
 }
 
 function rateText({ rate, budget }: CampaignStatus): string {
-  const limit = budget === undefined
-    ? "a spec that cannot be used"
-    : budget === null
-    ? "no limit"
-    : `${withCommas(budget)}/s`;
-  return `${withCommas(Math.round(rate))}/s of ${limit}`;
+  const now = `${withCommas(Math.round(rate))}/s`;
+  if (budget === undefined) return `${now}; its specification cannot be used`;
+  return `${now} of ${budget === null ? "no limit" : `${withCommas(budget)}/s`}`;
 }
 
 /** The number of parts in each state: `parts: 3 waiting, 1 done`. */

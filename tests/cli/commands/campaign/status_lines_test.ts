@@ -73,7 +73,7 @@ Deno.test("what is missing is said: campaigns, workers, collectors, a usable spe
   const unlimited = summaryLine({ ...CAMPAIGN, budget: null, endsAt: undefined }, 0);
   assert(unlimited.includes("50.0%  240/s of no limit; parts: 36 waiting"), unlimited);
   const broken = summaryLine({ ...CAMPAIGN, budget: undefined }, 0);
-  assert(broken.includes("240/s of a spec that cannot be used"), broken);
+  assert(broken.includes("240/s; its specification cannot be used"), broken);
 });
 
 Deno.test("with several campaigns, the parts of workers have the names of their campaigns", () => {

@@ -2,6 +2,7 @@
 import type { NatsConnection } from "npm:@nats-io/transport-node@3.4.0";
 import { assert, assertEquals } from "@std/assert";
 import { type Broker, connectBroker } from "../../src/campaign/nats/connection.ts";
+import { RESULTS } from "../../src/campaign/names.ts";
 import { run, SCAN } from "../cli/program.ts";
 import { certify } from "./certificates.ts";
 import { type NatsServer, natsTest, startNats } from "./nats_server.ts";
@@ -28,6 +29,7 @@ const PERMITTED: Readonly<Record<string, readonly User[]>> = {
   "$JS.API.STREAM.PURGE.BS_TASKS": ["submitter"],
   "$JS.API.STREAM.PURGE.BS_RESULTS": ["collector"],
   "$JS.API.STREAM.PURGE.KV_BS_CONTROL": [],
+  "$JS.API.STREAM.PURGE.KV_BS_LEASES": ["submitter"],
   // Tasks
   "bs.tasks.lab": ["submitter"],
   "$JS.API.CONSUMER.CREATE.BS_TASKS.work-lab": ["submitter"],
@@ -186,6 +188,12 @@ natsTest(
     }
     const cancelled = await campaign(secured, "submitter", "cancel", "lab");
     assertEquals(cancelled.code, 0, cancelled.stderr);
+    const early = await campaign(secured, "submitter", "remove", "lab");
+    assertEquals(early.code, 2, early.stderr);
+    await using collector = await secured.connect("collector");
+    await collector.jsm.streams.purge(RESULTS); // as if the results were written
+    const removed = await campaign(secured, "submitter", "remove", "lab");
+    assertEquals([removed.code, removed.stderr], [0, "campaign lab is removed"]);
     const again = await campaign(secured, "submitter", ...submit.with(3, "two"));
     assertEquals(again.code, 0, again.stderr);
   },

@@ -71,6 +71,9 @@ export function leaseKeys(campaign: string): string {
   return `lease.${campaign}.*`;
 }
 
+/** The keys of all workers, as a filter. */
+export const WORKER_KEYS = "worker.*";
+
 /** The key of a worker. */
 export function workerKey(worker: string): string {
   return `worker.${worker}`;

@@ -5,7 +5,7 @@
  */
 import { FieldError, integer, objectOf, optional, parseJson, text } from "../core/checked_json.ts";
 import { type LeaseValue, parseLeaseValue } from "./lease_value.ts";
-import { LEASES } from "./names.ts";
+import { leaseKeys, LEASES, TASKS, taskSubject, WORKER_KEYS } from "./names.ts";
 import type { KvEntry } from "./nats/client_types.ts";
 import type { Broker } from "./nats/connection.ts";
 
@@ -43,15 +43,29 @@ const isWorker = objectOf({
   clockOffsetMs: integer(-Number.MAX_SAFE_INTEGER),
 });
 
+/** Leases and workers. */
+export interface Stored {
+  readonly leases: StoredLease[];
+  readonly workers: StoredWorker[];
+}
+
+/** Reads the workers, and the leases of one campaign, or of all. */
+export async function readWorkers(
+  broker: Pick<Broker, "bucket">,
+  campaign?: string,
+): Promise<Stored> {
+  if (campaign === undefined) return await readLeases(broker);
+  const { leases } = await readLeases(broker, leaseKeys(campaign));
+  const { workers } = await readLeases(broker, WORKER_KEYS);
+  return { leases, workers };
+}
+
 /**
  * Reads leases and workers. Entries that no program of this version wrote are left out.
  *
  * @param key The keys that are read. Default: all.
  */
-export async function readLeases(
-  broker: Pick<Broker, "bucket">,
-  key?: string,
-): Promise<{ readonly leases: StoredLease[]; readonly workers: StoredWorker[] }> {
+export async function readLeases(broker: Pick<Broker, "bucket">, key?: string): Promise<Stored> {
   const leases: StoredLease[] = [];
   const workers: StoredWorker[] = [];
   const bucket = await broker.bucket(LEASES);
@@ -71,6 +85,28 @@ export async function readLeases(
     }
   }
   return { leases, workers };
+}
+
+/**
+ * Returns a function that removes the tasks and leases of a campaign, except those that are stored
+ * from now on.
+ */
+export async function purgeUntilNow(
+  { jsm }: Pick<Broker, "jsm">,
+): Promise<(campaign: string) => Promise<void>> {
+  const streams = [
+    { name: TASKS, subject: taskSubject },
+    { name: `KV_${LEASES}`, subject: (campaign: string) => `$KV.${LEASES}.${leaseKeys(campaign)}` },
+  ];
+  const seen = await Promise.all(streams.map(async (stream) => {
+    const { state } = await jsm.streams.info(stream.name);
+    return { ...stream, seq: state.last_seq + 1 };
+  }));
+  return async (campaign) => {
+    for (const { name, subject, seq } of seen) {
+      await jsm.streams.purge(name, { filter: subject(campaign), seq });
+    }
+  };
 }
 
 function parsed<T>(entry: KvEntry, parse: (json: string) => T): T | undefined {

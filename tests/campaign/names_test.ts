@@ -11,6 +11,7 @@ import {
   resultSubject,
   taskConsumer,
   taskSubject,
+  WORKER_KEYS,
   workerKey,
 } from "../../src/campaign/names.ts";
 
@@ -21,7 +22,7 @@ Deno.test("subjects, consumers and keys contain the campaign and the part", () =
   assertEquals(resultSubject("may", 7, "rows"), "bs.results.may.7.rows");
   assertEquals([campaignKey("may"), leaseKey("may", 7)], ["campaign.may", "lease.may.7"]);
   assertEquals(leaseKeys("may"), "lease.may.*");
-  assertEquals(workerKey("w1"), "worker.w1");
+  assertEquals([workerKey("w1"), WORKER_KEYS], ["worker.w1", "worker.*"]);
 });
 
 Deno.test("the subject of a result is read back, and others are refused", () => {

@@ -9,20 +9,12 @@ import { countOf } from "../../core/quantities.ts";
 import type { Clock } from "../../net/clock.ts";
 import type { CampaignEntry, Control } from "../control.ts";
 import { formatLeaseValue } from "../lease_value.ts";
-import {
-  leaseKey,
-  leaseKeys,
-  LEASES,
-  RESULTS,
-  taskConsumer,
-  TASKS,
-  taskSubject,
-} from "../names.ts";
+import { leaseKey, leaseKeys, LEASES, RESULTS, taskConsumer, TASKS } from "../names.ts";
 import type { Broker } from "../nats/connection.ts";
 import { isMissingConsumer } from "../nats/errors.ts";
 import { removeSpecs } from "../spec.ts";
 import type { CampaignStatus } from "../status/status.ts";
-import { readLeases } from "../stored_leases.ts";
+import { purgeUntilNow, readLeases } from "../stored_leases.ts";
 import { queueTasks, RECOGNISED_MS, type Task } from "../tasks.ts";
 
 /** The states of a campaign that a user can change, and the state afterwards. */
@@ -74,7 +66,7 @@ const RETRY = "campaign-retry";
  * Queues the poisoned parts of a campaign again. They go on where they failed. A retry that was ended
  * in the middle can be repeated.
  *
- * @returns The number of these parts.
+ * @returns The number of parts that were not queued before.
  * @throws InputError for a cancelled campaign.
  */
 export async function retryPoisoned(
@@ -100,8 +92,7 @@ export async function retryPoisoned(
       tasks.push({ part, try: 1 + retries }); // NATS ignores a task that is queued already
     }
   }
-  await queueTasks(broker, name, { spec, tasks });
-  return tasks.length;
+  return await queueTasks(broker, name, { spec, tasks });
 }
 
 /**
@@ -139,8 +130,8 @@ export async function removeCampaign(
   await jsm.consumers.delete(TASKS, taskConsumer(name)).catch((error) => {
     if (!isMissingConsumer(error)) throw error;
   });
-  await jsm.streams.purge(TASKS, { filter: taskSubject(name) });
-  await jsm.streams.purge(`KV_${LEASES}`, { filter: `$KV.${LEASES}.${leaseKeys(name)}` });
+  const purge = await purgeUntilNow(broker);
+  await purge(name);
   await removeSpecs(broker, name);
   await control.remove(name);
 }

@@ -12,7 +12,7 @@ import type { Broker } from "../nats/connection.ts";
 import { brokerError } from "../nats/errors.ts";
 import { getSpec } from "../spec.ts";
 import { type CampaignStatus, campaignStatus } from "./status.ts";
-import { readLeases, type StoredWorker } from "../stored_leases.ts";
+import { readWorkers, type StoredWorker } from "../stored_leases.ts";
 
 /** The results that wait in NATS. */
 export interface ResultsStatus {
@@ -58,15 +58,17 @@ export class StatusReader {
   ) {}
 
   /**
-   * The state of some campaigns, in the order of their submission.
+   * The state of campaigns, in the order of their submission.
    *
+   * @param only The only campaign. Default: all.
    * @throws InputError when NATS refuses.
    */
-  async read(isShown: (name: string) => boolean): Promise<SystemStatus> {
+  async read(only?: string): Promise<SystemStatus> {
     try {
-      const shown = [...this.control.campaigns()].filter(([name]) => isShown(name))
+      const shown = [...this.control.campaigns()]
+        .filter(([name]) => only === undefined || name === only)
         .sort(([, a], [, b]) => a.submittedAt - b.submittedAt);
-      const { leases, workers } = await readLeases(this.broker);
+      const { leases, workers } = await readWorkers(this.broker, only);
       const now = this.clock.wall();
       const campaigns = await Promise.all(shown.map(async ([name, entry]) => {
         const budget = await this.#budgetOf(name, entry);

@@ -22,7 +22,7 @@ import { START } from "../../scan/checkpoint/low_water_mark.ts";
 import type { ScanSelection } from "../../scan/scan_setup.ts";
 import type { Targets } from "../../targets/compose.ts";
 import { Parts } from "../../targets/parts.ts";
-import { defaultParts, type Spec, specOf } from "../spec.ts";
+import { defaultParts, type DividedScan, type Spec, specOf } from "../spec.ts";
 
 /** The options of `campaign submit`. */
 export type SubmitOptions = OptionsOf<"campaign submit">;
@@ -71,27 +71,37 @@ export async function prepareCampaign(
   }
   const choice = scanChoice({ ...options, ...WHOLE }, randomSeed);
   const network = networkOf(context, options.optOutFile);
-  const request = { given, choice, context, options: { ...options, ...WHOLE } };
-  const nowhere = { databases: { places: [] }, resumed: undefined };
-  const located = await locateTargets({ ...request, ...nowhere }, network);
-  // Opt-outs of the submitter are exclusions for workers.
-  const excluded = [...located.found.excluded, ...located.named.optedOut];
-  const found = { ...located.found, excluded };
-  const open = composeTargets(found, []);
-  const submittedAt = network.clock.wall();
-  const divided = dividedScan(options, choice, open);
-  const scan = { given, choice, found, whole: open.targets, limits: divided.limits, context };
-  const { parts, maxRunning } = divided;
-  const { ackWait: ackWaitMs, name = usualName(submittedAt) } = options;
-  const details = { name, submittedAt, parts, maxRunning, ackWaitMs };
-  const spec = specOf(scan, newScanId(submittedAt), details);
-  const campaign = { ...divided, spec, options, named: located.named, network };
+  const { found, named } = await locateTargets({
+    given,
+    choice,
+    context,
+    options: { ...options, ...WHOLE },
+    databases: { places: [] },
+    resumed: undefined,
+  }, network);
+  // Workers do not have the submitter's opt-out file: its addresses are exclusions for them.
+  const open = { ...found, excluded: [...found.excluded, ...named.optedOut] };
+  const left = composeTargets(open, []);
+  const divided = dividedScan(options, choice, left);
+  const scan = { given, choice, found: open, whole: left.targets, limits: divided.limits, context };
+  const spec = specAt(network.clock.wall(), scan, { ...options, ...divided });
   if (!options.dryRun) {
     const permission = context.nameOf("i-have-permission");
-    const { targets } = campaign.named;
-    requirePermission(targets, campaign.plan, options.iHavePermission, permission);
+    requirePermission(named.targets, divided.plan, options.iHavePermission, permission);
   }
-  return campaign;
+  return { ...divided, spec, options, named, network };
+}
+
+/** The spec of a campaign that is submitted at a time, Unix milliseconds. */
+function specAt(
+  submittedAt: number,
+  scan: DividedScan,
+  { name = usualName(submittedAt), parts, maxRunning, ackWait: ackWaitMs }: {
+    readonly parts: number;
+    readonly maxRunning: number;
+  } & Pick<SubmitOptions, "name" | "ackWait">,
+): Spec {
+  return specOf(scan, newScanId(submittedAt), { name, submittedAt, parts, maxRunning, ackWaitMs });
 }
 
 /** Divides a scan into parts, and plans it. */

@@ -17,10 +17,10 @@ import { hasEnded } from "../lease_value.ts";
 import { leaseKeys, TASKS, taskSubject } from "../names.ts";
 import type { Broker } from "../nats/connection.ts";
 import { ensureTaskConsumer, ensureTopology } from "../nats/topology.ts";
-import type { PreparedCampaign } from "./prepare_campaign.ts";
 import { formatSpec, getSpec, putSpec, type Spec } from "../spec.ts";
-import { readLeases } from "../stored_leases.ts";
+import { purgeUntilNow, readLeases } from "../stored_leases.ts";
 import { queueTasks, RECOGNISED_MS } from "../tasks.ts";
+import type { PreparedCampaign } from "./prepare_campaign.ts";
 
 /** What a submit did. */
 export interface Submitted {
@@ -66,9 +66,13 @@ async function addCampaign(
   if (found !== undefined) return { entry: found, isNew: false };
   const digest = await putSpec(broker, name, formatSpec(spec));
   await ensureTaskConsumer(broker, name, spec);
+  const purge = await purgeUntilNow(broker);
   const own = { state: "running", spec: digest, program, order, parts, submittedAt } as const;
   const entry = await control.add(name, own);
-  return { entry, isNew: entry === own };
+  const isNew = entry === own;
+  // A worker may have written a lease after a campaign of the same name was removed.
+  if (isNew) await purge(name);
+  return { entry, isNew };
 }
 
 /** Queues the tasks of parts. Default: all parts of the campaign. */

@@ -7,7 +7,7 @@ import type { OptionsOf } from "../../../app/options/option_table.ts";
 import { Control } from "../../../campaign/control.ts";
 import { type Broker, connectBroker, type NatsOptions } from "../../../campaign/nats/connection.ts";
 import { checkTopology } from "../../../campaign/nats/topology.ts";
-import { StatusReader, type SystemStatus } from "../../../campaign/status/read_status.ts";
+import { StatusReader } from "../../../campaign/status/read_status.ts";
 import type { CampaignStatus } from "../../../campaign/status/status.ts";
 import { campaignEntry } from "../../../campaign/change/change_campaign.ts";
 import { InputError } from "../../../core/errors.ts";
@@ -62,6 +62,6 @@ export async function statusOf(
   name: string,
 ): Promise<CampaignStatus> {
   campaignEntry(control, name);
-  const { campaigns: [status] }: SystemStatus = await reader.read((one) => one === name);
+  const { campaigns: [status] } = await reader.read(name);
   return status;
 }

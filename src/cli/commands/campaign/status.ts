@@ -33,7 +33,7 @@ export async function runCampaignStatus(call: CommandCall): Promise<number> {
   }
   await using campaigns = await openCampaigns(options);
   if (name !== undefined) campaignEntry(campaigns.control, name);
-  const read = () => campaigns.reader.read((one) => name === undefined || one === name);
+  const read = () => campaigns.reader.read(name);
   if (options.watch) return await watch(read);
   const status = await read();
   if (options.json) {

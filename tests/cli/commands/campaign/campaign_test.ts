@@ -307,12 +307,14 @@ natsTest("a campaign is removed when workers and collectors are through with it"
   assertEquals(await queued(broker), [1]);
   const leases = await broker.bucket(LEASES);
   assertEquals(await leases.get(leaseKey("lab", 1)), null);
-  // The name is free again: its parts start from the beginning.
+  // The name is free again, and a worker that was late does not end its parts.
+  await writeLease(broker, 2, { state: "cancelled" });
   assertStringIncludes(
     (await submit(...TARGETS, "--name", "lab", "--parts", "3")).stderr,
     "3 parts",
   );
   assertEquals(await queued(broker), [1, 1, 2, 3]);
+  assertEquals(await leases.get(leaseKey("lab", 2)), null);
 });
 
 natsTest("opt-outs are shared between the submitter's file and all campaigns", async () => {

@@ -311,7 +311,7 @@ function endRow(
 }
 
 /** The numbers of a scan, as databases record them. */
-function numbersOf(state: ScanState): ScanNumbers {
+export function numbersOf(state: ScanState): ScanNumbers {
   const { sent, tcp, replies, written, visited, total, lost, canaries, rate } = state;
   return {
     probesSent: sent + tcp.sent,

@@ -4,6 +4,7 @@
  * @module
  */
 import { denoDialer } from "../../net/deno/tcp_dialer.ts";
+import { type Counters, countFrom } from "../../scan/checkpoint/checkpoint_file.ts";
 import { runScan } from "../../scan/scan.ts";
 import type { Checkpointer, ScanEnd, ScanHooks, ScanIo, ScanSetup } from "../../scan/scan_setup.ts";
 import type { ScanState } from "../../scan/scan_state.ts";
@@ -46,6 +47,8 @@ export interface RunOptions
   readonly abandon?: AbortSignal;
   /** The id and the key of the scan of which this is a part. Default: new ones. */
   readonly identity?: ScanIdentity;
+  /** The counters of earlier runs of the scan, and the number of rows that they wrote. */
+  readonly earlier?: { readonly counters: Counters; readonly rows: number };
   /** Saves the progress in place of the checkpoint file. */
   readonly checkpointer?: Checkpointer;
   /** Whether rows have attachments. Default: only if databases are among the outputs. */
@@ -92,6 +95,10 @@ export async function runPreparedScan(
   const sockets = await openSockets(scan, options.gate);
   const started = startScan(scan, options.identity);
   const { state } = started;
+  const { earlier } = options;
+  if (earlier !== undefined) {
+    countFrom(state, earlier.counters, { rows: earlier.rows, optOuts: 0 });
+  }
   const written: WrittenDatabase[] = [];
   await using _served = serveScan(metrics, state, written, scan.report);
   await using stores = await openDatabases(scan, started.scanId, options.signal);

@@ -203,6 +203,27 @@ function floodsField(allProtocols: readonly Protocol[]): Check<FloodReport> {
 }
 const mark: Check<Mark> = objectOf({ pass: integer(1), position: integer() });
 
+/** Checks the positions from which a scan continues. */
+export const marksField: Check<Marks> = objectOf({ udp: mark, tcp: mark });
+
+/** Checks the counters from which a scan continues. */
+export const countersField = (allProtocols: readonly Protocol[]): Check<Counters> =>
+  objectOf({
+    firstProbeAt: optional(time),
+    lastRowAt: optional(time),
+    sent: integer(),
+    refused: integer(),
+    dropped: integer(),
+    aliases: integer(),
+    noStatus: integer(),
+    optedOut: integer(),
+    inspectedInPart: integer(),
+    replies: countsLike(noReplies()),
+    canaries: countsLike(noCanaries()),
+    floods: floodsField(allProtocols),
+    tcp: objectOf({ sent: integer(), counts: countsLike(noStreams()) }),
+  });
+
 /** Checks all fields of a checkpoint. */
 const checkpointFields = (allProtocols: readonly Protocol[]) =>
   objectOf({
@@ -220,25 +241,11 @@ const checkpointFields = (allProtocols: readonly Protocol[]) =>
       "max-runtime",
       "failed",
     ]),
-    marks: objectOf({ udp: mark, tcp: mark }),
+    marks: marksField,
     outputs: listOf(nullable(integer())),
     rows: integer(),
     list: objectOf({ bytes: integer(1), sha256: digest }),
-    counters: objectOf({
-      firstProbeAt: optional(time),
-      lastRowAt: optional(time),
-      sent: integer(),
-      refused: integer(),
-      dropped: integer(),
-      aliases: integer(),
-      noStatus: integer(),
-      optedOut: integer(),
-      inspectedInPart: integer(),
-      replies: countsLike(noReplies()),
-      canaries: countsLike(noCanaries()),
-      floods: floodsField(allProtocols),
-      tcp: objectOf({ sent: integer(), counts: countsLike(noStreams()) }),
-    }),
+    counters: countersField(allProtocols),
   });
 
 function checkpointOf(value: unknown, allProtocols: readonly Protocol[]): Checkpoint {

@@ -1,0 +1,154 @@
+/**
+ * A campaign, as one worker takes part in it.
+ *
+ * @module
+ */
+import { networkOf } from "../../app/call_context.ts";
+import { locateTargets } from "../../app/scan/locate_targets.ts";
+import { scanLimits } from "../../app/scan/scan_rates.ts";
+import { FieldError, integer, objectOf, parseJson, text } from "../../core/checked_json.ts";
+import { InputError } from "../../core/errors.ts";
+import type { Address } from "../../core/address.ts";
+import { START } from "../../scan/checkpoint/low_water_mark.ts";
+import type { CampaignEntry } from "../control.ts";
+import { taskConsumer, TASKS } from "../names.ts";
+import type { Consumer, JsMsg } from "../nats/client_types.ts";
+import { partRequest } from "../part_request.ts";
+import { getSpec, type Spec } from "../spec.ts";
+import { Budget } from "./budget.ts";
+import { type PartOfCampaign, PartRun, type ReceivedTask, type StopReason } from "./part_run.ts";
+import type { WorkerContext } from "./worker_context.ts";
+
+/** Time for which a fetch waits for a task, milliseconds: the least that NATS allows. */
+const FETCH_MS = 1000;
+/** Delay before a task that this worker refuses is delivered to another, milliseconds. */
+const REFUSED_MS = 5000;
+
+const taskFields = objectOf({
+  form: integer(),
+  spec: text(/^[0-9a-f]{64}$/, "64 hexadecimal digits"),
+  part: integer(1),
+  try: integer(1),
+});
+
+/**
+ * The budget of a campaign.
+ *
+ * @throws InputError when this program would probe other targets, or in another order.
+ */
+async function budgetOf(
+  spec: Spec,
+  { options: worker, excluded, context, clock }: WorkerContext,
+): Promise<Budget> {
+  const request = partRequest(spec, { part: 1, from: START, worker, excluded }, context);
+  const { whole } = await locateTargets(request, networkOf(context));
+  const limits = scanLimits(request.options, whole, request.choice);
+  return new Budget(limits, spec.rate, spec.maxRunning, clock);
+}
+
+/** The tasks of one campaign, and the parts of it that this worker scans. */
+export class CampaignJob {
+  readonly #running = new Set<PartRun>();
+  #loaded: PartOfCampaign | undefined;
+  #consumer: Consumer | undefined;
+  #isRefused = false;
+
+  /** Loads nothing yet. */
+  constructor(
+    private readonly worker: WorkerContext,
+    private readonly name: string,
+    private entry: CampaignEntry,
+  ) {}
+
+  /** Whether this worker may take tasks of the campaign. */
+  get isRunnable(): boolean {
+    return this.entry.state === "running" && !this.#isRefused;
+  }
+
+  /** Takes over a change of the campaign's state; `undefined`: the campaign was removed. */
+  change(entry: CampaignEntry | undefined): void {
+    const state = entry?.state ?? "cancelled";
+    this.entry = entry ?? { ...this.entry, state };
+    if (state !== "running") this.stop(state);
+  }
+
+  /** Ends the scans of all parts in good order. */
+  stop(reason: StopReason): void {
+    for (const run of this.#running) run.stop(reason);
+  }
+
+  /** Adds an opt-out to all running scans. */
+  optOut(address: Address): void {
+    for (const { controls } of this.#running) controls?.optOut(address);
+  }
+
+  /**
+   * Whether tasks of the campaign may be delivered soon.
+   *
+   * @throws Error when the server does not reply, or the campaign was removed.
+   */
+  async hasTasks(): Promise<boolean> {
+    const { js } = this.worker.broker;
+    this.#consumer ??= await js.consumers.get(TASKS, taskConsumer(this.name));
+    const { num_pending, num_ack_pending } = await this.#consumer.info();
+    return num_pending + num_ack_pending > this.#running.size;
+  }
+
+  /**
+   * Fetches tasks for a second, and starts each.
+   *
+   * @param most Maximum number of tasks.
+   * @param start Called with the run of each task.
+   * @throws Error when the server does not reply.
+   */
+  async fetch(most: number, start: (run: Promise<void>) => void): Promise<void> {
+    const loaded = await this.#load();
+    if (loaded === undefined) return;
+    const messages = await this.#consumer!.fetch({ max_messages: most, expires: FETCH_MS });
+    for await (const msg of messages) {
+      const task = this.#accept(msg);
+      if (task !== undefined) start(this.#runPart(loaded, task));
+    }
+  }
+
+  async #runPart(loaded: PartOfCampaign, task: ReceivedTask): Promise<void> {
+    const run = new PartRun(this.worker, loaded, task);
+    this.#running.add(run);
+    await run.run().finally(() => this.#running.delete(run));
+  }
+
+  /** Loads the spec once; `undefined`: this worker refuses the campaign. */
+  async #load(): Promise<PartOfCampaign | undefined> {
+    if (this.#loaded !== undefined) return this.#loaded;
+    const { broker, context: { program, allProtocols } } = this.worker;
+    try {
+      const { name, entry: { spec: digest } } = this;
+      const spec = await getSpec(broker, { name, digest, program, allProtocols });
+      return this.#loaded = { spec, budget: await budgetOf(spec, this.worker) };
+    } catch (error) {
+      if (error instanceof InputError) return this.#refuse(error.message);
+      throw error;
+    }
+  }
+
+  /** Reads a task. One that this worker cannot use goes to another worker. */
+  #accept(msg: JsMsg): ReceivedTask | undefined {
+    try {
+      const { form, spec, part, try: queued } = taskFields(parseJson(msg.string()), "task");
+      if (form !== 1) this.#refuse("its tasks are of a newer program");
+      else if (spec !== this.entry.spec) this.#refuse("its tasks are of another specification");
+      else if (this.isRunnable) return { msg, part, try: queued };
+    } catch (error) {
+      if (!(error instanceof FieldError)) throw error;
+      this.#refuse(`a task cannot be read: ${error.message}`);
+    }
+    msg.nak(REFUSED_MS);
+  }
+
+  #refuse(why: string): undefined {
+    if (!this.#isRefused) {
+      this.worker.report(`blocksweep: campaign ${this.name} is left to other workers: ${why}`);
+    }
+    this.#isRefused = true;
+  }
+}

@@ -1,0 +1,156 @@
+/**
+ * The scan of one part, as the spec of its campaign describes it.
+ *
+ * @module
+ */
+import { numbersOf } from "../../app/databases/scan_databases.ts";
+import { prepareScan } from "../../app/scan/prepare_scan.ts";
+import { runPreparedScan, type ScanResult } from "../../app/scan/run_scan.ts";
+import { randomBytes } from "../../app/system_random.ts";
+import { formatAddress } from "../../core/address.ts";
+import { objectOf } from "../../core/checked_json.ts";
+import { sleep } from "../../net/clock.ts";
+import {
+  type Counters,
+  countersField,
+  countersOf,
+  marksField,
+} from "../../scan/checkpoint/checkpoint_file.ts";
+import { type Marks, START } from "../../scan/checkpoint/low_water_mark.ts";
+import type { Checkpointer, ScanControls } from "../../scan/scan_setup.ts";
+import type { ScanState } from "../../scan/scan_state.ts";
+import type { Range } from "../../targets/ranges.ts";
+import type { Lease } from "../lease.ts";
+import { partRequest } from "../part_request.ts";
+import type { PartCounters, PartCoverage } from "../results.ts";
+import type { Spec } from "../spec.ts";
+import type { Budget } from "./budget.ts";
+import type { Publisher } from "./publisher.ts";
+import { ResultSink } from "./publisher.ts";
+import type { WorkerContext } from "./worker_context.ts";
+
+/** A part that this worker holds. */
+export interface HeldPart {
+  readonly spec: Spec;
+  readonly part: number;
+  readonly lease: Lease;
+  readonly publisher: Publisher;
+  readonly budget: Budget;
+  /** Ends the scan in good order. */
+  readonly signal: AbortSignal;
+  /** Ends the scan at once. */
+  readonly abandon: AbortSignal;
+  /** Called with the functions of the running scan. */
+  readonly onStart: (controls: ScanControls) => void;
+}
+
+/** Scans a part from its marks on. Rejects when the scan cannot be prepared or begun. */
+export async function scanPart(held: HeldPart, worker: WorkerContext): Promise<ScanResult> {
+  const { spec, part, lease, publisher, budget, signal, abandon, onStart } = held;
+  const { scanId } = spec.configuration;
+  const { marks, counters: { found: rows } } = lease.value;
+  const progress = progressOf(marks, worker);
+  const { options, excluded, context } = worker;
+  const toScan = { part, from: progress.marks, worker: options, excluded };
+  const request = partRequest(spec, toScan, context);
+  await using _opened = request.opened;
+  const scan = await prepareScan(request);
+  return await runPreparedScan(scan, {
+    signal,
+    abandon,
+    throttle: budget.throttle,
+    gate: lease.gate,
+    identity: { scanId, key: randomBytes(8) },
+    earlier: progress.counters && { counters: progress.counters, rows },
+    checkpointer: new LeaseCheckpointer(held, worker),
+    attach: true,
+    begin: () => [new ResultSink(publisher, worker.clock, abandon)],
+    onStart,
+  });
+}
+
+/** What a lease keeps of the scan of its part: where it continues, and its counters. */
+interface Progress {
+  readonly marks: Marks;
+  readonly counters?: Counters;
+}
+
+/**
+ * The progress of a part in its lease.
+ *
+ * @throws FieldError when the lease contains something else.
+ */
+function progressOf(
+  stored: unknown,
+  { context: { allProtocols } }: Pick<WorkerContext, "context">,
+): Progress {
+  if (stored === null) return { marks: START };
+  return objectOf({ marks: marksField, counters: countersField(allProtocols) })(stored, "marks");
+}
+
+/** Saves the progress of a part in its lease. */
+class LeaseCheckpointer implements Checkpointer {
+  #saved: { readonly at: number; readonly sent: number };
+
+  constructor(private readonly held: HeldPart, private readonly worker: WorkerContext) {
+    this.#saved = { at: worker.clock.now(), sent: held.lease.value.counters.sent };
+  }
+
+  accepted(): Promise<void> {
+    return Promise.resolve(); // the marks advance with the rows
+  }
+
+  /** Shares an opt-out. The marks do not advance before it is stored. */
+  async optedOut(address: number | bigint): Promise<void> {
+    const { control, worker, clock } = this.worker;
+    const { abandon } = this.held;
+    while (!control.optOuts().has(address) && !abandon.aborted) {
+      try {
+        return await control.addOptOut(address, worker);
+      } catch {
+        await sleep(clock, RETRY_MS, abandon); // the server does not reply
+      }
+    }
+  }
+
+  save(marks: Marks, state: ScanState): Promise<void> {
+    const at = this.worker.clock.now();
+    const progress = progressIn(marks, state);
+    const { sent } = progress.counters;
+    const rate = 1000 * (sent - this.#saved.sent) / Math.max(1, at - this.#saved.at);
+    this.#saved = { at, sent };
+    this.held.lease.set({ ...progress, rate: Math.round(rate) });
+    return Promise.resolve();
+  }
+}
+
+/** Pause between two attempts to share an opt-out, milliseconds. */
+const RETRY_MS = 500;
+
+/** The progress of a scan, as its lease keeps it. */
+export function progressIn(
+  marks: Marks,
+  state: ScanState,
+): { readonly marks: Progress; readonly counters: PartCounters } {
+  const { probesSent: sent, replies, found } = numbersOf(state);
+  return {
+    marks: { marks, counters: countersOf(state) },
+    counters: { sent, replies, found, position: state.visited, total: state.total },
+  };
+}
+
+/** What a scan probed, for the decision which servers are missing. */
+export function coverageOfPart(
+  { floods, replies }: ScanState,
+  excluded: readonly Range[],
+): PartCoverage {
+  return {
+    flooding: floods.addresses,
+    disturbed: floods.disturbed,
+    interviewsDisturbed: floods.passes.disturbed.length > 0,
+    omitted: replies.omitted > 0,
+    excluded: excluded.map(({ start, end }) =>
+      `${formatAddress(start)}-${formatAddress(typeof end === "number" ? end - 1 : end - 1n)}`
+    ),
+  };
+}

@@ -1,0 +1,139 @@
+/** Workers as processes of their own: their permissions, their memory, and what happens when they are stopped. */
+import { assert, assertEquals, fail } from "@std/assert";
+import { Control } from "../../../src/campaign/control.ts";
+import { leaseKey } from "../../../src/campaign/names.ts";
+import { startFleet } from "../../../src/testing/start_fleet.ts";
+import { natsTest, startNats } from "../nats_server.ts";
+import {
+  connect,
+  inState,
+  Lines,
+  Listener,
+  readResults,
+  startWorker,
+  submit,
+  whenLeases,
+} from "./campaign.ts";
+
+const KEY = leaseKey("lab", 1);
+
+/** A worker in a process with the permission for the network alone. */
+class WorkerProcess implements AsyncDisposable {
+  readonly #child: Deno.ChildProcess;
+  readonly #read: Promise<void>;
+  readonly lines = new Lines();
+
+  constructor(url: string, ...options: string[]) {
+    const program = new URL("run_worker.ts", import.meta.url).href;
+    this.#child = new Deno.Command("deno", {
+      args: ["run", "--no-prompt", "--no-check", "--allow-net", program, `nats=${url}`, ...options],
+      stdin: "null",
+      stdout: "null",
+      stderr: "piped",
+    }).spawn();
+    this.#read = this.#readLines();
+  }
+
+  async #readLines(): Promise<void> {
+    let rest = "";
+    for await (const text of this.#child.stderr.pipeThrough(new TextDecoderStream())) {
+      const lines = (rest + text).split("\n");
+      rest = lines.pop()!;
+      for (const line of lines) this.lines.add(line);
+    }
+  }
+
+  signal(name: Deno.Signal): void {
+    this.#child.kill(name);
+  }
+
+  /** The exit code. */
+  async code(): Promise<number> {
+    const { code } = await this.#child.status;
+    await this.#read;
+    return code;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    try {
+      this.signal("SIGKILL");
+    } catch { /* it has ended */ }
+    await this.code();
+  }
+}
+
+natsTest("a worker needs only the permission for the network, and little memory", async () => {
+  await using server = await startNats();
+  await using broker = await connect(server.url);
+  const range = "127.51.0.0/19";
+  await using fleet = await startFleet({ range, servers: 300, software: ["bds", "vanilla"] });
+  await submit(broker, {
+    targets: [range],
+    options: { "parts": "12", "max-running": "4", "rate": "4000", protocol: "raknet,slp" },
+  });
+  await using worker = new WorkerProcess(server.url);
+  await whenLeases(broker, inState("done", 12));
+  worker.signal("SIGTERM");
+  assertEquals(await worker.code(), 0);
+  const { rows } = await readResults(broker);
+  const hosts = new Set(rows.map(({ host }) => host));
+  assertEquals(hosts, new Set(fleet.servers.map(({ host }) => host)));
+  const [, size] = /^ended, (\d+) MB$/.exec(await worker.lines.when("ended"))!;
+  assert(Number(size) <= 200, `${size} MB`);
+});
+
+natsTest("a worker that is stopped sends not one datagram when it goes on", async () => {
+  await using server = await startNats();
+  await using broker = await connect(server.url);
+  await using listener = new Listener();
+  await submit(broker, {
+    targets: ["127.51.0.0/22"],
+    options: { "parts": "1", "rate": "300", ports: String(listener.port) },
+  });
+  await using first = new WorkerProcess(server.url);
+  await listener.received(200);
+  first.signal("SIGSTOP");
+  const own = new Set(listener.senders);
+  await using control = await Control.open(broker, fail);
+  assertEquals(control.campaigns().get("lab")?.state, "running");
+  const held = await whenLeases(broker, inState("held", 1));
+  const second = startWorker(server.url);
+  const isTaken = (leases: typeof held) => leases.get(KEY)?.worker !== held.get(KEY)?.worker;
+  await whenLeases(broker, isTaken);
+  await listener.received(listener.senders.length + 1); // what was sent before has arrived
+  const count = () => listener.senders.filter((port) => own.has(port)).length;
+  const before = count();
+  first.signal("SIGCONT");
+  await first.lines.when("another worker has taken it");
+  await whenLeases(broker, inState("done", 1));
+  await second.stop();
+  first.signal("SIGTERM");
+  assertEquals(await first.code(), 0);
+  assertEquals(count(), before);
+  assert(listener.senders.length >= 1024);
+  const { ends } = await readResults(broker);
+  assertEquals(ends.map(({ kind, end }) => [kind, end.tries]), [["done", 2]]);
+});
+
+natsTest(
+  "after SIGTERM a worker gives its parts back, and after the second it ends at once",
+  async () => {
+    await using server = await startNats();
+    await using broker = await connect(server.url);
+    await submit(broker, { targets: ["127.51.0.0/22"], options: { "parts": "2", "rate": "100" } });
+    await using first = new WorkerProcess(server.url);
+    await whenLeases(broker, inState("held", 2));
+    first.signal("SIGINT");
+    const leases = await whenLeases(broker, inState("released", 2));
+    assertEquals([...leases.values()].map(({ tries }) => tries), [0, 0]);
+    assertEquals(await first.code(), 0);
+    await using second = new WorkerProcess(server.url);
+    await whenLeases(broker, inState("held", 2));
+    await server.stop("SIGKILL"); // parts cannot be given back
+    await second.lines.when("all parts wait");
+    second.signal("SIGINT");
+    await second.lines.when("ends");
+    second.signal("SIGTERM");
+    assertEquals(await second.code(), 130);
+  },
+);

@@ -1,15 +1,11 @@
 /** The users of data/campaign/nats.conf: what each may do, over TLS with an authority of our own. */
 import type { NatsConnection } from "npm:@nats-io/transport-node@3.4.0";
-import { assert, assertEquals } from "@std/assert";
-import { type Broker, connectBroker } from "../../src/campaign/nats/connection.ts";
+import { assertEquals } from "@std/assert";
+import type { Broker } from "../../src/campaign/nats/connection.ts";
 import { RESULTS } from "../../src/campaign/names.ts";
 import { run, SCAN } from "../cli/program.ts";
-import { certify } from "./certificates.ts";
-import { type NatsServer, natsTest, startNats } from "./nats_server.ts";
-
-const FILE = new URL("../../data/campaign/nats.conf", import.meta.url);
-const USERS = ["submitter", "worker", "collector", "watcher"] as const;
-type User = typeof USERS[number];
+import { natsTest } from "./nats_server.ts";
+import { type Secured, startSecured, type User, USERS } from "./secured_server.ts";
 
 /** Who may publish to a subject. All other users are refused. */
 const PERMITTED: Readonly<Record<string, readonly User[]>> = {
@@ -59,43 +55,6 @@ const PERMITTED: Readonly<Record<string, readonly User[]>> = {
   "$SYS.REQ.SERVER.PING": [],
   "_INBOX.collector.x": [],
 };
-
-/** A server with the configuration of the file, and what the URLs of its users need. */
-interface Secured extends AsyncDisposable {
-  readonly server: NatsServer;
-  readonly natsCa: string;
-  url(user: User): string;
-  connect(user: User): Promise<Broker>;
-}
-
-async function startSecured(): Promise<Secured> {
-  const folder = await Deno.makeTempDir({ prefix: "blocksweep-users-" });
-  const { ca: natsCa, certificate, key } = await certify(folder, "nats", "IP:127.0.0.1");
-  let config = await Deno.readTextFile(FILE);
-  const replace = (pattern: RegExp, text: string) => {
-    assert(pattern.test(config), `${pattern}`);
-    config = config.replace(pattern, text);
-  };
-  // The folder, the port and the name are those of the test.
-  replace(/^server_name: .*$/m, "");
-  replace(/^listen: .*$/m, "");
-  replace(/^jetstream \{[^}]*\}$/m, "");
-  replace(/"\/etc\/nats\/server.pem"/, `"${certificate}"`);
-  replace(/"\/etc\/nats\/server.key"/, `"${key}"`);
-  const passwords = USERS.map((user) => `${user.toUpperCase()}_PASSWORD: "of ${user}/"`);
-  const server = await startNats({ config: [...passwords, config].join("\n") });
-  const url = (user: User) => `tls://${user}:of%20${user}%2F@127.0.0.1:${server.port}`;
-  return {
-    server,
-    natsCa,
-    url,
-    connect: (user) => connectBroker({ nats: url(user), natsCa }, user),
-    async [Symbol.asyncDispose]() {
-      await server[Symbol.asyncDispose]();
-      await Deno.remove(folder, { recursive: true });
-    },
-  };
-}
 
 /** Does something, and returns the subjects for which the user has no permission. */
 async function refusals(broker: Broker, act: (connection: NatsConnection) => void) {

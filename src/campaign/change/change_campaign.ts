@@ -112,7 +112,10 @@ export async function removeCampaign(
   }
   if (held.length > 0) {
     throw refuse(
-      `workers still have ${countOf(held.length, "part")}; wait until they have stopped`,
+      `workers still have ${
+        countOf(held.length, "part")
+      }; wait until they have stopped, or if they ` +
+        `are gone, run campaign cancel ${name} again`,
     );
   }
   const { jsm } = broker;

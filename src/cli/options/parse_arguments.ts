@@ -72,12 +72,15 @@ export function readArgs(command: Command, args: readonly string[]): GivenOption
   );
 }
 
-/** Returns the names of options as the user typed them: an alias, if the arguments have one. */
+/**
+ * Returns the names of options as the user typed them: an alias, if the arguments have one. A worker of
+ * a campaign reads options of a scan, which are not options of its command.
+ */
 export function typedNames(command: Command, args: readonly string[]): (name: string) => string {
   const typed = new Set(args.map((arg) => arg.split("=")[0]));
   const options = new Map(optionsOf(command).map((option) => [option.name, option]));
   return (name) => {
-    const { aliases = [] }: Option = options.get(name)!;
+    const aliases = options.get(name)?.aliases ?? [];
     return [name, ...aliases].map(dashed).find((one) => typed.has(one)) ?? dashed(name);
   };
 }

@@ -3,7 +3,7 @@
  * src/cli/options/ and src/core/errors.ts.
  */
 import { assert, assertEquals, assertThrows } from "@std/assert";
-import { readArgs } from "../../../src/cli/options/parse_arguments.ts";
+import { readArgs, typedNames } from "../../../src/cli/options/parse_arguments.ts";
 import { readOptions } from "../command_line.ts";
 import { formatConfig, mergeOptions, parseConfig } from "../../../src/app/options/config_file.ts";
 import { type Command, COMMAND_NAMES } from "../../../src/app/options/commands.ts";
@@ -118,6 +118,11 @@ Deno.test("arguments that a command does not have are refused", async () => {
     assertEquals([code, text.split("\n").length], [2, 2], line);
     assert(text.startsWith(`blocksweep: ${message}`), text);
   }
+});
+
+Deno.test("options of another command have their own names in errors", () => {
+  const nameOf = typedNames("campaign work", ["--excludefile", "a"]);
+  assertEquals(["exclude-file", "ports"].map(nameOf), ["--excludefile", "--ports"]);
 });
 
 Deno.test("--no-color is accepted by every command with colours", () => {

@@ -1,7 +1,7 @@
 /** Covers src/cli/commands/copy.ts. */
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { openSqlite } from "../../../src/store/database/sqlite.ts";
-import { createTables } from "../../../src/store/schema/create_tables.ts";
+import { createTables, SCHEMA_VERSION } from "../../../src/store/schema/create_tables.ts";
 import { Store } from "../../../src/store/store.ts";
 import { record } from "../../store/records.ts";
 import { run, start } from "../program.ts";
@@ -89,7 +89,7 @@ Deno.test("a source of another version is refused, and leaves no target", async 
     const { code, stderr } = await run(["copy", old, to], { permissions });
     assertEquals([code, stderr], [
       2,
-      `blocksweep: Cannot use "${old}": its tables have version 7, and this program uses version 8; ` +
+      `blocksweep: Cannot use "${old}": its tables have version 7, and this program uses version ${SCHEMA_VERSION}; ` +
       "export its servers with the program that wrote it, and import them into a new database\n",
     ]);
     await assertRejects(() => Deno.lstat(to), Deno.errors.NotFound);

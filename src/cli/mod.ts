@@ -37,6 +37,7 @@ const RUN: Readonly<Record<CallableCommand, () => Promise<Run>>> = {
   lan: async () => (await import("./commands/lan.ts")).runLan,
   watch: async () => (await import("./commands/watch.ts")).runWatch,
   "campaign submit": async () => (await import("./commands/campaign/submit.ts")).runCampaignSubmit,
+  "campaign work": async () => (await import("./commands/campaign/work.ts")).runCampaignWork,
   "campaign list": async () => (await import("./commands/campaign/list.ts")).runCampaignList,
   "campaign status": async () => (await import("./commands/campaign/status.ts")).runCampaignStatus,
   "campaign pause": async () => (await import("./commands/campaign/change.ts")).runCampaignPause,

@@ -12,6 +12,7 @@ export const COMMAND_NAMES = [
   "lan",
   "watch",
   "campaign submit",
+  "campaign work",
   "campaign list",
   "campaign status",
   "campaign pause",

@@ -73,10 +73,13 @@ function connectReason({ name, message }: Error): string {
   return oneLine(message);
 }
 
+/** The error of a request that NATS did not answer, or refused: a later one may succeed. */
+export class BrokerError extends InputError {}
+
 /** The error of a request to JetStream, for a user. */
 export function brokerError(error: unknown, place: string): Error {
   if (error instanceof Deno.errors.NotCapable || error instanceof InputError) return error;
-  return new InputError(`Cannot use NATS at "${place}": ${brokerReason(error as Error)}`);
+  return new BrokerError(`Cannot use NATS at "${place}": ${brokerReason(error as Error)}`);
 }
 
 function brokerReason(error: Error): string {

@@ -13,6 +13,7 @@ import { START } from "../../scan/checkpoint/low_water_mark.ts";
 import type { CampaignEntry } from "../control.ts";
 import { taskConsumer, TASKS } from "../names.ts";
 import type { Consumer, JsMsg } from "../nats/client_types.ts";
+import { BrokerError } from "../nats/errors.ts";
 import { partRequest } from "../part_request.ts";
 import { getSpec, type Spec } from "../spec.ts";
 import { Budget } from "./budget.ts";
@@ -60,15 +61,19 @@ export class CampaignJob {
     private entry: CampaignEntry,
   ) {}
 
+  /** Whether an entry is that of this campaign, and not of a later one of the same name. */
+  isOf(entry: CampaignEntry | undefined): boolean {
+    return entry?.spec === this.entry.spec;
+  }
+
   /** Whether this worker may take tasks of the campaign. */
   get isRunnable(): boolean {
     return this.entry.state === "running" && !this.#isRefused;
   }
 
-  /** Takes over a change of the campaign's state; `undefined`: the campaign was removed. */
-  change(entry: CampaignEntry | undefined): void {
-    const state = entry?.state ?? "cancelled";
-    this.entry = entry ?? { ...this.entry, state };
+  /** Takes over a change of the campaign's state. */
+  change(state: CampaignEntry["state"]): void {
+    this.entry = { ...this.entry, state };
     if (state !== "running") this.stop(state);
   }
 
@@ -126,8 +131,8 @@ export class CampaignJob {
       const spec = await getSpec(broker, { name, digest, program, allProtocols });
       return this.#loaded = { spec, budget: await budgetOf(spec, this.worker) };
     } catch (error) {
-      if (error instanceof InputError) return this.#refuse(error.message);
-      throw error;
+      if (error instanceof BrokerError || !(error instanceof InputError)) throw error;
+      return this.#refuse(error.message);
     }
   }
 

@@ -145,7 +145,14 @@ class JobPool {
   #update(): void {
     const { control } = this.worker;
     const entries = control.campaigns();
-    for (const [name, job] of this.#jobs) job.change(entries.get(name));
+    for (const [name, job] of this.#jobs) {
+      const entry = entries.get(name);
+      if (entry !== undefined && job.isOf(entry)) job.change(entry.state);
+      else {
+        job.change("cancelled"); // it was removed
+        this.#jobs.delete(name);
+      }
+    }
     for (const [name, entry] of entries) {
       if (!this.#jobs.has(name)) this.#jobs.set(name, new CampaignJob(this.worker, name, entry));
     }

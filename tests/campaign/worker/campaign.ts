@@ -8,12 +8,13 @@ import { formatSpec, specDigest } from "../../../src/campaign/spec.ts";
 import { prepareCampaign } from "../../../src/campaign/submit/prepare_campaign.ts";
 import { submitCampaign } from "../../../src/campaign/submit/submit.ts";
 import { work, type WorkSurroundings } from "../../../src/campaign/worker/work.ts";
+import project from "../../../deno.json" with { type: "json" };
 import type { ServerRecord } from "../../../src/core/record.ts";
 import { openSocket } from "../../../src/net/deno/udp_socket.ts";
 import type { Network } from "../../../src/net/network.ts";
 import { PROTOCOLS } from "../../../src/protocols/list.ts";
 
-import { PROGRAM } from "./program_version.ts";
+const PROGRAM = project.version;
 
 /** Lines of a program. */
 export class Lines {

@@ -16,6 +16,7 @@ import {
 } from "../../../src/campaign/names.ts";
 import type { Broker } from "../../../src/campaign/nats/connection.ts";
 import { formatAddress } from "../../../src/core/address.ts";
+import project from "../../../deno.json" with { type: "json" };
 import { InputError } from "../../../src/core/errors.ts";
 import { type Marks, START } from "../../../src/scan/checkpoint/low_water_mark.ts";
 import { systemClock } from "../../../src/net/clock.ts";
@@ -283,7 +284,7 @@ natsTest(
     await worker.lines.when("campaign edited is left to other workers: ");
     await worker.stop();
     const [edited, old] = worker.lines.all.toSorted();
-    assert(old.includes("program is 0.9.0, and this is 1.0.0"), old);
+    assert(old.includes(`program is 0.9.0, and this is ${project.version}`), old);
     assert(edited.includes("its specification was changed"), edited);
     assertEquals(await tasksLeft(broker), 2);
   },
@@ -364,4 +365,21 @@ natsTest("a worker does not begin without a campaign, or with a wrong clock", as
     InputError,
     "use --slots 1",
   );
+});
+
+natsTest("a campaign that has the name of a removed one is scanned", async () => {
+  await using server = await startNats();
+  await using broker = await connect(server.url);
+  await using fleet = await startFleet(FLEET);
+  await submit(broker, { targets: ["127.50.0.0/22"], options: { parts: "2" } });
+  const worker = startWorker(server.url);
+  await whenLeases(broker, inState("done", 2));
+  await using control = await Control.open(broker, fail);
+  await control.remove("lab");
+  await broker.jsm.consumers.delete(TASKS, taskConsumer("lab"));
+  await broker.jsm.streams.purge(`KV_${LEASES}`);
+  await submit(broker, { targets: ["127.50.4.0/22"], options: { parts: "2" } });
+  await whenLeases(broker, inState("done", 2));
+  await worker.stop();
+  assertEquals(hostsOf((await readResults(broker)).rows), hostsOf(fleet.servers));
 });

@@ -1,0 +1,31 @@
+/**
+ * The command `campaign work`.
+ *
+ * @module
+ */
+import project from "../../../../deno.json" with { type: "json" };
+import { EXIT } from "../../../app/exit_codes.ts";
+import { onInterrupt } from "../../../app/interrupt_signals.ts";
+import { work } from "../../../campaign/worker/work.ts";
+import type { CommandCall } from "../../options/command_line.ts";
+import { readArgs, typedNames } from "../../options/parse_arguments.ts";
+import { reportError, reportLine } from "../../term/console.ts";
+
+/** Runs `campaign work` until Ctrl-C; returns the exit code. */
+export async function runCampaignWork({ args, allProtocols }: CommandCall): Promise<number> {
+  const given = readArgs("campaign work", args);
+  using interrupt = onInterrupt(() =>
+    reportLine("blocksweep: giving parts back; press Ctrl-C again to end at once")
+  );
+  await work(given, {
+    context: {
+      allProtocols,
+      program: project.version,
+      warn: reportLine,
+      note: given.given.has("quiet") ? () => {} : reportError,
+      nameOf: typedNames("campaign work", args),
+    },
+    signal: interrupt.signal,
+  });
+  return EXIT.interrupted; // only a signal ends a worker without an error
+}

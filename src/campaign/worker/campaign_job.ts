@@ -106,7 +106,7 @@ export class CampaignJob {
    * @param start Called with the run of each task.
    * @throws Error when the server does not reply.
    */
-  async fetch(most: number, start: (run: Promise<void>) => void): Promise<void> {
+  async fetch(most: number, start: (run: Promise<boolean>) => void): Promise<void> {
     const loaded = await this.#load();
     if (loaded === undefined) return;
     const messages = await this.#consumer!.fetch({ max_messages: most, expires: FETCH_MS });
@@ -116,10 +116,10 @@ export class CampaignJob {
     }
   }
 
-  async #runPart(loaded: PartOfCampaign, task: ReceivedTask): Promise<void> {
+  async #runPart(loaded: PartOfCampaign, task: ReceivedTask): Promise<boolean> {
     const run = new PartRun(this.worker, loaded, task);
     this.#running.add(run);
-    await run.run().finally(() => this.#running.delete(run));
+    return await run.run().finally(() => this.#running.delete(run));
   }
 
   /** Loads the spec once; `undefined`: this worker refuses the campaign. */

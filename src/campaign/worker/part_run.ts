@@ -8,6 +8,7 @@ import { numbersOf } from "../../app/databases/scan_databases.ts";
 import type { ScanResult } from "../../app/scan/run_scan.ts";
 import { countOf } from "../../core/quantities.ts";
 import type { ScanControls } from "../../scan/scan_setup.ts";
+import type { ScanState } from "../../scan/scan_state.ts";
 import { Lease, readLease } from "../lease.ts";
 import { hasEnded } from "../lease_value.ts";
 import type { JsMsg } from "../nats/client_types.ts";
@@ -41,11 +42,20 @@ export interface PartOfCampaign {
 /** Why a part ends before it is done. */
 export type StopReason = "paused" | "cancelled" | "stopped";
 
+/** Why some targets were not probed, or servers not inspected. */
+function whyIncomplete({ errors, refused, uninspected, tcp }: ScanState): string {
+  const codes = Object.keys(errors).join(", ");
+  return `the scan is incomplete: ${countOf(refused, "probe")} refused by the system` +
+    `${codes === "" ? "" : ` (${codes})`}, ${countOf(tcp.unprobed, "target")} not probed and ` +
+    `${countOf(uninspected, "server")} not inspected for lack of descriptors`;
+}
+
 /** One part that this worker scans. */
 export class PartRun {
   /** The functions of the running scan; `undefined`: it has not begun. */
   controls: ScanControls | undefined;
   readonly #stop = new AbortController();
+  #hasFailed = false;
 
   /** Begins nothing yet. */
   constructor(
@@ -59,14 +69,20 @@ export class PartRun {
     this.#stop.abort(reason);
   }
 
-  /** Takes and scans the part. Never rejects: the lease of a part that failed contains the reason. */
-  async run(): Promise<void> {
+  /**
+   * Takes and scans the part. Never rejects: the lease of a part that failed contains the reason.
+   *
+   * @returns Whether the part did not fail.
+   */
+  async run(): Promise<boolean> {
     try {
       await this.#run();
     } catch (error) {
+      this.#hasFailed = true;
       this.#report(`cannot be taken: ${(error as Error).message}`);
       this.task.msg.nak(RETRY_MS);
     }
+    return !this.#hasFailed;
   }
 
   async #run(): Promise<void> {
@@ -170,7 +186,7 @@ export class PartRun {
       if (await lease.end("released", {}, held.abandon)) this.task.msg.nak();
       this.#report(`is given back (${reason ?? end.reason})`);
     } else {
-      throw end.error ?? new Error(`the scan is ${end.reason}`);
+      throw end.error ?? new Error(whyIncomplete(state));
     }
   }
 
@@ -187,6 +203,7 @@ export class PartRun {
   async #giveBack(lease: Lease, error: Error): Promise<void> {
     const { tries } = lease.value;
     const why = error.message;
+    this.#hasFailed = true;
     this.#report(`failed: ${why}`);
     if (await lease.end("released", { tries, why }, this.worker.abandon)) {
       this.task.msg.nak(RETRY_MS * tries);

@@ -35,6 +35,9 @@ export interface WorkSurroundings {
   readonly abandon?: AbortSignal;
 }
 
+/** The first pause after a part that failed, divided by two, and the longest one, milliseconds. */
+const FAILURE_MS = 500;
+const MAX_PAUSE_MS = 60_000;
 /** Pause while there is nothing to do, or the server does not reply, milliseconds. */
 const IDLE_MS = 1000;
 
@@ -118,6 +121,9 @@ async function reportConnection(broker: Broker, report: (line: string) => void):
 class JobPool {
   readonly #jobs = new Map<string, CampaignJob>();
   readonly #running = new Set<Promise<void>>();
+  /** Number of parts that failed one after the other, and when the next one may be taken. */
+  #failures = 0;
+  #resumesAt = -Infinity;
   readonly #shared = new Set<Address>();
   /** The index of the campaign that gets the next free slot. */
   #turn = 0;
@@ -130,7 +136,8 @@ class JobPool {
     this.#update();
     const unwatch = control.onChange(() => this.#update());
     while (!signal.aborted) {
-      const isBusy = clocks.hasRightClock && await this.#fill(signal);
+      const mayTake = clocks.hasRightClock && this.worker.clock.now() >= this.#resumesAt;
+      const isBusy = mayTake && await this.#fill(signal);
       if (!isBusy) await this.#pause(signal);
     }
     unwatch();
@@ -183,9 +190,23 @@ class JobPool {
     return results.some((isFetched) => isFetched);
   }
 
-  #track(run: Promise<void>): void {
-    const tracked = run.finally(() => this.#running.delete(tracked));
+  #track(run: Promise<boolean>): void {
+    const tracked = run.then((isWhole) => {
+      this.#running.delete(tracked);
+      this.#count(isWhole);
+    });
     this.#running.add(tracked);
+  }
+
+  /**
+   * Pauses after a failure, twice as long after each further one. A worker that cannot scan therefore
+   * leaves the parts to others, and does not use up their tries.
+   */
+  #count(isWhole: boolean): void {
+    this.#failures = isWhole ? 0 : this.#failures + 1;
+    if (isWhole) return;
+    const pause = Math.min(MAX_PAUSE_MS, 2 ** this.#failures * FAILURE_MS);
+    this.#resumesAt = this.worker.clock.now() + pause;
   }
 
   /** Waits until a part ends or a second is over. */

@@ -383,3 +383,17 @@ natsTest("a campaign that has the name of a removed one is scanned", async () =>
   await worker.stop();
   assertEquals(hostsOf((await readResults(broker)).rows), hostsOf(fleet.servers));
 });
+
+natsTest("a worker takes parts in turn from all campaigns", async () => {
+  await using server = await startNats();
+  await using broker = await connect(server.url);
+  for (const name of ["one", "two"]) {
+    await submit(broker, { targets: [RANGE], options: { name, parts: "4" } });
+  }
+  const worker = startWorker(server.url, { slots: 2 });
+  await whenLeases(broker, inState("done", 8));
+  await worker.stop();
+  const begun = worker.lines.all.filter((line) => line.endsWith("begins"))
+    .map((line) => line.split(":")[0]);
+  for (let i = 0; i < 8; i += 2) assertEquals(begun.slice(i, i + 2).sort(), ["one", "two"]);
+});

@@ -5,20 +5,25 @@ import { HEADERS } from "../../../src/net/linux/batch/ethernet_frames.ts";
 import { type FrameSender, FrameSocket } from "../../../src/net/linux/frame_socket.ts";
 import { PacketSender } from "../../../src/net/linux/packet_sender.ts";
 import { SendThread } from "../../../src/net/linux/thread/send_thread.ts";
+import type { SendGate } from "../../../src/net/send_gate.ts";
 import { openUdpSocket } from "../../../src/net/linux/udp_engine.ts";
 import { XdpSocket } from "../../../src/net/linux/xdp/xdp_socket.ts";
 import { XdpSender } from "../../../src/net/linux/xdp_sender.ts";
 import { indexOf, OURS, ROUTE, system } from "./place.ts";
 
-type Opening = (index: number) => Promise<{ outlet: FrameSender; thread?: SendThread }>;
+type Opening = (
+  index: number,
+  gate?: SendGate,
+) => Promise<{ outlet: FrameSender; thread?: SendThread }>;
 
 const OPENINGS: Record<string, Opening> = {
-  packet: (index) => Promise.resolve({ outlet: new PacketSender(index) }),
+  packet: (index, gate) => Promise.resolve({ outlet: new PacketSender(index, undefined, gate) }),
   async "packet with a thread"(index) {
     const thread = await SendThread.start({ addresses: ROUTE });
     return { outlet: new PacketSender(index, thread), thread };
   },
-  xdp: (index) => Promise.resolve({ outlet: new XdpSender(new XdpSocket(index, 0)) }),
+  xdp: (index, gate) =>
+    Promise.resolve({ outlet: new XdpSender(new XdpSocket(index, 0), undefined, gate) }),
   async "xdp with a thread"(index) {
     const socket = new XdpSocket(index, 0);
     const thread = await SendThread.start({ addresses: ROUTE, rings: socket.map });
@@ -34,11 +39,12 @@ async function onPair(
     ports: Endpoints,
     arrived: (what?: "packets" | "bytes") => Promise<number>,
   ) => Promise<void>,
+  gate?: SendGate,
 ): Promise<void> {
   await system("ip link add near1 address 02:00:00:00:00:01 type veth peer name far1");
   for (const name of ["near1", "far1"]) await system(`ip link set ${name} up`);
-  const { outlet, thread } = await open(indexOf("near1"));
-  const udp = openUdpSocket({ address: OURS, port: 0 }, { errors: outlet.errors, thread });
+  const { outlet, thread } = await open(indexOf("near1"), gate);
+  const udp = openUdpSocket({ address: OURS, port: 0 }, { errors: outlet.errors, thread, gate });
   const arrived = async (what: "packets" | "bytes" = "packets") => {
     const [link] = JSON.parse(await system("ip -json -statistics link show far1"));
     return link.stats64.rx[what];
@@ -107,6 +113,55 @@ for (const name of ["packet with a thread", "xdp with a thread"]) {
       const bytes = sizes.reduce((sum, size, i) => sum + size * (HEADERS + lengths[i]), 0);
       assertEquals(await arrived("bytes") - before[1], bytes);
     }));
+}
+
+/** A gate that a test opens and closes. */
+class TestGate implements SendGate {
+  keptBack = 0;
+  #isOpen = true;
+  #opening = Promise.withResolvers<boolean>();
+
+  set(isOpen: boolean): void {
+    this.#isOpen = isOpen;
+    if (!isOpen) return;
+    this.#opening.resolve(true);
+    this.#opening = Promise.withResolvers();
+  }
+
+  isOpen(): boolean {
+    return this.#isOpen;
+  }
+
+  whenOpen(): Promise<boolean> {
+    return this.#isOpen ? Promise.resolve(true) : this.#opening.promise;
+  }
+}
+
+for (const name of ["packet", "xdp"]) {
+  Deno.test(`${name}: no frame leaves while the gate is closed`, async () => {
+    const gate = new TestGate();
+    await onPair(OPENINGS[name], async (socket, targets, arrived) => {
+      const batch = socket.batch({ template: new Uint8Array(33) }, 64);
+      for (let i = 0; i < 64; i++) batch.add(targets, 0, 0, 0);
+      const before = await arrived();
+      gate.set(false);
+      assertEquals([await socket.flush(batch), gate.keptBack], [0, 64]);
+      gate.set(true);
+      await system("ip link set near1 down");
+      const flushing = Promise.resolve(socket.flush(batch, new AbortController().signal));
+      await waitFor(() => (socket.errors.waits.get("ENETDOWN") ?? 0) > 2, flushing);
+      gate.set(false);
+      await system("ip link set near1 up");
+      if (name === "packet") assertEquals(await flushing, 0);
+      else await waitFor(() => gate.keptBack === 128, flushing);
+      assertEquals([await arrived() - before, gate.keptBack], [0, 128]);
+      gate.set(true);
+      // frames in the ring of XDP are sent now
+      assertEquals(await flushing, name === "packet" ? 0 : 64);
+      assertEquals(await socket.flush(batch), 64);
+      assertEquals(await arrived() - before, name === "packet" ? 64 : 128);
+    }, gate);
+  });
 }
 
 /**

@@ -21,11 +21,11 @@ export type LeaseState = typeof LEASE_STATES[number];
 
 /** What a part has done so far. */
 export interface PartCounters {
-  /** Packets sent. */
+  /** Packets sent: probes and connections. */
   readonly sent: number;
-  /** Valid replies. */
+  /** Received datagrams. */
   readonly replies: number;
-  /** Servers found. */
+  /** Rows written. Those after the marks of a worker that was killed count again. */
   readonly found: number;
   /** Targets before the position of the sweep, of all passes. */
   readonly position: number;

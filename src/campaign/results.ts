@@ -17,6 +17,7 @@ import {
 import { ATTACHMENTS, FIELDS, type RecordWithAttachments } from "../core/record.ts";
 import { spillLine } from "../store/spill_file.ts";
 import { parseTarget } from "../targets/parse.ts";
+import type { PartCounters } from "./lease_value.ts";
 
 /** Largest size of the rows in one message, bytes. */
 export const MAX_ROWS_BYTES = 512 * 1024;
@@ -24,19 +25,6 @@ export const MAX_ROWS_BYTES = 512 * 1024;
 const TOO_LARGE = "tooLarge";
 /** Values of a row that is too large are kept up to this length, UTF-16 units as JSON. */
 const SHORT = 1024;
-
-/** The numbers of a part. */
-export interface PartCounters {
-  /** Packets sent: probes and connections. */
-  readonly sent: number;
-  /** Received datagrams. */
-  readonly replies: number;
-  /** Rows written. */
-  readonly found: number;
-  /** Number of visited positions of all passes, and their number. */
-  readonly position: number;
-  readonly total: number;
-}
 
 /** What a collector needs to know in order to decide which servers are missing. */
 export interface PartCoverage {

@@ -32,8 +32,13 @@ export class Lines {
     for (;;) {
       const found = this.all.find((line) => line.includes(text));
       if (found !== undefined) return found;
-      await new Promise<void>((resolve) => this.#waiting.push(resolve));
+      await this.next();
     }
+  }
+
+  /** Resolves when a line is added. */
+  next(): Promise<void> {
+    return new Promise<void>((resolve) => this.#waiting.push(resolve));
   }
 }
 

@@ -4,7 +4,7 @@ import { Control } from "../../../src/campaign/control.ts";
 import { leaseKey } from "../../../src/campaign/names.ts";
 import { startFleet } from "../../../src/testing/start_fleet.ts";
 import { start } from "../../cli/program.ts";
-import { natsTest, startNats } from "../nats_server.ts";
+import { natsTest, startCluster, startNats } from "../nats_server.ts";
 import {
   connect,
   inState,
@@ -152,3 +152,26 @@ natsTest(
     assertEquals(await second.code(), 130);
   },
 );
+
+natsTest("a campaign goes on while a server of a cluster is killed", async () => {
+  await using servers = await startCluster();
+  const url = servers.map((server) => server.url).join();
+  await using broker = await connect(url);
+  const range = "127.51.0.0/21";
+  await using fleet = await startFleet({ range, servers: 60, software: ["bds"] });
+  await submit(broker, {
+    targets: [range],
+    options: { parts: "8", "max-running": "4", rate: "400", replicas: "3" },
+  });
+  const workers = [startWorker(url, { slots: 2 }), startWorker(url, { slots: 2 })];
+  await whenLeases(broker, inState("held", 4));
+  const { cluster } = await broker.jsm.streams.info("BS_TASKS");
+  await servers.find(({ name }) => name === cluster!.leader)!.stop("SIGKILL");
+  const lines = workers.map((worker) => worker.lines);
+  const done = () => lines.flatMap(({ all }) => all.filter((line) => line.includes("is done")));
+  while (done().length < 8) await Promise.race(lines.map((one) => one.next()));
+  await Promise.all(workers.map(({ stop }) => stop()));
+  const { rows } = await readResults(broker);
+  const hosts = new Set(rows.map(({ host }) => host));
+  assertEquals(hosts, new Set(fleet.servers.map(({ host }) => host)));
+});

@@ -4,6 +4,7 @@
  * @module
  */
 import {
+  type Check,
   integer,
   listOf,
   nullable,
@@ -14,6 +15,7 @@ import {
   text,
   wrongField,
 } from "../core/checked_json.ts";
+import { InputError } from "../core/errors.ts";
 import { ATTACHMENTS, FIELDS, type RecordWithAttachments } from "../core/record.ts";
 import { spillLine } from "../store/spill_file.ts";
 import { parseTarget } from "../targets/parse.ts";
@@ -80,10 +82,14 @@ const share = (value: unknown, field: string): number => {
   throw wrongField(field, value, "a number from 0 to 1");
 };
 
-const range = parsedText(
-  (words) => "range" in parseTarget(words) ? words : undefined,
-  "a range of addresses",
-);
+const range = parsedText((words) => {
+  try {
+    return "range" in parseTarget(words) ? words : undefined;
+  } catch (error) {
+    if (error instanceof InputError) return undefined;
+    throw error;
+  }
+}, "a range of addresses");
 
 const counters = objectOf({
   sent: integer(),
@@ -96,6 +102,15 @@ const counters = objectOf({
 /** Any text of at most 1,000 characters. */
 const words = text(/^.{0,1000}$/s, "a text of at most 1,000 characters");
 
+/** Checks what a collector needs to know of a part. */
+export const partCoverage: Check<PartCoverage> = objectOf({
+  flooding: listOf(words),
+  disturbed: listOf(words),
+  interviewsDisturbed: boolean,
+  omitted: boolean,
+  excluded: listOf(range),
+});
+
 const PART_END = objectOf({
   form: ((value, field) => {
     if (value !== 1) throw wrongField(field, value, "1");
@@ -106,13 +121,7 @@ const PART_END = objectOf({
   counters,
   packetLoss: nullable(share),
   why: optional(words),
-  coverage: optional(objectOf({
-    flooding: listOf(words),
-    disturbed: listOf(words),
-    interviewsDisturbed: boolean,
-    omitted: boolean,
-    excluded: listOf(range),
-  })),
+  coverage: optional(partCoverage),
 });
 
 /**

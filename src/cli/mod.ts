@@ -38,6 +38,8 @@ const RUN: Readonly<Record<CallableCommand, () => Promise<Run>>> = {
   watch: async () => (await import("./commands/watch.ts")).runWatch,
   "campaign submit": async () => (await import("./commands/campaign/submit.ts")).runCampaignSubmit,
   "campaign work": async () => (await import("./commands/campaign/work.ts")).runCampaignWork,
+  "campaign collect": async () =>
+    (await import("./commands/campaign/collect.ts")).runCampaignCollect,
   "campaign list": async () => (await import("./commands/campaign/list.ts")).runCampaignList,
   "campaign status": async () => (await import("./commands/campaign/status.ts")).runCampaignStatus,
   "campaign pause": async () => (await import("./commands/campaign/change.ts")).runCampaignPause,

@@ -11,6 +11,7 @@ const TESTS = [
   "tests/watch/database_outages_test.ts",
   "tests/watch/webhook/event_feed_queue_test.ts",
   "tests/watch/webhook/webhook_position_test.ts",
+  "tests/campaign/collector",
   "tests/web/data",
   "tests/postgres",
 ];

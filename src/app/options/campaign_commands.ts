@@ -51,16 +51,18 @@ export const CAMPAIGN_COMMANDS = {
     words: { most: 0 },
   },
   "campaign collect": {
-    usage: "campaign collect -o DATABASE [options]",
+    usage: "campaign collect [NAME] -o DATABASE [options]",
     purpose: "write the rows of all campaigns into a database",
     note:
-      "It runs until Ctrl-C, unless --once is given. Rows wait in NATS until a collector has\n" +
-      "written them.",
+      "It runs until Ctrl-C; with NAME, until the scan of that campaign has ended. Several collectors\n" +
+      "may write into one database. Rows wait in NATS until the collectors of all databases have\n" +
+      "written them. After the last part of a campaign, servers that did not reply are counted.",
     examples: [
       "campaign collect -o servers.db",
+      "campaign collect lab -o servers.db",
       "campaign collect -o postgres://writer@db.example.org/servers --once",
     ],
-    words: { most: 0 },
+    words: { most: 1 },
   },
   "campaign status": {
     usage: "campaign status [NAME] [options]",

@@ -13,6 +13,7 @@ export const COMMAND_NAMES = [
   "watch",
   "campaign submit",
   "campaign work",
+  "campaign collect",
   "campaign list",
   "campaign status",
   "campaign pause",

@@ -35,11 +35,11 @@ export async function writeServerEvents(
   await writeEvents(database, rows);
 }
 
-/** Stores the events of servers whose addresses opted out during a scan. */
+/** Stores the events of servers whose addresses opted out; `scan`: during that scan. */
 export async function writeOptOutEvents(
   database: Database,
   servers: readonly OptedOutServer[],
-  scan: number,
+  scan: number | null,
 ): Promise<void> {
   await writeEvents(
     database,

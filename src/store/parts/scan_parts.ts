@@ -102,6 +102,7 @@ const NO_NUMBERS: PartNumbers = { probesSent: 0, replies: 0, found: 0 };
 function isNews(before: StoredPart, update: PartUpdate): boolean {
   if (before.state === "done") return false;
   if (update.state === "done") return true;
+  if (update.state === before.state && update.at === before.at) return false;
   const isLater = update.at >= before.at;
   if (isFinal(update.state)) return isLater || update.tries <= before.tries;
   return isLater && (!isFinal(before.state) || update.tries < before.tries);

@@ -80,6 +80,8 @@ onEngines(
     await write(db, [end(1, "done", 7000), end(2, "poisoned", 7000)], [1, 2]);
     assertEquals(await finish(db), { ended: { state: "interrupted", missing: 1 }, decided: [1] });
     assertEquals(await offline(db), [3]);
+    await write(db, [end(1, "done", 7000), end(2, "poisoned", 7000)], [1, 2]); // repeated
+    assertEquals((await newestScans(db, 1))[0].state, "interrupted");
     await write(db, [{ ...end(2, "running", 9500), tries: 1 }]);
     const [{ state, runs, finished_at }] = await newestScans(db, 1);
     assertEquals([state, runs, finished_at], ["running", 2, null]);

@@ -67,7 +67,7 @@ export const CONTROL = {
     },
     {
       name: "opt-out-file",
-      commands: ["scan", "watch", "campaign submit", "campaign work"],
+      commands: ["scan", "watch", "campaign submit", "campaign work", "campaign collect"],
       takes: FILE,
       help: "file of opted-out addresses: they are not probed, and new ones are added to it",
     },

@@ -1,0 +1,98 @@
+/**
+ * Runs a collector: opens the database and NATS, and collects.
+ *
+ * @module
+ */
+import { type CallContext, networkOf } from "../../app/call_context.ts";
+import { connectionEnvironment } from "../../app/databases/connection_environment.ts";
+import { fileChangeOf } from "../../app/databases/file_change.ts";
+import { prunedLine, pruneOnce } from "../../app/databases/prune.ts";
+import type { OptionsOf } from "../../app/options/option_table.ts";
+import { InputError } from "../../core/errors.ts";
+import { systemClock } from "../../net/clock.ts";
+import { parseDatabaseLocation } from "../../store/database_location.ts";
+import { openStore } from "../../store/open_store.ts";
+import { readDatabaseIdentity } from "../../store/spill_file.ts";
+import { withDatabaseErrors } from "../../store/store.ts";
+import { Control } from "../control.ts";
+import { connectBroker } from "../nats/connection.ts";
+import { checkTopology } from "../nats/topology.ts";
+import { Collector, type CollectorOptions } from "./collector.ts";
+import { KnownCampaigns } from "./known_campaigns.ts";
+import { LeaseWatch } from "./lease_watch.ts";
+import { PatientDatabase } from "./patient_database.ts";
+
+/** Options of a collector. */
+export interface CollectOptions
+  extends Omit<OptionsOf<"campaign collect">, "config">, Pick<CollectorOptions, "everyMs"> {
+  /** Collects until the scan of this campaign has ended. Default: until Ctrl-C. */
+  readonly campaign?: string;
+}
+
+/** What a collector uses besides options. */
+export interface CollectContext extends CallContext {
+  /** The version of the program, which campaigns must have too. */
+  readonly program: string;
+}
+
+/** Wait for a file that another program has locked, milliseconds. Then the batch is written again. */
+const BUSY_MS = 5000;
+
+/**
+ * Collects results into a database, until the signal is aborted.
+ *
+ * @throws InputError for a database or a NATS server that cannot be used, and for a campaign that
+ * does not exist.
+ */
+export async function collect(
+  options: CollectOptions,
+  context: CollectContext,
+  signal: AbortSignal,
+): Promise<void> {
+  const { output, once, campaign, downAfter, keep, everyMs, ...rest } = options;
+  const { warn: report } = context;
+  const place = output === undefined ? undefined : parseDatabaseLocation(output);
+  if (place === undefined) {
+    throw new InputError(
+      "Cannot collect: name a database with -o, for example -o servers.db or -o postgres://HOST/NAME",
+    );
+  }
+  await using opened = new AsyncDisposableStack();
+  const environment = connectionEnvironment(report);
+  const { textIndex, partitionByMonth } = rest;
+  const database = opened.use(
+    await openStore(place, environment, { busyMs: BUSY_MS, textIndex, partitionByMonth }),
+  );
+  const identity = await withDatabaseErrors("read", database, () => readDatabaseIdentity(database));
+  const fileChange = await fileChangeOf(place);
+  const broker = opened.use(await connectBroker(rest, `blocksweep collector ${identity}`));
+  await checkTopology(broker);
+  const control = opened.use(await Control.open(broker, (line) => report(`blocksweep: ${line}`)));
+  const clock = systemClock;
+  const leases = opened.use(new LeaseWatch(broker, clock, report));
+  const patient = new PatientDatabase({ database, fileChange, clock, signal, report });
+  const shared = { broker, control, patient, downAfter, clock, report };
+  const campaigns = new KnownCampaigns({ ...shared, context });
+  if (campaign !== undefined) await requireCampaign(campaigns, campaign);
+  const collector = new Collector({
+    ...{ ...shared, campaigns, leases, identity, signal, everyMs },
+    optOuts: networkOf(context, rest.optOutFile).optOuts,
+    async onFinished() {
+      if (keep === undefined) return;
+      report(prunedLine(await pruneOnce(place, { observations: keep }, environment, report)));
+    },
+  });
+  report(`blocksweep: collects results from ${broker.place} into ${place.path}`);
+  await collector.run({ isEmpty: once, campaign });
+}
+
+/** @throws InputError for a name that no campaign has, or whose campaign this program cannot use. */
+async function requireCampaign(campaigns: KnownCampaigns, name: string): Promise<void> {
+  const found = await campaigns.begun(name);
+  if (typeof found !== "string") return;
+  throw new InputError(
+    found === "unknown"
+      ? `Cannot collect campaign "${name}": there is no campaign with this name`
+      : `Cannot collect campaign "${name}" with this program`,
+  );
+}

@@ -1,0 +1,158 @@
+/**
+ * A campaign, as a collector uses it: which rows belong to its parts, and what the parts probed.
+ *
+ * @module
+ */
+import { queriedProtocolsOf } from "../../app/databases/scan_databases.ts";
+import { formatConfig } from "../../app/options/config_file.ts";
+import { type ReadingContext, readOptions } from "../../app/options/read_options.ts";
+import { orderDigest } from "../../app/resume/scan_configuration.ts";
+import { scanChoice, scanSelection } from "../../app/scan/scan_choice.ts";
+import { randomSeed } from "../../app/system_random.ts";
+import { composeTargets } from "../../app/targets/find_targets.ts";
+import { addressesOf } from "../../app/targets/scan_addresses.ts";
+import { type Address, type Endpoint, parseAddress } from "../../core/address.ts";
+import { parseJson } from "../../core/checked_json.ts";
+import { InputError } from "../../core/errors.ts";
+import { START } from "../../scan/checkpoint/low_water_mark.ts";
+import { coverageOf, type CoverageOptions, type ScanCoverage } from "../../scan/coverage.ts";
+import { requestedName } from "../../scan/requested_names.ts";
+import { beganAt } from "../../scan/scan_id.ts";
+import type { Coverage } from "../../store/missing_servers.ts";
+import type { InterviewScope } from "../../store/merging/kept_columns.ts";
+import type { CampaignStart } from "../../store/parts/campaign_scan.ts";
+import type { UndecidedPart } from "../../store/parts/finish_scan.ts";
+import { parseTarget } from "../../targets/parse.ts";
+import { Parts } from "../../targets/parts.ts";
+import type { Range } from "../../targets/ranges.ts";
+import { type PartCoverage, partCoverage } from "../results.ts";
+import type { Spec } from "../spec.ts";
+
+/** What was submitted. */
+export interface SubmittedCampaign {
+  readonly name: string;
+  /** The SHA-256 of the spec. */
+  readonly digest: string;
+  readonly spec: Spec;
+}
+
+/** A campaign whose results are collected. */
+export class CollectedCampaign implements SubmittedCampaign {
+  readonly name: string;
+  readonly digest: string;
+  readonly spec: Spec;
+  /** The identity of its scan. */
+  readonly scanId: string;
+  /** When it was submitted, Unix milliseconds. */
+  readonly since: number;
+  /** The start of its scan. */
+  readonly start: CampaignStart;
+  /** What its scan queries. */
+  readonly scope: InterviewScope;
+  readonly #options: CoverageOptions;
+  readonly #parts: Parts;
+  readonly #whole: ScanCoverage;
+
+  /**
+   * Reads the spec.
+   *
+   * @param downAfter Number of scans without a reply after which a protocol is removed from a row.
+   * @throws InputError when this program would divide the targets in another way.
+   */
+  constructor(
+    { name, digest, spec }: SubmittedCampaign,
+    context: ReadingContext,
+    downAfter: number,
+  ) {
+    [this.name, this.digest, this.spec] = [name, digest, spec];
+    const { given, found, order, scanId } = spec.configuration;
+    const options = readOptions("scan", given, context);
+    const choice = scanChoice(options, randomSeed, START);
+    const named = composeTargets(found, []);
+    if (orderDigest(named.targets, choice) !== order) {
+      throw new InputError(
+        "this program's default ports, or the addresses that are never probed, differ from those " +
+          "of the submitter",
+      );
+    }
+    this.scanId = scanId;
+    this.since = beganAt(scanId);
+    this.scope = { ...queriedProtocolsOf({ choice, named, options }), downAfter };
+    this.start = {
+      ...{ id: scanId, at: this.since, parts: spec.parts, config: formatConfig("scan", given) },
+      addresses: addressesOf(found, named.targets, []),
+    };
+    this.#options = scanSelection(choice, named);
+    this.#parts = new Parts(named.targets, spec.parts, choice.order.seed);
+    this.#whole = coverageOf(this.#options);
+  }
+
+  /** The part that probes an endpoint; `undefined`: the endpoint is no target. */
+  partOf({ address, port }: Endpoint): number | undefined {
+    return this.#whole.includes(address, port, []) ? this.#parts.indexOf(address) : undefined;
+  }
+
+  /** The value of `requested_as` in the row of an endpoint. */
+  requestedAs(endpoint: Endpoint): string | null {
+    return requestedName(this.#options.targets, endpoint).column;
+  }
+
+  /**
+   * What parts have probed together.
+   *
+   * @param optedOut Addresses that opted out during the campaign.
+   */
+  coverage(parts: readonly UndecidedPart[], optedOut: Iterable<Address>): Coverage {
+    const closed = [...optedOut].map(rangeOf);
+    const coverages = new Map<string | null, ScanCoverage>();
+    const byPart = new Map(parts.map(({ part, floods }) => {
+      const coverage = coverages.get(floods) ?? this.#coverageWith(floods, closed);
+      coverages.set(floods, coverage);
+      return [part, coverage];
+    }));
+    return {
+      ranges: this.#whole.ranges,
+      includes: (address, port, protocols) => {
+        const part = this.#parts.indexOf(address);
+        const coverage = part === undefined ? undefined : byPart.get(part);
+        return coverage?.includes(address, port, protocols) ?? false;
+      },
+    };
+  }
+
+  /** The coverage of parts in which the same replies may be lost. */
+  #coverageWith(floods: string | null, closed: readonly Range[]): ScanCoverage {
+    const lost: Partial<PartCoverage> = floods === null ? {} : partCoverage(parseJson(floods), "");
+    const { excluded = [], ...flags } = lost;
+    const optedOut = [...closed, ...excluded.map(parseRange)];
+    const { targets } = this.#options;
+    return coverageOf({ ...this.#options, ...flags, targets: { ...targets, optedOut } });
+  }
+}
+
+function rangeOf(start: Address): Range {
+  return { start, end: typeof start === "number" ? start + 1 : start + 1n };
+}
+
+/** The range of a text that {@linkcode partCoverage} has accepted. */
+function parseRange(text: string): Range {
+  const target = parseTarget(text);
+  if ("range" in target) return target.range;
+  throw new Error(`"${text}" is no range`);
+}
+
+/** The coverage of a part as it is stored; `undefined`: no reply may be lost. */
+export function storedCoverage(coverage: PartCoverage): PartCoverage | undefined {
+  const { flooding, disturbed, interviewsDisturbed, omitted, excluded } = coverage;
+  const isClean = !interviewsDisturbed && !omitted &&
+    [flooding, disturbed, excluded].every((list) => list.length === 0);
+  return isClean ? undefined : coverage;
+}
+
+/** The address and port of a row's endpoint; `undefined` for another text than an address. */
+export function endpointOfRow(
+  { host, port }: { readonly host: string; readonly port: number },
+): Endpoint | undefined {
+  const address = parseAddress(host);
+  return address === undefined ? undefined : { address, port };
+}

@@ -1,0 +1,305 @@
+/**
+ * Writes the results of campaigns into one database.
+ *
+ * @module
+ */
+import type { Address } from "../../core/address.ts";
+import { countOf } from "../../core/quantities.ts";
+import { type Clock, sleep } from "../../net/clock.ts";
+import type { OptOutList } from "../../net/network.ts";
+import { writeOptOutEvents } from "../../store/events/server_events.ts";
+import { writeOptOuts } from "../../store/opt_outs.ts";
+import { writeCampaignBatch } from "../../store/parts/campaign_scan.ts";
+import { finishScan } from "../../store/parts/finish_scan.ts";
+import type { PartUpdate } from "../../store/parts/scan_parts.ts";
+import type { Control } from "../control.ts";
+import { resultConsumer, RESULTS } from "../names.ts";
+import type { Consumer, ConsumerMessages, JsMsg } from "../nats/client_types.ts";
+import type { Broker } from "../nats/connection.ts";
+import { brokerError, isMissingConsumer } from "../nats/errors.ts";
+import { ensureResultConsumer } from "../nats/topology.ts";
+import type { CollectedCampaign } from "./collected_campaign.ts";
+import type { KnownCampaigns } from "./known_campaigns.ts";
+import type { LeaseWatch } from "./lease_watch.ts";
+import type { PatientDatabase } from "./patient_database.ts";
+import { purgeResults } from "./purge_results.ts";
+import { type CampaignResults, ResultBatch } from "./result_batch.ts";
+
+/** Maximum number of messages of a request, at most 512 KiB each. */
+const MESSAGES = 64;
+/** How long a request waits for messages, milliseconds: the least that NATS allows. */
+const FETCH_MS = 1000;
+/** How much later a request without a reply ends, milliseconds. */
+const GRACE_MS = 2000;
+/** Pause after a failure of NATS, milliseconds. */
+const PAUSE_MS = 1000;
+/** Usual time between two writes of the progress of parts, milliseconds. */
+const EVERY_MS = 3000;
+
+/** What a {@linkcode Collector} needs. */
+export interface CollectorOptions {
+  readonly broker: Broker;
+  readonly control: Control;
+  readonly patient: PatientDatabase;
+  readonly campaigns: KnownCampaigns;
+  readonly leases: LeaseWatch;
+  /** The identity of the database, which is the name of the consumer. */
+  readonly identity: string;
+  /** The opt-out file of this machine. */
+  readonly optOuts: Pick<OptOutList, "note">;
+  readonly downAfter: number;
+  readonly clock: Clock;
+  /** Ends the collector after the batch that it writes. */
+  readonly signal: AbortSignal;
+  readonly report: (line: string) => void;
+  /** Called after the end of a campaign's scan. */
+  readonly onFinished?: () => Promise<void>;
+  /** Time between two writes of the progress of parts, milliseconds. Default: 3 s. */
+  readonly everyMs?: number;
+}
+
+/** When a collector ends by itself. Default: never. */
+export interface CollectUntil {
+  /** When no results wait. */
+  readonly isEmpty?: boolean;
+  /** When the scan of this campaign has ended. */
+  readonly campaign?: string;
+}
+
+/** Collects until its signal is aborted, or until it is to end by itself. */
+export class Collector {
+  #consumer: Consumer | undefined;
+  #nextRound = -Infinity;
+  #isFailing = false;
+  readonly #optedOut = new Set<Address>();
+
+  /** Collects nothing yet. */
+  constructor(private readonly options: CollectorOptions) {}
+
+  /**
+   * Collects results.
+   *
+   * @throws OutputLostError when the file of the database was removed or replaced.
+   */
+  async run({ isEmpty = false, campaign }: CollectUntil = {}): Promise<void> {
+    const { signal, clock, everyMs = EVERY_MS, campaigns } = this.options;
+    if (campaign !== undefined) await this.#withBroker(() => campaigns.begun(campaign));
+    while (!signal.aborted) {
+      const isDrained = await this.#withBroker(() => this.#collect()) ?? false;
+      const isLast = isDrained && isEmpty;
+      if (clock.now() < this.#nextRound && !isLast) continue;
+      const running = await this.#withBroker(() => this.#round());
+      this.#nextRound = clock.now() + everyMs;
+      if (isLast && running !== undefined) return;
+      if (campaign !== undefined && running?.has(campaign) === false) return;
+    }
+  }
+
+  /**
+   * Runs work that uses NATS. After a failure it reports one line, and waits.
+   *
+   * @returns `undefined` after a failure.
+   */
+  async #withBroker<T>(work: () => Promise<T>): Promise<T | undefined> {
+    const { broker, clock, signal, report } = this.options;
+    try {
+      const result = await work();
+      if (this.#isFailing) report(`blocksweep: NATS at ${broker.place} replies again`);
+      this.#isFailing = false;
+      return result;
+    } catch (error) {
+      if (!isBrokerFailure(error)) throw error;
+      if (isMissingConsumer(error)) this.#consumer = undefined;
+      // While a cluster elects a leader, requests fail for some seconds.
+      if (!this.#isFailing) report(`blocksweep: ${brokerError(error, broker.place).message}`);
+      this.#isFailing = true;
+      await sleep(clock, PAUSE_MS, signal);
+      return undefined;
+    }
+  }
+
+  /**
+   * Requests messages, and writes them.
+   *
+   * @returns Whether no message waits, and none is unacknowledged.
+   */
+  async #collect(): Promise<boolean> {
+    const consumer = await this.#openConsumer();
+    const messages = await consumer.fetch({ max_messages: MESSAGES, expires: FETCH_MS });
+    let batch = this.#newBatch();
+    let count = 0;
+    try {
+      for await (const msg of received(messages, this.options.clock)) {
+        count++;
+        await batch.add(msg);
+        if (!batch.isFull) continue;
+        await this.#write(batch.results);
+        batch = this.#newBatch();
+      }
+    } finally {
+      await this.#write(batch.results); // also when the server is gone
+    }
+    if (count > 0) return false;
+    const { num_pending, num_ack_pending } = await consumer.info();
+    return num_pending + num_ack_pending === 0;
+  }
+
+  async #openConsumer(): Promise<Consumer> {
+    const { broker, identity } = this.options;
+    if (this.#consumer !== undefined) return this.#consumer;
+    await ensureResultConsumer(broker, identity);
+    return this.#consumer = await broker.js.consumers.get(RESULTS, resultConsumer(identity));
+  }
+
+  #newBatch(): ResultBatch {
+    const { campaigns, report } = this.options;
+    return new ResultBatch((name) => campaigns.begun(name), report);
+  }
+
+  /** Writes results, and then acknowledges their messages. */
+  async #write(results: readonly CampaignResults[]): Promise<void> {
+    for (const { campaign, records, parts, messages } of results) {
+      // Without these signs of work, the messages would be delivered again.
+      const keep = () => messages.forEach((msg) => msg.working());
+      const isWritten = await this.#writeNews(campaign, { records, parts }, keep);
+      for (const msg of messages) isWritten ? msg.ack() : msg.nak();
+    }
+  }
+
+  /** Writes what is new of a campaign. Returns `false` when this was cancelled. */
+  async #writeNews(
+    { scanId: id, scope }: CollectedCampaign,
+    news: Pick<CampaignResults, "records"> & { readonly parts: readonly PartUpdate[] },
+    onWait?: () => void,
+  ): Promise<boolean> {
+    const { patient } = this.options;
+    const written = await patient.run(async () => {
+      await writeCampaignBatch(patient.database, { id, ...news }, scope);
+      return true;
+    }, onWait);
+    return written ?? false;
+  }
+
+  /**
+   * Writes what changes without results: opt-outs, the progress of parts, the ends of scans.
+   *
+   * @returns The names of the campaigns whose scans run.
+   */
+  async #round(): Promise<ReadonlySet<string>> {
+    await this.#writeOptOuts();
+    await this.#writeProgress();
+    const running = new Set<string>();
+    for (const [campaign, isRunning] of await this.options.campaigns.inDatabase()) {
+      if (!isRunning) continue;
+      await this.#writeCancelled(campaign);
+      if (!await this.#finish(campaign)) running.add(campaign.name);
+    }
+    await purgeResults(this.options.broker);
+    return running;
+  }
+
+  /** Writes the addresses that have opted out of campaigns since the last time. */
+  async #writeOptOuts(): Promise<void> {
+    const { control, patient, optOuts, clock } = this.options;
+    const fresh = [...control.optOuts()].filter((address) => !this.#optedOut.has(address));
+    if (fresh.length === 0) return;
+    const { database } = patient;
+    const at = Math.round(clock.wall());
+    const rows = fresh.map((address) => ({ address, at }));
+    const isWritten = await patient.run(() =>
+      database.transaction(async () => {
+        await writeOptOutEvents(database, await writeOptOuts(database, rows), null);
+        return true;
+      })
+    );
+    if (!isWritten) return;
+    for (const address of fresh) {
+      optOuts.note(address);
+      this.#optedOut.add(address);
+    }
+  }
+
+  /** Writes the progress of the parts that run. */
+  async #writeProgress(): Promise<void> {
+    const { leases, campaigns } = this.options;
+    const stored = await campaigns.inDatabase();
+    for (const [name, updates] of leases.take()) {
+      try {
+        const isRunning = updates.some(({ state }) => state === "running");
+        const campaign = isRunning ? await campaigns.begun(name) : await campaigns.find(name);
+        if (typeof campaign === "string" || !isRunning && !stored.has(campaign)) continue;
+        const parts = updates.filter(({ part }) => part <= campaign.spec.parts);
+        await this.#writeNews(campaign, { records: [], parts });
+      } catch (error) {
+        leases.putBack(name, updates);
+        throw error;
+      }
+    }
+  }
+
+  /** Parts of a cancelled campaign that no worker holds will not be scanned. */
+  async #writeCancelled(campaign: CollectedCampaign): Promise<void> {
+    const { control, leases, clock } = this.options;
+    const { name, spec } = campaign;
+    if (control.campaigns().get(name)?.state !== "cancelled") return;
+    if (leases.isHeld(name, spec.ackWaitMs)) return;
+    const at = Math.round(clock.wall());
+    const cancelled = Array.from({ length: spec.parts }, (_, i): PartUpdate => (
+      { part: i + 1, state: "cancelled", at, tries: 0 }
+    ));
+    await this.#writeNews(campaign, { records: [], parts: cancelled });
+  }
+
+  /** Ends the scan of a campaign if all its parts have ended, and all its results are stored. */
+  async #finish(campaign: CollectedCampaign): Promise<boolean> {
+    const { patient, clock, downAfter, control, report, onFinished } = this.options;
+    if (!await this.#isStored(campaign)) return false;
+    const { scanId: id, since, name } = campaign;
+    const ended = await patient.run(() =>
+      finishScan(patient.database, {
+        ...{ id, since, at: Math.round(clock.wall()), downAfter },
+        coverage: (parts) => campaign.coverage(parts, control.optOuts()),
+      })
+    );
+    if (ended === undefined) return false;
+    const { state, missing } = ended;
+    report(
+      `blocksweep: campaign ${name}: ${state}; ${countOf(missing, "known server")} did not reply`,
+    );
+    await onFinished?.();
+    return true;
+  }
+
+  /** Whether every result of a campaign is acknowledged. */
+  async #isStored({ name }: CollectedCampaign): Promise<boolean> {
+    const { jsm } = this.options.broker;
+    const { ack_floor } = await (await this.#openConsumer()).info();
+    const last = await jsm.streams.getMessage(RESULTS, { last_by_subj: `bs.results.${name}.>` });
+    return last === null || last.seq <= ack_floor.stream_seq;
+  }
+}
+
+/**
+ * The messages of a request. If the server was killed meanwhile, the client waits for ever, so that a
+ * request ends after a while without a message.
+ */
+async function* received(messages: ConsumerMessages, clock: Clock): AsyncGenerator<JsMsg> {
+  const endLater = () => clock.after(FETCH_MS + GRACE_MS, () => messages.stop());
+  let cancel = endLater();
+  try {
+    for await (const msg of messages) {
+      cancel();
+      yield msg;
+      cancel = endLater();
+    }
+  } finally {
+    cancel();
+    messages.stop();
+  }
+}
+
+/** Whether an error is one of NATS or its client: these pass. */
+function isBrokerFailure(error: unknown): boolean {
+  if (!(error instanceof Error) || error instanceof Deno.errors.NotCapable) return false;
+  return !["OutputLostError", "TypeError", "RangeError", "ReferenceError"].includes(error.name);
+}

@@ -1,0 +1,131 @@
+/**
+ * Messages of results that are written together.
+ *
+ * @module
+ */
+import { FieldError } from "../../core/checked_json.ts";
+import type { ServerRecord } from "../../core/record.ts";
+import type { PartUpdate } from "../../store/parts/scan_parts.ts";
+import { parseResultSubject, type ResultKind } from "../names.ts";
+import type { JsMsg } from "../nats/client_types.ts";
+import type { PartCounters } from "../lease_value.ts";
+import { parsePartEnd, type PartEnd } from "../results.ts";
+import { type CollectedCampaign, storedCoverage } from "./collected_campaign.ts";
+import { readRows } from "./read_rows.ts";
+
+/** Number of rows and of bytes from which on a batch is written. */
+const [MANY_ROWS, MANY_BYTES] = [1000, 4 * 2 ** 20];
+
+/** The results of one campaign in a batch. */
+export interface CampaignResults {
+  readonly campaign: CollectedCampaign;
+  readonly records: ServerRecord[];
+  readonly parts: PartUpdate[];
+  /** The messages, which are acknowledged once the results are stored. */
+  readonly messages: JsMsg[];
+}
+
+/** What becomes of a message that is not added to a batch. */
+export type CampaignLookup = (name: string) => Promise<CollectedCampaign | "unknown" | "unusable">;
+
+/** Delay before a message of a campaign that this program cannot use is delivered again, milliseconds. */
+const UNUSABLE_MS = 30_000;
+
+/** Gathers messages, campaign by campaign. */
+export class ResultBatch {
+  readonly #results = new Map<CollectedCampaign, CampaignResults>();
+  #bytes = 0;
+
+  /**
+   * Begins an empty batch.
+   *
+   * @param find Finds the campaign with a name.
+   * @param report Receives a line for each message with something wrong in it.
+   */
+  constructor(
+    private readonly find: CampaignLookup,
+    private readonly report: (line: string) => void,
+  ) {}
+
+  /** The results by campaign. */
+  get results(): readonly CampaignResults[] {
+    return [...this.#results.values()];
+  }
+
+  /** Whether the batch is to be written now. */
+  get isFull(): boolean {
+    const rows = this.results.reduce((sum, { records }) => sum + records.length, 0);
+    return rows >= MANY_ROWS || this.#bytes >= MANY_BYTES;
+  }
+
+  /**
+   * Adds a message. One that nobody can use is refused, and reported; one of a campaign that another
+   * version of this program can use is delivered again later.
+   */
+  async add(msg: JsMsg): Promise<void> {
+    const subject = parseResultSubject(msg.subject);
+    if (subject === undefined) return this.#refuse(msg, `the subject "${msg.subject}" is wrong`);
+    const { campaign: name, part, kind } = subject;
+    const campaign = await this.find(name);
+    if (campaign === "unusable") return msg.nak(UNUSABLE_MS);
+    const place = `campaign ${name}, part ${part}`;
+    if (campaign === "unknown") return this.#refuse(msg, `${place}: there is no such campaign`);
+    if (part > campaign.spec.parts) return this.#refuse(msg, `${place}: there is no such part`);
+    try {
+      const { trouble, ...news } = newsOf(campaign, part, kind, msg);
+      if (trouble !== undefined) this.report(`blocksweep: ${place}: ${trouble}`);
+      this.#append(campaign, msg, news);
+    } catch (error) {
+      if (!(error instanceof FieldError)) throw error;
+      this.#refuse(msg, `${place}: ignored how it ended: ${error.message}`);
+    }
+  }
+
+  #refuse(msg: JsMsg, why: string): void {
+    this.report(`blocksweep: ${why}`);
+    msg.term(); // servers before 2.10 ignore a refusal that has a reason
+  }
+
+  #append(campaign: CollectedCampaign, msg: JsMsg, { records = [], parts = [] }: News): void {
+    const results = this.#results.get(campaign) ??
+      { campaign, records: [], parts: [], messages: [] };
+    this.#results.set(campaign, results);
+    for (const one of records) results.records.push(one);
+    for (const one of parts) results.parts.push(one);
+    results.messages.push(msg);
+    this.#bytes += msg.data.length;
+  }
+}
+
+/** What a message contains. */
+interface News {
+  readonly records?: readonly ServerRecord[];
+  readonly parts?: readonly PartUpdate[];
+  readonly trouble?: string;
+}
+
+/** @throws FieldError for an end of a part that cannot be read. */
+function newsOf(campaign: CollectedCampaign, part: number, kind: ResultKind, msg: JsMsg): News {
+  const at = msg.time.getTime();
+  if (kind === "rows") return readRows(campaign, part, msg.data, at);
+  return { parts: [endOf(part, kind, parsePartEnd(msg.string()), at)] };
+}
+
+function endOf(
+  part: number,
+  state: Exclude<ResultKind, "rows">,
+  { worker, tries, counters, packetLoss, why, coverage }: PartEnd,
+  at: number,
+): PartUpdate {
+  if (state === "done" && coverage === undefined) {
+    throw new FieldError("coverage is missing");
+  }
+  const numbers = { ...numbersOf(counters), packetLoss: packetLoss ?? undefined };
+  const floods = coverage && storedCoverage(coverage);
+  return { part, state, at, worker, tries, numbers, why, ...(floods && { floods }) };
+}
+
+/** The numbers of a part, as databases have them. */
+export function numbersOf({ sent, replies, found, position, total }: PartCounters) {
+  return { probesSent: sent, replies, found, position, total };
+}

@@ -1,0 +1,27 @@
+/**
+ * The command `campaign collect`.
+ *
+ * @module
+ */
+import project from "../../../../deno.json" with { type: "json" };
+import { EXIT } from "../../../app/exit_codes.ts";
+import { onInterrupt } from "../../../app/interrupt_signals.ts";
+import { dashed } from "../../../app/options/option.ts";
+import { collect } from "../../../campaign/collector/collect.ts";
+import { type CommandCall, readCommandLine } from "../../options/command_line.ts";
+import { reportError, reportLine } from "../../term/console.ts";
+
+/** Runs `campaign collect`; returns the exit code. */
+export async function runCampaignCollect(call: CommandCall): Promise<number> {
+  const { words: [campaign], options } = readCommandLine("campaign collect", call);
+  using interrupt = onInterrupt(() => {});
+  const context = {
+    allProtocols: call.allProtocols,
+    program: project.version,
+    nameOf: dashed, // the options of campaigns were given to another command
+    warn: reportLine,
+    note: reportError,
+  };
+  await collect({ ...options, campaign }, context, interrupt.signal);
+  return interrupt.signal.aborted ? EXIT.interrupted : EXIT.done;
+}

@@ -14,9 +14,10 @@ import { finishScan } from "../../store/parts/finish_scan.ts";
 import type { PartUpdate } from "../../store/parts/scan_parts.ts";
 import type { Control } from "../control.ts";
 import { resultConsumer, RESULTS } from "../names.ts";
-import type { Consumer, ConsumerMessages, JsMsg } from "../nats/client_types.ts";
+import type { Consumer } from "../nats/client_types.ts";
 import type { Broker } from "../nats/connection.ts";
 import { brokerError, isMissingConsumer } from "../nats/errors.ts";
+import { fetchMessages } from "../nats/fetch_messages.ts";
 import { ensureResultConsumer } from "../nats/topology.ts";
 import type { CollectedCampaign } from "./collected_campaign.ts";
 import type { KnownCampaigns } from "./known_campaigns.ts";
@@ -27,10 +28,6 @@ import { type CampaignResults, ResultBatch } from "./result_batch.ts";
 
 /** Maximum number of messages of a request, at most 512 KiB each. */
 const MESSAGES = 64;
-/** How long a request waits for messages, milliseconds: the least that NATS allows. */
-const FETCH_MS = 1000;
-/** How much later a request without a reply ends, milliseconds. */
-const GRACE_MS = 2000;
 /** Pause after a failure of NATS, milliseconds. */
 const PAUSE_MS = 1000;
 /** Usual time between two writes of the progress of parts, milliseconds. */
@@ -125,11 +122,10 @@ export class Collector {
    */
   async #collect(): Promise<boolean> {
     const consumer = await this.#openConsumer();
-    const messages = await consumer.fetch({ max_messages: MESSAGES, expires: FETCH_MS });
     let batch = this.#newBatch();
     let count = 0;
     try {
-      for await (const msg of received(messages, this.options.clock)) {
+      for await (const msg of fetchMessages(consumer, MESSAGES, this.options.clock)) {
         count++;
         await batch.add(msg);
         if (!batch.isFull) continue;
@@ -276,25 +272,6 @@ export class Collector {
     const { ack_floor } = await (await this.#openConsumer()).info();
     const last = await jsm.streams.getMessage(RESULTS, { last_by_subj: `bs.results.${name}.>` });
     return last === null || last.seq <= ack_floor.stream_seq;
-  }
-}
-
-/**
- * The messages of a request. If the server was killed meanwhile, the client waits for ever, so that a
- * request ends after a while without a message.
- */
-async function* received(messages: ConsumerMessages, clock: Clock): AsyncGenerator<JsMsg> {
-  const endLater = () => clock.after(FETCH_MS + GRACE_MS, () => messages.stop());
-  let cancel = endLater();
-  try {
-    for await (const msg of messages) {
-      cancel();
-      yield msg;
-      cancel = endLater();
-    }
-  } finally {
-    cancel();
-    messages.stop();
   }
 }
 

@@ -14,14 +14,13 @@ import type { CampaignEntry } from "../control.ts";
 import { taskConsumer, TASKS } from "../names.ts";
 import type { Consumer, JsMsg } from "../nats/client_types.ts";
 import { BrokerError } from "../nats/errors.ts";
+import { fetchMessages } from "../nats/fetch_messages.ts";
 import { partRequest } from "../part_request.ts";
 import { getSpec, type Spec } from "../spec.ts";
 import { Budget } from "./budget.ts";
 import { type PartOfCampaign, PartRun, type ReceivedTask, type StopReason } from "./part_run.ts";
 import type { WorkerContext } from "./worker_context.ts";
 
-/** Time for which a fetch waits for a task, milliseconds: the least that NATS allows. */
-const FETCH_MS = 1000;
 /** Delay before a task that this worker refuses is delivered to another, milliseconds. */
 const REFUSED_MS = 5000;
 
@@ -109,8 +108,7 @@ export class CampaignJob {
   async fetch(most: number, start: (run: Promise<boolean>) => void): Promise<void> {
     const loaded = await this.#load();
     if (loaded === undefined) return;
-    const messages = await this.#consumer!.fetch({ max_messages: most, expires: FETCH_MS });
-    for await (const msg of messages) {
+    for await (const msg of fetchMessages(this.#consumer!, most, this.worker.clock)) {
       const task = this.#accept(msg);
       if (task !== undefined) start(this.#runPart(loaded, task));
     }

@@ -155,7 +155,7 @@ export class PartRun {
     const tries = MAX_TRIES;
     const { worker } = this.worker;
     await publisher.end("poisoned", { form: 1, worker, tries, counters, packetLoss: null, why });
-    await this.#end(held, "poisoned", { tries });
+    await this.#end(held, "poisoned", { tries, why });
     this.#report(`is given up after ${MAX_TRIES} tries: ${why ?? "the reason is unknown"}`);
   }
 

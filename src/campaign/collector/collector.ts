@@ -171,6 +171,7 @@ export class Collector {
     const { patient } = this.options;
     const written = await patient.run(async () => {
       await writeCampaignBatch(patient.database, { id, ...news }, scope);
+      await patient.database.flush(); // what is acknowledged survives a failure of the machine
       return true;
     }, onWait);
     return written ?? false;

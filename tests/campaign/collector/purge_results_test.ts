@@ -33,6 +33,11 @@ natsTest(
     };
     await acknowledge("a", 3);
     assertEquals([await purgeResults(broker), await waiting()], [0, 3]);
+    const list = async function* (stream: string) {
+      for await (const one of consumers.list(stream)) if (one.ack_floor.stream_seq > 1) yield one;
+    };
+    const electing = { jsm: { streams, consumers: { list } } };
+    assertEquals([await purgeResults(electing), await waiting()], [0, 3]); // b is omitted
     await acknowledge("b", 2);
     assertEquals([await purgeResults(broker), await waiting()], [2, 1]);
     await acknowledge("b", 1);

@@ -40,7 +40,7 @@ export const SCAN: StoredScan = {
     heartbeat_at: NOW,
     ends_at: null,
     runs: 1,
-    parts: 1,
+    ...{ campaign: null, shard: null, parts: 1 },
     parts_done: 0,
     parts_running: 0,
     parts_poisoned: 0,

@@ -78,8 +78,9 @@ export class CollectedCampaign implements SubmittedCampaign {
     this.scanId = scanId;
     this.since = beganAt(scanId);
     this.scope = { ...queriedProtocolsOf({ choice, named, options }), downAfter };
+    const config = { campaign: name, ...JSON.parse(formatConfig("scan", given)) };
     this.start = {
-      ...{ id: scanId, at: this.since, parts: spec.parts, config: formatConfig("scan", given) },
+      ...{ id: scanId, at: this.since, parts: spec.parts, config: JSON.stringify(config) },
       addresses: addressesOf(found, named.targets, []),
     };
     this.#options = scanSelection(choice, named);

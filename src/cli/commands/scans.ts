@@ -7,7 +7,7 @@ import { dateText } from "../term/date_text.ts";
 import { clockTime, countOf, withCommas } from "../../core/quantities.ts";
 import { jsonText } from "../../sinks/json.ts";
 import { type ListedParts, listedParts } from "../../store/parts/part_list.ts";
-import { countScans, newestScans, type StoredScan } from "../../store/scans/scan_list.ts";
+import { countScans, newestScans, scanName, type StoredScan } from "../../store/scans/scan_list.ts";
 import { withDatabaseErrors } from "../../store/store.ts";
 import { connectionEnvironment } from "../../app/databases/connection_environment.ts";
 import { openNamed } from "../../app/databases/select_servers.ts";
@@ -77,9 +77,11 @@ function etaText({ state, ends_at: at }: StoredScan, now: number): string {
   return state !== "running" || at === null ? "" : clockTime(Math.max(0, at - now) / 1000);
 }
 
-function rangesText({ ranges, excluded, widened }: StoredScan): string {
+function rangesText(scan: StoredScan): string {
+  const { ranges, excluded, widened } = scan;
+  const name = scanName(scan);
   const shown = ranges.slice(0, 3).join(", ");
   const more = ranges.length > 3 ? ` and ${withCommas(ranges.length - 3)} more` : "";
   const without = excluded.length === 0 ? "" : `, ${countOf(excluded.length, "range")} excluded`;
-  return `${shown}${more}${without}${widened ? " (widened)" : ""}`;
+  return `${name && `${name}: `}${shown}${more}${without}${widened ? " (widened)" : ""}`;
 }

@@ -20,7 +20,7 @@ export interface CampaignStart {
   readonly at: number;
   /** Number of parts. */
   readonly parts: number;
-  /** The scan's options as JSON, without passwords. */
+  /** The scan's options as JSON, without passwords, and its `campaign`: the name. */
   readonly config: string;
   /** What the scan probes. */
   readonly addresses: ScanAddresses;

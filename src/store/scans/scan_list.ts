@@ -12,6 +12,7 @@ import {
   type Value,
 } from "../database/database.ts";
 import { canonicalHost } from "../rows/addresses.ts";
+import { readJson } from "../rows/json_cells.ts";
 import { storableUuid } from "../rows/stored_values.ts";
 import { STALE_MS } from "./scan_progress.ts";
 
@@ -23,6 +24,10 @@ export interface StoredScan {
   readonly kind: string;
   /** `running`, `stale`, `finished`, `interrupted` or `failed`. `stale`: running, but without a heartbeat. */
   readonly state: string;
+  /** The name of the campaign; null: the scan is no campaign, or the name is unknown. */
+  readonly campaign: string | null;
+  /** The shard that the scan probes, such as `2/4`; null: all targets. */
+  readonly shard: string | null;
   /** When the scan began; null: unknown. */
   readonly started_at: number | null;
   /** When the scan ended; null: it runs, or unknown. */
@@ -141,6 +146,12 @@ export async function countScans(database: Database): Promise<number> {
   return Number((await database.rows("select count(*) as count from scans"))[0].count);
 }
 
+/** Which campaign or shard a scan is: `campaign lab`, `shard 2/4`; an empty text for other scans. */
+export function scanName({ campaign, shard }: Pick<StoredScan, "campaign" | "shard">): string {
+  if (campaign !== null) return `campaign ${campaign}`;
+  return shard === null ? "" : `shard ${shard}`;
+}
+
 type Ranges = Pick<StoredScan, "ranges" | "excluded" | "widened">;
 
 function scanOf(row: Row): Omit<StoredScan, keyof Ranges> {
@@ -149,9 +160,17 @@ function scanOf(row: Row): Omit<StoredScan, keyof Ranges> {
     scan_id: row.uuid,
     ...Object.fromEntries(TEXTS.map((name) => [name, row[name]])),
     ...(row.stale === 1 && { state: "stale" }),
+    ...namesOf(String(row.config)),
     ...Object.fromEntries(NULLABLE.map((name) => [name, numberOrNull(name)])),
     ...Object.fromEntries(NUMBERS.map((name) => [name, Number(row[name])])),
   } as unknown as Omit<StoredScan, keyof Ranges>;
+}
+
+/** The members of a scan's options that name it. Another program may have written any text. */
+function namesOf(config: string): Pick<StoredScan, "campaign" | "shard"> {
+  const { campaign, shard } = Object(readJson(config, "facts"));
+  const textOrNull = (value: unknown) => typeof value === "string" ? value : null;
+  return { campaign: textOrNull(campaign), shard: textOrNull(shard) };
 }
 
 async function rangesOf(database: Database, { id }: Row): Promise<Ranges> {

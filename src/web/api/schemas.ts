@@ -56,6 +56,8 @@ const SERVER = object({
 const SCAN_PROPERTIES: Properties = {
   scan_id: TEXT,
   kind: described(TEXT, "sweep, watch or import"),
+  campaign: described(TEXT_OR_NULL, "the name of the campaign; null: none, or unknown"),
+  shard: described(TEXT_OR_NULL, "the shard that it probes, such as 2/4; null: all targets"),
   state: described(TEXT, "running, stale, finished, interrupted or failed"),
   ...{ started_at: TIME_OR_NULL, finished_at: TIME_OR_NULL, heartbeat_at: TIME_OR_NULL },
   ...{ ends_at: TIME_OR_NULL, runs: COUNT, position: NUMBER },

@@ -5,7 +5,7 @@
  * @module
  */
 import type { ListedParts } from "../../store/parts/part_list.ts";
-import type { StoredScan } from "../../store/scans/scan_list.ts";
+import { scanName, type StoredScan } from "../../store/scans/scan_list.ts";
 import type { ListedServer } from "../data/dashboard_data.ts";
 import { ageText, countText, durationText, percentText, UNKNOWN } from "../parts/quantities.ts";
 import { PartCounts, PartLists } from "../parts/campaign_parts.tsx";
@@ -14,7 +14,7 @@ import { safeText, Time } from "../parts/texts.tsx";
 import { Card, Empty, Figure, PageHead } from "../parts/blocks.tsx";
 import { htmlDocument } from "./layout.tsx";
 import type { PageContext } from "./page_context.ts";
-import { durationOf, kindText, ScanState, shareOf } from "../parts/scan_table.tsx";
+import { durationOf, kindText, nameText, ScanState, shareOf } from "../parts/scan_table.tsx";
 import { ServerTable } from "../parts/server_table.tsx";
 
 /** What the page of a scan shows. */
@@ -34,13 +34,14 @@ export function scanPage({ scan, finds, parts }: ScanPageData, context: PageCont
   const isRunning = scan.state === "running" && IDENTITY.test(scan.scan_id);
   const { now, hasPlaces } = context;
   return htmlDocument({
-    title: `${kindText(scan)} ${scan.scan_id}`,
+    title: `${kindText(scan)} ${nameText(scan) || scan.scan_id}`,
     context,
     scripts: isRunning ? ["live"] : [],
     children: (
       <div class="stack" data-scan={isRunning ? scan.scan_id : undefined}>
         <PageHead title={kindText(scan)}>
           <ScanState scan={scan} />
+          {scanName(scan) !== "" && <strong>{nameText(scan)}</strong>}
           <code>{safeText(scan.scan_id, 40)}</code>
         </PageHead>
         <Progress scan={scan} now={now} />

@@ -4,11 +4,14 @@
  *
  * @module
  */
-import type { StoredScan } from "../../store/scans/scan_list.ts";
+import { scanName, type StoredScan } from "../../store/scans/scan_list.ts";
 import { acceptedUrl, scanUrl } from "./links.ts";
 import { countText, durationText, percentText, shortCount, UNKNOWN } from "./quantities.ts";
 import { Bar } from "./server_parts.tsx";
 import { Age, safeText } from "./texts.tsx";
+
+/** Maximum length of the name of a scan, UTF-16 units. */
+const LONGEST_NAME = 60;
 
 /** The kinds of scans in words. */
 const KINDS: Readonly<Record<string, string>> = {
@@ -20,6 +23,11 @@ const KINDS: Readonly<Record<string, string>> = {
 /** The kind of a scan in words. */
 export function kindText({ kind }: StoredScan): string {
   return KINDS[kind] ?? safeText(kind, 20);
+}
+
+/** Which campaign or shard a scan is. */
+export function nameText(scan: StoredScan): string {
+  return safeText(scanName(scan), LONGEST_NAME);
 }
 
 /** The classes of states. */
@@ -87,7 +95,7 @@ function ScanRow({ scan, now }: { scan: StoredScan; now: number }) {
     <tr>
       <td>
         <a href={acceptedUrl(scanUrl(scan.scan_id))}>{kindText(scan)}</a>{" "}
-        <small class="wide-only">{targetText(scan)}</small>
+        <small>{nameText(scan)}</small> <small class="wide-only">{targetText(scan)}</small>
       </td>
       <td>
         <ScanState scan={scan} />

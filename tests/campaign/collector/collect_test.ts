@@ -183,7 +183,8 @@ collectorTest(
     await lab.end(2, "done");
     await until(async () => (await scan(lab)).state === "finished");
     await collector.stop();
-    assertEquals((await newestScans(lab.database, 1))[0].runs, 2);
+    const [{ runs, campaign }] = await newestScans(lab.database, 1);
+    assertEquals([runs, campaign], [2, NAME]);
   },
 );
 

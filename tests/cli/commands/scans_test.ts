@@ -14,7 +14,7 @@ const SCAN: StoredScan = {
     heartbeat_at: 5000,
     ends_at: 65_000,
     runs: 2,
-    parts: 1,
+    ...{ campaign: null, shard: null, parts: 1 },
     parts_done: 0,
     parts_running: 0,
     parts_poisoned: 0,
@@ -35,6 +35,10 @@ Deno.test("a running scan is shown with its share, its ETA and its ranges, and a
     "1970-01-01 00:00:00 sweep stale 12.5% 1,234 5 4 1.5% 5,000 2 (widened)",
   ]);
   assertEquals(scanLines([], 0, 80), ["no scans"]);
+  const named = [{ ...SCAN, campaign: "lab" }, { ...SCAN, shard: "2/4" }];
+  const [, campaign, shard] = scanLines(named, 5000, Infinity);
+  assertStringIncludes(campaign, " campaign lab: 10.0.0.0-10.0.0.255, ");
+  assertStringIncludes(shard, " shard 2/4: 10.0.0.0-10.0.0.255, ");
 });
 
 Deno.test("a scan that is killed shows as running with its progress, as stale later, and as finished after a resumption", () =>

@@ -49,6 +49,25 @@ onEngines(
   },
 );
 
+onEngines("the options of a scan name its campaign or its shard", async (db) => {
+  await begin(db);
+  const named = async () => {
+    const [{ campaign, shard }] = await newestScans(db, 1);
+    return [campaign, shard];
+  };
+  assertEquals(await named(), [null, null]);
+  const configs: [string, unknown[]][] = [
+    ['{"campaign":"lab","rate":"1k"}', ["lab", null]],
+    ['{"shard":"2/4"}', [null, "2/4"]],
+    ['{"campaign":5,"shard":["2/4"]}', [null, null]],
+    ["[]", [null, null]],
+  ];
+  for (const [config, names] of configs) {
+    await db.run("update scans set config = ?", [config]);
+    assertEquals(await named(), names, config);
+  }
+});
+
 onEngines("a scan of which only records were known gets its start", async (db) => {
   await writeCampaignBatch(db, { id: ID, records: [record(1)], parts: [] }, SCOPE);
   assertEquals((await newestScans(db, 1))[0].kind, "import");

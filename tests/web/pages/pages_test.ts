@@ -136,7 +136,10 @@ Deno.test("the page of a campaign's scan has its parts by state, its workers and
   assertEquals(counts, ["done 2", "running 290", "queued 7", "poisoned 1", "cancelled 0"]);
   assertEquals(html.match(/<bdi>Sample<\/bdi><\/td><td class="number">7</g)?.length, 201);
   assert(html.includes("90 more are not shown."));
+  assert(html.includes("<strong>campaign Sample</strong>"));
+  assert(HARMLESS.get("/scans")!.includes("<small>campaign Sample</small>"));
   const sweep = HARMLESS.get("/scans/2")!;
+  assert(sweep.includes("<strong>shard 2/4</strong>"));
   assert(!sweep.includes("Workers and their parts"));
 });
 

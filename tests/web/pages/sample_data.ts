@@ -90,7 +90,7 @@ export function scanOf(text: string, state: string): StoredScan {
       heartbeat_at: NOW,
       ends_at: NOW + HOUR,
       runs: 1,
-      parts: 300,
+      ...{ campaign: text, shard: text, parts: 300 },
       parts_done: 2,
       parts_running: 290,
       parts_poisoned: 1,
@@ -172,7 +172,9 @@ export function pagesWith(text: string): Map<string, string> {
     ...{ port: [4000], network: ["203.0.113.0/24"], operator: [64_500], minPlayers: 1 },
   };
   const running = [scanOf(text, "running"), scanOf(text, text)];
-  const sweep = { ...running[0], scan_id: "2", kind: "sweep" };
+  const sweep = {
+    ...{ ...running[0], scan_id: "2", kind: "sweep", campaign: null, shard: "2/4", parts: 1 },
+  };
   const points = [0, 1, 5].map((i) => ({ at: NOW - i * HOUR, servers: 3, online: 2, players: 1 }));
   const trend = { value: text, points: points.toReversed() };
   const overview = { servers: 3, online: 2, players: 1, stale: 1, newestReplyAt: NOW };

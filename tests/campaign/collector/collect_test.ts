@@ -1,4 +1,4 @@
-/** Covers src/campaign/collector/. */
+/** Covers src/campaign/collector/ and, by its requests for results, src/campaign/nats/fetch_messages.ts. */
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { InputError } from "../../../src/core/errors.ts";
 import { ATTACHMENTS } from "../../../src/core/record.ts";

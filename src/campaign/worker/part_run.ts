@@ -14,7 +14,7 @@ import { hasEnded } from "../lease_value.ts";
 import type { JsMsg } from "../nats/client_types.ts";
 import type { Spec } from "../spec.ts";
 import type { Budget } from "./budget.ts";
-import { coverageOfPart, type HeldPart, progressIn, scanPart } from "./part_scan.ts";
+import { coverageOfPart, type HeldPart, NotBegun, progressIn, scanPart } from "./part_scan.ts";
 import { Publisher } from "./publisher.ts";
 import type { WorkerContext } from "./worker_context.ts";
 
@@ -199,13 +199,14 @@ export class PartRun {
     if (await lease.end(state, { why: undefined, ...extra }, abandon)) await this.#acknowledge();
   }
 
-  /** Gives back a part that failed. It counts as a try. */
+  /** Gives back a part that failed. It counts as a try, unless the scan could not begin here. */
   async #giveBack(lease: Lease, error: Error): Promise<void> {
     const { tries } = lease.value;
     const why = error.message;
     this.#hasFailed = true;
     this.#report(`failed: ${why}`);
-    if (await lease.end("released", { tries, why }, this.worker.abandon)) {
+    const counted = error instanceof NotBegun ? {} : { tries };
+    if (await lease.end("released", { ...counted, why }, this.worker.abandon)) {
       this.task.msg.nak(RETRY_MS * tries);
     }
   }

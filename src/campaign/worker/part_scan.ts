@@ -5,10 +5,12 @@
  */
 import { numbersOf } from "../../app/databases/scan_databases.ts";
 import { prepareScan } from "../../app/scan/prepare_scan.ts";
-import { runPreparedScan, type ScanResult } from "../../app/scan/run_scan.ts";
+import type { ScanRequest } from "../../app/scan/read_scan.ts";
+import { type RunOptions, runPreparedScan, type ScanResult } from "../../app/scan/run_scan.ts";
 import { randomBytes } from "../../app/system_random.ts";
 import { formatAddress } from "../../core/address.ts";
 import { objectOf } from "../../core/checked_json.ts";
+import { InputError, permissionText, ShortageError } from "../../core/errors.ts";
 import { sleep } from "../../net/clock.ts";
 import {
   type Counters,
@@ -45,7 +47,14 @@ export interface HeldPart {
   readonly onStart: (controls: ScanControls) => void;
 }
 
-/** Scans a part from its marks on. Rejects when the scan cannot be prepared or begun. */
+/** A scan that could not begin here. It sent nothing, and may begin in another worker. */
+export class NotBegun extends Error {}
+
+/**
+ * Scans a part from its marks on.
+ *
+ * @throws NotBegun for what this worker lacks; FieldError for the marks of the lease.
+ */
 export async function scanPart(held: HeldPart, worker: WorkerContext): Promise<ScanResult> {
   const { spec, part, lease, publisher, budget, signal, abandon, onStart } = held;
   const { scanId } = spec.configuration;
@@ -55,8 +64,7 @@ export async function scanPart(held: HeldPart, worker: WorkerContext): Promise<S
   const toScan = { part, from: progress.marks, worker: options, excluded };
   const request = partRequest(spec, toScan, context);
   await using _opened = request.opened;
-  const scan = await prepareScan(request);
-  return await runPreparedScan(scan, {
+  return await runHere(request, {
     signal,
     abandon,
     throttle: budget.throttle,
@@ -68,6 +76,22 @@ export async function scanPart(held: HeldPart, worker: WorkerContext): Promise<S
     begin: () => [new ResultSink(publisher, worker.clock, abandon)],
     onStart,
   });
+}
+
+/** @throws NotBegun */
+async function runHere(request: ScanRequest, options: RunOptions): Promise<ScanResult> {
+  let hasBegun = false;
+  const onStart = (controls: ScanControls) => {
+    hasBegun = true;
+    options.onStart?.(controls);
+  };
+  try {
+    return await runPreparedScan(await prepareScan(request), { ...options, onStart });
+  } catch (error) {
+    const isOwn = !hasBegun && [InputError, ShortageError, Deno.errors.NotCapable]
+      .some((one) => error instanceof one);
+    throw isOwn ? new NotBegun(permissionText((error as Error).message)) : error;
+  }
 }
 
 /** What a lease keeps of the scan of its part: where it continues, and its counters. */

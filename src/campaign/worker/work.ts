@@ -19,6 +19,7 @@ import { Control } from "../control.ts";
 import { type Broker, connectBroker } from "../nats/connection.ts";
 import { checkTopology } from "../nats/topology.ts";
 import { CampaignJob } from "./campaign_job.ts";
+import { requireSockets } from "./require_sockets.ts";
 import { WorkerBeat } from "./worker_beat.ts";
 import type { WorkerContext } from "./worker_context.ts";
 
@@ -45,7 +46,7 @@ const IDLE_MS = 1000;
  * Works until the signal aborts.
  *
  * @throws InputError when the worker cannot begin: no server, no campaign, a wrong clock, options that
- * cannot be used.
+ * cannot be used, or a socket that cannot be opened.
  */
 export async function work(given: GivenOptions, surroundings: WorkSurroundings): Promise<void> {
   const { context, signal, abandon = new AbortController().signal } = surroundings;
@@ -56,6 +57,7 @@ export async function work(given: GivenOptions, surroundings: WorkSurroundings):
       `Cannot use --engine xdp with --slots ${slots}: one scan at a time can use it; use --slots 1`,
     );
   }
+  await requireSockets(options, context.network);
   const network = networkOf(context, optOutFile);
   const { clock } = network;
   const excluded = await workerExclusions(options, network.resolve);

@@ -24,9 +24,14 @@ class WorkerProcess implements AsyncDisposable {
   readonly #read: Promise<void>;
   readonly lines = new Lines();
 
-  constructor(url: string, options: readonly string[] = [], flags: readonly string[] = []) {
+  constructor(
+    url: string,
+    options: readonly string[] = [],
+    flags: readonly string[] = [],
+    net = "--allow-net",
+  ) {
     const words = ["campaign", "work", "--nats", url, ...options];
-    this.#child = start(words, { permissions: ["--allow-net", ...flags] });
+    this.#child = start(words, { permissions: [net, ...flags] });
     void this.#child.stdout.cancel();
     this.#read = this.#readLines();
   }
@@ -87,6 +92,29 @@ natsTest(
     const { rows } = await readResults(broker);
     const hosts = new Set(rows.map(({ host }) => host));
     assertEquals(hosts, new Set(fleet.servers.map(({ host }) => host)));
+  },
+);
+
+natsTest(
+  "a worker that cannot open sockets ends with one line before it takes a part",
+  async () => {
+    await using server = await startNats();
+    await using broker = await connect(server.url);
+    await submit(broker, { targets: ["127.51.0.0/24"], options: { "parts": "1" } });
+    const { host } = new URL(server.url);
+    const cases: [RegExp, ConstructorParameters<typeof WorkerProcess>][] = [
+      [/permission is missing; add --allow-net/, [server.url, [], [], `--allow-net=${host}`]],
+      [/Cannot open a socket: /, [server.url, ["--source-ip", "192.0.2.1"]]],
+      [/Cannot use --engine udp: it needs --allow-ffi/, [server.url, ["--engine", "udp"]]],
+    ];
+    for (const [text, words] of cases) {
+      await using worker = new WorkerProcess(...words);
+      assertEquals(await worker.code(), 2);
+      assertEquals(worker.lines.all.length, 1, worker.lines.all.join("\n"));
+      assert(text.test(worker.lines.all[0]), worker.lines.all[0]);
+    }
+    const { messages } = (await broker.jsm.streams.info("KV_BS_LEASES")).state;
+    assertEquals(messages, 0);
   },
 );
 

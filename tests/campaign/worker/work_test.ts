@@ -163,10 +163,10 @@ natsTest("a part that fails is tried five times, and then poisoned with the reas
   const leases = await broker.bucket(LEASES);
   const value = { ...UNTAKEN, worker: "other", at: 0, tries: 3 };
   await leases.create(KEY, formatLeaseValue(value));
-  const openSocket = () => {
+  const network = testNetwork(() => {
     throw new Error("there is no route");
-  };
-  const worker = startWorker(server.url, { network: { ...testNetwork(), openSocket } });
+  });
+  const worker = startWorker(server.url, { network });
   const seen = new Map<number, string | undefined>();
   await whenLeases(broker, (all) => {
     const { state, tries, why } = all.get(KEY)!;
@@ -174,11 +174,42 @@ natsTest("a part that fails is tried five times, and then poisoned with the reas
     return state === "poisoned";
   });
   await worker.stop();
-  const why = "Cannot open a socket: there is no route";
+  const why = "there is no route";
   assertEquals([...seen].filter(([tries]) => tries > 3), [[4, why], [5, why]]);
   const { ends: [{ kind, end }] } = await readResults(broker);
   assertEquals([kind, end.why, end.tries], ["poisoned", why, 5]);
   assertEquals(await tasksLeft(broker), 0);
+});
+
+natsTest("what a worker lacks does not count as a try of the part", async () => {
+  await using server = await startNats();
+  await using broker = await connect(server.url);
+  await submit(broker, { targets: ["127.50.0.0/24"], options: { "parts": "1" } });
+  const leases = await broker.bucket(LEASES);
+  await leases.create(KEY, formatLeaseValue({ ...UNTAKEN, worker: "other", at: 0, tries: 4 }));
+  const usual = testNetwork();
+  let failures = 0;
+  const network: typeof usual = {
+    ...usual,
+    openSocket(local, gate) {
+      // The check before the first part has no gate.
+      if (gate !== undefined && failures++ < 2) throw new Error("the address is not available");
+      return usual.openSocket(local, gate);
+    },
+  };
+  const worker = startWorker(server.url, { network });
+  const seen = new Set<string>();
+  await whenLeases(broker, (all) => {
+    const { state, tries, why } = all.get(KEY)!;
+    if (why !== undefined) seen.add(`${state} ${tries} ${why}`);
+    return state === "done";
+  });
+  await worker.stop();
+  const why = "Cannot open a socket: the address is not available";
+  assert(seen.has(`released 4 ${why}`), [...seen].join());
+  assertEquals(worker.lines.all.filter((line) => line.endsWith(`failed: ${why}`)).length, 2);
+  const { ends: [{ kind, end }] } = await readResults(broker);
+  assertEquals([kind, end.tries], ["done", 5]);
 });
 
 natsTest("a worker whose part another has taken sends and publishes nothing more", async () => {
@@ -364,6 +395,11 @@ natsTest("a worker does not begin without a campaign, or with a wrong clock", as
     () => startWorker(server.url, { slots: 2, options: { engine: "xdp" } }).ended,
     InputError,
     "use --slots 1",
+  );
+  await assertRejects(
+    () => startWorker(server.url, { options: { "source-ip": "192.0.2.1" } }).ended,
+    InputError,
+    "Cannot open a socket",
   );
 });
 

@@ -19,6 +19,9 @@ export const LEASE_STATES = ["held", "released", "done", "poisoned", "cancelled"
 /** The state of a part. */
 export type LeaseState = typeof LEASE_STATES[number];
 
+/** How often a part is tried before it is poisoned. */
+export const MAX_TRIES = 5;
+
 /** What a part has done so far. */
 export interface PartCounters {
   /** Packets sent: probes and connections. */

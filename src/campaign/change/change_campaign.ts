@@ -22,7 +22,7 @@ const CHANGES = {
   pause: { from: ["running"], to: "paused" },
   resume: { from: ["paused"], to: "running" },
   // A cancel that was ended before it removed the tasks can be repeated.
-  cancel: { from: ["running", "paused", "cancelled"], to: "cancelled" },
+  cancel: { from: ["running", "paused", "ended", "cancelled"], to: "cancelled" },
 } as const;
 
 /** A change of a campaign's state. */
@@ -99,21 +99,27 @@ export async function retryPoisoned(
  * Removes a campaign from NATS. The entry is removed last, so that a removal that was ended in the
  * middle can be repeated.
  *
- * @throws InputError for a campaign that runs, and for one whose results are not yet written.
+ * @throws InputError for a campaign that runs, one with poisoned parts, and for one whose results are not yet written.
  */
 export async function removeCampaign(
   broker: Broker,
   control: Control,
-  { name, state, held }: CampaignStatus,
+  { name, state, parts: { held, lost, poisoned } }: CampaignStatus,
 ): Promise<void> {
   const refuse = (why: string) => new InputError(`Cannot remove campaign ${name}: ${why}`);
+  if (state === "ended") {
+    throw refuse(
+      `${countOf(poisoned, "part")} ${poisoned === 1 ? "is" : "are"} poisoned: ` +
+        `campaign retry ${name}, or campaign cancel ${name} first`,
+    );
+  }
   if (state !== "finished" && state !== "cancelled") {
     throw refuse(`it is ${state}; end it first with campaign cancel ${name}`);
   }
-  if (held.length > 0) {
+  if (held + lost > 0) {
     throw refuse(
       `workers still have ${
-        countOf(held.length, "part")
+        countOf(held + lost, "part")
       }; wait until they have stopped, or if they ` +
         `are gone, run campaign cancel ${name} again`,
     );

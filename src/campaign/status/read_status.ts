@@ -11,7 +11,7 @@ import { RESULTS } from "../names.ts";
 import type { Broker } from "../nats/connection.ts";
 import { brokerError } from "../nats/errors.ts";
 import { getSpec } from "../spec.ts";
-import { type CampaignStatus, campaignStatus } from "./status.ts";
+import { type CampaignLimits, type CampaignStatus, campaignStatus } from "./status.ts";
 import { readWorkers, type StoredWorker } from "../stored_leases.ts";
 
 /** The results that wait in NATS. */
@@ -35,6 +35,8 @@ export interface CollectorStatus {
 
 /** The state of campaigns, and of what they share. */
 export interface SystemStatus {
+  /** When it was read, Unix milliseconds by the clock of this machine. */
+  readonly at: number;
   readonly campaigns: readonly CampaignStatus[];
   readonly workers: readonly StoredWorker[];
   readonly results: ResultsStatus;
@@ -46,8 +48,8 @@ const LARGEST = 512 * 1024;
 
 /** Reads the state of campaigns, as often as requested. */
 export class StatusReader {
-  /** The rates of campaigns, by the digest of their spec. */
-  readonly #budgets = new Map<string, number | null | undefined>();
+  /** What the specs of campaigns limit, by their digest. */
+  readonly #specs = new Map<string, CampaignLimits | undefined>();
 
   /** Reads nothing yet. */
   constructor(
@@ -71,32 +73,35 @@ export class StatusReader {
       const { leases, workers } = await readWorkers(this.broker, only);
       const now = this.clock.wall();
       const campaigns = await Promise.all(shown.map(async ([name, entry]) => {
-        const budget = await this.#budgetOf(name, entry);
+        const spec = await this.#specOf(name, entry);
         const own = leases.filter(({ campaign }) => campaign === name);
-        return campaignStatus({ name, entry, budget, leases: own }, now);
+        return campaignStatus({ name, entry, spec, leases: own }, now);
       }));
-      return { campaigns, workers, ...await this.#readResults() };
+      return { at: now, campaigns, workers, ...await this.#readResults() };
     } catch (error) {
       throw brokerError(error, this.broker.place);
     }
   }
 
-  /** The rate of a campaign; `undefined`: its spec cannot be used. */
-  async #budgetOf(
+  /** The spec of a campaign; `undefined`: it cannot be used. */
+  async #specOf(
     name: string,
     { spec, program }: CampaignEntry,
-  ): Promise<number | null | undefined> {
-    if (!this.#budgets.has(spec)) {
+  ): Promise<CampaignLimits | undefined> {
+    if (!this.#specs.has(spec)) {
       const expected = { name, digest: spec, program, allProtocols: this.allProtocols };
-      this.#budgets.set(
+      this.#specs.set(
         spec,
-        await getSpec(this.broker, expected).then(({ rate }) => rate, (error) => {
-          if (error instanceof InputError) return undefined; // workers report it
-          throw error;
-        }),
+        await getSpec(this.broker, expected).then(
+          ({ rate, ackWaitMs, maxRunning }) => ({ rate, ackWaitMs, maxRunning }),
+          (error) => {
+            if (error instanceof InputError) return undefined; // workers report it
+            throw error;
+          },
+        ),
       );
     }
-    return this.#budgets.get(spec);
+    return this.#specs.get(spec);
   }
 
   async #readResults(): Promise<Pick<SystemStatus, "results" | "collectors">> {

@@ -5,15 +5,19 @@
  */
 import type { CampaignEntry } from "../control.ts";
 import type { LeaseValue } from "../lease_value.ts";
+import type { Spec } from "../spec.ts";
 import type { StoredLease } from "../stored_leases.ts";
 
-/** The states of parts. `waiting`: in the queue; `held`: a worker scans it. */
-const PART_STATES = ["waiting", "held", "done", "poisoned", "cancelled"] as const;
+/**
+ * The states of parts. `waiting`: in the queue; `held`: a worker scans it; `lost`: its worker has not
+ * reported for the ack-wait of the campaign, so that it waits for another worker.
+ */
+const PART_STATES = ["waiting", "held", "lost", "done", "poisoned", "cancelled"] as const;
 
 /** The state of a part. */
 export type PartState = typeof PART_STATES[number];
 
-/** A part that a worker scans, or that failed too often. */
+/** A part that a worker has taken. */
 export interface PartStatus {
   /** Number of the part, from 1. */
   readonly part: number;
@@ -26,7 +30,7 @@ export interface PartStatus {
   /** Number of visited positions of all passes, and their number. */
   readonly position: number;
   readonly total: number;
-  /** Packets per second now. */
+  /** Packets per second, as its worker reported last. */
   readonly rate: number;
   /** Why the last try failed; `undefined`: it did not. */
   readonly why?: string;
@@ -35,8 +39,8 @@ export interface PartStatus {
 /** The progress of a campaign. */
 export interface CampaignStatus {
   readonly name: string;
-  /** `finished`: each part is done, poisoned or cancelled. */
-  readonly state: CampaignEntry["state"] | "finished";
+  /** `finished`: each part is done or cancelled; `ended`: the others are poisoned. */
+  readonly state: CampaignEntry["state"] | "finished" | "ended";
   /** Unix milliseconds. */
   readonly submittedAt: number;
   /** Number of parts in each state. */
@@ -47,7 +51,13 @@ export interface CampaignStatus {
   readonly found: number;
   /** The share of all positions that were visited, 0 to 1; estimated if parts were not begun. */
   readonly share: number;
-  /** Packets per second of all workers now. */
+  /**
+   * Packets per second: those that the workers of held parts report. Parts that are shorter than a
+   * quarter of ack-wait report none. So while the campaign runs, the rate is at least that of the parts
+   * that were done within the last minute: their packets, each part at most at its share of the
+   * budget, divided by a minute, or by the time since the submit if that is less. Without a budget,
+   * this is used only if no held part reports a rate.
+   */
   readonly rate: number;
   /**
    * Maximum packets per second of all workers; `null`: no limit; `undefined`: the spec of the
@@ -58,53 +68,95 @@ export interface CampaignStatus {
   readonly endsAt: number | undefined;
   /** The parts that workers scan, by number. */
   readonly held: readonly PartStatus[];
+  /** The parts of workers that no longer report, by number. */
+  readonly lost: readonly PartStatus[];
+  /** The parts that wait after a failed try, by number. */
+  readonly failed: readonly PartStatus[];
   /** The parts that failed too often, by number. */
   readonly poisoned: readonly PartStatus[];
 }
+
+/** What the spec of a campaign limits. */
+export type CampaignLimits = Pick<Spec, "rate" | "ackWaitMs" | "maxRunning">;
 
 /** What is stored about a campaign. */
 export interface StoredCampaign {
   readonly name: string;
   readonly entry: CampaignEntry;
-  /** See {@linkcode CampaignStatus}. */
-  readonly budget: CampaignStatus["budget"];
+  /** `undefined`: it cannot be used. */
+  readonly spec: CampaignLimits | undefined;
   /** The leases of its parts. */
   readonly leases: readonly StoredLease[];
 }
 
 /** The progress of a campaign at a time, Unix milliseconds. */
 export function campaignStatus(
-  { name, entry, budget, leases }: StoredCampaign,
+  { name, entry, spec, leases }: StoredCampaign,
   now: number,
 ): CampaignStatus {
   const parts = leases.toSorted((a, b) => a.part - b.part);
   const inState = (state: LeaseValue["state"]) =>
     parts.filter(({ value }) => value.state === state);
-  const [held, poisoned] = [inState("held"), inState("poisoned")];
+  const isLost = ({ at }: StoredLease) => now - at > (spec?.ackWaitMs ?? Infinity);
+  const [taken, poisoned] = [inState("held"), inState("poisoned")];
+  const [held, lost] = [taken.filter((one) => !isLost(one)), taken.filter(isLost)];
+  const failed = inState("released").filter(({ value: { tries, why } }) =>
+    tries > 0 && why !== undefined
+  );
   const done = inState("done").length;
   const cancelled = inState("cancelled").length;
   const ended = done + poisoned.length + cancelled;
-  const waiting = entry.parts - held.length - ended;
+  const waiting = entry.parts - taken.length - ended;
   const sum = (count: (value: LeaseValue) => number) =>
     parts.reduce((all, { value }) => all + count(value), 0);
-  const rate = held.reduce((all, { value }) => all + value.rate, 0);
   const { visited, total, left } = positionsOf(entry.parts, parts.map(({ value }) => value));
   const isRunning = entry.state === "running" && ended < entry.parts;
+  const reported = held.reduce((all, { value }) => all + value.rate, 0);
+  const rate = isRunning
+    ? Math.max(reported, recentRate(inState("done"), { entry, spec, reported }, now))
+    : reported;
+  const end = poisoned.length > 0 ? "ended" : "finished";
   return {
     name,
-    state: entry.state !== "cancelled" && ended >= entry.parts ? "finished" : entry.state,
+    state: entry.state !== "cancelled" && ended >= entry.parts ? end : entry.state,
     submittedAt: entry.submittedAt,
-    parts: { waiting, held: held.length, done, poisoned: poisoned.length, cancelled },
+    parts: {
+      waiting,
+      held: held.length,
+      lost: lost.length,
+      done,
+      poisoned: poisoned.length,
+      cancelled,
+    },
     sent: sum(({ counters }) => counters.sent),
     replies: sum(({ counters }) => counters.replies),
     found: sum(({ counters }) => counters.found),
     share: total === 0 ? 0 : visited / total,
     rate,
-    budget,
+    budget: spec?.rate,
     endsAt: isRunning && rate > 0 && total > 0 ? now + 1000 * left / rate : undefined,
     held: held.map(partStatus),
+    lost: lost.map((one) => ({ ...partStatus(one), rate: 0 })),
+    failed: failed.map(partStatus),
     poisoned: poisoned.map(partStatus),
   };
+}
+
+/** The time over which the rate of parts that are done is taken, milliseconds. */
+const RECENT_MS = 60_000;
+
+/** The rate of the parts that were done lately: see {@linkcode CampaignStatus}. */
+function recentRate(
+  done: readonly StoredLease[],
+  { entry, spec, reported }: Pick<StoredCampaign, "entry" | "spec"> & { readonly reported: number },
+  now: number,
+): number {
+  if (spec === undefined || spec.rate === null && reported > 0) return 0;
+  const ms = Math.min(RECENT_MS, now - entry.submittedAt);
+  const most = spec.rate === null ? Infinity : spec.rate / spec.maxRunning * ms / 1000;
+  const sent = done.filter(({ at }) => at > now - ms)
+    .reduce((sum, { value: { counters } }) => sum + Math.min(counters.sent, most), 0);
+  return ms > 0 ? 1000 * sent / ms : 0;
 }
 
 function partStatus({ part, value, at }: StoredLease): PartStatus {

@@ -10,7 +10,7 @@ import { countOf } from "../../core/quantities.ts";
 import type { ScanControls } from "../../scan/scan_setup.ts";
 import type { ScanState } from "../../scan/scan_state.ts";
 import { Lease, readLease } from "../lease.ts";
-import { hasEnded } from "../lease_value.ts";
+import { hasEnded, MAX_TRIES } from "../lease_value.ts";
 import type { JsMsg } from "../nats/client_types.ts";
 import type { Spec } from "../spec.ts";
 import type { Budget } from "./budget.ts";
@@ -18,8 +18,6 @@ import { coverageOfPart, type HeldPart, NotBegun, progressIn, scanPart } from ".
 import { Publisher } from "./publisher.ts";
 import type { WorkerContext } from "./worker_context.ts";
 
-/** Number of tries after which a part is poisoned. */
-const MAX_TRIES = 5;
 /** Delay before a part that failed is scanned again, milliseconds for each try. */
 const RETRY_MS = 500;
 /** Timeout of the acknowledgement of a task, milliseconds. */

@@ -69,20 +69,27 @@ export const JSON_RESULTS = {
   },
   "campaign status": {
     name: "the name of the campaign",
-    state: "`running`, `paused`, `cancelled` or `finished`",
+    state: "`running`, `paused`, `cancelled`; `finished`: each part is done; `ended`: the others " +
+      "are poisoned",
     submitted_at: "when it was submitted, Unix milliseconds",
-    parts: "number of parts: `waiting`, `held` by a worker, `done`, `poisoned`, `cancelled`",
+    parts:
+      "number of parts: `waiting`, `held` by a worker, `lost`: held by a worker that has not " +
+      "reported for `--ack-wait`, `done`, `poisoned`, `cancelled`",
     sent: "number of packets sent",
     replies: "number of replies to them",
     found: "number of servers found",
     share:
       "share of the positions that were visited, 0 to 1; parts that no worker has begun count " +
       "as large as the others",
-    rate: "packets per second of all workers now",
+    rate:
+      "packets per second: as the workers of held parts report, and at least those of parts that " +
+      "were done within the last minute",
     budget: "maximum packets per second of all workers; `null`: no limit",
     ends_at: "estimated end, Unix milliseconds; `null`: unknown",
     running_parts: "a list: `part`, its `worker`, `tries`, `updated_at` (Unix milliseconds), " +
       "`position` of `total`, `rate`, and `why` the last try failed (`null`: it did not)",
+    lost_parts: "a list of parts of workers that no longer report, with the same keys",
+    failed_parts: "a list of parts that wait after a failed try, with the same keys",
     poisoned_parts: "a list of parts that failed too often, with the same keys",
     workers: "a list of workers that scan its parts: `id`, `slots`, `engine`, `program`, " +
       "`updated_at`",

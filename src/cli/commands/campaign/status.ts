@@ -39,7 +39,7 @@ export async function runCampaignStatus(call: CommandCall): Promise<number> {
   if (options.json) {
     for (const one of status.campaigns) await print(campaignJson(status, one));
   } else {
-    await print(statusLines(status, systemClock.wall(), outputColumns() ?? Infinity).join("\n"));
+    await print(statusLines(status, outputColumns() ?? Infinity).join("\n"));
   }
   return EXIT.done;
 }
@@ -91,16 +91,16 @@ async function watch(read: () => Promise<SystemStatus>): Promise<number> {
     const show = (status: SystemStatus, problem?: string) => {
       lines = (columns) => [
         ...problem === undefined ? [] : [fitted(problem, columns)],
-        ...statusLines(status, systemClock.wall(), columns),
+        ...statusLines(status, columns),
       ];
       block.redraw();
     };
     await watchStatus({ ...watching, show, everyMs: EVERY_MS.terminal });
     block.end();
   } else {
-    const show = async ({ campaigns }: SystemStatus, problem?: string) => {
+    const show = async ({ campaigns, at }: SystemStatus, problem?: string) => {
       if (problem !== undefined) return reportError(problem);
-      for (const one of campaigns) await print(summaryLine(one, systemClock.wall()));
+      for (const one of campaigns) await print(summaryLine(one, at));
     };
     await watchStatus({ ...watching, show, everyMs: EVERY_MS.lines });
   }

@@ -10,6 +10,7 @@ import type {
   SystemStatus,
 } from "../../../campaign/status/read_status.ts";
 import type { CampaignStatus, PartStatus } from "../../../campaign/status/status.ts";
+import { MAX_TRIES } from "../../../campaign/lease_value.ts";
 import type { StoredWorker } from "../../../campaign/stored_leases.ts";
 import { fitWidth } from "../../../core/display_width.ts";
 import { clockTime, countOf, roughDuration, withCommas } from "../../../core/quantities.ts";
@@ -19,9 +20,9 @@ import { resultLine } from "../../term/json_results.ts";
 /** Spaces between two cells. */
 const GAP = 2;
 
-/** The state of campaigns at a time, Unix milliseconds, as lines of at most `space` columns. */
-export function statusLines(status: SystemStatus, now: number, space: number): string[] {
-  const { campaigns, workers, results, collectors } = status;
+/** The state of campaigns as lines of at most `space` columns. Times are relative to the reading. */
+export function statusLines(status: SystemStatus, space: number): string[] {
+  const { at: now, campaigns, workers, results, collectors } = status;
   if (campaigns.length === 0) return ["no campaigns"];
   const lines = [
     ...campaigns.flatMap((one) => [...campaignLines(one, now), ""]),
@@ -46,13 +47,17 @@ export function summaryLine(campaign: CampaignStatus, now: number): string {
 }
 
 function progressText(campaign: CampaignStatus, now: number): string {
-  const { name, state, share, endsAt } = campaign;
+  const { name, share, endsAt } = campaign;
   return [
-    `campaign ${name} ${state}`,
+    `campaign ${name} ${stateText(campaign)}`,
     `${(100 * share).toFixed(1)}%`,
     ...endsAt === undefined ? [] : [`ETA ${clockTime(Math.max(0, endsAt - now) / 1000)}`],
     rateText(campaign),
   ].join("  ");
+}
+
+function stateText({ state, parts: { poisoned } }: CampaignStatus): string {
+  return state === "ended" ? `ended with ${countOf(poisoned, "poisoned part")}` : state;
 }
 
 function rateText({ rate, budget }: CampaignStatus): string {
@@ -73,15 +78,42 @@ function packetsText({ sent, replies, found }: CampaignStatus): string {
     `${countOf(found, "server")} found`;
 }
 
-/** A campaign with its parts, one line for each that is poisoned. */
+/** A campaign with its parts, and what is wrong with them. */
 function campaignLines(campaign: CampaignStatus, now: number): string[] {
   return [
     progressText(campaign, now),
     partsText(campaign),
     packetsText(campaign),
+    ...lostLines(campaign, now),
+    ...failedLines(campaign),
     ...campaign.poisoned.map(({ part, tries, why = "no reason is known" }) =>
       `part ${part} is poisoned after ${countOf(tries, "try", "tries")}: ${why}`
     ),
+  ];
+}
+
+/** A line for each worker that no longer reports. */
+function lostLines({ name, state, lost }: CampaignStatus, now: number): string[] {
+  return [...Map.groupBy(lost, ({ worker }) => worker)].map(([worker, parts]) => {
+    const age = ageText(now - Math.max(...parts.map(({ at }) => at)));
+    const [its, waits] = parts.length === 1
+      ? ["its part", "waits"]
+      : [`its ${withCommas(parts.length)} parts`, "wait"];
+    const next = state === "cancelled"
+      ? `campaign cancel ${name} ends ${its}`
+      : `${its} ${waits} for another worker`;
+    return `worker ${worker} has not reported for ${age}; ${next}`;
+  });
+}
+
+/** A line about the parts whose last try failed. */
+function failedLines({ failed }: CampaignStatus): string[] {
+  const last = failed.toSorted((a, b) => b.at - a.at).at(0);
+  if (last === undefined) return [];
+  const tries = Math.max(...failed.map((part) => part.tries));
+  return [
+    `${countOf(failed.length, "part")} failed (${tries} of ${MAX_TRIES} tries); ` +
+    `the last: part ${last.part}, worker ${last.worker}: ${last.why}`,
   ];
 }
 
@@ -161,7 +193,8 @@ export function campaignJson(
   { workers, results: { messages, bytes, limit, isFull }, collectors }: SystemStatus,
   { name, state, submittedAt, parts, ...campaign }: CampaignStatus,
 ): string {
-  const { sent, replies, found, share, rate, budget, endsAt, held, poisoned } = campaign;
+  const { sent, replies, found, share, rate, budget, endsAt, held, lost, failed, poisoned } =
+    campaign;
   const ids = new Set(held.map(({ worker }) => worker));
   return resultLine("campaign status", {
     name,
@@ -176,6 +209,8 @@ export function campaignJson(
     budget: budget ?? null,
     ends_at: endsAt === undefined ? null : Math.round(endsAt),
     running_parts: held.map(partJson),
+    lost_parts: lost.map(partJson),
+    failed_parts: failed.map(partJson),
     poisoned_parts: poisoned.map(partJson),
     workers: workers.filter(({ id }) => ids.has(id)).map(({ id, slots, engine, program, at }) => ({
       id,

@@ -176,7 +176,7 @@ natsTest("status shows parts, workers and results, as text and as JSON", async (
   const { stdout } = await run("status", "lab", "--json");
   const [status] = objects(stdout);
   assertEquals(Object.keys(status), Object.keys(JSON_RESULTS["campaign status"]));
-  assertEquals(status.parts, { waiting: 2, held: 1, done: 0, poisoned: 1, cancelled: 0 });
+  assertEquals(status.parts, { waiting: 2, held: 1, lost: 0, done: 0, poisoned: 1, cancelled: 0 });
   assertEquals([status.rate, status.budget, status.state], [5, 50, "running"]);
   const [poisoned] = status.poisoned_parts as { part: number; why: string }[];
   assertEquals([poisoned.part, poisoned.why], [3, "no route"]);
@@ -271,7 +271,14 @@ natsTest(
       assertEquals(stderr, "campaign lab is cancelled; workers are ending 1 part\n");
     }
     const [status] = objects((await run("status", "lab", "--json")).stdout);
-    assertEquals(status.parts, { waiting: 0, held: 1, done: 1, poisoned: 0, cancelled: 3 });
+    assertEquals(status.parts, {
+      waiting: 0,
+      held: 1,
+      lost: 0,
+      done: 1,
+      poisoned: 0,
+      cancelled: 3,
+    });
     const ends = async () => {
       const { state } = await broker.jsm.streams.info(RESULTS, { subjects_filter: "bs.results.>" });
       return Object.entries(state.subjects ?? {}).map(([subject, count]) => `${subject} ${count}`);
@@ -287,6 +294,25 @@ natsTest(
     assertEquals((await ends()).sort(), [2, 3, 4, 5].map(end));
   },
 );
+
+natsTest("a campaign with poisoned parts is removed after a retry or a cancel only", async () => {
+  await using place = await open();
+  const { run, submit, broker } = place;
+  await submit(...TARGETS, "--name", "lab", "--parts", "2");
+  await broker.jsm.streams.purge(TASKS);
+  await writeLease(broker, 1, { state: "done" });
+  await writeLease(broker, 2, { state: "poisoned", tries: 5, why: "no route" });
+  const [ended] = objects((await run("status", "lab", "--json")).stdout);
+  assertEquals(ended.state, "ended");
+  const { code, stderr } = await run("remove", "lab");
+  assertEquals([code, stderr], [
+    2,
+    "blocksweep: Cannot remove campaign lab: 1 part is poisoned: campaign retry lab, or " +
+    "campaign cancel lab first\n",
+  ]);
+  assertEquals((await run("cancel", "lab")).stderr, "campaign lab is cancelled\n");
+  assertEquals((await run("remove", "lab")).stderr, "campaign lab is removed\n");
+});
 
 natsTest("a campaign is removed when workers and collectors are through with it", async () => {
   await using place = await open();

@@ -22,7 +22,7 @@ const CAMPAIGN: CampaignStatus = {
   name: "lab",
   state: "running",
   submittedAt: 1000,
-  parts: { waiting: 36, held: 2, done: 25, poisoned: 1, cancelled: 0 },
+  parts: { waiting: 36, held: 2, lost: 0, done: 25, poisoned: 1, cancelled: 0 },
   sent: 12_345,
   replies: 99,
   found: 1,
@@ -31,9 +31,12 @@ const CAMPAIGN: CampaignStatus = {
   budget: 500,
   endsAt: 70_000,
   held: [PART, { ...PART, part: 7, rate: 120, position: 0, at: 9000 }],
+  lost: [],
+  failed: [],
   poisoned: [{ ...PART, part: 5, tries: 5, why: "an error\u001b[2J" }],
 };
 const STATUS: SystemStatus = {
+  at: 10_000,
   campaigns: [CAMPAIGN],
   workers: [
     { id: "w1", slots: 4, engine: "udp", program: "0.1.0", at: 1000 },
@@ -44,7 +47,7 @@ const STATUS: SystemStatus = {
 };
 
 Deno.test("the state of a campaign: parts, poisoned parts, workers, results and collectors", () => {
-  assertEquals(statusLines(STATUS, 10_000, Infinity), [
+  assertEquals(statusLines(STATUS, Infinity), [
     "campaign lab running  50.0%  ETA 00:01:00  240/s of 500/s",
     "parts: 36 waiting, 2 held, 25 done, 1 poisoned",
     "12,345 packets sent, 99 replies, 1 server found",
@@ -57,13 +60,13 @@ Deno.test("the state of a campaign: parts, poisoned parts, workers, results and 
     "results in NATS: 12 messages, 1.5 of 1,024 MiB",
     "collect-x: 3 messages behind, 1 being written",
   ]);
-  for (const line of statusLines(STATUS, 10_000, 40)) assert(line.length <= 40, line);
+  for (const line of statusLines(STATUS, 40)) assert(line.length <= 40, line);
 });
 
 Deno.test("what is missing is said: campaigns, workers, collectors, a usable spec, space for results", () => {
-  assertEquals(statusLines({ ...STATUS, campaigns: [] }, 0, 80), ["no campaigns"]);
+  assertEquals(statusLines({ ...STATUS, campaigns: [] }, 80), ["no campaigns"]);
   const results = { ...STATUS.results, isFull: true };
-  const lines = statusLines({ ...STATUS, results, workers: [], collectors: [] }, 0, Infinity);
+  const lines = statusLines({ ...STATUS, results, workers: [], collectors: [] }, Infinity);
   assertEquals(lines.slice(5), [
     "no workers",
     "",
@@ -76,9 +79,35 @@ Deno.test("what is missing is said: campaigns, workers, collectors, a usable spe
   assert(broken.includes("240/s; its specification cannot be used"), broken);
 });
 
+Deno.test("lost and failed parts have a line per worker, and a line with the last reason", () => {
+  const lost = [{ ...PART, at: -83_000 }, { ...PART, part: 4, at: -90_000 }];
+  const failed = [
+    { ...PART, tries: 4, at: 1, why: "an error" },
+    { ...PART, part: 2, at: 2, worker: "w2", why: "Cannot bind\u001b[2J" },
+  ];
+  const one = { ...CAMPAIGN, lost, failed, poisoned: [] };
+  const lines = (campaign: CampaignStatus) =>
+    statusLines({ ...STATUS, campaigns: [campaign] }, Infinity).slice(3, 5);
+  assertEquals(lines(one), [
+    "worker w1 has not reported for 93 s; its 2 parts wait for another worker",
+    "2 parts failed (4 of 5 tries); the last: part 2, worker w2: Cannot bind␛[2J",
+  ]);
+  assertEquals(
+    lines({ ...one, state: "cancelled", lost: lost.slice(1) })[0],
+    "worker w1 has not reported for 100 s; campaign cancel lab ends its part",
+  );
+});
+
+Deno.test("an end with poisoned parts is not called finished", () => {
+  const parts = { waiting: 0, held: 0, lost: 0, done: 60, poisoned: 4, cancelled: 0 };
+  const ended: CampaignStatus = { ...CAMPAIGN, state: "ended", parts, endsAt: undefined };
+  const line = summaryLine(ended, 0);
+  assert(line.startsWith("campaign lab ended with 4 poisoned parts  50.0%"), line);
+});
+
 Deno.test("with several campaigns, the parts of workers have the names of their campaigns", () => {
   const other = { ...CAMPAIGN, name: "b", held: [{ ...PART, part: 9 }], poisoned: [] };
-  const lines = statusLines({ ...STATUS, campaigns: [CAMPAIGN, other] }, 10_000, Infinity);
+  const lines = statusLines({ ...STATUS, campaigns: [CAMPAIGN, other] }, Infinity);
   const worker = lines.find((line) => line.startsWith("w1 "));
   assert(worker?.endsWith("  lab/3 (41%), lab/7 (0%), b/9 (41%)"), worker);
 });

@@ -8,7 +8,7 @@ import { ManualClock } from "../../../fakes/manual_clock.ts";
 /** A state that its number of messages identifies. */
 function state(messages: number): SystemStatus {
   const results = { messages, bytes: 0, limit: 1, isFull: false };
-  return { campaigns: [], workers: [], results, collectors: [] };
+  return { at: messages, campaigns: [], workers: [], results, collectors: [] };
 }
 
 /** Watches states, or errors, until the last one is shown. */

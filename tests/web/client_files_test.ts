@@ -4,6 +4,7 @@
  */
 import { assert, assertEquals } from "@std/assert";
 import { clientFiles } from "../../src/web/client_files.ts";
+import { pagesWith } from "./pages/sample_data.ts";
 
 const FILES = clientFiles();
 
@@ -24,6 +25,12 @@ Deno.test("scripts have no types, import existing scripts, and use no sink of tr
       name,
     );
   }
+});
+
+Deno.test("the script of a running scan reads the lists of parts that the page has", () => {
+  const { body } = FILES.find(({ name }) => name === "live.js")!;
+  const part = /querySelector\("\[(data-live-parts)\]"\)/.exec(body)?.[1];
+  assert(part !== undefined && pagesWith("Sample").get("/scans/1")!.includes(` ${part}`), part);
 });
 
 Deno.test("styles and scripts have at most 15 KB after gzip", async () => {

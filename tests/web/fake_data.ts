@@ -43,6 +43,7 @@ export const SCAN: StoredScan = {
     ...{ campaign: null, shard: null, parts: 1 },
     parts_done: 0,
     parts_running: 0,
+    parts_stale: 0,
     parts_poisoned: 0,
     parts_cancelled: 0,
     position: 1,
@@ -53,7 +54,16 @@ export const SCAN: StoredScan = {
 
 /** A part of that scan. */
 const PART: ListedPart = {
-  ...{ part: 1, worker: "w1", tries: 1, position: 1, total: 8, probes_sent: 1, replies: 1 },
+  ...{
+    part: 1,
+    state: "running",
+    worker: "w1",
+    tries: 1,
+    position: 1,
+    total: 8,
+    probes_sent: 1,
+    replies: 1,
+  },
   ...{ found: 1, why: null, updated_at: NOW },
 };
 

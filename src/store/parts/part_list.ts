@@ -3,13 +3,16 @@
  *
  * @module
  */
-import type { Database, Row } from "../database/database.ts";
+import { type Database, type Row, timeParameter } from "../database/database.ts";
 import { storableUuid } from "../rows/stored_values.ts";
+import { STALE_MS } from "../scans/scan_progress.ts";
 
 /** A part of a scan. Times are Unix milliseconds. */
 export interface ListedPart {
   /** Number of the part, from 1. */
   readonly part: number;
+  /** `running`, `stale` or `poisoned`. `stale`: running, but its worker has not reported for 60 seconds. */
+  readonly state: string;
   /** The worker that reported last; null: none did. Another program may have written any text. */
   readonly worker: string | null;
   /** How often workers have taken the part. */
@@ -30,7 +33,7 @@ export interface ListedPart {
   readonly updated_at: number;
 }
 
-/** The parts of a scan that run and those that failed too often: at most 200 of each. */
+/** The parts of a scan that run, also stale ones, and those that failed too often: at most 200 of each. */
 export interface ListedParts {
   /** In the order of the workers. */
   readonly running_parts: readonly ListedPart[];
@@ -47,9 +50,11 @@ export async function listedParts(database: Database, id: string): Promise<Liste
   const read = async (state: string, order: string): Promise<ListedPart[]> => {
     if (uuid === null) return [];
     const rows = await database.rows(
-      "select p.* from scan_parts p join scans c on c.id = p.scan " +
+      `select p.*, p.updated_at < ${
+        timeParameter(database)
+      } as is_old from scan_parts p join scans c on c.id = p.scan ` +
         `where c.uuid = ? and p.state = ? order by ${order} limit ${MAX_PARTS}`,
-      [uuid, state],
+      [database.now() - STALE_MS, uuid, state],
     );
     return rows.map(partOf);
   };
@@ -67,6 +72,7 @@ const NUMBERS = [
 function partOf(row: Row): ListedPart {
   const textOf = (name: string) => row[name] === null ? null : String(row[name]);
   return {
+    state: row.state === "running" && row.is_old === 1 ? "stale" : row.state,
     ...{ worker: textOf("worker"), why: textOf("why") },
     ...Object.fromEntries(NUMBERS.map((name) => [name, Number(row[name])])),
   } as unknown as ListedPart;

@@ -44,6 +44,8 @@ export interface StoredScan {
   readonly parts_done: number;
   /** Number of parts that workers scan now. */
   readonly parts_running: number;
+  /** Number of parts that a worker scans, but has not reported for 60 seconds. */
+  readonly parts_stale: number;
   /** Number of parts that failed too often. */
   readonly parts_poisoned: number;
   /** Number of parts that will not be scanned. */
@@ -85,7 +87,7 @@ const MAX_RANGES = 1000;
 const NULLABLE = ["started_at", "finished_at", "heartbeat_at", "ends_at", "packet_loss", "rate"];
 const NUMBERS = [
   ...["runs", "parts", "position", "total", "probes_sent", "replies", "found", "rows_lost"],
-  ...["parts_done", "parts_running", "parts_poisoned", "parts_cancelled"],
+  ...["parts_done", "parts_running", "parts_stale", "parts_poisoned", "parts_cancelled"],
 ];
 const TEXTS = ["kind", "state", "rate_reason"];
 
@@ -123,18 +125,27 @@ export async function scanWithId(
   return uuid === null ? undefined : (await scansBy(database, "where c.uuid = ?", uuid))[0];
 }
 
-/** SQL of the numbers of parts by their state. */
-const PART_COUNTS = ["done", "running", "poisoned", "cancelled"].map((state) =>
-  `(select count(*) from scan_parts p where p.scan = c.id and p.state = '${state}') as parts_${state}`
-);
+/** SQL of the numbers of parts by their state. Its two parameters are the time after which a part is stale. */
+function partCounts(database: Database): string {
+  const time = timeParameter(database);
+  const running = "p.state = 'running' and p.updated_at";
+  const conditions = [
+    ...[["running", `${running} >= ${time}`], ["stale", `${running} < ${time}`]],
+    ...["done", "poisoned", "cancelled"].map((state) => [state, `p.state = '${state}'`]),
+  ];
+  return conditions.map(([name, condition]) =>
+    `(select count(*) from scan_parts p where p.scan = c.id and ${condition}) as parts_${name}`
+  ).join(", ");
+}
 
 /** The scans that the end of a query selects, and its parameter. */
 async function scansBy(database: Database, end: string, value: Value): Promise<StoredScan[]> {
+  const staleAt = database.now() - STALE_MS;
   const rows = await database.rows(
-    `select c.*, ${PART_COUNTS.join(", ")}, ` +
+    `select c.*, ${partCounts(database)}, ` +
       `c.state = 'running' and c.heartbeat_at < ${timeParameter(database)} as stale ` +
       `from scans c ${end}`,
-    [database.now() - STALE_MS, value],
+    [staleAt, staleAt, staleAt, value],
   );
   const scans: StoredScan[] = [];
   for (const row of rows) scans.push({ ...scanOf(row), ...await rangesOf(database, row) });

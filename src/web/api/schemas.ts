@@ -64,6 +64,7 @@ const SCAN_PROPERTIES: Properties = {
   parts: described(COUNT, "parts into which a campaign divides its targets; 1 without a campaign"),
   parts_done: described(COUNT, "complete parts"),
   parts_running: described(COUNT, "parts that workers scan now"),
+  parts_stale: described(COUNT, "parts whose worker has not reported for 60 seconds"),
   parts_poisoned: described(COUNT, "parts that failed too often"),
   parts_cancelled: described(COUNT, "parts that will not be scanned; the other parts are queued"),
   ...{ total: NUMBER, probes_sent: NUMBER, replies: NUMBER, found: COUNT },
@@ -74,6 +75,7 @@ const SCAN_PROPERTIES: Properties = {
 
 const PART = object({
   ...{ part: COUNT, worker: described(TEXT_OR_NULL, "the worker that reported last; null: none") },
+  state: described(TEXT, "running, stale or poisoned"),
   tries: described(COUNT, "how often workers have taken the part"),
   ...{ position: NUMBER, total: NUMBER, probes_sent: NUMBER, replies: NUMBER, found: COUNT },
   why: described(TEXT_OR_NULL, "why the last try failed; null: it did not"),

@@ -27,6 +27,7 @@ interface LiveScan {
   readonly parts: number;
   readonly parts_done: number;
   readonly parts_running: number;
+  readonly parts_stale: number;
   readonly parts_poisoned: number;
   readonly parts_cancelled: number;
   readonly rate: number | null;
@@ -136,6 +137,7 @@ class LivePage {
   readonly #replies: RateChart;
   #stream: EventSource | undefined;
   #heartbeat = 0;
+  #isReading = false;
 
   constructor(root: HTMLElement) {
     this.#root = root;
@@ -171,6 +173,23 @@ class LivePage {
     this.#showNumbers(scan);
     this.#showRates(scan);
     this.#showFinds(scan.finds);
+    this.#showParts();
+  }
+
+  /** Lists the workers and their parts as this page lists them now. */
+  #showParts(): void {
+    const list = this.#root.querySelector("[data-live-parts]");
+    if (list === null || this.#isReading) return;
+    this.#isReading = true;
+    const request = new XMLHttpRequest();
+    request.responseType = "document";
+    request.onload = () => {
+      const fresh = request.responseXML?.querySelector("[data-live-parts]") ?? null;
+      if (fresh !== null && !fresh.isEqualNode(list)) list.replaceChildren(...fresh.childNodes);
+    };
+    request.onloadend = () => this.#isReading = false;
+    request.open("GET", location.href);
+    request.send();
   }
 
   #showNumbers(scan: LiveScan): void {
@@ -185,10 +204,12 @@ class LivePage {
     if (start !== null && now !== null) write("duration", durationText(now - start));
     if (scan.packet_loss !== null) write("loss", `${(100 * scan.packet_loss).toFixed(2)} %`);
     write("rows-lost", count(scan.rows_lost));
-    const { parts_done, parts_running, parts_poisoned, parts_cancelled } = scan;
-    const queued = scan.parts - parts_done - parts_running - parts_poisoned - parts_cancelled;
+    const { parts_done, parts_running, parts_stale, parts_poisoned, parts_cancelled } = scan;
+    const queued = scan.parts - parts_done - parts_running - parts_stale - parts_poisoned -
+      parts_cancelled;
     write("parts-done", count(parts_done));
     write("parts-running", count(parts_running));
+    write("parts-stale", count(parts_stale));
     write("parts-queued", count(Math.max(0, queued)));
     write("parts-poisoned", count(parts_poisoned));
     write("parts-cancelled", count(parts_cancelled));

@@ -8,7 +8,7 @@ import type { ListedParts } from "../../store/parts/part_list.ts";
 import { scanName, type StoredScan } from "../../store/scans/scan_list.ts";
 import type { ListedServer } from "../data/dashboard_data.ts";
 import { ageText, countText, durationText, percentText, UNKNOWN } from "../parts/quantities.ts";
-import { PartCounts, PartLists } from "../parts/campaign_parts.tsx";
+import { isCampaign, PartCounts, PartLists } from "../parts/campaign_parts.tsx";
 import { Bar } from "../parts/server_parts.tsx";
 import { safeText, Time } from "../parts/texts.tsx";
 import { Card, Empty, Figure, PageHead } from "../parts/blocks.tsx";
@@ -47,8 +47,13 @@ export function scanPage({ scan, finds, parts }: ScanPageData, context: PageCont
         <Progress scan={scan} now={now} />
         <Figures scan={scan} />
         {isRunning && <LiveCharts />}
-        {scan.parts > 1 && <PartCounts scan={scan} />}
-        {isRunning && scan.kind === "sweep" && (
+        {isCampaign(scan) && (
+          <>
+            <PartCounts scan={scan} />
+            <PartLists scan={scan} parts={parts} now={now} />
+          </>
+        )}
+        {isRunning && scan.kind === "sweep" && !isCampaign(scan) && (
           <Card title="Counters of the scan">
             <dl class="facts counters" data-live-counters>
               <dt>Not available</dt>
@@ -70,7 +75,6 @@ export function scanPage({ scan, finds, parts }: ScanPageData, context: PageCont
             ? <Empty title={isRunning ? "No server found yet." : "This scan found no server."} />
             : <ServerTable servers={finds} now={now} label="Last finds" hasPlaces={hasPlaces} />}
         </Card>
-        {scan.parts > 1 && <PartLists scan={scan} parts={parts} now={now} />}
       </div>
     ),
   });

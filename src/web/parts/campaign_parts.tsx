@@ -6,12 +6,17 @@
  */
 import type { ListedPart, ListedParts } from "../../store/parts/part_list.ts";
 import type { StoredScan } from "../../store/scans/scan_list.ts";
-import { Card } from "./blocks.tsx";
+import { Card, Empty } from "./blocks.tsx";
 import { countText, percentText } from "./quantities.ts";
 import { Age, Stranger } from "./texts.tsx";
 
 /** Maximum length of a worker's name and of a reason, UTF-16 units. */
 const [LONGEST_NAME, LONGEST_REASON] = [40, 160];
+
+/** Whether a scan is one of a campaign. The name may be unknown, and there may be only one part. */
+export function isCampaign({ campaign, parts }: StoredScan): boolean {
+  return campaign !== null || parts > 1;
+}
 
 /** The parts that failed too often, and those that run, each with its worker. */
 export function PartLists(
@@ -19,29 +24,33 @@ export function PartLists(
 ) {
   const { running_parts: running, poisoned_parts: poisoned } = parts;
   return (
-    <>
+    <div class="stack" data-live-parts>
       {poisoned.length > 0 && (
         <Card title="Parts that failed too often">
           <Rest shown={poisoned.length} all={scan.parts_poisoned} />
           <PartTable label="Parts that failed too often" parts={poisoned} now={now} areFailed />
         </Card>
       )}
-      {running.length > 0 && (
+      {(running.length > 0 || scan.state === "running") && (
         <Card title="Workers and their parts">
-          <Rest shown={running.length} all={scan.parts_running} />
-          <PartTable label="Workers and their parts" parts={running} now={now} />
+          <Rest shown={running.length} all={scan.parts_running + scan.parts_stale} />
+          {running.length === 0
+            ? <Empty title="No worker scans a part." />
+            : <PartTable label="Workers and their parts" parts={running} now={now} />}
         </Card>
       )}
-    </>
+    </div>
   );
 }
 
 /** The number of parts in each state, which `live.js` keeps up to date. */
 export function PartCounts({ scan }: { scan: StoredScan }) {
-  const { parts, parts_done, parts_running, parts_poisoned, parts_cancelled } = scan;
-  const queued = parts - parts_done - parts_running - parts_poisoned - parts_cancelled;
+  const { parts, parts_done, parts_running, parts_stale, parts_poisoned, parts_cancelled } = scan;
+  const queued = parts - parts_done - parts_running - parts_stale - parts_poisoned -
+    parts_cancelled;
   const counts = [
     ...[["Done", "done", parts_done], ["Running", "running", parts_running]] as const,
+    ...[["Stale, no report for 60 s", "stale", parts_stale]] as const,
     ...[["Queued", "queued", Math.max(0, queued)]] as const,
     ...[["Poisoned", "poisoned", parts_poisoned]] as const,
     ...[["Cancelled", "cancelled", parts_cancelled]] as const,
@@ -84,7 +93,7 @@ function PartTable(
             <th scope="col" class="number wide-only">Replies</th>
             <th scope="col" class="number wide-only">Tries</th>
             {areFailed && <th scope="col">Last failure</th>}
-            <th scope="col" class="wide-only">Reported</th>
+            <th scope="col">Reported</th>
           </tr>
         </thead>
         <tbody>
@@ -114,8 +123,14 @@ function PartRow({ part, now, areFailed }: { part: ListedPart; now: number; areF
           <Stranger text={part.why} longest={LONGEST_REASON} />
         </td>
       )}
-      <td class="no-wrap wide-only">
+      <td class="no-wrap">
         <Age at={part.updated_at} now={now} />
+        {part.state === "stale" && (
+          <>
+            {" "}
+            <span class="badge warn">stale</span>
+          </>
+        )}
       </td>
     </tr>
   );

@@ -17,6 +17,7 @@ const SCAN: StoredScan = {
     ...{ campaign: null, shard: null, parts: 1 },
     parts_done: 0,
     parts_running: 0,
+    parts_stale: 0,
     parts_poisoned: 0,
     parts_cancelled: 0,
     position: 1,

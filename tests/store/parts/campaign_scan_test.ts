@@ -9,7 +9,7 @@ import { newestScans } from "../../../src/store/scans/scan_list.ts";
 import { beginCampaignScan, writeCampaignBatch } from "../../../src/store/parts/campaign_scan.ts";
 import { listedParts } from "../../../src/store/parts/part_list.ts";
 import type { PartUpdate } from "../../../src/store/parts/scan_parts.ts";
-import { all, onEngines } from "../databases.ts";
+import { all, onEngines, setClock } from "../databases.ts";
 import { record, scanId } from "../records.ts";
 
 const ID = scanId(1);
@@ -78,6 +78,7 @@ onEngines("a scan of which only records were known gets its start", async (db) =
 
 onEngines("the numbers of a scan are the sums over its parts, also while they run", async (db) => {
   await begin(db);
+  setClock(db, 2200);
   const loss = { packetLoss: 0.5, rowsLost: 2 };
   await write(db, [
     running(1, 2000),
@@ -110,6 +111,23 @@ onEngines("the numbers of a scan are the sums over its parts, also while they ru
   ]);
   assertEquals(poisoned_parts, []);
 });
+
+onEngines(
+  "a part whose worker has not reported for 60 s is stale, and runs no more",
+  async (db) => {
+    await begin(db);
+    await write(db, [running(1, 10_000), running(2, 20_000)]);
+    const shown = async (now: number) => {
+      setClock(db, now);
+      const [{ parts_running, parts_stale }] = await newestScans(db, 1);
+      const { running_parts } = await listedParts(db, ID);
+      return [parts_running, parts_stale, ...running_parts.map(({ state }) => state)];
+    };
+    assertEquals(await shown(70_000), [2, 0, "running", "running"]);
+    assertEquals(await shown(70_001), [1, 1, "stale", "running"]);
+    assertEquals(await shown(80_001), [0, 2, "stale", "stale"]);
+  },
+);
 
 onEngines(
   "reports that newer ones have overtaken change nothing, and a done part stays done",

@@ -133,7 +133,11 @@ Deno.test("the page of a campaign's scan has its parts by state, its workers and
   const html = HARMLESS.get("/scans/1")!;
   const counts = [...html.matchAll(/data-live="parts-(\w+)">([^<]*)</g)]
     .map(([, state, count]) => `${state} ${count}`);
-  assertEquals(counts, ["done 2", "running 290", "queued 7", "poisoned 1", "cancelled 0"]);
+  assertEquals(counts, [
+    ...["done 2", "running 287", "stale 3", "queued 7", "poisoned 1", "cancelled 0"],
+  ]);
+  assertEquals(html.match(/<span class="badge warn">stale</g)?.length, 200);
+  assert(!html.includes("Counters of the scan"));
   assertEquals(html.match(/<bdi>Sample<\/bdi><\/td><td class="number">7</g)?.length, 201);
   assert(html.includes("90 more are not shown."));
   assert(html.includes("<strong>campaign Sample</strong>"));
@@ -141,6 +145,7 @@ Deno.test("the page of a campaign's scan has its parts by state, its workers and
   const sweep = HARMLESS.get("/scans/2")!;
   assert(sweep.includes("<strong>shard 2/4</strong>"));
   assert(!sweep.includes("Workers and their parts"));
+  assert(sweep.includes("Counters of the scan"));
 });
 
 Deno.test("a link removes one filter, and keeps the others and what the page shows", () => {

@@ -92,7 +92,8 @@ export function scanOf(text: string, state: string): StoredScan {
       runs: 1,
       ...{ campaign: text, shard: text, parts: 300 },
       parts_done: 2,
-      parts_running: 290,
+      parts_running: 287,
+      parts_stale: 3,
       parts_poisoned: 1,
       parts_cancelled: 0,
       position: 5,
@@ -108,10 +109,19 @@ const NO_PARTS: ListedParts = { running_parts: [], poisoned_parts: [] };
 /** Parts with a text as the names of workers and as the reasons of failures. */
 function partsOf(text: string): ListedParts {
   const part: ListedPart = {
-    ...{ part: 7, worker: text, tries: 5, position: 5, total: 10, probes_sent: 5, replies: 1 },
+    ...{
+      part: 7,
+      state: "stale",
+      worker: text,
+      tries: 5,
+      position: 5,
+      total: 10,
+      probes_sent: 5,
+      replies: 1,
+    },
     ...{ found: 1, why: text, updated_at: NOW },
   };
-  return { running_parts: Array(200).fill(part), poisoned_parts: [part] };
+  return { running_parts: Array(200).fill(part), poisoned_parts: [{ ...part, state: "poisoned" }] };
 }
 
 function eventsOf(text: string): ListedEvent[] {

@@ -9,6 +9,7 @@ import { fileChangeOf } from "../../app/databases/file_change.ts";
 import { prunedLine, pruneOnce } from "../../app/databases/prune.ts";
 import type { OptionsOf } from "../../app/options/option_table.ts";
 import { InputError } from "../../core/errors.ts";
+import { redactUrl } from "../../core/redact.ts";
 import { systemClock } from "../../net/clock.ts";
 import { parseDatabaseLocation } from "../../store/database_location.ts";
 import { openStore } from "../../store/open_store.ts";
@@ -54,10 +55,21 @@ export async function collect(
   const place = output === undefined ? undefined : parseDatabaseLocation(output);
   if (place === undefined) {
     throw new InputError(
-      "Cannot collect: name a database with -o, for example -o servers.db or -o postgres://HOST/NAME",
+      output === undefined
+        ? "Cannot collect: name a database with -o, for example -o servers.db or -o postgres://HOST/NAME"
+        : `Cannot write rows to "${redactUrl(output)}": expected a .db file or a postgres: URL`,
     );
   }
   await using opened = new AsyncDisposableStack();
+  // Without NATS, or without the campaign, no file is left behind.
+  const broker = opened.use(await connectBroker(rest, `blocksweep collector of ${place.path}`));
+  await checkTopology(broker);
+  const control = opened.use(await Control.open(broker, (line) => report(`blocksweep: ${line}`)));
+  if (campaign !== undefined && !control.campaigns().has(campaign)) {
+    throw new InputError(
+      `Cannot collect campaign "${campaign}": there is no campaign with this name`,
+    );
+  }
   const environment = connectionEnvironment(report);
   const { textIndex, partitionByMonth } = rest;
   const database = opened.use(
@@ -65,15 +77,14 @@ export async function collect(
   );
   const identity = await withDatabaseErrors("read", database, () => readDatabaseIdentity(database));
   const fileChange = await fileChangeOf(place);
-  const broker = opened.use(await connectBroker(rest, `blocksweep collector ${identity}`));
-  await checkTopology(broker);
-  const control = opened.use(await Control.open(broker, (line) => report(`blocksweep: ${line}`)));
   const clock = systemClock;
   const leases = opened.use(new LeaseWatch(broker, clock, report));
   const patient = new PatientDatabase({ database, fileChange, clock, signal, report });
   const shared = { broker, control, patient, downAfter, clock, report };
   const campaigns = new KnownCampaigns({ ...shared, context });
-  if (campaign !== undefined) await requireCampaign(campaigns, campaign);
+  if (campaign !== undefined && typeof await campaigns.begun(campaign) === "string") {
+    throw new InputError(`Cannot collect campaign "${campaign}" with this program`);
+  }
   const collector = new Collector({
     ...{ ...shared, campaigns, leases, identity, signal, everyMs },
     optOuts: networkOf(context, rest.optOutFile).optOuts,
@@ -84,15 +95,4 @@ export async function collect(
   });
   report(`blocksweep: collects results from ${broker.place} into ${place.path}`);
   await collector.run({ isEmpty: once, campaign });
-}
-
-/** @throws InputError for a name that no campaign has, or whose campaign this program cannot use. */
-async function requireCampaign(campaigns: KnownCampaigns, name: string): Promise<void> {
-  const found = await campaigns.begun(name);
-  if (typeof found !== "string") return;
-  throw new InputError(
-    found === "unknown"
-      ? `Cannot collect campaign "${name}": there is no campaign with this name`
-      : `Cannot collect campaign "${name}" with this program`,
-  );
 }

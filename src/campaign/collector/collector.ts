@@ -16,7 +16,7 @@ import type { Control } from "../control.ts";
 import { resultConsumer, RESULTS } from "../names.ts";
 import type { Consumer } from "../nats/client_types.ts";
 import type { Broker } from "../nats/connection.ts";
-import { brokerError, isMissingConsumer } from "../nats/errors.ts";
+import { brokerError, isMissedHeartbeat, isMissingConsumer } from "../nats/errors.ts";
 import { fetchMessages } from "../nats/fetch_messages.ts";
 import { ensureResultConsumer } from "../nats/topology.ts";
 import type { CollectedCampaign } from "./collected_campaign.ts";
@@ -68,6 +68,8 @@ export class Collector {
   #consumer: Consumer | undefined;
   #nextRound = -Infinity;
   #isFailing = false;
+  /** Number of requests for messages, one after the other, without signs of life of the server. */
+  #missed = 0;
   readonly #optedOut = new Set<Address>();
 
   /** Collects nothing yet. */
@@ -132,6 +134,10 @@ export class Collector {
         await this.#write(batch.results);
         batch = this.#newBatch();
       }
+      this.#missed = 0;
+    } catch (error) {
+      if (!isMissedHeartbeat(error) || ++this.#missed > 1) throw error;
+      return false;
     } finally {
       await this.#write(batch.results); // also when the server is gone
     }

@@ -42,6 +42,14 @@ export function isMissingConsumer(error: unknown): boolean {
   return codeOf(error) === CODES.noConsumer;
 }
 
+/**
+ * Whether a request for messages ended because signs of life were missing. This also happens on a busy
+ * machine: only a repetition means that the server does not reply.
+ */
+export function isMissedHeartbeat(error: unknown): boolean {
+  return error instanceof Error && error.message === "heartbeats missed";
+}
+
 /** The error of a first connection that failed. */
 export function connectError(error: unknown, place: string): Error {
   if (error instanceof Deno.errors.NotCapable) return error;

@@ -265,7 +265,20 @@ collectorTest("a collector needs a database, and a campaign that exists", async 
   await assertRejects(
     () => lab.collector({ output: "rows.csv" }).ended,
     InputError,
+    'Cannot write rows to "rows.csv": expected a .db file or a postgres: URL',
+  );
+  await assertRejects(
+    () => lab.collector({ output: undefined }).ended,
+    InputError,
     "name a database",
   );
-  await assertRejects(() => lab.collector({ campaign: "none" }).ended, InputError, "no campaign");
+  const output = `${lab.folder}/new.db`;
+  await assertRejects(
+    () => lab.collector({ campaign: "none", output }).ended,
+    InputError,
+    "no campaign",
+  );
+  const nats = "nats://127.0.0.1:1";
+  await assertRejects(() => lab.collector({ output, nats }).ended, InputError, "no server listens");
+  await assertRejects(() => Deno.stat(output), Deno.errors.NotFound);
 });

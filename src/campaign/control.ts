@@ -71,11 +71,16 @@ export class Control implements AsyncDisposable {
   readonly #bucket: KV;
   readonly #report: (line: string) => void;
   readonly #listeners = new Set<() => void>();
+  readonly #disconnectListeners = new Set<() => void>();
+  /** Those who wait until entries are applied. */
+  readonly #waiting = new Set<() => void>();
   readonly #closing = new AbortController();
   #entries: Entries = { campaigns: new Map(), optOuts: new Set() };
   #watch: Received<WatchedEntry> | undefined;
   /** The last revision that the watch delivered. */
   #revision = 0;
+  /** The revision up to which the entries contain all changes. */
+  #applied = 0;
   #followed: Promise<unknown> = Promise.resolve();
 
   private constructor(broker: Broker, bucket: KV, report: (line: string) => void) {
@@ -125,6 +130,35 @@ export class Control implements AsyncDisposable {
   onChange(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);
+  }
+
+  /**
+   * Calls a function each time that the connection breaks.
+   *
+   * @returns A function that ends this.
+   */
+  onDisconnect(listener: () => void): () => void {
+    this.#disconnectListeners.add(listener);
+    return () => void this.#disconnectListeners.delete(listener);
+  }
+
+  /**
+   * Waits until every change that is stored now was applied, and the listeners were called. Repeats
+   * the request while the server does not reply.
+   *
+   * @returns `false` when the control is disposed of.
+   */
+  async whenCurrent(): Promise<boolean> {
+    const { signal } = this.#closing;
+    let state: { messages: number; last_seq: number } | undefined;
+    while (state === undefined && !signal.aborted) {
+      state = await this.#state().catch(() => undefined);
+      if (state === undefined) await sleep(systemClock, RETRY_MS, signal);
+    }
+    while (!signal.aborted && state!.messages > 0 && this.#applied < state!.last_seq) {
+      await new Promise<void>((resolve) => this.#waiting.add(resolve));
+    }
+    return !signal.aborted;
   }
 
   /**
@@ -195,6 +229,7 @@ export class Control implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closing.abort();
+    this.#wake();
     this.#watch?.stop();
     await this.#followed;
   }
@@ -230,6 +265,8 @@ export class Control implements AsyncDisposable {
       this.#entries = entries;
       onRead();
       for (const listener of [...this.#listeners]) listener();
+      this.#applied = this.#revision;
+      this.#wake();
     };
     if (state.messages === 0) update();
     if (this.#closing.signal.aborted) return watch.stop();
@@ -238,6 +275,11 @@ export class Control implements AsyncDisposable {
       this.#revision = entry.revision;
       if (isRead || entry.isUpdate || entry.revision >= state.last_seq) update();
     }
+  }
+
+  #wake(): void {
+    for (const resolve of this.#waiting) resolve();
+    this.#waiting.clear();
   }
 
   async #followAgain(): Promise<void> {
@@ -263,7 +305,9 @@ export class Control implements AsyncDisposable {
     for (;;) {
       const next = await Promise.race([statuses.next(), closed.promise]);
       if (next === undefined || next.done) break;
-      if (next.value.type === "reconnect") this.#watch?.stop();
+      const { type } = next.value;
+      if (type === "reconnect") this.#watch?.stop();
+      if (type === "disconnect") this.#disconnectListeners.forEach((listener) => listener());
     }
     void statuses.return?.();
   }

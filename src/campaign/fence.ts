@@ -30,11 +30,23 @@ export class Fence implements SendGate {
   #renewed: Moment = { now: -Infinity, wall: -Infinity };
   #openFrom = -Infinity;
   #isOver = false;
+  /** Whether the fence has not closed since `whenCurrent` was called and resolved. */
+  #isCurrent = false;
+  /** The last call of `whenCurrent`. */
+  #check = 0;
   #waiting: PromiseWithResolvers<boolean> | undefined;
   #cancelTimer = () => {};
 
-  /** @param freshMs How long a renewal is fresh, milliseconds. */
-  constructor(clock: Clock, freshMs: number) {
+  /**
+   * @param freshMs How long a renewal is fresh, milliseconds.
+   * @param whenCurrent Called each time that the fence has closed. It opens again after `true`: what
+   * others forbade meanwhile has been applied.
+   */
+  constructor(
+    clock: Clock,
+    freshMs: number,
+    private readonly whenCurrent: () => Promise<boolean>,
+  ) {
     this.#clock = clock;
     this.#freshMs = freshMs;
   }
@@ -48,8 +60,21 @@ export class Fence implements SendGate {
 
   /** Records a successful renewal by the time at which it began. */
   renew(start: Moment): void {
+    const wasFresh = this.#isFresh();
     this.#renewed = start;
-    this.#wake();
+    if (wasFresh) this.#wake();
+    else this.interrupt();
+  }
+
+  /** Closes until `whenCurrent`, which is called now, resolves. */
+  interrupt(): void {
+    const check = ++this.#check;
+    this.#isCurrent = false;
+    void this.whenCurrent().then((isCurrent) => {
+      if (!isCurrent || check !== this.#check) return;
+      this.#isCurrent = true;
+      this.#wake();
+    });
   }
 
   /** Closes for good. */
@@ -60,10 +85,14 @@ export class Fence implements SendGate {
   }
 
   isOpen(): boolean {
+    return !this.#isOver && this.#isCurrent && this.#clock.now() >= this.#openFrom &&
+      this.#isFresh();
+  }
+
+  #isFresh(): boolean {
     const { now, wall } = momentOf(this.#clock);
-    const steps = Math.abs(wall - this.#renewed.wall);
-    return !this.#isOver && now >= this.#openFrom && now - this.#renewed.now < this.#freshMs &&
-      steps < this.#freshMs;
+    return now - this.#renewed.now < this.#freshMs &&
+      Math.abs(wall - this.#renewed.wall) < this.#freshMs;
   }
 
   whenOpen(): Promise<boolean> {

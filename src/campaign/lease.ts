@@ -8,6 +8,7 @@
 import { FieldError } from "../core/checked_json.ts";
 import { type Clock, sleep } from "../net/clock.ts";
 import type { SendGate } from "../net/send_gate.ts";
+import type { Control } from "./control.ts";
 import { Fence, type Moment, momentOf } from "./fence.ts";
 import {
   formatLeaseValue,
@@ -29,6 +30,8 @@ export interface LeaseOptions {
   /** The time after which the task goes to another worker, milliseconds. */
   readonly ackWaitMs: number;
   readonly clock: Clock;
+  /** What the gate waits for after it was closed, or the connection broke. */
+  readonly control: Pick<Control, "whenCurrent" | "onDisconnect">;
   /** Is called after each successful update of a held lease, to keep the task from redelivery. */
   readonly onRenewed?: () => void;
 }
@@ -62,6 +65,7 @@ export class Lease implements AsyncDisposable {
   #cancelTimer = () => {};
   #renewal: Promise<unknown> = Promise.resolve();
   #isEnding = false;
+  readonly #ignoreDisconnects: () => void;
 
   private constructor(
     bucket: KV,
@@ -75,7 +79,10 @@ export class Lease implements AsyncDisposable {
     this.#options = options;
     this.#value = value;
     this.#revision = revision;
-    this.gate = this.#fence = new Fence(options.clock, options.ackWaitMs / 2);
+    const { clock, ackWaitMs, control } = options;
+    const fence = new Fence(clock, ackWaitMs / 2, () => control.whenCurrent());
+    this.gate = this.#fence = fence;
+    this.#ignoreDisconnects = control.onDisconnect(() => fence.interrupt());
   }
 
   /**
@@ -109,7 +116,10 @@ export class Lease implements AsyncDisposable {
     const lease = new Lease(bucket, key, options, value, entry?.revision ?? 0);
     let outcome = await lease.#write();
     while (outcome === "unknown" && await mayRepeat()) outcome = await lease.#write();
-    if (outcome !== "written") return undefined;
+    if (outcome !== "written") {
+      await lease.#stop();
+      return undefined;
+    }
     if (before?.state === "held") await lease.#awaitOtherFence(entry!.created);
     options.onRenewed?.();
     lease.#schedule();
@@ -169,6 +179,7 @@ export class Lease implements AsyncDisposable {
   async #stop(): Promise<void> {
     this.#isEnding = true;
     this.#fence.close();
+    this.#ignoreDisconnects();
     this.#cancelTimer();
     await this.#renewal;
   }

@@ -17,12 +17,15 @@ async function connect({ url }: NatsServer, replicas = 1): Promise<Broker> {
   return broker;
 }
 
+/** A control that is always current. */
+const control = { whenCurrent: () => Promise.resolve(true), onDisconnect: () => () => {} };
+
 async function take(
   broker: Broker,
   worker: string,
   options: Partial<LeaseOptions> = {},
 ): Promise<Lease | undefined> {
-  const all = { worker, ackWaitMs: ACK_WAIT_MS, clock: new ManualClock(), ...options };
+  const all = { worker, ackWaitMs: ACK_WAIT_MS, clock: new ManualClock(), control, ...options };
   return await Lease.take(broker, "may", 1, all);
 }
 

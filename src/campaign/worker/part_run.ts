@@ -84,7 +84,7 @@ export class PartRun {
   }
 
   async #run(): Promise<void> {
-    const { worker: { broker, worker, clock, abandon }, campaign: { spec }, task } = this;
+    const { worker: { broker, control, worker, clock, abandon }, campaign: { spec }, task } = this;
     const { msg, part } = task;
     const { name, ackWaitMs } = spec;
     const before = await readLease(broker, name, part).catch(() => undefined);
@@ -98,6 +98,7 @@ export class PartRun {
       worker,
       ackWaitMs,
       clock,
+      control,
       onRenewed: () => msg.working(),
     });
     if (lease === undefined) return msg.nak(RETRY_MS);

@@ -123,8 +123,10 @@ function PartRow({ part, now, areFailed }: { part: ListedPart; now: number; areF
           <Stranger text={part.why} longest={LONGEST_REASON} />
         </td>
       )}
-      <td class="no-wrap">
-        <Age at={part.updated_at} now={now} />
+      <td>
+        <span class="no-wrap">
+          <Age at={part.updated_at} now={now} />
+        </span>
         {part.state === "stale" && (
           <>
             {" "}

@@ -76,7 +76,8 @@ function redactOther(rest: string): string {
   const [user] = userinfo.split(/[:/\\\s]/, 1);
   const [, host, port, path, options = ""] = /^((?:\[[^\]]*\])?[^:/?#]*)(:[^/?#]*)?([^?#]*)(.*)$/s
     .exec(place)!;
-  const number = port === undefined || /^:\d*$/.test(port) ? port ?? "" : `:${HIDDEN}`;
+  // Punctuation of a sentence may follow.
+  const number = port === undefined || /^:\d*[.,;)]?$/.test(port) ? port ?? "" : `:${HIDDEN}`;
   return `${at < 0 ? "" : `${user}@`}${host}${number}${path}${redactOptions(options)}`;
 }
 

@@ -80,6 +80,13 @@ Deno.test("the redacted text still identifies the URL", () => {
   assertEquals(redact('"postgres:u:s@h" (https://h/s) x'), '"postgres:…@h" (https://h/… x');
 });
 
+Deno.test("a URL with a port stays whole at the end of a part of a sentence", () => {
+  for (const text of ["at nats://127.0.0.1:1, or", "(postgres://host:5432)", "nats://host:4222."]) {
+    assertEquals(redact(text), text);
+  }
+  assertEquals(redact("nats://host:4222x."), "nats://host:…");
+});
+
 Deno.test("a long message is redacted in one pass", () => {
   for (const part of ["a", "a:", "a@", ":@", "://", "secret ", "secret=", " ", "'", "a://b:c@"]) {
     // a regular expression with two unbounded ends took hours

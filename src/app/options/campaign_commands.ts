@@ -17,8 +17,8 @@ export const CAMPAIGN_COMMANDS = {
     mostUsed: ["name", "rate", "ports", "dry-run", "i-have-permission"],
     note:
       "TARGETs are those of scan. Names are resolved now, for all workers. Targets that overlap are\n" +
-      "probed once. A second submit of the same campaign completes the first one; nothing is queued\n" +
-      "twice.\n" +
+      "probed once. If submit was interrupted, run it again: it queues only the parts that are missing.\n" +
+      "A NATS server with JetStream must run, for example: nats-server -js\n" +
       "The rate is the rate of the campaign. A worker sends its share: the rate divided by\n" +
       "--max-running, for each part that it scans.",
     lacks: {
@@ -97,13 +97,13 @@ export const CAMPAIGN_COMMANDS = {
   "campaign retry": {
     usage: "campaign retry NAME [options]",
     purpose: "queue the poisoned parts of a campaign again",
-    note: "A part is poisoned after five workers have failed to finish it.",
+    note: "A part is poisoned after five tries have failed, also if one worker made all of them.",
     examples: ["campaign retry lab"],
     words: { most: 1 },
   },
   "campaign opt-out": {
     usage: "campaign opt-out ADDRESS... [options]",
-    purpose: "stop all campaigns from probing addresses, at once and for good",
+    purpose: "exclude addresses from all present and future campaigns",
     examples: ["campaign opt-out 10.0.0.7 2001:db8::7"],
   },
   "campaign remove": {

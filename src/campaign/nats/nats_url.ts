@@ -84,7 +84,7 @@ function parseUrl(text: string): URL {
   throw new InputError(
     `Invalid URL of NATS "${
       redactUrl(text)
-    }": use nats://HOST:PORT, or tls://USER:PASSWORD@HOST:PORT`,
+    }": use nats:// and a host, such as nats://10.0.0.1:4222, or tls:// for TLS`,
   );
 }
 

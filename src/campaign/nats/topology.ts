@@ -74,33 +74,41 @@ const STREAMS: readonly OwnStream[] = [
   },
 ];
 
+/** There are no campaigns, because none was ever submitted. */
+export class NoCampaignsError extends InputError {}
+
 /**
  * Creates the streams and buckets that do not exist. Existing ones keep their replicas and size.
  *
+ * @returns The replicas and the size of the stream of results.
  * @throws InputError when one belongs to somebody else, or cannot be created.
  */
 export async function ensureTopology(
   broker: Broker,
   { replicas, resultsLimit }: TopologyOptions,
-): Promise<void> {
+): Promise<TopologyOptions> {
+  let is = { replicas, resultsLimit };
   for (const stream of STREAMS) {
     const limit = stream.name === RESULTS && { max_bytes: resultsLimit };
     const found = await configOf(broker, stream.name) ??
       await create(broker, { ...stream, num_replicas: replicas, ...limit });
     checkOwn(broker, stream, found);
+    if (limit) is = { replicas: found.num_replicas, resultsLimit: found.max_bytes };
   }
+  return is;
 }
 
 /**
  * Checks that a submitter created the streams and buckets.
  *
- * @throws InputError when one is missing, or belongs to somebody else.
+ * @throws NoCampaignsError when one is missing.
+ * @throws InputError when one belongs to somebody else.
  */
 export async function checkTopology(broker: Broker): Promise<void> {
   for (const stream of STREAMS) {
     const found = await configOf(broker, stream.name);
     if (found === undefined) {
-      throw new InputError(
+      throw new NoCampaignsError(
         `There are no campaigns on NATS at "${broker.place}": submit a campaign first`,
       );
     }

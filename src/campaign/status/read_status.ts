@@ -31,6 +31,8 @@ export interface CollectorStatus {
   readonly pending: number;
   /** Number of messages that it has received and not written yet. */
   readonly unacknowledged: number;
+  /** Whether it requests messages. One that does not has ended, or writes what it has received. */
+  readonly isWaiting: boolean;
 }
 
 /** The state of campaigns, and of what they share. */
@@ -110,8 +112,9 @@ export class StatusReader {
       RESULTS,
     );
     const collectors: CollectorStatus[] = [];
-    for await (const { name, num_pending, num_ack_pending } of jsm.consumers.list(RESULTS)) {
-      collectors.push({ name, pending: num_pending, unacknowledged: num_ack_pending });
+    for await (const { name, ...info } of jsm.consumers.list(RESULTS)) {
+      const { num_pending: pending, num_ack_pending: unacknowledged, num_waiting } = info;
+      collectors.push({ name, pending, unacknowledged, isWaiting: num_waiting > 0 });
     }
     const isFull = limit > 0 && bytes + LARGEST > limit;
     return { results: { messages, bytes, limit, isFull }, collectors };

@@ -16,7 +16,7 @@ import { type CampaignEntry, Control } from "../control.ts";
 import { hasEnded } from "../lease_value.ts";
 import { leaseKeys, TASKS, taskSubject } from "../names.ts";
 import type { Broker } from "../nats/connection.ts";
-import { ensureTaskConsumer, ensureTopology } from "../nats/topology.ts";
+import { ensureTaskConsumer, ensureTopology, type TopologyOptions } from "../nats/topology.ts";
 import { formatSpec, getSpec, putSpec, type Spec } from "../spec.ts";
 import { purgeUntilNow, readLeases } from "../stored_leases.ts";
 import { queueTasks, RECOGNISED_MS } from "../tasks.ts";
@@ -26,15 +26,17 @@ import type { PreparedCampaign } from "./prepare_campaign.ts";
 export interface Submitted {
   /** `completed`: an earlier submit had ended before all tasks were queued. */
   readonly outcome: "submitted" | "completed" | "unchanged";
-  /** The state of the campaign. Tasks of a cancelled campaign are not queued. */
+  /** The state of the campaign. */
   readonly state: CampaignEntry["state"];
+  /** The settings of the streams: those of an earlier submit, if there was one. */
+  readonly streams: TopologyOptions;
 }
 
 /**
  * Submits a campaign, or completes an earlier submit of it.
  *
  * @param report Receives a line for each invalid entry of another campaign.
- * @throws InputError when another campaign has the name.
+ * @throws InputError when another campaign, or a cancelled one, has the name.
  */
 export async function submitCampaign(
   broker: Broker,
@@ -42,17 +44,19 @@ export async function submitCampaign(
   report: (line: string) => void,
 ): Promise<Submitted> {
   const { spec: { name }, options: { replicas, resultsLimit } } = campaign;
-  await ensureTopology(broker, { replicas: Number(replicas), resultsLimit });
+  const streams = await ensureTopology(broker, { replicas: Number(replicas), resultsLimit });
   await using control = await Control.open(broker, report);
   await shareOptOuts(control, campaign);
   const { entry, isNew } = await addCampaign(broker, control, campaign);
   if (!isNew) await checkSame(broker, entry, campaign);
-  if (entry.state === "cancelled") return { outcome: "unchanged", state: entry.state };
+  if (entry.state === "cancelled") {
+    throw new InputError(`Cannot submit campaign ${name}: it is cancelled; choose another --name`);
+  }
   const queued = isNew
     ? await queueParts(broker, name, entry)
     : await queueMissing(broker, campaign, entry);
   const outcome = isNew ? "submitted" : queued > 0 ? "completed" : "unchanged";
-  return { outcome, state: entry.state };
+  return { outcome, state: entry.state, streams };
 }
 
 /** Adds a new campaign, or returns the entry of the campaign that has the name. */

@@ -62,7 +62,7 @@ export const JSON_RESULTS = {
   },
   "campaign list": {
     name: "the name of the campaign",
-    state: "`running`, `paused` or `cancelled`",
+    state: "as in `campaign status`",
     parts: "number of parts",
     program: "version of the program, which workers need too",
     submitted_at: "when it was submitted, Unix milliseconds",
@@ -94,7 +94,8 @@ export const JSON_RESULTS = {
     workers: "a list of workers that scan its parts: `id`, `slots`, `engine`, `program`, " +
       "`updated_at`",
     results: "results of all campaigns in NATS: `messages`, `bytes`, their `limit`, `is_full`",
-    collectors: "a list: `name`, messages that are `pending`, and `unacknowledged`",
+    collectors: "a list: `name`, messages that are `pending`, and `unacknowledged`, and whether " +
+      "it requests messages: `is_waiting`",
   },
   "scan --list-targets": {
     host: "address of the target",

@@ -1,5 +1,6 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import { parseNatsUrls } from "../../../src/campaign/nats/nats_url.ts";
+import { redact } from "../../../src/core/redact.ts";
 import { InputError } from "../../../src/core/errors.ts";
 
 Deno.test("a URL of NATS has a host, a port, and a user or a token", () => {
@@ -35,6 +36,11 @@ Deno.test("several URLs have commas between them, and one user", () => {
   );
 });
 
+Deno.test("the advice about an invalid URL of NATS survives the redaction of messages", () => {
+  const { message } = assertThrows(() => parseNatsUrls("nonsense"), InputError);
+  assertEquals(redact(message, ["--nats", "nonsense"]), message);
+});
+
 Deno.test("an invalid URL of NATS is shown without its password", () => {
   for (
     const [text, shown] of [
@@ -51,7 +57,8 @@ Deno.test("an invalid URL of NATS is shown without its password", () => {
     assertThrows(
       () => parseNatsUrls(text),
       InputError,
-      `Invalid URL of NATS "${shown}": use nats://HOST:PORT, or tls://USER:PASSWORD@HOST:PORT`,
+      `Invalid URL of NATS "${shown}": use nats:// and a host, such as nats://10.0.0.1:4222, or ` +
+        "tls:// for TLS",
     );
   }
 });

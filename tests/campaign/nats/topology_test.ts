@@ -13,7 +13,7 @@ import { natsTest, startCluster, startNats } from "../nats_server.ts";
 const OPTIONS = { replicas: 1, resultsLimit: 2 ** 20 };
 
 /** The message of a refusal, without its start. */
-async function refusal(broker: Broker, work: Promise<void>): Promise<string> {
+async function refusal(broker: Broker, work: Promise<unknown>): Promise<string> {
   const { message } = await assertRejects(() => work, InputError);
   return message.replace(`Cannot use NATS at "${broker.place}": `, "");
 }

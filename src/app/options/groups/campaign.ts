@@ -7,15 +7,7 @@ import { redactUrl } from "../../../core/redact.ts";
 import { withoutPassword } from "../../databases/connection_environment.ts";
 import { CAMPAIGN_COMMANDS } from "../campaign_commands.ts";
 import type { OptionGroup } from "../option.ts";
-import {
-  anyText,
-  FILE,
-  oneOf,
-  time,
-  type ValueType,
-  valueType,
-  wholeNumber,
-} from "../value_types.ts";
+import { anyText, FILE, time, type ValueType, valueType, wholeNumber } from "../value_types.ts";
 
 /** Maximum number of parts of a campaign. */
 export const MAX_PARTS = 4096;
@@ -49,6 +41,11 @@ const BYTES: ValueType<number> = valueType(
   },
 );
 
+const REPLICAS: ValueType<"1" | "3"> = {
+  ...valueType("1|3", "1 or 3", (text) => text === "1" || text === "3" ? text : undefined),
+  completions: { kind: "one", words: ["1", "3"] },
+};
+
 /** Options of campaigns. */
 export const CAMPAIGN = {
   title: "Campaign",
@@ -78,7 +75,7 @@ export const CAMPAIGN = {
     {
       name: "replicas",
       commands: ["campaign submit"],
-      takes: { ...oneOf(["1", "3"]), placeholder: "1|3" },
+      takes: REPLICAS,
       default: "1",
       help: "copies of each message in a new set of streams; 3 needs three NATS servers",
     },

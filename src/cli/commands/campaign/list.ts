@@ -5,22 +5,22 @@
  */
 import { EXIT } from "../../../app/exit_codes.ts";
 import { type TableColumn, tableLines } from "../../../app/outputs/table_format.ts";
+import type { OptionsOf } from "../../../app/options/option_table.ts";
+import type { CampaignStatus } from "../../../campaign/status/status.ts";
 import type { CampaignEntry } from "../../../campaign/control.ts";
 import { withCommas } from "../../../core/quantities.ts";
 import { type CommandCall, readCommandLine } from "../../options/command_line.ts";
 import { outputColumns, print } from "../../term/console.ts";
 import { dateText } from "../../term/date_text.ts";
 import { printResult } from "../../term/json_results.ts";
-import { openCampaigns } from "./open_campaigns.ts";
+import { openCampaigns, whenSubmitted } from "./open_campaigns.ts";
 
 /** Runs `campaign list`; returns the exit code. */
 export async function runCampaignList(call: CommandCall): Promise<number> {
   const { options } = readCommandLine("campaign list", call);
-  await using campaigns = await openCampaigns(options);
-  const listed = [...campaigns.control.campaigns()]
-    .sort(([, a], [, b]) => b.submittedAt - a.submittedAt);
+  const listed = await whenSubmitted(readList(options), []);
   if (options.json) {
-    for (const [name, { state, parts, program, submittedAt: submitted_at }] of listed) {
+    for (const { name, state, parts, program, submittedAt: submitted_at } of listed) {
       await printResult("campaign list", { name, state, parts, program, submitted_at });
     }
   } else {
@@ -29,13 +29,26 @@ export async function runCampaignList(call: CommandCall): Promise<number> {
   return EXIT.done;
 }
 
-type Listed = readonly [name: string, entry: CampaignEntry];
+/** The campaigns, the latest first. */
+async function readList(options: OptionsOf<"campaign list">): Promise<readonly Listed[]> {
+  await using campaigns = await openCampaigns(options);
+  const entries = campaigns.control.campaigns();
+  const { campaigns: all } = await campaigns.reader.read();
+  return all.toReversed().map(({ name, state, submittedAt }) => {
+    const { parts, program } = entries.get(name)!;
+    return { name, state, submittedAt, parts, program };
+  });
+}
+
+type Listed =
+  & Pick<CampaignStatus, "name" | "state" | "submittedAt">
+  & Pick<CampaignEntry, "parts" | "program">;
 
 const COLUMNS: readonly TableColumn<Listed>[] = [
-  { title: "SUBMITTED (UTC)", width: 19, rank: 1, text: ([, one]) => dateText(one.submittedAt) },
-  { title: "STATE", width: 9, rank: 0, text: ([, { state }]) => state },
-  { title: "PARTS", width: 5, rank: 2, text: ([, { parts }]) => withCommas(parts) },
-  { title: "NAME", width: 0, rank: 0, text: ([name]) => name },
+  { title: "SUBMITTED (UTC)", width: 19, rank: 1, text: (one) => dateText(one.submittedAt) },
+  { title: "STATE", width: 9, rank: 0, text: ({ state }) => state },
+  { title: "PARTS", width: 5, rank: 2, text: ({ parts }) => withCommas(parts) },
+  { title: "NAME", width: 0, rank: 0, text: ({ name }) => name },
 ];
 /** Spaces between two cells. */
 const GAP = 2;

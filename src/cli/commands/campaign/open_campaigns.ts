@@ -6,7 +6,7 @@
 import type { OptionsOf } from "../../../app/options/option_table.ts";
 import { Control } from "../../../campaign/control.ts";
 import { type Broker, connectBroker, type NatsOptions } from "../../../campaign/nats/connection.ts";
-import { checkTopology } from "../../../campaign/nats/topology.ts";
+import { checkTopology, NoCampaignsError } from "../../../campaign/nats/topology.ts";
 import { StatusReader } from "../../../campaign/status/read_status.ts";
 import type { CampaignStatus } from "../../../campaign/status/status.ts";
 import { campaignEntry } from "../../../campaign/change/change_campaign.ts";
@@ -40,6 +40,16 @@ export async function openCampaigns(
     reader: new StatusReader(broker, control, systemClock, options.allProtocols),
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
   };
+}
+
+/** What a command has read, or another value when no campaign was ever submitted. */
+export async function whenSubmitted<T>(read: Promise<T>, otherwise: T): Promise<T> {
+  try {
+    return await read;
+  } catch (error) {
+    if (error instanceof NoCampaignsError) return otherwise;
+    throw error;
+  }
 }
 
 /**

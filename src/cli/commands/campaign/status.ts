@@ -19,7 +19,7 @@ import {
   terminalSize,
 } from "../../term/console.ts";
 import { LiveBlock } from "../../term/live/live_block.ts";
-import { openCampaigns } from "./open_campaigns.ts";
+import { type OpenCampaigns, openCampaigns, whenSubmitted } from "./open_campaigns.ts";
 import { campaignJson, fitted, statusLines, summaryLine } from "./status_lines.ts";
 
 /** Time between two readings on a terminal, and without one, milliseconds. */
@@ -31,7 +31,13 @@ export async function runCampaignStatus(call: CommandCall): Promise<number> {
   if (options.watch && options.json) {
     throw new InputError("Cannot use --watch with --json: run campaign status --json repeatedly");
   }
-  await using campaigns = await openCampaigns(options);
+  await using campaigns = name === undefined && !options.watch
+    ? await whenSubmitted<OpenCampaigns | undefined>(openCampaigns(options), undefined)
+    : await openCampaigns(options);
+  if (campaigns === undefined) {
+    if (!options.json) await print("no campaigns");
+    return EXIT.done;
+  }
   if (name !== undefined) campaignEntry(campaigns.control, name);
   const read = () => campaigns.reader.read(name);
   if (options.watch) return await watch(read);

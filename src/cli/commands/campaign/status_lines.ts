@@ -28,7 +28,7 @@ export function statusLines(status: SystemStatus, space: number): string[] {
     ...campaigns.flatMap((one) => [...campaignLines(one, now), ""]),
     ...workerLines(workers, campaigns, now, space),
     "",
-    resultsText(results),
+    resultsText(results, campaigns),
     ...collectors.map(collectorText),
     ...collectors.length === 0 ? ["no collector has been started: rows wait in NATS"] : [],
   ];
@@ -173,19 +173,27 @@ function heldText(held: WorkerRow["held"], isMixed: boolean): string {
   }).join(", ");
 }
 
-function resultsText({ messages, bytes, limit, isFull }: ResultsStatus): string {
+function resultsText(
+  { messages, bytes, limit, isFull }: ResultsStatus,
+  campaigns: readonly CampaignStatus[],
+): string {
+  const mayWait = isFull &&
+    campaigns.some(({ parts: { waiting, held, lost } }) => waiting + held + lost > 0);
   const size = `${countOf(messages, "message")}, ${mebibytes(bytes)} of ${mebibytes(limit)} MiB`;
-  return `results in NATS: ${size}${isFull ? "; FULL: workers wait for a collector" : ""}`;
+  return `results in NATS: ${size}${mayWait ? "; FULL: workers wait for a collector" : ""}`;
 }
 
 function mebibytes(bytes: number): string {
   return withCommas(Math.round(bytes / 2 ** 20 * 10) / 10);
 }
 
-function collectorText({ name, pending, unacknowledged }: CollectorStatus): string {
-  return `${name}: ${countOf(pending, "message")} behind, ${
-    withCommas(unacknowledged)
-  } being written`;
+function collectorText({ name, pending, unacknowledged, isWaiting }: CollectorStatus): string {
+  const [none, writes] = ["not running", "not running, or writing"];
+  return [
+    `${name}: ${countOf(pending, "message")} not delivered`,
+    `${withCommas(unacknowledged)} delivered and not yet written`,
+    ...isWaiting ? [] : [unacknowledged === 0 ? none : writes],
+  ].join(", ");
 }
 
 /** A campaign as one line of JSON. */
@@ -220,7 +228,7 @@ export function campaignJson(
       updated_at: at,
     })),
     results: { messages, bytes, limit, is_full: isFull },
-    collectors,
+    collectors: collectors.map(({ isWaiting, ...one }) => ({ ...one, is_waiting: isWaiting })),
   });
 }
 

@@ -8,7 +8,8 @@ import { EXIT } from "../../../app/exit_codes.ts";
 import { connectBroker } from "../../../campaign/nats/connection.ts";
 import { prepareCampaign } from "../../../campaign/submit/prepare_campaign.ts";
 import { submitCampaign, type Submitted } from "../../../campaign/submit/submit.ts";
-import { countOf } from "../../../core/quantities.ts";
+import type { OptionsOf } from "../../../app/options/option_table.ts";
+import { countOf, withCommas } from "../../../core/quantities.ts";
 import type { CommandCall } from "../../options/command_line.ts";
 import { readArgs, typedNames } from "../../options/parse_arguments.ts";
 import { print, reportError, reportLine } from "../../term/console.ts";
@@ -31,18 +32,36 @@ export async function runCampaignSubmit({ args, allProtocols }: CommandCall): Pr
   }
   await using broker = await connectBroker(options, "blocksweep campaign submit");
   const submitted = await submitCampaign(broker, campaign, reportError);
+  for (const line of keptLines(submitted, options, given.given)) reportLine(line);
   if (!options.quiet) reportLine(`campaign ${name}: ${submittedText(submitted, parts)}`);
   return EXIT.done;
+}
+
+/** The given options that existing streams do not have. */
+function keptLines(
+  { streams }: Pick<Submitted, "streams">,
+  { replicas, resultsLimit }: Pick<OptionsOf<"campaign submit">, "replicas" | "resultsLimit">,
+  given: ReadonlyMap<string, unknown>,
+): string[] {
+  const line = (option: string, is: string) =>
+    `--${option} is ignored: the streams exist, and keep ${is}`;
+  return [
+    ...given.has("replicas") && streams.replicas !== Number(replicas)
+      ? [line("replicas", `--replicas ${streams.replicas}`)]
+      : [],
+    ...given.has("results-limit") && streams.resultsLimit !== resultsLimit
+      ? [line("results-limit", `${withCommas(streams.resultsLimit / 2 ** 20)} MiB for results`)]
+      : [],
+  ];
 }
 
 function submittedText({ outcome, state }: Submitted, parts: number): string {
   const stopped = state === "running" ? "" : `; it is ${state}`;
   switch (outcome) {
     case "submitted":
-      return `${
-        countOf(parts, "part")
-      } queued; campaign work scans them, and campaign collect -o ` +
-        "DATABASE writes the rows";
+      return `${countOf(parts, "part")} queued. Next: campaign work scans ${
+        parts === 1 ? "it" : "them"
+      }, campaign collect -o DATABASE writes the rows.`;
     case "completed":
       return `the parts that an earlier submit had not queued are queued now${stopped}`;
     case "unchanged":

@@ -83,15 +83,17 @@ function objects(stdout: string): Record<string, unknown>[] {
 natsTest("a campaign is submitted once, and listed; a second submit changes nothing", async () => {
   await using place = await open();
   const { run, submit, broker } = place;
-  const before = await run("list");
-  assertEquals(before.code, 2);
-  assertStringIncludes(before.stderr, "submit a campaign first");
+  for (const command of ["list", "status"]) {
+    assertEquals(await run(command), { code: 0, stdout: "no campaigns\n", stderr: "" });
+    assertEquals(await run(command, "--json"), { code: 0, stdout: "", stderr: "" });
+  }
+  assertStringIncludes((await run("status", "lab")).stderr, "submit a campaign first");
   const options = ["--name", "lab", "--parts", "3", "--rate", "50"];
   assertEquals(await submit(...TARGETS, ...options), {
     code: 0,
     stdout: "",
-    stderr: "campaign lab: 3 parts queued; campaign work scans them, and campaign collect " +
-      "-o DATABASE writes the rows\n",
+    stderr: "campaign lab: 3 parts queued. Next: campaign work scans them, campaign collect " +
+      "-o DATABASE writes the rows.\n",
   });
   assertEquals(await queued(broker), [1, 2, 3]);
   const again = await submit(...TARGETS, ...options);
@@ -109,6 +111,25 @@ natsTest("a campaign is submitted once, and listed; a second submit changes noth
   assertEquals(Object.keys(listed), Object.keys(JSON_RESULTS["campaign list"]));
   assertEquals([listed.name, listed.state, listed.parts], ["lab", "running", 3]);
   assertStringIncludes((await run("list")).stdout, "running    3      lab");
+});
+
+natsTest("a submit says which settings existing streams keep", async () => {
+  await using place = await open();
+  const { submit } = place;
+  await submit("10.9.0.0/24", "--name", "a", "--results-limit", "2M");
+  const kept = await submit(
+    ...["10.9.0.0/24", "--name", "b", "--replicas", "3", "--results-limit", "4M"],
+  );
+  assertEquals(kept.stderr.split("\n").slice(0, 3), [
+    "--replicas is ignored: the streams exist, and keep --replicas 1",
+    "--results-limit is ignored: the streams exist, and keep 2 MiB for results",
+    "campaign b: 1 part queued. Next: campaign work scans it, campaign collect -o DATABASE " +
+    "writes the rows.",
+  ]);
+  const same = await submit("10.9.0.0/24", "--name", "c");
+  assertEquals(same.stderr.split("\n").length, 2, same.stderr);
+  const wrong = await submit("10.9.0.0/24", "--replicas", "2");
+  assertStringIncludes(wrong.stderr, '--replicas "2": expected 1 or 3\n');
 });
 
 natsTest("another campaign of the same name is refused, with what differs", async () => {
@@ -161,7 +182,10 @@ natsTest(
     await refused(["resume", "lab"], "Cannot resume campaign lab: it is cancelled");
     await refused(["retry", "lab"], "Cannot retry campaign lab: it is cancelled");
     const cancelled = await submit(...TARGETS, "--name", "lab", "--parts", "3");
-    assertStringIncludes(cancelled.stderr, "nothing changed; it is cancelled");
+    assertEquals([cancelled.code, cancelled.stderr], [
+      2,
+      "blocksweep: Cannot submit campaign lab: it is cancelled; choose another --name\n",
+    ]);
     assertEquals(await queued(broker), []);
   },
 );
@@ -304,6 +328,7 @@ natsTest("a campaign with poisoned parts is removed after a retry or a cancel on
   await writeLease(broker, 2, { state: "poisoned", tries: 5, why: "no route" });
   const [ended] = objects((await run("status", "lab", "--json")).stdout);
   assertEquals(ended.state, "ended");
+  assertStringIncludes((await run("list")).stdout, "ended      2      lab");
   const { code, stderr } = await run("remove", "lab");
   assertEquals([code, stderr], [
     2,

@@ -43,7 +43,7 @@ const STATUS: SystemStatus = {
     { id: "w2", slots: 2, engine: "portable", program: "0.1.0", at: 2000 },
   ],
   results: { messages: 12, bytes: 3 * 2 ** 19, limit: 2 ** 30, isFull: false },
-  collectors: [{ name: "collect-x", pending: 3, unacknowledged: 1 }],
+  collectors: [{ name: "collect-x", pending: 3, unacknowledged: 1, isWaiting: true }],
 };
 
 Deno.test("the state of a campaign: parts, poisoned parts, workers, results and collectors", () => {
@@ -58,7 +58,7 @@ Deno.test("the state of a campaign: parts, poisoned parts, workers, results and 
     "w2                        0/2    portable  0/s         8 s",
     "",
     "results in NATS: 12 messages, 1.5 of 1,024 MiB",
-    "collect-x: 3 messages behind, 1 being written",
+    "collect-x: 3 messages not delivered, 1 delivered and not yet written",
   ]);
   for (const line of statusLines(STATUS, 40)) assert(line.length <= 40, line);
 });
@@ -96,6 +96,19 @@ Deno.test("lost and failed parts have a line per worker, and a line with the las
     lines({ ...one, state: "cancelled", lost: lost.slice(1) })[0],
     "worker w1 has not reported for 100 s; campaign cancel lab ends its part",
   );
+});
+
+Deno.test("a collector that requests nothing, and full results without a part that waits", () => {
+  const parts = { waiting: 0, held: 0, lost: 0, done: 64, poisoned: 0, cancelled: 0 };
+  const campaigns = [{ ...CAMPAIGN, parts }];
+  const results = { ...STATUS.results, isFull: true };
+  const gone = { name: "collect-x", pending: 0, unacknowledged: 0, isWaiting: false };
+  const collectors = [gone, { ...gone, unacknowledged: 9 }];
+  assertEquals(statusLines({ ...STATUS, campaigns, results, collectors }, Infinity).slice(-3), [
+    "results in NATS: 12 messages, 1.5 of 1,024 MiB",
+    "collect-x: 0 messages not delivered, 0 delivered and not yet written, not running",
+    "collect-x: 0 messages not delivered, 9 delivered and not yet written, not running, or writing",
+  ]);
 });
 
 Deno.test("an end with poisoned parts is not called finished", () => {

@@ -23,13 +23,21 @@ import type { WorkerContext } from "./worker_context.ts";
 
 /** Delay before a task that this worker refuses is delivered to another, milliseconds. */
 const REFUSED_MS = 5000;
+/** Timeout of the acknowledgement of a task, milliseconds. */
+const ACK_MS = 5000;
 
 const taskFields = objectOf({
-  form: integer(),
+  form: integer(1, 1),
   spec: text(/^[0-9a-f]{64}$/, "64 hexadecimal digits"),
   part: integer(1),
   try: integer(1),
 });
+
+/** Whether a task is of a later form than this program can read. */
+function isNewer(task: unknown): boolean {
+  return typeof task === "object" && task !== null && "form" in task &&
+    Number.isSafeInteger(task.form) && Number(task.form) > 1;
+}
 
 /**
  * The budget of a campaign.
@@ -109,7 +117,7 @@ export class CampaignJob {
     const loaded = await this.#load();
     if (loaded === undefined) return;
     for await (const msg of fetchMessages(this.#consumer!, most, this.worker.clock)) {
-      const task = this.#accept(msg);
+      const task = await this.#accept(msg);
       if (task !== undefined) start(this.#runPart(loaded, task));
     }
   }
@@ -134,18 +142,32 @@ export class CampaignJob {
     }
   }
 
-  /** Reads a task. One that this worker cannot use goes to another worker. */
-  #accept(msg: JsMsg): ReceivedTask | undefined {
+  /** Reads a task. One of a newer program goes to another worker, and an invalid one is removed. */
+  async #accept(msg: JsMsg): Promise<ReceivedTask | undefined> {
     try {
-      const { form, spec, part, try: queued } = taskFields(parseJson(msg.string()), "task");
-      if (form !== 1) this.#refuse("its tasks are of a newer program");
-      else if (spec !== this.entry.spec) this.#refuse("its tasks are of another specification");
-      else if (this.isRunnable) return { msg, part, try: queued };
+      const value = parseJson(msg.string());
+      if (isNewer(value)) this.#refuse("its tasks are of a newer program");
+      else {
+        const { spec, part, try: queued } = taskFields(value, "task");
+        if (spec !== this.entry.spec) throw new FieldError("it is of another specification");
+        if (part > this.entry.parts) throw new FieldError(`there is no part ${part}`);
+        if (this.isRunnable) return { msg, part, try: queued };
+      }
+      msg.nak(REFUSED_MS);
     } catch (error) {
       if (!(error instanceof FieldError)) throw error;
-      this.#refuse(`a task cannot be read: ${error.message}`);
+      await this.#remove(msg, error.message.split("\n")[0]);
     }
-    msg.nak(REFUSED_MS);
+  }
+
+  /** Removes a task, unless it belongs to a later campaign of the same name. */
+  async #remove(msg: JsMsg, why: string): Promise<void> {
+    const { control, report } = this.worker;
+    const isCurrent = await control.whenCurrent();
+    if (!isCurrent || !this.isOf(control.campaigns().get(this.name))) return msg.nak(REFUSED_MS);
+    report(`blocksweep: a task of campaign ${this.name} is removed: ${why}`);
+    // A refusal would leave the task in the stream. One that is not confirmed is delivered again.
+    await msg.ackAck({ timeout: ACK_MS }).catch(() => {});
   }
 
   #refuse(why: string): undefined {

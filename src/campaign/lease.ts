@@ -36,7 +36,10 @@ export interface LeaseOptions {
   readonly onRenewed?: () => void;
 }
 
-/** Reads the lease of a part; `undefined` when no worker has taken it. */
+/**
+ * Reads the lease of a part; `undefined` when no worker has taken it. Its `at` is the time at which
+ * NATS stored it, because the clock of its worker may be wrong.
+ */
 export async function readLease(
   broker: Broker,
   campaign: string,
@@ -44,7 +47,8 @@ export async function readLease(
 ): Promise<LeaseValue | undefined> {
   const bucket = await broker.bucket(LEASES);
   const entry = await bucket.get(leaseKey(campaign, part));
-  return entry === null ? undefined : valueOf(entry);
+  const value = entry === null ? undefined : valueOf(entry);
+  return value && { ...value, at: entry!.created.getTime() };
 }
 
 /** A part that this worker holds until it is lost or ended. */

@@ -94,7 +94,9 @@ export function campaignStatus(
   { name, entry, spec, leases }: StoredCampaign,
   now: number,
 ): CampaignStatus {
-  const parts = leases.toSorted((a, b) => a.part - b.part);
+  // A key of another part is not of this campaign, whoever wrote it.
+  const parts = leases.filter(({ part }) => part >= 1 && part <= entry.parts)
+    .toSorted((a, b) => a.part - b.part);
   const inState = (state: LeaseValue["state"]) =>
     parts.filter(({ value }) => value.state === state);
   const isLost = ({ at }: StoredLease) => now - at > (spec?.ackWaitMs ?? Infinity);

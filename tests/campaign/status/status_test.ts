@@ -132,3 +132,9 @@ Deno.test("no end is estimated before a part has begun, at rate 0, and while the
   const paused = { ...ENTRY, state: "paused" } as const;
   assertEquals(status([[1, lease("held", 5, { rate: 9 })]], paused).endsAt, undefined);
 });
+
+Deno.test("leases of parts that the campaign does not have do not count", () => {
+  const own: Leased[] = [[1, lease("done", 100)]];
+  const others: Leased[] = [0, 6, NaN].map((part) => [part, lease("held", 50, { rate: 40 })]);
+  assertEquals(status([...own, ...others]), status(own));
+});

@@ -34,9 +34,20 @@ export function taskConsumer(campaign: string): string {
   return `work-${campaign}`;
 }
 
-/** The consumer of results for one database. */
-export function resultConsumer(databaseIdentity: string): string {
-  return `collect-${databaseIdentity}`;
+/** The subjects of a campaign's results, as a filter. */
+export function resultSubjects(campaign: string): string {
+  return `bs.results.${campaign}.>`;
+}
+
+/**
+ * The consumer of results for one database.
+ *
+ * @param left The campaign whose results collectors of another version have left, for a consumer of
+ * these results alone.
+ */
+export function resultConsumer(databaseIdentity: string, left?: string): string {
+  const consumer = `collect-${databaseIdentity}`;
+  return left === undefined ? consumer : `${consumer}-${left}`;
 }
 
 /** The subject of a part's results. */

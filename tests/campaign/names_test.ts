@@ -19,6 +19,7 @@ Deno.test("subjects, consumers and keys contain the campaign and the part", () =
   assertEquals(taskSubject("may"), "bs.tasks.may");
   assertEquals(taskConsumer("may"), "work-may");
   assertEquals(resultConsumer("0a1b"), "collect-0a1b");
+  assertEquals(resultConsumer("0a1b", "may"), "collect-0a1b-may");
   assertEquals(resultSubject("may", 7, "rows"), "bs.results.may.7.rows");
   assertEquals([campaignKey("may"), leaseKey("may", 7)], ["campaign.may", "lease.may.7"]);
   assertEquals(leaseKeys("may"), "lease.may.*");

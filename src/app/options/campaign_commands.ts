@@ -109,7 +109,7 @@ export const CAMPAIGN_COMMANDS = {
   "campaign remove": {
     usage: "campaign remove NAME [options]",
     purpose: "remove a finished or cancelled campaign from NATS",
-    note: "Databases keep its rows.",
+    note: "Databases keep its rows. Results of a cancelled campaign that wait in NATS are removed.",
     examples: ["campaign remove lab"],
     words: { most: 1 },
   },

@@ -9,7 +9,15 @@ import { countOf } from "../../core/quantities.ts";
 import type { Clock } from "../../net/clock.ts";
 import type { CampaignEntry, Control } from "../control.ts";
 import { formatLeaseValue } from "../lease_value.ts";
-import { leaseKey, leaseKeys, LEASES, RESULTS, taskConsumer, TASKS } from "../names.ts";
+import {
+  leaseKey,
+  leaseKeys,
+  LEASES,
+  RESULTS,
+  resultSubjects,
+  taskConsumer,
+  TASKS,
+} from "../names.ts";
 import type { Broker } from "../nats/connection.ts";
 import { isMissingConsumer } from "../nats/errors.ts";
 import { removeSpecs } from "../spec.ts";
@@ -22,7 +30,8 @@ const CHANGES = {
   pause: { from: ["running"], to: "paused" },
   resume: { from: ["paused"], to: "running" },
   // A cancel that was ended before it removed the tasks can be repeated.
-  cancel: { from: ["running", "paused", "ended", "cancelled"], to: "cancelled" },
+  // One whose parts have all ended is cancelled to give up results that no collector can write.
+  cancel: { from: ["running", "paused", "ended", "finished", "cancelled"], to: "cancelled" },
 } as const;
 
 /** A change of a campaign's state. */
@@ -96,16 +105,21 @@ export async function retryPoisoned(
 }
 
 /**
- * Removes a campaign from NATS. The entry is removed last, so that a removal that was ended in the
- * middle can be repeated.
+ * Removes a campaign from NATS; a cancelled one with its results. The entry is removed last, so that
+ * a removal that was ended in the middle can be repeated.
  *
- * @throws InputError for a campaign that runs, one with poisoned parts, and for one whose results are not yet written.
+ * @returns The number of messages of results that were removed before all databases had them.
+ * @throws InputError for a campaign that runs, one with poisoned parts, and for a finished one whose
+ * results are not yet written.
  */
 export async function removeCampaign(
   broker: Broker,
   control: Control,
-  { name, state, parts: { held, lost, poisoned } }: CampaignStatus,
-): Promise<void> {
+  { name, state, parts: { held, lost, poisoned } }: Pick<
+    CampaignStatus,
+    "name" | "state" | "parts"
+  >,
+): Promise<number> {
   const refuse = (why: string) => new InputError(`Cannot remove campaign ${name}: ${why}`);
   if (state === "ended") {
     throw refuse(
@@ -125,22 +139,29 @@ export async function removeCampaign(
     );
   }
   const { jsm } = broker;
-  const results = await jsm.streams.info(RESULTS, { subjects_filter: `bs.results.${name}.>` });
+  const filter = resultSubjects(name);
+  const results = await jsm.streams.info(RESULTS, { subjects_filter: filter });
   const counts = Object.values(results.state.subjects ?? {});
   const waiting = counts.reduce((sum, count) => sum + count, 0);
-  if (waiting > 0) {
+  if (waiting > 0 && state === "finished") {
     throw refuse(
       `${
         countOf(waiting, "message")
-      } with its results are not written yet; run campaign collect first`,
+      } with its results are not written yet; run campaign collect, ` +
+        `or give them up with campaign cancel ${name}`,
     );
   }
   if (state === "finished") await control.setState(name, "cancelled");
   await jsm.consumers.delete(TASKS, taskConsumer(name)).catch((error) => {
     if (!isMissingConsumer(error)) throw error;
   });
+  const { purged } = await jsm.streams.purge(RESULTS, { filter });
+  for await (const { name: consumer, config } of jsm.consumers.list(RESULTS)) {
+    if (config.filter_subject === filter) await jsm.consumers.delete(RESULTS, consumer);
+  }
   const purge = await purgeUntilNow(broker);
   await purge(name);
   await removeSpecs(broker, name);
   await control.remove(name);
+  return purged;
 }

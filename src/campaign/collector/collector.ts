@@ -13,8 +13,8 @@ import { writeCampaignBatch } from "../../store/parts/campaign_scan.ts";
 import { finishScan } from "../../store/parts/finish_scan.ts";
 import type { PartUpdate } from "../../store/parts/scan_parts.ts";
 import type { Control } from "../control.ts";
-import { resultConsumer, RESULTS } from "../names.ts";
-import type { Consumer } from "../nats/client_types.ts";
+import { resultConsumer, RESULTS, resultSubjects } from "../names.ts";
+import type { Consumer, ConsumerInfo, JsMsg } from "../nats/client_types.ts";
 import type { Broker } from "../nats/connection.ts";
 import { brokerError, isMissedHeartbeat, isMissingConsumer } from "../nats/errors.ts";
 import { fetchMessages } from "../nats/fetch_messages.ts";
@@ -24,12 +24,14 @@ import type { KnownCampaigns } from "./known_campaigns.ts";
 import type { LeaseWatch } from "./lease_watch.ts";
 import type { PatientDatabase } from "./patient_database.ts";
 import { purgeResults } from "./purge_results.ts";
-import { type CampaignResults, ResultBatch } from "./result_batch.ts";
+import { type CampaignResults, type LeaveMessage, ResultBatch } from "./result_batch.ts";
 
 /** Maximum number of messages of a request, at most 512 KiB each. */
 const MESSAGES = 64;
 /** Pause after a failure of NATS, milliseconds. */
 const PAUSE_MS = 1000;
+/** Delay before a message that cannot be left to others is delivered again, milliseconds. */
+const UNUSABLE_MS = 30_000;
 /** Usual time between two writes of the progress of parts, milliseconds. */
 const EVERY_MS = 3000;
 
@@ -87,9 +89,10 @@ export class Collector {
       const isDrained = await this.#withBroker(() => this.#collect()) ?? false;
       const isLast = isDrained && isEmpty;
       if (clock.now() < this.#nextRound && !isLast) continue;
+      const isComplete = await this.#withBroker(() => this.#collectLeft()) ?? false;
       const running = await this.#withBroker(() => this.#round());
       this.#nextRound = clock.now() + everyMs;
-      if (isLast && running !== undefined) return;
+      if (isLast && isComplete && running !== undefined) return;
       if (campaign !== undefined && running?.has(campaign) === false) return;
     }
   }
@@ -123,8 +126,42 @@ export class Collector {
    * @returns Whether no message waits, and none is unacknowledged.
    */
   async #collect(): Promise<boolean> {
+    const { broker, identity } = this.options;
     const consumer = await this.#openConsumer();
-    let batch = this.#newBatch();
+    // Messages of a campaign that this program cannot use would hold back all that follow.
+    const mayWait = await this.#take(consumer, async (campaign, msg) => {
+      await ensureResultConsumer(broker, identity, campaign);
+      msg.ack();
+    });
+    return !mayWait && await isEmpty(consumer);
+  }
+
+  /**
+   * Writes the results that collectors of other versions have left, and that this one can use.
+   *
+   * @returns Whether no such message waits, and none is unacknowledged.
+   */
+  async #collectLeft(): Promise<boolean> {
+    const { broker: { js, jsm }, campaigns, identity, signal } = this.options;
+    let isComplete = true;
+    const prefix = resultConsumer(identity, "");
+    for await (const info of jsm.consumers.list(RESULTS)) {
+      const { name } = info;
+      if (!name.startsWith(prefix) || hasNone(info)) continue;
+      if (typeof await campaigns.find(name.slice(prefix.length)) === "string") continue;
+      const consumer = await js.consumers.get(RESULTS, name);
+      const later = (_: string, msg: JsMsg) => Promise.resolve(msg.nak(UNUSABLE_MS));
+      while (!signal.aborted && await this.#take(consumer, later));
+      isComplete &&= await isEmpty(consumer);
+    }
+    return isComplete;
+  }
+
+  /** Requests messages, and writes them. Returns whether more may wait. */
+  async #take(consumer: Consumer, leave: LeaveMessage): Promise<boolean> {
+    const { campaigns, report } = this.options;
+    const newBatch = () => new ResultBatch((name) => campaigns.begun(name), leave, report);
+    let batch = newBatch();
     let count = 0;
     try {
       for await (const msg of fetchMessages(consumer, MESSAGES, this.options.clock)) {
@@ -132,18 +169,16 @@ export class Collector {
         await batch.add(msg);
         if (!batch.isFull) continue;
         await this.#write(batch.results);
-        batch = this.#newBatch();
+        batch = newBatch();
       }
       this.#missed = 0;
     } catch (error) {
       if (!isMissedHeartbeat(error) || ++this.#missed > 1) throw error;
-      return false;
+      return true;
     } finally {
       await this.#write(batch.results); // also when the server is gone
     }
-    if (count > 0) return false;
-    const { num_pending, num_ack_pending } = await consumer.info();
-    return num_pending + num_ack_pending === 0;
+    return count > 0;
   }
 
   async #openConsumer(): Promise<Consumer> {
@@ -151,11 +186,6 @@ export class Collector {
     if (this.#consumer !== undefined) return this.#consumer;
     await ensureResultConsumer(broker, identity);
     return this.#consumer = await broker.js.consumers.get(RESULTS, resultConsumer(identity));
-  }
-
-  #newBatch(): ResultBatch {
-    const { campaigns, report } = this.options;
-    return new ResultBatch((name) => campaigns.begun(name), report);
   }
 
   /** Writes results, and then acknowledges their messages. */
@@ -275,11 +305,26 @@ export class Collector {
 
   /** Whether every result of a campaign is acknowledged. */
   async #isStored({ name }: CollectedCampaign): Promise<boolean> {
-    const { jsm } = this.options.broker;
+    const { broker: { jsm }, identity } = this.options;
     const { ack_floor } = await (await this.#openConsumer()).info();
-    const last = await jsm.streams.getMessage(RESULTS, { last_by_subj: `bs.results.${name}.>` });
-    return last === null || last.seq <= ack_floor.stream_seq;
+    const last = await jsm.streams.getMessage(RESULTS, { last_by_subj: resultSubjects(name) });
+    if (last !== null && last.seq > ack_floor.stream_seq) return false;
+    try {
+      return hasNone(await jsm.consumers.info(RESULTS, resultConsumer(identity, name)));
+    } catch (error) {
+      if (isMissingConsumer(error)) return true; // no collector has left any
+      throw error;
+    }
   }
+}
+
+/** Whether a consumer has nothing to deliver, and all that it delivered is acknowledged. */
+function hasNone({ num_pending, num_ack_pending }: ConsumerInfo): boolean {
+  return num_pending + num_ack_pending === 0;
+}
+
+async function isEmpty(consumer: Consumer): Promise<boolean> {
+  return hasNone(await consumer.info());
 }
 
 /** Whether an error is one of NATS or its client: these pass. */

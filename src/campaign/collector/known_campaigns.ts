@@ -86,7 +86,7 @@ export class KnownCampaigns {
   /** Loads a campaign; `undefined`, with a line: this program cannot use it. */
   async #load(
     name: string,
-    { spec: digest }: CampaignEntry,
+    { spec: digest, program }: CampaignEntry,
   ): Promise<CollectedCampaign | undefined> {
     const { broker, context, downAfter, report, clock } = this.options;
     try {
@@ -99,7 +99,11 @@ export class KnownCampaigns {
       if (!(error instanceof InputError)) throw error;
       const why = error.message;
       if (this.#unusable.get(name)?.why !== why) {
-        report(`blocksweep: ${why}; results of campaign ${name} stay in NATS`);
+        const version = program === context.program ? "" : ` of version ${program}`;
+        report(
+          `blocksweep: ${why}; results of campaign ${name} stay in NATS for a collector${version}; ` +
+            `campaign cancel ${name} and campaign remove ${name} remove them`,
+        );
       }
       this.#unusable.set(name, { why, triedAt: clock.now() });
       return undefined;

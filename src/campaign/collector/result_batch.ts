@@ -28,8 +28,8 @@ export interface CampaignResults {
 /** What becomes of a message that is not added to a batch. */
 export type CampaignLookup = (name: string) => Promise<CollectedCampaign | "unknown" | "unusable">;
 
-/** Delay before a message of a campaign that this program cannot use is delivered again, milliseconds. */
-const UNUSABLE_MS = 30_000;
+/** Leaves a message of a campaign that this program cannot use for another collector. */
+export type LeaveMessage = (campaign: string, msg: JsMsg) => Promise<void>;
 
 /** Gathers messages, campaign by campaign. */
 export class ResultBatch {
@@ -40,10 +40,12 @@ export class ResultBatch {
    * Begins an empty batch.
    *
    * @param find Finds the campaign with a name.
+   * @param leave Receives each message of a campaign that another version of this program can use.
    * @param report Receives a line for each message with something wrong in it.
    */
   constructor(
     private readonly find: CampaignLookup,
+    private readonly leave: LeaveMessage,
     private readonly report: (line: string) => void,
   ) {}
 
@@ -60,14 +62,14 @@ export class ResultBatch {
 
   /**
    * Adds a message. One that nobody can use is refused, and reported; one of a campaign that another
-   * version of this program can use is delivered again later.
+   * version of this program can use is left.
    */
   async add(msg: JsMsg): Promise<void> {
     const subject = parseResultSubject(msg.subject);
     if (subject === undefined) return this.#refuse(msg, `the subject "${msg.subject}" is wrong`);
     const { campaign: name, part, kind } = subject;
     const campaign = await this.find(name);
-    if (campaign === "unusable") return msg.nak(UNUSABLE_MS);
+    if (campaign === "unusable") return await this.leave(name, msg);
     const place = `campaign ${name}, part ${part}`;
     if (campaign === "unknown") return this.#refuse(msg, `${place}: there is no such campaign`);
     if (part > campaign.spec.parts) return this.#refuse(msg, `${place}: there is no such part`);

@@ -9,6 +9,7 @@ import {
   LEASES,
   resultConsumer,
   RESULTS,
+  resultSubjects,
   SPECS,
   taskConsumer,
   TASKS,
@@ -176,14 +177,18 @@ export async function ensureTaskConsumer(
 /**
  * Creates or updates the consumer from which the collectors of one database take results.
  *
+ * @param left The campaign whose results the collector cannot read: its consumer keeps them for a
+ * collector that can.
  * @throws InputError when it cannot be created.
  */
 export async function ensureResultConsumer(
   broker: Broker,
   databaseIdentity: string,
+  left?: string,
 ): Promise<void> {
   await ensureConsumer(broker, RESULTS, {
-    durable_name: resultConsumer(databaseIdentity),
+    durable_name: resultConsumer(databaseIdentity, left),
+    ...left !== undefined && { filter_subject: resultSubjects(left) },
     ack_wait: 60 * SECOND,
     max_ack_pending: 1024,
   });

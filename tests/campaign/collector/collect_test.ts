@@ -2,6 +2,7 @@
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { InputError } from "../../../src/core/errors.ts";
 import { ATTACHMENTS } from "../../../src/core/record.ts";
+import { removeCampaign } from "../../../src/campaign/change/change_campaign.ts";
 import { RESULTS } from "../../../src/campaign/names.ts";
 import { beganAt } from "../../../src/scan/scan_id.ts";
 import { writeScanRecords } from "../../../src/store/scan_writer.ts";
@@ -251,14 +252,53 @@ collectorTest("opt-outs are written into the database and the opt-out file", asy
   assertStringIncludes(await Deno.readTextFile(`${lab.folder}/out.txt`), "10.0.0.1");
 });
 
-collectorTest("results of a campaign that needs another version stay in NATS", async (lab) => {
-  await lab.submit({ program: "1.0.0" });
-  await lab.rows(1, [row(PART_1)]);
-  await assertRejects(() => lab.collector({ campaign: NAME }).ended, InputError, NAME);
-  const collector = lab.collector();
-  await until(() => collector.lines.some((line) => line.includes("program is 1.0.0")));
-  await collector.stop();
-  assertEquals([await counts(lab, "servers"), await lab.waiting()], [[0], 1]);
+collectorTest("results of another version's campaign hold back no other campaign", async (lab) => {
+  const { broker, consumer, control } = lab;
+  await lab.submit({ name: "old", program: "0.0.9" });
+  await lab.rows(1, [row(PART_1)], "old");
+  await lab.submit({ name: "nu" });
+  for (const part of [1, 2]) await lab.publish(part, "done", JSON.stringify(partEnd()), "nu");
+  await lab.rows(2, [row(PART_2)], "old");
+  await assertRejects(() => lab.collector({ campaign: "old" }).ended, InputError, "old");
+  const collector = lab.collector({ campaign: "nu" });
+  await collector.ended;
+  assertEquals((await scan(lab)).state, "finished");
+  const lines = collector.lines.filter((line) => line.includes("campaign old"));
+  assertEquals(lines.length, 1, lines.join("\n"));
+  assertStringIncludes(
+    lines[0],
+    "results of campaign old stay in NATS for a collector of version 0.0.9; " +
+      "campaign cancel old and campaign remove old remove them",
+  );
+  await lab.collector({ once: true }).ended;
+  assertEquals([await counts(lab, "servers"), await lab.waiting()], [[0], 2]);
+  const parts = { waiting: 0, held: 0, lost: 0, done: 2, poisoned: 0, cancelled: 0 };
+  const old = { name: "old", state: "cancelled", parts } as const;
+  await assertRejects(
+    () => removeCampaign(broker, control, { ...old, state: "finished" }),
+    InputError,
+    "2 messages with its results are not written yet",
+  );
+  assertEquals(await removeCampaign(broker, control, old), 2);
+  const { consumers } = broker.jsm;
+  assertEquals((await Array.fromAsync(consumers.list(RESULTS))).map(({ name }) => name), [
+    consumer,
+  ]);
+  assertEquals([await lab.waiting(), control.campaigns().has("old")], [0, false]);
+});
+
+collectorTest("a collector of the right version writes what others have left", async (lab) => {
+  const { broker, consumer } = lab;
+  await lab.submit({ name: "old", program: "0.0.9" });
+  await lab.rows(1, [row(PART_1)], "old");
+  for (const part of [1, 2]) await lab.publish(part, "done", JSON.stringify(partEnd()), "old");
+  await lab.collector({ once: true }).ended;
+  const { num_pending, num_ack_pending } = await broker.jsm.consumers.info(RESULTS, consumer);
+  assertEquals([num_pending, num_ack_pending, await lab.waiting()], [0, 0, 3]);
+  await lab.rows(2, [row(PART_2)], "old");
+  await lab.collector({ campaign: "old" }, "0.0.9").ended;
+  assertEquals([await counts(lab, "servers"), (await scan(lab)).state], [[2], "finished"]);
+  assertEquals(await lab.waiting(), 0);
 });
 
 collectorTest("a collector needs a database, and a campaign that exists", async (lab) => {

@@ -70,7 +70,7 @@ export interface Lab {
     more?: Partial<PartEnd>,
   ): Promise<void>;
   lease(part: number, value: Partial<LeaseValue>): Promise<void>;
-  collector(options?: Partial<CollectOptions>): RunningCollector;
+  collector(options?: Partial<CollectOptions>, program?: string): RunningCollector;
   /** Number of messages in the stream of results. */
   waiting(): Promise<number>;
 }
@@ -161,7 +161,7 @@ async function openLab(
       const usual = { ...UNTAKEN, worker: "w1", at: Date.now() };
       await bucket.put(leaseKey(NAME, part), formatLeaseValue({ ...usual, ...value }));
     },
-    collector(options = {}) {
+    collector(options = {}, program = PROGRAM) {
       const lines: string[] = [];
       const ending = new AbortController();
       const stop = async () => {
@@ -174,6 +174,7 @@ async function openLab(
         { ...usual, ...given, everyMs: 20, ...options },
         {
           ...context,
+          program,
           warn: (line) => {
             lines.push(line);
           },

@@ -64,8 +64,10 @@ export async function runCampaignRetry(call: CommandCall): Promise<number> {
 /** Runs `campaign remove`; returns the exit code. */
 export async function runCampaignRemove(call: CommandCall): Promise<number> {
   return await changed("campaign remove", call, async ({ broker, control }, status) => {
-    await removeCampaign(broker, control, status);
-    return "is removed";
+    const results = await removeCampaign(broker, control, status);
+    return results === 0
+      ? "is removed"
+      : `is removed, with ${countOf(results, "message")} that not all databases have`;
   });
 }
 

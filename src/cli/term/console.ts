@@ -118,6 +118,11 @@ export function reportLine(text: string): void {
   report(`${text}\n`);
 }
 
+/** Prints a line that may quote what other programs have sent: its text is escaped. */
+export function reportHarmless(line: string): void {
+  reportLine(harmlessText(line));
+}
+
 /** Maximum length of a word, and of a line, of an error; longer ones are shortened. */
 const LONGEST = { word: 100, line: 1000 };
 

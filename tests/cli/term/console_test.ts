@@ -1,5 +1,5 @@
-import { assertRejects, assertThrows } from "@std/assert";
-import { print, report } from "../../../src/cli/term/console.ts";
+import { assertEquals, assertRejects, assertThrows } from "@std/assert";
+import { print, report, reportHarmless } from "../../../src/cli/term/console.ts";
 import { WriteError } from "../../../src/sinks/sink.ts";
 import { FULL, withFault } from "../failing_streams.ts";
 
@@ -22,4 +22,20 @@ Deno.test("print() reports that standard output cannot be written", async () => 
       await assertRejects(() => print("x"), WriteError, "Cannot write to standard output: ");
     });
   }
+});
+
+Deno.test("reportHarmless() prints no control character, and none that reorders text", () => {
+  const { stderr } = Deno;
+  const written: string[] = [];
+  const real = stderr.writeSync;
+  stderr.writeSync = (bytes) => {
+    written.push(new TextDecoder().decode(bytes));
+    return bytes.length;
+  };
+  try {
+    reportHarmless("a\x1b[2Jb\rc\x07d\u202ee\nf");
+  } finally {
+    stderr.writeSync = real;
+  }
+  assertEquals(written.join(""), "a\u241b[2Jb\u240dc\u2407d\ufffde\u240af\n");
 });

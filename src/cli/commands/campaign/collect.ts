@@ -9,7 +9,7 @@ import { onInterrupt } from "../../../app/interrupt_signals.ts";
 import { dashed } from "../../../app/options/option.ts";
 import { collect } from "../../../campaign/collector/collect.ts";
 import { type CommandCall, readCommandLine } from "../../options/command_line.ts";
-import { reportError, reportLine } from "../../term/console.ts";
+import { reportError, reportHarmless } from "../../term/console.ts";
 
 /** Runs `campaign collect`; returns the exit code. */
 export async function runCampaignCollect(call: CommandCall): Promise<number> {
@@ -19,7 +19,7 @@ export async function runCampaignCollect(call: CommandCall): Promise<number> {
     allProtocols: call.allProtocols,
     program: project.version,
     nameOf: dashed, // the options of campaigns were given to another command
-    warn: reportLine,
+    warn: reportHarmless,
     note: reportError,
   };
   await collect({ ...options, campaign }, context, interrupt.signal);

@@ -12,7 +12,7 @@ import type { OptionsOf } from "../../../app/options/option_table.ts";
 import { countOf, withCommas } from "../../../core/quantities.ts";
 import type { CommandCall } from "../../options/command_line.ts";
 import { readArgs, typedNames } from "../../options/parse_arguments.ts";
-import { print, reportError, reportLine } from "../../term/console.ts";
+import { print, reportError, reportHarmless, reportLine } from "../../term/console.ts";
 import { campaignPlanJson, campaignPlanLines } from "./plan.ts";
 
 /** Runs `campaign submit`; returns the exit code. */
@@ -21,7 +21,7 @@ export async function runCampaignSubmit({ args, allProtocols }: CommandCall): Pr
   const campaign = await prepareCampaign(given, {
     allProtocols,
     program: project.version,
-    warn: reportLine,
+    warn: reportHarmless,
     note: given.given.has("quiet") ? () => {} : reportError,
     nameOf: typedNames("campaign submit", args),
   });

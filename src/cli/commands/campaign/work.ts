@@ -9,7 +9,7 @@ import { onInterrupt } from "../../../app/interrupt_signals.ts";
 import { work } from "../../../campaign/worker/work.ts";
 import type { CommandCall } from "../../options/command_line.ts";
 import { readArgs, typedNames } from "../../options/parse_arguments.ts";
-import { reportError, reportLine } from "../../term/console.ts";
+import { reportError, reportHarmless, reportLine } from "../../term/console.ts";
 
 /** Runs `campaign work` until Ctrl-C; returns the exit code. */
 export async function runCampaignWork({ args, allProtocols }: CommandCall): Promise<number> {
@@ -21,7 +21,7 @@ export async function runCampaignWork({ args, allProtocols }: CommandCall): Prom
     context: {
       allProtocols,
       program: project.version,
-      warn: reportLine,
+      warn: reportHarmless,
       note: given.given.has("quiet") ? () => {} : reportError,
       nameOf: typedNames("campaign work", args),
     },

@@ -27,6 +27,7 @@ import { InputError } from "../core/errors.ts";
 import type { Protocol } from "../protocols/protocol.ts";
 import { sha256 } from "../scan/checkpoint/checkpoint_file.ts";
 import { CAMPAIGN_NAME, MAX_PARTS, SPECS } from "./names.ts";
+import { withDeadline } from "./nats/deadline.ts";
 import type { Broker } from "./nats/connection.ts";
 import { brokerError } from "./nats/errors.ts";
 
@@ -257,7 +258,7 @@ async function findSpec(
     const info = await store.info(object);
     if (info === null || info.deleted) return undefined;
     if (info.size > MAX_BYTES) throw tooLarge(name);
-    const bytes = await store.getBlob(object);
+    const bytes = await withDeadline(store.getBlob(object));
     return bytes === null ? undefined : new TextDecoder().decode(bytes);
   } catch (error) {
     throw brokerError(error, broker.place);

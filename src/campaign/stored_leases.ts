@@ -7,6 +7,7 @@ import { FieldError, integer, objectOf, optional, parseJson, text } from "../cor
 import { type LeaseValue, parseLeaseValue } from "./lease_value.ts";
 import { leaseKeys, LEASES, TASKS, taskSubject, WORKER_KEYS } from "./names.ts";
 import type { KvEntry } from "./nats/client_types.ts";
+import { withDeadline } from "./nats/deadline.ts";
 import type { Broker } from "./nats/connection.ts";
 
 /** The lease of a part. */
@@ -66,6 +67,10 @@ export async function readWorkers(
  * @param key The keys that are read. Default: all.
  */
 export async function readLeases(broker: Pick<Broker, "bucket">, key?: string): Promise<Stored> {
+  return await withDeadline(readAll(broker, key));
+}
+
+async function readAll(broker: Pick<Broker, "bucket">, key?: string): Promise<Stored> {
   const leases: StoredLease[] = [];
   const workers: StoredWorker[] = [];
   const bucket = await broker.bucket(LEASES);

@@ -13,6 +13,7 @@ const CODES = {
   wrongLastSequence: [10071, 10164],
   noPeers: 10005,
   noCluster: 10074,
+  streamFull: 10077,
   noStorage: [10002, 10023, 10028, 10047],
 };
 
@@ -40,6 +41,11 @@ export function isOtherConfiguration(error: unknown): boolean {
 /** Whether a consumer does not exist. */
 export function isMissingConsumer(error: unknown): boolean {
   return codeOf(error) === CODES.noConsumer;
+}
+
+/** Whether a stream has reached its limit, so that nothing can be published. */
+export function isFullStream(error: unknown): boolean {
+  return codeOf(error) === CODES.streamFull;
 }
 
 /**

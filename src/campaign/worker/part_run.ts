@@ -10,7 +10,7 @@ import { countOf } from "../../core/quantities.ts";
 import type { ScanControls } from "../../scan/scan_setup.ts";
 import type { ScanState } from "../../scan/scan_state.ts";
 import { Lease, readLease } from "../lease.ts";
-import { hasEnded, MAX_TRIES } from "../lease_value.ts";
+import { hasEnded, MAX_TRIES, type PartCounters } from "../lease_value.ts";
 import type { JsMsg } from "../nats/client_types.ts";
 import type { Spec } from "../spec.ts";
 import type { Budget } from "./budget.ts";
@@ -20,6 +20,8 @@ import type { WorkerContext } from "./worker_context.ts";
 
 /** Delay before a part that failed is scanned again, milliseconds for each try. */
 const RETRY_MS = 500;
+/** Time for publishing the last rows of a part that is stopped while publishing fails, milliseconds. */
+const LAST_ROWS_MS = 10_000;
 /** Timeout of the acknowledgement of a task, milliseconds. */
 const ACK_MS = 5000;
 
@@ -48,11 +50,32 @@ function whyIncomplete({ errors, refused, uninspected, tcp }: ScanState): string
     `${countOf(uninspected, "server")} not inspected for lack of descriptors`;
 }
 
+/** How much of a part is done, as ` at 4 %`; empty before its size is known. */
+function shareText({ position, total }: PartCounters): string {
+  return total === 0 ? "" : ` at ${Math.floor(100 * position / total)} %`;
+}
+
+function reasonText(reason: StopReason | undefined): string {
+  if (reason === undefined) return "its maximum time is over";
+  return reason === "paused" ? "campaign paused" : "worker stopped";
+}
+
+/** The number of packets that the fence kept back, as the end of a line. */
+function unsentText({ gate: { keptBack } }: Pick<Lease, "gate">): string {
+  if (keptBack === 0) return "";
+  return `; ${countOf(keptBack, "packet")} ${keptBack === 1 ? "was" : "were"} not sent`;
+}
+
 /** One part that this worker scans. */
 export class PartRun {
   /** The functions of the running scan; `undefined`: it has not begun. */
   controls: ScanControls | undefined;
   readonly #stop = new AbortController();
+  readonly #giveUp = new AbortController();
+  #publisher: Publisher | undefined;
+  #cancelTimer = () => {};
+  /** Whether rows that cannot be published are dropped. */
+  #isLate = false;
   #hasFailed = false;
 
   /** Begins nothing yet. */
@@ -64,7 +87,28 @@ export class PartRun {
 
   /** Ends the scan in good order, and gives the part back. */
   stop(reason: StopReason): void {
+    if (this.#stop.signal.aborted) return;
     this.#stop.abort(reason);
+    if (this.#publisher?.isBlocked) {
+      this.#report("waits at most 10 s until its rows can be published");
+    }
+    this.#cancelTimer = this.worker.clock.after(LAST_ROWS_MS, () => {
+      this.#isLate = true;
+      if (this.#publisher?.isBlocked) this.#giveUp.abort();
+    });
+  }
+
+  /** Reports once for all parts that results are full, and once that they are not full any more. */
+  #noteFull(isFull: boolean): void {
+    const { waiting, report } = this.worker;
+    const before = waiting.size;
+    if (isFull) waiting.add(this);
+    else waiting.delete(this);
+    if (before === 0 && isFull) {
+      report("blocksweep: results in NATS are full: waiting for a collector");
+    } else if (before > 0 && waiting.size === 0) {
+      report("blocksweep: results in NATS have space again");
+    }
   }
 
   /**
@@ -79,6 +123,9 @@ export class PartRun {
       this.#hasFailed = true;
       this.#report(`cannot be taken: ${(error as Error).message}`);
       this.task.msg.nak(RETRY_MS);
+    } finally {
+      this.#stop.abort(); // a later stop() has nothing to do
+      this.#cancelTimer();
     }
     return !this.#hasFailed;
   }
@@ -109,25 +156,36 @@ export class PartRun {
     try {
       await this.#runHeld(lease, ending);
     } catch (error) {
-      if (!ending.aborted) await this.#giveBack(lease, error as Error);
+      if (this.#giveUp.signal.aborted) await this.#dropRows(lease, ending);
+      else if (!ending.aborted) await this.#giveBack(lease, error as Error);
+    } finally {
+      this.worker.waiting.delete(this);
     }
-    if (lease.lost.aborted) this.#report("another worker has taken it");
+    if (lease.lost.aborted) {
+      this.#report(`is lost: another worker has taken it${unsentText(lease)}`);
+    }
   }
 
   async #runHeld(lease: Lease, ending: AbortSignal): Promise<void> {
     const { worker, campaign: { spec, budget }, task: { part, try: queued } } = this;
     const { broker, clock } = worker;
     const { why: earlier } = lease.value;
+    const dropped = AbortSignal.any([ending, this.#giveUp.signal]);
     const publisher = new Publisher({
       broker,
       campaign: spec.name,
       part,
       hold: `${spec.name}:${part}:${queued}:${lease.revision}`,
       gate: lease.gate,
-      signal: ending,
+      signal: dropped,
       clock,
-      onBlocked: (why = earlier) => lease.set({ why }),
+      onBlocked: (why = earlier, isFull) => {
+        lease.set({ why });
+        this.#noteFull(isFull);
+        if (this.#isLate && publisher.isBlocked) this.#giveUp.abort();
+      },
     });
+    this.#publisher = publisher;
     const held: HeldPart = {
       spec,
       part,
@@ -135,7 +193,7 @@ export class PartRun {
       publisher,
       budget,
       signal: AbortSignal.any([this.#stop.signal, ending]),
-      abandon: ending,
+      abandon: dropped,
       onStart: (controls) => {
         this.controls = controls;
         for (const address of worker.control.optOuts()) controls.optOut(address);
@@ -145,7 +203,14 @@ export class PartRun {
     using _share = budget.hold();
     this.#report(lease.value.marks === null ? "begins" : "continues");
     const result = await scanPart(held, worker);
-    if (!ending.aborted) await this.#finish(held, result);
+    if (this.#giveUp.signal.aborted) await this.#dropRows(lease, ending);
+    else if (!ending.aborted) await this.#finish(held, result);
+  }
+
+  /** Gives back a part whose last rows cannot be published: the marks of the lease are before them. */
+  async #dropRows(lease: Lease, ending: AbortSignal): Promise<void> {
+    if (await lease.end("released", {}, ending)) this.task.msg.nak();
+    this.#report("stopped; its last rows were not published and will be found again");
   }
 
   /** Publishes that a part is given up, without a further try. */
@@ -155,7 +220,9 @@ export class PartRun {
     const { worker } = this.worker;
     await publisher.end("poisoned", { form: 1, worker, tries, counters, packetLoss: null, why });
     await this.#end(held, "poisoned", { tries, why });
-    this.#report(`is given up after ${MAX_TRIES} tries: ${why ?? "the reason is unknown"}`);
+    this.#report(
+      `is poisoned: ${MAX_TRIES} attempts failed: ${why ?? "the reason is unknown"}`,
+    );
   }
 
   /** Ends a part whose scan has ended. */
@@ -175,15 +242,16 @@ export class PartRun {
       const coverage = coverageOfPart(state, this.worker.excluded);
       await publisher.end("done", { ...common, coverage });
       await this.#end(held, "done");
-      const { keptBack } = lease.gate;
-      const kept = keptBack === 0 ? "" : `; the fence kept ${countOf(keptBack, "packet")} back`;
-      this.#report(`is done, ${countOf(progress.counters.found, "server")}${kept}`);
+      const unsent = unsentText(lease);
+      const why = unsent === "" ? "" : `${unsent}, because the lease was not renewed in time`;
+      this.#report(`is done, ${countOf(progress.counters.found, "row")}${why}`);
     } else if (reason === "cancelled") {
       await publisher.end("cancelled", common);
       await this.#end(held, "cancelled");
+      this.#report(`stopped${shareText(progress.counters)} (campaign cancelled)`);
     } else if (end.reason === "interrupted" || end.reason === "max-runtime") {
       if (await lease.end("released", {}, held.abandon)) this.task.msg.nak();
-      this.#report(`is given back (${reason ?? end.reason})`);
+      this.#report(`stopped${shareText(progress.counters)} (${reasonText(reason)})`);
     } else {
       throw end.error ?? new Error(whyIncomplete(state));
     }

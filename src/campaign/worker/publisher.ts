@@ -9,7 +9,7 @@ import { type SendGate, untilOpen } from "../../net/send_gate.ts";
 import type { Sink } from "../../sinks/sink.ts";
 import { resultSubject } from "../names.ts";
 import type { Broker } from "../nats/connection.ts";
-import { brokerError } from "../nats/errors.ts";
+import { brokerError, isFullStream } from "../nats/errors.ts";
 import { formatPartEnd, MAX_ROWS_BYTES, type PartEnd, rowMessages } from "../results.ts";
 
 /** Timeout of the server's confirmation, milliseconds. */
@@ -35,14 +35,23 @@ export interface PublisherOptions {
   /** Aborted when nothing more may be published. */
   readonly signal: AbortSignal;
   readonly clock: Clock;
-  /** Called with the reason why publishing fails, and with `undefined` when it works again. */
-  readonly onBlocked: (why: string | undefined) => void;
+  /**
+   * Called with the reason why publishing fails, and with `undefined` when it works again.
+   *
+   * @param isFull Whether the stream has reached its limit.
+   */
+  readonly onBlocked: (why: string | undefined, isFull: boolean) => void;
 }
 
 /** Publishes the results of one part. */
 export class Publisher {
   #sequence = 0;
   #isBlocked = false;
+
+  /** Whether the last attempt to publish failed. */
+  get isBlocked(): boolean {
+    return this.#isBlocked;
+  }
 
   /** Publishes nothing yet. */
   constructor(private readonly options: PublisherOptions) {}
@@ -76,13 +85,13 @@ export class Publisher {
       while (!gate.isOpen()) if (!await untilOpen(gate, signal)) throw endOf(signal);
       try {
         await broker.js.publish(subject, payload, { msgID, timeout: ACK_MS });
-        if (this.#isBlocked) onBlocked(undefined);
+        if (this.#isBlocked) onBlocked(undefined, false);
         this.#isBlocked = false;
         return;
       } catch (error) {
         if (error instanceof Deno.errors.NotCapable) throw error;
         this.#isBlocked = true;
-        onBlocked(brokerError(error, broker.place).message);
+        onBlocked(brokerError(error, broker.place).message, isFullStream(error));
       }
       await sleep(clock, pause, signal);
       if (signal.aborted) throw endOf(signal);

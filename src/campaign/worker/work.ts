@@ -82,6 +82,7 @@ export async function work(given: GivenOptions, surroundings: WorkSurroundings):
     },
     clock,
     report,
+    waiting: new Set(),
     abandon,
   });
   void reportConnection(broker, report);

@@ -25,6 +25,8 @@ export interface WorkerContext {
   readonly clock: Clock;
   /** Receives a line for the user. */
   readonly report: (line: string) => void;
+  /** The parts that wait because the results in NATS are full. */
+  readonly waiting: Set<unknown>;
   /** Aborted when everything must end at once, without another message. */
   readonly abandon: AbortSignal;
 }

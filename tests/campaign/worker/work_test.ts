@@ -112,6 +112,7 @@ natsTest("a paused campaign gives its parts back, and goes on when it is resumed
   const paused = await whenLeases(broker, inState("released", 4));
   const before = sent;
   for (const { tries } of paused.values()) assertEquals(tries, 0);
+  await worker.lines.when("% (campaign paused)");
   await control.setState("lab", "running");
   await whenLeases(broker, inState("done", 4));
   await worker.stop();
@@ -131,6 +132,10 @@ natsTest("a cancelled campaign ends its parts, and its tasks are acknowledged", 
   await control.setState("lab", "cancelled");
   await whenLeases(broker, inState("cancelled", 2));
   await worker.stop();
+  const last = worker.lines.all.filter((line) =>
+    /stopped at \d+ % \(campaign cancelled\)$/.test(line)
+  );
+  assertEquals(last.length, 2, worker.lines.all.join("\n"));
   const { ends } = await readResults(broker);
   assertEquals(ends.map(({ kind }) => kind), ["cancelled", "cancelled"]);
   assertEquals(await tasksLeft(broker), 0);
@@ -167,6 +172,7 @@ natsTest("a part that fails is tried five times, and then poisoned with the reas
     throw new Error("there is no route");
   });
   const worker = startWorker(server.url, { network });
+  const why = "there is no route";
   const seen = new Map<number, string | undefined>();
   await whenLeases(broker, (all) => {
     const { state, tries, why } = all.get(KEY)!;
@@ -174,7 +180,6 @@ natsTest("a part that fails is tried five times, and then poisoned with the reas
     return state === "poisoned";
   });
   await worker.stop();
-  const why = "there is no route";
   assertEquals([...seen].filter(([tries]) => tries > 3), [[4, why], [5, why]]);
   const { ends: [{ kind, end }] } = await readResults(broker);
   assertEquals([kind, end.why, end.tries], ["poisoned", why, 5]);
@@ -337,12 +342,45 @@ natsTest(
     await broker.jsm.streams.update(RESULTS, { max_bytes: 2 ** 24 });
     const leases = await whenLeases(broker, inState("done", 2));
     await worker.stop();
+    const about = worker.lines.all.filter((line) => line.includes("results in NATS"));
+    assertEquals(about, [
+      "blocksweep: results in NATS are full: waiting for a collector",
+      "blocksweep: results in NATS have space again",
+    ]);
     assertEquals(
       [...leases.values()].map(({ why }) => why),
       [undefined, undefined],
     );
     const { rows } = await readResults(broker);
     assertEquals([rows.length, hostsOf(rows)], [60, hostsOf(fleet.servers)]);
+  },
+);
+
+natsTest(
+  "a worker that is stopped while the results are full ends, and finds the rows again",
+  async () => {
+    await using server = await startNats();
+    await using broker = await connect(server.url);
+    await using fleet = await startFleet({ ...FLEET, range: "127.50.0.0/24" });
+    await submit(broker, { targets: ["127.50.0.0/24"], options: { "parts": "1" } });
+    await broker.jsm.streams.update(RESULTS, { max_bytes: 1000 });
+    const usual = testNetwork();
+    const clock: typeof usual.clock = {
+      ...systemClock,
+      after: (ms, callback) => systemClock.after(ms === 10_000 ? 100 : ms, callback),
+    };
+    const worker = startWorker(server.url, { network: { ...usual, clock } });
+    await worker.lines.when("results in NATS are full: waiting for a collector");
+    await worker.stop(); // without the bound, it would not end
+    assert(worker.lines.all.some((line) => line.includes("waits at most 10 s until its rows")));
+    assert(worker.lines.all.some((line) => line.includes("will be found again")));
+    const lease = (await whenLeases(broker, inState("released", 1))).get(KEY);
+    assertEquals(lease?.tries, 0);
+    await broker.jsm.streams.update(RESULTS, { max_bytes: 2 ** 24 });
+    const second = startWorker(server.url);
+    await whenLeases(broker, inState("done", 1));
+    await second.stop();
+    assertEquals(hostsOf((await readResults(broker)).rows), hostsOf(fleet.servers));
   },
 );
 

@@ -315,7 +315,7 @@ export function numbersOf(state: ScanState): ScanNumbers {
   const { sent, tcp, replies, written, visited, total, lost, canaries, rate } = state;
   return {
     probesSent: sent + tcp.sent,
-    replies: Object.values(replies).reduce((sum, one) => sum + one, 0),
+    replies: Object.values(replies).reduce((sum, one) => sum + one, 0) + tcp.counts.valid,
     found: written,
     position: visited,
     total,

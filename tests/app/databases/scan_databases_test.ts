@@ -5,7 +5,11 @@ import { formatConfig } from "../../../src/app/options/config_file.ts";
 import { readArgs } from "../../../src/cli/options/parse_arguments.ts";
 import { readCommandLine, readOptions } from "../../cli/command_line.ts";
 import { connectionEnvironment } from "../../../src/app/databases/connection_environment.ts";
-import { planDatabases, ScanDatabases } from "../../../src/app/databases/scan_databases.ts";
+import {
+  numbersOf,
+  planDatabases,
+  ScanDatabases,
+} from "../../../src/app/databases/scan_databases.ts";
 import { onInterrupt } from "../../../src/app/interrupt_signals.ts";
 import { WatchDatabases } from "../../../src/app/databases/watch_databases.ts";
 import { drawFleet } from "../../../src/fleet/simulate/draw_fleet.ts";
@@ -372,4 +376,15 @@ Deno.test("a scan that was short of descriptors, or flooded, counts no failures 
   } finally {
     await Deno.remove(folder, { recursive: true });
   }
+});
+
+Deno.test("the replies of a scan are all datagrams, and the valid replies over TCP", () => {
+  const state = newState(scanId(1), 0);
+  state.tcp.counts.valid = 2;
+  state.tcp.counts.invalid = 7;
+  state.tcp.sent = 9;
+  state.replies.valid = 3;
+  state.replies.forged = 4;
+  const { replies, probesSent } = numbersOf(state);
+  assertEquals([replies, probesSent], [9, 9]);
 });

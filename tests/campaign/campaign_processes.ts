@@ -1,0 +1,354 @@
+// deno-lint-ignore-file no-console
+/** The processes of a campaign on one machine: NATS servers, a fleet, workers and collectors. */
+import { DatabaseSync } from "node:sqlite";
+import { type Broker, connectBroker } from "../../src/campaign/nats/connection.ts";
+import {
+  formatLeaseValue,
+  type LeaseValue,
+  parseLeaseValue,
+  UNTAKEN,
+} from "../../src/campaign/lease_value.ts";
+import { formatAddress } from "../../src/core/address.ts";
+import type { NatsConnection } from "../../src/campaign/nats/client_types.ts";
+import { readWorkers } from "../../src/campaign/stored_leases.ts";
+import { LEASES, TASKS } from "../../src/campaign/names.ts";
+import { parseManifest } from "../../src/fleet/manifest.ts";
+import { finish, run, start } from "../cli/program.ts";
+import type { Server } from "../postgres/server.ts";
+import { type Capture, type Packet, startCapture } from "./capture.ts";
+import { type NatsServer, startCluster, startNats } from "./nats_server.ts";
+
+/** What a campaign of the test consists of. */
+export interface CampaignPlan {
+  readonly name: string;
+  readonly servers: number;
+  /** The targets: a range of loopback. */
+  readonly range: string;
+  readonly parts: number;
+  readonly replicas: 1 | 3;
+  /** The budget, packets per second. */
+  readonly rate: number;
+}
+
+/** The limits of every campaign of the test. */
+export const LIMITS = { netRate: 400, hostRate: 5, ackWaitMs: 4000, maxRunning: 8 };
+const PORTS = ["--protocol", "raknet,slp"];
+const ALL = ["--allow-all"];
+
+/** A method of the client that the program does not use. */
+interface Subscribing {
+  subscribe(
+    subject: string,
+  ): AsyncIterable<{ readonly subject: string; readonly data: Uint8Array; string(): string }>;
+}
+
+/** One version of a lease, as the bucket had it. */
+export interface LeaseUpdate {
+  readonly part: number;
+  readonly value: LeaseValue;
+}
+
+/** A process with its name and output. */
+interface Running {
+  readonly name: string;
+  readonly child: Deno.ChildProcess;
+  readonly output: Promise<{ readonly code: number; readonly text: string }>;
+}
+
+/** The running processes of a campaign. */
+export class Campaign implements AsyncDisposable {
+  /** All versions of all leases, in their order. */
+  readonly updates: LeaseUpdate[] = [];
+  /** What was done, with the times at which it began and ended, Unix milliseconds. */
+  readonly steps: { readonly what: string; readonly from: number; readonly to: number }[] = [];
+  readonly #workers: Running[] = [];
+  readonly #collectors: Running[] = [];
+  readonly #done = new Set<number>();
+  #started = 0;
+
+  private constructor(
+    readonly plan: CampaignPlan,
+    /** The addresses of the simulated hosts. */
+    readonly hosts: ReadonlySet<string>,
+    private readonly folder: string,
+    private readonly postgres: string,
+    private readonly servers: readonly NatsServer[],
+    private readonly broker: Broker,
+    private readonly fleet: Deno.ChildProcess,
+    private readonly capture: Capture,
+  ) {}
+
+  /** Starts servers, fleet and capture, and watches the leases. */
+  static async start(plan: CampaignPlan, postgres: string): Promise<Campaign> {
+    const folder = await Deno.makeTempDir();
+    const servers = plan.replicas === 3 ? await startCluster() : [await startNats()];
+    const broker = await connectBroker({ nats: servers[0].url }, "chaos");
+    const fleet = start([
+      ...["fleet", "--servers", String(plan.servers), "--range", plan.range, "--quiet"],
+      ...["--seed", "11", "--manifest", `${folder}/truth.ndjson`],
+    ], { permissions: ALL, descriptors: 20_000 });
+    while (!await isFile(`${folder}/truth.ndjson`)) await pause(50);
+    const manifest = parseManifest(await Deno.readTextFile(`${folder}/truth.ndjson`));
+    const hosts = new Set(manifest.map(({ host }) => host));
+    const capture = await startCapture(plan.range);
+    return new Campaign(plan, hosts, folder, postgres, servers, broker, fleet, capture);
+  }
+
+  /** Runs a command of the program on this campaign; throws if it fails. */
+  async command(...words: string[]): Promise<string> {
+    const args = ["campaign", ...words, "--nats", this.servers[0].url];
+    const { code, stdout, stderr } = await run(args, { permissions: ALL });
+    if (code !== 0) throw new Error(`campaign ${words.join(" ")}: ${code}\n${stdout}${stderr}`);
+    return stdout + stderr;
+  }
+
+  /** Submits the campaign. */
+  async submit(): Promise<void> {
+    const { plan: { name, range, parts, rate, replicas } } = this;
+    const { netRate, hostRate, ackWaitMs, maxRunning } = LIMITS;
+    console.log((await this.command(
+      ...["submit", range, "--name", name, "--seed", "3", ...PORTS, "--parts", String(parts)],
+      ...["--rate", String(rate), "--net-rate", String(netRate), "--host-rate", String(hostRate)],
+      ...["--max-running", String(maxRunning), "--ack-wait", `${ackWaitMs}ms`],
+      ...["--replicas", String(replicas), "--opt-out-file", `${this.folder}/opt-outs.txt`],
+    )).trim());
+    if (this.updates.length === 0) void this.#watchLeases();
+  }
+
+  /**
+   * Records every update of every lease. Updates that the bucket refuses are seen too: they are of a
+   * worker that has lost the part, and have the number of tries from before.
+   */
+  async #watchLeases(): Promise<void> {
+    const subject = `$KV.${LEASES}.lease.${this.plan.name}.*`;
+    const last = new Map<number, LeaseValue>();
+    const connection = this.broker.connection as NatsConnection & Subscribing;
+    for await (const message of connection.subscribe(subject)) {
+      if (message.data.length === 0) continue; // the key is removed
+      const part = Number(message.subject.split(".").at(-1));
+      const value = parseLeaseValue(message.string());
+      const before = last.get(part);
+      if (
+        before?.state === "held" && before.worker !== value.worker && value.tries <= before.tries
+      ) {
+        continue;
+      }
+      last.set(part, value);
+      this.updates.push({ part, value });
+      if (value.state === "done") this.#done.add(part);
+    }
+  }
+
+  /** Resolves when a number of parts is done. */
+  readonly done = async (count: number): Promise<void> => {
+    for (let i = 1; this.#done.size < count; i++) {
+      await pause(100);
+      // Updates are missed while a NATS server is killed; then this request may never end.
+      if (i % 50 === 0) void this.#readDone().catch(() => {});
+    }
+  };
+
+  async #readDone(): Promise<void> {
+    const { leases } = await readWorkers(this.broker, this.plan.name);
+    for (const { part, value } of leases) if (value.state === "done") this.#done.add(part);
+  }
+
+  /** Does something, and prints how long it took. */
+  async step(what: string, act: () => Promise<void>): Promise<void> {
+    const from = Date.now();
+    await act();
+    this.steps.push({ what, from, to: Date.now() });
+    console.log(`${what}: ${((Date.now() - from) / 1000).toFixed(1)} s`);
+  }
+
+  /** Makes a part look as if it had failed five times. */
+  async poison(part: number): Promise<void> {
+    const bucket = await this.broker.bucket(LEASES);
+    const value = {
+      ...UNTAKEN,
+      worker: "test",
+      tries: 5,
+      at: Date.now(),
+      why: "made to fail",
+    };
+    await bucket.create(`lease.${this.plan.name}.${part}`, formatLeaseValue(value));
+  }
+
+  /** Starts a worker with a source address of its own. */
+  async startWorker(): Promise<void> {
+    const source = 0x7f000100 + ++this.#started;
+    const words = ["campaign", "work", "--slots", "2", "--source-ip", formatAddress(source)];
+    const child = start([...words, "--nats", this.servers[0].url], {
+      permissions: ["--allow-net"],
+    });
+    this.#workers.push({ name: formatAddress(source), child, output: outputOf(child) });
+    const bucket = await this.broker.bucket(LEASES);
+    for await (const { key } of await bucket.watch({ key: "worker.*" })) {
+      const id = key.slice("worker.".length);
+      if ([...this.sources.values()].includes(id)) continue;
+      this.sources.set(source, id);
+      return;
+    }
+  }
+
+  /** The identities of the workers, by their source addresses. */
+  readonly sources = new Map<number, string>();
+
+  startCollectors(): void {
+    for (const place of [this.postgres, `${this.folder}/servers.db`]) this.#startCollector(place);
+    for (const place of [this.postgres, `${this.folder}/servers.db`]) this.#startCollector(place);
+  }
+
+  #startCollector(place: string): void {
+    const file = ["--opt-out-file", `${this.folder}/opt-outs-of-collectors.txt`];
+    const words = ["campaign", "collect", "-o", place, "--nats", this.servers[0].url, ...file];
+    const child = start(words, { permissions: ALL });
+    this.#collectors.push({ name: place, child, output: outputOf(child) });
+  }
+
+  async killWorker(): Promise<void> {
+    await kill(this.#workers.shift()!);
+  }
+
+  async freezeWorker(): Promise<void> {
+    const { child } = this.#workers[0];
+    child.kill("SIGSTOP");
+    await pause(2.5 * LIMITS.ackWaitMs);
+    child.kill("SIGCONT");
+  }
+
+  /** Kills a collector of each database as soon as a commit shows more servers, and starts others. */
+  async killCollectors(): Promise<void> {
+    const database = new DatabaseSync(`${this.folder}/servers.db`, { readOnly: true });
+    const count = () => database.prepare("select count(*) as n from servers").get()!.n as number;
+    const before = count();
+    while (count() === before) await pause(1);
+    database.close();
+    for (const one of this.#collectors.splice(0)) await kill(one);
+    this.startCollectors();
+  }
+
+  /** Kills the server that leads the stream of tasks, or the only one, and starts it again. */
+  async killLeader(): Promise<void> {
+    const { cluster } = await this.broker.jsm.streams.info(TASKS);
+    const leader = this.servers.find(({ name }) => name === cluster?.leader) ?? this.servers[0];
+    await leader.stop("SIGKILL");
+    await pause(5000);
+    await leader.start();
+  }
+
+  async stopDatabase(server: Server): Promise<void> {
+    await server.stop("immediate");
+    await pause(10_000);
+    await server.start();
+  }
+
+  async pause(): Promise<void> {
+    await this.command("pause", this.plan.name);
+    const from = Date.now();
+    await pause(6000);
+    this.paused = { from, to: Date.now() };
+    await this.command("resume", this.plan.name);
+  }
+
+  /** When the campaign was paused, Unix milliseconds. */
+  paused = { from: 0, to: 0 };
+
+  async optOut(addresses: readonly string[]): Promise<void> {
+    await this.command("opt-out", ...addresses);
+    this.optedOut.push(...addresses);
+  }
+
+  /** The addresses that opted out while the campaign ran. */
+  readonly optedOut: string[] = [];
+
+  async retry(): Promise<void> {
+    const status = await this.command("status", this.plan.name);
+    if (!status.includes("made to fail")) throw new Error(`no poisoned part in: ${status}`);
+    await this.command("retry", this.plan.name);
+    await this.done(this.plan.parts);
+  }
+
+  /** Resolves when both databases have the finished scan, or after three minutes. */
+  async finished(): Promise<void> {
+    const until = Date.now() + 180_000;
+    for (const place of [this.postgres, `${this.folder}/servers.db`]) {
+      for (;;) {
+        const { stdout } = await run(["scans", place, "--json"], { permissions: ALL });
+        const [scan] = stdout.trim().split("\n").map((line) => JSON.parse(line));
+        if (scan?.state === "finished") break;
+        if (Date.now() > until) {
+          this.faults.push(`not finished after three minutes: ${stdout}`);
+          break;
+        }
+        await pause(1000);
+      }
+    }
+  }
+
+  /** What went wrong while the campaign ran. */
+  readonly faults: string[] = [];
+
+  /** Ends workers and collectors as Ctrl-C does, and the capture. */
+  async end(): Promise<readonly Packet[]> {
+    for (const { child } of [...this.#workers, ...this.#collectors]) child.kill("SIGINT");
+    for (const { name, output } of [...this.#workers, ...this.#collectors]) {
+      const { code, text } = await output;
+      if (![0, 130].includes(code)) throw new Error(`${name} ended with ${code}: ${text}`);
+      console.log(`-- ${name}\n${text.trim()}`);
+    }
+    return await this.capture.end();
+  }
+
+  /** Compares the rows of both databases with the truth. */
+  async checkRows(): Promise<string[]> {
+    const faults: string[] = [];
+    for (const [i, place] of [this.postgres, `${this.folder}/servers.db`].entries()) {
+      const rows = `${this.folder}/rows${i}.ndjson`;
+      await run(["export", place, "-o", rows, "--quiet"], { permissions: ALL });
+      const check = ["fleet", "--check", rows, "--manifest", `${this.folder}/truth.ndjson`];
+      const { code, stdout, stderr } = await run([...check, ...PORTS], { permissions: ALL });
+      console.log(`${i === 0 ? "PostgreSQL" : "SQLite"}: ${stdout.trim()}`);
+      if (code !== 0) faults.push(`rows: ${stdout}${stderr}`);
+      const lines = (await Deno.readTextFile(rows)).trim().split("\n");
+      const ids = new Set(
+        lines.map((line) => JSON.parse(line)).map(({ host, port }) => `${host}:${port}`),
+      );
+      if (ids.size !== lines.length) faults.push(`${lines.length - ids.size} servers twice`);
+      const offline = await run(["servers", place, "--offline", "--json"], { permissions: ALL });
+      if (offline.stdout.trim() !== "") faults.push(`offline: ${offline.stdout.slice(0, 300)}`);
+    }
+    return faults;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const { child } of [...this.#workers, ...this.#collectors]) {
+      try {
+        child.kill("SIGKILL");
+      } catch (error) {
+        if (!(error instanceof TypeError)) throw error; // it has ended
+      }
+    }
+    this.fleet.kill("SIGINT");
+    await finish(this.fleet);
+    await this.broker[Symbol.asyncDispose]();
+    for (const server of this.servers) await server[Symbol.asyncDispose]();
+    await Deno.remove(this.folder, { recursive: true });
+  }
+}
+
+async function outputOf(child: Deno.ChildProcess) {
+  const { code, stdout, stderr } = await finish(child);
+  return { code, text: stdout + stderr };
+}
+
+async function kill({ child, output }: Running): Promise<void> {
+  child.kill("SIGKILL");
+  await output;
+}
+
+async function isFile(path: string): Promise<boolean> {
+  return await Deno.stat(path).then(({ size }) => size > 0, () => false);
+}
+
+const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));

@@ -1,11 +1,10 @@
 /** Workers as processes of their own: their permissions, their memory, and what happens when they are stopped. */
 import { assert, assertEquals, fail } from "@std/assert";
 import { Control } from "../../../src/campaign/control.ts";
-import type { LeaseValue } from "../../../src/campaign/lease_value.ts";
 import { leaseKey } from "../../../src/campaign/names.ts";
 import { startFleet } from "../../../src/testing/start_fleet.ts";
 import { start } from "../../cli/program.ts";
-import { natsTest, startCluster, startNats, until } from "../nats_server.ts";
+import { natsTest, startCluster, startNats } from "../nats_server.ts";
 import {
   connect,
   inState,
@@ -160,48 +159,6 @@ for (const [engine, flags] of Object.entries(ENGINES)) {
       assertEquals(ends.map(({ kind, end }) => [kind, end.tries]), [["done", 2]]);
     },
   );
-}
-
-/** What a user can do while a worker is stopped, and the state of its part in the end. */
-const CHANGES: readonly (readonly [string, LeaseValue["state"], (c: Control) => Promise<void>])[] =
-  [
-    ["a campaign is paused", "released", (control) => control.setState("lab", "paused")],
-    ["all its targets opt out", "done", async (control) => {
-      const all = Array.from({ length: 1024 }, (_, i) => control.addOptOut(0x7f330000 + i, "test"));
-      await Promise.all(all);
-    }],
-  ];
-
-for (const [what, state, change] of CHANGES) {
-  for (const [engine, flags] of Object.entries(ENGINES)) {
-    natsTest(
-      `if ${what} while a worker is cut off, it sends no probe afterwards, with engine ${engine}`,
-      async () => {
-        const config = 'debug: true\nping_interval: "1s"\nping_max: 1';
-        await using server = await startNats({ config });
-        await using broker = await connect(server.url);
-        await using listener = new Listener();
-        await submit(broker, {
-          targets: ["127.51.0.0/22"],
-          options: { "parts": "1", "rate": "300", ports: String(listener.port) },
-        });
-        await using control = await Control.open(broker, fail);
-        await using worker = new WorkerProcess(server.url, ["--engine", engine], flags);
-        await listener.received(200);
-        worker.signal("SIGSTOP");
-        await until(() => server.log.some((line) => line.includes("Stale Client Connection")));
-        await change(control);
-        const before = listener.senders.length;
-        worker.signal("SIGCONT");
-        await worker.lines.when("reachable again");
-        await whenLeases(broker, inState(state, 1));
-        worker.signal("SIGTERM");
-        assertEquals(await worker.code(), 130);
-        assertEquals(listener.senders.length, before);
-        assert(before < 1024);
-      },
-    );
-  }
 }
 
 natsTest(

@@ -117,7 +117,7 @@ const PART_END = objectOf({
     return value;
   }) as (value: unknown, field: string) => 1,
   worker: words,
-  tries: integer(),
+  tries: integer(0, 1_000_000),
   counters,
   packetLoss: nullable(share),
   why: optional(words),

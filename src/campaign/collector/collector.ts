@@ -23,7 +23,7 @@ import type { CollectedCampaign } from "./collected_campaign.ts";
 import type { KnownCampaigns } from "./known_campaigns.ts";
 import type { LeaseWatch } from "./lease_watch.ts";
 import type { PatientDatabase } from "./patient_database.ts";
-import { purgeResults } from "./purge_results.ts";
+import { ResultPurger } from "./purge_results.ts";
 import { type CampaignResults, type LeaveMessage, ResultBatch } from "./result_batch.ts";
 
 /** Maximum number of messages of a request, at most 512 KiB each. */
@@ -74,8 +74,12 @@ export class Collector {
   #missed = 0;
   readonly #optedOut = new Set<Address>();
 
+  readonly #purger: ResultPurger;
+
   /** Collects nothing yet. */
-  constructor(private readonly options: CollectorOptions) {}
+  constructor(private readonly options: CollectorOptions) {
+    this.#purger = new ResultPurger(options.broker, options.clock);
+  }
 
   /**
    * Collects results.
@@ -227,7 +231,7 @@ export class Collector {
       await this.#writeCancelled(campaign);
       if (!await this.#finish(campaign)) running.add(campaign.name);
     }
-    await purgeResults(this.options.broker);
+    await this.#purger.purge();
     return running;
   }
 

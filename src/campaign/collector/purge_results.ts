@@ -3,10 +3,11 @@
  *
  * @module
  */
+import type { Clock } from "../../net/clock.ts";
 import { RESULTS, resultSubjects } from "../names.ts";
 import type { JetStreamManager } from "../nats/client_types.ts";
 
-/** What {@linkcode purgeResults} uses of NATS. */
+/** What a {@linkcode ResultPurger} uses of NATS. */
 export interface ResultStreams {
   readonly jsm: {
     readonly streams: Pick<JetStreamManager["streams"], "info" | "purge">;
@@ -15,39 +16,76 @@ export interface ResultStreams {
 }
 
 /**
- * Removes the results that the collectors of all databases have acknowledged. Results that wait for a
- * collector of another version stay.
- *
- * @returns The number of removed messages.
+ * For how long a cluster has to list the same consumers, milliseconds. It omits those whose leader is
+ * being chosen, and a server that was restarted knows some of them later.
  */
-export async function purgeResults({ jsm }: ResultStreams): Promise<number> {
+const STABLE_MS = 60_000;
+
+/** What has been acknowledged at a time. */
+interface Reading {
+  readonly at: number;
+  /** The names of the consumers. */
+  readonly names: string;
   /** By the subjects of consumers, of which most have none: the results that all have acknowledged. */
-  const floors = new Map<string | undefined, number>();
-  let collectors = 0;
-  for await (const { config, ack_floor } of jsm.consumers.list(RESULTS)) {
-    const subjects = config.filter_subject || undefined;
-    floors.set(subjects, Math.min(floors.get(subjects) ?? Infinity, ack_floor.stream_seq));
-    collectors++;
+  readonly floors: ReadonlyMap<string | undefined, number>;
+}
+
+/** Removes the results that the collectors of all databases have acknowledged. */
+export class ResultPurger {
+  /** The readings of the last minute with the same consumers, and one before. */
+  #readings: Reading[] = [];
+
+  /** Removes nothing yet. */
+  constructor(private readonly broker: ResultStreams, private readonly clock: Clock) {}
+
+  /**
+   * Removes the results that the collectors of all databases have acknowledged; in a cluster, those that
+   * were acknowledged a minute ago. Results that wait for a collector of another version stay.
+   *
+   * @returns The number of removed messages.
+   */
+  async purge(): Promise<number> {
+    const { jsm } = this.broker;
+    const reading = await this.#read();
+    const isSimple = reading.floors.size < 2;
+    const { state, config } = await jsm.streams.info(
+      RESULTS,
+      isSimple ? undefined : { subjects_filter: "bs.results.>" },
+    );
+    const floors = config.num_replicas > 1 ? this.#stable(reading) : reading.floors;
+    const stored = floors?.get(undefined) ?? 0;
+    // A server takes a purge up to the sequence number 1 for a purge of everything, also of messages
+    // that have arrived since.
+    const least = Math.max(1, state.first_seq);
+    if (stored < least) return 0;
+    if (isSimple) return (await jsm.streams.purge(RESULTS, { seq: stored + 1 })).purged;
+    let removed = 0;
+    const campaigns = Object.keys(state.subjects ?? {}).map((subject) => subject.split(".")[2]);
+    for (const filter of new Set(campaigns.map(resultSubjects))) {
+      const floor = Math.min(stored, floors?.get(filter) ?? Infinity);
+      if (floor < least) continue;
+      removed += (await jsm.streams.purge(RESULTS, { filter, seq: floor + 1 })).purged;
+    }
+    return removed;
   }
-  const stored = floors.get(undefined) ?? 0;
-  const isSimple = floors.size < 2;
-  const { state } = await jsm.streams.info(
-    RESULTS,
-    isSimple ? undefined : { subjects_filter: "bs.results.>" },
-  );
-  // A cluster omits consumers whose leader is being chosen.
-  if (collectors < state.consumer_count) return 0;
-  // A server takes a purge up to the sequence number 1 for a purge of everything, also of messages
-  // that have arrived since.
-  const least = Math.max(1, state.first_seq);
-  if (stored < least) return 0;
-  if (isSimple) return (await jsm.streams.purge(RESULTS, { seq: stored + 1 })).purged;
-  let removed = 0;
-  const campaigns = Object.keys(state.subjects ?? {}).map((subject) => subject.split(".")[2]);
-  for (const filter of new Set(campaigns.map(resultSubjects))) {
-    const floor = Math.min(stored, floors.get(filter) ?? Infinity);
-    if (floor < least) continue;
-    removed += (await jsm.streams.purge(RESULTS, { filter, seq: floor + 1 })).purged;
+
+  async #read(): Promise<Reading> {
+    const at = this.clock.now();
+    const names: string[] = [];
+    const floors = new Map<string | undefined, number>();
+    for await (const { name, config, ack_floor } of this.broker.jsm.consumers.list(RESULTS)) {
+      names.push(name);
+      const subjects = config.filter_subject || undefined;
+      floors.set(subjects, Math.min(floors.get(subjects) ?? Infinity, ack_floor.stream_seq));
+    }
+    return { at, names: names.sort().join(), floors };
   }
-  return removed;
+
+  /** The reading of a minute ago; `undefined` when the consumers have changed since. */
+  #stable(reading: Reading): Reading["floors"] | undefined {
+    const same = this.#readings.at(-1)?.names === reading.names ? this.#readings : [];
+    const old = same.findLastIndex(({ at }) => at <= reading.at - STABLE_MS);
+    this.#readings = [...same.slice(Math.max(0, old)), reading];
+    return old < 0 ? undefined : same[old].floors;
+  }
 }

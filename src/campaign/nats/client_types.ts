@@ -136,7 +136,6 @@ export interface StreamInfo {
     readonly bytes: number;
     readonly first_seq: number;
     readonly last_seq: number;
-    readonly consumer_count: number;
     /** The number of messages of each subject, if the request had a `subjects_filter`. */
     readonly subjects?: Record<string, number>;
   };

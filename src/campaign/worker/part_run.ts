@@ -200,6 +200,7 @@ export class PartRun {
       },
     };
     if (lease.value.tries > MAX_TRIES) return await this.#poison(held);
+    if (!await lease.gate.whenOpen()) return; // the part is lost
     using _share = budget.hold();
     this.#report(lease.value.marks === null ? "begins" : "continues");
     const result = await scanPart(held, worker);

@@ -27,7 +27,13 @@ async function linesAfter(missed: readonly boolean[]): Promise<string[]> {
     js: { consumers: { get: () => Promise.resolve({ fetch, info }) } },
     jsm: {
       consumers: { add: () => Promise.resolve(), async *list() {} },
-      streams: { info: () => Promise.resolve({ state: { first_seq: 1, consumer_count: 0 } }) },
+      streams: {
+        info: () =>
+          Promise.resolve({
+            config: { num_replicas: 1 },
+            state: { first_seq: 1 },
+          }),
+      },
     },
   };
   const idle = {

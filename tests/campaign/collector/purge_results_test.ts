@@ -1,10 +1,15 @@
 /** Covers src/campaign/collector/purge_results.ts. */
 import { assertEquals } from "@std/assert";
-import { purgeResults } from "../../../src/campaign/collector/purge_results.ts";
+import { ResultPurger, type ResultStreams } from "../../../src/campaign/collector/purge_results.ts";
 import { RESULTS } from "../../../src/campaign/names.ts";
 import { connectBroker } from "../../../src/campaign/nats/connection.ts";
 import { ensureResultConsumer, ensureTopology } from "../../../src/campaign/nats/topology.ts";
+import { systemClock } from "../../../src/net/clock.ts";
+import type { ConsumerInfo, StreamInfo } from "../../../src/campaign/nats/client_types.ts";
+import { ManualClock } from "../../fakes/manual_clock.ts";
 import { natsTest, startNats, until } from "../nats_server.ts";
+
+const purgeResults = (broker: ResultStreams) => new ResultPurger(broker, systemClock).purge();
 
 natsTest(
   "only results that the collectors of all databases have acknowledged are removed",
@@ -33,11 +38,6 @@ natsTest(
     };
     await acknowledge("a", 3);
     assertEquals([await purgeResults(broker), await waiting()], [0, 3]);
-    const list = async function* (stream: string) {
-      for await (const one of consumers.list(stream)) if (one.ack_floor.stream_seq > 1) yield one;
-    };
-    const electing = { jsm: { streams, consumers: { list } } };
-    assertEquals([await purgeResults(electing), await waiting()], [0, 3]); // b is omitted
     await acknowledge("b", 2);
     assertEquals([await purgeResults(broker), await waiting()], [2, 1]);
     await acknowledge("b", 1);
@@ -49,3 +49,49 @@ natsTest(
     );
   },
 );
+
+Deno.test("a cluster keeps results for a minute in which it lists the same collectors", async () => {
+  const clock = new ManualClock();
+  let listed = ["a", "b"];
+  let floor = 5;
+  const purged: (number | undefined)[] = [];
+  const purger = new ResultPurger({
+    jsm: {
+      consumers: {
+        list: async function* () {
+          for (const name of listed) {
+            yield { name, config: {}, ack_floor: { stream_seq: floor } } as unknown as ConsumerInfo;
+          }
+        } as ResultStreams["jsm"]["consumers"]["list"],
+      },
+      streams: {
+        info: () =>
+          Promise.resolve(
+            { state: { first_seq: 1 }, config: { num_replicas: 3 } } as unknown as StreamInfo,
+          ),
+        purge: (_, options) => {
+          purged.push(options !== undefined && "seq" in options ? options.seq : undefined);
+          return Promise.resolve({ purged: 1 });
+        },
+      },
+    },
+  }, clock);
+  const after = async (ms: number) => {
+    clock.move(ms);
+    await purger.purge();
+  };
+  await after(0);
+  floor = 9;
+  await after(59_000);
+  assertEquals(purged, []);
+  await after(1000);
+  assertEquals(purged, [6]); // what was acknowledged a minute ago
+  listed = ["a"]; // the leader of b is being chosen
+  await after(30_000);
+  listed = ["a", "b"];
+  await after(30_000);
+  await after(59_000);
+  assertEquals(purged, [6]);
+  await after(1000);
+  assertEquals(purged, [6, 10]);
+});

@@ -98,9 +98,11 @@ export async function runCampaignOptOut(call: CommandCall): Promise<number> {
     throw new InputError(`Cannot opt out "${word}": expected an address, for example 10.0.0.7`);
   });
   await using campaigns = await openCampaigns(options);
-  for (const address of addresses) {
-    await campaigns.control.addOptOut(address, "campaign opt-out");
-    reportLine(`${formatAddress(address)} has opted out: no campaign probes it`);
-  }
+  for (const address of addresses) await campaigns.control.addOptOut(address, "campaign opt-out");
+  const [first, ...others] = addresses.map(formatAddress);
+  const shown = others.length === 0
+    ? `${first} has`
+    : `${countOf(addresses.length, "address", "addresses")} have`;
+  reportLine(`${shown} opted out: no campaign probes ${others.length === 0 ? "it" : "them"}`);
   return EXIT.done;
 }

@@ -86,7 +86,7 @@ async function campaign(
     () => spawn(["campaign", "work", "--slots", String(slots), ...NATS]),
   );
   const database = `${folder}/${name}.db`;
-  await end(spawn(["campaign", "collect", name, "--once", "-o", database, ...NATS]));
+  await end(spawn(["campaign", "collect", name, "-o", database, ...NATS]));
   const seconds = (performance.now() - begun) / 1000;
   const peaks = await Promise.all(working.map(peakOf));
   for (const child of working) child.kill("SIGINT");

@@ -243,7 +243,7 @@ export async function removeSpecs(
   name: string,
 ): Promise<void> {
   const store = await broker.objects(SPECS);
-  for (const object of await store.list()) {
+  for (const object of await withDeadline(store.list())) {
     if (object.name.startsWith(specObject(name, ""))) await store.delete(object.name);
   }
 }
@@ -258,7 +258,7 @@ async function findSpec(
     const info = await store.info(object);
     if (info === null || info.deleted) return undefined;
     if (info.size > MAX_BYTES) throw tooLarge(name);
-    const bytes = await withDeadline(store.getBlob(object));
+    const bytes = await withDeadline(store.getBlob(object), 30_000 + info.size / 64);
     return bytes === null ? undefined : new TextDecoder().decode(bytes);
   } catch (error) {
     throw brokerError(error, broker.place);

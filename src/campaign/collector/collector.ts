@@ -96,6 +96,7 @@ export class Collector {
       const isComplete = await this.#withBroker(() => this.#collectLeft()) ?? false;
       const running = await this.#withBroker(() => this.#round());
       this.#nextRound = clock.now() + everyMs;
+      if (this.#purger.isHeldBack) continue;
       if (isLast && isComplete && running !== undefined) return;
       if (campaign !== undefined && running?.has(campaign) === false) return;
     }
@@ -146,7 +147,7 @@ export class Collector {
    * @returns Whether no such message waits, and none is unacknowledged.
    */
   async #collectLeft(): Promise<boolean> {
-    const { broker: { js, jsm }, campaigns, identity, signal } = this.options;
+    const { broker: { js, jsm }, campaigns, identity, signal, clock } = this.options;
     let isComplete = true;
     const prefix = resultConsumer(identity, "");
     for await (const info of jsm.consumers.list(RESULTS)) {
@@ -155,7 +156,8 @@ export class Collector {
       if (typeof await campaigns.find(name.slice(prefix.length)) === "string") continue;
       const consumer = await js.consumers.get(RESULTS, name);
       const later = (_: string, msg: JsMsg) => Promise.resolve(msg.nak(UNUSABLE_MS));
-      while (!signal.aborted && await this.#take(consumer, later));
+      const until = clock.now() + EVERY_MS; // the other results wait meanwhile
+      while (!signal.aborted && clock.now() < until && await this.#take(consumer, later));
       isComplete &&= await isEmpty(consumer);
     }
     return isComplete;

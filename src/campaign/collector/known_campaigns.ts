@@ -9,6 +9,7 @@ import type { Clock } from "../../net/clock.ts";
 import { isInList, listValue } from "../../store/database/database.ts";
 import { beginCampaignScan } from "../../store/parts/campaign_scan.ts";
 import type { CampaignEntry, Control } from "../control.ts";
+import { BrokerError } from "../nats/errors.ts";
 import type { Broker } from "../nats/connection.ts";
 import { getSpec } from "../spec.ts";
 import { CollectedCampaign } from "./collected_campaign.ts";
@@ -96,7 +97,7 @@ export class KnownCampaigns {
       this.#loaded.set(name, campaign);
       return campaign;
     } catch (error) {
-      if (!(error instanceof InputError)) throw error;
+      if (error instanceof BrokerError || !(error instanceof InputError)) throw error;
       const why = error.message;
       if (this.#unusable.get(name)?.why !== why) {
         const version = program === context.program ? "" : ` of version ${program}`;

@@ -35,6 +35,9 @@ export class ResultPurger {
   /** The readings of the last minute with the same consumers, and one before. */
   #readings: Reading[] = [];
 
+  /** Whether results that all have acknowledged are kept for a while. */
+  isHeldBack = false;
+
   /** Removes nothing yet. */
   constructor(private readonly broker: ResultStreams, private readonly clock: Clock) {}
 
@@ -48,12 +51,13 @@ export class ResultPurger {
     const { jsm } = this.broker;
     const reading = await this.#read();
     const isSimple = reading.floors.size < 2;
-    const { state, config } = await jsm.streams.info(
+    const { state, cluster } = await jsm.streams.info(
       RESULTS,
       isSimple ? undefined : { subjects_filter: "bs.results.>" },
     );
-    const floors = config.num_replicas > 1 ? this.#stable(reading) : reading.floors;
+    const floors = cluster === undefined ? reading.floors : this.#stable(reading);
     const stored = floors?.get(undefined) ?? 0;
+    this.isHeldBack = stored < Math.min(reading.floors.get(undefined) ?? 0, state.last_seq);
     // A server takes a purge up to the sequence number 1 for a purge of everything, also of messages
     // that have arrived since.
     const least = Math.max(1, state.first_seq);

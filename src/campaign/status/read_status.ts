@@ -8,6 +8,7 @@ import type { Clock } from "../../net/clock.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
 import type { CampaignEntry, Control } from "../control.ts";
 import { RESULTS } from "../names.ts";
+import { BrokerError } from "../nats/errors.ts";
 import type { Broker } from "../nats/connection.ts";
 import { brokerError } from "../nats/errors.ts";
 import { getSpec } from "../spec.ts";
@@ -97,8 +98,8 @@ export class StatusReader {
         await getSpec(this.broker, expected).then(
           ({ rate, ackWaitMs, maxRunning }) => ({ rate, ackWaitMs, maxRunning }),
           (error) => {
-            if (error instanceof InputError) return undefined; // workers report it
-            throw error;
+            if (error instanceof BrokerError || !(error instanceof InputError)) throw error;
+            return undefined; // workers report it
           },
         ),
       );

@@ -102,9 +102,7 @@ export function campaignStatus(
   const isLost = ({ at }: StoredLease) => now - at > (spec?.ackWaitMs ?? Infinity);
   const [taken, poisoned] = [inState("held"), inState("poisoned")];
   const [held, lost] = [taken.filter((one) => !isLost(one)), taken.filter(isLost)];
-  const failed = inState("released").filter(({ value: { tries, why } }) =>
-    tries > 0 && why !== undefined
-  );
+  const failed = inState("released").filter(({ value: { why } }) => why !== undefined);
   const done = inState("done").length;
   const cancelled = inState("cancelled").length;
   const ended = done + poisoned.length + cancelled;

@@ -13,6 +13,7 @@ import { START } from "../../scan/checkpoint/low_water_mark.ts";
 import type { CampaignEntry } from "../control.ts";
 import { taskConsumer, TASKS } from "../names.ts";
 import type { Consumer, JsMsg } from "../nats/client_types.ts";
+import { withDeadline } from "../nats/deadline.ts";
 import { BrokerError } from "../nats/errors.ts";
 import { fetchMessages } from "../nats/fetch_messages.ts";
 import { partRequest } from "../part_request.ts";
@@ -163,7 +164,7 @@ export class CampaignJob {
   /** Removes a task, unless it belongs to a later campaign of the same name. */
   async #remove(msg: JsMsg, why: string): Promise<void> {
     const { control, report } = this.worker;
-    const isCurrent = await control.whenCurrent();
+    const isCurrent = await withDeadline(control.whenCurrent(), ACK_MS).catch(() => false);
     if (!isCurrent || !this.isOf(control.campaigns().get(this.name))) return msg.nak(REFUSED_MS);
     report(`blocksweep: a task of campaign ${this.name} is removed: ${why}`);
     // A refusal would leave the task in the stream. One that is not confirmed is delivered again.

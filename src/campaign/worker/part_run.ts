@@ -7,6 +7,7 @@
 import { numbersOf } from "../../app/databases/scan_databases.ts";
 import type { ScanResult } from "../../app/scan/run_scan.ts";
 import { countOf } from "../../core/quantities.ts";
+import { untilOpen } from "../../net/send_gate.ts";
 import type { ScanControls } from "../../scan/scan_setup.ts";
 import type { ScanState } from "../../scan/scan_state.ts";
 import { Lease, readLease } from "../lease.ts";
@@ -200,7 +201,8 @@ export class PartRun {
       },
     };
     if (lease.value.tries > MAX_TRIES) return await this.#poison(held);
-    if (!await lease.gate.whenOpen()) return; // the part is lost
+    await untilOpen(lease.gate, held.signal);
+    if (ending.aborted) return;
     using _share = budget.hold();
     this.#report(lease.value.marks === null ? "begins" : "continues");
     const result = await scanPart(held, worker);

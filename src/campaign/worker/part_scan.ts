@@ -80,16 +80,19 @@ export async function scanPart(held: HeldPart, worker: WorkerContext): Promise<S
 
 /** @throws NotBegun */
 async function runHere(request: ScanRequest, options: RunOptions): Promise<ScanResult> {
-  let hasBegun = false;
+  let [isPrepared, hasBegun] = [false, false];
   const onStart = (controls: ScanControls) => {
     hasBegun = true;
     options.onStart?.(controls);
   };
   try {
-    return await runPreparedScan(await prepareScan(request), { ...options, onStart });
+    const scan = await prepareScan(request);
+    isPrepared = true;
+    return await runPreparedScan(scan, { ...options, onStart });
   } catch (error) {
-    const isOwn = !hasBegun && [InputError, ShortageError, Deno.errors.NotCapable]
-      .some((one) => error instanceof one);
+    // Before the sockets are opened, an InputError is about the part.
+    const kinds = [ShortageError, Deno.errors.NotCapable, ...isPrepared ? [InputError] : []];
+    const isOwn = !hasBegun && kinds.some((one) => error instanceof one);
     throw isOwn ? new NotBegun(permissionText((error as Error).message)) : error;
   }
 }

@@ -67,7 +67,7 @@ Deno.test("a cluster keeps results for a minute in which it lists the same colle
       streams: {
         info: () =>
           Promise.resolve(
-            { state: { first_seq: 1 }, config: { num_replicas: 3 } } as unknown as StreamInfo,
+            { state: { first_seq: 1 }, cluster: { leader: "n1" } } as unknown as StreamInfo,
           ),
         purge: (_, options) => {
           purged.push(options !== undefined && "seq" in options ? options.seq : undefined);

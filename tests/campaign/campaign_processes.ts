@@ -291,10 +291,10 @@ export class Campaign implements AsyncDisposable {
 
   /** Ends workers and collectors as Ctrl-C does, and the capture. */
   async end(): Promise<readonly Packet[]> {
-    for (const { child } of [...this.#workers, ...this.#collectors]) child.kill("SIGINT");
+    for (const { child } of [...this.#workers, ...this.#collectors]) signal(child, "SIGINT");
     for (const { name, output } of [...this.#workers, ...this.#collectors]) {
       const { code, text } = await output;
-      if (![0, 130].includes(code)) throw new Error(`${name} ended with ${code}: ${text}`);
+      if (code !== 130) this.faults.push(`${name} ended with ${code}: ${text.slice(-500)}`);
       console.log(`-- ${name}\n${text.trim()}`);
     }
     return await this.capture.end();
@@ -323,11 +323,7 @@ export class Campaign implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     for (const { child } of [...this.#workers, ...this.#collectors]) {
-      try {
-        child.kill("SIGKILL");
-      } catch (error) {
-        if (!(error instanceof TypeError)) throw error; // it has ended
-      }
+      signal(child, "SIGKILL");
     }
     this.fleet.kill("SIGINT");
     await finish(this.fleet);
@@ -345,6 +341,15 @@ async function outputOf(child: Deno.ChildProcess) {
 async function kill({ child, output }: Running): Promise<void> {
   child.kill("SIGKILL");
   await output;
+}
+
+/** Sends a signal to a process, unless it has ended. */
+function signal(child: Deno.ChildProcess, name: Deno.Signal): void {
+  try {
+    child.kill(name);
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
+  }
 }
 
 async function isFile(path: string): Promise<boolean> {

@@ -11,7 +11,7 @@ import {
 import { formatAddress } from "../../src/core/address.ts";
 import type { NatsConnection } from "../../src/campaign/nats/client_types.ts";
 import { readWorkers } from "../../src/campaign/stored_leases.ts";
-import { LEASES, TASKS } from "../../src/campaign/names.ts";
+import { LEASES, RESULTS, TASKS } from "../../src/campaign/names.ts";
 import { parseManifest } from "../../src/fleet/manifest.ts";
 import { finish, run, start } from "../cli/program.ts";
 import type { Server } from "../postgres/server.ts";
@@ -226,6 +226,12 @@ export class Campaign implements AsyncDisposable {
     database.close();
     for (const one of this.#collectors.splice(0)) await kill(one);
     this.startCollectors();
+    // A collector that begins while no NATS server listens ends.
+    for (let waiting = 0; waiting < this.#collectors.length;) {
+      await pause(100);
+      waiting = 0;
+      for await (const one of this.broker.jsm.consumers.list(RESULTS)) waiting += one.num_waiting;
+    }
   }
 
   /** Kills the server that leads the stream of tasks, or the only one, and starts it again. */

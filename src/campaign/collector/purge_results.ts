@@ -34,6 +34,8 @@ interface Reading {
 export class ResultPurger {
   /** The readings of the last minute with the same consumers, and one before. */
   #readings: Reading[] = [];
+  /** When each consumer was listed last. */
+  readonly #seen = new Map<string, number>();
 
   /** Whether results that all have acknowledged are kept for a while. */
   isHeldBack = false;
@@ -55,7 +57,12 @@ export class ResultPurger {
       RESULTS,
       isSimple ? undefined : { subjects_filter: "bs.results.>" },
     );
-    const floors = cluster === undefined ? reading.floors : this.#stable(reading);
+    const isWhole = this.#isWhole(reading);
+    const floors = cluster !== undefined
+      ? this.#stable(reading)
+      : isWhole
+      ? reading.floors
+      : undefined;
     const stored = floors?.get(undefined) ?? 0;
     this.isHeldBack = stored < Math.min(reading.floors.get(undefined) ?? 0, state.last_seq);
     // A server takes a purge up to the sequence number 1 for a purge of everything, also of messages
@@ -83,6 +90,13 @@ export class ResultPurger {
       floors.set(subjects, Math.min(floors.get(subjects) ?? Infinity, ack_floor.stream_seq));
     }
     return { at, names: names.sort().join(), floors };
+  }
+
+  /** Whether all consumers of the last minute are listed. A server that was restarted omits some. */
+  #isWhole({ at, names }: Reading): boolean {
+    const listed = names.split(",");
+    for (const name of listed) this.#seen.set(name, at);
+    return [...this.#seen].every(([name, last]) => listed.includes(name) || last <= at - STABLE_MS);
   }
 
   /** The reading of a minute ago; `undefined` when the consumers have changed since. */

@@ -9,6 +9,7 @@ import {
   UNTAKEN,
 } from "../../src/campaign/lease_value.ts";
 import { formatAddress } from "../../src/core/address.ts";
+import { loadNatsClient } from "../../src/campaign/nats/client.ts";
 import type { NatsConnection } from "../../src/campaign/nats/client_types.ts";
 import { readWorkers } from "../../src/campaign/stored_leases.ts";
 import { LEASES, RESULTS, TASKS } from "../../src/campaign/names.ts";
@@ -64,6 +65,7 @@ export class Campaign implements AsyncDisposable {
   readonly #workers: Running[] = [];
   readonly #collectors: Running[] = [];
   readonly #done = new Set<number>();
+  #isWatching = false;
   #started = 0;
 
   private constructor(
@@ -112,7 +114,9 @@ export class Campaign implements AsyncDisposable {
       ...["--max-running", String(maxRunning), "--ack-wait", `${ackWaitMs}ms`],
       ...["--replicas", String(replicas), "--opt-out-file", `${this.folder}/opt-outs.txt`],
     )).trim());
-    if (this.updates.length === 0) void this.#watchLeases();
+    if (this.#isWatching) return;
+    this.#isWatching = true;
+    void this.#watchLeases();
   }
 
   /**
@@ -122,7 +126,7 @@ export class Campaign implements AsyncDisposable {
   async #watchLeases(): Promise<void> {
     const subject = `$KV.${LEASES}.lease.${this.plan.name}.*`;
     const last = new Map<number, LeaseValue>();
-    const connection = this.broker.connection as NatsConnection & Subscribing;
+    const connection = await this.#reconnecting();
     for await (const message of connection.subscribe(subject)) {
       if (message.data.length === 0) continue; // the key is removed
       const part = Number(message.subject.split(".").at(-1));
@@ -137,6 +141,26 @@ export class Campaign implements AsyncDisposable {
       this.updates.push({ part, value });
       if (value.state === "done") this.#done.add(part);
     }
+  }
+
+  /**
+   * A connection that is back before those of the workers, which wait for seconds, when a server is
+   * started again. So no update of a lease is missed.
+   */
+  async #reconnecting(): Promise<NatsConnection & Subscribing> {
+    const client = await loadNatsClient();
+    return await client.connect({
+      servers: this.servers.map(({ url }) => url),
+      name: "chaos leases",
+      authenticator: [],
+      timeout: 5000,
+      pingInterval: 10_000,
+      reconnectTimeWait: 10,
+      reconnectJitter: 0,
+      reconnectJitterTLS: 0,
+      maxReconnectAttempts: -1,
+      ignoreAuthErrorAbort: true,
+    }) as NatsConnection & Subscribing;
   }
 
   /** Resolves when a number of parts is done. */

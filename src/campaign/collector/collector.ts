@@ -23,7 +23,7 @@ import type { CollectedCampaign } from "./collected_campaign.ts";
 import type { KnownCampaigns } from "./known_campaigns.ts";
 import type { LeaseWatch } from "./lease_watch.ts";
 import type { PatientDatabase } from "./patient_database.ts";
-import { ResultPurger } from "./purge_results.ts";
+import { acknowledgedUpTo, ResultPurger } from "./purge_results.ts";
 import { type CampaignResults, type LeaveMessage, ResultBatch } from "./result_batch.ts";
 
 /** Maximum number of messages of a request, at most 512 KiB each. */
@@ -312,9 +312,9 @@ export class Collector {
   /** Whether every result of a campaign is acknowledged. */
   async #isStored({ name }: CollectedCampaign): Promise<boolean> {
     const { broker: { jsm }, identity } = this.options;
-    const { ack_floor } = await (await this.#openConsumer()).info();
+    const stored = acknowledgedUpTo(await (await this.#openConsumer()).info());
     const last = await jsm.streams.getMessage(RESULTS, { last_by_subj: resultSubjects(name) });
-    if (last !== null && last.seq > ack_floor.stream_seq) return false;
+    if (last !== null && last.seq > stored) return false;
     try {
       return hasNone(await jsm.consumers.info(RESULTS, resultConsumer(identity, name)));
     } catch (error) {

@@ -5,7 +5,7 @@
  */
 import type { Clock } from "../../net/clock.ts";
 import { RESULTS, resultSubjects } from "../names.ts";
-import type { JetStreamManager } from "../nats/client_types.ts";
+import type { ConsumerInfo, JetStreamManager } from "../nats/client_types.ts";
 
 /** What a {@linkcode ResultPurger} uses of NATS. */
 export interface ResultStreams {
@@ -34,8 +34,6 @@ interface Reading {
 export class ResultPurger {
   /** The readings of the last minute with the same consumers, and one before. */
   #readings: Reading[] = [];
-  /** When each consumer was listed last. */
-  readonly #seen = new Map<string, number>();
 
   /** Whether results that all have acknowledged are kept for a while. */
   isHeldBack = false;
@@ -57,12 +55,7 @@ export class ResultPurger {
       RESULTS,
       isSimple ? undefined : { subjects_filter: "bs.results.>" },
     );
-    const isWhole = this.#isWhole(reading);
-    const floors = cluster !== undefined
-      ? this.#stable(reading)
-      : isWhole
-      ? reading.floors
-      : undefined;
+    const floors = cluster === undefined ? reading.floors : this.#stable(reading);
     const stored = floors?.get(undefined) ?? 0;
     this.isHeldBack = stored < Math.min(reading.floors.get(undefined) ?? 0, state.last_seq);
     // A server takes a purge up to the sequence number 1 for a purge of everything, also of messages
@@ -84,19 +77,12 @@ export class ResultPurger {
     const at = this.clock.now();
     const names: string[] = [];
     const floors = new Map<string | undefined, number>();
-    for await (const { name, config, ack_floor } of this.broker.jsm.consumers.list(RESULTS)) {
-      names.push(name);
-      const subjects = config.filter_subject || undefined;
-      floors.set(subjects, Math.min(floors.get(subjects) ?? Infinity, ack_floor.stream_seq));
+    for await (const info of this.broker.jsm.consumers.list(RESULTS)) {
+      names.push(info.name);
+      const subjects = info.config.filter_subject || undefined;
+      floors.set(subjects, Math.min(floors.get(subjects) ?? Infinity, acknowledgedUpTo(info)));
     }
     return { at, names: names.sort().join(), floors };
-  }
-
-  /** Whether all consumers of the last minute are listed. A server that was restarted omits some. */
-  #isWhole({ at, names }: Reading): boolean {
-    const listed = names.split(",");
-    for (const name of listed) this.#seen.set(name, at);
-    return [...this.#seen].every(([name, last]) => listed.includes(name) || last <= at - STABLE_MS);
   }
 
   /** The reading of a minute ago; `undefined` when the consumers have changed since. */
@@ -106,4 +92,12 @@ export class ResultPurger {
     this.#readings = [...same.slice(Math.max(0, old)), reading];
     return old < 0 ? undefined : same[old].floors;
   }
+}
+
+/**
+ * The sequence number up to which a consumer has acknowledged all messages; 0: unknown. While a message
+ * is delivered again, the server's own number (2.9.10) passes messages that wait for acknowledgement.
+ */
+export function acknowledgedUpTo({ ack_floor, num_redelivered }: ConsumerInfo): number {
+  return num_redelivered > 0 ? 0 : ack_floor.stream_seq;
 }

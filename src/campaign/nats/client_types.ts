@@ -79,6 +79,8 @@ export interface ConsumerInfo {
   readonly num_pending: number;
   /** Number of messages that are delivered and not acknowledged. */
   readonly num_ack_pending: number;
+  /** The number of messages that were delivered again and are not acknowledged. */
+  readonly num_redelivered: number;
   readonly num_waiting: number;
   /** The last message before which all are acknowledged. */
   readonly ack_floor: { readonly stream_seq: number };

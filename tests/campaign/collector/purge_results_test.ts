@@ -60,7 +60,12 @@ Deno.test("a cluster keeps results for a minute in which it lists the same colle
       consumers: {
         list: async function* () {
           for (const name of listed) {
-            yield { name, config: {}, ack_floor: { stream_seq: floor } } as unknown as ConsumerInfo;
+            yield {
+              name,
+              config: {},
+              ack_floor: { stream_seq: floor },
+              num_redelivered: 0,
+            } as unknown as ConsumerInfo;
           }
         } as ResultStreams["jsm"]["consumers"]["list"],
       },

@@ -24,7 +24,7 @@ const RENEWAL_MS = 13_000;
 const TAKE_PAUSE_MS = 5000;
 /** Maximum number of rows per page. */
 const PAGE = 100;
-/** Rows after which a request gets no further event, if it has one. */
+/** Rows, unless a request may have more events, after which it gets no further event, if it has one. */
 const MAX_ROWS = 1000;
 /** Size of events after which a request gets no further event, bytes. */
 const MAX_BYTES = 4 * 1024 * 1024;
@@ -68,6 +68,8 @@ export class EventFeedQueue {
   waiting = 0;
   /** The events of the last reading, without those that were removed since. */
   #queue: PlacedEvent[] = [];
+  /** Size of all events of the last reading, bytes. */
+  #bytes = 0;
   /** The position of the last row of that reading. */
   #read: EventPosition | undefined;
   /** No event up to this position is to be sent. */
@@ -248,12 +250,14 @@ export class EventFeedQueue {
   async #readOldest(limit: number): Promise<void> {
     const { database, shown, clock } = this.options;
     this.#read = this.#start!;
+    const maxRows = Math.max(MAX_ROWS, limit);
     let rows = 0;
+    this.#bytes = 0;
     for (let size = Math.min(limit, PAGE);; size = Math.min(2 * size, PAGE)) {
       const page = await sendableEvents(database, this.#read, size, shown);
       if (!this.#addPage(page, limit)) return;
       rows += page.length;
-      if (page.length < size || rows >= MAX_ROWS && this.#queue.length > 0) return;
+      if (page.length < size || rows >= maxRows && this.#queue.length > 0) return;
       await clock.yieldToEvents();
     }
   }
@@ -265,8 +269,10 @@ export class EventFeedQueue {
       this.#read = position;
       if (event !== undefined && webhook.isDue(kind, position) && !this.#skipped.has(id)) {
         const line = lineOf(event);
-        if (line !== undefined) this.#queue.push({ id, line, position });
-        else {
+        if (line !== undefined) {
+          this.#queue.push({ id, line, position });
+          this.#bytes += line.length;
+        } else {
           this.skip(id);
           this.#listener!.onLost(1, "the row of an event in the database is damaged");
         }
@@ -275,7 +281,7 @@ export class EventFeedQueue {
         this.#skipped.delete(id);
         this.#start = position;
       }
-      if (this.#queue.length === limit || sizeOf(this.#queue) >= MAX_BYTES) return false;
+      if (this.#queue.length === limit || this.#bytes >= MAX_BYTES) return false;
     }
     return true;
   }
@@ -293,10 +299,6 @@ export class EventFeedQueue {
 function lineOf(event: Readonly<Record<string, unknown>>): QueuedEvent["line"] | undefined {
   const text = jsonText(event);
   return parseWatchEvent(text) === undefined ? undefined : encoder.encode(text);
-}
-
-function sizeOf(events: readonly QueuedEvent[]): number {
-  return events.reduce((sum, { line }) => sum + line.length, 0);
 }
 
 const encoder = new TextEncoder();

@@ -10,10 +10,10 @@
  */
 import { InputError } from "../../core/errors.ts";
 import { countOf } from "../../core/quantities.ts";
-import { cutText } from "../../core/text.ts";
 import { jsonText } from "../../sinks/json.ts";
 import type { WatchEvent } from "../../store/events/watch_event.ts";
 import { changeOf, type Escape, eventSentence, serverOf } from "./event_sentence.ts";
+import { type Message, type MessageLength, messageOf } from "./message_text.ts";
 import { concatenate } from "./spool_format.ts";
 import { type JsonTemplate, parseJsonTemplate, parseTextTemplate } from "./template.ts";
 
@@ -39,8 +39,11 @@ export interface TemplateFile {
 
 /** Maximum number of events in one request to a program. */
 const BATCH = 100;
-/** Maximum number of events in one message to people. Those that do not fit are counted. */
-const MESSAGE_BATCH = 1000;
+/**
+ * Maximum number of events in one message to people. Those that do not fit are counted. After an outage
+ * of the receiver, the message shows the present state, unless more events wait.
+ */
+const MESSAGE_BATCH = 10_000;
 /** How long events for people are gathered: at most 30 messages a minute, which Discord allows. */
 const GATHER_MS = 2000;
 
@@ -86,57 +89,26 @@ function arrayOf(lines: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
   return concatenate([...lines.flatMap((line, i) => [i === 0 ? OPEN : COMMA, line]), CLOSE]);
 }
 
-/** Limits and escaping of a receiver that shows messages to people. */
-interface MessageRules {
+/** Length and escaping of messages to people. */
+interface MessageRules extends MessageLength {
   readonly escape: Escape;
-  /** Maximum length of a message. */
-  readonly longest: number;
-  /** The length of a text. Default: UTF-16 units. */
-  readonly lengthOf?: (text: string) => number;
 }
 
 function messageReceiver(
   url: string,
   template: TemplateFile | undefined,
   rules: MessageRules,
-  content: (text: string, events: readonly WatchEvent[]) => unknown,
+  content: (message: Message, events: readonly WatchEvent[]) => unknown,
 ): Receiver {
   const render = template === undefined
     ? eventSentence
     : parseTextTemplate(template.text, template.source);
   const body = (lines: readonly Uint8Array[]) => {
     const events = lines.map(parseEvent);
-    const text = messageOf(events, (event) => render(event, rules.escape), rules);
-    return encodeJson(content(text, events));
+    const message = messageOf(events, (event) => render(event, rules.escape), rules);
+    return encodeJson(content(message, events));
   };
   return { url, maxEvents: MESSAGE_BATCH, gatherMs: GATHER_MS, body };
-}
-
-/** One line for each event, as many as fit, and the number of the others. */
-function messageOf(
-  events: readonly WatchEvent[],
-  lineOf: (event: WatchEvent) => string,
-  { longest, lengthOf = (text) => text.length }: MessageRules,
-): string {
-  const restOf = (from: number) =>
-    from === events.length ? "" : `\nand ${countOf(events.length - from, "more event")}`;
-  const reserved = lengthOf(restOf(0));
-  let text = cutTo(lineOf(events[0]), longest - reserved, lengthOf);
-  let shown = 1;
-  for (; shown < events.length; shown++) {
-    const longer = `${text}\n${lineOf(events[shown])}`;
-    const isLast = shown === events.length - 1;
-    if (lengthOf(longer) > (isLast ? longest : longest - reserved)) break;
-    text = longer;
-  }
-  return text + restOf(shown);
-}
-
-/** Cuts a text to a length. */
-function cutTo(text: string, longest: number, lengthOf: (text: string) => number): string {
-  let cut = cutText(text, longest);
-  while (lengthOf(cut) > longest) cut = cutText(cut, cut.length - 1);
-  return cut;
 }
 
 /**
@@ -146,8 +118,8 @@ function cutTo(text: string, longest: number, lengthOf: (text: string) => number
 const SUPPRESS_EMBEDS = 4;
 
 function discordReceiver(url: string, template: TemplateFile | undefined): Receiver {
-  return messageReceiver(url, template, { escape: escapeDiscord, longest: 2000 }, (content) => ({
-    content,
+  return messageReceiver(url, template, { escape: escapeDiscord, longest: 2000 }, ({ text }) => ({
+    content: text,
     allowed_mentions: { parse: [] },
     flags: SUPPRESS_EMBEDS,
   }));
@@ -172,7 +144,7 @@ const SLACK_LENGTH = 4000;
  */
 function slackReceiver(url: string, template: TemplateFile | undefined): Receiver {
   const rules = { escape: escapeSlack, longest: SLACK_LENGTH };
-  return messageReceiver(url, template, rules, (text) => ({
+  return messageReceiver(url, template, rules, ({ text }) => ({
     text,
     mrkdwn: false,
     unfurl_links: false,
@@ -213,13 +185,16 @@ function ntfyReceiver(url: string, template: TemplateFile | undefined): Receiver
   root.pathname = "/";
   const lengthOf = (text: string) => encoder.encode(text).length;
   const rules = { escape: (text: string) => text, longest: NTFY_BYTES, lengthOf };
-  return messageReceiver(root.href, template, rules, (message, events) => ({
-    topic,
-    title: titleOf(events),
-    message,
-    priority: Math.max(...events.map(({ event }) => NTFY_EVENTS[event][1])),
-    tags: [...new Set(events.map(({ event }) => NTFY_EVENTS[event][0]))],
-  }));
+  return messageReceiver(root.href, template, rules, ({ text, reported }, events) => {
+    const kinds = [...new Set(reported.map(({ event }) => event))];
+    return {
+      topic,
+      title: titleOf(events),
+      message: text,
+      priority: Math.max(...kinds.map((kind) => NTFY_EVENTS[kind][1])),
+      tags: kinds.map((kind) => NTFY_EVENTS[kind][0]),
+    };
+  });
 }
 
 /** `Hypixel is offline`, or the number of events. */

@@ -203,8 +203,8 @@ export class Webhook implements AsyncDisposable {
 
   /** The events of the next request. For a receiver that people read, events are gathered before. */
   async #nextRequest(limit: number): Promise<Batch | undefined> {
-    const batch = await this.#next(limit);
     const { gatherMs } = this.receiver;
+    const batch = await this.#next(gatherMs === 0 ? limit : 1);
     if (batch === undefined || gatherMs === 0) return batch;
     await sleep(this.options.clock, gatherMs, this.#closes.signal);
     return await this.#next(limit);

@@ -101,6 +101,18 @@ onEngines(
   },
 );
 
+onEngines("a request that may have more than 1,000 events gets all that wait", async (db) => {
+  await prepare(db);
+  const { queue } = await queueOf(db);
+  assertEquals(await queue.oldest(1), []);
+  await write(db, ...Array.from({ length: 2345 }, (_, i) => i));
+  const events = await queue.oldest(10_000);
+  assertEquals(numbers(events), Array.from({ length: 2345 }, (_, i) => i));
+  assertEquals(await queue.removeUpTo(events.at(-1)!.id), 2345);
+  assertEquals(await queue.oldest(10_000), []);
+  await queue.close();
+});
+
 onEngines(
   "events that wait for a repeated request show changes of their servers, and forgotten servers have none",
   async (db) => {

@@ -191,7 +191,7 @@ Deno.test("no name of a server becomes an invitation to a Discord server", () =>
   }
 });
 
-Deno.test("a message with more events than fit ends with the number of the others", () => {
+Deno.test("a message about more servers than fit shows the newest ones, and the number of the others", () => {
   for (
     const [receiver, check] of [[DISCORD, assertDiscord], [SLACK, assertSlack], [
       NTFY,
@@ -199,15 +199,21 @@ Deno.test("a message with more events than fit ends with the number of the other
     ]] as const
   ) {
     for (const size of [1, 2, 7, 31, 32, 33, 100, 1000]) {
-      const events = Array.from({ length: size }, (_, i) => offline({ name: `Sêrver_${i}` }));
+      const events = Array.from(
+        { length: size },
+        (_, i) => offline({ name: `Sêrver_${i}`, port: i + 1 }),
+      );
       const lines = check(bodyOf(receiver, events)).split("\n");
-      const [, more = "0"] = /^and ([\d,]+) more events?$/.exec(lines.at(-1)!) ?? [];
+      const [, more = "0"] = /^and ([\d,]+) more servers?$/.exec(lines.at(-1)!) ?? [];
       const shown = more === "0" ? lines : lines.slice(0, -1);
       assertEquals(shown.length + Number(more.replace(",", "")), size);
       assert(shown.length >= Math.min(size, 20), `${shown.length}`);
-      assertStringIncludes(shown.at(-1)!.replaceAll("\\", ""), `Sêrver_${shown.length - 1} (`);
+      shown.forEach((line, i) => {
+        const number = size - shown.length + i;
+        assertStringIncludes(line.replaceAll("\\", ""), `Sêrver_${number} (`);
+      });
     }
-    assertEquals([receiver.maxEvents, receiver.gatherMs], [1000, 2000]);
+    assertEquals([receiver.maxEvents, receiver.gatherMs], [10_000, 2000]);
   }
 });
 

@@ -41,3 +41,20 @@ export function roughDuration(ms: number): string {
   if (seconds < 120) return `${seconds} s`;
   return seconds < 7200 ? `${Math.round(seconds / 60)} min` : `${Math.round(seconds / 3600)} h`;
 }
+
+/** The units of durations, with their seconds. */
+export const DURATION_UNITS = [["d", 86_400], ["h", 3600], ["min", 60], ["s", 1]] as const;
+
+/** A duration in its two largest units: `3 d 4 h`, `5 min 20 s`, `0 s`. */
+export function durationText(ms: number): string {
+  let seconds = Math.max(0, Math.round(ms / 1000));
+  const first = DURATION_UNITS.findIndex(([, size]) => seconds >= size);
+  if (first < 0) return "0 s";
+  const parts: string[] = [];
+  for (const [unit, size] of DURATION_UNITS.slice(first, first + 2)) {
+    const count = Math.floor(seconds / size);
+    if (count > 0) parts.push(`${withCommas(count)} ${unit}`);
+    seconds -= count * size;
+  }
+  return parts.join(" ");
+}

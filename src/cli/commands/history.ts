@@ -5,7 +5,7 @@
  */
 import { dateText } from "../term/date_text.ts";
 import { InputError } from "../../core/errors.ts";
-import { countOf, withCommas } from "../../core/quantities.ts";
+import { countOf, durationText, withCommas } from "../../core/quantities.ts";
 import { jsonText } from "../../sinks/json.ts";
 import { countObservations, historyOf, type Observation } from "../../store/history_queries.ts";
 import { withDatabaseErrors } from "../../store/store.ts";
@@ -145,7 +145,7 @@ function uptimeFacts(periods: readonly PeriodUptime[]): Record<string, unknown> 
 /** The share of the watched time in which the server was online, if it was watched. */
 function uptimeLines(uptime: RecentUptime | undefined): string[] {
   const parts = watchedPeriods(uptime).map(([period, { onlineS, watchedS }]) =>
-    `${percent(onlineS / watchedS)} in ${period} (watched ${(watchedS / 3600).toFixed(1)} h)`
+    `${percent(onlineS / watchedS)} of ${durationText(1000 * watchedS)} watched in ${period}`
   );
   return parts.length === 0 ? [] : [`uptime: ${parts.join(", ")}`];
 }

@@ -4,9 +4,16 @@
  *
  * @module
  */
+import type { Uptime } from "../../store/uptime/uptime_of_polls.ts";
 import type { History, ServerDetails } from "../data/dashboard_data.ts";
 import { EventList } from "../parts/event_list.tsx";
-import { countText, latencyText, percentText, timeText } from "../parts/quantities.ts";
+import {
+  countText,
+  durationText,
+  latencyText,
+  percentText,
+  timeText,
+} from "../parts/quantities.ts";
 import { serverUrl } from "../parts/links.ts";
 import { Columns, FactsByProtocol, Flags, Plugins, RawReplies } from "../parts/server_facts.tsx";
 import { Address, Bar, ServerIcon, StateDot } from "../parts/server_parts.tsx";
@@ -127,10 +134,6 @@ function Head({ details: { server, aliasOf }, now }: { details: ServerDetails; n
 function Figures({ details, history }: { details: ServerDetails; history: History }) {
   const { server, uptime } = details;
   const { players_online: players, players_max: slots } = server;
-  const shareOf = (period: keyof typeof uptime) => {
-    const { watchedS, onlineS } = uptime[period];
-    return watchedS > 0 ? onlineS / watchedS : null;
-  };
   const isKnown = server.online && players !== null;
   return (
     <dl class="figures small">
@@ -150,14 +153,24 @@ function Figures({ details, history }: { details: ServerDetails; history: Histor
         note={history.peak && `${timeText(history.peak.at).slice(0, 16)} UTC`}
       />
       <Figure name="Latency" value={latencyText(server.latency_ms)} />
-      <Figure name="Uptime, 24 hours" value={percentText(shareOf("24h"))} />
-      <Figure name="Uptime, 7 days" value={percentText(shareOf("7d"))} />
-      <Figure
-        name="Uptime, 30 days"
-        value={percentText(shareOf("30d"))}
-        note={shareOf("30d") === null ? "not watched" : undefined}
-      />
+      <UptimeFigure period="24 hours" uptime={uptime["24h"]} />
+      <UptimeFigure period="7 days" uptime={uptime["7d"]} />
+      <UptimeFigure period="30 days" uptime={uptime["30d"]} />
     </dl>
+  );
+}
+
+/** The share of the watched time in which the server was online, and how long it was watched. */
+function UptimeFigure(
+  { period, uptime: { watchedS, onlineS } }: { period: string; uptime: Uptime },
+) {
+  const isWatched = watchedS > 0;
+  return (
+    <Figure
+      name={`Uptime, ${period}`}
+      value={percentText(isWatched ? onlineS / watchedS : null)}
+      note={isWatched ? `of ${durationText(1000 * watchedS)} watched` : "not watched"}
+    />
   );
 }
 

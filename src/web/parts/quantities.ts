@@ -3,7 +3,9 @@
  *
  * @module
  */
-import { withCommas } from "../../core/quantities.ts";
+import { DURATION_UNITS, withCommas } from "../../core/quantities.ts";
+
+export { durationText } from "../../core/quantities.ts";
 
 /** What stands in place of an unknown value. */
 export const UNKNOWN = "–";
@@ -47,27 +49,11 @@ export function percentText(share: number | null): string {
   return `${rounded} %`;
 }
 
-const UNITS = [["d", 86_400], ["h", 3600], ["min", 60], ["s", 1]] as const;
-
-/** A duration in its two largest units: `3 d 4 h`, `5 min 20 s`, `0 s`. */
-export function durationText(ms: number): string {
-  let seconds = Math.max(0, Math.round(ms / 1000));
-  const first = UNITS.findIndex(([, size]) => seconds >= size);
-  if (first < 0) return "0 s";
-  const parts: string[] = [];
-  for (const [unit, size] of UNITS.slice(first, first + 2)) {
-    const count = Math.floor(seconds / size);
-    if (count > 0) parts.push(`${withCommas(count)} ${unit}`);
-    seconds -= count * size;
-  }
-  return parts.join(" ");
-}
-
 /** The time since or until a moment in its largest unit: `just now`, `5 min ago`, `in 3 h`. */
 export function ageText(at: number, now: number): string {
   const seconds = Math.abs(Math.round((now - at) / 1000));
   if (seconds < 5) return "just now";
-  const [unit, size] = UNITS.find(([, size]) => seconds >= 2 * size) ?? UNITS[3];
+  const [unit, size] = DURATION_UNITS.find(([, size]) => seconds >= 2 * size) ?? DURATION_UNITS[3];
   const count = withCommas(Math.floor(seconds / size));
   return at > now ? `in ${count} ${unit}` : `${count} ${unit} ago`;
 }

@@ -13,11 +13,20 @@ import type { ListedServer, RawReply } from "../data/dashboard_data.ts";
 import { Card } from "./blocks.tsx";
 import { hexLines } from "./hex_lines.ts";
 import { acceptedUrl, scanUrl } from "./links.ts";
-import { countText, latencyText, percentText } from "./quantities.ts";
+import { countText, latencyText } from "./quantities.ts";
 import { safeText, Stranger, Time } from "./texts.tsx";
 
 /** Columns that have a part of the page of their own. */
-const ELSEWHERE = ["players", "plugins", "flags", "extras", "host", "port", "motd_plain"];
+const ELSEWHERE = [
+  "players",
+  "plugins",
+  "flags",
+  "extras",
+  "host",
+  "port",
+  "motd_plain",
+  "uptime_30d",
+];
 /** Columns with times. */
 const TIMES = ["seen_at", "first_seen", "last_seen", "changed_at"];
 
@@ -45,7 +54,6 @@ export function Columns({ server, hasPlaces }: { server: ListedServer; hasPlaces
 
 function columnValue(name: string, value: unknown): Child {
   if (TIMES.includes(name)) return <Time at={Number(value)} />;
-  if (name === "uptime_30d") return percentText(Number(value));
   if (name === "latency_ms") return latencyText(Number(value));
   if (name === "scan_id") {
     return <a href={acceptedUrl(scanUrl(String(value)))}>{safeText(String(value), 40)}</a>;

@@ -61,7 +61,7 @@ Deno.test("a history is a table that shows when the content changed", () => {
     "7d": watched(36_000, 36_000),
     "30d": watched(1e6, 999_999),
   };
-  const expected = "uptime: 100.00 % in 7d (watched 10.0 h), 99.99 % in 30d (watched 277.8 h)";
+  const expected = "uptime: 100.00 % of 10 h watched in 7d, 99.99 % of 11 d 13 h watched in 30d";
   assertEquals(historyLines("127.0.0.1:1", seen([3]), uptime)[1], expected);
   assertEquals(historyLines("::1", []), ["::1", "no observations"]);
 });

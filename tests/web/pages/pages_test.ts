@@ -200,3 +200,9 @@ Deno.test("the reader of elements finds what is wrong", () => {
     assertThrows(() => elementsOf(html), Error);
   }
 });
+
+Deno.test("uptime stands beside the time that was watched", () => {
+  const html = HARMLESS.get("/servers/7")!.replace(/<[^>]*>/g, "");
+  assert(html.includes("Uptime, 30 days50 %of 1 min 40 s watched"));
+  assert(!html.includes("uptime 30d"));
+});

@@ -222,8 +222,8 @@ Deno.test("rejected requests are repeated at the same growing intervals as faile
   await first.clock.run(first.hook.close());
 });
 
-Deno.test("Retry-After is honoured, up to ten minutes", async () => {
-  const date = new Date(1_700_000_000_000 + 3_600_000).toUTCString();
+Deno.test("Retry-After is honoured, in seconds and as a date, up to ten minutes", async () => {
+  const dateIn = (ms: number) => new Date(new FakeNetwork(1).wall() + ms).toUTCString();
   for (
     const [after, waited] of [
       ["30", 30_000],
@@ -232,19 +232,22 @@ Deno.test("Retry-After is honoured, up to ten minutes", async () => {
       ["999999", 600_000],
       ["-5", 1000],
       ["soon", 1000],
-      [
-        "0",
-        1000,
-      ],
-      [date, undefined],
+      ["0", 1000],
+      [dateIn(45_000), 45_000],
+      [dateIn(3_600_000), 600_000],
+      [dateIn(-3_600_000), 1000],
     ] as const
   ) {
-    const { hook, clock, times, add } = await hooked((i) => i > 0 ? 200 : { status: 503, after });
-    add(1, 1);
-    await clock.run(hook.idle());
-    if (waited !== undefined) assertEquals(Math.round(times[1]), waited, after);
-    else assert(times[1] >= 1000 && times[1] <= 600_000, String(times[1]));
-    await clock.run(hook.close());
+    for (const status of [429, 503]) {
+      const { hook, clock, times, lines, add } = await hooked((i) =>
+        i > 0 ? 200 : { status, after }
+      );
+      add(1, 1);
+      await clock.run(hook.idle());
+      assertEquals([Math.round(times[1]), times.length], [waited, 2], after);
+      assertEquals(lines[0], `webhook delivery failed (HTTP status ${status}): events are queued`);
+      await clock.run(hook.close());
+    }
   }
 });
 

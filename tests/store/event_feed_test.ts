@@ -10,7 +10,6 @@ import {
   type BrokenEvent,
   countHeldUp,
   eventsAfter,
-  eventsBefore,
   followEvents,
   lastEvents,
   newestPosition,
@@ -71,26 +70,6 @@ onEngines("events are read page by page, after a position, and of one server", a
   assertEquals(await lastEvents(db, { limit: 1, server: Number(id) }), all.slice(2));
   const { tx, seq } = all[2];
   assertEquals(await newestPosition(db), { tx, seq });
-});
-
-onEngines("earlier events are read page by page, of a server and of some kinds", async (db) => {
-  const store = new Store(db, () => Promise.resolve());
-  await store.write([record(1), record(2)]);
-  await store.write([record(2, { seen_at: 2000, motd: "new" })]);
-  await settled(db);
-  const all = (await eventsAfter(db, BEFORE_EVENTS)).toReversed();
-  const pages = [...await eventsBefore(db, { limit: 2 })];
-  for (let page = pages; page.length > 0;) {
-    page = [...await eventsBefore(db, { before: page.at(-1), limit: 2 })];
-    pages.push(...page);
-  }
-  const [{ id }] = await db.rows("select id from servers where port = 2");
-  const server = Number(id);
-  assertEquals(pages.map(({ server_id: _, ...event }) => event), all);
-  assertEquals((await eventsBefore(db, { server })).map(({ server_id: n }) => n), [server, server]);
-  assertEquals(times(await eventsBefore(db, { kinds: ["changed", "offline"] })), [2000]);
-  assertEquals(times(await eventsBefore(db, { kinds: ["online"], server })), [1000]);
-  assertEquals(await eventsBefore(db, { kinds: [] }), []);
 });
 
 onEngines("old events are removed, and a number is never used again", async (db) => {

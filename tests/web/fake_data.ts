@@ -136,10 +136,13 @@ export function fakeData(more: Partial<DashboardData> = {}, count = 5): Dashboar
     trends: () =>
       Promise.resolve([{ value: null, points: [{ at: NOW, servers: 5, online: 4, players: 9 }] }]),
     events: () =>
-      Promise.resolve([{
-        ...{ tx: "812", seq: 40, id: SCAN_ID, at: NOW, server: "10.0.0.1:25565", server_id: 1 },
-        ...{ scan_id: null, kind: "online", data: {} },
-      }]),
+      Promise.resolve({
+        events: [{
+          ...{ tx: "812", seq: 40, id: SCAN_ID, at: NOW, server: "10.0.0.1:25565", server_id: 1 },
+          ...{ name: "Lobby", scan_id: null, kind: "online", data: {} },
+        }],
+        next: null,
+      }),
     scans: () => Promise.resolve([SCAN]),
     runningScans: () => Promise.resolve([SCAN]),
     scan: (id) => Promise.resolve(id === SCAN_ID ? SCAN : undefined),

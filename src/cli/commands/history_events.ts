@@ -1,5 +1,6 @@
 /**
- * The events of a database, for `history --events`: the last ones, or all from now on.
+ * The events of a database, for `history --events`: the newest first, or in the order of their
+ * transactions to be followed.
  *
  * @module
  */
@@ -21,6 +22,7 @@ import {
   laterPosition,
   type StoredEvent,
 } from "../../store/events/event_feed.ts";
+import { newestEvents } from "../../store/events/newest_events.ts";
 import { withDatabaseErrors } from "../../store/store.ts";
 import { print, reportLine, terminalSize } from "../term/console.ts";
 import { storedEventLine } from "../term/event_lines.ts";
@@ -34,7 +36,7 @@ export interface EventOptions {
   readonly server: number | undefined;
   /** Maximum number of events that were written before the command. */
   readonly limit: number;
-  /** The position after which events are shown; `undefined`: the last events are shown. */
+  /** The position after which events are shown; `undefined`: the newest events are shown. */
   readonly after: EventPosition | undefined;
   /** Whether later events are shown too, until Ctrl-C. */
   readonly follow: boolean;
@@ -63,16 +65,18 @@ export async function showEvents(
     reportLine(`blocksweep: ${event.reason}; it is left out`);
   };
   const selection = { server, limit, onBroken };
-  const events = await reading(() =>
-    after === undefined ? lastEvents(database, selection) : eventsAfter(database, after, selection)
-  );
+  const events = await reading(async () => {
+    if (after !== undefined) return await eventsAfter(database, after, selection);
+    if (follow) return await lastEvents(database, selection);
+    const servers = server === undefined ? undefined : [server];
+    return (await newestEvents(database, { ...selection, servers })).events;
+  });
   for (const event of events) await show(event);
   const heldUp = await reading(() => countHeldUp(database, selection));
   if (heldUp > 0) reportLine(heldUpLine(heldUp));
   if (!follow) return EXIT.done;
   using interrupt = onInterrupt(() => {});
   const { signal } = interrupt;
-  // The last events of one server are in the order of their times, which may not be that of the feed.
   const position = [...events, ...broken].reduce<EventPosition>(
     laterPosition,
     after ?? BEFORE_EVENTS,
@@ -92,6 +96,8 @@ function heldUpLine(events: number): string {
 }
 
 /** An event as one line of JSON. `position` is for `--after`. */
-function storedEventJson({ tx, seq, kind, data, ...event }: StoredEvent): string {
+function storedEventJson(
+  { tx, seq, server_id: _, kind, data, ...event }: StoredEvent,
+): string {
   return jsonText({ schema: SCHEMA, event: kind, ...event, position: `${tx}-${seq}`, data });
 }

@@ -1,14 +1,14 @@
 /**
- * Reads the events of a database in an order that readers can follow: no new event gets a place
- * before the position of an event that was read.
+ * Reads the events of a database in an order that readers can follow, that of their transactions: no
+ * new event gets a place before the position of an event that was read. `newest_events.ts` reads them
+ * in the order of their times.
  *
  * @module
  */
 import { InputError } from "../../core/errors.ts";
 import { cutText, oneLine } from "../../core/text.ts";
 import { type Clock, sleep } from "../../net/clock.ts";
-import { type Database, isInList, listValue, type Row, type Value } from "../database/database.ts";
-import { isServerNumber, storable } from "../rows/stored_values.ts";
+import type { Database, Row } from "../database/database.ts";
 
 /** The place of an event in the order of events. */
 export interface EventPosition {
@@ -21,10 +21,15 @@ export interface EventPosition {
 /** The position before the first event. */
 export const BEFORE_EVENTS: EventPosition = { tx: "0", seq: 0 };
 
+/** Compares two positions: 1 if the first one is later. */
+function inOrder(a: EventPosition, b: EventPosition): number {
+  const isLater = a.tx === b.tx ? a.seq > b.seq : BigInt(a.tx) > BigInt(b.tx);
+  return isLater ? 1 : -1;
+}
+
 /** The later one of two positions. */
 export function laterPosition(a: EventPosition, b: EventPosition): EventPosition {
-  const isLater = a.tx === b.tx ? a.seq > b.seq : BigInt(a.tx) > BigInt(b.tx);
-  return isLater ? a : b;
+  return inOrder(a, b) > 0 ? a : b;
 }
 
 /** An event in a database. */
@@ -35,6 +40,10 @@ export interface StoredEvent extends EventPosition {
   readonly at: number;
   /** `servers.key`; `null`: the event is about no single server. */
   readonly server: string | null;
+  /** `servers.id`; `null`: as `server`, or the server is no longer stored. */
+  readonly server_id: number | null;
+  /** `servers.name`, the name that the server publishes now; `null`: unknown. */
+  readonly name: string | null;
   /** Identity of the scan or watch that detected the change, UUIDv7; `null`: unknown. */
   readonly scan_id: string | null;
   /** The kind of the event, such as `online`. */
@@ -79,13 +88,18 @@ export function positionOf({ engine }: Database): string {
   return engine === "postgres" ? "(?::xid8, ?::bigint)" : "(cast(? as integer), ?)";
 }
 
+/** SQL that selects events, for {@linkcode readable}. The conditions have the event as `e`. */
+export const SELECT_EVENTS: string =
+  "select e.tx, e.seq, e.id, e.at, s.id as server_id, s.key, s.name, c.uuid, e.kind, e.data " +
+  "from events e left join servers s on s.id = e.server left join scans c on c.id = e.scan ";
+
 /** Reads the events after a position, in their order. */
 export async function eventsAfter(
   database: Database,
   position: EventPosition,
   selection: EventSelection = {},
 ): Promise<readonly StoredEvent[]> {
-  return readable(await rowsAfter(database, position, selection), selection, storedEvent);
+  return readable(await rowsAfter(database, position, selection), selection);
 }
 
 async function rowsAfter(
@@ -95,23 +109,22 @@ async function rowsAfter(
 ): Promise<readonly Row[]> {
   const isServers = server === undefined ? "" : "and e.server = ? ";
   return await database.rows(
-    "select e.tx, e.seq, e.id, e.at, s.key, c.uuid, e.kind, e.data from events e " +
-      "left join servers s on s.id = e.server left join scans c on c.id = e.scan " +
-      `where (e.tx, e.seq) > ${positionOf(database)} and ${isFinal(database)} ${isServers}` +
+    `${SELECT_EVENTS}where (e.tx, e.seq) > ${positionOf(database)} and ${
+      isFinal(database)
+    } ${isServers}` +
       "order by e.tx, e.seq limit ?",
     [tx, seq, ...(server === undefined ? [] : [server]), limit],
   );
 }
 
 /** The events of rows, without those that cannot be read. */
-function readable<Event extends StoredEvent>(
+export function readable(
   rows: readonly Row[],
-  { onBroken }: EventSelection,
-  eventOf: (row: Row) => Event,
-): Event[] {
+  { onBroken }: Pick<EventSelection, "onBroken">,
+): StoredEvent[] {
   return rows.flatMap((row) => {
     try {
-      return [eventOf(row)];
+      return [storedEvent(row)];
     } catch (error) {
       if (onBroken === undefined || !(error instanceof InputError)) throw error;
       onBroken({ tx: String(row.tx), seq: Number(row.seq), reason: error.message });
@@ -147,7 +160,7 @@ export async function newestPosition(database: Database): Promise<EventPosition>
   return row === undefined ? BEFORE_EVENTS : { tx: String(row.tx), seq: Number(row.seq) };
 }
 
-/** Reads the last events, the oldest of them first. */
+/** Reads the last events, in their order. Those of one server are the newest by time. */
 export async function lastEvents(
   database: Database,
   selection: EventSelection = {},
@@ -156,59 +169,10 @@ export async function lastEvents(
   const isServers = server === undefined ? "" : "and e.server = ? ";
   const order = server === undefined ? "e.tx desc, e.seq desc" : "e.at desc, e.tx desc, e.seq desc";
   const rows = await database.rows(
-    "select e.tx, e.seq, e.id, e.at, s.key, c.uuid, e.kind, e.data from events e " +
-      "left join servers s on s.id = e.server left join scans c on c.id = e.scan " +
-      `where ${isFinal(database)} ${isServers}order by ${order} limit ?`,
+    `${SELECT_EVENTS}where ${isFinal(database)} ${isServers}order by ${order} limit ?`,
     [...(server === undefined ? [] : [server]), limit],
   );
-  return readable(rows.toReversed(), selection, storedEvent);
-}
-
-/** An event with the number of its server. */
-export interface ListedEvent extends StoredEvent {
-  /** `servers.id`; null: the event is about no single server, or the server is no longer stored. */
-  readonly server_id: number | null;
-}
-
-/** Which earlier events to read. */
-export interface EarlierEvents extends EventSelection {
-  /** Only events before this position. Default: from the newest one on. */
-  readonly before?: EventPosition;
-  /** The kinds of the events. Default: all kinds. */
-  readonly kinds?: readonly string[];
-}
-
-/** Reads the events before a position, the newest first. */
-export async function eventsBefore(
-  database: Database,
-  selection: EarlierEvents,
-): Promise<readonly ListedEvent[]> {
-  const { before, kinds, server, limit = LIMIT } = selection;
-  if (server !== undefined && !isServerNumber(server)) return [];
-  const conditions = [isFinal(database)];
-  const values: Value[] = [];
-  if (before !== undefined) {
-    conditions.push(`(e.tx, e.seq) < ${positionOf(database)}`);
-    values.push(before.tx, before.seq);
-  }
-  if (server !== undefined) {
-    conditions.push("e.server = ?");
-    values.push(server);
-  }
-  if (kinds !== undefined) {
-    conditions.push(isInList(database, "e.kind", "text"));
-    values.push(listValue(database, kinds.map(storable)));
-  }
-  const rows = await database.rows(
-    "select e.tx, e.seq, e.id, e.at, s.key, s.id as server_id, c.uuid, e.kind, e.data " +
-      "from events e left join servers s on s.id = e.server left join scans c on c.id = e.scan " +
-      `where ${conditions.join(" and ")} order by e.tx desc, e.seq desc limit ?`,
-    [...values, limit],
-  );
-  return readable(rows, selection, (row) => ({
-    ...storedEvent(row),
-    server_id: row.server_id === null ? null : Number(row.server_id),
-  }));
+  return readable(rows, selection).sort(inOrder);
 }
 
 /** How to follow events. */
@@ -233,7 +197,7 @@ export async function* followEvents(
   for (let after = position; !signal.aborted;) {
     await check?.();
     const rows = await rowsAfter(database, after, selection);
-    yield* readable(rows, selection, storedEvent);
+    yield* readable(rows, selection);
     const last = rows.at(-1);
     if (last !== undefined) after = { tx: String(last.tx), seq: Number(last.seq) };
     if (rows.length < limit) await sleep(clock, pauseMs, signal);
@@ -248,7 +212,8 @@ const MAX_TIME = 8.64e15;
  *
  * @throws InputError for a time that is not valid, and for data that is not JSON.
  */
-function storedEvent({ tx, seq, id, at, key, uuid, kind, data }: Row): StoredEvent {
+function storedEvent(row: Row): StoredEvent {
+  const { tx, seq, id, at, key, name, uuid, kind, data } = row;
   const wrong = (reason: string) =>
     new InputError(`Cannot read event ${oneLine(cutText(String(id), 36))}: its ${reason}`);
   if (!(Math.abs(Number(at)) <= MAX_TIME)) throw wrong("time is not valid"); // NaN too
@@ -258,6 +223,8 @@ function storedEvent({ tx, seq, id, at, key, uuid, kind, data }: Row): StoredEve
     id: String(id),
     at: Number(at),
     server: key === null ? null : String(key),
+    server_id: row.server_id === null ? null : Number(row.server_id),
+    name: name === null ? null : String(name),
     scan_id: uuid === null ? null : String(uuid),
     kind: String(kind),
     data: parseData(String(data), () => wrong("data is not JSON")),

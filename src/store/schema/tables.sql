@@ -215,8 +215,8 @@ postgres:   primary key (tx, seq),
   data jsonb not null                     -- further values of the event: an object
 );
 
-create index events_server on events (server, at);
-create index events_at on events (at);
+create index events_server on events (server, at, tx, seq);
+create index events_at on events (at, tx, seq, kind);
 
 postgres: -- The number of the oldest transaction that runs in this database; if none runs, that of the next one.
 postgres: -- Takes the transactions that were running when the statement began, and leaves out those that are

@@ -7,13 +7,22 @@ import { SERVER_ORDERS, type ServerOrder } from "../../store/queries/orders.ts";
 import { MAP_LAYERS, type MapQuery, type TrendsQuery } from "../data/dashboard_data.ts";
 import { MAX_TIME } from "../data/dashboard_filters.ts";
 import { parseAddress } from "../../core/address.ts";
-import { formed, oneOf, wholeNumber } from "./parameters.ts";
+import { parseServerName } from "../../store/rows/identity.ts";
+import { formed, oneOf, ParameterError, wholeNumber } from "./parameters.ts";
 
 /** Maximum number of rows of an answer. */
 export const MAX_ROWS = 500;
 
 /** The number of a server in its database. */
 export const SERVER_ID = wholeNumber("`id` of the server.", 1, Number.MAX_SAFE_INTEGER);
+
+/** A server of which events are read: its number, or its name. */
+export const SERVER = formed<number | string>(
+  "`id` of the server, or its `key`; a host means all its servers.",
+  "the number of a server, or an address or name such as 192.0.2.1:25565",
+  { type: ["integer", "string"], minimum: 1, minLength: 1, maxLength: 100 },
+  (text) => /^\d+$/.test(text) ? SERVER_ID.read(text) as number : parseServerName(text)?.key,
+);
 
 /** The identity of a scan. */
 export const SCAN_ID = formed(
@@ -67,7 +76,34 @@ export function squareOf(text: string): Pick<MapQuery, "address" | "prefix"> | u
   return { address, prefix };
 }
 
-/** A point in time. */
+/** A point in time. Forms of pages send a date and time in UTC. */
 export function time(description: string) {
-  return wholeNumber(`${description} Unix milliseconds.`, 0, MAX_TIME);
+  const number = wholeNumber("", 0, MAX_TIME);
+  return formed<number>(
+    `${description} Unix milliseconds, or a date and time in UTC.`,
+    "Unix milliseconds, or a date and time in UTC such as 2026-01-31T23:59",
+    { type: ["integer", "string"], minimum: 0, maximum: MAX_TIME, maxLength: 19 },
+    (text) => {
+      const date = /^(\d{4}-\d\d-\d\d)(T\d\d:\d\d(?::\d\d)?)?$/.exec(text);
+      if (date === null) return number.read(text) as number | undefined;
+      const at = Date.parse(`${date[1]}${date[2] ?? "T00:00"}Z`);
+      return at >= 0 ? at : undefined; // NaN too
+    },
+  );
+}
+
+/**
+ * Checks two bounds.
+ *
+ * @throws ParameterError if the lower one is above the upper one.
+ */
+export function checkBounds(
+  [lower, from]: readonly [name: string, value: number | undefined],
+  [upper, to]: readonly [name: string, value: number | undefined],
+): void {
+  if (from === undefined || to === undefined || from <= to) return;
+  throw new ParameterError(
+    `Cannot use ${lower}=${from}: it is more than ${upper}=${to}`,
+    `a ${lower} of at most ${upper}`,
+  );
 }

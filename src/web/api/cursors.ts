@@ -5,9 +5,10 @@
  */
 import { nodeCrypto } from "../../core/node_modules.ts";
 import { SERVER_ORDERS, type ServerOrder } from "../../store/queries/orders.ts";
-import type { EventPosition } from "../../store/events/event_feed.ts";
+import type { EventPlace } from "../../store/events/newest_events.ts";
 import { isPosition, type PageCursor } from "../../store/queries/order_positions.ts";
 import type { ServersQuery } from "../data/dashboard_data.ts";
+import { MAX_TIME } from "../data/dashboard_filters.ts";
 import { formed, type Parameter, ParameterError } from "./parameters.ts";
 
 /** The place of a page of servers. */
@@ -88,24 +89,24 @@ export const SERVERS_CURSOR: Parameter<string> = {
   read: (text) => readServersCursor(text) === undefined ? undefined : text,
 };
 
-/** The place in a feed of events, as `history --events --json` prints it: `812-40`. */
-export function eventCursor({ tx, seq }: EventPosition): string {
-  return `${tx}-${seq}`;
+/** The place of an event in the order of times: time, transaction, number. `1764142000000-812-40`. */
+export function eventCursor({ at, tx, seq }: EventPlace): string {
+  return `${at}-${tx}-${seq}`;
 }
 
-/** Only events before a place in the feed. */
+/** Only events before a place in the order of times. */
 export const BEFORE_EVENT = formed(
   "Only events before this one: the `next` of the page before.",
-  "a position such as 812-40",
-  { type: "string", pattern: "^\\d{1,19}-\\d{1,15}$" },
-  (text) => /^\d{1,19}-\d{1,15}$/.test(text) ? text : undefined,
+  "the next of another page",
+  { type: "string", pattern: "^-?\\d{1,16}-\\d{1,19}-\\d{1,15}$" },
+  (text) => placeOf(text) === undefined ? undefined : text,
 );
 
-/** The position of the parameter {@linkcode BEFORE_EVENT}. */
-export function positionOf(text: string | undefined): EventPosition | undefined {
-  if (text === undefined) return undefined;
-  const [tx, seq] = text.split("-");
-  return { tx, seq: Number(seq) };
+/** The place of a value of {@linkcode BEFORE_EVENT}; `undefined` for another text. */
+export function placeOf(text: string): EventPlace | undefined {
+  const [, at, tx, seq] = /^(-?\d{1,16})-(\d{1,19})-(\d{1,15})$/.exec(text) ?? [];
+  if (at === undefined || !(Math.abs(Number(at)) <= MAX_TIME)) return undefined;
+  return { at: Number(at), tx, seq: Number(seq) };
 }
 
 /**

@@ -4,10 +4,10 @@
  * @module
  */
 import { formatAddress } from "../../core/address.ts";
-import type { ListedEvent, StoredEvent } from "../../store/events/event_feed.ts";
+import type { StoredEvent } from "../../store/events/event_feed.ts";
+import type { EventsPage } from "../../store/events/newest_events.ts";
 import type { Uptime } from "../../store/uptime/uptime_of_polls.ts";
 import type {
-  EventsQuery,
   History,
   MapCells,
   MapQuery,
@@ -38,19 +38,14 @@ export function serversDocument(
 
 /** A page of events. */
 export function eventsDocument(
-  { query: { limit }, events }: {
-    readonly query: EventsQuery;
-    readonly events: readonly ListedEvent[];
-  },
+  { page: { events, next } }: { readonly page: EventsPage },
 ): Members {
-  const last = events.at(-1);
-  const next = last === undefined || events.length < limit ? null : eventCursor(last);
-  return { events: events.map(eventOf), next };
+  return { events: events.map(eventOf), next: next && eventCursor(next) };
 }
 
-/** An event without the parts of its position. */
-function eventOf({ tx, seq, ...event }: StoredEvent | ListedEvent) {
-  return { position: eventCursor({ tx, seq }), ...event };
+/** An event, with its position as `history --events --json` prints it, for `--after`. */
+function eventOf({ tx, seq, ...event }: StoredEvent) {
+  return { position: `${tx}-${seq}`, ...event };
 }
 
 /** All that is known of a server. */

@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { EVENT_KINDS } from "../../store/events/watch_event.ts";
 import { DAY_MS } from "../../store/uptime/rollup_hours.ts";
 import { type DashboardData, type DashboardFilters, DataError } from "../data/dashboard_data.ts";
 import { jsonContent } from "../http/answer.ts";
@@ -17,18 +18,20 @@ import { serverPage } from "../pages/server_page.tsx";
 import { serversPage } from "../pages/servers_page.tsx";
 import {
   BY,
+  checkBounds,
   DAYS,
   daysOf,
   LAYER,
   LIMIT,
   PREFIX,
   SCAN_ID,
+  SERVER,
   SERVER_ID,
   SORT,
   squareOf,
   time,
 } from "./common_parameters.ts";
-import { BEFORE_EVENT, cursorIn, positionOf, SERVERS_CURSOR } from "./cursors.ts";
+import { BEFORE_EVENT, cursorIn, placeOf, SERVERS_CURSOR } from "./cursors.ts";
 import {
   detailsDocument,
   eventsDocument,
@@ -39,7 +42,7 @@ import {
 import { FILES } from "./export_files.ts";
 import { MAX_STREAMS, withoutPlayersColumn } from "./live_feed.ts";
 import { openApi } from "./openapi.ts";
-import { ParameterError, several, text, wholeNumber } from "./parameters.ts";
+import { oneOf, ParameterError, several, text, wholeNumber } from "./parameters.ts";
 import { resource, type Route, route, type RouteRequest } from "./route.ts";
 import { ANSWERS } from "./schemas.ts";
 
@@ -57,7 +60,9 @@ const PERIOD = {
   to: time("End of the period. Default: now."),
 };
 const EVENT_PARAMETERS = {
-  kind: several(text("Only events of this kind.")),
+  kind: several(oneOf("Only events of this kind.", EVENT_KINDS)),
+  from: time("Only events at this time or later."),
+  to: time("Only events at this time or earlier."),
   before: BEFORE_EVENT,
   limit: LIMIT,
 };
@@ -150,7 +155,7 @@ const DATA_ROUTES: readonly Route[] = [
       return await eventsOf({ ...values, server: id }, request);
     },
     json: {
-      summary: "Events of one server, the newest first.",
+      summary: "Events of one server, the newest first by time.",
       schema: ANSWERS.serverEvents,
       description: "A page of events.",
       document: eventsDocument,
@@ -158,14 +163,14 @@ const DATA_ROUTES: readonly Route[] = [
   }),
   resource({
     path: "/events",
-    parameters: { ...EVENT_PARAMETERS, server: SERVER_ID },
+    parameters: { ...EVENT_PARAMETERS, server: SERVER },
     data: eventsOf,
     page: {
-      names: ["kind", "server", "before"],
+      names: ["kind", "server", "from", "to", "before"],
       html: eventsPage,
     },
     json: {
-      summary: "Events of all servers, the newest first.",
+      summary: "Events of all servers, the newest first by time.",
       schema: ANSWERS.serverEvents,
       description: "A page of events.",
       document: eventsDocument,
@@ -311,16 +316,20 @@ async function facetsOf(data: DashboardData, filters: DashboardFilters) {
 
 /** A page of events. */
 async function eventsOf(
-  { kind: kinds, before, limit = USUAL_ROWS, server }: {
+  { kind: kinds, before, limit = USUAL_ROWS, server, from, to }: {
     readonly kind?: readonly string[];
     readonly before?: string;
     readonly limit?: number;
-    readonly server?: number;
+    readonly server?: number | string;
+    readonly from?: number;
+    readonly to?: number;
   },
   { data }: Pick<RouteRequest, "data">,
 ) {
-  const query = { kinds, server, before: positionOf(before), limit };
-  return { query, events: await data.events(query) };
+  checkBounds(["from", from], ["to", to]);
+  const place = before === undefined ? undefined : placeOf(before);
+  const query = { kinds, server, from, to, before: place, limit };
+  return { query, page: await data.events(query) };
 }
 
 /**

@@ -83,8 +83,10 @@ const PART = object({
 });
 
 const EVENT_PROPERTIES: Properties = {
-  position: described(TEXT, "place in the feed, a value of before"),
-  ...{ id: TEXT, at: TIME, server: TEXT_OR_NULL, scan_id: TEXT_OR_NULL, kind: TEXT },
+  position: described(TEXT, "place in the order of transactions: a value of history --after"),
+  ...{ id: TEXT, at: TIME, server: TEXT_OR_NULL, server_id: { type: ["integer", "null"] } },
+  name: described(TEXT_OR_NULL, "the name that the server publishes now"),
+  ...{ scan_id: TEXT_OR_NULL, kind: TEXT },
   data: { type: "object" },
 };
 
@@ -108,7 +110,6 @@ export const COMPONENTS: Properties = {
   Scan: object(SCAN_PROPERTIES),
   Part: PART,
   Event: object(EVENT_PROPERTIES),
-  ListedEvent: object({ ...EVENT_PROPERTIES, server_id: { type: ["integer", "null"] } }),
   Uptime: UPTIME,
   Error: object({
     error: described(TEXT, "what cannot be done, with the name of the parameter"),
@@ -150,7 +151,7 @@ export const ANSWERS = {
     unwatched: described(list(object({ from: TIME, to: TIME })), "times in which no watch ran"),
     peak: orNull(object({ players: COUNT, at: TIME })),
   }),
-  serverEvents: answer({ events: list(ref("ListedEvent")), next: CURSOR }),
+  serverEvents: answer({ events: list(ref("Event")), next: CURSOR }),
   facets: answer({
     ...{ servers: COUNT, online: COUNT, players: COUNT },
     facets: object(Object.fromEntries(FACETS.map((name) => [name, list(FACET_VALUE)]))),

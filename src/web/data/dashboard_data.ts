@@ -13,7 +13,8 @@ import type { ServerOrder } from "../../store/queries/orders.ts";
 import type { SelectedServer } from "../../store/server_queries.ts";
 import type { ListedParts } from "../../store/parts/part_list.ts";
 import type { StoredScan } from "../../store/scans/scan_list.ts";
-import type { EventPosition, ListedEvent, StoredEvent } from "../../store/events/event_feed.ts";
+import type { StoredEvent } from "../../store/events/event_feed.ts";
+import type { EventsPage, NewestEvents } from "../../store/events/newest_events.ts";
 import type { RecentUptime } from "../../store/uptime/uptime_queries.ts";
 
 /** Filters of servers: those of the database, and those of places. */
@@ -173,13 +174,9 @@ export interface ServerDetails {
 }
 
 /** Events to read, the newest first. */
-export interface EventsQuery {
-  readonly kinds?: readonly string[];
-  /** `servers.id`. */
-  readonly server?: number;
-  /** Only events older than this position. */
-  readonly before?: EventPosition;
-  readonly limit: number;
+export interface EventsQuery extends Omit<NewestEvents, "servers" | "onBroken"> {
+  /** `servers.id`, or the name of a server: its endpoint, or a host whose servers are all meant. */
+  readonly server?: number | string;
 }
 
 /** A point of a trend. */
@@ -243,7 +240,7 @@ export interface DashboardData {
   icon(hash: string): Promise<Uint8Array | undefined>;
   map(query: MapQuery): Promise<MapCells>;
   trends(query: TrendsQuery): Promise<readonly Trend[]>;
-  events(query: EventsQuery): Promise<readonly ListedEvent[]>;
+  events(query: EventsQuery): Promise<EventsPage>;
   /** The newest scans and watches, at most 100. */
   scans(): Promise<readonly StoredScan[]>;
   /** The scans and watches that run, also stale ones, and those with identities, at most 100. */

@@ -4,7 +4,7 @@
  * @module
  */
 import type { Database } from "../../store/database/database.ts";
-import { eventsBefore, leaveOut } from "../../store/events/event_feed.ts";
+import { readEvents } from "./events.ts";
 import { listedParts } from "../../store/parts/part_list.ts";
 import { newestScans, runningScans, scanWithId } from "../../store/scans/scan_list.ts";
 import type { CachedServerIndex } from "../server_index/cached_server_index.ts";
@@ -56,7 +56,7 @@ export function dataOf(
       return await readMap(database, serverIndex, space, query);
     },
     trends: (query) => readTrends(database, query, database.now()),
-    events: (query) => eventsBefore(database, { ...query, onBroken: leaveOut }),
+    events: (query) => readEvents(database, query),
     scans: () => newestScans(database, SCANS),
     runningScans: (ids) => runningScans(database, ids, SCANS),
     scan: (id) => scanWithId(database, id),

@@ -4,7 +4,7 @@
  * @module
  */
 import { type Database, isInList, listValue } from "../../store/database/database.ts";
-import { lastEvents, leaveOut } from "../../store/events/event_feed.ts";
+import { readEvents } from "./events.ts";
 import { hasAddressIn } from "../../store/rows/addresses.ts";
 import { isServerNumber } from "../../store/rows/stored_values.ts";
 import { readTexts } from "../../store/rows/json_cells.ts";
@@ -47,8 +47,7 @@ export async function readDetails(
     aliases: await aliasesOf(database, server, serverIndex),
     uptime: await recentUptime(database, id, database.now()),
     replies: await repliesOf(database, id),
-    events: (await lastEvents(database, { server: id, limit: EVENTS, onBroken: leaveOut }))
-      .toReversed(),
+    events: (await readEvents(database, { server: id, limit: EVENTS })).events,
   };
 }
 

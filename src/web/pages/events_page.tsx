@@ -4,93 +4,138 @@
  *
  * @module
  */
-import type { ListedEvent } from "../../store/events/event_feed.ts";
-import type { EventsQuery } from "../data/dashboard_data.ts";
+import type { EventsPage } from "../../store/events/newest_events.ts";
 import { EVENT_KINDS } from "../../store/events/watch_event.ts";
+import { eventCursor } from "../api/cursors.ts";
+import type { EventsQuery } from "../data/dashboard_data.ts";
+import { Empty, PageHead, Tabs } from "../parts/blocks.tsx";
 import { EventList, kindTitle } from "../parts/event_list.tsx";
 import { serverUrl } from "../parts/links.ts";
-import { Empty, PageHead, Tabs } from "../parts/blocks.tsx";
+import { safeText } from "../parts/texts.tsx";
 import { htmlDocument } from "./layout.tsx";
 import type { PageContext } from "./page_context.ts";
 
-/** What the feed shows. The URL has the kinds as `kind`, `server`, and the position as `before`. */
+/** What the feed shows. The URL has the kinds as `kind`, and the other members by their names. */
 export interface EventsPageData {
   readonly query: EventsQuery;
-  readonly events: readonly ListedEvent[];
+  readonly page: EventsPage;
 }
 
 /** The URL of the feed. */
-function eventsUrl({ kinds = [], server, before }: Partial<EventsQuery>): string {
+function eventsUrl({ kinds = [], server, from, to, before }: Partial<EventsQuery>): string {
   const query = new URLSearchParams(kinds.map((kind) => ["kind", kind]));
-  if (server !== undefined) query.set("server", String(server));
-  if (before !== undefined) query.set("before", `${before.tx}-${before.seq}`);
+  for (const [name, value] of Object.entries({ server, from, to })) {
+    if (value !== undefined) query.set(name, String(value));
+  }
+  if (before !== undefined) query.set("before", eventCursor(before));
   return query.size === 0 ? "/events" : `/events?${query}`;
 }
 
 /** The page `/events`. */
-export function eventsPage({ query, events }: EventsPageData, context: PageContext): string {
-  const { kinds = [], server } = query;
+export function eventsPage({ query, page }: EventsPageData, context: PageContext): string {
+  const { server } = query;
+  const isOfOne = typeof server === "number";
   return htmlDocument({
     title: "Events",
     context,
     children: (
       <>
         <PageHead title="Events">
-          {server !== undefined && (
+          {isOfOne && (
             <p class="matched">
               of one server: <a href={serverUrl(server)}>its page</a>,{" "}
-              <a href={eventsUrl({ kinds })}>all servers</a>
+              <a href={eventsUrl({ ...query, server: undefined, before: undefined })}>
+                all servers
+              </a>
             </p>
           )}
         </PageHead>
+        <FilterForm query={query} />
         <div class="card">
           <Kinds query={query} />
-          {events.length === 0 ? <NoEvents query={query} /> : (
+          {page.events.length === 0 ? <NoEvents query={query} /> : (
             <EventList
-              events={events}
+              events={page.events}
               now={context.now}
-              withServers={server === undefined}
+              withServers={!isOfOne}
               withNames={false}
             />
           )}
-          <Paging query={query} events={events} />
+          <Paging query={query} page={page} />
         </div>
       </>
     ),
   });
 }
 
+/** The form for a server and a period. */
+function FilterForm({ query: { kinds = [], server, from, to } }: { query: EventsQuery }) {
+  return (
+    <form class="search" action="/events">
+      {kinds.map((kind) => <input type="hidden" name="kind" value={kind} />)}
+      <input
+        type="search"
+        name="server"
+        value={server === undefined ? "" : safeText(String(server))}
+        maxlength={100}
+        placeholder="Server, such as 192.0.2.1:25565"
+        aria-label="Endpoint or host of a server"
+      />
+      <TimeField name="from" title="From" at={from} />
+      <TimeField name="to" title="To" at={to} />
+      <button type="submit">Show</button>
+    </form>
+  );
+}
+
+/** A field for a time, to the minute. */
+function TimeField({ name, title, at }: { name: string; title: string; at: number | undefined }) {
+  return (
+    <label class="time-field">
+      {title} <small>UTC</small>
+      <input
+        type="datetime-local"
+        name={name}
+        value={at === undefined ? "" : new Date(at).toISOString().slice(0, 16)}
+      />
+    </label>
+  );
+}
+
 /** Links that choose and remove kinds. */
-function Kinds({ query: { kinds = [], server } }: { query: EventsQuery }) {
+function Kinds({ query }: { query: EventsQuery }) {
+  const { kinds = [] } = query;
+  const first = { ...query, before: undefined };
   const others = EVENT_KINDS.map((kind) => ({
     name: kindTitle(kind),
     url: eventsUrl({
-      server,
+      ...first,
       kinds: kinds.includes(kind) ? kinds.filter((one) => one !== kind) : [...kinds, kind],
     }),
     isChosen: kinds.includes(kind),
   }));
-  const all = { name: "All", url: eventsUrl({ server }), isChosen: kinds.length === 0 };
+  const url = eventsUrl({ ...first, kinds: [] });
+  const all = { name: "All", url, isChosen: kinds.length === 0 };
   return <Tabs label="Kind of event" tabs={[all, ...others]} />;
 }
 
-function Paging({ query: { kinds, server, before, limit }, events }: EventsPageData) {
-  const hasOlder = events.length >= limit;
-  if (before === undefined && !hasOlder) return null;
-  const older = eventsUrl({ kinds, server, before: events[events.length - 1] });
+function Paging({ query, page: { next } }: EventsPageData) {
+  if (query.before === undefined && next === null) return null;
   return (
     <nav class="paging" aria-label="Pages of the feed">
-      {before === undefined
+      {query.before === undefined
         ? <span class="button" aria-disabled="true">← Newest</span>
-        : <a class="button" href={eventsUrl({ kinds, server })}>← Newest</a>}
-      {hasOlder && <a class="button" rel="next" href={older}>Older →</a>}
+        : <a class="button" href={eventsUrl({ ...query, before: undefined })}>← Newest</a>}
+      {next !== null && (
+        <a class="button" rel="next" href={eventsUrl({ ...query, before: next })}>Older →</a>
+      )}
     </nav>
   );
 }
 
-function NoEvents({ query: { kinds = [], server, before } }: { query: EventsQuery }) {
+function NoEvents({ query: { kinds = [], server, from, to, before } }: { query: EventsQuery }) {
   if (before !== undefined) return <Empty title="There are no older events." />;
-  if (kinds.length > 0 || server !== undefined) {
+  if (kinds.length > 0 || [server, from, to].some((one) => one !== undefined)) {
     return (
       <Empty title="No event matches.">
         <p>

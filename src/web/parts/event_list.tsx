@@ -27,18 +27,15 @@ export function kindTitle(kind: string): string {
   return KINDS[kind]?.[0] ?? safeText(kind, 30);
 }
 
-/** An event, with the number of its server where the list has several servers. */
-type Item = StoredEvent & { readonly server_id?: number | null };
-
 /**
- * A table of events, the newest first.
+ * A table of events, the newest first. On narrow pages its rows become cards.
  *
  * @param withServers Whether each event names its server.
  * @param withNames Whether events list the names of players who joined and left.
  */
 export function EventList(
   { events, now, withServers, withNames }: {
-    events: readonly Item[];
+    events: readonly StoredEvent[];
     now: number;
     withServers: boolean;
     withNames: boolean;
@@ -46,30 +43,30 @@ export function EventList(
 ) {
   return (
     <div class="scroll">
-      <table class="events" aria-label="Events">
-        <thead>
-          <tr>
-            <th scope="col">Time</th>
-            <th scope="col">Event</th>
-            {withServers && <th scope="col">Server</th>}
-            <th scope="col">Change</th>
+      <table class="events" role="table" aria-label="Events">
+        <thead role="rowgroup">
+          <tr role="row">
+            <th role="columnheader" scope="col">Time</th>
+            <th role="columnheader" scope="col">Event</th>
+            {withServers && <th role="columnheader" scope="col">Server</th>}
+            <th role="columnheader" scope="col">Change</th>
           </tr>
         </thead>
-        <tbody>
+        <tbody role="rowgroup">
           {events.map((event) => (
-            <tr>
-              <td class="no-wrap">
+            <tr role="row">
+              <td role="cell" class="no-wrap c-time">
                 <Age at={event.at} now={now} />
               </td>
-              <td>
+              <td role="cell">
                 <span class={`badge ${KINDS[event.kind]?.[1] ?? ""}`}>{kindTitle(event.kind)}</span>
               </td>
               {withServers && (
-                <td class="no-wrap">
+                <td role="cell" class="c-server">
                   <ServerOf event={event} />
                 </td>
               )}
-              <td class="change">
+              <td role="cell" class="change">
                 <Change event={event} withNames={withNames} />
               </td>
             </tr>
@@ -80,14 +77,21 @@ export function EventList(
   );
 }
 
-function ServerOf({ event: { server, server_id: id } }: { event: Item }) {
-  if (server === null) return <span class="none">{UNKNOWN}</span>;
-  const text = <code>{safeText(server, 80)}</code>;
-  return id === null || id === undefined ? text : <a href={serverUrl(id)}>{text}</a>;
+/** The name of an event's server, if it is known, and its endpoint. */
+function ServerOf({ event: { server, server_id: id, name } }: { event: StoredEvent }) {
+  if (server === null || id === null) return <span class="none">{UNKNOWN}</span>;
+  const endpoint = <code>{safeText(server, 80)}</code>;
+  const isNamed = name !== null && name !== "";
+  return (
+    <>
+      <a href={serverUrl(id)}>{isNamed ? <bdi>{safeText(name, 60)}</bdi> : endpoint}</a>
+      {isNamed && <small class="endpoint">{endpoint}</small>}
+    </>
+  );
 }
 
 /** What an event changed. Another program may have written any data. */
-function Change({ event: { kind, data }, withNames }: { event: Item; withNames: boolean }) {
+function Change({ event: { kind, data }, withNames }: { event: StoredEvent; withNames: boolean }) {
   const values = ownValues(data);
   switch (kind) {
     case "online":

@@ -18,7 +18,7 @@ Deno.test("history --events shows, selects and follows the events of a database"
     await using store = new Store(openSqlite(path), () => Promise.resolve());
     await createTables(store.database);
     const write = (port: number, at: number, motd: string) =>
-      store.write([record(port, { seen_at: at, motd, scan_id: scanId(1) })]);
+      store.write([record(port, { seen_at: at, motd, scan_id: scanId(1), name: "Lobby" })]);
     await write(1, 1000, "one");
     await write(2, 2000, "one");
     await write(1, 3000, "two\u001b[2J");
@@ -31,9 +31,9 @@ Deno.test("history --events shows, selects and follows the events of a database"
       return stdout.trimEnd().split("\n");
     };
     assertEquals(await shown(), [
-      "1970-01-01 00:00:01  online     127.0.0.1:1            new",
-      "1970-01-01 00:00:02  online     127.0.0.1:2            new",
       "1970-01-01 00:00:03  changed    127.0.0.1:1            motd one -> two␛[2J",
+      "1970-01-01 00:00:02  online     127.0.0.1:2            new",
+      "1970-01-01 00:00:01  online     127.0.0.1:1            new",
     ]);
     const json = (await shown("--json", server, "--limit", "1")).map((line) => JSON.parse(line));
     const { id, ...last } = json[0];
@@ -43,6 +43,7 @@ Deno.test("history --events shows, selects and follows the events of a database"
       event: "changed",
       at: 3000,
       server,
+      name: "Lobby",
       scan_id: scanId(1),
       position: "0-3",
       data: { changes: { motd: ["one", "two\u001b[2J"] } },
@@ -93,21 +94,21 @@ Deno.test("events of a machine whose clock is slow are followed without repetiti
       permissions: [`--allow-read=${folder}`, `--allow-write=${folder}`, "--allow-env"],
     });
     const printed = new PrintedText(child, child.stdout);
-    await printed.until("second");
+    await printed.until("third");
     await write("fourth", 1500);
     await printed.until("fourth");
     child.kill("SIGINT");
     await printed.rest();
     await Promise.all([child.stderr.cancel(), child.status]);
     const kinds = printed.text.trimEnd().split("\n").map((line) => line.split(/\s+/)[2]);
-    assertEquals(kinds, ["online", "third", "second", "fourth"]);
+    assertEquals(kinds, ["online", "second", "third", "fourth"]); // the order of transactions
   } finally {
     await Deno.remove(folder, { recursive: true });
   }
 });
 
 Deno.test("an event that another program wrote is one line, whatever it contains", () => {
-  const base = { tx: "0", seq: 1, id: "", at: 0, scan_id: null };
+  const base = { tx: "0", seq: 1, id: "", at: 0, scan_id: null, name: null };
   for (
     const data of [null, 5, "x\n", ["a"], { a: "\u001b[2J", changes: null }, { changes: [1, 2] }]
   ) {

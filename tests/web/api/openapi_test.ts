@@ -54,7 +54,12 @@ function exampleOf(name: string, schema: Json): string {
   const one = schema.type === "array" ? schema.items : schema;
   const named: Record<string, string> = {
     ...{ id: "1", scan_id: SCAN_ID, scan: SCAN_ID, network: "10.0.0.0/8", prefix: "10.0.0.0/8" },
-    ...{ before: "812-40", country: "DE", from: "1700000000000", to: "1800000000000" },
+    ...{
+      before: "1700000000000-812-40",
+      country: "DE",
+      from: "1700000000000",
+      to: "1800000000000",
+    },
     ...{ since: "0", server: "1" },
   };
   return named[name] ?? one.enum?.[0] ??

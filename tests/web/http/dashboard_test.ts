@@ -101,6 +101,13 @@ Deno.test("wrong parameters get 400, and the answer names them", async () => {
       [`servers?text=${"a".repeat(101)}`, "text"],
       ["servers?sort=size", "sort"],
       ["events?before=1", "before"],
+      ["events?before=8640000000000001-1-1", "before"],
+      ["events?kind=nothing", "kind"],
+      ["events?server=..", "server"],
+      ["events?from=2026-13-01", "from"],
+      ["events?from=2000&to=1000", "from"],
+      ["api/events?from=2026-01-02T00:00&to=2026-01-01", "from"],
+      ["api/servers/1/events?from=2&to=1", "from"],
       ["map?prefix=10.0.0.0/9", "prefix"],
       ["map?prefix=10.0.0.1/8", "prefix"],
     ]

@@ -51,7 +51,7 @@ Deno.test("the pages of an empty database say what to do next", () => {
       contextOf("/breakdown"),
     ),
     scansPage({ scans: [] }, contextOf("/scans")),
-    eventsPage({ query: { limit: 100 }, events: [] }, contextOf("/events")),
+    eventsPage({ query: { limit: 100 }, page: { events: [], next: null } }, contextOf("/events")),
   ];
   for (const html of pages) {
     elementsOf(html);

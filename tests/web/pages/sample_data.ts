@@ -6,7 +6,7 @@ import type {
   ListedServer,
   ServerDetails,
 } from "../../../src/web/data/dashboard_data.ts";
-import type { ListedEvent } from "../../../src/store/events/event_feed.ts";
+import type { StoredEvent } from "../../../src/store/events/event_feed.ts";
 import { FACETS, MAP_LAYERS } from "../../../src/web/data/dashboard_data.ts";
 import { EVENT_KINDS } from "../../../src/store/events/watch_event.ts";
 import type { ListedPart, ListedParts } from "../../../src/store/parts/part_list.ts";
@@ -124,7 +124,7 @@ function partsOf(text: string): ListedParts {
   return { running_parts: Array(200).fill(part), poisoned_parts: [{ ...part, state: "poisoned" }] };
 }
 
-function eventsOf(text: string): ListedEvent[] {
+function eventsOf(text: string): StoredEvent[] {
   const data = JSON.parse(
     `{"__proto__":1,"misses":3,"players_online":[1,2],"joined":[${JSON.stringify(text)}]}`,
   );
@@ -136,6 +136,7 @@ function eventsOf(text: string): ListedEvent[] {
       id: text,
       at: NOW - i * HOUR,
       server: text,
+      name: i === 1 ? null : text,
       server_id: i === 0 ? null : 7,
     },
     ...{ scan_id: text, kind, data: { ...data, changes } },
@@ -218,7 +219,10 @@ export function pagesWith(text: string): Map<string, string> {
     ["/scans/2", scanPage({ scan: sweep, finds: [], parts: NO_PARTS }, context("/scans/2"))],
     [
       "/events",
-      eventsPage({ query: { limit: 9, kinds: [filter], server: 7 }, events }, context("/events")),
+      eventsPage({
+        query: { limit: 9, kinds: [filter], server: filter, from: NOW - HOUR, to: NOW },
+        page: { events, next: { at: NOW, tx: "1", seq: 2 } },
+      }, context("/events")),
     ],
     ["/token", tokenPage({ to: filter, isWrong: true }, context("/token"))],
     ["/none", errorPage({ status: 400, message: text, wanted: text }, context("/none"))],

@@ -349,18 +349,21 @@ export const OUTPUT = {
     {
       name: "events",
       commands: ["history"],
-      help: "show events, of all servers if none is named, in place of observations",
+      help:
+        "show events, the newest first, of all servers if none is named, in place of observations",
     },
     {
       name: "follow",
       commands: ["history"],
-      help: "with --events: show later events too, until Ctrl-C",
+      help:
+        "with --events: show later events too, in the order of their transactions, until Ctrl-C",
     },
     {
       name: "after",
       commands: ["history"],
       takes: EVENT_POSITION,
-      help: "with --events: show the events after this position",
+      help:
+        "with --events: show the events after this position, in the order of their transactions",
     },
     { name: "json", commands: ["scans"], help: "print one JSON object per scan" },
     {

@@ -1,0 +1,99 @@
+/**
+ * Reads the events of a database in the order of their times, the newest first, page by page.
+ *
+ * @module
+ */
+import {
+  type Database,
+  isInList,
+  listValue,
+  timeParameter,
+  type Value,
+} from "../database/database.ts";
+import { storable } from "../rows/stored_values.ts";
+import {
+  type EventPosition,
+  type EventSelection,
+  isFinal,
+  readable,
+  SELECT_EVENTS,
+  type StoredEvent,
+} from "./event_feed.ts";
+
+/** The place of an event in the order of times. */
+export interface EventPlace extends EventPosition {
+  /** The time of the event, Unix milliseconds. */
+  readonly at: number;
+}
+
+/** Which events to read. */
+export interface NewestEvents extends Pick<EventSelection, "onBroken"> {
+  /** Only events after this place, which are older. Default: from the newest event on. */
+  readonly before?: EventPlace;
+  /** The kinds of the events. Default: all kinds. */
+  readonly kinds?: readonly string[];
+  /** `servers.id` of the servers whose events are read. Default: all servers. */
+  readonly servers?: readonly number[];
+  /** Only events at this time or later, Unix milliseconds. */
+  readonly from?: number;
+  /** Only events at this time or earlier, Unix milliseconds. */
+  readonly to?: number;
+  /** Maximum number of events. */
+  readonly limit: number;
+}
+
+/** A page of events, the newest first. */
+export interface EventsPage {
+  readonly events: readonly StoredEvent[];
+  /** The place after which the next page begins; `null`: there is no further event. */
+  readonly next: EventPlace | null;
+}
+
+/** Reads a page of events, the newest first: by time, then by transaction. */
+export async function newestEvents(
+  database: Database,
+  selection: NewestEvents,
+): Promise<EventsPage> {
+  const { limit } = selection;
+  const { conditions, values } = conditionsOf(database, selection);
+  const rows = await database.rows(
+    `${SELECT_EVENTS}where ${conditions.join(" and ")} ` +
+      "order by e.at desc, e.tx desc, e.seq desc limit ?",
+    [...values, limit + 1],
+  );
+  const page = rows.slice(0, limit);
+  const last = rows.length > limit ? page.at(-1) : undefined;
+  const next = last && { at: Number(last.at), tx: String(last.tx), seq: Number(last.seq) };
+  return { events: readable(page, selection), next: next ?? null };
+}
+
+function conditionsOf(
+  database: Database,
+  { before, kinds, servers, from, to }: NewestEvents,
+): { readonly conditions: readonly string[]; readonly values: readonly Value[] } {
+  const time = timeParameter(database);
+  const isPostgres = database.engine === "postgres";
+  const place = isPostgres ? `(${time}, ?::xid8, ?::bigint)` : "(?, cast(? as integer), ?)";
+  const given: (false | readonly [condition: string, ...values: Value[]])[] = [
+    [isFinal(database)],
+    before !== undefined &&
+    [`(e.at, e.tx, e.seq) < ${place}`, before.at, before.tx, before.seq],
+    from !== undefined && [`e.at >= ${time}`, from],
+    to !== undefined && [`e.at <= ${time}`, to],
+    servers !== undefined && isServer(database, servers),
+    kinds !== undefined &&
+    [isInList(database, "e.kind", "text"), listValue(database, kinds.map(storable))],
+  ];
+  const used = given.filter((one) => one !== false);
+  return {
+    conditions: used.map(([condition]) => condition),
+    values: used.flatMap(([, ...values]) => values),
+  };
+}
+
+/** The condition that an event is about one of some servers. */
+function isServer(database: Database, servers: readonly number[]) {
+  return servers.length === 1
+    ? ["e.server = ?", servers[0]] as const
+    : [isInList(database, "e.server", "integer"), listValue(database, servers)] as const;
+}

@@ -1,0 +1,30 @@
+/**
+ * Reads the events of pages and of the JSON API.
+ *
+ * @module
+ */
+import { lookUpServers } from "../../app/databases/find_server.ts";
+import type { Database } from "../../store/database/database.ts";
+import { leaveOut } from "../../store/events/event_feed.ts";
+import { type EventsPage, newestEvents } from "../../store/events/newest_events.ts";
+import { parseServerName } from "../../store/rows/identity.ts";
+import { isServerNumber } from "../../store/rows/stored_values.ts";
+import type { EventsQuery } from "./dashboard_data.ts";
+
+/** Reads a page of events. Those that cannot be read are left out. */
+export async function readEvents(
+  database: Database,
+  { server, ...query }: EventsQuery,
+): Promise<EventsPage> {
+  const servers = server === undefined ? undefined : await numbersOf(database, server);
+  if (servers?.length === 0) return { events: [], next: null };
+  return await newestEvents(database, { ...query, servers, onBroken: leaveOut });
+}
+
+/** The numbers of the servers that a query names; none for a name that the database does not have. */
+async function numbersOf(database: Database, server: number | string): Promise<readonly number[]> {
+  if (typeof server === "number") return isServerNumber(server) ? [server] : [];
+  const name = parseServerName(server);
+  if (name === undefined) return [];
+  return (await lookUpServers(database, name)).matching.map(({ id }) => id);
+}

@@ -77,7 +77,6 @@ Deno.test("Discord gets the text of a template again, when the time of its Retry
     const template = `${folder}/template.txt`;
     await Deno.writeTextFile(template, "**{endpoint}** {event}\n");
     const { stderr } = await watched(
-      0x7f370000,
       [
         ...["--webhook", `${receiver.url}/T0K3N`, "--webhook-format", "discord"],
         ...["--webhook-template", template, "--webhook-spool", `${folder}/spool`],
@@ -99,7 +98,6 @@ Deno.test("Slack and ntfy get messages in the form of their documentation", asyn
   await inFolder(async (folder) => {
     await using slack = receive(() => new Response("ok"));
     await watched(
-      0x7f370100,
       [
         ...["--webhook", `${slack.url}/services/T/B/X`, "--webhook-format", "slack"],
         ...["--webhook-spool", `${folder}/slack`],
@@ -114,7 +112,6 @@ Deno.test("Slack and ntfy get messages in the form of their documentation", asyn
 
     await using ntfy = receive(() => Response.json({ id: "x" }));
     await watched(
-      0x7f370200,
       [
         ...["--webhook", `${ntfy.url}/my-topic`, "--webhook-format", "ntfy"],
         ...["--webhook-spool", `${folder}/ntfy`],
@@ -139,12 +136,12 @@ Deno.test("an event that a receiver of JSON templates refuses is reported once, 
     const template = `${folder}/template.json`;
     await Deno.writeTextFile(template, '{"title": "{event}", "text": ["{endpoint}"], "n": 5}');
     const { stderr } = await watched(
-      0x7f370300,
       [
         ...["--webhook", `${receiver.url}/T0K3N`, "--webhook-template", template],
         ...["--webhook-spool", `${folder}/spool`],
       ],
       receiver,
+      2,
       2,
     );
     const [refused, accepted] = receiver.requests.map(({ body }) => body);

@@ -124,7 +124,7 @@ async function measure(database: Database): Promise<void> {
   };
   const hourMs = await timed(() => rollUp(database, { now: NOW + HOUR_MS / 2, between }));
   const page = "select key, uptime_30d from server_list where online " +
-    "order by online desc, coalesce(players_online, -1) desc limit 50 offset ?";
+    "order by players_online desc nulls last limit 50 offset ?";
   console.log(table([database.engine, "ms"], [
     ["rollups and totals of one hour", hourMs.toFixed(0)],
     ["uptime in 24 h, 7 d and 30 d", await query((id) => recentUptime(database, id, NOW))],

@@ -121,7 +121,7 @@ function stateColumns(engine: Database["engine"]): Readonly<Record<string, strin
     players_online: `case when i % 11 = 0 then null else ${skewed(3405691583, 1, 50000)} - 1 end`,
     players_max: "500",
     missed_scans: "0",
-    online: "i % 5 <> 0",
+    online: "i % 5 <> 1",
   };
 }
 
@@ -141,7 +141,7 @@ export async function fill(database: Database, amounts: Amounts): Promise<number
       ? "select name, sql from sqlite_master where type = 'index' and sql is not null"
       : "select indexname as name, indexdef as sql from pg_indexes where schemaname = " +
         "current_schema() and indexname !~ '_(pkey|key)$'",
-  )).filter(({ name }) => /^(servers|server_state)_/.test(String(name)));
+  )).filter(({ name }) => /^server(s|_state|_list)_/.test(String(name)));
   for (const { name } of indices) await database.script(`drop index ${name}`);
   const insert = (table: string, columns: Readonly<Record<string, string>>, count: number) =>
     database.script(
@@ -219,10 +219,11 @@ async function fillRollups(database: Database, servers: number, insert: Insert):
   };
   await rollups(24, ROLLUP_DAYS);
   await rollups(1, 7 * 24);
+  const isWatched = `i % ${ROLLUP_EVERY} = 0`;
   await insert("server_uptime", {
-    server: `1 + ${ROLLUP_EVERY} * i`,
-    until: time(engine, `${NOW}`),
-    watched_s: `${30 * 86_400}`,
-    online_s: `${30 * 86_400} - i % 100`,
-  }, servers / ROLLUP_EVERY);
+    server: "i + 1",
+    until: `case when ${isWatched} then ${time(engine, `${NOW}`)} end`,
+    watched_s: `case when ${isWatched} then ${30 * 86_400} else 0 end`,
+    online_s: `case when ${isWatched} then ${30 * 86_400} - i / ${ROLLUP_EVERY} % 100 else 0 end`,
+  }, servers);
 }

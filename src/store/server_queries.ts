@@ -83,7 +83,8 @@ const STATE_FIELDS = [
     type: "number",
     nullable: true,
     meaning:
-      "share of the watched time of the last 30 complete days in which the server was online",
+      "share of the watched time of the last 30 complete days in which the server was online; of " +
+      "the hours of today so far, if the server was not watched in these days",
   },
 ] as const;
 
@@ -91,7 +92,8 @@ const STATE_FIELDS = [
 export interface SelectedServer extends ListedRecord {
   /**
    * Share of the watched time of the last 30 complete days (UTC) in which the server was online, from 0 to
-   * 1; null if it was not watched.
+   * 1. If the server was not watched in these days, of the hours of today so far; null if it was not
+   * watched then either.
    */
   uptime_30d: number | null;
 }

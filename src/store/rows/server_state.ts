@@ -34,6 +34,12 @@ export const STATE_COLUMNS: readonly ColumnDefinition[] = [
 ];
 
 const INSERT_STATE = insertInto("server_state", STATE_COLUMNS, "on conflict (server) do nothing");
+/** Inserts the row of a server that was not watched yet. */
+const INSERT_UPTIME = insertInto(
+  "server_uptime",
+  [["server", "integer"]],
+  "on conflict (server) do nothing",
+);
 
 const VERSION: readonly ColumnDefinition[] = [["of_server", "integer"], ["version", "text"]];
 
@@ -54,12 +60,13 @@ const UPDATE_UNANSWERED = updateVersion([
   ["probed_at", "timestamptz"],
 ]);
 
-/** Inserts the states of new servers: values of {@linkcode STATE_COLUMNS}. */
+/** Inserts the states of new servers: values of {@linkcode STATE_COLUMNS}, and their unknown uptimes. */
 export async function insertStates(
   database: Database,
   rows: readonly (readonly Value[])[],
 ): Promise<void> {
   await database.bulk(INSERT_STATE, rows);
+  await database.bulk(INSERT_UPTIME, rows.map(([server]) => [server]));
 }
 
 /**

@@ -172,6 +172,8 @@ sqlite: );
 create index server_state_players on server_state
 postgres:   (online, (coalesce(players_online, -1)), server) include (players_online);
 sqlite:   (online, (coalesce(players_online, -1)), server);
+postgres: create index server_list_players on server_state (players_online desc nulls last);
+sqlite: create index server_list_players on server_state (players_online);
 
 -- Players' names as last published, only of servers that publish them.
 create table server_players (
@@ -302,13 +304,19 @@ create table rollups (
   primary key (hours, at, server)
 ) without rowid;
 
--- The uptime in the last 30 days, for lists of servers. Computed with the rollups of days.
+-- The uptime in the last 30 days, for lists of servers: one row per server. Computed with the rollups of days;
+-- of a server without such rollups, with those of the hours of the current day.
 create table server_uptime (
   server integer primary key,             -- servers.id
-  until timestamptz not null,             -- end of the last of the 30 days (UTC)
-  watched_s integer not null,             -- sum of rollups.watched_s
-  online_s integer not null               -- sum of rollups.online_s
+  until timestamptz,                      -- end of the last of these days or hours; null: not watched
+  watched_s integer not null default 0,   -- sum of rollups.watched_s
+  online_s integer not null default 0,    -- sum of rollups.online_s
+postgres:   uptime_30d double precision generated always as (online_s::float8 / nullif(watched_s, 0)) stored -- online_s / watched_s; null: not watched; computed by the database
+sqlite:   uptime_30d double precision generated always as (cast(online_s as real) / nullif(watched_s, 0)) virtual -- online_s / watched_s; null: not watched; computed by the database
 );
+
+postgres: create index server_list_uptime on server_uptime (uptime_30d desc nulls last);
+sqlite: create index server_list_uptime on server_uptime (uptime_30d);
 
 -- Sums of rollups by a property of servers: the 1,000 values with the most seconds online, and the rest.
 create table rollup_totals (
@@ -345,21 +353,28 @@ sqlite: insert into rollup_state values (0, 0, 0);
 
 -- The uptime of servers in 30 days of which the last one is at most 30 days ago.
 create view recent_uptime as
-postgres: select server, online_s::float8 / watched_s as uptime_30d from server_uptime where until > now() - interval '30 days';
-sqlite: select server, cast(online_s as real) / watched_s as uptime_30d from server_uptime where until > unixepoch('now', '-30 days') * 1000;
+postgres: select server, uptime_30d from server_uptime where until > now() - interval '30 days';
+sqlite: select server, uptime_30d from server_uptime where until > unixepoch('now', '-30 days') * 1000;
 
 -- When the addresses of servers opted out. A role may read this view and not the other addresses of opt_outs.
 create view opted_out_servers as
 select s.id as server, o.noted_at from servers s join opt_outs o on o.address = s.address;
 
--- The view of servers for other programs: its columns stay when tables change.
+-- The view of servers for other programs: its columns stay when tables change. SQLite has no statistics: the
+-- unary plus keeps it from searching an index for "online = 1" and sorting all servers that are online.
 create view server_list as
-select s.key, s.hostname, s.address, s.port, s.protocols, s.edition, s.software, s.name, s.motd_plain,
-  s.version, s.map, s.gamemode, t.online, t.players_online, t.players_max, p.names as players,
+select s.key, s.hostname, s.address, s.port, s.protocols, s.edition, s.software, s.name, s.motd, s.motd_plain,
+postgres:   s.version, s.map, s.gamemode, t.online, t.players_online, t.players_max, p.names as players,
+sqlite:   s.version, s.map, s.gamemode, +t.online as online, t.players_online, t.players_max, p.names as players,
   t.latency_ms, s.flags, s.tags, s.favicon_hash, s.first_seen, s.changed_at, t.probed_at, t.replied_at,
-  t.missed_scans, u.uptime_30d, p.seen_at as players_at
-from servers s join server_state t on t.server = s.id
+  t.missed_scans, u.uptime_30d, u.until as uptime_until, p.seen_at as players_at
+from servers s join server_state t on t.server = s.id join server_uptime u on u.server = s.id
 -- Names of an earlier reply are not the players of an empty server.
 left join server_players p on p.server = t.server and (coalesce(t.players_online, 1) <> 0 or p.seen_at >= t.replied_at)
-left join recent_uptime u on u.server = t.server
 where not exists (select 1 from opt_outs o where o.address = s.address);
+
+-- The numbers of servers, of those online, and of their players: one row. It joins no tables.
+create view server_totals as
+select count(*) as servers, count(*) filter (where online) as online,
+  coalesce(sum(players_online) filter (where online), 0) as players
+from server_state;

@@ -13,7 +13,7 @@ import { closeHours } from "./close_hours.ts";
 import { ALL_SERVERS } from "./dirty_hours.ts";
 import { DAY_MS, exclusively, readState, type RollupState, startOf } from "./rollup_hours.ts";
 import { computeDay, computeHour } from "./rollup_rows.ts";
-import { computeServerUptime } from "./server_uptime.ts";
+import { computeFirstUptime, computeServerUptime, resetOldUptime } from "./server_uptime.ts";
 import { type DirtyHour, writeTotals } from "./rollup_totals.ts";
 
 /** Servers per transaction. */
@@ -42,6 +42,7 @@ export async function rollUp(
   { now = database.now(), between, signal }: RollUpOptions,
 ): Promise<boolean> {
   const isClosed = await closeHours(database, now, between);
+  await exclusively(database, () => resetOldUptime(database, now));
   while (!signal?.aborted) {
     const next = await exclusively(database, () => computePage(database));
     if (next === "done") return isClosed;
@@ -132,8 +133,8 @@ async function computeNext(
 }
 
 /**
- * Computes the day of an hour for servers. Does nothing while another hour of that day is still to
- * be computed for them, because the day is computed with its last hour.
+ * Computes the day of an hour for servers, and their uptime. Does nothing while another hour of that day
+ * is still to be computed for them, because the day is computed with its last hour.
  */
 async function computeDayOf(
   database: Database,
@@ -142,7 +143,10 @@ async function computeDayOf(
   state: RollupState,
 ): Promise<void> {
   const day = startOf(hour, DAY_MS);
-  if (day + DAY_MS > state.closedUntil) return;
+  if (day + DAY_MS > state.closedUntil) {
+    await computeFirstUptime(database, servers, state);
+    return;
+  }
   const time = timeParameter(database);
   const later = await database.rows(
     `select 1 from dirty_hours where hour >= ${time} and hour < ${time} and hour <> ${time} ` +

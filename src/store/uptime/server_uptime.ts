@@ -7,6 +7,7 @@ import { type Database, timeParameter } from "../database/database.ts";
 import { ALL_SERVERS } from "./dirty_hours.ts";
 import {
   DAY_MS,
+  hoursBetween,
   isServerIn,
   isTimeIn,
   type RollupState,
@@ -16,6 +17,13 @@ import {
 
 /** Number of days. */
 const DAYS = 30;
+
+/** The columns that a computation writes. */
+const INSERT = "insert into server_uptime (server, until, watched_s, online_s) ";
+const REPLACE = "on conflict (server) do update set until = excluded.until, " +
+  "watched_s = excluded.watched_s, online_s = excluded.online_s";
+/** Sets the row of a server that was not watched. */
+const RESET = "update server_uptime set until = null, watched_s = 0, online_s = 0 where ";
 
 /**
  * Computes the rows of `server_uptime` for a page of servers, after the rollups of one of their
@@ -43,18 +51,52 @@ export async function computeServerUptime(
   );
   if (later.length > 0) return;
   const days = Array.from({ length: DAYS }, (_, i) => until - (DAYS - i) * DAY_MS);
+  await sumRollups(database, 24, days, servers, until);
+  const old = isServerIn(database, "server", servers);
+  await database.run(`${RESET}${old.sql} and until < ${time}`, [...old.values, until]);
+}
+
+/**
+ * Computes the rows of `server_uptime` of those servers of a page that were not watched in the 30 days,
+ * from the hours of the current day whose rollups are computed. The caller has begun a transaction.
+ *
+ * @param servers `servers.id`, at least one, in order.
+ */
+export async function computeFirstUptime(
+  database: Database,
+  servers: readonly number[],
+  { closedUntil }: RollupState,
+): Promise<void> {
+  const today = startOf(closedUntil, DAY_MS);
+  const { sql, values } = isServerIn(database, "server", servers);
+  const rows = await database.rows(
+    `select server from server_uptime where ${sql} ` +
+      `and (until is null or until > ${timeParameter(database)}) order by server`,
+    [...values, today],
+  );
+  if (rows.length === 0) return;
+  const first = rows.map(({ server }) => Number(server));
+  await sumRollups(database, 1, hoursBetween(today, closedUntil), first, closedUntil);
+}
+
+/** Replaces the rows of those servers that have rollups of these hours or days by the sums. */
+async function sumRollups(
+  database: Database,
+  hours: 1 | 24,
+  starts: readonly number[],
+  servers: readonly number[],
+  until: number,
+): Promise<void> {
   const page = isServerIn(database, "r.server", servers);
   await database.run(
-    "insert into server_uptime (server, until, watched_s, online_s) " +
-      `select r.server, ${time}, sum(r.watched_s), sum(r.online_s) from rollups r ` +
-      `where r.hours = 24 and ${isTimeIn(database, "r.at")} and ${page.sql} group by r.server ` +
-      "on conflict (server) do update set until = excluded.until, " +
-      "watched_s = excluded.watched_s, online_s = excluded.online_s",
-    [until, timeList(database, days), ...page.values],
+    `${INSERT}select r.server, ${timeParameter(database)}, sum(r.watched_s), sum(r.online_s) ` +
+      `from rollups r where r.hours = ? and ${isTimeIn(database, "r.at")} and ${page.sql} ` +
+      `group by r.server ${REPLACE}`,
+    [until, hours, timeList(database, starts), ...page.values],
   );
-  const old = isServerIn(database, "server", servers);
-  await database.run(
-    `delete from server_uptime where ${old.sql} and until < ${time}`,
-    [...old.values, until],
-  );
+}
+
+/** Resets the rows whose last day is too long ago. The caller has begun a transaction. */
+export async function resetOldUptime(database: Database, now: number): Promise<void> {
+  await database.run(`${RESET}until <= ${timeParameter(database)}`, [now - DAYS * DAY_MS]);
 }

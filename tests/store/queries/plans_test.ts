@@ -110,3 +110,48 @@ onEngines(
     }
   },
 );
+
+onEngines(
+  "lists of server_list by players, uptime and time read an index in their order",
+  async (db) => {
+    const store = new Store(db, () => Promise.resolve());
+    await store.write(Array.from({ length: 200 }, (_, i) => record(i + 1, { players_online: i })));
+    // PostgreSQL sorts small tables, unless it is kept from sorting what an index has in order.
+    if (db.engine === "postgres") {
+      await db.script(
+        "set enable_sort = off; set enable_seqscan = off; set enable_bitmapscan = off",
+      );
+    }
+    const explain = db.engine === "sqlite" ? "explain query plan" : "explain";
+    for (
+      const order of [
+        "players_online desc nulls last",
+        "uptime_30d desc nulls last",
+        "first_seen desc",
+      ]
+    ) {
+      for (
+        const where of ["", "where online", "where online = true"]
+      ) {
+        const sql = `select * from server_list ${where} order by ${order} limit 5`;
+        const lines = await db.rows(`${explain} ${sql}`);
+        const plan = lines.map((one) => String(one.detail ?? one["QUERY PLAN"])).join("\n");
+        assert(!/FOR ORDER BY|\bSort\b/.test(plan), `${sql}\n${plan}`);
+      }
+    }
+  },
+);
+
+onEngines(
+  "server_totals has the number of servers, and the players of those online",
+  async (db) => {
+    const read = async () =>
+      Object.values((await db.rows("select * from server_totals"))[0]).map(Number);
+    assertEquals(await read(), [0, 0, 0]);
+    const store = new Store(db, () => Promise.resolve());
+    const players = [4, 7, null, 90];
+    await store.write(players.map((players_online, i) => record(i + 1, { players_online })));
+    await db.script("update server_state set online = false where players_online = 90");
+    assertEquals(await read(), [4, 3, 11]);
+  },
+);

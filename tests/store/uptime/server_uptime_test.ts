@@ -25,6 +25,16 @@ async function prepare(database: Database): Promise<void> {
   await store.begin({ id: watchId(2), kind: "watch", at: TODAY, config: "{}" });
 }
 
+/** Sets the uptime of a server: 100 of 200 seconds online. */
+async function setUptime(database: Database, server: number, until: number): Promise<void> {
+  await database.script(
+    `update server_uptime set until = ${
+      timeOf(database, until)
+    }, watched_s = 200, online_s = 100 ` +
+      `where server = ${server}`,
+  );
+}
+
 /** Writes rollups of a server: 100 of 200 seconds online. */
 async function writeRollups(
   database: Database,
@@ -46,6 +56,9 @@ async function watchHour(database: Database, at: number): Promise<void> {
   await database.transaction(() => writeSpans(database, watchId(2), spans));
 }
 
+/** An observation's players, latency and content: unknown. */
+const NONE = [null, null, null, null] as const;
+
 /** Numbers from 0. */
 const count = (length: number) => Array.from({ length }, (_, i) => i);
 
@@ -55,15 +68,17 @@ onEngines("server_uptime has the sums of the last 30 days, without older ones", 
     count(days).map((i) => TODAY - (first + i) * DAY_MS);
   await writeRollups(db, 1, 24, daysBefore(2, 35));
   await writeRollups(db, 3, 24, daysBefore(31, 5));
-  await db.script(`insert into server_uptime values (3, ${timeOf(db, TODAY - DAY_MS)}, 1000, 500)`);
+  await setUptime(db, 3, TODAY - DAY_MS);
   await watchHour(db, TODAY - 5 * HOUR_MS);
   await rollUp(db, { now: TODAY + HOUR_MS, between });
-  const read = () => all(db, "select * from server_uptime order by server");
+  const read = () =>
+    all(db, "select server, until, watched_s, online_s from server_uptime order by server");
   const [own, offline] = [{ server: 1, until: TODAY }, { server: 2, until: TODAY }];
   const watched = 29 * 200 + 3600;
   assertEquals(await read(), [
     { ...own, watched_s: watched, online_s: 29 * 100 + 3600 },
     { ...offline, watched_s: 3600, online_s: 0 },
+    { server: 3, until: null, watched_s: 0, online_s: 0 },
   ]);
   assertEquals(await all(db, "select uptime_30d as up from server_list order by port"), [
     { up: (29 * 100 + 3600) / watched },
@@ -76,18 +91,38 @@ onEngines("server_uptime has the sums of the last 30 days, without older ones", 
   assertEquals((await read())[0], { ...own, watched_s: watched, online_s: 29 * 100 + 600 });
 });
 
+onEngines("a server that is first watched today has the uptime of the hours so far", async (db) => {
+  await prepare(db);
+  await writeRollups(db, 3, 24, [TODAY - 2 * DAY_MS]);
+  await setUptime(db, 3, TODAY);
+  await watchHour(db, TODAY);
+  const read = async () =>
+    (await all(db, "select uptime_30d as up, uptime_until as until from server_list order by port"))
+      .map(({ up, until }) => [up, until]);
+  const one = TODAY + HOUR_MS;
+  await rollUp(db, { now: one + 600_000, between });
+  assertEquals(await read(), [[1, one], [0, one], [0.5, TODAY]]);
+  await watchHour(db, one);
+  await db.transaction(() => writeObservations(db, [[1, one + 1_800_000, 2, 0, ...NONE]]));
+  await rollUp(db, { now: one + HOUR_MS + 600_000, between });
+  assertEquals(await read(), [[0.75, one + HOUR_MS], [0, one + HOUR_MS], [0.5, TODAY]]);
+  await rollUp(db, { now: TODAY + DAY_MS + 600_000, between });
+  const tomorrow = TODAY + DAY_MS;
+  assertEquals(await read(), [[0.75, tomorrow], [0, tomorrow], [0.5, tomorrow]]);
+});
+
 onEngines(
   "the uptime of a server that was watched more than 30 days ago is unknown",
   async (db) => {
     await prepare(db);
     for (const [server, days] of [[1, 29], [2, 31]]) {
-      const until = timeOf(db, TODAY - days * DAY_MS);
-      await db.script(`insert into server_uptime values (${server}, ${until}, 200, 100)`);
+      await setUptime(db, server, TODAY - days * DAY_MS);
     }
-    const uptimes = await all(db, "select uptime_30d as up from server_list order by port");
-    assertEquals(uptimes, [{ up: 0.5 }, { up: null }, { up: null }]);
     const selected = await Array.fromAsync(selectServers(db, { sort: "address" }));
     assertEquals(selected.map(({ uptime_30d: up }) => up), [0.5, null, null]);
+    await rollUp(db, { between });
+    const uptimes = await all(db, "select uptime_30d as up from server_list order by port");
+    assertEquals(uptimes, [{ up: 0.5 }, { up: null }, { up: null }]);
   },
 );
 
@@ -97,7 +132,7 @@ onEngines(
     await prepare(db);
     const hour = startOf(Date.now(), HOUR_MS);
     await writeRollups(db, 1, 1, count(200).map((i) => hour + (5 - i) * HOUR_MS));
-    await db.script(`insert into server_uptime values (1, ${timeOf(db, TODAY)}, 200, 100)`);
+    await setUptime(db, 1, TODAY);
     const [{ key }] = await db.rows("select key from servers where id = 1");
     const text = await Deno.readTextFile(new URL("../../../docs/database.md", import.meta.url));
     const section =

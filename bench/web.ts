@@ -120,9 +120,11 @@ const MEASURED: readonly Measured[] = [
     limit: LIMIT_MS,
     ask: (data: DashboardData, n: number) =>
       data.map({
-        address: prefix === 0 ? 0 : 0x0a000000 + (prefix === 8 ? 0 : (n % 15) << 16),
-        prefix,
-        layer: (["servers", "online", "share", "age", "scanned"] as const)[n % 5],
+        square: {
+          address: prefix === 0 ? 0 : 0x0a000000 + (prefix === 8 ? 0 : (n % 15) << 16),
+          prefix,
+        },
+        layer: (["servers", "online", "age", "scanned"] as const)[n % 4],
         filters: n % 3 === 0 ? { online: true } : {},
       }),
   })),

@@ -96,6 +96,9 @@ async function mapByKeyboard(visit: Visit): Promise<void> {
   const { page } = visit;
   await visit.open("/map");
   await untilDrawn(page);
+  assertEquals(await page.locator(".trail [aria-current]").innerText(), "127.85.0.0/16");
+  await visit.open("/map?prefix=0.0.0.0/0");
+  await untilDrawn(page);
   await page.locator("canvas").focus();
   await press(page, placeIn(0, 0), placeIn(0, ADDRESS));
   assertEquals(await page.locator("[data-cell]").innerText(), "127.85.0.0/16: 620 servers");
@@ -134,7 +137,7 @@ async function mapByWheel(visit: Visit): Promise<void> {
   const [address] = await addresses(page);
   const [host] = address.split(":");
   const number = host.split(".").reduce((value, part) => value * 256 + Number(part), 0);
-  await visit.open("/map");
+  await visit.open("/map?prefix=0.0.0.0/0");
   await wheel(page, 0, number);
   await page.waitForURL("**/map?*prefix=127.0.0.0/8*", { waitUntil: "load" });
   await wheel(page, 8, number);

@@ -132,7 +132,8 @@ export function fakeData(more: Partial<DashboardData> = {}, count = 5): Dashboar
       Promise.resolve({ from, to, step: 0, points: [], unwatched: [], peak: null }),
     icon: (hash) =>
       Promise.resolve(hash === ICON ? new Uint8Array([0x89, 0x50, 0x4e, 0x47]) : undefined),
-    map: () => Promise.resolve({ cells: [3, 10, 256], values: [1, 2, 3], servers: 6 }),
+    map: ({ square = { address: 0, prefix: 0 } }) =>
+      Promise.resolve({ square, cells: [3, 10, 256], values: [1, 2, 3], servers: 6 }),
     trends: () =>
       Promise.resolve([{ value: null, points: [{ at: NOW, servers: 5, online: 4, players: 9 }] }]),
     events: () =>

@@ -4,7 +4,7 @@
  * @module
  */
 import { SERVER_ORDERS, type ServerOrder } from "../../store/queries/orders.ts";
-import { MAP_LAYERS, type MapQuery, type TrendsQuery } from "../data/dashboard_data.ts";
+import { MAP_LAYERS, type Square, type TrendsQuery } from "../data/dashboard_data.ts";
 import { MAX_TIME } from "../data/dashboard_filters.ts";
 import { parseAddress } from "../../core/address.ts";
 import { parseServerName } from "../../store/rows/identity.ts";
@@ -59,19 +59,22 @@ export function daysOf(text: typeof PERIODS[number] | undefined): TrendsQuery["d
 /** A layer of the map. */
 export const LAYER = oneOf("What the cells of the map show.", MAP_LAYERS);
 
+/** A page of the table below the map. */
+export const TABLE_PAGE = wholeNumber("Page of the table.", 1, 65_536);
+
 /** The square of a map. */
 export const PREFIX = formed(
-  "The network that the map shows.",
+  "The network that the map shows. Default: the smallest one with all servers that the filters match.",
   "an IPv4 network of /0, /8 or /16, such as 10.0.0.0/8",
   { type: "string" },
   (text) => squareOf(text) === undefined ? undefined : text,
 );
 
 /** The square of a text like `10.0.0.0/8`; `undefined`: it is no such network. */
-export function squareOf(text: string): Pick<MapQuery, "address" | "prefix"> | undefined {
+export function squareOf(text: string): Square | undefined {
   const [, host, length] = /^([\d.]{7,15})\/(0|8|16)$/.exec(text) ?? [];
   const address = host === undefined ? undefined : parseAddress(host);
-  const prefix = Number(length) as MapQuery["prefix"];
+  const prefix = Number(length) as Square["prefix"];
   if (typeof address !== "number" || address % 2 ** (32 - prefix) !== 0) return undefined;
   return { address, prefix };
 }

@@ -104,7 +104,7 @@ export function historyDocument({ from, to, step, points, unwatched, peak }: His
 
 /** The cells of a map, with the distances of indexes: a third of the size of the indexes, compressed. */
 export function mapDocument(
-  { query: { address, prefix, layer }, cells: { cells, values, servers } }: {
+  { query: { layer }, cells: { square: { address, prefix }, cells, values, servers } }: {
     readonly query: MapQuery;
     readonly cells: MapCells;
   },

@@ -29,6 +29,7 @@ import {
   SERVER_ID,
   SORT,
   squareOf,
+  TABLE_PAGE,
   time,
 } from "./common_parameters.ts";
 import { BEFORE_EVENT, cursorIn, placeOf, SERVERS_CURSOR } from "./cursors.ts";
@@ -189,13 +190,15 @@ const DATA_ROUTES: readonly Route[] = [
   resource({
     path: "/map",
     hasFilters: true,
-    parameters: { prefix: PREFIX, layer: LAYER },
-    async data({ filters, prefix = "0.0.0.0/0", layer = "servers" }, { data }) {
-      const query = { ...squareOf(prefix)!, layer, filters };
-      return { query, cells: await data.map(query) };
+    parameters: { prefix: PREFIX, layer: LAYER, page: TABLE_PAGE },
+    async data({ filters, prefix, layer = "servers", page = 1 }, { data }) {
+      const square = prefix === undefined ? undefined : squareOf(prefix);
+      const query = { square, layer, filters };
+      return { query, cells: await data.map(query), page };
     },
     page: { html: mapPage },
     json: {
+      names: ["prefix", "layer"],
       summary: "A square of the map of IPv4 addresses: 65,536 networks of equal size.",
       schema: ANSWERS.map,
       description: "The cells of the square.",

@@ -213,7 +213,6 @@ class AddressMap {
     const step = value === undefined ? undefined : stepOf(this.#steps, value);
     if (value === undefined || step === undefined) return "nothing";
     const { layer } = this.square;
-    if (layer === "share") return `${value / 10} % of its servers`;
     if (layer === "age") return `last probe ${step.label === "older" ? "long" : step.label} ago`;
     if (layer === "scanned") return step.label;
     const noun = layer === "online" ? "online" : value === 1 ? "server" : "servers";

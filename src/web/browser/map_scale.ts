@@ -19,12 +19,6 @@ const AGES: readonly Step[] = [
   { color: 2, from: 10_081, label: "up to 30 days" },
   { color: 1, from: 43_201, label: "older" },
 ];
-/** Thousandths of all servers. */
-const SHARES: readonly Step[] = [0, 200, 400, 600, 800].map((from, i) => ({
-  color: i + 1,
-  from: from === 0 ? 1 : from,
-  label: i === 4 ? "80 % and more" : `${from / 10} to ${from / 10 + 20} %`,
-}));
 const SPACE: readonly Step[] = [
   { color: 2, from: 1, label: "scanned" },
   { color: 0, from: 2, label: "excluded", isHatched: true },
@@ -34,7 +28,6 @@ const SPACE: readonly Step[] = [
 /** The steps of a layer, by ascending values. The highest value bounds those of counts. */
 export function mapSteps(layer: string, most: number): readonly Step[] {
   if (layer === "age") return AGES;
-  if (layer === "share") return SHARES;
   if (layer === "scanned") return SPACE;
   return countSteps(most);
 }

@@ -95,31 +95,36 @@ export interface Facets {
 }
 
 /** The layers of the map. */
-export const MAP_LAYERS = ["servers", "online", "share", "age", "scanned"] as const;
+export const MAP_LAYERS = ["servers", "online", "age", "scanned"] as const;
 
-/** A layer of the map. `share`: that of the servers that the filters match in all servers. */
+/** A layer of the map. */
 export type MapLayer = typeof MAP_LAYERS[number];
+
+/** A square of the map: a network with 65,536 cells, each a network of prefix + 16. */
+export interface Square {
+  /** The first address of the square: an IPv4 address as a number. */
+  readonly address: number;
+  /** The prefix length of the square. */
+  readonly prefix: 0 | 8 | 16;
+}
 
 /** What the map shows. */
 export interface MapQuery {
-  /** The first address of the square: an IPv4 address as a number. */
-  readonly address: number;
-  /**
-   * The prefix length of the square: 0, 8 or 16. It has 65,536 cells, each a network of prefix +
-   * 16.
-   */
-  readonly prefix: 0 | 8 | 16;
+  /** Default: the smallest square with all servers that the filters match. */
+  readonly square?: Square;
   readonly layer: MapLayer;
   readonly filters: DashboardFilters;
 }
 
 /** The cells of a map. A cell that is not listed has the value 0. */
 export interface MapCells {
+  /** The square that is shown. */
+  readonly square: Square;
   /** Indexes of cells in the order of addresses (not of the curve), ascending. */
   readonly cells: readonly number[];
   /**
-   * Values of these cells: number of servers, of online servers, thousandths (`share`), minutes
-   * since the last probe of a server (`age`); `scanned`: 1 asked, 2 excluded, 3 both.
+   * Values of these cells: number of servers, of online servers, minutes since the last probe of a
+   * server (`age`); `scanned`: 1 asked, 2 excluded, 3 both.
    */
   readonly values: readonly number[];
   readonly servers: number;

@@ -89,6 +89,6 @@ async function readMap(
   const cells = (layer: ServerMapQuery["layer"]) =>
     existing(serverIndex).cells({ ...query, layer }, database.now());
   if (layer !== "scanned") return cells(layer);
-  const { servers } = cells("servers");
-  return { ...await space.cells(database, query), servers };
+  const { square, servers } = cells("servers");
+  return { ...await space.cells(database, square), servers };
 }

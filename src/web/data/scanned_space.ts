@@ -6,7 +6,7 @@
 import type { Database, Value } from "../../store/database/database.ts";
 import { parseAddress } from "../../core/address.ts";
 import { type Range, RangeSet } from "../../targets/ranges.ts";
-import type { MapCells, MapQuery } from "./dashboard_data.ts";
+import type { MapCells, Square } from "./dashboard_data.ts";
 
 /** Values of cells: bits. */
 const ASKED = 1;
@@ -26,14 +26,14 @@ export class ScannedSpace {
   /** The cells of a square that contain asked or excluded addresses. */
   async cells(
     database: Database,
-    { address, prefix }: Pick<MapQuery, "address" | "prefix">,
+    square: Square,
   ): Promise<Omit<MapCells, "servers">> {
     await this.#read(database);
     const cells = new Uint8Array(CELLS);
-    mark(cells, this.#asked, ASKED, address, prefix);
-    mark(cells, this.#excluded, EXCLUDED, address, prefix);
+    mark(cells, this.#asked, ASKED, square);
+    mark(cells, this.#excluded, EXCLUDED, square);
     const used = Array.from(cells.keys()).filter((cell) => cells[cell] !== 0);
-    return { cells: used, values: used.map((cell) => cells[cell]) };
+    return { square, cells: used, values: used.map((cell) => cells[cell]) };
   }
 
   async #read(database: Database): Promise<void> {
@@ -70,8 +70,7 @@ function mark(
   cells: Uint8Array,
   set: RangeSet<number>,
   bit: number,
-  first: number,
-  prefix: MapQuery["prefix"],
+  { address: first, prefix }: Square,
 ): void {
   const size = 2 ** (16 - prefix);
   for (const { start, end } of set) {

@@ -7,7 +7,7 @@
 import { placeOf } from "../browser/hilbert.ts";
 import { mapSteps } from "../browser/map_scale.ts";
 import { formatAddress } from "../../core/address.ts";
-import type { MapLayer, MapQuery } from "../data/dashboard_data.ts";
+import type { MapLayer, Square } from "../data/dashboard_data.ts";
 
 /** A network in CIDR notation. */
 export function networkText({ address, prefix }: { address: number; prefix: number }): string {
@@ -15,7 +15,7 @@ export function networkText({ address, prefix }: { address: number; prefix: numb
 }
 
 /** What a cell of a square is. */
-export function cellName({ prefix }: Pick<MapQuery, "prefix">): string {
+export function cellName({ prefix }: Pick<Square, "prefix">): string {
   return prefix === 16 ? "single address" : `network /${prefix + 16}`;
 }
 
@@ -48,7 +48,7 @@ function Swatch({ color, isHatched }: { color: number; isHatched?: boolean }) {
 
 /** How the curve runs through the 16 × 16 blocks of a square. */
 export function Curve(
-  { square: { address, prefix } }: { square: Pick<MapQuery, "address" | "prefix"> },
+  { square: { address, prefix } }: { square: Square },
 ) {
   const order = 4;
   const first = Math.floor(address / 2 ** (32 - prefix)) * 4 ** order;

@@ -8,16 +8,15 @@ import { placeOf } from "../browser/hilbert.ts";
 import { mapSteps, stepOf } from "../browser/map_scale.ts";
 import type { MapCells } from "../data/dashboard_data.ts";
 import { type Scheme, type Token, TOKENS } from "../style/tokens.ts";
-import type { Square } from "./report_data.ts";
 
 /** Cells of a side. */
 const SIDE = 256;
 const COLORS: readonly Token[] = ["m0", "m1", "m2", "m3", "m4", "m5"];
 const SIGNATURE = [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a];
 
-/** The map of a square as a `data:` URL of a PNG image in the colours of a scheme. */
-export function mapImage(square: Square, cells: MapCells, scheme: Scheme): string {
-  const pixels = pixelsOf(square, cells);
+/** A map as a `data:` URL of a PNG image in the colours of a scheme. */
+export function mapImage(map: MapCells, scheme: Scheme): string {
+  const pixels = pixelsOf(map);
   const lines = new Uint8Array(SIDE * (SIDE + 1)); // each line begins with its filter: none
   for (let y = 0; y < SIDE; y++) {
     lines.set(pixels.subarray(y * SIDE, (y + 1) * SIDE), y * (SIDE + 1) + 1);
@@ -34,7 +33,7 @@ export function mapImage(square: Square, cells: MapCells, scheme: Scheme): strin
 }
 
 /** The number of each cell's colour, in lines from the top. */
-export function pixelsOf({ address, prefix }: Square, { cells, values }: MapCells): Uint8Array {
+export function pixelsOf({ square: { address, prefix }, cells, values }: MapCells): Uint8Array {
   const pixels = new Uint8Array(SIDE * SIDE);
   const steps = mapSteps("servers", values.reduce((a, b) => Math.max(a, b), 0));
   const first = Math.floor(address / 2 ** (16 - prefix));

@@ -6,6 +6,7 @@
 import { parseAddress } from "../../core/address.ts";
 import type { Place, PlaceLookup } from "../../app/geoip/places.ts";
 import { mostFrequent } from "../server_index/facets.ts";
+import { smallestSquare } from "../server_index/map_cells.ts";
 import type { StoredRecord } from "../../store/rows/stored_record.ts";
 import {
   type FacetName,
@@ -33,13 +34,6 @@ const ROW_COLUMNS = [
 /** A server of a row, with the place of its address. */
 export type ReportedServer = Pick<StoredRecord, typeof ROW_COLUMNS[number]> & Place;
 
-/** A square of IPv4 addresses with 65,536 cells. */
-export interface Square {
-  /** The first address, as a number. */
-  readonly address: number;
-  readonly prefix: 0 | 8 | 16;
-}
-
 /** What a report shows of its servers. */
 export interface ReportData {
   /** Counts of all servers. */
@@ -47,7 +41,7 @@ export interface ReportData {
   /** The servers with rows: those with the most players, the online ones first. */
   readonly rows: readonly ReportedServer[];
   /** The smallest square with all IPv4 addresses, and its servers; `undefined`: none has such an address. */
-  readonly map: { readonly square: Square; readonly cells: MapCells } | undefined;
+  readonly map: MapCells | undefined;
   /** When the oldest and the newest reply arrived, Unix milliseconds; null: none did. */
   readonly replies: { readonly oldest: number; readonly newest: number } | null;
 }
@@ -163,24 +157,21 @@ function shownValues(name: FacetName, counts: Map<string | number | null, Counts
 
 /** The smallest square with all addresses, and the number of servers in its cells. */
 function mapOf(addresses: readonly number[]): NonNullable<ReportData["map"]> {
-  const start = (prefix: number) =>
-    Math.floor(addresses[0] / 2 ** (32 - prefix)) * 2 ** (32 - prefix);
-  const prefix =
-    ([16, 8] as const).find((prefix) =>
-      addresses.every((one) => one >= start(prefix) && one < start(prefix) + 2 ** (32 - prefix))
-    ) ?? 0;
+  const [least, most] = addresses.reduce(
+    ([least, most], one) => [Math.min(least, one), Math.max(most, one)],
+    [Infinity, -Infinity],
+  );
+  const square = smallestSquare(least, most);
   const counts = new Map<number, number>();
   for (const one of addresses) {
-    const cell = Math.floor((one - start(prefix)) / 2 ** (16 - prefix));
+    const cell = Math.floor((one - square.address) / 2 ** (16 - square.prefix));
     counts.set(cell, (counts.get(cell) ?? 0) + 1);
   }
   const cells = [...counts.keys()].sort((a, b) => a - b);
   return {
-    square: { address: start(prefix), prefix },
-    cells: {
-      cells,
-      values: cells.map((cell) => counts.get(cell)!),
-      servers: addresses.length,
-    },
+    square,
+    cells,
+    values: cells.map((cell) => counts.get(cell)!),
+    servers: addresses.length,
   };
 }

@@ -5,13 +5,12 @@
  * @module
  */
 import { placeOf } from "../browser/hilbert.ts";
-import type { MapCells } from "../data/dashboard_data.ts";
+import type { MapCells, Square } from "../data/dashboard_data.ts";
 import { BarTable } from "../parts/bars.tsx";
 import { Card } from "../parts/blocks.tsx";
 import { cellName, Curve, MapSteps, networkText } from "../parts/map_parts.tsx";
 import { countText } from "../parts/quantities.ts";
 import { mapImage } from "./map_image.ts";
-import type { Square } from "./report_data.ts";
 
 /** Blocks of a side, and number of cells of a block. */
 const BLOCKS = 16;
@@ -19,14 +18,9 @@ const CELLS = 256;
 /** Number of networks in the table. */
 const MAX_ROWS = 15;
 
-/** What the map shows. */
-interface MapData {
-  readonly square: Square;
-  readonly cells: MapCells;
-}
-
 /** The map with its legend and table. */
-export function ReportMap({ square, cells }: MapData) {
+export function ReportMap({ cells }: { cells: MapCells }) {
+  const { square } = cells;
   const most = cells.values.reduce((a, b) => Math.max(a, b), 0);
   const name = networkText(square);
   return (
@@ -38,11 +32,11 @@ export function ReportMap({ square, cells }: MapData) {
         <div class="map-canvas">
           <picture>
             <source
-              srcset={mapImage(square, cells, "dark")}
+              srcset={mapImage(cells, "dark")}
               media="screen and (prefers-color-scheme: dark)"
             />
             <img
-              src={mapImage(square, cells, "light")}
+              src={mapImage(cells, "light")}
               alt={`Servers in ${name} on a Hilbert curve. The table has the same networks.`}
               width="768"
               height="768"
@@ -60,7 +54,7 @@ export function ReportMap({ square, cells }: MapData) {
               }. Addresses follow the line from the dot to the ring.`}
             </p>
           </div>
-          <Networks square={square} cells={cells} />
+          <Networks {...cells} />
         </div>
       </div>
     </Card>
@@ -84,11 +78,11 @@ function Grid({ square: { address, prefix } }: { square: Square }) {
 }
 
 /** The blocks with the most servers. */
-function Networks({ square, cells }: MapData) {
+function Networks({ square, cells, values }: MapCells) {
   const counts = new Map<number, number>();
-  for (const [i, cell] of cells.cells.entries()) {
+  for (const [i, cell] of cells.entries()) {
     const block = Math.floor(cell / CELLS);
-    counts.set(block, (counts.get(block) ?? 0) + cells.values[i]);
+    counts.set(block, (counts.get(block) ?? 0) + values[i]);
   }
   const blocks = [...counts].sort((a, b) => b[1] - a[1] || a[0] - b[0]);
   const prefix = square.prefix + 8;

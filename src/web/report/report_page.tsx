@@ -69,7 +69,7 @@ export function reportPage(data: ReportData, context: ReportContext): string {
           <Summary data={data} />
           <Trends context={context} />
           <Breakdown data={data} hasPlaces={context.hasPlaces} />
-          {data.map !== undefined && <ReportMap {...data.map} />}
+          {data.map !== undefined && <ReportMap cells={data.map} />}
           <ReportTable data={data} hasPlaces={context.hasPlaces} />
         </main>
         <footer>

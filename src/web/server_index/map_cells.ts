@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { MapCells, MapLayer, MapQuery } from "../data/dashboard_data.ts";
+import type { MapCells, MapLayer, MapQuery, Square } from "../data/dashboard_data.ts";
 import type { Matches } from "./match.ts";
 import { BITS, type ServerIndexReader } from "./server_index.ts";
 
@@ -18,20 +18,26 @@ interface CellCounts {
   /** Servers that the filters match. */
   readonly servers: Uint32Array;
   readonly online: Uint32Array;
-  /** Servers of any kind. */
-  readonly all: Uint32Array;
   /** When a server was last probed, minutes since 1970. */
   readonly probedMinute: Uint32Array;
+}
+
+/** The smallest square with two addresses, and so with those between them. */
+export function smallestSquare(least: number, most: number): Square {
+  const prefix =
+    ([16, 8] as const).find((prefix) => least >>> 32 - prefix === most >>> 32 - prefix) ??
+      0;
+  return { prefix, address: prefix === 0 ? 0 : (least >>> 32 - prefix) * 2 ** (32 - prefix) };
 }
 
 /** Counts the servers in the cells of a square. */
 export function countCells(
   serverIndex: ServerIndexReader,
   matches: Matches,
-  { address, prefix, layer }: ServerMapQuery,
+  { square = squareOf(serverIndex, matches), layer }: ServerMapQuery,
   now: number,
 ): MapCells {
-  const counts = cellsOf(serverIndex, matches, address, prefix);
+  const counts = cellsOf(serverIndex, matches, square);
   const minute = Math.floor(now / 60_000);
   const [cells, values]: [number[], number[]] = [[], []];
   let servers = 0;
@@ -43,38 +49,48 @@ export function countCells(
       ? found
       : layer === "online"
       ? counts.online[cell]
-      : layer === "share"
-      ? Math.max(1, Math.round(1000 * found / counts.all[cell]))
       : Math.max(0, minute - counts.probedMinute[cell]);
     if (value === 0 && layer !== "age") continue;
     cells.push(cell);
     values.push(value);
   }
-  return { cells, values, servers };
+  return { square, cells, values, servers };
+}
+
+/** Servers without an IPv4 address, and removed ones. */
+const OTHER = BITS.isV6 | BITS.noAddress | BITS.removed;
+
+/** The smallest square with all servers that filters match. */
+function squareOf(
+  { columns: { bits, address } }: ServerIndexReader,
+  { count, failed }: Matches,
+): Square {
+  let [least, most] = [Infinity, -Infinity];
+  for (let i = 0; i < count; i++) {
+    if (bits[i] & OTHER || failed[i] !== 0) continue;
+    if (address[i] < least) least = address[i];
+    if (address[i] > most) most = address[i];
+  }
+  return least > most ? { address: 0, prefix: 0 } : smallestSquare(least, most);
 }
 
 function cellsOf(
   { columns: { bits, address, probedMinute } }: ServerIndexReader,
   { count, failed }: Matches,
-  first: number,
-  prefix: MapQuery["prefix"],
+  { address: first, prefix }: Square,
 ): CellCounts {
   const counts = {
     servers: new Uint32Array(CELLS),
     online: new Uint32Array(CELLS),
-    all: new Uint32Array(CELLS),
     probedMinute: new Uint32Array(CELLS),
   };
-  const other = BITS.isV6 | BITS.noAddress | BITS.removed;
   const shift = 16 - prefix;
   // Shifts of 32 bits do nothing, so that a square of prefix 0 is compared by itself.
   const square = prefix === 0 ? 0 : first >>> (32 - prefix);
   for (let i = 0; i < count; i++) {
-    if (bits[i] & other) continue;
+    if (bits[i] & OTHER || failed[i] !== 0) continue;
     if (prefix !== 0 && address[i] >>> (32 - prefix) !== square) continue;
     const cell = address[i] >>> shift & 0xffff;
-    counts.all[cell]++;
-    if (failed[i] !== 0) continue;
     counts.servers[cell]++;
     if (bits[i] & BITS.online) counts.online[cell]++;
     if (probedMinute[i] > counts.probedMinute[cell]) counts.probedMinute[cell] = probedMinute[i];

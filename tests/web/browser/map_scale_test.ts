@@ -33,16 +33,13 @@ Deno.test("all layers have ascending steps with colours 0 to 5", () => {
   }
 });
 
-Deno.test("recent probes are strong, shares and scanned space have their own steps", () => {
+Deno.test("recent probes are strong, and scanned space has its own steps", () => {
   assertEquals(
     [0, 60, 61, 1440, 1441, 99_999].map((age) => stepOf(mapSteps("age", 9), age)?.color),
     [
       ...[5, 5, 4, 4, 3, 1],
     ],
   );
-  assertEquals([0, 1, 200, 1000].map((share) => stepOf(mapSteps("share", 9), share)?.color), [
-    ...[undefined, 1, 2, 5],
-  ]);
   assertEquals([1, 2, 3].map((space) => stepOf(mapSteps("scanned", 9), space)?.isHatched), [
     ...[undefined, true, true],
   ]);

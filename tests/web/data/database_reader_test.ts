@@ -15,6 +15,7 @@ import {
   FACETS,
   type ListedServer,
   type MapQuery,
+  Square,
 } from "../../../src/web/data/dashboard_data.ts";
 import { dataOf } from "../../../src/web/data/database_reader.ts";
 import { readPage } from "../../../src/web/data/server_pages.ts";
@@ -339,17 +340,17 @@ onEngines("the map counts servers by address, and shows scanned space", async (d
   const squares = [["0.0.0.0", 0], ["10.0.0.0", 8], ["10.0.0.0", 16], ["11.0.0.0", 8]] as const;
   for (const [first, prefix] of squares) {
     for (const filters of [{}, { online: true, edition: ["java"] }]) {
-      for (const layer of ["servers", "online", "share", "age"] as const) {
-        const query = { address: address(first), prefix, layer, filters };
+      for (const layer of ["servers", "online", "age"] as const) {
+        const query = { square: { address: address(first), prefix }, layer, filters };
         const message = Deno.inspect(query);
         assertEquals(await data.map(query), expectedCells(servers, query, database.now()), message);
       }
     }
   }
-  const scanned = async (first: string, prefix: MapQuery["prefix"]) => {
+  const scanned = async (first: string, prefix: Square["prefix"]) => {
     const layer = "scanned";
     const { cells, values } = await data.map({
-      ...{ address: address(first), prefix, layer, filters: {} },
+      ...{ square: { address: address(first), prefix }, layer, filters: {} },
     });
     const size = 2 ** (16 - prefix);
     return cells.map((cell, i) => [formatAddress(address(first) + cell * size), values[i]]);
@@ -368,9 +369,10 @@ onEngines("the map counts servers by address, and shows scanned space", async (d
 /** The cells of a map, from rows in memory. */
 function expectedCells(
   servers: readonly ListedServer[],
-  { address: first, prefix, layer, filters }: MapQuery,
+  { square, layer, filters }: MapQuery & { readonly square: Square },
   now: number,
 ) {
+  const { address: first, prefix } = square;
   const size = 2 ** (16 - prefix);
   const cellOf = ({ host }: ListedServer) => {
     const address = parseAddress(host)!;
@@ -380,21 +382,39 @@ function expectedCells(
   const found = inSquare.filter((one) => matches(one, filters));
   const groups = [...Map.groupBy(found, cellOf)].sort(([a], [b]) => a - b);
   const minute = (ms: number) => Math.floor(ms / 60_000);
-  const valueOf = (cell: number, ones: readonly ListedServer[]) => ({
+  const valueOf = (ones: readonly ListedServer[]) => ({
     servers: ones.length,
     online: ones.filter((one) => one.online).length,
-    share: Math.round(1000 * ones.length / inSquare.filter((one) => cellOf(one) === cell).length),
     age: minute(now) - minute(Math.max(...ones.map((one) => one.last_seen))),
     scanned: 0,
   }[layer]);
-  const cells = groups.map(([cell, ones]) => [cell, valueOf(cell, ones)])
+  const cells = groups.map(([cell, ones]) => [cell, valueOf(ones)])
     .filter(([, value]) => value > 0);
   return {
+    square,
     cells: cells.map(([cell]) => cell),
     values: cells.map(([, value]) => value),
     servers: found.length,
   };
 }
+
+onEngines("the map opens at the smallest square with the servers that match", async (database) => {
+  const store = new Store(database, () => Promise.resolve());
+  const at = (host: string, edition: string) => record(1, { host, edition });
+  await store.write([at("10.1.2.3", "java"), at("10.1.255.0", "java"), at("2001:db8::1", "java")]);
+  await store.write([at("10.200.0.1", "bedrock"), at("127.0.0.1", "education")]);
+  const { data } = await indexedData(database);
+  const squareOf = async (...edition: string[]) => {
+    const filters = edition.length === 0 ? {} : { edition };
+    const { square, servers } = await data.map({ layer: "servers", filters });
+    assertEquals((await data.map({ layer: "scanned", filters })).square, square);
+    return [`${formatAddress(square.address)}/${square.prefix}`, servers];
+  };
+  assertEquals(await squareOf("java"), ["10.1.0.0/16", 2]);
+  assertEquals(await squareOf("java", "bedrock"), ["10.0.0.0/8", 3]);
+  assertEquals(await squareOf(), ["0.0.0.0/0", 4]);
+  assertEquals(await squareOf("none"), ["0.0.0.0/0", 0]);
+});
 
 onEngines("the overview counts all servers", async (database) => {
   await fillServers(database);

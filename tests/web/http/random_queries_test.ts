@@ -35,7 +35,6 @@ const TEXTS = [
     "365",
     "server",
     "online",
-    "share",
     "age",
   ],
   ...["java", "bedrock", "slp", "Paper", "1.21", "A", "C", "DE", "de", "cutShort", "10.0.0.0/8"],

@@ -36,8 +36,8 @@ Deno.test("the pages of an empty database say what to do next", () => {
   };
   const page = { servers: [], previous: null, next: null, total: 0 };
   const query = { filters: {}, sort: "players", limit: 50 } as const;
-  const cells = { cells: [], values: [], servers: 0 };
-  const map = { address: 0, prefix: 0, layer: "servers", filters: {} } as const;
+  const cells = { square: { address: 0, prefix: 0 }, cells: [], values: [], servers: 0 } as const;
+  const map = { layer: "servers", filters: {} } as const;
   const pages = [
     overviewPage({ overview, trend: undefined, days: 7 }, contextOf("/")),
     serversPage({ query, page, facets: undefined }, contextOf("/servers")),
@@ -45,7 +45,7 @@ Deno.test("the pages of an empty database say what to do next", () => {
       { query: { ...query, filters: { port: [1] } }, page, facets: undefined },
       contextOf("/servers"),
     ),
-    mapPage({ query: map, cells }, contextOf("/map")),
+    mapPage({ query: map, cells, page: 1 }, contextOf("/map")),
     breakdownPage(
       { facets: undefined, trends: [], by: "version", days: 7 },
       contextOf("/breakdown"),
@@ -150,9 +150,10 @@ Deno.test("the page of a campaign's scan has its parts by state, its workers and
 
 Deno.test("a link removes one filter, and keeps the others and what the page shows", () => {
   const filters = { software: ["Paper", "Spigot"], online: true };
-  const query = { address: 0x0a000000, prefix: 8, layer: "online", filters } as const;
+  const square = { address: 0x0a000000, prefix: 8 } as const;
+  const query = { square, layer: "online", filters } as const;
   const html = mapPage(
-    { query, cells: { cells: [1], values: [1], servers: 1 } },
+    { query, cells: { square, cells: [1], values: [1], servers: 1 }, page: 1 },
     contextOf("/map"),
   );
   const [chips] = /<ul class="chips".*?<\/ul>/s.exec(html)!;

@@ -193,14 +193,17 @@ export function pagesWith(text: string): Map<string, string> {
   const next = { direction: "after", position: [1, 2, 1] } as const;
   const page = { servers: [server, { ...server, online: false }], total: 2 };
   const query = { filters, sort: "players", limit: 50 } as const;
-  const cells = { cells: [0, 9, 65_535], values: [1, 2, 3], servers: 6 };
+  const square = { address: 0xcb000000, prefix: 8 } as const;
+  const cells = { square, cells: [0, 9, 65_535], values: [1, 2, 3], servers: 6 };
   const context = (path: string) => contextOf(path, text);
   const data = { overview: { ...overview, newest: [server], running }, trend, days: 7 } as const;
   const breakdown = { facets, trends: [trend], by: "version", days: 7 } as const;
   const list = { query, page: { ...page, previous, next }, facets };
-  const map = { address: 0xcb000000, prefix: 8, filters } as const;
   const maps = MAP_LAYERS.map((layer) =>
-    [`/map?layer=${layer}`, mapPage({ query: { ...map, layer }, cells }, context("/map"))] as const
+    [
+      `/map?layer=${layer}`,
+      mapPage({ query: { square, filters, layer }, cells, page: 1 }, context("/map")),
+    ] as const
   );
   return new Map([
     ["/", overviewPage(data, context("/"))],

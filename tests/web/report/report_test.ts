@@ -86,17 +86,18 @@ Deno.test("the map has the smallest square with all IPv4 addresses", () => {
   const { map } = collected([
     ...["10.1.2.3", "10.1.2.3", "10.2.0.9"].map((host, i) => stored(host, i + 1)),
   ]);
-  assertEquals(map?.cells, { cells: [0x0102, 0x0200], values: [2, 1], servers: 3 });
+  const square = { address: 0x0a00_0000, prefix: 8 } as const;
+  assertEquals(map, { square, cells: [0x0102, 0x0200], values: [2, 1], servers: 3 });
 });
 
 Deno.test("the map is a PNG image with a point for each cell", () => {
   const square = { address: 0x0a00_0000, prefix: 8 } as const;
-  const cells = { cells: [0, 4711, 65_535], values: [1, 9, 5], servers: 15 };
-  const pixels = pixelsOf(square, cells);
+  const map = { square, cells: [0, 4711, 65_535], values: [1, 9, 5], servers: 15 };
+  const pixels = pixelsOf(map);
   assertEquals(pixels.filter((color) => color > 0).length, 3);
   const { x, y } = placeOf(0x0a_0000 + 4711, 12);
   assertEquals(pixels[y % 256 * 256 + x % 256], 5);
-  const png = Uint8Array.fromBase64(mapImage(square, cells, "dark").split(",")[1]);
+  const png = Uint8Array.fromBase64(mapImage(map, "dark").split(",")[1]);
   assertEquals(new TextDecoder("latin1").decode(png.subarray(1, 4)), "PNG");
   const view = new DataView(png.buffer);
   const found: string[] = [];

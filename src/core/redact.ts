@@ -14,7 +14,7 @@ const HIDDEN = "…";
 const HYPERTEXT = /(?:https?|wss?)$/i;
 
 /** Options of a database URL that are shown, because they are not secret. */
-const PLAIN_OPTION = /^(?:sslmode|sslrootcert)=/;
+const PLAIN_OPTION = /^(?:host|port|user|sslmode|sslrootcert)=/;
 
 /**
  * Redacts a URL, or a text that may be meant as one. Of `http:` and `https:` only the host remains.

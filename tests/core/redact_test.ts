@@ -47,6 +47,7 @@ Deno.test("text without secrets stays unchanged", () => {
     "-",
     "postgres://u@h/d",
     "postgres://u@[::1]:5432/a%20b?sslmode=require&sslrootcert=%2Fa",
+    "postgres:///d?host=/run/pg&port=5433&user=u",
     "https://example.org",
     "http://127.0.0.1:8080/",
     "npm:pg@8.23.1",

@@ -29,6 +29,22 @@ Deno.test("a URL contains server, database, user and an optional password", () =
   });
   const strict = parsePostgres("postgres://u@h/d?sslmode=verify-full&sslrootcert=%2Fa%20b.crt");
   assertEquals([strict.sslMode, strict.rootCertificate], ["verify-full", "/a b.crt"]);
+  const socket = { host: "/run/pg", port: 5432, database: "d", user: "ann" };
+  for (
+    const [text, over] of [
+      ["postgres://ann@%2Frun%2Fpg/d", {}],
+      ["postgres:///d?host=/run/pg&user=ann", {}],
+      ["postgres://ann@/d?host=%2Frun%2Fpg&port=6000", { port: 6000 }],
+      ["postgresql://ann:p%2F@:6000/d?host=/run/pg", { port: 6000, password: "p/" }],
+      ["postgres://bob@other:6000/d?host=/run/pg&port=5432&user=ann", {}],
+    ] as const
+  ) {
+    const { host, port, database, user, password } = parsePostgres(text);
+    const expected = { ...socket, password: undefined, ...over };
+    assertEquals({ host, port, database, user, password }, expected, text);
+  }
+  const shown = parseDatabaseLocation("postgres:///d?host=/run/pg&user=ann")!.path;
+  assertEquals(shown, "postgres:///d?host=/run/pg&user=ann");
   const place = parseDatabaseLocation("postgres://ann:secret@h/d")!;
   assertEquals([place.path, place.file, place.format.name], [
     "postgres://ann@h/d",
@@ -57,6 +73,12 @@ Deno.test("the error for an unusable URL contains the URL without its password",
       "postgres://u:secret@@h:p/d",
       "postgres://u:p/secret@h:y/d",
       "postgres://u:1/secret@h/d",
+      "postgres://u:secret@/d",
+      "postgres://u:secret@/d?host=",
+      "postgres:///d?host=/run/pg",
+      "postgres:///d?host=/run/pg&user=u&password=secret",
+      "postgres:///d?host=/run/pg&user=u&port=x",
+      "postgres://u:secret@h/d?port=65536",
     ]
   ) {
     const { message } = assertThrows(() => parseDatabaseLocation(text), InputError, "Cannot use ");

@@ -40,14 +40,20 @@ export const SSL_MODES = ["disable", "prefer", "require", "verify-ca", "verify-f
 /** One of {@linkcode SSL_MODES}. */
 export type SslMode = typeof SSL_MODES[number];
 
+/** The scheme and the user of a URL that has no host, as `postgres:///DATABASE?host=/FOLDER`. */
+const WITHOUT_HOST = /^(\s*\w+:\/\/(?:[^/?#@]*@)?)(?=(?::\d*)?[/?#])/;
+/** The host that a URL without a host gets, because the parser needs one. */
+const NO_HOST = "host.invalid";
+
 /**
  * Parses `postgres://USER:PASSWORD@HOST:PORT/DATABASE?sslmode=MODE&sslrootcert=FILE`. The host may be
- * the folder of a Unix socket, with `%2F` for `/`.
+ * the folder of a Unix socket, with `%2F` for `/`. The parameters `host`, `port` and `user` replace
+ * those parts, as in libpq: `postgres:///DATABASE?host=/FOLDER&user=USER`.
  *
  * @throws InputError when the URL cannot be used. The message contains no password.
  */
 export function parsePostgres(text: string): PostgresLocation {
-  const url = URL.parse(text);
+  const url = URL.parse(text.replace(WITHOUT_HOST, `$1${NO_HOST}`));
   const refuse = (why: string) =>
     new InputError(
       `Cannot use "${redactUrl(text.trim())}": ${why}; expected postgres://USER@HOST/DATABASE`,
@@ -56,10 +62,17 @@ export function parsePostgres(text: string): PostgresLocation {
   if (`${url.pathname}${url.search}${url.hash}`.includes("@")) {
     throw refuse("write / and @ in the password or the database as %2F and %40");
   }
-  const { sslmode = "prefer", sslrootcert, ...others } = Object.fromEntries(url.searchParams);
+  const {
+    sslmode = "prefer",
+    sslrootcert,
+    host: otherHost,
+    port: otherPort,
+    user: other,
+    ...rest
+  } = Object.fromEntries(url.searchParams);
   const sslMode = SSL_MODES.find((mode) => mode === sslmode);
-  if (Object.keys(others).length > 0 || url.hash !== "") {
-    throw refuse("only the parameters sslmode and sslrootcert are supported");
+  if (Object.keys(rest).length > 0 || url.hash !== "") {
+    throw refuse("only the parameters host, port, user, sslmode and sslrootcert are supported");
   }
   if (sslMode === undefined) throw refuse(`sslmode must be one of ${SSL_MODES.join(", ")}`);
   if (sslrootcert !== undefined && !sslMode.startsWith("verify-")) {
@@ -73,16 +86,21 @@ export function parsePostgres(text: string): PostgresLocation {
       throw refuse("a % must be followed by two hexadecimal digits");
     }
   });
-  if (user === "" || database === "") throw refuse("it has no user or no database");
-  return {
-    host: host.replace(/^\[(.*)\]$/, "$1"),
-    port: Number(url.port || 5432),
+  const location = {
+    host: otherHost ?? (host === NO_HOST ? "" : host.replace(/^\[(.*)\]$/, "$1")),
+    port: Number(otherPort ?? (url.port || 5432)),
     database,
-    user,
+    user: other ?? user,
     password: password === "" ? undefined : password,
     sslMode,
     rootCertificate: sslrootcert,
   };
+  if (location.host === "") throw refuse("it has no host");
+  if (location.user === "" || database === "") throw refuse("it has no user or no database");
+  if (!(location.port >= 1 && location.port <= 65_535 && Number.isInteger(location.port))) {
+    throw refuse("the port must be a number from 1 to 65535");
+  }
+  return location;
 }
 
 /**

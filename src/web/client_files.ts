@@ -3,9 +3,12 @@
  *
  * @module
  */
+import uplot from "npm:uplot@1.6.32/dist/uPlot.iife.min.js" with { type: "text" };
+import uplotStyle from "npm:uplot@1.6.32/dist/uPlot.min.css" with { type: "text" };
 import { nodeModule } from "../core/node_modules.ts";
 import mark from "./style/mark.svg" with { type: "text" };
 import style from "./style/style.css" with { type: "text" };
+import chart_data from "./browser/chart_data.ts" with { type: "text" };
 import charts from "./browser/charts.ts" with { type: "text" };
 import hilbert from "./browser/hilbert.ts" with { type: "text" };
 import live from "./browser/live.ts" with { type: "text" };
@@ -22,17 +25,47 @@ export interface ClientFile {
 }
 
 /** The modules for browsers as TypeScript, by name. */
-const MODULES: Readonly<Record<string, string>> = { charts, hilbert, live, map, map_scale, page };
+const MODULES: Readonly<Record<string, string>> = {
+  ...{ chart_data, charts, hilbert, live, map, map_scale, page },
+};
 
-/** Builds the files. Modules lose their types, and import one another as `.js`. */
+/** Builds the files. Modules lose their types, and import one another and uPlot as `.js`. */
 export function clientFiles(): ClientFile[] {
   return [
-    { name: "style.css", contentType: "text/css; charset=utf-8", body: colorRules() + style },
+    { name: "style.css", contentType: "text/css; charset=utf-8", body: styleSheet() },
     { name: "mark.svg", contentType: "image/svg+xml", body: mark },
-    ...Object.entries(MODULES).map(([name, text]) => ({
-      name: `${name}.js`,
-      contentType: "text/javascript; charset=utf-8",
-      body: nodeModule().stripTypeScriptTypes(text).replace(/(from "\.\/\w+)\.ts"/g, '$1.js"'),
-    })),
+    scriptFile("uplot", `${uplot}\nexport default uPlot;\n`),
+    ...Object.entries(MODULES).map(([name, text]) =>
+      scriptFile(
+        name,
+        withoutTypes(text).replace(
+          /from "(?:\.\/(\w+)\.ts|npm:(\w+)@[\d.]+)"/g,
+          'from "./$1$2.js"',
+        ),
+      )
+    ),
   ];
+}
+
+function scriptFile(name: string, body: string): ClientFile {
+  return { name: `${name}.js`, contentType: "text/javascript; charset=utf-8", body };
+}
+
+/** The style of all pages. */
+export function styleSheet(): string {
+  return colorRules() + uplotStyle + style;
+}
+
+/** The script that draws charts, as one script without imports. */
+export function chartScript(): string {
+  const own = [chart_data, charts].map((text) =>
+    withoutTypes(text).replace(/^import [^;]*;$/gm, "").replace(/^export /gm, "")
+  );
+  return [uplot, ...own].join("\n");
+}
+
+/** JavaScript of a module in TypeScript, without its doc comments and indents. */
+export function withoutTypes(text: string): string {
+  const code = text.replace(/^ *\/\*\*[^]*?\*\/\n/gm, "");
+  return nodeModule().stripTypeScriptTypes(code).replace(/^ +| +$|^\n/gm, "");
 }

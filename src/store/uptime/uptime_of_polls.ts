@@ -75,22 +75,18 @@ function maxOf(a: number | null, b: number | null): number | null {
  */
 const MAX_PLAYERS = 1_000_000;
 
-/** A period in which one observation of one watch is valid. */
-interface Segment {
-  /** Start and end, in seconds. */
+/** A time in which one observation is the newest valid one. */
+export interface HeldState<Seen extends SeenState = SeenState> {
+  /** Start, Unix milliseconds. */
   readonly from: number;
+  /** End, Unix milliseconds. */
   readonly to: number;
-  readonly seen: SeenState;
+  readonly seen: Seen;
 }
 
 /**
- * Computes the uptime of a server in a period.
- *
- * An observation is valid until the next one of the same watch in the same span, until the end of
- * the span, or for {@linkcode VALID_MS}. Before its first observation in a span, the server counts
- * as not watched. If several watches overlap, the server counts as online if one of them found it
- * online; the number of players is that of the newest of these observations. Times are rounded to
- * seconds before they are subtracted, so hours add up.
+ * Computes the uptime of a server in a period from the observations that {@linkcode heldStates}
+ * finds valid. Times are rounded to seconds before they are subtracted, so hours add up.
  *
  * @param observed Observations of the server, of all watches, in the order of `at`.
  * @param spans Spans of these watches.
@@ -105,21 +101,24 @@ export function uptimeOfPolls(
   to: number,
   optedOutAt = Infinity,
 ): Uptime {
-  const segments = spans.flatMap((span) => segmentsOf(observed, span, from, to, optedOutAt));
-  segments.sort((a, b) => a.from - b.from);
-  const borders = [...new Set(segments.flatMap(({ from, to }) => [from, to]))]
-    .sort((a, b) => a - b);
-  let [next, watchedS, onlineS, playerS] = [0, 0, 0, 0];
+  return uptimeOfStates(heldStates(observed, spans, from, to, optedOutAt), from, to);
+}
+
+/** Computes the uptime of a server in a period from states that do not overlap. */
+export function uptimeOfStates(
+  states: readonly HeldState[],
+  from: number,
+  to: number,
+): Uptime {
+  let [watchedS, onlineS, playerS] = [0, 0, 0];
   let [playersMin, playersMax]: (number | null)[] = [null, null];
-  let active: Segment[] = [];
-  for (let i = 0; i + 1 < borders.length; i++) {
-    const [start, end] = [borders[i], borders[i + 1]];
-    active = active.filter((segment) => segment.to > start);
-    while (next < segments.length && segments[next].from <= start) active.push(segments[next++]);
-    if (active.length === 0) continue;
+  for (const state of states) {
+    const { seen } = state;
+    const [start, end] = [Math.max(state.from, from), Math.min(state.to, to)]
+      .map((at) => Math.round(at / 1000));
+    if (start >= end) continue;
     watchedS += end - start;
-    const seen = newestOnline(active);
-    if (seen === undefined) continue;
+    if (!seen.online) continue;
     onlineS += end - start;
     if (seen.players === null) continue;
     playerS += (end - start) * Math.min(Math.max(seen.players, 0), MAX_PLAYERS);
@@ -129,32 +128,74 @@ export function uptimeOfPolls(
   return { watchedS, onlineS, playerS, playersMin, playersMax };
 }
 
-/** The segments of the observations in a span. */
-function segmentsOf(
-  observed: readonly SeenState[],
+/**
+ * The observation that is valid at each time of a period, without the times that have none.
+ *
+ * An observation is valid until the next one of the same watch in the same span, until the end of
+ * the span, or for {@linkcode VALID_MS}. Before its first observation in a span, the server counts
+ * as not watched. If several watches overlap, the server counts as online if one of them found it
+ * online; the number of players is that of the newest of these observations.
+ *
+ * @param observed Observations of the server, of all watches, in the order of `at`.
+ * @param spans Spans of these watches.
+ * @param from Start of the period, Unix milliseconds.
+ * @param to End of the period, Unix milliseconds.
+ * @param optedOutAt When the server's address opted out, Unix milliseconds. Default: never.
+ */
+export function heldStates<Seen extends SeenState>(
+  observed: readonly Seen[],
+  spans: readonly StoredSpan[],
+  from: number,
+  to: number,
+  optedOutAt = Infinity,
+): HeldState<Seen>[] {
+  const segments = spans.flatMap((span) => segmentsOf(observed, span, from, to, optedOutAt));
+  segments.sort((a, b) => a.from - b.from);
+  const borders = [...new Set(segments.flatMap(({ from, to }) => [from, to]))]
+    .sort((a, b) => a - b);
+  const states: HeldState<Seen>[] = [];
+  let next = 0;
+  let active: HeldState<Seen>[] = [];
+  for (let i = 0; i + 1 < borders.length; i++) {
+    const [start, end] = [borders[i], borders[i + 1]];
+    active = active.filter((segment) => segment.to > start);
+    while (next < segments.length && segments[next].from <= start) active.push(segments[next++]);
+    const seen = newestOf(active);
+    if (seen === undefined) continue;
+    const last = states.at(-1);
+    if (last?.to === start && last.seen === seen) states[states.length - 1] = { ...last, to: end };
+    else states.push({ from: start, to: end, seen });
+  }
+  return states;
+}
+
+/** The times in which the observations in a span are valid. */
+function segmentsOf<Seen extends SeenState>(
+  observed: readonly Seen[],
   { scan, startedAt, endedAt }: StoredSpan,
   from: number,
   to: number,
   optedOutAt: number,
-): Segment[] {
+): HeldState<Seen>[] {
   const inSpan = observed.filter((seen) =>
     seen.scan === scan && seen.at >= startedAt && seen.at <= endedAt
   );
   const last = Math.min(endedAt, optedOutAt, to);
   return inSpan.flatMap((seen, i) => {
     const until = Math.min(inSpan[i + 1]?.at ?? Infinity, seen.at + VALID_MS, last);
-    const [start, end] = [Math.max(seen.at, from), until].map((at) => Math.round(at / 1000));
-    return start < end ? [{ from: start, to: end, seen }] : [];
+    const start = Math.max(seen.at, from);
+    return start < until ? [{ from: start, to: until, seen }] : [];
   });
 }
 
-/** The newest observation in which the server is online. */
-function newestOnline(active: readonly Segment[]): SeenState | undefined {
-  let newest: SeenState | undefined;
+/** The newest observation in which the server is online, or else the newest one. */
+function newestOf<Seen extends SeenState>(active: readonly HeldState<Seen>[]): Seen | undefined {
+  let newest: Seen | undefined;
   for (const { seen } of active) {
-    if (!seen.online) continue;
-    const isNewer = newest === undefined || seen.at > newest.at ||
-      seen.at === newest.at && seen.scan > newest.scan;
+    const isNewer = newest === undefined ||
+      (seen.online === newest.online
+        ? seen.at > newest.at || seen.at === newest.at && seen.scan > newest.scan
+        : seen.online);
     if (isNewer) newest = seen;
   }
   return newest;

@@ -89,13 +89,12 @@ export function historyDocument({ from, to, step, points, unwatched, peak }: His
     from,
     to,
     step,
-    points: points.map(({ at, online, players, playersMost, slots, latencyMs }) => ({
-      at,
-      online,
-      players,
+    points: points.map(({ playersMost, latencyMs, latencyLeast, latencyMost, ...point }) => ({
+      ...point,
       players_most: playersMost,
-      slots,
       latency_ms: latencyMs,
+      latency_least_ms: latencyLeast,
+      latency_most_ms: latencyMost,
     })),
     unwatched,
     peak,

@@ -8,7 +8,9 @@
 import type { Clock } from "../../net/clock.ts";
 import { jsonText } from "../../sinks/json.ts";
 import type { StoredScan } from "../../store/scans/scan_list.ts";
+import type { Piece } from "../browser/chart_data.ts";
 import { type DashboardData, DataError, type ListedServer } from "../data/dashboard_data.ts";
+import { RateHistory, type Rates } from "./rate_history.ts";
 import { StreamLimit } from "./stream_limit.ts";
 
 /** A server of a list, without the names of players. */
@@ -27,10 +29,7 @@ const HEARTBEAT_MS = 15_000;
 const FINDS = 5;
 
 /** A scan that runs, with its rates. */
-export interface LiveScan extends StoredScan {
-  /** Probes and replies a second since the reading before; null: not yet known. */
-  readonly probes_per_second: number | null;
-  readonly replies_per_second: number | null;
+export interface LiveScan extends StoredScan, Rates {
   /** The servers that the scan has written last, the newest first. */
   readonly finds: readonly Omit<ListedServer, "players">[];
 }
@@ -61,14 +60,6 @@ export interface LiveSources {
 /** A listener of a feed. It is called with each state that differs from the one before. */
 type Listener = (state: LiveState) => void;
 
-/** The counters of a scan at a reading. */
-interface Reading {
-  readonly at: number;
-  readonly sent: number;
-  readonly replies: number;
-  readonly rates: Pick<LiveScan, "probes_per_second" | "replies_per_second">;
-}
-
 /** Reads running scans while somebody listens. */
 export class LiveFeed {
   /** The limit of open streams. */
@@ -77,7 +68,9 @@ export class LiveFeed {
   readonly #listeners = new Map<Listener, string | undefined>();
   /** Listeners without a state yet. */
   readonly #waiting = new Set<Listener>();
-  readonly #readings = new Map<string, Reading>();
+  /** The identities of scans that ran while streams were open. */
+  readonly #seen = new Set<string>();
+  readonly #rates = new RateHistory();
   #last: LiveState | undefined;
   #cancel: (() => void) | undefined;
   #isReading = false;
@@ -87,6 +80,12 @@ export class LiveFeed {
   /** Number of open streams. */
   get streams(): number {
     return this.#listeners.size;
+  }
+
+  /** The rates of a running scan since its start, as far as the dashboard has read its counters. */
+  ratesOf(scan: StoredScan): readonly Piece[] {
+    this.#rates.add(scan, this.sources.clock.wall());
+    return this.#rates.of(scan.scan_id);
   }
 
   /**
@@ -139,7 +138,7 @@ export class LiveFeed {
     this.#cancel?.();
     this.#cancel = undefined;
     this.#last = undefined;
-    this.#readings.clear();
+    this.#seen.clear();
   }
 
   /** Reads the state, passes it on, and plans the next reading. */
@@ -162,12 +161,17 @@ export class LiveFeed {
     const state = { schema: 1, at: clock.wall(), status: files } as const;
     try {
       const named = [...this.#listeners.values()].filter((id) => id !== undefined);
-      const ids = [...new Set([...named, ...this.#readings.keys()])];
+      const ids = [...new Set([...named, ...this.#seen])];
       const found = (await data.runningScans(ids))
         .filter(({ state, scan_id }) => state === "running" || ids.includes(scan_id));
       const scans = await Promise.all(found.map(async (scan) => {
         const finds = await data.finds(scan.scan_id, FINDS);
-        return { ...scan, ...this.#rates(scan), finds: finds.map(withoutPlayersColumn) };
+        this.#seen.add(scan.scan_id);
+        return {
+          ...scan,
+          ...this.#rates.add(scan, clock.wall()),
+          finds: finds.map(withoutPlayersColumn),
+        };
       }));
       return { ...state, scans, error: null };
     } catch (error) {
@@ -175,21 +179,6 @@ export class LiveFeed {
       this.sources.report(error);
       return { ...state, scans: [], error: "The database cannot be read." };
     }
-  }
-
-  /** The rates of a scan. They change when the scan has written new counters: at its heartbeat. */
-  #rates({ scan_id, heartbeat_at, probes_sent: sent, replies }: StoredScan): Reading["rates"] {
-    const before = this.#readings.get(scan_id);
-    const at = heartbeat_at ?? this.sources.clock.wall();
-    if (before !== undefined && at <= before.at) return before.rates;
-    const perSecond = (now: number, then: number) =>
-      Math.max(0, Math.round(10_000 * (now - then) / (at - before!.at)) / 10);
-    const rates = before === undefined ? { probes_per_second: null, replies_per_second: null } : {
-      probes_per_second: perSecond(sent, before.sent),
-      replies_per_second: perSecond(replies, before.replies),
-    };
-    this.#readings.set(scan_id, { at, sent, replies, rates });
-    return rates;
   }
 }
 

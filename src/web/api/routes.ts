@@ -130,7 +130,7 @@ const DATA_ROUTES: readonly Route[] = [
     parameters: {
       ...PERIOD,
       step: wholeNumber(
-        "Minimum length of a step, milliseconds. Default: a point for each observation, if they are few.",
+        "Minimum length of a step, milliseconds. Default: a point for each change, if they are few.",
         0,
         365 * DAY_MS,
       ),
@@ -244,9 +244,11 @@ const DATA_ROUTES: readonly Route[] = [
   resource({
     path: "/scans/{scan_id}",
     pathParameters: { scan_id: SCAN_ID },
-    async data({ scan_id: id }, { data }) {
+    async data({ scan_id: id }, { data, live }) {
       const scan = await data.scan(id);
-      return scan && { scan, finds: await data.finds(id, FINDS), parts: await data.parts(id) };
+      if (scan === undefined) return undefined;
+      const rates = scan.state === "running" ? live.ratesOf(scan) : [];
+      return { scan, finds: await data.finds(id, FINDS), parts: await data.parts(id), rates };
     },
     page: { html: scanPage },
     json: {

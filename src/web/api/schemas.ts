@@ -143,10 +143,12 @@ export const ANSWERS = {
   }),
   history: answer({
     ...{ from: TIME, to: TIME },
-    step: described(NUMBER, "milliseconds between points; 0: each observation is a point"),
+    step: described(NUMBER, "milliseconds of a step; 0: each change is a point"),
     points: list(object({
-      ...{ at: TIME, online: { type: ["boolean", "null"] }, players: NUMBER_OR_NULL },
-      ...{ players_most: NUMBER_OR_NULL, slots: NUMBER_OR_NULL, latency_ms: NUMBER_OR_NULL },
+      ...{ at: TIME, until: described(TIME, "end of the time in which the values hold") },
+      ...{ online: YES_NO, players: NUMBER_OR_NULL, players_most: NUMBER_OR_NULL },
+      ...{ slots: NUMBER_OR_NULL, latency_ms: NUMBER_OR_NULL },
+      ...{ latency_least_ms: NUMBER_OR_NULL, latency_most_ms: NUMBER_OR_NULL },
     })),
     unwatched: described(list(object({ from: TIME, to: TIME })), "times in which no watch ran"),
     peak: orNull(object({ players: COUNT, at: TIME })),
@@ -184,6 +186,7 @@ export const ANSWERS = {
     scans: list(object({
       ...SCAN_PROPERTIES,
       ...{ probes_per_second: NUMBER_OR_NULL, replies_per_second: NUMBER_OR_NULL },
+      rates_since: described(TIME_OR_NULL, "start of the time of these rates; null: not yet known"),
       finds: list(ref("StoredServer")),
     })),
     status: list(object({ file: TEXT, state: orNull(map({})) })),

@@ -1,4 +1,5 @@
 /** Keeps the page of a running scan up to date by server-sent events. */
+import { chartIn } from "./charts.ts";
 
 /** A server that the scan found. */
 interface Find {
@@ -33,6 +34,7 @@ interface LiveScan {
   readonly rate: number | null;
   readonly probes_per_second: number | null;
   readonly replies_per_second: number | null;
+  readonly rates_since: number | null;
   readonly finds: readonly Find[];
 }
 
@@ -58,13 +60,6 @@ const COUNTERS: readonly (readonly [title: string, ...path: readonly string[]])[
   ["Rows that are not written", "lost"],
 ];
 
-/** Number of values of a chart: the last two minutes. */
-const MAX_POINTS = 120;
-/** Number of values for which a chart has places from its start on. */
-const FEWEST_POINTS = 30;
-const HEIGHT = 120;
-const SVG = "http://www.w3.org/2000/svg";
-
 const count = (value: number) => Math.round(value).toLocaleString("en");
 
 /** A duration in its two largest units. */
@@ -81,69 +76,15 @@ function write(name: string, text: string): void {
   if (element !== null && element.textContent !== text) element.textContent = text;
 }
 
-/** A chart of the last values, with a line and a number for zero and for the highest value. */
-class RateChart {
-  readonly #svg: SVGSVGElement;
-  readonly #values: number[] = [];
-
-  constructor(svg: SVGSVGElement) {
-    this.#svg = svg;
-  }
-
-  add(value: number): void {
-    this.#values.push(value);
-    if (this.#values.length > MAX_POINTS) this.#values.shift();
-    this.draw();
-  }
-
-  draw(): void {
-    const values = this.#values;
-    const most = Math.max(1, ...values);
-    const [left, width] = [48, this.#svg.clientWidth - 48];
-    const places = Math.max(FEWEST_POINTS, values.length) - 1;
-    const yOf = (value: number) => HEIGHT - 8 - (HEIGHT - 16) * value / most;
-    const points = values.map((value, i) =>
-      `${(left + i * width / places).toFixed(1)} ${yOf(value).toFixed(1)}`
-    );
-    const marks = [0, most].flatMap((value) => {
-      const y = yOf(value);
-      const label = part("text", { x: String(left - 8), y: String(y + 4), "text-anchor": "end" });
-      label.textContent = count(value);
-      return [
-        part("line", { class: "grid", x1: String(left), x2: "100%", y1: String(y), y2: String(y) }),
-        label,
-      ];
-    });
-    const last = points[points.length - 1].split(" ");
-    this.#svg.replaceChildren(
-      ...marks,
-      part("path", { class: "line", d: `M${points.join("L")}` }),
-      part("circle", { class: "last", cx: last[0], cy: last[1], r: "3" }),
-    );
-  }
-}
-
-/** A part of a chart. */
-function part(name: string, attributes: Readonly<Record<string, string>>): SVGElement {
-  const element = document.createElementNS(SVG, name);
-  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
-  return element;
-}
-
 /** The page of a running scan. */
 class LivePage {
   readonly #root: HTMLElement;
-  readonly #probes: RateChart;
-  readonly #replies: RateChart;
   #stream: EventSource | undefined;
   #heartbeat = 0;
   #isReading = false;
 
   constructor(root: HTMLElement) {
     this.#root = root;
-    const chart = (name: string) =>
-      new RateChart(root.querySelector<SVGSVGElement>(`[data-live-chart="${name}"]`)!);
-    [this.#probes, this.#replies] = [chart("probes"), chart("replies")];
   }
 
   /** Opens the stream in a visible tab, and closes it in a hidden one: browsers have few connections. */
@@ -219,13 +160,15 @@ class LivePage {
   }
 
   #showRates(scan: LiveScan): void {
-    if (scan.probes_per_second === null || scan.heartbeat_at === this.#heartbeat) return;
-    this.#heartbeat = scan.heartbeat_at ?? 0;
-    this.#root.querySelector<HTMLElement>("[data-live-charts]")!.hidden = false;
-    this.#probes.add(scan.probes_per_second);
-    this.#replies.add(scan.replies_per_second ?? 0);
-    write("probes-rate", count(scan.probes_per_second));
-    write("replies-rate", count(scan.replies_per_second ?? 0));
+    const { rates_since: since, heartbeat_at: at } = scan;
+    if (since === null || at === null || at === this.#heartbeat) return;
+    this.#heartbeat = at;
+    for (const name of ["probes", "replies"] as const) {
+      const rate = scan[`${name}_per_second`];
+      const place = this.#root.querySelector(`[data-live-chart="${name}"]`);
+      if (place !== null) chartIn(place)?.add([since, at, rate]);
+      write(`${name}-rate`, rate === null ? "" : count(rate));
+    }
   }
 
   /** Lists the counters of the scan's status file, if `serve` reads it. */

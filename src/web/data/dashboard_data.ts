@@ -130,21 +130,27 @@ export interface MapCells {
   readonly servers: number;
 }
 
-/** A point of a chart of one server. A value is null where nothing is known. */
+/** A time in the history of one server with equal values. A value is null if it is unknown. */
 export interface HistoryPoint {
   readonly at: number;
-  readonly online: boolean | null;
+  /** The end of that time: the server was watched until then. That of a single observation is `at`. */
+  readonly until: number;
+  readonly online: boolean;
+  /** Number of players; of a step, the mean while the server was online. */
   readonly players: number | null;
   readonly playersMost: number | null;
   readonly slots: number | null;
+  /** Latency of the observation; of a step, the mean, the least and the greatest of all. */
   readonly latencyMs: number | null;
+  readonly latencyLeast: number | null;
+  readonly latencyMost: number | null;
 }
 
 /** The history of a server in a period. */
 export interface History {
   readonly from: number;
   readonly to: number;
-  /** Length of a step, milliseconds; 0: each observation is a point. */
+  /** Length of a step, milliseconds; 0: each change is a point. */
   readonly step: number;
   readonly points: readonly HistoryPoint[];
   /** Times in which no watch ran. Of a day that was pruned, all of it or nothing. */
@@ -234,8 +240,8 @@ export interface DashboardData {
   /** `undefined`: there is no server with this number. */
   server(id: number): Promise<ServerDetails | undefined>;
   /**
-   * @param step Minimum length of a step, milliseconds. Default: each observation is a point, if they
-   * are few.
+   * @param step Minimum length of a step, milliseconds. Default: each change is a point, if they are
+   * few.
    */
   history(id: number, from: number, to: number, step?: number): Promise<History>;
   /**

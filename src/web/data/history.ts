@@ -10,11 +10,30 @@ import {
   type Value,
 } from "../../store/database/database.ts";
 import { DAY_MS, HOUR_MS, readState, startOf, VALID_MS } from "../../store/uptime/rollup_hours.ts";
+import { optOutsOf } from "../../store/uptime/rollup_rows.ts";
+import {
+  addUptime,
+  type HeldState,
+  heldStates,
+  type StoredSpan,
+  UNWATCHED,
+  type Uptime,
+} from "../../store/uptime/uptime_of_polls.ts";
 import { hourPoints, uptimePoints } from "../../store/uptime/uptime_queries.ts";
 import type { History, HistoryPoint } from "./dashboard_data.ts";
+import {
+  changePoints,
+  type Observed,
+  type ObservedStep,
+  stepPoints,
+  uptimeOfSteps,
+} from "./history_points.ts";
+import { gapsOf, type Period, spansOf, unwatchedIn } from "./watched_periods.ts";
 
-/** A period with at most this number of observations has a point for each. */
+/** A period with at most this number of changes has a point for each. */
 const MAX_RAW = 500;
+/** Of a period with at most this number of observations, steps are computed from them. */
+const MAX_OBSERVED = 20_000;
 /** A longer period has steps: its observations may be pruned, and rollups stay. */
 const LONGEST_RAW_MS = 31 * DAY_MS;
 /** Maximum number of steps. */
@@ -27,18 +46,12 @@ const STEPS = [
   ...[1, 7, 30, 365].map((days) => days * DAY_MS),
 ];
 
-/** A period of time, Unix milliseconds. */
-interface Period {
-  readonly from: number;
-  readonly to: number;
-}
-
 /**
- * Reads the history of a server in a period. A short period with few observations has a point for
- * each of them. A longer one has steps: the mean of the players, and the most players at one time.
+ * Reads the history of a server in a period. A short period with few changes has a point for each of
+ * them. A longer one has steps: the mean of the players, and the most players at one time.
  *
  * @param id `servers.id`.
- * @param least Minimum length of a step, milliseconds; 0: a period with few observations has no steps.
+ * @param least Minimum length of a step, milliseconds; 0: a period with few changes has no steps.
  */
 export async function readHistory(
   database: Database,
@@ -48,17 +61,56 @@ export async function readHistory(
   least = 0,
 ): Promise<History> {
   const period = { from, to };
-  const unwatched = await unwatchedIn(database, id, period);
-  if (least === 0 && to - from <= LONGEST_RAW_MS) {
-    const raw = await observationsOf(database, id, period, MAX_RAW + 1);
-    const points = raw.map(pointOf);
-    if (raw.length <= MAX_RAW) {
-      return { from, to, step: 0, points, unwatched, peak: peakOf(points) };
+  const spans = await spansOf(database, id, period);
+  const watched = spans.map(({ startedAt, endedAt }) => ({ from: startedAt, to: endedAt }));
+  const unwatched = await unwatchedIn(database, id, period, watched);
+  const step = await stepOf(database, period, least);
+  if (to - from <= LONGEST_RAW_MS && (step < HOUR_MS || least === 0)) {
+    const observed = await observationsOf(database, id, period);
+    if (observed !== undefined) {
+      const optedOutAt = (await optOutsOf(database, [id])).get(id);
+      const states = heldStates(observed, spans, from, to, optedOutAt);
+      const points = changePoints(states, aloneIn(observed, spans, from));
+      if (least === 0 && points.length <= MAX_RAW) {
+        return { from, to, step: 0, points, unwatched, peak: peakOf(points) };
+      }
+      if (step < HOUR_MS) return await withSteps(database, id, { period, step, unwatched, states });
     }
   }
-  const step = await stepOf(database, period, least);
-  const points = await stepsOf(database, id, period, step);
-  return { from, to, step, points, unwatched, peak: await peakIn(database, id, period, points) };
+  const long = await stepOf(database, period, Math.max(least, HOUR_MS));
+  return await withSteps(database, id, { period, step: long, unwatched });
+}
+
+/** The observations since a time that no span contains: those of scans. */
+function aloneIn(
+  observed: readonly Observed[],
+  spans: readonly StoredSpan[],
+  from: number,
+): Observed[] {
+  return observed.filter(({ at, scan }) =>
+    at >= from &&
+    !spans.some((span) => span.scan === scan && at >= span.startedAt && at <= span.endedAt)
+  );
+}
+
+/** A history in steps: by the rollups, or by states if there are some. */
+async function withSteps(
+  database: Database,
+  id: number,
+  { period, step, unwatched, states }: {
+    readonly period: Period;
+    readonly step: number;
+    readonly unwatched: readonly Period[];
+    readonly states?: readonly HeldState<Observed>[];
+  },
+): Promise<History> {
+  const uptime = states === undefined
+    ? await rolledUp(database, id, period, step)
+    : uptimeOfSteps(states, period, step);
+  const observed = await observedSteps(database, id, period, step);
+  const gaps = states === undefined ? unwatched : gapsOf(period, states);
+  const points = stepPoints({ length: step, uptime, observed }, period, gaps);
+  return { ...period, step, points, unwatched, peak: await peakIn(database, id, period, points) };
 }
 
 /** The length of steps. Of hours that a prune removed, only the days are left. */
@@ -73,37 +125,38 @@ async function stepOf(
   return STEPS.find(isEnough) ?? STEPS.at(-1)!;
 }
 
-const COLUMNS = "o.at, o.online, o.players_online, o.players_max, o.latency_ms";
-
+/**
+ * The observations that hold in a period: those in it, and those shortly before it. `undefined`: there
+ * are too many.
+ */
 async function observationsOf(
   database: Database,
   id: number,
   { from, to }: Period,
-  limit: number,
-): Promise<readonly Row[]> {
+): Promise<Observed[] | undefined> {
   const time = timeParameter(database);
-  return await database.rows(
-    `select ${COLUMNS} from observations o where o.server = ? and o.at >= ${time} ` +
-      `and o.at <= ${time} order by o.at, o.scan limit ?`,
-    [id, from, to, limit],
+  const rows = await database.rows(
+    "select o.at, o.scan, o.online, o.players_online, o.players_max, o.latency_ms " +
+      `from observations o where o.server = ? and o.at >= ${time} and o.at <= ${time} ` +
+      "order by o.at, o.scan limit ?",
+    [id, from - VALID_MS, to, MAX_OBSERVED + 1],
   );
+  return rows.length > MAX_OBSERVED ? undefined : rows.map(observedOf);
+}
+
+function observedOf(row: Row): Observed {
+  return {
+    at: Number(row.at),
+    scan: Number(row.scan),
+    online: row.online === 1,
+    players: numberOrNull(row.players_online),
+    slots: numberOrNull(row.players_max),
+    latencyMs: numberOrNull(row.latency_ms),
+  };
 }
 
 function numberOrNull(value: Value): number | null {
   return value === null ? null : Number(value);
-}
-
-function pointOf(row: Row): HistoryPoint {
-  const isOnline = row.online === 1;
-  const players = isOnline ? numberOrNull(row.players_online) : null;
-  return {
-    at: Number(row.at),
-    online: isOnline,
-    players,
-    playersMost: players,
-    slots: isOnline ? numberOrNull(row.players_max) : null,
-    latencyMs: isOnline ? numberOrNull(row.latency_ms) : null,
-  };
 }
 
 /** The first point with the most players. */
@@ -135,25 +188,13 @@ async function peakIn(
   return ofSteps !== null && ofSteps.players > observed.players ? ofSteps : observed;
 }
 
-/** The points of steps. Those in which nothing is known of the server are missing. */
-async function stepsOf(
-  database: Database,
-  id: number,
-  period: Period,
-  step: number,
-): Promise<HistoryPoint[]> {
-  const points = await observedSteps(database, id, period, step);
-  if (step >= HOUR_MS) await addRollups(database, id, period, step, points);
-  return [...points.values()].sort((a, b) => a.at - b.at);
-}
-
 /** The steps by observations: the mean of those in a step. */
 async function observedSteps(
   database: Database,
   id: number,
   { from, to }: Period,
   step: number,
-): Promise<Map<number, HistoryPoint>> {
+): Promise<Map<number, ObservedStep>> {
   const time = timeParameter(database);
   const at = database.engine === "postgres"
     ? `(floor(extract(epoch from o.at) * 1000 / ${step}) * ${step})::bigint`
@@ -163,125 +204,39 @@ async function observedSteps(
     `select ${at} as step_at, max(case when o.online = true then 1 else 0 end) as online, ` +
       `avg(1.0 * ${whenOnline("players_online")}) as players, ` +
       `max(${whenOnline("players_online")}) as most, ` +
-      `max(${whenOnline("players_max")}) as slots, avg(${whenOnline("latency_ms")}) as latency ` +
+      `max(${whenOnline("players_max")}) as slots, avg(${whenOnline("latency_ms")}) as latency, ` +
+      `min(${whenOnline("latency_ms")}) as least, max(${whenOnline("latency_ms")}) as greatest ` +
       `from observations o where o.server = ? and o.at >= ${time} and o.at <= ${time} group by 1`,
     [id, from, to],
   );
   return new Map(rows.map((row) => [Number(row.step_at), {
-    at: Number(row.step_at),
     online: Number(row.online) === 1,
     players: numberOrNull(row.players),
     playersMost: numberOrNull(row.most),
     slots: numberOrNull(row.slots),
     latencyMs: numberOrNull(row.latency),
+    latencyLeast: numberOrNull(row.least),
+    latencyMost: numberOrNull(row.greatest),
   }]));
 }
 
 /**
- * Replaces state and players of steps by those of rollups, which take account of how long each
- * observation was valid, and which stay when observations are pruned.
+ * The uptime of steps by rollups, which take account of how long each observation was valid, and
+ * which stay when observations are pruned.
  */
-async function addRollups(
+async function rolledUp(
   database: Database,
   id: number,
   { from, to }: Period,
   step: number,
-  points: Map<number, HistoryPoint>,
-): Promise<void> {
-  const start = startOf(from, DAY_MS);
-  const hours = step < DAY_MS
+): Promise<Map<number, Uptime>> {
+  const points = step < DAY_MS
     ? await hourPoints(database, id, startOf(from, HOUR_MS), to)
-    : await uptimePoints(database, id, start, to);
-  const steps = new Map<number, { onlineS: number; playerS: number; most: number | null }>();
-  for (const { at, onlineS, playerS, playersMax } of hours) {
-    const key = startOf(at, step);
-    const { onlineS: online, playerS: player, most } = steps.get(key) ??
-      { onlineS: 0, playerS: 0, most: null };
-    steps.set(key, {
-      onlineS: online + onlineS,
-      playerS: player + playerS,
-      most: playersMax === null ? most : Math.max(most ?? playersMax, playersMax),
-    });
+    : await uptimePoints(database, id, startOf(from, DAY_MS), to);
+  const steps = new Map<number, Uptime>();
+  for (const point of points) {
+    const start = startOf(point.at, step);
+    steps.set(start, addUptime(steps.get(start) ?? UNWATCHED, point));
   }
-  for (const [at, { onlineS, playerS, most }] of steps) {
-    const observed = points.get(at);
-    points.set(at, {
-      at,
-      online: onlineS > 0,
-      players: onlineS > 0 && most !== null ? playerS / onlineS : null,
-      playersMost: most,
-      slots: observed?.slots ?? null,
-      latencyMs: observed?.latencyMs ?? null,
-    });
-  }
-}
-
-/** The parts of a period in which no watch that observed the server ran. */
-async function unwatchedIn(
-  database: Database,
-  id: number,
-  period: Period,
-): Promise<Period[]> {
-  const spans = await spansOf(database, id, period);
-  const gaps: Period[] = [];
-  let end = period.from;
-  for (const { from, to } of await withSealed(database, id, period, spans)) {
-    if (from >= period.to) break;
-    if (from > end) gaps.push({ from: end, to: from });
-    end = Math.max(end, to);
-  }
-  if (end < period.to) gaps.push({ from: end, to: period.to });
-  return gaps;
-}
-
-/**
- * The times in which watches that observed the server ran, in their order, as far as they are still
- * known.
- */
-async function spansOf(
-  database: Database,
-  id: number,
-  { from, to }: Period,
-): Promise<Period[]> {
-  const time = timeParameter(database);
-  const rows = await database.rows(
-    `select w.started_at, w.ended_at from watch_spans w where w.started_at < ${time} ` +
-      `and w.ended_at > ${time} and w.scan in (select o.scan from observations o ` +
-      `where o.server = ? and o.at >= ${time} and o.at <= ${time}) order by w.started_at`,
-    [to, from, id, from - VALID_MS, to],
-  );
-  return rows.map((row) => ({ from: Number(row.started_at), to: Number(row.ended_at) }));
-}
-
-/**
- * Adds the final hours and days that rollups call watched for longer than the spans do: a prune
- * removed their spans or observations. Where in a day the watch ran is not known any more: the
- * whole day is added.
- */
-async function withSealed(
-  database: Database,
-  id: number,
-  { from, to }: Period,
-  spans: readonly Period[],
-): Promise<Period[]> {
-  const { sealedUntil } = await readState(database);
-  const end = Math.min(startOf(to + DAY_MS - 1, DAY_MS), sealedUntil);
-  if (from >= end) return [...spans];
-  const points = await uptimePoints(database, id, startOf(from, DAY_MS), end);
-  const sealed = points
-    .map(({ at, hours, watchedS }) => ({ from: at, to: at + hours * HOUR_MS, watchedS }))
-    .filter((one) => one.watchedS > 0 && one.to > from && one.watchedS > knownS(one, spans));
-  return [...spans, ...sealed].sort((a, b) => a.from - b.from);
-}
-
-/** The seconds of a period that spans contain, rounded up. */
-function knownS(period: Period, spans: readonly Period[]): number {
-  let [knownMs, end] = [0, period.from];
-  for (const { from, to } of spans) {
-    const [start, stop] = [Math.max(from, end), Math.min(to, period.to)];
-    if (start >= stop) continue;
-    knownMs += stop - start;
-    end = stop;
-  }
-  return Math.ceil(knownMs / 1000);
+  return steps;
 }

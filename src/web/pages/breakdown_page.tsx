@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { LineChart, type LineChartData } from "../charts/line_chart.tsx";
+import { Chart, type ChartProperties } from "../charts/chart.tsx";
 import type { Facets, Trend, TrendsQuery } from "../data/dashboard_data.ts";
 import { FACET_TITLES, FilterChips } from "../parts/facet_list.tsx";
 import { acceptedUrl, serversUrl } from "../parts/links.ts";
@@ -13,7 +13,7 @@ import { countText } from "../parts/quantities.ts";
 import { safeText } from "../parts/texts.tsx";
 import { Card, Empty, PageHead, Tabs } from "../parts/blocks.tsx";
 import { htmlDocument } from "./layout.tsx";
-import { NoTrend, PERIODS, usualStep } from "./overview_page.tsx";
+import { NoTrend, PERIODS, trendPiece } from "./overview_page.tsx";
 import type { PageContext } from "./page_context.ts";
 
 /** What the breakdown shows. */
@@ -115,7 +115,7 @@ function OverTime({ data, now }: { data: BreakdownPageData; now: number }) {
     >
       {known.length === 0
         ? <NoTrend />
-        : <LineChart data={chartOf(known, `Online by ${by}`, days, now)} />}
+        : <Chart data={chartOf(known, `Online by ${by}`, days, now)} />}
     </Card>
   );
 }
@@ -124,16 +124,19 @@ function OverTime({ data, now }: { data: BreakdownPageData; now: number }) {
 function chartOf(
   trends: readonly Trend[],
   title: string,
-  days: number,
+  days: TrendsQuery["days"],
   now: number,
-): LineChartData {
+): ChartProperties {
   const times = [...new Set(trends.flatMap(({ points }) => points.map(({ at }) => at)))]
     .sort((a, b) => a - b);
-  const series = trends.map(({ value, points }, color) => {
-    const byTime = new Map(points.map(({ at, online }) => [at, online]));
-    const values = times.map((at) => byTime.get(at) ?? null);
-    return { name: safeText(value ?? "unknown", 40), color, values };
-  });
-  const from = now - days * 86_400_000;
-  return { title, unit: "servers", from, to: now, times, step: usualStep(times), series };
+  const lines = trends.map(({ points }) => new Map(points.map(({ at, online }) => [at, online])));
+  return {
+    ...{ title, unit: "servers", from: now - days * 86_400_000, to: now },
+    series: trends.map(({ value }, color) => ({
+      ...{ name: safeText(value ?? "unknown", 40), color, shape: "line" },
+    })),
+    pieces: times.flatMap((at) =>
+      trendPiece(at, days, now, lines.map((line) => line.get(at) ?? null))
+    ),
+  };
 }

@@ -4,8 +4,10 @@
  *
  * @module
  */
-import type { Overview, Trend, TrendsQuery } from "../data/dashboard_data.ts";
-import { LineChart, type LineChartData } from "../charts/line_chart.tsx";
+import { DAY_MS, HOUR_MS } from "../../store/uptime/rollup_hours.ts";
+import type { Overview, Trend, TrendPoint, TrendsQuery } from "../data/dashboard_data.ts";
+import type { Piece, Series } from "../browser/chart_data.ts";
+import { Chart, type ChartProperties } from "../charts/chart.tsx";
 import { serversUrl } from "../parts/links.ts";
 import { countText, percentText } from "../parts/quantities.ts";
 import { Age } from "../parts/texts.tsx";
@@ -97,7 +99,7 @@ function Content({ data, context }: { data: OverviewPageData; context: PageConte
       >
         {trend === undefined || trend.points.length === 0 ? <NoTrend /> : (
           <div class="grid">
-            {trendCharts(trend, days, now).map((chart) => <LineChart data={chart} />)}
+            {trendCharts(trend, days, now).map((chart) => <Chart data={chart} />)}
           </div>
         )}
       </Card>
@@ -150,41 +152,41 @@ export function NoTrend() {
 }
 
 /** The charts of a trend: servers, and players. */
-export function trendCharts(trend: Trend, days: number, now: number): LineChartData[] {
-  const { points } = trend;
-  const common = {
-    from: now - days * 86_400_000,
-    to: now,
-    times: points.map(({ at }) => at),
-    step: usualStep(points.map(({ at }) => at)),
-  };
+export function trendCharts(
+  { points }: Trend,
+  days: TrendsQuery["days"],
+  now: number,
+): ChartProperties[] {
+  const piecesOf = (valuesOf: (point: TrendPoint) => readonly number[]) =>
+    points.flatMap((point) => trendPiece(point.at, days, now, valuesOf(point)));
+  const common = { from: now - days * DAY_MS, to: now };
+  const players: Series = { name: "players", color: 1, shape: "area" };
   return [
     {
-      ...common,
-      title: "Servers",
-      unit: "servers",
+      ...{ ...common, title: "Servers", unit: "servers" },
       series: [
-        { name: "watched", color: 7, values: points.map(({ servers }) => servers) },
-        { name: "online", color: 0, values: points.map(({ online }) => online), isFilled: true },
+        { name: "watched", color: 7, shape: "line" },
+        { name: "online", color: 0, shape: "area" },
       ],
+      pieces: piecesOf(({ servers, online }) => [servers, online]),
     },
     {
-      ...common,
-      title: "Players",
-      unit: "players",
-      series: [
-        { name: "players", color: 1, values: points.map(({ players }) => players), isFilled: true },
-      ],
+      ...{ ...common, title: "Players", unit: "players", series: [players] },
+      pieces: piecesOf((point) => [point.players]),
     },
   ];
 }
 
-/** The least distance of consecutive times: that of a series without gaps. */
-export function usualStep(times: readonly number[]): number | undefined {
-  let least: number | undefined;
-  for (let i = 1; i < times.length; i++) {
-    const distance = times[i] - times[i - 1];
-    if (distance > 0 && (least === undefined || distance < least)) least = distance;
-  }
-  return least;
+/** The part of an hour or day of a trend that is in its period. */
+export function trendPiece(
+  at: number,
+  days: TrendsQuery["days"],
+  now: number,
+  values: readonly (number | null)[],
+): Piece[] {
+  const [from, to] = [
+    Math.max(at, now - days * DAY_MS),
+    Math.min(at + (days <= 7 ? HOUR_MS : DAY_MS), now),
+  ];
+  return from < to ? [[from, to, ...values]] : [];
 }

@@ -6,6 +6,8 @@
  */
 import type { ListedParts } from "../../store/parts/part_list.ts";
 import { scanName, type StoredScan } from "../../store/scans/scan_list.ts";
+import type { Piece } from "../browser/chart_data.ts";
+import { Chart } from "../charts/chart.tsx";
 import type { ListedServer } from "../data/dashboard_data.ts";
 import { ageText, countText, durationText, percentText, UNKNOWN } from "../parts/quantities.ts";
 import { isCampaign, PartCounts, PartLists } from "../parts/campaign_parts.tsx";
@@ -24,13 +26,18 @@ export interface ScanPageData {
   readonly finds: readonly ListedServer[];
   /** The parts that run, and those that failed too often. */
   readonly parts: ListedParts;
+  /** Probes and replies a second of a scan that runs, since its start. */
+  readonly rates: readonly Piece[];
 }
 
 /** The form of identities. Another program may have written any text. */
 const IDENTITY = /^[\w-]{1,36}$/;
 
 /** The page `/scans/{id}`. */
-export function scanPage({ scan, finds, parts }: ScanPageData, context: PageContext): string {
+export function scanPage(
+  { scan, finds, parts, rates }: ScanPageData,
+  context: PageContext,
+): string {
   const isRunning = scan.state === "running" && IDENTITY.test(scan.scan_id);
   const { now, hasPlaces } = context;
   return htmlDocument({
@@ -46,7 +53,7 @@ export function scanPage({ scan, finds, parts }: ScanPageData, context: PageCont
         </PageHead>
         <Progress scan={scan} now={now} />
         <Figures scan={scan} />
-        {isRunning && <LiveCharts />}
+        {isRunning && <LiveCharts scan={scan} rates={rates} now={now} />}
         {isCampaign(scan) && (
           <>
             <PartCounts scan={scan} />
@@ -124,27 +131,42 @@ function Figures({ scan }: { scan: StoredScan }) {
   );
 }
 
-/** The charts that `live.js` draws. */
-function LiveCharts() {
+/** The charts to which `live.js` adds values. */
+function LiveCharts(
+  { scan, rates, now }: { scan: StoredScan; rates: readonly Piece[]; now: number },
+) {
+  const to = scan.heartbeat_at ?? now;
+  const from = Math.min(scan.started_at ?? to, to, ...rates.slice(0, 1).map(([at]) => at));
+  const period = { from, to: Math.max(to, from + 1) };
+  const piecesOf = (column: 2 | 3) =>
+    rates.map((piece): Piece => [piece[0], piece[1], piece[column] ?? null]);
   return (
-    <div class="grid" data-live-charts hidden>
-      <LiveChart name="probes" title="Packets a second" color={1} />
-      <LiveChart name="replies" title="Replies a second" color={0} />
+    <div class="grid" data-live-charts>
+      <LiveChart name="probes" title="Packets" color={1} {...period} pieces={piecesOf(2)} />
+      <LiveChart name="replies" title="Replies" color={0} {...period} pieces={piecesOf(3)} />
     </div>
   );
 }
 
-function LiveChart({ name, title, color }: { name: string; title: string; color: number }) {
+function LiveChart(
+  { name, title, color, from, to, pieces }: {
+    readonly name: string;
+    readonly title: string;
+    readonly color: number;
+    readonly from: number;
+    readonly to: number;
+    readonly pieces: readonly Piece[];
+  },
+) {
+  const series = [{ name: title.toLowerCase(), color, shape: "area" }] as const;
   return (
-    <Card title={title} aside={<b data-live={`${name}-rate`}></b>}>
-      <svg
-        class={`axes live-chart s${color}`}
-        data-live-chart={name}
-        width="100%"
-        height="120"
-        role="img"
-        aria-label={`${title} in the last minutes`}
-      />
+    <Card title={`${title} a second`} aside={<b data-live={`${name}-rate`}></b>}>
+      <div data-live-chart={name}>
+        <Chart
+          data={{ title, unit: `${series[0].name} a second`, from, to, series, pieces }}
+          isGrowing
+        />
+      </div>
     </Card>
   );
 }

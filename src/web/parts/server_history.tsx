@@ -4,7 +4,8 @@
  *
  * @module
  */
-import { type Band, LineChart, type LineChartData } from "../charts/line_chart.tsx";
+import type { Band } from "../browser/chart_data.ts";
+import { Chart, type ChartProperties } from "../charts/chart.tsx";
 import type { History } from "../data/dashboard_data.ts";
 import { timeText } from "./quantities.ts";
 import { Card, Tabs } from "./blocks.tsx";
@@ -43,59 +44,76 @@ export function HistoryCharts(
         </div>
       }
     >
-      <LineChart data={playersChart(history)} />
-      <LineChart data={latencyChart(history)} />
+      <Chart data={playersChart(history)} />
+      <Chart data={latencyChart(history)} />
     </Card>
   );
 }
 
-function playersChart(history: History): LineChartData {
-  const { points } = history;
-  const values = (name: "slots" | "players" | "playersMost") => points.map((one) => one[name]);
+function playersChart(history: History): ChartProperties {
+  const { points, step } = history;
+  const [slots, most, players] = [
+    { name: "slots", color: 7, shape: "line" },
+    { name: "most players", color: 1, shape: "line" },
+    { name: "players", color: 0, shape: "area" },
+  ] as const;
   return {
     ...periodOf(history),
     title: "Players",
     unit: "players",
-    series: [
-      { name: "slots", color: 7, values: values("slots") },
-      { name: "most players", color: 1, values: values("playersMost") },
-      { name: "players", color: 0, values: values("players"), isFilled: true },
-    ],
+    series: step > 0 ? [slots, most, players] : [slots, players],
+    pieces: points.map((one) =>
+      step > 0
+        ? [one.at, one.until, one.slots, one.playersMost, one.players]
+        : [one.at, one.until, one.slots, one.players]
+    ),
   };
 }
 
-function latencyChart(history: History): LineChartData {
-  const values = history.points.map(({ latencyMs }) => latencyMs);
-  return {
+/** The latency: a point for each observation, or its range in each step. */
+function latencyChart(history: History): ChartProperties {
+  const { points, step } = history;
+  const known = points.filter(({ latencyMs }) => latencyMs !== null);
+  const common = {
     ...periodOf(history),
     title: "Latency",
     unit: "milliseconds",
     areCounts: false,
-    series: [{ name: "latency", color: 5, values }],
+  };
+  if (step === 0) {
+    return {
+      ...common,
+      series: [{ name: "latency", color: 5, shape: "dash" }],
+      pieces: known.map(({ at, latencyMs }) => [at, at, latencyMs]),
+    };
+  }
+  return {
+    ...common,
+    series: [
+      { name: "least", color: 5, shape: "least" },
+      { name: "mean", color: 5, shape: "dash" },
+      { name: "greatest", color: 5, shape: "greatest" },
+    ],
+    pieces: known.map(({ at, until, latencyLeast, latencyMs, latencyMost }) => [
+      ...[at, until, latencyLeast, latencyMs, latencyMost] as const,
+    ]),
   };
 }
 
 /** What the charts of a history have in common. */
 function periodOf(history: History) {
-  const { from, to, points, step } = history;
-  return {
-    from,
-    to,
-    times: points.map(({ at }) => at),
-    step: step > 0 ? step : undefined,
-    bands: bandsOf(history),
-  };
+  return { from: history.from, to: history.to, bands: bandsOf(history) };
 }
 
 /** The times in which the server was offline, or not watched. */
-function bandsOf({ points, step, unwatched, to }: History): Band[] {
+function bandsOf({ points, unwatched }: History): Band[] {
   const bands: Band[] = unwatched.map((one) => ({ ...one, kind: "unwatched" }));
-  points.forEach(({ at, online }, i) => {
-    if (online !== false) return;
-    const end = step > 0 ? at + step : points[i + 1]?.at ?? to;
-    const last = bands[bands.length - 1];
-    if (last?.kind === "offline" && last.to >= at) bands[bands.length - 1] = { ...last, to: end };
-    else bands.push({ from: at, to: end, kind: "offline" });
-  });
+  for (const { at, until, online } of points) {
+    if (online || until === at) continue;
+    const last = bands.at(-1);
+    if (last?.kind === "offline" && last.to === at) {
+      bands[bands.length - 1] = { ...last, to: until };
+    } else bands.push({ from: at, to: until, kind: "offline" });
+  }
   return bands;
 }

@@ -4,10 +4,11 @@
  *
  * @module
  */
-import { nodeCrypto, nodeModule } from "../../core/node_modules.ts";
+import { nodeCrypto } from "../../core/node_modules.ts";
 import { raw } from "npm:hono@4.13.19/html";
 import script from "../browser/report.ts" with { type: "text" };
-import { LineChart } from "../charts/line_chart.tsx";
+import { Chart } from "../charts/chart.tsx";
+import { chartScript, styleSheet, withoutTypes } from "../client_files.ts";
 import type { Trend } from "../data/dashboard_data.ts";
 import { trendCharts } from "../pages/overview_page.tsx";
 import { Bars, shownBars } from "../parts/bars.tsx";
@@ -16,8 +17,6 @@ import { countText, percentText, timeText } from "../parts/quantities.ts";
 import { Attribution, safeText } from "../parts/texts.tsx";
 import mark from "../style/mark.svg" with { type: "text" };
 import reportStyle from "../style/report.css" with { type: "text" };
-import style from "../style/style.css" with { type: "text" };
-import { colorRules } from "../style/tokens.ts";
 import type { ReportData } from "./report_data.ts";
 import { ReportMap } from "./report_map.tsx";
 import { encodeRows } from "./report_rows.ts";
@@ -41,14 +40,14 @@ export const TREND_DAYS = 30;
 
 /** The report as an HTML document. */
 export function reportPage(data: ReportData, context: ReportContext): string {
-  const css = colorRules() + style + reportStyle;
-  const code = nodeModule().stripTypeScriptTypes(script);
+  const css = styleSheet() + reportStyle;
+  const scripts = [withoutTypes(script), ...hasTrend(context) ? [chartScript()] : []];
   const title = `Servers of ${safeText(context.source, 80)}`;
   return "<!doctype html>\n" + String(
     <html lang="en">
       <head>
         <meta charset="utf-8" />
-        <meta http-equiv="Content-Security-Policy" content={policyOf(css, code)} />
+        <meta http-equiv="Content-Security-Policy" content={policyOf(css, scripts)} />
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <meta name="color-scheme" content="light dark" />
         <meta name="referrer" content="no-referrer" />
@@ -79,7 +78,7 @@ export function reportPage(data: ReportData, context: ReportContext): string {
         <script type="application/octet-stream" id="rows" data-now={context.now}>
           {raw(encodeRows(data.rows, context.now))}
         </script>
-        <script>{raw(code)}</script>
+        {scripts.map((code) => <script>{raw(code)}</script>)}
       </body>
     </html>,
   );
@@ -88,13 +87,13 @@ export function reportPage(data: ReportData, context: ReportContext): string {
 /** The mark as an image in the file. */
 const MARK = `data:image/svg+xml;base64,${new TextEncoder().encode(mark).toBase64()}`;
 
-/** The policy: nothing but this style, this script, and images in the file. */
-function policyOf(css: string, code: string): string {
+/** The policy: nothing but this style, these scripts, and images in the file. */
+function policyOf(css: string, scripts: readonly string[]): string {
   const hash = (text: string) =>
     `'sha256-${nodeCrypto().createHash("sha256").update(text).digest("base64")}'`;
   return [
     "default-src 'none'",
-    `script-src ${hash(code)}`,
+    `script-src ${scripts.map(hash).join(" ")}`,
     `style-src ${hash(css)}`,
     "img-src data:",
     "base-uri 'none'",
@@ -127,12 +126,18 @@ function Summary({ data: { facets, replies } }: { data: ReportData }) {
   );
 }
 
-function Trends({ context: { trend, now } }: { context: ReportContext }) {
-  if (trend === undefined || trend.points.length === 0) return null;
+/** Whether a report has charts. */
+function hasTrend({ trend }: ReportContext): boolean {
+  return trend !== undefined && trend.points.length > 0;
+}
+
+function Trends({ context }: { context: ReportContext }) {
+  const { trend, now } = context;
+  if (trend === undefined || !hasTrend(context)) return null;
   return (
     <Card title={`Watched servers in the last ${TREND_DAYS} days`}>
       <div class="grid">
-        {trendCharts(trend, TREND_DAYS, now).map((chart) => <LineChart data={chart} />)}
+        {trendCharts(trend, TREND_DAYS, now).map((chart) => <Chart data={chart} />)}
       </div>
     </Card>
   );

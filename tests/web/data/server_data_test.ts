@@ -71,12 +71,17 @@ onEngines(
     ]];
     await watch(database, new Map([[1, polls]]), [[at(0), at(30)], [at(60), at(90)]]);
     const history = await dataOf(database).history(await idOf(database, 1), at(-10), at(120));
+    const untils = [5, 10, 30, 80, 90].map(at);
     assertEquals(history, {
       ...{ from: at(-10), to: at(120), step: 0 },
       points: polls.map(([at, players]) => {
         const [online, known] = [players !== undefined, players ?? null];
         const [slots, latencyMs] = online ? [100, 5] : [null, null];
-        return { at, online, players: known, playersMost: known, slots, latencyMs };
+        const until = untils.shift()!;
+        return {
+          ...{ at, until, online, players: known, playersMost: known, slots },
+          ...{ latencyMs, latencyLeast: latencyMs, latencyMost: latencyMs },
+        };
       }),
       unwatched: [
         { from: at(-10), to: at(0) },
@@ -107,8 +112,9 @@ onEngines(
     assertEquals(history.peak, { players: 100, at: START + 100 * MINUTE });
     for (const { at, online, players: mean, playersMost } of history.points) {
       const start = (at - START) / MINUTE;
-      const known = minutes.filter((one) => one >= start && one < start + 15)
-        .flatMap((one) => players(one) ?? []);
+      // The players of a poll are those of the next two minutes too.
+      const known = Array.from({ length: 15 }, (_, i) => players(start + i - (start + i) % 2))
+        .flatMap((one) => one ?? []);
       assertEquals(online, known.length > 0, `${start}`);
       assertEquals(playersMost, known.length > 0 ? Math.max(...known) : null, `${start}`);
       const expected = known.reduce((sum, one) => sum + one, 0) / known.length;

@@ -19,6 +19,9 @@ const HARMLESS = pagesWith("Sample");
 /** Control characters but line feeds, characters that reorder text, and halves of characters. */
 const HARMFUL = /(?!\n)\p{Cc}|[\u200b\u202a-\u202e\u2066-\u2069]|\p{Cs}/u;
 
+/** The data of charts: JSON without the beginning of a tag. */
+const CHART_DATA = /<script type="application\/json">(\{[^<]*\})<\/script>/g;
+
 /** The names of elements with those of their attributes: `a[href]`. */
 function shapes(html: string): Set<string> {
   return new Set(
@@ -80,9 +83,15 @@ Deno.test("pages have no inline script or style, and scripts only of the dashboa
     for (const { name, attributes } of elementsOf(html)) {
       assert(!["style", "iframe", "object", "base"].includes(name), `${path}: ${name}`);
       assert(![...attributes.keys()].some((key) => /^(on|style)/.test(key)), path);
-      if (name === "script") assertEquals([...attributes.keys()], ["type", "src"]);
+      if (name === "script" && attributes.get("type") !== "application/json") {
+        assertEquals([...attributes.keys()], ["type", "src"]);
+      }
     }
-    assert(!/<script[^>]*>[^<]/.test(html), path);
+    assert(!/<script[^>]*>[^<]/.test(html.replace(CHART_DATA, "")), path);
+    for (const [, data] of html.matchAll(CHART_DATA)) {
+      const { from, to, pieces } = JSON.parse(data);
+      assert(from < to && Array.isArray(pieces), path);
+    }
   }
 });
 

@@ -154,8 +154,9 @@ function facetsOf(text: string): Facets {
 
 function historyOf(): History {
   const points = Array.from({ length: 50 }, (_, i) => ({
-    ...{ at: NOW - (50 - i) * HOUR, online: i % 10 === 0 ? false : true, players: i, slots: 60 },
-    ...{ playersMost: i, latencyMs: i % 7 === 0 ? null : i / 3 },
+    ...{ at: NOW - (50 - i) * HOUR, until: NOW - (49 - i) * HOUR, online: i % 10 !== 0 },
+    ...{ players: i, slots: 60, playersMost: i, latencyMs: i % 7 === 0 ? null : i / 3 },
+    ...{ latencyLeast: i % 7 === 0 ? null : i / 4, latencyMost: i % 7 === 0 ? null : i / 2 },
   }));
   const unwatched = [{ from: NOW - 20 * HOUR, to: NOW - 15 * HOUR }];
   const [from, peak] = [NOW - 50 * HOUR, { players: 49, at: NOW - HOUR }];
@@ -195,6 +196,7 @@ export function pagesWith(text: string): Map<string, string> {
   const query = { filters, sort: "players", limit: 50 } as const;
   const square = { address: 0xcb000000, prefix: 8 } as const;
   const cells = { square, cells: [0, 9, 65_535], values: [1, 2, 3], servers: 6 };
+  const rates = [[NOW - HOUR, NOW - 5000, 9, 1], [NOW - 5000, NOW, 7, 2]] as const;
   const context = (path: string) => contextOf(path, text);
   const data = { overview: { ...overview, newest: [server], running }, trend, days: 7 } as const;
   const breakdown = { facets, trends: [trend], by: "version", days: 7 } as const;
@@ -217,9 +219,15 @@ export function pagesWith(text: string): Map<string, string> {
     ["/scans", scansPage({ scans: running }, context("/scans"))],
     [
       "/scans/1",
-      scanPage({ scan: running[0], finds: [server], parts: partsOf(text) }, context("/scans/1")),
+      scanPage(
+        { scan: running[0], finds: [server], parts: partsOf(text), rates },
+        context("/scans/1"),
+      ),
     ],
-    ["/scans/2", scanPage({ scan: sweep, finds: [], parts: NO_PARTS }, context("/scans/2"))],
+    [
+      "/scans/2",
+      scanPage({ scan: sweep, finds: [], parts: NO_PARTS, rates: [] }, context("/scans/2")),
+    ],
     [
       "/events",
       eventsPage({

@@ -228,6 +228,14 @@ Deno.test("a report names what it leaves out, shows trends and attributions, and
   const html = reportPage(collected(two, 1), { ...CONTEXT, trend, attributions });
   assertStringIncludes(html, "The table has 1 of 2 servers: those with the most players.");
   assertStringIncludes(html, "Watched servers in the last 30 days");
+  const scripts = [...html.matchAll(/<script>([\s\S]*?)<\/script>/g)].map(([, code]) => code);
+  const hashes = scripts.map((code) =>
+    `&#39;sha256-${nodeCrypto.createHash("sha256").update(code).digest("base64")}&#39;`
+  );
+  assertStringIncludes(html, `script-src ${hashes.join(" ")}; style-src`);
+  new Function(scripts[1]); // it is one script, without imports and exports
+  assertStringIncludes(scripts[1], "uPlot");
+  assert(!reportPage(collected(two, 1), CONTEXT).includes("uPlot="));
   assertStringIncludes(html, '<a href="https://db-ip.com" rel="noreferrer">db-ip.com</a>');
   const empty = reportPage(collected([]), CONTEXT);
   elementsOf(withoutTexts(empty));

@@ -1,0 +1,124 @@
+/** The data of charts, which pages contain as JSON, and what `charts.ts` draws of them. */
+
+/** Values of a time: those of each series; null: unknown. */
+export type Values = readonly (number | null)[];
+
+/** A time with the same values: its start, its end, the values. A start that is its end is a point. */
+export type Piece = readonly [at: number, until: number, ...values: Values];
+
+/** A series of a chart. */
+export interface Series {
+  readonly name: string;
+  /** The number of its colour, 0 to 7. */
+  readonly color: number;
+  /**
+   * How it is drawn: a line with an edge at each change, also with a tinted area below; a dash for
+   * each time; or the least and the greatest value of a time, between which a box is drawn.
+   */
+  readonly shape: "line" | "area" | "dash" | "least" | "greatest";
+}
+
+/** A period of a chart with its own ground. */
+export interface Band {
+  readonly from: number;
+  readonly to: number;
+  readonly kind: "unwatched" | "offline";
+}
+
+/** A chart of values over time. Times are Unix milliseconds. */
+export interface ChartData {
+  readonly title: string;
+  /** The unit of the values, such as `players`. */
+  readonly unit: string;
+  /** The period: the ends of the time axis. */
+  readonly from: number;
+  readonly to: number;
+  readonly series: readonly Series[];
+  /** In the order of times. They do not overlap. */
+  readonly pieces: readonly Piece[];
+  readonly bands: readonly Band[];
+  /** Whether values are counts, so that marked values are whole numbers. */
+  readonly areCounts: boolean;
+}
+
+/** The meanings of bands. */
+export const BANDS: Readonly<Record<Band["kind"], string>> = {
+  unwatched: "not watched",
+  offline: "offline",
+};
+
+/** Times in ascending order, and for each series its values at these times. */
+export interface Columns {
+  readonly times: number[];
+  readonly values: (number | null)[][];
+  /** Indexes of times that are points. */
+  readonly points: number[];
+}
+
+/**
+ * The corners of the lines. The first and the last time are the ends of the period. Values are null
+ * where a line has a gap.
+ */
+export function columnsOf({ from, to, series, pieces }: ChartData): Columns {
+  const columns: Columns = { times: [], values: series.map(() => []), points: [] };
+  const add = (at: number, values: Values) => {
+    columns.times.push(at);
+    series.forEach((_, i) => columns.values[i].push(values[i] ?? null));
+  };
+  let end = from;
+  add(from, []);
+  for (const [at, until, ...values] of pieces) {
+    if (at < from || until > to) continue;
+    if (at > end) add((at + end) / 2, []);
+    if (at === until) columns.points.push(columns.times.length);
+    add(at, values);
+    if (until > at) add(until, values);
+    end = until;
+  }
+  add((end + to) / 2, []);
+  add(to, []);
+  return columns;
+}
+
+/**
+ * The piece at a time: the one that contains it, or else the nearest point.
+ *
+ * @param reach How far away a point may be, milliseconds.
+ */
+export function pieceAt(pieces: readonly Piece[], time: number, reach: number): Piece | undefined {
+  let [low, high] = [0, pieces.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (pieces[middle][0] <= time) low = middle + 1;
+    else high = middle;
+  }
+  const [before, after] = [pieces[low - 1], pieces[low]];
+  if (before !== undefined && time < before[1]) return before;
+  const distances = [before, after].filter((piece) => piece !== undefined)
+    .map((piece) => ({ piece, ms: piece === before ? time - piece[1] : piece[0] - time }))
+    .filter(({ ms }) => ms <= reach);
+  return distances.sort((a, b) => a.ms - b.ms)[0]?.piece;
+}
+
+/** Pieces with half their number: each two neighbours become one, with the mean of their values. */
+export function halved(pieces: readonly Piece[]): Piece[] {
+  const merged: Piece[] = [];
+  for (let i = 0; i < pieces.length; i += 2) {
+    const [one, other] = [pieces[i], pieces[i + 1]];
+    merged.push(other === undefined ? one : mean(one, other));
+  }
+  return merged;
+}
+
+function mean([at, end, ...a]: Piece, [start, until, ...b]: Piece): Piece {
+  const [first, second] = [end - at, until - start];
+  return [
+    at,
+    until,
+    ...a.map((value, i) => {
+      const other = b[i];
+      if (value === null || other === null) return value ?? other;
+      return (value * first + other * second) / (first + second);
+    }),
+  ];
+}

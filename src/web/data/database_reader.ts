@@ -10,7 +10,7 @@ import { newestScans, runningScans, scanWithId } from "../../store/scans/scan_li
 import type { CachedServerIndex } from "../server_index/cached_server_index.ts";
 import type { ServerMapQuery } from "../server_index/map_cells.ts";
 import { type DashboardData, DataError, type MapCells, type MapQuery } from "./dashboard_data.ts";
-import { readHistory } from "./history.ts";
+import { readHistory } from "./history/read_history.ts";
 import { readIcon } from "./icons.ts";
 import { type PlaceLookup, UNKNOWN_PLACE } from "../../app/geoip/places.ts";
 import { countAll, readFinds, readOverview, STALE_MS } from "./overview.ts";

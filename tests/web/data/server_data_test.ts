@@ -1,5 +1,5 @@
 /**
- * Covers src/web/data/history.ts, src/web/data/trends.ts, src/web/data/server_details.ts,
+ * Covers src/web/data/history/read_history.ts, src/web/data/trends.ts, src/web/data/server_details.ts,
  * src/web/data/overview.ts and src/web/data/icons.ts.
  */
 import { assert, assertEquals } from "@std/assert";

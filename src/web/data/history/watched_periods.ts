@@ -3,10 +3,16 @@
  *
  * @module
  */
-import { type Database, timeParameter } from "../../store/database/database.ts";
-import { DAY_MS, HOUR_MS, readState, startOf, VALID_MS } from "../../store/uptime/rollup_hours.ts";
-import type { StoredSpan } from "../../store/uptime/uptime_of_polls.ts";
-import { uptimePoints } from "../../store/uptime/uptime_queries.ts";
+import { type Database, timeParameter } from "../../../store/database/database.ts";
+import {
+  DAY_MS,
+  HOUR_MS,
+  readState,
+  startOf,
+  VALID_MS,
+} from "../../../store/uptime/rollup_hours.ts";
+import type { StoredSpan } from "../../../store/uptime/uptime_of_polls.ts";
+import { uptimePoints } from "../../../store/uptime/uptime_queries.ts";
 
 /** A period of time, Unix milliseconds. */
 export interface Period {

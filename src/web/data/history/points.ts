@@ -9,8 +9,8 @@ import {
   type SeenState,
   type Uptime,
   uptimeOfStates,
-} from "../../store/uptime/uptime_of_polls.ts";
-import type { HistoryPoint } from "./dashboard_data.ts";
+} from "../../../store/uptime/uptime_of_polls.ts";
+import type { HistoryPoint } from "../dashboard_data.ts";
 import { gapsOf, type Period } from "./watched_periods.ts";
 
 /** An observation of a server. */

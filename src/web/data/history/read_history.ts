@@ -8,9 +8,15 @@ import {
   type Row,
   timeParameter,
   type Value,
-} from "../../store/database/database.ts";
-import { DAY_MS, HOUR_MS, readState, startOf, VALID_MS } from "../../store/uptime/rollup_hours.ts";
-import { optOutsOf } from "../../store/uptime/rollup_rows.ts";
+} from "../../../store/database/database.ts";
+import {
+  DAY_MS,
+  HOUR_MS,
+  readState,
+  startOf,
+  VALID_MS,
+} from "../../../store/uptime/rollup_hours.ts";
+import { optOutsOf } from "../../../store/uptime/rollup_rows.ts";
 import {
   addUptime,
   type HeldState,
@@ -18,16 +24,16 @@ import {
   type StoredSpan,
   UNWATCHED,
   type Uptime,
-} from "../../store/uptime/uptime_of_polls.ts";
-import { hourPoints, uptimePoints } from "../../store/uptime/uptime_queries.ts";
-import type { History, HistoryPoint } from "./dashboard_data.ts";
+} from "../../../store/uptime/uptime_of_polls.ts";
+import { hourPoints, uptimePoints } from "../../../store/uptime/uptime_queries.ts";
+import type { History, HistoryPoint } from "../dashboard_data.ts";
 import {
   changePoints,
   type Observed,
   type ObservedStep,
   stepPoints,
   uptimeOfSteps,
-} from "./history_points.ts";
+} from "./points.ts";
 import { gapsOf, type Period, spansOf, unwatchedIn } from "./watched_periods.ts";
 
 /** A period with at most this number of changes has a point for each. */

@@ -1,19 +1,19 @@
 /**
- * Tests src/web/data/history.ts, src/web/data/history_points.ts and src/web/data/watched_periods.ts
+ * Tests src/web/data/history/read_history.ts, src/web/data/history/points.ts and src/web/data/history/watched_periods.ts
  * with servers that do not change: values hold while a watch watches, and no longer.
  */
 import { assertEquals } from "@std/assert";
-import type { Database } from "../../../src/store/database/database.ts";
-import { identityOf } from "../../../src/store/rows/identity.ts";
-import { Store } from "../../../src/store/store.ts";
-import { DAY_MS, HOUR_MS } from "../../../src/store/uptime/rollup_hours.ts";
-import { rollUp } from "../../../src/store/uptime/roll_up.ts";
-import { writeSpans } from "../../../src/store/uptime/watch_spans.ts";
-import { readHistory } from "../../../src/web/data/history.ts";
-import { gapsOf } from "../../../src/web/data/watched_periods.ts";
-import { onEngines } from "../../store/databases.ts";
-import { writePolled } from "../../store/polls.ts";
-import { record, scanId, watchId } from "../../store/records.ts";
+import type { Database } from "../../../../src/store/database/database.ts";
+import { identityOf } from "../../../../src/store/rows/identity.ts";
+import { Store } from "../../../../src/store/store.ts";
+import { DAY_MS, HOUR_MS } from "../../../../src/store/uptime/rollup_hours.ts";
+import { rollUp } from "../../../../src/store/uptime/roll_up.ts";
+import { writeSpans } from "../../../../src/store/uptime/watch_spans.ts";
+import { readHistory } from "../../../../src/web/data/history/read_history.ts";
+import { gapsOf } from "../../../../src/web/data/history/watched_periods.ts";
+import { onEngines } from "../../../store/databases.ts";
+import { writePolled } from "../../../store/polls.ts";
+import { record, scanId, watchId } from "../../../store/records.ts";
 
 const MINUTE = 60_000;
 /** The start of a day. */

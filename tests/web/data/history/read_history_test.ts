@@ -1,15 +1,15 @@
 import { assertEquals } from "@std/assert";
-import { DAY_MS, HOUR_MS } from "../../../src/store/uptime/rollup_hours.ts";
-import { readHistory } from "../../../src/web/data/history.ts";
-import { timeParameter } from "../../../src/store/database/database.ts";
-import { Store } from "../../../src/store/store.ts";
-import { onEngines } from "../../store/databases.ts";
-import { record, watchId } from "../../store/records.ts";
-import { writeObservations } from "../../../src/store/rows/observation_rows.ts";
-import { downsampleObservations } from "../../../src/store/downsample.ts";
-import { rollUp } from "../../../src/store/uptime/roll_up.ts";
-import { removeHours, sealHours } from "../../../src/store/uptime/seal_hours.ts";
-import { writeSpans } from "../../../src/store/uptime/watch_spans.ts";
+import { DAY_MS, HOUR_MS } from "../../../../src/store/uptime/rollup_hours.ts";
+import { readHistory } from "../../../../src/web/data/history/read_history.ts";
+import { timeParameter } from "../../../../src/store/database/database.ts";
+import { Store } from "../../../../src/store/store.ts";
+import { onEngines } from "../../../store/databases.ts";
+import { record, watchId } from "../../../store/records.ts";
+import { writeObservations } from "../../../../src/store/rows/observation_rows.ts";
+import { downsampleObservations } from "../../../../src/store/downsample.ts";
+import { rollUp } from "../../../../src/store/uptime/roll_up.ts";
+import { removeHours, sealHours } from "../../../../src/store/uptime/seal_hours.ts";
+import { writeSpans } from "../../../../src/store/uptime/watch_spans.ts";
 
 onEngines(
   "a history has a point for each observation, or steps of at least a length",

@@ -10,6 +10,9 @@ import mark from "./style/mark.svg" with { type: "text" };
 import style from "./style/style.css" with { type: "text" };
 import chart_data from "./browser/chart_data.ts" with { type: "text" };
 import charts from "./browser/charts.ts" with { type: "text" };
+import counters from "./browser/counters.ts" with { type: "text" };
+import follow from "./browser/follow.ts" with { type: "text" };
+import fresh_parts from "./browser/fresh_parts.ts" with { type: "text" };
 import hilbert from "./browser/hilbert.ts" with { type: "text" };
 import live from "./browser/live.ts" with { type: "text" };
 import map from "./browser/map.ts" with { type: "text" };
@@ -26,7 +29,7 @@ export interface ClientFile {
 
 /** The modules for browsers as TypeScript, by name. */
 const MODULES: Readonly<Record<string, string>> = {
-  ...{ chart_data, charts, hilbert, live, map, map_scale, page },
+  ...{ chart_data, charts, counters, follow, fresh_parts, hilbert, live, map, map_scale, page },
 };
 
 /** Builds the files. Modules lose their types, and import one another and uPlot as `.js`. */
@@ -51,9 +54,10 @@ function scriptFile(name: string, body: string): ClientFile {
   return { name: `${name}.js`, contentType: "text/javascript; charset=utf-8", body };
 }
 
-/** The style of all pages. */
+/** The style of all pages, without comments and unnecessary spaces. */
 export function styleSheet(): string {
-  return colorRules() + uplotStyle + style;
+  return (colorRules() + uplotStyle + style).replace(/\/\*[^]*?\*\//g, "").replace(/\n */g, " ")
+    .replace(/ ?([{};,]) ?/g, "$1");
 }
 
 /** The script that draws charts, as one script without imports. */

@@ -1,6 +1,7 @@
 /**
  * Tests the files that pages load: src/web/client_files.ts, src/web/browser/charts.ts,
- * src/web/browser/live.ts, src/web/browser/map.ts, src/web/browser/page.ts.
+ * src/web/browser/follow.ts, src/web/browser/fresh_parts.ts, src/web/browser/live.ts,
+ * src/web/browser/map.ts, src/web/browser/page.ts.
  */
 import { assert, assertEquals } from "@std/assert";
 import { clientFiles } from "../../src/web/client_files.ts";
@@ -27,10 +28,18 @@ Deno.test("scripts have no types, import existing scripts, and use no sink of tr
   }
 });
 
-Deno.test("the script of a running scan reads the lists of parts that the page has", () => {
-  const { body } = FILES.find(({ name }) => name === "live.js")!;
-  const part = /querySelector\("\[(data-live-parts)\]"\)/.exec(body)?.[1];
-  assert(part !== undefined && pagesWith("Sample").get("/scans/1")!.includes(` ${part}`), part);
+Deno.test("scripts that follow running scans replace parts that their pages have", () => {
+  const pages = pagesWith("Sample");
+  for (
+    const [script, part, paths] of [
+      ["live.js", "data-live-parts", ["/scans/1"]],
+      ["follow.js", "data-follow", ["/", "/scans"]],
+    ] as const
+  ) {
+    const { body } = FILES.find(({ name }) => name === script)!;
+    assert(body.includes(`replaceParts("[${part}]")`), script);
+    for (const path of paths) assert(pages.get(path)!.includes(` ${part}`), path);
+  }
 });
 
 Deno.test("scripts of charts have at most 28 KB after gzip, all other files 13 KB", async () => {

@@ -50,6 +50,7 @@ export const SCAN: StoredScan = {
   },
   ...{ total: 8, probes_sent: 1000, replies: 5, found: 4, packet_loss: 0.015, rows_lost: 0 },
   ...{ rate: null, rate_reason: null, widened: false, excluded: [], ranges: ["10.0.0.0-10.0.0.9"] },
+  counters: { lost: 1, replies: { valid: 5, forged: 2 } },
 };
 
 /** A part of that scan. */

@@ -37,6 +37,7 @@ import { type FileChange, fileChangeOf } from "./file_change.ts";
 import { ScanHeartbeat } from "./scan_heartbeat.ts";
 import { prunedLine, pruneOnce } from "./prune.ts";
 import type { ScanChoice, ScanOptions } from "../scan/scan_choice.ts";
+import { lossCounters } from "../scan/scan_status.ts";
 import type { NamedTargets } from "../targets/find_targets.ts";
 
 /** The databases of a scan, and when an unresponsive server counts as offline. */
@@ -322,6 +323,7 @@ export function numbersOf(state: ScanState): ScanNumbers {
     packetLoss: estimateLoss(canaries)?.share,
     rowsLost: lost,
     rate,
+    counters: lossCounters(state),
   };
 }
 

@@ -47,6 +47,20 @@ function connectionsOf({ tcp }: ScanState): Record<string, number> {
   };
 }
 
+/** The members of a status file for losses by cause, and for replies, which databases have too. */
+export function lossCounters(state: ScanState): Record<string, unknown> {
+  return {
+    lost: state.lost,
+    datagrams_dropped: state.dropped,
+    probes_refused: state.refused,
+    no_status: state.noStatus,
+    uninspected: state.uninspected,
+    replies: state.replies,
+    floods: { datagrams: state.floods.datagrams },
+    tcp: { unprobed: state.tcp.unprobed, ...state.tcp.counts },
+  };
+}
+
 /** The state as the object of the status file. */
 export function statusOf(state: ScanState): Record<string, unknown> {
   return {

@@ -14,7 +14,7 @@ export const FINAL_STATES = ["done", "poisoned", "cancelled"] as const;
 export type PartState = "queued" | "running" | typeof FINAL_STATES[number];
 
 /** The numbers of a part. */
-export type PartNumbers = Omit<ScanNumbers, "endsAt" | "rate">;
+export type PartNumbers = Omit<ScanNumbers, "endsAt" | "rate" | "counters">;
 
 /** What is newly known of a part. */
 export interface PartUpdate {

@@ -68,6 +68,11 @@ export interface StoredScan {
   readonly rate: number | null;
   /** The reason for that rate; null: not searched. */
   readonly rate_reason: string | null;
+  /**
+   * Losses by cause, and replies, with the names of status files; null: unknown, as of a watch and a
+   * campaign.
+   */
+  readonly counters: Readonly<Record<string, unknown>> | null;
   /** The first 1,000 merged ranges that the user named as targets. */
   readonly ranges: readonly string[];
   /** The first 1,000 merged ranges among them that it does not probe. */
@@ -172,6 +177,7 @@ function scanOf(row: Row): Omit<StoredScan, keyof Ranges> {
     ...Object.fromEntries(TEXTS.map((name) => [name, row[name]])),
     ...(row.stale === 1 && { state: "stale" }),
     ...namesOf(String(row.config)),
+    counters: readJson(String(row.counters), "facts") ?? null,
     ...Object.fromEntries(NULLABLE.map((name) => [name, numberOrNull(name)])),
     ...Object.fromEntries(NUMBERS.map((name) => [name, Number(row[name])])),
   } as unknown as Omit<StoredScan, keyof Ranges>;

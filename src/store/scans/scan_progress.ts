@@ -4,7 +4,7 @@
  * @module
  */
 import { type Database, timeParameter, type Value } from "../database/database.ts";
-import { storableTime } from "../rows/stored_values.ts";
+import { storableJson, storableTime } from "../rows/stored_values.ts";
 
 /** The numbers of a scan or watch: columns of the table `scans`. */
 export interface ScanNumbers {
@@ -26,6 +26,8 @@ export interface ScanNumbers {
   readonly rowsLost?: number;
   /** The rate that a search has found, packets per second, and its reason. Default: not searched. */
   readonly rate?: { readonly rate: number; readonly reason: string };
+  /** Losses by cause, and replies, with the names of status files. Default: unknown. */
+  readonly counters?: Readonly<Record<string, unknown>>;
 }
 
 /** The numbers of a scan or watch that runs. */
@@ -60,7 +62,7 @@ export async function writeNumbers(
 ): Promise<void> {
   const time = timeParameter(database);
   const { probesSent, replies, found, position = 0, total = 0, rowsLost = 0 } = numbers;
-  const { endsAt, packetLoss, rate } = numbers;
+  const { endsAt, packetLoss, rate, counters } = numbers;
   const expected = endsAt === undefined ? null : storableTime(Math.round(endsAt));
   const values: Value[] = [
     database.now(),
@@ -74,11 +76,12 @@ export async function writeNumbers(
     rowsLost,
     rate === undefined ? null : Math.round(rate.rate),
     rate?.reason ?? null,
+    counters === undefined ? null : storableJson(counters),
   ];
   await database.run(
     `update scans set heartbeat_at = ${time}, probes_sent = ?, replies = ?, found = ?, ` +
       `position = ?, total = ?, ends_at = ${time}, packet_loss = ?, rows_lost = ?, rate = ?, ` +
-      "rate_reason = ? where id = ?",
+      "rate_reason = ?, counters = ? where id = ?",
     [...values, scan],
   );
 }

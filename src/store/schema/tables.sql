@@ -43,7 +43,8 @@ create table scans (
   packet_loss double precision,           -- estimated share of lost probes, 0 to 1; null: unknown
   rows_lost bigint not null default 0,    -- rows that could not be written
   rate integer,                           -- rate that --rate auto has found, packets a second; null: not searched
-  rate_reason text                        -- reason for the rate: loss, buffers, sender, limit, searching, unknown
+  rate_reason text,                       -- reason for the rate: loss, buffers, sender, limit, searching, unknown
+  counters jsonb                          -- losses by cause, and replies, as in status files; null: unknown
 );
 
 -- The parts of a campaign's scan of which workers have reported anything. A scan without a campaign has

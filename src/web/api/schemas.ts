@@ -70,6 +70,10 @@ const SCAN_PROPERTIES: Properties = {
   ...{ total: NUMBER, probes_sent: NUMBER, replies: NUMBER, found: COUNT },
   packet_loss: described(NUMBER_OR_NULL, "share, 0 to 1"),
   ...{ rows_lost: COUNT, rate: NUMBER_OR_NULL, rate_reason: TEXT_OR_NULL },
+  counters: described(
+    { type: ["object", "null"] },
+    "losses by cause, and replies, as in status files; null: unknown",
+  ),
   ...{ ranges: list(TEXT), excluded: list(TEXT), widened: YES_NO },
 };
 

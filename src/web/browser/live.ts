@@ -1,5 +1,7 @@
 /** Keeps the page of a running scan up to date by server-sent events. */
 import { chartIn } from "./charts.ts";
+import { countersIn } from "./counters.ts";
+import { replaceParts } from "./fresh_parts.ts";
 
 /** A server that the scan found. */
 interface Find {
@@ -32,6 +34,7 @@ interface LiveScan {
   readonly parts_poisoned: number;
   readonly parts_cancelled: number;
   readonly rate: number | null;
+  readonly counters: unknown;
   readonly probes_per_second: number | null;
   readonly replies_per_second: number | null;
   readonly rates_since: number | null;
@@ -42,23 +45,6 @@ interface LiveScan {
 interface StatusFile {
   readonly state: Readonly<Record<string, unknown>> | null;
 }
-
-/** The counters of a status file that the page shows: where a packet or a reply was lost. */
-const COUNTERS: readonly (readonly [title: string, ...path: readonly string[]])[] = [
-  ["Replies, valid", "replies", "valid"],
-  ["Replies, duplicate", "replies", "duplicate"],
-  ["Replies, unverified", "replies", "unverified"],
-  ["Replies, forged", "replies", "forged"],
-  ["Replies, malformed", "replies", "malformed"],
-  ["Replies, unsolicited", "replies", "unsolicited"],
-  ["Probes that the system refused", "probes_refused"],
-  ["Datagrams that the system dropped", "datagrams_dropped"],
-  ["TCP connections, refused", "tcp", "refused"],
-  ["TCP connections, unreachable", "tcp", "unreachable"],
-  ["TCP connections, timed out", "tcp", "timeout"],
-  ["Servers without a status", "no_status"],
-  ["Rows that are not written", "lost"],
-];
 
 const count = (value: number) => Math.round(value).toLocaleString("en");
 
@@ -81,7 +67,6 @@ class LivePage {
   readonly #root: HTMLElement;
   #stream: EventSource | undefined;
   #heartbeat = 0;
-  #isReading = false;
 
   constructor(root: HTMLElement) {
     this.#root = root;
@@ -98,7 +83,7 @@ class LivePage {
       );
       this.#stream.addEventListener("state", (event) => {
         const { scans, status } = JSON.parse(event.data);
-        this.#showCounters(status);
+        this.#showCounters(scans[0], status);
         this.#show(scans[0]);
       });
     }
@@ -114,23 +99,7 @@ class LivePage {
     this.#showNumbers(scan);
     this.#showRates(scan);
     this.#showFinds(scan.finds);
-    this.#showParts();
-  }
-
-  /** Lists the workers and their parts as this page lists them now. */
-  #showParts(): void {
-    const list = this.#root.querySelector("[data-live-parts]");
-    if (list === null || this.#isReading) return;
-    this.#isReading = true;
-    const request = new XMLHttpRequest();
-    request.responseType = "document";
-    request.onload = () => {
-      const fresh = request.responseXML?.querySelector("[data-live-parts]") ?? null;
-      if (fresh !== null && !fresh.isEqualNode(list)) list.replaceChildren(...fresh.childNodes);
-    };
-    request.onloadend = () => this.#isReading = false;
-    request.open("GET", location.href);
-    request.send();
+    replaceParts("[data-live-parts]");
   }
 
   #showNumbers(scan: LiveScan): void {
@@ -171,14 +140,13 @@ class LivePage {
     }
   }
 
-  /** Lists the counters of the scan's status file, if `serve` reads it. */
-  #showCounters(files: readonly StatusFile[]): void {
+  /** Lists the counters of the scan: those of its status file, if `serve` reads it, are newer. */
+  #showCounters(scan: LiveScan | undefined, files: readonly StatusFile[]): void {
     const file = files.find(({ state }) => state?.scan_id === this.#root.dataset.scan);
     const list = this.#root.querySelector("[data-live-counters]");
-    if (file === undefined || list === null) return;
-    list.replaceChildren(...COUNTERS.flatMap(([title, ...path]) => {
-      const value = path.reduce<unknown>((part, key) => Object(part)[key], file.state);
-      if (typeof value !== "number") return [];
+    const counters = countersIn(file?.state ?? scan?.counters);
+    if (counters.length === 0 || list === null) return;
+    list.replaceChildren(...counters.flatMap(([title, value]) => {
       const [name, number] = [document.createElement("dt"), document.createElement("dd")];
       [name.textContent, number.textContent] = [title, count(value)];
       return [name, number];

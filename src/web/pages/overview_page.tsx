@@ -40,7 +40,7 @@ export function overviewPage(data: OverviewPageData, context: PageContext): stri
   return htmlDocument({
     title: "Overview",
     context,
-    scripts: ["charts"],
+    scripts: ["charts", "follow"],
     children: (
       <>
         <PageHead title="Overview">
@@ -51,7 +51,11 @@ export function overviewPage(data: OverviewPageData, context: PageContext): stri
           )}
         </PageHead>
         {overview.servers === 0 && overview.running.length === 0
-          ? <NothingYet />
+          ? (
+            <div data-follow>
+              <NothingYet />
+            </div>
+          )
           : <Content data={data} context={context} />}
       </>
     ),
@@ -78,12 +82,14 @@ function Content({ data, context }: { data: OverviewPageData; context: PageConte
   const { now, hasPlaces } = context;
   return (
     <>
-      <Figures overview={overview} />
-      {overview.running.length > 0 && (
-        <Card title="Running now" aside={<a href="/scans">All scans</a>}>
-          <ScanTable scans={overview.running} now={now} label="Running scans" />
-        </Card>
-      )}
+      <div class="stack" data-follow>
+        <Figures overview={overview} />
+        {overview.running.length > 0 && (
+          <Card title="Running now" aside={<a href="/scans">All scans</a>}>
+            <ScanTable scans={overview.running} now={now} label="Running scans" />
+          </Card>
+        )}
+      </div>
       <Card
         title="Trends of watched servers"
         aside={
@@ -104,12 +110,14 @@ function Content({ data, context }: { data: OverviewPageData; context: PageConte
         )}
       </Card>
       <Card title="Newest servers" aside={<a href={serversUrl({}, { sort: "new" })}>All by age</a>}>
-        <ServerTable
-          servers={overview.newest}
-          now={now}
-          label="Newest servers"
-          hasPlaces={hasPlaces}
-        />
+        <div data-follow>
+          <ServerTable
+            servers={overview.newest}
+            now={now}
+            label="Newest servers"
+            hasPlaces={hasPlaces}
+          />
+        </div>
       </Card>
     </>
   );

@@ -8,6 +8,7 @@ import type { ListedParts } from "../../store/parts/part_list.ts";
 import { scanName, type StoredScan } from "../../store/scans/scan_list.ts";
 import type { Piece } from "../browser/chart_data.ts";
 import { Chart } from "../charts/chart.tsx";
+import { countersIn } from "../browser/counters.ts";
 import type { ListedServer } from "../data/dashboard_data.ts";
 import { ageText, countText, durationText, percentText, UNKNOWN } from "../parts/quantities.ts";
 import { isCampaign, PartCounts, PartLists } from "../parts/campaign_parts.tsx";
@@ -60,13 +61,8 @@ export function scanPage(
             <PartLists scan={scan} parts={parts} now={now} />
           </>
         )}
-        {isRunning && scan.kind === "sweep" && !isCampaign(scan) && (
-          <Card title="Counters of the scan">
-            <dl class="facts counters" data-live-counters>
-              <dt>Not available</dt>
-              <dd>They appear if the scan and this dashboard have the same --status-file FILE.</dd>
-            </dl>
-          </Card>
+        {scan.kind === "sweep" && !isCampaign(scan) && (isRunning || scan.counters !== null) && (
+          <Counters scan={scan} />
         )}
         <div class="grid">
           <Card title="Losses and rate">
@@ -128,6 +124,29 @@ function Figures({ scan }: { scan: StoredScan }) {
         }
       />
     </dl>
+  );
+}
+
+/** What became of packets, replies and rows, losses first. */
+function Counters({ scan: { counters } }: { scan: StoredScan }) {
+  const known = countersIn(counters);
+  return (
+    <Card title="Counters of the scan: losses by cause, and replies">
+      <dl class="facts counters" data-live-counters>
+        {known.length === 0 && (
+          <>
+            <dt>Not available</dt>
+            <dd>A scan writes them at least every 10 seconds while it runs.</dd>
+          </>
+        )}
+        {known.map(([title, value]) => (
+          <>
+            <dt>{title}</dt>
+            <dd>{countText(value)}</dd>
+          </>
+        ))}
+      </dl>
+    </Card>
   );
 }
 

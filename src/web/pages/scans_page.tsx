@@ -20,8 +20,9 @@ export function scansPage(
   return htmlDocument({
     title: "Scans",
     context,
+    scripts: ["follow"],
     children: (
-      <>
+      <div class="stack" data-follow>
         <PageHead title="Scans and watches" />
         {scans.length === 0 && (
           <div class="card">
@@ -42,7 +43,7 @@ export function scansPage(
             <ScanTable scans={past} now={context.now} label="Past scans and watches" />
           </Card>
         )}
-      </>
+      </div>
     ),
   });
 }

@@ -1,5 +1,6 @@
 /** Covers src/store/scans/scan_progress.ts. */
 import { assert, assertEquals } from "@std/assert";
+import { scanWithId } from "../../../src/store/scans/scan_list.ts";
 import { Store } from "../../../src/store/store.ts";
 import { all, onEngines } from "../databases.ts";
 import { scanId } from "../records.ts";
@@ -15,7 +16,9 @@ onEngines(
     const before = Date.now();
     const numbers = { ...COUNTS, position: 40, total: 100, packetLoss: 0.25, rowsLost: 1 };
     const rate = { rate: 999.6, reason: "loss" };
-    await store.progress({ id: scanId(1), ...numbers, endsAt: 5000, rate });
+    const counters = { lost: 3, replies: { forged: 4 } };
+    await store.progress({ id: scanId(1), ...numbers, endsAt: 5000, rate, counters });
+    assertEquals((await scanWithId(db, scanId(1)))?.counters, counters);
     const [row] = await all(db, "select * from scans");
     const heartbeat = Number(row.heartbeat_at);
     assert(heartbeat >= before - 1000 && heartbeat <= Date.now() + 1000, `${heartbeat}`);
@@ -27,6 +30,7 @@ onEngines(
       ...{ id: scanId(1), since: 1000, at: 6000, state: "finished", downAfter: 3 },
       ...{ ...COUNTS, position: 100, total: 100 },
     });
+    assertEquals((await scanWithId(db, scanId(1)))?.counters, null);
     const [ended] = await all(db, "select state, position, ends_at, finished_at from scans");
     assertEquals(Object.values(ended), ["finished", 100, null, 6000]);
   },

@@ -100,6 +100,7 @@ export function scanOf(text: string, state: string): StoredScan {
     },
     ...{ total: 10, probes_sent: 5, replies: 1, found: 1, packet_loss: 0.1, rows_lost: 0 },
     ...{ rate: 1000, rate_reason: text, ranges: [text], excluded: Array(20).fill(text) },
+    counters: { lost: 1, [text]: text, replies: text, tcp: { timeout: 7, refused: text } },
     widened: true,
   };
 }

@@ -9,8 +9,6 @@ import {
   UNTAKEN,
 } from "../../src/campaign/lease_value.ts";
 import { formatAddress } from "../../src/core/address.ts";
-import { loadNatsClient } from "../../src/campaign/nats/client.ts";
-import type { NatsConnection } from "../../src/campaign/nats/client_types.ts";
 import { readWorkers } from "../../src/campaign/stored_leases.ts";
 import { LEASES, RESULTS, TASKS } from "../../src/campaign/names.ts";
 import { parseManifest } from "../../src/fleet/manifest.ts";
@@ -18,6 +16,7 @@ import { finish, run, start } from "../cli/program.ts";
 import type { Server } from "../postgres/server.ts";
 import { type Capture, type Packet, startCapture } from "./capture.ts";
 import { type NatsServer, startCluster, startNats } from "./nats_server.ts";
+import { subscribeRaw } from "./raw_subscription.ts";
 
 /** What a campaign of the test consists of. */
 export interface CampaignPlan {
@@ -35,13 +34,6 @@ export interface CampaignPlan {
 export const LIMITS = { netRate: 400, hostRate: 5, ackWaitMs: 4000, maxRunning: 8 };
 const PORTS = ["--protocol", "raknet,slp"];
 const ALL = ["--allow-all"];
-
-/** A method of the client that the program does not use. */
-interface Subscribing {
-  subscribe(
-    subject: string,
-  ): AsyncIterable<{ readonly subject: string; readonly data: Uint8Array; string(): string }>;
-}
 
 /** One version of a lease, as the bucket had it. */
 export interface LeaseUpdate {
@@ -89,8 +81,8 @@ export class Campaign implements AsyncDisposable {
       ...["fleet", "--servers", String(plan.servers), "--range", plan.range, "--quiet"],
       ...["--seed", "11", "--manifest", `${folder}/truth.ndjson`],
     ], { permissions: ALL, descriptors: 20_000 });
-    while (!await isFile(`${folder}/truth.ndjson`)) await pause(50);
-    const manifest = parseManifest(await Deno.readTextFile(`${folder}/truth.ndjson`));
+    const truth = await textOf(`${folder}/truth.ndjson`, plan.servers);
+    const manifest = parseManifest(truth);
     const hosts = new Set(manifest.map(({ host }) => host));
     const capture = await startCapture(plan.range);
     return new Campaign(plan, hosts, folder, postgres, servers, broker, fleet, capture);
@@ -126,11 +118,10 @@ export class Campaign implements AsyncDisposable {
   async #watchLeases(): Promise<void> {
     const subject = `$KV.${LEASES}.lease.${this.plan.name}.*`;
     const last = new Map<number, LeaseValue>();
-    const connection = await this.#reconnecting();
-    for await (const message of connection.subscribe(subject)) {
-      if (message.data.length === 0) continue; // the key is removed
+    for await (const message of subscribeRaw(this.servers.map(({ url }) => url), subject)) {
+      if (message.text === "") continue; // the key is removed
       const part = Number(message.subject.split(".").at(-1));
-      const value = parseLeaseValue(message.string());
+      const value = parseLeaseValue(message.text);
       const before = last.get(part);
       if (
         before?.state === "held" && before.worker !== value.worker && value.tries <= before.tries
@@ -141,26 +132,6 @@ export class Campaign implements AsyncDisposable {
       this.updates.push({ part, value });
       if (value.state === "done") this.#done.add(part);
     }
-  }
-
-  /**
-   * A connection that is back before those of the workers, which wait for seconds, when a server is
-   * started again. So no update of a lease is missed.
-   */
-  async #reconnecting(): Promise<NatsConnection & Subscribing> {
-    const client = await loadNatsClient();
-    return await client.connect({
-      servers: this.servers.map(({ url }) => url),
-      name: "chaos leases",
-      authenticator: [],
-      timeout: 5000,
-      pingInterval: 10_000,
-      reconnectTimeWait: 10,
-      reconnectJitter: 0,
-      reconnectJitterTLS: 0,
-      maxReconnectAttempts: -1,
-      ignoreAuthErrorAbort: true,
-    }) as NatsConnection & Subscribing;
   }
 
   /** Resolves when a number of parts is done. */
@@ -382,8 +353,12 @@ function signal(child: Deno.ChildProcess, name: Deno.Signal): void {
   }
 }
 
-async function isFile(path: string): Promise<boolean> {
-  return await Deno.stat(path).then(({ size }) => size > 0, () => false);
+/** The text of a file, as soon as it has a number of lines. */
+async function textOf(path: string, lines: number): Promise<string> {
+  for (;; await pause(50)) {
+    const text = await Deno.readTextFile(path).catch(() => "");
+    if (text.split("\n").length > lines) return text;
+  }
 }
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));

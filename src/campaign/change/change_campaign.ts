@@ -7,6 +7,7 @@ import { closestName } from "../../core/closest_name.ts";
 import { InputError } from "../../core/errors.ts";
 import { countOf } from "../../core/quantities.ts";
 import type { Clock } from "../../net/clock.ts";
+import { acknowledgedUpTo, hasNone } from "../collector/purge_results.ts";
 import type { CampaignEntry, Control } from "../control.ts";
 import { formatLeaseValue } from "../lease_value.ts";
 import {
@@ -108,7 +109,7 @@ export async function retryPoisoned(
  * Removes a campaign from NATS; a cancelled one with its results. The entry is removed last, so that
  * a removal that was ended in the middle can be repeated.
  *
- * @returns The number of messages of results that were removed before all databases had them.
+ * @returns Whether all databases have its results.
  * @throws InputError for a campaign that runs, one with poisoned parts, and for a finished one whose
  * results are not yet written.
  */
@@ -119,7 +120,7 @@ export async function removeCampaign(
     CampaignStatus,
     "name" | "state" | "parts"
   >,
-): Promise<number> {
+): Promise<boolean> {
   const refuse = (why: string) => new InputError(`Cannot remove campaign ${name}: ${why}`);
   if (state === "ended") {
     throw refuse(
@@ -140,14 +141,10 @@ export async function removeCampaign(
   }
   const { jsm } = broker;
   const filter = resultSubjects(name);
-  const results = await jsm.streams.info(RESULTS, { subjects_filter: filter });
-  const counts = Object.values(results.state.subjects ?? {});
-  const waiting = counts.reduce((sum, count) => sum + count, 0);
-  if (waiting > 0 && state === "finished") {
+  const isWritten = await areResultsWritten(broker, name);
+  if (!isWritten && state === "finished") {
     throw refuse(
-      `${
-        countOf(waiting, "message")
-      } with its results are not written yet; run campaign collect, ` +
+      `not all of its results are written yet; run campaign collect, ` +
         `or give them up with campaign cancel ${name}`,
     );
   }
@@ -155,7 +152,7 @@ export async function removeCampaign(
   await jsm.consumers.delete(TASKS, taskConsumer(name)).catch((error) => {
     if (!isMissingConsumer(error)) throw error;
   });
-  const { purged } = await jsm.streams.purge(RESULTS, { filter });
+  await jsm.streams.purge(RESULTS, { filter });
   for await (const { name: consumer, config } of jsm.consumers.list(RESULTS)) {
     if (config.filter_subject === filter) await jsm.consumers.delete(RESULTS, consumer);
   }
@@ -163,5 +160,20 @@ export async function removeCampaign(
   await purge(name);
   await removeSpecs(broker, name);
   await control.remove(name);
-  return purged;
+  return isWritten;
+}
+
+/** Whether the collectors of all databases, at least one, have acknowledged all results of a campaign. */
+async function areResultsWritten({ jsm }: Broker, name: string): Promise<boolean> {
+  const filter = resultSubjects(name);
+  const last = (await jsm.streams.getMessage(RESULTS, { last_by_subj: filter }))?.seq ?? 0;
+  let hasCollector = last === 0;
+  for await (const info of jsm.consumers.list(RESULTS)) {
+    const { filter_subject } = info.config;
+    if (filter_subject === filter && !hasNone(info)) return false;
+    if (filter_subject) continue;
+    hasCollector = true;
+    if (acknowledgedUpTo(info) < last) return false;
+  }
+  return hasCollector;
 }

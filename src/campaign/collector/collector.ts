@@ -14,7 +14,7 @@ import { finishScan } from "../../store/parts/finish_scan.ts";
 import type { PartUpdate } from "../../store/parts/scan_parts.ts";
 import type { Control } from "../control.ts";
 import { resultConsumer, RESULTS, resultSubjects } from "../names.ts";
-import type { Consumer, ConsumerInfo, JsMsg } from "../nats/client_types.ts";
+import type { Consumer, JsMsg } from "../nats/client_types.ts";
 import type { Broker } from "../nats/connection.ts";
 import { brokerError, isMissedHeartbeat, isMissingConsumer } from "../nats/errors.ts";
 import { fetchMessages } from "../nats/fetch_messages.ts";
@@ -23,7 +23,7 @@ import type { CollectedCampaign } from "./collected_campaign.ts";
 import type { KnownCampaigns } from "./known_campaigns.ts";
 import type { LeaseWatch } from "./lease_watch.ts";
 import type { PatientDatabase } from "./patient_database.ts";
-import { acknowledgedUpTo, ResultPurger } from "./purge_results.ts";
+import { acknowledgedUpTo, hasNone, ResultPurger } from "./purge_results.ts";
 import { type CampaignResults, type LeaveMessage, ResultBatch } from "./result_batch.ts";
 
 /** Maximum number of messages of a request, at most 512 KiB each. */
@@ -322,11 +322,6 @@ export class Collector {
       throw error;
     }
   }
-}
-
-/** Whether a consumer has nothing to deliver, and all that it delivered is acknowledged. */
-function hasNone({ num_pending, num_ack_pending }: ConsumerInfo): boolean {
-  return num_pending + num_ack_pending === 0;
 }
 
 async function isEmpty(consumer: Consumer): Promise<boolean> {

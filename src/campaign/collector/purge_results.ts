@@ -1,5 +1,5 @@
 /**
- * Empties the stream of results, which no limit of age empties.
+ * Makes room in the stream of results, which no limit of age empties.
  *
  * @module
  */
@@ -30,25 +30,33 @@ interface Reading {
   readonly floors: ReadonlyMap<string | undefined, number>;
 }
 
-/** Removes the results that the collectors of all databases have acknowledged. */
+/**
+ * Removes the results that the collectors of all databases have acknowledged, when the stream is more
+ * than half full. Until then they stay: a server (2.9.10) that is killed after a removal can skip
+ * results that a consumer has yet to deliver, and a collector of another database still gets all.
+ */
 export class ResultPurger {
   /** The readings of the last minute with the same consumers, and one before. */
   #readings: Reading[] = [];
 
-  /** Whether results that all have acknowledged are kept for a while. */
+  /** Whether results that all have acknowledged take up room for a while. */
   isHeldBack = false;
 
   /** Removes nothing yet. */
   constructor(private readonly broker: ResultStreams, private readonly clock: Clock) {}
 
   /**
-   * Removes the results that the collectors of all databases have acknowledged; in a cluster, those that
-   * were acknowledged a minute ago. Results that wait for a collector of another version stay.
+   * Removes the results that the collectors of all databases have acknowledged, if the stream is more
+   * than half full; in a cluster, those that were acknowledged a minute ago. Results that wait for a
+   * collector of another version stay.
    *
    * @returns The number of removed messages.
    */
   async purge(): Promise<number> {
     const { jsm } = this.broker;
+    this.isHeldBack = false;
+    const stream = await jsm.streams.info(RESULTS);
+    if (stream.state.bytes * 2 <= stream.config.max_bytes) return 0;
     const reading = await this.#read();
     const isSimple = reading.floors.size < 2;
     const { state, cluster } = await jsm.streams.info(
@@ -100,4 +108,9 @@ export class ResultPurger {
  */
 export function acknowledgedUpTo({ ack_floor, num_redelivered }: ConsumerInfo): number {
   return num_redelivered > 0 ? 0 : ack_floor.stream_seq;
+}
+
+/** Whether a consumer has nothing to deliver, and all that it delivered is acknowledged. */
+export function hasNone({ num_pending, num_ack_pending }: ConsumerInfo): boolean {
+  return num_pending + num_ack_pending === 0;
 }

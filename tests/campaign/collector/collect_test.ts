@@ -277,9 +277,9 @@ collectorTest("results of another version's campaign hold back no other campaign
   await assertRejects(
     () => removeCampaign(broker, control, { ...old, state: "finished" }),
     InputError,
-    "2 messages with its results are not written yet",
+    "not all of its results are written yet",
   );
-  assertEquals(await removeCampaign(broker, control, old), 2);
+  assertEquals(await removeCampaign(broker, control, old), false);
   const { consumers } = broker.jsm;
   assertEquals((await Array.fromAsync(consumers.list(RESULTS))).map(({ name }) => name), [
     consumer,

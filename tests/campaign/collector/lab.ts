@@ -71,7 +71,7 @@ export interface Lab {
   ): Promise<void>;
   lease(part: number, value: Partial<LeaseValue>): Promise<void>;
   collector(options?: Partial<CollectOptions>, program?: string): RunningCollector;
-  /** Number of messages in the stream of results. */
+  /** Number of messages with results that wait for a collector or for its acknowledgement. */
   waiting(): Promise<number>;
 }
 
@@ -183,7 +183,12 @@ async function openLab(
       );
       return { lines, ended, stop };
     },
-    waiting: async () => (await broker.jsm.streams.info(RESULTS)).state.messages,
+    waiting: async () => {
+      const { streams, consumers } = broker.jsm;
+      const infos = await Array.fromAsync(consumers.list(RESULTS));
+      if (infos.length === 0) return (await streams.info(RESULTS)).state.messages;
+      return infos.reduce((sum, info) => sum + info.num_pending + info.num_ack_pending, 0);
+    },
   };
   return lab;
 }

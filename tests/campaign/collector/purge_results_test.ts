@@ -9,7 +9,15 @@ import type { ConsumerInfo, StreamInfo } from "../../../src/campaign/nats/client
 import { ManualClock } from "../../fakes/manual_clock.ts";
 import { natsTest, startNats, until } from "../nats_server.ts";
 
-const purgeResults = (broker: ResultStreams) => new ResultPurger(broker, systemClock).purge();
+/** Removes results as if the stream were more than half full. */
+function purgeResults({ jsm: { consumers, streams } }: ResultStreams): Promise<number> {
+  const info: typeof streams.info = async (...asked) => {
+    const stream = await streams.info(...asked);
+    return { ...stream, config: { ...stream.config, max_bytes: -1 } };
+  };
+  const full = { jsm: { consumers, streams: { info, purge: streams.purge.bind(streams) } } };
+  return new ResultPurger(full, systemClock).purge();
+}
 
 natsTest(
   "only results that the collectors of all databases have acknowledged are removed",
@@ -22,9 +30,10 @@ natsTest(
     assertEquals(await purgeResults(broker), 0); // nobody collects
     for (const name of ["a", "b"]) await ensureResultConsumer(broker, name);
     const { streams, consumers } = broker.jsm;
+    let asked = 0;
     const info = async (name: string) => {
       const empty = await streams.info(name);
-      await publish(); // the first result arrives after the stream was found empty
+      if (++asked === 2) await publish(); // the first result arrives after the stream was found empty
       return empty;
     };
     const purge = (name: string, options?: { seq: number }) => streams.purge(name, options);
@@ -50,6 +59,20 @@ natsTest(
   },
 );
 
+natsTest("results stay until the stream is more than half full", async () => {
+  await using server = await startNats();
+  await using broker = await connectBroker({ nats: server.url }, "test");
+  await ensureTopology(broker, { replicas: 1, resultsLimit: 4096 });
+  await ensureResultConsumer(broker, "a");
+  const purger = new ResultPurger(broker, systemClock);
+  const consumer = await broker.js.consumers.get(RESULTS, "collect-a");
+  for (const expected of [0, 0, 3]) {
+    await broker.js.publish("bs.results.lab.1.rows", "x".repeat(900));
+    await (await consumer.next({ expires: 1000 }))!.ackAck();
+    assertEquals(await purger.purge(), expected);
+  }
+});
+
 Deno.test("a cluster keeps results for a minute in which it lists the same collectors", async () => {
   const clock = new ManualClock();
   let listed = ["a", "b"];
@@ -72,7 +95,11 @@ Deno.test("a cluster keeps results for a minute in which it lists the same colle
       streams: {
         info: () =>
           Promise.resolve(
-            { state: { first_seq: 1 }, cluster: { leader: "n1" } } as unknown as StreamInfo,
+            {
+              state: { first_seq: 1, bytes: 51 },
+              config: { max_bytes: 100 },
+              cluster: { leader: "n1" },
+            } as unknown as StreamInfo,
           ),
         purge: (_, options) => {
           purged.push(options !== undefined && "seq" in options ? options.seq : undefined);

@@ -39,6 +39,11 @@ const ALL = ["--allow-all"];
 export interface LeaseUpdate {
   readonly part: number;
   readonly value: LeaseValue;
+  /**
+   * When the worker sent it, Unix milliseconds. A value without a reply is sent again unchanged, so
+   * its own time can be older.
+   */
+  readonly sent: number;
 }
 
 /** A process with its name and output. */
@@ -129,7 +134,8 @@ export class Campaign implements AsyncDisposable {
         continue;
       }
       last.set(part, value);
-      this.updates.push({ part, value });
+      const isRepeated = Date.now() - value.at > LIMITS.ackWaitMs / 4;
+      this.updates.push({ part, value, sent: isRepeated ? Date.now() : value.at });
       if (value.state === "done") this.#done.add(part);
     }
   }

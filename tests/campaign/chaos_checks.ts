@@ -52,10 +52,10 @@ function outsideLeases({ plan, updates, sources }: Campaign, packets: readonly P
   const byPart = Map.groupBy(updates, ({ part }) => part);
   return packets.filter(({ at, source, destination }) => {
     const own = byPart.get(parts.indexOf(destination)!) ?? [];
-    const isFresh = ({ value }: LeaseUpdate) =>
-      value.worker === sources.get(source) && value.at <= at + CLOCK_MS &&
-      at - value.at <= LIMITS.ackWaitMs / 2 + CLOCK_MS;
-    const taken = own.findLastIndex(({ value }) => value.at <= at + CLOCK_MS);
+    const isFresh = ({ value, sent }: LeaseUpdate) =>
+      value.worker === sources.get(source) && sent <= at + CLOCK_MS &&
+      at - sent <= LIMITS.ackWaitMs / 2 + CLOCK_MS;
+    const taken = own.findLastIndex(({ sent }) => sent <= at + CLOCK_MS);
     return !own.slice(Math.max(0, taken - 1), taken + 2).some(isFresh);
   });
 }

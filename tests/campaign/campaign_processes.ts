@@ -93,12 +93,19 @@ export class Campaign implements AsyncDisposable {
     return new Campaign(plan, hosts, folder, postgres, servers, broker, fleet, capture);
   }
 
-  /** Runs a command of the program on this campaign; throws if it fails. */
+  /**
+   * Runs a command of the program on this campaign, again if NATS does not reply in time; throws if it
+   * fails.
+   */
   async command(...words: string[]): Promise<string> {
     const args = ["campaign", ...words, "--nats", this.servers[0].url];
-    const { code, stdout, stderr } = await run(args, { permissions: ALL });
-    if (code !== 0) throw new Error(`campaign ${words.join(" ")}: ${code}\n${stdout}${stderr}`);
-    return stdout + stderr;
+    for (let tries = 1;; tries++) {
+      const { code, stdout, stderr } = await run(args, { permissions: ALL });
+      if (code === 0) return stdout + stderr;
+      const text = `campaign ${words.join(" ")}: ${code}\n${stdout}${stderr}`;
+      if (!stderr.includes("does not reply") || tries === 3) throw new Error(text);
+      console.log(text.trim());
+    }
   }
 
   /** Submits the campaign. */

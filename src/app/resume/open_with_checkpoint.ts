@@ -12,7 +12,7 @@ import {
   countFrom,
   type Offsets,
 } from "../../scan/checkpoint/checkpoint_file.ts";
-import { WrittenRows, writtenRowsPath } from "../../scan/checkpoint/written_rows.ts";
+import { ListInUse, WrittenRows, writtenRowsPath } from "../../scan/checkpoint/written_rows.ts";
 import type { ReopenedOutput } from "../../scan/checkpoint/resumed_rows.ts";
 import {
   CheckpointWriter,
@@ -40,6 +40,11 @@ export interface CheckpointPlace {
    * without it.
    */
   readonly named: boolean;
+  /**
+   * The database beside which the checkpoint is, if the user did not name the checkpoint. Several scans
+   * may write to it at the same time, each with its own checkpoint.
+   */
+  readonly database?: string;
 }
 
 /** The path of a scan's checkpoint: `--checkpoint`, or else a file beside the first output file. */
@@ -51,7 +56,9 @@ export function checkpointPlace(
   const first = outputs.find((path) =>
     path !== "-" && parseDatabaseLocation(path)?.postgres === undefined && isOrdinary(path)
   );
-  return first === undefined ? undefined : { path: `${first}.checkpoint`, named: false };
+  if (first === undefined) return undefined;
+  const place = { path: `${first}.checkpoint`, named: false };
+  return parseDatabaseLocation(first) === undefined ? place : { ...place, database: first };
 }
 
 /** Whether a path is a file, or will be one. */
@@ -71,6 +78,8 @@ export interface OpenedScan {
   readonly responders: readonly Endpoint[];
   /** Writes the checkpoint, if there is one. */
   readonly writer: CheckpointWriter | undefined;
+  /** The path of the checkpoint, if there is one. */
+  readonly path?: string;
 }
 
 /** Options for the outputs and the checkpoint of a scan. */
@@ -107,32 +116,49 @@ export async function openNewScan(
   beginning: NewScanOptions,
 ): Promise<OpenedScan> {
   const { outputs, stores, state, from, warn } = keeping;
-  const { place, responders } = beginning;
-  const claimed = place &&
-    await attempt(
-      place,
-      () => WrittenRows.claim(systemDisk, writtenRowsPath(userPath(place.path))),
-    );
-  const opening = openOutputs(outputs, beginning.append, keeping);
-  const opened = await opening.catch(async (error) => {
-    if (claimed && !(claimed instanceof Error)) await abandon(claimed, place.path);
+  const { responders } = beginning;
+  const claim = beginning.place && await claimPlace(beginning.place);
+  const list = claim?.file instanceof Error ? undefined : claim?.file;
+  const release = async (error: unknown) => {
+    if (list !== undefined) await abandon(list, claim!.place.path);
     throw error;
-  });
+  };
+  const opened = await openOutputs(outputs, beginning.append, keeping).catch(release);
   keeping.opened.use(opened.files);
   const sinks = [...opened.sinks, ...stores];
+  if (claim === undefined) return { sinks, responders, writer: undefined };
+  const { place: { path }, file } = claim;
   const offsets = [...opened.offsets, ...stores.map(() => null)];
-  const writer = claimed && (claimed instanceof Error ? claimed : await attempt(place, () => {
+  const writer = file instanceof Error ? file : await attempt(claim.place, () => {
     const configuration = beginning.configuration();
-    const options = writerOptions(keeping, { path: place.path, configuration, sinks, offsets });
-    return CheckpointWriter.start(options, claimed, from, state).catch(async (error) => {
-      await abandon(claimed, place.path);
-      throw error;
-    });
-  }));
-  if (claimed && !(claimed instanceof Error)) keeping.opened.use(claimed);
-  if (!(writer instanceof Error)) return { sinks, responders, writer };
-  warn(`blocksweep: cannot keep a checkpoint in "${place!.path}": ${reason(writer)}`);
+    const options = writerOptions(keeping, { path, configuration, sinks, offsets });
+    return CheckpointWriter.start(options, file, from, state).catch(release);
+  });
+  if (list !== undefined) keeping.opened.use(list);
+  if (!(writer instanceof Error)) return { sinks, responders, writer, path };
+  warn(`blocksweep: cannot keep a checkpoint in "${path}": ${reason(writer)}`);
   return { sinks, responders, writer: undefined };
+}
+
+/** A claimed list file, or why there is none. */
+interface Claim {
+  readonly place: CheckpointPlace;
+  readonly file: DiskFile | Error;
+}
+
+/**
+ * Claims the list file of a new checkpoint. If a running scan has that of a database open, the
+ * checkpoint gets a number: `servers.db.2.checkpoint`.
+ */
+async function claimPlace(place: CheckpointPlace, number = 2): Promise<Claim> {
+  const path = writtenRowsPath(userPath(place.path));
+  try {
+    return { place, file: await attempt(place, () => WrittenRows.claim(systemDisk, path)) };
+  } catch (error) {
+    const { database } = place;
+    if (!(error instanceof ListInUse) || database === undefined) throw error;
+    return await claimPlace({ ...place, path: `${database}.${number}.checkpoint` }, number + 1);
+  }
 }
 
 /** Closes the list of rows without a change, and removes the file if it is empty. */
@@ -196,7 +222,7 @@ export async function openResumedScan(
         `blocksweep: ${names} may get some servers twice: rows that were written there cannot be removed`,
       );
     }
-    return { sinks, responders: [...configuration.responders, ...responders], writer };
+    return { sinks, responders: [...configuration.responders, ...responders], writer, path };
   } catch (error) {
     throw checkpointError(path, error);
   }

@@ -104,7 +104,7 @@ export async function runPreparedScan(
   await using stores = await openDatabases(scan, started.scanId, options.signal);
   written.push(...stores.sinks);
   const outputs = await openScanOutputs(scan, started, stores, options.signal);
-  const path = (scan.place ?? scan.resumed)?.path;
+  const { path } = outputs.openedScan;
   if (outputs.openedScan.writer !== undefined) options.onCheckpoint?.(path);
   await recordStart(scan, started, stores);
   const tally = new SoftwareTally();

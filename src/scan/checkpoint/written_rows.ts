@@ -28,6 +28,9 @@ export function writtenRowsPath(checkpoint: string): string {
   return `${checkpoint}.list`;
 }
 
+/** Another scan that is running has a list file open. */
+export class ListInUse extends InputError {}
+
 /** An open list file, locked against other processes. */
 export class WrittenRows implements AsyncDisposable {
   readonly #file: DiskFile;
@@ -46,7 +49,7 @@ export class WrittenRows implements AsyncDisposable {
   /**
    * Opens the file for a new list. The content of an older list is kept until {@linkcode start}.
    *
-   * @throws InputError when another process has it open.
+   * @throws ListInUse when another process has it open.
    */
   static claim(disk: Disk, path: string): Promise<DiskFile> {
     return openOwn(disk, path, "make");
@@ -132,7 +135,7 @@ export class WrittenRows implements AsyncDisposable {
 /**
  * Opens the file of a list and locks it against other processes.
  *
- * @throws InputError when another process has the file open, or the file is not writable.
+ * @throws ListInUse when another process has the file open; InputError when it is not writable.
  */
 export async function openOwn(disk: Disk, path: string, how: "edit" | "make"): Promise<DiskFile> {
   let file: DiskFile;
@@ -144,5 +147,5 @@ export async function openOwn(disk: Disk, path: string, how: "edit" | "make"): P
   }
   if (await file.lock()) return file;
   await file[Symbol.asyncDispose]();
-  throw new InputError(`Cannot use "${path}": a scan that is running has it open`);
+  throw new ListInUse(`Cannot use "${path}": a scan that is running has it open`);
 }

@@ -11,7 +11,7 @@ import { systemClock } from "../../../src/net/clock.ts";
 import { openSqlite } from "../../../src/store/database/sqlite.ts";
 import { all, STATES } from "../../store/databases.ts";
 import { portList } from "../../../src/targets/ports.ts";
-import { run } from "../program.ts";
+import { finish, run, start, until } from "../program.ts";
 
 const RANGE = { start: 0x7f5a0000, end: 0x7f5a0020 };
 /**
@@ -271,3 +271,24 @@ Deno.test("a resumed rescan queries servers in the protocols that were known at 
     const missed = await query(list, `select id from ${STATES} where missed_scans > 0 order by id`);
     assertEquals(missed.map(({ id }) => id), [DEAD[0], DEAD[3]]);
   }));
+
+Deno.test("rescans of one database at the same time have their own checkpoints", async () => {
+  const folder = await Deno.makeTempDir();
+  const list = `${folder}/a.db`;
+  try {
+    await Deno.writeTextFile(`${folder}/dead.txt`, `${DEAD.join("\n")}\n`);
+    assertEquals((await run(["import", list, `${folder}/dead.txt`])).code, 0);
+    const out = ["--opt-out-file", `${folder}/out.txt`];
+    const places = ["a.db", "a.db.2", "a.db.3"].map((name) => `${folder}/${name}.checkpoint`);
+    const scans = places.map(() =>
+      start(["scan", "--rescan", list, "-o", list, "--cooldown", "10m", ...out])
+    );
+    for (const place of places) await until(scans[0], () => Deno.statSync(place).isFile);
+    for (const scan of scans) scan.kill("SIGINT");
+    const ends = await Promise.all(scans.map(finish));
+    const named = ends.map(({ stderr }) => /--resume (\S+)/.exec(stderr)?.[1]);
+    assertEquals(named.toSorted(), places.toSorted(), ends.map(({ stderr }) => stderr).join());
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});

@@ -8,7 +8,8 @@
  * The tests of a source are the one with its path, and those whose first comment names the source or
  * its folder. Of all mutations of a folder with its subfolders, `--count` are drawn by the seed; 0:
  * all. A mutation is killed if a test fails, or does not end within ten times its usual duration.
- * Tests that need a database server are not run. `share` is the share of killed mutations that are
+ * Tests that need a database server are not run, and sources that only these test count as `untested`.
+ * `share` is the share of killed mutations that are
  * not equivalent (bench/shared/equivalent_mutants.ts), with its 95 % interval. `--survivors` writes
  * the other ones as lines.
  */
@@ -36,7 +37,7 @@ interface Mutant extends Mutation {
 }
 
 /** What became of a mutant. */
-type Fate = "killed" | "survived" | "equivalent";
+type Fate = "killed" | "survived" | "equivalent" | "untested";
 
 /** The TypeScript files below a folder, as paths from the root of the project. */
 async function filesIn(folder: string): Promise<string[]> {
@@ -82,8 +83,11 @@ async function passes(copy: string, tests: readonly string[], limitMs: number): 
 /** The durations of passing tests, milliseconds; of tests that fail without a fault, `undefined`. */
 const usual = new Map<string, Promise<number | undefined>>();
 
-/** Whether the tests of a mutant's source find it. */
-async function isKilled(copy: string, mutant: Mutant): Promise<boolean> {
+/** Runs the tests of a mutant's source. */
+async function fateOf(copy: string, mutant: Mutant, text: string): Promise<Fate> {
+  const mutated = mutate(text, mutant);
+  const line = lineAt(mutated, mutant.start).trim();
+  if (EQUIVALENT.some((one) => one.path === mutant.path && one.line === line)) return "equivalent";
   const tests: string[] = [];
   let usualMs = 0;
   for (const test of testsOf(mutant.path)) {
@@ -93,12 +97,11 @@ async function isKilled(copy: string, mutant: Mutant): Promise<boolean> {
     tests.push(test);
     usualMs += duration;
   }
-  if (tests.length === 0) throw new Error(`${mutant.path} has no test that passes alone`);
-  const text = await Deno.readTextFile(ROOT + mutant.path);
-  await Deno.writeTextFile(`${copy}/${mutant.path}`, mutate(text, mutant));
+  if (tests.length === 0) return "untested";
+  await Deno.writeTextFile(`${copy}/${mutant.path}`, mutated);
   const isPassed = await passes(copy, tests, 10_000 + 10 * usualMs);
   await Deno.writeTextFile(`${copy}/${mutant.path}`, text);
-  return !isPassed;
+  return isPassed ? "survived" : "killed";
 }
 
 async function durationOf(copy: string, test: string): Promise<number | undefined> {
@@ -137,31 +140,28 @@ async function run(copies: readonly string[]): Promise<void> {
   const rows: (string | number)[][] = [];
   for (const folder of options.folders.split(",")) {
     const mutants = await mutantsOf(folder);
-    const fates: Record<Fate, number> = { killed: 0, survived: 0, equivalent: 0 };
+    const fates: Record<Fate, number> = { killed: 0, survived: 0, equivalent: 0, untested: 0 };
     const next = mutants.values();
     await Promise.all(copies.map(async (copy) => {
       for (const mutant of next) {
         const text = await Deno.readTextFile(ROOT + mutant.path);
-        const line = lineAt(mutate(text, mutant), mutant.start).trim();
-        const isEquivalent = EQUIVALENT.some((one) =>
-          one.path === mutant.path && one.line === line
-        );
-        const isFound = !isEquivalent && await isKilled(copy, mutant);
-        fates[isEquivalent ? "equivalent" : isFound ? "killed" : "survived"]++;
-        if (isEquivalent || isFound || options.survivors === "") continue;
+        const fate = await fateOf(copy, mutant, text);
+        fates[fate]++;
+        if (fate !== "survived" || options.survivors === "") continue;
         const number = text.slice(0, mutant.start).split("\n").length;
+        const line = lineAt(mutate(text, mutant), mutant.start).trim();
         const fault = `${mutant.path}:${number} ${mutant.operator}: ${line}\n`;
         await Deno.writeTextFile(options.survivors, fault, { append: true });
       }
     }));
-    const { killed, survived, equivalent } = fates;
+    const { killed, survived, equivalent, untested } = fates;
     const share = `${Math.round(100 * killed / (killed + survived))} %`;
-    rows.push([folder, mutants.length, killed, survived, equivalent, share]);
+    rows.push([folder, mutants.length, killed, survived, equivalent, untested, share]);
     rows.at(-1)!.push(interval(killed, killed + survived));
     console.error(`${folder}: ${killed} of ${killed + survived} killed`);
   }
-  const head = ["folder", "mutants", "killed", "survived", "equivalent", "share", "interval"];
-  console.log(table(head, rows));
+  const counts = ["mutants", "killed", "survived", "equivalent", "untested"];
+  console.log(table(["folder", ...counts, "share", "interval"], rows));
 }
 
 const parse = await loadParser();

@@ -68,6 +68,8 @@ function mutationsOf(ts: TypeScript, path: string, text: string): readonly Mutat
   const found: Mutation[] = [];
   const replace = (operator: string, node: Node, replacement: string) =>
     found.push({ operator, start: node.getStart(), end: node.end, replacement });
+  const isWithinTry = (node: Node): boolean =>
+    node.parent !== undefined && (node.parent.kind === is.TryStatement || isWithinTry(node.parent));
   const visit = (node: Node): void => {
     if (types.has(node.kind)) return;
     switch (node.kind) {
@@ -93,7 +95,10 @@ function mutationsOf(ts: TypeScript, path: string, text: string): readonly Mutat
         if (node.expression.kind !== is.StringLiteral) replace("statement", node, ";");
         break;
       case is.AwaitExpression:
-        replace("await", node, `(${node.expression.getText()})`);
+        // An async function waits for what it returns, unless a try statement does first.
+        if (node.parent.kind !== is.ReturnStatement || isWithinTry(node)) {
+          replace("await", node, `(${node.expression.getText()})`);
+        }
         break;
       case is.CallExpression: {
         const [first, second] = node.arguments;

@@ -26,7 +26,13 @@ export * from "../store/rows/server_values.ts";
 export * from "../store/rows/stored_record.ts";
 export type { TableOptions } from "../store/schema/create_tables.ts";
 export type { ServerFilters } from "../store/queries/filters.ts";
-export { SERVER_ORDERS, type ServerOrder } from "../store/queries/orders.ts";
+export {
+  SERVER_ORDERS,
+  type ServerOrder,
+  type SortOrder,
+  type TableAlias,
+  type UsualOrder,
+} from "../store/queries/orders.ts";
 export * from "../store/server_queries.ts";
 export type { BrokenCell } from "../store/rows/json_cells.ts";
 export type { ScanNumbers, ScanProgressRow } from "../store/scans/scan_progress.ts";

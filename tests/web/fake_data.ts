@@ -1,6 +1,6 @@
 /** A database for tests of the dashboard without a database: five servers in memory. */
 import { emptyRecord } from "../../src/core/record.ts";
-import type { ServerOrder } from "../../src/store/queries/orders.ts";
+import { type UsualOrder, usualOrder } from "../../src/store/queries/orders.ts";
 import type { ListedPart } from "../../src/store/parts/part_list.ts";
 import type { StoredScan } from "../../src/store/scans/scan_list.ts";
 import type { DashboardData, ListedServer } from "../../src/web/data/dashboard_data.ts";
@@ -69,8 +69,10 @@ const PART: ListedPart = {
 };
 
 /** The sort keys that all servers have in common, by order. */
-const POSITIONS: Readonly<Record<ServerOrder, readonly (string | number)[]>> = {
+const POSITIONS: Readonly<Record<UsualOrder, readonly (string | number)[]>> = {
   players: [1, 5],
+  latency: [20],
+  seen: [NOW],
   new: [NOW],
   changed: [NOW],
   name: ["server"],
@@ -111,7 +113,7 @@ export function fakeData(more: Partial<DashboardData> = {}, count = 5): Dashboar
       const [before, after] = [start > 0, start + limit < all.length];
       const at = (direction: "after" | "before", server: ListedServer) => ({
         direction,
-        position: [...POSITIONS[sort], server.id],
+        position: [...POSITIONS[usualOrder(sort)], server.id],
       });
       return Promise.resolve({
         servers: found,

@@ -7,7 +7,7 @@
 import { type Database, isInList, listValue, type Value } from "../database/database.ts";
 import { storable } from "../rows/stored_values.ts";
 import { indexedText } from "../schema/text_index.ts";
-import type { ServerOrder, Sql, TableAlias } from "./orders.ts";
+import type { Sql, TableAlias, UsualOrder } from "./orders.ts";
 
 /** A condition of servers `s` and their states `t`. */
 export interface Condition extends Sql {
@@ -22,7 +22,7 @@ export interface Condition extends Sql {
   /** Whether the index is one of the table `servers` itself. */
   readonly isOwn?: boolean;
   /** The sort order in which the index finds the servers. */
-  readonly order?: ServerOrder;
+  readonly order?: UsualOrder;
 }
 
 /** A condition whose servers an index finds. */

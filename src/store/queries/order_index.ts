@@ -41,7 +41,7 @@ export function whereClause(conditions: readonly Sql[]): Sql {
 /** The columns that conditions read, by table. */
 const COLUMNS = {
   s: "id, port, software, software_key, name, motd_plain, map, version_key, kind_key, flags, changed_at",
-  t: "server, online, players_online",
+  t: "server, online, players_online, latency_ms, probed_at",
 } as const;
 
 /**
@@ -99,7 +99,8 @@ export function tableOf(database: Database, sort: ServerOrder, among?: readonly 
   const name = `${TABLES[table]} ${table}`;
   const isSqlite = database.engine === "sqlite";
   if (among === undefined) {
-    return { sql: isSqlite ? `${name} indexed by ${index}` : name, values: [] };
+    const isHinted = isSqlite && index !== undefined;
+    return { sql: isHinted ? `${name} indexed by ${index}` : name, values: [] };
   }
   const list = isSqlite ? "json_each(?) m cross" : "unnest(?::integer[]) as m (value)";
   const sql = `${list} join ${name} on ${ID[table]} = m.value`;

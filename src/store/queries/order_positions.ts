@@ -16,6 +16,8 @@ import {
   sortKeys,
   type Sql,
   TABLES,
+  type UsualOrder,
+  usualOrder,
 } from "./orders.ts";
 
 /** A position in a sort order: the values of the sort keys of a server, of which its id is the last. */
@@ -31,13 +33,15 @@ export interface PageCursor {
 type KeyKind = "flag" | "number" | "time" | "text" | "address";
 
 /** The kinds of the sort keys of each order. */
-const KINDS: Readonly<Record<ServerOrder, readonly KeyKind[]>> = {
+const KINDS: Readonly<Record<UsualOrder, readonly KeyKind[]>> = {
   players: ["flag", "number", "number"],
   new: ["time", "number"],
   changed: ["time", "number"],
   name: ["text", "number"],
   version: ["text", "number"],
   address: ["address", "number", "number"],
+  latency: ["number", "number"],
+  seen: ["time", "number"],
 };
 
 /** Maximum length of a text in a position, UTF-16 code units: lower case can lengthen a key of 64. */
@@ -66,7 +70,7 @@ const WRITTEN: Readonly<Record<KeyKind, string>> = {
 
 /** Whether values, which a client sent, can be a position in an order. */
 export function isPosition(sort: ServerOrder, values: readonly unknown[]): values is OrderPosition {
-  const kinds = KINDS[sort];
+  const kinds = KINDS[usualOrder(sort)];
   return values.length === kinds.length && values.every((value, i) => isKey(kinds[i], value));
 }
 
@@ -90,7 +94,7 @@ export async function readPosition(
   id: number,
 ): Promise<OrderPosition> {
   const { table } = SERVER_ORDERS[sort];
-  const kinds = KINDS[sort];
+  const kinds = KINDS[usualOrder(sort)];
   const isPostgres = database.engine === "postgres";
   const columns = sortKeys(database, sort).map((key, i) =>
     `${isPostgres ? READ[kinds[i]](key) : key} as key_${i}`
@@ -115,7 +119,7 @@ export function startAt(
   if (cursor === undefined) return undefined;
   const keys = cursor.position.map((value, i): Sql => {
     if (database.engine === "sqlite") return { sql: "?", values: [value] };
-    const kind = KINDS[sort][i];
+    const kind = KINDS[usualOrder(sort)][i];
     const written: Value = kind === "address" ? addressText(String(value)) : value;
     return { sql: WRITTEN[kind], values: [written] };
   });

@@ -25,17 +25,35 @@ export const ID: Readonly<Record<TableAlias, string>> = { s: "s.id", t: "t.serve
  * A sort order. All its columns are ascending, or all are descending, so that a comparison of rows finds
  * the servers after another one.
  */
-interface Order {
+export interface SortOrder {
+  /** The table that has the sort keys. */
   readonly table: TableAlias;
   /** SQL of the sort keys. The last one is the server's id, which no two servers share. */
   readonly keys: readonly string[];
+  /** Whether the columns are descending. */
   readonly isDescending: boolean;
-  /** The index that has the keys. */
-  readonly index: string;
+  /** The index that has the keys. Without one, all servers are read and sorted. */
+  readonly index?: string;
 }
 
-/** Sort orders of servers. */
-export const SERVER_ORDERS = {
+/** SQL of a latency in microseconds; of an unknown one, another number. */
+const latencyOr = (unknown: number) =>
+  "case when t.latency_ms between 0 and 1e9 then cast(round(t.latency_ms * 1000) as bigint) " +
+  `else ${unknown} end`;
+
+/** The name of a sort order in its usual direction. */
+export type UsualOrder =
+  | "players"
+  | "new"
+  | "changed"
+  | "name"
+  | "version"
+  | "address"
+  | "latency"
+  | "seen";
+
+/** Sort orders of servers, each in its usual direction. */
+const ORDERS: Readonly<Record<UsualOrder, SortOrder>> = {
   players: {
     table: "t",
     keys: ["t.online", "coalesce(t.players_online, -1)", "t.server"],
@@ -72,10 +90,46 @@ export const SERVER_ORDERS = {
     isDescending: false,
     index: "servers_address",
   },
-} as const satisfies Record<string, Order>;
+  latency: {
+    table: "t",
+    keys: [latencyOr(2e12), "t.server"],
+    isDescending: false,
+  },
+  seen: {
+    table: "t",
+    keys: ["t.probed_at", "t.server"],
+    isDescending: true,
+  },
+};
 
-/** The name of a sort order. */
-export type ServerOrder = keyof typeof SERVER_ORDERS;
+/** What the name of a sort order in the other direction ends with. */
+const REVERSED = "-reversed";
+
+/** The name of a sort order: with `-reversed`, in the other direction. */
+export type ServerOrder = UsualOrder | `${UsualOrder}-reversed`;
+
+/** Sort orders of servers. Servers without a latency are last in both orders by it. */
+export const SERVER_ORDERS: Readonly<Record<ServerOrder, SortOrder>> = {
+  ...ORDERS,
+  ...Object.fromEntries(
+    Object.entries(ORDERS).map(([name, order]) => [
+      `${name}${REVERSED}`,
+      { ...order, isDescending: !order.isDescending },
+    ]),
+  ) as Record<`${UsualOrder}-reversed`, SortOrder>,
+  "latency-reversed": { table: "t", keys: [latencyOr(-1), "t.server"], isDescending: true },
+};
+
+/** The order with the same keys in its usual direction. */
+export function usualOrder(sort: ServerOrder): UsualOrder {
+  return sort.replace(REVERSED, "") as UsualOrder;
+}
+
+/** The same order in the other direction. */
+export function reversedOrder(sort: ServerOrder): ServerOrder {
+  const usual = usualOrder(sort);
+  return sort === usual ? `${usual}-reversed` : usual;
+}
 
 /** SQL of the sort keys of an order. */
 export function sortKeys(database: Database, sort: ServerOrder): string[] {

@@ -28,6 +28,7 @@ import {
   startAfter,
   type TableAlias,
   TABLES,
+  usualOrder,
 } from "./orders.ts";
 
 /** Limits of the methods to find a page. */
@@ -106,7 +107,11 @@ export async function pageOf(
   const query = async ({ sql, values }: Sql) =>
     (await database.rows(sql, values)).map(({ id }: Row) => Number(id));
   const whole = () => inOrder(database, page);
-  if (conditions.every(({ order }) => order === sort)) return await whole();
+  if (conditions.every(({ order }) => order === usualOrder(sort))) return await whole();
+  if (SERVER_ORDERS[sort].index === undefined) {
+    const { rarest } = await rarestOf(database, conditions, steps);
+    return rarest === undefined ? await whole() : await query(sortedPage(database, page, rarest));
+  }
   const first = await query(among(database, page, steps.first * limit));
   if (first.length === limit) return first;
   // Rows needed for a page if matches are as frequent in later rows as in the first ones, times 1.5.
@@ -140,8 +145,9 @@ async function matchedPage(
   steps: PageSteps,
 ): Promise<readonly number[]> {
   const { sort, limit } = page;
+  const usual = usualOrder(sort);
   const conditions = page.conditions.filter((one) =>
-    one.order === sort || sort === "players" && one.table === "t"
+    one.order === usual || usual === "players" && one.table === "t"
   );
   const entries = { ...page, conditions };
   const { isBackwards = false } = page.start ?? {};

@@ -34,7 +34,7 @@ export const SCAN_ID = formed(
 
 /** A sort order of servers. */
 export const SORT = oneOf(
-  "Sort order of the servers.",
+  "Sort order of the servers; with -reversed, in the other direction.",
   Object.keys(SERVER_ORDERS) as ServerOrder[],
 );
 

@@ -109,16 +109,19 @@ function Content({ data, context }: { data: OverviewPageData; context: PageConte
           </div>
         )}
       </Card>
-      <Card title="Newest servers" aside={<a href={serversUrl({}, { sort: "new" })}>All by age</a>}>
-        <div data-follow>
+      <div data-follow>
+        <Card
+          title="Newest servers"
+          aside={<a href={serversUrl({}, { sort: "new" })}>All by age</a>}
+        >
           <ServerTable
             servers={overview.newest}
             now={now}
             label="Newest servers"
             hasPlaces={hasPlaces}
           />
-        </div>
-      </Card>
+        </Card>
+      </div>
     </>
   );
 }

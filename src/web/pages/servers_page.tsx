@@ -6,7 +6,12 @@
  */
 import type { Facets, ServersPage, ServersQuery } from "../data/dashboard_data.ts";
 import type { PageCursor } from "../../store/queries/order_positions.ts";
-import type { ServerOrder } from "../../store/queries/orders.ts";
+import {
+  reversedOrder,
+  SERVER_ORDERS,
+  type UsualOrder,
+  usualOrder,
+} from "../../store/queries/orders.ts";
 import { filterQuery } from "../api/filters.ts";
 import { serversUrl, urlOf, USUAL_SORT } from "../parts/links.ts";
 import {
@@ -29,13 +34,15 @@ export interface ServersPageData {
   readonly facets: Facets | undefined;
 }
 
-const SORTS: readonly (readonly [ServerOrder, string])[] = [
+const SORTS: readonly (readonly [UsualOrder, string])[] = [
   ["players", "Players"],
   ["new", "Newest"],
   ["changed", "Changed"],
   ["name", "Name"],
   ["version", "Version"],
   ["address", "Address"],
+  ["latency", "Latency"],
+  ["seen", "Last probe"],
 ];
 
 /** The page `/servers`. */
@@ -43,11 +50,15 @@ export function serversPage(data: ServersPageData, context: PageContext): string
   const { query: { filters, sort }, page, facets } = data;
   const props = { filters, sort };
   const more = { sort: sort === USUAL_SORT ? undefined : sort };
-  const tabs = SORTS.map(([name, title]) => ({
-    name: title,
-    url: serversUrl(filters, { sort: name }),
-    isChosen: name === sort,
-  }));
+  const arrow = SERVER_ORDERS[sort].isDescending ? "↓" : "↑";
+  const tabs = SORTS.map(([name, title]) => {
+    const isChosen = name === usualOrder(sort);
+    return {
+      name: isChosen ? `${title} ${arrow}` : title,
+      url: serversUrl(filters, { sort: isChosen ? reversedOrder(sort) : name }),
+      isChosen,
+    };
+  });
   return htmlDocument({
     title: "Servers",
     context,

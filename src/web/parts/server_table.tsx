@@ -6,7 +6,12 @@
  */
 import type { Child } from "npm:hono@4.13.19/jsx";
 import type { ListedServer, ServersQuery } from "../data/dashboard_data.ts";
-import { SERVER_ORDERS, type ServerOrder } from "../../store/queries/orders.ts";
+import {
+  reversedOrder,
+  SERVER_ORDERS,
+  type ServerOrder,
+  usualOrder,
+} from "../../store/queries/orders.ts";
 import { serversUrl } from "./links.ts";
 import { latencyText } from "./quantities.ts";
 import {
@@ -34,7 +39,7 @@ const COLUMNS = {
 /** The name of a column. */
 export type ServerColumn = keyof typeof COLUMNS;
 
-/** A table of servers. With a query its headings sort. */
+/** A table of servers. With a query its headings sort, and reverse the order. */
 export function ServerTable(
   { servers, now, label, query, hasPlaces }: {
     servers: readonly ListedServer[];
@@ -46,11 +51,11 @@ export function ServerTable(
 ) {
   const headingOf = (column: ServerColumn, title: string): Heading => {
     if (query === undefined || !isOrder(column)) return { content: title };
-    const order = SERVER_ORDERS[column].isDescending ? "descending" : "ascending";
-    return {
-      content: <a href={serversUrl(query.filters, { sort: column })}>{title}</a>,
-      order: column === query.sort ? order : undefined,
-    };
+    const { filters, sort } = query;
+    const isChosen = column === usualOrder(sort);
+    const url = serversUrl(filters, { sort: isChosen ? reversedOrder(sort) : column });
+    const order = SERVER_ORDERS[sort].isDescending ? "descending" : "ascending";
+    return { content: <a href={url}>{title}</a>, order: isChosen ? order : undefined };
   };
   return (
     <ServerTableFrame label={label} headingOf={headingOf}>

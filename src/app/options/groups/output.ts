@@ -123,7 +123,8 @@ export const SELECTION = {
       default: { servers: "players" },
       defaultText: { export: "see below" },
       help: "order: players, new (newest server first), changed (latest change first), name, " +
-        "version or address",
+        "version, address, latency or seen (last probe first); with -reversed, such as " +
+        "new-reversed, in the other direction",
     },
     {
       name: "limit",

@@ -127,7 +127,12 @@ export function fakeData(more: Partial<DashboardData> = {}, count = 5): Dashboar
       Promise.resolve(
         servers[id - 1] && {
           ...{ server: servers[id - 1], tags: [], notes: null, players: ["Ann"], aliasOf: null },
-          ...{ aliases: [], uptime: { "24h": UPTIME, "7d": UPTIME, "30d": UPTIME }, events: [] },
+          ...{
+            aliases: [],
+            uptime: { "24h": UPTIME, "7d": UPTIME, "30d": UPTIME },
+            days: [],
+            events: [],
+          },
           replies: [{ protocol: "slp", seenAt: NOW, size: 2, bytes: new Uint8Array([1, 255]) }],
         },
       ),

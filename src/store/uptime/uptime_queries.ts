@@ -24,6 +24,12 @@ export interface UptimePoint extends Uptime {
   readonly hours: 1 | 24;
 }
 
+/** The uptime of a server on a day (UTC). */
+export interface DayUptime extends Uptime {
+  /** Start of the day, Unix milliseconds. */
+  readonly at: number;
+}
+
 /** The uptime of a server in the last day, week and month. */
 export interface RecentUptime {
   /** The last 24 hours, from the start of an hour. */
@@ -82,6 +88,29 @@ export async function uptimePoints(
     ...await readPoints(database, server, 24, from, days),
     ...await hourPoints(database, server, days, to),
   ];
+}
+
+/**
+ * Reads the uptime of a server on each of the last days (UTC), today included. Days on which nothing
+ * was watched are missing.
+ *
+ * @param server `servers.id`.
+ * @param days Number of days.
+ * @param now Unix milliseconds.
+ */
+export async function uptimeByDay(
+  database: Database,
+  server: number,
+  days: number,
+  now: number,
+): Promise<DayUptime[]> {
+  const from = startOf(now, DAY_MS) - (days - 1) * DAY_MS;
+  const byDay = new Map<number, Uptime>();
+  for (const point of await uptimePoints(database, server, from, now)) {
+    const day = startOf(point.at, DAY_MS);
+    byDay.set(day, addUptime(byDay.get(day) ?? UNWATCHED, point));
+  }
+  return [...byDay].map(([at, uptime]) => ({ at, ...uptime }));
 }
 
 /**

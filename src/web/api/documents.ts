@@ -50,7 +50,7 @@ function eventOf({ tx, seq, ...event }: StoredEvent) {
 
 /** All that is known of a server. */
 export function detailsDocument({ details }: { readonly details: ServerDetails }): Members {
-  const { server, tags, notes, players, aliasOf, aliases, uptime, replies, events } = details;
+  const { server, tags, notes, players, aliasOf, aliases, uptime, days, replies, events } = details;
   return {
     server: withoutPlayersColumn(server),
     tags,
@@ -63,6 +63,7 @@ export function detailsDocument({ details }: { readonly details: ServerDetails }
       "7d": uptimeOf(uptime["7d"]),
       "30d": uptimeOf(uptime["30d"]),
     },
+    uptime_days: days.map(({ at, ...day }) => ({ at, ...uptimeOf(day) })),
     replies: replies && replies.map(({ protocol, seenAt, size, bytes }) => ({
       protocol,
       seen_at: seenAt,

@@ -94,12 +94,13 @@ const EVENT_PROPERTIES: Properties = {
   data: { type: "object" },
 };
 
-const UPTIME = object({
+const UPTIME_PROPERTIES: Properties = {
   watched_s: described(NUMBER, "seconds in which the server was watched"),
   online_s: described(NUMBER, "seconds in which it was online"),
   player_s: described(NUMBER, "sum of the times of all players, seconds"),
   ...{ players_min: COUNT_OR_NULL, players_max: COUNT_OR_NULL },
-});
+};
+const UPTIME = object(UPTIME_PROPERTIES);
 
 const FACET_VALUE = object({
   value: described({ type: ["string", "integer", "null"] }, "null: unknown"),
@@ -136,6 +137,10 @@ export const ANSWERS = {
     },
     ...{ alias_of: orNull(ALIAS), aliases: list(ALIAS) },
     uptime: object({ "24h": ref("Uptime"), "7d": ref("Uptime"), "30d": ref("Uptime") }),
+    uptime_days: described(
+      list(object({ at: TIME, ...UPTIME_PROPERTIES })),
+      "the last 90 days (UTC) on which the server was watched; at: start of the day",
+    ),
     replies: described(
       orNull(list(object({
         ...{ protocol: TEXT, seen_at: TIME, size: COUNT },

@@ -15,7 +15,7 @@ import type { ListedParts } from "../../store/parts/part_list.ts";
 import type { StoredScan } from "../../store/scans/scan_list.ts";
 import type { StoredEvent } from "../../store/events/event_feed.ts";
 import type { EventsPage, NewestEvents } from "../../store/events/newest_events.ts";
-import type { RecentUptime } from "../../store/uptime/uptime_queries.ts";
+import type { DayUptime, RecentUptime } from "../../store/uptime/uptime_queries.ts";
 
 /** Filters of servers: those of the database, and those of places. */
 export interface DashboardFilters extends ServerFilters {
@@ -168,6 +168,9 @@ export interface RawReply {
   readonly bytes: Uint8Array;
 }
 
+/** Number of days whose uptime is known one by one. */
+export const UPTIME_DAYS = 90;
+
 /** All that is known of a server. */
 export interface ServerDetails {
   readonly server: ListedServer;
@@ -179,6 +182,8 @@ export interface ServerDetails {
   readonly aliasOf: { readonly id: number; readonly key: string } | null;
   readonly aliases: readonly { readonly id: number; readonly key: string }[];
   readonly uptime: RecentUptime;
+  /** The uptime of each of the last {@linkcode UPTIME_DAYS} days on which it was watched. */
+  readonly days: readonly DayUptime[];
   /** null: the role of the database may not read them. */
   readonly replies: readonly RawReply[] | null;
   readonly events: readonly StoredEvent[];

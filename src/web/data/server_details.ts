@@ -8,10 +8,15 @@ import { readEvents } from "./events.ts";
 import { hasAddressIn } from "../../store/rows/addresses.ts";
 import { isServerNumber } from "../../store/rows/stored_values.ts";
 import { readTexts } from "../../store/rows/json_cells.ts";
-import { recentUptime } from "../../store/uptime/uptime_queries.ts";
+import { recentUptime, uptimeByDay } from "../../store/uptime/uptime_queries.ts";
 import type { CachedServerIndex } from "../server_index/cached_server_index.ts";
 import { serverId } from "../../core/record.ts";
-import type { ListedServer, RawReply, ServerDetails } from "./dashboard_data.ts";
+import {
+  type ListedServer,
+  type RawReply,
+  type ServerDetails,
+  UPTIME_DAYS,
+} from "./dashboard_data.ts";
 import { base64Bytes } from "./icons.ts";
 import type { PlaceLookup } from "../../app/geoip/places.ts";
 import { listedServers } from "./listed_servers.ts";
@@ -46,6 +51,7 @@ export async function readDetails(
     aliasOf: await firstRow(database, server),
     aliases: await aliasesOf(database, server, serverIndex),
     uptime: await recentUptime(database, id, database.now()),
+    days: await uptimeByDay(database, id, UPTIME_DAYS, database.now()),
     replies: await repliesOf(database, id),
     events: (await readEvents(database, { server: id, limit: EVENTS })).events,
   };

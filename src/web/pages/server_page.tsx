@@ -6,6 +6,7 @@
  */
 import type { Uptime } from "../../store/uptime/uptime_of_polls.ts";
 import type { History, ServerDetails } from "../data/dashboard_data.ts";
+import { UptimeStrip } from "../charts/uptime_strip.tsx";
 import { EventList } from "../parts/event_list.tsx";
 import {
   countText,
@@ -41,6 +42,9 @@ export function serverPage({ details, history }: ServerPageData, context: PageCo
       <>
         <Head details={details} now={now} />
         <Figures details={details} history={history} />
+        <Card title="Uptime by day">
+          <UptimeStrip days={details.days} now={now} />
+        </Card>
         <HistoryCharts history={history} path={serverUrl(server.id)} now={now} />
         <div class="grid">
           <Card title="Status">

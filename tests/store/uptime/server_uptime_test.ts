@@ -6,6 +6,7 @@ import { selectServers } from "../../../src/store/server_queries.ts";
 import { Store } from "../../../src/store/store.ts";
 import { DAY_MS, HOUR_MS, isServerIn, startOf } from "../../../src/store/uptime/rollup_hours.ts";
 import { rollUp } from "../../../src/store/uptime/roll_up.ts";
+import { uptimeByDay } from "../../../src/store/uptime/uptime_queries.ts";
 import { writeSpans } from "../../../src/store/uptime/watch_spans.ts";
 import { all, onEngines } from "../databases.ts";
 import { record, watchId } from "../records.ts";
@@ -165,3 +166,16 @@ onEngines(
     }
   },
 );
+
+onEngines("the days of a server are those of its rollups, and today so far", async (db) => {
+  await prepare(db);
+  const days = [TODAY - 2 * DAY_MS, TODAY - DAY_MS];
+  await writeRollups(db, 1, 24, [TODAY - 3 * DAY_MS, ...days]);
+  await db.run(`update rollup_state set closing_until = ${timeOf(db, TODAY)}`, []);
+  await db.run(`update rollup_state set closed_until = ${timeOf(db, TODAY)}`, []);
+  await watchHour(db, TODAY);
+  const read = await uptimeByDay(db, 1, 3, TODAY + 2 * HOUR_MS);
+  assertEquals(read.map(({ at, watchedS, onlineS }) => [at, watchedS, onlineS]), [
+    ...[...days.map((at) => [at, 200, 100]), [TODAY, 3600, 3600]],
+  ]);
+});

@@ -171,6 +171,7 @@ function detailsOf(text: string): ServerDetails {
     ...{ server: serverOf(text), tags: [text], notes: text, players: [text] },
     ...{ aliasOf: { id: 1, key: text }, aliases: [{ id: 2, key: text }] },
     uptime: { "24h": watched, "7d": watched, "30d": watched },
+    days: [{ at: NOW - NOW % 86_400_000, ...watched }],
     replies: [{ protocol: text, seenAt: NOW, size: bytes.length, bytes }],
     events: eventsOf(text),
   };

@@ -19,6 +19,8 @@ export interface Look {
   readonly colorScheme: "light" | "dark";
   /** Whether the browser runs no scripts. axe-core cannot run there either. */
   readonly withoutScripts?: boolean;
+  /** Default: UTC. */
+  readonly timezoneId?: string;
 }
 
 /** Wide and narrow, light and dark. */
@@ -71,7 +73,8 @@ export class Visit {
   ): Promise<Visit> {
     const context = await browser.newContext({
       ...{ viewport: { width: look.width, height: 1200 }, colorScheme: look.colorScheme },
-      ...{ reducedMotion: "reduce", timezoneId: "UTC", locale: "en-US", baseURL: origin },
+      ...{ reducedMotion: "reduce", locale: "en-US", baseURL: origin },
+      timezoneId: look.timezoneId ?? "UTC",
       javaScriptEnabled: !look.withoutScripts,
     });
     context.setDefaultTimeout(DEADLINE_MS);

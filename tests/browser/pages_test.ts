@@ -16,6 +16,32 @@ const PATHS = [
   ...["/scans", "/events", "/events?kind=offline"],
 ];
 
+/** Local times, fields of times, and addresses that are copied, in a time zone nine hours from UTC. */
+async function checkLocal(visit: Visit, scan: string): Promise<void> {
+  const { page } = visit;
+  await visit.open(scan);
+  const time = page.locator("dl.facts time").first();
+  const utc = (await time.getAttribute("datetime"))!;
+  assertEquals(await time.getAttribute("title"), `${utc.slice(0, 19).replace("T", " ")} UTC`);
+  const local = new Date(Date.parse(utc) + 9 * 3_600_000).toISOString();
+  assertEquals(await time.innerText(), local.slice(0, 19).replace("T", " "));
+  await visit.open("/events?from=2026-01-01T00:00");
+  const field = page.locator("input[name=from]");
+  assertEquals(await field.inputValue(), "2026-01-01T09:00");
+  await field.fill("2025-06-30T08:30");
+  await visit.follow(page.locator(".search button"));
+  assertEquals(new URL(page.url()).searchParams.get("from"), "2025-06-29T23:30");
+  await visit.open("/servers/1");
+  await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+  const address = page.locator(".server-head .address code");
+  await address.click();
+  await page.locator(".copy.copied").waitFor();
+  assertEquals(
+    await page.evaluate(() => navigator.clipboard.readText()),
+    await address.innerText(),
+  );
+}
+
 Deno.test("every page is without faults, wide and narrow, light and dark, also without scripts", () =>
   inFolder(async (folder) => {
     const database = `${folder}/servers.db`;
@@ -33,6 +59,11 @@ Deno.test("every page is without faults, wide and narrow, light and dark, also w
           for (const path of paths) faults.push(...await visit.faultsAt(path));
         }
         assertEquals(faults, []);
+        {
+          const look = { ...LOOKS[0], timezoneId: "Asia/Tokyo" };
+          await using visit = await Visit.start(browser, origin, look);
+          await checkLocal(visit, paths.at(-1)!);
+        }
         const look = { ...LOOKS[3], withoutScripts: true };
         await using visit = await Visit.start(browser, origin, look);
         for (const path of paths) {

@@ -88,7 +88,7 @@ function FilterForm({ query: { kinds = [], server, from, to } }: { query: Events
   );
 }
 
-/** A field for a time, to the minute. */
+/** A field for a time in UTC, to the minute; with `page.js`, in the local time zone. */
 function TimeField({ name, title, at }: { name: string; title: string; at: number | undefined }) {
   return (
     <label class="time-field">

@@ -66,7 +66,7 @@ export function ServerName({ server }: { server: ListedServer }) {
   );
 }
 
-/** The address of a server, with a button that copies it. */
+/** The address of a server with its port. A click on it, or on its button, copies all of it. */
 export function Address({ address }: { address: string }) {
   const text = safeText(address);
   return (

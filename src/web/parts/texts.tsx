@@ -30,17 +30,17 @@ export function Motd({ motd }: { motd: string }) {
   return raw(formatHtml(parseFormatted(cutText(motd, LONGEST))));
 }
 
-/** The age of a time, with the time itself as a tooltip. */
+/** The age of a time, with the time itself as a tooltip; by `page.js` also in the local time zone. */
 export function Age({ at, now }: { at: number | null; now: number }) {
   if (at === null || timeText(at) === "") return <span class="none">{UNKNOWN}</span>;
   const iso = new Date(at).toISOString();
-  return <time datetime={iso} title={`${timeText(at)} UTC`}>{ageText(at, now)}</time>;
+  return <time datetime={iso} title={`${timeText(at)} UTC`} data-age>{ageText(at, now)}</time>;
 }
 
-/** A date and time. */
+/** A date and time in UTC, which `page.js` replaces by the local one. */
 export function Time({ at }: { at: number | null }) {
   if (at === null || timeText(at) === "") return <span class="none">{UNKNOWN}</span>;
-  return <time datetime={new Date(at).toISOString()}>{timeText(at)}</time>;
+  return <time datetime={new Date(at).toISOString()}>{`${timeText(at)} UTC`}</time>;
 }
 
 /** The attribution of a file of `--geoip`. An address of a web site in it is a link. */

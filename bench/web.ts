@@ -64,6 +64,7 @@ const FILTERS: readonly (readonly [name: string, (round: number) => DashboardFil
   ["network", (n) => ({ network: [`10.${n % 15}.0.0/16`] })],
   ["small network", (n) => ({ network: [`10.${n % 15}.${n}.0/24`], online: true })],
   ["players", (n) => ({ minPlayers: n, maxPlayers: 2 * n })],
+  ["players in a network", (n) => ({ minPlayers: 1 + n, network: [`10.${n % 15}.0.0/16`] })],
   ["since", (n) => ({ since: NOW - n * DAY / 4 })],
 ];
 const TEXTS: typeof FILTERS = [
@@ -105,7 +106,8 @@ const MEASURED: readonly Measured[] = [
       const filters = n % 2 === 0 ? {} : { online: true };
       const sort = SORTS[n % SORTS.length];
       const { next } = await data.servers({ filters, sort, limit: 1 + n * 7919 % 500 });
-      const cursor = { ...next!, direction: direction as "after" | "before" };
+      if (next === null) return; // the empty database
+      const cursor = { ...next, direction: direction as "after" | "before" };
       return await data.servers({ filters, sort, limit: 50, cursor });
     },
   })),

@@ -339,8 +339,12 @@ export function networkOf(text: string): Range {
 /** Whether an address is in one of some networks. */
 export function isInNetworks(networks: readonly string[]): (address: Address) => boolean {
   const ranges = networks.map(networkOf);
-  return (address) =>
-    ranges.some(({ start, end }) =>
-      typeof start === typeof address && address >= start && address < end
-    );
+  const v4 = ranges.filter(({ start }) => typeof start === "number");
+  const v6 = ranges.filter(({ start }) => typeof start === "bigint");
+  return (address) => {
+    for (const { start, end } of typeof address === "number" ? v4 : v6) {
+      if (address >= start && address < end) return true;
+    }
+    return false;
+  };
 }

@@ -19,6 +19,8 @@ const MINUTE_MS = 60_000;
 /** What is kept for filters. */
 interface Kept {
   readonly revision: number;
+  /** The memory of {@linkcode Kept.matches}. */
+  readonly memory: Uint16Array;
   readonly matches: Matches;
   counts?: MatchCounts;
   facets?: Facets;
@@ -86,7 +88,7 @@ export class CachedServerIndex {
 
   /** The servers that filters match, as an index for pages. */
   matchIndex(filters: DashboardFilters): MatchIndex {
-    const { matches: { count, failed } } = this.#keptFor(filters);
+    const { matches: { count, failed, few } } = this.#keptFor(filters);
     return {
       count: this.counts(filters).servers,
       all: this.counts({}).servers,
@@ -94,7 +96,7 @@ export class CachedServerIndex {
         const row = this.#reader.rowOf(id);
         return row >= 0 && row < count && failed[row] === 0;
       },
-      ids: () => this.#idsWith(count, (row) => failed[row] === 0),
+      ids: () => this.#idsWith(count, (row) => failed[row] === 0, few),
     };
   }
 
@@ -117,10 +119,15 @@ export class CachedServerIndex {
     return { ...counts, stale };
   }
 
-  #idsWith(count: number, condition: (row: number) => boolean): number[] {
+  /** The `servers.id` of the rows that fulfil a condition, among the first `count` or among `few`. */
+  #idsWith(count: number, condition: (row: number) => boolean, few?: Uint32Array): number[] {
     const ids: number[] = [];
     const { id } = this.#reader.columns;
-    for (let row = 0; row < count; row++) if (condition(row)) ids.push(id[row]);
+    const length = few?.length ?? count;
+    for (let k = 0; k < length; k++) {
+      const row = few === undefined ? k : few[k];
+      if (condition(row)) ids.push(id[row]);
+    }
     return ids;
   }
 
@@ -128,20 +135,26 @@ export class CachedServerIndex {
     const key = JSON.stringify(filters, Object.keys(filters).sort());
     const kept = this.#kept.get(key);
     this.#kept.delete(key);
-    const current = kept?.revision === this.#reader.revision ? kept : this.#match(filters);
+    const current = kept?.revision === this.#reader.revision
+      ? kept
+      : this.#match(filters, kept?.memory ?? this.#freeMemory());
     this.#kept.set(key, current);
-    for (const oldest of this.#kept.keys()) {
-      if (this.#kept.size <= KEPT) break;
-      this.#kept.delete(oldest);
-    }
     return current;
   }
 
-  #match(filters: DashboardFilters): Kept {
+  /** Memory for matches: that of the oldest ones, if enough are kept. New memory is freed late. */
+  #freeMemory(): Uint16Array {
+    const [oldest] = this.#kept;
+    if (this.#kept.size < KEPT) return new Uint16Array(this.#reader.memory.capacity);
+    this.#kept.delete(oldest[0]);
+    return oldest[1].memory;
+  }
+
+  #match(filters: DashboardFilters, memory: Uint16Array): Kept {
     return this.#steady(() => {
       const { revision } = this.#reader;
-      const found = this.#found?.text === filters.text ? this.#found?.ids : undefined;
-      return { revision, matches: match(this.#reader, filters, found) };
+      const found = this.#found?.text === filters.text ? this.#found?.ids ?? [] : [];
+      return { revision, memory, matches: match(this.#reader, filters, found, memory) };
     });
   }
 

@@ -45,11 +45,13 @@ export type MatchCounts = Omit<Facets, "facets">;
 /** Counts the servers that all filters match. */
 export function countMatches(
   serverIndex: ServerIndexReader,
-  { count, failed }: Matches,
+  { count, failed, few }: Matches,
 ): MatchCounts {
   const { bits, players: all } = serverIndex.columns;
   let [servers, online, players] = [0, 0, 0];
-  for (let i = 0; i < count; i++) {
+  const length = few?.length ?? count;
+  for (let k = 0; k < length; k++) {
+    const i = few === undefined ? k : few[k];
     if (failed[i] !== 0) continue;
     servers++;
     if (!(bits[i] & BITS.online)) continue;
@@ -89,14 +91,16 @@ const ONE_SERVER = 2 ** 26;
 
 function countCodes(
   serverIndex: ServerIndexReader,
-  { count, failed }: Matches,
+  { count, failed, few }: Matches,
   codes: Uint16Array | Uint32Array,
   size: number,
   own: number,
 ): Counts {
   const { bits, players: all } = serverIndex.columns;
   const sums = new Float64Array(2 * size);
-  for (let i = 0; i < count; i++) {
+  const length = few?.length ?? count;
+  for (let k = 0; k < length; k++) {
+    const i = few === undefined ? k : few[k];
     if ((failed[i] & ~own) !== 0) continue;
     const place = 2 * codes[i];
     if (bits[i] & BITS.online) {
@@ -106,11 +110,19 @@ function countCodes(
       sums[place] += ONE_SERVER;
     }
   }
-  return {
-    servers: Uint32Array.from({ length: size }, (_, i) => Math.floor(sums[2 * i] / ONE_SERVER)),
-    online: Uint32Array.from({ length: size }, (_, i) => sums[2 * i] % ONE_SERVER),
-    players: Float64Array.from({ length: size }, (_, i) => sums[2 * i + 1]),
+  const counts = {
+    servers: new Uint32Array(size),
+    online: new Uint32Array(size),
+    players: new Float64Array(size),
   };
+  for (let code = 0; code < size; code++) {
+    const sum = sums[2 * code];
+    if (sum === 0) continue;
+    counts.servers[code] = Math.floor(sum / ONE_SERVER);
+    counts.online[code] = sum % ONE_SERVER;
+    counts.players[code] = sums[2 * code + 1];
+  }
+  return counts;
 }
 
 /** A value with its numbers. */

@@ -15,12 +15,23 @@ export const FAILED = Object.fromEntries(
 /** The bit of servers that other filters do not match, and of removed servers. */
 const EXCLUDED = 1 << FACETS.length;
 
+/** The share of the servers up to which those that are not excluded are listed. */
+const FEW = 1 / 8;
+
 /** Which servers of a server index filters match. */
 export interface Matches {
   /** Number of places of the server index. */
   readonly count: number;
-  /** For each server, the bits of the filters that do not match; 0: all match. */
+  /**
+   * For each server, the bits of the filters that do not match; 0: all match. A server that a filter
+   * without a facet excludes may lack the bits of facets.
+   */
   readonly failed: Uint16Array;
+  /**
+   * The places of the servers that only filters of facets may exclude, ascending. `undefined`: there are
+   * many.
+   */
+  readonly few: Uint32Array | undefined;
 }
 
 /**
@@ -28,19 +39,50 @@ export interface Matches {
  *
  * @param found The `servers.id` of servers whose whole texts contain the text of the filters, though perhaps
  * not the part that is in the server index.
+ * @param memory At least as long as the server index: receives {@linkcode Matches.failed}.
  */
 export function match(
   serverIndex: ServerIndexReader,
   filters: DashboardFilters,
-  found: readonly number[] = [],
+  found: readonly number[],
+  memory: Uint16Array,
 ): Matches {
   const { count, columns: { bits } } = serverIndex;
-  const failed = new Uint16Array(count);
-  for (let i = 0; i < count; i++) if (bits[i] & BITS.removed) failed[i] = EXCLUDED;
-  for (const { name, value } of givenFilters(DASHBOARD_FILTERS, filters)) {
+  const failed = memory.subarray(0, count);
+  for (let i = 0; i < count; i++) failed[i] = bits[i] & BITS.removed ? EXCLUDED : 0;
+  let few: Uint32Array | undefined;
+  const given = givenFilters(DASHBOARD_FILTERS, filters)
+    .map(({ name, value }) => ({ name, value, bit: FAILED[name as FacetName] ?? EXCLUDED }))
+    .sort((a, b) => b.bit - a.bit); // facets do not test the servers that other filters exclude
+  for (const { name, value, bit } of given) {
     const isMatch = DASHBOARD_FILTERS[name].columns(serverIndex, value as never, found);
-    const bit = FAILED[name as FacetName] ?? EXCLUDED;
-    for (let i = 0; i < count; i++) if (!isMatch(i)) failed[i] |= bit;
+    setFailed(failed, few, bit, isMatch);
+    if (bit === EXCLUDED) few = fewOf(failed, few);
   }
-  return { count, failed };
+  return { count, failed, few };
+}
+
+/** Sets the bit of a filter for the servers that it does not match, unless they are excluded. */
+function setFailed(
+  failed: Uint16Array,
+  few: Uint32Array | undefined,
+  bit: number,
+  isMatch: (place: number) => boolean,
+): void {
+  const length = few?.length ?? failed.length;
+  for (let k = 0; k < length; k++) {
+    const i = few === undefined ? k : few[k];
+    if (!(failed[i] & EXCLUDED) && !isMatch(i)) failed[i] |= bit;
+  }
+}
+
+/** The places of the servers that are not excluded, if they are few. */
+function fewOf(failed: Uint16Array, few: Uint32Array | undefined): Uint32Array | undefined {
+  if (few !== undefined) return few.filter((i) => failed[i] === 0);
+  let count = 0;
+  for (let i = 0; i < failed.length; i++) if (failed[i] === 0) count++;
+  if (count > FEW * failed.length) return undefined;
+  const places = new Uint32Array(count);
+  for (let i = 0, k = 0; k < count; i++) if (failed[i] === 0) places[k++] = i;
+  return places;
 }

@@ -65,7 +65,12 @@ function showProgress({ plan, options, network }: PreparedScan, monitor: ScanMon
     display: !atTerminal ? undefined : options.plain || isDumb() ? "line" : "block",
     color: useColor(options.noColor, Deno.stderr),
     everyMs: options.quiet ? 0 : options.statsEvery ?? 0,
-    terminal: { clock: network.clock, size: terminalSize, draw: writeMessage },
+    terminal: {
+      clock: network.clock,
+      size: terminalSize,
+      draw: writeMessage,
+      isDumb: isDumb(),
+    },
   });
 }
 

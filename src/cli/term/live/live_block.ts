@@ -45,6 +45,8 @@ export interface LiveTerminal {
   readonly size: () => TerminalSize;
   /** Writes to the terminal. */
   readonly draw: (text: string) => void;
+  /** Whether the terminal has no escape sequences. Default: it has them. */
+  readonly isDumb?: boolean;
   /** Default: the signals of the system. */
   readonly signals?: ListenToSignal;
 }

@@ -1,5 +1,6 @@
 /**
- * One line at the bottom of a terminal, redrawn in place without escape sequences.
+ * One line at the bottom of a terminal, redrawn in place without escape sequences. Only a line that a
+ * narrower terminal has wrapped is erased with them, because no other character leads to its first row.
  *
  * @module
  */
@@ -8,7 +9,7 @@ import type { LiveTerminal } from "./live_block.ts";
 
 /** A line at the bottom of any terminal, until it is disposed. */
 export class StatusRow implements BottomLines, Disposable {
-  readonly #terminal: Pick<LiveTerminal, "size" | "draw">;
+  readonly #terminal: Pick<LiveTerminal, "size" | "draw" | "isDumb">;
   readonly #line: (size: TerminalSize) => string;
   readonly #kept: Disposable;
   #text = "";
@@ -21,7 +22,7 @@ export class StatusRow implements BottomLines, Disposable {
    * @param line Returns the line for a size of the terminal: ASCII, one column less than its width.
    */
   constructor(
-    terminal: Pick<LiveTerminal, "size" | "draw">,
+    terminal: Pick<LiveTerminal, "size" | "draw" | "isDumb">,
     line: (size: TerminalSize) => string,
   ) {
     this.#terminal = terminal;
@@ -33,13 +34,23 @@ export class StatusRow implements BottomLines, Disposable {
   redraw(): void {
     const size = this.#terminal.size();
     this.#text = this.#line(size);
-    this.#terminal.draw(`\r${this.#text.padEnd(Math.min(this.#drawn, size.columns - 1))}`);
+    const { toStart, left } = this.#start(size);
+    this.#terminal.draw(`${toStart}${this.#text.padEnd(left)}`);
     this.#drawn = this.#text.length;
   }
 
   erase(): void {
-    if (this.#drawn > 0) this.#terminal.draw(`\r${" ".repeat(this.#drawn)}\r`);
+    const { toStart, left } = this.#start(this.#terminal.size());
+    if (this.#drawn > 0) this.#terminal.draw(`${toStart}${" ".repeat(left)}\r`);
     this.#drawn = 0;
+  }
+
+  /** How to get to the start of the drawn line, and how many of its columns are left there then. */
+  #start({ columns }: TerminalSize): { readonly toStart: string; readonly left: number } {
+    const above = Math.ceil(this.#drawn / Math.max(1, columns)) - 1;
+    return this.#drawn >= columns && !this.#terminal.isDumb
+      ? { toStart: `${above > 0 ? `\x1b[${above}A` : ""}\r\x1b[J`, left: 0 }
+      : { toStart: "\r", left: Math.max(0, Math.min(this.#drawn, columns - 1)) };
   }
 
   restore(): void {

@@ -67,12 +67,17 @@ export class FakeTerminal {
   resize(columns: number, height = this.height): void {
     [this.columns, this.height] = [columns, height];
     const rows: string[] = [];
+    let [row, column] = [0, 0];
     for (const [i, text] of this.rows.entries()) {
-      if (i === this.#row) this.#row = rows.length;
       const parts = Array.from(text).join("").match(new RegExp(`.{1,${columns}}`, "gu")) ?? [""];
+      if (i === this.#row) {
+        const part = Math.min(parts.length - 1, Math.floor(this.#column / columns));
+        [row, column] = [rows.length + part, this.#column - part * columns];
+      }
       rows.push(...parts);
     }
     this.rows = rows;
+    [this.#row, this.#column] = [row, column];
     this.listeners.get("SIGWINCH")?.();
   }
 

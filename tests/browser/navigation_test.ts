@@ -63,6 +63,28 @@ async function filter(visit: Visit): Promise<void> {
   await visit.check();
 }
 
+/** Chooses three servers of a list, compares them, removes one and adds it again by its address. */
+async function compare(visit: Visit): Promise<void> {
+  const { page } = visit;
+  await visit.open("/servers");
+  for (const i of [0, 2, 4]) await page.locator("input[type=checkbox][name=server]").nth(i).check();
+  await visit.follow(page.locator("form.compare button"));
+  const all = await addressesIn(page);
+  assertEquals(all.length, 3);
+  assertEquals(await page.locator("figure .legend bdi").count(), 3);
+  await visit.check();
+  await visit.follow(page.locator("a[aria-label^=Remove]").first());
+  assertEquals(await addressesIn(page), all.slice(1));
+  await page.locator("form input[name=server]:not([type=hidden])").fill(all[0]);
+  await visit.follow(page.locator("form button[type=submit]"));
+  assertEquals((await addressesIn(page)).sort(), all.sort());
+}
+
+/** The addresses in the table of compared servers. */
+function addressesIn(page: Page): Promise<string[]> {
+  return page.locator("table.compared .address code").allInnerTexts();
+}
+
 /** Waits until the map is drawn. */
 async function untilDrawn(page: Page): Promise<void> {
   await page.locator("[data-map][aria-busy=false]").waitFor();
@@ -165,6 +187,8 @@ Deno.test("the list turns pages and filters, and the map leads to the servers of
         await visit.open("/servers");
         await turnPages(visit);
         await filter(visit);
+        await compare(visit);
+        await visit.open("/servers");
         await mapByKeyboard(visit);
         await mapByWheel(visit);
       }));

@@ -11,7 +11,14 @@ const FLEET = { servers: 40, hostile: 0, range: { start: 0x7f540000, end: 0x7f54
 /** The pages, except the one of the scan. */
 const PATHS = [
   ...["/", "/?days=1", "/servers", "/servers?edition=bedrock&sort=name", "/servers?text=nothing"],
-  ...["/servers/1", "/map", "/map?prefix=127.0.0.0/8", "/map?prefix=127.84.0.0/16&layer=age"],
+  ...[
+    "/servers/1",
+    "/compare",
+    "/compare?server=1&server=2",
+    "/map",
+    "/map?prefix=127.0.0.0/8",
+    "/map?prefix=127.84.0.0/16&layer=age",
+  ],
   ...["/map?layer=scanned", "/map?layer=online&software=paper", "/breakdown", "/breakdown?by=port"],
   ...["/scans", "/events", "/events?kind=offline"],
 ];

@@ -123,19 +123,16 @@ export function fakeData(more: Partial<DashboardData> = {}, count = 5): Dashboar
       });
     },
     facets: () => Promise.resolve({ ...counts, facets } as never),
-    server: (id) =>
-      Promise.resolve(
-        servers[id - 1] && {
-          ...{ server: servers[id - 1], tags: [], notes: null, players: ["Ann"], aliasOf: null },
-          ...{
-            aliases: [],
-            uptime: { "24h": UPTIME, "7d": UPTIME, "30d": UPTIME },
-            days: [],
-            events: [],
-          },
+    server: (name) => {
+      const server = servers.find(({ id, key }) => id === name || key === name);
+      return Promise.resolve(
+        server && {
+          ...{ server, tags: [], notes: null, players: ["Ann"], aliasOf: null, days: [] },
+          ...{ aliases: [], uptime: { "24h": UPTIME, "7d": UPTIME, "30d": UPTIME }, events: [] },
           replies: [{ protocol: "slp", seenAt: NOW, size: 2, bytes: new Uint8Array([1, 255]) }],
         },
-      ),
+      );
+    },
     history: (_, from, to) =>
       Promise.resolve({ from, to, step: 0, points: [], unwatched: [], peak: null }),
     icon: (hash) =>

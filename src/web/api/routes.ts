@@ -9,6 +9,7 @@ import { DAY_MS } from "../../store/uptime/rollup_hours.ts";
 import { type DashboardData, type DashboardFilters, DataError } from "../data/dashboard_data.ts";
 import { jsonContent } from "../http/answer.ts";
 import { breakdownPage } from "../pages/breakdown_page.tsx";
+import { comparePage, type ComparePageData, MAX_COMPARED } from "../pages/compare_page.tsx";
 import { eventsPage } from "../pages/events_page.tsx";
 import { mapPage } from "../pages/map_page.tsx";
 import { overviewPage } from "../pages/overview_page.tsx";
@@ -123,6 +124,19 @@ const DATA_ROUTES: readonly Route[] = [
       description: "The server.",
       document: detailsDocument,
     },
+  }),
+  resource({
+    path: "/compare",
+    parameters: { server: several(SERVER), ...PERIOD },
+    async data({ server: names = [], from, to }, { data, now }) {
+      const wanted = [...new Set(names)];
+      if (wanted.length > MAX_COMPARED) {
+        const message = `Cannot use server: it has ${wanted.length} values`;
+        throw new ParameterError(message, `at most ${MAX_COMPARED} servers`);
+      }
+      return await comparedServers(data, wanted, periodOf(from, to, now));
+    },
+    page: { html: comparePage },
   }),
   resource({
     path: "/servers/{id}/history",
@@ -308,6 +322,27 @@ export const ROUTES: readonly Route[] = [
     respond: () => Promise.resolve(jsonContent(openApi(ROUTES))),
   }),
 ];
+
+/** Number of steps of a history that is compared with others. */
+const COMPARED_STEPS = 200;
+
+/** The servers with some names, and their histories in a period, in steps. */
+async function comparedServers(
+  data: DashboardData,
+  names: readonly (number | string)[],
+  { from, to }: { readonly from: number; readonly to: number },
+): Promise<ComparePageData> {
+  const found = await Promise.all(names.map((name) => data.server(name)));
+  const servers = new Map(found.flatMap((one) => one === undefined ? [] : [[one.server.id, one]]));
+  const step = Math.ceil((to - from) / COMPARED_STEPS);
+  return {
+    ...{ from, to, missing: names.filter((_, i) => found[i] === undefined) },
+    servers: await Promise.all([...servers].map(async ([id, details]) => ({
+      details,
+      history: await data.history(id, from, to, step),
+    }))),
+  };
+}
 
 /** The counts of servers; `undefined` if counting takes too long: the page then has none. */
 async function facetsOf(data: DashboardData, filters: DashboardFilters) {

@@ -242,8 +242,12 @@ export interface DashboardData {
   overview(): Promise<Overview>;
   servers(query: ServersQuery): Promise<ServersPage>;
   facets(filters: DashboardFilters): Promise<Facets>;
-  /** `undefined`: there is no server with this number. */
-  server(id: number): Promise<ServerDetails | undefined>;
+  /**
+   * The server with a number, or with a key; `undefined`: there is none.
+   *
+   * @param id `servers.id` or `servers.key`.
+   */
+  server(id: number | string): Promise<ServerDetails | undefined>;
   /**
    * @param step Minimum length of a step, milliseconds. Default: each change is a point, if they are
    * few.

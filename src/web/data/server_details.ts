@@ -5,6 +5,7 @@
  */
 import { type Database, isInList, listValue } from "../../store/database/database.ts";
 import { readEvents } from "./events.ts";
+import { serverWithKey } from "../../store/history_queries.ts";
 import { hasAddressIn } from "../../store/rows/addresses.ts";
 import { isServerNumber } from "../../store/rows/stored_values.ts";
 import { readTexts } from "../../store/rows/json_cells.ts";
@@ -31,15 +32,17 @@ type Named = ServerDetails["aliases"][number];
  * Reads the details of a server. Without a server index, its aliases are those with the same
  * address.
  *
+ * @param name `servers.id` or `servers.key`.
  * @returns `undefined` if there is no such server.
  */
 export async function readDetails(
   database: Database,
-  id: number,
+  name: number | string,
   places: PlaceLookup,
   serverIndex: CachedServerIndex | undefined,
 ): Promise<ServerDetails | undefined> {
-  if (!isServerNumber(id)) return undefined;
+  const id = typeof name === "number" ? name : (await serverWithKey(database, name))?.id;
+  if (id === undefined || !isServerNumber(id)) return undefined;
   const [server] = await listedServers(database, [id], places);
   if (server === undefined) return undefined;
   const [row] = await database.rows("select tags, notes from servers where id = ?", [id]);

@@ -8,16 +8,10 @@ import type { Uptime } from "../../store/uptime/uptime_of_polls.ts";
 import type { History, ServerDetails } from "../data/dashboard_data.ts";
 import { UptimeStrip } from "../charts/uptime_strip.tsx";
 import { EventList } from "../parts/event_list.tsx";
-import {
-  countText,
-  durationText,
-  latencyText,
-  percentText,
-  timeText,
-} from "../parts/quantities.ts";
+import { countText, latencyText, timeText } from "../parts/quantities.ts";
 import { serverUrl } from "../parts/links.ts";
 import { Columns, FactsByProtocol, Flags, Plugins, RawReplies } from "../parts/server_facts.tsx";
-import { Address, Bar, ServerIcon, StateDot } from "../parts/server_parts.tsx";
+import { Address, Bar, ServerIcon, StateDot, uptimeTexts } from "../parts/server_parts.tsx";
 import { HistoryCharts } from "../parts/server_history.tsx";
 import { Age, Motd, safeText, Stranger } from "../parts/texts.tsx";
 import { Card, Empty, Figure } from "../parts/blocks.tsx";
@@ -45,7 +39,7 @@ export function serverPage({ details, history }: ServerPageData, context: PageCo
         <Card title="Uptime by day">
           <UptimeStrip days={details.days} now={now} />
         </Card>
-        <HistoryCharts history={history} path={serverUrl(server.id)} now={now} />
+        <HistoryCharts history={history} id={server.id} now={now} />
         <div class="grid">
           <Card title="Status">
             <Columns server={server} hasPlaces={context.hasPlaces} />
@@ -164,18 +158,9 @@ function Figures({ details, history }: { details: ServerDetails; history: Histor
   );
 }
 
-/** The share of the watched time in which the server was online, and how long it was watched. */
-function UptimeFigure(
-  { period, uptime: { watchedS, onlineS } }: { period: string; uptime: Uptime },
-) {
-  const isWatched = watchedS > 0;
-  return (
-    <Figure
-      name={`Uptime, ${period}`}
-      value={percentText(isWatched ? onlineS / watchedS : null)}
-      note={isWatched ? `of ${durationText(1000 * watchedS)} watched` : "not watched"}
-    />
-  );
+function UptimeFigure({ period, uptime }: { period: string; uptime: Uptime }) {
+  const { share, watched } = uptimeTexts(uptime);
+  return <Figure name={`Uptime, ${period}`} value={share} note={watched} />;
 }
 
 function Relations({ details: { aliasOf, aliases, tags, notes } }: { details: ServerDetails }) {

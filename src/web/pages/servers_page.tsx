@@ -24,7 +24,8 @@ import {
 import { Empty, PageHead, Tabs } from "../parts/blocks.tsx";
 import { htmlDocument } from "./layout.tsx";
 import type { PageContext } from "./page_context.ts";
-import { ServerTable } from "../parts/server_table.tsx";
+import { MAX_COMPARED } from "./compare_page.tsx";
+import { COMPARE_FORM, ServerTable } from "../parts/server_table.tsx";
 
 /** What the list of servers shows. */
 export interface ServersPageData {
@@ -88,6 +89,7 @@ export function serversPage(data: ServersPageData, context: PageContext): string
                 hasPlaces={context.hasPlaces}
               />
             )}
+            {page.servers.length > 0 && <CompareForm />}
             <Paging data={data} />
           </div>
         </div>
@@ -124,6 +126,16 @@ function NoServers({ data: { query: { filters } } }: { data: ServersPageData }) 
         </p>
       </Empty>
     );
+}
+
+/** The form of the rows that are chosen. */
+function CompareForm() {
+  return (
+    <form id={COMPARE_FORM} class="compare" action="/compare">
+      <button type="submit">Compare</button>
+      <small>the chosen servers, up to {MAX_COMPARED}</small>
+    </form>
+  );
 }
 
 function Paging({ data: { query: { filters, sort }, page } }: { data: ServersPageData }) {

@@ -28,7 +28,7 @@ export function serversUrl(
   });
 }
 
-/** A path with filters and further parameters. Parameters that are undefined are omitted. */
+/** A path or URL with filters and further parameters. Parameters that are undefined are omitted. */
 export function urlOf(
   path: string,
   filters: DashboardFilters,
@@ -37,12 +37,24 @@ export function urlOf(
   const rest = Object.entries(more).filter(([, value]) => value !== undefined)
     .map(([name, value]) => `${name}=${encodeURIComponent(value!)}`);
   const query = [filterQuery(filters), ...rest].filter((part) => part !== "").join("&");
-  return query === "" ? path : `${path}?${query}`;
+  return query === "" ? path : `${path}${path.includes("?") ? "&" : "?"}${query}`;
 }
 
 /** The page of a server. */
 export function serverUrl(id: number): string {
   return `/servers/${id}`;
+}
+
+/** The page that compares servers. */
+export function compareUrl(
+  ids: readonly number[],
+  period: { readonly from?: number; readonly to?: number } = {},
+): string {
+  const { from, to } = period;
+  return urlOf(`/compare${ids.map((id, i) => `${i === 0 ? "?" : "&"}server=${id}`).join("")}`, {}, {
+    from,
+    to,
+  });
 }
 
 /** The page of a scan. */

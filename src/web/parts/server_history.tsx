@@ -4,9 +4,11 @@
  *
  * @module
  */
+import type { Child } from "npm:hono@4.13.19/jsx";
 import type { Band } from "../browser/chart_data.ts";
 import { Chart, type ChartProperties } from "../charts/chart.tsx";
 import type { History } from "../data/dashboard_data.ts";
+import { compareUrl, serverUrl, urlOf } from "./links.ts";
 import { timeText } from "./quantities.ts";
 import { Card, Tabs } from "./blocks.tsx";
 
@@ -20,17 +22,24 @@ const PERIODS: readonly (readonly [name: string, length: number])[] = [
   ["Year", 365 * DAY],
 ];
 
-/** The charts of a period, and links to other periods. */
-export function HistoryCharts(
-  { history, path, now }: { history: History; path: string; now: number },
+/** A card with the charts of a period, and links to other periods. */
+export function PeriodCard(
+  { period: { from, to }, path, now, aside, children }: {
+    period: { readonly from: number; readonly to: number };
+    /** The URL of the page, without the period. */
+    path: string;
+    now: number;
+    aside?: Child;
+    children: Child;
+  },
 ) {
-  const { from, to } = history;
   const length = to - from;
-  const periodUrl = (start: number) => `${path}?from=${start}&to=${start + length}`;
+  const periodUrl = (from: number, to: number) => urlOf(path, {}, { from, to });
   const isRecent = now - to < 2 * HOUR;
+  const later = Math.min(to, now - length);
   const tabs = PERIODS.map(([name, one]) => ({
     name,
-    url: `${path}?from=${now - one}&to=${now}`,
+    url: periodUrl(now - one, now),
     isChosen: isRecent && Math.abs(length - one) < one / 50,
   }));
   return (
@@ -38,15 +47,32 @@ export function HistoryCharts(
       title={`History, ${timeText(from).slice(0, 16)} to ${timeText(to).slice(0, 16)} UTC`}
       aside={
         <div class="period">
-          {from >= length && <a href={periodUrl(from - length)}>← Earlier</a>}
-          {!isRecent && <a href={periodUrl(Math.min(to, now - length))}>Later →</a>}
+          {aside}
+          {from >= length && <a href={periodUrl(from - length, from)}>← Earlier</a>}
+          {!isRecent && <a href={periodUrl(later, later + length)}>Later →</a>}
           <Tabs label="Period" tabs={tabs} />
         </div>
       }
     >
+      {children}
+    </Card>
+  );
+}
+
+/** The charts of a server in a period. */
+export function HistoryCharts(
+  { history, id, now }: { history: History; id: number; now: number },
+) {
+  return (
+    <PeriodCard
+      period={history}
+      path={serverUrl(id)}
+      now={now}
+      aside={<a href={compareUrl([id], { from: history.from, to: history.to })}>Compare</a>}
+    >
       <Chart data={playersChart(history)} />
       <Chart data={latencyChart(history)} />
-    </Card>
+    </PeriodCard>
   );
 }
 

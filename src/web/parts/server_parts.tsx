@@ -4,9 +4,10 @@
  *
  * @module
  */
+import type { Uptime } from "../../store/uptime/uptime_of_polls.ts";
 import type { ListedServer } from "../data/dashboard_data.ts";
 import { serverUrl } from "./links.ts";
-import { countText, UNKNOWN } from "./quantities.ts";
+import { countText, durationText, percentText, UNKNOWN } from "./quantities.ts";
 import { Motd, safeText, Stranger } from "./texts.tsx";
 
 /** The icon of a server. A server without one has a tile with the first letter of its name. */
@@ -140,5 +141,24 @@ export function Badges({ names }: { names: readonly string[] }) {
     <span class="badges">
       {names.slice(0, 20).map((name) => <span class="badge">{safeText(name, 40)}</span>)}
     </span>
+  );
+}
+
+/** The share of the watched time in which a server was online, and how long it was watched. */
+export function uptimeTexts({ watchedS, onlineS }: Uptime): { share: string; watched: string } {
+  if (watchedS === 0) return { share: UNKNOWN, watched: "not watched" };
+  return {
+    share: percentText(onlineS / watchedS),
+    watched: `of ${durationText(1000 * watchedS)} watched`,
+  };
+}
+
+/** The uptime of a server with the time in which it was watched. */
+export function UptimeText({ uptime }: { uptime: Uptime }) {
+  const { share, watched } = uptimeTexts(uptime);
+  return (
+    <>
+      {share} <small>{watched}</small>
+    </>
   );
 }

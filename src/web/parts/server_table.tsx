@@ -36,10 +36,16 @@ const COLUMNS = {
   seen: "Last probe",
 } as const;
 
+/** The `id` of the form to which the choices of rows belong. */
+export const COMPARE_FORM = "compare";
+
 /** The name of a column. */
 export type ServerColumn = keyof typeof COLUMNS;
 
-/** A table of servers. With a query its headings sort, and reverse the order. */
+/**
+ * A table of servers. With a query its headings sort, and reverse the order, and its rows can be
+ * chosen for the form {@linkcode COMPARE_FORM}.
+ */
 export function ServerTable(
   { servers, now, label, query, hasPlaces }: {
     servers: readonly ListedServer[];
@@ -59,7 +65,14 @@ export function ServerTable(
   };
   return (
     <ServerTableFrame label={label} headingOf={headingOf}>
-      {servers.map((server) => <ServerRow server={server} now={now} hasPlaces={hasPlaces} />)}
+      {servers.map((server) => (
+        <ServerRow
+          server={server}
+          now={now}
+          hasPlaces={hasPlaces}
+          isChoice={query !== undefined}
+        />
+      ))}
     </ServerTableFrame>
   );
 }
@@ -126,13 +139,27 @@ export function ServerTableFrame(
 }
 
 function ServerRow(
-  { server, now, hasPlaces }: { server: ListedServer; now: number; hasPlaces: boolean },
+  { server, now, hasPlaces, isChoice }: {
+    server: ListedServer;
+    now: number;
+    hasPlaces: boolean;
+    isChoice: boolean;
+  },
 ) {
   const { key, country, operator, version, protocols, latency_ms: latency } = server;
   return (
     <tr role="row" class={server.online ? undefined : "is-offline"}>
       <td role="cell" class="c-name">
         <span class="with-icon">
+          {isChoice && (
+            <input
+              type="checkbox"
+              name="server"
+              value={server.id}
+              form={COMPARE_FORM}
+              aria-label={`Compare ${safeText(server.name ?? key, 60)}`}
+            />
+          )}
           <ServerIcon server={server} />
           <ServerName server={server} />
         </span>

@@ -91,6 +91,19 @@ Deno.test("nothing but GET and HEAD is served, and pages of other sites cannot u
   }
 });
 
+Deno.test("at most five servers are compared, by their numbers and names", async () => {
+  const get = clientOf();
+  const named = (names: readonly (number | string)[]) =>
+    get(`GET /compare?${names.map((name) => `server=${name}`).join("&")}`);
+  const { status, text } = await named([1, 2, 3, "10.0.0.4:25565", "10.0.0.9:1"]);
+  assertEquals([status, text.match(/>Remove</g)?.length], [200, 4 + 1]);
+  assertStringIncludes(text, "Not in the database: 10.0.0.9:1");
+  assertEquals((await named([1, "10.0.0.1:25565"])).text.match(/>Remove</g)?.length, 1 + 1);
+  const many = await named([1, 2, 3, 4, 5, 6]);
+  assertEquals(many.status, 400);
+  assertStringIncludes(many.text, "Cannot use server: it has 6 values");
+});
+
 Deno.test("wrong parameters get 400, and the answer names them", async () => {
   const get = clientOf();
   for (

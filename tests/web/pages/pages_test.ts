@@ -65,7 +65,7 @@ Deno.test("the pages of an empty database say what to do next", () => {
 Deno.test("pages load existing files, and link to pages and files of the dashboard only", () => {
   const names = clientFiles().map(({ name }) => name);
   const local =
-    /^(\/(servers|map|breakdown|scans|events|icons|api|assets)?([/?.][^\s]*)?|#content)$/;
+    /^(\/(servers|compare|map|breakdown|scans|events|icons|api|assets)?([/?.][^\s]*)?|#content)$/;
   for (const [path, html] of HARMLESS) {
     assert(html.startsWith('<!doctype html>\n<html lang="en">'), path);
     for (const { attributes } of elementsOf(html)) {
@@ -105,7 +105,7 @@ Deno.test("each page has one heading of the first level, and marks itself in the
     );
     assertEquals(
       marked.length,
-      ["/token", "/none"].includes(page) || /\/\d/.test(page) ? 0 : 1,
+      ["/compare", "/token", "/none"].includes(page) || /\/\d/.test(page) ? 0 : 1,
       path,
     );
   }

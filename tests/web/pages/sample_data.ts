@@ -12,6 +12,7 @@ import { EVENT_KINDS } from "../../../src/store/events/watch_event.ts";
 import type { ListedPart, ListedParts } from "../../../src/store/parts/part_list.ts";
 import type { StoredScan } from "../../../src/store/scans/scan_list.ts";
 import { breakdownPage } from "../../../src/web/pages/breakdown_page.tsx";
+import { comparePage } from "../../../src/web/pages/compare_page.tsx";
 import { errorPage } from "../../../src/web/pages/error_pages.tsx";
 import { eventsPage } from "../../../src/web/pages/events_page.tsx";
 import { mapPage } from "../../../src/web/pages/map_page.tsx";
@@ -215,6 +216,13 @@ export function pagesWith(text: string): Map<string, string> {
     [
       "/servers/7",
       serverPage({ details: detailsOf(text), history: historyOf() }, context("/servers/7")),
+    ],
+    [
+      "/compare",
+      comparePage({
+        servers: [{ details: detailsOf(text), history: historyOf() }],
+        ...{ missing: [text], from: NOW - 50 * HOUR, to: NOW },
+      }, context("/compare")),
     ],
     ...maps,
     ["/breakdown", breakdownPage(breakdown, context("/breakdown"))],

@@ -1,0 +1,156 @@
+/** @jsxImportSource npm:hono@4.13.19/jsx */
+/**
+ * Several servers in one chart.
+ *
+ * @module
+ */
+import { Chart } from "../charts/chart.tsx";
+import { joinedLines } from "../charts/joined_lines.ts";
+import type { History, ServerDetails } from "../data/dashboard_data.ts";
+import { Card, Empty, PageHead } from "../parts/blocks.tsx";
+import { compareUrl } from "../parts/links.ts";
+import { countText, latencyText } from "../parts/quantities.ts";
+import { PeriodCard } from "../parts/server_history.tsx";
+import { Address, ServerName, StateDot, UptimeText } from "../parts/server_parts.tsx";
+import { Age, safeText } from "../parts/texts.tsx";
+import { htmlDocument } from "./layout.tsx";
+import type { PageContext } from "./page_context.ts";
+
+/** Maximum number of servers. */
+export const MAX_COMPARED = 5;
+
+/** A server of the comparison. */
+export interface ComparedServer {
+  readonly details: ServerDetails;
+  /** The history in the period, in steps. */
+  readonly history: History;
+}
+
+/** What the page shows. The URL has the servers as `server`, and the period as `from` and `to`. */
+export interface ComparePageData {
+  readonly servers: readonly ComparedServer[];
+  /** The names or numbers that no server has. */
+  readonly missing: readonly (number | string)[];
+  readonly from: number;
+  readonly to: number;
+}
+
+/** The page `/compare`. */
+export function comparePage(data: ComparePageData, context: PageContext): string {
+  const { servers, missing, from, to } = data;
+  const ids = servers.map(({ details }) => details.server.id);
+  return htmlDocument({
+    title: "Compare servers",
+    context,
+    scripts: ["charts"],
+    children: (
+      <>
+        <PageHead title="Compare servers" />
+        {missing.length > 0 && (
+          <p class="hint">
+            Not in the database: {missing.map((one) => safeText(String(one), 100)).join(", ")}
+          </p>
+        )}
+        {servers.length === 0
+          ? (
+            <Empty title="No server is chosen.">
+              <p>
+                Choose up to {MAX_COMPARED} servers in <a href="/servers">the list</a>.
+              </p>
+            </Empty>
+          )
+          : (
+            <PeriodCard period={{ from, to }} path={compareUrl(ids)} now={context.now}>
+              <Chart data={playersChart(data)} />
+            </PeriodCard>
+          )}
+        <Card title="Servers">
+          {servers.length > 0 && <ServerList data={data} now={context.now} />}
+          {servers.length < MAX_COMPARED && <AddForm data={data} />}
+        </Card>
+      </>
+    ),
+  });
+}
+
+/** A line with the players of each server. */
+function playersChart({ servers, from, to }: ComparePageData) {
+  const lines = servers.map(({ history }) =>
+    history.points.map(({ at, until, players }) => ({ at, until, value: players }))
+  );
+  return {
+    ...{ title: "Players", unit: "players", from, to, pieces: joinedLines(lines) },
+    series: servers.map(({ details: { server } }, color) => ({
+      ...{ name: safeText(server.name ?? server.key, 40), color, shape: "line" } as const,
+    })),
+  };
+}
+
+function ServerList({ data: { servers, from, to }, now }: { data: ComparePageData; now: number }) {
+  const ids = servers.map(({ details }) => details.server.id);
+  return (
+    <div class="scroll" tabindex={0} role="region" aria-label="Compared servers">
+      <table class="compared">
+        <thead>
+          <tr>
+            {["Server", "Address", "Players", "Peak", "Latency", "Uptime, 30 days", "Last probe"]
+              .map((title) => <th scope="col">{title}</th>)}
+            <th scope="col">
+              <span class="spoken">Remove</span>
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {servers.map(({ details: { server, uptime }, history: { peak } }, i) => (
+            <tr>
+              <td>
+                <i class={`key s${i}`}></i> <ServerName server={server} />
+              </td>
+              <td>
+                <StateDot online={server.online} /> <Address address={server.key} />
+              </td>
+              <td class="number">{countText(server.online ? server.players_online : null)}</td>
+              <td class="number">{countText(peak?.players ?? null)}</td>
+              <td class="number">{latencyText(server.latency_ms)}</td>
+              <td>
+                <UptimeText uptime={uptime["30d"]} />
+              </td>
+              <td>
+                <Age at={server.last_seen} now={now} />
+              </td>
+              <td>
+                <a
+                  href={compareUrl(ids.filter((id) => id !== server.id), { from, to })}
+                  aria-label={`Remove ${safeText(server.name ?? server.key, 60)}`}
+                >
+                  Remove
+                </a>
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+/** The form for one more server. It keeps the others. */
+function AddForm({ data: { servers, from, to } }: { data: ComparePageData }) {
+  return (
+    <form class="search" action="/compare">
+      {servers.map(({ details: { server } }) => (
+        <input type="hidden" name="server" value={server.id} />
+      ))}
+      <input type="hidden" name="from" value={from} />
+      <input type="hidden" name="to" value={to} />
+      <input
+        name="server"
+        required
+        maxlength={100}
+        placeholder="Address or name, with the port"
+        aria-label="Address or name of a server"
+      />
+      <button type="submit">Add</button>
+    </form>
+  );
+}

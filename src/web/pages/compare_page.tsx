@@ -93,7 +93,7 @@ function ServerList({ data: { servers, from, to }, now }: { data: ComparePageDat
       <table class="compared">
         <thead>
           <tr>
-            {["Server", "Address", "Players", "Peak", "Latency", "Uptime, 30 days", "Last probe"]
+            {["Name", "Address", "Players", "Peak", "Latency", "Uptime, 30 days", "Last probe"]
               .map((title) => <th scope="col">{title}</th>)}
             <th scope="col">
               <span class="spoken">Remove</span>
@@ -104,7 +104,10 @@ function ServerList({ data: { servers, from, to }, now }: { data: ComparePageDat
           {servers.map(({ details: { server, uptime }, history: { peak } }, i) => (
             <tr>
               <td>
-                <i class={`key s${i}`}></i> <ServerName server={server} />
+                <span class="with-icon">
+                  <i class={`key s${i}`}></i>
+                  <ServerName server={server} />
+                </span>
               </td>
               <td>
                 <StateDot online={server.online} /> <Address address={server.key} />
@@ -147,7 +150,7 @@ function AddForm({ data: { servers, from, to } }: { data: ComparePageData }) {
         name="server"
         required
         maxlength={100}
-        placeholder="Address or name, with the port"
+        placeholder="HOST:PORT"
         aria-label="Address or name of a server"
       />
       <button type="submit">Add</button>

@@ -149,8 +149,9 @@ async function run(copies: readonly string[]): Promise<void> {
         fates[fate]++;
         if (fate !== "survived" || options.survivors === "") continue;
         const number = text.slice(0, mutant.start).split("\n").length;
-        const line = lineAt(mutate(text, mutant), mutant.start).trim();
-        const fault = `${mutant.path}:${number} ${mutant.operator}: ${line}\n`;
+        const [before, after] = [text.slice(mutant.start, mutant.end), mutant.replacement]
+          .map((part) => part.replaceAll(/\s+/g, " "));
+        const fault = `${mutant.path}:${number} ${mutant.operator}: ${before} -> ${after}\n`;
         await Deno.writeTextFile(options.survivors, fault, { append: true });
       }
     }));

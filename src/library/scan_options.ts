@@ -108,6 +108,8 @@ export interface ScanOptions extends ScanOrWatchOptions {
    * @default 3
    */
   readonly downAfter?: number;
+  /** Tags that servers get in databases, each of 1 to 64 characters, besides those that they have. Default: none. */
+  readonly tag?: readonly string[];
   /**
    * The file from which the scan can be resumed. Default: the first file of `output` plus
    * `.checkpoint`; for a database with a scan that runs, plus `.2.checkpoint`.

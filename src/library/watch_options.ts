@@ -14,6 +14,8 @@ export interface WatchOptions extends ScanOrWatchOptions {
    * Default: 3.
    */
   readonly downAfter?: number;
+  /** Tags that servers which reply get in databases, each of 1 to 64 characters. Default: none. */
+  readonly tag?: readonly string[];
   /**
    * Whether servers that have been offline for long are polled less often, at least once an hour.
    * Default: no.

@@ -10,6 +10,7 @@ import { withoutForgotten } from "./forget/tombstones.ts";
 import { type Identified, identified } from "./rows/identity.ts";
 import { readKnownServers } from "./rows/known_servers.ts";
 import { observeReplies } from "./rows/observation_rows.ts";
+import { addTags } from "./rows/server_tags.ts";
 import { scanNumbers } from "./rows/scan_numbers.ts";
 import type { StoredRecord } from "./rows/stored_record.ts";
 import { type ServerWrite, type WriteRules, writeServers } from "./rows/write_servers.ts";
@@ -20,12 +21,14 @@ import { type ServerWrite, type WriteRules, writeServers } from "./rows/write_se
  * never replied changes no known server.
  *
  * @param allProtocols Every protocol of the program, in order of rank.
+ * @param tags Tags that all servers of the records get, besides those of their records. Default: none.
  * @returns The number of rows that were inserted or updated.
  */
 export async function writeImportedRecords(
   database: Database,
   records: readonly StoredRecord[],
   allProtocols: readonly Protocol[],
+  tags: readonly string[] = [],
 ): Promise<number> {
   const newest = [
     newestPerServer(records.filter(({ protocol }) => protocol !== "")),
@@ -34,7 +37,7 @@ export async function writeImportedRecords(
   return await database.transaction(async (attempt) => {
     const [replied, endpoints] = await withoutForgotten(database, newest);
     const scans = await scanNumbers(database, replied.map(({ record }) => record.scan_id));
-    const rules = { attempt, allProtocols };
+    const rules = { attempt, allProtocols, tags };
     const changed = await importServers(database, replied, scans, { ...rules, onlyNew: false });
     return changed +
       await importServers(database, endpoints, new Map(), { ...rules, onlyNew: true });
@@ -42,7 +45,7 @@ export async function writeImportedRecords(
 }
 
 /** How the records of a transaction are imported. */
-interface ImportRules extends Pick<WriteRules, "allProtocols"> {
+interface ImportRules extends Pick<WriteRules, "allProtocols" | "tags"> {
   /** Whether known servers stay unchanged. */
   readonly onlyNew: boolean;
   /** The attempt of the transaction. */
@@ -53,7 +56,7 @@ async function importServers(
   database: Database,
   records: readonly Identified<StoredRecord>[],
   scans: ReadonlyMap<string | null, number>,
-  { onlyNew, attempt, allProtocols }: ImportRules,
+  { onlyNew, attempt, allProtocols, tags = [] }: ImportRules,
 ): Promise<number> {
   const known = await readKnownServers(database, records.map(({ identity }) => identity.key), {
     attempt,
@@ -77,6 +80,14 @@ async function importServers(
     reportsPlayers: false,
     allProtocols,
   });
+  const ids = new Map([...known].map(([key, { id }]) => [key, id]));
+  for (const { id, write: { identity } } of written) ids.set(identity.key, id);
+  await addTags(
+    database,
+    records.map(({ identity, record }) => {
+      return { id: ids.get(identity.key)!, tags: [...new Set([...tags, ...record.tags ?? []])] };
+    }),
+  );
   await writeServerEvents(database, written);
   await observeReplies(database, written);
   return written.filter(({ wins, before, write }) => wins || write.firstSeen < before!.firstSeen)

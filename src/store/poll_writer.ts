@@ -31,6 +31,8 @@ export interface PollRules {
   readonly unconfirmed: UnconfirmedEvents;
   /** Every protocol of the program, in order of rank. */
   readonly allProtocols: readonly Protocol[];
+  /** Tags that the servers get that reply. Default: none. */
+  readonly tags?: readonly string[];
 }
 
 /** What a transaction with results of polls has decided. */
@@ -53,7 +55,7 @@ export async function writePolls(
   all: Polls,
   options: PollRules,
 ): Promise<WrittenPolls> {
-  const { newEventId, unconfirmed, allProtocols } = options;
+  const { newEventId, unconfirmed, allProtocols, tags } = options;
   const columns = [...scanOnlyColumns(allProtocols), ...PART_COLUMNS];
   let online = new Map<string, boolean>();
   const events = await unconfirmed.write(database, async (attempt) => {
@@ -71,7 +73,8 @@ export async function writePolls(
     const lost = await lostServers(database, polls, known, scans.get(polls.scanId));
     const replied = servers.flatMap((polled) => repliedWrite(database, polled, known, scans, lost));
     const writes = await completed(database, servers, replied, known, options);
-    const rules = { replacesSameTime: true, reportsNew: true, reportsPlayers: true, allProtocols };
+    const reports = { reportsNew: true, reportsPlayers: true };
+    const rules = { replacesSameTime: true, ...reports, allProtocols, tags };
     const found = new Map<string, readonly EventBody[]>();
     for (const written of await writeServers(database, writes, known, rules)) {
       const { identity: { key }, online: isOnline } = written.write;

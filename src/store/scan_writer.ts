@@ -57,6 +57,7 @@ export async function writeRecordBatch(
     reportsNew: true,
     reportsPlayers: false,
     allProtocols: scope?.allProtocols ?? PROTOCOLS,
+    tags: scope?.tags,
   };
   const written = await writeServers(database, writes, known, rules);
   await writeServerEvents(database, written);

@@ -25,6 +25,8 @@ import {
   recordOf,
 } from "./rows/stored_record.ts";
 
+import { tagsExpression, tagsIn } from "./rows/server_tags.ts";
+
 /** Filters, order and limit of a query for servers. */
 export interface ServerSelection extends ServerFilters {
   /** Sort order, one of {@linkcode SERVER_ORDERS}. */
@@ -86,6 +88,12 @@ const STATE_FIELDS = [
       "share of the watched time of the last 30 complete days in which the server was online; of " +
       "the hours of today so far, if the server was not watched in these days",
   },
+  {
+    name: "tags",
+    type: "names",
+    nullable: false,
+    meaning: "tags that users gave to the server",
+  },
 ] as const;
 
 /** A server as {@linkcode selectServers} returns it. */
@@ -96,6 +104,8 @@ export interface SelectedServer extends ListedRecord {
    * watched then either.
    */
   uptime_30d: number | null;
+  /** Tags that users gave to the server, in order. */
+  readonly tags: readonly string[];
 }
 
 /** Fields of a {@linkcode SelectedServer}, in the order of columns. */
@@ -117,7 +127,9 @@ export async function* selectServers(
 ): AsyncIterable<SelectedServer> {
   const { sql, values } = await queryFor(database, selection);
   for await (const row of database.stream(sql, values)) {
-    yield { ...recordOf(row, onBroken), uptime_30d: row.uptime_30d as number | null };
+    const { uptime_30d: uptime, tags } = row;
+    const added = { uptime_30d: uptime as number | null, tags: tagsIn(String(tags)) };
+    yield { ...recordOf(row, onBroken), ...added };
   }
 }
 
@@ -130,7 +142,8 @@ async function queryFor(database: Database, selection: ServerSelection): Promise
   const start = after === undefined ? undefined : startAfter(database, sort, after);
   const conditions = await conditionsOf(database, selection);
   const order = orderBy(sort, sortKeys(database, sort));
-  const select = `select ${RECORD_COLUMNS}, u.uptime_30d from ${RECORD_TABLES} ` +
+  const tags = tagsExpression(database);
+  const select = `select ${RECORD_COLUMNS}, u.uptime_30d, ${tags} as tags from ${RECORD_TABLES} ` +
     "left join recent_uptime u on u.server = t.server";
   if (limit === undefined || limit > MAX_PAGE) {
     const { sql, values } = whereClause(

@@ -123,6 +123,7 @@ const SCAN: Both<ScanOptions> = [
     ...["--opt-out-file", "o", "--checkpoint", "c", "--status-file", "s", "--metadata-file", "m"],
   ]],
   [{ resume: "r", metrics: 9100 }, ["--resume", "r", "--metrics", "9100"]],
+  [{ tag: ["a", "b, c"] }, ["--tag", "a", "--tag", "b, c"]],
 ];
 
 /** Each option of a query. */
@@ -154,6 +155,7 @@ const WATCH: Both<WatchOptions> = [
   [{ rate: 0.5, concurrency: 9, timeoutMs: 250, retries: 0 }, [
     ...["--rate", "0.5", "-c", "9", "-t", "250ms", "--retries", "0"],
   ]],
+  [{ tag: ["a", "b, c"] }, ["--tag", "a", "--tag", "b, c"]],
   [{ names: true, optOutFile: "o" }, ["--names", "--opt-out-file", "o"]],
   [{ output: ["a.db", "b.db"], keepMs: 90 * 86_400_000 }, [
     ...["-o", "a.db", "-o", "b.db", "--keep", "90d"],

@@ -74,12 +74,17 @@ export async function happen(database: Database): Promise<void> {
   const failed = { ...state, at: NOW + 30, outage: outageAt(NOW + 30) };
   await writePolled(database, [failed], [{ ...seen, at: NOW + 30, record: undefined }]);
   const known = { online: true, missed_scans: 0, first_seen: NOW - 9, last_seen: NOW - 5 };
-  await writeImportedRecords(database, [
-    { ...record(7, { ...service, seen_at: NOW - 5 }), ...known },
-    { ...record(8, { seen_at: NOW - 5, scan_id: "scan of others" }), ...known },
-    { ...record(9, { seen_at: NOW - 5, scan_id: scanId(5) }), ...known, first_seen: -5 },
-    { ...record(10, { protocol: "", protocols: [], scan_id: null }), ...known, online: false },
-  ], PROTOCOLS);
+  await writeImportedRecords(
+    database,
+    [
+      { ...record(7, { ...service, seen_at: NOW - 5 }), ...known },
+      { ...record(8, { seen_at: NOW - 5, scan_id: "scan of others" }), ...known },
+      { ...record(9, { seen_at: NOW - 5, scan_id: scanId(5) }), ...known, first_seen: -5 },
+      { ...record(10, { protocol: "", protocols: [], scan_id: null }), ...known, online: false },
+    ],
+    PROTOCOLS,
+    ["b", "é", "🎮"],
+  );
   const data = { changes: Object.fromEntries(NASTY.map((text) => [text, [text, null]])) };
   await writeEvents(database, [{
     id: scanId(9),

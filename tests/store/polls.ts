@@ -37,11 +37,13 @@ export async function writePolled(
     writableSince = Infinity,
     allProtocols = PROTOCOLS,
     unconfirmed = new UnconfirmedEvents(),
+    tags,
   }:
     & Partial<Polls>
     & {
       readonly allProtocols?: readonly Protocol[];
       readonly unconfirmed?: UnconfirmedEvents;
+      readonly tags?: readonly string[];
     } = {},
 ): Promise<readonly ServerEvent[]> {
   const all = servers.map(polledServer);
@@ -54,7 +56,7 @@ export async function writePolled(
     dropped: [],
     watcherEvents,
   };
-  const rules = { newEventId, unconfirmed, allProtocols };
+  const rules = { newEventId, unconfirmed, allProtocols, tags };
   const { events: reported } = await writePolls(database, polls, rules);
   return reported.map(({ event }) => event).filter((event) => !isWatcherEvent(event));
 }

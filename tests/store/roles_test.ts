@@ -61,7 +61,9 @@ Deno.test({
         await as(owner, reader, async () => {
           const servers = await Array.fromAsync(selectServers(owner, { sort: "players" }));
           assertEquals(servers.length, 1);
-          await owner.run("update servers set tags = ?, notes = ?", ['["a"]', "b"]);
+          await owner.run("update servers set notes = ?", ["b"]);
+          await owner.script("insert into server_tags select 'a', id from servers");
+          await owner.script("delete from server_tags");
           for (
             const sql of [
               "select salt from blocksweep_salt",

@@ -143,7 +143,8 @@ onEngines(
 onEngines("no scan, watch or import touches the owner's tags and notes", async (db) => {
   const store = quick(db);
   await store.write([record(1)]);
-  await db.run("update servers set tags = ?, notes = ?", ['["friends"]', "call Ann"]);
+  await db.run("update servers set notes = ?", ["call Ann"]);
+  await db.run("insert into server_tags select 'friends', id from servers");
   await store.write([record(1, { seen_at: 2000, motd: "new" })]);
   const polled = record(1, { seen_at: 3000, motd: "newer", scan_id: watchId(1) });
   await writePolled(db, [{ identity: identityOf(polled)!, at: 3000, record: polled }]);
@@ -153,9 +154,15 @@ onEngines("no scan, watch or import touches the owner's tags and notes", async (
     [{ ...record(1, { seen_at: 4000, motd: "newest" }), ...known }],
     PROTOCOLS,
   );
-  assertEquals(await all(db, "select tags, notes, motd from servers"), [
-    { tags: '["friends"]', notes: "call Ann", motd: "newest" },
-  ]);
+  assertEquals(
+    await all(
+      db,
+      "select g.tag, s.notes, s.motd from servers s left join server_tags g on g.server = s.id",
+    ),
+    [
+      { tag: "friends", notes: "call Ann", motd: "newest" },
+    ],
+  );
 });
 
 /** Registers a test of PostgreSQL with several connections. */

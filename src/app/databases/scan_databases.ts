@@ -93,7 +93,7 @@ export function spillPath(files: readonly string[], scanId: string): string {
 export interface QueryingScan {
   readonly choice: Pick<ScanChoice, "protocols" | "allProtocols" | "queriesKnown">;
   readonly named: Pick<NamedTargets, "known" | "requests">;
-  readonly options: Pick<ScanOptions, "noFollow" | "verify">;
+  readonly options: Pick<ScanOptions, "noFollow" | "verify" | "tag">;
 }
 
 /** The protocols that a scan sends to servers, and those of known servers. */
@@ -109,6 +109,7 @@ export function queriedProtocolsOf(
     allProtocols: choice.allProtocols,
     follow: !options.noFollow,
     verify: options.verify,
+    tags: options.tag,
     protocols,
     otherNames,
   };

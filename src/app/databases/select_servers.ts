@@ -55,7 +55,7 @@ export type SelectionOptions =
  */
 export function serverSelectionOf(options: SelectionOptions, now: number): ServerSelection {
   const { online, offline, minPlayers, maxPlayers, software, text, sort, limit } = options;
-  const { edition, confidence, noAliases, port, network, flag } = options;
+  const { edition, confidence, noAliases, port, network, flag, tag } = options;
   if (online && offline) throw new InputError("Cannot use --online with --offline");
   if (minPlayers !== undefined && maxPlayers !== undefined && minPlayers > maxPlayers) {
     throw new InputError(
@@ -74,6 +74,7 @@ export function serverSelectionOf(options: SelectionOptions, now: number): Serve
     port,
     network,
     flag,
+    tag: tag.length === 0 ? undefined : tag,
     minPlayers,
     maxPlayers,
     text,
@@ -147,8 +148,19 @@ export function ago(at: number, now: number): string {
 /** The columns of a table that `--geoip` adds. */
 const PLACE_TITLES: readonly string[] = ["COUNTRY", "OPERATOR"];
 
-/** A table for a terminal, with the state of each server and the time of its last probe. */
-export function storedServersTable(now: number, space: number, hasPlaces = false): Format {
+/**
+ * A table for a terminal, with the state of each server and the time of its last probe.
+ *
+ * @param added The columns that the options `geoip` and `tag` add.
+ */
+export function storedServersTable(
+  now: number,
+  space: number,
+  { hasPlaces = false, hasTags = false }: {
+    readonly hasPlaces?: boolean;
+    readonly hasTags?: boolean;
+  } = {},
+): Format {
   const columns: readonly TableColumn<StoredRecord & Partial<Place>>[] = [
     { title: "SERVER", width: 21, rank: 0, whole: true, text: serverId },
     {
@@ -173,10 +185,13 @@ export function storedServersTable(now: number, space: number, hasPlaces = false
     { title: "PLAYERS", width: 9, rank: 1, text: playersText },
     { title: "VERSION", width: 12, rank: 3, text: ({ version }) => version ?? "" },
     { title: "SOFTWARE", width: 14, rank: 5, text: ({ software }) => software ?? "" },
+    { title: "TAGS", width: 12, rank: 8, text: ({ tags = [] }) => tags.join(", ") },
     { title: "COUNTRY", width: 7, rank: 8, text: ({ country }) => country ?? "" },
     { title: "OPERATOR", width: 16, rank: 9, text: ({ operator }) => operator ?? "" },
     { title: "NAME", width: 0, rank: 0, text: ({ name }) => name ?? "" },
   ];
-  const shown = columns.filter(({ title }) => hasPlaces || !PLACE_TITLES.includes(title));
+  const shown = columns.filter(({ title }) =>
+    title === "TAGS" ? hasTags : hasPlaces || !PLACE_TITLES.includes(title)
+  );
   return tableOf(shown, space);
 }

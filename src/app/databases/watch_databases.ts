@@ -65,7 +65,7 @@ export interface DatabaseContext {
 
 /** The arguments and options of a watch that concern databases. */
 export type NamedDatabases =
-  & Pick<OptionsOf<"watch">, "output" | "protocol" | "textIndex" | "partitionByMonth">
+  & Pick<OptionsOf<"watch">, "output" | "protocol" | "textIndex" | "partitionByMonth" | "tag">
   & {
     /** Arguments, some of which name databases to watch. */
     readonly words: readonly string[];
@@ -88,7 +88,7 @@ export class WatchDatabases implements AsyncDisposable {
     private readonly watched: number,
     private readonly rules: WatchRules,
     private readonly context: DatabaseContext,
-    private readonly options: OpenOptions,
+    private readonly options: OpenOptions & { readonly tags: readonly string[] },
   ) {}
 
   /** The databases whose servers are watched. */
@@ -126,8 +126,8 @@ export class WatchDatabases implements AsyncDisposable {
     rules: WatchRules,
     context: DatabaseContext,
   ): Promise<WatchDatabases> {
-    const { output: outputs, textIndex, partitionByMonth } = named;
-    const options = { busyMs: BUSY_MS, textIndex, partitionByMonth };
+    const { output: outputs, textIndex, partitionByMonth, tag: tags } = named;
+    const options = { busyMs: BUSY_MS, textIndex, partitionByMonth, tags };
     const wrong = outputs.find((text) => parseDatabaseLocation(text) === undefined);
     if (wrong !== undefined) {
       throw new InputError(
@@ -174,7 +174,8 @@ export class WatchDatabases implements AsyncDisposable {
         await checkFile(fileChange);
         return await work();
       });
-    const rules = { ...this.rules, unconfirmed: new UnconfirmedEvents() };
+    const { tags } = this.options;
+    const rules = { ...this.rules, tags, unconfirmed: new UnconfirmedEvents() };
     this.#journals.push(
       new Journal({
         name: database.name,

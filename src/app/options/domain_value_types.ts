@@ -4,6 +4,7 @@
  * @module
  */
 import type { EventPosition } from "../../store/events/event_feed.ts";
+import { isTag, MAX_TAG } from "../../store/rows/server_tags.ts";
 import { type MetricsPlace, parseMetrics } from "../metrics/metrics_place.ts";
 import {
   type HeaderSource,
@@ -41,6 +42,19 @@ export const PROTOCOL_LIST: ValueType<readonly Protocol[]> = {
   placeholder: "LIST",
   parse: (text, { allProtocols }) => chosenProtocols(splitList(text), allProtocols),
   completions: { kind: "some", words: (allProtocols) => allProtocols.map(({ name }) => name) },
+};
+
+/** A tag of servers. */
+export const TAG: ValueType<string> = {
+  placeholder: "TEXT",
+  parse: (text, { option }) => {
+    if (isTag(text)) return text;
+    throw wrongValue(
+      option,
+      text,
+      `1 to ${MAX_TAG} characters without control characters, and no space at the ends`,
+    );
+  },
 };
 
 /** Flags of rows. */

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { tagsIn } from "../../store/rows/server_tags.ts";
 import { InputError } from "../../core/errors.ts";
 import { serverId } from "../../core/record.ts";
 import {
@@ -79,7 +80,7 @@ export async function openRowFile(path: string): Promise<ReadableStream<Uint8Arr
 
 /**
  * The database record of a server from a file. Its state (online, missed scans, first and last
- * time, time of players' names) is that in the row, if the row has one.
+ * time, time of players' names) and its tags are those in the row, if the row has one.
  *
  * @param now The current time, Unix milliseconds. Later times in the row are not used.
  */
@@ -101,6 +102,7 @@ export function stored({ record, row }: ImportedServer, now: number): StoredReco
     first_seen: time(row?.first_seen),
     last_seen: time(row?.last_seen),
     players_at: record.players === null ? null : Math.min(seen, time(row?.players_at || undefined)),
+    tags: tagsIn(typeof row?.tags === "string" ? row.tags : JSON.stringify(row?.tags ?? [])),
   };
 }
 

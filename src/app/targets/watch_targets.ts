@@ -195,6 +195,7 @@ function knownState(
     first_seen: _1,
     last_seen: probedAt,
     players_at: _2,
+    tags: _3,
     ...record
   } = stored;
   const known = names ? record : withoutPlayers(record, rules.allProtocols);

@@ -44,7 +44,7 @@ export async function runImport(call: CommandCall): Promise<number> {
     "import",
     call,
   );
-  const { port, quiet, json, allProtocols, ...tables } = options;
+  const { port, quiet, json, allProtocols, tag, ...tables } = options;
   const place = namedPlace(word);
   if (paths.length === 0) {
     throw new InputError(
@@ -61,7 +61,7 @@ export async function runImport(call: CommandCall): Promise<number> {
       await openStore(place, connectionEnvironment(reportLine), tables),
     );
   for (const [i, file] of files.entries()) {
-    const imported = await importFile(open, file, paths[i], { port, allProtocols });
+    const imported = await importFile(open, file, paths[i], { port, allProtocols, tag });
     if (json) await printResult("import", resultOf(imported));
     else if (!quiet) importLines(imported).forEach(reportLine);
   }
@@ -99,7 +99,7 @@ interface ImportedFile {
 }
 
 /** The options of the command that concern the content of files. */
-type ImportOptions = Pick<OptionsOf<"import">, "port" | "allProtocols">;
+type ImportOptions = Pick<OptionsOf<"import">, "port" | "allProtocols" | "tag">;
 
 /** Writes the servers of one file in batches. */
 class BatchWriter {
@@ -116,7 +116,7 @@ class BatchWriter {
   constructor(
     private readonly open: () => Promise<Database>,
     private readonly onCut: (server: StoredRecord) => void,
-    private readonly allProtocols: ImportOptions["allProtocols"],
+    private readonly options: ImportOptions,
   ) {}
 
   /** Whether a batch waits to be written. */
@@ -139,10 +139,11 @@ class BatchWriter {
   /** Writes the batch. Even an empty one creates the database. */
   async write(): Promise<void> {
     const database = await this.open();
+    const { allProtocols, tag } = this.options;
     this.changed += await withDatabaseErrors(
       "write to",
       database,
-      () => writeImportedRecords(database, this.#batch, this.allProtocols),
+      () => writeImportedRecords(database, this.#batch, allProtocols, tag),
     );
     this.#batch = [];
   }
@@ -160,7 +161,7 @@ async function importFile(
   path: string,
   options: ImportOptions,
 ): Promise<ImportedFile> {
-  const writer = new BatchWriter(open, cutReporter(path), options.allProtocols);
+  const writer = new BatchWriter(open, cutReporter(path), options);
   const unread = await readServers(file, path, options, writer).catch(async (error) => {
     if (!(error instanceof XmlError)) throw error;
     await writer.writeRest();

@@ -71,7 +71,8 @@ async function show(
   const filters = serverSelectionOf(options, now);
   const geoip = await readGeoipFiles(options.geoip);
   const places = await placeLookup(geoip.files);
-  const kind = rowKind(options.fields ?? [], geoip.files.length > 0, now);
+  const added = { hasPlaces: geoip.files.length > 0, hasTags: options.tag.length > 0 };
+  const kind = rowKind(options.fields ?? [], added, now);
   const plans = planOutputs(options, outputColumns(), kind);
   refuseDatabases(options.output, "export to");
   checkApart({ outputs: plans.map(({ path }) => path) });
@@ -111,15 +112,20 @@ async function show(
   return EXIT.done;
 }
 
-/** The columns of rows: with `--geoip`, those of places after the others. */
-function rowKind(chosen: readonly Field[], hasPlaces: boolean, now: number): RowKind {
+/** The columns of rows: with `--geoip`, those of places after the others; with `--tag`, tags in the table. */
+function rowKind(
+  chosen: readonly Field[],
+  added: { readonly hasPlaces: boolean; readonly hasTags: boolean },
+  now: number,
+): RowKind {
+  const { hasPlaces } = added;
   const unknown = hasPlaces ? undefined : chosen.find((one) => PLACE_FIELDS.includes(one));
   if (unknown !== undefined) {
     throw new InputError(`Cannot write column "${unknown.name}" without --geoip FILE.mmdb`);
   }
   return {
     columns: hasPlaces ? [...STORED_FIELDS, ...PLACE_FIELDS] : STORED_FIELDS,
-    table: (space) => storedServersTable(now, space, hasPlaces),
+    table: (space) => storedServersTable(now, space, added),
   };
 }
 

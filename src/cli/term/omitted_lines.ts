@@ -37,6 +37,7 @@ const REPEATED_OPTIONS: readonly string[] = [
   "no-follow",
   "output",
   "down-after",
+  "tag",
   "no-players",
   "engine",
   "interface",

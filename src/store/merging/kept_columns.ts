@@ -57,6 +57,8 @@ export interface InterviewScope {
    * Default: 1.
    */
   readonly downAfter?: number;
+  /** Tags that the servers get that the scan finds. Default: none. */
+  readonly tags?: readonly string[];
   /**
    * Set by a caller that counts replies itself. Returns the names of the parts that lose their values;
    * `undefined`: all parts that the reply lacks. A part that another watch got in the hour before

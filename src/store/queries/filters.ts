@@ -48,6 +48,8 @@ export interface ServerFilters {
   readonly network?: readonly string[];
   /** Flags of the last reply. */
   readonly flag?: readonly string[];
+  /** Tags of the server, of which it has one. */
+  readonly tag?: readonly string[];
   /** Minimum number of players online. */
   readonly minPlayers?: number;
   /** Maximum number of players online. A server that publishes no number does not match. */
@@ -127,6 +129,13 @@ export const SERVER_FILTERS = {
     };
   }),
   flag: filter("flags", hasFlag, hasOneOf),
+  tag: {
+    sql: hasTag,
+    test: (wanted: readonly string[]) => {
+      const isWanted = hasOneOf(wanted);
+      return ({ tags = [] }: Pick<ListedRecord, "tags">) => isWanted(tags);
+    },
+  },
   minPlayers: filter(
     "players_online",
     hasPlayers,
@@ -233,6 +242,20 @@ function hasFlag(database: Database, { flag = [] }: ServerFilters): Condition {
     values,
   };
   return { table: "s", sql, values, ids };
+}
+
+/** The condition of the filter `tag`. */
+function hasTag(database: Database, { tag = [] }: ServerFilters): Condition {
+  const tags = tag.map(storable);
+  const isTag = isInList(database, "g.tag", "text");
+  const values = [listValue(database, tags)];
+  const distinct = tags.length > 1 ? "distinct " : "";
+  return {
+    table: "s",
+    sql: `exists (select 1 from server_tags g where ${isTag} and g.server = s.id)`,
+    values,
+    ids: { sql: `select ${distinct}g.server as id from server_tags g where ${isTag}`, values },
+  };
 }
 
 /**

@@ -29,6 +29,8 @@ export interface StoredRecord extends ServerRecord, ServerState {
    * the last reply.
    */
   readonly players_at?: number | null;
+  /** Tags that users gave to the server, in order. Default: none. */
+  readonly tags?: readonly string[];
 }
 
 /** A server as a query of a database returns it. */

@@ -17,6 +17,7 @@ import type { ServerIdentity } from "./identity.ts";
 import { type KnownServer, readKnownServers } from "./known_servers.ts";
 import { insertStates, updateStates } from "./server_state.ts";
 import { flagsIn, writeFlags } from "./server_flags.ts";
+import { addTags } from "./server_tags.ts";
 import { storableTime } from "./stored_values.ts";
 
 /** A server to write: its last reply, and its state after that. */
@@ -64,6 +65,8 @@ export interface WriteRules extends DetectionRules {
   readonly onlyNew?: boolean;
   /** Whether a new server gets an event `online`. */
   readonly reportsNew: boolean;
+  /** Tags that the servers get, besides those that they have. Default: none. */
+  readonly tags?: readonly string[];
 }
 
 /** Columns of `servers` that an insert fills in addition to {@linkcode SERVER_COLUMNS}. */
@@ -148,6 +151,8 @@ export async function writeServers(
   await updateRows(database, different, now);
   await updateFirstSeen(database, all.filter(({ before }) => before !== undefined));
   await writePlayers(database, [...inserted, ...winners], now);
+  const { tags = [] } = rules;
+  await addTags(database, all.map(({ id }) => ({ id, tags })));
   return all;
 }
 

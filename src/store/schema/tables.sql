@@ -132,8 +132,7 @@ sqlite:   address_sort text not null,             -- the address in a form that 
   digest bytea not null,                  -- 64-bit hash of all columns that a reply fills
   first_seen timestamptz not null,        -- when the server was first found or imported
   changed_at timestamptz not null,        -- when the database recorded the last change of the content or of online
-  tags jsonb not null default '[]',       -- set by users of the database: no scan or watch changes them
-  notes text,                             -- set by users of the database, like tags
+  notes text,                             -- set by users of the database: no scan or watch changes them
 postgres:   kind_key text collate "C" not null generated always as (case when alias_of is null then '' else 'alias' end || '|' || replace(coalesce(edition, ''), '|', '?') || '|' || replace(coalesce(software_confidence, ''), '|', '?') || '|' || replace(protocols::text, '", "', '","')) stored -- alias or nothing, edition, software_confidence and protocols, joined by |, for searches
 sqlite:   kind_key text collate "C" not null generated always as (case when alias_of is null then '' else 'alias' end || '|' || replace(coalesce(edition, ''), '|', '?') || '|' || replace(coalesce(software_confidence, ''), '|', '?') || '|' || protocols) virtual -- alias or nothing, edition, software_confidence and protocols, joined by |, for searches
 );
@@ -189,6 +188,15 @@ create table server_flags (
   server integer not null,                -- servers.id
   primary key (flag, server)
 ) without rowid;
+
+-- Tags of servers, from scans, watches and imports with --tag, and from users of the database.
+create table server_tags (
+  tag text collate "C" not null,          -- the tag
+  server integer not null,                -- servers.id
+  primary key (tag, server)
+) without rowid;
+
+create index server_tags_server on server_tags (server, tag);
 
 -- What scans and watches saw of a server: see "When an observation is written" in docs/database.md.
 create table observations (
@@ -367,7 +375,10 @@ create view server_list as
 select s.key, s.hostname, s.address, s.port, s.protocols, s.edition, s.software, s.name, s.motd, s.motd_plain,
 postgres:   s.version, s.map, s.gamemode, t.online, t.players_online, t.players_max, p.names as players,
 sqlite:   s.version, s.map, s.gamemode, +t.online as online, t.players_online, t.players_max, p.names as players,
-  t.latency_ms, s.flags, s.tags, s.favicon_hash, s.first_seen, s.changed_at, t.probed_at, t.replied_at,
+  t.latency_ms, s.flags,
+postgres:   coalesce((select jsonb_agg(g.tag order by g.tag) from server_tags g where g.server = s.id),'[]') as tags,
+sqlite:   (select json_group_array(g.tag) from (select g.tag from server_tags g where g.server = s.id order by g.tag) g) as tags,
+  s.favicon_hash, s.first_seen, s.changed_at, t.probed_at, t.replied_at,
   t.missed_scans, u.uptime_30d, u.until as uptime_until, p.seen_at as players_at
 from servers s join server_state t on t.server = s.id join server_uptime u on u.server = s.id
 -- Names of an earlier reply are not the players of an empty server.

@@ -18,7 +18,7 @@ import type { EventsPage, NewestEvents } from "../../store/events/newest_events.
 import type { DayUptime, RecentUptime } from "../../store/uptime/uptime_queries.ts";
 
 /** Filters of servers: those of the database, and those of places. */
-export interface DashboardFilters extends ServerFilters {
+export interface DashboardFilters extends Omit<ServerFilters, "tag"> {
   /** Two-letter country codes, of the databases of `--geoip`. */
   readonly country?: readonly string[];
   /** Numbers of autonomous systems, of the databases of `--geoip`. */

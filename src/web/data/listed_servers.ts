@@ -5,6 +5,7 @@
  */
 import { type Database, isInList, listValue, type Row } from "../../store/database/database.ts";
 import { RECORD_COLUMNS, RECORD_TABLES, recordOf } from "../../store/rows/stored_record.ts";
+import { tagsExpression, tagsIn } from "../../store/rows/server_tags.ts";
 import type { PlaceLookup } from "../../app/geoip/places.ts";
 import type { ListedServer } from "./dashboard_data.ts";
 import { iconsAmong } from "./icons.ts";
@@ -21,7 +22,8 @@ export async function listedServers(
 ): Promise<ListedServer[]> {
   if (ids.length === 0) return [];
   const rows = await database.rows(
-    `select ${RECORD_COLUMNS}, s.id as id, u.uptime_30d from ${RECORD_TABLES} ` +
+    `select ${RECORD_COLUMNS}, s.id as id, u.uptime_30d, ${tagsExpression(database)} as tags ` +
+      `from ${RECORD_TABLES} ` +
       "left join recent_uptime u on u.server = t.server " +
       `where ${isInList(database, "s.id", "integer")}`,
     [listValue(database, ids)],
@@ -37,6 +39,7 @@ function listedServer(row: Row, places: PlaceLookup, icons: ReadonlySet<string>)
   return {
     ...record,
     uptime_30d: row.uptime_30d as number | null,
+    tags: tagsIn(String(row.tags)),
     id: Number(row.id),
     key: String(row.key),
     has_icon: icons.has(String(row.favicon_hash)),

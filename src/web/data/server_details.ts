@@ -8,7 +8,6 @@ import { readEvents } from "./events.ts";
 import { serverWithKey } from "../../store/history_queries.ts";
 import { hasAddressIn } from "../../store/rows/addresses.ts";
 import { isServerNumber } from "../../store/rows/stored_values.ts";
-import { readTexts } from "../../store/rows/json_cells.ts";
 import { recentUptime, uptimeByDay } from "../../store/uptime/uptime_queries.ts";
 import type { CachedServerIndex } from "../server_index/cached_server_index.ts";
 import { serverId } from "../../core/record.ts";
@@ -45,10 +44,10 @@ export async function readDetails(
   if (id === undefined || !isServerNumber(id)) return undefined;
   const [server] = await listedServers(database, [id], places);
   if (server === undefined) return undefined;
-  const [row] = await database.rows("select tags, notes from servers where id = ?", [id]);
+  const [row] = await database.rows("select notes from servers where id = ?", [id]);
   return {
     server,
-    tags: readTexts(textOrNull(row?.tags)) ?? [],
+    tags: server.tags,
     notes: textOrNull(row?.notes),
     players: server.players ?? [],
     aliasOf: await firstRow(database, server),

@@ -47,7 +47,16 @@ async function withList(
   try {
     {
       await using _fleet = await openFleet(HOSTS, { clock: systemClock, seed: 1 });
-      const { code, stderr } = await run(["scan", ...SCAN, ...QUICK, ...out, "-o", list]);
+      const { code, stderr } = await run([
+        "scan",
+        ...SCAN,
+        ...QUICK,
+        ...out,
+        "-o",
+        list,
+        "--tag",
+        "found",
+      ]);
       assertEquals(code, 0, stderr);
     }
     await Deno.writeTextFile(`${folder}/dead.txt`, `${DEAD.join("\n")}\n`);
@@ -56,6 +65,12 @@ async function withList(
       const text = JSON.stringify(names);
       await query(list, `update servers set protocols = '${text}' where key = '${DEAD[i]}'`);
     }
+    const tags =
+      "select distinct tags, replied_at is not null as found from server_list order by found";
+    assertEquals(await query(list, tags), [
+      { tags: "[]", found: 0 },
+      { tags: '["found"]', found: 1 },
+    ]);
     const known = await knownIn(list);
     const kinds = new Set([...known.values()].map((names) => names.join()));
     assertEquals(

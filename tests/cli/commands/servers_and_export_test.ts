@@ -362,9 +362,9 @@ Deno.test("servers are selected by port, network and flag, and texts by the inde
     );
     await Deno.writeTextFile(
       `${folder}/rows.ndjson`,
-      rows.map((row) => `${JSON.stringify(row)}\n`).join(""),
+      rows.map((row) => `${JSON.stringify({ ...row, tags: [`${row.port}`] })}\n`).join(""),
     );
-    const options = ["import", list, `${folder}/rows.ndjson`, "-q", "--text-index"];
+    const options = ["import", list, `${folder}/rows.ndjson`, "-q", "--text-index", "--tag", "all"];
     assertEquals((await run(options, { permissions: WRITE })).code, 0);
     using database = new DatabaseSync(list);
     const sql = "select rowid as id from server_text where server_text match 'kyb' order by id";
@@ -381,6 +381,9 @@ Deno.test("servers are selected by port, network and flag, and texts by the inde
         [["--network", "127.0.2.0/23"], "127.0.3.1:3\n127.0.2.1:2\n"],
         [["--flag", "cutShort"], "127.0.3.1:3\n"],
         [["--text", "BLOCK 1"], "127.0.1.1:1\n"],
+        [["--tag", "3"], "127.0.3.1:3\n"],
+        [["--tag", "3", "--tag", "all", "--port", "1,3"], "127.0.3.1:3\n127.0.1.1:1\n"],
+        [["--tag", "none"], ""],
       ] as const
     ) {
       const args = ["servers", list, "--format", "hostport", "-q", ...selected];
@@ -391,6 +394,10 @@ Deno.test("servers are selected by port, network and flag, and texts by the inde
         [["--online", "--offline"], "Cannot use --online with --offline"],
         [["--min-players", "2", "--max-players", "1"], "--max-players 1: it is larger"],
         [["--port", ","], 'Cannot use --port ",": expected one value or more'],
+        [
+          ["--tag", " a"],
+          'Cannot use --tag " a": expected 1 to 64 characters without control characters',
+        ],
         [["--port", "1,x"], 'Cannot use --port "x": expected a whole number from 1 to 65535'],
       ] as const
     ) {

@@ -173,6 +173,7 @@ const REPEATED: Readonly<Record<string, string>> = {
   "source-ip": "127.0.0.1",
   "output": "my servers.db",
   "down-after": "5",
+  "tag": "my tag",
   "no-players": "",
   "opt-out-file": "my opt-outs.txt",
 };

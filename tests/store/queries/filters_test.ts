@@ -4,6 +4,7 @@ import type { ServerRecord } from "../../../src/core/record.ts";
 import { parseAddress } from "../../../src/core/address.ts";
 import type { ServerFilters } from "../../../src/store/queries/filters.ts";
 import { countServers, selectServers } from "../../../src/store/server_queries.ts";
+import { addTags } from "../../../src/store/rows/server_tags.ts";
 import { Store } from "../../../src/store/store.ts";
 import { parseTarget, type RangeTarget } from "../../../src/targets/parse.ts";
 import { onEngines } from "../databases.ts";
@@ -44,6 +45,7 @@ const MATCHES: Predicates = {
     );
   },
   flag: (value, { record: { flags } }) => value.some((flag) => flags.includes(flag)),
+  tag: (value, { record }) => value.some((tag) => tagsOf(record).includes(tag)),
   minPlayers: (value, { record: { players_online: players } }) =>
     players !== null && players >= value,
   maxPlayers: (value, { record: { players_online: players } }) =>
@@ -61,6 +63,9 @@ function randomNumbers(seed: number): (limit: number) => number {
     return Math.floor(state / 2 ** 32 * limit);
   };
 }
+
+/** The tags that the test gives to a server. */
+const tagsOf = ({ port, map }: ServerRecord) => [`port ${port}`, ...map === "sky" ? ["sky"] : []];
 
 const range = (text: string) => (parseTarget(text) as RangeTarget).range;
 const FLAGS = ["cutShort", "countClamped", "formatted", "absent"];
@@ -112,6 +117,7 @@ function randomFilters(random: (limit: number) => number): ServerFilters {
     maxPlayers: random(100),
     text: one("sky", "z", "paper", "absent"),
     since: 1000 + random(50),
+    tag: some(["port 19132", "port 2", "sky", "absent"]),
   };
   const entries = Object.entries(all);
   const wanted = new Set([
@@ -135,6 +141,17 @@ onEngines("random filters select the servers that fulfil their predicates", asyn
       [key],
     );
   }
+  const host = database.engine === "postgres" ? "host(address)" : "address";
+  const ids = await database.rows(`select id, ${host} as host, port from servers`);
+  const idOf = new Map(ids.map(({ id, host, port }) => [`${host} ${port}`, Number(id)]));
+  await database.transaction(() =>
+    addTags(
+      database,
+      servers.map(({ record }) => {
+        return { id: idOf.get(`${record.host} ${record.port}`)!, tags: tagsOf(record) };
+      }),
+    )
+  );
   const used = new Set<string>();
   for (let round = 0; round < 300; round++) {
     const filters = randomFilters(random);

@@ -207,7 +207,8 @@ onEngines(
     const alias = (port: number, seen: number) =>
       record(port, { alias_of: "127.0.0.1:1", seen_at: seen });
     await store.write([first, alias(2, 3000), alias(3, 2000)]);
-    await database.run("update servers set tags = '[\"mine\"]', notes = 'a note' where port = 1");
+    await database.run("update servers set notes = 'a note' where port = 1");
+    await database.run("insert into server_tags select 'mine', id from servers where port = 1");
     const data = dataOf(database);
     const [id, other] = [await idOf(database, 1), await idOf(database, 2)];
     const details = (await data.server(id))!;

@@ -75,6 +75,7 @@ export function serverOf(text: string): ListedServer {
       changed_at: NOW,
       players_at: NOW,
       uptime_30d: 0.5,
+      tags: [],
       country: text,
       asn: 64_500,
       operator: text,

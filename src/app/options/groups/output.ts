@@ -18,6 +18,7 @@ import {
   NETWORK,
   PAST_TIME,
   PROTOCOL_LIST,
+  TAG,
 } from "../domain_value_types.ts";
 import type { OptionGroup } from "../option.ts";
 import {
@@ -108,6 +109,13 @@ export const SELECTION = {
       commands: ["servers", "export"],
       takes: FLAG_LIST,
       help: "only servers with one of these flags in their last reply",
+    },
+    {
+      name: "tag",
+      commands: ["servers", "export"],
+      takes: TAG,
+      repeat: true,
+      help: "only servers with this tag, or with one of several",
     },
     {
       name: "since",
@@ -286,6 +294,13 @@ export const OUTPUT = {
       help:
         "number of scans in a row without a reply after which a server counts as offline, or a " +
         "protocol is removed from the server's row",
+    },
+    {
+      name: "tag",
+      commands: ["scan", "watch", "import", "campaign submit"],
+      takes: TAG,
+      repeat: true,
+      help: "add this tag to the servers that reply, or are imported, in the databases",
     },
     {
       name: "keep",

@@ -8,7 +8,7 @@ import { MAP_LAYERS, type Square, type TrendsQuery } from "../data/dashboard_dat
 import { MAX_TIME } from "../data/dashboard_filters.ts";
 import { parseAddress } from "../../core/address.ts";
 import { parseServerName } from "../../store/rows/identity.ts";
-import { formed, oneOf, ParameterError, wholeNumber } from "./parameters.ts";
+import { formed, oneOf, wholeNumber } from "./parameters.ts";
 
 /** Maximum number of rows of an answer. */
 export const MAX_ROWS = 500;
@@ -92,21 +92,5 @@ export function time(description: string) {
       const at = Date.parse(`${date[1]}${date[2] ?? "T00:00"}Z`);
       return at >= 0 ? at : undefined; // NaN too
     },
-  );
-}
-
-/**
- * Checks two bounds.
- *
- * @throws ParameterError if the lower one is above the upper one.
- */
-export function checkBounds(
-  [lower, from]: readonly [name: string, value: number | undefined],
-  [upper, to]: readonly [name: string, value: number | undefined],
-): void {
-  if (from === undefined || to === undefined || from <= to) return;
-  throw new ParameterError(
-    `Cannot use ${lower}=${from}: it is more than ${upper}=${to}`,
-    `a ${lower} of at most ${upper}`,
   );
 }

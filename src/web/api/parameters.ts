@@ -187,6 +187,22 @@ export function readOne<Value>(
   throw new ParameterError(`Cannot use ${name}=${shortened(text)}`, wanted);
 }
 
+/**
+ * Checks two bounds.
+ *
+ * @throws ParameterError if the lower one is above the upper one.
+ */
+export function checkBounds(
+  [lower, from]: readonly [name: string, value: number | undefined],
+  [upper, to]: readonly [name: string, value: number | undefined],
+): void {
+  if (from === undefined || to === undefined || from <= to) return;
+  throw new ParameterError(
+    `Cannot use ${lower}=${from}: it is more than ${upper}=${to}`,
+    `a ${lower} of at most ${upper}`,
+  );
+}
+
 /** Compares numbers, and texts by their code units. */
 function inOrder(a: unknown, b: unknown): number {
   return typeof a === "number" && typeof b === "number"

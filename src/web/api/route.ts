@@ -7,9 +7,10 @@
 import { SCHEMA } from "../../sinks/json.ts";
 import type { DashboardData, DashboardFilters } from "../data/dashboard_data.ts";
 import { type Answer, htmlContent, jsonContent } from "../http/answer.ts";
-import type { PageContext } from "../pages/page_context.ts";
+import type { Caller, PageContext } from "../pages/page_context.ts";
 import { FILTER_PARAMETERS, filtersOf } from "./filters.ts";
 import {
+  checkBounds,
   type JsonSchema,
   type Parameters,
   readOne,
@@ -24,6 +25,8 @@ export interface Site {
   readonly data: DashboardData;
   /** The name of the database: its file name, or its PostgreSQL database. No password. */
   readonly database: string;
+  /** How the program was called, and where the database is: for commands that pages suggest. */
+  readonly caller: Caller;
   /** The path of the folder with styles and scripts, with a `/` at its end. */
   readonly assets: string;
   /** Whether countries and operators are known. */
@@ -114,7 +117,11 @@ export function route<
       const path = Object.entries(pathParameters).map(([name, parameter]) =>
         [name, readOne(name, segments[name], parameter)] as const
       );
-      const given = readParameters(query, parameters);
+      const given: Readonly<Record<string, unknown>> = readParameters(query, parameters);
+      if (hasFilters) {
+        const bound = (name: string) => [name, given[name] as number | undefined] as const;
+        checkBounds(bound("min_players"), bound("max_players"));
+      }
       const values = { ...given, ...Object.fromEntries(path), filters: filtersOf(given) };
       return await respond(values as Values<Path, Query>, request);
     },
@@ -230,10 +237,10 @@ function named<Query extends Parameters>(
 
 /** What a page receives besides its data. */
 export function contextOf(
-  { path, now, database, assets, hasPlaces, attributions }: RouteRequest,
+  { path, now, database, caller, assets, hasPlaces, attributions }: RouteRequest,
   { filters = {} }: { readonly filters?: DashboardFilters } = {},
 ): PageContext {
-  return { path, now, database, assets, hasPlaces, attributions, filters };
+  return { path, now, database, caller, assets, hasPlaces, attributions, filters };
 }
 
 /** The route of a path, and the texts of its parameters; `undefined`: there is none. */

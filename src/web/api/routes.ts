@@ -19,7 +19,6 @@ import { serverPage } from "../pages/server_page.tsx";
 import { serversPage } from "../pages/servers_page.tsx";
 import {
   BY,
-  checkBounds,
   DAYS,
   daysOf,
   LAYER,
@@ -44,7 +43,7 @@ import {
 import { FILES } from "./export_files.ts";
 import { MAX_STREAMS, withoutPlayersColumn } from "./live_feed.ts";
 import { openApi } from "./openapi.ts";
-import { oneOf, ParameterError, several, text, wholeNumber } from "./parameters.ts";
+import { checkBounds, oneOf, ParameterError, several, text, wholeNumber } from "./parameters.ts";
 import { resource, type Route, route, type RouteRequest } from "./route.ts";
 import { ANSWERS } from "./schemas.ts";
 

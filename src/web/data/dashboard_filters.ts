@@ -7,6 +7,7 @@
 import type { Place } from "../../app/geoip/places.ts";
 import { type Address, family, formatAddress } from "../../core/address.ts";
 import { InputError } from "../../core/errors.ts";
+import { documentedFlags } from "../../protocols/documented_flags.ts";
 import { fold } from "../../store/queries/conditions.ts";
 import {
   type ColumnTest as CellTest,
@@ -33,6 +34,8 @@ import type { DashboardFilters } from "./dashboard_data.ts";
 
 /** Maximum of a time that a `Date` can represent, Unix milliseconds. */
 export const MAX_TIME = 8.64e15;
+/** All flags that a server may have. */
+const FLAGS = [...new Set(documentedFlags().map(({ name }) => name))];
 /** Maximum number of players in a filter. */
 const MAX_PLAYERS = 1e9;
 /** Maximum number of an autonomous system (RFC 6793). */
@@ -154,7 +157,7 @@ export const DASHBOARD_FILTERS: {
     },
   },
   flag: {
-    parameter: several(text("Only servers with this flag.")),
+    parameter: several(oneOf("Only servers with this flag.", FLAGS)),
     columns: inDictionary("flags", SERVER_FILTERS.flag, asList),
   },
   country: {

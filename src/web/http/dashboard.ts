@@ -9,7 +9,7 @@ import { ParameterError } from "../api/parameters.ts";
 import { contextOf, findRoute, type RouteRequest, type Site } from "../api/route.ts";
 import { ROUTES } from "../api/routes.ts";
 import { DataError } from "../data/dashboard_data.ts";
-import { errorPage } from "../pages/error_pages.tsx";
+import { errorPage, notFoundPage } from "../pages/error_pages.tsx";
 import { tokenPage } from "../pages/token_page.tsx";
 import { type AccessOptions, isApi, type Refusal, refusalOf, TOKEN_PATH } from "./access.ts";
 import type { AccessToken } from "./access_token.ts";
@@ -68,15 +68,15 @@ async function answerOf(
   const found = findRoute(ROUTES, path);
   const { route, segments } = found ?? {};
   const answer = await route?.respond({ segments: segments ?? {}, query, request: routed });
-  return answer ?? faultContent(missing(found !== undefined), routed);
+  return answer ?? missing(found !== undefined, routed);
 }
 
-function missing(hasRoute: boolean): Fault {
-  return {
-    status: 404,
-    message: hasRoute ? "The database has no such entry" : "There is no such page",
-    wanted: hasRoute ? "the id of an entry that is in the database" : "a path of /api/openapi.json",
-  };
+/** The answer if there is no such page, or no such entry of the database: for people, or for programs. */
+function missing(isEntry: boolean, routed: RouteRequest): Content {
+  if (!isApi(routed.path)) return htmlContent(notFoundPage(isEntry, contextOf(routed)), 404);
+  return isEntry
+    ? errorContent(404, "The database has no such entry", "the id of an entry of the database")
+    : errorContent(404, "There is no such resource", "a path of /api/openapi.json");
 }
 
 /** What is wrong with a request, or with the database. */

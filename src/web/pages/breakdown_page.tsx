@@ -52,7 +52,7 @@ export function breakdownPage(data: BreakdownPageData, context: PageContext): st
             </p>
           )}
         </PageHead>
-        <OverTime data={data} now={context.now} />
+        <OverTime data={data} context={context} />
         <FilterChips
           filters={context.filters}
           path="/breakdown"
@@ -89,7 +89,7 @@ function trendUrl(by: string, days: number): string {
   return `/breakdown?by=${by}&days=${days}`;
 }
 
-function OverTime({ data, now }: { data: BreakdownPageData; now: number }) {
+function OverTime({ data, context }: { data: BreakdownPageData; context: PageContext }) {
   const { by, days } = data;
   const known = data.trends.filter(({ value, points }) => value !== null && points.length > 0)
     .slice(0, MAX_LINES);
@@ -114,8 +114,8 @@ function OverTime({ data, now }: { data: BreakdownPageData; now: number }) {
       }
     >
       {known.length === 0
-        ? <NoTrend />
-        : <Chart data={chartOf(known, `Online by ${by}`, days, now)} />}
+        ? <NoTrend context={context} />
+        : <Chart data={chartOf(known, `Online by ${by}`, days, context.now)} />}
     </Card>
   );
 }

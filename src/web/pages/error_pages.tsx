@@ -5,7 +5,7 @@
  * @module
  */
 import { safeText } from "../parts/texts.tsx";
-import { bareDocument } from "./layout.tsx";
+import { bareDocument, htmlDocument } from "./layout.tsx";
 import type { PageContext } from "./page_context.ts";
 
 /** What a page about an error shows. */
@@ -18,7 +18,36 @@ export interface PageError {
   readonly wanted?: string;
 }
 
-/** The page about an error: 400, 404, 421, 503. It shows nothing of the database. */
+/**
+ * The page for a path that has none, with links to those that exist.
+ *
+ * @param isEntry Whether the path is that of a server or scan, which the database does not have.
+ */
+export function notFoundPage(isEntry: boolean, context: PageContext): string {
+  const database = safeText(context.database, 60);
+  return htmlDocument({
+    title: "Not found",
+    context,
+    children: (
+      <div class="card alone">
+        <p class="status">404</p>
+        <h1>{isEntry ? `${database} has no such entry` : "There is no page at this address"}</h1>
+        <p>
+          {isEntry
+            ? "It may have been removed since the link was made. Look for it in a list:"
+            : "The address may be mistyped. Go on with one of these pages:"}
+        </p>
+        <p class="actions">
+          <a class="button" href="/">Overview</a>
+          <a class="button" href="/servers">Servers</a>
+          <a class="button" href="/scans">Scans</a>
+        </p>
+      </div>
+    ),
+  });
+}
+
+/** The page about an error: 400, 421, 503. It shows nothing of the database. */
 export function errorPage(
   { status, message, wanted }: PageError,
   context: Pick<PageContext, "assets">,
@@ -30,7 +59,7 @@ export function errorPage(
       <div class="card alone">
         <p class="status">{status}</p>
         <h1>{safeText(message)}</h1>
-        {wanted !== undefined && <p>{safeText(wanted)}</p>}
+        {wanted !== undefined && <p>{`Expected: ${safeText(wanted, 1000)}.`}</p>}
         {status === 503 && <p>The database may be readable again soon. Reload this page then.</p>}
         <p>
           <a class="button" href="/">Go to the overview</a>

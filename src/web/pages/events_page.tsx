@@ -8,12 +8,12 @@ import type { EventsPage } from "../../store/events/newest_events.ts";
 import { EVENT_KINDS } from "../../store/events/watch_event.ts";
 import { eventCursor } from "../api/cursors.ts";
 import type { EventsQuery } from "../data/dashboard_data.ts";
-import { Empty, PageHead, Tabs } from "../parts/blocks.tsx";
+import { Command, Empty, PageHead, Tabs } from "../parts/blocks.tsx";
 import { EventList, kindTitle } from "../parts/event_list.tsx";
 import { serverUrl } from "../parts/links.ts";
 import { safeText } from "../parts/texts.tsx";
 import { htmlDocument } from "./layout.tsx";
-import type { PageContext } from "./page_context.ts";
+import { commandFor, type PageContext } from "./page_context.ts";
 
 /** What the feed shows. The URL has the kinds as `kind`, and the other members by their names. */
 export interface EventsPageData {
@@ -53,7 +53,7 @@ export function eventsPage({ query, page }: EventsPageData, context: PageContext
         <FilterForm query={query} />
         <div class="card">
           <Kinds query={query} />
-          {page.events.length === 0 ? <NoEvents query={query} /> : (
+          {page.events.length === 0 ? <NoEvents query={query} context={context} /> : (
             <EventList
               events={page.events}
               now={context.now}
@@ -133,7 +133,8 @@ function Paging({ query, page: { next } }: EventsPageData) {
   );
 }
 
-function NoEvents({ query: { kinds = [], server, from, to, before } }: { query: EventsQuery }) {
+function NoEvents({ query, context }: { query: EventsQuery; context: PageContext }) {
+  const { kinds = [], server, from, to, before } = query;
   if (before !== undefined) return <Empty title="There are no older events." />;
   if (kinds.length > 0 || [server, from, to].some((one) => one !== undefined)) {
     return (
@@ -145,9 +146,9 @@ function NoEvents({ query: { kinds = [], server, from, to, before } }: { query: 
     );
   }
   return (
-    <Empty title="No change was detected yet.">
+    <Empty title={`${safeText(context.database, 60)} has no events yet.`}>
       <p>
-        Watch servers of the database: <code>blocksweep watch servers.db</code>
+        Watch its servers: <Command text={commandFor(context, "watch DATABASE")} />
       </p>
     </Empty>
   );

@@ -48,7 +48,7 @@ export function mapPage({ query, cells, page }: MapPageData, context: PageContex
         <Trail query={query} square={square} />
         <FilterChips filters={query.filters} path="/map" more={squareParameters(query)} />
         <Picture query={query} cells={cells} />
-        <CellTable query={query} cells={cells} page={page} />
+        <CellTable query={query} cells={cells} page={page} context={context} />
       </>
     ),
   });

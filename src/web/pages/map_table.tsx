@@ -7,12 +7,14 @@
 import { formatAddress } from "../../core/address.ts";
 import { mapSteps, stepOf } from "../browser/map_scale.ts";
 import type { MapCells, MapLayer, MapQuery, Square } from "../data/dashboard_data.ts";
-import { Card, Empty } from "../parts/blocks.tsx";
+import { Card, Command, Empty } from "../parts/blocks.tsx";
 import { serversUrl, urlOf } from "../parts/links.ts";
 import { networkText } from "../parts/map_parts.tsx";
 import { countText } from "../parts/quantities.ts";
 import { Bar } from "../parts/server_parts.tsx";
+import { safeText } from "../parts/texts.tsx";
 import { smallestSquare } from "../server_index/map_cells.ts";
+import { commandFor, type PageContext } from "./page_context.ts";
 
 /** The layers in words. */
 export const LAYERS: Readonly<Record<MapLayer, string>> = {
@@ -79,11 +81,16 @@ export function rangeText({ first, last }: Pick<Row, "first" | "last">): string 
 
 /** A page of the table. Bars are relative to the fullest cell of the map. */
 export function CellTable(
-  { query, cells, page: wanted }: { query: MapQuery; cells: MapCells; page: number },
+  { query, cells, page: wanted, context }: {
+    query: MapQuery;
+    cells: MapCells;
+    page: number;
+    context: PageContext;
+  },
 ) {
   const { layer } = query;
   const rows = rowsOf(layer, cells);
-  if (rows.length === 0) return <NoCells layer={layer} />;
+  if (rows.length === 0) return <NoCells layer={layer} context={context} />;
   const page = Math.min(wanted, Math.ceil(rows.length / PAGE));
   const start = (page - 1) * PAGE;
   const end = Math.min(start + PAGE, rows.length);
@@ -135,13 +142,14 @@ function PageLink(
     : <span class="button" aria-disabled="true">{children}</span>;
 }
 
-function NoCells({ layer }: { layer: MapLayer }) {
+function NoCells({ layer, context }: { layer: MapLayer; context: PageContext }) {
   const what = layer === "scanned" ? "scan" : "server";
   return (
     <div class="card">
-      <Empty title={`No ${what} of these addresses is stored.`}>
+      <Empty title={`${safeText(context.database, 60)} has no ${what} of these addresses.`}>
         <p>
-          <a href="/map">Show all addresses</a>
+          <a href="/map">Show all addresses</a>, or scan more:{" "}
+          <Command text={commandFor(context, "scan 192.168.1.0/24 -o DATABASE")} />
         </p>
       </Empty>
     </div>

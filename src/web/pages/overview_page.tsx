@@ -10,10 +10,10 @@ import type { Piece, Series } from "../browser/chart_data.ts";
 import { Chart, type ChartProperties } from "../charts/chart.tsx";
 import { serversUrl } from "../parts/links.ts";
 import { countText, percentText } from "../parts/quantities.ts";
-import { Age } from "../parts/texts.tsx";
-import { Card, Empty, Figure, PageHead, Tabs } from "../parts/blocks.tsx";
+import { Age, safeText } from "../parts/texts.tsx";
+import { Card, Command, Empty, Figure, PageHead, Tabs } from "../parts/blocks.tsx";
 import { htmlDocument } from "./layout.tsx";
-import type { PageContext } from "./page_context.ts";
+import { commandFor, type PageContext } from "./page_context.ts";
 import { ScanTable } from "../parts/scan_table.tsx";
 import { ServerTable } from "../parts/server_table.tsx";
 
@@ -53,7 +53,7 @@ export function overviewPage(data: OverviewPageData, context: PageContext): stri
         {overview.servers === 0 && overview.running.length === 0
           ? (
             <div data-follow>
-              <NothingYet />
+              <NothingYet context={context} />
             </div>
           )
           : <Content data={data} context={context} />}
@@ -62,15 +62,16 @@ export function overviewPage(data: OverviewPageData, context: PageContext): stri
   });
 }
 
-function NothingYet() {
+function NothingYet({ context }: { context: PageContext }) {
   return (
     <div class="card">
-      <Empty title="The database has no servers yet.">
+      <Empty title={`${safeText(context.database, 60)} has no servers yet.`}>
         <p>
-          Scan a network into it: <code>blocksweep scan 192.168.1.0/24 -o servers.db</code>
+          Scan a network into it:{" "}
+          <Command text={commandFor(context, "scan 192.168.1.0/24 -o DATABASE")} />
         </p>
         <p>
-          Or try it with simulated servers: <code>blocksweep demo</code>
+          Or try it with simulated servers: <Command text={commandFor(context, "demo")} />
         </p>
       </Empty>
     </div>
@@ -103,11 +104,13 @@ function Content({ data, context }: { data: OverviewPageData; context: PageConte
           />
         }
       >
-        {trend === undefined || trend.points.length === 0 ? <NoTrend /> : (
-          <div class="grid">
-            {trendCharts(trend, days, now).map((chart) => <Chart data={chart} />)}
-          </div>
-        )}
+        {trend === undefined || trend.points.length === 0
+          ? <NoTrend context={context} />
+          : (
+            <div class="grid">
+              {trendCharts(trend, days, now).map((chart) => <Chart data={chart} />)}
+            </div>
+          )}
       </Card>
       <div data-follow>
         <Card
@@ -152,11 +155,12 @@ function Figures({ overview }: { overview: Overview }) {
 }
 
 /** What stands in place of a trend without values. */
-export function NoTrend() {
+export function NoTrend({ context }: { context: PageContext }) {
   return (
     <Empty title="No trend in this period yet.">
       <p>
-        A watch adds a value for each full hour: <code>blocksweep watch servers.db</code>
+        A watch adds a value for each full hour:{" "}
+        <Command text={commandFor(context, "watch DATABASE")} />
       </p>
     </Empty>
   );

@@ -5,9 +5,10 @@
  * @module
  */
 import type { StoredScan } from "../../store/scans/scan_list.ts";
-import { Card, Empty, PageHead } from "../parts/blocks.tsx";
+import { Card, Command, Empty, PageHead } from "../parts/blocks.tsx";
+import { safeText } from "../parts/texts.tsx";
 import { htmlDocument } from "./layout.tsx";
-import type { PageContext } from "./page_context.ts";
+import { commandFor, type PageContext } from "./page_context.ts";
 import { ScanTable } from "../parts/scan_table.tsx";
 
 /** The page `/scans`. */
@@ -26,9 +27,9 @@ export function scansPage(
         <PageHead title="Scans and watches" />
         {scans.length === 0 && (
           <div class="card">
-            <Empty title="No scan has written to this database yet.">
+            <Empty title={`No scan has written to ${safeText(context.database, 60)} yet.`}>
               <p>
-                Start one: <code>blocksweep scan 192.168.1.0/24 -o servers.db</code>
+                Start one: <Command text={commandFor(context, "scan 192.168.1.0/24 -o DATABASE")} />
               </p>
             </Empty>
           </div>

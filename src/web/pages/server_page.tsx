@@ -14,9 +14,9 @@ import { Columns, FactsByProtocol, Flags, Plugins, RawReplies } from "../parts/s
 import { Address, Bar, ServerIcon, StateDot, uptimeTexts } from "../parts/server_parts.tsx";
 import { HistoryCharts } from "../parts/server_history.tsx";
 import { Age, Motd, safeText, Stranger } from "../parts/texts.tsx";
-import { Card, Empty, Figure } from "../parts/blocks.tsx";
+import { Card, Command, Empty, Figure } from "../parts/blocks.tsx";
 import { htmlDocument } from "./layout.tsx";
-import type { PageContext } from "./page_context.ts";
+import { commandFor, type PageContext } from "./page_context.ts";
 
 /** What the page of a server shows. The URL has the range of the history as `from` and `to`. */
 export interface ServerPageData {
@@ -54,7 +54,7 @@ export function serverPage({ details, history }: ServerPageData, context: PageCo
             ? (
               <Empty title="No change of this server was detected.">
                 <p>
-                  Watch it: <code>blocksweep watch servers.db</code>
+                  Watch it: <Command text={commandFor(context, "watch DATABASE")} />
                 </p>
               </Empty>
             )

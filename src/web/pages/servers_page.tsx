@@ -21,9 +21,10 @@ import {
   MatchedCounts,
   SearchForm,
 } from "../parts/facet_list.tsx";
-import { Empty, PageHead, Tabs } from "../parts/blocks.tsx";
+import { Command, Empty, PageHead, Tabs } from "../parts/blocks.tsx";
+import { safeText } from "../parts/texts.tsx";
 import { htmlDocument } from "./layout.tsx";
-import type { PageContext } from "./page_context.ts";
+import { commandFor, type PageContext } from "./page_context.ts";
 import { MAX_COMPARED } from "./compare_page.tsx";
 import { COMPARE_FORM, ServerTable } from "../parts/server_table.tsx";
 
@@ -80,7 +81,7 @@ export function serversPage(data: ServersPageData, context: PageContext): string
           </aside>
           <div class="card results">
             <Tabs label="Sort order" tabs={tabs} />
-            {page.servers.length === 0 ? <NoServers data={data} /> : (
+            {page.servers.length === 0 ? <NoServers data={data} context={context} /> : (
               <ServerTable
                 servers={page.servers}
                 now={context.now}
@@ -110,12 +111,15 @@ function Exports({ query: { filters, sort } }: { query: ServersQuery }) {
   );
 }
 
-function NoServers({ data: { query: { filters } } }: { data: ServersPageData }) {
+function NoServers(
+  { data: { query: { filters } }, context }: { data: ServersPageData; context: PageContext },
+) {
   return filterQuery(filters) === ""
     ? (
-      <Empty title="The database has no servers yet.">
+      <Empty title={`${safeText(context.database, 60)} has no servers yet.`}>
         <p>
-          Scan a network into it: <code>blocksweep scan 192.168.1.0/24 -o servers.db</code>
+          Scan a network into it:{" "}
+          <Command text={commandFor(context, "scan 192.168.1.0/24 -o DATABASE")} />
         </p>
       </Empty>
     )

@@ -5,6 +5,7 @@
  * @module
  */
 import type { Child } from "npm:hono@4.13.19/jsx";
+import { safeText } from "./texts.tsx";
 
 /** The heading of a page, and what stands beside it. */
 export function PageHead({ title, children }: { title: Child; children?: Child }) {
@@ -63,6 +64,11 @@ export function Figure({ name, value, note }: { name: string; value: Child; note
       </dd>
     </div>
   );
+}
+
+/** A command to run next. */
+export function Command({ text }: { text: string }) {
+  return <code>{safeText(text)}</code>;
 }
 
 /** What a page shows in place of missing content: what is missing, and what to do next. */

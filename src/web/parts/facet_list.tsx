@@ -12,6 +12,7 @@ import {
   type FacetValue,
 } from "../data/dashboard_data.ts";
 import { filterQuery, readFilters } from "../api/filters.ts";
+import { DASHBOARD_FILTERS } from "../data/dashboard_filters.ts";
 import { acceptedUrl, serversUrl, toggled, urlOf, USUAL_SORT } from "./links.ts";
 import { countText, shortCount } from "./quantities.ts";
 import { Bar } from "./server_parts.tsx";
@@ -78,7 +79,9 @@ function Facet(
       one={one}
       share={one.servers / most}
       isChosen={chosen.includes(one.value!)}
-      url={serversUrl(toggled(filters, name, one.value!), { sort })}
+      url={isAccepted(name, one.value!)
+        ? acceptedUrl(serversUrl(toggled(filters, name, one.value!), { sort }))
+        : undefined}
     />
   ));
   return (
@@ -98,18 +101,23 @@ function Facet(
   );
 }
 
+/** Whether a URL may have a value of a filter. Other programs may have written any flag. */
+function isAccepted(name: FacetName, value: string | number): boolean {
+  return DASHBOARD_FILTERS[name].parameter.read(String(value)) !== undefined;
+}
+
 function FacetItem(
   { one, share, isChosen, url }: {
     one: FacetValue;
     share: number;
     isChosen: boolean;
-    url: string;
+    url: string | undefined;
   },
 ) {
   return (
     <li>
       <a
-        href={acceptedUrl(url)}
+        href={url}
         aria-current={isChosen ? "true" : undefined}
         title={isChosen ? "Remove this filter" : undefined}
       >

@@ -150,7 +150,14 @@ Deno.test("a defect is reported, and the stream goes on without its reason", asy
 });
 
 Deno.test("over HTTP, 50 streams are open, further ones get 503, and the shutdown ends them", async () => {
-  const site = { data: fakeData(), database: "servers.db", hasPlaces: false, attributions: [] };
+  const caller = { program: "blocksweep", place: "servers.db" };
+  const site = {
+    data: fakeData(),
+    database: "servers.db",
+    hasPlaces: false,
+    attributions: [],
+    caller,
+  };
   const served = serveDashboard({
     ...{ site, hostname: "127.0.0.1", port: 0, allowedHosts: [], token: undefined },
     ...{ status: () => Promise.resolve([]), clock: systemClock },

@@ -51,6 +51,7 @@ export function clientOf(options: ClientOptions = {}): Client {
   });
   const site = {
     ...{ data, database: "servers.db", hasPlaces, attributions: [], live },
+    caller: { program: "blocksweep", place: "data/servers.db" },
     exports: new StreamLimit(MAX_EXPORTS),
   };
   const respond = dashboard({

@@ -116,6 +116,10 @@ Deno.test("wrong parameters get 400, and the answer names them", async () => {
       ["events?before=1", "before"],
       ["events?before=8640000000000001-1-1", "before"],
       ["events?kind=nothing", "kind"],
+      ["servers?flag=nothing", "flag"],
+      ["servers?min_players=5&max_players=4", "min_players"],
+      ["api/facets?min_players=5&max_players=4", "min_players"],
+      ["map?min_players=5&max_players=4", "min_players"],
       ["events?server=..", "server"],
       ["events?from=2026-13-01", "from"],
       ["events?from=2000&to=1000", "from"],
@@ -150,6 +154,24 @@ Deno.test("paths outside the dashboard are not found", async () => {
   }
 });
 
+Deno.test("a missing page is a page for people, and a JSON document for programs", async () => {
+  const get = clientOf();
+  for (const path of ["/nothing", "/servers/999", "/scans/none"]) {
+    const page = await get(`GET ${path}`);
+    assertEquals([page.status, page.headers["content-type"]], [404, "text/html; charset=utf-8"]);
+    for (const link of ['href="/"', 'href="/servers"', 'href="/scans"']) {
+      assertStringIncludes(page.text, `class="button" ${link}`);
+    }
+    const answer = await get(`GET /api${path}`, { accept: "text/html" });
+    assertEquals([answer.status, answer.headers["content-type"]], [404, "application/json"]);
+    assertEquals(Object.keys(JSON.parse(answer.text)), ["error", "wanted"]);
+  }
+  const inside = clientOf({ token: "0123456789abcdef0123456789abcdef" });
+  const { status, text } = await inside("GET /nothing");
+  assertEquals(status, 401);
+  assert(!text.includes("servers.db"));
+});
+
 Deno.test("a database that cannot be read gets 503 with a time to try again", async () => {
   const gone = () => Promise.reject(new DataError("gone", "The file was removed."));
   const get = clientOf({ data: fakeData({ servers: gone, scans: gone }) });
@@ -176,7 +198,10 @@ Deno.test("a defect gets 500 without its reason, and is reported", async () => {
 
 Deno.test("serveDashboard() serves several requests of a connection, and frees its port", async () => {
   const status = () => Promise.resolve([]);
-  const site = { data: fakeData(), database: "servers.db", hasPlaces: false, attributions: [] };
+  const caller = { program: "blocksweep", place: "servers.db" };
+  const site = {
+    ...{ data: fakeData(), database: "servers.db", caller, hasPlaces: false, attributions: [] },
+  };
   const listening = { hostname: "127.0.0.1", allowedHosts: [], token: undefined };
   let port = 0;
   for (let round = 0; round < 2; round++) {

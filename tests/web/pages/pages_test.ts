@@ -60,6 +60,13 @@ Deno.test("the pages of an empty database say what to do next", () => {
     elementsOf(html);
     assert(/class="empty">.*<(code|a|p)/s.test(html), html);
   }
+  const caller = { program: "deno task", place: "'my data/a$&.db'" };
+  const context = { ...contextOf("/", "a.db"), caller };
+  const empty = overviewPage({ overview, trend: undefined, days: 7 }, context);
+  assert(empty.includes("<b>a.db has no servers yet.</b>"), empty);
+  const command = "deno task scan 192.168.1.0/24 -o &#39;my data/a$&amp;.db&#39;";
+  assert(empty.includes(`<code>${command}</code>`), empty);
+  assert(empty.includes("<code>deno task demo</code>"));
 });
 
 Deno.test("pages load existing files, and link to pages and files of the dashboard only", () => {

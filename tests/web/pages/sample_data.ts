@@ -54,6 +54,7 @@ export function contextOf(path: string, text = "servers.db"): PageContext {
     filters: {},
     now: NOW,
     database: text,
+    caller: { program: "blocksweep", place: text },
     assets: "/assets/1/",
     hasPlaces: true,
     attributions: [text],

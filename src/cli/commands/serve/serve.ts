@@ -4,6 +4,7 @@
  * @module
  */
 import { nodePath } from "../../../core/node_modules.ts";
+import { quoteWord } from "../../../app/environment.ts";
 import { connectionEnvironment } from "../../../app/databases/connection_environment.ts";
 import { namedPlace } from "../../../app/databases/select_servers.ts";
 import { EXIT } from "../../../app/exit_codes.ts";
@@ -19,7 +20,7 @@ import { readAccessToken } from "../../../web/http/access_token.ts";
 import { openDashboardData } from "../../../web/data/open_dashboard_data.ts";
 import { serveDashboard } from "../../../web/http/serve_dashboard.ts";
 import { type CommandCall, readCommandLine } from "../../options/command_line.ts";
-import { print, reportLine } from "../../term/console.ts";
+import { print, programName, reportLine } from "../../term/console.ts";
 import { readStatusFiles } from "./status_files.ts";
 
 /** Runs `serve` until Ctrl-C; returns the exit code. */
@@ -39,7 +40,8 @@ export async function runServe(call: CommandCall): Promise<number> {
     files,
   );
   const hasPlaces = files.length > 0;
-  const site = { data, database: nameOf(location), hasPlaces, attributions };
+  const caller = { program: programName(), place: quoteWord(location.path) };
+  const site = { data, database: nameOf(location), caller, hasPlaces, attributions };
   await using served = serveDashboard({
     ...{ site, hostname, port, allowedHosts, token, status },
     clock: systemClock,

@@ -48,7 +48,7 @@ export function Chart({ data: given, isGrowing }: { data: ChartProperties; isGro
             <span class="spoken" data-spoken aria-live="polite"></span>
           </p>
           <script type="application/json">{raw(jsonIn(data))}</script>
-          {!isGrowing && <ChartTable data={data} />}
+          {most !== undefined && <ChartTable data={data} isGrowing={isGrowing} />}
         </>
       )}
     </figure>

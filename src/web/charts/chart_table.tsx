@@ -18,8 +18,11 @@ interface Row {
   readonly state?: string;
 }
 
-/** The folded table. Of many times, it has some at equal distances. */
-export function ChartTable({ data }: { data: ChartData }) {
+/**
+ * The folded table. Of many times, it has some at equal distances. Values that a script adds
+ * (`isGrowing`) are not in it.
+ */
+export function ChartTable({ data, isGrowing }: { data: ChartData; isGrowing?: boolean }) {
   const { title, series, areCounts } = data;
   const all = rowsOf(data);
   const every = Math.ceil(all.length / MAX_ROWS);
@@ -30,7 +33,8 @@ export function ChartTable({ data }: { data: ChartData }) {
   return (
     <details class="chart-table">
       <summary>
-        Values as a table{every > 1 && `: ${rows.length} of ${countText(all.length)} times`}
+        {isGrowing ? "Values until the page was loaded" : "Values"}{" "}
+        as a table{every > 1 && `: ${rows.length} of ${countText(all.length)} times`}
       </summary>
       <div class="scroll" tabindex={0} role="region" aria-label={`${title}: values`}>
         <table>

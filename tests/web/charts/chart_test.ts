@@ -64,4 +64,7 @@ Deno.test("a chart without values is a note, unless a script adds values", () =>
   assert(none.includes("No values in this period.") && !none.includes("data-plot"));
   const growing = htmlOf({}, true);
   assert(growing.includes("data-plot") && growing.includes("no value yet"));
+  assert(!growing.includes("<table"));
+  const known = htmlOf({ pieces: [[START, START + HOUR, 5]] }, true);
+  assert(known.includes("Values until the page was loaded as a table"));
 });

@@ -1,7 +1,7 @@
 /** A test of the two databases that runs in a temporary folder, as two tests with real processes. */
 import type { Database } from "../../src/store/database/database.ts";
 import { openSqlite } from "../../src/store/database/sqlite.ts";
-import { connect, SERVER, withPostgres } from "../store/databases.ts";
+import { connect, postgresTest } from "../store/databases.ts";
 
 /** Where a test has its database. */
 export interface DatabasePlace {
@@ -27,18 +27,13 @@ export function onPlaces(
       const open = () => Promise.resolve(openSqlite(database));
       return test({ first: first.sqlite, folder, database, open });
     }));
-  Deno.test({
-    name: `PostgreSQL: ${name}`,
-    ignore: SERVER === undefined,
-    fn: () =>
-      withPostgres(
-        SERVER!,
-        (database) =>
-          withFolder((folder) =>
-            test({ first: first.postgres, folder, database, open: () => connect(database) })
-          ),
+  postgresTest(
+    `PostgreSQL: ${name}`,
+    (database) =>
+      withFolder((folder) =>
+        test({ first: first.postgres, folder, database, open: () => connect(database) })
       ),
-  });
+  );
 }
 
 async function withFolder(use: (folder: string) => Promise<void>): Promise<void> {

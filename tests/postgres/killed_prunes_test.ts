@@ -8,7 +8,7 @@ import { Store } from "../../src/store/store.ts";
 import { DAY_MS, HOUR_MS, startOf } from "../../src/store/uptime/rollup_hours.ts";
 import { writeSpans } from "../../src/store/uptime/watch_spans.ts";
 import { finish, run, start, until } from "../cli/program.ts";
-import { all, connect, SERVER, withPostgres } from "../store/databases.ts";
+import { all, connect, postgresTest, SERVER, withPostgres } from "../store/databases.ts";
 import { record, watchId } from "../store/records.ts";
 
 const DAYS = 4;
@@ -77,12 +77,7 @@ Deno.test("SQLite: two prunes that are killed again and again leave the same row
   }
 });
 
-Deno.test({
-  name: "PostgreSQL: two prunes that are killed again and again leave the same rows as one prune",
-  ignore: SERVER === undefined,
-  fn: () =>
-    withPostgres(
-      SERVER!,
-      (whole) => withPostgres(SERVER!, (killed) => compare([whole, killed], connect)),
-    ),
-});
+postgresTest(
+  "PostgreSQL: two prunes that are killed again and again leave the same rows as one prune",
+  (whole) => withPostgres(SERVER!, (killed) => compare([whole, killed], connect)),
+);

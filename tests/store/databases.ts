@@ -15,22 +15,49 @@ import { openSqlite } from "../../src/store/database/sqlite.ts";
 const { state } = await Deno.permissions.query({ name: "env", variable: "BLOCKSWEEP_POSTGRES" });
 export const SERVER = state === "granted" ? Deno.env.get("BLOCKSWEEP_POSTGRES") : undefined;
 
-/** Registers a test for each engine. Each run has an empty database. */
-export function onEngines(name: string, work: (database: Database) => Promise<void>): void {
-  Deno.test(`SQLite: ${name}`, async () => {
+/**
+ * Registers a test that only `deno task postgres` runs. Without that task the test is ignored, and its
+ * name gives the reason.
+ */
+export function longTest(name: string, fn: () => Promise<void>): void {
+  if (SERVER !== undefined) return Deno.test(name, fn);
+  Deno.test({ name: `${name} (deno task postgres)`, ignore: true, fn });
+}
+
+/** Registers a test that needs PostgreSQL. Each run has the URL of an empty database. */
+export function postgresTest(name: string, work: (url: string) => Promise<void>): void {
+  longTest(name, () => withPostgres(SERVER!, work));
+}
+
+/**
+ * Registers a test for SQLite. Each run has an empty database.
+ *
+ * @param register What registers it. Of tests that take seconds, one with few cases runs always, and
+ * the others are a `longTest`.
+ */
+export function onSqlite(
+  name: string,
+  work: (database: Database) => Promise<void>,
+  register: typeof longTest = Deno.test,
+): void {
+  register(`SQLite: ${name}`, async () => {
     await using database = openSqlite(":memory:");
     await createTables(database);
     await work(database);
   });
-  Deno.test({
-    name: `PostgreSQL: ${name}${SERVER === undefined ? " (skipped: deno task postgres)" : ""}`,
-    ignore: SERVER === undefined,
-    fn: () =>
-      withPostgres(SERVER!, async (url) => {
-        await using database = await connect(url);
-        await createTables(database);
-        await work(database);
-      }),
+}
+
+/** Registers a test for each engine: see `onSqlite()`. */
+export function onEngines(
+  name: string,
+  work: (database: Database) => Promise<void>,
+  register: typeof longTest = Deno.test,
+): void {
+  onSqlite(name, work, register);
+  postgresTest(`PostgreSQL: ${name}`, async (url) => {
+    await using database = await connect(url);
+    await createTables(database);
+    await work(database);
   });
 }
 

@@ -5,7 +5,7 @@ import { canonicalHost } from "../../src/store/rows/addresses.ts";
 import type { Database, Row } from "../../src/store/database/database.ts";
 import { createTables, TABLE_NAMES } from "../../src/store/schema/create_tables.ts";
 import { openSqlite } from "../../src/store/database/sqlite.ts";
-import { connect, SERVER, setClock, withPostgres } from "./databases.ts";
+import { connect, postgresTest, setClock } from "./databases.ts";
 import { happen } from "./eventful_database.ts";
 
 /** Columns that only one engine has, or whose values are random or the engine's own. */
@@ -63,40 +63,30 @@ Deno.test("every table has rows after the events of the test, and all JSON in th
   }
 });
 
-Deno.test({
-  name: "SQLite and PostgreSQL contain the same rows after the same events",
-  ignore: SERVER === undefined,
-  fn: () =>
-    withPostgres(SERVER!, async (url) => {
-      await using postgres = await connect(url);
-      await using sqlite = openSqlite(":memory:");
-      const now = Date.now();
-      for (const database of [postgres, sqlite]) {
-        setClock(database, now);
-        await createTables(database);
-        await happen(database);
-      }
-      for (const table of [...TABLE_NAMES, "server_list"]) {
-        assertEquals(await contentOf(postgres, table), await contentOf(sqlite, table), table);
-      }
-      const paths = "select count(*) as n from servers, jsonb_path_query(extras, '$.**') as node";
-      assert(Number((await postgres.rows(paths))[0].n) > 0);
-    }),
+postgresTest("SQLite and PostgreSQL contain the same rows after the same events", async (url) => {
+  await using postgres = await connect(url);
+  await using sqlite = openSqlite(":memory:");
+  const now = Date.now();
+  for (const database of [postgres, sqlite]) {
+    setClock(database, now);
+    await createTables(database);
+    await happen(database);
+  }
+  for (const table of [...TABLE_NAMES, "server_list"]) {
+    assertEquals(await contentOf(postgres, table), await contentOf(sqlite, table), table);
+  }
+  const paths = "select count(*) as n from servers, jsonb_path_query(extras, '$.**') as node";
+  assert(Number((await postgres.rows(paths))[0].n) > 0);
 });
 
-Deno.test({
-  name: "PostgreSQL's forms of addresses are read in the canonical form",
-  ignore: SERVER === undefined,
-  fn: () =>
-    withPostgres(SERVER!, async (url) => {
-      await using database = await connect(url);
-      const groups = [0n, 1n, 0xffffn, 0x1020n];
-      for (let i = 0; i < 4096; i++) {
-        let address = 0n;
-        for (let at = 0; at < 8; at++) address = address << 16n | groups[(i >> at * 1.5) & 3];
-        const text = formatAddress(address);
-        const [row] = await database.rows("select ?::inet as address", [text]);
-        assertEquals(canonicalHost(String(row.address)), text);
-      }
-    }),
+postgresTest("PostgreSQL's forms of addresses are read in the canonical form", async (url) => {
+  await using database = await connect(url);
+  const groups = [0n, 1n, 0xffffn, 0x1020n];
+  for (let i = 0; i < 4096; i++) {
+    let address = 0n;
+    for (let at = 0; at < 8; at++) address = address << 16n | groups[(i >> at * 1.5) & 3];
+    const text = formatAddress(address);
+    const [row] = await database.rows("select ?::inet as address", [text]);
+    assertEquals(canonicalHost(String(row.address)), text);
+  }
 });

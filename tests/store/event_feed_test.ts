@@ -20,7 +20,7 @@ import { writeEvents } from "../../src/store/events/write_events.ts";
 import { newEventId } from "../../src/store/rows/uuid.ts";
 import { createTables } from "../../src/store/schema/create_tables.ts";
 import { Store } from "../../src/store/store.ts";
-import { connect, onEngines, SERVER, withPostgres } from "./databases.ts";
+import { connect, onEngines, postgresTest, SERVER, withPostgres } from "./databases.ts";
 import { run } from "../cli/program.ts";
 import { record, scanId } from "./records.ts";
 
@@ -140,58 +140,54 @@ async function writeElsewhere(database: Database, signal: AbortSignal): Promise<
   }
 }
 
-Deno.test({
-  name: "PostgreSQL: a reader beside four writers skips no event, and reads none twice",
-  ignore: SERVER === undefined,
-  fn: () =>
-    withPostgres(SERVER!, (url) =>
-      withPostgres(SERVER!, async (other) => {
-        await using stack = new AsyncDisposableStack();
-        const databases: Database[] = [];
-        for (let i = 0; i < 5; i++) databases.push(stack.use(await connect(url)));
-        await createTables(databases[0]);
-        const ended = new AbortController();
-        const elsewhere = writeElsewhere(stack.use(await connect(other)), ended.signal);
-        const seen = await follow(databases, (writers) => writeAtOnce(writers, 60));
-        ended.abort();
-        await elsewhere;
-        assertFollowed(seen, 60);
-      })),
-});
-
-Deno.test({
-  name: "PostgreSQL: events wait for earlier transactions that commit later, and for no reader",
-  ignore: SERVER === undefined,
-  fn: () =>
-    withPostgres(SERVER!, async (url) => {
+postgresTest(
+  "PostgreSQL: a reader beside four writers skips no event, and reads none twice",
+  (url) =>
+    withPostgres(SERVER!, async (other) => {
       await using stack = new AsyncDisposableStack();
       const databases: Database[] = [];
       for (let i = 0; i < 5; i++) databases.push(stack.use(await connect(url)));
-      const [reader, ...writers] = databases;
-      await createTables(reader);
-      const gates = writers.map(() => Promise.withResolvers<void>());
-      const begun = writers.map(() => Promise.withResolvers<void>());
-      const transactions: Promise<void>[] = [];
-      for (const [i, writer] of writers.entries()) {
-        transactions.push(writer.transaction(async () => {
-          await writeEvents(writer, [newEvent(i + 1)]);
-          begun[i].resolve();
-          await gates[i].promise;
-        }));
-        await begun[i].promise;
-      }
-      const read = async () => times(await eventsAfter(reader, BEFORE_EVENTS));
-      for (const i of [3, 1, 2]) {
-        gates[i].resolve();
-        await transactions[i];
-        assertEquals(await read(), []);
-      }
-      gates[0].resolve();
-      await transactions[0];
-      await waitUntil(async () => (await read()).length === 4);
-      assertEquals(await read(), [1, 2, 3, 4]);
+      await createTables(databases[0]);
+      const ended = new AbortController();
+      const elsewhere = writeElsewhere(stack.use(await connect(other)), ended.signal);
+      const seen = await follow(databases, (writers) => writeAtOnce(writers, 60));
+      ended.abort();
+      await elsewhere;
+      assertFollowed(seen, 60);
     }),
-});
+);
+
+postgresTest(
+  "PostgreSQL: events wait for earlier transactions that commit later, and for no reader",
+  async (url) => {
+    await using stack = new AsyncDisposableStack();
+    const databases: Database[] = [];
+    for (let i = 0; i < 5; i++) databases.push(stack.use(await connect(url)));
+    const [reader, ...writers] = databases;
+    await createTables(reader);
+    const gates = writers.map(() => Promise.withResolvers<void>());
+    const begun = writers.map(() => Promise.withResolvers<void>());
+    const transactions: Promise<void>[] = [];
+    for (const [i, writer] of writers.entries()) {
+      transactions.push(writer.transaction(async () => {
+        await writeEvents(writer, [newEvent(i + 1)]);
+        begun[i].resolve();
+        await gates[i].promise;
+      }));
+      await begun[i].promise;
+    }
+    const read = async () => times(await eventsAfter(reader, BEFORE_EVENTS));
+    for (const i of [3, 1, 2]) {
+      gates[i].resolve();
+      await transactions[i];
+      assertEquals(await read(), []);
+    }
+    gates[0].resolve();
+    await transactions[0];
+    await waitUntil(async () => (await read()).length === 4);
+    assertEquals(await read(), [1, 2, 3, 4]);
+  },
+);
 
 /** Repeats a check that depends on other transactions of the database, such as those of autovacuum. */
 async function waitUntil(check: () => Promise<boolean>): Promise<void> {
@@ -250,32 +246,30 @@ onEngines("readers report an event that another program damaged once, and go on"
   );
 });
 
-Deno.test({
-  name: "events behind a transaction of another connection are delayed, and counted",
-  ignore: SERVER === undefined,
-  fn: () =>
-    withPostgres(SERVER!, async (url) => {
-      await using db = await connect(url);
-      await using other = await connect(url);
-      await createTables(db);
-      await write(db, 1000);
-      await settled(db);
-      const { promise: isDone, resolve: end } = Promise.withResolvers<void>();
-      const { promise: isRunning, resolve: begin } = Promise.withResolvers<void>();
-      const held = other.transaction(async () => {
-        await other.rows("select pg_current_xact_id() as tx");
-        begin();
-        await isDone;
-      });
-      await isRunning;
-      await write(db, 2000);
-      assertEquals([times(await lastEvents(db)), await countHeldUp(db)], [[1000], 1]);
-      assertEquals(await countHeldUp(db, { server: 1 }), 0);
-      const shown = await run(["history", url, "--events"], { permissions: ["-A"] });
-      assertStringIncludes(shown.stderr, "blocksweep: 1 newer event not shown yet: a transaction");
-      end();
-      await held;
-      await settled(db);
-      assertEquals([times(await lastEvents(db)), await countHeldUp(db)], [[1000, 2000], 0]);
-    }),
-});
+postgresTest(
+  "events behind a transaction of another connection are delayed, and counted",
+  async (url) => {
+    await using db = await connect(url);
+    await using other = await connect(url);
+    await createTables(db);
+    await write(db, 1000);
+    await settled(db);
+    const { promise: isDone, resolve: end } = Promise.withResolvers<void>();
+    const { promise: isRunning, resolve: begin } = Promise.withResolvers<void>();
+    const held = other.transaction(async () => {
+      await other.rows("select pg_current_xact_id() as tx");
+      begin();
+      await isDone;
+    });
+    await isRunning;
+    await write(db, 2000);
+    assertEquals([times(await lastEvents(db)), await countHeldUp(db)], [[1000], 1]);
+    assertEquals(await countHeldUp(db, { server: 1 }), 0);
+    const shown = await run(["history", url, "--events"], { permissions: ["-A"] });
+    assertStringIncludes(shown.stderr, "blocksweep: 1 newer event not shown yet: a transaction");
+    end();
+    await held;
+    await settled(db);
+    assertEquals([times(await lastEvents(db)), await countHeldUp(db)], [[1000, 2000], 0]);
+  },
+);

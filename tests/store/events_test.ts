@@ -12,7 +12,7 @@ import { identityOf } from "../../src/store/rows/identity.ts";
 import { newEventId } from "../../src/store/rows/uuid.ts";
 import { createTables } from "../../src/store/schema/create_tables.ts";
 import { Store } from "../../src/store/store.ts";
-import { all, connect, onEngines, SERVER, withPostgres } from "./databases.ts";
+import { all, connect, onEngines, postgresTest } from "./databases.ts";
 import { outageAt, type Poll, polledServer, writePolled } from "./polls.ts";
 import { NASTY, record, scanId, watchId } from "./records.ts";
 import { PROTOCOLS } from "../../src/protocols/list.ts";
@@ -324,55 +324,53 @@ onEngines("a transaction whose outcome was unknown is reported once", async (db)
   assertEquals(ids, [{ id: events[0].id }]);
 });
 
-Deno.test({
-  name: "PostgreSQL: four writers of the same changes at the same time store and report each once",
-  ignore: SERVER === undefined,
-  fn: () =>
-    withPostgres(SERVER!, async (url) => {
-      await using stack = new AsyncDisposableStack();
-      const writers: Database[] = [];
-      for (let i = 0; i < 4; i++) writers.push(stack.use(await connect(url)));
-      await createTables(writers[0]);
-      const ports = Array.from({ length: 200 }, (_, i) => i + 1);
-      const reported: ServerEvent[] = [];
-      for (let round = 0; round < 12; round++) {
-        const base = 10_000 * (round + 1);
-        const isOut = round % 4 === 3; // every fourth round the servers are offline
-        await Promise.all(writers.map(async (database, writer) => {
-          const at = base + writer;
-          const polls = ports.map((port) =>
-            isOut ? { ...silence(at), ...of(port) } : reply(
-              at,
-              { motd: `m${round}`, guid: "7", players_online: round },
-              port,
-            )
-          );
-          if (writer === 3 && !isOut) await quick(database).write(polls.map((one) => one.record!));
-          else reported.push(...await writePolled(database, polls));
-        }));
-      }
-      const counted = await all(
-        writers[0],
-        "select kind, count(*) as n, count(distinct (server, extract(epoch from at)::bigint / 10)) " +
-          "as rounds from events group by kind order by kind",
-      );
-      // 12 rounds: 9 with replies, of which the first and those after an outage begin online.
-      assertEquals(counted, [
-        { kind: "changed", n: 200 * 8, rounds: 200 * 8 },
-        { kind: "offline", n: 200 * 3, rounds: 200 * 3 },
-        { kind: "online", n: 200 * 3, rounds: 200 * 3 },
-      ]);
-      const stored = new Set((await all(writers[0], "select id from events")).map(({ id }) => id));
-      const ids = reported.filter(({ event }) => event !== "players").map(({ id }) => id);
-      assertEquals(new Set(ids).size, ids.length);
-      assert(ids.length > 0 && ids.every((id) => stored.has(id)));
-      const players = reported.filter(({ event }) => event === "players");
-      const pairs = players.map(({ port, event, ...rest }) =>
-        `${port} ${event} ${"players_online" in rest && rest.players_online}`
-      );
-      assertEquals(new Set(pairs).size, pairs.length);
-    }),
-});
+postgresTest(
+  "PostgreSQL: four writers of the same changes at the same time store and report each once",
+  async (url) => {
+    await using stack = new AsyncDisposableStack();
+    const writers: Database[] = [];
+    for (let i = 0; i < 4; i++) writers.push(stack.use(await connect(url)));
+    await createTables(writers[0]);
+    const ports = Array.from({ length: 200 }, (_, i) => i + 1);
+    const reported: ServerEvent[] = [];
+    for (let round = 0; round < 12; round++) {
+      const base = 10_000 * (round + 1);
+      const isOut = round % 4 === 3; // every fourth round the servers are offline
+      await Promise.all(writers.map(async (database, writer) => {
+        const at = base + writer;
+        const polls = ports.map((port) =>
+          isOut ? { ...silence(at), ...of(port) } : reply(
+            at,
+            { motd: `m${round}`, guid: "7", players_online: round },
+            port,
+          )
+        );
+        if (writer === 3 && !isOut) await quick(database).write(polls.map((one) => one.record!));
+        else reported.push(...await writePolled(database, polls));
+      }));
+    }
+    const counted = await all(
+      writers[0],
+      "select kind, count(*) as n, count(distinct (server, extract(epoch from at)::bigint / 10)) " +
+        "as rounds from events group by kind order by kind",
+    );
+    // 12 rounds: 9 with replies, of which the first and those after an outage begin online.
+    assertEquals(counted, [
+      { kind: "changed", n: 200 * 8, rounds: 200 * 8 },
+      { kind: "offline", n: 200 * 3, rounds: 200 * 3 },
+      { kind: "online", n: 200 * 3, rounds: 200 * 3 },
+    ]);
+    const stored = new Set((await all(writers[0], "select id from events")).map(({ id }) => id));
+    const ids = reported.filter(({ event }) => event !== "players").map(({ id }) => id);
+    assertEquals(new Set(ids).size, ids.length);
+    assert(ids.length > 0 && ids.every((id) => stored.has(id)));
+    const players = reported.filter(({ event }) => event === "players");
+    const pairs = players.map(({ port, event, ...rest }) =>
+      `${port} ${event} ${"players_online" in rest && rest.players_online}`
+    );
+    assertEquals(new Set(pairs).size, pairs.length);
+  },
+);
 
 function of(port: number): Pick<Poll, "identity"> {
   return { identity: identityOf(record(port))! };

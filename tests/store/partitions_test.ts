@@ -6,7 +6,7 @@ import { downsampleObservations } from "../../src/store/downsample.ts";
 import { createTables } from "../../src/store/schema/create_tables.ts";
 import { addMonths, checkPartitions, compactMonths } from "../../src/store/schema/partitions.ts";
 import { Store } from "../../src/store/store.ts";
-import { all, connect, SERVER, withPostgres } from "./databases.ts";
+import { all, connect, postgresTest, SERVER } from "./databases.ts";
 import { record, scanId } from "./records.ts";
 
 const HOUR = 3_600_000;
@@ -15,14 +15,9 @@ const between = () => Promise.resolve();
 
 /** Runs a test with a PostgreSQL database without tables. */
 function onPostgres(name: string, work: (database: Database) => Promise<void>): void {
-  Deno.test({
-    name: `PostgreSQL: ${name}${SERVER === undefined ? " (skipped: deno task postgres)" : ""}`,
-    ignore: SERVER === undefined,
-    fn: () =>
-      withPostgres(SERVER!, async (url) => {
-        await using database = await connect(url);
-        await work(database);
-      }),
+  postgresTest(`PostgreSQL: ${name}`, async (url) => {
+    await using database = await connect(url);
+    await work(database);
   });
 }
 

@@ -9,15 +9,7 @@ import { identityOf } from "../../src/store/rows/identity.ts";
 import { writeImportedRecords } from "../../src/store/import_writer.ts";
 import { createTables } from "../../src/store/schema/create_tables.ts";
 import { Store } from "../../src/store/store.ts";
-import {
-  all,
-  connect,
-  onEngines,
-  SERVER,
-  setClock,
-  storedServers,
-  withPostgres,
-} from "./databases.ts";
+import { all, connect, onEngines, postgresTest, setClock, storedServers } from "./databases.ts";
 import { writePolled } from "./polls.ts";
 import { record, scanId, watchId } from "./records.ts";
 import { PROTOCOLS } from "../../src/protocols/list.ts";
@@ -171,17 +163,12 @@ function onConnections(
   count: number,
   work: (databases: readonly Database[]) => Promise<void>,
 ): void {
-  Deno.test({
-    name,
-    ignore: SERVER === undefined,
-    fn: () =>
-      withPostgres(SERVER!, async (url) => {
-        await using stack = new AsyncDisposableStack();
-        const databases: Database[] = [];
-        for (let i = 0; i < count; i++) databases.push(stack.use(await connect(url)));
-        await createTables(databases[0]);
-        await work(databases);
-      }),
+  postgresTest(name, async (url) => {
+    await using stack = new AsyncDisposableStack();
+    const databases: Database[] = [];
+    for (let i = 0; i < count; i++) databases.push(stack.use(await connect(url)));
+    await createTables(databases[0]);
+    await work(databases);
   });
 }
 

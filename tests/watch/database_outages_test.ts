@@ -17,7 +17,7 @@ import { newEventId } from "../../src/store/rows/uuid.ts";
 import { Store } from "../../src/store/store.ts";
 import { FakeNetwork } from "../../src/testing/fake_network.ts";
 import { Journal, WatchedServer } from "../../src/watch/mod.ts";
-import { all, onEngines } from "../store/databases.ts";
+import { all, longTest, onEngines, onSqlite } from "../store/databases.ts";
 import { record, watchId } from "../store/records.ts";
 import { PROTOCOLS } from "../../src/protocols/list.ts";
 
@@ -177,41 +177,44 @@ function valuesAfter(events: readonly ReportedEvent[], port: number) {
   return values;
 }
 
-onEngines(
-  "over any outages of database and servers, what a watch reports and shows agree, and what the database holds at the end",
-  async (database) => {
-    let ahead = 0;
-    const seeds = database.engine === "postgres" ? 3 : 8;
-    for (let seed = 1; seed <= seeds; seed++) {
-      const reported = await watch(database, seed);
-      const ids = reported.map(({ event }) => event.id);
-      assertEquals(new Set(ids).size, ids.length, `seed ${seed}: an event was reported twice`);
-      const stored = await all(
-        database,
-        `select e.id from events e join scans c on c.id = e.scan where c.uuid = '${watchId(seed)}'`,
-      );
-      assertEquals(stored.filter(({ id }) => !ids.includes(String(id))), [], `seed ${seed}`);
-      const storedIds = new Set(stored.map(({ id }) => String(id)));
-      for (const { event, isStored } of reported) {
-        if (isStored) assert(storedIds.has(event.id), `seed ${seed}`);
-        else if (!storedIds.has(event.id)) {
-          assert(!isWatcherEvent(event) && event.event !== "opted_out", `seed ${seed}`);
-          ahead++;
-        }
-      }
-      const rows = await all(
-        database,
-        "select s.port, t.online, s.motd, s.map, s.guid from servers s " +
-          `join server_state t on t.server = s.id where s.port between ${10 * seed} and ${
-            10 * seed + 9
-          }`,
-      );
-      assertEquals(rows.length, PORTS.length);
-      for (const { port, online, motd, map, guid } of rows) {
-        const held = { online: Boolean(online), motd, map, guid: String(guid) };
-        assertEquals(valuesAfter(reported, Number(port)), held, `seed ${seed}, port ${port}`);
+/** Runs watches with seeds, and compares their events with the database. */
+async function compare(database: Database, seeds: number): Promise<void> {
+  let ahead = 0;
+  for (let seed = 1; seed <= seeds; seed++) {
+    const reported = await watch(database, seed);
+    const ids = reported.map(({ event }) => event.id);
+    assertEquals(new Set(ids).size, ids.length, `seed ${seed}: an event was reported twice`);
+    const stored = await all(
+      database,
+      `select e.id from events e join scans c on c.id = e.scan where c.uuid = '${watchId(seed)}'`,
+    );
+    assertEquals(stored.filter(({ id }) => !ids.includes(String(id))), [], `seed ${seed}`);
+    const storedIds = new Set(stored.map(({ id }) => String(id)));
+    for (const { event, isStored } of reported) {
+      if (isStored) assert(storedIds.has(event.id), `seed ${seed}`);
+      else if (!storedIds.has(event.id)) {
+        assert(!isWatcherEvent(event) && event.event !== "opted_out", `seed ${seed}`);
+        ahead++;
       }
     }
-    assert(ahead > 50, `only ${ahead} events were reported without being stored`);
-  },
-);
+    const rows = await all(
+      database,
+      "select s.port, t.online, s.motd, s.map, s.guid from servers s " +
+        `join server_state t on t.server = s.id where s.port between ${10 * seed} and ${
+          10 * seed + 9
+        }`,
+    );
+    assertEquals(rows.length, PORTS.length);
+    for (const { port, online, motd, map, guid } of rows) {
+      const held = { online: Boolean(online), motd, map, guid: String(guid) };
+      assertEquals(valuesAfter(reported, Number(port)), held, `seed ${seed}, port ${port}`);
+    }
+  }
+  assert(ahead > 50, `only ${ahead} events were reported without being stored`);
+}
+
+const TITLE =
+  "over any outages of database and servers, what a watch reports and shows agree, and what the database holds at the end";
+
+onEngines(`${TITLE}: 3 seeds`, (database) => compare(database, 3));
+onSqlite(`${TITLE}: 8 seeds`, (database) => compare(database, 8), longTest);

@@ -5,7 +5,7 @@ import { openSqlite } from "../../../src/store/database/sqlite.ts";
 import { type BrokenCell, readJson } from "../../../src/store/rows/json_cells.ts";
 import { createTables } from "../../../src/store/schema/create_tables.ts";
 import { Store } from "../../../src/store/store.ts";
-import { all, onEngines, SERVER, withPostgres } from "../../store/databases.ts";
+import { all, onEngines, postgresTest } from "../../store/databases.ts";
 import { record, scanId } from "../../store/records.ts";
 import { selectServers } from "../../../src/store/server_queries.ts";
 import { run } from "../../cli/program.ts";
@@ -218,17 +218,14 @@ Deno.test("SQLite: deeper values of an imported row than 200 levels are null, an
   }
 });
 
-Deno.test({
-  name: "PostgreSQL: deeper values of an imported row than 200 levels are null" +
-    (SERVER === undefined ? " (skipped: deno task postgres)" : ""),
-  ignore: SERVER === undefined,
-  fn: () =>
-    withPostgres(SERVER!, async (url) => {
-      const folder = await Deno.makeTempDir();
-      try {
-        await importDeepRows(folder, url);
-      } finally {
-        await Deno.remove(folder, { recursive: true });
-      }
-    }),
-});
+postgresTest(
+  "PostgreSQL: deeper values of an imported row than 200 levels are null",
+  async (url) => {
+    const folder = await Deno.makeTempDir();
+    try {
+      await importDeepRows(folder, url);
+    } finally {
+      await Deno.remove(folder, { recursive: true });
+    }
+  },
+);

@@ -11,7 +11,7 @@ import { parseDatabaseLocation } from "../../../src/store/database_location.ts";
 import { openStore } from "../../../src/store/open_store.ts";
 import { Store } from "../../../src/store/store.ts";
 import { connectionEnvironment } from "../../../src/app/databases/connection_environment.ts";
-import { all, SERVER, withPostgres } from "../../store/databases.ts";
+import { all, postgresTest } from "../../store/databases.ts";
 import { record, scanId } from "../../store/records.ts";
 
 const DAY = 86_400_000;
@@ -28,11 +28,7 @@ function onPlaces(name: string, work: (place: string) => Promise<void>): void {
       await Deno.remove(folder, { recursive: true });
     }
   });
-  Deno.test({
-    name: `PostgreSQL: ${name}`,
-    ignore: SERVER === undefined,
-    fn: () => withPostgres(SERVER!, work),
-  });
+  postgresTest(`PostgreSQL: ${name}`, work);
 }
 
 /** Three servers that replied 1, 40 and 400 days ago, with rows in all tables. */

@@ -16,7 +16,7 @@ import {
 import { readSalt } from "../../../src/store/forget/tombstones.ts";
 import { readDatabaseIdentity } from "../../../src/store/spill_file.ts";
 import { Store } from "../../../src/store/store.ts";
-import { all, connect, onEngines, SERVER, storedServers, withPostgres } from "../databases.ts";
+import { all, connect, onEngines, postgresTest, storedServers } from "../databases.ts";
 import { happen } from "../eventful_database.ts";
 import { forgettable, record, scanId } from "../records.ts";
 
@@ -44,16 +44,14 @@ function onPairs(
     await work(source, target);
   });
   for (const isSource of [true, false]) {
-    Deno.test({
-      name: `${isSource ? "PostgreSQL to SQLite" : "SQLite to PostgreSQL"}: ${name}`,
-      ignore: SERVER === undefined,
-      fn: () =>
-        withPostgres(SERVER!, async (url) => {
-          await using postgres = await connect(url);
-          await using sqlite = openSqlite(":memory:");
-          await (isSource ? work(postgres, sqlite) : work(sqlite, postgres));
-        }),
-    });
+    postgresTest(
+      `${isSource ? "PostgreSQL to SQLite" : "SQLite to PostgreSQL"}: ${name}`,
+      async (url) => {
+        await using postgres = await connect(url);
+        await using sqlite = openSqlite(":memory:");
+        await (isSource ? work(postgres, sqlite) : work(sqlite, postgres));
+      },
+    );
   }
 }
 
@@ -333,23 +331,21 @@ onEngines("a database with tables is refused as a target, whatever their version
   }
 });
 
-Deno.test({
-  name: "the rows of a copy are those of one moment, while other programs write",
-  ignore: SERVER === undefined,
-  fn: () =>
-    withPostgres(SERVER!, async (url) => {
-      await using source = await connect(url);
-      await using other = await connect(url);
-      await using target = openSqlite(":memory:");
-      await createTables(source);
-      await quick(source).write([record(1), record(2)]);
-      await createTablesForCopy(target);
-      const spying = afterTransactions(
-        target,
-        () => other.script("delete from observations; delete from server_state"),
-      );
-      const { tables } = await copyDatabase(source, spying, quiet);
-      const rows = new Map(tables.map(({ table, copied }) => [table, copied]));
-      assertEquals([rows.get("server_state"), rows.get("observations")], [2, 2]);
-    }),
-});
+postgresTest(
+  "the rows of a copy are those of one moment, while other programs write",
+  async (url) => {
+    await using source = await connect(url);
+    await using other = await connect(url);
+    await using target = openSqlite(":memory:");
+    await createTables(source);
+    await quick(source).write([record(1), record(2)]);
+    await createTablesForCopy(target);
+    const spying = afterTransactions(
+      target,
+      () => other.script("delete from observations; delete from server_state"),
+    );
+    const { tables } = await copyDatabase(source, spying, quiet);
+    const rows = new Map(tables.map(({ table, copied }) => [table, copied]));
+    assertEquals([rows.get("server_state"), rows.get("observations")], [2, 2]);
+  },
+);

@@ -6,7 +6,7 @@ import { countHeldUp, lastEvents } from "../../../src/store/events/event_feed.ts
 import { writeEvents } from "../../../src/store/events/write_events.ts";
 import { newEventId } from "../../../src/store/rows/uuid.ts";
 import { createTables } from "../../../src/store/schema/create_tables.ts";
-import { connect, SERVER, withPostgres } from "../databases.ts";
+import { connect, postgresTest, SERVER, withPostgres } from "../databases.ts";
 
 const ATTEMPTS = 100;
 
@@ -26,17 +26,12 @@ function onTwoDatabases(
   name: string,
   work: (url: string, other: string, database: Database) => Promise<void>,
 ): void {
-  Deno.test({
-    name: `PostgreSQL: ${name}`,
-    ignore: SERVER === undefined,
-    fn: () =>
-      withPostgres(SERVER!, (url) =>
-        withPostgres(SERVER!, async (other) => {
-          await using database = await connect(url);
-          await createTables(database);
-          await work(url, other, database);
-        })),
-  });
+  postgresTest(`PostgreSQL: ${name}`, (url) =>
+    withPostgres(SERVER!, async (other) => {
+      await using database = await connect(url);
+      await createTables(database);
+      await work(url, other, database);
+    }));
 }
 
 onTwoDatabases(

@@ -21,7 +21,7 @@ import { createTables, TABLE_NAMES } from "../../../src/store/schema/create_tabl
 import { Store } from "../../../src/store/store.ts";
 import { rollUp } from "../../../src/store/uptime/roll_up.ts";
 import { writeSpans } from "../../../src/store/uptime/watch_spans.ts";
-import { all, connect, onEngines, SERVER, storedServers, withPostgres } from "../databases.ts";
+import { all, connect, onEngines, postgresTest, storedServers } from "../databases.ts";
 import { writePolled } from "../polls.ts";
 import { forgettable, record, scanId, watchId } from "../records.ts";
 import { PROTOCOLS } from "../../../src/protocols/list.ts";
@@ -262,36 +262,34 @@ onEngines("icons without a server are removed, and those of servers stay", async
   ]);
 });
 
-Deno.test({
-  name: "a server is forgotten although another program writes it at that moment",
-  ignore: SERVER === undefined,
-  fn: () =>
-    withPostgres(SERVER!, async (url) => {
-      await using writer = await connect(url);
-      await using remover = await connect(url);
-      await createTables(writer);
-      await quick(writer).write([record(1), record(2)]);
-      const old = await named(writer, "127.0.0.1:1");
-      const servers = [old, forgettable(record(3))];
-      const looked = Promise.withResolvers<void>();
-      let removing: Promise<boolean> | undefined;
-      await writer.transaction(async () => {
-        await writer.rows("select count(*) as n from forgotten"); // the writer has seen no mark
-        await writeTombstones(remover, servers, Date.now());
-        removing = removeServers(remover, servers, () => {
-          looked.resolve();
-          return new Promise<void>((resolve) => setTimeout(resolve));
-        });
-        await looked.promise;
-        await writer.run(
-          "insert into observations (at, server, scan, online) values (now(), ?, 1, false)",
-          [old.id!],
-        );
+postgresTest(
+  "a server is forgotten although another program writes it at that moment",
+  async (url) => {
+    await using writer = await connect(url);
+    await using remover = await connect(url);
+    await createTables(writer);
+    await quick(writer).write([record(1), record(2)]);
+    const old = await named(writer, "127.0.0.1:1");
+    const servers = [old, forgettable(record(3))];
+    const looked = Promise.withResolvers<void>();
+    let removing: Promise<boolean> | undefined;
+    await writer.transaction(async () => {
+      await writer.rows("select count(*) as n from forgotten"); // the writer has seen no mark
+      await writeTombstones(remover, servers, Date.now());
+      removing = removeServers(remover, servers, () => {
+        looked.resolve();
+        return new Promise<void>((resolve) => setTimeout(resolve));
       });
-      assertEquals(await removing, true);
-      assertEquals(await all(writer, "select server from observations"), [{ server: 2 }]);
-      assertEquals(await keys(writer), ["127.0.0.1:2"]);
-      await quick(writer).write([record(1), record(3)]);
-      assertEquals(await keys(writer), ["127.0.0.1:2"]);
-    }),
-});
+      await looked.promise;
+      await writer.run(
+        "insert into observations (at, server, scan, online) values (now(), ?, 1, false)",
+        [old.id!],
+      );
+    });
+    assertEquals(await removing, true);
+    assertEquals(await all(writer, "select server from observations"), [{ server: 2 }]);
+    assertEquals(await keys(writer), ["127.0.0.1:2"]);
+    await quick(writer).write([record(1), record(3)]);
+    assertEquals(await keys(writer), ["127.0.0.1:2"]);
+  },
+);

@@ -5,7 +5,7 @@ import { createTables } from "../../../src/store/schema/create_tables.ts";
 import { createTextIndex } from "../../../src/store/schema/text_index.ts";
 import { selectServers } from "../../../src/store/server_queries.ts";
 import { Store } from "../../../src/store/store.ts";
-import { connect, onEngines, SERVER } from "../databases.ts";
+import { connect, longTest, onEngines, SERVER } from "../databases.ts";
 import { record } from "../records.ts";
 
 const NAMES = ["ÜBER Server", "über uns", "МИР КРАФТ", "İstanbul", "plain"];
@@ -36,10 +36,9 @@ async function check(database: Database): Promise<void> {
 
 onEngines("texts are found in any case", check);
 
-Deno.test({
-  name: "PostgreSQL: texts are found in any case in a database with lc_ctype C",
-  ignore: SERVER === undefined,
-  fn: async () => {
+longTest(
+  "PostgreSQL: texts are found in any case in a database with lc_ctype C",
+  async () => {
     const name = `test_${crypto.randomUUID().replaceAll("-", "")}`;
     await using postgres = await connect(`${SERVER}postgres`);
     await postgres.script(`create database ${name} template template0 locale 'C' encoding 'UTF8'`);
@@ -51,4 +50,4 @@ Deno.test({
       await postgres.script(`drop database if exists ${name} with (force)`);
     }
   },
-});
+);

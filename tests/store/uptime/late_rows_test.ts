@@ -11,7 +11,7 @@ import { DAY_MS, HOUR_MS, readState, startOf } from "../../../src/store/uptime/r
 import { rollUp } from "../../../src/store/uptime/roll_up.ts";
 import { hourPoints } from "../../../src/store/uptime/uptime_queries.ts";
 import { writeSpans } from "../../../src/store/uptime/watch_spans.ts";
-import { all, connect, onEngines, SERVER, withPostgres } from "../databases.ts";
+import { all, connect, onEngines, postgresTest } from "../databases.ts";
 import { record, watchId } from "../records.ts";
 
 const START = startOf(1_700_000_000_000, DAY_MS);
@@ -37,95 +37,88 @@ const seen = (server: number, at: number, online: boolean) => [
   ...[server, at, 2, online ? 1 : 0, online ? 5 : null, null, null, null],
 ];
 
-Deno.test({
-  name:
-    "an hour is not closed while an earlier transaction runs, and contains all rows of that transaction",
-  ignore: SERVER === undefined,
-  fn: () =>
-    withPostgres(SERVER!, async (url) => {
-      await using one = await connect(url);
-      await using other = await connect(url);
-      await createTables(one);
-      await prepare(one);
-      const now = START + DAY_MS;
-      const [written, closing] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-      const writing = other.transaction(async () => {
-        await writeObservations(other, [seen(1, START, true)]);
-        written.resolve();
-        await closing.promise;
-      });
-      await written.promise;
-      assertEquals(await rollUp(one, { now, between }), false);
-      assertEquals((await readState(one)).closedUntil, 0);
-      closing.resolve();
-      await writing;
-      assertEquals(await rollUp(one, { now, between }), true);
-      assertEquals(await uptimeOf(one, 1), [[3600, 3600], [3600, 3600], [3600, 3600]]);
-    }),
-});
+postgresTest(
+  "an hour is not closed while an earlier transaction runs, and contains all rows of that transaction",
+  async (url) => {
+    await using one = await connect(url);
+    await using other = await connect(url);
+    await createTables(one);
+    await prepare(one);
+    const now = START + DAY_MS;
+    const [written, closing] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const writing = other.transaction(async () => {
+      await writeObservations(other, [seen(1, START, true)]);
+      written.resolve();
+      await closing.promise;
+    });
+    await written.promise;
+    assertEquals(await rollUp(one, { now, between }), false);
+    assertEquals((await readState(one)).closedUntil, 0);
+    closing.resolve();
+    await writing;
+    assertEquals(await rollUp(one, { now, between }), true);
+    assertEquals(await uptimeOf(one, 1), [[3600, 3600], [3600, 3600], [3600, 3600]]);
+  },
+);
 
-Deno.test({
-  name: "two programs that compute rollups while a third writes give the same rollups as one",
-  ignore: SERVER === undefined,
-  fn: () =>
-    withPostgres(SERVER!, async (url) => {
-      await using stack = new AsyncDisposableStack();
-      const databases: Database[] = [];
-      for (let i = 0; i < 3; i++) databases.push(stack.use(await connect(url)));
-      const [one, two, writer] = databases;
-      await createTables(one);
-      await prepare(one);
-      let isWritten = false;
-      const keepUp = async (database: Database) => {
-        while (!isWritten) await rollUp(database, { now: START + DAY_MS, between });
-      };
-      const write = async () => {
-        for (let i = 0; i < 60; i++) {
-          const at = START + 60_000 * ((7 * i) % 60);
-          await writer.transaction(() =>
-            writeObservations(writer, [seen(1 + i % 2, at, true), seen(2 - i % 2, at, false)])
-          );
-        }
-        isWritten = true;
-      };
-      await Promise.all([keepUp(one), keepUp(two), write()]);
-      assert(await rollUp(one, { now: START + DAY_MS, between }));
-      assertEquals(await all(one, "select * from dirty_hours"), []);
-      // Each server is online in every second minute.
-      for (const server of [1, 2]) {
-        const [[watched, online]] = await uptimeOf(one, server);
-        assertEquals([watched, online], [3600, 1800]);
+postgresTest(
+  "two programs that compute rollups while a third writes give the same rollups as one",
+  async (url) => {
+    await using stack = new AsyncDisposableStack();
+    const databases: Database[] = [];
+    for (let i = 0; i < 3; i++) databases.push(stack.use(await connect(url)));
+    const [one, two, writer] = databases;
+    await createTables(one);
+    await prepare(one);
+    let isWritten = false;
+    const keepUp = async (database: Database) => {
+      while (!isWritten) await rollUp(database, { now: START + DAY_MS, between });
+    };
+    const write = async () => {
+      for (let i = 0; i < 60; i++) {
+        const at = START + 60_000 * ((7 * i) % 60);
+        await writer.transaction(() =>
+          writeObservations(writer, [seen(1 + i % 2, at, true), seen(2 - i % 2, at, false)])
+        );
       }
-    }),
-});
+      isWritten = true;
+    };
+    await Promise.all([keepUp(one), keepUp(two), write()]);
+    assert(await rollUp(one, { now: START + DAY_MS, between }));
+    assertEquals(await all(one, "select * from dirty_hours"), []);
+    // Each server is online in every second minute.
+    for (const server of [1, 2]) {
+      const [[watched, online]] = await uptimeOf(one, server);
+      assertEquals([watched, online], [3600, 1800]);
+    }
+  },
+);
 
-Deno.test({
-  name: "a late row that is written while an earlier one is computed is computed after it",
-  ignore: SERVER === undefined,
-  fn: () =>
-    withPostgres(SERVER!, async (url) => {
-      await using one = await connect(url);
-      await using writer = await connect(url);
-      await using observer = await connect(url);
-      await createTables(one);
-      await prepare(one);
-      const now = START + DAY_MS;
-      assert(await rollUp(one, { now, between }));
-      await one.transaction(() => writeObservations(one, [seen(1, START, true)]));
-      let computing: Promise<boolean> | undefined;
-      let isComputed = false;
-      await writer.transaction(async () => {
-        await writeObservations(writer, [seen(1, START + HOUR_MS / 2, false)]);
-        computing = rollUp(one, { now, between }).finally(() => isComputed = true);
-        const waiting = "select 1 from pg_stat_activity " +
-          "where datname = current_database() and wait_event_type = 'Lock'";
-        while (!isComputed && (await all(observer, waiting)).length === 0);
-        assert(!isComputed);
-      });
-      assertEquals(await computing, true);
-      assertEquals((await uptimeOf(one, 1))[0], [3600, 1800]);
-    }),
-});
+postgresTest(
+  "a late row that is written while an earlier one is computed is computed after it",
+  async (url) => {
+    await using one = await connect(url);
+    await using writer = await connect(url);
+    await using observer = await connect(url);
+    await createTables(one);
+    await prepare(one);
+    const now = START + DAY_MS;
+    assert(await rollUp(one, { now, between }));
+    await one.transaction(() => writeObservations(one, [seen(1, START, true)]));
+    let computing: Promise<boolean> | undefined;
+    let isComputed = false;
+    await writer.transaction(async () => {
+      await writeObservations(writer, [seen(1, START + HOUR_MS / 2, false)]);
+      computing = rollUp(one, { now, between }).finally(() => isComputed = true);
+      const waiting = "select 1 from pg_stat_activity " +
+        "where datname = current_database() and wait_event_type = 'Lock'";
+      while (!isComputed && (await all(observer, waiting)).length === 0);
+      assert(!isComputed);
+    });
+    assertEquals(await computing, true);
+    assertEquals((await uptimeOf(one, 1))[0], [3600, 1800]);
+  },
+);
 
 onEngines("rows of a watch from a spill file mark their hours, and count", async (db) => {
   await prepare(db);

@@ -19,7 +19,7 @@ import { removeHours, sealHours } from "../../../src/store/uptime/seal_hours.ts"
 import { uptimePoints } from "../../../src/store/uptime/uptime_queries.ts";
 import { type WatchSpan, writeSpans } from "../../../src/store/uptime/watch_spans.ts";
 import { Journal, Schedule, WatchedServer } from "../../../src/watch/mod.ts";
-import { onEngines } from "../databases.ts";
+import { longTest, onEngines, onSqlite } from "../databases.ts";
 import { record, watchId } from "../records.ts";
 import { PROTOCOLS } from "../../../src/protocols/list.ts";
 
@@ -123,11 +123,16 @@ interface WatchPlan {
   readonly killed?: boolean;
   /** Outages of the watch's own network. */
   readonly outages: readonly Period[];
+  /**
+   * How often its span is written, milliseconds. A journal writes it each minute, which is most
+   * transactions of a month.
+   */
+  readonly spanMs: number;
 }
 
 /** Runs a watch of all servers on the clock. The caller advances the clock. */
 async function startWatch(
-  { number, from, to, killed, outages }: WatchPlan,
+  { number, from, to, killed, outages, spanMs }: WatchPlan,
   database: Database,
   clock: SimulatedClock,
   up: (port: number, at: number) => boolean,
@@ -146,8 +151,6 @@ async function startWatch(
     if (isKilled) return new Promise<void>(() => {}); // the process is gone
     return clock.write(() => database.transaction(work));
   };
-  // A journal writes its span each minute: most transactions of the month, of 1 ms in PostgreSQL.
-  const spanMs = database.engine === "sqlite" ? 0 : INTERVAL;
   const held = new Map<number, WatchSpan>();
   let writtenAt = -Infinity;
   const writeHeld = () => {
@@ -213,62 +216,73 @@ async function keep(database: Database, now: number, keptDays: number): Promise<
   await downsampleObservations(database, { hourly: startOf(until, HOUR_MS), daily }, between);
 }
 
-onEngines(
-  "uptime of a simulated month equals the true uptime, within one interval for each change",
-  async (db) => {
-    const random = new Random(11);
-    const clock = new SimulatedClock();
-    Object.assign(db, { now: clock.wall }); // which hours may be closed depends on this time
-    const end = START + DAYS * DAY_MS;
-    const outages = new Map(SERVERS.map((port) => [port, drawOutages(random, DAYS)]));
-    const up = (port: number, at: number) => !isIn(at, outages.get(port)!);
-    const day = (n: number) => START + Math.round(n * DAY_MS);
-    const plans: WatchPlan[] = [
-      // Two watches that overlap, of which one is killed; a day without any; an outage of our own.
-      { number: 2, from: day(0), to: day(12), outages: [[day(4.3), day(4.5)]] },
-      { number: 3, from: day(8), to: day(17) + 12_345, killed: true, outages: [] },
-      {
-        number: 4,
-        from: day(18),
-        to: end,
-        outages: [[day(20.1), day(20.4)], [day(25), day(26.2)]],
-      },
+/** Runs watches for a month, and compares uptimes. Spans are written every `spanMs` milliseconds. */
+async function compareMonth(db: Database, spanMs: number): Promise<void> {
+  const random = new Random(11);
+  const clock = new SimulatedClock();
+  Object.assign(db, { now: clock.wall }); // which hours may be closed depends on this time
+  const end = START + DAYS * DAY_MS;
+  const outages = new Map(SERVERS.map((port) => [port, drawOutages(random, DAYS)]));
+  const up = (port: number, at: number) => !isIn(at, outages.get(port)!);
+  const day = (n: number) => START + Math.round(n * DAY_MS);
+  const plans: Omit<WatchPlan, "spanMs">[] = [
+    // Two watches that overlap, of which one is killed; a day without any; an outage of our own.
+    { number: 2, from: day(0), to: day(12), outages: [[day(4.3), day(4.5)]] },
+    { number: 3, from: day(8), to: day(17) + 12_345, killed: true, outages: [] },
+    {
+      number: 4,
+      from: day(18),
+      to: end,
+      outages: [[day(20.1), day(20.4)], [day(25), day(26.2)]],
+    },
+  ];
+  for (const plan of plans) {
+    clock.after(
+      plan.from - START,
+      () => void clock.write(() => startWatch({ ...plan, spanMs }, db, clock, up)),
+    );
+  }
+  for (let at = START; at < end; at += DAY_MS) {
+    await clock.runUntil(at + DAY_MS);
+    await keep(db, at + DAY_MS, KEPT_DAYS);
+  }
+  await keep(db, end + DAY_MS, KEPT_DAYS);
+  const watched = [
+    ...without(START, day(17) + 12_345, plans[0].outages),
+    ...without(day(18), end, plans[2].outages),
+  ];
+  for (const port of SERVERS) {
+    const [{ id }] = await db.rows("select id from servers where port = ?", [port]);
+    const points = await uptimePoints(db, Number(id), START, end + DAY_MS);
+    const sum = points.reduce<Uptime>(addUptime, UNWATCHED);
+    const upPeriods = without(START, end, outages.get(port)!);
+    const [watchedS, onlineS] = [
+      overlap(START, end, watched),
+      overlap(START, end, watched, upPeriods),
     ];
-    for (const plan of plans) {
-      clock.after(plan.from - START, () => void clock.write(() => startWatch(plan, db, clock, up)));
-    }
-    for (let at = START; at < end; at += DAY_MS) {
-      await clock.runUntil(at + DAY_MS);
-      await keep(db, at + DAY_MS, KEPT_DAYS);
-    }
-    await keep(db, end + DAY_MS, KEPT_DAYS);
-    const watched = [
-      ...without(START, day(17) + 12_345, plans[0].outages),
-      ...without(day(18), end, plans[2].outages),
-    ];
-    for (const port of SERVERS) {
-      const [{ id }] = await db.rows("select id from servers where port = ?", [port]);
-      const points = await uptimePoints(db, Number(id), START, end + DAY_MS);
-      const sum = points.reduce<Uptime>(addUptime, UNWATCHED);
-      const upPeriods = without(START, end, outages.get(port)!);
-      const [watchedS, onlineS] = [
-        overlap(START, end, watched),
-        overlap(START, end, watched, upPeriods),
-      ];
-      // A server that has been offline is polled again after a 60th of its outage, or an interval.
-      const seconds = (periodMs: number) => 1.1 * Math.max(INTERVAL, periodMs / 60) / 1000;
-      const late = outages.get(port)!.map(([from, to]) => seconds(to - from));
-      // Each of the six starts of watching is missed until the first poll, and what the killed watch
-      // had not written.
-      const missed = watchedS - sum.watchedS;
-      const most = 6 * Math.max(seconds(0), ...late) + seconds(0);
-      assert(missed >= 0 && missed <= most, `${port}: ${missed} s of ${watchedS} not watched`);
-      // Each change is seen with the next poll.
-      const slack = late.reduce((sum, one) => sum + seconds(0) + one, 0);
-      const wrong = Math.abs(onlineS - sum.onlineS);
-      assert(wrong <= missed + slack, `${port}: ${wrong} s of ${onlineS} s`);
-      assertEquals(sum.playersMax, port);
-      assertEquals(sum.playerS, port * sum.onlineS);
-    }
-  },
+    // A server that has been offline is polled again after a 60th of its outage, or an interval.
+    const seconds = (periodMs: number) => 1.1 * Math.max(INTERVAL, periodMs / 60) / 1000;
+    const late = outages.get(port)!.map(([from, to]) => seconds(to - from));
+    // Each of the six starts of watching is missed until the first poll, and what the killed watch
+    // had not written.
+    const missed = watchedS - sum.watchedS;
+    const most = 6 * Math.max(seconds(0), ...late) + seconds(0);
+    assert(missed >= 0 && missed <= most, `${port}: ${missed} s of ${watchedS} not watched`);
+    // Each change is seen with the next poll.
+    const slack = late.reduce((sum, one) => sum + seconds(0) + one, 0);
+    const wrong = Math.abs(onlineS - sum.onlineS);
+    assert(wrong <= missed + slack, `${port}: ${wrong} s of ${onlineS} s`);
+    assertEquals(sum.playersMax, port);
+    assertEquals(sum.playerS, port * sum.onlineS);
+  }
+}
+
+const TITLE =
+  "uptime of a simulated month equals the true uptime, within one interval for each change";
+
+onEngines(TITLE, (database) => compareMonth(database, INTERVAL));
+onSqlite(
+  `${TITLE}, with spans that are written each minute`,
+  (database) => compareMonth(database, MINUTE),
+  longTest,
 );

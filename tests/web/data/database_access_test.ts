@@ -4,7 +4,7 @@ import { openSqlite } from "../../../src/store/database/sqlite.ts";
 import { createTables } from "../../../src/store/schema/create_tables.ts";
 import { DataError } from "../../../src/web/data/dashboard_data.ts";
 import { DatabaseAccess } from "../../../src/web/data/database_access.ts";
-import { connect, SERVER, withPostgres } from "../../store/databases.ts";
+import { connect, postgresTest } from "../../store/databases.ts";
 import { parsePostgres } from "../../../src/store/database/postgres_url.ts";
 
 async function troubleOf(access: DatabaseAccess, sql = "select 1"): Promise<string> {
@@ -70,22 +70,17 @@ Deno.test("an error of a file that is no database, or of others, has no folder",
   }
 });
 
-Deno.test({
-  name: "PostgreSQL: a slow statement is cancelled, and the next one runs",
-  ignore: SERVER === undefined,
-  fn: () =>
-    withPostgres(SERVER!, async (url) => {
-      {
-        await using database = await connect(url);
-        await createTables(database);
-      }
-      const postgres = parsePostgres(url);
-      await using access = new DatabaseAccess({
-        name: "test",
-        postgres,
-        password: postgres.password,
-      });
-      assertEquals(await troubleOf(access, "select pg_sleep(60)"), "slow");
-      await access.read((database) => database.rows("select 1"));
-    }),
+postgresTest("PostgreSQL: a slow statement is cancelled, and the next one runs", async (url) => {
+  {
+    await using database = await connect(url);
+    await createTables(database);
+  }
+  const postgres = parsePostgres(url);
+  await using access = new DatabaseAccess({
+    name: "test",
+    postgres,
+    password: postgres.password,
+  });
+  assertEquals(await troubleOf(access, "select pg_sleep(60)"), "slow");
+  await access.read((database) => database.rows("select 1"));
 });

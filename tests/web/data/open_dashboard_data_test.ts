@@ -15,7 +15,7 @@ import {
   type Facets,
 } from "../../../src/web/data/dashboard_data.ts";
 import { openDashboardData } from "../../../src/web/data/open_dashboard_data.ts";
-import { connect, SERVER, withPostgres } from "../../store/databases.ts";
+import { connect, postgresTest, SERVER } from "../../store/databases.ts";
 import { fillServers } from "../oracle.ts";
 
 const ENVIRONMENT = {
@@ -134,27 +134,25 @@ Deno.test("a query that takes too long is an error, and the next question is ans
   }
 });
 
-Deno.test({
-  name: "PostgreSQL: threads read a database, and notice when it was dropped and made again",
-  ignore: SERVER === undefined,
-  fn: () =>
-    withPostgres(SERVER!, async (url) => {
-      const name = new URL(url).pathname.slice(1);
-      await using admin = await connect(`${SERVER}postgres`);
-      const make = async () => {
-        await using database = await connect(url);
-        await createTables(database);
-        await fillServers(database);
-      };
-      await make();
-      await using data = await open(url);
-      assert((await counted(data)).servers > 100);
-      await admin.script(`drop database ${name} with (force)`);
-      assertEquals(await troubleOf(data), "unreachable");
-      await admin.script(`create database ${name}`);
-      assertEquals(await troubleOf(data), "schema");
-      await make();
-      assertEquals((await data.servers({ filters: {}, sort: "new", limit: 3 })).servers.length, 3);
-      await counted(data, 100);
-    }),
-});
+postgresTest(
+  "PostgreSQL: threads read a database, and notice when it was dropped and made again",
+  async (url) => {
+    const name = new URL(url).pathname.slice(1);
+    await using admin = await connect(`${SERVER}postgres`);
+    const make = async () => {
+      await using database = await connect(url);
+      await createTables(database);
+      await fillServers(database);
+    };
+    await make();
+    await using data = await open(url);
+    assert((await counted(data)).servers > 100);
+    await admin.script(`drop database ${name} with (force)`);
+    assertEquals(await troubleOf(data), "unreachable");
+    await admin.script(`create database ${name}`);
+    assertEquals(await troubleOf(data), "schema");
+    await make();
+    assertEquals((await data.servers({ filters: {}, sort: "new", limit: 3 })).servers.length, 3);
+    await counted(data, 100);
+  },
+);

@@ -12,7 +12,7 @@ import { writeSpans } from "../../../src/store/uptime/watch_spans.ts";
 import { type DashboardData, DataError } from "../../../src/web/data/dashboard_data.ts";
 import { openDashboardData } from "../../../src/web/data/open_dashboard_data.ts";
 import { run } from "../../cli/program.ts";
-import { connect, SERVER, withPostgres } from "../../store/databases.ts";
+import { connect, postgresTest } from "../../store/databases.ts";
 import { watchId } from "../../store/records.ts";
 import { withRoles } from "../../store/roles.ts";
 import { ROUTES } from "../../../src/web/api/routes.ts";
@@ -62,72 +62,65 @@ async function asRole(owner: Database, url: string, role: string): Promise<strin
   return Object.assign(new URL(url), { username: role, password: "secret" }).href;
 }
 
-Deno.test({
-  name: "serve works as the role for readers, and says which part of a page it may not read",
-  ignore: SERVER === undefined,
-  fn: () =>
-    withPostgres(SERVER!, async (url) => {
-      await using owner = await connect(url);
-      await createTables(owner);
-      await fillWatched(owner);
-      await withRoles(owner, async ({ reader }) => {
-        const location = parseDatabaseLocation(await asRole(owner, url, reader))!;
-        await using data = await openDashboardData(location, ENVIRONMENT, unexpected);
-        await counted(data);
-        const get = clientOf({ data });
-        const [scan] = await data.scans();
-        const paths = ROUTES.map(({ path }) => path).filter((path) => path !== "/api/live");
-        for (const path of [...paths, "/servers?text=sky", "/map?layer=scanned"]) {
-          const line = path.replace("{scan_id}", scan.scan_id).replace("{id}", "1");
-          const { status, text } = await get(`GET ${line}`);
-          const expected = path === "/icons/{hash}.png" ? 404 : 200;
-          assertEquals(status, expected, `${line}: ${text}`);
-        }
-        const { text } = await get("GET /servers/1");
-        assertStringIncludes(text, "The role of the database may not read the table replies.");
-        const [first, second] = await Promise.all(
-          [1, 2].map(async (id) => JSON.parse((await get(`GET /api/servers/${id}`)).text)),
-        );
-        assertEquals(first.replies, null);
-        assertEquals(Math.round(first.uptime["7d"].watched_s / 60), 60);
-        assertEquals(Math.round(second.uptime["7d"].watched_s / 60), 30);
-        await owner.script(`revoke select on events from ${reader}`);
-        const denied = await get("GET /api/events");
-        assertEquals([denied.status, JSON.parse(denied.text).error], [
-          503,
-          "The role of the database may not read all that this page shows: " +
-          "permission denied for table events.",
-        ]);
-        assertEquals((await get("GET /servers")).status, 200);
-      });
-    }),
-});
+postgresTest(
+  "serve works as the role for readers, and says which part of a page it may not read",
+  async (url) => {
+    await using owner = await connect(url);
+    await createTables(owner);
+    await fillWatched(owner);
+    await withRoles(owner, async ({ reader }) => {
+      const location = parseDatabaseLocation(await asRole(owner, url, reader))!;
+      await using data = await openDashboardData(location, ENVIRONMENT, unexpected);
+      await counted(data);
+      const get = clientOf({ data });
+      const [scan] = await data.scans();
+      const paths = ROUTES.map(({ path }) => path).filter((path) => path !== "/api/live");
+      for (const path of [...paths, "/servers?text=sky", "/map?layer=scanned"]) {
+        const line = path.replace("{scan_id}", scan.scan_id).replace("{id}", "1");
+        const { status, text } = await get(`GET ${line}`);
+        const expected = path === "/icons/{hash}.png" ? 404 : 200;
+        assertEquals(status, expected, `${line}: ${text}`);
+      }
+      const { text } = await get("GET /servers/1");
+      assertStringIncludes(text, "The role of the database may not read the table replies.");
+      const [first, second] = await Promise.all(
+        [1, 2].map(async (id) => JSON.parse((await get(`GET /api/servers/${id}`)).text)),
+      );
+      assertEquals(first.replies, null);
+      assertEquals(Math.round(first.uptime["7d"].watched_s / 60), 60);
+      assertEquals(Math.round(second.uptime["7d"].watched_s / 60), 30);
+      await owner.script(`revoke select on events from ${reader}`);
+      const denied = await get("GET /api/events");
+      assertEquals([denied.status, JSON.parse(denied.text).error], [
+        503,
+        "The role of the database may not read all that this page shows: " +
+        "permission denied for table events.",
+      ]);
+      assertEquals((await get("GET /servers")).status, 200);
+    });
+  },
+);
 
-Deno.test({
-  name: "the commands that read a database work as the role for readers",
-  ignore: SERVER === undefined,
-  fn: () =>
-    withPostgres(SERVER!, async (url) => {
-      await using owner = await connect(url);
-      await createTables(owner);
-      await fillWatched(owner);
-      await withRoles(owner, async ({ reader }) => {
-        const place = await asRole(owner, url, reader);
-        const [{ key }] = await owner.rows("select key from servers where id = 1");
-        for (
-          const args of [
-            ["servers", place],
-            ["history", place, String(key)],
-            ["history", place, "--events"],
-            ["scans", place],
-            ["export", place, "--format", "ndjson"],
-            ["report", place, "-o", "/dev/stdout"],
-          ]
-        ) {
-          const { code, stdout, stderr } = await run(args, { permissions: ["--allow-all"] });
-          assertEquals(code, 0, `${args[0]}: ${stderr}`);
-          assert(stdout.length > 0 || args.includes("--events"), args.join(" "));
-        }
-      });
-    }),
+postgresTest("the commands that read a database work as the role for readers", async (url) => {
+  await using owner = await connect(url);
+  await createTables(owner);
+  await fillWatched(owner);
+  await withRoles(owner, async ({ reader }) => {
+    const place = await asRole(owner, url, reader);
+    const [{ key }] = await owner.rows("select key from servers where id = 1");
+    for (
+      const args of [
+        ["servers", place],
+        ["history", place, String(key)],
+        ["history", place, "--events"],
+        ["scans", place],
+        ["export", place, "--format", "ndjson"],
+        ["report", place, "-o", "/dev/stdout"],
+      ]
+    ) {
+      const { code, stdout, stderr } = await run(args, { permissions: ["--allow-all"] });
+      assertEquals(code, 0, `${args[0]}: ${stderr}`);
+      assert(stdout.length > 0 || args.includes("--events"), args.join(" "));
+    }
+  });
 });

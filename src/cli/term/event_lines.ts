@@ -42,18 +42,26 @@ export function eventLine(event: WatchEvent, columns: number = LONGEST): string 
   return tableLine(COLUMNS, COLUMNS.map(({ text }) => text(event)), Math.min(columns, LONGEST), 2);
 }
 
+/** Minimum width of a terminal for a column with the names of servers, columns. */
+const WITH_NAMES = 100;
+
 /** An event of a database as one line, as {@linkcode eventLine}. */
 export function storedEventLine(event: StoredEvent, columns: number = LONGEST): string {
-  const { at, kind, server } = event;
-  const time = new Date(at).toISOString().slice(0, 19).replace("T", " ");
-  const cells = [time, field(kind), field(server ?? ""), field(storedText(event))];
-  return tableLine(STORED, cells, Math.min(columns, LONGEST), 2);
+  const shown = columns < WITH_NAMES ? STORED.filter(({ title }) => title !== "NAME") : STORED;
+  const cells = shown.map(({ text }) => field(text(event)));
+  return tableLine(shown, cells, Math.min(columns, LONGEST), 2);
 }
 
 const STORED: readonly TableColumn<StoredEvent>[] = [
-  { ...COLUMNS[0], title: "TIME (UTC)", width: 19, text: ({ at }) => String(at) },
+  {
+    ...COLUMNS[0],
+    title: "TIME (UTC)",
+    width: 19,
+    text: ({ at }) => new Date(at).toISOString().slice(0, 19).replace("T", " "),
+  },
   { ...COLUMNS[1], text: ({ kind }) => kind },
   { ...COLUMNS[2], text: ({ server }) => server ?? "" },
+  { title: "NAME", width: 20, rank: 0, text: ({ name }) => name ?? "" },
   { ...COLUMNS[3], text: storedText },
 ];
 

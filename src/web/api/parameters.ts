@@ -199,7 +199,7 @@ export function checkBounds(
   if (from === undefined || to === undefined || from <= to) return;
   throw new ParameterError(
     `Cannot use ${lower}=${from}: it is more than ${upper}=${to}`,
-    `a ${lower} of at most ${upper}`,
+    `a ${lower} that is not above ${upper}`,
   );
 }
 

@@ -112,8 +112,12 @@ Deno.test("an event that another program wrote is one line, whatever it contains
   for (
     const data of [null, 5, "x\n", ["a"], { a: "\u001b[2J", changes: null }, { changes: [1, 2] }]
   ) {
-    const event = { ...base, server: "\u202ea\nb", kind: "\u0007", data } as never;
-    const line = storedEventLine(event, 80);
-    assertEquals(/\p{Cc}|\p{Bidi_Control}/u.test(line), false, line);
+    const name = "\u202eLobby\n";
+    const event = { ...base, server: "\u202ea\nb", name, kind: "\u0007", data } as never;
+    for (const columns of [80, 120]) {
+      const line = storedEventLine(event, columns);
+      assertEquals(/\p{Cc}|\p{Bidi_Control}/u.test(line), false, line);
+      assertEquals(line.includes("Lobby"), columns >= 100, line);
+    }
   }
 });

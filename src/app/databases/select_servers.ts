@@ -16,7 +16,7 @@ import { type ConnectionEnvironment, readStore } from "../../store/open_store.ts
 import type { ListedRecord, StoredRecord } from "../../store/rows/stored_record.ts";
 import type { Database } from "../../store/database/database.ts";
 import { brokenCellReporter } from "./broken_cells.ts";
-import type { SELECTION } from "../options/groups/output.ts";
+import type { SELECTION } from "../options/groups/selection.ts";
 import type { CamelCase } from "../options/option.ts";
 import type { OptionsOf } from "../options/option_table.ts";
 import { playersText, type TableColumn, tableOf } from "../outputs/table_format.ts";

@@ -10,7 +10,8 @@ import { CAMPAIGN } from "./groups/campaign.ts";
 import { CONTROL, GENERAL, WATCH } from "./groups/control.ts";
 import { DASHBOARD } from "./groups/dashboard.ts";
 import { FLEET } from "./groups/fleet.ts";
-import { OUTPUT, SELECTION } from "./groups/output.ts";
+import { OUTPUT } from "./groups/output.ts";
+import { SELECTION } from "./groups/selection.ts";
 import { SPEED } from "./groups/speed.ts";
 import { ORDER, TARGETS } from "./groups/targets.ts";
 import type {

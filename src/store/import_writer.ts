@@ -10,7 +10,7 @@ import { withoutForgotten } from "./forget/tombstones.ts";
 import { type Identified, identified } from "./rows/identity.ts";
 import { readKnownServers } from "./rows/known_servers.ts";
 import { observeReplies } from "./rows/observation_rows.ts";
-import { addTags } from "./rows/server_tags.ts";
+import { addTags } from "./server_tags.ts";
 import { scanNumbers } from "./rows/scan_numbers.ts";
 import type { StoredRecord } from "./rows/stored_record.ts";
 import { type ServerWrite, type WriteRules, writeServers } from "./rows/write_servers.ts";

@@ -1,10 +1,10 @@
-/** Covers src/store/rows/server_tags.ts. */
+/** Covers src/store/server_tags.ts. */
 import { assertEquals } from "@std/assert";
 import { PROTOCOLS } from "../../src/protocols/list.ts";
 import type { Database } from "../../src/store/database/database.ts";
 import { writeImportedRecords } from "../../src/store/import_writer.ts";
 import { identityOf } from "../../src/store/rows/identity.ts";
-import { addTags, isTag, tagsIn } from "../../src/store/rows/server_tags.ts";
+import { addTags, isTag, tagsIn } from "../../src/store/server_tags.ts";
 import { selectServers } from "../../src/store/server_queries.ts";
 import { Store } from "../../src/store/store.ts";
 import { all, onEngines } from "./databases.ts";

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { tagsIn } from "../../store/rows/server_tags.ts";
+import { tagsIn } from "../../store/server_tags.ts";
 import { InputError } from "../../core/errors.ts";
 import { serverId } from "../../core/record.ts";
 import {

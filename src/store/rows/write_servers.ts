@@ -17,7 +17,7 @@ import type { ServerIdentity } from "./identity.ts";
 import { type KnownServer, readKnownServers } from "./known_servers.ts";
 import { insertStates, updateStates } from "./server_state.ts";
 import { flagsIn, writeFlags } from "./server_flags.ts";
-import { addTags } from "./server_tags.ts";
+import { addTags } from "../server_tags.ts";
 import { storableTime } from "./stored_values.ts";
 
 /** A server to write: its last reply, and its state after that. */

@@ -3,9 +3,9 @@
  *
  * @module
  */
-import { type Database, insertInto } from "../database/database.ts";
-import { readTexts } from "./json_cells.ts";
-import { storable } from "./stored_values.ts";
+import { type Database, insertInto } from "./database/database.ts";
+import { readTexts } from "./rows/json_cells.ts";
+import { storable } from "./rows/stored_values.ts";
 
 /** Maximum length of a tag, characters. */
 export const MAX_TAG = 64;

@@ -17,6 +17,7 @@ import {
   Unavailable,
   type Value,
 } from "./database.ts";
+import { newRowReader, rounded, type RowReader, withLargeIntegers } from "./sqlite_rows.ts";
 import { TransactionQueue } from "./transaction_queue.ts";
 
 /** Default of {@linkcode SqliteOptions.busyMs}. */
@@ -195,6 +196,7 @@ class Sqlite implements Database {
   /** Whether a {@linkcode snapshot} is open: streams then read in its transaction. */
   #inSnapshot = false;
   readonly #prepared = new Map<string, StatementSync>();
+  readonly #readers = new Map<string, RowReader>();
   /**
    * The write-ahead log. It stays open so that a scan that has used up all descriptors can still sync.
    * SQLite holds no lock on its log, so closing the log releases none.
@@ -224,7 +226,7 @@ class Sqlite implements Database {
   async rows(sql: string, parameters: readonly Value[] = []): Promise<Row[]> {
     return await this.#whenFree(() => {
       try {
-        return this.#prepare(sql).all(...parameters) as Row[];
+        return this.#reader(sql)(parameters);
       } catch (error) {
         if (!(error instanceof RangeError)) throw error; // an integer is too large for a number
         return withLargeIntegers(this.db, sql).all(...parameters).map(rounded);
@@ -350,6 +352,7 @@ class Sqlite implements Database {
   [Symbol.asyncDispose](): Promise<void> {
     this.#openLog?.close();
     this.#prepared.clear();
+    this.#readers.clear();
     this.db.close();
     return Promise.resolve();
   }
@@ -381,20 +384,10 @@ class Sqlite implements Database {
     if (statement === undefined) this.#prepared.set(sql, statement = this.db.prepare(sql));
     return statement;
   }
-}
 
-/** A statement that reads integers of any size: all integers are of the type `bigint`. */
-function withLargeIntegers(db: DatabaseSync, sql: string): StatementSync {
-  const statement = db.prepare(sql);
-  statement.setReadBigInts(true);
-  return statement;
-}
-
-/** A row with numbers in place of integers of the type `bigint`. Large ones are rounded. */
-function rounded(row: object): Row {
-  return Object.fromEntries(
-    Object.entries(row).map((
-      [name, value],
-    ) => [name, typeof value === "bigint" ? Number(value) : value]),
-  );
+  #reader(sql: string): RowReader {
+    let reader = this.#readers.get(sql);
+    if (reader === undefined) this.#readers.set(sql, reader = newRowReader(this.db, sql));
+    return reader;
+  }
 }

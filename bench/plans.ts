@@ -5,6 +5,7 @@
  *
  *     deno run -A bench/plans.ts [--servers 1000000] [--observations 20000000] [--rounds 20]
  *         [--engines sqlite,postgres] [--folder DIR] [--sqlite FILE] [--postgres URL] [--polls 500]
+ *         [--orders players,name]
  *
  * It needs about 12 GB in the folder; the default is the system's folder for temporary files. For
  * PostgreSQL it needs Debian's `postgresql`, and starts a server of its own with the default
@@ -28,6 +29,7 @@ import { countServers, selectServers } from "../src/store/server_queries.ts";
 import { startPostgres } from "../tests/postgres/server.ts";
 import { fill } from "./plans/fill.ts";
 import { openPlace } from "./plans/places.ts";
+import type { ServerOrder } from "../src/store/queries/orders.ts";
 import { documentedQueries, FILTERS, ORDERS, TEXT_FILTERS } from "./plans/queries.ts";
 import { readOptions } from "./shared/options.ts";
 import { table } from "./shared/table.ts";
@@ -41,7 +43,9 @@ const options = readOptions("query times of a large database while a watch write
   sqlite: "",
   postgres: "",
   polls: "500",
+  orders: ORDERS.join(","),
 });
+const SORTS = options.orders.split(",") as readonly ServerOrder[];
 const PAGE = 50;
 /** Up to this number the command `servers` counts the servers that filters match. */
 const COUNT = 1001;
@@ -120,16 +124,16 @@ async function show(database: Database): Promise<Times[]> {
   const pages: string[][] = [];
   for (const [name, filters] of [...FILTERS, ...TEXT_FILTERS]) {
     const cells: string[] = [];
-    for (const sort of ORDERS) {
+    for (const sort of SORTS) {
       const page = { ...filters, sort, limit: PAGE };
       const read = () => Array.fromAsync(selectServers(database, page));
       cells.push(await cell(`${name}, by ${sort}`, read));
     }
-    const count = () => countServers(database, { ...filters, sort: ORDERS[0] }, COUNT);
+    const count = () => countServers(database, { ...filters, sort: SORTS[0] }, COUNT);
     cells.push(await cell(`${name}, count`, count));
     pages.push([name, ...cells]);
   }
-  console.log("%s", table([`${database.engine}: page, by`, ...ORDERS, "count"], pages));
+  console.log("%s", table([`${database.engine}: page, by`, ...SORTS, "count"], pages));
   const queries: string[][] = [];
   for (const sql of await documentedQueries(database.engine, true)) {
     const text = sql.replace(/\s+/g, " ").slice(0, 70);

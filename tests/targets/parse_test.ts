@@ -143,14 +143,22 @@ Deno.test("octet ranges expand to every combination of their values, in order", 
   fc.assert(
     fc.property(octets, (parts) => {
       const text = parts.map(([low, high]) => low === high ? low : `${low}-${high}`).join(".");
-      const expected: bigint[] = [];
+      const expected: number[] = [];
       const visit = (before: readonly number[]) => {
-        if (before.length === 4) return void expected.push(new Address4(before.join(".")).bigInt());
+        if (before.length === 4) {
+          return void expected.push(before.reduce((address, octet) => 256 * address + octet));
+        }
         const [low, high] = parts[before.length];
         for (let value = low; value <= high; value++) visit([...before, value]);
       };
       visit([]);
-      assertEquals(addresses(text).map(BigInt), expected, text);
+      const found = addresses(text);
+      assertEquals(found.join(), expected.join(), text);
+      const ends = [0, 1].map((end) => parts.map((octet) => octet[end]).join("."));
+      assertEquals(
+        [found[0], found.at(-1)!].map(BigInt),
+        ends.map((end) => new Address4(end).bigInt()),
+      );
     }),
     { seed: 7, numRuns: 300 },
   );

@@ -49,6 +49,8 @@ export const TEXT_FILTERS: typeof FILTERS = [
   ["--text server", { text: "server" }],
   ["--text skyblock", { text: "skyblock" }],
   ["--text zebra", { text: "zebra" }],
+  ["--text server --max-players 0", { text: "server", maxPlayers: 0 }],
+  ["--text server --max-players 5 --online", { text: "server", maxPlayers: 5, online: true }],
 ];
 
 /** All sort orders. */

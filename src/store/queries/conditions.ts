@@ -23,6 +23,11 @@ export interface Condition extends Sql {
   readonly isOwn?: boolean;
   /** The sort order in which the index finds the servers. */
   readonly order?: UsualOrder;
+  /**
+   * A sort order of which the index finds the servers in each of some parts, and the conditions of these
+   * parts, in ascending order.
+   */
+  readonly parts?: { readonly order: UsualOrder; readonly conditions: readonly Condition[] };
 }
 
 /** A condition whose servers an index finds. */

@@ -273,7 +273,11 @@ function hasPlayers(
     `select t.server as id from server_state t where t.online = ${state} and ${sql}`
   );
   const ids = { sql: `${isOnline} union all ${isOffline}`, values: [...values, ...values] };
-  return { table: "t", sql, values, ids, ...online !== undefined && { order: "players" } };
+  if (online !== undefined) return { table: "t", sql, values, ids, order: "players" };
+  const conditions = [false, true].map((state): Condition => {
+    return { table: "t", sql: `t.online = ${state}`, values: [], order: "players" };
+  });
+  return { table: "t", sql, values, ids, parts: { order: "players", conditions } };
 }
 
 /** The condition of the filter `software`. */

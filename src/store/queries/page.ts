@@ -20,6 +20,7 @@ import {
 import {
   ID,
   isBehind,
+  isDescending,
   orderBy,
   SERVER_ORDERS,
   type ServerOrder,
@@ -103,6 +104,8 @@ export async function pageOf(
   steps: PageSteps = STEPS,
 ): Promise<readonly number[]> {
   const { conditions, sort, limit, matches } = page;
+  const parted = conditions.find(({ parts }) => parts?.order === usualOrder(sort));
+  if (parted !== undefined) return await partedPage(database, page, parted, steps);
   if (matches !== undefined) return await matchedPage(database, page, matches, steps);
   const query = async ({ sql, values }: Sql) =>
     (await database.rows(sql, values)).map(({ id }: Row) => Number(id));
@@ -130,6 +133,27 @@ export async function pageOf(
     ? await query(among(database, page, rows))
     : await query(withinSet(database, page, rarest, steps.many, entries));
   return found.length === limit ? found : await sorted();
+}
+
+/** The ids of a page of which a condition is fulfilled in a range of each part of the order. */
+async function partedPage(
+  database: Database,
+  page: Page,
+  parted: Condition,
+  steps: PageSteps,
+): Promise<readonly number[]> {
+  const { sort, start, limit } = page;
+  const { order, conditions: parts } = parted.parts!;
+  const others = page.conditions.filter((one) => one !== parted);
+  const inPart = { ...parted, parts: undefined, order };
+  const ids: number[] = [];
+  for (const part of isDescending(sort, start) ? parts.toReversed() : parts) {
+    const conditions = [inPart, part, ...others];
+    const rest = { ...page, conditions, limit: limit - ids.length };
+    ids.push(...await pageOf(database, rest, steps));
+    if (ids.length >= limit) break;
+  }
+  return ids;
 }
 
 /** The highest id of a server: about the number of servers. */
@@ -169,14 +193,16 @@ function positionOf(database: Database, { sort, start }: Page): Sql[] {
 }
 
 /**
- * SQL of the first `count` entries of the index of the sort order: the sort keys `k0`, `k1`…, of which the
+ * SQL of the first `count` entries of the index of the sort order, in the range of the conditions that the
+ * index has: the sort keys `k0`, `k1`…, of which the
  * last one is the server's id.
  */
 function entriesOf(database: Database, page: Page, count: number, columns = ""): Sql {
-  const { sort, start } = page;
+  const { sort, start, conditions } = page;
   const keys = sortKeys(database, sort);
+  const inRange = conditions.filter(({ order }) => order === usualOrder(sort));
   const named = keys.map((key, i) => `${key} as k${i}`).join(", ");
-  const { sql, values } = whereClause(positionOf(database, page));
+  const { sql, values } = whereClause([...positionOf(database, page), ...inRange]);
   return {
     sql: `select ${named}${columns} from ${tableOf(database, sort).sql} ${sql} ` +
       `${orderBy(sort, keys, start)} limit ${count}`,

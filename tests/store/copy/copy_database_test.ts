@@ -16,7 +16,7 @@ import {
 import { readSalt } from "../../../src/store/forget/tombstones.ts";
 import { readDatabaseIdentity } from "../../../src/store/spill_file.ts";
 import { Store } from "../../../src/store/store.ts";
-import { all, connect, onEngines, postgresTest, storedServers } from "../databases.ts";
+import { all, connect, longTest, onEngines, postgresTest, storedServers } from "../databases.ts";
 import { happen } from "../eventful_database.ts";
 import { forgettable, record, scanId } from "../records.ts";
 
@@ -33,12 +33,13 @@ async function copied(source: Database, target: Database): Promise<CopyResult> {
   return result;
 }
 
-/** Registers a test for each pair of engines with two empty databases. */
+/** Registers a test for each pair of engines with two empty databases: see `onSqlite()`. */
 function onPairs(
   name: string,
   work: (source: Database, target: Database) => Promise<void>,
+  register: typeof longTest = Deno.test,
 ): void {
-  Deno.test(`SQLite to SQLite: ${name}`, async () => {
+  register(`SQLite to SQLite: ${name}`, async () => {
     await using source = openSqlite(":memory:");
     await using target = openSqlite(":memory:");
     await work(source, target);
@@ -172,6 +173,7 @@ onPairs(
     await checkVersion(target);
     assert(lines.every((line) => line.includes(": continuing the copy of ")), lines.join("\n"));
   },
+  longTest,
 );
 
 onPairs(

@@ -120,14 +120,22 @@ Deno.test("a scan of hostile servers is watched to its end, and no page runs the
     round = 1;
     await withDashboard(database, (origin) =>
       withBrowser(async (browser) => {
+        await using overview = await Visit.start(browser, origin, LOOKS[0]);
+        await overview.open("/");
+        const card = overview.page.getByRole("heading", { name: "Running now" });
+        assertEquals(await card.count(), 0);
         const scan = start(["scan", RANGE, ...options, "--rate", "25"], {
           permissions: SCAN_PERMISSIONS,
         });
         const ended = finish(scan);
         await using visit = await Visit.start(browser, origin, LOOKS[2]);
-        await watchScan(visit, origin, await runningScan(origin));
+        const watched = watchScan(visit, origin, await runningScan(origin));
+        await card.waitFor(); // the page follows scans that begin and end
+        await overview.check();
+        await watched;
         const { code, stderr } = await ended;
         assertEquals(code, 0, stderr);
+        await card.waitFor({ state: "detached" });
         await openAll(visit, origin);
         await openReport(browser, database, `${folder}/report.html`);
       }));

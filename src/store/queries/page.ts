@@ -60,7 +60,7 @@ export interface PageSteps {
   readonly expected: number;
   /** If fewer servers match, they are sorted when the expected number of entries has not filled the page. */
   readonly sorted: number;
-  /** Number of entries that are read at once after the expected ones. */
+  /** Maximum number of entries that are read at once, if the order has an index. */
   readonly batch: number;
 }
 
@@ -73,7 +73,7 @@ export const STEPS: PageSteps = {
   entries: 3,
   expected: 100_000,
   sorted: 5000,
-  batch: 100_000,
+  batch: 25_000,
 };
 
 /** Which servers to find. */
@@ -177,12 +177,14 @@ async function matchedPage(
   const { isBackwards = false } = page.start ?? {};
   const expected = Math.max(limit, Math.ceil(1.5 * limit * all / Math.max(1, count)));
   if (expected > steps.expected) return await inOrder(database, entries, ids());
+  const hasIndex = SERVER_ORDERS[sort].index !== undefined; // otherwise each query sorts all servers
+  const size = hasIndex ? Math.min(expected, steps.batch) : Math.max(expected, steps.batch);
   const found: number[] = [];
-  for (let { start } = page, size = expected;; size = steps.batch) {
+  for (let { start } = page, sum = size;; sum += size) {
     const read = await inOrder(database, { ...entries, start, limit: size });
     found.push(...read.filter(has));
     if (found.length >= limit || read.length < size) return found.slice(0, limit);
-    if (count < steps.sorted) return await inOrder(database, entries, ids());
+    if (sum >= expected && count < steps.sorted) return await inOrder(database, entries, ids());
     start = { ...startAfter(database, sort, read.at(-1)!), isBackwards };
   }
 }

@@ -35,7 +35,7 @@ export function newDictionary(): DictionaryMemory {
 
 /** Adds texts to a dictionary. */
 export class DictionaryWriter {
-  readonly #codes = new Map<string | null, number>([[null, UNKNOWN]]);
+  readonly #codes = new Map<string, number>();
   readonly #encoder = new TextEncoder();
   readonly #count: Int32Array;
   readonly #ends: Uint32Array;
@@ -52,7 +52,7 @@ export class DictionaryWriter {
    * full.
    */
   codeOf(text: string | null): number {
-    return this.#codes.get(text) ?? this.#add(text!);
+    return text === null ? UNKNOWN : this.#codes.get(text) ?? this.#add(text);
   }
 
   #add(text: string): number {

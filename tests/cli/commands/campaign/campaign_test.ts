@@ -352,7 +352,7 @@ natsTest("a campaign is removed when workers and collectors are through with it"
   await writeLease(broker, 1, { state: "cancelled" });
   assertEquals(
     await removed(),
-    "campaign lab is removed, with 1 message that not all databases have\n",
+    "campaign lab is removed, with results that not all databases have\n",
   );
   const left = objects((await run("list", "--json")).stdout);
   assertEquals(left.map(({ name }) => name), ["lab-2"]);

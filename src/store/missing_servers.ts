@@ -83,7 +83,7 @@ export async function markMissing(database: Database, scan: FinishedScan): Promi
       const marked = await database.transaction(async (attempt) =>
         await scan.isCurrent?.() === false
           ? undefined
-          : await markRows(database, scan, number, missing, attempt)
+          : markRows(database, scan, number, missing, attempt)
       );
       if (marked === undefined) return count;
       count += marked;

@@ -1,4 +1,7 @@
-/** Covers src/store/rows/server_values.ts and src/store/rows/stored_record.ts. */
+/**
+ * Covers src/store/rows/server_values.ts, src/store/rows/stored_record.ts,
+ * src/store/rows/stored_values.ts and src/store/rows/content_hash.ts.
+ */
 import { assert, assertEquals, assertNotEquals } from "@std/assert";
 import fc from "npm:fast-check@4.10.2";
 import { FIELDS, type ServerRecord } from "../../src/core/record.ts";
@@ -13,7 +16,7 @@ import {
 import { hashOf } from "../../src/store/rows/content_hash.ts";
 import { identityOf } from "../../src/store/rows/identity.ts";
 import { SERVER_COLUMNS, serverValues } from "../../src/store/rows/server_values.ts";
-import { recordOf } from "../../src/store/rows/stored_record.ts";
+import { fieldOf, recordOf, type StoredRecord } from "../../src/store/rows/stored_record.ts";
 import type { Row, Value } from "../../src/store/database/database.ts";
 import { NASTY, record } from "./records.ts";
 
@@ -188,6 +191,7 @@ Deno.test("stored JSON has no NUL and no lone surrogate, neither in values nor i
     const parsed = JSON.parse(stored);
     assert(!/\\u0000|\\ud[89a-f]/.test(stored), stored.slice(0, 50));
     assertEquals(parsed[storable(text)][0], storable(text));
+    assertEquals(parsed.n, 1);
     assertEquals(storableJson(parsed), stored);
   }
   assertEquals(storableJson({ a: "🦆" }), '{"a":"🦆"}');
@@ -218,4 +222,39 @@ Deno.test("versions are sorted by their numbers, and names without case and widt
       assert(key.isWellFormed() && !key.includes("\0") && key.length <= 200);
     }
   }
+});
+
+Deno.test("each cell that another program broke is reported, and counts as empty", () => {
+  const row = rowOf(record(7, { players: ["Ann"], motd: "a" }));
+  const broken = (cells: Row) => {
+    const columns: string[] = [];
+    const read = recordOf({ ...row, ...cells }, ({ key, column }) => {
+      assertEquals(key, "127.0.0.1:7");
+      columns.push(column);
+    });
+    return [columns, read] as const;
+  };
+  assertEquals(broken({}), [[], recordOf(row)]);
+  const cases: [Partial<StoredRecord>, Value][] = [
+    [{ players: null, players_at: null }, "{"],
+    [{ players: null, players_at: null }, "[1]"],
+    [{ plugins: null }, '[{"name":"a"}]'],
+    [{ extras: null }, "[]"],
+    [{ flags: [] }, '"a"'],
+    [{ protocols: [] }, "null"],
+    [{ players_max: null }, 2.5],
+    [{ port: 0 }, "x"],
+    [{ missed_scans: 0 }, 0.5],
+    [{ first_seen: 0 }, -1],
+    [{ last_seen: 0 }, 1e15],
+    [{ changed_at: 0 }, "soon"],
+  ];
+  for (const [empty, cell] of cases) {
+    const [column] = Object.keys(empty);
+    assertEquals(broken({ [column]: cell } as Row), [[column], { ...recordOf(row), ...empty }]);
+  }
+  assertEquals([fieldOf("flags", '["cut"]'), fieldOf("players_max", 7)], [["cut"], 7]);
+  assertEquals([fieldOf("flags", "["), fieldOf("players_max", 2.5)], [null, null]);
+  const [columns, { host }] = broken({ host: "nowhere" });
+  assertEquals([columns, host], [["address"], "nowhere"]);
 });

@@ -1,6 +1,6 @@
 /**
- * Covers src/store/import_writer.ts, src/store/missing_servers.ts, src/store/opt_outs.ts and
- * src/store/scan_writer.ts.
+ * Covers src/store/import_writer.ts, src/store/missing_servers.ts, src/store/opt_outs.ts,
+ * src/store/parts/scan_parts.ts and src/store/scan_writer.ts.
  */
 import { assertEquals, assertRejects } from "@std/assert";
 import { parseAddress } from "../../src/core/address.ts";
@@ -9,6 +9,7 @@ import { storable, storableJson } from "../../src/store/rows/stored_values.ts";
 import { type Database, StoreError, timeParameter } from "../../src/store/database/database.ts";
 import { type ScanEndRow, Store } from "../../src/store/store.ts";
 import { writeImportedRecords } from "../../src/store/import_writer.ts";
+import { markMissing } from "../../src/store/missing_servers.ts";
 import { all, onEngines, SEEN, setClock, STATES, storedServers as servers } from "./databases.ts";
 import { NASTY, record, scanId } from "./records.ts";
 import { PROTOCOLS } from "../../src/protocols/list.ts";
@@ -217,6 +218,32 @@ onEngines("only probed servers can be missing: by range, by protocol, across pag
   assertEquals(spoke.length, 2); // each server once
   assertEquals(spoke[0], ["raknet", "query"]);
 });
+
+onEngines(
+  "while missing servers are marked, their scan has a heartbeat every 10 seconds, until another run takes over",
+  async (db) => {
+    let time = 10_000;
+    Object.assign(db, { now: () => time });
+    const store = storeOf(db);
+    await store.write(Array.from({ length: 3300 }, (_, i) => record(i + 1)));
+    await store.begin({ id: scanId(2), at: time, config: "{}" });
+    const broken = db.engine === "postgres" ? "'[1]'" : "'['";
+    await db.script(`update servers set protocols = ${broken} where port < 9`);
+    const includes = (_: unknown, port: number, protocols: readonly string[]) =>
+      protocols.length === (port < 9 ? 0 : 2);
+    const scan = {
+      ...{ scanId: scanId(2), since: time, at: time, downAfter: 3 },
+      coverage: { ranges: EVERYTHING, includes },
+      isCurrent() {
+        time += 5000; // each page of servers
+        return Promise.resolve(time < 30_000);
+      },
+    };
+    assertEquals(await markMissing(db, scan), 3000);
+    const scans = await all(db, "select heartbeat_at from scans where heartbeat_at is not null");
+    assertEquals(scans, [{ heartbeat_at: 20_000 }]);
+  },
+);
 
 onEngines(
   "the start and end of a scan are stored, and its part when it is complete",

@@ -4,8 +4,13 @@
  * Covers src/store/rows/.
  */
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import type { Database } from "../../src/store/database/database.ts";
+import type { BulkStatement, Database, Value } from "../../src/store/database/database.ts";
 import { identityOf } from "../../src/store/rows/identity.ts";
+import {
+  INSERT_OBSERVATION,
+  observationValues,
+  writeObservations,
+} from "../../src/store/rows/observation_rows.ts";
 import { writeImportedRecords } from "../../src/store/import_writer.ts";
 import { createTables } from "../../src/store/schema/create_tables.ts";
 import { Store } from "../../src/store/store.ts";
@@ -270,3 +275,23 @@ onConnections(
     assertEquals(kept, [{ n: 0 }]);
   },
 );
+
+onEngines("all writers insert observations in the order of servers and times", async (db) => {
+  await quick(db).write([1, 2, 3].map((port) => record(port)));
+  const inserted: unknown[] = [];
+  const { bulk } = db;
+  Object.assign(db, {
+    bulk(statement: BulkStatement, rows: readonly Value[][]) {
+      if (statement === INSERT_OBSERVATION) {
+        inserted.push(...rows.map(([server, at]) => [server, at]));
+      }
+      return bulk.call(db, statement, rows);
+    },
+  });
+  const keys = [[3, 7], [1, 9], [2, 5], [1, 4], [2, 8], [1, 6]];
+  await writeObservations(
+    db,
+    keys.map(([server, at]) => observationValues({ server, at, scan: 1 })),
+  );
+  assertEquals(inserted, [[1, 4], [1, 6], [1, 9], [2, 5], [2, 8], [3, 7]]);
+});

@@ -19,4 +19,32 @@ Deno.test("a cut reply may have cut texts and lists, but no cut numbers", () => 
   ]);
   assertEquals(changed({ players_max: 10, flags }, {}), ["players_max"]);
   assertEquals(changed({}, { map: "wor", flags: ["cut"] }), []);
+  assertEquals(changed({}, { map: "nether", flags }), ["map"]);
+  assertEquals(changed({ map: null }, { map: "wor", flags }), ["map"]);
+  // Another program has broken the flags of the row.
+  assertEquals(changed({ flags: null as never }, { map: null }), ["map"]);
+});
+
+Deno.test("the names at the start of a cut list have to be those of the whole list", () => {
+  const plugin = (name: string) => ({ name, version: "1" });
+  const whole = record(1, { plugins: ["a", "b", "c"].map(plugin) });
+  const changed = (plugins: string[] | null, flags: readonly string[], before = whole) =>
+    differencesOf(
+      before,
+      { ...whole, plugins: plugins?.map(plugin) ?? null, flags: [...flags] },
+      PROTOCOLS,
+    )
+      .map(({ event }) => event);
+  const cut = ["truncated"];
+  assertEquals(changed(["a", "b"], cut), []);
+  assertEquals(changed(["a", "cut in its name"], cut), []);
+  assertEquals(changed([], cut), []);
+  assertEquals(changed(null, cut), []);
+  assertEquals(changed(["x", "b"], cut), ["changed"]);
+  assertEquals(changed(["a", "x", "c"], cut), ["changed"]);
+  assertEquals(changed(["a", "b"], []), ["changed"]);
+  assertEquals(changed(["a"], cut, { ...whole, plugins: null }), ["changed"]);
+  // Software that ends every message too early: what both replies have is whole.
+  assertEquals(changed(["a", "b"], cut, { ...whole, flags: cut }), ["changed"]);
+  assertEquals(changed(null, cut, { ...whole, flags: cut }), []);
 });

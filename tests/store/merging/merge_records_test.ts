@@ -99,3 +99,35 @@ Deno.test("a protocol that was not queried keeps the columns that it fills, or p
   ]);
   assertEquals(mergeRecords(EARLIER, RAKNET, NONE), RAKNET);
 });
+
+Deno.test("software that no rule names in all replies together stays, unless the reply names other software", () => {
+  const softwareOf = (earlier: Partial<ServerRecord>, current: Partial<ServerRecord>) => {
+    const kept = { ...NONE, unqueried: ["query"] };
+    const { software, software_confidence: confidence } = mergeRecords(
+      { ...EARLIER, ...earlier },
+      { ...RAKNET, ...current },
+      kept,
+    );
+    return [software, confidence];
+  };
+  for (const extras of [EARLIER.extras, { raknet: { a: "1" } }, null]) {
+    const before = { extras };
+    assertEquals(softwareOf(before, {}), ["PocketMine-MP 5", "A"]); // the version is kept
+    assertEquals(softwareOf(before, { software: null, software_confidence: null }), [
+      "PocketMine-MP 5",
+      "A",
+    ]);
+    assertEquals(softwareOf(before, { software: "Nukkit" }), ["Nukkit", "B"]);
+    assertEquals(softwareOf(before, { software: "PocketMine" }), ["PocketMine", "B"]);
+    const unnamed = { ...before, software: null, software_confidence: null };
+    assertEquals(softwareOf(unnamed, {}), ["PocketMine-MP", "B"]);
+    // Neither is named by a rule: Query names the software in preference to RakNet.
+    const other = { software: "Nukkit", software_confidence: null };
+    assertEquals(softwareOf(before, other), ["Nukkit", null]);
+    assertEquals(softwareOf({ ...before, software_confidence: null }, other), [
+      "PocketMine-MP 5",
+      null,
+    ]);
+    assertEquals(softwareOf(unnamed, other), ["Nukkit", null]);
+  }
+});

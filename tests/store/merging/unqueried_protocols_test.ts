@@ -1,4 +1,7 @@
-/** Which columns a row keeps when a scan or a poll queries the server in some of its protocols only. */
+/**
+ * Covers src/store/merging/kept_columns.ts and src/store/merging/merge_records.ts: which columns a row
+ * keeps when a scan or a poll queries the server in some of its protocols only.
+ */
 import { assertEquals } from "@std/assert";
 import type { ServerRecord } from "../../../src/core/record.ts";
 import { mergeReplies } from "../../../src/inspect/merge.ts";

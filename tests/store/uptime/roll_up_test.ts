@@ -214,6 +214,18 @@ onEngines(
   },
 );
 
+onEngines("an hour is closed five minutes after its end", async (db) => {
+  await prepare(db);
+  await watchAll(db, 2, START, START + HOUR_MS);
+  const end = START + HOUR_MS;
+  const [before, after] = [end + 5 * 60_000 - 1, end + 5 * 60_000];
+  for (const [now, closed] of [[before, START], [after, end]]) {
+    assert(await rollUp(db, { now, between }));
+    const { closedUntil } = await readState(db);
+    assertEquals([closedUntil, (await readRollups(db)).size > 0], [closed, closed === end]);
+  }
+});
+
 onEngines("totals count the servers of one address and port once", async (db) => {
   await prepare(db);
   const store = new Store(db, between);

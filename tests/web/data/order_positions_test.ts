@@ -1,8 +1,11 @@
 /** Tests of src/store/queries/order_positions.ts: pages that begin at positions. */
 import { assert, assertEquals } from "@std/assert";
 import { SERVER_ORDERS, type ServerOrder } from "../../../src/store/queries/orders.ts";
-import { isPosition } from "../../../src/store/queries/order_positions.ts";
+import { isPosition, startAt } from "../../../src/store/queries/order_positions.ts";
 import { onEngines } from "../../store/databases.ts";
+import { addressSort } from "../../../src/store/rows/addresses.ts";
+import type { Database } from "../../../src/store/database/database.ts";
+import { parseAddress } from "../../../src/core/address.ts";
 import { fillServers } from "../oracle.ts";
 import { indexedData, passedOn } from "./indexed_data.ts";
 
@@ -55,5 +58,18 @@ onEngines("every position that a cursor may have leads to a page", async (databa
       const { servers } = await data.servers({ filters: {}, sort, limit: 3, cursor });
       assert(servers.length <= 3);
     }
+  }
+});
+
+Deno.test("PostgreSQL gets the address of a position, of both families", () => {
+  const postgres = { engine: "postgres" } as Database;
+  for (
+    const host of ["0.0.0.0", "9.8.7.6", "255.255.255.255", "::", "2001:db8::12:ff", "fe80::1"]
+  ) {
+    const position = [addressSort(host), 5, 7];
+    assert(isPosition("address", position), host);
+    const { keys } = startAt(postgres, "address", { direction: "after", position })!;
+    const [address, ...rest] = keys.map(({ values: [value] }) => value);
+    assertEquals([parseAddress(String(address)), ...rest], [parseAddress(host), 5, 7], host);
   }
 });

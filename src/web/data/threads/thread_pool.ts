@@ -1,5 +1,5 @@
 /**
- * Threads that answer questions. A thread whose answer takes too long is ended and replaced.
+ * Threads that answer questions. A thread that works too long on one is ended and replaced.
  *
  * @module
  */
@@ -28,7 +28,7 @@ export type StartThread = (events: ThreadEvents) => Thread;
 
 /** Limits of a pool, milliseconds. */
 export const LIMITS = {
-  /** A question is answered, or fails, within this time. */
+  /** A question is answered, or fails, within this time. A thread that works longer on it is ended. */
   answerMs: 2000,
   /** If a question waits longer for a thread, a further thread starts. */
   waitMs: 250,
@@ -43,7 +43,9 @@ interface Pending {
   readonly question: Question;
   readonly resolve: (result: unknown) => void;
   readonly reject: (error: Error) => void;
-  readonly cancelTimers: () => void;
+  cancelTimers: () => void;
+  /** Monotonic time at which a thread began to work on it, milliseconds. */
+  begun?: number;
 }
 
 /** A pool of threads that answer questions. */
@@ -68,7 +70,7 @@ export class ThreadPool implements Disposable {
       this.clock.after(LIMITS.answerMs, () => this.#expire(pending)),
       this.clock.after(LIMITS.waitMs, () => this.#waiting.includes(pending) && this.#start()),
     ];
-    const pending = {
+    const pending: Pending = {
       question,
       resolve,
       reject,
@@ -117,6 +119,7 @@ export class ThreadPool implements Disposable {
       const next = this.#waiting.shift();
       if (next === undefined) return;
       this.#threads.set(thread, next);
+      next.begun = this.clock.now();
       thread.post({ question: next.question });
     }
   }
@@ -144,13 +147,25 @@ export class ThreadPool implements Disposable {
     if (!this.#isClosed) this.#assign();
   }
 
-  /** Rejects a question that was not answered in time, and ends its thread. */
+  /** Rejects a question that was not answered in time. */
   #expire(pending: Pending): void {
     const place = this.#waiting.indexOf(pending);
     if (place >= 0) this.#waiting.splice(place, 1);
-    for (const [thread, current] of this.#threads) if (current === pending) this.#end(thread);
     this.#settle(pending, () => pending.reject(new DataError("slow", SLOW)));
+    for (const [thread, current] of this.#threads) {
+      if (current === pending) this.#endAfter(thread, pending);
+    }
     this.#assign();
+  }
+
+  /** Ends a thread when it has worked too long on a question, also on one that waited before. */
+  #endAfter(thread: Thread, pending: Pending): void {
+    const leftMs = pending.begun! + LIMITS.answerMs - this.clock.now();
+    if (leftMs <= 0) return this.#end(thread);
+    pending.cancelTimers = this.clock.after(leftMs, () => {
+      this.#end(thread);
+      this.#assign();
+    });
   }
 
   #end(thread: Thread): void {

@@ -94,6 +94,31 @@ Deno.test("a question that waits gets a further thread, and at most three exist,
   assertEquals(await next, [10]);
 });
 
+Deno.test("a thread is ended after its own work, not after the wait of its question", async () => {
+  const { clock, threads, pool, ask } = newPool();
+  using _ = pool;
+  const failed = Array.from({ length: 3 }, (_, i) => ask(i));
+  clock.move(LIMITS.waitMs);
+  const waited = ask(3);
+  clock.move(LIMITS.answerMs - LIMITS.waitMs - 1);
+  threads.forEach((thread) => thread.answer());
+  await Promise.all(failed);
+  clock.move(LIMITS.waitMs + 1); // it has waited for 1,749 ms, and was worked on for 251 ms
+  assertEquals((await assertRejects(() => waited, DataError)).trouble, "slow");
+  assertEquals(threads.map(({ isEnded }) => isEnded), [false, false, false]);
+  const next = ask(4);
+  threads[1].answer();
+  assertEquals(await next, [4]);
+  const last = ask(5);
+  threads[0].answer();
+  threads[1].answer();
+  assertEquals([await last, clock.timers], [[5], 0]);
+  const slow = Array.from({ length: 4 }, (_, i) => ask(i));
+  clock.move(LIMITS.answerMs);
+  await Promise.allSettled(slow);
+  assertEquals(threads.map(({ isEnded }) => isEnded), [true, true, true]);
+});
+
 Deno.test("a thread that fails rejects its question, and is replaced", async () => {
   const { threads, pool, ask } = newPool();
   using _ = pool;

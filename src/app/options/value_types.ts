@@ -264,7 +264,7 @@ export const CAP: ValueType<number | "off"> = valueType(
 /** A percentage, as a number from 0 to 1. */
 export const PERCENT: ValueType<number> = valueType("PERCENT", "a number from 0 to 100", (text) => {
   const value = /^\d+(\.\d+)?%?$/.test(text) ? parseFloat(text) : NaN;
-  return value >= 0 && value <= 100 ? value / 100 : undefined;
+  return value <= 100 ? value / 100 : undefined;
 });
 
 const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
@@ -273,7 +273,7 @@ const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 
 function parseTime(text: string): number | undefined {
   const [, digits, unit] = /^(\d+(?:\.\d+)?)(ms|s|m|h)$/.exec(text) ?? [];
   const value = Number(digits) * UNITS[unit];
-  return value >= 0 && value <= 30 * 24 * UNITS.h ? value : undefined;
+  return value <= 30 * 24 * UNITS.h ? value : undefined;
 }
 
 /** The shortest time that an option accepts. */

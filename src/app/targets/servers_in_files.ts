@@ -90,7 +90,6 @@ export function stored({ record, row }: ImportedServer, now: number): StoredReco
     return ms <= now ? ms : seen;
   };
   const seen = record.seen_at > now ? now : record.seen_at; // the clock of the row's writer was ahead
-  const missed = wholeNumber(row?.missed_scans) ?? 0;
   const online = row?.online === undefined ? true : [true, "true"].includes(row.online as string);
   const protocol = record.protocol || (record.protocols[0] ?? ""); // a file may lack that column
   return {
@@ -98,7 +97,7 @@ export function stored({ record, row }: ImportedServer, now: number): StoredReco
     protocol,
     seen_at: seen,
     online: protocol !== "" && online,
-    missed_scans: missed < 1e9 ? missed : 0,
+    missed_scans: Math.min(wholeNumber(row?.missed_scans) ?? 0, 1e9),
     first_seen: time(row?.first_seen),
     last_seen: time(row?.last_seen),
     players_at: record.players === null ? null : Math.min(seen, time(row?.players_at || undefined)),

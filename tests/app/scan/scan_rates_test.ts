@@ -59,3 +59,18 @@ Deno.test("a rate search starts at a low rate, and has an upper limit", () => {
   assertEquals([first, most! >= 1e6], [1000, true]);
   assertEquals(limitsOf("10.0.0.0/24", "--rate", "500").autoRate, undefined);
 });
+
+Deno.test("the limits of time and number have defaults, and options replace them", () => {
+  const of = (...args: [string, ...string[]]) => {
+    const { timeoutMs, cooldownMs, maxResults, maxRuntimeMs, streamLimits } = limitsOf(...args);
+    const { connectMs, firstByteMs, totalMs } = streamLimits;
+    return [timeoutMs, cooldownMs, maxResults, maxRuntimeMs, connectMs, firstByteMs, totalMs];
+  };
+  const usual = [1500, 5000, Infinity, Infinity, 3000, 5000, 10_000]; // as docs/reference.md says
+  assertEquals(of("10.0.0.0/24"), usual);
+  const times = ["--timeout", "700ms", "--cooldown", "2s", "--max-runtime", "1m"];
+  assertEquals(
+    of("10.0.0.0/24", ...times, "--max-results", "9"),
+    [700, 2000, 9, 60_000, 700, 700, 1400],
+  );
+});

@@ -28,3 +28,8 @@ Deno.test("a time of a row that is no number is replaced by that of the reply, a
 Deno.test("a time of a row that has not come yet is replaced by that of the reply", () => {
   assertEquals(stateOf(NOW + 1).slice(0, 3), [1000, 1000, 1000]);
 });
+
+Deno.test("the count of missed scans of a row stays a number that both databases can count up", () => {
+  const missed = (value: unknown) => stateOf(value)[3];
+  assertEquals([1e9 - 1, 1e9, 1e9 + 1, "9007199254740991"].map(missed), [1e9 - 1, 1e9, 1e9, 1e9]);
+});

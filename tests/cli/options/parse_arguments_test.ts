@@ -6,7 +6,7 @@ import { assert, assertEquals, assertThrows } from "@std/assert";
 import { readArgs, typedNames } from "../../../src/cli/options/parse_arguments.ts";
 import { readOptions } from "../command_line.ts";
 import { formatConfig, mergeOptions, parseConfig } from "../../../src/app/options/config_file.ts";
-import { type Command, COMMAND_NAMES } from "../../../src/app/options/commands.ts";
+import { type Command, COMMAND_NAMES, COMMANDS } from "../../../src/app/options/commands.ts";
 import { commandHelp, groupOverview, overview } from "../../../src/cli/options/help_text.ts";
 import { main } from "../../../src/cli/mod.ts";
 import { OPTIONS, optionsOf } from "../../../src/app/options/option_table.ts";
@@ -117,6 +117,18 @@ Deno.test("arguments that a command does not have are refused", async () => {
     const [code, text] = await withMessages(() => main(line.split(" ")));
     assertEquals([code, text.split("\n").length], [2, 2], line);
     assert(text.startsWith(`blocksweep: ${message}`), text);
+  }
+});
+
+Deno.test("a command takes as many arguments as its usage line names, and not one more", () => {
+  for (const command of COMMAND_NAMES) {
+    const [named] = COMMANDS[command].usage.split(/ (?:-|\[--|\[options)/);
+    if (named.includes("...") || command === "lan" || command === "fleet") continue; // these have hints
+    const count = named.split(" ").length - command.split(" ").length;
+    const words = Array.from({ length: count }, (_, i) => `word${i}`);
+    assertEquals(readArgs(command, words).words, words, command);
+    const more = () => readArgs(command, [...words, "x", "y"]);
+    assertThrows(more, InputError, 'Cannot use "x"', command);
   }
 });
 

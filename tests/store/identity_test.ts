@@ -1,10 +1,11 @@
 /** The rows of servers that are identified by a name.
  *
- * Covers src/store/rows/identity.ts and src/targets/requested_names.ts.
+ * Covers src/store/rows/identity.ts, src/store/rows/uuid.ts and src/targets/requested_names.ts.
  */
-import { assertEquals } from "@std/assert";
+import { assertEquals, assertMatch } from "@std/assert";
 import { ATTACHMENTS } from "../../src/core/record.ts";
 import { identityOf, parseServerName } from "../../src/store/rows/identity.ts";
+import { newEventId, uuidv7 } from "../../src/store/rows/uuid.ts";
 import {
   countObservations,
   serversOfHost,
@@ -45,6 +46,29 @@ Deno.test("parseServerName() returns the key of the server that a user names", (
   for (const text of ["", "no name", "a.example:0", "300.1.1.1", "10.0.0.0/8"]) {
     assertEquals(parseServerName(text), undefined, text);
   }
+});
+
+Deno.test("identities of scans and events begin with their time, and are UUIDs of version 7", () => {
+  const ones = new Uint8Array(10).fill(0xff);
+  const times = [0, 1, 2 ** 31, 2 ** 32 - 1, 2 ** 32, 1.7e12, 2 ** 44 + 5];
+  const make = [
+    (at: number) => uuidv7(at, new Uint8Array(10)),
+    (at: number) => uuidv7(at, ones),
+    newEventId,
+  ];
+  for (const newId of make) {
+    const ids = times.map(newId);
+    assertEquals(ids.toSorted(), ids);
+    for (const [i, id] of ids.entries()) {
+      assertMatch(id, /^[\da-f]{8}-[\da-f]{4}-7[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/);
+      assertEquals(parseInt(id.slice(0, 13).replace("-", ""), 16), times[i]);
+    }
+  }
+  assertEquals(uuidv7(0, ones).slice(14), "7fff-bfff-ffffffffffff");
+  const bytes = Uint8Array.from([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
+  assertEquals(uuidv7(0, bytes).slice(14), "7102-8304-05060708090a");
+  assertEquals(new Set(Array.from({ length: 1000 }, () => newEventId(5))).size, 1000);
+  for (const at of [-1, NaN, 2 ** 60]) assertEquals(parseInt(newEventId(at), 16), 0); // no time
 });
 
 onEngines("a name keeps its server and history when its address changes", async (db) => {

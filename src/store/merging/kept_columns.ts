@@ -141,10 +141,9 @@ function partsOf(
   known: ReadonlyMap<string, KnownServer>,
   scope: InterviewScope,
 ): Parts {
-  const { columns, state } = known.get(key) ?? {};
-  if (columns === undefined || state === undefined) {
-    return { unqueried: [], kept: [], columns: [], lacking: {} };
-  }
+  const server = known.get(key);
+  if (server?.state === undefined) return { unqueried: [], kept: [], columns: [], lacking: {} };
+  const { columns, state } = server;
   const { allProtocols, downAfter: limit = 1, dropped } = scope;
   const { protocols } = columns;
   const before = { flags: columns.flags ?? [] };

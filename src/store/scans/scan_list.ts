@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { parseAddress } from "../../core/address.ts";
 import {
   type Database,
   isInList,
@@ -11,7 +12,7 @@ import {
   timeParameter,
   type Value,
 } from "../database/database.ts";
-import { canonicalHost } from "../rows/addresses.ts";
+import { addressSort, canonicalHost } from "../rows/addresses.ts";
 import { readJson } from "../rows/json_cells.ts";
 import { storableUuid } from "../rows/stored_values.ts";
 import { STALE_MS } from "./scan_progress.ts";
@@ -191,19 +192,27 @@ function namesOf(config: string): Pick<StoredScan, "campaign" | "shard"> {
 }
 
 async function rangesOf(database: Database, { id }: Row): Promise<Ranges> {
-  const read = async (excluded: number) =>
-    await database.rows(
+  const read = async (excluded: number) => {
+    const rows = await database.rows(
       "select first, last, widened from scan_ranges where scan = ? and excluded = " +
         `${database.engine === "postgres" ? "?::integer::boolean" : "?"} ` +
         `order by first limit ${MAX_RANGES}`,
       [id, excluded],
     );
+    return rows.toSorted((a, b) => rangeOrder(a) < rangeOrder(b) ? -1 : 1);
+  };
   const [requested, excluded] = [await read(0), await read(1)];
   return {
     ranges: requested.map(rangeText),
     excluded: excluded.map(rangeText),
     widened: [...requested, ...excluded].some(({ widened }) => widened === 1),
   };
+}
+
+/** A text by which ranges are sorted as numbers: SQLite sorts addresses as texts. */
+function rangeOrder({ first }: Row): string {
+  const text = String(first);
+  return parseAddress(text) === undefined ? text : addressSort(text);
 }
 
 function rangeText({ first, last }: Row): string {

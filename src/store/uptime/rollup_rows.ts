@@ -80,7 +80,7 @@ export async function computeHour(
     return [[hour, 1, server, playerS, watchedS, onlineS, playersMin, playersMax]];
   });
   await deleteRows(database, 1, hour, servers);
-  await database.bulk(INSERT, rows.sort(([, , a], [, , b]) => Number(a) - Number(b)));
+  await database.bulk(INSERT, rows);
 }
 
 /**

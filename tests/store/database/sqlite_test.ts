@@ -215,6 +215,23 @@ Deno.test("the end of a scan is synced before it is reported", async () => {
   });
 });
 
+Deno.test("a stream has each row once, whether its integers fit into a number or not", async () => {
+  await using database = openSqlite(":memory:");
+  await database.script("create table numbers (n)");
+  const read = async () => {
+    const rows = await Array.fromAsync(database.stream("select n from numbers order by rowid"));
+    return rows.map(({ n }) => n);
+  };
+  assertEquals(await read(), []);
+  await database.script("insert into numbers values (1), (2), (3)");
+  assertEquals(await read(), [1, 2, 3]);
+  // The first one fits into a number without loss, the second one does not.
+  await database.script("insert into numbers values (4503599627370496), (9007199254740993), (6)");
+  assertEquals(await read(), [1, 2, 3, 2 ** 52, 2 ** 53, 6]);
+  await database.transaction(() => database.run("delete from numbers")); // the stream has ended
+  assertEquals(await read(), []);
+});
+
 Deno.test("flushing needs no descriptor once a scan has begun", async () => {
   await inFolder(async (folder) => {
     await using database = await open(`${folder}/a.db`);

@@ -1,6 +1,6 @@
 /**
- * Covers src/store/parts/campaign_scan.ts, src/store/parts/scan_parts.ts and
- * src/store/parts/part_list.ts.
+ * Covers src/store/parts/campaign_scan.ts, src/store/parts/scan_parts.ts, src/store/parts/part_list.ts
+ * and src/store/scans/scan_list.ts.
  */
 import { assertEquals } from "@std/assert";
 import { PROTOCOLS } from "../../../src/protocols/list.ts";

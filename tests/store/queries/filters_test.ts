@@ -1,4 +1,7 @@
-/** Covers src/store/queries/filters.ts: filters are compared with predicates of records. */
+/**
+ * Covers src/store/queries/filters.ts and src/store/queries/conditions.ts: filters are compared with
+ * predicates of records.
+ */
 import { assert, assertEquals } from "@std/assert";
 import type { ServerRecord } from "../../../src/core/record.ts";
 import { parseAddress } from "../../../src/core/address.ts";

@@ -3,7 +3,15 @@ import { assert, assertEquals } from "@std/assert";
 import type { Database } from "../../../src/store/database/database.ts";
 import { openSqlite } from "../../../src/store/database/sqlite.ts";
 import { conditionsOf, type ServerFilters } from "../../../src/store/queries/filters.ts";
-import { SERVER_ORDERS, type ServerOrder, startAfter } from "../../../src/store/queries/orders.ts";
+import { whereClause } from "../../../src/store/queries/order_index.ts";
+import {
+  orderBy,
+  type PageStart,
+  SERVER_ORDERS,
+  type ServerOrder,
+  sortKeys,
+  startAfter,
+} from "../../../src/store/queries/orders.ts";
 import { countUpTo, pageOf, STEPS as USUAL_STEPS } from "../../../src/store/queries/page.ts";
 import { createTables } from "../../../src/store/schema/create_tables.ts";
 import { createTextIndex, hasTextIndex } from "../../../src/store/schema/text_index.ts";
@@ -183,6 +191,57 @@ onEngines(
   "with a text index, a page is the same, in every order",
   (database) => compareByTextIndex(database, 1),
   longTest,
+);
+
+onEngines(
+  "a page of servers that an index in memory matches is the start of all of them, in both directions",
+  async (database) => {
+    await fill(database);
+    const methods = [
+      { expected: 0 },
+      { batch: 5, sorted: 0 },
+      { batch: 5, sorted: 1e6 },
+      { batch: 1e6 },
+    ].map((some) => ({ ...USUAL_STEPS, ...some }));
+    const idOf = async (filters: ServerFilters, sort: ServerOrder) => {
+      const { sql, values } = whereClause(await conditionsOf(database, filters));
+      const { table } = SERVER_ORDERS[sort];
+      const tables = "servers s join server_state t on t.server = s.id";
+      const order = orderBy(sort, sortKeys(database, sort));
+      const id = table === "s" ? "s.id" : "t.server";
+      const rows = await database.rows(`select ${id} as id from ${tables} ${sql} ${order}`, values);
+      return rows.map((row) => Number(row.id));
+    };
+    for (
+      const filters of [{}, { flag: ["cutShort"] }, { software: ["rare"] }, { minPlayers: 40 }]
+    ) {
+      const conditions = await conditionsOf(database, filters);
+      for (const sort of ORDERS) {
+        const sorted = await idOf(filters, sort);
+        const matching = new Set(sorted);
+        const matches = {
+          ...{ count: matching.size, all: SERVERS },
+          has: (id: number) => matching.has(id),
+          ids: () => [...matching].sort((a, b) => a - b),
+        };
+        for (const steps of methods) {
+          const find = (start?: PageStart) =>
+            pageOf(database, { conditions, sort, limit: LIMIT, start, matches }, steps);
+          const message = Deno.inspect({ filters, sort, steps });
+          assertEquals(await find(), sorted.slice(0, LIMIT), message);
+          for (const at of [0, LIMIT, sorted.length - 3]) {
+            const start = startAfter(database, sort, sorted[at]);
+            assertEquals(await find(start), sorted.slice(at + 1).slice(0, LIMIT), message);
+            assertEquals(
+              await find({ ...start, isBackwards: true }),
+              sorted.slice(0, at).toReversed().slice(0, LIMIT),
+              message,
+            );
+          }
+        }
+      }
+    }
+  },
 );
 
 onEngines("a text index has the texts of new, changed and removed servers", async (database) => {

@@ -1,6 +1,7 @@
-/** Covers src/store/scans/scan_ranges.ts. */
+/** Covers src/store/scans/scan_ranges.ts and src/store/scans/scan_list.ts. */
 import { assertEquals } from "@std/assert";
 import { mergedRanges } from "../../../src/store/scans/scan_ranges.ts";
+import { newestScans } from "../../../src/store/scans/scan_list.ts";
 import { Store } from "../../../src/store/store.ts";
 import { all, onEngines } from "../databases.ts";
 import { scanId } from "../records.ts";
@@ -47,5 +48,35 @@ onEngines(
       "1 127.0.0.1 127.0.0.1 0 1000",
       "1 127.0.0.5 127.0.0.6 0 2000",
     ]);
+  },
+);
+
+onEngines(
+  "the list of scans has at most 1,000 ranges of each, by number, and shows that they are widened",
+  async (db) => {
+    const store = new Store(db, () => Promise.resolve());
+    const shown = async () => {
+      const [{ ranges, excluded, widened }] = await newestScans(db, 1);
+      return [ranges.length, ranges[0], excluded, widened];
+    };
+    const single = (_: unknown, i: number) => ({ start: 2 * i, end: 2 * i + 1 });
+    const requested = Array.from({ length: 1001 }, single);
+    const start = { config: "{}", at: 1000 };
+    await store.begin({ ...start, id: scanId(1), addresses: { requested, excluded: [] } });
+    assertEquals(await shown(), [1000, "0.0.0.0", [], false]);
+    const some = [{ start: 5n, end: 6n }, ...[0, 50, 4].map((n) => single(n, n))];
+    await store.begin({
+      ...start,
+      id: scanId(2),
+      at: 2000,
+      addresses: { requested: some, excluded: some },
+    });
+    const [{ ranges, excluded: few }] = await newestScans(db, 1);
+    assertEquals(ranges, ["0.0.0.0", "0.0.0.8", "0.0.0.100", "::5"]);
+    assertEquals(few, ranges);
+    const excluded = Array.from({ length: 100_001 }, single);
+    const later = { ...start, at: 3000, id: scanId(3), addresses: { requested: [], excluded } };
+    await store.begin(later);
+    assertEquals(await shown(), [0, undefined, ["0.0.0.0-0.3.255.255"], true]);
   },
 );

@@ -107,6 +107,7 @@ export class OwnNetwork {
     for (const servers of [this.#responding, this.#failing, this.#stopped, this.#withheld]) {
       servers.delete(server);
     }
+    this.#rechecked = this.#rechecked.filter((one) => one !== server);
     this.skipped(server);
   }
 
@@ -208,8 +209,11 @@ export class OwnNetwork {
       isRecheck,
     };
     this.#check = check;
-    this.options.pollCanaries(canaries);
-    if (canaries.length === 0) this.#settle(check);
+    if (canaries.length === 0) return this.#settle(check);
+    // The poll whose result begins the check has to end first: its server may be a canary too.
+    this.options.clock.after(0, () => {
+      if (this.#check === check) this.options.pollCanaries([...check.pending]);
+    });
   }
 
   /**

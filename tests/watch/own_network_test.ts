@@ -15,8 +15,11 @@ import { PROTOCOLS } from "../../src/protocols/list.ts";
 const SECOND = 1000;
 const INTERVAL = 60 * SECOND;
 
-/** What happens to polls: a reply, no reply, or a refusal of the system. */
-type Weather = "reply" | "lost" | "refused";
+/**
+ * What happens to polls: a reply, no reply, a refusal of the system, a reply with an opt-out, or no
+ * probe for lack of descriptors.
+ */
+type Weather = "reply" | "lost" | "refused" | "opted out" | "not probed";
 
 interface Scene {
   readonly servers?: number;
@@ -69,9 +72,10 @@ async function watchWeather({ servers: count = 200, runMs, isKnown = true, weath
       const now = clock.now() - start;
       const what = weather(now, port);
       polls.push([now, port, what]);
-      await new Promise<void>((resolve) => clock.after(what === "reply" ? 10 : 3000, resolve));
+      const isSlow = what === "lost" || what === "refused";
+      await new Promise<void>((resolve) => clock.after(isSlow ? 3000 : 10, resolve));
       if (what === "reply") return rowOf(port);
-      return what === "lost" ? undefined : "unreachable";
+      return what === "lost" ? undefined : what === "refused" ? "unreachable" : what;
     },
   }));
   const offline = events.filter(([, event]) => event === "offline").map(([, , port]) => port);
@@ -187,4 +191,69 @@ Deno.test("a network that fails three times is reported three times", async () =
     false,
     true,
   ]);
+});
+
+Deno.test("a server that opts out while the watch is offline is polled no more, and rechecks continue", async () => {
+  let opted: number | undefined;
+  const { events, own, polls } = await watchWeather({
+    servers: 20,
+    runMs: 500 * SECOND,
+    weather: (ms, server) => {
+      if (ms < FROM || ms >= 400 * SECOND) return "reply";
+      if (ms < 200 * SECOND || opted !== undefined) return "lost";
+      opted = server;
+      return "opted out";
+    },
+  });
+  assertEquals(own.map(({ event }) => event), ["watcher_offline", "watcher_online"]);
+  assertEquals(events.map(([, event, server]) => [event, server]), [["opted_out", opted]]);
+  assertEquals(polls.filter(([, server]) => server === opted).at(-1)?.[2], "opted out");
+  // Each of the 19 others is rechecked every 25 s.
+  const rechecked = polls.filter(([ms]) => ms > 230 * SECOND && ms < 260 * SECOND);
+  assertEquals(new Set(rechecked.map(([, server]) => server)).size, 19);
+});
+
+for (const servers of [3, 20]) {
+  Deno.test(`a check of ${servers} servers ends when no descriptor is left for its polls`, async () => {
+    const { events, own } = await watchWeather({
+      servers,
+      runMs: 300 * SECOND,
+      weather: (ms) => ms < FROM ? "reply" : ms < 200 * SECOND ? "refused" : "not probed",
+    });
+    assertEquals(events, []);
+    assertEquals(own.map(({ event }) => event), ["watcher_offline", "watcher_online"]);
+    const { second } = own[1];
+    assert(second >= 200 && second <= 210, `online after ${second} s`);
+  });
+}
+
+Deno.test("one reply while the network is down does not end the rechecks", async () => {
+  let replies = 0;
+  const { events, own } = await watchWeather({
+    servers: 20,
+    runMs: 500 * SECOND,
+    weather: (ms) => {
+      if (ms < FROM || ms >= 400 * SECOND) return "reply";
+      return ms >= 200 * SECOND && replies++ === 0 ? "reply" : "lost";
+    },
+  });
+  assertEquals(events, []);
+  assertEquals(own.map(({ event }) => event), ["watcher_offline", "watcher_online"]);
+  const { second } = own[1];
+  assert(second >= 400 && second <= 412, `online after ${second} s`);
+});
+
+/** The polls that began at once, at the time at which most polls did. */
+function largestBurst<T extends readonly [ms: number, ...unknown[]]>(polls: readonly T[]): T[] {
+  const bursts = Object.values(Object.groupBy(polls, ([ms]) => ms)).map((burst) => burst!);
+  return bursts.reduce((a, b) => b.length > a.length ? b : a);
+}
+
+Deno.test("a check polls the 16 servers that replied last, and none whose last poll failed", async () => {
+  const { polls } = await watchWeather({
+    runMs: 160 * SECOND,
+    weather: (ms, server) => ms >= FROM && server % 8 !== 0 ? "lost" : "reply",
+  });
+  const burst = largestBurst(polls.filter(([ms]) => ms > FROM));
+  assertEquals(burst.map(([, , what]) => what), Array.from({ length: 16 }, () => "reply"));
 });

@@ -96,12 +96,12 @@ function compile(text: string, source: string): TextTemplate {
 }
 
 function compileJson(value: unknown, source: string, depth: number): JsonTemplate {
-  if (depth > DEEPEST) throw wrong(source, `it must have at most ${DEEPEST} levels`);
   if (typeof value === "string") {
     const template = compile(value, source);
     return (event) => template(event, (text) => text);
   }
   if (typeof value !== "object" || value === null) return () => value;
+  if (depth >= DEEPEST) throw wrong(source, `it must have at most ${DEEPEST} levels`);
   if (Array.isArray(value)) {
     const items = value.map((item) => compileJson(item, source, depth + 1));
     return (event) => items.map((item) => item(event));

@@ -1,5 +1,11 @@
 import { assert, assertEquals } from "@std/assert";
-import { eventSentence } from "../../../src/watch/webhook/event_sentence.ts";
+import {
+  endpointOf,
+  eventSentence,
+  hostOf,
+  playersOf,
+  serverOf,
+} from "../../../src/watch/webhook/event_sentence.ts";
 import { eachKind, NOW, offline } from "./events.ts";
 
 const asIs = (text: string) => text;
@@ -56,4 +62,55 @@ Deno.test("many columns and players are cut with a count", () => {
   const changes = Object.fromEntries(names.map((name) => [name, ["a".repeat(999), null]]));
   const text = eventSentence({ ...changed, changes } as unknown as typeof changed, asIs);
   assert(text.length < 600 && text.endsWith("→ none and 7 more"), text);
+});
+
+Deno.test("host, endpoint and name are those of the user, else of the server, and empty for the watch itself", () => {
+  const parts = (event: ReturnType<typeof offline>) =>
+    [hostOf, endpointOf, serverOf].map((part) => part(event, asIs));
+  assertEquals(parts(offline()), ["mc.example.org", "mc.example.org:25565", "Hypixel"]);
+  const nameless = offline({ requested_as: null, name: null });
+  assertEquals(parts(nameless), ["192.0.2.7", "192.0.2.7:25565", "192.0.2.7:25565"]);
+  for (const own of eachKind().slice(6)) assertEquals(parts(own), ["", "", "The watch"]);
+  // The longest name of DNS has 253 characters; a longer text is cut.
+  const long = (length: number) => hostOf(offline({ requested_as: "x".repeat(length) }), asIs);
+  assertEquals(long(253), "x".repeat(253));
+  assertEquals(long(254), `${"x".repeat(252)}…`);
+  const longest = `${"x".repeat(253)}:25565`;
+  assertEquals(endpointOf(offline({ requested_as: "x".repeat(253) }), asIs), longest);
+});
+
+Deno.test("an online event has players, their maximum and the version as far as the server gives them", () => {
+  const [online] = eachKind();
+  if (online.event !== "online") throw new Error(online.event);
+  const of = (server: Partial<typeof online.server>, offline_ms: number | null = null) => {
+    const event = { ...online, server: { ...online.server, ...server }, offline_ms };
+    return [eventSentence(event, asIs).replace(/^.*\) is online/, ""), playersOf(event)];
+  };
+  const none = { players_online: null, players_max: null, version: null };
+  assertEquals(of(none), ["", ""]);
+  assertEquals(of(none, 60_000), [" again after 60 s", ""]);
+  assertEquals(of({ ...none, players_online: 0 }), [", 0 players", "0"]);
+  assertEquals(of({ ...none, players_max: 20 }), ["", ""]);
+  assertEquals(of({ ...none, players_online: 3, players_max: 20 }), [", 3 of 20 players", "3"]);
+  assertEquals(of({ ...none, version: "1.21" }), [", version 1.21", ""]);
+});
+
+Deno.test("a player count that a reply lacks is an unknown number", () => {
+  const players = (counts: readonly [unknown, unknown], over: object = {}) => {
+    const event = { ...eachKind()[3], players_online: counts, joined: undefined, left: undefined };
+    return eventSentence({ ...event, ...over } as ReturnType<typeof offline>, asIs)
+      .replace(/^.*\) has /, "");
+  };
+  assertEquals(players([null, 1]), "1 player online (an unknown number before)");
+  assertEquals(players([2, null]), "an unknown number online (2 players before)");
+  assertEquals(
+    players([2, 1], { left: ["Ann", "Bob"], joined: ["Eve"] }),
+    "1 player online (2 players before); joined: Eve; left: Ann, Bob",
+  );
+  const names = ["a", "b", "c", "d", "e"];
+  assertEquals(players([5, 0], { left: names }).split("; ")[1], "left: a, b, c, d, e");
+  assertEquals(
+    players([6, 0], { left: [...names, "f"] }).split("; ")[1],
+    "left: a, b, c, d, e and 1 more",
+  );
 });

@@ -77,6 +77,23 @@ Deno.test("unusable templates are refused in one line that quotes no part of the
   );
 });
 
+Deno.test("a template may have 16,384 characters and 32 levels of lists and objects, and not more", () => {
+  assertEquals(parseTextTemplate("x".repeat(16_384), "t")(offline(), asIs).length, 16_384);
+  assertThrows(() => parseTextTemplate("x".repeat(16_385), "t"), InputError, "16,384 characters");
+  for (const [open, close] of [["[", "]"], ['{"a":', "}"]]) {
+    for (const inner of ['"{port}"', "[]", "{}"]) {
+      const levels = inner.startsWith('"') ? 32 : 31;
+      const nested = (count: number) => `${open.repeat(count)}${inner}${close.repeat(count)}`;
+      const render = parseJsonTemplate(nested(levels), "t");
+      assertEquals(
+        JSON.stringify(render(offline())),
+        nested(levels).replace("{port}", "25565"),
+      );
+      assertThrows(() => parseJsonTemplate(nested(levels + 1), "t"), InputError, "32 levels");
+    }
+  }
+});
+
 Deno.test("no name changes the form of a JSON template's document", () => {
   const template = { text: "{name} {change}", n: [1, null, true, "{port}"], __proto__x: {} };
   const render = parseJsonTemplate(JSON.stringify(template), "t.json");

@@ -103,6 +103,7 @@ function mutationsOf(ts: TypeScript, path: string, text: string): readonly Mutat
       case is.CallExpression: {
         const [first, second] = node.arguments;
         if (second === undefined || first.getText() === second.getText()) break;
+        if (/^Math\.(?:min|max)$/.test(node.expression.getText())) break; // the order is free
         const between = text.slice(first.end, second.getStart());
         found.push({
           operator: "arguments",

@@ -1,3 +1,8 @@
+/**
+ * Scans and queries of SQP, which other protocols suppress.
+ *
+ * Covers src/scan/sweep_stage/, src/scan/query_server.ts and src/inspect/suppressed_endpoints.ts.
+ */
 import { assert, assertEquals } from "@std/assert";
 import { type Endpoint, formatEndpoint } from "../../src/core/address.ts";
 import { audit } from "../../src/fleet/judge/audit.ts";

@@ -1,4 +1,8 @@
-/** Scans that verify servers. */
+/**
+ * Scans that verify servers.
+ *
+ * Covers src/inspect/run_interview.ts and src/inspect/verify_joinable.ts.
+ */
 import { assert, assertEquals } from "@std/assert";
 import { formatEndpoint } from "../../src/core/address.ts";
 import { audit } from "../../src/fleet/judge/audit.ts";

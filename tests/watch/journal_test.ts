@@ -237,6 +237,7 @@ function spanJournal(network: FakeNetwork) {
     spans: new Map<number, number>(),
     seen: [] as number[],
     states: [] as number[],
+    sizes: [] as number[], // of the writes of spans
   };
   const attempt = (work: () => void) =>
     list.away ? Promise.reject(new Error("gone")) : Promise.resolve(work());
@@ -252,6 +253,7 @@ function spanJournal(network: FakeNetwork) {
     },
     writeSpans: (spans) =>
       attempt(() => {
+        list.sizes.push(spans.length);
         for (const { startedAt, endedAt } of spans) list.spans.set(startedAt, endedAt);
       }),
   });
@@ -316,6 +318,7 @@ Deno.test("an outage of the watch ends its span, and each server is observed aft
       [start, start + 20_000],
       [start + 150_000, start + 200_000],
     ]);
+    assert(list.sizes.every((size) => size > 0), "no transaction is empty");
     assertEquals(list.seen, [start, start + 160_000]);
   })());
 });

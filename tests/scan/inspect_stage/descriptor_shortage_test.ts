@@ -1,4 +1,8 @@
-/** Scans on a machine without enough free descriptors. */
+/**
+ * Scans on a machine without enough free descriptors.
+ *
+ * Covers src/scan/inspect_stage/, src/inspect/run_interview.ts and src/inspect/verify_joinable.ts.
+ */
 import { assert, assertEquals } from "@std/assert";
 import type { DatagramSocket } from "../../../src/net/socket.ts";
 import { NO_FAULTS } from "../../../src/fleet/simulate/network/faults.ts";

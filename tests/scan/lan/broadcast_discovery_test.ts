@@ -7,7 +7,7 @@ import { broadcastOf, type LocalLink, type LocalNetwork } from "../../../src/sca
 import type { Protocol } from "../../../src/protocols/protocol.ts";
 import { raknetProtocol } from "../../../src/protocols/raknet/mod.ts";
 import { FakeNetwork } from "../../../src/testing/fake_network.ts";
-import { HOME, lookAround, lookAroundWell, OFFICE, put } from "./lan_harness.ts";
+import { HOME, LINK, lookAround, lookAroundWell, OFFICE, put } from "./lan_harness.ts";
 
 Deno.test("lan finds each server once, sends follow-ups, and drops opted-out servers", async () => {
   const network = new FakeNetwork(1, { loss: 0, duplication: 0.5, delay: 3, jitter: 5 });
@@ -93,6 +93,51 @@ Deno.test("lan reports why no ping was sent", async () => {
     refusals: ["ENETUNREACH"],
     found: [],
   });
+});
+
+Deno.test("lan reports each network that the system refuses, but no link without IPv6", async () => {
+  const refusedAt = async (refused: LocalNetwork | LocalLink, code: string) => {
+    const network = new FakeNetwork(1);
+    put(network, 0xc0a8010a, "bds");
+    const open = (one: LocalNetwork | LocalLink) => {
+      if (one === refused) throw Object.assign(new Error("refused"), { code });
+      return network.open("zone" in one ? 6 : 4, one.address);
+    };
+    const networks = [LINK, OFFICE, HOME];
+    const { refusals, found } = await lookAroundWell(network, { networks, open });
+    return [refusals, found.map(({ host }) => host)];
+  };
+  const found = ["192.168.1.10"];
+  assertEquals(await refusedAt(OFFICE, "EADDRNOTAVAIL"), [["EADDRNOTAVAIL"], found]);
+  assertEquals(await refusedAt(LINK, "EADDRNOTAVAIL"), [[], found]);
+  assertEquals(await refusedAt(LINK, "EMFILE"), [["EMFILE"], found]);
+});
+
+Deno.test("lan reports the refused sends of networks, and not those of links", async () => {
+  const sendsRefused = async (refused: LocalNetwork | LocalLink) => {
+    const network = new FakeNetwork(1);
+    const open = (one: LocalNetwork | LocalLink) => {
+      const socket = network.open("zone" in one ? 6 : 4, one.address);
+      if (one === refused) socket.errors.send.set("ENETUNREACH", 1);
+      return socket;
+    };
+    return (await lookAroundWell(network, { networks: [LINK, OFFICE], open })).refusals;
+  };
+  assertEquals(await sendsRefused(OFFICE), ["ENETUNREACH"]);
+  assertEquals(await sendsRefused(LINK), []);
+});
+
+Deno.test("lan works without a socket for announcements, and reports why", async () => {
+  const network = new FakeNetwork(1);
+  put(network, 0xc0a8010a, "bds");
+  const openGroup = () =>
+    Promise.reject(Object.assign(new Error("in use"), { code: "EADDRINUSE" }));
+  const { refusals, found } = await lookAroundWell(network, { openGroup });
+  assertEquals([refusals, found.length], [["EADDRINUSE"], 1]);
+  await assertRejects(
+    () => lookAround(new FakeNetwork(1), { openGroup: () => Promise.reject(new TypeError("bug")) }),
+    TypeError,
+  );
 });
 
 Deno.test("a host that replies from all its ports is interviewed at few of them", async () => {

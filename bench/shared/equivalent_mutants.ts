@@ -15,4 +15,14 @@ export const EQUIVALENT: readonly {
     line: "return isEqual(whole.slice(0, intact.length), intact);",
     why: "the comparison is symmetric",
   },
+  {
+    path: "src/web/data/search_cut.ts",
+    line: "for (let i = 0; i <= ids.length; i += PAGE) {",
+    why: "a query for no servers finds none",
+  },
+  {
+    path: "src/store/events/event_limits.ts",
+    line: "Math.max(Math.min(...limited.map(({ at }) => at)) - HOUR_MS, 0),",
+    why: "the maximum is the same in any order",
+  },
 ];

@@ -55,7 +55,7 @@ async function removeByServer(
 ): Promise<number> {
   const [{ last }] = await database.rows(`select max(server) as last from ${table}`);
   let removed = 0;
-  for (let from = 0; from < Number(last ?? 0) && !signal?.aborted; from += PAGE) {
+  for (let from = 0; from < Number(last) && !signal?.aborted; from += PAGE) {
     removed += await database.transaction(() =>
       database.run(
         `delete from ${table} where server > ? and server <= ? and ${isOld}`,

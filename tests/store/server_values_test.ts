@@ -16,7 +16,7 @@ import {
 import { hashOf } from "../../src/store/rows/content_hash.ts";
 import { identityOf } from "../../src/store/rows/identity.ts";
 import { SERVER_COLUMNS, serverValues } from "../../src/store/rows/server_values.ts";
-import { fieldOf, recordOf, type StoredRecord } from "../../src/store/rows/stored_record.ts";
+import { fieldOf, type ListedRecord, recordOf } from "../../src/store/rows/stored_record.ts";
 import type { Row, Value } from "../../src/store/database/database.ts";
 import { NASTY, record } from "./records.ts";
 
@@ -235,7 +235,7 @@ Deno.test("each cell that another program broke is reported, and counts as empty
     return [columns, read] as const;
   };
   assertEquals(broken({}), [[], recordOf(row)]);
-  const cases: [Partial<StoredRecord>, Value][] = [
+  const cases: [Partial<ListedRecord>, Value][] = [
     [{ players: null, players_at: null }, "{"],
     [{ players: null, players_at: null }, "[1]"],
     [{ plugins: null }, '[{"name":"a"}]'],

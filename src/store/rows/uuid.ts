@@ -23,8 +23,8 @@ export function uuidv7(wall: number, random: Uint8Array): string {
   const bytes = new Uint8Array(16);
   const view = new DataView(bytes.buffer);
   view.setUint16(0, Math.floor(wall / 2 ** 32));
-  view.setUint32(2, wall % 2 ** 32);
-  bytes.set(random.subarray(0, 10), 6);
+  view.setUint32(2, wall); // modulo 2 ** 32
+  bytes.set(random, 6);
   bytes[6] = 0x70 | bytes[6] & 0x0f;
   bytes[8] = 0x80 | bytes[8] & 0x3f;
   return bytes.toHex().replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");

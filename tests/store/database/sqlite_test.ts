@@ -218,8 +218,10 @@ Deno.test("the end of a scan is synced before it is reported", async () => {
 Deno.test("a stream has each row once, whether its integers fit into a number or not", async () => {
   await using database = openSqlite(":memory:");
   await database.script("create table numbers (n)");
+  const sql = "select n from numbers order by rowid";
   const read = async () => {
-    const rows = await Array.fromAsync(database.stream("select n from numbers order by rowid"));
+    const rows = await Array.fromAsync(database.stream(sql));
+    assertEquals(await all(database, sql), rows);
     return rows.map(({ n }) => n);
   };
   assertEquals(await read(), []);
@@ -230,6 +232,37 @@ Deno.test("a stream has each row once, whether its integers fit into a number or
   assertEquals(await read(), [1, 2, 3, 2 ** 52, 2 ** 53, 6]);
   await database.transaction(() => database.run("delete from numbers")); // the stream has ended
   assertEquals(await read(), []);
+});
+
+Deno.test("a stream and a snapshot read one state of the file while another program writes", async () => {
+  await inFolder(async (folder) => {
+    await using database = await open(`${folder}/a.db`);
+    await using other = await open(`${folder}/a.db`);
+    await database.script("create table numbers (n); insert into numbers values (1), (2)");
+    const sql = "select n from numbers";
+    const add = (n: number) => other.run("insert into numbers values (?)", [n]);
+    const seen: unknown[] = [];
+    for await (const { n } of database.stream(sql)) {
+      seen.push(n);
+      await add(7);
+    }
+    assertEquals(seen, [1, 2]);
+    const read = async () => (await database.rows(sql)).length;
+    assertEquals(await read(), 4);
+    const counts = await database.snapshot(async () => {
+      const before = await read();
+      await add(8);
+      return [
+        before,
+        await read(),
+        (await Array.fromAsync(database.stream(sql))).length,
+        await read(),
+      ];
+    });
+    assertEquals(counts, [4, 4, 4, 4]);
+    assertEquals(await read(), 5);
+    await database.transaction(() => database.run("delete from numbers"));
+  });
 });
 
 Deno.test("flushing needs no descriptor once a scan has begun", async () => {

@@ -57,13 +57,13 @@ onEngines(
     const store = new Store(db, () => Promise.resolve());
     const shown = async () => {
       const [{ ranges, excluded, widened }] = await newestScans(db, 1);
-      return [ranges.length, ranges[0], excluded, widened];
+      return [ranges.length, ranges.slice(0, 1), excluded, widened];
     };
     const single = (_: unknown, i: number) => ({ start: 2 * i, end: 2 * i + 1 });
     const requested = Array.from({ length: 1001 }, single);
     const start = { config: "{}", at: 1000 };
     await store.begin({ ...start, id: scanId(1), addresses: { requested, excluded: [] } });
-    assertEquals(await shown(), [1000, "0.0.0.0", [], false]);
+    assertEquals(await shown(), [1000, ["0.0.0.0"], [], false]);
     const some = [{ start: 5n, end: 6n }, ...[0, 50, 4].map((n) => single(n, n))];
     await store.begin({
       ...start,
@@ -77,6 +77,6 @@ onEngines(
     const excluded = Array.from({ length: 100_001 }, single);
     const later = { ...start, at: 3000, id: scanId(3), addresses: { requested: [], excluded } };
     await store.begin(later);
-    assertEquals(await shown(), [0, undefined, ["0.0.0.0-0.3.255.255"], true]);
+    assertEquals(await shown(), [0, [], ["0.0.0.0-0.3.255.255"], true]);
   },
 );

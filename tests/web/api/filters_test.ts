@@ -1,4 +1,6 @@
-/** Tests of src/web/api/filters.ts and src/web/api/parameters.ts. */
+/**
+ * Tests of src/web/api/filters.ts, src/web/api/parameters.ts and src/web/data/dashboard_filters.ts.
+ */
 import { assertEquals, assertThrows } from "@std/assert";
 import { FILTER_PARAMETERS, filterQuery, readFilters } from "../../../src/web/api/filters.ts";
 import { MAX_VALUES, ParameterError } from "../../../src/web/api/parameters.ts";

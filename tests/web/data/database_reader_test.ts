@@ -220,12 +220,15 @@ onEngines("a server index follows new, changed, polled and removed servers", asy
   await compareCounts(data, await everyServer(database, placeOf));
 });
 
-/** A database that counts the rows of its answers. */
-function counting(
-  database: Database,
-): { readonly database: Database; readonly rows: () => number } {
-  let read = 0;
+/** A database that counts its queries, and the rows of their answers. */
+function counting(database: Database): {
+  readonly database: Database;
+  readonly rows: () => number;
+  readonly queries: () => number;
+} {
+  let [read, queries] = [0, 0];
   const rows: Database["rows"] = async (...query) => {
+    queries++;
     const found = await database.rows(...query);
     read += found.length;
     return found;
@@ -234,8 +237,27 @@ function counting(
     const member = Reflect.get(database, name, database);
     return name === "rows" ? rows : typeof member === "function" ? member.bind(database) : member;
   };
-  return { database: new Proxy<Database>(database, { get }), rows: () => read };
+  const counted = new Proxy<Database>(database, { get });
+  return { database: counted, rows: () => read, queries: () => queries };
 }
+
+onEngines("a page reads as few rows as possible, and with as few queries", async (database) => {
+  await fillServers(database);
+  const { serverIndex: { memory } } = await indexedData(database);
+  const read = async (filters: DashboardFilters, serverIndex?: CachedServerIndex) => {
+    const { database: counted, rows, queries } = counting(database);
+    const query = { filters, sort: "address", limit: 3 } as const;
+    await readPage(counted, serverIndex, query, placeOf);
+    return { rows: rows(), queries: queries() };
+  };
+  for (const filters of [{}, { online: true }]) {
+    const { rows } = await read(filters, new CachedServerIndex(memory));
+    assert(rows < 60, `${rows} rows: ${Deno.inspect(filters)}`);
+  }
+  assert((await read({})).rows < 60);
+  const { queries } = await read({ text: "absent" }); // all servers are read
+  assert(queries < 10, `${queries} queries`);
+});
 
 onEngines(
   "a server index reads changes that are up to five seconds older than the newest, and no others",
@@ -390,6 +412,32 @@ onEngines("the map counts servers by address, and shows scanned space", async (d
     ["10.1.44.0", 2],
   ]);
   assertEquals((await scanned("10.1.0.0", 16)).length, 65_536);
+});
+
+onEngines("scanned space follows new exclusions, and leaves out IPv6", async (database) => {
+  const store = new Store(database, () => Promise.resolve());
+  const single = (text: string) => {
+    const start = parseAddress(text) as number;
+    return { start, end: start + 1 };
+  };
+  const six = { start: 5n, end: 1n << 100n };
+  const start = { id: scanId(1), at: 1, config: "{}" };
+  const [first, second] = ["10.0.0.0", "10.0.255.255"].map(single);
+  const requested = [first, second, six];
+  await store.begin({ ...start, addresses: { requested, excluded: [] } });
+  const { data } = await indexedData(database);
+  const scanned = async () => {
+    const square = { address: first.start, prefix: 16 } as const;
+    const { cells, values } = await data.map({ square, layer: "scanned", filters: {} });
+    return cells.map((cell, i) => [cell, values[i]]);
+  };
+  assertEquals(await scanned(), [[0, 1], [65_535, 1]]);
+  await store.begin({ ...start, runAt: 2, addresses: { requested, excluded: [second, six] } });
+  assertEquals(await scanned(), [[0, 1], [65_535, 2]]);
+  if (database.engine === "postgres") return; // it has no broken addresses
+  await database.script("update scan_ranges set last = 'x' where first = '10.0.0.0'");
+  await store.begin({ ...start, runAt: 3 });
+  assertEquals(await scanned(), [[65_535, 2]]);
 });
 
 /** The cells of a map, from rows in memory. */

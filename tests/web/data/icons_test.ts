@@ -25,7 +25,11 @@ const ICONS: readonly (readonly [base64: string, isShown: boolean])[] = [
   [pngOf(128, 1).toBase64(), true],
   [pngOf(129, 64).toBase64(), false],
   [pngOf(0, 64).toBase64(), false],
+  [pngOf(64, 64).subarray(0, 33).toBase64(), true], // the header and no more
   [pngOf(64, 64).subarray(0, 32).toBase64(), false],
+  [pngOf(64, 129).toBase64(), false],
+  [pngOf(64, 0).toBase64(), false],
+  [pngOf(1, 128).toBase64(), true],
   [svg.toBase64(), false],
   ["no base64!", false],
   ["", false],

@@ -1,6 +1,7 @@
 /**
  * Covers src/web/data/history/read_history.ts, src/web/data/trends.ts, src/web/data/server_details.ts,
- * src/web/data/overview.ts and src/web/data/icons.ts.
+ * src/web/data/overview.ts, src/web/data/icons.ts, src/web/data/events.ts and
+ * src/web/data/database_reader.ts.
  */
 import { assert, assertEquals } from "@std/assert";
 import { ATTACHMENTS, type RecordWithAttachments } from "../../../src/core/record.ts";
@@ -228,6 +229,12 @@ onEngines(
     assertEquals(await data.finds("no scan", 2), []);
     assertEquals((await data.scan(scanId(1)))?.state, "stale");
     assertEquals((await data.scans()).map(({ scan_id }) => scan_id), [scanId(1)]);
+    const running = async (...ids: string[]) =>
+      (await data.runningScans(ids)).map(({ scan_id }) => scan_id);
+    assertEquals(await running(), [scanId(1)]);
+    const ended = { since: 1000, at: 2000, state: "finished", downAfter: 3 } as const;
+    await store.end({ ...ended, id: scanId(1), probesSent: 9, replies: 3, found: 3 });
+    assertEquals([await running(), await running(scanId(1))], [[], [scanId(1)]]);
   },
 );
 
@@ -247,6 +254,26 @@ onEngines("every server of a database with hostile values is read", async (datab
   }
   assert((await data.events({ limit: 100 })).events.length > 0);
 });
+
+onEngines(
+  "events are found by the number of a server, by its key, and by its name",
+  async (database) => {
+    const store = new Store(database, () => Promise.resolve());
+    await store.write([record(1), record(2), record(2, { requested_as: "a.example" })]);
+    const data = dataOf(database);
+    const named = async (server: number | string) =>
+      (await data.events({ server, limit: 10 })).events.map(({ server }) => server).sort();
+    assertEquals(await named(await idOf(database, 1)), ["127.0.0.1:1"]);
+    assertEquals(await named("127.0.0.1:1"), ["127.0.0.1:1"]);
+    assertEquals(await named("A.example:2"), ["a.example:2"]);
+    for (const absent of ["127.0.0.1:3", "b.example", "no name"]) {
+      assertEquals(
+        await named(absent),
+        [],
+      );
+    }
+  },
+);
 
 onEngines("numbers and kinds that no database can have are not found", async (database) => {
   await happen(database);

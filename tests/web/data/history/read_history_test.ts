@@ -1,3 +1,7 @@
+/**
+ * Covers src/web/data/history/read_history.ts, src/web/data/history/points.ts and
+ * src/web/data/history/watched_periods.ts: steps, and days that were pruned.
+ */
 import { assertEquals } from "@std/assert";
 import { DAY_MS, HOUR_MS } from "../../../../src/store/uptime/rollup_hours.ts";
 import { readHistory } from "../../../../src/web/data/history/read_history.ts";

@@ -1,9 +1,14 @@
-/** Covers src/store/history_queries.ts. */
-import { assertEquals } from "@std/assert";
+/** Covers src/store/history_queries.ts and src/store/server_queries.ts. */
+import { assert, assertEquals } from "@std/assert";
+import { parseAddress } from "../../src/core/address.ts";
 import type { Database } from "../../src/store/database/database.ts";
 import {
+  allEndpoints,
+  allServers,
   countServers,
+  lastServerId,
   selectServers,
+  serversAfter,
   type ServerSelection,
   STORED_FIELDS,
 } from "../../src/store/server_queries.ts";
@@ -197,3 +202,49 @@ onEngines(
     assertEquals(await serverWithKey(db, "' or ''='"), undefined);
   },
 );
+
+onEngines("all servers, those after a number, and all endpoints are streamed", async (db) => {
+  assertEquals(await lastServerId(db), 0);
+  assertEquals(await Array.fromAsync(allEndpoints(db)), []);
+  await fill(db);
+  await new Store(db, () => Promise.resolve()).write([
+    record(5, { host: "2001:db8::1", requested_as: "a.example", protocols: ["slp"] }),
+  ]);
+  const last = await lastServerId(db);
+  const portsOf = async (servers: AsyncIterable<{ port: number }>) =>
+    (await Array.fromAsync(servers)).map(({ port }) => port);
+  assertEquals((await portsOf(allServers(db))).sort(), [1, 2, 3, 4, 5]);
+  assertEquals(await portsOf(serversAfter(db, 0)), [1, 2, 3, 4, 5]);
+  assertEquals(await portsOf(serversAfter(db, last - 2)), [4, 5]);
+  assertEquals(await portsOf(serversAfter(db, last)), []);
+  const endpoints = (await Array.fromAsync(allEndpoints(db))).toSorted((a, b) =>
+    a.endpoint.port - b.endpoint.port
+  );
+  assertEquals([endpoints[0], endpoints[4]], [
+    {
+      endpoint: { address: 0x7f000001, port: 1 },
+      protocols: ["raknet", "query"],
+      requestedAs: null,
+    },
+    {
+      endpoint: { address: parseAddress("2001:db8::1")!, port: 5 },
+      protocols: ["slp"],
+      requestedAs: "a.example",
+    },
+  ]);
+  assert(endpoints[0].protocols === endpoints[1].protocols, "equal lists use memory once");
+  await db.script("update servers set protocols = '{}' where port = 1");
+  if (db.engine === "sqlite") await db.script("update servers set address = 'x' where port = 2");
+  const broken: string[] = [];
+  const read = allEndpoints(db, ({ key, column }) => broken.push(`${key} ${column}`));
+  const found = (await Array.fromAsync(read)).map(({ endpoint, protocols }) =>
+    `${endpoint.port} ${protocols}`
+  );
+  const all = ["1 ", "2 raknet,query", "3 raknet,query", "4 raknet,query", "5 slp"];
+  const isSqlite = db.engine === "sqlite";
+  assertEquals(found.sort(), all.filter((one) => !isSqlite || !one.startsWith("2")));
+  assertEquals(broken.sort(), [
+    "127.0.0.1:1 protocols",
+    ...isSqlite ? ["127.0.0.1:2 address"] : [],
+  ]);
+});

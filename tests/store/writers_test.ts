@@ -293,5 +293,11 @@ onEngines("all writers insert observations in the order of servers and times", a
     db,
     keys.map(([server, at]) => observationValues({ server, at, scan: 1 })),
   );
-  assertEquals(inserted, [[1, 4], [1, 6], [1, 9], [2, 5], [2, 8], [3, 7]]);
+  assertEquals(inserted.splice(0), [[1, 4], [1, 6], [1, 9], [2, 5], [2, 8], [3, 7]]);
+  // Neither a reply to an unknown scan nor a server that never replied is observed.
+  await quick(db).write([record(4, { scan_id: "no identity" })]);
+  const state = { online: false, missed_scans: 0, first_seen: 5, last_seen: 9 };
+  const silent = { ...record(5, { protocol: "", protocols: [], scan_id: scanId(2) }), ...state };
+  await writeImportedRecords(db, [silent], PROTOCOLS);
+  assertEquals([inserted, (await storedServers(db)).length], [[], 5]);
 });

@@ -25,7 +25,6 @@ async function removeOrphanedIcons(
   database: Database,
   hashes: readonly string[],
 ): Promise<number> {
-  if (hashes.length === 0) return 0;
   if (database.engine === "postgres") {
     // A writer stores a server before its icon. The lock waits for writers that have stored an icon,
     // and makes the others wait. Without the lock, this statement would not see their servers.

@@ -1,4 +1,7 @@
-/** Covers src/store/database/database.ts, src/store/database/sqlite_rows.ts and src/store/schema/create_tables.ts. */
+/**
+ * Covers src/store/database/database.ts, src/store/database/sqlite_rows.ts, src/store/open_store.ts and
+ * src/store/schema/create_tables.ts.
+ */
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { InputError } from "../../../src/core/errors.ts";
 import { StoreError, Unavailable } from "../../../src/store/database/database.ts";

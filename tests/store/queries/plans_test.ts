@@ -171,3 +171,29 @@ onEngines("a page by players begins in the range of a filter by players", async 
     assertEquals(statements.length, 1, Deno.inspect(statements));
   }
 });
+
+onEngines(
+  "a page of one version or network, in its order, reads only its range",
+  async (database) => {
+    const store = new Store(database, () => Promise.resolve());
+    await store.write(
+      Array.from({ length: 300 }, (_, i) =>
+        i < 297
+          ? record(1, {
+            host: `10.0.${i % 9}.${i % 200}`,
+            version: "1.2",
+            requested_as: `s${i}.example`,
+          })
+          : record(1, { host: `10.9.0.${i % 3}`, version: "1.3" })),
+    );
+    const cases = [["version", { version: ["1.3"] }], ["address", {
+      network: ["10.9.0.0/16"],
+    }]] as const;
+    for (const [sort, filters] of cases) {
+      const statements = await statementsOf(database, filters, sort, USUAL_STEPS);
+      assertEquals(statements.length, 1, Deno.inspect(statements));
+      const conditions = await conditionsOf(database, filters);
+      assertEquals((await pageOf(database, { conditions, sort, limit: 5 })).length, 3);
+    }
+  },
+);

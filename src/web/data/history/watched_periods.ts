@@ -86,7 +86,7 @@ async function withSealed(
   const points = await uptimePoints(database, id, startOf(from, DAY_MS), end);
   const sealed = points
     .map(({ at, hours, watchedS }) => ({ from: at, to: at + hours * HOUR_MS, watchedS }))
-    .filter((one) => one.watchedS > 0 && one.to > from && one.watchedS > knownS(one, watched));
+    .filter((one) => one.watchedS > knownS(one, watched));
   return [...watched, ...sealed];
 }
 

@@ -79,6 +79,8 @@ onEngines("days that were watched stay so when they are pruned", async (db) => {
   const before = await Promise.all(recent.map(([from, to]) => unwatched(from, to)));
   assertEquals(before, [[[2, 2.25], [2.5, 4]], [[2, 2.25], [2.5, 4]], [], []]);
   const until = await sealHours(db, day(8));
+  // Final days of which all rows are still known stay watched in parts.
+  assertEquals(await Promise.all(recent.map(([from, to]) => unwatched(from, to))), before);
   await downsampleObservations(db, { hourly: until, daily: until }, between);
   await db.run(`delete from observations where at < ${timeParameter(db)}`, [until]);
   await removeHours(db, until, between);

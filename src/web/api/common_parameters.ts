@@ -87,9 +87,11 @@ export function time(description: string) {
     "Unix milliseconds, or a date and time in UTC such as 2026-01-31T23:59",
     { type: ["integer", "string"], minimum: 0, maximum: MAX_TIME, maxLength: 19 },
     (text) => {
-      const date = /^(\d{4}-\d\d-\d\d)(T\d\d:\d\d(?::\d\d)?)?$/.exec(text);
+      const date = /^(\d{4}-\d\d-(\d\d))(T\d\d:\d\d(?::\d\d)?)?$/.exec(text);
       if (date === null) return number.read(text) as number | undefined;
-      const at = Date.parse(`${date[1]}${date[2] ?? "T00:00"}Z`);
+      const [, day, dayOfMonth, clock = "T00:00"] = date;
+      if (new Date(day).getUTCDate() !== Number(dayOfMonth)) return undefined; // February 31
+      const at = Date.parse(`${day}${clock}Z`);
       return at >= 0 ? at : undefined; // NaN too
     },
   );

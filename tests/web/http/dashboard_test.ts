@@ -122,6 +122,8 @@ Deno.test("wrong parameters get 400, and the answer names them", async () => {
       ["map?min_players=5&max_players=4", "min_players"],
       ["events?server=..", "server"],
       ["events?from=2026-13-01", "from"],
+      ["events?from=2026-02-31T00:00", "from=2026-02-31T00:00"],
+      ["events?to=2025-02-29", "to=2025-02-29"],
       ["events?from=2000&to=1000", "from"],
       ["api/events?from=2026-01-02T00:00&to=2026-01-01", "from"],
       ["api/servers/1/events?from=2&to=1", "from"],

@@ -218,6 +218,13 @@ Deno.test("the reader of elements finds what is wrong", () => {
   }
 });
 
+Deno.test("each time of a server is a date, not a number of milliseconds", () => {
+  const texts = HARMLESS.get("/servers/7")!.replace(/<(script|pre)\b.*?<\/\1>/gs, "")
+    .replace(/<[^>]*>/g, " ");
+  assertEquals(texts.match(/\b\d{13}\b/g), null);
+  assert(/players at *2026-01-31 12:00:00 UTC/.test(texts));
+});
+
 Deno.test("uptime stands beside the time that was watched", () => {
   const html = HARMLESS.get("/servers/7")!.replace(/<[^>]*>/g, "");
   assert(html.includes("Uptime, 30 days50 %of 1 min 40 s watched"));

@@ -65,13 +65,18 @@ export async function showEvents(
     reportLine(`blocksweep: ${event.reason}; it is left out`);
   };
   const selection = { server, limit, onBroken };
-  const events = await reading(async () => {
-    if (after !== undefined) return await eventsAfter(database, after, selection);
-    if (follow) return await lastEvents(database, selection);
+  const oneMore = { ...selection, limit: limit + 1 };
+  const found = await reading(async () => {
+    if (follow && after === undefined) return await lastEvents(database, selection);
+    if (after !== undefined) {
+      return await eventsAfter(database, after, follow ? selection : oneMore);
+    }
     const servers = server === undefined ? undefined : [server];
-    return (await newestEvents(database, { ...selection, servers })).events;
+    return (await newestEvents(database, { ...oneMore, servers })).events;
   });
+  const events = found.slice(0, limit);
   for (const event of events) await show(event);
+  if (found.length > limit) reportLine(moreLine(events, after !== undefined));
   const heldUp = await reading(() => countHeldUp(database, selection));
   if (heldUp > 0) reportLine(heldUpLine(heldUp));
   if (!follow) return EXIT.done;
@@ -87,6 +92,14 @@ export async function showEvents(
     for await (const event of followEvents(database, position, options)) await show(event);
   });
   return EXIT.interrupted;
+}
+
+/** How to see the events that were not shown. */
+function moreLine(events: readonly StoredEvent[], isAfter: boolean): string {
+  const { tx, seq } = events.at(-1)!;
+  return isAfter
+    ? `${countOf(events.length, "event")}; --after ${tx}-${seq} shows later ones`
+    : `the newest ${countOf(events.length, "event")}; raise --limit for more`;
 }
 
 /** Why the newest events are missing. */

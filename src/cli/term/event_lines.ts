@@ -76,6 +76,12 @@ function storedText({ kind, data }: StoredEvent): string {
     return typeof offlineMs === "number" ? `after ${roughDuration(offlineMs)}` : "new";
   }
   if (kind === "offline" && typeof misses === "number") return `${misses} without a reply in a row`;
+  if (kind === "watcher_offline") {
+    return others.reason === "no_route" ? "no route to servers" : "no server replies";
+  }
+  if (kind === "watcher_online" && typeof offlineMs === "number") {
+    return `servers reply again after ${roughDuration(offlineMs)}`;
+  }
   const values = [...Object.entries(Object(changes)), ...Object.entries(others)]
     .map(([name, value]) =>
       `${name} ${

@@ -35,6 +35,14 @@ Deno.test("history --events shows, selects and follows the events of a database"
       "1970-01-01 00:00:02  online     127.0.0.1:2            new",
       "1970-01-01 00:00:01  online     127.0.0.1:1            new",
     ]);
+    const hint = async (...args: string[]) =>
+      (await run(["history", path, "--events", ...args], { permissions })).stderr.trim();
+    assertEquals(await hint("--limit", "2"), "the newest 2 events; raise --limit for more");
+    assertEquals(await hint("--limit", "3"), "");
+    assertEquals(
+      await hint("--after", "0-1", "--limit", "1"),
+      "1 event; --after 0-2 shows later ones",
+    );
     const json = (await shown("--json", server, "--limit", "1")).map((line) => JSON.parse(line));
     const { id, ...last } = json[0];
     assertEquals(id[14], "7");
@@ -105,6 +113,15 @@ Deno.test("events of a machine whose clock is slow are followed without repetiti
   } finally {
     await Deno.remove(folder, { recursive: true });
   }
+});
+
+Deno.test("a line tells why a watch was offline, and for how long", () => {
+  const base = { tx: "0", seq: 1, id: "", at: 0, scan_id: null, name: null, server: null };
+  const line = (kind: string, data: unknown) =>
+    storedEventLine({ ...base, kind, data } as never).split(/\s{2,}/).at(-1);
+  assertEquals(line("watcher_offline", { since: 5, reason: "no_route" }), "no route to servers");
+  assertEquals(line("watcher_offline", { since: 5, reason: "no_reply" }), "no server replies");
+  assertEquals(line("watcher_online", { offline_ms: 47132 }), "servers reply again after 47 s");
 });
 
 Deno.test("an event that another program wrote is one line, whatever it contains", () => {

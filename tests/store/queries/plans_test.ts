@@ -1,11 +1,12 @@
 /** Covers src/store/queries/: the query plans of both engines. */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import type { Database } from "../../../src/store/database/database.ts";
 import { conditionsOf, type ServerFilters } from "../../../src/store/queries/filters.ts";
 import { SERVER_ORDERS, type ServerOrder } from "../../../src/store/queries/orders.ts";
 import { pageOf, type PageSteps, STEPS as USUAL_STEPS } from "../../../src/store/queries/page.ts";
+import { createTables } from "../../../src/store/schema/create_tables.ts";
 import { Store } from "../../../src/store/store.ts";
-import { onEngines } from "../databases.ts";
+import { connect, onEngines, postgresTest } from "../databases.ts";
 import { record } from "../records.ts";
 
 const FILTERS: readonly ServerFilters[] = [
@@ -145,6 +146,13 @@ onEngines(
     }
   },
 );
+
+postgresTest("PostgreSQL: the planner knows that no address has opted out", async (url) => {
+  await using database = await connect(url);
+  await createTables(database);
+  const [{ "QUERY PLAN": plan }] = await database.rows("explain select * from opt_outs");
+  assertStringIncludes(String(plan), "rows=1 ");
+});
 
 onEngines(
   "server_totals has the number of servers, and the players of those online",

@@ -19,7 +19,7 @@ import { storable, storableTime } from "./rows/stored_values.ts";
 /** Servers with an identical icon share one row. */
 const INSERT_ICON: BulkStatement = insertInto(
   "favicons",
-  [["hash", "text"], ["data", "text"], ["first_seen", "timestamptz"]],
+  [["hash", "text"], ["data", "bytea"], ["first_seen", "timestamptz"]],
   "on conflict (hash) do nothing",
 );
 
@@ -31,7 +31,7 @@ const UPSERT_REPLY: BulkStatement = insertInto(
     ["protocol", "text"],
     ["seen_at", "timestamptz"],
     ["size", "integer"],
-    ["data", "text"],
+    ["data", "bytea"],
   ],
   "on conflict (server, protocol) do update set seen_at = excluded.seen_at, " +
     "size = excluded.size, data = excluded.data where excluded.seen_at >= replies.seen_at",
@@ -72,17 +72,30 @@ export async function writeAttached(
     if (attachments === undefined) continue;
     const { icon } = attachments;
     const at = storableTime(seen + database.clockOffsetMs) ?? 0;
-    if (icon !== undefined && hash !== null) {
-      icons.push({ id, hash: storable(hash), at, row: [storable(hash), storable(icon), at] });
+    const file = icon === undefined ? undefined : hexOfBase64(icon);
+    if (file !== undefined && hash !== null) {
+      icons.push({ id, hash: storable(hash), at, row: [storable(hash), file, at] });
     }
     for (const [protocol, { size, data }] of Object.entries(attachments.replies)) {
-      replies.set(`${id} ${protocol}`, [id, storable(protocol), at, size, storable(data)]);
+      const bytes = hexOfBase64(data);
+      if (bytes === undefined) continue;
+      replies.set(`${id} ${protocol}`, [id, storable(protocol), at, size, bytes]);
     }
   }
   const allowed = (await withinLimit(database, icons)).toReversed(); // the first row of a hash stays
   const rows = new Map(allowed.map(({ hash, row }) => [hash, row]));
   await database.bulk(INSERT_ICON, inKeyOrder(rows));
   await database.bulk(UPSERT_REPLY, inKeyOrder(replies));
+}
+
+/** The parameter of a column of bytes; `undefined`: the text is not base64, as in a changed spill file. */
+function hexOfBase64(text: string): string | undefined {
+  try {
+    return Uint8Array.fromBase64(text).toHex();
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  }
 }
 
 /**

@@ -1,5 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { ATTACHMENTS, type RecordWithAttachments } from "../../src/core/record.ts";
+import { type Database, hexOf } from "../../src/store/database/database.ts";
 import { identityOf } from "../../src/store/rows/identity.ts";
 import { selectServers } from "../../src/store/server_queries.ts";
 import { Store } from "../../src/store/store.ts";
@@ -9,6 +10,9 @@ import { NASTY, record, scanId, watchId } from "./records.ts";
 
 const reply = (text: string) => ({ size: text.length, data: btoa(text) });
 const HASH = "ab".repeat(32);
+/** The text whose bytes a query returned in hexadecimal form. */
+const textOf = (hex: unknown) => new TextDecoder().decode(Uint8Array.fromHex(String(hex)));
+const dataOf = (db: Database) => `${hexOf(db, "data")} as data`;
 
 function attached(port: number, seen: number, icon: string, text: string): RecordWithAttachments {
   return {
@@ -22,18 +26,71 @@ onEngines("servers with one icon share its row, and only the last reply is kept"
   await store.write([attached(1, 10, "aWNvbg==", "first"), attached(2, 11, "aWNvbg==", "other")]);
   await store.write([attached(1, 20, "b3RoZXI=", "second"), record(3)]);
   await store.write([attached(1, 15, "b3RoZXI=", "older")]);
-  assertEquals(await all(db, "select * from favicons"), [
-    { hash: HASH, data: "aWNvbg==", first_seen: 10 },
+  assertEquals(await all(db, `select hash, ${dataOf(db)}, first_seen from favicons`), [
+    { hash: HASH, data: new TextEncoder().encode("icon").toHex(), first_seen: 10 },
   ]);
   const replies = await all(
     db,
-    "select key, seen_at, size, data from replies join servers on id = server " +
+    `select key, seen_at, size, ${dataOf(db)} from replies join servers on id = server ` +
       "where replies.protocol = 'slp' order by key",
   );
-  assertEquals(replies.map((row) => Object.values(row)), [
-    ["127.0.0.1:1", 20, 6, btoa("second")],
-    ["127.0.0.1:2", 11, 5, btoa("other")],
+  assertEquals(replies.map(({ key, seen_at, size, data }) => [key, seen_at, size, textOf(data)]), [
+    ["127.0.0.1:1", 20, 6, "second"],
+    ["127.0.0.1:2", 11, 5, "other"],
   ]);
+});
+
+onEngines("icons and raw replies are stored as the bytes that were received", async (db) => {
+  const bytes = Uint8Array.from({ length: 256 }, (_, i) => i);
+  const server = (port: number, data: Uint8Array): RecordWithAttachments => ({
+    ...record(port, { favicon_hash: `${port}` }),
+    [ATTACHMENTS]: {
+      replies: { slp: { size: data.length, data: data.toBase64() } },
+      icon: data.toBase64(),
+    },
+  });
+  const sent = [bytes, new Uint8Array(), Uint8Array.of(0), new Uint8Array(65_536).fill(255)];
+  const many = Array.from({ length: 20 }, (_, i) => bytes.subarray(i)); // a whole block, and single rows
+  const files = [...sent, ...many];
+  await new Store(db, () => Promise.resolve()).write(files.map((data, i) => server(i + 1, data)));
+  const stored = (sql: string) =>
+    all(db, sql.replace("data", `${dataOf(db)}, length(data) as size`));
+  const expected = files.map((data) => ({ data: data.toHex(), size: data.length }));
+  assertEquals(await stored("select data from favicons order by length(hash), hash"), expected);
+  const replies = "select data from replies join servers on id = server order by port";
+  assertEquals(await stored(replies), expected);
+});
+
+onEngines("attachments of a spill file that are not base64 are left out of the row", async (db) => {
+  const server: RecordWithAttachments = {
+    ...record(1, { favicon_hash: HASH }),
+    [ATTACHMENTS]: {
+      replies: { slp: { size: 1, data: "!" }, query: { size: 1, data: "A" }, raknet: reply("r") },
+      icon: "no base64!",
+    },
+  };
+  await new Store(db, () => Promise.resolve()).write([server]);
+  assertEquals(await all(db, "select hash from favicons"), []);
+  assertEquals(await all(db, "select protocol from replies"), [{ protocol: "raknet" }]);
+  assertEquals(await all(db, "select favicon_hash from servers"), [{ favicon_hash: HASH }]);
+});
+
+onEngines("the query of docs/database.md makes data: URLs of icons", async (db) => {
+  const icon = Uint8Array.from({ length: 256 }, (_, i) => i).toBase64();
+  const server: RecordWithAttachments = {
+    ...record(1, { favicon_hash: HASH }),
+    [ATTACHMENTS]: { replies: {}, icon },
+  };
+  await new Store(db, () => Promise.resolve()).write([server]);
+  const text = await Deno.readTextFile(new URL("../../docs/database.md", import.meta.url));
+  const section = text.split("\nThe icon of a server as a `data:` URL")[1];
+  const [postgres, sqlite] = [...section.matchAll(/```\w+\n([^]*?);?\n```/g)].map(([, sql]) => sql);
+  const sql = (db.engine === "postgres" ? postgres : sqlite)
+    .replace("play.example.org:25565", "127.0.0.1:1");
+  const [{ url, data }] = await all(db, sql);
+  const encoded = `data:image/png;base64,${icon}`;
+  if (db.engine === "postgres") assertEquals(url, encoded);
+  else assertEquals(data, Uint8Array.fromBase64(icon) as unknown);
 });
 
 onEngines("a server that sends another icon with each reply stores 12 in an hour", async (db) => {
@@ -49,8 +106,8 @@ onEngines("a server that sends another icon with each reply stores 12 in an hour
     await writePolled(db, [{ identity, at, record: replies.at(-1)! }], observations);
   };
   const stored = async () =>
-    (await all(db, "select data from favicons order by hash")).map(({ data }) =>
-      Number(atob(String(data)).slice(5))
+    (await all(db, `select ${dataOf(db)} from favicons order by hash`)).map(({ data }) =>
+      Number(textOf(data).slice(5))
     );
   const [first, ...changes] = Array.from({ length: 40 }, (_, i) => i);
   for (const i of [first, ...changes]) await poll(1 + i * MINUTE, i);

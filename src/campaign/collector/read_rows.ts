@@ -131,7 +131,10 @@ function parseObject(line: Uint8Array): Readonly<Record<string, unknown>> {
   }
 }
 
-const BASE64 = text(/^[A-Za-z0-9+/]*={0,2}$/, "base64");
+const BASE64 = text(
+  /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/,
+  "base64",
+);
 const REPLY = objectOf({ size: integer(0, 2 ** 31 - 1), data: BASE64 });
 
 /** The raw replies of a row; the name of each protocol is a key of the database. */
@@ -161,7 +164,7 @@ function readAttachments(
       : { replies };
     return { [ATTACHMENTS]: attachments };
   } catch (error) {
-    if (!(error instanceof FieldError || error instanceof SyntaxError)) throw error; // no base64
+    if (!(error instanceof FieldError)) throw error;
     note(`has wrong attachments, which are not stored: ${error.message}`);
     return {};
   }

@@ -10,7 +10,7 @@ import { clientsOf, encryptions } from "./postgres_driver.ts";
 import { passfileLine, type PostgresLocation } from "./postgres_url.ts";
 import { TransactionQueue } from "./transaction_queue.ts";
 
-/** Rows per `fetch` from a cursor. The widest rows have 43 KB, the bytes of a reply. */
+/** Rows per `fetch` from a cursor. The widest rows have 128 KiB, an icon as hexadecimal text. */
 const FETCH_ROWS = 500;
 /** SQLSTATE codes of serialization failures and deadlocks: the transaction may succeed when run again. */
 const RETRIED = new Set(["40001", "40P01"]);

@@ -10,8 +10,8 @@ import { withPartitions } from "./partitions.ts";
 import { TABLE_COLUMNS, UNFINISHED_COPY } from "./table_columns.ts";
 import { TABLE_STATEMENTS } from "./table_statements.ts";
 
-/** The version of the tables. No release wrote the versions 1 to 12. */
-export const SCHEMA_VERSION = 13;
+/** The version of the tables. No release wrote the versions 1 to 13. */
+export const SCHEMA_VERSION = 14;
 
 /** The table whose only row contains the schema version. */
 const VERSION_TABLE = "blocksweep_schema";

@@ -260,7 +260,7 @@ create table webhook_positions (
 -- One row per distinct icon.
 create table favicons (
   hash text collate "C" primary key,      -- SHA-256, hexadecimal
-  data text not null,                     -- base64
+  data bytea not null,                    -- the file that the server sent
   first_seen timestamptz not null         -- when it was first received
 );
 
@@ -270,7 +270,7 @@ create table replies (
   protocol text collate "C" not null,     -- name of the protocol
   seen_at timestamptz not null,           -- when the reply arrived
   size integer not null,                  -- bytes
-  data text not null,                     -- base64, of the first 32,768 bytes
+  data bytea not null,                    -- its first 32,768 bytes
   primary key (server, protocol)
 ) without rowid;
 

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { type Database, isInList, listValue } from "../../store/database/database.ts";
+import { type Database, hexOf, isInList, listValue } from "../../store/database/database.ts";
 
 /** The signature of PNG files, and the length and name of their first chunk, IHDR. */
 const START = [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0, 0, 0, 13, 0x49, 0x48, 0x44, 0x52];
@@ -19,14 +19,12 @@ const HEAD = START.length + 13 + 4;
  * @param hash SHA-256, hexadecimal.
  */
 export async function readIcon(database: Database, hash: string): Promise<Uint8Array | undefined> {
-  const [row] = await database.rows("select data from favicons where hash = ?", [hash]);
+  const sql = `select ${hexOf(database, "data")} as data from favicons where hash = ?`;
+  const [row] = await database.rows(sql, [hash]);
   if (row === undefined) return undefined;
-  const bytes = base64Bytes(String(row.data));
-  return bytes !== undefined && isSmallPng(bytes) ? bytes : undefined;
+  const bytes = Uint8Array.fromHex(String(row.data));
+  return isSmallPng(bytes) ? bytes : undefined;
 }
-
-/** Length of the start of a file in base64. */
-const HEAD_BASE64 = Math.ceil(HEAD / 3) * 4;
 
 /** Those of the hashes for which {@linkcode readIcon} has an icon, by the starts of the files. */
 export async function iconsAmong(
@@ -35,25 +33,12 @@ export async function iconsAmong(
 ): Promise<ReadonlySet<string>> {
   if (hashes.length === 0) return new Set();
   const rows = await database.rows(
-    `select hash, substr(data, 1, ${HEAD_BASE64}) as head from favicons ` +
-      `where ${isInList(database, "hash", "text")}`,
+    `select hash, ${hexOf(database, `substr(data, 1, ${HEAD})`)} as head from favicons ` +
+      `where ${isInList(database, "hash", "text")} and length(data) >= ${HEAD}`,
     [listValue(database, [...new Set(hashes)])],
   );
-  const shown = rows.filter(({ head }) => {
-    const bytes = base64Bytes(String(head));
-    return bytes !== undefined && isSmallPng(bytes);
-  });
+  const shown = rows.filter(({ head }) => isSmallPng(Uint8Array.fromHex(String(head))));
   return new Set(shown.map(({ hash }) => String(hash)));
-}
-
-/** The bytes of base64 text; `undefined`: the text is not base64. */
-export function base64Bytes(text: string): Uint8Array | undefined {
-  try {
-    return Uint8Array.fromBase64(text);
-  } catch (error) {
-    if (error instanceof SyntaxError) return undefined;
-    throw error;
-  }
 }
 
 /** Whether bytes are a PNG file of at most 128 × 128 pixels, by its signature and its header. */

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { type Database, isInList, listValue } from "../../store/database/database.ts";
+import { type Database, hexOf, isInList, listValue } from "../../store/database/database.ts";
 import { readEvents } from "./events.ts";
 import { serverWithKey } from "../../store/history_queries.ts";
 import { hasAddressIn } from "../../store/rows/addresses.ts";
@@ -17,7 +17,6 @@ import {
   type ServerDetails,
   UPTIME_DAYS,
 } from "./dashboard_data.ts";
-import { base64Bytes } from "./icons.ts";
 import type { PlaceLookup } from "../../app/geoip/places.ts";
 import { listedServers } from "./listed_servers.ts";
 
@@ -103,12 +102,14 @@ async function repliesOf(database: Database, server: number): Promise<RawReply[]
     if ((await database.rows(sql))[0].may !== 1) return null;
   }
   const rows = await database.rows(
-    "select protocol, seen_at, size, data from replies where server = ? order by protocol",
+    `select protocol, seen_at, size, ${hexOf(database, "data")} as data from replies ` +
+      "where server = ? order by protocol",
     [server],
   );
-  return rows.flatMap(({ protocol, seen_at: at, size, data }) => {
-    const bytes = base64Bytes(String(data));
-    if (bytes === undefined) return []; // another program wrote it
-    return { protocol: String(protocol), seenAt: Number(at), size: Number(size), bytes };
-  });
+  return rows.map(({ protocol, seen_at: at, size, data }) => ({
+    protocol: String(protocol),
+    seenAt: Number(at),
+    size: Number(size),
+    bytes: Uint8Array.fromHex(String(data)),
+  }));
 }

@@ -66,7 +66,7 @@ Deno.test("a scan writes the same rows to a database and a file; a server that s
 
     {
       await using database = openSqlite(list, { readOnly: true });
-      const icons = await all(database, "select hash, data from favicons");
+      const icons = await all(database, "select hash, hex(data) as data from favicons");
       assertEquals(
         new Set(icons.map(({ hash }) => hash)),
         new Set(
@@ -75,7 +75,7 @@ Deno.test("a scan writes the same rows to a database and a file; a server that s
         ),
       );
       for (const { hash, data } of icons) {
-        const digest = await crypto.subtle.digest("SHA-256", Uint8Array.fromBase64(String(data)));
+        const digest = await crypto.subtle.digest("SHA-256", Uint8Array.fromHex(String(data)));
         assertEquals(new Uint8Array(digest).toHex(), hash);
       }
       const replies = await all(

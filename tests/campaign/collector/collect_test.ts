@@ -81,9 +81,9 @@ collectorTest(
     const future = Date.now() + 86_400_000;
     await lab.rows(1, [row(PART_1, { seen_at: future })]);
     await lab.rows(1, [row(PART_1 + 1, { favicon_hash: "0".repeat(64), [ATTACHMENTS]: icon })]);
-    await lab.rows(1, [
-      row(PART_1 + 2, { [ATTACHMENTS]: { replies: { slp: { size: -1, data: "" } } } }),
-    ]);
+    for (const slp of [{ size: -1, data: "" }, { size: 1, data: "A" }]) {
+      await lab.rows(1, [row(PART_1 + 2, { [ATTACHMENTS]: { replies: { slp } } })]);
+    }
     await lab.publish(1, "done", JSON.stringify({ ...partEnd(), coverage: undefined }));
     await lab.publish(1, "done", "no JSON");
     await lab.publish(3, "rows", line);
@@ -94,7 +94,8 @@ collectorTest(
     const expected = [
       ...wrong.map(([why]) => why),
       ...["a row is no JSON object", "a row is larger than 512 KiB", "has a wrong time"],
-      ...["icon with another hash", "wrong attachments", "coverage is missing", "it is not JSON"],
+      ...["icon with another hash", "attachments.replies.slp.size", "attachments.replies.slp.data"],
+      ...["coverage is missing", "it is not JSON"],
       ...["there is no such part", "there is no such campaign", "subject"],
     ];
     const lines = collector.lines.slice(1);

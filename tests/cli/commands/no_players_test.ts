@@ -42,8 +42,9 @@ async function scan(folder: string, ...more: string[]): Promise<Record<string, s
 /** The raw replies in a database, and whether any of them contains names of players. */
 function repliesIn(folder: string): { readonly count: number; readonly named: boolean } {
   using database = new DatabaseSync(`${folder}/rows.db`, { readOnly: true });
-  const replies = database.prepare("select data from replies").all() as { data: string }[];
-  return { count: replies.length, named: replies.some(({ data }) => namesPlayers(atob(data))) };
+  const replies = database.prepare("select data from replies").all() as { data: Uint8Array }[];
+  const texts = replies.map(({ data }) => new TextDecoder("latin1").decode(data));
+  return { count: replies.length, named: texts.some(namesPlayers) };
 }
 
 Deno.test("--no-players keeps names of players out of every output, for all protocols", async () => {

@@ -3,7 +3,7 @@ import { assert, assertEquals, assertRejects } from "@std/assert";
 import { InputError } from "../../../src/core/errors.ts";
 import { copyDatabase, type CopyResult, isEqual } from "../../../src/store/copy/copy_database.ts";
 import { readProgress, takeOver } from "../../../src/store/copy/copy_progress.ts";
-import { type Database, StoreError } from "../../../src/store/database/database.ts";
+import { type Database, hexOf, StoreError } from "../../../src/store/database/database.ts";
 import { openSqlite } from "../../../src/store/database/sqlite.ts";
 import { writeTombstones } from "../../../src/store/forget/forget_servers.ts";
 import {
@@ -90,6 +90,29 @@ onPairs(
     ]);
   },
 );
+
+onPairs("icons and raw replies keep their bytes, whatever they are", async (source, target) => {
+  await createTables(source);
+  await quick(source).write([record(1)]);
+  const bytes = Uint8Array.from({ length: 256 }, (_, i) => i);
+  const files = [bytes, new Uint8Array(), new TextEncoder().encode("AA=="), new Uint8Array(70_000)];
+  const time = source.engine === "postgres" ? "to_timestamp(0)" : "0";
+  const data = source.engine === "postgres" ? "decode(?, 'hex')" : "unhex(?)";
+  for (const [i, file] of files.entries()) {
+    const [name, hex] = [`${i}`, file.toHex()];
+    await source.run(`insert into favicons values (?, ${data}, ${time})`, [name, hex]);
+    await source.run(`insert into replies values (1, ?, ${time}, 1, ${data})`, [name, hex]);
+  }
+  await copied(source, target);
+  await using back = openSqlite(":memory:");
+  await copied(target, back);
+  const expected = files.map((file) => ({ data: file.toHex() }));
+  for (const database of [target, back]) {
+    const hex = `${hexOf(database, "data")} as data`;
+    assertEquals(await all(database, `select ${hex} from favicons order by hash`), expected);
+    assertEquals(await all(database, `select ${hex} from replies order by protocol`), expected);
+  }
+});
 
 onPairs("a copy has the salt and the identity of its source", async (source, target) => {
   await createTables(source);

@@ -304,17 +304,20 @@ function pngOf(width: number, height: number): Uint8Array<ArrayBuffer> {
 
 onEngines("an icon is read by its hash, if it is a small PNG file", async (database) => {
   const time = database.engine === "postgres" ? "to_timestamp(0)" : "0";
-  const icons = [["good", pngOf(64, 64).toBase64()], ["large", pngOf(512, 64).toBase64()], [
-    "text",
-    "<",
-  ]];
+  const bytes = database.engine === "postgres" ? "decode(?, 'hex')" : "unhex(?)";
+  const icons = [["good", pngOf(64, 64)], ["large", pngOf(512, 64)], ["text", Uint8Array.of(60)], [
+    "empty",
+    new Uint8Array(),
+  ]] as const;
   for (const [hash, data] of icons) {
-    await database.run(`insert into favicons (hash, data, first_seen) values (?, ?, ${time})`, [
-      hash,
-      data,
-    ]);
+    await database.run(
+      `insert into favicons (hash, data, first_seen) values (?, ${bytes}, ${time})`,
+      [hash, data.toHex()],
+    );
   }
   const { icon } = dataOf(database);
   assertEquals(await icon("good"), pngOf(64, 64));
-  for (const hash of ["large", "text", "absent"]) assertEquals(await icon(hash), undefined);
+  for (const hash of ["large", "text", "empty", "absent"]) {
+    assertEquals(await icon(hash), undefined);
+  }
 });

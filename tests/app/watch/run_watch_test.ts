@@ -4,7 +4,10 @@
  * Covers src/app/watch/.
  */
 import { DatabaseSync } from "node:sqlite";
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
+import type { Protocol } from "../../../src/protocols/protocol.ts";
+import { raknetProtocol } from "../../../src/protocols/raknet/mod.ts";
+import { SimulatedNetwork } from "../../../src/testing/simulated_network.ts";
 import { watch } from "../../../src/library/watch.ts";
 import type { WatchOptions } from "../../../src/library/watch_options.ts";
 import { createTables } from "../../../src/store/schema/create_tables.ts";
@@ -84,6 +87,18 @@ Deno.test("a watch of a program sends events to a webhook, and serves metrics an
     const sent = received.flatMap((text) => JSON.parse(text));
     assertEquals(sent.map(({ event }) => event), ["online"]);
   });
+});
+
+Deno.test("an internal error of a poll ends the watch with this error, and closes its sockets", async () => {
+  const network = new SimulatedNetwork();
+  network.addServer({ host: "10.0.0.7", software: "bds" });
+  const record = () => {
+    throw new TypeError("a bug");
+  };
+  const allProtocols = [{ ...raknetProtocol, record } as Protocol];
+  const events = Array.fromAsync(watch(["10.0.0.7:19132"], { network, allProtocols }));
+  await assertRejects(() => network.run(events), TypeError, "a bug");
+  assertEquals(network.datagrams.ports, []);
 });
 
 Deno.test("the signal of a program ends the wait for a locked database, without an error", async () => {

@@ -98,8 +98,9 @@ function textOrNone(text: string): HTMLElement {
   return text === "" ? make("span", "none", UNKNOWN) : make("bdi", "", text);
 }
 
-function nameElement({ runs, name }: Row): HTMLElement {
-  if (name === "") return make("div", "server-name", make("span", "none", UNKNOWN));
+/** The name of a server. A server without a visible one has its key. */
+function nameElement({ runs, name, ...row }: Row): HTMLElement {
+  if (name === "") return make("div", "server-name", make("bdi", "", keyOf(row)));
   const parts = runs.split("\r").map((run) => {
     const letters = run.slice(0, Math.max(0, run.indexOf("\t")));
     const classes = [...letters].map((letter) => `mc-${letter}`).join(" ");

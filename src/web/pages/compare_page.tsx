@@ -12,7 +12,7 @@ import { compareUrl } from "../parts/links.ts";
 import { countText, latencyText } from "../parts/quantities.ts";
 import { PeriodCard } from "../parts/server_history.tsx";
 import { Address, ServerName, StateDot, UptimeText } from "../parts/server_parts.tsx";
-import { Age, safeText } from "../parts/texts.tsx";
+import { Age, nameOf, safeText } from "../parts/texts.tsx";
 import { htmlDocument } from "./layout.tsx";
 import type { PageContext } from "./page_context.ts";
 
@@ -81,7 +81,7 @@ function playersChart({ servers, from, to }: ComparePageData) {
   return {
     ...{ title: "Players", unit: "players", from, to, pieces: joinedLines(lines) },
     series: servers.map(({ details: { server } }, color) => ({
-      ...{ name: safeText(server.name ?? server.key, 40), color, shape: "line" } as const,
+      ...{ name: safeText(nameOf(server), 40), color, shape: "line" } as const,
     })),
   };
 }
@@ -124,7 +124,7 @@ function ServerList({ data: { servers, from, to }, now }: { data: ComparePageDat
               <td>
                 <a
                   href={compareUrl(ids.filter((id) => id !== server.id), { from, to })}
-                  aria-label={`Remove ${safeText(server.name ?? server.key, 60)}`}
+                  aria-label={`Remove ${safeText(nameOf(server), 60)}`}
                 >
                   Remove
                 </a>

@@ -13,7 +13,7 @@ import { serverUrl } from "../parts/links.ts";
 import { Columns, FactsByProtocol, Flags, Plugins, RawReplies } from "../parts/server_facts.tsx";
 import { Address, Bar, ServerIcon, StateDot, uptimeTexts } from "../parts/server_parts.tsx";
 import { HistoryCharts } from "../parts/server_history.tsx";
-import { Age, Motd, safeText, Stranger } from "../parts/texts.tsx";
+import { Age, Name, nameOf, safeText, Stranger } from "../parts/texts.tsx";
 import { Card, Command, Empty, Figure } from "../parts/blocks.tsx";
 import { htmlDocument } from "./layout.tsx";
 import { commandFor, type PageContext } from "./page_context.ts";
@@ -29,7 +29,7 @@ export function serverPage({ details, history }: ServerPageData, context: PageCo
   const { server, events, replies } = details;
   const { now } = context;
   return htmlDocument({
-    title: server.name ?? server.key,
+    title: nameOf(server),
     context,
     scripts: ["charts"],
     children: (
@@ -102,13 +102,13 @@ function Published({ details, now }: { details: ServerDetails; now: number }) {
 }
 
 function Head({ details: { server, aliasOf }, now }: { details: ServerDetails; now: number }) {
-  const { key, name, motd, online, last_seen: lastSeen } = server;
+  const { key, online, last_seen: lastSeen } = server;
   return (
     <div class="server-head">
       <ServerIcon server={server} size={64} />
       <div>
         <h1>
-          {motd !== null && name !== null ? <Motd motd={motd} /> : <Stranger text={name ?? key} />}
+          <Name server={server} />
         </h1>
         <p>
           <Address address={key} />

@@ -8,7 +8,7 @@ import type { Child } from "npm:hono@4.13.19/jsx";
 import type { StoredEvent } from "../../store/events/event_feed.ts";
 import { serverUrl } from "./links.ts";
 import { countText, durationText, UNKNOWN } from "./quantities.ts";
-import { Age, Motd, safeText } from "./texts.tsx";
+import { Age, Motd, safeText, visibleName } from "./texts.tsx";
 
 /** The kinds of events in words, and the classes of their badges. */
 const KINDS: Readonly<Record<string, readonly [title: string, badge: string]>> = {
@@ -81,11 +81,13 @@ export function EventList(
 function ServerOf({ event: { server, server_id: id, name } }: { event: StoredEvent }) {
   if (server === null || id === null) return <span class="none">{UNKNOWN}</span>;
   const endpoint = <code>{safeText(server, 80)}</code>;
-  const isNamed = name !== null && name !== "";
+  const label = visibleName(name);
   return (
     <>
-      <a href={serverUrl(id)}>{isNamed ? <bdi>{safeText(name, 60)}</bdi> : endpoint}</a>
-      {isNamed && <small class="endpoint">{endpoint}</small>}
+      <a href={serverUrl(id)}>
+        {label === undefined ? endpoint : <bdi>{safeText(label, 60)}</bdi>}
+      </a>
+      {label !== undefined && <small class="endpoint">{endpoint}</small>}
     </>
   );
 }

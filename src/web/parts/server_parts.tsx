@@ -8,7 +8,7 @@ import type { Uptime } from "../../store/uptime/uptime_of_polls.ts";
 import type { ListedServer } from "../data/dashboard_data.ts";
 import { serverUrl } from "./links.ts";
 import { countText, durationText, percentText, UNKNOWN } from "./quantities.ts";
-import { Motd, safeText, Stranger } from "./texts.tsx";
+import { Name, nameOf, safeText, Stranger } from "./texts.tsx";
 
 /** The icon of a server. A server without one has a tile with the first letter of its name. */
 export function ServerIcon({ server, size = 32 }: { server: ListedServer; size?: number }) {
@@ -24,7 +24,7 @@ export function ServerIcon({ server, size = 32 }: { server: ListedServer; size?:
         loading="lazy"
       />
     )
-    : <LetterTile text={server.name ?? server.key} size={size} />;
+    : <LetterTile text={nameOf(server)} size={size} />;
 }
 
 function LetterTile({ text, size }: { text: string; size: number }) {
@@ -56,12 +56,10 @@ export function StateDot({ online }: { online: boolean }) {
 
 /** The name of a server, which leads to its page, and its MOTD if that is more than the name. */
 export function ServerName({ server }: { server: ListedServer }) {
-  const { id, key, name, motd } = server;
-  const label = name === null || name.trim() === "" ? null : name;
   return (
     <div class="server-name">
-      <a href={serverUrl(id)} title={safeText(label ?? key)}>
-        {motd === null || label === null ? <Stranger text={label ?? key} /> : <Motd motd={motd} />}
+      <a href={serverUrl(server.id)} title={safeText(nameOf(server))}>
+        <Name server={server} />
       </a>
     </div>
   );

@@ -23,7 +23,7 @@ import {
   Software,
   StateDot,
 } from "./server_parts.tsx";
-import { Age, safeText, Stranger } from "./texts.tsx";
+import { Age, nameOf, safeText, Stranger } from "./texts.tsx";
 
 /** The columns, and their headings. */
 const COLUMNS = {
@@ -157,7 +157,7 @@ function ServerRow(
               name="server"
               value={server.id}
               form={COMPARE_FORM}
-              aria-label={`Compare ${safeText(server.name ?? key, 60)}`}
+              aria-label={`Compare ${safeText(nameOf(server), 60)}`}
             />
           )}
           <ServerIcon server={server} />

@@ -5,8 +5,8 @@
  * @module
  */
 import { raw } from "npm:hono@4.13.19/html";
-import { formatHtml, parseFormatted } from "../../core/formatted/mod.ts";
-import { cutText, harmlessText } from "../../core/text.ts";
+import { formatHtml, formatPlain, parseFormatted, type TextRun } from "../../core/formatted/mod.ts";
+import { cutText, harmlessText, tidyText } from "../../core/text.ts";
 import { ageText, timeText, UNKNOWN } from "./quantities.ts";
 
 /** Maximum length of a text on a page, UTF-16 units. Columns of records may be longer. */
@@ -28,6 +28,39 @@ export function Stranger({ text, longest }: { text: string | null; longest?: num
 /** A MOTD in its colours, by classes. */
 export function Motd({ motd }: { motd: string }) {
   return raw(formatHtml(parseFormatted(cutText(motd, LONGEST))));
+}
+
+/** Number of UTF-16 units of a name that each page shows. */
+const SHORTEST_NAME = 40;
+
+/** The name of a server; `undefined`: it has none, or nothing of it is visible. */
+export function visibleName(name: string | null): string | undefined {
+  return tidyText(cutText(name ?? "", SHORTEST_NAME)) === "" ? undefined : name!;
+}
+
+/** The name of a server, or its key if it has no visible name. */
+export function nameOf({ name, key }: { readonly name: string | null; readonly key: string }) {
+  return visibleName(name) ?? key;
+}
+
+/** A MOTD with its styles, cut to a length; `undefined`: nothing of it is visible. */
+export function visibleMotd(
+  motd: string | null,
+  longest = LONGEST,
+): readonly TextRun[] | undefined {
+  const runs = parseFormatted(cutText(motd ?? "", longest));
+  return formatPlain(runs) === "" ? undefined : runs;
+}
+
+/** The name of a server in the colours of its MOTD. */
+export function Name(
+  { server: { name, key, motd } }: {
+    server: { readonly name: string | null; readonly key: string; readonly motd: string | null };
+  },
+) {
+  const label = visibleName(name);
+  const runs = label === undefined ? undefined : visibleMotd(motd);
+  return runs === undefined ? <Stranger text={label ?? key} /> : raw(formatHtml(runs));
 }
 
 /** The age of a time, with the time itself as a tooltip; by `page.js` also in the local time zone. */

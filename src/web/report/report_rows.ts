@@ -5,10 +5,9 @@
  */
 import { nodeZlib } from "../../core/node_modules.ts";
 import { parseAddress } from "../../core/address.ts";
-import { classedRuns, parseFormatted } from "../../core/formatted/mod.ts";
-import { cutText } from "../../core/text.ts";
+import { classedRuns } from "../../core/formatted/mod.ts";
 import type { ReportColumns } from "../browser/report_columns.ts";
-import { safeText } from "../parts/texts.tsx";
+import { safeText, visibleMotd, visibleName } from "../parts/texts.tsx";
 import type { ReportedServer } from "./report_data.ts";
 
 /** Maximum length of names, and of other texts, UTF-16 units. */
@@ -80,9 +79,11 @@ function hostsOf(rows: readonly Row[]): (number | string)[] {
 
 /** The MOTD of a server, or its name: see {@linkcode ReportColumns.names}. */
 function nameOf({ name, motd }: ReportedServer): string {
-  if (name === null || name.trim() === "") return "";
-  if (motd === null) return safeText(name, MAX_NAME);
-  return classedRuns(parseFormatted(cutText(motd, MAX_NAME))).map(({ text, classes }) => {
+  const label = visibleName(name);
+  if (label === undefined) return "";
+  const runs = visibleMotd(motd, MAX_NAME);
+  if (runs === undefined) return safeText(label, MAX_NAME);
+  return classedRuns(runs).map(({ text, classes }) => {
     const letters = classes.split(" ").filter((one) => /^mc-[0-9a-z]$/.test(one))
       .map((one) => one.slice(3)).join("");
     return letters === "" ? text : `${letters}\t${text}`;

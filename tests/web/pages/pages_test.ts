@@ -12,7 +12,7 @@ import { overviewPage } from "../../../src/web/pages/overview_page.tsx";
 import { scansPage } from "../../../src/web/pages/scans_page.tsx";
 import { serversPage } from "../../../src/web/pages/servers_page.tsx";
 import { elementsOf } from "./html_elements.ts";
-import { contextOf, HOSTILE, pagesWith } from "./sample_data.ts";
+import { contextOf, HOSTILE, pagesWith, serverOf } from "./sample_data.ts";
 
 const HARMLESS = pagesWith("Sample");
 
@@ -118,6 +118,14 @@ Deno.test("each page has one heading of the first level, and marks itself in the
   }
 });
 
+Deno.test("a server with a name and a MOTD of which nothing is visible is shown by its name", () => {
+  const server = { ...serverOf("Lobby"), motd: `§a${"\u3164".repeat(400)}Lobby` };
+  const query = { filters: {}, sort: "players", limit: 50 } as const;
+  const page = { servers: [server], previous: null, next: null, total: 1 };
+  const html = serversPage({ query, page, facets: undefined }, contextOf("/servers"));
+  assert(/title="Lobby"[^>]*><bdi>Lobby<\/bdi><\/a>/.test(html), html);
+});
+
 Deno.test("hostile texts add no element, no attribute and no control character", () => {
   const expected = new Map([...HARMLESS].map(([path, html]) => [path, shapes(html)]));
   for (const text of HOSTILE) {
@@ -134,6 +142,28 @@ Deno.test("hostile texts add no element, no attribute and no control character",
         `${path}: ${JSON.stringify(text.slice(0, 40))}`,
       );
       assert(html.length < 400_000, `${path}: ${html.length} characters`);
+    }
+  }
+});
+
+Deno.test("a server of whose name nothing is visible has its key as name", () => {
+  const key = "10.0.0.1:25565";
+  const found = (html: string, part: RegExp) =>
+    [...html.matchAll(part)].map(([, part]) => part.replace(/<[^>]*>/g, ""));
+  for (const blank of ["\u115f \u3164", "\u200b\u2060", "\u2800", "\u0007 \r\n", ""]) {
+    const pages = pagesWith(blank, key);
+    for (const path of ["/", "/servers", "/servers/7", "/compare", "/scans/1", "/events"]) {
+      const html = pages.get(path)!;
+      const names = [
+        ...found(html, /<a href="\/servers\/\d+"[^>]*>(.*?)<\/a>/gs),
+        ...found(html, /<a href="\/servers\/\d+" title="([^"]*)"/g),
+        ...found(html, /aria-label="(?:Compare|Remove) ([^"]*)"/g),
+        ...path === "/compare" ? [JSON.parse(found(html, CHART_DATA)[0]).series[0].name] : [],
+        ...path === "/servers/7" ? found(html, /<(?:h1|title)>(.*?)<\/(?:h1|title)>/gs) : [],
+      ];
+      assert(names.length > 0, path);
+      const others = names.filter((name) => name !== key && name !== `${key} · blocksweep`);
+      assertEquals(others, [], `${path}: ${JSON.stringify(blank)}`);
     }
   }
 });

@@ -61,11 +61,11 @@ export function contextOf(path: string, text = "servers.db"): PageContext {
   };
 }
 
-/** A server with the same text in all columns of text. */
-export function serverOf(text: string): ListedServer {
+/** A server with the same text in all columns of text, except perhaps its key. */
+export function serverOf(text: string, key = text): ListedServer {
   return {
     ...emptyRecord({ address: 0xcb007107, port: 4000 }, NOW),
-    ...{ id: 7, key: text, protocol: text, protocols: [text, text], edition: text, software: text },
+    ...{ id: 7, key, protocol: text, protocols: [text, text], edition: text, software: text },
     ...{ name: text, motd: `§a${text}§l${text}`, motd_plain: text, version: text, map: text },
     ...{ gamemode: text, players_online: 7, players_max: 20, players: [text], guid: text },
     ...{ plugins: [{ name: text, version: text }], flags: [text, "badUtf8"], proxy: text },
@@ -128,7 +128,7 @@ function partsOf(text: string): ListedParts {
   return { running_parts: Array(200).fill(part), poisoned_parts: [{ ...part, state: "poisoned" }] };
 }
 
-function eventsOf(text: string): StoredEvent[] {
+function eventsOf(text: string, key: string): StoredEvent[] {
   const data = JSON.parse(
     `{"__proto__":1,"misses":3,"players_online":[1,2],"joined":[${JSON.stringify(text)}]}`,
   );
@@ -139,7 +139,7 @@ function eventsOf(text: string): StoredEvent[] {
       seq: i,
       id: text,
       at: NOW - i * HOUR,
-      server: text,
+      server: key,
       name: i === 1 ? null : text,
       server_id: i === 0 ? null : 7,
     },
@@ -167,22 +167,25 @@ function historyOf(): History {
   return { from, to: NOW, step: HOUR, points, unwatched, peak };
 }
 
-function detailsOf(text: string): ServerDetails {
+function detailsOf(text: string, key: string): ServerDetails {
   const watched = { watchedS: 100, onlineS: 50, playerS: 1, playersMin: 0, playersMax: 1 };
   const bytes = new TextEncoder().encode(text);
   return {
-    ...{ server: serverOf(text), tags: [text], notes: text, players: [text] },
-    ...{ aliasOf: { id: 1, key: text }, aliases: [{ id: 2, key: text }] },
+    ...{ server: serverOf(text, key), tags: [text], notes: text, players: [text] },
+    ...{ aliasOf: { id: 1, key }, aliases: [{ id: 2, key }] },
     uptime: { "24h": watched, "7d": watched, "30d": watched },
     days: [{ at: NOW - NOW % 86_400_000, ...watched }],
     replies: [{ protocol: text, seenAt: NOW, size: bytes.length, bytes }],
-    events: eventsOf(text),
+    events: eventsOf(text, key),
   };
 }
 
-/** All pages with a text in place of each text of strangers, by their paths. */
-export function pagesWith(text: string): Map<string, string> {
-  const [server, facets, events] = [serverOf(text), facetsOf(text), eventsOf(text)];
+/**
+ * All pages with a text in place of each text of strangers, except perhaps the keys of servers, by
+ * their paths.
+ */
+export function pagesWith(text: string, key = text): Map<string, string> {
+  const [server, facets, events] = [serverOf(text, key), facetsOf(text), eventsOf(text, key)];
   const filter = text.slice(0, 100); // longer queries are refused
   const filters = {
     ...{ edition: [filter], software: [filter], version: [filter], text: filter, online: true },
@@ -217,12 +220,12 @@ export function pagesWith(text: string): Map<string, string> {
     ["/servers", serversPage(list, { ...context("/servers"), filters })],
     [
       "/servers/7",
-      serverPage({ details: detailsOf(text), history: historyOf() }, context("/servers/7")),
+      serverPage({ details: detailsOf(text, key), history: historyOf() }, context("/servers/7")),
     ],
     [
       "/compare",
       comparePage({
-        servers: [{ details: detailsOf(text), history: historyOf() }],
+        servers: [{ details: detailsOf(text, key), history: historyOf() }],
         ...{ missing: [text], from: NOW - 50 * HOUR, to: NOW },
       }, context("/compare")),
     ],

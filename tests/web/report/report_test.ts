@@ -146,6 +146,17 @@ Deno.test("rows are columns, ordered by address, in a deflated data block", () =
   assertEquals(columns.latencies, [null, 13, 120, null]);
 });
 
+Deno.test("a row has a text of which something is visible: the MOTD, the name, or none", () => {
+  const motd = `§a${"\u3164".repeat(400)}Lobby`;
+  const { rows } = collected([
+    stored("10.0.0.1", 1, { name: "Lobby", motd: "§aLobby" }),
+    stored("10.0.0.1", 2, { name: "Lobby", motd }),
+    stored("10.0.0.1", 3, { name: "\u115f \u3164", motd }),
+    stored("10.0.0.1", 4, { name: "\u200b", motd: null }),
+  ]);
+  assertEquals(columnsOf(rows, NOW).names, ["a\tLobby", "Lobby", "", ""]);
+});
+
 Deno.test("10,000 rows of a fleet need at most 300 KB", () => {
   const hosts = drawFleet({
     servers: 10_000,

@@ -42,11 +42,12 @@ export function resultSubjects(campaign: string): string {
 /**
  * The consumer of results for one database.
  *
+ * @param collector The identity of the database's collectors.
  * @param left The campaign whose results collectors of another version have left, for a consumer of
  * these results alone.
  */
-export function resultConsumer(databaseIdentity: string, left?: string): string {
-  const consumer = `collect-${databaseIdentity}`;
+export function resultConsumer(collector: string, left?: string): string {
+  const consumer = `collect-${collector}`;
   return left === undefined ? consumer : `${consumer}-${left}`;
 }
 

@@ -13,7 +13,7 @@ import { redactUrl } from "../../core/redact.ts";
 import { systemClock } from "../../net/clock.ts";
 import { parseDatabaseLocation } from "../../store/database_location.ts";
 import { openStore } from "../../store/open_store.ts";
-import { readDatabaseIdentity } from "../../store/spill_file.ts";
+import { readCollectorIdentity } from "../../store/parts/campaign_scan.ts";
 import { withDatabaseErrors } from "../../store/store.ts";
 import { Control } from "../control.ts";
 import { connectBroker } from "../nats/connection.ts";
@@ -75,7 +75,11 @@ export async function collect(
   const database = opened.use(
     await openStore(place, environment, { busyMs: BUSY_MS, textIndex, partitionByMonth }),
   );
-  const identity = await withDatabaseErrors("read", database, () => readDatabaseIdentity(database));
+  const identity = await withDatabaseErrors(
+    "read",
+    database,
+    () => readCollectorIdentity(database),
+  );
   const fileChange = await fileChangeOf(place);
   const clock = systemClock;
   const leases = opened.use(new LeaseWatch(broker, clock, report));

@@ -42,7 +42,7 @@ export interface CollectorOptions {
   readonly patient: PatientDatabase;
   readonly campaigns: KnownCampaigns;
   readonly leases: LeaseWatch;
-  /** The identity of the database, which is the name of the consumer. */
+  /** The identity of the database's collectors, by which the consumer is named. */
   readonly identity: string;
   /** The opt-out file of this machine. */
   readonly optOuts: Pick<OptOutList, "note">;

@@ -177,17 +177,18 @@ export async function ensureTaskConsumer(
 /**
  * Creates or updates the consumer from which the collectors of one database take results.
  *
+ * @param collector The identity of the database's collectors.
  * @param left The campaign whose results the collector cannot read: its consumer keeps them for a
  * collector that can.
  * @throws InputError when it cannot be created.
  */
 export async function ensureResultConsumer(
   broker: Broker,
-  databaseIdentity: string,
+  collector: string,
   left?: string,
 ): Promise<void> {
   await ensureConsumer(broker, RESULTS, {
-    durable_name: resultConsumer(databaseIdentity, left),
+    durable_name: resultConsumer(collector, left),
     ...left !== undefined && { filter_subject: resultSubjects(left) },
     ack_wait: 60 * SECOND,
     max_ack_pending: 1024,

@@ -26,6 +26,15 @@ export interface CampaignStart {
   readonly addresses: ScanAddresses;
 }
 
+/**
+ * Reads the identity of a database's collectors: 16 hexadecimal digits. A copy that `copy` makes
+ * has another one, so its collectors get all rows too.
+ */
+export async function readCollectorIdentity(database: Database): Promise<string> {
+  const [row] = await database.rows("select collector from blocksweep_schema");
+  return String(row?.collector);
+}
+
 /** Writes the row of a scan in parts. A repeated call changes nothing. */
 export async function beginCampaignScan(
   database: Database,

@@ -10,15 +10,15 @@ import { withPartitions } from "./partitions.ts";
 import { TABLE_COLUMNS, UNFINISHED_COPY } from "./table_columns.ts";
 import { TABLE_STATEMENTS } from "./table_statements.ts";
 
-/** The version of the tables. No release wrote the versions 1 to 13. */
-export const SCHEMA_VERSION = 14;
+/** The version of the tables. No release wrote the versions 1 to 14. */
+export const SCHEMA_VERSION = 15;
 
 /** The table whose only row contains the schema version. */
 const VERSION_TABLE = "blocksweep_schema";
 
 const INSERT_VERSION = insertInto(
   VERSION_TABLE,
-  [["version", "integer"], ["identity", "text"]],
+  [["version", "integer"], ["identity", "text"], ["collector", "text"]],
   "",
 );
 const INSERT_SALT = insertInto("blocksweep_salt", [["salt", "bytea"]], "");
@@ -95,7 +95,7 @@ async function writeTables(
 ): Promise<void> {
   const tables = TABLE_STATEMENTS[database.engine];
   await database.script(partitionByMonth ? withPartitions(tables) : tables);
-  await database.bulk(INSERT_VERSION, [[SCHEMA_VERSION, randomHex(8)]]);
+  await database.bulk(INSERT_VERSION, [[SCHEMA_VERSION, randomHex(8), randomHex(8)]]);
   await database.bulk(INSERT_SALT, [[randomHex(16)]]);
   // Of a table without statistics, PostgreSQL assumes ten pages of rows, and plans server_list for them.
   if (database.engine === "postgres") await database.script("analyze opt_outs");

@@ -1,4 +1,4 @@
--- The tables of blocksweep, schema version 9. docs/database.md explains them. This is SQL of PostgreSQL
+-- The tables of blocksweep, schema version 15. docs/database.md explains them. This is SQL of PostgreSQL
 -- (14 or later), except "without rowid". table_statements.ts makes the statements of SQLite from it:
 --
 --   here                                    in SQLite
@@ -18,8 +18,9 @@
 
 -- The version of the schema: one row.
 create table blocksweep_schema (
-  version integer not null,               -- 9; versions 1 to 8 had other tables
-  identity text not null                  -- the identity of the database, hexadecimal; a copy has the same
+  version integer not null,               -- 15; versions 1 to 14 had other tables
+  identity text not null,                 -- the identity of the database, hexadecimal; a copy has the same
+  collector text not null                 -- the identity of its collectors, hexadecimal; `copy` makes another one
 );
 
 -- One row per scan or watch, and per scan whose identity was in imported rows.

@@ -5,6 +5,9 @@ import { ATTACHMENTS } from "../../../src/core/record.ts";
 import { removeCampaign } from "../../../src/campaign/change/change_campaign.ts";
 import { RESULTS } from "../../../src/campaign/names.ts";
 import { beganAt } from "../../../src/scan/scan_id.ts";
+import { copyDatabase } from "../../../src/store/copy/copy_database.ts";
+import { openSqlite } from "../../../src/store/database/sqlite.ts";
+import { createTablesForCopy } from "../../../src/store/schema/create_tables.ts";
 import { writeScanRecords } from "../../../src/store/scan_writer.ts";
 import { newestScans } from "../../../src/store/scans/scan_list.ts";
 import { listedParts } from "../../../src/store/parts/part_list.ts";
@@ -286,6 +289,28 @@ collectorTest("results of another version's campaign hold back no other campaign
     consumer,
   ]);
   assertEquals([await lab.waiting(), control.campaigns().has("old")], [0, false]);
+});
+
+collectorTest("a database and its copy both get all rows of a campaign", async (lab) => {
+  await lab.submit();
+  const output = `${lab.folder}/copy.db`;
+  await using copy = openSqlite(output);
+  await createTablesForCopy(copy);
+  await copyDatabase(lab.database, copy, { report: () => {} });
+  const collectBoth = async () => {
+    await lab.collector({ once: true }).ended;
+    await lab.collector({ once: true, output }).ended;
+  };
+  await collectBoth(); // the rows of a campaign stay in NATS for collectors that have begun
+  await lab.rows(1, [row(PART_1), row(PART_1 + 1)]);
+  await lab.end(1, "done");
+  await lab.rows(2, [row(PART_2)]);
+  await lab.end(2, "done");
+  await collectBoth();
+  for (const database of [lab.database, copy]) {
+    assertEquals(await counts({ ...lab, database }, "servers", "observations"), [3, 3]);
+    assertEquals((await scan({ ...lab, database })).state, "finished");
+  }
 });
 
 collectorTest("a collector of the right version writes what others have left", async (lab) => {

@@ -28,7 +28,7 @@ import { START } from "../../../src/scan/checkpoint/low_water_mark.ts";
 import type { Database } from "../../../src/store/database/database.ts";
 import { openSqlite } from "../../../src/store/database/sqlite.ts";
 import { createTables } from "../../../src/store/schema/create_tables.ts";
-import { readDatabaseIdentity } from "../../../src/store/spill_file.ts";
+import { readCollectorIdentity } from "../../../src/store/parts/campaign_scan.ts";
 import { connect, postgresTest, SERVER, withPostgres } from "../../store/databases.ts";
 import { type NatsServer, natsTest, startNats, until } from "../nats_server.ts";
 
@@ -128,7 +128,7 @@ async function openLab(
   let published = 0;
   const lab: Lab = {
     ...opened,
-    consumer: resultConsumer(await readDatabaseIdentity(database)),
+    consumer: resultConsumer(await readCollectorIdentity(database)),
     async submit(more = {}) {
       const spec = await specOf(more);
       const text = formatSpec(spec);

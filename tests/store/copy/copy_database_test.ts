@@ -1,5 +1,5 @@
 /** Covers src/store/copy/: copies of databases, between engines. */
-import { assert, assertEquals, assertRejects } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertNotEquals, assertRejects } from "@std/assert";
 import { InputError } from "../../../src/core/errors.ts";
 import { copyDatabase, type CopyResult, isEqual } from "../../../src/store/copy/copy_database.ts";
 import { readProgress, takeOver } from "../../../src/store/copy/copy_progress.ts";
@@ -14,6 +14,7 @@ import {
   TABLE_NAMES,
 } from "../../../src/store/schema/create_tables.ts";
 import { readSalt } from "../../../src/store/forget/tombstones.ts";
+import { readCollectorIdentity } from "../../../src/store/parts/campaign_scan.ts";
 import { readDatabaseIdentity } from "../../../src/store/spill_file.ts";
 import { Store } from "../../../src/store/store.ts";
 import { all, connect, longTest, onEngines, postgresTest, storedServers } from "../databases.ts";
@@ -114,15 +115,21 @@ onPairs("icons and raw replies keep their bytes, whatever they are", async (sour
   }
 });
 
-onPairs("a copy has the salt and the identity of its source", async (source, target) => {
-  await createTables(source);
-  const kept = async (database: Database) => [
-    await readSalt(database),
-    await readDatabaseIdentity(database),
-  ];
-  await copied(source, target);
-  assertEquals(await kept(target), await kept(source));
-});
+onPairs(
+  "a copy has the salt and the identity of its source, and collectors of its own",
+  async (source, target) => {
+    await createTables(source);
+    const kept = async (database: Database) => [
+      await readSalt(database),
+      await readDatabaseIdentity(database),
+    ];
+    await copied(source, target);
+    assertEquals(await kept(target), await kept(source));
+    const [own, other] = [await readCollectorIdentity(target), await readCollectorIdentity(source)];
+    assertNotEquals(own, other);
+    for (const identity of [own, other]) assertMatch(identity, /^[0-9a-f]{16}$/);
+  },
+);
 
 onPairs("a copy of another version is not continued", async (source, target) => {
   await createTables(source);

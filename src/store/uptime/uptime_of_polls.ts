@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { VALID_MS } from "./rollup_hours.ts";
+import { startOf, VALID_MS } from "./rollup_hours.ts";
 
 /** The result of one poll of a server. */
 export interface SeenState {
@@ -126,6 +126,24 @@ export function uptimeOfStates(
     playersMax = maxOf(playersMax, seen.players);
   }
   return { watchedS, onlineS, playerS, playersMin, playersMax };
+}
+
+/**
+ * The uptime of the steps of a length (hours, for example) in which states hold, by the starts of the
+ * steps. Steps without a state cost nothing, so a period may be of any length.
+ *
+ * @param states In the order of times. They do not overlap.
+ * @param length Length of a step, milliseconds, in whole seconds.
+ */
+export function uptimeOfSteps(states: readonly HeldState[], length: number): Map<number, Uptime> {
+  const steps = new Map<number, Uptime>();
+  for (const state of states) {
+    for (let at = startOf(state.from, length); at < state.to; at += length) {
+      const uptime = uptimeOfStates([state], at, at + length);
+      if (uptime.watchedS > 0) steps.set(at, addUptime(steps.get(at) ?? UNWATCHED, uptime));
+    }
+  }
+  return steps;
 }
 
 /**

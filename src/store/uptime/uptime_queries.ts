@@ -4,16 +4,8 @@
  * @module
  */
 import type { Database, Row, Value } from "../database/database.ts";
-import {
-  DAY_MS,
-  HOUR_MS,
-  isTimeIn,
-  readState,
-  startOf,
-  timeList,
-  VALID_MS,
-} from "./rollup_hours.ts";
-import { addUptime, UNWATCHED, type Uptime, uptimeOfPolls } from "./uptime_of_polls.ts";
+import { DAY_MS, HOUR_MS, isTimeIn, readState, startOf, timeList } from "./rollup_hours.ts";
+import { addUptime, heldStates, UNWATCHED, type Uptime, uptimeOfSteps } from "./uptime_of_polls.ts";
 import { optOutsOf, spansIn, statesIn } from "./rollup_rows.ts";
 
 /** The uptime of a server in an hour or a day. */
@@ -167,7 +159,7 @@ function pointOf(row: Row): Omit<UptimePoint, "hours"> {
   };
 }
 
-/** Computes hours from observations, as rollups are. */
+/** Computes hours from observations, as rollups are. The work depends on the observations alone. */
 async function currentPoints(
   database: Database,
   server: number,
@@ -179,12 +171,6 @@ async function currentPoints(
   if (spans.length === 0) return [];
   const seen = (await statesIn(database, [server], spans, from, to)).get(server) ?? [];
   const optedOutAt = (await optOutsOf(database, [server])).get(server);
-  const points: UptimePoint[] = [];
-  for (let at = startOf(from, HOUR_MS); at < to; at += HOUR_MS) {
-    const end = Math.min(at + HOUR_MS, to);
-    const near = seen.filter((one) => one.at >= at - VALID_MS && one.at < end);
-    const uptime = uptimeOfPolls(near, spans, at, end, optedOutAt);
-    if (uptime.watchedS > 0) points.push({ at, hours: 1, ...uptime });
-  }
-  return points;
+  const states = heldStates(seen, spans, from, to, optedOutAt);
+  return [...uptimeOfSteps(states, HOUR_MS)].map(([at, uptime]) => ({ at, hours: 1, ...uptime }));
 }

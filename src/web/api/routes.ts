@@ -53,6 +53,8 @@ const PAGE = 50;
 const USUAL_ROWS = 100;
 /** Number of the last servers of a scan. */
 const FINDS = 20;
+/** How far the clock of a database may be ahead of the dashboard's, milliseconds. */
+const AHEAD_MS = 60_000;
 /** The usual period of a server's history, milliseconds: a week. */
 const HISTORY_MS = 7 * DAY_MS;
 
@@ -372,7 +374,8 @@ async function eventsOf(
 }
 
 /**
- * The period of a history. Default: it ends now, and lasts a week.
+ * The period of a history. Default: it ends now, and lasts a week. It ends at most
+ * {@linkcode AHEAD_MS} after now.
  *
  * @throws ParameterError if it has no length.
  */
@@ -381,8 +384,8 @@ export function periodOf(
   to: number | undefined,
   now: number,
 ): { readonly from: number; readonly to: number } {
-  const end = to ?? now;
+  const end = Math.min(to ?? now, now + AHEAD_MS);
   const start = from ?? Math.max(0, end - HISTORY_MS);
   if (start < end) return { from: start, to: end };
-  throw new ParameterError("Cannot use from: it is not before to", "a time before to");
+  throw new ParameterError("Cannot use from: it is not before to", "a time before to and now");
 }

@@ -3,11 +3,13 @@ import { Random } from "../../../src/fleet/random.ts";
 import { HOUR_MS, VALID_MS } from "../../../src/store/uptime/rollup_hours.ts";
 import {
   addUptime,
+  heldStates,
   type SeenState,
   type StoredSpan,
   UNWATCHED,
   type Uptime,
   uptimeOfPolls,
+  uptimeOfSteps,
 } from "../../../src/store/uptime/uptime_of_polls.ts";
 
 const START = 1_700_000_000_000 - 1_700_000_000_000 % HOUR_MS;
@@ -79,6 +81,10 @@ Deno.test("uptime equals the computation second by second, and the hours of a pe
     assertEquals(hour(START), expected, `seed ${seed}`);
     const both = uptimeOfPolls(states, spans, START, START + 2 * HOUR_MS, optedOutAt);
     assertEquals(addUptime(hour(START), hour(START + HOUR_MS)), both, `seed ${seed}`);
+    const held = heldStates(states, spans, START, START + 2 * HOUR_MS, optedOutAt);
+    const steps = [START, START + HOUR_MS].map((at) => [at, hour(at)] as const);
+    const watched = steps.filter(([, { watchedS }]) => watchedS > 0);
+    assertEquals([...uptimeOfSteps(held, HOUR_MS)], watched, `seed ${seed}`);
   }
 });
 

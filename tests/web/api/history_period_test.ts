@@ -7,11 +7,15 @@ import { clientOf } from "../http/client.ts";
 
 const DAY = 86_400_000;
 
-Deno.test("a history without an end ends now", () => {
+Deno.test("a history without an end ends now, and no history ends long after now", () => {
   assertEquals(periodOf(undefined, undefined, NOW), { from: NOW - 7 * DAY, to: NOW });
   assertEquals(periodOf(NOW - DAY, undefined, NOW), { from: NOW - DAY, to: NOW });
   assertEquals(periodOf(NOW - 30 * DAY, undefined, NOW), { from: NOW - 30 * DAY, to: NOW });
   assertEquals(periodOf(undefined, NOW - DAY, NOW), { from: NOW - 8 * DAY, to: NOW - DAY });
+  const ahead = NOW + 60_000; // the clock of a database may be ahead
+  assertEquals(periodOf(NOW, 40_000_000_000_000, NOW), { from: NOW, to: ahead });
+  assertEquals(periodOf(NOW, NOW + 1, NOW), { from: NOW, to: NOW + 1 });
+  assertThrows(() => periodOf(ahead, 8_640_000_000_000_000, NOW), ParameterError, "not before to");
   assertThrows(() => periodOf(NOW + 1, undefined, NOW), ParameterError, "not before to");
 });
 

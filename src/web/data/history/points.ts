@@ -4,12 +4,7 @@
  *
  * @module
  */
-import {
-  type HeldState,
-  type SeenState,
-  type Uptime,
-  uptimeOfStates,
-} from "../../../store/uptime/uptime_of_polls.ts";
+import type { HeldState, SeenState, Uptime } from "../../../store/uptime/uptime_of_polls.ts";
 import type { HistoryPoint } from "../dashboard_data.ts";
 import { gapsOf, type Period } from "./watched_periods.ts";
 
@@ -118,22 +113,4 @@ function withUptime(
     playersMost: playersMax,
     slots: online ? slots : null,
   };
-}
-
-/** The uptime of steps, from the times in which observations hold. */
-export function uptimeOfSteps(
-  states: readonly HeldState<Observed>[],
-  { from, to }: Period,
-  length: number,
-): Map<number, Uptime> {
-  const steps = new Map<number, Uptime>();
-  let next = 0;
-  for (let at = Math.floor(from / length) * length; at < to; at += length) {
-    while (next < states.length && states[next].to <= at) next++;
-    let last = next;
-    while (last < states.length && states[last].from < at + length) last++;
-    const uptime = uptimeOfStates(states.slice(next, last), at, at + length);
-    if (uptime.watchedS > 0) steps.set(at, uptime);
-  }
-  return steps;
 }

@@ -24,16 +24,11 @@ import {
   type StoredSpan,
   UNWATCHED,
   type Uptime,
+  uptimeOfSteps,
 } from "../../../store/uptime/uptime_of_polls.ts";
 import { hourPoints, uptimePoints } from "../../../store/uptime/uptime_queries.ts";
 import type { History, HistoryPoint } from "../dashboard_data.ts";
-import {
-  changePoints,
-  type Observed,
-  type ObservedStep,
-  stepPoints,
-  uptimeOfSteps,
-} from "./points.ts";
+import { changePoints, type Observed, type ObservedStep, stepPoints } from "./points.ts";
 import { gapsOf, type Period, spansOf, unwatchedIn } from "./watched_periods.ts";
 
 /** A period with at most this number of changes has a point for each. */
@@ -112,7 +107,7 @@ async function withSteps(
 ): Promise<History> {
   const uptime = states === undefined
     ? await rolledUp(database, id, period, step)
-    : uptimeOfSteps(states, period, step);
+    : uptimeOfSteps(states, step);
   const observed = await observedSteps(database, id, period, step);
   const gaps = states === undefined ? unwatched : gapsOf(period, states);
   const points = stepPoints({ length: step, uptime, observed }, period, gaps);

@@ -8,6 +8,7 @@ import { identityOf } from "../../../../src/store/rows/identity.ts";
 import { Store } from "../../../../src/store/store.ts";
 import { DAY_MS, HOUR_MS } from "../../../../src/store/uptime/rollup_hours.ts";
 import { rollUp } from "../../../../src/store/uptime/roll_up.ts";
+import { hourPoints } from "../../../../src/store/uptime/uptime_queries.ts";
 import { writeSpans } from "../../../../src/store/uptime/watch_spans.ts";
 import { readHistory } from "../../../../src/web/data/history/read_history.ts";
 import { gapsOf } from "../../../../src/web/data/history/watched_periods.ts";
@@ -128,6 +129,16 @@ onEngines("the latency of a step is the least, the mean and the greatest", async
   const { points } = await readHistory(db, 1, START, at(60), HOUR_MS);
   assertEquals(points.map((one) => [one.latencyLeast, one.latencyMs, one.latencyMost]), [
     [2, 5, 8],
+  ]);
+});
+
+onEngines("the hours of a distant future take no time", async (db) => {
+  await watch(db, [[0, 3]], [[0, 90]]);
+  const latest = 8_640_000_000_000_000;
+  const { points } = await readHistory(db, 1, at(0), latest);
+  assertEquals(points.map(({ players }) => players), [3]);
+  assertEquals((await hourPoints(db, 1, at(0), latest)).map(({ watchedS }) => watchedS), [
+    ...[3600, 1800],
   ]);
 });
 

@@ -1,4 +1,5 @@
 /** The engines that tests of stores run on. */
+import { AsyncLocalStorage } from "node:async_hooks";
 import type { Database, Row } from "../../src/store/database/database.ts";
 import { createTables } from "../../src/store/schema/create_tables.ts";
 import { openPostgres } from "../../src/store/database/postgres.ts";
@@ -42,9 +43,47 @@ export function onSqlite(
 ): void {
   register(`SQLite: ${name}`, async () => {
     await using database = openSqlite(":memory:");
+    requireAwaits(database);
     await createTables(database);
     await work(database);
   });
+}
+
+const UNAWAITED = "the transaction does not wait for a statement";
+
+/**
+ * Makes a transaction of SQLite fail that goes on or ends before one of its statements. SQLite has run the
+ * statement by then; PostgreSQL would not have, and its error would be lost.
+ */
+function requireAwaits(database: Database): void {
+  const transactions = new AsyncLocalStorage<{ pending: number }>();
+  const { transaction } = database;
+  for (const name of ["script", "run", "rows", "bulk", "insert"] as const) {
+    const statement = database[name] as (...values: unknown[]) => Promise<unknown>;
+    const checked = async (...values: unknown[]) => {
+      const own = transactions.getStore() ?? { pending: 0 };
+      if (own.pending > 0) throw new Error(UNAWAITED);
+      own.pending++;
+      try {
+        const result = await statement.apply(database, values);
+        for (let i = 0; i < 9; i++) await undefined; // longer than a function takes to go on
+        return result;
+      } finally {
+        own.pending--;
+      }
+    };
+    Object.assign(database, { [name]: checked });
+  }
+  const checked: Database["transaction"] = (work) =>
+    transaction.call(database, (attempt) => {
+      const own = { pending: 0 };
+      return transactions.run(own, async () => {
+        const result = await work(attempt);
+        if (own.pending > 0) throw new Error(UNAWAITED);
+        return result;
+      });
+    }) as ReturnType<typeof work>;
+  Object.assign(database, { transaction: checked });
 }
 
 /** Registers a test for each engine: see `onSqlite()`. */

@@ -1,4 +1,7 @@
-/** Tests with a SQLite database that a second connection has locked, and with a fake clock. */
+/**
+ * Covers src/store/spilling_store.ts and src/store/open_store.ts, with a SQLite database that a second
+ * connection has locked, and with a fake clock.
+ */
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { DatabaseSync } from "node:sqlite";
 import { InputError } from "../../src/core/errors.ts";

@@ -123,8 +123,10 @@ export function fakeData(more: Partial<DashboardData> = {}, count = 5): Dashboar
       });
     },
     facets: () => Promise.resolve({ ...counts, facets } as never),
-    server: (name) => {
-      const server = servers.find(({ id, key }) => id === name || key === name);
+    named: (name) =>
+      Promise.resolve(servers.filter(({ key, host }) => key === name || host === name)),
+    server: (wanted) => {
+      const server = servers.find(({ id }) => id === wanted);
       return Promise.resolve(
         server && {
           ...{ server, tags: [], notes: null, players: ["Ann"], aliasOf: null, days: [] },

@@ -333,11 +333,20 @@ async function comparedServers(
   names: readonly (number | string)[],
   { from, to }: { readonly from: number; readonly to: number },
 ): Promise<ComparePageData> {
-  const found = await Promise.all(names.map((name) => data.server(name)));
-  const servers = new Map(found.flatMap((one) => one === undefined ? [] : [[one.server.id, one]]));
+  const found = await Promise.all(names.map(async (name) => {
+    const matching = typeof name === "string" ? await data.named(name) : [];
+    const id = typeof name === "number" ? name : matching.length === 1 ? matching[0].id : undefined;
+    const details = id === undefined ? undefined : await data.server(id);
+    return { name: String(name), matching, details };
+  }));
+  const servers = new Map(
+    found.flatMap(({ details }) => details === undefined ? [] : [[details.server.id, details]]),
+  );
   const step = Math.ceil((to - from) / COMPARED_STEPS);
   return {
-    ...{ from, to, missing: names.filter((_, i) => found[i] === undefined) },
+    ...{ from, to, ambiguous: found.filter(({ matching }) => matching.length > 1) },
+    missing: found.filter(({ matching, details }) => matching.length < 2 && details === undefined)
+      .map(({ name }) => name),
     servers: await Promise.all([...servers].map(async ([id, details]) => ({
       details,
       history: await data.history(id, from, to, step),

@@ -10,6 +10,7 @@ import type { Place } from "../../app/geoip/places.ts";
 import type { ServerFilters } from "../../store/queries/filters.ts";
 import type { PageCursor } from "../../store/queries/order_positions.ts";
 import type { ServerOrder } from "../../store/queries/orders.ts";
+import type { NumberedServer } from "../../store/history_queries.ts";
 import type { SelectedServer } from "../../store/server_queries.ts";
 import type { ListedParts } from "../../store/parts/part_list.ts";
 import type { StoredScan } from "../../store/scans/scan_list.ts";
@@ -246,11 +247,12 @@ export interface DashboardData {
   servers(query: ServersQuery): Promise<ServersPage>;
   facets(filters: DashboardFilters): Promise<Facets>;
   /**
-   * The server with a number, or with a key; `undefined`: there is none.
-   *
-   * @param id `servers.id` or `servers.key`.
+   * The servers that a name stands for: the one with this key, or all of this host, with the port if
+   * the name has one.
    */
-  server(id: number | string): Promise<ServerDetails | undefined>;
+  named(name: string): Promise<readonly NumberedServer[]>;
+  /** The server with a number (`servers.id`); `undefined`: there is none. */
+  server(id: number): Promise<ServerDetails | undefined>;
   /**
    * @param step Minimum length of a step, milliseconds. Default: each change is a point, if they are
    * few.

@@ -12,6 +12,7 @@ import type { ServerMapQuery } from "../server_index/map_cells.ts";
 import { type DashboardData, DataError, type MapCells, type MapQuery } from "./dashboard_data.ts";
 import { readHistory } from "./history/read_history.ts";
 import { readIcon } from "./icons.ts";
+import { namedServers } from "./named_servers.ts";
 import { type PlaceLookup, UNKNOWN_PLACE } from "../../app/geoip/places.ts";
 import { countAll, readFinds, readOverview, STALE_MS } from "./overview.ts";
 import { ScannedSpace } from "./scanned_space.ts";
@@ -48,6 +49,7 @@ export function dataOf(
       await searchCut(database, serverIndex, filters);
       return existing(serverIndex).facets(filters);
     },
+    named: (name) => namedServers(database, name),
     server: (id) => readDetails(database, id, places, serverIndex),
     history: (id, from, to, step) => readHistory(database, id, from, to, step),
     icon: (hash) => readIcon(database, hash),

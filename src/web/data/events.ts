@@ -3,13 +3,12 @@
  *
  * @module
  */
-import { lookUpServers } from "../../app/databases/find_server.ts";
 import type { Database } from "../../store/database/database.ts";
 import { leaveOut } from "../../store/events/event_feed.ts";
 import { type EventsPage, newestEvents } from "../../store/events/newest_events.ts";
-import { parseServerName } from "../../store/rows/identity.ts";
 import { isServerNumber } from "../../store/rows/stored_values.ts";
 import type { EventsQuery } from "./dashboard_data.ts";
+import { namedServers } from "./named_servers.ts";
 
 /** Reads a page of events. Those that cannot be read are left out. */
 export async function readEvents(
@@ -24,7 +23,5 @@ export async function readEvents(
 /** The numbers of the servers that a query names; none for a name that the database does not have. */
 async function numbersOf(database: Database, server: number | string): Promise<readonly number[]> {
   if (typeof server === "number") return isServerNumber(server) ? [server] : [];
-  const name = parseServerName(server);
-  if (name === undefined) return [];
-  return (await lookUpServers(database, name)).matching.map(({ id }) => id);
+  return (await namedServers(database, server)).map(({ id }) => id);
 }

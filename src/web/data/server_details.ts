@@ -5,7 +5,6 @@
  */
 import { type Database, hexOf, isInList, listValue } from "../../store/database/database.ts";
 import { readEvents } from "./events.ts";
-import { serverWithKey } from "../../store/history_queries.ts";
 import { hasAddressIn } from "../../store/rows/addresses.ts";
 import { isServerNumber } from "../../store/rows/stored_values.ts";
 import { recentUptime, uptimeByDay } from "../../store/uptime/uptime_queries.ts";
@@ -30,17 +29,16 @@ type Named = ServerDetails["aliases"][number];
  * Reads the details of a server. Without a server index, its aliases are those with the same
  * address.
  *
- * @param name `servers.id` or `servers.key`.
+ * @param id `servers.id`.
  * @returns `undefined` if there is no such server.
  */
 export async function readDetails(
   database: Database,
-  name: number | string,
+  id: number,
   places: PlaceLookup,
   serverIndex: CachedServerIndex | undefined,
 ): Promise<ServerDetails | undefined> {
-  const id = typeof name === "number" ? name : (await serverWithKey(database, name))?.id;
-  if (id === undefined || !isServerNumber(id)) return undefined;
+  if (!isServerNumber(id)) return undefined;
   const [server] = await listedServers(database, [id], places);
   if (server === undefined) return undefined;
   const [row] = await database.rows("select notes from servers where id = ?", [id]);

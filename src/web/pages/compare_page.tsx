@@ -30,7 +30,12 @@ export interface ComparedServer {
 export interface ComparePageData {
   readonly servers: readonly ComparedServer[];
   /** The names or numbers that no server has. */
-  readonly missing: readonly (number | string)[];
+  readonly missing: readonly string[];
+  /** The names that several servers have. */
+  readonly ambiguous: readonly {
+    readonly name: string;
+    readonly matching: ServerDetails["aliases"];
+  }[];
   readonly from: number;
   readonly to: number;
 }
@@ -48,9 +53,10 @@ export function comparePage(data: ComparePageData, context: PageContext): string
         <PageHead title="Compare servers" />
         {missing.length > 0 && (
           <p class="hint">
-            Not in the database: {missing.map((one) => safeText(String(one), 100)).join(", ")}
+            Not in the database: {missing.map((one) => safeText(one, 100)).join(", ")}
           </p>
         )}
+        <Choices data={data} />
         {servers.length === 0
           ? (
             <Empty title="No server is chosen.">
@@ -71,6 +77,32 @@ export function comparePage(data: ComparePageData, context: PageContext): string
       </>
     ),
   });
+}
+
+/** Number of servers that are listed for an ambiguous name. */
+const MAX_LISTED = 5;
+
+/** The first servers of each ambiguous name, as links that compare them too. */
+function Choices({ data: { servers, ambiguous, from, to } }: { data: ComparePageData }) {
+  const ids = servers.map(({ details }) => details.server.id);
+  return (
+    <>
+      {ambiguous.map(({ name, matching }) => (
+        <p class="hint">
+          {`${safeText(name, 100)} has ${countText(matching.length)} servers. `}
+          {matching.length > MAX_LISTED ? "The first ones are " : "Choose one: "}
+          {matching.slice(0, MAX_LISTED).map(({ id, key }, i) => (
+            <>
+              {i > 0 && ", "}
+              <a href={compareUrl([...ids, id], { from, to })}>
+                <code>{safeText(key, 80)}</code>
+              </a>
+            </>
+          ))}
+        </p>
+      ))}
+    </>
+  );
 }
 
 /** A line with the players of each server. */
@@ -150,7 +182,7 @@ function AddForm({ data: { servers, from, to } }: { data: ComparePageData }) {
         name="server"
         required
         maxlength={100}
-        placeholder="HOST:PORT"
+        placeholder="HOST or HOST:PORT"
         aria-label="Address or name of a server"
       />
       <button type="submit">Add</button>

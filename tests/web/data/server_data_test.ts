@@ -1,6 +1,6 @@
 /**
  * Covers src/web/data/history/read_history.ts, src/web/data/trends.ts, src/web/data/server_details.ts,
- * src/web/data/overview.ts, src/web/data/icons.ts, src/web/data/events.ts and
+ * src/web/data/overview.ts, src/web/data/icons.ts, src/web/data/named_servers.ts, src/web/data/events.ts and
  * src/web/data/database_reader.ts.
  */
 import { assert, assertEquals } from "@std/assert";
@@ -271,6 +271,23 @@ onEngines(
         await named(absent),
         [],
       );
+    }
+  },
+);
+
+onEngines(
+  "a name stands for the server with its key, or for all servers of its host",
+  async (database) => {
+    const store = new Store(database, () => Promise.resolve());
+    await store.write([record(1), record(2), record(3, { requested_as: "a.example" })]);
+    const data = dataOf(database);
+    const named = async (name: string) => (await data.named(name)).map(({ key }) => key);
+    assertEquals(await named("127.0.0.1:1"), ["127.0.0.1:1"]);
+    assertEquals(await named("127.0.0.1:3"), ["a.example:3"]);
+    assertEquals(await named("A.example"), ["a.example:3"]);
+    assertEquals(await named("127.0.0.1"), ["127.0.0.1:1", "127.0.0.1:2", "a.example:3"]);
+    for (const absent of ["127.0.0.1:4", "b.example", "no name"]) {
+      assertEquals(await named(absent), [], absent);
     }
   },
 );

@@ -104,6 +104,28 @@ Deno.test("at most five servers are compared, by their numbers and names", async
   assertStringIncludes(many.text, "Cannot use server: it has 6 values");
 });
 
+Deno.test("a host without a port is compared if it has one server, or else its first servers are listed", async () => {
+  const one = await clientOf()("GET /compare?server=10.0.0.4");
+  assertStringIncludes(one.text, 'aria-label="Remove Server 4"');
+  assertEquals(one.text.includes("Not in the database"), false);
+  const named = Array.from({ length: 7 }, (_, i) => ({ id: 10 + i, key: `[::1]:${i}`, port: i }));
+  const get = clientOf({ data: fakeData({ named: () => Promise.resolve(named) }) });
+  const { status, text } = await get("GET /compare?server=1&server=%3A%3A1&from=1000&to=2000");
+  assertEquals([status, text.match(/>Remove</g)?.length], [200, 1 + 1]);
+  assertStringIncludes(
+    text.replace(/<[^>]*>/g, ""),
+    "::1 has 7 servers. The first ones are [::1]:0",
+  );
+  const links = [...text.matchAll(/<a href="([^"]*)"><code>(.*?)<\/code>/g)];
+  assertEquals(
+    links.map(([, url, key]) => [url.replaceAll("&amp;", "&"), key]),
+    named.slice(0, 5).map(({ id, key }) => [
+      `/compare?server=1&server=${id}&from=1000&to=2000`,
+      key,
+    ]),
+  );
+});
+
 Deno.test("wrong parameters get 400, and the answer names them", async () => {
   const get = clientOf();
   for (

@@ -226,6 +226,7 @@ export function pagesWith(text: string, key = text): Map<string, string> {
       "/compare",
       comparePage({
         servers: [{ details: detailsOf(text, key), history: historyOf() }],
+        ambiguous: [{ name: text, matching: [{ id: 1, key }, { id: 2, key }] }],
         ...{ missing: [text], from: NOW - 50 * HOUR, to: NOW },
       }, context("/compare")),
     ],

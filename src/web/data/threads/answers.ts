@@ -17,6 +17,7 @@ export const METHODS = [
   "overview",
   "servers",
   "facets",
+  "named",
   "server",
   "history",
   "icon",

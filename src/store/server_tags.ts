@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { tidyText } from "../core/text.ts";
 import { type Database, insertInto } from "./database/database.ts";
 import { readTexts } from "./rows/json_cells.ts";
 import { storable } from "./rows/stored_values.ts";
@@ -10,10 +11,13 @@ import { storable } from "./rows/stored_values.ts";
 /** Maximum length of a tag, characters. */
 export const MAX_TAG = 64;
 
-/** Whether a text can be a tag: 1 to 64 characters, no control characters, no space at its ends. */
+/**
+ * Whether a text can be a tag: 1 to 64 characters, no control characters and none that is invisible,
+ * single spaces, and none at its ends.
+ */
 export function isTag(text: string): boolean {
-  return /^[^\p{Cc}\p{Zl}\p{Zp}]+$/u.test(text) && [...text].length <= MAX_TAG &&
-    text === text.trim() && text === storable(text);
+  return text !== "" && [...text].length <= MAX_TAG && text === tidyText(text) &&
+    text === storable(text);
 }
 
 /** The tags in a JSON text, a list of texts. Other values of a file or database have none. */

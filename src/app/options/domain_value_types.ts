@@ -52,7 +52,7 @@ export const TAG: ValueType<string> = {
     throw wrongValue(
       option,
       text,
-      `1 to ${MAX_TAG} characters without control characters, and no space at the ends`,
+      `1 to ${MAX_TAG} visible characters, with single spaces and none at the ends`,
     );
   },
 };

@@ -396,7 +396,7 @@ Deno.test("servers are selected by port, network and flag, and texts by the inde
         [["--port", ","], 'Cannot use --port ",": expected one value or more'],
         [
           ["--tag", " a"],
-          'Cannot use --tag " a": expected 1 to 64 characters without control characters',
+          'Cannot use --tag " a": expected 1 to 64 visible characters',
         ],
         [["--port", "1,x"], 'Cannot use --port "x": expected a whole number from 1 to 65535'],
       ] as const

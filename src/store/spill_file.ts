@@ -52,14 +52,18 @@ async function* linesIn(path: string): AsyncIterable<string> {
   }
 }
 
-/** A line of a spill file: a record and, under a key that no column has, its attachments. */
-export function spillLine(record: RecordWithAttachments): string {
-  return `${JSON.stringify({ ...record, attachments: record[ATTACHMENTS] })}\n`;
+/**
+ * A line of a spill file: a record and, under keys that no column has, its tags and attachments.
+ *
+ * @param tags The tags that an `import` of the line adds to the server. Default: none.
+ */
+export function spillLine(record: RecordWithAttachments, tags?: readonly string[]): string {
+  return `${JSON.stringify({ ...record, tags, attachments: record[ATTACHMENTS] })}\n`;
 }
 
 function parseRecord(line: string): RecordWithAttachments | undefined {
   try {
-    const { attachments, ...record } = JSON.parse(line);
+    const { attachments, tags: _, ...record } = JSON.parse(line);
     return { ...record, [ATTACHMENTS]: attachments };
   } catch {
     return undefined; // not JSON

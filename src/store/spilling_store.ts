@@ -24,6 +24,8 @@ export interface SpillOptions {
   readonly path: string;
   /** The result of {@linkcode readDatabaseIdentity}, which the spill file contains. */
   readonly identity: string;
+  /** The tags of the scan, which the spill file contains for `import`. Default: none. */
+  readonly tags?: readonly string[];
   /** Maximum size of the spill file, bytes. */
   readonly maxBytes: number;
   /** How long {@linkcode SpillingStore.end} waits for an unavailable database, milliseconds. */
@@ -236,9 +238,9 @@ export class SpillingStore implements AsyncDisposable {
   }
 
   async #spill(records: readonly ServerRecord[]): Promise<void> {
-    const { path, maxBytes, identity } = this.options;
+    const { path, maxBytes, identity, tags } = this.options;
     const head = this.#spilledBytes === 0 ? spillHead(identity) : "";
-    const text = head + records.map(spillLine).join("");
+    const text = head + records.map((record) => spillLine(record, tags)).join("");
     const bytes = new TextEncoder().encode(text);
     const { name } = this.store.database;
     if (this.#spilledBytes + bytes.length > maxBytes) {

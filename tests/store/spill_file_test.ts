@@ -1,9 +1,12 @@
 /** Covers src/store/spill_file.ts: to which database the rows in a spill file belong. */
 import { assertEquals, assertRejects } from "@std/assert";
 import { systemClock } from "../../src/net/clock.ts";
-import { foreignLineReader } from "../../src/sinks/foreign_files.ts";
+import { stored } from "../../src/app/targets/servers_in_files.ts";
+import { foreignLineReader, type ImportedServer } from "../../src/sinks/foreign_files.ts";
 import { type Database, StoreError, Unavailable } from "../../src/store/database/database.ts";
-import { readDatabaseIdentity, spillHead } from "../../src/store/spill_file.ts";
+import { writeImportedRecords } from "../../src/store/import_writer.ts";
+import { PROTOCOLS } from "../../src/protocols/list.ts";
+import { readDatabaseIdentity, spilledRecords, spillHead } from "../../src/store/spill_file.ts";
 import { SpillingStore } from "../../src/store/spilling_store.ts";
 import { Store } from "../../src/store/store.ts";
 import { all, onEngines } from "./databases.ts";
@@ -30,11 +33,13 @@ async function open(
   database: Database,
   path: string,
   isAway = () => false,
+  tags?: readonly string[],
 ): Promise<SpillingStore> {
   const pause = () => isAway() ? Promise.reject(new Unavailable("away")) : Promise.resolve();
   const store = new SpillingStore(new Store(database, pause), {
     path,
     identity: await readDatabaseIdentity(database),
+    tags,
     maxBytes: 1e6,
     maxWaitMs: 0,
     clock: systemClock,
@@ -80,6 +85,24 @@ Deno.test("an import ignores the first line of a spill file", () => {
   const read = foreignLineReader({ seenAt: 0 });
   assertEquals(read(spillHead("0123456789abcdef").trimEnd()), []);
 });
+
+onEngines("an import of a spill file adds the tags of its scan", (db) =>
+  withSpill(async (path) => {
+    const store = await open(db, path, () => true, ["may", 'a "b"']);
+    await store.write([record(1), record(2)]);
+    const read = foreignLineReader({ seenAt: 0 });
+    const lines = (await Deno.readTextFile(path)).trimEnd().split("\n");
+    const servers = lines.flatMap((line) => read(line) as ImportedServer[]);
+    await writeImportedRecords(db, servers.map((one) => stored(one, 5000)), PROTOCOLS);
+    const tagged = "select g.tag, s.port from server_tags g join servers s on s.id = g.server " +
+      "order by s.port, g.tag";
+    assertEquals(
+      await all(db, tagged),
+      [1, 2].flatMap((port) => ['a "b"', "may"].map((tag) => ({ tag, port }))),
+    );
+    const [kept] = await Array.fromAsync(spilledRecords(path));
+    assertEquals(Object.keys(kept), Object.keys(record(1))); // tags are not columns
+  }));
 
 onEngines(
   "a spill file without rows is removed, and one with a damaged head is replayed",

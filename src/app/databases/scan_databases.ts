@@ -188,6 +188,7 @@ export class ScanDatabases implements AsyncDisposable {
         const spilling = {
           path,
           identity: await reading(() => readDatabaseIdentity(database)),
+          tags: scope.tags,
           clock: systemClock,
           report: (line: string) => report(`blocksweep: ${line}`),
           signal,

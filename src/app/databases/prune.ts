@@ -55,8 +55,8 @@ export interface Pruned {
 const LATEST = Date.UTC(9999, 11, 31);
 
 /**
- * Prunes a database. Also removes icons that no server has, and the rows of `scan_servers` of
- * abandoned scans.
+ * Prunes a database. Also computes uptime that is missing, and removes icons that no server has, and
+ * the rows of `scan_servers` of abandoned scans.
  *
  * @param report Receives a line for each month whose space is freed later.
  * @param signal Ends it early.
@@ -74,19 +74,23 @@ async function prune(
     if (keepMs === undefined) return undefined;
     return await rows(keepMs === 0 ? LATEST : now - keepMs);
   };
-  return await withDatabaseErrors("write to", database, async () => ({
-    name: database.name,
-    observations: observations === undefined
-      ? undefined
-      : await pruneObservations(database, downsampleCutoffs(now, observations), removing, report),
-    events: await remove(
-      events,
-      (before) => removeEvents(database, before, removing.between, signal),
-    ),
-    replies: await remove(replies, (before) => removeReplies(database, before, removing)),
-    players: await remove(players, (before) => removePlayers(database, before, removing)),
-    icons: await removeStale(database, now, removing),
-  }));
+  return await withDatabaseErrors("write to", database, async () => {
+    // Uptime is computed from observations, so it is computed before observations are removed.
+    await rollUp(database, removing);
+    return {
+      name: database.name,
+      observations: observations === undefined
+        ? undefined
+        : await pruneObservations(database, downsampleCutoffs(now, observations), removing, report),
+      events: await remove(
+        events,
+        (before) => removeEvents(database, before, removing.between, signal),
+      ),
+      replies: await remove(replies, (before) => removeReplies(database, before, removing)),
+      players: await remove(players, (before) => removePlayers(database, before, removing)),
+      icons: await removeStale(database, now, removing),
+    };
+  });
 }
 
 async function pruneObservations(
@@ -95,8 +99,6 @@ async function pruneObservations(
   { between, signal }: Removing,
   report: (line: string) => void,
 ): Promise<number> {
-  // Uptime is computed from observations, so it is computed before observations are removed.
-  await rollUp(database, { between, signal });
   const hourly = await sealHours(database, cuts.hourly);
   const daily = Math.min(cuts.daily, startOf(hourly, DAY_MS));
   await removeHours(database, hourly, between, signal);

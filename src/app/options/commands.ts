@@ -216,7 +216,7 @@ export const COMMANDS: Readonly<Record<Command, CommandDescription>> = {
     note: "TIME is hours, days or years: 12h, 90d, 1y. Tables without an option keep all rows.\n" +
       "All observations up to the age TIME are kept. Of observations up to four times as old, only\n" +
       "the last one of each hour is kept; of older ones, only the last one of each day (UTC).\n" +
-      "Icons that no server has are deleted too.",
+      "The uptime of servers is computed first. Icons that no server has are deleted too.",
     examples: [
       "prune servers.db --observations 90d",
       "prune servers.db --observations 90d --events 1y --replies 30d --players 0",

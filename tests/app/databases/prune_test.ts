@@ -9,10 +9,13 @@ import { ATTACHMENTS, type RecordWithAttachments } from "../../../src/core/recor
 import type { Database } from "../../../src/store/database/database.ts";
 import { parseDatabaseLocation } from "../../../src/store/database_location.ts";
 import { openStore } from "../../../src/store/open_store.ts";
+import { writeObservations } from "../../../src/store/rows/observation_rows.ts";
+import { startOf } from "../../../src/store/uptime/rollup_hours.ts";
+import { writeSpans } from "../../../src/store/uptime/watch_spans.ts";
 import { Store } from "../../../src/store/store.ts";
 import { connectionEnvironment } from "../../../src/app/databases/connection_environment.ts";
 import { all, postgresTest } from "../../store/databases.ts";
-import { record, scanId } from "../../store/records.ts";
+import { record, scanId, watchId } from "../../store/records.ts";
 
 const DAY = 86_400_000;
 const NOW = Date.now();
@@ -82,6 +85,26 @@ onPlaces("each table has its own retention, and the owner's columns stay", async
     "select g.tag, s.notes from servers s left join server_tags g on g.server = s.id",
   );
   assertEquals(owned, Array.from({ length: 3 }, () => ({ tag: "a", notes: "mine" })));
+});
+
+onPlaces("a run for any table computes the uptime that is missing", async (path) => {
+  const place = parseDatabaseLocation(path)!;
+  await using database = await openStore(place, environment);
+  const store = new Store(database, () => Promise.resolve());
+  await store.write([record(1)]);
+  const ages: Retention[] = [{ events: DAY }, { replies: DAY }, { players: DAY }];
+  for (const [i, retention] of [...ages, { observations: 90 * DAY }].entries()) {
+    const startedAt = startOf(NOW, DAY) - (20 - i) * DAY;
+    await store.begin({ id: watchId(i), kind: "watch", at: startedAt, config: "{}" });
+    const [{ id }] = await all(database, "select max(id) as id from scans");
+    await database.transaction(async () => {
+      await writeSpans(database, watchId(i), [{ startedAt, endedAt: startedAt + 7_200_000 }]);
+      await writeObservations(database, [[1, startedAt, id, 1, 5, null, null, null]]);
+    });
+    await pruneOnce(place, retention, environment, () => {});
+    const days = await all(database, "select watched_s from rollups where hours = 24 order by at");
+    assertEquals(days.map(({ watched_s }) => watched_s), Array(i + 1).fill(7200));
+  }
 });
 
 Deno.test("the line of a pruned database names the tables that have a retention", () => {

@@ -61,11 +61,11 @@ export async function recentUptime(
 }
 
 /**
- * Reads the uptime of a server per day where days are complete, and per hour after that. Periods in which
- * nothing was watched are missing. In the order of times.
+ * Reads the uptime of a server per day where days are complete, and per hour before and after that.
+ * Periods in which nothing was watched are missing. In the order of times.
  *
  * @param server `servers.id`.
- * @param from Start of a day (UTC), Unix milliseconds.
+ * @param from Unix milliseconds.
  * @param to Unix milliseconds.
  */
 export async function uptimePoints(
@@ -75,9 +75,11 @@ export async function uptimePoints(
   to: number,
 ): Promise<UptimePoint[]> {
   const { closedUntil } = await readState(database);
-  const days = Math.max(from, startOf(Math.min(closedUntil, to), DAY_MS));
+  const first = Math.min(startOf(from + DAY_MS - 1, DAY_MS), to);
+  const days = Math.max(first, startOf(Math.min(closedUntil, to), DAY_MS));
   return [
-    ...await readPoints(database, server, 24, from, days),
+    ...await hourPoints(database, server, from, first),
+    ...await readPoints(database, server, 24, first, days),
     ...await hourPoints(database, server, days, to),
   ];
 }
@@ -107,7 +109,7 @@ export async function uptimeByDay(
 
 /**
  * The uptime of a server per hour: from rollups as far as they are computed, and from observations
- * after that.
+ * after that, and of the parts of hours at the ends of the period.
  */
 export async function hourPoints(
   database: Database,
@@ -115,10 +117,13 @@ export async function hourPoints(
   from: number,
   to: number,
 ): Promise<UptimePoint[]> {
-  const state = await readState(database);
-  const computed = Math.min(Math.max(from, state.closedUntil), to);
+  if (from >= to) return [];
+  const { closedUntil } = await readState(database);
+  const first = Math.min(startOf(from + HOUR_MS - 1, HOUR_MS), to);
+  const computed = Math.max(first, startOf(Math.min(closedUntil, to), HOUR_MS));
   return [
-    ...await readPoints(database, server, 1, from, computed),
+    ...await currentPoints(database, server, from, first),
+    ...await readPoints(database, server, 1, first, computed),
     ...await currentPoints(database, server, computed, to),
   ];
 }

@@ -152,14 +152,20 @@ export const ANSWERS = {
   }),
   history: answer({
     ...{ from: TIME, to: TIME },
-    step: described(NUMBER, "milliseconds of a step; 0: each change is a point"),
+    step: described(
+      NUMBER,
+      "milliseconds of a step; 0: each change is a point, and each day that was pruned",
+    ),
     points: list(object({
       ...{ at: TIME, until: described(TIME, "end of the time in which the values hold") },
       ...{ online: YES_NO, players: NUMBER_OR_NULL, players_most: NUMBER_OR_NULL },
       ...{ slots: NUMBER_OR_NULL, latency_ms: NUMBER_OR_NULL },
       ...{ latency_least_ms: NUMBER_OR_NULL, latency_most_ms: NUMBER_OR_NULL },
     })),
-    unwatched: described(list(object({ from: TIME, to: TIME })), "times in which no watch ran"),
+    unwatched: described(
+      list(object({ from: TIME, to: TIME })),
+      "times in which no watch watched the server",
+    ),
     peak: orNull(object({ players: COUNT, at: TIME })),
   }),
   serverEvents: answer({ events: list(ref("Event")), next: CURSOR }),

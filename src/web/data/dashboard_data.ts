@@ -154,10 +154,10 @@ export interface HistoryPoint {
 export interface History {
   readonly from: number;
   readonly to: number;
-  /** Length of a step, milliseconds; 0: each change is a point. */
+  /** Length of a step, milliseconds; 0: each change is a point, and each day that was pruned. */
   readonly step: number;
   readonly points: readonly HistoryPoint[];
-  /** Times in which no watch ran. Of a day that was pruned, all of it or nothing. */
+  /** Times in which no watch watched the server. Of a day that was pruned, all of it or nothing. */
   readonly unwatched: readonly { readonly from: number; readonly to: number }[];
   /** The most players at one time, and when; null: unknown. */
   readonly peak: { readonly players: number; readonly at: number } | null;

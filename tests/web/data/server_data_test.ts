@@ -86,7 +86,7 @@ onEngines(
       }),
       unwatched: [
         { from: at(-10), to: at(0) },
-        { from: at(30), to: at(60) },
+        { from: at(30), to: at(70) },
         { from: at(90), to: at(120) },
       ],
       peak: { players: 9, at: at(5) },

@@ -102,14 +102,14 @@ export function stepPoints(
 /** The values of a step in which the server was watched. */
 function withUptime(
   seen: ObservedStep,
-  { onlineS, playerS, playersMax }: Uptime,
+  { onlineS, playerS, playersMin, playersMax }: Uptime,
   slots: number | null,
 ): ObservedStep {
   const online = onlineS > 0;
   return {
     ...seen,
     online,
-    players: online && playersMax !== null ? playerS / onlineS : null,
+    players: online && playersMin !== null ? playerS / onlineS : null,
     playersMost: playersMax,
     slots: online ? slots : null,
   };

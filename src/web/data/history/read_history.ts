@@ -26,10 +26,14 @@ import {
   type Uptime,
   uptimeOfSteps,
 } from "../../../store/uptime/uptime_of_polls.ts";
-import { hourPoints, uptimePoints } from "../../../store/uptime/uptime_queries.ts";
+import {
+  hourPoints,
+  type UptimePoint,
+  uptimePoints,
+} from "../../../store/uptime/uptime_queries.ts";
 import type { History, HistoryPoint } from "../dashboard_data.ts";
 import { changePoints, type Observed, type ObservedStep, stepPoints } from "./points.ts";
-import { gapsOf, type Period, spansOf, unwatchedIn } from "./watched_periods.ts";
+import { daysOf, type Period, spansOf, unwatchedIn } from "./watched_periods.ts";
 
 /** A period with at most this number of changes has a point for each. */
 const MAX_RAW = 500;
@@ -62,23 +66,29 @@ export async function readHistory(
   least = 0,
 ): Promise<History> {
   const period = { from, to };
-  const spans = await spansOf(database, id, period);
-  const watched = spans.map(({ startedAt, endedAt }) => ({ from: startedAt, to: endedAt }));
-  const unwatched = await unwatchedIn(database, id, period, watched);
-  const step = await stepOf(database, period, least);
-  if (to - from <= LONGEST_RAW_MS && (step < HOUR_MS || least === 0)) {
-    const observed = await observationsOf(database, id, period);
+  const spans = await spansOf(database, id, daysOf(period));
+  const optedOutAt = (await optOutsOf(database, [id])).get(id);
+  const unwatched = await unwatchedIn(database, id, period, spans, optedOutAt);
+  const { sealedUntil } = await readState(database);
+  const step = stepOf(period, from < sealedUntil ? Math.max(least, DAY_MS) : least);
+  const isRaw = least === 0;
+  if (to - from <= LONGEST_RAW_MS && (step < HOUR_MS || isRaw)) {
+    const recent = { from: Math.min(Math.max(from, sealedUntil), to), to };
+    const observed = await observationsOf(database, id, recent);
     if (observed !== undefined) {
-      const optedOutAt = (await optOutsOf(database, [id])).get(id);
-      const states = heldStates(observed, spans, from, to, optedOutAt);
-      const points = changePoints(states, aloneIn(observed, spans, from));
-      if (least === 0 && points.length <= MAX_RAW) {
-        return { from, to, step: 0, points, unwatched, peak: peakOf(points) };
+      const states = heldStates(observed, spans, recent.from, to, optedOutAt);
+      const changes = changePoints(states, aloneIn(observed, spans, recent.from));
+      if (isRaw && changes.length <= MAX_RAW) {
+        const pruned = { period: { from, to: recent.from }, step: DAY_MS, unwatched };
+        const old = recent.from > from ? await stepsIn(database, id, pruned) : [];
+        const points = [...old, ...changes];
+        const peak = old.length > 0 ? await peakIn(database, id, period, points) : peakOf(points);
+        return { from, to, step: 0, points, unwatched, peak };
       }
       if (step < HOUR_MS) return await withSteps(database, id, { period, step, unwatched, states });
     }
   }
-  const long = await stepOf(database, period, Math.max(least, HOUR_MS));
+  const long = Math.max(step, stepOf(period, HOUR_MS));
   return await withSteps(database, id, { period, step: long, unwatched });
 }
 
@@ -94,34 +104,36 @@ function aloneIn(
   );
 }
 
-/** A history in steps: by the rollups, or by states if there are some. */
-async function withSteps(
+/** What the points of steps are computed from. */
+interface StepSource {
+  readonly period: Period;
+  readonly step: number;
+  readonly unwatched: readonly Period[];
+  /** Default: the rollups. */
+  readonly states?: readonly HeldState<Observed>[];
+}
+
+/** A history in steps. */
+async function withSteps(database: Database, id: number, source: StepSource): Promise<History> {
+  const { period, step, unwatched } = source;
+  const points = await stepsIn(database, id, source);
+  return { ...period, step, points, unwatched, peak: await peakIn(database, id, period, points) };
+}
+
+async function stepsIn(
   database: Database,
   id: number,
-  { period, step, unwatched, states }: {
-    readonly period: Period;
-    readonly step: number;
-    readonly unwatched: readonly Period[];
-    readonly states?: readonly HeldState<Observed>[];
-  },
-): Promise<History> {
+  { period, step, unwatched, states }: StepSource,
+): Promise<HistoryPoint[]> {
   const uptime = states === undefined
     ? await rolledUp(database, id, period, step)
     : uptimeOfSteps(states, step);
   const observed = await observedSteps(database, id, period, step);
-  const gaps = states === undefined ? unwatched : gapsOf(period, states);
-  const points = stepPoints({ length: step, uptime, observed }, period, gaps);
-  return { ...period, step, points, unwatched, peak: await peakIn(database, id, period, points) };
+  return stepPoints({ length: step, uptime, observed }, period, unwatched);
 }
 
-/** The length of steps. Of hours that a prune removed, only the days are left. */
-async function stepOf(
-  database: Database,
-  { from, to }: Period,
-  wanted: number,
-): Promise<number> {
-  const { sealedUntil } = await readState(database);
-  const least = from < sealedUntil ? Math.max(wanted, DAY_MS) : wanted;
+/** The length of steps, milliseconds. */
+function stepOf({ from, to }: Period, least: number): number {
   const isEnough = (length: number) => length >= least && (to - from) / length <= MAX_STEPS;
   return STEPS.find(isEnough) ?? STEPS.at(-1)!;
 }
@@ -207,7 +219,7 @@ async function observedSteps(
       `max(${whenOnline("players_online")}) as most, ` +
       `max(${whenOnline("players_max")}) as slots, avg(${whenOnline("latency_ms")}) as latency, ` +
       `min(${whenOnline("latency_ms")}) as least, max(${whenOnline("latency_ms")}) as greatest ` +
-      `from observations o where o.server = ? and o.at >= ${time} and o.at <= ${time} group by 1`,
+      `from observations o where o.server = ? and o.at >= ${time} and o.at < ${time} group by 1`,
     [id, from, to],
   );
   return new Map(rows.map((row) => [Number(row.step_at), {
@@ -231,9 +243,19 @@ async function rolledUp(
   { from, to }: Period,
   step: number,
 ): Promise<Map<number, Uptime>> {
-  const points = step < DAY_MS
-    ? await hourPoints(database, id, startOf(from, HOUR_MS), to)
-    : await uptimePoints(database, id, startOf(from, DAY_MS), to);
+  if (step < DAY_MS) return stepsOf(await hourPoints(database, id, from, to), step);
+  const points = await uptimePoints(database, id, from, to);
+  const known = new Set(points.map(({ at }) => startOf(at, DAY_MS)));
+  for (const day of new Set([from, to].map((at) => startOf(at, DAY_MS)))) {
+    if (day >= from && day + DAY_MS <= to || day >= to || known.has(day)) continue;
+    // A prune removed the hours. The day has its means; its most players may be outside the period.
+    const whole = await uptimePoints(database, id, day, day + DAY_MS);
+    points.push(...whole.map((point) => ({ ...point, playersMax: null })));
+  }
+  return stepsOf(points, step);
+}
+
+function stepsOf(points: readonly UptimePoint[], step: number): Map<number, Uptime> {
   const steps = new Map<number, Uptime>();
   for (const point of points) {
     const start = startOf(point.at, step);

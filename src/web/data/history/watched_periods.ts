@@ -11,7 +11,13 @@ import {
   startOf,
   VALID_MS,
 } from "../../../store/uptime/rollup_hours.ts";
-import type { StoredSpan } from "../../../store/uptime/uptime_of_polls.ts";
+import {
+  type HeldState,
+  heldStates,
+  type SeenState,
+  type StoredSpan,
+  uptimeOfSteps,
+} from "../../../store/uptime/uptime_of_polls.ts";
 import { uptimePoints } from "../../../store/uptime/uptime_queries.ts";
 
 /** A period of time, Unix milliseconds. */
@@ -43,17 +49,55 @@ export async function spansOf(
 }
 
 /**
- * The parts of a period in which no watch watched a server.
+ * The parts of a period in which no watch watched a server: no observation of the server was valid.
  *
- * @param watched The times in which watches did, as far as their rows are still known.
+ * @param spans The spans of the days of the period, as {@linkcode spansOf} reads them.
+ * @param optedOutAt When the server's address opted out, Unix milliseconds.
  */
 export async function unwatchedIn(
   database: Database,
   id: number,
   period: Period,
-  watched: readonly Period[],
+  spans: readonly StoredSpan[],
+  optedOutAt?: number,
 ): Promise<Period[]> {
-  return gapsOf(period, await withSealed(database, id, period, watched));
+  const days = daysOf(period);
+  const observed = await thinnedObservations(database, id, days);
+  const states = heldStates(observed, spans, days.from, days.to, optedOutAt);
+  return gapsOf(period, [...states, ...await sealedIn(database, id, days, states)]);
+}
+
+/** The days (UTC) that overlap a period. */
+export function daysOf({ from, to }: Period): Period {
+  return { from: startOf(from, DAY_MS), to: startOf(to + DAY_MS - 1, DAY_MS) };
+}
+
+/**
+ * The first and the last observation of each span in each period of {@linkcode VALID_MS}, in the order
+ * of times. They are valid in the same time as all observations together: those between them are
+ * closer to them than {@linkcode VALID_MS}. Their states are not known.
+ */
+async function thinnedObservations(
+  database: Database,
+  id: number,
+  { from, to }: Period,
+): Promise<SeenState[]> {
+  const time = timeParameter(database);
+  const part = database.engine === "postgres"
+    ? `floor(extract(epoch from o.at) * 1000 / ${VALID_MS})`
+    : `o.at / ${VALID_MS}`;
+  const rows = await database.rows(
+    "select o.scan, (select max(w.started_at) from watch_spans w where w.scan = o.scan " +
+      `and w.started_at <= o.at) as span, ${part} as part, min(o.at) as first, max(o.at) as last ` +
+      `from observations o where o.server = ? and o.at >= ${time} and o.at <= ${time} ` +
+      "group by 1, 2, 3",
+    [id, from - VALID_MS, to],
+  );
+  return rows.flatMap(({ scan, first, last }) =>
+    [first, last].map((at) => ({
+      ...{ at: Number(at), scan: Number(scan), online: false, players: null },
+    }))
+  ).sort((a, b) => a.at - b.at);
 }
 
 /** The parts of a period that no other period contains. */
@@ -70,29 +114,26 @@ export function gapsOf(period: Period, parts: readonly Period[]): Period[] {
 }
 
 /**
- * Adds the final hours and days that rollups call watched for longer than the known times do: a
- * prune removed their spans or observations. Where in a day the watch ran is not known any more:
- * the whole day is added.
+ * The final hours and days in which rollups call a server watched for longer than its states do: a
+ * prune removed spans or observations. Where in a day the server was watched is not known any more.
+ *
+ * @param days Whole days (UTC).
  */
-async function withSealed(
+async function sealedIn(
   database: Database,
   id: number,
-  { from, to }: Period,
-  watched: readonly Period[],
+  days: Period,
+  states: readonly HeldState[],
 ): Promise<Period[]> {
   const { sealedUntil } = await readState(database);
-  const end = Math.min(startOf(to + DAY_MS - 1, DAY_MS), sealedUntil);
-  if (from >= end) return [...watched];
-  const points = await uptimePoints(database, id, startOf(from, DAY_MS), end);
-  const sealed = points
-    .map(({ at, hours, watchedS }) => ({ from: at, to: at + hours * HOUR_MS, watchedS }))
-    .filter((one) => one.watchedS > knownS(one, watched));
-  return [...watched, ...sealed];
-}
-
-/** The seconds of a period that other periods contain, rounded up. */
-function knownS(period: Period, watched: readonly Period[]): number {
-  const gaps = gapsOf(period, watched);
-  const gapMs = gaps.reduce((sum, { from, to }) => sum + to - from, 0);
-  return Math.ceil((period.to - period.from - gapMs) / 1000);
+  const end = Math.min(days.to, sealedUntil);
+  if (days.from >= end) return [];
+  const known = {
+    1: uptimeOfSteps(states, HOUR_MS),
+    24: uptimeOfSteps(states, DAY_MS),
+  };
+  const points = await uptimePoints(database, id, days.from, end);
+  return points
+    .filter(({ at, hours, watchedS }) => watchedS > (known[hours].get(at)?.watchedS ?? 0))
+    .map(({ at, hours }) => ({ from: at, to: at + hours * HOUR_MS }));
 }

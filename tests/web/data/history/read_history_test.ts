@@ -88,4 +88,18 @@ onEngines("days that were watched stay so when they are pruned", async (db) => {
   assertEquals(await unwatched(0.5, 2.4), []);
   assertEquals(await unwatched(4.5, 6), []);
   assertEquals(await unwatched(3.5, 5), [[3.5, 4]]);
+  // Points of pruned days are whole days, and those after them the changes.
+  const { step, points } = await readHistory(db, 1, day(0.5), day(10));
+  assertEquals(step, 0);
+  const old = points.filter(({ at }) => at < until);
+  assertEquals(
+    old.map(({ at, until, players }) => [(at - start) / DAY_MS, (until - start) / DAY_MS, players]),
+    [[0.5, 1, 3], [1, 2, 3], [2, 3, 3], ...[4, 5, 6, 7].map((one) => [one, one + 1, 3])],
+  );
+  assertEquals(old.map((one) => one.playersMost), [null, 3, 3, 3, 3, 3, 3]);
+  const after = points.slice(old.length);
+  assertEquals(after.map(({ at, until }) => [(at - day(8)) / HOUR_MS, (until - at) / HOUR_MS]), [
+    // The hours that keep the observations valid later are final too.
+    ...[[0, 3], ...Array.from({ length: 45 }, (_, hour) => [3 + hour, 1])],
+  ]);
 });

@@ -3,12 +3,12 @@
  * with servers that do not change: values hold while a watch watches, and no longer.
  */
 import { assertEquals } from "@std/assert";
-import type { Database } from "../../../../src/store/database/database.ts";
+import { type Database, timeParameter } from "../../../../src/store/database/database.ts";
 import { identityOf } from "../../../../src/store/rows/identity.ts";
 import { Store } from "../../../../src/store/store.ts";
 import { DAY_MS, HOUR_MS } from "../../../../src/store/uptime/rollup_hours.ts";
 import { rollUp } from "../../../../src/store/uptime/roll_up.ts";
-import { hourPoints } from "../../../../src/store/uptime/uptime_queries.ts";
+import { hourPoints, uptimePoints } from "../../../../src/store/uptime/uptime_queries.ts";
 import { writeSpans } from "../../../../src/store/uptime/watch_spans.ts";
 import { readHistory } from "../../../../src/web/data/history/read_history.ts";
 import { gapsOf } from "../../../../src/web/data/history/watched_periods.ts";
@@ -91,7 +91,7 @@ onEngines("no value holds while a server is not watched, or longer than a span",
     ...[[60, 70, 3], [103, 110, 3]],
   ]);
   const { unwatched } = await readHistory(db, 1, at(0), at(150));
-  assertEquals(unwatched, [{ from: at(70), to: at(100) }, { from: at(110), to: at(150) }]);
+  assertEquals(unwatched, [{ from: at(70), to: at(103) }, { from: at(110), to: at(150) }]);
 });
 
 onEngines("without further observations a value holds for three hours", async (db) => {
@@ -130,6 +130,63 @@ onEngines("the latency of a step is the least, the mean and the greatest", async
   assertEquals(points.map((one) => [one.latencyLeast, one.latencyMs, one.latencyMost]), [
     [2, 5, 8],
   ]);
+});
+
+/** The times without a watch, in minutes, and the seconds that are outside them. */
+async function unwatchedIn(db: Database, from: number, to: number, stepMinutes = 0) {
+  const { unwatched } = await readHistory(db, 1, at(from), at(to), stepMinutes * MINUTE);
+  const gaps = unwatched.map((one) => [(one.from - START) / MINUTE, (one.to - START) / MINUTE]);
+  const gapS = unwatched.reduce((sum, one) => sum + (one.to - one.from) / 1000, 0);
+  return { gaps, watchedS: (to - from) * 60 - gapS };
+}
+
+/** The seconds in which the server was watched, by its uptime. */
+async function watchedSeconds(db: Database, from: number, to: number): Promise<number> {
+  const points = await uptimePoints(db, 1, at(from), at(to));
+  return points.reduce((sum, { watchedS }) => sum + watchedS, 0);
+}
+
+onEngines("times before a server was found, and after three hours, are unwatched", async (db) => {
+  await watch(db, [[1000, 3], [1100, 3], [1500, 3], [1600, 3], [1650, 3]], [[0, 1580], [
+    ...[1590, 1660] as const,
+  ]]);
+  const gaps = [[0, 1000], [1280, 1500], [1580, 1600], [1660, 2000]];
+  for (const isRolledUp of [false, true]) {
+    if (isRolledUp) await rollUp(db, { now: at(2000), between: () => Promise.resolve() });
+    const expected = { gaps, watchedS: await watchedSeconds(db, 0, 2000) };
+    for (const step of [0, 5, 60, 360]) {
+      assertEquals(await unwatchedIn(db, 0, 2000, step), expected, `${step}`);
+    }
+    const year = await unwatchedIn(db, -500_000, 2000);
+    assertEquals(year.gaps, [[-500_000, 1000], ...gaps.slice(1)]);
+    assertEquals(await heldIn(db, 960, 1320, 180), [[1000, 1080, 3], [1080, 1260, 3], [
+      ...[1260, 1280, 3],
+    ]]);
+  }
+});
+
+onEngines("times after an opt-out are unwatched", async (db) => {
+  await watch(db, [[0, 3], [60, 3]], [[0, 100]]);
+  await db.run(
+    `insert into opt_outs (address, noted_at) values ('127.0.0.1', ${timeParameter(db)})`,
+    [at(70)],
+  );
+  const expected = { gaps: [[70, 200]], watchedS: await watchedSeconds(db, 0, 200) };
+  for (const step of [0, 5, 60]) {
+    assertEquals(await unwatchedIn(db, 0, 200, step), expected, `${step}`);
+  }
+});
+
+onEngines("steps at the ends of a period have no values from outside it", async (db) => {
+  await watch(db, [[0, 50], [10, 3], [190, 4], [200, 70]], [[0, 240]]);
+  await rollUp(db, { now: at(2000), between: () => Promise.resolve() });
+  for (const step of [60, 1440]) {
+    const { points, peak } = await readHistory(db, 1, at(30), at(195), step * MINUTE);
+    const most = points.map((one) => one.playersMost);
+    assertEquals(most, step === 60 ? [3, 3, 3, 4] : [4], `${step}`);
+    assertEquals([points[0].at, points.at(-1)!.until], [at(30), at(195)]);
+    assertEquals(peak, { players: 4, at: at(190) });
+  }
 });
 
 onEngines("the hours of a distant future take no time", async (db) => {

@@ -25,4 +25,14 @@ export const EQUIVALENT: readonly {
     line: "Math.max(Math.min(...limited.map(({ at }) => at)) - HOUR_MS, 0),",
     why: "the maximum is the same in any order",
   },
+  {
+    path: "src/web/data/history/watched_periods.ts",
+    line: "if (from > period.to) break;",
+    why: "a part that begins at the end of the period leaves the same gap",
+  },
+  {
+    path: "src/web/data/history/watched_periods.ts",
+    line: "const points = await uptimePoints(database, id, startOf(DAY_MS, from), end);",
+    why: "points before the period change no gap in it",
+  },
 ];

@@ -1,6 +1,6 @@
 /**
  * Covers src/store/import_writer.ts, src/store/missing_servers.ts, src/store/opt_outs.ts,
- * src/store/parts/scan_parts.ts and src/store/scan_writer.ts.
+ * src/store/parts/scan_parts.ts, src/store/rows/server_state.ts and src/store/scan_writer.ts.
  */
 import { assertEquals, assertRejects } from "@std/assert";
 import { parseAddress } from "../../src/core/address.ts";

@@ -12,6 +12,8 @@ import {
   writeObservations,
 } from "../../src/store/rows/observation_rows.ts";
 import { writeImportedRecords } from "../../src/store/import_writer.ts";
+import { versionOf } from "../../src/store/rows/known_servers.ts";
+import { writeUnanswered } from "../../src/store/rows/server_state.ts";
 import { createTables } from "../../src/store/schema/create_tables.ts";
 import { Store } from "../../src/store/store.ts";
 import { all, connect, onEngines, postgresTest, setClock, storedServers } from "./databases.ts";
@@ -301,3 +303,37 @@ onEngines("all writers insert observations in the order of servers and times", a
   await writeImportedRecords(db, [silent], PROTOCOLS);
   assertEquals([inserted, (await storedServers(db)).length], [[], 5]);
 });
+
+onEngines(
+  "failures of servers are written in the order of servers, and not for a server that is gone",
+  async (db) => {
+    await quick(db).write([1, 2, 3].map((port) => record(port)));
+    const [{ version }] = await all(db, `select ${versionOf(db)} as version from server_state t`);
+    const written: unknown[] = [];
+    const { bulk } = db;
+    Object.assign(db, {
+      bulk(statement: BulkStatement, rows: readonly Value[][]) {
+        written.push(...rows.map((row) => row[3]));
+        return bulk.call(db, statement, rows);
+      },
+    });
+    const failed = (id: number, missedScans: number, at: number) => (
+      { id, online: missedScans < 3, missedScans, at, version: String(version) }
+    );
+    const servers = [failed(3, 4, 8000), failed(1, 2, 7000), failed(2, 3, NaN)];
+    await db.transaction(() => writeUnanswered(db, servers));
+    assertEquals(written, [1, 2, 3]);
+    const states = await all(
+      db,
+      "select server, online, missed_scans, probed_at from server_state order by server",
+    );
+    assertEquals(states.map((row) => Object.values(row)), [
+      ...[[1, 1, 2, 7000], [2, 0, 3, 0], [3, 0, 4, 8000]],
+    ]);
+    await assertRejects(
+      () => writeUnanswered(db, [failed(9, 1, 9000)]),
+      Error,
+      "keep changing the same servers",
+    );
+  },
+);

@@ -155,6 +155,40 @@ onEngines(
   },
 );
 
+/** Copies the only server of a SQLite database until there is this number of servers. */
+async function multiply(database: Database, servers: number): Promise<void> {
+  const numbers =
+    `(with recursive n (id) as (select 2 union all select id + 1 from n where id < ${servers}) ` +
+    "select id from n) n";
+  const own: Record<string, string> = { id: "n.id", key: "'copy ' || n.id", server: "n.id" };
+  for (const table of ["servers", "server_state"]) {
+    const columns = (await database.rows(`select name from pragma_table_info('${table}')`))
+      .map(({ name }) => String(name));
+    await database.run(
+      `insert into ${table} (${columns}) select ${
+        columns.map((name) => own[name] ?? `t.${name}`)
+      } ` +
+        `from ${table} t, ${numbers}`,
+    );
+  }
+}
+
+onSqlite(
+  "without a server index, a search ends with an error after 20,000 servers",
+  async (database) => {
+    await new Store(database, () => Promise.resolve()).write([record(1, { name: "Skyblock" })]);
+    await multiply(database, 20_000);
+    const data = dataOf(database);
+    const search = async (text: string) =>
+      (await data.servers({ filters: { text }, sort: "new", limit: 5 })).servers.length;
+    assertEquals(await search("sky"), 5);
+    await assertRejects(() => search("absent"), DataError, "Try again");
+    await database.run("delete from server_state where server = 9");
+    await database.run("delete from servers where id = 9");
+    assertEquals(await search("absent"), 0);
+  },
+);
+
 onEngines("an empty database has empty pages, and nothing to count", async (database) => {
   const { data } = await indexedData(database);
   for (const filters of ALL_FILTERS) {

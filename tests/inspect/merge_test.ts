@@ -2,6 +2,7 @@
 import { assertEquals } from "@std/assert";
 import { mergeReplies } from "../../src/inspect/merge.ts";
 import type { ServerRecord } from "../../src/core/record.ts";
+import { PROTOCOLS } from "../../src/protocols/list.ts";
 
 const CONTEXT = {
   endpoint: { address: 1n, port: 19133 },
@@ -112,4 +113,24 @@ Deno.test("valid values are kept, up to a text with the length of a datagram", (
   assertEquals(row.flags, []);
   assertEquals([row.name, row.players], [columns.name, columns.players]);
   assertEquals([row.plugins, row.joinable, row.map], [columns.plugins, false, null]);
+});
+
+Deno.test("of two protocols that fill the same columns first, the one of higher rank does", () => {
+  const fillsFirst = ["players_online"] as const;
+  const [one, other, last] = PROTOCOLS.slice(0, 3);
+  const allProtocols = [
+    { ...one, fillsFirst },
+    { ...other, fillsFirst },
+    { ...last, fillsFirst: undefined },
+  ];
+  const replies = allProtocols.map(({ name }, i) =>
+    reply(name, { players_online: i, map: `${i}` })
+  );
+  const merged = (...given: typeof replies) => {
+    const { players_online, map } = mergeReplies(given, { ...CONTEXT, allProtocols });
+    return [players_online, map];
+  };
+  assertEquals(merged(...replies), [0, "0"]);
+  assertEquals(merged(...replies.toReversed()), [0, "0"]);
+  assertEquals(merged(replies[1], replies[2]), [1, "1"]);
 });

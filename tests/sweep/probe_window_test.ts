@@ -97,6 +97,18 @@ Deno.test("ProbeWindow restarts after a pause", () => {
   assertEquals(window.capacity(10_000), 64);
 });
 
+Deno.test("ProbeWindow forgets the probes and replies of earlier seconds", () => {
+  const window = windowOf(1);
+  for (const start of [1000, 3000, 5000, 9000]) {
+    for (let at = start; at < start + 400; at += 10) {
+      window.sent(20, at); // every second target replies
+      for (let i = 0; i < 10; i++) window.replied(5, at + 5);
+    }
+    window.sent(64, start + 400);
+    assertEquals([410, 460].map((ms) => window.capacity(start + ms)), [0, 32], `${start}`);
+  }
+});
+
 Deno.test("ProbeWindow allows no probe while replies are unread", () => {
   const buffer = { receiveBuffer: 128 << 20, receiveBufferUsed: 0 };
   const small = { receiveBuffer: USUAL_RECEIVE_BUFFER, receiveBufferUsed: 0 };

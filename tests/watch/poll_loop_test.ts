@@ -57,6 +57,8 @@ async function pollTimes(
 Deno.test("a canary is polled at once, and then at its interval", async () => {
   const times = await pollTimes(10, [20 * SECOND], 90 * SECOND);
   assertEquals(times, [0, 20 * SECOND, 80 * SECOND + 10]);
+  // Also between two iterations of the loop, which are at most a second apart.
+  assertEquals(await pollTimes(10, [20_300], 60 * SECOND), [0, 20_300]);
 });
 
 Deno.test("a canary whose last poll has just ended is polled 5 seconds after it", async () => {

@@ -1,3 +1,4 @@
+/** Covers src/scan/lan/. */
 import { assert, assertEquals } from "@std/assert";
 import { lan, raknet } from "../../../src/entry/protocols.ts";
 import { decodeQueryRequest } from "../../../src/protocols/query/mod.ts";

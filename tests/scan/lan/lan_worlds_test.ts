@@ -1,3 +1,4 @@
+/** Covers src/scan/lan/. */
 import { assert, assertEquals } from "@std/assert";
 import { drawFleet } from "../../../src/fleet/simulate/draw_fleet.ts";
 import { ANNOUNCEMENTS } from "../../../src/fleet/simulate/lan_worlds.ts";

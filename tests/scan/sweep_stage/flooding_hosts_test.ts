@@ -1,3 +1,8 @@
+/**
+ * Scans of networks with hosts that flood.
+ *
+ * Covers src/sweep/receiver.ts and src/scan/sweep_stage/udp_sweep.ts.
+ */
 import { assert, assertEquals } from "@std/assert";
 import type { Address, Endpoint } from "../../../src/core/address.ts";
 import { drawFleet } from "../../../src/fleet/simulate/draw_fleet.ts";

@@ -1,4 +1,8 @@
-/** The TCP sweep, with an invented protocol. */
+/**
+ * The TCP sweep, with an invented protocol.
+ *
+ * Covers src/sweep/connection_passes.ts.
+ */
 import { assert, assertEquals } from "@std/assert";
 import { type Endpoint, endpointKey, formatEndpoint } from "../../../src/core/address.ts";
 import { Malformed } from "../../../src/core/bytes.ts";

@@ -31,6 +31,45 @@ Deno.test("clopperPearson() agrees with published tables", () => {
   assertAlmostEquals(high, 0.3 + 1.96 * Math.sqrt(0.21 / 1e6), 1e-5);
 });
 
+Deno.test("LossTally counts outcomes, and the squared losses of complete batches of 50", () => {
+  const tally = new LossTally(noCanaries());
+  const losses = (count: number, lost: number) => {
+    for (let i = 0; i < count; i++) tally.count(i < lost);
+  };
+  const none = { stopped: 0, firstFound: 0, secondFound: 0 };
+  assertEquals(tally.counts, {
+    sent: 0,
+    lost: 0,
+    batches: 0,
+    batchLost: 0,
+    batchSquares: 0,
+    ...none,
+  });
+  losses(49, 3);
+  assertEquals(tally.counts, { ...tally.counts, sent: 49, lost: 3, batches: 0 });
+  losses(1, 1);
+  const first = { sent: 50, lost: 4, batches: 1, batchLost: 4, batchSquares: 16 };
+  assertEquals(tally.counts, { ...first, ...none });
+  losses(99, 5);
+  const second = { sent: 149, lost: 9, batches: 2, batchLost: 9, batchSquares: 41 };
+  assertEquals(tally.counts, { ...second, ...none });
+});
+
+Deno.test("each kind of observation alone has an interval of 95 %, also if it is a single one", () => {
+  const wide = { ...noCanaries(), sent: 100, lost: 10 };
+  const { low, high } = estimateLoss(wide)!;
+  assertAlmostEquals(low, 0.049005, 1e-6);
+  assertAlmostEquals(high, 0.176223, 1e-6);
+  // With both kinds, each interval has 97.5 %: it is wider, whatever the other one shows.
+  const both = estimateLoss({ ...wide, firstFound: 1 })!;
+  const more = estimateLoss({ ...wide, firstFound: 2 })!;
+  const { low: least, high: most } = clopperPearson(10, 100, 0.975);
+  for (const one of [both, more]) assertEquals([one.low, one.high], [least, most]);
+  assert(least < low && most > high);
+  const one = estimateLoss({ ...noCanaries(), sent: 1, firstFound: 400 })!;
+  assertAlmostEquals(one.high, clopperPearson(0, 400, 0.975).high, 1e-3);
+});
+
 /** A random sequence of outcomes, with independent losses or with bursts. */
 function tally(random: Random, queried: number, loss: number, burst = 1) {
   const counts = noCanaries();

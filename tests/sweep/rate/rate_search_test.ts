@@ -37,6 +37,7 @@ function search(path: Path) {
   const queried: { at: number; lost: boolean }[] = [];
   const free = new Array<number>(hosts).fill(0);
   const rates: number[] = [];
+  const reasons: string[] = [];
   let [tokens, credit, canaries, sum] = [bucket, 0, 0, 0];
   for (let now = 0; now < 1000 * seconds; now += TICK_MS) {
     if (now === 1000 * (path.later?.after ?? Infinity)) limit = path.later!.limit;
@@ -61,9 +62,12 @@ function search(path: Path) {
     }
     const full = one.rate > room ? sent / 10 : 0;
     one.step(now, sent, full, PATIENCE_MS);
-    if (now % 1000 === 0) rates.push(one.rate);
+    if (now % 1000 === 0) {
+      rates.push(one.rate);
+      reasons.push(one.report.reason);
+    }
   }
-  return { report: one.report, rates, sum };
+  return { report: one.report, rates, reasons, sum };
 }
 
 for (const loss of [0, 0.03, 0.06]) {
@@ -158,4 +162,17 @@ Deno.test("the search itself causes little loss", () => {
   const { rates, sum } = search({ seed: 3, limit: 20_000, loss: 0.03, seconds: 300 });
   const over = rates.reduce((all, rate) => all + Math.max(0, rate - 20_000), 0);
   assert(over < 0.02 * sum, `${over} of ${sum}`);
+});
+
+Deno.test("the report has the reason `searching` from the first outcomes until a rate is found, and after a loss", () => {
+  const { reasons } = search({
+    seed: 3,
+    limit: 20_000,
+    later: { after: 40, limit: 5000 },
+    seconds: 61,
+  });
+  const order = reasons.filter((reason, i) => reason !== reasons[i - 1]);
+  assertEquals(order.slice(0, 5), ["unknown", "searching", "loss", "searching", "loss"]);
+  assert(reasons.indexOf("searching") <= 2 && reasons[39] === "loss", reasons.join());
+  assert(reasons.slice(40, 44).includes("searching"), reasons.join());
 });

@@ -146,7 +146,7 @@ export class JavaSweep {
       const dueAt = throttle.reserve(target.address, now);
       await sleep(clock, dueAt - now, signal);
       throttle.sent(target.address, dueAt, clock.now());
-      if (signal.aborted && this.optOuts.isOptedOut(target.address)) return;
+      if (signal.aborted || this.optOuts.isOptedOut(target.address)) return;
       await this.#visit(target, signal);
     } finally {
       release();

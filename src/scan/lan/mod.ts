@@ -100,7 +100,7 @@ function javaSweep(
 async function sweepJava(java: JavaSweep, options: DiscoverySetup): Promise<void> {
   const { clock, signal, continuous, servers } = options;
   await java.run();
-  while (continuous || !signal.aborted) {
+  while (continuous && !signal.aborted) {
     await sleep(clock, REFRESH_JAVA_MS, signal);
     const found = servers.listed().filter(({ row }) => isSwept(row));
     await Promise.all(

@@ -1,6 +1,6 @@
 /**
  * Several watches of one database, from networks that do not reach the same servers. Covers
- * src/store/poll_writer.ts and src/store/uptime/other_watches.ts.
+ * src/store/poll_writer.ts, src/store/merging/kept_columns.ts and src/store/uptime/other_watches.ts.
  */
 import { assert, assertEquals } from "@std/assert";
 import { type Database, timeParameter } from "../../src/store/database/database.ts";

@@ -35,6 +35,10 @@ onEngines(
     const read = (step?: number) => readHistory(db, Number(id), start, start + 3 * HOUR_MS, step);
     const raw = await read();
     assertEquals([raw.step, raw.points.map((point) => point.players)], [0, players]);
+    const longest = start + 31 * DAY_MS;
+    assertEquals((await readHistory(db, Number(id), start, longest)).points.length, 4);
+    const [first, ...others] = (await readHistory(db, Number(id), start, longest + 1)).points;
+    assertEquals([first.playersMost, others.length < 3], [10, true]); // steps
     const steps = await read(20 * 60_000);
     assertEquals(steps.step, 30 * 60_000);
     assertEquals(steps.points.map(({ at }) => (at - start) / 60_000), [0, 30, 60, 120]);

@@ -75,6 +75,8 @@ export interface ScanResult {
   readonly checkpoint: string | undefined;
   /** The outputs whose readers closed the pipe. */
   readonly unread: ReadonlySet<number>;
+  /** Number of rows that each database lacks, because they are in its spill file. */
+  readonly waiting: readonly number[];
   /** The servers of this run by software. */
   readonly tally: SoftwareTally;
 }
@@ -115,7 +117,8 @@ export async function runPreparedScan(
   );
   options.onCheckpoint?.(undefined);
   const { unread } = outputs;
-  const result = { end, state, checkpoint: saved ? path : undefined, unread, tally };
+  const waiting = stores.sinks.map((sink) => sink.waiting);
+  const result = { end, state, checkpoint: saved ? path : undefined, unread, waiting, tally };
   options.onEnd?.(result);
   const { metadata } = scan.files;
   if (metadata !== undefined) await writeTextFile(metadata, metadataText(scan, state, end));

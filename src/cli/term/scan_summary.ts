@@ -22,10 +22,17 @@ const REASONS: Readonly<Record<EndReason, string>> = {
   "failed": "failed",
 };
 
+/** An output of a scan that has ended. */
+interface SummarizedOutput {
+  readonly path: string;
+  /** Number of rows that a database lacks, because they are in its spill file. Default: 0. */
+  readonly waiting?: number;
+}
+
 /** The data of a summary besides the state of the scan. */
 export interface SummaryScope {
-  /** The outputs to which all rows were written. */
-  readonly outputs: readonly { readonly path: string }[];
+  /** The outputs to which the rows were written. */
+  readonly outputs: readonly SummarizedOutput[];
   /** The databases among these, with the passwords of their URLs. */
   readonly databases: RepeatedScope["databases"];
   /** Number of repetitions of probes without a reply. */
@@ -46,9 +53,8 @@ export function summary(
 ): string[] {
   const isResumable = reason !== "done" && reason !== "max-results";
   const seconds = ((performance.now() - state.startedAt) / 1000).toFixed(1);
-  const named = outputs.map(({ path }) => path === "-" ? "standard output" : path).join(", ");
   return [
-    `${REASONS[reason]} in ${seconds} s: ${countOf(state.written, "row")} written to ${named}` +
+    `${REASONS[reason]} in ${seconds} s: ${writtenText(state.written, outputs)}` +
     (state.lost > 0 ? `, ${withCommas(state.lost)} lost` : ""),
     ...(state.passes === 0 ? [] : [udpLine(state, verbose)]),
     ...(state.tcp.passes === 0 ? [] : [tcpLine(state.tcp, verbose)]),
@@ -62,6 +68,16 @@ export function summary(
     ...rateLines(state),
     ...lossLines(state, reason === "done" ? retries : undefined),
   ];
+}
+
+/** How many rows each output has: `60 rows written to rows.csv; 13 to servers.db`. */
+function writtenText(written: number, outputs: readonly SummarizedOutput[]): string {
+  // An interrupted run may have spilled rows that are not counted, because no checkpoint has them.
+  const counts = Map.groupBy(outputs, ({ waiting = 0 }) => Math.max(0, written - waiting));
+  return [...counts].map(([count, places], i) => {
+    const names = places.map(({ path }) => path === "-" ? "standard output" : path).join(", ");
+    return `${i === 0 ? `${countOf(count, "row")} written` : withCommas(count)} to ${names}`;
+  }).join("; ");
 }
 
 /** ` in 2 of 4 passes`; empty for a scan that reached its last pass, unless `always` is set. */

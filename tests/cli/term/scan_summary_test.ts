@@ -41,6 +41,18 @@ Deno.test("summary() has the important counts when nothing is wrong, and all of 
   ]);
 });
 
+Deno.test("summary() counts only the rows that a database has, and not those in its spill file", () => {
+  const first = (written: number, outputs: readonly { path: string; waiting?: number }[]) =>
+    summary({ ...usualState(), written }, DONE, { ...SCOPE, outputs })[0].split(" s: ")[1];
+  const database = { path: "a.db", waiting: 1047 };
+  assertEquals(first(1060, [database]), "13 rows written to a.db");
+  assertEquals(
+    first(3060, [{ path: "-" }, { path: "b.db", waiting: 0 }, database]),
+    "3,060 rows written to standard output, b.db; 2,013 to a.db",
+  );
+  assertEquals(first(1040, [database]), "0 rows written to a.db");
+});
+
 Deno.test("summary() has the last pass of a scan that ended early", () => {
   const [, udp] = summary({ ...usualState(), pass: 1 }, DONE, SCOPE);
   assertEquals(udp.split(";")[0], "UDP: sent 4,000 probes in 1 of 2 passes");

@@ -90,9 +90,10 @@ function reportResult(scan: PreparedScan, result: ScanResult): void {
 function reportSummary(
   { options: { verbose, retries }, given: { given }, outputs, databases, resumed, plan }:
     PreparedScan,
-  { state, end, unread, tally }: ScanResult,
+  { state, end, unread, waiting, tally }: ScanResult,
 ): void {
-  const places = [...outputs, ...databases.places].filter((_, i) => !unread.has(i));
+  const stores = databases.places.map((place, i) => ({ ...place, waiting: waiting[i] }));
+  const places = [...outputs, ...stores].filter((_, i) => !unread.has(i));
   const scope = { outputs: places, databases: databases.places, retries, given, verbose };
   summary(state, end, scope).forEach(reportLine);
   unprobedLines(plan).forEach(reportLine);

@@ -35,4 +35,14 @@ export const EQUIVALENT: readonly {
     line: "const wanted = new Uint8Array((65_536 + 1));",
     why: "no port has the additional number",
   },
+  {
+    path: "src/store/opt_outs.ts",
+    line: "for (const [host, at] of [...times].sort(([a], [b]) => a < b ? -1 : (1 + 1))) {",
+    why: "only the sign of the comparison counts",
+  },
+  {
+    path: "src/store/opt_outs.ts",
+    line: "for (const [host, at] of [...times].sort(([a], [b]) => a < b ? -(1 + 1) : 1)) {",
+    why: "only the sign of the comparison counts",
+  },
 ];

@@ -3,7 +3,12 @@ import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import type { Database } from "../../../src/store/database/database.ts";
 import { conditionsOf, type ServerFilters } from "../../../src/store/queries/filters.ts";
 import { SERVER_ORDERS, type ServerOrder } from "../../../src/store/queries/orders.ts";
-import { pageOf, type PageSteps, STEPS as USUAL_STEPS } from "../../../src/store/queries/page.ts";
+import {
+  countUpTo,
+  pageOf,
+  type PageSteps,
+  STEPS as USUAL_STEPS,
+} from "../../../src/store/queries/page.ts";
 import { createTables } from "../../../src/store/schema/create_tables.ts";
 import { Store } from "../../../src/store/store.ts";
 import { connect, onEngines, postgresTest } from "../databases.ts";
@@ -205,3 +210,24 @@ onEngines(
     }
   },
 );
+
+onEngines("servers of one condition are counted with one query", async (database) => {
+  const store = new Store(database, () => Promise.resolve());
+  await store.write([1, 2, 3].map((port) => record(port, { version: `1.${port}` })));
+  let queries = 0;
+  const rows: Database["rows"] = async (sql, values) => {
+    queries++;
+    return await database.rows(sql, values);
+  };
+  const counted = Object.create(database, {
+    engine: { value: database.engine },
+    rows: { value: rows },
+  });
+  for (const filters of [{}, { version: ["1.2"] }, { minPlayers: 2 }]) {
+    const conditions = await conditionsOf(database, filters);
+    const all = Object.keys(filters).length === 0 ? 3 : "version" in filters ? 1 : 2;
+    queries = 0;
+    assertEquals(await countUpTo(counted, { conditions, sort: "new", limit: 9 }), all);
+    assertEquals(queries, 1, Deno.inspect(filters));
+  }
+});

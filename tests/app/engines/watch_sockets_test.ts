@@ -1,3 +1,8 @@
+/**
+ * The sockets and limits of a watch, and the results of polls without a reply.
+ *
+ * Covers src/inspect/run_interview.ts.
+ */
 import { assertEquals, assertRejects } from "@std/assert";
 import { openPollingSockets, type PollingContext } from "../../../src/app/engines/watch_sockets.ts";
 import { type Address, parseEndpoint } from "../../../src/core/address.ts";
@@ -161,4 +166,19 @@ Deno.test("polls obey --rate, and 1,000 packets per second outside loopback", as
   isAbout(await pollMs({ servers: loopback, args: ["--rate", "2k"] }, "10.0.0.1:1"), 500);
   const others = { families: [4], areLoopback: false, atOnce: 1 } as const;
   isAbout(await pollMs({ servers: loopback, context: { others } }), 1000);
+});
+
+Deno.test("a Java server whose connection times out or is refused is offline; without a route it is unreachable", async () => {
+  for (
+    const [absent, result] of [
+      ["timeout", undefined],
+      ["refused", undefined],
+      ["unreachable", "unreachable"],
+    ] as const
+  ) {
+    const { polling, network, servers } = await open({ args: ["--protocol", "slp"] });
+    await using _ = polling;
+    network.streams.absent = absent;
+    assertEquals(await network.run(polling.poller.poll(servers[0])), result, absent);
+  }
 });

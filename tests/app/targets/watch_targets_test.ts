@@ -1,6 +1,11 @@
-/** Covers src/app/targets/servers_in_files.ts. */
-import { assertEquals, assertRejects } from "@std/assert";
-import { readWatchTargets, type WatchSources } from "../../../src/app/targets/watch_targets.ts";
+/** Covers src/app/targets/servers_in_files.ts and src/app/targets/watch_targets.ts. */
+import { assertEquals, assertRejects, assertThrows } from "@std/assert";
+import {
+  readWatchTargets,
+  type WatchSources,
+  withoutOptedOut,
+} from "../../../src/app/targets/watch_targets.ts";
+import { WatchedServer } from "../../../src/watch/mod.ts";
 import { withoutRows } from "../../../src/app/targets/servers_in_files.ts";
 import { InputError } from "../../../src/core/errors.ts";
 import { PROTOCOLS } from "../../../src/protocols/list.ts";
@@ -138,4 +143,24 @@ Deno.test("watch refuses a file without a server, and XML of other programs", as
     "there is no server that may be polled",
   );
   await assertRejects(() => serversOf("a.csv", "<html>\n"), InputError, 'a.csv": line 1');
+});
+
+Deno.test("servers whose addresses opted out are left out and counted, and at least one has to be left", () => {
+  const rules = {
+    ...{ intervalMs: 60_000, downAfter: 3, scanId: "w" },
+    ...{ newEventId: () => "event", allProtocols: PROTOCOLS },
+  };
+  const servers = [1, 2, 3].map((port) =>
+    new WatchedServer({ address: 0x0a000000 + port, port }, null, rules)
+  );
+  const lines: string[] = [];
+  const without = (...addresses: number[]) => {
+    const optedOut = addresses.map((address) => ({ start: address, end: address + 1 }));
+    const left = withoutOptedOut(servers, optedOut, (line) => lines.push(line));
+    return left.map(({ endpoint: { port } }) => port);
+  };
+  assertEquals([without(), lines.length], [[1, 2, 3], 0]);
+  assertEquals(without(0x0a000001, 0x0a000003), [2]);
+  assertEquals([lines.length, lines[0].includes("2 servers")], [1, true], lines[0]);
+  assertThrows(() => without(0x0a000001, 0x0a000002, 0x0a000003), InputError, "opted out");
 });

@@ -1,4 +1,8 @@
-/** The program in a process with a low limit on descriptors. */
+/**
+ * The program in a process with a low limit on descriptors.
+ *
+ * Covers src/app/engines/scan_sockets.ts.
+ */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { divide } from "../../../src/app/engines/scan_sockets.ts";
 import { run, SCAN } from "../program.ts";

@@ -297,3 +297,32 @@ Deno.test("private networks of at most /22 are swept; tunnels, containers and ot
     "br-0123456789ab 172.18.0.0/24: a network of containers",
   ]);
 });
+
+Deno.test("a Java server that opts out while it waits to be queried again is not queried", async () => {
+  const lasts = Array.from({ length: 200 }, (_, i) => 20 + i);
+  /** The times of the connections after the sweep, if all servers opt out at a time. */
+  const queriedAt = async (optOutAt?: number) => {
+    const network = new FakeNetwork(1);
+    const { streams, sweep } = javaServers(network, ...lasts);
+    const openGroup = () => {
+      const socket = network.open(4, 0);
+      const bytes = utf8("[MOTD]§b§d§f§d§b[/MOTD][AD]51234[/AD]");
+      for (const last of optOutAt === undefined ? [] : lasts) {
+        network.inject({ address: at(last).address, port: 4000 }, socket, bytes, optOutAt! - 1000);
+      }
+      return Promise.resolve(socket);
+    };
+    const controller = new AbortController();
+    network.after(25_000, () => controller.abort());
+    await lookAround(network, {
+      ...{ sweep, openGroup, signal: controller.signal },
+      ...{ continuous: true, listenMs: Infinity, servers: new FoundServers() },
+    });
+    return streams.begun.map(({ at }) => at).filter((at) => at > 15_000);
+  };
+  const times = await queriedAt();
+  const [first] = times;
+  assert(times.length >= 200 && times.at(-1)! > first + 1000, `${first} to ${times.at(-1)}`);
+  const before = times.filter((at) => at < first + 300).length;
+  assertEquals((await queriedAt(first + 300)).length, before);
+});

@@ -1,4 +1,4 @@
-/** Every page of a database that a scan of the simulated fleet wrote, in a browser. */
+/** Every page of a database that a scan of the simulated fleet wrote, and imported rows, in a browser. */
 import { assert, assertEquals } from "@std/assert";
 import { LOOKS, Visit, withBrowser } from "./browser.ts";
 import { inFolder } from "../app/resume/stopped_programs.ts";
@@ -77,5 +77,45 @@ Deno.test("every page is without faults, wide and narrow, light and dark, also w
           await visit.open(path);
           assert(await visit.page.locator("main h1").innerText() !== "", path);
         }
+      }));
+  }));
+
+/** A row with the highest number of players, as another program may write it. */
+function importedRow(port: number, name: string, version: string): string {
+  const most = 2 ** 31 - 1;
+  return JSON.stringify({
+    ...{ host: "127.84.8.1", port, protocol: "slp", name, motd: name, version },
+    ...{ players_online: most, players_max: most, seen_at: Date.now() },
+  });
+}
+
+Deno.test("blank names are links with a text, and long versions do not cover numbers of players", () =>
+  inFolder(async (folder) => {
+    const [database, rows] = [`${folder}/servers.db`, `${folder}/rows.ndjson`];
+    const long = "1.21.50 " + "e\u0301\u0308a\u030a".repeat(40);
+    const lines = [importedRow(1, "\u115f \u3164", "1.21.4"), importedRow(2, "Lobby", long)];
+    await Deno.writeTextFile(rows, lines.join("\n"));
+    await succeed("import", database, rows, "-q");
+    await withDashboard(database, (origin) =>
+      withBrowser(async (browser) => {
+        await using visit = await Visit.start(browser, origin, LOOKS[3]);
+        await visit.page.setViewportSize({ width: 320, height: 1200 });
+        for (const path of ["/servers/1", "/compare?server=127.84.8.1:1", "/servers"]) {
+          await visit.open(path);
+          assert((await visit.page.locator("main").innerText()).includes("127.84.8.1:1"), path);
+        }
+        // The text spacing of WCAG 2.2, 1.4.12, which a reader may set.
+        await visit.page.evaluate(() => document.body.style.letterSpacing = "0.12em");
+        const areCovered = await visit.page.locator("table.servers tbody tr").evaluateAll((rows) =>
+          rows.map((row) => {
+            const version = row.querySelector(".c-version")!.getBoundingClientRect();
+            const texts = document.createRange();
+            texts.selectNodeContents(row.querySelector(".c-players")!);
+            return [...texts.getClientRects()].some(({ right, bottom }) =>
+              right > version.left && bottom > version.top
+            );
+          })
+        );
+        assertEquals(areCovered, [false, false]);
       }));
   }));

@@ -6,12 +6,12 @@
 import { ATTACHMENTS, type RecordWithAttachments, type ServerRecord } from "../core/record.ts";
 import {
   type BulkStatement,
+  type BulkValue,
   type Database,
   insertInto,
   isInList,
   listValue,
   timeParameter,
-  type Value,
 } from "./database/database.ts";
 import { HOUR_MS, MAX_PER_HOUR } from "./events/event_limits.ts";
 import { storable, storableTime } from "./rows/stored_values.ts";
@@ -53,7 +53,7 @@ interface ReceivedIcon {
   /** When the reply arrived, Unix milliseconds of the database's clock. */
   readonly at: number;
   /** Values of {@linkcode INSERT_ICON}. */
-  readonly row: readonly Value[];
+  readonly row: readonly BulkValue[];
 }
 
 /**
@@ -65,19 +65,19 @@ export async function writeAttached(
   records: readonly NumberedRecord[],
 ): Promise<void> {
   const icons: ReceivedIcon[] = [];
-  const replies = new Map<string, Value[]>();
+  const replies = new Map<string, BulkValue[]>();
   for (const { id, record } of records) {
     const { [ATTACHMENTS]: attachments, favicon_hash: hash, seen_at: seen }: RecordWithAttachments =
       record;
     if (attachments === undefined) continue;
     const { icon } = attachments;
     const at = storableTime(seen + database.clockOffsetMs) ?? 0;
-    const file = icon === undefined ? undefined : hexOfBase64(icon);
+    const file = icon === undefined ? undefined : bytesOf(icon);
     if (file !== undefined && hash !== null) {
       icons.push({ id, hash: storable(hash), at, row: [storable(hash), file, at] });
     }
     for (const [protocol, { size, data }] of Object.entries(attachments.replies)) {
-      const bytes = hexOfBase64(data);
+      const bytes = bytesOf(data);
       if (bytes === undefined) continue;
       replies.set(`${id} ${protocol}`, [id, storable(protocol), at, size, bytes]);
     }
@@ -88,10 +88,10 @@ export async function writeAttached(
   await database.bulk(UPSERT_REPLY, inKeyOrder(replies));
 }
 
-/** The parameter of a column of bytes; `undefined`: the text is not base64, as in a changed spill file. */
-function hexOfBase64(text: string): string | undefined {
+/** The bytes of base64; `undefined`: the text is something else, as in a changed spill file. */
+function bytesOf(text: string): Uint8Array | undefined {
   try {
-    return Uint8Array.fromBase64(text).toHex();
+    return Uint8Array.fromBase64(text);
   } catch (error) {
     if (error instanceof SyntaxError) return undefined;
     throw error;
@@ -129,6 +129,6 @@ async function withinLimit(
   return icons.filter(({ id, hash }) => known.has(hash) || current.get(id) === hash);
 }
 
-function inKeyOrder(rows: ReadonlyMap<string, readonly Value[]>): (readonly Value[])[] {
+function inKeyOrder(rows: ReadonlyMap<string, readonly BulkValue[]>): (readonly BulkValue[])[] {
   return [...rows].sort(([a], [b]) => a < b ? -1 : 1).map(([, row]) => row);
 }

@@ -39,7 +39,7 @@ function hostile(at: number, scan: string): RecordWithAttachments[] {
 /** Gives both databases the same salt. */
 const SET_SALT: BulkStatement = {
   types: ["bytea"],
-  sqlite: "update blocksweep_salt set salt = unhex(?)",
+  sqlite: "update blocksweep_salt set salt = ?",
   postgres: "update blocksweep_salt set salt = ($1::bytea[])[1]",
 };
 

@@ -230,7 +230,7 @@ class Copy {
     const [salt, identity] = [await readSalt(source), await readDatabaseIdentity(source)];
     const statement = {
       types: ["bytea"],
-      sqlite: "update blocksweep_salt set salt = unhex(?)",
+      sqlite: "update blocksweep_salt set salt = ?",
       postgres: "update blocksweep_salt set salt = ($1::bytea[])[1]",
     } as const;
     await this.#write({ done: this.done }, async () => {

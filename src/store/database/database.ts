@@ -32,9 +32,15 @@ export type Value = string | number | null;
 /** A row of a query's result: values by column name. */
 export type Row = Readonly<Record<string, Value>>;
 
+/** A value of a row that a bulk statement writes. */
+export type BulkValue = Value | Uint8Array;
+
+/** Rows that a bulk statement writes. */
+export type BulkRows = readonly (readonly BulkValue[])[];
+
 /**
  * Types of columns that are written in bulk, by PostgreSQL's names. Times are Unix milliseconds, booleans
- * 1 and 0, `jsonb` is JSON text, and `bytea` hexadecimal text.
+ * 1 and 0, `jsonb` is JSON text, and `bytea` is bytes or hexadecimal text.
  */
 export type ColumnType =
   | "text"
@@ -87,17 +93,14 @@ export interface Database extends AsyncDisposable {
   /** Runs `work`, whose queries all see one state of the database, and which writes nothing. */
   snapshot<T>(work: () => Promise<T>): Promise<T>;
   /** Runs a bulk statement. Returns the number of changed rows. */
-  bulk(statement: BulkStatement, rows: readonly (readonly Value[])[]): Promise<number>;
+  bulk(statement: BulkStatement, rows: BulkRows): Promise<number>;
   /**
    * Runs a bulk statement that inserts rows into a table with the columns `id` and `key`. The key is the
    * first value of each row.
    *
    * @returns The `id` of each row; `undefined`: a row with the key exists.
    */
-  insert(
-    statement: BulkStatement,
-    rows: readonly (readonly Value[])[],
-  ): Promise<(number | undefined)[]>;
+  insert(statement: BulkStatement, rows: BulkRows): Promise<(number | undefined)[]>;
   /**
    * Runs `work` in a transaction: commits when `work` resolves, rolls back when it rejects. PostgreSQL
    * may end a transaction because of another one (a deadlock, a serialization failure), and `work` may
@@ -135,7 +138,7 @@ export function insertInto(
   const names = columns.map(([name]) => name).join(", ");
   const all = [...columns, ...sqliteColumns];
   const insert = `insert into ${table} (${all.map(([name]) => name).join(", ")}) values`;
-  const placeholders = `(${all.map(([, type]) => placeholder(type)).join(", ")})`;
+  const placeholders = `(${all.map(() => "?").join(", ")})`;
   const block = Array(BLOCK_ROWS).fill(placeholders).join(", ");
   const arrays = columns.map(([, type], i) => `$${i + 1}::${type}[]`).join(", ");
   return {
@@ -161,7 +164,7 @@ export function updateOf(
   const all = [...columns, ...parameters];
   const names = all.map(([name]) => name).join(", ");
   const arrays = all.map(([, type], i) => `$${i + 1}::${type}[]`).join(", ");
-  const sets = columns.map(([name, type]) => `${name} = ${placeholder(type)}`).join(", ");
+  const sets = columns.map(([name]) => `${name} = ?`).join(", ");
   return {
     types: all.map(([, type]) => type),
     sqlite: `update ${table} as old set ${sets} where ${condition.replace(/new\.\w+/g, "?")}`,
@@ -169,11 +172,6 @@ export function updateOf(
       columns.map(([name]) => `${name} = new.${name}`).join(", ")
     } from unnest(${arrays}) as new (${names}) where ${condition}`,
   };
-}
-
-/** The parameter of a column in a bulk statement for SQLite. */
-export function placeholder(type: ColumnType): string {
-  return type === "bytea" ? "unhex(?)" : "?";
 }
 
 /** SQL that reads a column of bytes as hexadecimal text. */

@@ -4,7 +4,9 @@
  * @module
  */
 import {
+  type BulkRows,
   type BulkStatement,
+  type BulkValue,
   type ColumnType,
   type Row,
   Unavailable,
@@ -48,22 +50,19 @@ export class PostgresConnection {
     return (await this.query({ text: numbered(sql), values })).rows;
   }
 
-  async bulk(
-    { postgres, types }: BulkStatement,
-    rows: readonly (readonly Value[])[],
-  ): Promise<number> {
+  async bulk({ postgres, types }: BulkStatement, rows: BulkRows): Promise<number> {
     if (rows.length === 0) return 0;
     return (await this.query({ text: postgres, values: arraysOf(types, rows) })).rowCount ?? 0;
   }
 
   async insert(
     { postgres, types }: BulkStatement,
-    rows: readonly (readonly Value[])[],
+    rows: BulkRows,
   ): Promise<(number | undefined)[]> {
     if (rows.length === 0) return [];
     const text = `${postgres} returning key, id`;
     const inserted = await this.query({ text, values: arraysOf(types, rows) });
-    const ids = new Map(inserted.rows.map(({ key, id }) => [key, Number(id)]));
+    const ids = new Map<BulkValue, number>(inserted.rows.map(({ key, id }) => [key, Number(id)]));
     return rows.map(([key]) => ids.get(key));
   }
 
@@ -179,15 +178,15 @@ async function closeClient(client: Client): Promise<void> {
  * connection pooler each transaction may use another connection, on which a named statement would be
  * unknown.
  */
-function arraysOf(types: readonly ColumnType[], rows: readonly (readonly Value[])[]): Value[][] {
+function arraysOf(types: readonly ColumnType[], rows: BulkRows): BulkValue[][] {
   return types.map((type, column) => rows.map((row) => parameterOf(type, row[column])));
 }
 
 /** The form in which the driver sends a value of a bulk statement. */
-function parameterOf(type: ColumnType, value: Value): Value {
+function parameterOf(type: ColumnType, value: BulkValue): BulkValue {
   if (value === null) return null;
   if (type === "timestamptz") return new Date(value as number).toISOString();
-  return type === "bytea" ? `\\x${value}` : value;
+  return type === "bytea" && typeof value === "string" ? `\\x${value}` : value;
 }
 
 /** Replaces each `?` by `$1`, `$2`…. In statements of this program, each `?` is a parameter. */

@@ -10,14 +10,22 @@ import { type Clock, sleep, systemClock } from "../../net/clock.ts";
 import { freeDescriptors, NO_DESCRIPTORS } from "../../net/file_descriptors.ts";
 import {
   BLOCK_ROWS,
+  type BulkRows,
   type BulkStatement,
+  type BulkValue,
   type Database,
   type Row,
   StoreError,
   Unavailable,
   type Value,
 } from "./database.ts";
-import { newRowReader, rounded, type RowReader, withLargeIntegers } from "./sqlite_rows.ts";
+import {
+  boundRows,
+  newRowReader,
+  rounded,
+  type RowReader,
+  withLargeIntegers,
+} from "./sqlite_rows.ts";
 import { TransactionQueue } from "./transaction_queue.ts";
 
 /** Default of {@linkcode SqliteOptions.busyMs}. */
@@ -287,32 +295,28 @@ class Sqlite implements Database {
   }
 
   // deno-lint-ignore require-await -- an exception has to reject the promise
-  async bulk(
-    { sqlite, sqliteBlock }: BulkStatement,
-    rows: readonly (readonly Value[])[],
-  ): Promise<number> {
+  async bulk(statement: BulkStatement, rows: BulkRows): Promise<number> {
+    const { sqlite, sqliteBlock } = statement;
+    const bound = boundRows(statement, rows);
     const blocks = sqliteBlock === undefined ? 0 : Math.floor(rows.length / BLOCK_ROWS);
     let changed = 0;
     for (let block = 0; block < blocks; block++) {
-      const values: Value[] = [];
-      for (let i = 0; i < BLOCK_ROWS; i++) values.push(...rows[block * BLOCK_ROWS + i]);
+      const values: BulkValue[] = [];
+      for (let i = 0; i < BLOCK_ROWS; i++) values.push(...bound[block * BLOCK_ROWS + i]);
       changed += Number(this.#prepare(sqliteBlock!).run(...values).changes);
     }
-    const statement = this.#prepare(sqlite);
+    const single = this.#prepare(sqlite);
     for (let i = blocks * BLOCK_ROWS; i < rows.length; i++) {
-      changed += Number(statement.run(...rows[i]).changes);
+      changed += Number(single.run(...bound[i]).changes);
     }
     return changed;
   }
 
   // deno-lint-ignore require-await -- an exception has to reject the promise
-  async insert(
-    { sqlite }: BulkStatement,
-    rows: readonly (readonly Value[])[],
-  ): Promise<(number | undefined)[]> {
-    const statement = this.#prepare(sqlite);
-    return rows.map((row) => {
-      const { changes, lastInsertRowid } = statement.run(...row);
+  async insert(statement: BulkStatement, rows: BulkRows): Promise<(number | undefined)[]> {
+    const single = this.#prepare(statement.sqlite);
+    return boundRows(statement, rows).map((row) => {
+      const { changes, lastInsertRowid } = single.run(...row);
       return changes === 0 ? undefined : Number(lastInsertRowid);
     });
   }

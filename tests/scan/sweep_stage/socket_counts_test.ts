@@ -1,3 +1,4 @@
+/** Covers src/scan/scan_state.ts. */
 import { assertEquals } from "@std/assert";
 import { type DatagramSocket, noErrors } from "../../../src/net/socket.ts";
 import type { ScanIo } from "../../../src/scan/scan_setup.ts";
@@ -47,4 +48,12 @@ Deno.test("counters of all sockets are added up, and shared counters count once"
   sockets[0].dropped = 6;
   await network.run(new Promise<void>((resolve) => network.after(100, resolve)));
   assertEquals(state.dropped, 13);
+});
+
+Deno.test("every counter of a scan begins at zero", () => {
+  const numbers = (value: unknown): number[] => {
+    if (typeof value === "number") return [value];
+    return typeof value === "object" && value !== null ? Object.values(value).flatMap(numbers) : [];
+  };
+  assertEquals(new Set(numbers(newState())), new Set([0]));
 });

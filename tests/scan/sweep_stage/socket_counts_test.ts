@@ -55,5 +55,5 @@ Deno.test("every counter of a scan begins at zero", () => {
     if (typeof value === "number") return [value];
     return typeof value === "object" && value !== null ? Object.values(value).flatMap(numbers) : [];
   };
-  assertEquals(new Set(numbers(newState())), new Set([0]));
+  assertEquals(new Set(numbers(newState("scan", 0))), new Set([0]));
 });

@@ -90,8 +90,11 @@ export function historyDocument({ from, to, step, points, unwatched, peak }: His
     from,
     to,
     step,
-    points: points.map(({ playersMost, latencyMs, latencyLeast, latencyMost, ...point }) => ({
+    points: points.map((
+      { onlineShare, playersMost, latencyMs, latencyLeast, latencyMost, ...point },
+    ) => ({
       ...point,
+      online_share: onlineShare,
       players_most: playersMost,
       latency_ms: latencyMs,
       latency_least_ms: latencyLeast,

@@ -158,7 +158,13 @@ export const ANSWERS = {
     ),
     points: list(object({
       ...{ at: TIME, until: described(TIME, "end of the time in which the values hold") },
-      ...{ online: YES_NO, players: NUMBER_OR_NULL, players_most: NUMBER_OR_NULL },
+      online: YES_NO,
+      online_share: described(
+        NUMBER_OR_NULL,
+        "share of the watched time in which the server was online, 0 to 1; null: not watched",
+      ),
+      players: described(NUMBER_OR_NULL, "of a step: the mean while the server was online"),
+      players_most: NUMBER_OR_NULL,
       ...{ slots: NUMBER_OR_NULL, latency_ms: NUMBER_OR_NULL },
       ...{ latency_least_ms: NUMBER_OR_NULL, latency_most_ms: NUMBER_OR_NULL },
     })),

@@ -22,7 +22,9 @@ export interface Series {
 export interface Band {
   readonly from: number;
   readonly to: number;
-  readonly kind: "unwatched" | "offline";
+  readonly kind: "unwatched" | "offline" | "partly";
+  /** Of a partly offline time, the share in which the server was online, 0 to 1. */
+  readonly share?: number;
 }
 
 /** A chart of values over time. Times are Unix milliseconds. */
@@ -45,7 +47,16 @@ export interface ChartData {
 export const BANDS: Readonly<Record<Band["kind"], string>> = {
   unwatched: "not watched",
   offline: "offline",
+  partly: "partly offline",
 };
+
+/** The meaning of a band, with the share of a partly offline time. */
+export function bandText({ kind, share }: Omit<Band, "from" | "to">): string {
+  if (share === undefined) return BANDS[kind];
+  // Neither 0 % nor 100 %, because the server was both online and offline.
+  const percent = Math.min(99.9, Math.max(0.1, Math.round(1000 * share) / 10));
+  return `${BANDS[kind]}, online ${percent} %`;
+}
 
 /** Times in ascending order, and for each series its values at these times. */
 export interface Columns {

@@ -2,7 +2,7 @@
 import uPlot from "npm:uplot@1.6.32";
 import {
   type Band,
-  BANDS,
+  bandText,
   type ChartData,
   type Columns,
   columnsOf,
@@ -16,6 +16,8 @@ import {
 const CHART_HEIGHT = 212;
 /** How far from a point the pointer shows its values, CSS pixels. */
 const REACH = 12;
+/** Least height of the ground of a partly offline time, CSS pixels. */
+const LEAST_BAND = 6;
 /** Number of steps that an arrow key moves the cursor with Shift. */
 const FAST_STEPS = 10;
 /** Maximum number of pieces of a chart that grows. */
@@ -101,7 +103,7 @@ export class TimeChart {
       ms: 1,
       tzDate: (at) => uPlot.tzDate(new Date(at), "Etc/UTC"),
       legend: { show: false },
-      padding: [8, 14, 0, 0],
+      padding: [8, 28, 0, 0], // half of the last label of the time axis
       cursor: {
         y: false,
         points: { show: false },
@@ -150,9 +152,9 @@ export class TimeChart {
   /** Draws bands, dashes, and the boxes between least and greatest values. */
   #drawGround(): void {
     const { series, bands } = this.#data;
-    for (const { from, to, kind } of bands) {
-      const color = kind === "offline" ? this.#color("bad") : this.#color("muted");
-      this.#fill([from, to], undefined, `${color}${kind === "offline" ? "30" : "1c"}`);
+    for (const { from, to, kind, share = 0 } of bands) {
+      const color = kind === "unwatched" ? `${this.#color("muted")}1c` : `${this.#color("bad")}30`;
+      this.#fill([from, to], 1 - share, color);
     }
     const place = (name: Series["shape"]) => series.findIndex(({ shape }) => shape === name);
     const [least, dash, greatest] = [place("least"), place("dash"), place("greatest")];
@@ -164,18 +166,18 @@ export class TimeChart {
     }
   }
 
-  /** Fills a rectangle of times and values; without values all of the height. */
+  /** Fills a rectangle of times and values, or of a share of the height, from the top. */
   #fill(
     [from, to]: readonly [number, number],
-    values: readonly [number, number] | undefined,
+    values: readonly [number, number] | number,
     color: string,
   ): void {
     const { ctx, bbox: { left, top, width, height } } = this.#uplot;
     const xOf = (time: number) =>
       Math.min(left + width, Math.max(left, this.#uplot.valToPos(time, "x", true)));
     const [start, end] = [xOf(from), xOf(to)];
-    const [high, low] = values === undefined
-      ? [top, top + height]
+    const [high, low] = typeof values === "number"
+      ? [top, top + Math.max(LEAST_BAND * devicePixelRatio, values * height)]
       : [values[1], values[0]].map((value) => this.#uplot.valToPos(value, "y", true));
     if (end <= start) return;
     ctx.save();
@@ -217,6 +219,7 @@ export class TimeChart {
   /** Moves the cursor by arrow keys to the next change, and resets the chart by Escape. */
   #press(event: KeyboardEvent): void {
     const { key, shiftKey } = event;
+    if (event.altKey || event.ctrlKey || event.metaKey) return; // keys of the browser
     const directions: Readonly<Record<string, number>> = {
       ArrowLeft: shiftKey ? -FAST_STEPS : -1,
       ArrowRight: shiftKey ? FAST_STEPS : 1,
@@ -285,7 +288,7 @@ export class TimeChart {
     const shown = piece !== undefined && piece[0] === piece[1] ? piece[0] : time;
     const texts = this.#data.series.map((_, i) => values[i] == null ? "–" : valueText(values[i]));
     const isKnown = values.some((value) => value !== null);
-    const state = isKnown ? "" : ` · ${stateText(band)}`;
+    const state = isKnown && band?.kind !== "partly" ? "" : ` · ${stateText(band)}`;
     readout.textContent = `${dayFormat.format(shown)} ${this.#clockAt(shown)} UTC${state}`;
     places.forEach((place, i) => place.textContent = texts[i]);
     this.#announce(isKnown ? texts : []);
@@ -313,7 +316,7 @@ function valueText(value: number | null): string {
 }
 
 function stateText(band: Band | undefined): string {
-  return band === undefined ? "no value" : BANDS[band.kind];
+  return band === undefined ? "no value" : bandText(band);
 }
 
 /** The charts of the page, by their figures. */

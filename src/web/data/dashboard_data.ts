@@ -139,7 +139,10 @@ export interface HistoryPoint {
   readonly at: number;
   /** The end of that time: the server was watched until then. That of a single observation is `at`. */
   readonly until: number;
+  /** Whether the server was online; in a step, at any time. */
   readonly online: boolean;
+  /** The share of the watched time in which the server was online, 0 to 1; null: not watched. */
+  readonly onlineShare: number | null;
   /** Number of players; of a step, the mean while the server was online. */
   readonly players: number | null;
   readonly playersMost: number | null;

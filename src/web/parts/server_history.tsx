@@ -81,7 +81,7 @@ function playersChart(history: History): ChartProperties {
   const [slots, most, players] = [
     { name: "slots", color: 7, shape: "line" },
     { name: "most players", color: 1, shape: "line" },
-    { name: "players", color: 0, shape: "area" },
+    { name: step > 0 ? "mean while online" : "players", color: 0, shape: "area" },
   ] as const;
   return {
     ...periodOf(history),
@@ -131,11 +131,15 @@ function periodOf(history: History) {
   return { from: history.from, to: history.to, bands: bandsOf(history) };
 }
 
-/** The times in which the server was offline, or not watched. */
+/** The times in which the server was offline, in a part of the time or all of it, or not watched. */
 function bandsOf({ points, unwatched }: History): Band[] {
   const bands: Band[] = unwatched.map((one) => ({ ...one, kind: "unwatched" }));
-  for (const { at, until, online } of points) {
-    if (online || until === at) continue;
+  for (const { at, until, onlineShare: share } of points) {
+    if (share === null || share === 1 || until === at) continue;
+    if (share > 0) {
+      bands.push({ from: at, to: until, kind: "partly", share });
+      continue;
+    }
     const last = bands.at(-1);
     if (last?.kind === "offline" && last.to === at) {
       bands[bands.length - 1] = { ...last, to: until };

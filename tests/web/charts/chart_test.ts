@@ -68,3 +68,18 @@ Deno.test("a chart without values is a note, unless a script adds values", () =>
   const known = htmlOf({ pieces: [[START, START + HOUR, 5]] }, true);
   assert(known.includes("Values until the page was loaded as a table"));
 });
+
+Deno.test("the table has every time in which the server was offline, among many values", () => {
+  const pieces = Array.from({ length: 1001 }, (_, i): Piece => [START + i, START + i, i]);
+  const bands = [5, 6, 500].map((i) => ({
+    from: START + i,
+    to: START + i + 1,
+    kind: "offline" as const,
+  }));
+  const partly = [0.02, 0.04].map((share, i) => ({
+    ...{ from: START + 700 + i, to: START + 701 + i, kind: "partly" as const, share },
+  }));
+  const states = rowsOf(htmlOf({ pieces, bands: [...bands, ...partly] })).map((row) => row[2])
+    .filter((cell) => cell.includes("offline"));
+  assertEquals(states, ["offline", "offline", "partly offline, online 3 %"]);
+});

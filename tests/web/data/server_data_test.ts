@@ -81,6 +81,7 @@ onEngines(
         const until = untils.shift()!;
         return {
           ...{ at, until, online, players: known, playersMost: known, slots },
+          onlineShare: online ? 1 : 0,
           ...{ latencyMs, latencyLeast: latencyMs, latencyMost: latencyMs },
         };
       }),

@@ -159,6 +159,7 @@ function facetsOf(text: string): Facets {
 function historyOf(): History {
   const points = Array.from({ length: 50 }, (_, i) => ({
     ...{ at: NOW - (50 - i) * HOUR, until: NOW - (49 - i) * HOUR, online: i % 10 !== 0 },
+    onlineShare: i % 10 === 0 ? 0 : i === 12 ? 0.05 : 1,
     ...{ players: i, slots: 60, playersMost: i, latencyMs: i % 7 === 0 ? null : i / 3 },
     ...{ latencyLeast: i % 7 === 0 ? null : i / 4, latencyMost: i % 7 === 0 ? null : i / 2 },
   }));

@@ -17,7 +17,7 @@ export interface Observed extends SeenState {
 }
 
 /** The values of the observations in a step. */
-export type ObservedStep = Omit<HistoryPoint, "at" | "until">;
+export type ObservedStep = Omit<HistoryPoint, "at" | "until" | "onlineShare">;
 
 /** A step in which nothing was observed. */
 const UNOBSERVED: ObservedStep = {
@@ -57,6 +57,7 @@ function pointOf(seen: Observed, from = seen.at, until = from): HistoryPoint {
   const latencyMs = online && seen.at === from ? seen.latencyMs : null;
   return {
     ...{ at: from, until, online, players, playersMost: players },
+    onlineShare: until === from ? null : Number(online),
     slots: online ? seen.slots : null,
     ...{ latencyMs, latencyLeast: latencyMs, latencyMost: latencyMs },
   };
@@ -87,7 +88,9 @@ export function stepPoints(
     const seen = observed.get(start) ?? UNOBSERVED;
     slots = seen.slots ?? slots;
     const watched = uptime.get(start);
-    const values = watched === undefined ? seen : withUptime(seen, watched, slots);
+    const values = watched === undefined
+      ? { ...seen, onlineShare: null }
+      : withUptime(seen, watched, slots);
     const step = {
       from: Math.max(start, period.from),
       to: Math.min(start + length, period.to),
@@ -102,13 +105,14 @@ export function stepPoints(
 /** The values of a step in which the server was watched. */
 function withUptime(
   seen: ObservedStep,
-  { onlineS, playerS, playersMin, playersMax }: Uptime,
+  { watchedS, onlineS, playerS, playersMin, playersMax }: Uptime,
   slots: number | null,
-): ObservedStep {
+): Omit<HistoryPoint, "at" | "until"> {
   const online = onlineS > 0;
   return {
     ...seen,
     online,
+    onlineShare: onlineS / watchedS,
     players: online && playersMin !== null ? playerS / onlineS : null,
     playersMost: playersMax,
     slots: online ? slots : null,

@@ -189,6 +189,12 @@ onEngines("steps at the ends of a period have no values from outside it", async 
   }
 });
 
+onEngines("a step has the share of its time in which the server was online", async (db) => {
+  await watch(db, [[0, 3], [15, undefined], [60, undefined]], [[0, 120]]);
+  const { points } = await readHistory(db, 1, at(0), at(120), HOUR_MS);
+  assertEquals(points.map((one) => [one.onlineShare, one.players]), [[0.25, 3], [0, null]]);
+});
+
 onEngines("the hours of a distant future take no time", async (db) => {
   await watch(db, [[0, 3]], [[0, 90]]);
   const latest = 8_640_000_000_000_000;

@@ -1,4 +1,6 @@
-/** Covers src/store/history_queries.ts and src/store/server_queries.ts. */
+/**
+ * Covers src/store/history_queries.ts, src/store/server_queries.ts and src/store/rows/addresses.ts.
+ */
 import { assert, assertEquals } from "@std/assert";
 import { parseAddress } from "../../src/core/address.ts";
 import type { Database } from "../../src/store/database/database.ts";

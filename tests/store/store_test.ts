@@ -9,6 +9,7 @@ import { storable, storableJson } from "../../src/store/rows/stored_values.ts";
 import { type Database, StoreError, timeParameter } from "../../src/store/database/database.ts";
 import { type ScanEndRow, Store } from "../../src/store/store.ts";
 import { writeImportedRecords } from "../../src/store/import_writer.ts";
+import { readOptOuts } from "../../src/store/opt_outs.ts";
 import { markMissing } from "../../src/store/missing_servers.ts";
 import { all, onEngines, SEEN, setClock, STATES, storedServers as servers } from "./databases.ts";
 import { NASTY, record, scanId } from "./records.ts";
@@ -45,6 +46,8 @@ onEngines(
     }));
     setClock(db, 2000);
     await store.end({ ...END, coverage: undefined, optOuts });
+    const stored = (await readOptOuts(db)).map(({ start }) => start);
+    assertEquals(new Set(stored), new Set(optOuts.map(({ address }) => address)));
     const online = (await servers(db)).map(({ host, port, online }) => `${host} ${port} ${online}`);
     assertEquals(online.toSorted(), [
       "127.0.0.1 1 false",

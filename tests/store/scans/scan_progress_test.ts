@@ -1,4 +1,4 @@
-/** Covers src/store/scans/scan_progress.ts and src/store/scans/scan_list.ts. */
+/** Covers src/store/scans/scan_progress.ts, src/store/scans/scan_list.ts and src/store/store.ts. */
 import { assert, assertEquals } from "@std/assert";
 import { scanWithId } from "../../../src/store/scans/scan_list.ts";
 import { Store } from "../../../src/store/store.ts";

@@ -112,7 +112,8 @@ export interface ScanOptions extends ScanOrWatchOptions {
   readonly tag?: readonly string[];
   /**
    * The file from which the scan can be resumed. Default: the first file of `output` plus
-   * `.checkpoint`; for a database with a scan that runs, plus `.2.checkpoint`.
+   * `.checkpoint`; for a database with a running or interrupted scan, plus
+   * `.2.checkpoint`.
    */
   readonly checkpoint?: string;
   /** The checkpoint of a scan to resume, with the targets and options of that scan. */

@@ -21,6 +21,7 @@ import {
 } from "../../scan/checkpoint/checkpoint_writer.ts";
 import type { Marks } from "../../scan/checkpoint/low_water_mark.ts";
 import type { ScanState } from "../../scan/scan_state.ts";
+import { identityOf } from "../../sinks/file_identity.ts";
 import { type DiskFile, systemDisk } from "../../sinks/file_operations.ts";
 import type { Sink } from "../../sinks/sink.ts";
 import { parseDatabaseLocation } from "../../store/database_location.ts";
@@ -42,7 +43,7 @@ export interface CheckpointPlace {
   readonly named: boolean;
   /**
    * The database beside which the checkpoint is, if the user did not name the checkpoint. Several scans
-   * may write to it at the same time, each with its own checkpoint.
+   * may write to it, each with its own checkpoint.
    */
   readonly database?: string;
 }
@@ -117,7 +118,8 @@ export async function openNewScan(
 ): Promise<OpenedScan> {
   const { outputs, stores, state, from, warn } = keeping;
   const { responders } = beginning;
-  const claim = beginning.place && await claimPlace(beginning.place);
+  const startsFile = outputs.some(({ path }) => path !== "-");
+  const claim = beginning.place && await claimPlace(beginning.place, startsFile);
   const list = claim?.file instanceof Error ? undefined : claim?.file;
   const release = async (error: unknown) => {
     if (list !== undefined) await abandon(list, claim!.place.path);
@@ -129,10 +131,15 @@ export async function openNewScan(
   if (claim === undefined) return { sinks, responders, writer: undefined };
   const { place: { path }, file } = claim;
   const offsets = [...opened.offsets, ...stores.map(() => null)];
-  const writer = file instanceof Error ? file : await attempt(claim.place, () => {
+  const writer = file instanceof Error ? file : await attempt(claim.place, async () => {
     const configuration = beginning.configuration();
     const options = writerOptions(keeping, { path, configuration, sinks, offsets });
-    return CheckpointWriter.start(options, file, from, state).catch(release);
+    const replaced = await interruptedScan(path).catch(release);
+    const started = await CheckpointWriter.start(options, file, from, state).catch(release);
+    if (replaced !== undefined) {
+      warn(`blocksweep: replaced "${path}": ${replaced} can no longer be resumed`);
+    }
+    return started;
   });
   if (list !== undefined) keeping.opened.use(list);
   if (!(writer instanceof Error)) return { sinks, responders, writer, path };
@@ -147,17 +154,42 @@ interface Claim {
 }
 
 /**
- * Claims the list file of a new checkpoint. If a running scan has that of a database open, the
- * checkpoint gets a number: `servers.db.2.checkpoint`.
+ * Claims the list file of a new checkpoint. If a running or interrupted scan has that of a database,
+ * the checkpoint gets a number: `servers.db.2.checkpoint`.
+ *
+ * @param startsFile Whether the scan starts a file over. The interrupted scan may have written this
+ * file, and could not be resumed, so its checkpoint is replaced.
  */
-async function claimPlace(place: CheckpointPlace, number = 2): Promise<Claim> {
-  const path = writtenRowsPath(userPath(place.path));
+async function claimPlace(
+  place: CheckpointPlace,
+  startsFile: boolean,
+  number = 2,
+): Promise<Claim> {
+  const checkpoint = userPath(place.path);
+  const { database } = place;
   try {
-    return { place, file: await attempt(place, () => WrittenRows.claim(systemDisk, path)) };
+    const claim = () => WrittenRows.claim(systemDisk, writtenRowsPath(checkpoint));
+    const file = await attempt(place, claim);
+    const mayReplace = database === undefined || startsFile;
+    const isFree = mayReplace || await identityOf(checkpoint) === undefined;
+    if (isFree || file instanceof Error) return { place, file };
+    await abandon(file, place.path);
   } catch (error) {
-    const { database } = place;
     if (!(error instanceof ListInUse) || database === undefined) throw error;
-    return await claimPlace({ ...place, path: `${database}.${number}.checkpoint` }, number + 1);
+  }
+  const next = { ...place, path: `${database}.${number}.checkpoint` };
+  return await claimPlace(next, startsFile, number + 1);
+}
+
+/** The scan that an older checkpoint at a path resumes; `undefined`: there is no checkpoint. */
+async function interruptedScan(path: string): Promise<string | undefined> {
+  try {
+    const text = await Deno.readTextFile(userPath(path));
+    const scanId = /"scanId": "([0-9a-f-]{36})"/.exec(text)?.[1];
+    return scanId === undefined ? "the interrupted scan" : `the interrupted scan ${scanId}`;
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return undefined;
+    throw error;
   }
 }
 

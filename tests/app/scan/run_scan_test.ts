@@ -1,4 +1,4 @@
-/** The steps of a scan's run. Covers src/app/scan/run_scan.ts and src/app/scan/open_scan.ts. */
+/** The steps of a scan's run. Covers src/app/scan/run_scan.ts, src/app/scan/open_scan.ts and src/app/resume/open_with_checkpoint.ts. */
 import { assertEquals } from "@std/assert";
 import { DatabaseSync } from "node:sqlite";
 import { prepareScan } from "../../../src/app/scan/prepare_scan.ts";
@@ -18,6 +18,79 @@ function countScans(path: string): unknown {
     database.close();
   }
 }
+
+/** A scan that was interrupted before its first probe. */
+async function interrupted(output: readonly string[], checkpoint?: string) {
+  const lines: string[] = [];
+  const told: (string | undefined)[] = [];
+  const network = new SimulatedNetwork();
+  const options = { network, output, checkpoint };
+  const request = await readScan(givenOptions("scan", ["10.0.0.1"], options), {
+    ...contextOf("scan", options),
+    program: "1.0.0",
+    takesRows: true,
+    writeRows: () => Promise.resolve(0),
+    warn: (line) => {
+      lines.push(line);
+    },
+  });
+  await using _opened = request.opened;
+  const { state, checkpoint: path } = await network.run(
+    runPreparedScan(await prepareScan(request), {
+      signal: AbortSignal.abort(),
+      onCheckpoint: (path) => told.push(path),
+    }),
+  );
+  assertEquals(told, [path, undefined]);
+  return { path: path!, lines, id: state.scanId };
+}
+
+const contentOf = (path: string) =>
+  Promise.all([path, `${path}.list`].map((one) => Deno.readTextFile(one)));
+
+Deno.test("a scan into a database leaves the checkpoints of interrupted scans as they are", async () => {
+  await inFolder(async (folder) => {
+    const db = `${folder}/a.db`;
+    const first = await interrupted([db]);
+    const kept = await contentOf(first.path);
+    const [second, third] = [await interrupted([db]), await interrupted([db])];
+    assertEquals([first.path, second.path, third.path], [
+      `${db}.checkpoint`,
+      `${db}.2.checkpoint`,
+      `${db}.3.checkpoint`,
+    ]);
+    assertEquals(await contentOf(first.path), kept);
+    assertEquals([first.lines, second.lines, third.lines], [[], [], []]);
+    await Promise.all([second.path, `${second.path}.list`].map((path) => Deno.remove(path)));
+    assertEquals((await interrupted([db])).path, second.path);
+  });
+});
+
+Deno.test("a scan that starts a file over names the interrupted scan whose checkpoint it replaces", async () => {
+  await inFolder(async (folder) => {
+    const csv = `${folder}/a.csv`;
+    const first = await interrupted([csv]);
+    const second = await interrupted([csv]);
+    const line = (path: string, scan: string) =>
+      `blocksweep: replaced "${path}": ${scan} can no longer be resumed`;
+    assertEquals([first.lines, second.lines], [
+      [],
+      [line(second.path, `the interrupted scan ${first.id}`)],
+    ]);
+    assertEquals([first.path, second.path], [`${csv}.checkpoint`, `${csv}.checkpoint`]);
+    const database = `${folder}/b.db`;
+    const mixed = await interrupted([database, csv]);
+    const { path, lines: [replaced] } = await interrupted([database, csv]);
+    assertEquals([path, replaced], [
+      `${database}.checkpoint`,
+      line(mixed.path, `the interrupted scan ${mixed.id}`),
+    ]);
+    const named = `${folder}/named`;
+    await Deno.writeTextFile(named, '{"scanId": "\x1b[31m"}');
+    const { lines } = await interrupted([`${folder}/a.db`], named);
+    assertEquals(lines, [line(named, "the interrupted scan")]);
+  });
+});
 
 Deno.test("the path of the checkpoint is told before databases record the start", async () => {
   await inFolder(async (folder) => {

@@ -64,6 +64,8 @@ async function read(page: Page): Promise<void> {
     await page.locator("[data-spoken]").first().innerText(),
     "30 Jan 22:00 UTC, slots 10, players 3",
   );
+  await page.keyboard.press("Control+ArrowRight"); // a key of the browser
+  assertEquals(await shown(page), ["30 Jan 22:00 UTC", "10", "3"]);
   await page.keyboard.press("ArrowRight");
   assertEquals(await shown(page), ["30 Jan 22:30 UTC · offline", "–", "–"]);
   await page.keyboard.press("Escape");

@@ -408,20 +408,23 @@ Deno.test("a batch has the time since when the database can be written; after a 
   assert(since[2] > start + 20_000 && since.slice(2).every((at) => at === since[2]), since.join());
 });
 
-Deno.test("a stopped journal writes no results, until it is closed", async () => {
-  const network = new FakeNetwork(1);
-  const { list, journal } = fakeList(network);
-  const one = server(1);
-  const poll = (at: number) => journal.addPoll(one, one.addReply(row(1, { seen_at: at }), at), at);
-  const later = (ms: number) => new Promise<void>((resolve) => network.after(ms, resolve));
-  await network.run((async () => {
-    poll(1);
-    journal.stop();
-    await later(10_000);
-    poll(2);
-    await later(10_000);
-    assertEquals([list.writes, list.servers.size], [0, 0]);
-    await journal.close(1000);
-    assertEquals([list.writes, list.servers.size], [1, 1]);
-  })());
-});
+for (const hasPending of [true, false]) {
+  Deno.test(`a journal that stops ${hasPending ? "with" : "without"} results writes none until it is closed`, async () => {
+    const network = new FakeNetwork(1);
+    const { list, journal } = fakeList(network);
+    const one = server(1);
+    const poll = (at: number) =>
+      journal.addPoll(one, one.addReply(row(1, { seen_at: at }), at), at);
+    const later = (ms: number) => new Promise<void>((resolve) => network.after(ms, resolve));
+    await network.run((async () => {
+      if (hasPending) poll(1);
+      journal.stop();
+      await later(10_000);
+      poll(2);
+      await later(10_000);
+      assertEquals([list.writes, list.servers.size], [0, 0]);
+      await journal.close(1000);
+      assertEquals([list.writes, list.servers.size], [1, 1]);
+    })());
+  });
+}

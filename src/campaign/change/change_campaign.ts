@@ -141,10 +141,10 @@ export async function removeCampaign(
   }
   const { jsm } = broker;
   const filter = resultSubjects(name);
-  const isWritten = await areResultsWritten(broker, name);
-  if (!isWritten && state === "finished") {
+  const lacking = await consumersLacking(broker, name);
+  if (lacking.length > 0 && state === "finished") {
     throw refuse(
-      `not all of its results are written yet; run campaign collect, ` +
+      `not all of its results are written yet (${lacking.join(", ")}); run campaign collect, ` +
         `or give them up with campaign cancel ${name}`,
     );
   }
@@ -160,20 +160,26 @@ export async function removeCampaign(
   await purge(name);
   await removeSpecs(broker, name);
   await control.remove(name);
-  return isWritten;
+  return lacking.length === 0;
 }
 
-/** Whether the collectors of all databases, at least one, have acknowledged all results of a campaign. */
-async function areResultsWritten({ jsm }: Broker, name: string): Promise<boolean> {
+/**
+ * The consumers of databases that have not acknowledged all results of a campaign. If there are
+ * results and no consumer, a text says so.
+ */
+async function consumersLacking({ jsm }: Broker, name: string): Promise<string[]> {
   const filter = resultSubjects(name);
   const last = (await jsm.streams.getMessage(RESULTS, { last_by_subj: filter }))?.seq ?? 0;
+  const lacking: string[] = [];
   let hasCollector = last === 0;
   for await (const info of jsm.consumers.list(RESULTS)) {
     const { filter_subject } = info.config;
-    if (filter_subject === filter && !hasNone(info)) return false;
-    if (filter_subject) continue;
-    hasCollector = true;
-    if (acknowledgedUpTo(info) < last) return false;
+    if (
+      filter_subject ? filter_subject === filter && !hasNone(info) : acknowledgedUpTo(info) < last
+    ) {
+      lacking.push(info.name);
+    }
+    if (!filter_subject) hasCollector = true;
   }
-  return hasCollector;
+  return hasCollector ? lacking : [...lacking, "no database collects"];
 }

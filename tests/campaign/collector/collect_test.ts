@@ -281,7 +281,7 @@ collectorTest("results of another version's campaign hold back no other campaign
   await assertRejects(
     () => removeCampaign(broker, control, { ...old, state: "finished" }),
     InputError,
-    "not all of its results are written yet",
+    `not all of its results are written yet (${consumer}-old); run campaign collect`,
   );
   assertEquals(await removeCampaign(broker, control, old), false);
   const { consumers } = broker.jsm;

@@ -69,11 +69,12 @@ onEngines(
     const time = (at: number) =>
       db.engine === "postgres" ? `to_timestamp(${at} / 1000.0)` : `${at}`;
     const seenAt = `case when n.id % 2 = 0 then ${time(1000)} else ${time(2000)} end`;
+    const noBytes = db.engine === "postgres" ? "''" : "x''";
     const fill = () =>
       db.script(
         "delete from replies; delete from server_players; " +
           "insert into replies (server, protocol, seen_at, size, data) " +
-          `select n.id, 'query', ${seenAt}, 1, '' from ${NUMBERS}; ` +
+          `select n.id, 'query', ${seenAt}, 1, ${noBytes} from ${NUMBERS}; ` +
           "insert into server_players (server, names, seen_at) " +
           `select n.id, '[]', ${seenAt} from ${NUMBERS}`,
       );

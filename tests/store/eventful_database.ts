@@ -46,7 +46,7 @@ const SET_SALT: BulkStatement = {
 /** A scan, a resumed one, a watch, an import and the end of a scan. */
 export async function happen(database: Database): Promise<void> {
   await database.bulk(SET_SALT, [["00ff"]]);
-  await database.run("update blocksweep_schema set identity = '00ff'");
+  await database.run("update blocksweep_schema set identity = '00ff', collector = '00ff'");
   const store = new Store(database, () => Promise.resolve());
   const config = JSON.stringify({ b: ["x"], a: 1 });
   const whole = { start: 0, end: 2 ** 32 };
